@@ -1,0 +1,167 @@
+#include "autograd/create.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "autograd/kernels/random.h"
+
+namespace tape {
+
+Tensor empty(const Shape& shape, DType dtype) {
+  const int64_t bytes = checked_multiply(shape.numel(), size_of(dtype), "shape");
+  return Tensor(Ref(new TensorImpl(Storage::allocate(bytes), 0, shape, dtype)));
+}
+
+Tensor zeros(const Shape& shape, DType dtype) {
+  Tensor x = empty(shape, dtype);
+  std::memset(x.raw(), 0, static_cast<size_t>(x.numel() * size_of(dtype)));
+  return x;
+}
+
+Tensor full(const Shape& shape, double value, DType dtype) {
+  Tensor x = empty(shape, dtype);
+  dispatch_all(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T* values = static_cast<T*>(x.raw());
+    std::fill(values, values + x.numel(), static_cast<T>(value));
+  });
+  return x;
+}
+
+Tensor ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
+Tensor empty_like(const Tensor& x) { return empty(x.shape(), x.dtype()); }
+Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.dtype()); }
+Tensor ones_like(const Tensor& x) { return ones(x.shape(), x.dtype()); }
+Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
+
+Tensor arange(double start, double end, double step, DType dtype) {
+  if (!(step != 0) || !std::isfinite(start) || !std::isfinite(end) || !std::isfinite(step) || (end - start) / step < 0)
+    raise(ErrorKind::config, "arange: step {} does not lead from {} to {}", step, start, end);
+  const double count = std::ceil((end - start) / step);
+  if (count > 1e15) raise(ErrorKind::config, "arange: {} values asked", count);
+  Tensor x = empty({static_cast<int64_t>(count)}, dtype);
+  dispatch_all(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T* values = static_cast<T*>(x.raw());
+    for (int64_t i = 0; i < x.numel(); ++i) values[i] = static_cast<T>(start + step * static_cast<double>(i));
+  });
+  return x;
+}
+
+Tensor linspace(double start, double end, int64_t count, DType dtype) {
+  if (count < 0) raise(ErrorKind::config, "linspace: count must not be negative, got {}", count);
+  Tensor x = empty({count}, dtype);
+  dispatch_floating("linspace", dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T* values = static_cast<T*>(x.raw());
+    const double step = count > 1 ? (end - start) / static_cast<double>(count - 1) : 0;
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = static_cast<T>(i + 1 == count && count > 1 ? end : start + step * static_cast<double>(i));
+  });
+  return x;
+}
+
+Tensor eye(int64_t n, DType dtype) {
+  Tensor x = zeros({n, n}, dtype);
+  dispatch_all(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T* values = static_cast<T*>(x.raw());
+    for (int64_t i = 0; i < n; ++i) values[i * (n + 1)] = T(1);
+  });
+  return x;
+}
+
+namespace {
+
+/// Sizes of nested lists, read along the first of each.
+Shape nested_shape(const std::vector<Values>& list) {
+  std::vector<int64_t> sizes{std::ssize(list)};
+  for (const std::vector<Values>* inner = &list; !inner->empty() && inner->front().is_list();) {
+    inner = &inner->front().list();
+    sizes.push_back(std::ssize(*inner));
+  }
+  return Shape(sizes);
+}
+
+void flatten_into(std::vector<double>& flat, const std::vector<Values>& list, const Shape& shape, int64_t axis) {
+  if (std::ssize(list) != shape[axis])
+    raise(ErrorKind::shape, "tensor: rows of different lengths: {} and {}", shape[axis], list.size());
+  for (const Values& entry : list) {
+    const bool innermost = axis + 1 == shape.rank();
+    if (entry.is_list() == innermost) raise(ErrorKind::shape, "tensor: numbers and lists stand side by side");
+    if (innermost)
+      flat.push_back(entry.value());
+    else
+      flatten_into(flat, entry.list(), shape, axis + 1);
+  }
+}
+
+}  // namespace
+
+Tensor tensor(std::initializer_list<Values> values, DType dtype) {
+  const std::vector<Values> list(values);
+  const Shape shape = nested_shape(list);
+  std::vector<double> flat;
+  flatten_into(flat, list, shape, 0);
+  return from_vector(flat, shape).to(dtype);
+}
+
+template <class T>
+Tensor from_values(const T* values, int64_t count, const Shape& shape) {
+  if (count != shape.numel())
+    raise(ErrorKind::shape, "from_values: {} values for shape {} ({} elements)", count, to_string(shape),
+          shape.numel());
+  Tensor x = empty(shape, dtype_of<T>);
+  if (count > 0) std::memcpy(x.raw(), values, static_cast<size_t>(count) * sizeof(T));
+  return x;
+}
+template Tensor from_values(const float*, int64_t, const Shape&);
+template Tensor from_values(const double*, int64_t, const Shape&);
+template Tensor from_values(const int64_t*, int64_t, const Shape&);
+template Tensor from_values(const bool*, int64_t, const Shape&);
+
+Tensor from_memory(void* data, const Shape& shape, DType dtype, void* owner, void (*release)(void* owner)) {
+  const int64_t bytes = checked_multiply(shape.numel(), size_of(dtype), "shape");
+  return Tensor(Ref(new TensorImpl(Storage::borrow(data, bytes, owner, release), 0, shape, dtype)));
+}
+
+Tensor randn(const Shape& shape, DType dtype) { return randn(shape, dtype, generator(Stream::init)); }
+Tensor randn(const Shape& shape, DType dtype, Generator& stream) {
+  Tensor x = empty(shape, dtype);
+  dispatch_floating("randn", dtype, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::random<T>().normal(x.numel(), stream.seed(), stream.advance(x.numel()), T(0), T(1), x.mutable_data<T>());
+  });
+  return x;
+}
+
+Tensor rand(const Shape& shape, DType dtype) { return rand(shape, dtype, generator(Stream::init)); }
+Tensor rand(const Shape& shape, DType dtype, Generator& stream) {
+  Tensor x = empty(shape, dtype);
+  dispatch_floating("rand", dtype, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::random<T>().uniform(x.numel(), stream.seed(), stream.advance(x.numel()), T(0), T(1), x.mutable_data<T>());
+  });
+  return x;
+}
+
+Tensor randint(int64_t low, int64_t high, const Shape& shape) {
+  return randint(low, high, shape, generator(Stream::init));
+}
+Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& stream) {
+  if (high <= low) raise(ErrorKind::config, "randint: nothing between {} and {}", low, high);
+  Tensor x = empty(shape, i64);
+  int64_t* values = x.mutable_data<int64_t>();
+  for (int64_t i = 0; i < x.numel(); ++i) values[i] = low + stream.below(high - low);
+  return x;
+}
+
+Tensor randperm(int64_t n) { return randperm(n, generator(Stream::shuffle)); }
+Tensor randperm(int64_t n, Generator& stream) {
+  Tensor x = arange(n);
+  int64_t* values = x.mutable_data<int64_t>();
+  for (int64_t i = n - 1; i > 0; --i) std::swap(values[i], values[stream.below(i + 1)]);
+  return x;
+}
+
+}  // namespace tape

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tape {
+
+/// A regular file open for reading by position. Errors are Error (io) with the file's name and the system's text.
+class InputFile {
+ public:
+  /// Refuses folders, pipes and devices; does not wait for a writer.
+  explicit InputFile(const std::string& path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// Bytes when it was opened.
+  int64_t size() const { return size_; }
+  /// Fills `to` from a position; Error (io) where the file ends before, as it does when it shrinks while it is read.
+  void read(int64_t position, void* to, int64_t bytes) const;
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  int64_t size_ = 0;
+};
+
+/// Replaces a file by the parts, one behind the other: written beside, flushed to disk and renamed, so that a kill at
+/// any moment leaves the old file or the new one. Error (io) leaves the old file and nothing beside it.
+void write_file(const std::string& path, std::span<const std::string_view> parts);
+
+}  // namespace tape

@@ -1,0 +1,155 @@
+#include "autograd/kernels/attention.h"
+
+#include "autograd/kernels/attention_rows.h"
+
+namespace tape::kernels::TAPE_LEVEL {
+namespace {
+
+/// Multiplications below which threads are not worth waking.
+constexpr double kParallelWork = 3e5;
+
+bool worth_threads(const AttentionShape& s) {
+  const double scores = static_cast<double>(s.B * s.H) * static_cast<double>(s.Tq) * static_cast<double>(s.Tk);
+  return scores * static_cast<double>(s.D + s.Dv) > kParallelWork;
+}
+
+/// Queries [i, i + count) of one head, their keys packed.
+template <class T>
+void forward_block(const Head<T>& head, int64_t i, int64_t count, const T* q, const T* packed, const T* v,
+                   const bool* keep, const T* additive, Dropout<T>& dropout, T* scores, T* out, T* lse,
+                   T* probabilities) {
+  const AttentionShape& s = head.shape;
+  const int64_t keys = head.visible(i + count - 1), width = padded<T>(keys), row = padded<T>(s.Tk);
+  multiply_packed(count, width, s.D, q + head.at(s.q) + i * s.q.row, s.q.row, row, packed, scores, row);
+  dropout.draw(head, i, count);
+  T sums[64], max[64];
+  for (int64_t r = 0; r < count; ++r) {
+    T* p = scores + r * row;
+    mask_row(head, i + r, keep, additive, width, p);
+    const T highest = finite_or_zero(row_max(width, p));
+    const double sum = row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
+      const Vec<T> e = exp_of_negative(x - highest);
+      store(p + j, e);
+      return e;
+    });
+    max[r] = highest;
+    sums[r] = static_cast<T>(sum);
+    const T inverse = sum == 0 ? T(0) : T(1) / sums[r];
+    for (int64_t j = 0; j < width; j += kLanes<T>) store(p + j, load(p + j) * inverse);
+    if (probabilities) write_row(s.Tk, width, p, probabilities + head.row(i + r));
+    if (dropout.active()) dropout.apply(r, width, p);
+  }
+  map_vectors(count, sums, sums, [](Vec<T> x) { return log(x); });  // -inf where everything is hidden
+  for (int64_t r = 0; r < count; ++r) lse[head.lse_at(i + r)] = max[r] + sums[r];
+  multiply(Product<T>{count, s.Dv, keys, scores, row, 1, v + head.at(s.v), s.v.row,
+                      out + head.at(s.out) + i * s.out.row, s.out.row, false});
+}
+
+template <class T>
+void forward(const AttentionShape& s, const T* q, const T* k, const T* v, const bool* keep, const T* additive, T* out,
+             T* lse, T* probabilities) {
+  const int64_t block = queries_per_block(s), blocks = divide_up(s.Tq, block), heads = s.B * s.H;
+  if (heads == 0 || blocks == 0) return;
+  // Few heads are split into parts of their blocks; rows have the same bits however they are split.
+  const int64_t threads = omp_get_max_threads();
+  const int64_t parts = heads >= 2 * threads ? 1 : smaller(blocks, divide_up(2 * threads, heads));
+  for_tasks(heads * parts, worth_threads(s), [&](int64_t task) {
+    const Head<T> head{s, task / parts / s.H, task / parts % s.H};
+    const int64_t part = task % parts, begin = blocks * part / parts * block;
+    const int64_t end = smaller(s.Tq, blocks * (part + 1) / parts * block), row = padded<T>(s.Tk);
+    Scratch<T> packed(row * s.D), scores(block * row);
+    Dropout<T> dropout(s, block);
+    if (begin < end) pack_transposed(s.Tk, s.D, k + head.at(s.k), s.k.row, packed.data());
+    for (int64_t i = begin; i < end; i += block)
+      forward_block(head, i, smaller(block, end - i), q, packed.data(), v, keep, additive, dropout, scores.data(), out,
+                    lse, probabilities);
+  });
+}
+
+/// One row: probabilities p from its scores, ds from dp (the gradient of what dropout let through).
+template <class T>
+TAPE_INLINE void score_gradient(int64_t width, T lse, T* p, T* dp) {
+  constexpr int kStep = kLanes<T>;
+  if (lse == static_cast<T>(-kInfinity)) {  // fully hidden
+    for (int64_t j = 0; j < width; j += kStep) {
+      store(p + j, Vec<T>{});
+      store(dp + j, Vec<T>{});
+    }
+    return;
+  }
+  const T delta = static_cast<T>(row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
+    const Vec<T> probability = exp_of_negative(x - lse);
+    store(p + j, probability);
+    return probability * load(dp + j);
+  }));
+  for (int64_t j = 0; j < width; j += kStep) store(dp + j, load(p + j) * (load(dp + j) - delta));
+}
+
+/// Operands of a backward pass, as the header names them.
+template <class T>
+struct Backward {
+  const T *q, *k, *v;
+  const bool* keep;
+  const T *additive, *lse, *dout, *dprobabilities;
+  T *dq, *dk, *dv, *dadditive;
+};
+
+template <class T>
+void backward_block(const Head<T>& head, int64_t i, int64_t count, const Backward<T>& x, const T* packed_k,
+                    const T* packed_v, Dropout<T>& dropout, T* p, T* dp) {
+  const AttentionShape& s = head.shape;
+  const int64_t keys = head.visible(i + count - 1), width = padded<T>(keys), row = padded<T>(s.Tk);
+  const T *q = x.q + head.at(s.q) + i * s.q.row, *dout = x.dout + head.at(s.out) + i * s.out.row;
+  multiply_packed(count, width, s.D, q, s.q.row, row, packed_k, p, row);
+  multiply_packed(count, width, s.Dv, dout, s.out.row, row, packed_v, dp, row);
+  dropout.draw(head, i, count);
+  const T scale = static_cast<T>(s.scale);
+  for (int64_t r = 0; r < count; ++r) {
+    T *pr = p + r * row, *dpr = dp + r * row;
+    mask_row(head, i + r, x.keep, x.additive, width, pr);
+    if (dropout.active()) dropout.apply(r, width, dpr);
+    if (x.dprobabilities) {
+      const T* more = x.dprobabilities + head.row(i + r);
+      for (int64_t j = 0; j < keys; ++j) dpr[j] += more[j];
+    }
+    score_gradient(width, x.lse[head.lse_at(i + r)], pr, dpr);
+    if (x.dadditive) write_row(s.Tk, width, dpr, x.dadditive + head.row(i + r));
+    for (int64_t j = 0; j < width; j += kLanes<T>) store(dpr + j, load(dpr + j) * scale);
+    if (dropout.active()) dropout.apply(r, width, pr);
+  }
+  const T* k = x.k + head.at(s.k);
+  multiply(Product<T>{count, s.D, keys, dp, row, 1, k, s.k.row, x.dq + head.at(s.q) + i * s.q.row, s.q.row, false});
+  multiply(Product<T>{keys, s.D, count, dp, 1, row, q, s.q.row, x.dk + head.at(s.k), s.k.row, true});
+  multiply(Product<T>{keys, s.Dv, count, p, 1, row, dout, s.out.row, x.dv + head.at(s.v), s.v.row, true});
+}
+
+template <class T>
+TAPE_INLINE void clear_rows(int64_t rows, int64_t cols, int64_t stride, T* x) {
+  for (int64_t r = 0; r < rows; ++r) __builtin_memset(x + r * stride, 0, static_cast<uint64_t>(cols) * sizeof(T));
+}
+
+template <class T>
+void backward(const AttentionShape& s, const T* q, const T* k, const T* v, const bool* keep, const T* additive,
+              const T*, const T* lse, const T* dout, const T* dprobabilities, T* dq, T* dk, T* dv, T* dadditive) {
+  const Backward<T> operands{q, k, v, keep, additive, lse, dout, dprobabilities, dq, dk, dv, dadditive};
+  const int64_t block = queries_per_block(s), row = padded<T>(s.Tk);
+  // dk and dv of a head are summed over its blocks of queries in order, by one thread.
+  for_tasks(s.B * s.H, worth_threads(s), [&](int64_t task) {
+    const Head<T> head{s, task / s.H, task % s.H};
+    clear_rows(s.Tk, s.D, s.k.row, dk + head.at(s.k));
+    clear_rows(s.Tk, s.Dv, s.v.row, dv + head.at(s.v));
+    Scratch<T> packed_k(row * s.D), packed_v(row * s.Dv), p(block * row), dp(block * row);
+    Dropout<T> dropout(s, block);
+    pack_transposed(s.Tk, s.D, k + head.at(s.k), s.k.row, packed_k.data());
+    pack_transposed(s.Tk, s.Dv, v + head.at(s.v), s.v.row, packed_v.data());
+    for (int64_t i = 0; i < s.Tq; i += block)
+      backward_block(head, i, smaller(block, s.Tq - i), operands, packed_k.data(), packed_v.data(), dropout, p.data(),
+                     dp.data());
+  });
+}
+}  // namespace
+
+extern const AttentionKernels<float> attention_f32 = {forward<float>, backward<float>};
+extern const AttentionKernels<double> attention_f64 = {forward<double>, backward<double>};
+
+}  // namespace tape::kernels::TAPE_LEVEL

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tape::kernels {
+
+/// One row-major product C [m, n] = alpha * op(A) op(B) + beta * C through OpenBLAS; op(A) is [m, k].
+struct Gemm {
+  bool transpose_a = false, transpose_b = false;
+  int64_t m = 0, n = 0, k = 0;
+  int64_t lda = 0, ldb = 0, ldc = 0;
+  double alpha = 1, beta = 0;
+};
+void gemm(const Gemm& shape, const float* a, const float* b, float* c);
+void gemm(const Gemm& shape, const double* a, const double* b, double* c);
+
+/// `count` products; offsets_a[i], offsets_b[i], offsets_c[i] (in elements) say where each one's operands begin. Small
+/// ones run in parallel on one thread each, large ones one after the other on all threads. No two share a part of C.
+void gemm_batched(const Gemm& shape, int64_t count, const float* a, const int64_t* offsets_a, const float* b,
+                  const int64_t* offsets_b, float* c, const int64_t* offsets_c);
+void gemm_batched(const Gemm& shape, int64_t count, const double* a, const int64_t* offsets_a, const double* b,
+                  const int64_t* offsets_b, double* c, const int64_t* offsets_c);
+
+/// How many threads kernels and BLAS may use together: the one place that sets both.
+int num_threads();
+void set_num_threads(int threads);
+
+struct BlasInfo {
+  std::string version;    ///< "OpenBLAS 0.3.21"
+  std::string core;       ///< the kernels it chose: "Cooperlake", "Haswell", ...
+  std::string threading;  ///< "openmp", "pthread" or "sequential"
+  bool overridden;        ///< OPENBLAS_CORETYPE made the choice
+};
+BlasInfo blas_info();
+/// "AMD EPYC 9R14", as the operating system names it.
+std::string cpu_name();
+}  // namespace tape::kernels

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+#include "autograd/kernels/isa.h"
+
+namespace tape::kernels {
+
+// Indices are checked by the caller. x is [outer, size, inner] throughout.
+
+/// y [outer, count, inner] = x[o, index[c], i], for elements of any size (1, 4 or 8 bytes).
+void take(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
+          const int64_t* index, void* y);
+/// y [outer, count, inner] = x[o, index[o, c, i], i].
+void gather(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
+            const int64_t* index, void* y);
+/// The first index outside [0, size), or -1.
+int64_t first_outside(int64_t n, const int64_t* index, int64_t size);
+
+template <class T>
+struct IndexKernels {
+  /// x[o, index[c], i] += y[o, c, i]; repeated indices add up in order c = 0, 1, ... for every thread count.
+  void (*add_at)(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y);
+  /// x[o, index[o, c, i], i] += y[o, c, i].
+  void (*scatter_add)(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index,
+                      const T* y);
+  /// Stable sort along the middle axis; NaN last in both orders. values and index are [outer, size, inner].
+  void (*sort)(int64_t outer, int64_t size, int64_t inner, const T* x, bool descending, T* values, int64_t* index);
+  /// The k best in order (ties: lower index first); values and index are [outer, k, inner].
+  void (*topk)(int64_t outer, int64_t size, int64_t inner, const T* x, int64_t k, bool largest, T* values,
+               int64_t* index);
+  /// Copies rows x cols matrices, zero where col - row > diagonal (lower) or col - row < diagonal (upper).
+  void (*triangle)(int64_t batch, int64_t rows, int64_t cols, int64_t diagonal, bool lower, const T* x, T* y);
+};
+TAPE_KERNEL_TABLE(IndexKernels, index)
+}  // namespace tape::kernels

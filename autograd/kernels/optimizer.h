@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "autograd/kernels/isa.h"
+
+namespace tape::kernels {
+
+struct AdamStep {
+  double lr, beta1, beta2, eps, weight_decay;
+  bool decoupled;                             // AdamW (Loshchilov and Hutter 2019): decay the weight, not the gradient
+  double bias_correction1, bias_correction2;  // 1 - beta^t
+  double gradient_scale;                      // clipping, folded in
+};
+struct SgdStep {
+  double lr, momentum, dampening, weight_decay;
+  bool nesterov;
+  bool first;  // the momentum buffer is started with the gradient itself
+  double gradient_scale;
+};
+
+template <class T>
+struct OptimizerKernels {
+  /// One pass over n values: m, v, parameter. The arithmetic order is PyTorch's:
+  /// m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; p -= lr / c1 * m / (sqrt(v) / sqrt(c2) + eps).
+  void (*adam)(int64_t n, const AdamStep& step, const T* gradient, T* parameter, T* m, T* v);
+  /// buffer may be null where momentum is 0.
+  void (*sgd)(int64_t n, const SgdStep& step, const T* gradient, T* parameter, T* buffer);
+};
+TAPE_KERNEL_TABLE(OptimizerKernels, optimizer)
+}  // namespace tape::kernels

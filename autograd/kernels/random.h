@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "autograd/kernels/isa.h"
+
+namespace tape::kernels {
+
+/// Counter-based random numbers: Philox4x32-10 (Salmon et al. 2011). Element i of a stream depends on (seed, counter +
+/// i) alone, so the values are the same for every number of threads and vector width.
+template <class T>
+struct RandomKernels {
+  /// Uniform in [low, high): 24 random bits for f32, 53 for f64.
+  void (*uniform)(int64_t n, uint64_t seed, uint64_t counter, T low, T high, T* y);
+  /// Normal by Box-Muller in double precision, the same values in f32 (rounded) and f64.
+  void (*normal)(int64_t n, uint64_t seed, uint64_t counter, T mean, T stddev, T* y);
+  /// y[i] = x[i] / (1 - p) where element i is kept (a 32-bit draw at counter + i is >= p), else 0. y may be x.
+  void (*dropout)(int64_t n, uint64_t seed, uint64_t counter, double p, const T* x, T* y);
+};
+TAPE_KERNEL_TABLE(RandomKernels, random)
+
+/// The block function itself: ten rounds on a counter of four words under a key of two. Streams count blocks in words 0
+/// and 1 (words 2 and 3 are zero) and have their seed as key, low word first.
+void philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+/// The 32-bit draw of one element (word i % 4 of the Philox block i / 4): what dropout compares with p * 2^32.
+uint32_t philox_draw(uint64_t seed, uint64_t element);
+/// The 64-bit draw of one element, for whole numbers (shuffles, sampling): words (0,1) or (2,3) of block i / 2.
+uint64_t philox_draw64(uint64_t seed, uint64_t element);
+}  // namespace tape::kernels

@@ -1,0 +1,80 @@
+#include "autograd/kernels/broadcast_loops.h"
+
+namespace tape::kernels {
+namespace {
+
+using namespace TAPE_LEVEL;
+
+/// Signed overflow wraps: the sum is made of unsigned numbers.
+template <class F>
+int64_t wrapped(int64_t x, int64_t y, const F& f) {
+  return static_cast<int64_t>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
+}
+
+template <class E>
+void where_elements(const Broadcast& plan, const bool* c, const E* a, const E* b, E* out) {
+  const int inner = plan.rank - 1;
+  const int64_t step_a = inner < 0 ? 0 : plan.strides[0][inner], step_b = inner < 0 ? 0 : plan.strides[1][inner];
+  const int64_t step_c = inner < 0 ? 0 : plan.strides[2][inner];
+  for_rows(plan, [&](const RowOffsets& o) {
+    for (int64_t i = 0; i < o.count; ++i)
+      out[o.out + i] = c[o.operand[2] + i * step_c] ? a[o.operand[0] + i * step_a] : b[o.operand[1] + i * step_b];
+  });
+}
+}  // namespace
+
+void binary_i64(Binary op, const Broadcast& plan, const int64_t* a, const int64_t* b, int64_t* out) {
+  switch (op) {
+    case Binary::add:
+      return for_pairs(plan, a, b, out, [](int64_t x, int64_t y) {
+        return wrapped(x, y, [](uint64_t u, uint64_t v) { return u + v; });
+      });
+    case Binary::sub:
+      return for_pairs(plan, a, b, out, [](int64_t x, int64_t y) {
+        return wrapped(x, y, [](uint64_t u, uint64_t v) { return u - v; });
+      });
+    case Binary::mul:
+      return for_pairs(plan, a, b, out, [](int64_t x, int64_t y) {
+        return wrapped(x, y, [](uint64_t u, uint64_t v) { return u * v; });
+      });
+    case Binary::div:  // INT64_MIN / -1 does not fit: it wraps as well
+      return for_pairs(plan, a, b, out, [](int64_t x, int64_t y) {
+        return y == -1 ? wrapped(0, x, [](uint64_t u, uint64_t v) { return u - v; }) : x / y;
+      });
+    case Binary::maximum:
+      return for_pairs(plan, a, b, out, [](int64_t x, int64_t y) { return x > y ? x : y; });
+    case Binary::minimum:
+      return for_pairs(plan, a, b, out, [](int64_t x, int64_t y) { return x < y ? x : y; });
+    case Binary::pow:
+      return;  // refused by the caller
+  }
+}
+
+void compare_i64(Compare op, const Broadcast& plan, const int64_t* a, const int64_t* b, bool* out) {
+  switch (op) {
+    case Compare::eq:
+      return for_pairs(plan, a, b, out, [](int64_t x, int64_t y) { return x == y; });
+    case Compare::ne:
+      return for_pairs(plan, a, b, out, [](int64_t x, int64_t y) { return x != y; });
+    case Compare::lt:
+      return for_pairs(plan, a, b, out, [](int64_t x, int64_t y) { return x < y; });
+    case Compare::le:
+      return for_pairs(plan, a, b, out, [](int64_t x, int64_t y) { return x <= y; });
+    case Compare::gt:
+      return for_pairs(plan, a, b, out, [](int64_t x, int64_t y) { return x > y; });
+    case Compare::ge:
+      return for_pairs(plan, a, b, out, [](int64_t x, int64_t y) { return x >= y; });
+  }
+}
+
+void where_bytes(const Broadcast& plan, int64_t element_size, const bool* c, const void* a, const void* b, void* out) {
+  const auto run = [&](auto element) {
+    using E = decltype(element);
+    where_elements(plan, c, static_cast<const E*>(a), static_cast<const E*>(b), static_cast<E*>(out));
+  };
+  if (element_size == 1) run(uint8_t{});
+  if (element_size == 4) run(uint32_t{});
+  if (element_size == 8) run(uint64_t{});
+}
+
+}  // namespace tape::kernels

@@ -1,0 +1,64 @@
+#include "autograd/mask.h"
+
+#include <algorithm>
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/shape.h"
+
+namespace tape {
+
+Mask Mask::causal(int64_t offset) {
+  if (offset < 0) raise(ErrorKind::config, "Mask::causal: the offset must not be negative, got {}", offset);
+  Mask mask;
+  mask.causal_ = offset;
+  return mask;
+}
+
+Mask Mask::padding(const Tensor& ids, int64_t padding_id) {
+  if (ids.dtype() != i64 || ids.rank() < 1 || ids.rank() > 2)
+    raise(ErrorKind::shape, "Mask::padding: ids must be i64 [B, T] or [T], got {} {}", to_string(ids.dtype()),
+          to_string(ids.shape()));
+  const int64_t batch = ids.rank() == 2 ? ids.size(0) : 1;
+  return keep(reshape(ne(ids, static_cast<double>(padding_id)), Shape{batch, 1, 1, ids.size(-1)}));
+}
+
+Mask Mask::keep(const Tensor& keep) {
+  if (keep.dtype() != boolean)
+    raise(ErrorKind::dtype, "Mask::keep: needs bool, got {}; scores to add go to Mask::additive",
+          to_string(keep.dtype()));
+  Mask mask;
+  mask.kept_ = keep;
+  return mask;
+}
+
+Mask Mask::additive(const Tensor& scores) {
+  if (!is_floating(scores.dtype()))
+    raise(ErrorKind::dtype, "Mask::additive: needs f32 or f64, got {}; true and false go to Mask::keep",
+          to_string(scores.dtype()));
+  Mask mask;
+  mask.added_ = scores;
+  return mask;
+}
+
+Mask operator&(const Mask& a, const Mask& b) {
+  Mask both;
+  both.causal_ = a.causal_ && b.causal_ ? std::min(*a.causal_, *b.causal_) : a.causal_ ? a.causal_ : b.causal_;
+  both.kept_ = a.kept_.defined() && b.kept_.defined() ? logical_and(a.kept_, b.kept_)
+               : a.kept_.defined()                    ? a.kept_
+                                                      : b.kept_;
+  both.added_ = a.added_.defined() && b.added_.defined() ? a.added_ + b.added_
+                : a.added_.defined()                     ? a.added_
+                                                         : b.added_;
+  return both;
+}
+
+Tensor Mask::visible(int64_t query_length, int64_t key_length) const {
+  if (!causal_) return kept_.defined() ? kept_ : full({1, 1}, 1, boolean);
+  const Tensor query = reshape(arange(query_length), Shape{query_length, 1});
+  const Tensor past = le(arange(key_length), query + static_cast<double>(*causal_));
+  return kept_.defined() ? logical_and(past, kept_) : past;
+}
+
+}  // namespace tape

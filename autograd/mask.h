@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+
+#include "autograd/tensor.h"
+
+namespace tape {
+
+/// Which keys a query may see. Made by name, so that its polarity cannot be mistaken, and combined with `&`:
+///   Mask::causal() & Mask::padding(ids, 0)
+/// Masks broadcast to the scores [B, H, Tq, Tk]. A query that sees nothing gets zeros, and gives zero gradients.
+class Mask {
+ public:
+  /// Hides nothing.
+  Mask() = default;
+  /// Query i sees keys 0 .. i + offset. With a cache of n earlier keys the offset is n.
+  static Mask causal(int64_t offset = 0);
+  /// Hides the keys whose id is the padding id: ids [B, Tk] or [Tk], i64.
+  static Mask padding(const Tensor& ids, int64_t padding_id);
+  /// true keeps, false hides: bool, broadcast to [B, H, Tq, Tk].
+  static Mask keep(const Tensor& keep);
+  /// Added to the scaled scores before the softmax: f32 or f64, broadcast to [B, H, Tq, Tk]; may require gradients.
+  static Mask additive(const Tensor& scores);
+
+  /// What both let through; additive scores add up, causal masks keep the stricter one.
+  friend Mask operator&(const Mask& a, const Mask& b);
+
+  bool hides_nothing() const { return !causal_ && !kept_.defined() && !added_.defined(); }
+  std::optional<int64_t> causal_offset() const { return causal_; }
+  const Tensor& kept() const { return kept_; }    ///< undefined where no keys are named
+  const Tensor& added() const { return added_; }  ///< undefined where nothing is added
+  /// The causal part and kept() as one bool tensor that broadcasts to [B, H, query_length, key_length].
+  Tensor visible(int64_t query_length, int64_t key_length) const;
+
+ private:
+  std::optional<int64_t> causal_;
+  Tensor kept_, added_;
+};
+
+}  // namespace tape

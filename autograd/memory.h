@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+#include "autograd/ref.h"
+
+namespace tape {
+
+/// What the caching allocator holds, in bytes, and how often it was asked.
+struct MemoryStats {
+  int64_t live_bytes = 0;          ///< held by tensors now
+  int64_t peak_bytes = 0;          ///< the most that live_bytes has been since reset_peak_memory()
+  int64_t cached_bytes = 0;        ///< freed by tensors, kept for the next request of the same size
+  int64_t requests = 0;            ///< storages handed out
+  int64_t system_allocations = 0;  ///< of these, how many needed new memory from the system
+};
+MemoryStats memory_stats();
+void reset_peak_memory();
+/// Gives the cached bytes back to the system.
+void empty_cache();
+/// Refuses requests that would bring live_bytes over the limit; the physical memory unless set.
+void set_memory_limit(int64_t bytes);
+
+/// A block of 64-byte aligned memory that tensors share, with a counter of in-place writes.
+class Storage : public RefCounted {
+ public:
+  /// Throws Error (out_of_memory) with the bytes asked where the limit or the system refuses.
+  static Ref<Storage> allocate(int64_t bytes);
+  /// Memory owned by somebody else, kept alive until release() is called by the destructor.
+  static Ref<Storage> borrow(void* data, int64_t bytes, void* owner, void (*release)(void* owner));
+  ~Storage();
+
+  void* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+  uint64_t version() const { return version_; }
+  void bump_version() { ++version_; }
+
+ private:
+  Storage() = default;
+  void* data_ = nullptr;
+  int64_t bytes_ = 0;
+  int64_t capacity_ = 0;
+  uint64_t version_ = 0;
+  void* owner_ = nullptr;
+  void (*release_)(void*) = nullptr;
+};
+
+}  // namespace tape

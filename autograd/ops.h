@@ -1,0 +1,20 @@
+#pragma once
+
+// Every operation on tensors, a family a header.
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/attention.h"
+#include "autograd/ops/cast.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/dropout.h"
+#include "autograd/ops/einsum.h"
+#include "autograd/ops/index.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/loss.h"
+#include "autograd/ops/matmul.h"
+#include "autograd/ops/norm.h"
+#include "autograd/ops/order.h"
+#include "autograd/ops/pad.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/softmax.h"
+#include "autograd/ops/unary.h"

@@ -1,0 +1,178 @@
+#include "autograd/ops/arithmetic.h"
+
+#include <cmath>
+
+#include "autograd/broadcast.h"
+#include "autograd/create.h"
+#include "autograd/op.h"
+#include "autograd/ops/cast.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/unary.h"
+
+namespace tape {
+namespace {
+
+using kernels::Binary;
+
+/// Samples of f(a, b): same shape, both ways of broadcasting, one operand twice, nothing at all.
+template <class F>
+std::vector<OpSample> binary_samples(F f, Tensor (*values)(const Shape&, uint64_t)) {
+  auto call = [f](const Tensors& in) { return f(in[0], in[1]); };
+  return {{"same shape", {values({2, 3}, 1), values({2, 3}, 2)}, call},
+          {"rows", {values({2, 3}, 1), values({3}, 2)}, call},
+          {"outer", {values({4, 1}, 1), values({1, 3}, 2)}, call},
+          {"rank 0", {values({}, 1), values({2, 1, 2}, 2)}, call},
+          {"aliased", {values({3}, 1)}, [f](const Tensors& in) { return f(in[0], in[0]) + in[0]; }},
+          {"empty", {values({0, 3}, 1), values({1, 3}, 2)}, call}};
+}
+
+Tensor normal_values(const Shape& shape, uint64_t seed) { return sample_normal(shape, seed); }
+Tensor positive_values(const Shape& shape, uint64_t seed) { return sample_uniform(shape, 0.5, 2, seed); }
+Tensor distinct_values(const Shape& shape, uint64_t seed) {
+  Tensor x = sample_distinct(shape, seed);
+  return seed == 1 ? x : x + 0.1;
+}
+
+Tensor binary(const Op& op, Binary kind, const Tensor& a, const Tensor& b) {
+  check_same_dtype(op.name(), a, b);
+  const Shape shape = broadcast_shapes(op.name(), a.shape(), b.shape());
+  const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
+  Tensor out = empty(shape, a.dtype());
+  if (a.dtype() == i64) {
+    if (kind == Binary::div || kind == Binary::pow) raise(ErrorKind::dtype, "{}: needs f32 or f64, got i64", op.name());
+    kernels::binary_i64(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<int64_t>());
+    return out;
+  }
+  dispatch_floating(op.name(), a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().binary(kind, plan, a.data<T>(), b.data<T>(), out.mutable_data<T>());
+  });
+  return out;
+}
+
+/// y = a + b; da = dy, db = dy (summed over the axes it was broadcast along, as for all below).
+const Op add_op("add", [] { return binary_samples([](auto& a, auto& b) { return add(a, b); }, normal_values); });
+/// y = a - b; da = dy, db = -dy.
+const Op sub_op("sub", [] { return binary_samples([](auto& a, auto& b) { return sub(a, b) * a; }, normal_values); });
+/// y = a b; da = dy b, db = dy a.
+const Op mul_op("mul", [] { return binary_samples([](auto& a, auto& b) { return mul(a, b); }, normal_values); });
+/// y = a / b; da = dy / b, db = -dy y / b.
+const Op div_op("div", [] { return binary_samples([](auto& a, auto& b) { return div(a, b) * a; }, positive_values); });
+/// y = a^b; da = dy b a^(b-1), db = dy y log a.
+const Op pow_op("pow", [] { return binary_samples([](auto& a, auto& b) { return pow(a, b); }, positive_values); });
+/// y = max(a, b); the gradient goes to the larger, half to each where they are equal.
+const Op maximum_op("maximum",
+                    [] { return binary_samples([](auto& a, auto& b) { return maximum(a, b); }, distinct_values); });
+/// y = min(a, b), likewise.
+const Op minimum_op("minimum",
+                    [] { return binary_samples([](auto& a, auto& b) { return minimum(a, b); }, distinct_values); });
+/// y = scale x + shift; dx = scale dy.
+const Op affine_op("affine", [] {
+  return std::vector<OpSample>{
+      {"scale and shift", {sample_normal({2, 3})}, [](const Tensors& in) { return affine(in[0], -2.5, 3); }},
+      {"empty", {sample_normal({0})}, [](const Tensors& in) { return affine(in[0], -2.5, 3); }}};
+});
+/// y = x^n; dx = dy n x^(n-1).
+const Op pow_scalar_op("pow_scalar", [] {
+  std::vector<OpSample> samples;
+  for (double n : {0.5, 2.0, 3.0, -1.0, -0.5, 1.7})
+    samples.push_back({fmt::format("exponent {}", n), {sample_uniform({2, 3}, 0.5, 2)}, [n](const Tensors& in) {
+                         return pow(in[0], n);
+                       }});
+  return samples;
+});
+
+/// Weights of the first of two operands in a maximum or minimum: 1 where it is chosen, 1/2 where they are equal.
+Tensor share(const Tensor& chosen, const Tensor& equal, DType dtype) {
+  return cast(chosen, dtype) + cast(equal, dtype) * 0.5;
+}
+
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b) {
+  return record(add_op, {a, b}, binary(add_op, Binary::add, a, b), {}, [](const BackwardContext& c) -> Tensors {
+    return {c.grad(), c.grad()};
+  });
+}
+
+Tensor sub(const Tensor& a, const Tensor& b) {
+  return record(sub_op, {a, b}, binary(sub_op, Binary::sub, a, b), {}, [](const BackwardContext& c) -> Tensors {
+    return {c.grad(), c.needs(1) ? -c.grad() : Tensor()};
+  });
+}
+
+Tensor mul(const Tensor& a, const Tensor& b) {
+  return record(mul_op, {a, b}, binary(mul_op, Binary::mul, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
+    return {c.needs(0) ? c.grad() * c.saved(1) : Tensor(), c.needs(1) ? c.grad() * c.saved(0) : Tensor()};
+  });
+}
+
+Tensor div(const Tensor& a, const Tensor& b) {
+  return record(div_op, {a, b}, binary(div_op, Binary::div, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
+    const Tensor da = c.grad() / c.saved(1);
+    return {da, c.needs(1) ? -(da * (c.saved(0) / c.saved(1))) : Tensor()};
+  });
+}
+
+Tensor pow(const Tensor& a, const Tensor& b) {
+  Tensor y = binary(pow_op, Binary::pow, a, b);
+  return record(pow_op, {a, b}, y, {a, b, y}, [](const BackwardContext& c) -> Tensors {
+    const Tensor x = c.saved(0), n = c.saved(1), dy = c.grad();
+    Tensor dx, dn;
+    // Where n is 0 the power is constant, also at x = 0, where x^(n-1) is infinite.
+    if (c.needs(0)) dx = dy * masked_fill(n * pow(x, n - 1), eq(n, 0), 0);
+    if (c.needs(1)) dn = dy * c.saved(2) * masked_fill(log(masked_fill(x, eq(x, 0), 1)), eq(x, 0), 0);
+    return {dx, dn};
+  });
+}
+
+Tensor maximum(const Tensor& a, const Tensor& b) {
+  return record(maximum_op, {a, b}, binary(maximum_op, Binary::maximum, a, b), {a, b},
+                [](const BackwardContext& c) -> Tensors {
+                  const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
+                  const Tensor first = share(gt(x, y), eq(x, y), x.dtype());
+                  return {c.grad() * first, c.grad() * (1 - first)};
+                });
+}
+
+Tensor minimum(const Tensor& a, const Tensor& b) {
+  return record(minimum_op, {a, b}, binary(minimum_op, Binary::minimum, a, b), {a, b},
+                [](const BackwardContext& c) -> Tensors {
+                  const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
+                  const Tensor first = share(lt(x, y), eq(x, y), x.dtype());
+                  return {c.grad() * first, c.grad() * (1 - first)};
+                });
+}
+
+Tensor affine(const Tensor& x, double scale, double shift) {
+  if (x.dtype() == i64) {
+    if (scale != std::trunc(scale) || shift != std::trunc(shift))
+      raise(ErrorKind::dtype, "affine: i64 takes whole numbers, got scale {} and shift {}", scale, shift);
+    return add(mul(x, scalar(scale, i64)), scalar(shift, i64));
+  }
+  Tensor y = empty_like(x);
+  dispatch_floating("affine", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().affine(x.numel(), x.data<T>(), static_cast<T>(scale), static_cast<T>(shift),
+                                     y.mutable_data<T>());
+  });
+  return record(affine_op, {x}, y, {}, [scale](const BackwardContext& c) -> Tensors {
+    return {scale == 1 ? c.grad() : affine(c.grad(), scale, 0)};
+  });
+}
+
+Tensor pow(const Tensor& x, double exponent) {
+  Tensor y = empty_like(x);
+  dispatch_floating("pow", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().pow_scalar(x.numel(), x.data<T>(), static_cast<T>(exponent), y.mutable_data<T>());
+  });
+  return record(pow_scalar_op, {x}, y, {x}, [exponent](const BackwardContext& c) -> Tensors {
+    if (exponent == 0) return {zeros_like(c.grad())};
+    return {c.grad() * (exponent * pow(c.saved(0), exponent - 1))};
+  });
+}
+
+Tensor operator/(double s, const Tensor& x) { return affine(reciprocal(x), s, 0); }
+
+}  // namespace tape

@@ -1,0 +1,270 @@
+#include "autograd/ops/attention.h"
+
+#include <cmath>
+
+#include "autograd/broadcast.h"
+#include "autograd/create.h"
+#include "autograd/kernels/attention.h"
+#include "autograd/op.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/dropout.h"
+#include "autograd/ops/matmul.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/softmax.h"
+
+namespace tape {
+namespace {
+
+std::vector<OpSample> samples();
+
+/// S = scale Q K^T + M, P = softmax S, D = dropout P, O = D V;
+/// dV = D^T dO, dP = dropout(dO V^T), dS = P (dP - rowsum(dP P)), dQ = scale dS K, dK = scale dS^T Q, dM = dS.
+const Op attention_op("scaled_dot_product_attention", samples);
+
+/// One call, with its operands brought to [B, H, T, D] in meaning, if not in memory.
+struct Call {
+  kernels::AttentionShape shape;
+  bool side_by_side = false;  // operands are [B, T, H D]
+  double scale = 1;
+  std::optional<int64_t> causal;
+  Tensor keep;  // bool, of four axes, or undefined
+
+  Tensor split(const Tensor& x) const {
+    if (!side_by_side) return reshape(x, Shape{shape.B, shape.H, x.size(-2), x.size(-1)});
+    return permute(reshape(x, Shape{shape.B, x.size(1), shape.H, x.size(2) / shape.H}), {0, 2, 1, 3});
+  }
+  Tensor merge(const Tensor& x, const Shape& like) const {
+    return reshape(side_by_side ? permute(x, {0, 2, 1, 3}) : x, like);
+  }
+  Shape weights_shape() const { return {shape.B, shape.H, shape.Tq, shape.Tk}; }
+};
+
+/// The composed twin: every step of the formula as an operation. `in` is query, key, value and the additive mask.
+Tensors composed(const Call& call, const Tensors& in, const Shape& out_shape) {
+  const Tensor query = call.split(in[0]), key = call.split(in[1]), value = call.split(in[2]);
+  Tensor scores = matmul(query, key, {.transpose_b = true}) * call.scale;
+  if (in[3].defined()) scores = scores + in[3];
+  Mask mask = call.keep.defined() ? Mask::keep(call.keep) : Mask();
+  if (call.causal) mask = mask & Mask::causal(*call.causal);
+  if (!mask.hides_nothing())
+    scores = masked_fill(scores, logical_not(mask.visible(call.shape.Tq, call.shape.Tk)), -INFINITY);
+  const Tensor weights = softmax(scores, -1);
+  const Tensor dropped =
+      call.shape.dropout > 0 ? dropout_at(weights, call.shape.dropout, call.shape.seed, call.shape.counter) : weights;
+  return {call.merge(matmul(dropped, value), out_shape), weights};
+}
+
+Tensors fused_gradients(const Call& call, const BackwardContext& c) {
+  const Tensor query = c.saved(0), key = c.saved(1), value = c.saved(2), added = c.saved(3), out = c.saved(4),
+               lse = c.saved(5), dout = c.grad();
+  Tensor dquery = empty_like(query), dkey = empty_like(key), dvalue = empty_like(value), dadded;
+  if (c.needs(3)) dadded = empty(call.weights_shape(), query.dtype());
+  dispatch_floating("scaled_dot_product_attention", query.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::attention<T>().backward(call.shape, query.data<T>(), key.data<T>(), value.data<T>(),
+                                     call.keep.defined() ? call.keep.data<bool>() : nullptr,
+                                     added.defined() ? added.data<T>() : nullptr, out.data<T>(), lse.data<T>(),
+                                     dout.data<T>(), c.has_grad(1) ? c.grad(1).data<T>() : nullptr,
+                                     dquery.mutable_data<T>(), dkey.mutable_data<T>(), dvalue.mutable_data<T>(),
+                                     dadded.defined() ? dadded.mutable_data<T>() : nullptr);
+  });
+  return {dquery, dkey, dvalue, dadded};
+}
+
+/// Runs a call whose operands were checked. Weights are undefined unless wanted or composed.
+AttentionResult attend(const Call& call, const Tensors& in, const Shape& out_shape, bool want_weights) {
+  if (Composed::active()) {
+    const Tensors steps = composed(call, in, out_shape);
+    return {steps[0], steps[1]};
+  }
+  const DType dtype = in[0].dtype();
+  Tensor out = empty(out_shape, dtype), lse = empty(call.weights_shape().slice(0, 3), dtype), weights;
+  if (want_weights) weights = empty(call.weights_shape(), dtype);
+  dispatch_floating("scaled_dot_product_attention", dtype, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::attention<T>().forward(call.shape, in[0].data<T>(), in[1].data<T>(), in[2].data<T>(),
+                                    call.keep.defined() ? call.keep.data<bool>() : nullptr,
+                                    in[3].defined() ? in[3].data<T>() : nullptr, out.mutable_data<T>(),
+                                    lse.mutable_data<T>(), want_weights ? weights.mutable_data<T>() : nullptr);
+  });
+  const size_t count = want_weights ? 2 : 1;
+  record_many(attention_op, in, want_weights ? Tensors{out, weights} : Tensors{out},
+              {in[0], in[1], in[2], in[3], out, lse}, [call, out_shape, count](const BackwardContext& c) -> Tensors {
+                if (!c.create_graph()) return fused_gradients(call, c);
+                return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(2), c.saved(3)}, count,
+                                      [&](const Tensors& inputs) { return composed(call, inputs, out_shape); });
+              });
+  return {out, weights};
+}
+
+void strides_over(const Tensor& mask, const Shape& scores, int64_t (&strides)[4]) {
+  const auto all = broadcast_strides(mask.shape(), scores);
+  std::copy(all.begin(), all.begin() + 4, strides);
+}
+
+/// A mask for operands of the given rank as one for [B, H, Tq, Tk].
+Tensor four_axes(const char* kind, const Tensor& mask, int64_t rank, const Shape& scores) {
+  if (!mask.defined()) return mask;
+  Tensor wide = mask;
+  if (rank == 3 && mask.rank() == 3) wide = unsqueeze(mask, 1);  // [B, Tq, Tk]
+  if (rank > 4 && mask.rank() > 2) {
+    // Leading axes before the last were merged into one.
+    const Shape own = mask.shape();
+    if (own.rank() != rank)
+      raise(ErrorKind::shape, "scaled_dot_product_attention: {} mask {} needs {} axes", kind, to_string(own), rank);
+    wide = reshape(mask, Shape{own.slice(0, rank - 3).numel(), own[rank - 3], own[rank - 2], own[rank - 1]});
+  }
+  if (!broadcasts_to(wide.shape(), scores))
+    raise(ErrorKind::shape, "scaled_dot_product_attention: {} mask {} does not broadcast to the scores {}", kind,
+          to_string(mask.shape()), to_string(scores));
+  return wide;
+}
+
+void check_operands(const Tensor& query, const Tensor& key, const Tensor& value) {
+  constexpr const char* name = "scaled_dot_product_attention";
+  check_same_dtype(name, query, key);
+  check_same_dtype(name, query, value);
+  const auto shapes = [&] {
+    return fmt::format("query {}, key {}, value {}", to_string(query.shape()), to_string(key.shape()),
+                       to_string(value.shape()));
+  };
+  const int64_t rank = query.rank();
+  if (rank < 2 || key.rank() != rank || value.rank() != rank)
+    raise(ErrorKind::shape, "{}: needs operands of one rank, at least 2: {}", name, shapes());
+  if (query.size(-1) != key.size(-1))
+    raise(ErrorKind::shape, "{}: query and key widths differ: {} ({} vs {})", name, shapes(), query.size(-1),
+          key.size(-1));
+  if (key.size(-2) != value.size(-2))
+    raise(ErrorKind::shape, "{}: key and value lengths differ: {} ({} vs {})", name, shapes(), key.size(-2),
+          value.size(-2));
+  const Shape lead = query.shape().slice(0, rank - 2);
+  if (!(lead == key.shape().slice(0, rank - 2)) || !(lead == value.shape().slice(0, rank - 2)))
+    raise(ErrorKind::shape, "{}: leading axes differ: {}", name, shapes());
+}
+
+/// Masks, scale and dropout, once the sizes are known. Returns the additive mask.
+Tensor complete(Call& call, const Tensor& query, const AttentionOptions& options) {
+  check_dropout("scaled_dot_product_attention", options.dropout);
+  const Shape scores = call.weights_shape();
+  call.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(call.shape.D)));
+  call.shape.scale = call.scale;
+  call.causal = options.mask.causal_offset();
+  if (call.causal) call.shape.causal_offset = *call.causal;
+  call.keep = four_axes("keep", options.mask.kept(), call.side_by_side ? 4 : query.rank(), scores);
+  const Tensor added = four_axes("additive", options.mask.added(), call.side_by_side ? 4 : query.rank(), scores);
+  if (call.keep.defined()) strides_over(call.keep, scores, call.shape.keep_strides);
+  if (added.defined()) {
+    check_same_dtype("scaled_dot_product_attention", query, added);
+    strides_over(added, scores, call.shape.additive_strides);
+  }
+  if (options.dropout > 0) {
+    Generator& draws = generator(Stream::dropout);
+    call.shape.dropout = options.dropout;
+    call.shape.seed = draws.seed();
+    call.shape.counter = draws.advance(scores.numel());
+  }
+  return added;
+}
+
+AttentionResult attend_heads_apart(const Tensor& query, const Tensor& key, const Tensor& value,
+                                   const AttentionOptions& options, bool want_weights) {
+  check_operands(query, key, value);
+  const int64_t rank = query.rank();
+  const Shape lead = query.shape().slice(0, rank - 2);
+  Call call;
+  kernels::AttentionShape& s = call.shape;
+  s.H = rank >= 4 ? lead[rank - 3] : 1;
+  s.B = rank >= 4 ? lead.slice(0, rank - 3).numel() : lead.numel();
+  s.Tq = query.size(-2), s.Tk = key.size(-2), s.D = query.size(-1), s.Dv = value.size(-1);
+  const auto apart = [&](int64_t length, int64_t width) {
+    return kernels::HeadLayout{s.H * length * width, length * width, width};
+  };
+  s.q = apart(s.Tq, s.D), s.k = apart(s.Tk, s.D), s.v = apart(s.Tk, s.Dv), s.out = apart(s.Tq, s.Dv);
+  const Tensor added = complete(call, query, options);
+  AttentionResult result = attend(call, {query, key, value, added}, query.shape().with(rank - 1, s.Dv), want_weights);
+  if (want_weights) result.weights = reshape(result.weights, query.shape().with(rank - 1, s.Tk));
+  return result;
+}
+
+AttentionResult attend_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
+                                    const AttentionOptions& options, bool want_weights) {
+  check_operands(query, key, value);
+  if (query.rank() != 3)
+    raise(ErrorKind::shape, "multi_head_attention: query must be [B, T, H D], got {}", to_string(query.shape()));
+  if (heads < 1 || query.size(-1) % heads != 0 || value.size(-1) % heads != 0)
+    raise(ErrorKind::config, "multi_head_attention: widths {} and {} are not divisible by heads {}", query.size(-1),
+          value.size(-1), heads);
+  Call call;
+  call.side_by_side = true;
+  kernels::AttentionShape& s = call.shape;
+  s.B = query.size(0), s.H = heads, s.Tq = query.size(1), s.Tk = key.size(1);
+  s.D = query.size(2) / heads, s.Dv = value.size(2) / heads;
+  const auto beside = [&](int64_t length, int64_t width) {
+    return kernels::HeadLayout{length * heads * width, width, heads * width};
+  };
+  s.q = beside(s.Tq, s.D), s.k = beside(s.Tk, s.D), s.v = beside(s.Tk, s.Dv), s.out = beside(s.Tq, s.Dv);
+  const Tensor added = complete(call, query, options);
+  return attend(call, {query, key, value, added}, {s.B, s.Tq, heads * s.Dv}, want_weights);
+}
+
+std::vector<OpSample> samples() {
+  const auto operands = [](const Shape& lead, int64_t Tq, int64_t Tk, int64_t D, int64_t Dv) {
+    const auto shape = [&](int64_t length, int64_t width) {
+      return lead.inserted(lead.rank(), length).inserted(lead.rank() + 1, width);
+    };
+    return Tensors{sample_normal(shape(Tq, D), 1), sample_normal(shape(Tk, D), 2), sample_normal(shape(Tk, Dv), 3)};
+  };
+  const auto with = [](AttentionOptions options) {
+    return [options](const Tensors& in) { return scaled_dot_product_attention(in[0], in[1], in[2], options); };
+  };
+  const Tensor ids = tensor({{5, 6, 0, 0}, {0, 0, 0, 0}}, i64);
+  std::vector<OpSample> all{
+      {"plain", operands({2, 2}, 3, 4, 2, 3), with({})},
+      {"one matrix", operands({}, 3, 4, 2, 2), with({.scale = 0.3})},
+      {"causal", operands({2}, 4, 4, 3, 2), with({.mask = Mask::causal()})},
+      {"causal behind a cache", operands({2, 1}, 2, 4, 3, 2), with({.mask = Mask::causal(2)})},
+      {"padding, one row sees nothing", operands({2, 2}, 3, 4, 2, 2), with({.mask = Mask::padding(ids, 0)})},
+      {"dropout", operands({1, 2}, 3, 4, 2, 2), [](const Tensors& in) {
+         generator(Stream::dropout).set_state(5, 11);
+         return scaled_dot_product_attention(in[0], in[1], in[2], {.dropout = 0.3});
+       }}};
+  Tensors biased = operands({2, 2}, 3, 4, 2, 2);
+  biased.push_back(sample_normal({2, 1, 4}, 4));
+  all.push_back({"additive", biased, [](const Tensors& in) {
+                   const Mask mask = Mask::additive(in[3]) & Mask::causal(1);
+                   return scaled_dot_product_attention(in[0], in[1], in[2], {.mask = mask});
+                 }});
+  all.push_back({"weights", operands({2, 2}, 3, 4, 2, 2), [](const Tensors& in) {
+                   const auto both = scaled_dot_product_attention_with_weights(in[0], in[1], in[2]);
+                   return matmul(both.weights, in[2]) * both.output;
+                 }});
+  all.push_back({"heads side by side", operands({2}, 3, 4, 4, 6), [ids](const Tensors& in) {
+                   return multi_head_attention(in[0], in[1], in[2], 2, {.mask = Mask::padding(ids, 0)});
+                 }});
+  return all;
+}
+
+}  // namespace
+
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                    const AttentionOptions& options) {
+  return attend_heads_apart(query, key, value, options, false).output;
+}
+
+AttentionResult scaled_dot_product_attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
+                                                          const AttentionOptions& options) {
+  return attend_heads_apart(query, key, value, options, true);
+}
+
+Tensor multi_head_attention(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
+                            const AttentionOptions& options) {
+  return attend_side_by_side(query, key, value, heads, options, false).output;
+}
+
+AttentionResult multi_head_attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
+                                                  int64_t heads, const AttentionOptions& options) {
+  return attend_side_by_side(query, key, value, heads, options, true);
+}
+
+}  // namespace tape

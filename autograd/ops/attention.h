@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+
+#include "autograd/mask.h"
+#include "autograd/tensor.h"
+
+namespace tape {
+
+struct AttentionOptions {
+  Mask mask = {};
+  double dropout = 0;                ///< probability of dropping an attention weight; the dropout stream draws
+  std::optional<double> scale = {};  ///< of the scores; 1 / sqrt(D) where not given
+};
+
+/// softmax(scale * query key^T + mask) value (Vaswani et al. 2017, 3.2.1):
+/// query [..., Tq, D], key [..., Tk, D], value [..., Tk, Dv] with equal leading axes -> [..., Tq, Dv]. Masks broadcast
+/// to the scores [..., Tq, Tk]; a query that sees no key gets zeros and gives zero gradients. The fused kernel stores
+/// one number a query; in a Composed scope every step is an operation of its own.
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                                    const AttentionOptions& options = {});
+
+struct AttentionResult {
+  Tensor output;   ///< [..., Tq, Dv]
+  Tensor weights;  ///< [..., Tq, Tk], softmax of the scores before dropout
+};
+/// The same with the attention weights; gradients flow through both.
+AttentionResult scaled_dot_product_attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
+                                                          const AttentionOptions& options = {});
+
+/// The same for `heads` heads that lie side by side: query [B, Tq, H D], key [B, Tk, H D], value [B, Tk, H Dv] ->
+/// [B, Tq, H Dv], weights [B, H, Tq, Tk]. No head is copied out.
+Tensor multi_head_attention(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
+                            const AttentionOptions& options = {});
+AttentionResult multi_head_attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
+                                                  int64_t heads, const AttentionOptions& options = {});
+
+}  // namespace tape

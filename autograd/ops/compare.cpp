@@ -1,0 +1,107 @@
+#include "autograd/ops/compare.h"
+
+#include "autograd/broadcast.h"
+#include "autograd/create.h"
+#include "autograd/op.h"
+#include "autograd/ops/cast.h"
+
+namespace tape {
+namespace {
+
+using kernels::Compare;
+
+Tensor compare(const char* name, Compare kind, const Tensor& a, const Tensor& b) {
+  check_same_dtype(name, a, b);
+  const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
+  const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
+  Tensor out = empty(shape, boolean);
+  if (a.dtype() == i64) {
+    kernels::compare_i64(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<bool>());
+  } else if (a.dtype() == boolean) {
+    return compare(name, kind, cast(a, i64), cast(b, i64));
+  } else {
+    dispatch_floating(name, a.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      kernels::elementwise<T>().compare(kind, plan, a.data<T>(), b.data<T>(), out.mutable_data<bool>());
+    });
+  }
+  return out;
+}
+
+void check_bool(const char* name, const Tensor& x) {
+  if (x.dtype() != boolean) raise(ErrorKind::dtype, "{}: needs bool, got {}", name, to_string(x.dtype()));
+}
+
+/// y = c ? a : b; da = dy where c, db = dy elsewhere.
+const Op where_op("where", [] {
+  auto condition = [](const Shape& shape) { return gt(sample_normal(shape, 9), 0); };
+  auto call = [condition](const Shape& shape) {
+    return [c = condition(shape)](const Tensors& in) { return where(c, in[0], in[1]); };
+  };
+  return std::vector<OpSample>{
+      {"same shape", {sample_normal({3, 4}, 1), sample_normal({3, 4}, 2)}, call({3, 4})},
+      {"broadcast", {sample_normal({3, 1}, 1), sample_normal({4}, 2)}, call({2, 3, 4})},
+      {"condition broadcast", {sample_normal({2, 4}, 1), sample_normal({}, 2)}, call({4})},
+  };
+});
+
+}  // namespace
+
+Tensor eq(const Tensor& a, const Tensor& b) { return compare("eq", Compare::eq, a, b); }
+Tensor ne(const Tensor& a, const Tensor& b) { return compare("ne", Compare::ne, a, b); }
+Tensor lt(const Tensor& a, const Tensor& b) { return compare("lt", Compare::lt, a, b); }
+Tensor le(const Tensor& a, const Tensor& b) { return compare("le", Compare::le, a, b); }
+Tensor gt(const Tensor& a, const Tensor& b) { return compare("gt", Compare::gt, a, b); }
+Tensor ge(const Tensor& a, const Tensor& b) { return compare("ge", Compare::ge, a, b); }
+Tensor eq(const Tensor& a, double b) { return eq(a, scalar(b, a.dtype())); }
+Tensor ne(const Tensor& a, double b) { return ne(a, scalar(b, a.dtype())); }
+Tensor lt(const Tensor& a, double b) { return lt(a, scalar(b, a.dtype())); }
+Tensor le(const Tensor& a, double b) { return le(a, scalar(b, a.dtype())); }
+Tensor gt(const Tensor& a, double b) { return gt(a, scalar(b, a.dtype())); }
+Tensor ge(const Tensor& a, double b) { return ge(a, scalar(b, a.dtype())); }
+
+Tensor logical_and(const Tensor& a, const Tensor& b) {
+  check_bool("logical_and", a);
+  check_bool("logical_and", b);
+  return where(a, b, scalar(0, boolean));
+}
+
+Tensor logical_or(const Tensor& a, const Tensor& b) {
+  check_bool("logical_or", a);
+  check_bool("logical_or", b);
+  return where(a, scalar(1, boolean), b);
+}
+
+Tensor logical_not(const Tensor& x) {
+  check_bool("logical_not", x);
+  return where(x, scalar(0, boolean), scalar(1, boolean));
+}
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  check_bool("where", condition);
+  check_same_dtype("where", a, b);
+  const Shape shape = broadcast_shapes("where", condition.shape(), broadcast_shapes("where", a.shape(), b.shape()));
+  const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape(), condition.shape());
+  Tensor out = empty(shape, a.dtype());
+  if (is_floating(a.dtype())) {
+    dispatch_floating("where", a.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      kernels::elementwise<T>().where(plan, condition.data<bool>(), a.data<T>(), b.data<T>(), out.mutable_data<T>());
+    });
+  } else {
+    kernels::where_bytes(plan, size_of(a.dtype()), condition.data<bool>(), a.raw(), b.raw(), out.raw());
+  }
+  return record(where_op, {a, b}, out, {condition}, [](const BackwardContext& c) -> Tensors {
+    const Tensor chosen = c.saved(0), dy = c.grad(), zero = scalar(0, dy.dtype());
+    return {c.needs(0) ? where(chosen, dy, zero) : Tensor(), c.needs(1) ? where(chosen, zero, dy) : Tensor()};
+  });
+}
+
+Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
+  if (!broadcasts_to(mask.shape(), x.shape()))
+    raise(ErrorKind::shape, "masked_fill: the mask {} does not broadcast to {}", to_string(mask.shape()),
+          to_string(x.shape()));
+  return where(mask, scalar(value, x.dtype()), x);
+}
+
+}  // namespace tape

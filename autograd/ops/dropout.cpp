@@ -1,0 +1,41 @@
+#include "autograd/ops/dropout.h"
+
+#include "autograd/create.h"
+#include "autograd/kernels/random.h"
+#include "autograd/op.h"
+
+namespace tape {
+namespace {
+
+/// y = m x with a drawn m in {0, 1/(1-p)}; dx = m dy: the same draws again.
+const Op dropout_op("dropout", [] {
+  auto call = [](const Tensors& in) { return dropout_at(in[0], 0.4, 7, 3); };
+  return std::vector<OpSample>{{"matrix", {sample_normal({4, 5})}, call}, {"empty", {sample_normal({0, 5})}, call}};
+});
+
+}  // namespace
+
+void check_dropout(const char* name, double p) {
+  if (!(p >= 0 && p < 1)) raise(ErrorKind::config, "{}: the probability must be in [0, 1), got {}", name, p);
+}
+
+Tensor dropout(const Tensor& x, double p) { return dropout(x, p, generator(Stream::dropout)); }
+
+Tensor dropout(const Tensor& x, double p, Generator& generator) {
+  check_dropout("dropout", p);
+  if (p == 0) return x;
+  return dropout_at(x, p, generator.seed(), generator.advance(x.numel()));
+}
+
+Tensor dropout_at(const Tensor& x, double p, uint64_t seed, uint64_t counter) {
+  check_dropout("dropout", p);
+  Tensor y = empty_like(x);
+  dispatch_floating("dropout", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::random<T>().dropout(x.numel(), seed, counter, p, x.data<T>(), y.mutable_data<T>());
+  });
+  return record(dropout_op, {x}, y, {},
+                [=](const BackwardContext& c) -> Tensors { return {dropout_at(c.grad(), p, seed, counter)}; });
+}
+
+}  // namespace tape

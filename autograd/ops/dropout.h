@@ -1,0 +1,19 @@
+#pragma once
+
+#include "autograd/random.h"
+#include "autograd/tensor.h"
+
+namespace tape {
+
+/// Each value of x is zeroed with probability p, the others are divided by 1 - p (Srivastava et al. 2014). Nothing is
+/// stored: the draws come from (seed, counter) alone and are made again in the backward. Error (config) unless
+/// 0 <= p < 1.
+Tensor dropout(const Tensor& x, double p);
+Tensor dropout(const Tensor& x, double p, Generator& generator);
+/// The same with the draws given: element i uses draw counter + i of the seed.
+Tensor dropout_at(const Tensor& x, double p, uint64_t seed, uint64_t counter);
+
+/// Throws Error (config) `name: the probability must be in [0, 1), got p`.
+void check_dropout(const char* name, double p);
+
+}  // namespace tape

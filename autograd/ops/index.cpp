@@ -1,0 +1,208 @@
+#include "autograd/ops/index.h"
+
+#include "autograd/broadcast.h"
+#include "autograd/create.h"
+#include "autograd/kernels/index.h"
+#include "autograd/op.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/cast.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/extents.h"
+#include "autograd/ops/shape.h"
+
+namespace tape {
+namespace {
+
+Tensor positions(std::initializer_list<Values> values) { return tensor(values, i64); }
+
+/// y[c] = x[index[c]] along an axis; dx = dy added at the indices into zeros.
+const Op gather_op("gather", [] {
+  auto at = [](int64_t axis, Tensor index) { return [=](const Tensors& in) { return gather(in[0], axis, index); }; };
+  return std::vector<OpSample>{
+      {"columns, repeated", {sample_normal({2, 3})}, at(1, positions({{2, 0, 2, 2}, {1, 1, 0, 2}}))},
+      {"rows", {sample_normal({3, 2})}, at(0, positions({{2, 0}}))},
+      {"middle", {sample_normal({2, 3, 1})}, at(1, reshape(positions({1, 1, 2, 0}), {2, 2, 1}))},
+      {"none", {sample_normal({2, 3})}, at(1, zeros({2, 0}, i64))}};
+});
+
+/// y = x with s[c] added at index[c] along an axis; dx = dy, ds[c] = dy[index[c]].
+const Op scatter_add_op("scatter_add", [] {
+  auto at = [](int64_t axis, Tensor index) {
+    return [=](const Tensors& in) { return scatter_add(in[0], axis, index, in[1]); };
+  };
+  return std::vector<OpSample>{
+      {"columns, repeated",
+       {sample_normal({2, 3}, 1), sample_normal({2, 4}, 2)},
+       at(-1, positions({{2, 0, 2, 2}, {1, 1, 0, 2}}))},
+      {"rows", {sample_normal({3, 2}, 1), sample_normal({1, 2}, 2)}, at(0, positions({{2, 0}}))},
+      {"aliased", {sample_normal({2, 2})}, [](const Tensors& in) {
+         return scatter_add(in[0], 0, positions({{1, 0}, {1, 1}}), in[0] * in[0]);
+       }}};
+});
+
+/// y[c] = x[index[c]] along an axis; dx = dy added at the indices into zeros.
+const Op index_select_op("index_select", [] {
+  auto at = [](int64_t axis, Tensor index) {
+    return [=](const Tensors& in) { return index_select(in[0], axis, index); };
+  };
+  return std::vector<OpSample>{{"rows, repeated", {sample_normal({3, 2})}, at(0, positions({2, 0, 2, 2}))},
+                               {"columns", {sample_normal({2, 3, 2})}, at(-1, positions({1}))},
+                               {"middle", {sample_normal({2, 3, 2})}, at(1, positions({1, 1, 0}))},
+                               {"none", {sample_normal({3, 2})}, at(0, zeros({0}, i64))}};
+});
+
+/// y = x with s[c] added at index[c] along an axis; dx = dy, ds[c] = dy[index[c]].
+const Op index_add_op("index_add", [] {
+  auto at = [](int64_t axis, Tensor index) {
+    return [=](const Tensors& in) { return index_add(in[0], axis, index, in[1]); };
+  };
+  return std::vector<OpSample>{
+      {"rows, repeated", {sample_normal({3, 2}, 1), sample_normal({4, 2}, 2)}, at(0, positions({2, 0, 2, 2}))},
+      {"middle", {sample_normal({2, 3, 2}, 1), sample_normal({2, 2, 2}, 2)}, at(1, positions({1, 1}))}};
+});
+
+/// y[...] = weight[ids[...]]; dweight = the rows of dy added up by id, but for the padding row.
+const Op embedding_op("embedding", [] {
+  auto of = [](Tensor ids) { return [ids](const Tensors& in) { return embedding(in[0], ids); }; };
+  return std::vector<OpSample>{{"vector, repeated", {sample_normal({4, 3})}, of(positions({3, 0, 3}))},
+                               {"matrix", {sample_normal({4, 3})}, of(positions({{3, 0, 3}, {1, 1, 3}}))},
+                               {"rank 0", {sample_normal({2, 2})}, of(scalar(1, i64))},
+                               {"no ids", {sample_normal({2, 2})}, of(zeros({0, 2}, i64))}};
+});
+
+/// Where element `flat` of the tensor lies: "3" for a vector, "[1, 0]" for more axes.
+std::string position_text(const Shape& shape, int64_t flat) {
+  if (shape.rank() == 1) return std::to_string(flat);
+  std::vector<int64_t> position(static_cast<size_t>(shape.rank()));
+  for (int64_t axis = shape.rank() - 1; axis >= 0; --axis) {
+    position[static_cast<size_t>(axis)] = flat % shape[axis];
+    flat /= shape[axis];
+  }
+  return to_string(Shape(position));
+}
+
+void check_index(const char* operation, const char* what, const Tensor& index, int64_t size) {
+  if (index.dtype() != i64)
+    raise(ErrorKind::dtype, "{}: the {} must be i64, got {}", operation, what, to_string(index.dtype()));
+  const int64_t* values = index.data<int64_t>();
+  const int64_t wrong = kernels::first_outside(index.numel(), values, size);
+  if (wrong < 0) return;
+  raise(ErrorKind::index, "{}: {} {} at position {} is outside [0, {})", operation, what, values[wrong],
+        position_text(index.shape(), wrong), size);
+}
+
+void check_fits(const char* operation, const char* what, const Tensor& part, const Tensor& x, int64_t axis) {
+  if (part.rank() == x.rank() && part.shape().with(axis, 0) == x.shape().with(axis, 0)) return;
+  raise(ErrorKind::shape, "{}: the {} {} and x {} differ outside axis {}", operation, what, to_string(part.shape()),
+        to_string(x.shape()), axis);
+}
+
+void check_vector(const char* operation, const Tensor& index) {
+  if (index.rank() != 1)
+    raise(ErrorKind::shape, "{}: the index must have one axis, got {}", operation, to_string(index.shape()));
+}
+
+/// x[index[c]] = x[index[c]] + source[c], in place: with one index for all of `outer` and `inner`.
+void add_at(Tensor& x, const Extents& e, const Tensor& index, const Tensor& source) {
+  dispatch_floating("index_add", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::index<T>().add_at(e.outer, e.size, e.inner, x.mutable_data<T>(), index.numel(), index.data<int64_t>(),
+                               source.data<T>());
+  });
+}
+
+}  // namespace
+
+Tensor gather(const Tensor& x, int64_t axis, const Tensor& index) {
+  axis = x.shape().axis(axis, "gather");
+  check_fits("gather", "index", index, x, axis);
+  const Extents e(x.shape(), axis);
+  check_index("gather", "index", index, e.size);
+  Tensor y = empty(index.shape(), x.dtype());
+  kernels::gather(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.shape()[axis], index.data<int64_t>(),
+                  y.raw());
+  return record(gather_op, {x}, y, {index}, [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
+    return {scatter_add(zeros(shape, c.grad().dtype()), axis, c.saved(0), c.grad())};
+  });
+}
+
+Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
+  axis = x.shape().axis(axis, "scatter_add");
+  check_same_dtype("scatter_add", x, source);
+  check_fits("scatter_add", "index", index, x, axis);
+  if (index.shape() != source.shape())
+    raise(ErrorKind::shape, "scatter_add: the index {} and the source {} differ", to_string(index.shape()),
+          to_string(source.shape()));
+  const Extents e(x.shape(), axis);
+  check_index("scatter_add", "index", index, e.size);
+  Tensor y = x.detach().clone();
+  dispatch_floating("scatter_add", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::index<T>().scatter_add(e.outer, e.size, e.inner, y.mutable_data<T>(), index.shape()[axis],
+                                    index.data<int64_t>(), source.data<T>());
+  });
+  return record(scatter_add_op, {x, source}, y, {index}, [axis](const BackwardContext& c) -> Tensors {
+    return {c.grad(), c.needs(1) ? gather(c.grad(), axis, c.saved(0)) : Tensor()};
+  });
+}
+
+Tensor index_select(const Tensor& x, int64_t axis, const Tensor& index) {
+  axis = x.shape().axis(axis, "index_select");
+  check_vector("index_select", index);
+  const Extents e(x.shape(), axis);
+  check_index("index_select", "index", index, e.size);
+  Tensor y = empty(x.shape().with(axis, index.numel()), x.dtype());
+  kernels::take(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.numel(), index.data<int64_t>(), y.raw());
+  return record(index_select_op, {x}, y, {index}, [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
+    return {index_add(zeros(shape, c.grad().dtype()), axis, c.saved(0), c.grad())};
+  });
+}
+
+Tensor index_add(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
+  axis = x.shape().axis(axis, "index_add");
+  check_same_dtype("index_add", x, source);
+  check_vector("index_add", index);
+  check_fits("index_add", "source", source, x, axis);
+  if (source.shape()[axis] != index.numel())
+    raise(ErrorKind::shape, "index_add: {} indices for axis {} of the source {}", index.numel(), axis,
+          to_string(source.shape()));
+  const Extents e(x.shape(), axis);
+  check_index("index_add", "index", index, e.size);
+  Tensor y = x.detach().clone();
+  add_at(y, e, index, source);
+  return record(index_add_op, {x, source}, y, {index}, [axis](const BackwardContext& c) -> Tensors {
+    return {c.grad(), c.needs(1) ? index_select(c.grad(), axis, c.saved(0)) : Tensor()};
+  });
+}
+
+Tensor embedding(const Tensor& weight, const Tensor& ids, const EmbeddingOptions& options) {
+  if (weight.rank() != 2)
+    raise(ErrorKind::shape, "embedding: the weight must be [V, C], got {}", to_string(weight.shape()));
+  const int64_t vocabulary = weight.size(0), width = weight.size(1), padding = options.padding_index;
+  if (padding < -1 || padding >= vocabulary)
+    raise(ErrorKind::config, "embedding: padding_index {} is outside [0, {})", padding, vocabulary);
+  check_index("embedding", "id", ids, vocabulary);
+  Tensor y = empty(ids.shape().inserted(ids.rank(), width), weight.dtype());
+  kernels::take(1, vocabulary, width, size_of(weight.dtype()), weight.raw(), ids.numel(), ids.data<int64_t>(), y.raw());
+  return record(embedding_op, {weight}, y, {ids}, [=](const BackwardContext& c) -> Tensors {
+    const Tensor index = reshape(c.saved(0), {c.saved(0).numel()});
+    const Tensor rows = reshape(c.grad(), Shape{index.numel(), width});
+    Tensor dweight = zeros({vocabulary, width}, rows.dtype());
+    if (c.create_graph()) {
+      const Tensor counted =
+          padding < 0 ? rows : masked_fill(rows, eq(unsqueeze(index, 1), scalar(static_cast<double>(padding), i64)), 0);
+      return {index_add(dweight, 0, index, counted)};
+    }
+    add_at(dweight, Extents(dweight.shape(), 0), index, rows);
+    if (padding >= 0) select(dweight, 0, padding).zero_();
+    return {dweight};
+  });
+}
+
+Tensor one_hot(const Tensor& ids, int64_t classes, DType dtype) {
+  if (classes < 0) raise(ErrorKind::config, "one_hot: the number of classes must not be negative, got {}", classes);
+  check_index("one_hot", "id", ids, classes);
+  return cast(eq(unsqueeze(ids, -1), arange(classes)), dtype);
+}
+
+}  // namespace tape

@@ -1,0 +1,184 @@
+#include "autograd/ops/join.h"
+
+#include <algorithm>
+
+#include "autograd/broadcast.h"
+#include "autograd/create.h"
+#include "autograd/kernels/elementwise.h"
+#include "autograd/op.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/extents.h"
+#include "autograd/ops/shape.h"
+
+namespace tape {
+namespace {
+
+/// y = the inputs behind each other; dx_i = the part of dy that x_i fills.
+const Op cat_op("cat", [] {
+  auto along = [](int64_t axis) { return [axis](const Tensors& in) { return cat(in, axis); }; };
+  const Tensor a = sample_normal({2, 3}, 1), b = sample_normal({2, 1}, 2), c = sample_normal({2, 3}, 3);
+  return std::vector<OpSample>{{"rows", {a, c}, along(0)},
+                               {"columns", {a, b, c}, along(-1)},
+                               {"middle", {sample_normal({2, 1, 2}, 4), sample_normal({2, 2, 2}, 5)}, along(1)},
+                               {"one", {a}, along(1)},
+                               {"aliased",
+                                {a},
+                                [](const Tensors& in) {
+                                  return cat({in[0], in[0] * in[0]}, 1);
+                                }},
+                               {"with an empty one", {a, sample_normal({2, 0}, 6)}, along(1)}};
+});
+
+/// y_i = x at the places of piece i; dx = cat(dy_0, dy_1, ...).
+const Op split_op("split", [] {
+  auto product = [](int64_t axis) {
+    return [axis](const Tensors& in) {
+      const Tensors pieces = split(in[0], 2, axis);
+      return pieces[0] * pieces[1] + pieces[1];
+    };
+  };
+  return std::vector<OpSample>{{"views", {sample_normal({4, 3})}, product(0)},
+                               {"columns", {sample_normal({3, 4})}, product(-1)},
+                               {"middle", {sample_normal({2, 4, 2})}, product(1)},
+                               {"a piece unused", {sample_normal({2, 5})}, [](const Tensors& in) {
+                                  return split(in[0], {1, 3, 1}, 1)[1];
+                                }}};
+});
+
+/// Copies `source`, which fills `width` positions of the axis, into `target` [outer, size, inner] from `start` on.
+void place(const Tensor& source, int64_t width, int64_t start, const Extents& target, Tensor& y) {
+  if (source.numel() == 0) return;
+  const int64_t element = size_of(source.dtype());
+  const int64_t sizes[] = {target.outer, width * target.inner};
+  const int64_t strides[] = {target.size * target.inner, 1};
+  kernels::copy_into_strided(2, sizes, strides, element, source.raw(),
+                             static_cast<char*>(y.raw()) + start * target.inner * element);
+}
+
+std::string pieces_text(const std::vector<int64_t>& sizes) {
+  std::string text;
+  for (const int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + text + "]";
+}
+
+}  // namespace
+
+Tensor cat(const Tensors& tensors, int64_t axis) {
+  if (tensors.empty()) raise(ErrorKind::config, "cat: needs at least one tensor");
+  const Shape& first = tensors[0].shape();
+  axis = first.axis(axis, "cat");
+  int64_t total = 0;
+  std::vector<int64_t> sizes;
+  for (const Tensor& x : tensors) {
+    check_same_dtype("cat", tensors[0], x);
+    if (x.rank() != first.rank() || x.shape().with(axis, 0) != first.with(axis, 0))
+      raise(ErrorKind::shape, "cat: sizes differ outside axis {}: {} and {}", axis, to_string(first),
+            to_string(x.shape()));
+    sizes.push_back(x.shape()[axis]);
+    total += sizes.back();
+  }
+  Tensor y = empty(first.with(axis, total), tensors[0].dtype());
+  const Extents whole(y.shape(), axis);
+  int64_t start = 0;
+  for (size_t i = 0; i < sizes.size(); start += sizes[i++]) place(tensors[i], sizes[i], start, whole, y);
+  return record(cat_op, tensors, y, {}, [axis, sizes](const BackwardContext& c) {
+    Tensors dx(sizes.size());
+    int64_t from = 0;
+    for (size_t i = 0; i < sizes.size(); from += sizes[i++])
+      if (c.needs(i)) dx[i] = slice(c.grad(), axis, {.start = from, .end = from + sizes[i]});
+    return dx;
+  });
+}
+
+Tensor stack(const Tensors& tensors, int64_t axis) {
+  if (tensors.empty()) raise(ErrorKind::config, "stack: needs at least one tensor");
+  const Shape& first = tensors[0].shape();
+  axis = first.inserted(0, 1).axis(axis, "stack");
+  Tensors rows;
+  for (const Tensor& x : tensors) {
+    check_same_dtype("stack", tensors[0], x);
+    if (x.shape() != first)
+      raise(ErrorKind::shape, "stack: shapes differ: {} and {}", to_string(first), to_string(x.shape()));
+    rows.push_back(reshape(x, first.inserted(axis, 1)));
+  }
+  return cat(rows, axis);
+}
+
+Tensors split(const Tensor& x, int64_t size, int64_t axis) {
+  if (size <= 0) raise(ErrorKind::config, "split: the size must be positive, got {}", size);
+  axis = x.shape().axis(axis, "split");
+  std::vector<int64_t> sizes;
+  for (int64_t left = x.shape()[axis]; left > 0; left -= size) sizes.push_back(std::min(left, size));
+  if (sizes.empty()) sizes.push_back(0);
+  return split(x, sizes, axis);
+}
+
+Tensors split(const Tensor& x, const std::vector<int64_t>& sizes, int64_t axis) {
+  axis = x.shape().axis(axis, "split");
+  int64_t total = 0;
+  for (const int64_t size : sizes) {
+    if (size < 0) raise(ErrorKind::config, "split: sizes must not be negative, got {}", pieces_text(sizes));
+    total += size;
+  }
+  if (total != x.shape()[axis])
+    raise(ErrorKind::shape, "split: sizes {} do not add up to axis {} of {} ({} vs {})", pieces_text(sizes), axis,
+          to_string(x.shape()), total, x.shape()[axis]);
+  const Extents whole(x.shape(), axis);
+  const int64_t element = size_of(x.dtype());
+  Tensors pieces;
+  int64_t start = 0;
+  for (const int64_t size : sizes) {
+    const Shape shape = x.shape().with(axis, size);
+    const int64_t offset = start * whole.inner * element;
+    if (whole.outer == 1) {
+      pieces.push_back(Tensor(Ref(new TensorImpl(x.impl().storage, x.impl().offset + offset, shape, x.dtype()))));
+    } else {
+      pieces.push_back(empty(shape, x.dtype()));
+      const int64_t piece_sizes[] = {whole.outer, size * whole.inner};
+      const int64_t strides[] = {whole.size * whole.inner, 1};
+      if (shape.numel() > 0)
+        kernels::copy_strided(2, piece_sizes, strides, element, static_cast<char*>(x.raw()) + offset,
+                              pieces.back().raw());
+    }
+    start += size;
+  }
+  return record_many(split_op, {x}, pieces, {}, [axis, count = sizes.size()](const BackwardContext& c) -> Tensors {
+    Tensors dy;
+    for (size_t i = 0; i < count; ++i) dy.push_back(c.grad(i));
+    return {cat(dy, axis)};
+  });
+}
+
+Tensors chunk(const Tensor& x, int64_t count, int64_t axis) {
+  if (count <= 0) raise(ErrorKind::config, "chunk: the count must be positive, got {}", count);
+  const int64_t size = x.shape().at(axis, "chunk");
+  return split(x, std::max<int64_t>((size + count - 1) / count, 1), axis);
+}
+
+Tensor repeat(const Tensor& x, const std::vector<int64_t>& counts) {
+  const int64_t rank = std::max(x.rank(), std::ssize(counts));
+  Shape shape = x.shape();
+  while (shape.rank() < rank) shape = shape.inserted(0, 1);
+  Tensor y = reshape(x, shape);
+  const int64_t skipped = rank - std::ssize(counts);
+  for (int64_t axis = skipped; axis < rank; ++axis) {
+    const int64_t count = counts[static_cast<size_t>(axis - skipped)];
+    if (count < 0) raise(ErrorKind::config, "repeat: counts must not be negative, got {}", pieces_text(counts));
+    if (count == 1) continue;
+    const Extents e(y.shape(), axis);
+    const Shape tiled = y.shape().with(axis, checked_multiply(e.size, count, "repeat"));
+    const Tensor once = reshape(y, Shape{e.outer, 1, e.size * e.inner});
+    y = reshape(expand_to(once, Shape{e.outer, count, e.size * e.inner}), tiled);
+  }
+  return y;
+}
+
+Tensor roll(const Tensor& x, int64_t shift, int64_t axis) {
+  const int64_t size = x.shape().at(axis, "roll");
+  if (size == 0) return alias(x);
+  const int64_t right = ((shift % size) + size) % size;
+  const Tensors halves = split(x, {size - right, right}, axis);
+  return cat({halves[1], halves[0]}, axis);
+}
+
+}  // namespace tape

@@ -1,0 +1,184 @@
+#include "autograd/ops/loss.h"
+
+#include <cmath>
+
+#include "autograd/broadcast.h"
+#include "autograd/create.h"
+#include "autograd/kernels/index.h"
+#include "autograd/kernels/loss.h"
+#include "autograd/op.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/cast.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/index.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/softmax.h"
+#include "autograd/ops/unary.h"
+
+namespace tape {
+namespace {
+
+const Op cross_entropy_op("cross_entropy", [] {
+  const Tensor target = tensor({{1, 0, 4}, {2, 2, 3}}, i64);
+  const auto with = [target](const char* label, const CrossEntropyOptions& options) {
+    return OpSample{
+        label, {sample_normal({2, 3, 5})}, [=](const Tensors& in) { return cross_entropy(in[0], target, options); }};
+  };
+  const Tensor weight = sample_uniform({5}, 0.5, 2);
+  return std::vector{with("mean", {}),
+                     with("sum", {.reduction = Reduction::sum}),
+                     with("each", {.reduction = Reduction::none}),
+                     with("ignored", {.ignore_index = 2}),
+                     with("smoothed", {.ignore_index = 0, .label_smoothing = 0.1}),
+                     with("weighted", {.ignore_index = 2, .weight = weight}),
+                     with("everything", {.ignore_index = 0, .label_smoothing = 0.2, .weight = weight})};
+});
+
+void check_targets(const char* name, const Tensor& scores, const Tensor& target, const Tensor& weight,
+                   int64_t ignore_index) {
+  if (target.dtype() != i64)
+    raise(ErrorKind::dtype, "{}: targets must be i64, got {}", name, to_string(target.dtype()));
+  if (scores.rank() == 0 || !(scores.shape().slice(0, scores.rank() - 1) == target.shape()))
+    raise(ErrorKind::shape, "{}: the target must have the shape of the scores without the last axis: {} and {}", name,
+          to_string(scores.shape()), to_string(target.shape()));
+  const int64_t classes = scores.size(-1);
+  if (weight.defined()) {
+    check_same_dtype(name, scores, weight);
+    if (!(weight.shape() == Shape{classes}))
+      raise(ErrorKind::shape, "{}: weight must be [{}], got {}", name, classes, to_string(weight.shape()));
+  }
+  const int64_t* values = target.data<int64_t>();
+  for (int64_t i = 0; i < target.numel(); ++i)
+    if (values[i] != ignore_index && (values[i] < 0 || values[i] >= classes))
+      raise(ErrorKind::index, "{}: target {} at position {} is outside [0, {})", name, values[i], i, classes);
+}
+
+/// 1 where a target counts, 0 where it is ignored; times its class weight.
+Tensor target_weight(const Tensor& target, const Tensor& weight, int64_t ignore_index, DType dtype) {
+  const Tensor counted = ne(target, static_cast<double>(ignore_index));
+  if (!weight.defined()) return cast(counted, dtype);
+  const Tensor safe = where(counted, target, scalar(0, i64));
+  return masked_fill(reshape(index_select(weight, 0, reshape(safe, {-1})), target.shape()), logical_not(counted), 0);
+}
+
+Tensor reduced(const Tensor& losses, Reduction reduction) {
+  if (reduction == Reduction::none) return losses;
+  return reduction == Reduction::sum ? sum(losses) : mean(losses);
+}
+
+/// The mean over targets by their weights; 0 where nothing counts.
+Tensor reduced_by_weight(const Tensor& losses, const Tensor& weights, Reduction reduction) {
+  if (reduction != Reduction::mean) return reduced(losses, reduction);
+  const double total = sum(weights).item();
+  return sum(losses) * (total > 0 ? 1 / total : 0);
+}
+
+/// -weight[t] log_p[t], 0 where ignored.
+Tensor picked(const Tensor& log_p, const Tensor& target, const Tensor& target_weights, int64_t ignore_index) {
+  const Tensor safe = where(ne(target, static_cast<double>(ignore_index)), target, scalar(0, i64));
+  const Tensor chosen = squeeze(gather(log_p, -1, unsqueeze(safe, -1)), -1);
+  return -(target_weights * masked_fill(chosen, eq(target, static_cast<double>(ignore_index)), 0));
+}
+
+Tensor composed(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& o) {
+  const Tensor log_p = log_softmax(logits, -1);
+  const Tensor weights = target_weight(target, o.weight, o.ignore_index, logits.dtype());
+  const Tensor exact = picked(log_p, target, weights, o.ignore_index);
+  if (o.label_smoothing == 0) return exact;
+  const Tensor spread = o.weight.defined() ? sum(log_p * o.weight, -1) : sum(log_p, -1);
+  const double share = o.label_smoothing / static_cast<double>(logits.size(-1));
+  const Tensor ignored = eq(target, static_cast<double>(o.ignore_index));
+  return (1 - o.label_smoothing) * exact - share * masked_fill(spread, ignored, 0);
+}
+
+/// q = softmax(logits); dlogits = dloss ((1-s) w[t] (q - onehot t) + s/V (q sum(w) - w)).
+Tensor fused_gradient(const BackwardContext& c, const CrossEntropyOptions& o) {
+  const Tensor logits = c.saved(0), target = c.saved(1), lse = c.saved(2), dloss = c.grad();
+  const int64_t classes = logits.size(-1);
+  Tensor dlogits = empty_like(logits);
+  dispatch_floating("cross_entropy", logits.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::loss<T>().cross_entropy_backward(target.numel(), classes, logits.data<T>(), target.data<int64_t>(),
+                                              o.weight.defined() ? o.weight.data<T>() : nullptr, o.ignore_index,
+                                              static_cast<T>(o.label_smoothing), lse.data<T>(), dloss.data<T>(),
+                                              dlogits.mutable_data<T>());
+  });
+  return dlogits;
+}
+
+Tensor losses_of(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& o) {
+  if (Composed::active()) return composed(logits, target, o);
+  Tensor losses = empty(target.shape(), logits.dtype()), lse = empty_like(losses);
+  dispatch_floating("cross_entropy", logits.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::loss<T>().cross_entropy(target.numel(), logits.size(-1), logits.data<T>(), target.data<int64_t>(),
+                                     o.weight.defined() ? o.weight.data<T>() : nullptr, o.ignore_index,
+                                     static_cast<T>(o.label_smoothing), losses.mutable_data<T>(),
+                                     lse.mutable_data<T>());
+  });
+  return record(cross_entropy_op, {logits}, losses, {logits, target, lse}, [o](const BackwardContext& c) -> Tensors {
+    if (!c.create_graph()) return {fused_gradient(c, o)};
+    const Tensor fixed_target = c.saved(1);
+    return twin_gradients(c, {c.saved(0)}, 1,
+                          [&](const Tensors& in) { return Tensors{composed(in[0], fixed_target, o)}; });
+  });
+}
+
+void check_pair(const char* name, const Tensor& x, const Tensor& target) {
+  check_same_dtype(name, x, target);
+  if (!(x.shape() == target.shape()))
+    raise(ErrorKind::shape, "{}: shapes differ: {} and {}", name, to_string(x.shape()), to_string(target.shape()));
+}
+
+}  // namespace
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options) {
+  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
+    raise(ErrorKind::config, "cross_entropy: label_smoothing must be in [0, 1], got {}", options.label_smoothing);
+  CrossEntropyOptions o = options;
+  if (o.weight.defined()) o.weight = o.weight.detach();
+  check_targets("cross_entropy", logits, target, o.weight, o.ignore_index);
+  const Tensor losses = losses_of(logits, target, o);
+  if (o.reduction != Reduction::mean) return reduced(losses, o.reduction);
+  return reduced_by_weight(losses, target_weight(target, o.weight, o.ignore_index, logits.dtype()), o.reduction);
+}
+
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const NllOptions& options) {
+  check_targets("nll_loss", log_probabilities, target, options.weight, options.ignore_index);
+  const Tensor weights = target_weight(target, options.weight, options.ignore_index, log_probabilities.dtype());
+  return reduced_by_weight(picked(log_probabilities, target, weights, options.ignore_index), weights,
+                           options.reduction);
+}
+
+Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_pair("mse_loss", x, target);
+  return reduced(square(x - target), reduction);
+}
+
+Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_pair("l1_loss", x, target);
+  return reduced(abs(x - target), reduction);
+}
+
+Tensor bce_loss(const Tensor& probabilities, const Tensor& target, Reduction reduction) {
+  check_pair("bce_loss", probabilities, target);
+  const Tensor outside = logical_or(lt(probabilities, 0), gt(probabilities, 1));
+  if (any(outside).item() != 0) raise(ErrorKind::numeric, "bce_loss: probabilities must be in [0, 1]");
+  // Held by replacing the argument, not the result: the gradient of log at 0 is infinite.
+  const auto log_above = [](const Tensor& p) {
+    const Tensor tiny = lt(p.detach(), std::exp(-100));
+    return masked_fill(log(masked_fill(p, tiny, 1)), tiny, -100);
+  };
+  return reduced(-(target * log_above(probabilities) + (1 - target) * log_above(1 - probabilities)), reduction);
+}
+
+Tensor bce_with_logits_loss(const Tensor& logits, const Tensor& target, Reduction reduction) {
+  check_pair("bce_with_logits_loss", logits, target);
+  // log(1 + e^x) as a logsumexp with 0: unlike max(x, 0) + log(1 + e^-|x|) it has the right gradient at 0 too.
+  const Tensor softplus = logsumexp(stack({zeros_like(logits), logits}, -1), -1);
+  return reduced(softplus - logits * target, reduction);
+}
+
+}  // namespace tape

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string_view>
+
+#include "autograd/tensor.h"
+
+namespace tape {
+
+/// Matrix product over the last two axes with the leading axes broadcast (NumPy): [..., m, k] x [..., k, n] ->
+/// [..., m, n]; a vector [k] is taken as a row on the left and a column on the right, and that axis is dropped again.
+/// f32 and f64. Error (shape) `matmul: inner sizes differ: a [32, 10, 512] x b [256, 64] (512 vs 256)`.
+Tensor matmul(const Tensor& a, const Tensor& b);
+
+/// matmul with either operand's last two axes exchanged first, without a copy.
+struct MatmulOptions {
+  bool transpose_a = false;
+  bool transpose_b = false;
+};
+Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options);
+
+/// y = x weight^T + bias: x [..., in], weight [out, in], bias [out] or undefined -> [..., out].
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+}  // namespace tape

@@ -1,0 +1,271 @@
+#include "autograd/ops/shape.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "autograd/broadcast.h"
+#include "autograd/create.h"
+#include "autograd/op.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/reduce.h"
+
+namespace tape {
+namespace {
+
+template <class F>
+OpSample sample(const char* label, const Shape& shape, F f) {
+  return {label, {sample_normal(shape)}, [f](const Tensors& in) { return f(in[0]); }};
+}
+
+/// Rearrangements only move values: the gradient moves them back.
+const Op clone_op("clone", [] {
+  return std::vector{sample("matrix", {2, 3}, [](auto& x) { return clone(x); }),
+                     sample("rank 0", {}, [](auto& x) { return clone(x); })};
+});
+const Op alias_op("alias", [] { return std::vector{sample("matrix", {2, 3}, [](auto& x) { return alias(x); })}; });
+const Op reshape_op("reshape", [] {
+  return std::vector{sample("merge", {2, 3, 2},
+                            [](auto& x) {
+                              return reshape(x, {-1, 2});
+                            }),
+                     sample("from rank 0", {},
+                            [](auto& x) {
+                              return reshape(x, {1, 1});
+                            }),
+                     sample("empty", {0, 3}, [](auto& x) {
+                       return reshape(x, {3, 0});
+                     })};
+});
+const Op expand_op("expand", [] {
+  return std::vector{sample("inner", {2, 1},
+                            [](auto& x) {
+                              return expand(x, {3, 2, 4});
+                            }),
+                     sample("rank 0", {}, [](auto& x) {
+                       return expand(x, {2, 2});
+                     })};
+});
+const Op sum_to_op("sum_to", [] {
+  return std::vector{sample("both", {3, 2, 4},
+                            [](auto& x) {
+                              return sum_to(x, {2, 1});
+                            }),
+                     sample("rank 0", {2, 2}, [](auto& x) { return sum_to(x, {}); })};
+});
+const Op permute_op("permute", [] {
+  return std::vector{sample("rank 3", {2, 3, 4},
+                            [](auto& x) {
+                              return permute(x, {2, 0, 1});
+                            }),
+                     sample("heads", {2, 3, 2, 2},
+                            [](auto& x) {
+                              return permute(x, {0, 2, 1, 3});
+                            }),
+                     sample("transpose", {2, 3}, [](auto& x) { return transpose(x); }),
+                     sample("empty", {2, 0}, [](auto& x) { return transpose(x); })};
+});
+const Op slice_op("slice", [] {
+  return std::vector{sample("rows, a view", {5, 2}, [](auto& x) { return slice(x, 0, {.start = 1, .end = 4}); }),
+                     sample("columns", {3, 5}, [](auto& x) { return slice(x, 1, {.start = 1, .end = -1}); }),
+                     sample("steps", {2, 7}, [](auto& x) { return slice(x, -1, {.start = 1, .step = 2}); }),
+                     sample("select", {3, 4, 2}, [](auto& x) { return select(x, 1, -2); }),
+                     sample("nothing", {3, 4}, [](auto& x) { return slice(x, 1, {.start = 2, .end = 2}); })};
+});
+/// The inverse of slice: the values of x at their places in zeros of the whole shape; its gradient is the slice.
+const Op unslice_op("unslice", [] {
+  return std::vector{OpSample{"gradient of a square of a slice", {sample_normal({3, 5})}, [](const Tensors& in) {
+                                const EnableGrad recording;
+                                const Tensor x = in[0].requires_grad() ? in[0] : in[0].detach().requires_grad_();
+                                const Tensor loss = sum(slice(x, 1, {.start = 1, .end = 4, .step = 2}));
+                                return grad({loss * loss}, {x}, {.create_graph = true})[0];
+                              }}};
+});
+
+Tensor view(const Tensor& x, int64_t offset_elements, const Shape& shape) {
+  const TensorImpl& from = x.impl();
+  return Tensor(
+      Ref(new TensorImpl(from.storage, from.offset + offset_elements * size_of(from.dtype), shape, from.dtype)));
+}
+
+Tensor gathered(const Tensor& x, const Shape& shape, const int64_t* strides, int64_t offset = 0) {
+  Tensor y = empty(shape, x.dtype());
+  const int64_t size = size_of(x.dtype());
+  kernels::copy_strided(static_cast<int>(shape.rank()), shape.begin(), strides, size,
+                        static_cast<const char*>(x.raw()) + offset * size, y.raw());
+  return y;
+}
+
+}  // namespace
+
+Tensor clone(const Tensor& x) {
+  Tensor y = empty_like(x);
+  std::memcpy(y.raw(), x.raw(), static_cast<size_t>(x.numel() * size_of(x.dtype())));
+  return record(clone_op, {x}, y, {}, [](const BackwardContext& c) -> Tensors { return {c.grad()}; });
+}
+
+Tensor alias(const Tensor& x) {
+  return record(alias_op, {x}, x.detach(), {}, [](const BackwardContext& c) -> Tensors { return {c.grad()}; });
+}
+
+Tensor reshape(const Tensor& x, const std::vector<int64_t>& sizes) {
+  std::vector<int64_t> known = sizes;
+  const auto unknown = std::find(known.begin(), known.end(), -1);
+  if (unknown != known.end()) {
+    if (std::find(unknown + 1, known.end(), -1) != known.end())
+      raise(ErrorKind::shape, "reshape: only one size can be worked out, got [{}]", fmt::join(sizes, ", "));
+    *unknown = 1;
+    const int64_t rest = Shape(known).numel();
+    if (rest == 0 || x.numel() % rest != 0)
+      raise(ErrorKind::shape, "reshape: no size for -1 fits: {} to [{}]", to_string(x.shape()), fmt::join(sizes, ", "));
+    *unknown = x.numel() / rest;
+  }
+  return reshape(x, Shape(known));
+}
+
+Tensor reshape(const Tensor& x, const Shape& shape) {
+  if (shape.numel() != x.numel())
+    raise(ErrorKind::shape, "reshape: sizes differ: {} to {} ({} vs {} elements)", to_string(x.shape()),
+          to_string(shape), x.numel(), shape.numel());
+  return record(reshape_op, {x}, view(x, 0, shape), {},
+                [from = x.shape()](const BackwardContext& c) -> Tensors { return {reshape(c.grad(), from)}; });
+}
+
+Tensor flatten(const Tensor& x, int64_t first, int64_t last) {
+  if (x.rank() == 0) return reshape(x, Shape{1});
+  first = x.shape().axis(first, "flatten");
+  last = x.shape().axis(last, "flatten");
+  if (first > last) raise(ErrorKind::config, "flatten: the first axis {} lies behind the last {}", first, last);
+  std::vector<int64_t> sizes = x.shape().slice(0, first).to_vector();
+  sizes.push_back(x.shape().slice(first, last + 1).numel());
+  for (int64_t i = last + 1; i < x.rank(); ++i) sizes.push_back(x.shape()[i]);
+  return reshape(x, Shape(sizes));
+}
+
+Tensor squeeze(const Tensor& x, const Axes& axes) {
+  const std::vector<bool> meant = axes.mask(x.shape(), "squeeze");
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < x.rank(); ++i)
+    if (!meant[static_cast<size_t>(i)] || x.shape()[i] != 1) sizes.push_back(x.shape()[i]);
+  return reshape(x, Shape(sizes));
+}
+
+Tensor unsqueeze(const Tensor& x, int64_t axis) {
+  if (axis < -x.rank() - 1 || axis > x.rank())
+    raise(ErrorKind::index, "unsqueeze: axis {} is out of range for shape {}", axis, to_string(x.shape()));
+  return reshape(x, x.shape().inserted(axis < 0 ? axis + x.rank() + 1 : axis, 1));
+}
+
+Tensor expand(const Tensor& x, const std::vector<int64_t>& sizes) {
+  std::vector<int64_t> full = sizes;
+  const int64_t extra = std::ssize(sizes) - x.rank();
+  for (size_t i = 0; i < full.size(); ++i) {
+    const int64_t axis = static_cast<int64_t>(i) - extra;
+    if (full[i] == -1 && axis >= 0) full[i] = x.shape()[axis];
+  }
+  return expand_to(x, Shape(full));
+}
+
+Tensor expand_to(const Tensor& x, const Shape& shape) {
+  if (!broadcasts_to(x.shape(), shape))
+    raise(ErrorKind::shape, "expand: {} does not broadcast to {}", to_string(x.shape()), to_string(shape));
+  return record(expand_op, {x}, gathered(x, shape, broadcast_strides(x.shape(), shape).data()), {},
+                [from = x.shape()](const BackwardContext& c) -> Tensors { return {sum_to(c.grad(), from)}; });
+}
+
+Tensor sum_to(const Tensor& x, const Shape& shape) {
+  if (!broadcasts_to(shape, x.shape()))
+    raise(ErrorKind::shape, "sum_to: {} does not broadcast to {}", to_string(shape), to_string(x.shape()));
+  const int64_t extra = x.rank() - shape.rank();
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < x.rank(); ++i)
+    if (i < extra || (shape[i - extra] == 1 && x.shape()[i] != 1)) axes.push_back(i);
+  const Tensor values = x.detach();
+  const Tensor total = axes.empty() ? values : sum(values, Axes(axes), Dims::keep);
+  return record(sum_to_op, {x}, view(total, 0, shape), {},
+                [from = x.shape()](const BackwardContext& c) -> Tensors { return {expand_to(c.grad(), from)}; });
+}
+
+Tensor permute(const Tensor& x, const std::vector<int64_t>& axes) {
+  if (std::ssize(axes) != x.rank())
+    raise(ErrorKind::shape, "permute: {} axes for shape {}", axes.size(), to_string(x.shape()));
+  Axes(axes).mask(x.shape(), "permute");
+  const auto own = contiguous_strides(x.shape());
+  std::vector<int64_t> sizes, strides, back(axes.size());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t axis = x.shape().axis(axes[i], "permute");
+    sizes.push_back(x.shape()[axis]);
+    strides.push_back(own[static_cast<size_t>(axis)]);
+    back[static_cast<size_t>(axis)] = static_cast<int64_t>(i);
+  }
+  return record(permute_op, {x}, gathered(x, Shape(sizes), strides.data()), {},
+                [back](const BackwardContext& c) -> Tensors { return {permute(c.grad(), back)}; });
+}
+
+Tensor transpose(const Tensor& x, int64_t a, int64_t b) {
+  std::vector<int64_t> axes(static_cast<size_t>(x.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  std::swap(axes[static_cast<size_t>(x.shape().axis(a, "transpose"))],
+            axes[static_cast<size_t>(x.shape().axis(b, "transpose"))]);
+  return permute(x, axes);
+}
+
+namespace {
+
+/// A slice with its numbers worked out: count positions start, start + step, ... of an axis.
+struct Range {
+  int64_t axis, start, step, count;
+};
+
+Tensor slice_range(const Tensor& x, const Range& range);
+
+/// Zeros of the whole shape with x at the places of the slice: the gradient of a slice, and differentiated by it.
+Tensor unslice(const Tensor& x, const Shape& whole, const Range& range) {
+  Tensor y = zeros(whole, x.dtype());
+  auto strides = contiguous_strides(whole);
+  const int64_t offset = range.start * strides[static_cast<size_t>(range.axis)];
+  strides[static_cast<size_t>(range.axis)] *= range.step;
+  const int64_t size = size_of(x.dtype());
+  kernels::copy_into_strided(static_cast<int>(x.rank()), x.shape().begin(), strides.data(), size, x.raw(),
+                             static_cast<char*>(y.raw()) + offset * size);
+  return record(unslice_op, {x}, y, {},
+                [range](const BackwardContext& c) -> Tensors { return {slice_range(c.grad(), range)}; });
+}
+
+Tensor slice_range(const Tensor& x, const Range& range) {
+  const Shape shape = x.shape().with(range.axis, range.count);
+  auto strides = contiguous_strides(x.shape());
+  const int64_t offset = range.count ? range.start * strides[static_cast<size_t>(range.axis)] : 0;
+  // The values of a slice along the first axis lie together, also where all axes before it have size 1.
+  const bool leading = range.step == 1 && x.shape().slice(0, range.axis).numel() == 1;
+  strides[static_cast<size_t>(range.axis)] *= range.step;
+  Tensor y = leading ? view(x, offset, shape) : gathered(x, shape, strides.data(), offset);
+  return record(slice_op, {x}, y, {}, [whole = x.shape(), range](const BackwardContext& c) -> Tensors {
+    return {unslice(c.grad(), whole, range)};
+  });
+}
+
+}  // namespace
+
+Tensor slice(const Tensor& x, int64_t axis, const SliceOptions& options) {
+  axis = x.shape().axis(axis, "slice");
+  if (options.step < 1) raise(ErrorKind::config, "slice: the step must be at least 1, got {}", options.step);
+  const int64_t size = x.shape()[axis];
+  const auto clipped = [size](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
+  const int64_t start = clipped(options.start), end = clipped(options.end);
+  const int64_t count = end > start ? (end - start - 1) / options.step + 1 : 0;
+  return slice_range(x, {axis, start, options.step, count});
+}
+
+Tensor select(const Tensor& x, int64_t axis, int64_t index) {
+  axis = x.shape().axis(axis, "select");
+  const int64_t size = x.shape()[axis];
+  if (index < -size || index >= size)
+    raise(ErrorKind::index, "select: index {} is outside [0, {}) on axis {} of {}", index, size, axis,
+          to_string(x.shape()));
+  return reshape(slice_range(x, {axis, index < 0 ? index + size : index, 1, 1}), x.shape().removed(axis));
+}
+
+}  // namespace tape

@@ -1,0 +1,90 @@
+#include "autograd/ops/softmax.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/kernels/softmax.h"
+#include "autograd/op.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/unary.h"
+
+namespace tape {
+namespace {
+
+std::function<std::vector<OpSample>()> samples(Tensor (*f)(const Tensor&, int64_t)) {
+  return [f] {
+    const auto along = [f](const char* label, const Shape& shape, int64_t axis) {
+      return OpSample{label, {sample_normal(shape)}, [=](const Tensors& in) { return f(in[0], axis); }};
+    };
+    std::vector<OpSample> all{along("last", {2, 3, 5}, -1), along("first", {4, 3}, 0), along("middle", {2, 4, 3}, 1),
+                              along("one value", {2, 1}, -1), along("empty", {0, 3}, -1)};
+    // The hidden value has no influence, so its gradient is zero; the others keep theirs.
+    all.push_back({"hidden by -inf", {sample_normal({3, 4})}, [f](const Tensors& in) {
+                     const Tensor hidden = gt(arange(4), 2);
+                     return masked_fill(f(masked_fill(in[0], hidden, -INFINITY), -1), hidden, 0);
+                   }});
+    return all;
+  };
+}
+
+const Op softmax_op("softmax", samples(softmax));
+const Op log_softmax_op("log_softmax", samples(log_softmax));
+
+enum class Kind { plain, logarithm };
+
+Tensor forward(Kind kind, const Tensor& x, int64_t cols) {
+  Tensor y = empty_like(x);
+  if (x.numel() == 0) return y;
+  dispatch_floating(kind == Kind::plain ? "softmax" : "log_softmax", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto& kernel = kernels::softmax<T>();
+    (kind == Kind::plain ? kernel.softmax : kernel.log_softmax)(x.numel() / cols, cols, x.data<T>(),
+                                                                y.mutable_data<T>());
+  });
+  return y;
+}
+
+Tensor fused_gradient(Kind kind, const Tensor& y, const Tensor& dy, int64_t cols) {
+  Tensor dx = empty_like(y);
+  if (y.numel() == 0) return dx;
+  dispatch_floating("softmax", y.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto& kernel = kernels::softmax<T>();
+    (kind == Kind::plain ? kernel.softmax_backward : kernel.log_softmax_backward)(y.numel() / cols, cols, y.data<T>(),
+                                                                                  dy.data<T>(), dx.mutable_data<T>());
+  });
+  return dx;
+}
+
+}  // namespace
+
+/// dy_i/dx_j = y_i (d_ij - y_j), so dx = y (dy - sum(dy y)).
+Tensor softmax(const Tensor& x, int64_t axis) {
+  axis = x.shape().axis(axis, "softmax");
+  if (axis != x.rank() - 1) return transpose(softmax(transpose(x, axis, -1), -1), axis, -1);
+  const int64_t cols = x.shape()[axis];
+  Tensor y = forward(Kind::plain, x, cols);
+  return record(softmax_op, {x}, y, {y}, [cols](const BackwardContext& c) -> Tensors {
+    const Tensor p = c.saved(0), dy = c.grad();
+    if (!c.create_graph()) return {fused_gradient(Kind::plain, p, dy, cols)};
+    return {p * (dy - sum(dy * p, -1, Dims::keep))};
+  });
+}
+
+/// dy_i/dx_j = d_ij - e^(y_j), so dx = dy - e^y sum(dy).
+Tensor log_softmax(const Tensor& x, int64_t axis) {
+  axis = x.shape().axis(axis, "log_softmax");
+  if (axis != x.rank() - 1) return transpose(log_softmax(transpose(x, axis, -1), -1), axis, -1);
+  const int64_t cols = x.shape()[axis];
+  Tensor y = forward(Kind::logarithm, x, cols);
+  return record(log_softmax_op, {x}, y, {y}, [cols](const BackwardContext& c) -> Tensors {
+    const Tensor log_p = c.saved(0), dy = c.grad();
+    if (!c.create_graph()) return {fused_gradient(Kind::logarithm, log_p, dy, cols)};
+    return {dy - exp(log_p) * sum(dy, -1, Dims::keep)};
+  });
+}
+
+}  // namespace tape

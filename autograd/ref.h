@@ -1,0 +1,63 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace tape {
+
+/// Base of objects that count their own references.
+class RefCounted {
+ public:
+  RefCounted() = default;
+  RefCounted(const RefCounted&) = delete;
+  RefCounted& operator=(const RefCounted&) = delete;
+
+  int64_t use_count() const { return count_.load(std::memory_order_relaxed); }
+  void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
+  /// Whether this was the last reference.
+  bool release() const { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+ protected:
+  ~RefCounted() = default;
+
+ private:
+  mutable std::atomic<int64_t> count_{0};
+};
+
+/// How the last reference disposes of an object; overloaded by types that must not be deleted in place.
+template <class T>
+void dispose(T* object) {
+  delete object;
+}
+
+/// A shared pointer to a RefCounted object: one word, the counter inside the object.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  Ref(std::nullptr_t) {}
+  explicit Ref(T* object) : object_(object) {
+    if (object_) object_->retain();
+  }
+  Ref(const Ref& other) : Ref(other.object_) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    if (object_ && object_->release()) dispose(object_);
+  }
+
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  bool operator==(const Ref& other) const { return object_ == other.object_; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+}  // namespace tape

@@ -1,0 +1,51 @@
+#include "autograd/scope.h"
+
+#include <execinfo.h>
+
+#include <vector>
+
+namespace tape {
+namespace {
+thread_local bool grad_mode = true;
+thread_local bool composed_mode = false;
+thread_local bool trace_mode = false;
+thread_local std::vector<std::string_view> module_names;
+}  // namespace
+
+bool grad_enabled() { return grad_mode; }
+
+NoGrad::NoGrad() : previous_(grad_mode) { grad_mode = false; }
+NoGrad::~NoGrad() { grad_mode = previous_; }
+
+EnableGrad::EnableGrad(bool enabled) : previous_(grad_mode) { grad_mode = enabled; }
+EnableGrad::~EnableGrad() { grad_mode = previous_; }
+
+Composed::Composed() : previous_(composed_mode) { composed_mode = true; }
+Composed::~Composed() { composed_mode = previous_; }
+bool Composed::active() { return composed_mode; }
+
+Trace::Trace() : previous_(trace_mode) { trace_mode = true; }
+Trace::~Trace() { trace_mode = previous_; }
+bool Trace::active() { return trace_mode; }
+
+TraceRecord Trace::capture() {
+  TraceRecord record;
+  record.module_path = ModuleScope::path();
+  record.depth = backtrace(record.addresses.data(), static_cast<int>(record.addresses.size()));
+  return record;
+}
+
+ModuleScope::ModuleScope(std::string_view name) { module_names.emplace_back(name); }
+ModuleScope::~ModuleScope() { module_names.pop_back(); }
+
+std::string ModuleScope::path() {
+  std::string path;
+  for (std::string_view name : module_names) {
+    if (name.empty()) continue;
+    if (!path.empty()) path += '.';
+    path += name;
+  }
+  return path;
+}
+
+}  // namespace tape

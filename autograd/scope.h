@@ -1,0 +1,85 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace tape {
+
+/// Whether operations on tensors that require gradients are recorded by this thread.
+bool grad_enabled();
+
+/// While in scope, nothing is recorded: for evaluation and for updating parameters.
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool previous_;
+};
+
+/// While in scope, operations are recorded, also inside a NoGrad scope.
+class EnableGrad {
+ public:
+  explicit EnableGrad(bool enabled = true);
+  ~EnableGrad();
+  EnableGrad(const EnableGrad&) = delete;
+  EnableGrad& operator=(const EnableGrad&) = delete;
+
+ private:
+  bool previous_;
+};
+
+/// While in scope, fused operations run as their composed twins, so that the tape shows every step (scores, mask,
+/// softmax, dropout, context; mean, variance, normalize, scale).
+class Composed {
+ public:
+  Composed();
+  ~Composed();
+  Composed(const Composed&) = delete;
+  Composed& operator=(const Composed&) = delete;
+  static bool active();
+
+ private:
+  bool previous_;
+};
+
+/// Who recorded a node.
+struct TraceRecord {
+  std::string module_path;               ///< "decoder.layers.2.cross_attention", or ""
+  std::array<void*, 24> addresses = {};  ///< return addresses, innermost first
+  int depth = 0;
+  /// `file:line` of the innermost caller outside the library, where the program has debug information; else its
+  /// function's name, or "".
+  std::string source() const;
+};
+
+/// While in scope, each node remembers the module path it ran under and the code that called it.
+class Trace {
+ public:
+  Trace();
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+  static bool active();
+  static TraceRecord capture();
+
+ private:
+  bool previous_;
+};
+
+/// Names the module that runs while in scope; the names of nested scopes, joined by dots, are the module path. The name
+/// must outlive the scope.
+class ModuleScope {
+ public:
+  explicit ModuleScope(std::string_view name);
+  ~ModuleScope();
+  ModuleScope(const ModuleScope&) = delete;
+  ModuleScope& operator=(const ModuleScope&) = delete;
+  static std::string path();
+};
+
+}  // namespace tape

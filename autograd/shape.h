@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tape {
+
+/// Sizes of a tensor's axes, outermost first; at most kMaxRank of them. Sizes may be 0; rank 0 is a single element.
+class Shape {
+ public:
+  static constexpr int64_t kMaxRank = 8;
+
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> sizes) : Shape(std::span<const int64_t>(sizes.begin(), sizes.size())) {}
+  Shape(const std::vector<int64_t>& sizes) : Shape(std::span<const int64_t>(sizes)) {}
+  /// Throws Error where a size is negative, there are more than kMaxRank, or their product overflows int64_t.
+  explicit Shape(std::span<const int64_t> sizes);
+
+  int64_t rank() const { return rank_; }
+  int64_t numel() const { return numel_; }
+  /// Size of an axis; no check, 0 <= axis < rank().
+  int64_t operator[](int64_t axis) const { return sizes_[axis]; }
+  /// Size of an axis counted from the front, or from the back where negative. Throws Error when out of range.
+  int64_t at(int64_t axis, std::string_view operation = "shape") const;
+  /// The axis as a number from 0 to rank() - 1. Throws Error `operation: axis 3 is out of range for shape [2, 3]`.
+  int64_t axis(int64_t axis, std::string_view operation) const;
+
+  const int64_t* begin() const { return sizes_; }
+  const int64_t* end() const { return sizes_ + rank_; }
+  std::vector<int64_t> to_vector() const { return {begin(), end()}; }
+
+  Shape with(int64_t axis, int64_t size) const;      ///< the same with one size replaced
+  Shape inserted(int64_t axis, int64_t size) const;  ///< with an axis added before `axis`
+  Shape removed(int64_t axis) const;                 ///< without an axis
+  Shape slice(int64_t first, int64_t last) const;    ///< axes first .. last-1
+
+  bool operator==(const Shape& other) const;
+
+ private:
+  int64_t rank_ = 0;
+  int64_t numel_ = 1;
+  int64_t sizes_[kMaxRank] = {};
+};
+
+std::string to_string(const Shape& shape);  ///< "[2, 3]"
+
+/// a * b for counts of elements or bytes. Throws Error where it overflows: the one place that checks.
+int64_t checked_multiply(int64_t a, int64_t b, std::string_view what);
+
+/// NumPy broadcasting of two shapes; throws Error `operation: shapes do not broadcast: [2, 3] and [4]`.
+Shape broadcast_shapes(std::string_view operation, const Shape& a, const Shape& b);
+/// Whether `from` can be repeated to fill `to`.
+bool broadcasts_to(const Shape& from, const Shape& to);
+
+/// A set of axes, given as a number or a list; empty means all of them.
+class Axes {
+ public:
+  Axes() = default;
+  Axes(int64_t axis) : axes_{axis} {}
+  Axes(int axis) : axes_{axis} {}
+  Axes(std::initializer_list<int64_t> axes) : axes_(axes) {}
+  Axes(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
+
+  bool all() const { return axes_.empty(); }
+  /// For each axis of the shape, whether it is meant. Throws Error for an axis out of range or named twice.
+  std::vector<bool> mask(const Shape& shape, std::string_view operation) const;
+
+ private:
+  std::vector<int64_t> axes_;
+};
+
+}  // namespace tape

@@ -1,0 +1,164 @@
+#include "autograd/tensor.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "autograd/create.h"
+#include "autograd/kernels/elementwise.h"
+#include "autograd/ops/cast.h"
+#include "autograd/ops/shape.h"
+#include "autograd/tape.h"
+
+namespace tape {
+
+TensorImpl::TensorImpl(Ref<Storage> storage_, int64_t offset_, const Shape& shape_, DType dtype_)
+    : storage(std::move(storage_)), offset(offset_), shape(shape_), dtype(dtype_) {}
+TensorImpl::~TensorImpl() = default;
+
+namespace {
+
+Ref<Node> make_leaf(const Shape& shape, DType dtype) {
+  Ref<Node> leaf(new Node);
+  leaf->outputs.push_back({shape, dtype, false, {}, {}});
+  return leaf;
+}
+
+Node::Output& place_on_tape(const Tensor& tensor, const char* operation) {
+  if (!tensor.requires_grad()) raise(ErrorKind::graph, "{}: the tensor does not require gradients", operation);
+  return tensor.impl().node->outputs[tensor.impl().output];
+}
+
+void refuse_in_place(const Tensor& tensor, const char* operation) {
+  if (tensor.requires_grad() && grad_enabled())
+    raise(ErrorKind::graph,
+          "{}: in-place write to a tensor {} that requires gradients; use a NoGrad scope, or detach()", operation,
+          to_string(tensor.shape()));
+}
+
+void check_same(const char* operation, const Tensor& to, const Tensor& from, bool same_dtype) {
+  if (!(to.shape() == from.shape()))
+    raise(ErrorKind::shape, "{}: shapes differ: {} and {}", operation, to_string(to.shape()), to_string(from.shape()));
+  if (same_dtype && to.dtype() != from.dtype())
+    raise(ErrorKind::dtype, "{}: dtypes differ: {} and {}", operation, to_string(to.dtype()), to_string(from.dtype()));
+}
+
+}  // namespace
+
+void Tensor::check_type(DType asked) const {
+  if (asked != dtype())
+    raise(ErrorKind::dtype, "data: asked for {}, the tensor is {}", to_string(asked), to_string(dtype()));
+}
+
+double Tensor::item() const {
+  if (numel() != 1) raise(ErrorKind::shape, "item: needs one element, the tensor is {}", to_string(shape()));
+  return dispatch_all(dtype(), [&](auto zero) { return static_cast<double>(*data<decltype(zero)>()); });
+}
+
+Tensor Tensor::to(DType dtype) const { return cast(*this, dtype); }
+Tensor Tensor::clone() const { return tape::clone(*this); }
+Tensor Tensor::operator[](int64_t index) const { return select(*this, 0, index); }
+
+Tensor Tensor::detach() const {
+  const TensorImpl& from = impl();
+  return Tensor(Ref(new TensorImpl(from.storage, from.offset, from.shape, from.dtype)));
+}
+
+bool Tensor::is_leaf() const { return !requires_grad() || impl_->node->is_leaf(); }
+
+Tensor& Tensor::requires_grad_(bool requires_grad) {
+  TensorImpl& self = impl();
+  if (requires_grad == this->requires_grad()) return *this;
+  if (requires_grad) {
+    if (!is_floating(self.dtype))
+      raise(ErrorKind::dtype, "requires_grad_: only f32 and f64 tensors have gradients, this one is {}",
+            to_string(self.dtype));
+    self.node = make_leaf(self.shape, self.dtype);
+    self.output = 0;
+  } else {
+    if (!is_leaf())
+      raise(ErrorKind::graph, "requires_grad_: the tensor is the result of '{}'; use detach()", self.node->name());
+    self.node = nullptr;
+  }
+  return *this;
+}
+
+Tensor Tensor::grad() const { return requires_grad() ? impl_->node->outputs[impl_->output].grad : Tensor(); }
+
+void Tensor::set_grad(const Tensor& gradient) {
+  if (!requires_grad() && !gradient.defined()) return;
+  Node::Output& place = place_on_tape(*this, "set_grad");
+  if (gradient.defined()) check_same("set_grad", *this, gradient, true);
+  place.grad = gradient;
+}
+
+Tensor& Tensor::retain_grad() {
+  place_on_tape(*this, "retain_grad").retain = true;
+  return *this;
+}
+
+int64_t Tensor::register_hook(GradientHook hook) {
+  // A number is given out once, so that a stale one cannot remove a later hook.
+  static std::atomic<int64_t> next{0};
+  const int64_t handle = next.fetch_add(1, std::memory_order_relaxed);
+  place_on_tape(*this, "register_hook").hooks.emplace_back(handle, std::move(hook));
+  return handle;
+}
+
+void Tensor::remove_hook(int64_t handle) {
+  std::erase_if(place_on_tape(*this, "remove_hook").hooks, [&](const auto& entry) { return entry.first == handle; });
+}
+
+void Tensor::backward() const { backward(BackwardOptions{}); }
+void Tensor::backward(const BackwardOptions& options) const { tape::backward({*this}, {options.gradient}, options); }
+
+Tensor& Tensor::fill_(double value) {
+  refuse_in_place(*this, "fill_");
+  dispatch_all(dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* values = mutable_data<T>();
+    std::fill(values, values + numel(), static_cast<T>(value));
+  });
+  return *this;
+}
+
+Tensor& Tensor::copy_(const Tensor& source) {
+  refuse_in_place(*this, "copy_");
+  check_same("copy_", *this, source, false);
+  const Tensor values = source.detach().to(dtype());
+  impl().storage->bump_version();
+  std::memmove(raw(), values.raw(), static_cast<size_t>(numel() * size_of(dtype())));
+  return *this;
+}
+
+Tensor& Tensor::add_(const Tensor& other, double scale) {
+  refuse_in_place(*this, "add_");
+  check_same("add_", *this, other, true);
+  dispatch_floating("add_", dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().accumulate(numel(), other.data<T>(), static_cast<T>(scale), mutable_data<T>());
+  });
+  return *this;
+}
+
+Tensor& Tensor::mul_(double factor) {
+  refuse_in_place(*this, "mul_");
+  dispatch_floating("mul_", dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().affine(numel(), data<T>(), static_cast<T>(factor), T(0), mutable_data<T>());
+  });
+  return *this;
+}
+
+void Tensor::set_data(const Tensor& values) {
+  TensorImpl& self = impl();
+  const TensorImpl& from = values.impl();
+  const bool required = requires_grad();
+  if (required && !is_leaf()) raise(ErrorKind::graph, "set_data: the tensor is the result of '{}'", self.node->name());
+  self.storage = from.storage;
+  self.offset = from.offset;
+  self.shape = from.shape;
+  self.dtype = from.dtype;
+  if (required) self.node = make_leaf(self.shape, self.dtype);
+}
+
+}  // namespace tape

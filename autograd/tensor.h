@@ -1,0 +1,154 @@
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "autograd/dtype.h"
+#include "autograd/memory.h"
+#include "autograd/ref.h"
+#include "autograd/shape.h"
+
+namespace tape {
+
+class Node;
+void dispose(Node* node);
+class Tensor;
+using Tensors = std::vector<Tensor>;
+
+/// What the handles of one tensor share: its place in a storage, and its place on the tape.
+struct TensorImpl : public RefCounted {
+  TensorImpl(Ref<Storage> storage, int64_t offset_bytes, const Shape& shape, DType dtype);
+  ~TensorImpl();
+
+  Ref<Storage> storage;
+  int64_t offset;  // in bytes
+  Shape shape;
+  DType dtype;
+  Ref<Node> node;       // who made it, or the leaf that gathers its gradient; null without gradients
+  uint32_t output = 0;  // which output of that node it is
+};
+
+struct BackwardOptions;
+
+/// Sees the whole gradient of a tensor; a defined result takes its place.
+using GradientHook = std::function<Tensor(const Tensor& gradient)>;
+
+/// A dense, contiguous, row-major array with a place on the tape. Copying a Tensor copies a handle to the same values;
+/// clone() copies the values. A default-made Tensor is undefined: it has no values, and defined() is all it answers.
+class Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
+
+  bool defined() const { return static_cast<bool>(impl_); }
+  const Shape& shape() const { return impl().shape; }
+  int64_t rank() const { return shape().rank(); }
+  int64_t numel() const { return shape().numel(); }
+  /// Size of one axis, counted from the back where negative.
+  int64_t size(int64_t axis) const { return shape().at(axis, "size"); }
+  DType dtype() const { return impl().dtype; }
+
+  /// The values in row-major order; T must be the dtype's type. Throws Error (dtype) otherwise.
+  template <class T>
+  const T* data() const {
+    check_type(dtype_of<T>);
+    return static_cast<const T*>(raw());
+  }
+  /// The values for writing: counts as an in-place write, so a backward that saved them will refuse them.
+  template <class T>
+  T* mutable_data() {
+    check_type(dtype_of<T>);
+    impl().storage->bump_version();
+    return static_cast<T*>(raw());
+  }
+  void* raw() const { return static_cast<char*>(impl().storage->data()) + impl().offset; }
+
+  /// The one value of a tensor with one element, as a double (or T). Throws Error (shape) for other sizes.
+  double item() const;
+  template <class T>
+  T item() const {
+    return static_cast<T>(item());
+  }
+  template <class T>
+  std::vector<T> to_vector() const {
+    const T* values = data<T>();
+    return std::vector<T>(values, values + numel());
+  }
+  /// The values as an xtensor expression, without a copy; defined in autograd/xtensor.h.
+  template <class T>
+  auto as_xtensor() const;
+
+  /// The same values in another dtype; gradients flow between f32 and f64. The tensor itself where nothing changes.
+  Tensor to(DType dtype) const;
+  /// A copy of the values; gradients flow.
+  Tensor clone() const;
+  /// The same values without their history.
+  Tensor detach() const;
+  /// Row `index` of the first axis (a view); operator[] of nested lists.
+  Tensor operator[](int64_t index) const;
+
+  // --- gradients ---
+  bool requires_grad() const { return defined() && impl_->node; }
+  /// Whether no recorded operation made it.
+  bool is_leaf() const;
+  /// Makes a leaf whose gradient backward() gathers in grad(). Throws Error for i64 and bool, and for turning it off on
+  /// the result of a recorded operation (use detach()).
+  Tensor& requires_grad_(bool requires_grad = true);
+  /// The gradient gathered so far; undefined before a backward reached the tensor.
+  Tensor grad() const;
+  void set_grad(const Tensor& gradient);
+  void zero_grad() { set_grad(Tensor()); }
+  /// Keeps the gradient of a tensor that is not a leaf in grad().
+  Tensor& retain_grad();
+  /// Calls the hook with the whole gradient during each backward; returns a number for remove_hook.
+  int64_t register_hook(GradientHook hook);
+  void remove_hook(int64_t handle);
+  /// Gradients of this tensor with respect to every leaf it was made from (see BackwardOptions in autograd/tape.h).
+  void backward() const;
+  void backward(const BackwardOptions& options) const;
+
+  // --- in-place writes, refused while gradients through the old value could still be asked for ---
+  Tensor& fill_(double value);
+  Tensor& zero_() { return fill_(0); }
+  Tensor& copy_(const Tensor& source);                  ///< same shape; converts the dtype
+  Tensor& add_(const Tensor& other, double scale = 1);  ///< this += scale * other; same shape and dtype
+  Tensor& mul_(double factor);
+  /// How many in-place writes the storage has seen.
+  uint64_t version() const { return impl().storage->version(); }
+
+  /// Whether two handles are one tensor.
+  bool is(const Tensor& other) const { return impl_ == other.impl_; }
+  /// Whether two tensors lie in one storage.
+  bool shares_storage(const Tensor& other) const { return impl().storage == other.impl().storage; }
+
+  /// Replaces values, shape and dtype of this very tensor, for every handle of it: how a module changes its dtype.
+  void set_data(const Tensor& values);
+
+  /// Throws std::logic_error for an undefined tensor.
+  TensorImpl& impl() const {
+    TAPE_ASSERT(impl_);
+    return *impl_;
+  }
+  const Ref<TensorImpl>& ref() const { return impl_; }
+
+ private:
+  void check_type(DType asked) const;
+
+  Ref<TensorImpl> impl_;
+};
+
+/// How tensors are printed, as in NumPy.
+struct PrintOptions {
+  int precision = 4;         ///< digits after the point
+  int64_t threshold = 1000;  ///< more elements than this are summarized
+  int64_t edge_items = 3;    ///< how many a summary keeps at each end of an axis
+  int line_width = 100;
+};
+void set_printoptions(const PrintOptions& options);
+PrintOptions printoptions();
+std::string to_string(const Tensor& tensor);
+std::ostream& operator<<(std::ostream& stream, const Tensor& tensor);
+
+}  // namespace tape

@@ -1,0 +1,35 @@
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json 3.10 REQUIRED)
+
+# OpenBLAS in its OpenMP flavour where the system has it: our parallel regions and BLAS then share one pool of threads,
+# and a product called inside a region runs on one thread by itself.
+find_library(TAPEFORMER_OPENBLAS NAMES openblas PATH_SUFFIXES openblas-openmp REQUIRED)
+find_path(TAPEFORMER_OPENBLAS_INCLUDE cblas.h
+  PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE} openblas REQUIRED)
+add_library(tapeformer_blas INTERFACE)
+target_include_directories(tapeformer_blas SYSTEM INTERFACE ${TAPEFORMER_OPENBLAS_INCLUDE})
+target_link_libraries(tapeformer_blas INTERFACE ${TAPEFORMER_OPENBLAS})
+# The system's libopenblas.so.0 may point to another flavour: look in the folder that was linked.
+get_filename_component(TAPEFORMER_OPENBLAS_DIR ${TAPEFORMER_OPENBLAS} DIRECTORY)
+list(APPEND CMAKE_BUILD_RPATH ${TAPEFORMER_OPENBLAS_DIR})
+list(APPEND CMAKE_INSTALL_RPATH ${TAPEFORMER_OPENBLAS_DIR})
+message(STATUS "OpenBLAS: ${TAPEFORMER_OPENBLAS}")
+
+# xtensor is headers only, and only autograd/xtensor.h includes it; users of that header need it too.
+find_package(xtensor REQUIRED)
+include(CheckXtensor)
+
+# g++ ships libbacktrace in its own folder: with it a Trace names files and lines, without it functions.
+include(CheckCXXSourceCompiles)
+add_library(tapeformer_backtrace INTERFACE)
+set(CMAKE_REQUIRED_LIBRARIES backtrace)
+check_cxx_source_compiles("
+#include <backtrace.h>
+int main() { return backtrace_create_state(nullptr, 1, nullptr, nullptr) == nullptr; }" TAPEFORMER_HAS_BACKTRACE)
+unset(CMAKE_REQUIRED_LIBRARIES)
+if(TAPEFORMER_HAS_BACKTRACE)
+  target_link_libraries(tapeformer_backtrace INTERFACE backtrace)
+  target_compile_definitions(tapeformer_backtrace INTERFACE TAPE_HAVE_BACKTRACE)
+endif()
+target_link_libraries(tapeformer_backtrace INTERFACE ${CMAKE_DL_LIBS})

@@ -1,0 +1,46 @@
+# Kernels are compiled once a CPU level and chosen at run time (autograd/kernels/isa.h).
+file(GLOB kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/autograd/kernels/*.cpp)
+# Files that gain nothing from wide vectors are compiled once, for every CPU.
+set(common_kernels copy gemm index_sort isa memory random_draw take whole_numbers)
+set(vector_kernel_sources ${kernel_sources})
+set(common_kernel_sources)
+foreach(name IN LISTS common_kernels)
+  list(REMOVE_ITEM vector_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/${name}.cpp)
+  list(APPEND common_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/${name}.cpp)
+endforeach()
+# Random values must have the same bits at every level: no fused multiply-adds.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/autograd/kernels/random.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
+
+# TAPE_LEVEL names the namespace of everything a copy defines, so that copies cannot be mixed up by the linker.
+function(tapeformer_kernel_library target level sources)
+  add_library(${target} OBJECT ${sources})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(${target} PRIVATE TAPE_LEVEL=${level})
+  target_link_libraries(${target} PRIVATE tapeformer_options tapeformer_blas OpenMP::OpenMP_CXX)
+endfunction()
+
+tapeformer_kernel_library(tapeformer_kernels common "${common_kernel_sources}")
+set(kernel_objects $<TARGET_OBJECTS:tapeformer_kernels>)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(kernel_levels v2 v3 v4)
+else()
+  set(kernel_levels portable)
+endif()
+foreach(level IN LISTS kernel_levels)
+  tapeformer_kernel_library(tapeformer_kernels_${level} ${level} "${vector_kernel_sources}")
+  # Loops must vectorize: errno and floating-point traps are not used; NaN and infinity keep their meaning.
+  target_compile_options(tapeformer_kernels_${level} PRIVATE -O3 -fno-math-errno -fno-trapping-math)
+  if(NOT level STREQUAL portable)
+    target_compile_options(tapeformer_kernels_${level} PRIVATE -march=x86-64-${level})
+  endif()
+  list(APPEND kernel_objects $<TARGET_OBJECTS:tapeformer_kernels_${level}>)
+endforeach()
+
+if(TAPEFORMER_TESTS AND CMAKE_NM)
+  foreach(level IN LISTS kernel_levels)
+    add_test(NAME autograd.kernels.symbols_${level}
+      COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -P ${PROJECT_SOURCE_DIR}/tests/autograd/kernels/check_symbols.cmake
+              $<TARGET_OBJECTS:tapeformer_kernels_${level}>
+      COMMAND_EXPAND_LISTS)
+  endforeach()
+endif()

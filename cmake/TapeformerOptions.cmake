@@ -1,0 +1,32 @@
+# What every target of ours is compiled with.
+add_library(tapeformer_options INTERFACE)
+target_compile_features(tapeformer_options INTERFACE cxx_std_20)
+target_compile_options(tapeformer_options INTERFACE -Wall -Wextra -Wshadow -Wconversion)
+if(TAPEFORMER_WERROR)
+  target_compile_options(tapeformer_options INTERFACE -Werror)
+  # g++ 12 sees overlaps and bounds errors inside libstdc++'s own strings, here or there with the length of a path (GCC
+  # bugs 105329, 105651, mended in 13): these stay warnings.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(tapeformer_options INTERFACE
+      -Wno-error=array-bounds -Wno-error=restrict -Wno-error=stringop-overflow -Wno-error=stringop-overread)
+  endif()
+endif()
+if(TAPEFORMER_SANITIZE)
+  target_compile_options(tapeformer_options INTERFACE
+    -fsanitize=${TAPEFORMER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(tapeformer_options INTERFACE -fsanitize=${TAPEFORMER_SANITIZE})
+endif()
+
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=mold TAPEFORMER_HAS_MOLD)
+if(TAPEFORMER_HAS_MOLD)
+  target_link_options(tapeformer_options INTERFACE -fuse-ld=mold)
+endif()
+
+find_program(TAPEFORMER_CCACHE ccache)
+if(TAPEFORMER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TAPEFORMER_CCACHE})
+endif()
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+# Speed lives in the kernels, which have their own flags; the rest is as fast at -O2 and builds sooner.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")

@@ -1,0 +1,114 @@
+#include "models/transformer.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "nn/check.h"
+#include "nn/init.h"
+
+namespace tape::models {
+namespace {
+
+GradcheckReport check_small(const nn::Checker& check, nn::NormPlace norm, bool tied) {
+  Transformer model({.src_vocab = 5,
+                     .tgt_vocab = 5,
+                     .d_model = 4,
+                     .layers = 1,
+                     .heads = 2,
+                     .d_ff = 5,
+                     .dropout = 0.1,
+                     .activation = nn::ActivationKind::gelu,
+                     .norm = norm,
+                     .max_length = 4,
+                     .share_embeddings = tied,
+                     .tie_output = tied});
+  // A padding row of its own is not trained, so no logits may stand at padding.
+  const Tensor src = tensor({{1, 2, 4}, {3, 1, 0}}, i64);
+  const Tensor tgt = tied ? tensor({{1, 4}, {2, 0}}, i64) : tensor({{1, 4}, {2, 3}}, i64);
+  return check(model, {src, tgt}, "key.bias");
+}
+
+const nn::ModuleCheck post("Transformer", "post-LN",
+                           [](const nn::Checker& check) { return check_small(check, nn::NormPlace::post, false); });
+const nn::ModuleCheck pre("Transformer", "pre-LN, tied",
+                          [](const nn::Checker& check) { return check_small(check, nn::NormPlace::pre, true); });
+
+const TransformerConfig& checked(const TransformerConfig& c) {
+  const auto at_least_one = [](const char* name, int64_t value) {
+    if (value < 1) raise(ErrorKind::config, "Transformer: {} must be at least 1, got {}", name, value);
+  };
+  at_least_one("src_vocab", c.src_vocab);
+  at_least_one("tgt_vocab", c.tgt_vocab);
+  at_least_one("d_model", c.d_model);
+  at_least_one("layers", c.layers);
+  at_least_one("heads", c.heads);
+  at_least_one("d_ff", c.d_ff);
+  at_least_one("max_length", c.max_length);
+  if (c.share_embeddings && c.src_vocab != c.tgt_vocab)
+    raise(ErrorKind::config, "Transformer: share_embeddings needs equal vocabularies, got {} and {}", c.src_vocab,
+          c.tgt_vocab);
+  return c;
+}
+
+nn::TransformerLayerOptions layer_options(const TransformerConfig& c) {
+  return {c.d_model, c.heads, c.d_ff, c.dropout, c.activation, c.norm, c.norm_eps};
+}
+
+/// Without a padding row of its own: a shared table would otherwise lose the gradient of a used id.
+nn::EmbeddingOptions padded(const TransformerConfig& c, int64_t vocab) {
+  nn::EmbeddingOptions options;
+  if (c.padding_id >= 0 && c.padding_id < vocab && !c.tie_output) options.padding_index = c.padding_id;
+  return options;
+}
+
+}  // namespace
+
+Transformer::Transformer(const TransformerConfig& c)
+    : src_embedding(this, "src_embedding", checked(c).src_vocab, c.d_model, padded(c, c.src_vocab)),
+      tgt_embedding(this, "tgt_embedding", c.tgt_vocab, c.d_model, padded(c, c.tgt_vocab)),
+      positions(this, "positions", c.d_model, c.max_length),
+      dropout(this, "dropout", c.dropout),
+      encoder(this, "encoder", c.layers, layer_options(c)),
+      decoder(this, "decoder", c.layers, layer_options(c)),
+      output(this, "output", c.d_model, c.tgt_vocab, nn::LinearOptions{.bias = !c.tie_output}),
+      config_(c) {
+  if (c.share_embeddings) src_embedding->weight = tgt_embedding->weight;
+  if (c.tie_output) output->weight = tgt_embedding->weight;
+}
+
+/// Tables are started with deviation C^-0.5, so that times sqrt(C) they weigh as much as the positions (3.4).
+Tensor Transformer::embed(nn::Child<nn::Embedding>& table, const Tensor& ids, int64_t first) {
+  if (ids.rank() != 2) raise(ErrorKind::shape, "Transformer: ids must be [B, T], got {}", to_string(ids.shape()));
+  const Tensor scaled = table(ids) * std::sqrt(static_cast<double>(config_.d_model));
+  return dropout(positions(scaled, first));
+}
+
+Tensor Transformer::encode(const Tensor& src) {
+  return encoder(embed(src_embedding, src, 0), Mask::padding(src, config_.padding_id));
+}
+
+Tensor Transformer::decode(const Tensor& tgt, const Tensor& memory, const Tensor& src) {
+  return output(decoder(embed(tgt_embedding, tgt, 0), memory, Mask::padding(tgt, config_.padding_id),
+                        Mask::padding(src, config_.padding_id)));
+}
+
+Tensor Transformer::decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src) {
+  const int64_t past = cache.empty() ? 0 : cache.front().self.length();
+  const Tensor x = embed(tgt_embedding, next, past);
+  return output(
+      decoder.run([&](nn::Decoder& d) { return d.forward_cached(x, cache, Mask::padding(src, config_.padding_id)); }));
+}
+
+Tensor Transformer::forward(const Tensor& src, const Tensor& tgt) {
+  if (src.rank() != 2 || tgt.rank() != 2 || src.size(0) != tgt.size(0))
+    raise(ErrorKind::shape, "Transformer: src must be [B, S] and tgt [B, T], got {} and {}", to_string(src.shape()),
+          to_string(tgt.shape()));
+  return decode(tgt, encode(src), src);
+}
+
+std::string Transformer::settings() const {
+  return fmt::format("{} -> {} words, width {}", config_.src_vocab, config_.tgt_vocab, config_.d_model);
+}
+
+}  // namespace tape::models

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string_view>
+
+#include "nn/module.h"
+
+namespace tape::nn {
+
+enum class ActivationKind { relu, gelu, gelu_tanh, silu, tanh, sigmoid };
+
+std::string_view to_string(ActivationKind kind);
+
+/// One of the usual nonlinearities as a layer.
+class Activation : public Layer<Activation> {
+ public:
+  explicit Activation(ActivationKind kind) : kind_(kind) {}
+  Tensor forward(const Tensor& x) const;
+  std::string settings() const override { return std::string(to_string(kind_)); }
+
+ private:
+  ActivationKind kind_;
+};
+
+}  // namespace tape::nn

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "autograd/op.h"
+#include "nn/gradcheck.h"
+
+namespace tape::nn {
+
+/// Runs gradcheck or, for second derivatives, gradgradcheck on a module: what a ModuleCheck is given.
+class Checker {
+ public:
+  explicit Checker(detail::Order order, GradcheckOptions options = {}) : order_(order), options_(std::move(options)) {}
+
+  /// Parameters whose names end in `zero` may have a gradient of zero: "key.bias" of attention, because what is added
+  /// to all keys alike shifts all scores of a query alike, and softmax does not see it.
+  template <std::derived_from<Module> M>
+  GradcheckReport operator()(M& module, const Tensors& inputs, const std::string& zero = "") const {
+    GradcheckOptions options = options_;
+    for (const NamedTensor& parameter : module.named_parameters())
+      if (!zero.empty() && parameter.name.ends_with(zero)) options.allow_zero.push_back(parameter.name);
+    return order_ == detail::Order::first ? gradcheck(module, inputs, options) : gradgradcheck(module, inputs, options);
+  }
+
+ private:
+  detail::Order order_;
+  GradcheckOptions options_;
+};
+
+/// A module class's entry in the registry: how its gradients are checked. The test suite reads the class names from the
+/// headers of nn/ and models/, so a layer without a check fails it.
+class ModuleCheck {
+ public:
+  using Run = std::function<GradcheckReport(const Checker& check)>;
+  ModuleCheck(const char* type, const char* label, Run run);
+  ModuleCheck(const ModuleCheck&) = delete;
+  ModuleCheck& operator=(const ModuleCheck&) = delete;
+
+  const char* type() const { return type_; }
+  const char* label() const { return label_; }
+  GradcheckReport run(const Checker& check) const { return run_(check); }
+
+ private:
+  const char* type_;
+  const char* label_;
+  Run run_;
+};
+
+std::vector<const ModuleCheck*> registered_module_checks();
+
+}  // namespace tape::nn

@@ -1,0 +1,94 @@
+#include "nn/decoder.h"
+
+#include "autograd/ops/arithmetic.h"
+#include "nn/check.h"
+
+namespace tape::nn {
+namespace {
+
+TransformerLayerOptions small(NormPlace norm) {
+  return {.d_model = 4, .heads = 2, .d_ff = 6, .dropout = 0.2, .activation = ActivationKind::gelu, .norm = norm};
+}
+
+const ModuleCheck layer_post("DecoderLayer", "post-LN", [](const Checker& check) {
+  DecoderLayer layer(small(NormPlace::post));
+  return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 2, 4}, 2)}, "key.bias");
+});
+const ModuleCheck layer_pre("DecoderLayer", "pre-LN", [](const Checker& check) {
+  DecoderLayer layer(small(NormPlace::pre));
+  return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 2, 4}, 2)}, "key.bias");
+});
+const ModuleCheck stack("Decoder", "two layers, post-LN", [](const Checker& check) {
+  Decoder decoder(2, small(NormPlace::post));
+  return check(decoder, {sample_normal({1, 3, 4}, 1), sample_normal({1, 2, 4}, 2)}, "key.bias");
+});
+
+}  // namespace
+
+DecoderLayer::DecoderLayer(const TransformerLayerOptions& o)
+    : self_attention(this, "self_attention", o.d_model, o.heads, MultiHeadAttentionOptions{.dropout = o.dropout}),
+      cross_attention(this, "cross_attention", o.d_model, o.heads, MultiHeadAttentionOptions{.dropout = o.dropout}),
+      feed_forward(this, "feed_forward", o.d_model, o.d_ff, FeedForwardOptions{o.activation, o.dropout}),
+      norm1(this, "norm1", o.d_model, LayerNormOptions{o.norm_eps}),
+      norm2(this, "norm2", o.d_model, LayerNormOptions{o.norm_eps}),
+      norm3(this, "norm3", o.d_model, LayerNormOptions{o.norm_eps}),
+      dropout(this, "dropout", o.dropout),
+      norm_(o.norm) {}
+
+template <class Self, class Cross>
+Tensor DecoderLayer::blocks(const Tensor& x, Self&& attend_self, Cross&& attend_memory) {
+  if (norm_ == NormPlace::pre) {
+    Tensor h = x + dropout(attend_self(norm1(x)));
+    h = h + dropout(attend_memory(norm2(h)));
+    return h + dropout(feed_forward(norm3(h)));
+  }
+  Tensor h = norm1(x + dropout(attend_self(x)));
+  h = norm2(h + dropout(attend_memory(h)));
+  return norm3(h + dropout(feed_forward(h)));
+}
+
+Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const Mask& mask, const Mask& memory_mask) {
+  return blocks(
+      x, [&](const Tensor& h) { return self_attention(h, Mask::causal() & mask); },
+      [&](const Tensor& h) { return cross_attention(h, memory, memory, memory_mask); });
+}
+
+Tensor DecoderLayer::forward_cached(const Tensor& x, DecoderLayerCache& cache, const Mask& memory_mask) {
+  return blocks(
+      x, [&](const Tensor& h) { return self_attention.run([&](auto& a) { return a.forward_cached(h, cache.self); }); },
+      [&](const Tensor& h) {
+        return cross_attention.run([&](auto& a) { return a.forward_projected(h, cache.memory, memory_mask); });
+      });
+}
+
+Decoder::Decoder(int64_t count, const TransformerLayerOptions& options) : layers(this, "layers", count, options) {
+  if (options.norm == NormPlace::pre)
+    norm = std::make_unique<Child<LayerNorm>>(this, "norm", options.d_model, LayerNormOptions{options.norm_eps});
+}
+
+Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const Mask& mask, const Mask& memory_mask) {
+  Tensor h = x;
+  for (int64_t i = 0; i < layers.size(); ++i) h = layers[i](h, memory, mask, memory_mask);
+  return norm ? (*norm)(h) : h;
+}
+
+DecoderCache Decoder::init_cache(const Tensor& memory) {
+  DecoderCache cache(static_cast<size_t>(layers.size()));
+  for (int64_t i = 0; i < layers.size(); ++i)
+    cache[static_cast<size_t>(i)].memory = layers[i].run([&](DecoderLayer& layer) {
+      return layer.cross_attention.run([&](MultiHeadAttention& attention) { return attention.project(memory); });
+    });
+  return cache;
+}
+
+Tensor Decoder::forward_cached(const Tensor& x, DecoderCache& cache, const Mask& memory_mask) {
+  if (std::ssize(cache) != layers.size())
+    raise(ErrorKind::config, "Decoder: a cache of {} layers for {}", cache.size(), layers.size());
+  Tensor h = x;
+  for (int64_t i = 0; i < layers.size(); ++i)
+    h = layers[i].run(
+        [&](DecoderLayer& layer) { return layer.forward_cached(h, cache[static_cast<size_t>(i)], memory_mask); });
+  return norm ? (*norm)(h) : h;
+}
+
+}  // namespace tape::nn

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "nn/encoder.h"
+
+namespace tape::nn {
+
+/// Keys and values of one decoder layer while a sequence is generated.
+struct DecoderLayerCache {
+  KeyValueCache self;    ///< of the positions generated so far
+  KeyValueCache memory;  ///< of the encoder's output, projected once
+};
+using DecoderCache = std::vector<DecoderLayerCache>;
+
+/// Causal self-attention, attention to the encoder's output, then feed-forward, each with dropout, a residual sum and
+/// LayerNorm as in EncoderLayer: x [B, T, C], memory [B, S, C] -> [B, T, C].
+class DecoderLayer : public Layer<DecoderLayer> {
+ public:
+  explicit DecoderLayer(const TransformerLayerOptions& options = {});
+  /// `mask` hides positions of x from each other (besides the later ones), `memory_mask` positions of the memory.
+  Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {}, const Mask& memory_mask = {});
+  /// The next positions alone, with all earlier ones in the cache; the memory is in it from init_cache().
+  Tensor forward_cached(const Tensor& x, DecoderLayerCache& cache, const Mask& memory_mask = {});
+
+  Child<MultiHeadAttention> self_attention, cross_attention;
+  Child<FeedForward> feed_forward;
+  Child<LayerNorm> norm1, norm2, norm3;
+  Child<Dropout> dropout;
+
+ private:
+  template <class Self, class Cross>
+  Tensor blocks(const Tensor& x, Self&& attend_self, Cross&& attend_memory);
+
+  NormPlace norm_;
+};
+
+/// A stack of decoder layers; with norms in front, a last LayerNorm behind them all.
+class Decoder : public Layer<Decoder> {
+ public:
+  Decoder(int64_t count, const TransformerLayerOptions& options = {});
+  Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {}, const Mask& memory_mask = {});
+  /// A cache for a memory, before the first position.
+  DecoderCache init_cache(const Tensor& memory);
+  Tensor forward_cached(const Tensor& x, DecoderCache& cache, const Mask& memory_mask = {});
+
+  Children<DecoderLayer> layers;
+  std::unique_ptr<Child<LayerNorm>> norm;  ///< null with norms behind
+};
+
+}  // namespace tape::nn

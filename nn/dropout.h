@@ -1,0 +1,21 @@
+#pragma once
+
+#include "nn/module.h"
+
+namespace tape::nn {
+
+/// In training, zeroes each value with probability p and divides the others by 1 - p; in evaluation, nothing.
+class Dropout : public Layer<Dropout> {
+ public:
+  explicit Dropout(double p = 0.5);
+  Tensor forward(const Tensor& x) const;
+  std::string settings() const override;
+
+  /// The probability in effect: 0 in evaluation.
+  double active_probability() const { return is_training() ? p_ : 0; }
+
+ private:
+  double p_;
+};
+
+}  // namespace tape::nn

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+
+#include "nn/module.h"
+
+namespace tape::nn {
+
+struct EmbeddingOptions {
+  std::optional<int64_t> padding_index = {};  ///< a row that starts at zero and is never trained
+};
+
+/// Row weight[id] for each id: [...] i64 -> [..., C]; weight [V, C], started normal with deviation C^-0.5, so that
+/// times sqrt(C) it has deviation 1 (Vaswani et al. 2017, 3.4). Error (index) for an id outside [0, V).
+class Embedding : public Layer<Embedding> {
+ public:
+  Embedding(int64_t count, int64_t width, const EmbeddingOptions& options = {});
+  Tensor forward(const Tensor& ids) const;
+  std::string settings() const override;
+
+  Parameter weight;
+
+ private:
+  std::optional<int64_t> padding_index_;
+};
+
+}  // namespace tape::nn

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "nn/activation.h"
+#include "nn/dropout.h"
+#include "nn/linear.h"
+
+namespace tape::nn {
+
+struct FeedForwardOptions {
+  ActivationKind activation = ActivationKind::relu;
+  double dropout = 0;  ///< between the two products
+};
+
+/// linear2(dropout(activation(linear1(x)))): [..., C] -> [..., F] -> [..., C] (Vaswani et al. 2017, 3.3).
+class FeedForward : public Layer<FeedForward> {
+ public:
+  FeedForward(int64_t d_model, int64_t d_ff, const FeedForwardOptions& options = {});
+  Tensor forward(const Tensor& x);
+
+  Child<Linear> linear1;
+  Child<Activation> activation;
+  Child<Dropout> dropout;
+  Child<Linear> linear2;
+};
+
+}  // namespace tape::nn

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <concepts>
+
+#include "autograd/gradcheck.h"
+#include "autograd/ops/attention.h"
+#include "nn/module.h"
+
+namespace tape::nn {
+
+namespace detail {
+
+inline const Tensor& output_of(const Tensor& output) { return output; }
+inline const Tensor& output_of(const AttentionResult& result) { return result.output; }
+
+/// Calls the module with as many arguments as there are inputs.
+template <class M>
+Tensor call_with(M& module, const Tensors& in) {
+  if constexpr (requires { module.forward(in[0]); })
+    if (in.size() == 1) return output_of(call(module, in[0]));
+  if constexpr (requires { module.forward(in[0], in[1]); })
+    if (in.size() == 2) return output_of(call(module, in[0], in[1]));
+  if constexpr (requires { module.forward(in[0], in[1], in[2]); })
+    if (in.size() == 3) return output_of(call(module, in[0], in[1], in[2]));
+  raise(ErrorKind::config, "gradcheck: {} has no forward of {} tensors", module.type_name(), in.size());
+}
+
+enum class Order { first, second };
+GradcheckReport check_module(Module& module, const std::function<Tensor(const Tensors&)>& forward,
+                             const Tensors& inputs, const GradcheckOptions& options, Order order);
+
+}  // namespace detail
+
+/// Compares the gradients of every input and every named parameter of a module with central differences (see
+/// tape::gradcheck). The module runs in f64 for the check, whatever its own dtype, and is left as it was. Parameters
+/// that are frozen are not checked.
+template <std::derived_from<Module> M>
+GradcheckReport gradcheck(M& module, const Tensors& inputs, const GradcheckOptions& options = {}) {
+  const auto forward = [&module](const Tensors& in) { return detail::call_with(module, in); };
+  return detail::check_module(module, forward, inputs, options, detail::Order::first);
+}
+
+/// The same for second derivatives (see tape::gradgradcheck).
+template <std::derived_from<Module> M>
+GradcheckReport gradgradcheck(M& module, const Tensors& inputs, const GradcheckOptions& options = {}) {
+  const auto forward = [&module](const Tensors& in) { return detail::call_with(module, in); };
+  return detail::check_module(module, forward, inputs, options, detail::Order::second);
+}
+
+}  // namespace tape::nn

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "nn/module.h"
+
+namespace tape::nn {
+
+struct LinearOptions {
+  bool bias = true;
+};
+
+/// y = x weight^T + bias: [..., in] -> [..., out]; weight [out, in], bias [out].
+/// The weight starts Xavier uniform (Glorot and Bengio 2010), the bias at zero.
+class Linear : public Layer<Linear> {
+ public:
+  Linear(int64_t in, int64_t out, const LinearOptions& options = {});
+  Tensor forward(const Tensor& x) const;
+  std::string settings() const override;
+
+  Parameter weight, bias;
+};
+
+}  // namespace tape::nn

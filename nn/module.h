@@ -1,0 +1,257 @@
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograd/gradcheck.h"
+#include "autograd/scope.h"
+#include "autograd/tensor.h"
+
+namespace tape::nn {
+
+class Module;
+
+/// Sees the inputs before a module runs.
+using ForwardPreHook = std::function<void(Module& module, const Tensors& inputs)>;
+/// Sees the inputs and the output after a module ran; a defined result takes the output's place.
+using ForwardHook = std::function<Tensor(Module& module, const Tensors& inputs, const Tensor& output)>;
+
+/// Values by name, as saved in a model file.
+using StateDict = std::map<std::string, Tensor>;
+
+/// Base of every layer and model. Derive, make members of Parameter, Buffer, Child and Children - they register
+/// themselves with the module they are given - and write a forward(). A module stays where it was made: it is neither
+/// copied nor moved.
+class Module {
+ public:
+  Module() = default;
+  virtual ~Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  /// Parameters of this module and its children by dotted name, in the order of declaration; a tensor that several
+  /// names share is listed once, under its first.
+  std::vector<NamedTensor> named_parameters() const;
+  Tensors parameters() const;
+  std::vector<NamedTensor> named_buffers() const;
+  /// This module (under "") and all below it.
+  std::vector<std::pair<std::string, Module*>> named_modules();
+  int64_t parameter_count() const;
+  int64_t trainable_parameter_count() const;
+
+  /// Parameters and the buffers that are saved, as handles of the module's own tensors.
+  StateDict state_dict() const;
+  /// Copies values into the module's tensors, converting f32 and f64. All or nothing: one Error (format) lists every
+  /// missing, unexpected and misshapen entry, and then nothing was changed.
+  void load_state_dict(const StateDict& state);
+  /// state_dict() in a safetensors file, and back.
+  void save(const std::string& path) const;
+  void load(const std::string& path);
+
+  /// Training or evaluation, for this module and all below: dropout is active in training only.
+  void train(bool training = true);
+  void eval() { train(false); }
+  bool is_training() const { return training_; }
+  /// Converts every parameter and floating buffer in place; gradients are dropped.
+  void to(DType dtype);
+  /// Whether gradients are gathered in this module's parameters and all below.
+  void requires_grad_(bool requires_grad);
+  void freeze() { requires_grad_(false); }
+  void unfreeze() { requires_grad_(true); }
+  void zero_grad();
+
+  int64_t register_forward_pre_hook(ForwardPreHook hook);
+  int64_t register_forward_hook(ForwardHook hook);
+  void remove_hook(int64_t handle);
+
+  /// The class without its namespaces: "Linear".
+  std::string type_name() const;
+  /// What the tree shows in parentheses behind the class: "512, 2048, bias=true".
+  virtual std::string settings() const { return ""; }
+  /// The name its owner gave it, "" for a root.
+  const std::string& name() const { return name_; }
+
+ protected:
+  /// Called after to() changed the dtype of this module's tensors.
+  virtual void dtype_changed(DType) {}
+
+ private:
+  friend class Parameter;
+  friend class Buffer;
+  friend class TensorSwap;
+  template <class M>
+  friend class Child;
+  template <class M, class F>
+  friend decltype(auto) run(M& module, F&& body);
+  template <class M, class... A>
+  friend decltype(auto) call(M& module, A&&... arguments);
+  friend std::string to_string(const Module& module);
+
+  struct Entry {
+    std::string name;
+    Tensor* parameter = nullptr;
+    Tensor* buffer = nullptr;
+    bool persistent = true;
+    Module* child = nullptr;
+  };
+
+  /// Throws Error (config) for an empty name, one with a dot at either end, or one taken already.
+  void add_entry(Entry entry);
+  void visit(const std::string& prefix, const std::function<void(const std::string&, const Entry&)>& see) const;
+  void run_pre_hooks(const Tensors& inputs);
+  Tensor run_hooks(const Tensors& inputs, const Tensor& output);
+  bool has_hooks() const { return !pre_hooks_.empty() || !hooks_.empty(); }
+
+  std::string name_;
+  bool training_ = true;
+  std::vector<Entry> entries_;
+  int64_t next_hook_ = 0;
+  std::vector<std::pair<int64_t, ForwardPreHook>> pre_hooks_;
+  std::vector<std::pair<int64_t, ForwardHook>> hooks_;
+};
+
+/// The tree of modules with their settings and parameter counts.
+std::string to_string(const Module& module);
+std::ostream& operator<<(std::ostream& stream, const Module& module);
+
+/// A tensor that is trained. Assigning a Tensor ties it: both names then mean one tensor.
+class Parameter : public Tensor {
+ public:
+  /// An undefined value makes a parameter that is not there (a Linear without bias).
+  Parameter(Module* owner, std::string name, Tensor value);
+  Parameter(const Parameter&) = delete;
+  /// Throws Error (shape) where the shapes differ.
+  Parameter& operator=(const Tensor& shared);
+  Parameter& operator=(const Parameter& shared) { return *this = static_cast<const Tensor&>(shared); }
+};
+
+/// Whether a buffer is part of state_dict().
+enum class Saved { yes, no };
+
+/// A tensor that belongs to a module but is not trained.
+class Buffer : public Tensor {
+ public:
+  Buffer(Module* owner, std::string name, Tensor value, Saved saved = Saved::yes);
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Tensor& value);
+  Buffer& operator=(const Buffer&) = delete;
+};
+
+/// Runs `body(module)` as part of the module: under its name in the module path, which is also added to an Error that
+/// passes through.
+template <class M, class F>
+decltype(auto) run(M& module, F&& body) {
+  const ModuleScope scope(static_cast<const Module&>(module).name_);
+  try {
+    return std::forward<F>(body)(module);
+  } catch (Error& error) {
+    error.set_module_path(ModuleScope::path());
+    throw;
+  }
+}
+
+/// Calls module.forward(arguments...): the one place where a module runs, with its path, hooks and error context.
+template <class M, class... A>
+decltype(auto) call(M& module, A&&... arguments) {
+  return run(module, [&](M& self) {
+    using Result = decltype(self.forward(std::forward<A>(arguments)...));
+    if constexpr (std::convertible_to<Result, Tensor>) {
+      Module& base = self;
+      if (base.has_hooks()) {
+        Tensors inputs;
+        const auto keep = [&inputs](const auto& argument) {
+          if constexpr (std::convertible_to<decltype(argument), const Tensor&>) inputs.push_back(argument);
+        };
+        (keep(arguments), ...);
+        base.run_pre_hooks(inputs);
+        return base.run_hooks(inputs, self.forward(std::forward<A>(arguments)...));
+      }
+      return Tensor(self.forward(std::forward<A>(arguments)...));
+    } else {
+      return self.forward(std::forward<A>(arguments)...);
+    }
+  });
+}
+
+/// A Module that can be called by itself: layer(x). Inside a Child every module can.
+template <class Derived>
+class Layer : public Module {
+ public:
+  template <class... A>
+    requires requires(Derived& self, A&&... arguments) { self.forward(std::forward<A>(arguments)...); }
+  auto operator()(A&&... arguments) {
+    return call(static_cast<Derived&>(*this), std::forward<A>(arguments)...);
+  }
+};
+
+/// A module inside a module, made in place: `nn::Child<nn::Linear> value{this, "value", 16, 16};`
+template <class M>
+class Child {
+ public:
+  template <class... A>
+  Child(Module* owner, std::string name, A&&... arguments) : module_(std::forward<A>(arguments)...) {
+    static_cast<Module&>(module_).name_ = name;
+    owner->add_entry({.name = std::move(name), .child = &module_});
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  template <class... A>
+  auto operator()(A&&... arguments) {
+    return call(module_, std::forward<A>(arguments)...);
+  }
+  /// Any other method, as part of the module: attention.run([&](auto& a) { return a.with_weights(x, x, x); })
+  template <class F>
+  decltype(auto) run(F&& body) {
+    return nn::run(module_, std::forward<F>(body));
+  }
+
+  M& operator*() { return module_; }
+  const M& operator*() const { return module_; }
+  M* operator->() { return &module_; }
+  const M* operator->() const { return &module_; }
+
+ private:
+  M module_;
+};
+
+/// A list of modules of one class, made in place: children "layers.0", "layers.1", ...
+template <class M>
+class Children {
+ public:
+  Children(Module* owner, std::string name) : owner_(owner), name_(std::move(name)) {}
+  /// `count` modules, each made from the same arguments.
+  template <class... A>
+  Children(Module* owner, std::string name, int64_t count, const A&... arguments) : Children(owner, std::move(name)) {
+    if (count < 0) raise(ErrorKind::config, "{}: the number of modules must not be negative, got {}", name_, count);
+    for (int64_t i = 0; i < count; ++i) emplace_back(arguments...);
+  }
+
+  template <class... A>
+  Child<M>& emplace_back(A&&... arguments) {
+    std::string name = name_ + "." + std::to_string(children_.size());
+    children_.push_back(std::make_unique<Child<M>>(owner_, std::move(name), std::forward<A>(arguments)...));
+    return *children_.back();
+  }
+  int64_t size() const { return static_cast<int64_t>(children_.size()); }
+  /// Error (index) outside [0, size()).
+  Child<M>& operator[](int64_t i) { return *children_[place(i)]; }
+  const Child<M>& operator[](int64_t i) const { return *children_[place(i)]; }
+
+ private:
+  size_t place(int64_t i) const {
+    if (i < 0 || i >= size()) raise(ErrorKind::index, "{}: module {} is outside [0, {})", name_, i, size());
+    return static_cast<size_t>(i);
+  }
+
+  Module* owner_;
+  std::string name_;
+  std::vector<std::unique_ptr<Child<M>>> children_;
+};
+
+}  // namespace tape::nn

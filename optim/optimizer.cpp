@@ -1,0 +1,179 @@
+#include "optim/optimizer.h"
+
+#include <cmath>
+#include <unordered_map>
+
+#include "autograd/create.h"
+#include "autograd/kernels/reduce.h"
+
+namespace tape::optim {
+namespace {
+
+bool all_finite(const Tensor& x) {
+  return dispatch_floating("step", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    return kernels::reduce<T>().all_finite(x.numel(), x.data<T>());
+  });
+}
+
+std::string key_of(size_t index, const std::string& what) { return std::to_string(index) + "." + what; }
+
+/// Takes entries out of a state one by one, and collects what is wrong with it.
+class StateReader {
+ public:
+  explicit StateReader(const std::map<std::string, Tensor>& state) : left_(state) {}
+
+  /// The entry, or an undefined tensor where it is missing or does not fit.
+  Tensor take(const std::string& key, const Shape& shape, DType dtype) {
+    const auto given = left_.find(key);
+    if (given == left_.end()) {
+      note(fmt::format("missing: \"{}\" {} {}", key, to_string(dtype), to_string(shape)));
+      return {};
+    }
+    const Tensor tensor = given->second;
+    left_.erase(given);
+    if (tensor.defined() && tensor.shape() == shape && tensor.dtype() == dtype) return tensor;
+    if (!tensor.defined())
+      note(fmt::format("undefined: \"{}\"", key));
+    else
+      note(fmt::format("\"{}\" is {} {}, needed is {} {}", key, to_string(tensor.dtype()), to_string(tensor.shape()),
+                       to_string(dtype), to_string(shape)));
+    return {};
+  }
+  void skip(const std::string& key) { left_.erase(key); }
+  void note(const std::string& line) { problems_ += "\n  " + line; }
+  /// All problems, those of entries that nobody took included.
+  std::string problems() {
+    for (const auto& [key, tensor] : left_) note(fmt::format("unexpected: \"{}\"", key));
+    left_.clear();
+    return problems_;
+  }
+
+ private:
+  std::map<std::string, Tensor> left_;
+  std::string problems_;
+};
+
+}  // namespace
+
+void Optimizer::check_not_negative(const char* name, const char* what, double value) {
+  if (!(value >= 0) || std::isinf(value))
+    raise(ErrorKind::config, "{}: {} must be a number >= 0, got {}", name, what, value);
+}
+
+Optimizer::Optimizer(const ParameterGroups& groups, Settings settings) : settings_(std::move(settings)) {
+  const char* const name = settings_.name;
+  set_lr(settings_.lr);
+  check_not_negative(name, "weight_decay", settings_.weight_decay);
+  std::unordered_map<const TensorImpl*, size_t> seen;
+  for (const ParameterGroup& group : groups) {
+    const double weight_decay = group.weight_decay.value_or(settings_.weight_decay);
+    check_not_negative(name, "lr_factor", group.lr_factor);
+    check_not_negative(name, "weight_decay", weight_decay);
+    for (const Tensor& parameter : group.parameters) {
+      const size_t index = slots_.size();
+      if (!parameter.defined()) raise(ErrorKind::config, "{}: parameter {} is undefined", name, index);
+      if (!parameter.requires_grad())
+        raise(ErrorKind::config, "{}: parameter {} {} does not require gradients", name, index,
+              to_string(parameter.shape()));
+      if (!parameter.is_leaf())
+        raise(ErrorKind::config, "{}: parameter {} {} is no leaf but the result of '{}'", name, index,
+              to_string(parameter.shape()), parameter.impl().node->name());
+      if (const auto [first, added] = seen.emplace(parameter.ref().get(), index); !added)
+        raise(ErrorKind::config, "{}: parameter {} {} was given before, as parameter {}", name, index,
+              to_string(parameter.shape()), first->second);
+      slots_.push_back({.parameter = parameter, .lr_factor = group.lr_factor, .weight_decay = weight_decay});
+    }
+  }
+  if (slots_.empty()) raise(ErrorKind::config, "{}: there is no parameter to train", name);
+}
+
+void Optimizer::set_lr(double lr) {
+  check_not_negative(settings_.name, "lr", lr);
+  lr_ = lr;
+}
+
+Tensors Optimizer::parameters() const {
+  Tensors parameters;
+  for (const Slot& slot : slots_) parameters.push_back(slot.parameter);
+  return parameters;
+}
+
+void Optimizer::zero_grad() {
+  for (Slot& slot : slots_) slot.parameter.zero_grad();
+}
+
+void Optimizer::prepare(size_t index, const Tensor& gradient) {
+  Slot& slot = slots_[index];
+  const Tensor& parameter = slot.parameter;
+  if (settings_.check_finite && !all_finite(gradient))
+    raise(ErrorKind::numeric, "{}: the gradient of parameter {} {} holds NaN or infinity; nothing was changed",
+          settings_.name, index, to_string(parameter.shape()));
+  if (slot.kept.empty())
+    for (size_t i = 0; i < settings_.kept_names.size(); ++i)
+      slot.kept.push_back(zeros(parameter.shape(), parameter.dtype()));
+  for (const Tensor& kept : slot.kept)
+    if (!(kept.shape() == parameter.shape()) || kept.dtype() != parameter.dtype())
+      raise(ErrorKind::graph,
+            "{}: parameter {} was {} {} at its last step and is {} {} now; make a new optimizer after such a change",
+            settings_.name, index, to_string(kept.dtype()), to_string(kept.shape()), to_string(parameter.dtype()),
+            to_string(parameter.shape()));
+}
+
+void Optimizer::step() {
+  const NoGrad no_grad;
+  // Whatever can fail comes before the first change.
+  for (size_t i = 0; i < slots_.size(); ++i)
+    if (const Tensor gradient = slots_[i].parameter.grad(); gradient.defined()) prepare(i, gradient);
+  for (Slot& slot : slots_) {
+    const Tensor gradient = slot.parameter.grad();
+    if (!gradient.defined()) continue;
+    ++slot.steps;
+    update(slot, gradient, lr_ * slot.lr_factor);
+  }
+}
+
+std::map<std::string, Tensor> Optimizer::state_dict() const {
+  std::map<std::string, Tensor> state;
+  state["lr"] = scalar(lr_, f64);
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    state[key_of(i, "step")] = scalar(static_cast<double>(slot.steps), i64);
+    for (size_t k = 0; slot.steps > 0 && k < slot.kept.size(); ++k)
+      state[key_of(i, settings_.kept_names[k])] = slot.kept[k];
+  }
+  return state;
+}
+
+void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
+  const NoGrad no_grad;
+  StateReader reader(state);
+  double lr = lr_;
+  if (const Tensor given = reader.take("lr", {}, f64); given.defined()) {
+    lr = given.item();
+    if (!(lr >= 0) || std::isinf(lr)) reader.note(fmt::format("\"lr\" must be a number >= 0, is {}", lr));
+  }
+  std::vector<Slot> loaded = slots_;
+  for (size_t i = 0; i < loaded.size(); ++i) {
+    Slot& slot = loaded[i];
+    slot.kept.clear();
+    const Tensor steps = reader.take(key_of(i, "step"), {}, i64);
+    slot.steps = steps.defined() ? *steps.data<int64_t>() : -1;
+    if (steps.defined() && slot.steps < 0)
+      reader.note(fmt::format("\"{}\" must not be negative, is {}", key_of(i, "step"), slot.steps));
+    for (const std::string& kept : settings_.kept_names) {
+      if (slot.steps > 0)
+        slot.kept.push_back(reader.take(key_of(i, kept), slot.parameter.shape(), slot.parameter.dtype()));
+      else if (slot.steps < 0)
+        reader.skip(key_of(i, kept));  // whether it belongs here cannot be told
+    }
+  }
+  const std::string problems = reader.problems();
+  if (!problems.empty()) raise(ErrorKind::format, "load_state_dict: {} does not fit:{}", settings_.name, problems);
+  for (Slot& slot : loaded)
+    for (Tensor& kept : slot.kept) kept = kept.detach().clone();
+  slots_ = std::move(loaded);
+  lr_ = lr;
+}
+
+}  // namespace tape::optim

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autograd/tape.h"
+
+namespace tape::optim {
+
+/// Parameters that share settings of their own, for example biases and norms without weight decay.
+struct ParameterGroup {
+  Tensors parameters;
+  double lr_factor = 1;                     ///< times the optimizer's lr
+  std::optional<double> weight_decay = {};  ///< in place of the optimizer's
+};
+using ParameterGroups = std::vector<ParameterGroup>;
+
+/// Base of the optimizers: it holds handles of the parameters, walks those that have a gradient, and keeps what each
+/// needs between steps.
+///
+/// Gradients add up in grad() until zero_grad(). So k micro-batches, each with its loss divided by k and its own
+/// backward(), followed by one step(), are one batch of k times the size.
+///
+/// Parameters are numbered in the order given, through all groups, from 0. Error (config) for: no parameter at all, one
+/// that is no leaf requiring gradients, one given twice, a setting out of range.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  double lr() const { return lr_; }
+  /// Error (config) unless lr is a finite number >= 0.
+  void set_lr(double lr);
+  /// Updates every parameter that has a gradient, in place, so that a backward through values of before the step is
+  /// refused. Error (numeric) naming the parameter where a gradient holds NaN or infinity (unless .check_finite is
+  /// false), Error (graph) where the parameter changed its shape or dtype since the last step; nothing is changed then.
+  void step();
+  /// Drops the gradients.
+  void zero_grad();
+  Tensors parameters() const;
+
+  /// What an exact resume needs: "lr", for each parameter "0.step" (how often it was updated, i64) and, once updated, a
+  /// tensor for each value kept of it, "0.m". They are the optimizer's own tensors: save or clone them before the next
+  /// step.
+  std::map<std::string, Tensor> state_dict() const;
+  /// Copies a state in. All or nothing: one Error (format) lists every missing, unexpected and unfitting entry.
+  void load_state_dict(const std::map<std::string, Tensor>& state);
+
+ protected:
+  struct Slot {
+    Tensor parameter;
+    double lr_factor = 1;
+    double weight_decay = 0;
+    int64_t steps = 0;  // updates so far, the running one included
+    Tensors kept = {};  // zeros before the first update, one for each kept_names()
+  };
+  /// What the optimizers have in common of their options.
+  struct Settings {
+    const char* name;  // in messages
+    double lr;
+    double weight_decay;
+    bool check_finite;
+    std::vector<std::string> kept_names;  // what is kept of each parameter
+  };
+
+  Optimizer(const ParameterGroups& groups, Settings settings);
+  static ParameterGroups one_group(TensorList parameters) {
+    return {{.parameters = {parameters.begin(), parameters.end()}}};
+  }
+  /// Error (config) `name: what must be a number >= 0, got value`.
+  static void check_not_negative(const char* name, const char* what, double value);
+
+  virtual void update(Slot& slot, const Tensor& gradient, double lr) = 0;
+
+ private:
+  void prepare(size_t index, const Tensor& gradient);
+
+  Settings settings_;
+  double lr_ = 0;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace tape::optim

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "optim/optimizer.h"
+
+namespace tape::optim {
+
+/// Sets an optimizer's lr before each of its steps. Making a schedule sets the lr of step 1; step(), called after the
+/// optimizer's, sets the next one:
+///
+///     adam.step();
+///     schedule.step();
+///
+/// Any formula will do: `Schedule schedule(adam, [](int64_t step) { return 1e-3 / static_cast<double>(step); });`. The
+/// optimizer must outlive the schedule.
+class Schedule {
+ public:
+  /// `formula` gives the lr of a step counted from 1. Error (config) where that is no number >= 0.
+  Schedule(Optimizer& optimizer, std::function<double(int64_t step)> formula);
+
+  void step() { set_last_step(last_step_ + 1); }
+  /// How many steps are done: all there is to save.
+  int64_t last_step() const { return last_step_; }
+  /// Goes on as after `done` steps: for a resume. Error (config) where it is negative.
+  void set_last_step(int64_t done);
+  /// The optimizer's lr, which its next step will use.
+  double lr() const { return optimizer_.lr(); }
+  /// The formula: the lr of any step, counted from 1.
+  double lr_at(int64_t step) const;
+
+ private:
+  Optimizer& optimizer_;
+  std::function<double(int64_t)> formula_;
+  int64_t last_step_ = 0;
+};
+
+// In the options below an lr that is not given is the optimizer's own at the time the schedule is made. All raise Error
+// (config) for options out of range.
+
+struct ConstantOptions {
+  std::optional<double> lr = {};
+};
+/// lr(t) = lr
+class ConstantSchedule : public Schedule {
+ public:
+  explicit ConstantSchedule(Optimizer& optimizer, const ConstantOptions& options = {});
+};
+
+struct WarmupOptions {
+  std::optional<double> lr = {};
+  int64_t warmup = 0;  ///< steps, at least 1
+};
+/// lr(t) = lr min(1, t / warmup)
+class WarmupSchedule : public Schedule {
+ public:
+  WarmupSchedule(Optimizer& optimizer, const WarmupOptions& options);
+};
+
+struct LinearOptions {
+  std::optional<double> lr = {};
+  int64_t warmup = 0;  ///< steps; 0 for none
+  int64_t total = 0;   ///< steps, at least 1 and at least warmup
+};
+/// lr(t) = lr t / warmup up to t = warmup, then lr (total - t) / (total - warmup), and 0 from t = total on.
+class LinearSchedule : public Schedule {
+ public:
+  LinearSchedule(Optimizer& optimizer, const LinearOptions& options);
+};
+
+struct CosineOptions {
+  std::optional<double> lr = {};
+  int64_t warmup = 0;  ///< steps; 0 for none
+  int64_t total = 0;   ///< steps, at least 1 and at least warmup
+  double min_lr = 0;   ///< at most lr
+};
+/// lr(t) = lr t / warmup up to t = warmup, then min_lr + (lr - min_lr) (1 + cos(pi (t - warmup) / (total - warmup))) /
+/// 2, and min_lr from t = total on (Loshchilov and Hutter 2017, "SGDR", without restarts).
+class CosineSchedule : public Schedule {
+ public:
+  CosineSchedule(Optimizer& optimizer, const CosineOptions& options);
+};
+
+struct InverseSqrtOptions {
+  std::optional<double> lr = {};
+  int64_t warmup = 4000;  ///< steps, at least 1
+};
+/// lr(t) = lr min(t / warmup, sqrt(warmup / t)): lr is the peak, at t = warmup.
+class InverseSqrtSchedule : public Schedule {
+ public:
+  explicit InverseSqrtSchedule(Optimizer& optimizer, const InverseSqrtOptions& options = {});
+};
+
+struct NoamOptions {
+  int64_t d_model = 0;    ///< the model's width, at least 1
+  int64_t warmup = 4000;  ///< steps, at least 1
+  double factor = 1;      ///< greater than 0
+};
+/// lr(t) = factor d_model^-0.5 min(t^-0.5, t warmup^-1.5): Vaswani et al. 2017, "Attention is all you need", 5.3. The
+/// peak, at t = warmup, is factor / sqrt(d_model warmup).
+class NoamSchedule : public Schedule {
+ public:
+  NoamSchedule(Optimizer& optimizer, const NoamOptions& options);
+};
+
+}  // namespace tape::optim

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "optim/optimizer.h"
+
+namespace tape::optim {
+
+struct SgdOptions {
+  double lr = 1e-3;
+  double momentum = 0;
+  double dampening = 0;  ///< of the gradient on its way into the momentum
+  bool nesterov = false;
+  double weight_decay = 0;   ///< L2: added to the gradient, times the parameter
+  bool check_finite = true;  ///< refuse gradients with NaN or infinity
+};
+
+/// Stochastic gradient descent, with the momentum of Polyak (1964) or Nesterov (1983) in the form of Sutskever et al.
+/// 2013, "On the importance of initialization and momentum in deep learning".
+///
+///     g = gradient + weight_decay p
+///     b = g at the first step, then momentum b + (1 - dampening) g
+///     p = p - lr (g without momentum; b; or g + momentum b for Nesterov)
+///
+/// Error (config) for settings out of range, and for Nesterov without momentum or with dampening.
+class Sgd : public Optimizer {
+ public:
+  explicit Sgd(TensorList parameters, const SgdOptions& options = {}) : Sgd(one_group(parameters), options) {}
+  explicit Sgd(const ParameterGroups& groups, const SgdOptions& options = {});
+
+ private:
+  void update(Slot& slot, const Tensor& gradient, double lr) override;
+
+  SgdOptions options_;
+};
+
+}  // namespace tape::optim

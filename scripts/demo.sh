@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Builds the tapeformer command and runs its demo; arguments go to `tapeformer demo` (try --help).
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$root/build/release
+
+# On stdout stands what the demo says, nothing else.
+{
+  "$root/scripts/setup.sh"
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release
+  cmake --build "$build" --target tapeformer_command
+} >&2
+
+exec "$build/tools/tapeformer" demo "$@"

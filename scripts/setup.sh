@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Installs what the build needs on Debian 12, Ubuntu 24.04 and later. Changes nothing, and needs no network, when all of
+# it is there.
+set -euo pipefail
+
+needed=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libopenblas-openmp-dev libfmt-dev
+  nlohmann-json3-dev libcli11-dev libgtest-dev libgmock-dev)
+helpers=(ccache mold) # make rebuilds faster; nothing depends on them
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+  say "this system has no apt-get, so nothing was installed. The build needs: a C++20 compiler (g++ 12 or later),"
+  say "CMake 3.22 or later, Ninja, and these libraries with their headers: xtensor 0.24, xtensor-blas, OpenBLAS"
+  say "(OpenMP flavour), fmt 8 or later, nlohmann-json 3.10 or later, CLI11 2, GoogleTest and GoogleMock."
+  exit 0 # they may be there: the configure step finds out
+fi
+
+# Prints those of the given packages that are not installed; a tool that came from elsewhere counts as there.
+missing_of() {
+  local installed package
+  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
+  for package in "$@"; do
+    case "$package" in
+      g++ | cmake | ccache | mold) command -v "$package" >/dev/null && continue ;;
+      ninja-build) command -v ninja >/dev/null && continue ;;
+    esac
+    grep -qxF "installed $package" <<<"$installed" || printf '%s\n' "$package"
+  done
+}
+
+mapfile -t missing < <(missing_of "${needed[@]}")
+[ "${#missing[@]}" -eq 0 ] && exit 0
+
+mapfile -t wanted_helpers < <(missing_of "${helpers[@]}")
+by_hand="apt-get update && apt-get install --no-install-recommends ${missing[*]}"
+if [ "$(id -u)" -eq 0 ]; then
+  as_root=()
+elif command -v sudo >/dev/null; then
+  as_root=(sudo)
+else
+  say "these packages are missing: ${missing[*]}"
+  say "installing them needs root, and there is no sudo here. As root, run:"
+  say "  $by_hand"
+  exit 1
+fi
+
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" >&2; }
+install() { apt install -y --no-install-recommends "$@"; }
+known() {
+  local package
+  for package in "$@"; do apt-cache show --no-all-versions "$package" >/dev/null 2>&1 || return 1; done
+}
+
+say "installing with apt-get: ${missing[*]}"
+updated=no
+if ! known "${missing[@]}"; then
+  apt update || say "apt-get update failed; trying with the package lists that are there"
+  updated=yes
+fi
+# Lists that are too old name files that are gone: fetch new ones and try once more.
+if ! install "${missing[@]}" && ! { [ "$updated" = no ] && apt update && install "${missing[@]}"; }; then
+  say "apt-get could not install everything. See its message above, or run by hand, as root:"
+  say "  $by_hand"
+  exit 1
+fi
+
+for helper in "${wanted_helpers[@]}"; do
+  say "installing with apt-get: $helper (optional)"
+  install "$helper" || say "going on without $helper"
+done

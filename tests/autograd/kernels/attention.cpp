@@ -1,0 +1,262 @@
+#include "autograd/kernels/attention.h"
+
+#include <functional>
+#include <limits>
+
+#include "autograd/kernels/random.h"
+#include "support.h"
+
+namespace tape::kernels::testing {
+namespace {
+
+using Wide = long double;
+
+template <class T>
+struct Case {
+  std::string name;
+  AttentionShape shape;
+  std::vector<T> q, k, v, dout, additive, dprobabilities;
+  std::vector<int64_t> keep;  // 0 or 1
+  bool has_keep = false, has_additive = false, has_dprobabilities = false;
+};
+
+template <class T>
+struct Result {
+  std::vector<T> out, lse, probabilities, dq, dk, dv, dadditive;
+};
+
+HeadLayout heads_first(int64_t H, int64_t rows, int64_t D) { return {H * rows * D, rows * D, D}; }
+HeadLayout time_first(int64_t H, int64_t rows, int64_t D) { return {rows * H * D, D, H * D}; }
+
+template <class T>
+Case<T> make_case(const std::string& name, int64_t B, int64_t H, int64_t Tq, int64_t Tk, int64_t D, int64_t Dv,
+                  bool packed) {
+  Case<T> c;
+  c.name = name;
+  const auto layout = packed ? time_first : heads_first;
+  c.shape = {B, H, Tq, Tk, D, Dv, layout(H, Tq, D), layout(H, Tk, D), layout(H, Tk, Dv), layout(H, Tq, Dv)};
+  c.shape.scale = 1 / std::sqrt(static_cast<double>(D));
+  c.q = random_values<T>(B * H * Tq * D, 1);
+  c.k = random_values<T>(B * H * Tk * D, 2);
+  c.v = random_values<T>(B * H * Tk * Dv, 3);
+  c.dout = random_values<T>(B * H * Tq * Dv, 4);
+  return c;
+}
+
+/// One value a (b, h, i, j), in order.
+void for_scores(const AttentionShape& s, const std::function<void(int64_t, int64_t, int64_t, int64_t, size_t)>& visit) {
+  size_t n = 0;
+  for (int64_t b = 0; b < s.B; ++b)
+    for (int64_t h = 0; h < s.H; ++h)
+      for (int64_t i = 0; i < s.Tq; ++i)
+        for (int64_t j = 0; j < s.Tk; ++j) visit(b, h, i, j, n++);
+}
+
+size_t place(const HeadLayout& l, int64_t b, int64_t h, int64_t t, int64_t d) {
+  return static_cast<size_t>(b * l.batch + h * l.head + t * l.row + d);
+}
+size_t by_strides(const int64_t* s, int64_t b, int64_t h, int64_t i, int64_t j) {
+  return static_cast<size_t>(b * s[0] + h * s[1] + i * s[2] + j * s[3]);
+}
+
+template <class T>
+Result<Wide> reference(const Case<T>& c) {
+  const AttentionShape& s = c.shape;
+  const size_t scores = static_cast<size_t>(s.B * s.H * s.Tq * s.Tk);
+  Result<Wide> r{std::vector<Wide>(c.dout.size()), std::vector<Wide>(static_cast<size_t>(s.B * s.H * s.Tq)),
+                 std::vector<Wide>(scores),        std::vector<Wide>(c.q.size()),
+                 std::vector<Wide>(c.k.size()),    std::vector<Wide>(c.v.size()),
+                 std::vector<Wide>(scores)};
+  const Wide hidden = -std::numeric_limits<Wide>::infinity();
+  std::vector<Wide> x(scores), factor(scores, 1);
+  for_scores(s, [&](int64_t b, int64_t h, int64_t i, int64_t j, size_t n) {
+    Wide dot = 0;
+    for (int64_t d = 0; d < s.D; ++d)
+      dot += static_cast<Wide>(c.q[place(s.q, b, h, i, d)]) * static_cast<Wide>(c.k[place(s.k, b, h, j, d)]);
+    x[n] = dot * static_cast<Wide>(s.scale);
+    if (c.has_additive) x[n] += static_cast<Wide>(c.additive[by_strides(s.additive_strides, b, h, i, j)]);
+    if (c.has_keep && !c.keep[by_strides(s.keep_strides, b, h, i, j)]) x[n] = hidden;
+    if (j > i + s.causal_offset) x[n] = hidden;
+    if (s.dropout > 0) {
+      const bool kept = static_cast<double>(philox_draw(s.seed, s.counter + n)) >= s.dropout * 4294967296.0;
+      factor[n] = kept ? 1 / (1 - static_cast<Wide>(s.dropout)) : 0;
+    }
+  });
+  const size_t keys = static_cast<size_t>(s.Tk);
+  for (size_t row = 0; row < r.lse.size(); ++row) {
+    Wide sum = 0;
+    for (size_t j = 0; j < keys; ++j) sum += std::exp(x[row * keys + j]);
+    r.lse[row] = std::log(sum);
+    for (size_t j = 0; j < keys; ++j)
+      r.probabilities[row * keys + j] = sum == 0 ? 0 : std::exp(x[row * keys + j]) / sum;
+  }
+  std::vector<Wide> dp(scores), delta(r.lse.size());
+  for_scores(s, [&](int64_t b, int64_t h, int64_t i, int64_t j, size_t n) {
+    const Wide p = r.probabilities[n] * factor[n];
+    for (int64_t d = 0; d < s.Dv; ++d) {
+      const Wide g = c.dout[place(s.out, b, h, i, d)], value = c.v[place(s.v, b, h, j, d)];
+      r.out[place(s.out, b, h, i, d)] += p * value;
+      r.dv[place(s.v, b, h, j, d)] += p * g;
+      dp[n] += factor[n] * g * value;
+    }
+    if (c.has_dprobabilities) dp[n] += static_cast<Wide>(c.dprobabilities[n]);
+    delta[n / keys] += dp[n] * r.probabilities[n];
+  });
+  for_scores(s, [&](int64_t b, int64_t h, int64_t i, int64_t j, size_t n) {
+    const Wide ds = r.probabilities[n] * (dp[n] - delta[n / keys]);
+    r.dadditive[n] = ds;
+    for (int64_t d = 0; d < s.D; ++d) {
+      r.dq[place(s.q, b, h, i, d)] += ds * static_cast<Wide>(s.scale) * static_cast<Wide>(c.k[place(s.k, b, h, j, d)]);
+      r.dk[place(s.k, b, h, j, d)] += ds * static_cast<Wide>(s.scale) * static_cast<Wide>(c.q[place(s.q, b, h, i, d)]);
+    }
+  });
+  return r;
+}
+
+template <class T>
+Result<T> run(const Case<T>& c, bool extras = true) {
+  const AttentionShape& s = c.shape;
+  const size_t scores = extras ? static_cast<size_t>(s.B * s.H * s.Tq * s.Tk) : 0;
+  const T nan = std::numeric_limits<T>::quiet_NaN();  // everything must be overwritten
+  Result<T> r{std::vector<T>(c.dout.size(), nan), std::vector<T>(static_cast<size_t>(s.B * s.H * s.Tq), nan),
+              std::vector<T>(scores, nan),        std::vector<T>(c.q.size(), nan),
+              std::vector<T>(c.k.size(), nan),    std::vector<T>(c.v.size(), nan),
+              std::vector<T>(scores, nan)};
+  Flags keep(static_cast<int64_t>(c.keep.size()));
+  for (size_t i = 0; i < c.keep.size(); ++i) keep[static_cast<int64_t>(i)] = c.keep[i] != 0;
+  const bool* keep_data = c.has_keep ? keep.data() : nullptr;
+  const T* additive = c.has_additive ? c.additive.data() : nullptr;
+  attention<T>().forward(s, c.q.data(), c.k.data(), c.v.data(), keep_data, additive, r.out.data(), r.lse.data(),
+                         extras ? r.probabilities.data() : nullptr);
+  attention<T>().backward(s, c.q.data(), c.k.data(), c.v.data(), keep_data, additive, r.out.data(), r.lse.data(),
+                          c.dout.data(), c.has_dprobabilities ? c.dprobabilities.data() : nullptr, r.dq.data(),
+                          r.dk.data(), r.dv.data(), extras ? r.dadditive.data() : nullptr);
+  return r;
+}
+
+template <class T>
+void check(const Case<T>& c) {
+  const Result<Wide> wanted = reference(c);
+  const Result<T> got = run(c), plain = run(c, false);
+  const double bound = tolerance<T>(1e-5, 1e-12);
+  expect_close(got.out, wanted.out, bound, c.name + ": out");
+  expect_close(got.lse, wanted.lse, bound, c.name + ": lse");
+  expect_close(got.probabilities, wanted.probabilities, bound, c.name + ": probabilities");
+  expect_close(got.dq, wanted.dq, bound, c.name + ": dq");
+  expect_close(got.dk, wanted.dk, bound, c.name + ": dk");
+  expect_close(got.dv, wanted.dv, bound, c.name + ": dv");
+  expect_close(got.dadditive, wanted.dadditive, bound, c.name + ": dadditive");
+  EXPECT_EQ(plain.out, got.out) << c.name;
+  EXPECT_EQ(plain.dq, got.dq) << c.name;
+  EXPECT_EQ(plain.dk, got.dk) << c.name;
+}
+
+template <class T>
+std::vector<Case<T>> cases() {
+  std::vector<Case<T>> all;
+  int number = 0;
+  const int64_t sizes[][6] = {{1, 1, 1, 1, 1, 1},     {2, 3, 12, 12, 32, 32},   {1, 2, 5, 9, 20, 12},
+                              {1, 2, 70, 33, 17, 16}, {2, 1, 130, 150, 64, 40}, {1, 1, 9, 3, 8, 70}};
+  for (const auto& z : sizes)
+    for (const bool packed : {false, true}) {
+      const auto fresh = [&](const std::string& name) {
+        all.push_back(make_case<T>(name + " " + std::to_string(number++), z[0], z[1], z[2], z[3], z[4], z[5], packed));
+        return &all.back();
+      };
+      const int64_t B = z[0], H = z[1], Tq = z[2], Tk = z[3];
+      fresh("plain");
+      fresh("causal")->shape.causal_offset = 0;
+      fresh("causal with a cache")->shape.causal_offset = Tk - Tq;
+      fresh("dropout")->shape.dropout = 0.3;
+      Case<T>* padding = fresh("padding, causal, dropout");
+      padding->has_keep = true;
+      padding->keep = random_indices(B * Tk, 6, 2);
+      padding->shape.keep_strides[0] = Tk;
+      padding->shape.keep_strides[3] = 1;
+      padding->shape.causal_offset = 2;
+      padding->shape.dropout = 0.1;
+      padding->shape.seed = 99;
+      padding->shape.counter = 1234567;
+      Case<T>* full = fresh("all masks");
+      full->has_keep = full->has_additive = full->has_dprobabilities = true;
+      full->keep = random_indices(B * H * Tq * Tk, 7, 3);
+      for (int64_t j = 0; j < Tk; ++j) full->keep[static_cast<size_t>((Tq - 1) * Tk + j)] = 0;  // a hidden row
+      full->additive = random_values<T>(H * Tq * Tk, 8);
+      full->dprobabilities = random_values<T>(B * H * Tq * Tk, 9);
+      const int64_t keep_strides[] = {H * Tq * Tk, Tq * Tk, Tk, 1}, additive_strides[] = {0, 1, Tk * H, H};
+      std::copy(keep_strides, keep_strides + 4, full->shape.keep_strides);
+      std::copy(additive_strides, additive_strides + 4, full->shape.additive_strides);
+      full->shape.dropout = 0.5;
+    }
+  return all;
+}
+
+class Attention : public EveryLevel {};
+
+TEST_P(Attention, agrees_with_composed_f32) {
+  for (const Case<float>& c : cases<float>()) check(c);
+}
+TEST_P(Attention, agrees_with_composed_f64) {
+  for (const Case<double>& c : cases<double>()) check(c);
+}
+
+TEST_P(Attention, fully_hidden_rows_give_exact_zeros) {
+  for (const bool by_causality : {false, true}) {
+    Case<float> c = make_case<float>("hidden", 1, 2, 20, 18, 16, 16, true);
+    c.has_dprobabilities = true;
+    c.dprobabilities = random_values<float>(2 * 20 * 18, 5);
+    if (by_causality) {
+      c.shape.causal_offset = -25;
+    } else {
+      c.has_keep = true;
+      c.keep = {0};
+    }
+    const Result<float> r = run(c);
+    for (const std::vector<float>* values : {&r.out, &r.probabilities, &r.dq, &r.dk, &r.dv, &r.dadditive})
+      for (const float value : *values) ASSERT_EQ(value, 0);
+    for (const float value : r.lse) ASSERT_EQ(value, -std::numeric_limits<float>::infinity());
+  }
+}
+
+TEST_P(Attention, nothing_to_see_or_to_ask) {
+  Case<float> no_keys = make_case<float>("no keys", 1, 2, 3, 0, 4, 4, false);
+  const Result<float> r = run(no_keys);
+  EXPECT_EQ(r.out, std::vector<float>(24, 0));
+  EXPECT_EQ(r.dq, std::vector<float>(24, 0));
+  Case<float> no_queries = make_case<float>("no queries", 1, 2, 0, 3, 4, 4, false);
+  EXPECT_EQ(run(no_queries).dk, std::vector<float>(24, 0));
+  EXPECT_TRUE(run(make_case<float>("no batch", 0, 2, 3, 3, 4, 4, false)).out.empty());
+}
+
+TEST_P(Attention, everything_dropped_gives_zeros) {
+  Case<float> c = make_case<float>("dropped", 1, 1, 6, 6, 8, 8, false);
+  c.shape.dropout = 1;
+  const Result<float> r = run(c);
+  EXPECT_EQ(r.out, std::vector<float>(48, 0));
+  EXPECT_EQ(r.dv, std::vector<float>(48, 0));
+}
+
+TEST_P(Attention, nan_is_not_lost) {
+  Case<float> c = make_case<float>("nan", 1, 1, 20, 20, 8, 8, false);
+  c.q[8 * 3] = std::nanf("");
+  const Result<float> r = run(c);
+  EXPECT_TRUE(std::isnan(r.out[8 * 3]));
+  EXPECT_TRUE(std::isnan(r.lse[3]));
+  EXPECT_FALSE(std::isnan(r.out[8 * 4]));
+}
+
+TEST_P(Attention, same_bits_for_every_number_of_threads) {
+  for (const int64_t B : {1, 8}) {
+    Case<float> c = make_case<float>("threads", B, 1, 200, 200, 32, 32, true);
+    c.shape.causal_offset = 0;
+    c.shape.dropout = 0.1;
+    expect_same_bits([&] { return run(c, false).out; });
+    expect_same_bits([&] { return run(c, false).dk; });
+    expect_same_bits([&] { return run(c, false).dq; });
+  }
+}
+
+TAPE_EVERY_LEVEL(Attention);
+
+}  // namespace
+}  // namespace tape::kernels::testing

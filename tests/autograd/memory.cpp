@@ -1,0 +1,107 @@
+#include "autograd/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "autograd/create.h"
+#include "tests/support.h"
+
+namespace tape {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kCaching = false;
+#else
+constexpr bool kCaching = true;
+#endif
+
+/// Every test starts and ends with an empty cache and without a limit.
+class Memory : public testing::Test {
+ protected:
+  Memory() { empty_cache(); }
+  ~Memory() override {
+    set_memory_limit(INT64_MAX);
+    empty_cache();
+  }
+};
+
+TEST_F(Memory, CountsLiveAndPeakBytes) {
+  reset_peak_memory();
+  const MemoryStats before = memory_stats();
+  {
+    const Ref<Storage> a = Storage::allocate(1000);
+    EXPECT_EQ(a->bytes(), 1000);
+    const int64_t live = memory_stats().live_bytes - before.live_bytes;
+    EXPECT_GE(live, 1000);
+    EXPECT_LE(live, 1250);  // four sizes a doubling: at most a quarter is lost
+    EXPECT_EQ(memory_stats().requests, before.requests + 1);
+  }
+  EXPECT_EQ(memory_stats().live_bytes, before.live_bytes);
+  EXPECT_GE(memory_stats().peak_bytes, before.live_bytes + 1000);
+  reset_peak_memory();
+  EXPECT_EQ(memory_stats().peak_bytes, before.live_bytes);
+}
+
+TEST_F(Memory, ReusesWhatWasFreed) {
+  if (!kCaching) GTEST_SKIP() << "the sanitizer wants every block to be new";
+  void* first = nullptr;
+  {
+    const Ref<Storage> a = Storage::allocate(5000);
+    first = a->data();
+  }
+  EXPECT_GE(memory_stats().cached_bytes, 5000);
+  const int64_t system_allocations = memory_stats().system_allocations;
+  const Ref<Storage> b = Storage::allocate(4990);  // the same class of sizes
+  EXPECT_EQ(b->data(), first);
+  EXPECT_EQ(memory_stats().system_allocations, system_allocations);
+  EXPECT_EQ(memory_stats().cached_bytes, 0);
+  const Ref<Storage> c = Storage::allocate(5000);
+  EXPECT_NE(c->data(), first);
+  EXPECT_EQ(memory_stats().system_allocations, system_allocations + 1);
+}
+
+TEST_F(Memory, EmptiesTheCache) {
+  Storage::allocate(100'000);
+  empty_cache();
+  EXPECT_EQ(memory_stats().cached_bytes, 0);
+}
+
+TEST_F(Memory, AlignsTo64Bytes) {
+  for (int64_t bytes : {0, 1, 63, 64, 65, 1000, 100'000, 5'000'000})
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(Storage::allocate(bytes)->data()) % 64, 0u) << bytes;
+}
+
+TEST_F(Memory, NamesTheLimit) {
+  const int64_t live = memory_stats().live_bytes;
+  set_memory_limit(live + 1000);
+  EXPECT_TAPE_ERROR(Storage::allocate(4096), ErrorKind::out_of_memory,
+                    fmt::format("allocate: 4096 bytes asked, {} bytes in use, limit {} bytes", live, live + 1000));
+  EXPECT_EQ(memory_stats().live_bytes, live);
+  EXPECT_EQ(Storage::allocate(512)->bytes(), 512);
+}
+
+TEST_F(Memory, RefusesHugeTensorsWithoutTouchingThem) {
+  const int64_t live = memory_stats().live_bytes;
+  set_memory_limit(int64_t{1} << 35);
+  EXPECT_TAPE_ERROR(empty({int64_t{1} << 34}), ErrorKind::out_of_memory,
+                    fmt::format("allocate: 68719476736 bytes asked, {} bytes in use, limit 34359738368 bytes", live));
+  EXPECT_TAPE_ERROR(empty({INT64_MAX}), ErrorKind::shape, "shape: 9223372036854775807 x 4 overflows");
+  set_memory_limit(INT64_MAX);
+  EXPECT_THROW(empty({INT64_MAX / 8}, f64), Error);
+}
+
+TEST_F(Memory, ReleasesBorrowedMemoryOnce) {
+  int released = 0;
+  float values[2] = {1, 2};
+  {
+    const Tensor x = from_memory(values, {2}, f32, &released, [](void* count) { ++*static_cast<int*>(count); });
+    const Tensor row = x[0], kept = x.detach();
+    EXPECT_EQ(x.raw(), values);
+    EXPECT_EQ(kept.data<float>()[1], 2);
+  }
+  EXPECT_EQ(released, 1);
+}
+
+}  // namespace
+}  // namespace tape

@@ -1,0 +1,240 @@
+#include "autograd/ops/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "autograd/gradcheck.h"
+#include "autograd/gradcheck_gtest.h"
+#include "autograd/op.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/matmul.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/softmax.h"
+#include "tests/autograd/ops/cases.h"
+
+namespace tape {
+namespace {
+
+struct Operands {
+  Tensor query, key, value;
+};
+Operands operands(const Shape& lead, int64_t Tq, int64_t Tk, int64_t D, int64_t Dv, DType dtype = f64) {
+  const auto make = [&](int64_t length, int64_t width, uint64_t seed) {
+    std::vector<int64_t> sizes = lead.to_vector();
+    sizes.insert(sizes.end(), {length, width});
+    return sample_normal(Shape(sizes), seed).to(dtype);
+  };
+  return {make(Tq, D, 1), make(Tk, D, 2), make(Tk, Dv, 3)};
+}
+
+/// softmax(Q K^T / sqrt(D)) V with scores hidden where `visible` is false.
+Tensor by_hand(const Operands& in, const Tensor& visible = {}) {
+  Tensor scores = matmul(in.query, in.key, {.transpose_b = true}) / std::sqrt(static_cast<double>(in.query.size(-1)));
+  if (visible.defined()) scores = masked_fill(scores, logical_not(visible), -INFINITY);
+  return matmul(softmax(scores, -1), in.value);
+}
+
+Tensor attend(const Operands& in, const AttentionOptions& options = {}) {
+  return scaled_dot_product_attention(in.query, in.key, in.value, options);
+}
+
+TEST(Attention, PyTorch) {
+  expect_case(reference::attention_causal, {{2, 2, 3, 4}, {2, 2, 3, 4}, {2, 2, 3, 2}}, [](const Tensors& in) {
+    return scaled_dot_product_attention(in[0], in[1], in[2], {.mask = Mask::causal()});
+  });
+  expect_case(reference::attention_additive, {{2, 3, 4}, {2, 5, 4}, {2, 5, 2}, {3, 5}}, [](const Tensors& in) {
+    return scaled_dot_product_attention(in[0], in[1], in[2], {.mask = Mask::additive(in[3])});
+  });
+}
+
+TEST(Attention, FormulaForManySizes) {
+  for (const Shape& lead : {Shape{}, Shape{3}, Shape{2, 3}, Shape{2, 1, 2}})
+    for (const int64_t Tq : {1, 5, 33})
+      for (const int64_t Tk : {1, 4, 70}) {
+        const Operands in = operands(lead, Tq, Tk, 8, 6);
+        EXPECT_TRUE(tensors_near(attend(in), by_hand(in), 1e-12)) << to_string(lead) << " " << Tq << " " << Tk;
+      }
+}
+
+TEST(Attention, FloatAgreesWithDouble) {
+  const Operands in = operands({2, 2}, 65, 130, 32, 32);
+  const Operands rounded = {in.query.to(f32), in.key.to(f32), in.value.to(f32)};
+  for (const Mask& mask : {Mask(), Mask::causal(65)})
+    EXPECT_TRUE(tensors_near(attend(rounded, {.mask = mask}).to(f64), attend(in, {.mask = mask}), 1e-5));
+}
+
+TEST(Attention, GradientsOfLongSequences) {
+  // Longer than a block of the kernel, so that blocks meet.
+  const Operands in = operands({1, 2}, 70, 131, 8, 4);
+  for (const Mask& mask : {Mask(), Mask::causal(60)}) {
+    Tensors leaves{in.query.clone().requires_grad_(), in.key.clone().requires_grad_(),
+                   in.value.clone().requires_grad_()};
+    const auto gradients = [&] {
+      const Tensor y = scaled_dot_product_attention(leaves[0], leaves[1], leaves[2], {.mask = mask});
+      return grad({sum(y * sample_normal(y.shape(), 9))}, leaves);
+    };
+    const Tensors fused = gradients();
+    const Composed composed;
+    const Tensors twin = gradients();
+    for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(tensors_near(fused[i], twin[i], 1e-10)) << i;
+  }
+}
+
+TEST(AttentionMask, CausalHidesTheFuture) {
+  const Operands in = operands({2}, 4, 4, 3, 2);
+  const Tensor i = unsqueeze(arange(4), 1), j = arange(4);
+  EXPECT_TRUE(tensors_near(attend(in, {.mask = Mask::causal()}), by_hand(in, le(j, i)), 1e-12));
+  const Operands cached = operands({2}, 2, 5, 3, 2);
+  EXPECT_TRUE(tensors_near(attend(cached, {.mask = Mask::causal(3)}),
+                           by_hand(cached, le(arange(5), unsqueeze(arange(2), 1) + 3)), 1e-12));
+}
+
+TEST(AttentionMask, PaddingHidesKeys) {
+  const Operands in = operands({2, 3}, 4, 5, 3, 2);
+  const Tensor ids = tensor({{7, 8, 9, 0, 0}, {7, 8, 9, 1, 2}}, i64);
+  const Tensor visible = reshape(ne(ids, 0), {2, 1, 1, 5});
+  EXPECT_TRUE(tensors_near(attend(in, {.mask = Mask::padding(ids, 0)}), by_hand(in, visible), 1e-12));
+}
+
+TEST(AttentionMask, CombinedHidesWhatEitherHides) {
+  const Operands in = operands({2, 1}, 3, 3, 2, 2);
+  const Tensor ids = tensor({{7, 8, 0}, {7, 8, 9}}, i64);
+  const Tensor visible = logical_and(reshape(ne(ids, 0), {2, 1, 1, 3}), le(arange(3), unsqueeze(arange(3), 1)));
+  EXPECT_TRUE(tensors_near(attend(in, {.mask = Mask::causal() & Mask::padding(ids, 0)}), by_hand(in, visible), 1e-12));
+}
+
+TEST(AttentionMask, QueryThatSeesNothingGetsZeros) {
+  const Operands in = operands({1, 1}, 2, 3, 2, 2);
+  const Tensor keep = tensor({{0, 0, 0}, {1, 0, 1}}, boolean);
+  Tensors leaves{in.query.clone().requires_grad_(), in.key.clone().requires_grad_(), in.value.clone().requires_grad_()};
+  const auto check = [&] {
+    const auto both =
+        scaled_dot_product_attention_with_weights(leaves[0], leaves[1], leaves[2], {.mask = Mask::keep(keep)});
+    EXPECT_TRUE(tensors_equal(both.output[0][0][0], zeros({2}, f64)));
+    EXPECT_TRUE(tensors_equal(both.weights[0][0][0], zeros({3}, f64)));
+    EXPECT_EQ(both.weights[0][0][1][1].item(), 0);
+    const Tensors g = grad({sum(both.output)}, leaves);
+    EXPECT_TRUE(tensors_equal(g[0][0][0][0], zeros({2}, f64)));
+    for (const Tensor& gradient : g) EXPECT_EQ(sum(ne(gradient, gradient)).item(), 0) << "NaN";
+    EXPECT_TRUE(tensors_equal(g[2][0][0][1], zeros({2}, f64)));
+  };
+  check();
+  const Composed composed;
+  check();
+}
+
+TEST(AttentionMask, HugeHiddenScoresStayHidden) {
+  const Operands in = operands({1, 1}, 2, 3, 2, 2);
+  Tensor key = in.key.clone();
+  key[0][0][2].fill_(1e300);
+  const Tensor keep = tensor({1, 1, 0}, boolean);
+  EXPECT_TRUE(tensors_near(scaled_dot_product_attention(in.query, key, in.value, {.mask = Mask::keep(keep)}),
+                           attend(in, {.mask = Mask::keep(keep)}), 1e-12));
+}
+
+TEST(Attention, Weights) {
+  const Operands in = operands({2, 2}, 3, 4, 2, 5);
+  const auto both = scaled_dot_product_attention_with_weights(in.query, in.key, in.value);
+  ASSERT_EQ(both.weights.shape(), Shape({2, 2, 3, 4}));
+  EXPECT_TRUE(tensors_near(sum(both.weights, -1), ones({2, 2, 3}, f64), 1e-12));
+  EXPECT_TRUE(tensors_near(matmul(both.weights, in.value), both.output, 1e-12));
+  EXPECT_EQ(scaled_dot_product_attention_with_weights(in.query[0][0], in.key[0][0], in.value[0][0]).weights.shape(),
+            Shape({3, 4}));
+}
+
+TEST(Attention, ScaleIsGiven) {
+  const Operands in = operands({}, 3, 4, 4, 2);
+  EXPECT_TRUE(tensors_near(attend(in, {.scale = 0.5}), attend(in), 1e-14));
+  EXPECT_TRUE(tensors_near(attend(in, {.scale = 1}), by_hand({in.query * 2, in.key, in.value}), 1e-12));
+}
+
+TEST(Attention, DropoutIsTheSameFusedAndComposed) {
+  const Operands in = operands({2, 2}, 5, 7, 3, 2);
+  generator(Stream::dropout).set_state(4, 0);
+  const Tensor fused = attend(in, {.dropout = 0.5});
+  EXPECT_EQ(generator(Stream::dropout).counter(), 2u * 2 * 5 * 7);
+  EXPECT_FALSE(tensors_near(fused, attend(in), 1e-3));
+  generator(Stream::dropout).set_state(4, 0);
+  const Composed composed;
+  EXPECT_TRUE(tensors_near(attend(in, {.dropout = 0.5}), fused, 1e-12));
+}
+
+TEST(MultiHead, IsAttentionOfEachHead) {
+  const int64_t heads = 3;
+  const Tensor q = sample_normal({2, 4, 6}, 1), k = sample_normal({2, 5, 6}, 2), v = sample_normal({2, 5, 9}, 3);
+  const auto apart = [&](const Tensor& x) {
+    return permute(reshape(x, Shape{2, x.size(1), heads, x.size(2) / heads}), {0, 2, 1, 3});
+  };
+  const Tensor expected =
+      reshape(permute(scaled_dot_product_attention(apart(q), apart(k), apart(v)), {0, 2, 1, 3}), {2, 4, 9});
+  EXPECT_TRUE(tensors_near(multi_head_attention(q, k, v, heads), expected, 1e-12));
+  EXPECT_EQ(multi_head_attention_with_weights(q, k, v, heads).weights.shape(), Shape({2, heads, 4, 5}));
+}
+
+TEST(Attention, SecondDerivativeThroughAMaskedRow) {
+  const Tensor keep = tensor({{0, 0}, {1, 1}}, boolean);
+  const auto f = [keep](const Tensors& in) {
+    return scaled_dot_product_attention(in[0], in[1], in[2], {.mask = Mask::keep(keep)});
+  };
+  EXPECT_TRUE(gradients_match(
+      gradgradcheck(f, {sample_normal({1, 2, 2}, 1), sample_normal({1, 2, 2}, 2), sample_normal({1, 2, 2}, 3)})));
+}
+
+TEST(Attention, ComposedShowsEveryStep) {
+  const Operands in = operands({1, 1}, 2, 2, 2, 2);
+  const Tensor q = in.query.clone().requires_grad_();
+  const auto names = [&](const Tensor& y) {
+    std::set<std::string> all;
+    std::vector<const Node*> stack{y.impl().node.get()};
+    while (!stack.empty()) {
+      const Node* node = stack.back();
+      stack.pop_back();
+      all.insert(node->name());
+      for (const Node::Edge& edge : node->inputs)
+        if (edge.node) stack.push_back(edge.node.get());
+    }
+    return all;
+  };
+  EXPECT_TRUE(names(scaled_dot_product_attention(q, in.key, in.value)).contains("scaled_dot_product_attention"));
+  const Composed composed;
+  const std::set<std::string> steps =
+      names(scaled_dot_product_attention(q, in.key, in.value, {.mask = Mask::causal(), .dropout = 0.1}));
+  for (const char* step : {"matmul", "affine", "where", "softmax", "dropout"})
+    EXPECT_TRUE(steps.contains(step)) << step;
+}
+
+TEST(Attention, ZeroSizes) {
+  EXPECT_EQ(attend(operands({0, 2}, 3, 4, 2, 2)).shape(), Shape({0, 2, 3, 2}));
+  EXPECT_EQ(attend(operands({2}, 0, 4, 2, 3)).shape(), Shape({2, 0, 3}));
+  EXPECT_TRUE(tensors_equal(attend(operands({2}, 3, 0, 2, 3)), zeros({2, 3, 3}, f64)));
+}
+
+TEST(Attention, Errors) {
+  const auto call = [](const Shape& q, const Shape& k, const Shape& v, const AttentionOptions& options = {}) {
+    return scaled_dot_product_attention(zeros(q), zeros(k), zeros(v), options);
+  };
+  EXPECT_TAPE_ERROR(call({2, 3, 4}, {2, 5, 6}, {2, 5, 4}), ErrorKind::shape,
+                    "scaled_dot_product_attention: query and key widths differ: query [2, 3, 4], key [2, 5, 6], value "
+                    "[2, 5, 4] (4 vs 6)");
+  EXPECT_TAPE_ERROR(call({2, 3, 4}, {2, 5, 4}, {2, 6, 4}), ErrorKind::shape,
+                    "scaled_dot_product_attention: key and value lengths differ: query [2, 3, 4], key [2, 5, 4], value "
+                    "[2, 6, 4] (5 vs 6)");
+  EXPECT_TAPE_ERROR(
+      call({2, 3, 4}, {3, 5, 4}, {3, 5, 4}), ErrorKind::shape,
+      "scaled_dot_product_attention: leading axes differ: query [2, 3, 4], key [3, 5, 4], value [3, 5, 4]");
+  EXPECT_TAPE_ERROR(
+      call({4}, {4}, {4}), ErrorKind::shape,
+      "scaled_dot_product_attention: needs operands of one rank, at least 2: query [4], key [4], value [4]");
+  EXPECT_TAPE_ERROR(call({2, 3, 4}, {2, 5, 4}, {2, 5, 4}, {.mask = Mask::keep(zeros({3, 4}, boolean))}),
+                    ErrorKind::shape,
+                    "scaled_dot_product_attention: keep mask [3, 4] does not broadcast to the scores [2, 1, 3, 5]");
+  EXPECT_TAPE_ERROR(multi_head_attention(zeros({2, 3, 4}), zeros({2, 3, 4}), zeros({2, 3, 4}), 3), ErrorKind::config,
+                    "multi_head_attention: widths 4 and 4 are not divisible by heads 3");
+}
+
+}  // namespace
+}  // namespace tape

@@ -1,0 +1,151 @@
+#include "autograd/ops/loss.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "autograd/gradcheck.h"
+#include "autograd/gradcheck_gtest.h"
+#include "autograd/op.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/softmax.h"
+#include "tests/autograd/ops/cases.h"
+
+namespace tape {
+namespace {
+
+const Tensor target = tensor({1, 0, 3}, i64);
+const Tensor class_weight = tensor({1, 0.5, 2, 1.5}, f64);
+
+TEST(CrossEntropy, Reference) {
+  const auto plain = [](const Tensors& in) { return cross_entropy(in[0], target); };
+  const auto full = [](const Tensors& in) {
+    return cross_entropy(in[0], target, {.ignore_index = 0, .label_smoothing = 0.1, .weight = class_weight});
+  };
+  expect_case(reference::cross_entropy, {{3, 4}}, plain);
+  expect_case(reference::cross_entropy_full, {{3, 4}}, full);
+  const Composed composed;
+  expect_case(reference::cross_entropy, {{3, 4}}, plain);
+  expect_case(reference::cross_entropy_full, {{3, 4}}, full);
+}
+
+TEST(CrossEntropy, Reductions) {
+  const Tensor x = grid({3, 4});
+  const Tensor each = cross_entropy(x, target, {.reduction = Reduction::none});
+  ASSERT_EQ(each.shape(), Shape({3}));
+  EXPECT_NEAR(cross_entropy(x, target, {.reduction = Reduction::sum}).item(), sum(each).item(), 1e-14);
+  EXPECT_NEAR(cross_entropy(x, target).item(), mean(each).item(), 1e-14);
+  for (int64_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(each[i].item(), -log_softmax(x, -1)[i][target[i].item<int64_t>()].item(), 1e-14);
+}
+
+TEST(CrossEntropy, UniformLogitsCostTheLogOfTheClasses) {
+  EXPECT_NEAR(cross_entropy(zeros({2, 5, 10}), zeros({2, 5}, i64)).item(), std::log(10), 1e-6);
+}
+
+TEST(CrossEntropy, IgnoredTargetsCostNothing) {
+  const Tensor x = grid({3, 4}).requires_grad_();
+  const Tensor loss = cross_entropy(x, tensor({1, -100, 3}, i64));
+  loss.backward();
+  EXPECT_NEAR(loss.item(), cross_entropy(stack({x[0], x[2]}), tensor({1, 3}, i64)).item(), 1e-14);
+  EXPECT_TRUE(tensors_equal(x.grad()[1], zeros({4}, f64)));
+}
+
+TEST(CrossEntropy, EverythingIgnored) {
+  const Tensor x = grid({2, 4}).requires_grad_();
+  const Tensor loss = cross_entropy(x, tensor({0, 0}, i64), {.ignore_index = 0, .label_smoothing = 0.1});
+  loss.backward();
+  EXPECT_EQ(loss.item(), 0);
+  EXPECT_TRUE(tensors_equal(x.grad(), zeros({2, 4}, f64)));
+}
+
+TEST(CrossEntropy, LargeLogits) {
+  EXPECT_NEAR(cross_entropy(tensor({{1e4, 0}, {0, 1e4}}), tensor({1, 1}, i64)).item(), 5e3, 1e-2);
+}
+
+TEST(CrossEntropy, Errors) {
+  const Tensor x = zeros({4, 10});
+  EXPECT_TAPE_ERROR(cross_entropy(x, tensor({1, 2, 3, 12}, i64)), ErrorKind::index,
+                    "cross_entropy: target 12 at position 3 is outside [0, 10)");
+  EXPECT_TAPE_ERROR(cross_entropy(x, tensor({1, 2, -1, 3}, i64)), ErrorKind::index,
+                    "cross_entropy: target -1 at position 2 is outside [0, 10)");
+  EXPECT_TAPE_ERROR(cross_entropy(x, tensor({1, 2, 3, 4})), ErrorKind::dtype,
+                    "cross_entropy: targets must be i64, got f32");
+  EXPECT_TAPE_ERROR(
+      cross_entropy(x, tensor({1, 2, 3}, i64)), ErrorKind::shape,
+      "cross_entropy: the target must have the shape of the scores without the last axis: [4, 10] and [3]");
+  EXPECT_TAPE_ERROR(cross_entropy(x, zeros({4}, i64), {.label_smoothing = 1.5}), ErrorKind::config,
+                    "cross_entropy: label_smoothing must be in [0, 1], got 1.5");
+  EXPECT_TAPE_ERROR(cross_entropy(x, zeros({4}, i64), {.weight = ones({3})}), ErrorKind::shape,
+                    "cross_entropy: weight must be [10], got [3]");
+}
+
+TEST(NllLoss, Reference) {
+  expect_case(reference::nll_loss, {{3, 4}},
+              [](const Tensors& in) { return nll_loss(in[0], target, {.reduction = Reduction::sum}); });
+}
+
+TEST(NllLoss, IsCrossEntropyOfLogSoftmax) {
+  const Tensor x = grid({3, 4});
+  EXPECT_NEAR(nll_loss(log_softmax(x, -1), target, {.ignore_index = 0, .weight = class_weight}).item(),
+              cross_entropy(x, target, {.ignore_index = 0, .weight = class_weight}).item(), 1e-14);
+}
+
+TEST(Regression, SquaresAndDistances) {
+  const Tensor x = tensor({1, 2, 4}), t = tensor({1, 4, 1});
+  EXPECT_NEAR(mse_loss(x, t).item(), 13.0 / 3, 1e-6);
+  EXPECT_EQ(mse_loss(x, t, Reduction::sum).item(), 13);
+  EXPECT_TRUE(tensors_equal(mse_loss(x, t, Reduction::none), tensor({0, 4, 9})));
+  EXPECT_NEAR(l1_loss(x, t).item(), 5.0 / 3, 1e-6);
+  EXPECT_TAPE_ERROR(mse_loss(x, zeros({3, 1})), ErrorKind::shape, "mse_loss: shapes differ: [3] and [3, 1]");
+  EXPECT_TAPE_ERROR(l1_loss(x, zeros({3}, f64)), ErrorKind::dtype, "l1_loss: dtypes differ: f32 and f64");
+}
+
+TEST(BinaryCrossEntropy, ValuesAtTheEdges) {
+  EXPECT_NEAR(bce_loss(tensor({0.5}, f64), tensor({1}, f64)).item(), std::log(2), 1e-14);
+  EXPECT_EQ(bce_loss(tensor({0, 1}, f64), tensor({0, 1}, f64)).item(), 0);
+  EXPECT_EQ(bce_loss(tensor({0}, f64), tensor({1}, f64)).item(), 100);
+  EXPECT_TAPE_ERROR(bce_loss(tensor({1.5}), tensor({1})), ErrorKind::numeric,
+                    "bce_loss: probabilities must be in [0, 1]");
+}
+
+TEST(BinaryCrossEntropy, LogitsReference) {
+  expect_case(reference::bce_with_logits_loss, {{2, 3}}, [](const Tensors& in) {
+    return bce_with_logits_loss(in[0], tensor({{0, 1, 0.25}, {1, 0.5, 0}}, f64));
+  });
+}
+
+TEST(BinaryCrossEntropy, LogitsOfZeroHaveAGradient) {
+  const Tensor x = zeros({2}, f64).requires_grad_(), t = tensor({0, 1}, f64);
+  bce_with_logits_loss(x, t, Reduction::sum).backward();
+  EXPECT_TRUE(tensors_near(x.grad(), tensor({0.5, -0.5}, f64), 1e-15));
+  const auto f = [t](const Tensors& in) { return bce_with_logits_loss(in[0], t, Reduction::none); };
+  EXPECT_TRUE(gradients_match(gradcheck(f, {zeros({2}, f64)})));
+  EXPECT_TRUE(gradients_match(gradgradcheck(f, {zeros({2}, f64)})));
+}
+
+TEST(BinaryCrossEntropy, LargeLogits) {
+  EXPECT_TRUE(tensors_near(bce_with_logits_loss(tensor({1000, -1000, 1000}), tensor({1, 0, 0}), Reduction::none),
+                           tensor({0, 0, 1000}), 1e-6));
+}
+
+TEST(Losses, AreDifferentiable) {
+  const Tensor t = sample_uniform({2, 3}, 0.1, 0.9, 5);
+  for (const Reduction reduction : {Reduction::mean, Reduction::sum, Reduction::none}) {
+    const auto check = [&](auto loss, const Tensor& x) {
+      const auto f = [&](const Tensors& in) { return loss(in[0], t, reduction); };
+      EXPECT_TRUE(gradients_match(gradcheck(f, {x})));
+      EXPECT_TRUE(gradients_match(gradgradcheck(f, {x})));
+    };
+    check(mse_loss, sample_normal({2, 3}));
+    check(l1_loss, sample_distinct({2, 3}) * 8 + 0.3);
+    check(bce_loss, sample_uniform({2, 3}, 0.1, 0.9, 6));
+    check(bce_with_logits_loss, sample_normal({2, 3}));
+  }
+}
+
+}  // namespace
+}  // namespace tape

@@ -1,0 +1,163 @@
+#include "autograd/ops/shape.h"
+
+#include <gtest/gtest.h>
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/tape.h"
+#include "tests/support.h"
+
+namespace tape {
+namespace {
+
+const Tensor a = tensor({{1, 2, 3}, {4, 5, 6}});
+
+TEST(Clone, CopiesValues) {
+  Tensor y = clone(a);
+  EXPECT_FALSE(y.shares_storage(a));
+  EXPECT_TRUE(tensors_equal(y, a));
+  y.fill_(0);
+  EXPECT_EQ(a[0][0].item(), 1);
+  EXPECT_EQ(clone(zeros({0, 2})).shape(), Shape({0, 2}));
+}
+
+TEST(Reshape, IsAView) {
+  const Tensor y = reshape(a, {3, 2});
+  EXPECT_TRUE(y.shares_storage(a));
+  EXPECT_TRUE(tensors_equal(y, tensor({{1, 2}, {3, 4}, {5, 6}})));
+  EXPECT_EQ(reshape(a, {-1}).shape(), Shape({6}));
+  EXPECT_EQ(reshape(a, {2, -1, 1}).shape(), Shape({2, 3, 1}));
+  EXPECT_EQ(reshape(scalar(1), {1, 1}).shape(), Shape({1, 1}));
+  EXPECT_EQ(reshape(zeros({0, 3}), {3, -1}).shape(), Shape({3, 0}));
+}
+
+TEST(Reshape, Errors) {
+  EXPECT_TAPE_ERROR(reshape(a, {4, 2}), ErrorKind::shape, "reshape: sizes differ: [2, 3] to [4, 2] (6 vs 8 elements)");
+  EXPECT_TAPE_ERROR(reshape(a, {4, -1}), ErrorKind::shape, "reshape: no size for -1 fits: [2, 3] to [4, -1]");
+  EXPECT_TAPE_ERROR(reshape(a, {-1, -1}), ErrorKind::shape, "reshape: only one size can be worked out, got [-1, -1]");
+  EXPECT_TAPE_ERROR(reshape(zeros({0}), {0, -1}), ErrorKind::shape, "reshape: no size for -1 fits: [0] to [0, -1]");
+}
+
+TEST(Flatten, MergesAxes) {
+  const Tensor x = zeros({2, 3, 4, 5});
+  EXPECT_EQ(flatten(x).shape(), Shape({120}));
+  EXPECT_EQ(flatten(x, 1, 2).shape(), Shape({2, 12, 5}));
+  EXPECT_EQ(flatten(x, -2).shape(), Shape({2, 3, 20}));
+  EXPECT_EQ(flatten(scalar(1)).shape(), Shape({1}));
+  EXPECT_TAPE_ERROR(flatten(x, 2, 1), ErrorKind::config, "flatten: the first axis 2 lies behind the last 1");
+}
+
+TEST(Squeeze, DropsAxesOfSizeOne) {
+  const Tensor x = zeros({1, 2, 1, 3});
+  EXPECT_EQ(squeeze(x).shape(), Shape({2, 3}));
+  EXPECT_EQ(squeeze(x, 0).shape(), Shape({2, 1, 3}));
+  EXPECT_EQ(squeeze(x, {0, -2}).shape(), Shape({2, 3}));
+  EXPECT_EQ(squeeze(x, 1).shape(), x.shape());
+  EXPECT_EQ(unsqueeze(a, 0).shape(), Shape({1, 2, 3}));
+  EXPECT_EQ(unsqueeze(a, -1).shape(), Shape({2, 3, 1}));
+  EXPECT_EQ(unsqueeze(a, 2).shape(), Shape({2, 3, 1}));
+  EXPECT_TAPE_ERROR(unsqueeze(a, 3), ErrorKind::index, "unsqueeze: axis 3 is out of range for shape [2, 3]");
+  EXPECT_TAPE_ERROR(squeeze(x, 4), ErrorKind::index, "squeeze: axis 4 is out of range for shape [1, 2, 1, 3]");
+}
+
+TEST(Expand, Repeats) {
+  EXPECT_TRUE(tensors_equal(expand(tensor({1, 2}), {2, 2}), tensor({{1, 2}, {1, 2}})));
+  EXPECT_TRUE(tensors_equal(expand(reshape(tensor({1, 2}), {2, 1}), {-1, 3}), tensor({{1, 1, 1}, {2, 2, 2}})));
+  EXPECT_TRUE(tensors_equal(expand(scalar(7, i64), {2}), tensor({7, 7}, i64)));
+  EXPECT_EQ(expand(zeros({1, 2}), {0, 2}).shape(), Shape({0, 2}));
+  EXPECT_TAPE_ERROR(expand(a, {4, 3}), ErrorKind::shape, "expand: [2, 3] does not broadcast to [4, 3]");
+  EXPECT_TAPE_ERROR(expand(a, {3}), ErrorKind::shape, "expand: [2, 3] does not broadcast to [3]");
+}
+
+TEST(SumTo, UndoesExpand) {
+  EXPECT_TRUE(tensors_equal(sum_to(a, {3}), tensor({5, 7, 9})));
+  EXPECT_TRUE(tensors_equal(sum_to(a, {2, 1}), reshape(tensor({6, 15}), {2, 1})));
+  EXPECT_TRUE(tensors_equal(sum_to(a, {}), scalar(21)));
+  EXPECT_TRUE(tensors_equal(sum_to(a, {2, 3}), a));
+  EXPECT_TRUE(tensors_equal(sum_to(zeros({0, 2}), {2}), zeros({2})));
+  EXPECT_TAPE_ERROR(sum_to(a, {2}), ErrorKind::shape, "sum_to: [2] does not broadcast to [2, 3]");
+}
+
+TEST(Permute, MovesAxes) {
+  const Tensor x = reshape(arange(24), {2, 3, 4}), y = permute(x, {2, 0, 1});
+  ASSERT_EQ(y.shape(), Shape({4, 2, 3}));
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t j = 0; j < 3; ++j)
+      for (int64_t k = 0; k < 4; ++k) ASSERT_EQ(y[k][i][j].item(), x[i][j][k].item());
+  EXPECT_TRUE(tensors_equal(permute(y, {1, 2, 0}), x));
+  EXPECT_TRUE(tensors_equal(permute(x, {-1, 0, 1}), y));
+  EXPECT_TRUE(tensors_equal(permute(scalar(1), std::vector<int64_t>{}), scalar(1)));
+}
+
+TEST(Permute, EveryDtypeAndLargeBlocks) {
+  for (const DType dtype : {f32, f64, i64, boolean}) {
+    const Tensor x = reshape(arange(70 * 45), {70, 45}).to(dtype), y = transpose(x);
+    for (int64_t i : {0, 1, 33, 69})
+      for (int64_t j : {0, 7, 44}) ASSERT_EQ(y[j][i].item(), x[i][j].item());
+  }
+}
+
+TEST(Permute, Errors) {
+  EXPECT_TAPE_ERROR(permute(a, {0}), ErrorKind::shape, "permute: 1 axes for shape [2, 3]");
+  EXPECT_TAPE_ERROR(permute(a, {0, 0}), ErrorKind::config, "permute: axis 0 is named twice");
+  EXPECT_TAPE_ERROR(permute(a, {0, 2}), ErrorKind::index, "permute: axis 2 is out of range for shape [2, 3]");
+  EXPECT_TAPE_ERROR(transpose(tensor({1})), ErrorKind::index, "transpose: axis -2 is out of range for shape [1]");
+}
+
+TEST(Transpose, SwapsTwoAxes) {
+  EXPECT_TRUE(tensors_equal(transpose(a), tensor({{1, 4}, {2, 5}, {3, 6}})));
+  EXPECT_EQ(transpose(zeros({2, 3, 4}), 0, -1).shape(), Shape({4, 3, 2}));
+  EXPECT_EQ(transpose(zeros({2, 0})).shape(), Shape({0, 2}));
+}
+
+TEST(Slice, AsPython) {
+  const Tensor x = tensor({0, 1, 2, 3, 4, 5});
+  EXPECT_TRUE(tensors_equal(slice(x, 0, {.start = 1, .end = 4}), tensor({1, 2, 3})));
+  EXPECT_TRUE(tensors_equal(slice(x, 0, {.start = -2}), tensor({4, 5})));
+  EXPECT_TRUE(tensors_equal(slice(x, 0, {.end = -4}), tensor({0, 1})));
+  EXPECT_TRUE(tensors_equal(slice(x, 0, {.start = 1, .step = 2}), tensor({1, 3, 5})));
+  EXPECT_TRUE(tensors_equal(slice(x, 0, {.end = 100, .step = 4}), tensor({0, 4})));
+  EXPECT_EQ(slice(x, 0, {.start = 4, .end = 2}).numel(), 0);
+  EXPECT_EQ(slice(x, 0, {.start = 9}).numel(), 0);
+  EXPECT_TRUE(tensors_equal(slice(a, -1, {.start = 1}), tensor({{2, 3}, {5, 6}})));
+  EXPECT_TRUE(slice(a, 0, {.start = 1}).shares_storage(a));
+  EXPECT_TAPE_ERROR(slice(x, 0, {.step = 0}), ErrorKind::config, "slice: the step must be at least 1, got 0");
+  EXPECT_TAPE_ERROR(slice(x, 1, {}), ErrorKind::index, "slice: axis 1 is out of range for shape [6]");
+}
+
+TEST(Slice, GradientFillsZerosAround) {
+  const Tensor x = tensor({{1, 2, 3}, {4, 5, 6}}, f64).requires_grad_();
+  slice(x, 1, {.start = 0, .step = 2}).backward({.gradient = tensor({{1, 2}, {3, 4}}, f64)});
+  EXPECT_TRUE(tensors_equal(x.grad(), tensor({{1, 0, 2}, {3, 0, 4}}, f64)));
+}
+
+TEST(Select, DropsTheAxis) {
+  EXPECT_TRUE(tensors_equal(select(a, 0, 1), tensor({4, 5, 6})));
+  EXPECT_TRUE(tensors_equal(select(a, 1, -1), tensor({3, 6})));
+  EXPECT_TRUE(tensors_equal(a[1][2], scalar(6)));
+  EXPECT_TAPE_ERROR(select(a, 1, 3), ErrorKind::index, "select: index 3 is outside [0, 3) on axis 1 of [2, 3]");
+  EXPECT_TAPE_ERROR(a[-3], ErrorKind::index, "select: index -3 is outside [0, 2) on axis 0 of [2, 3]");
+  EXPECT_TAPE_ERROR(scalar(1)[0], ErrorKind::index, "select: axis 0 is out of range for shape []");
+}
+
+TEST(Views, ShareWritesAndGradients) {
+  Tensor x = tensor({1, 2, 3, 4}, f64);
+  reshape(x, {2, 2})[1].fill_(9);
+  EXPECT_TRUE(tensors_equal(x, tensor({1, 2, 9, 9}, f64)));
+  x.requires_grad_();
+  sum(reshape(x, {2, 2})[0] * x[3]).backward();
+  EXPECT_TRUE(tensors_equal(x.grad(), tensor({9, 9, 0, 3}, f64)));
+}
+
+TEST(Shapes, SizesAreChecked) {
+  EXPECT_TAPE_ERROR(Shape({1, -2}), ErrorKind::shape, "shape: sizes must not be negative, got [1, -2]");
+  EXPECT_TAPE_ERROR(Shape({INT64_MAX, 2}), ErrorKind::shape,
+                    "shape: the number of elements of [9223372036854775807, 2] overflows");
+  EXPECT_TAPE_ERROR(Shape({0, INT64_MAX, 2}), ErrorKind::shape,
+                    "shape: the number of elements of [0, 9223372036854775807, 2] overflows");
+  EXPECT_TAPE_ERROR(Shape({1, 1, 1, 1, 1, 1, 1, 1, 1}), ErrorKind::shape, "shape: at most 8 axes are supported, got 9");
+}
+
+}  // namespace
+}  // namespace tape

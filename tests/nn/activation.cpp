@@ -1,0 +1,31 @@
+#include "nn/activation.h"
+
+#include "tests/nn/torch_case.h"
+#include "tests/support.h"
+
+namespace tape::nn {
+namespace {
+
+constexpr ActivationKind kAll[] = {ActivationKind::relu, ActivationKind::gelu, ActivationKind::gelu_tanh,
+                                   ActivationKind::silu, ActivationKind::tanh, ActivationKind::sigmoid};
+
+TEST(Activation, AgreesWithTorch) {
+  for (const ActivationKind kind : kAll) {
+    Activation layer(kind);
+    expect_as_torch("activation " + layer.settings(), layer);
+  }
+}
+
+TEST(Activation, HasItsNames) {
+  EXPECT_EQ(Activation(ActivationKind::gelu_tanh).settings(), "gelu_tanh");
+  EXPECT_EQ(to_string(ActivationKind::relu), "relu");
+  EXPECT_EQ(to_string(static_cast<ActivationKind>(77)), "?");
+}
+
+TEST(Activation, RefusesAnUnknownKind) {
+  EXPECT_TAPE_ERROR(Activation(static_cast<ActivationKind>(77)).forward(zeros({1})), ErrorKind::config,
+                    "Activation: unknown kind 77");
+}
+
+}  // namespace
+}  // namespace tape::nn

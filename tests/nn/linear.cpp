@@ -1,0 +1,48 @@
+#include "nn/linear.h"
+
+#include "tests/nn/torch_case.h"
+#include "tests/support.h"
+
+namespace tape::nn {
+namespace {
+
+TEST(Linear, AgreesWithTorch) {
+  Linear with_bias(5, 4), without(5, 3, {.bias = false});
+  expect_as_torch("linear", with_bias);
+  expect_as_torch("linear no bias", without);
+}
+
+TEST(Linear, StartsXavierUniformWithZeroBias) {
+  manual_seed(3);
+  Linear layer(300, 100);
+  const double bound = std::sqrt(6.0 / 400);
+  EXPECT_LE(largest(layer.weight), bound);
+  EXPECT_GT(largest(layer.weight), 0.99 * bound);
+  EXPECT_EQ(largest(layer.bias), 0);
+}
+
+TEST(Linear, TakesEmptyBatches) {
+  Linear layer(3, 2);
+  const Tensor x = zeros({0, 3}).requires_grad_();
+  const Tensor y = layer(x);
+  EXPECT_EQ(to_string(y.shape()), "[0, 2]");
+  y.backward({.gradient = zeros({0, 2})});
+  EXPECT_EQ(largest(layer.weight.grad()), 0);
+}
+
+TEST(Linear, ShowsItsSettings) {
+  EXPECT_EQ(Linear(5, 4).settings(), "5 -> 4");
+  EXPECT_EQ(Linear(5, 4, {.bias = false}).settings(), "5 -> 4, no bias");
+}
+
+TEST(Linear, RefusesWhatDoesNotFit) {
+  EXPECT_TAPE_ERROR(Linear(0, 4), ErrorKind::config, "Linear: sizes must be at least 1, got 0 -> 4");
+  EXPECT_TAPE_ERROR(Linear(3, -1), ErrorKind::config, "Linear: sizes must be at least 1, got 3 -> -1");
+  Linear layer(5, 4);
+  EXPECT_TAPE_ERROR(layer(zeros({2, 3})), ErrorKind::shape,
+                    "linear: inner sizes differ: x [2, 3] x weight [4, 5] (3 vs 5)");
+  EXPECT_TAPE_ERROR(layer(zeros({2, 5}, f64)), ErrorKind::dtype, "linear: dtypes differ: f64 and f32");
+}
+
+}  // namespace
+}  // namespace tape::nn

@@ -1,0 +1,118 @@
+// The Mask type: what it hides, how masks combine, and what it refuses.
+
+#include <limits>
+
+#include "autograd/create.h"
+#include "autograd/gradcheck.h"
+#include "autograd/gradcheck_gtest.h"
+#include "autograd/ops/attention.h"
+#include "autograd/scope.h"
+#include "tests/support.h"
+
+namespace tape {
+namespace {
+
+/// Which keys have a weight, for queries and keys without a preference.
+std::string seen(const Mask& mask, int64_t queries, int64_t keys) {
+  const Tensor q = zeros({1, 1, queries, 2}), k = zeros({1, 1, keys, 2});
+  const Tensor weights = scaled_dot_product_attention_with_weights(q, k, k, {.mask = mask}).weights;
+  std::string text;
+  for (int64_t i = 0; i < weights.numel(); ++i) {
+    if (i > 0 && i % keys == 0) text += ' ';
+    text += weights.data<float>()[i] > 0 ? '1' : '0';
+  }
+  return text;
+}
+
+TEST(Mask, HidesNothingByItself) {
+  EXPECT_TRUE(Mask().hides_nothing());
+  EXPECT_EQ(seen(Mask(), 2, 3), "111 111");
+  EXPECT_FALSE(Mask::causal().hides_nothing());
+}
+
+TEST(Mask, CausalShowsWhatWasBefore) {
+  EXPECT_EQ(seen(Mask::causal(), 3, 3), "100 110 111");
+  EXPECT_EQ(seen(Mask::causal(2), 2, 4), "1110 1111");
+  EXPECT_EQ(seen(Mask::causal(), 3, 2), "10 11 11");
+}
+
+TEST(Mask, PaddingHidesKeys) {
+  EXPECT_EQ(seen(Mask::padding(tensor({{5, 0, 6}}, i64), 0), 2, 3), "101 101");
+  EXPECT_EQ(seen(Mask::padding(tensor({5, 9, 9}, i64), 9), 1, 3), "100");
+}
+
+TEST(Mask, KeepMeansKeep) {
+  const Tensor keep = tensor({{1, 0, 1}, {0, 1, 1}}, boolean);
+  EXPECT_EQ(seen(Mask::keep(keep), 2, 3), "101 011");
+}
+
+TEST(Mask, AdditiveIsAddedToTheScores) {
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(seen(Mask::additive(tensor({0, -inf, 1})), 2, 3), "101 101");
+  const Tensor q = zeros({1, 1, 1, 2}), k = zeros({1, 1, 2, 2});
+  const Mask mask = Mask::additive(tensor({0, std::log(3.0)}));
+  EXPECT_TRUE(tensors_near(scaled_dot_product_attention_with_weights(q, k, k, {.mask = mask}).weights[0][0],
+                           tensor({{0.25, 0.75}}), 1e-6));
+}
+
+TEST(Mask, CombinesWithAnd) {
+  const Mask padding = Mask::padding(tensor({{5, 6, 0}}, i64), 0);
+  EXPECT_EQ(seen(Mask::causal() & padding, 3, 3), "100 110 110");
+  EXPECT_EQ(seen(padding & Mask::causal(), 3, 3), "100 110 110");
+  EXPECT_EQ(seen(Mask() & padding, 1, 3), "110");
+  EXPECT_TRUE((Mask() & Mask()).hides_nothing());
+  EXPECT_EQ(seen(Mask::causal(2) & Mask::causal(1), 2, 4), "1100 1110");
+  const Tensor second = tensor({{0, 1, 1}}, boolean);
+  EXPECT_EQ(seen(padding & Mask::keep(second), 1, 3), "010");
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(seen(Mask::additive(tensor({-inf, 0, 0})) & Mask::additive(tensor({0, -inf, 0})), 1, 3), "001");
+  EXPECT_EQ(seen(Mask::additive(tensor({-inf, 0, 0})) & padding & Mask::causal(), 3, 3), "000 010 010");
+}
+
+TEST(Mask, ShowsItsTensors) {
+  const Mask mask = Mask::causal(1) & Mask::padding(tensor({{5, 6, 0}}, i64), 0);
+  EXPECT_EQ(mask.causal_offset(), 1);
+  EXPECT_EQ(to_string(mask.kept().shape()), "[1, 1, 1, 3]");
+  EXPECT_FALSE(mask.added().defined());
+  EXPECT_TRUE(tensors_equal(mask.visible(2, 3)[0][0], tensor({{1, 1, 0}, {1, 1, 0}}, boolean)));
+}
+
+TEST(Mask, RowsThatSeeNothingPassTheGradientChecks) {
+  Tensor keep = tensor({{1, 0, 1, 1}, {0, 0, 0, 0}, {0, 1, 1, 0}}, boolean);
+  const auto attend = [&](const Tensors& in) {
+    return scaled_dot_product_attention(in[0], in[1], in[2], {.mask = Mask::keep(keep)});
+  };
+  const Tensors inputs{randn({2, 3, 2}, f64), randn({2, 4, 2}, f64), randn({2, 4, 3}, f64)};
+  EXPECT_TRUE(gradients_match(gradcheck(attend, inputs)));
+  EXPECT_TRUE(gradients_match(gradgradcheck(attend, inputs)));
+  const Composed composed;
+  EXPECT_TRUE(gradients_match(gradcheck(attend, inputs)));
+  EXPECT_TRUE(gradients_match(gradgradcheck(attend, inputs)));
+}
+
+TEST(Mask, RefusesWhatItCannotMean) {
+  EXPECT_TAPE_ERROR(Mask::causal(-1), ErrorKind::config, "Mask::causal: the offset must not be negative, got -1");
+  EXPECT_TAPE_ERROR(Mask::padding(ones({2, 3}), 0), ErrorKind::shape,
+                    "Mask::padding: ids must be i64 [B, T] or [T], got f32 [2, 3]");
+  EXPECT_TAPE_ERROR(Mask::padding(ones({2, 3, 1}, i64), 0), ErrorKind::shape,
+                    "Mask::padding: ids must be i64 [B, T] or [T], got i64 [2, 3, 1]");
+  EXPECT_TAPE_ERROR(Mask::keep(ones({2, 3})), ErrorKind::dtype,
+                    "Mask::keep: needs bool, got f32; scores to add go to Mask::additive");
+  EXPECT_TAPE_ERROR(Mask::additive(full({2}, 1, boolean)), ErrorKind::dtype,
+                    "Mask::additive: needs f32 or f64, got bool; true and false go to Mask::keep");
+}
+
+TEST(Mask, RefusesScoresOfAnotherShapeOrType) {
+  const Tensor q = zeros({2, 3, 4, 2}), k = zeros({2, 3, 5, 2});
+  const auto attend = [&](const Mask& mask) { return scaled_dot_product_attention(q, k, k, {.mask = mask}); };
+  EXPECT_TAPE_ERROR(attend(Mask::keep(full({4, 4}, 1, boolean))), ErrorKind::shape,
+                    "scaled_dot_product_attention: keep mask [4, 4] does not broadcast to the scores [2, 3, 4, 5]");
+  EXPECT_TAPE_ERROR(attend(Mask::additive(zeros({3, 1, 4, 5}))), ErrorKind::shape,
+                    "scaled_dot_product_attention: additive mask [3, 1, 4, 5] does not broadcast to the scores [2, 3, "
+                    "4, 5]");
+  EXPECT_TAPE_ERROR(attend(Mask::additive(zeros({5}, f64))), ErrorKind::dtype,
+                    "scaled_dot_product_attention: dtypes differ: f32 and f64");
+}
+
+}  // namespace
+}  // namespace tape

@@ -1,0 +1,56 @@
+#include "nn/positional_encoding.h"
+
+#include "tests/nn/torch_case.h"
+#include "tests/support.h"
+
+namespace tape::nn {
+namespace {
+
+TEST(PositionalEncoding, AgreesWithTheFormula) {
+  PositionalEncoding layer(7, 10);
+  expect_as_torch("positional encoding", layer);
+  expect_as_torch(
+      TorchCase("layers", "positional encoding later"),
+      [&](const Named& in) {
+        return Named{{"y", layer(in.at("input"), 3)}};
+      },
+      &layer);
+}
+
+TEST(PositionalEncoding, HasAllDigitsInF64) {
+  PositionalEncoding layer(6, 5000);
+  layer.to(f64);
+  EXPECT_EQ(layer.table[4999].data<double>()[0], std::sin(4999.0));
+  EXPECT_EQ(layer.table[4999].data<double>()[1], std::cos(4999.0));
+  layer.to(f32);
+  EXPECT_EQ(layer.table[4999].data<float>()[0], static_cast<float>(std::sin(4999.0)));
+}
+
+TEST(PositionalEncoding, TrainsAndSavesNothing) {
+  PositionalEncoding layer(4, 5);
+  EXPECT_TRUE(layer.parameters().empty());
+  EXPECT_TRUE(layer.state_dict().empty());
+  EXPECT_EQ(layer.named_buffers().size(), 1u);
+  EXPECT_FALSE(layer.table.requires_grad());
+}
+
+TEST(PositionalEncoding, ShowsItsSettings) { EXPECT_EQ(PositionalEncoding(4, 5).settings(), "4, at most 5 positions"); }
+
+TEST(PositionalEncoding, RefusesWhatDoesNotFit) {
+  EXPECT_TAPE_ERROR(PositionalEncoding(0, 5), ErrorKind::config,
+                    "PositionalEncoding: sizes must be at least 1, got width 0 and length 5");
+  EXPECT_TAPE_ERROR(PositionalEncoding(4, 0), ErrorKind::config,
+                    "PositionalEncoding: sizes must be at least 1, got width 4 and length 0");
+  PositionalEncoding layer(4, 5);
+  EXPECT_TAPE_ERROR(layer(zeros({2, 6, 4})), ErrorKind::shape,
+                    "PositionalEncoding: positions 0 to 5 are beyond the table of 5");
+  EXPECT_TAPE_ERROR(layer(zeros({2, 2, 4}), 4), ErrorKind::shape,
+                    "PositionalEncoding: positions 4 to 5 are beyond the table of 5");
+  EXPECT_TAPE_ERROR(layer(zeros({2, 2, 4}), -1), ErrorKind::shape,
+                    "PositionalEncoding: positions -1 to 0 are beyond the table of 5");
+  EXPECT_TAPE_ERROR(layer(zeros({2, 3})), ErrorKind::shape, "PositionalEncoding: x must be [..., T, 4], got [2, 3]");
+  EXPECT_TAPE_ERROR(layer(zeros({4})), ErrorKind::shape, "PositionalEncoding: x must be [..., T, 4], got [4]");
+}
+
+}  // namespace
+}  // namespace tape::nn

@@ -1,0 +1,162 @@
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "autograd/create.h"
+#include "autograd/safetensors.h"
+#include "autograd/tape.h"
+#include "nn/module.h"
+
+// Layers against PyTorch: the cases that tests/fixtures/make_layers.py wrote.
+
+namespace tape {
+
+using Named = std::map<std::string, Tensor>;
+
+/// A fixture file, read once.
+inline const Named& fixture(std::string_view name) {
+  static std::map<std::string, Named, std::less<>> files;
+  const auto found = files.find(name);
+  if (found != files.end()) return found->second;
+  const std::string path = fmt::format("{}/tests/fixtures/{}.safetensors", TAPEFORMER_SOURCE_DIR, name);
+  return files.emplace(name, load_safetensors(path).tensors).first->second;
+}
+
+/// Those tensors of a file whose names begin with the prefix, without it.
+inline Named with_prefix(const Named& file, const std::string& prefix) {
+  Named found;
+  for (const auto& [name, tensor] : file)
+    if (name.starts_with(prefix)) found.emplace(name.substr(prefix.size()), tensor);
+  return found;
+}
+
+struct TorchCase {
+  TorchCase(const std::string& file, const std::string& name_)
+      : name(name_),
+        in(with_prefix(fixture(file), name + "/in.")),
+        parameter(with_prefix(fixture(file), name + "/parameter.")),
+        out(with_prefix(fixture(file), name + "/out.")),
+        head(with_prefix(fixture(file), name + "/head.")),
+        grad_in(with_prefix(fixture(file), name + "/grad.in.")),
+        grad_parameter(with_prefix(fixture(file), name + "/grad.parameter.")) {
+    if (out.empty()) raise(ErrorKind::index, "{}: no case \"{}\"", file, name);
+  }
+
+  std::string name;
+  Named in, parameter, out, head, grad_in, grad_parameter;
+};
+
+inline double largest(const Tensor& x) {
+  double most = 0;
+  for (double value : x.detach().to(f64).to_vector<double>()) most = std::max(most, std::abs(value));
+  return most;
+}
+
+/// Largest |actual - expected| in units of `scale`; also checks each element by itself, against ten times its own
+/// size, with a floor of a tenth of the scale.
+inline double expect_close(const std::string& what, const Tensor& actual, const Tensor& expected, double scale,
+                           double tolerance) {
+  EXPECT_TRUE(actual.defined()) << what;
+  if (!actual.defined()) return INFINITY;
+  EXPECT_EQ(to_string(actual.shape()), to_string(expected.shape())) << what;
+  if (actual.shape() != expected.shape()) return INFINITY;
+  const auto a = actual.detach().to(f64).to_vector<double>(), b = expected.detach().to(f64).to_vector<double>();
+  double worst = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double error = std::abs(a[i] - b[i]), own = 10 * std::abs(b[i]) + scale / 10;
+    worst = std::isnan(error) ? INFINITY : std::max(worst, error == 0 ? 0 : error / scale);
+    if (error <= tolerance * std::min(scale, own)) continue;
+    ADD_FAILURE() << what << ": element " << i << " is " << a[i] << ", expected " << b[i] << " (largest " << scale
+                  << ", tolerance " << tolerance << ")";
+    break;
+  }
+  return worst;
+}
+
+/// The size that errors of a parameter's gradient are measured in. A constant added to all keys shifts all scores of a
+/// query alike, which softmax does not see: the gradient of a key bias is 0 in theory and rounding in practice, so it
+/// is measured by that of the weight.
+inline double gradient_scale(const Named& gradients, const std::string& name) {
+  const std::string bias = "key.bias";
+  if (!name.ends_with(bias)) return largest(gradients.at(name));
+  return largest(gradients.at(name.substr(0, name.size() - bias.size()) + "key.weight"));
+}
+
+/// From the inputs by name to the outputs by name.
+using Forward = std::function<Named(const Named& in)>;
+
+/// One run in one dtype; the largest relative error.
+inline double compare_with_torch(const TorchCase& c, const Forward& forward, nn::Module* module, DType dtype) {
+  const double tolerance = dtype == f64 ? 1e-10 : 1e-5;
+  if (module) {
+    module->to(dtype);
+    module->load_state_dict(c.parameter);
+    module->zero_grad();
+  }
+  Named in = c.in;
+  for (auto& [name, tensor] : in) {
+    if (is_floating(tensor.dtype())) tensor = tensor.to(dtype).clone();
+    if (c.grad_in.contains(name)) tensor.requires_grad_();
+  }
+  Named outputs = forward(in);
+  double worst = 0;
+  const auto compare = [&](const std::string& what, const Tensor& actual, const Tensor& expected, double scale) {
+    worst = std::max(worst, expect_close(c.name + ", " + what, actual, expected, scale, tolerance));
+  };
+  Tensors roots, seeds;
+  for (const auto& [name, expected] : c.out) {
+    EXPECT_TRUE(outputs.contains(name)) << c.name << ": no output " << name;
+    EXPECT_EQ(outputs[name].dtype(), dtype) << c.name;
+    compare("output " + name, outputs[name], expected, largest(expected));
+    roots.push_back(outputs[name]);
+    seeds.push_back(c.head.at(name).to(dtype));
+  }
+  backward(roots, seeds);
+  for (const auto& [name, expected] : c.grad_in)
+    compare("gradient of " + name, in.at(name).grad(), expected, largest(expected));
+  if (!module) return worst;
+  std::set<std::string> seen;
+  for (const NamedTensor& parameter : module->named_parameters()) {
+    seen.insert(parameter.name);
+    EXPECT_TRUE(c.grad_parameter.contains(parameter.name)) << c.name << ": torch has no " << parameter.name;
+    if (c.grad_parameter.contains(parameter.name))
+      compare("gradient of " + parameter.name, parameter.tensor.grad(), c.grad_parameter.at(parameter.name),
+              gradient_scale(c.grad_parameter, parameter.name));
+  }
+  EXPECT_EQ(seen.size(), c.grad_parameter.size()) << c.name;
+  return worst;
+}
+
+/// Outputs, gradients of the inputs and of all parameters, in f64 within 1e-10 and in f32 within 1e-5 of the largest
+/// element of each tensor, by fused and by composed operations. The largest error is a property of the test's record.
+inline void expect_as_torch(const TorchCase& c, const Forward& forward, nn::Module* module = nullptr) {
+  for (const DType dtype : {f64, f32}) {
+    const std::string key = c.name + " " + std::string(to_string(dtype));
+    const auto record = [&](const std::string& road, double error) {
+      testing::Test::RecordProperty(road + key, fmt::format("{:.2g}", error));
+    };
+    record("", compare_with_torch(c, forward, module, dtype));
+    const Composed composed;
+    record("composed ", compare_with_torch(c, forward, module, dtype));
+  }
+}
+
+/// The same for a module of one tensor.
+template <class M>
+void expect_as_torch(const std::string& name, M& module) {
+  expect_as_torch(
+      {"layers", name},
+      [&](const Named& in) {
+        return Named{{"y", module(in.at("input"))}};
+      },
+      &module);
+}
+
+}  // namespace tape

@@ -1,0 +1,244 @@
+#include "train/number_words.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include <gmock/gmock.h>
+
+#include "models/folder.h"
+#include "tests/support.h"
+#include "text/number_words.h"
+#include "train/machine.h"
+
+namespace tape::train {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A folder of its own for each test, gone afterwards.
+class NumberWords : public testing::Test {
+ protected:
+  NumberWords() {
+    std::string pattern = (fs::temp_directory_path() / "number_words.XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    set_threads(1);  // two threads on a busy machine wait for each other most of the time
+  }
+  ~NumberWords() override {
+    set_threads(threads_);
+    fs::remove_all(folder_);
+  }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  NumberWordsOptions few_steps(const std::string& name) const {
+    return {.steps = 2, .seconds = 0, .batch = 4, .held_out = 5, .out = path(name)};
+  }
+  NumberWordsResult train(const NumberWordsOptions& options) {
+    printed_.str("");
+    return train_number_words(options, printed_, TerminalInfo{});
+  }
+  std::string values(const NumberWordsOptions& options) {
+    train(options);
+    return read(options.out + "/model.safetensors");
+  }
+
+  const int threads_ = machine().threads;
+  std::string folder_;
+  std::ostringstream printed_;
+};
+
+TEST_F(NumberWords, PrintsTheRunFromBannerToScore) {
+  const NumberWordsOptions options = few_steps("model");
+  const NumberWordsResult result = train(options);
+  const std::string text = printed_.str();
+  const auto at = [&text](const std::string& part) {
+    EXPECT_THAT(text, HasSubstr(part));
+    return text.find(part);
+  };
+  const std::vector<size_t> places{at("German number words to English: 2 + 2 layers, width 128, "),
+                                   at("step 1/2  loss "),
+                                   at("step     1: "),
+                                   at("step 2/2  loss "),
+                                   at("step     2: "),
+                                   at(fmt::format("\n{} of 5 held-out numbers exactly right (", result.exact))};
+  EXPECT_TRUE(std::is_sorted(places.begin(), places.end())) << text;
+  EXPECT_THAT(text, StartsWith("German number words"));
+  EXPECT_THAT(text, testing::EndsWith(" tokens/s\n"));
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << "no escapes off a terminal";
+  EXPECT_EQ(result.steps, 2);
+  EXPECT_GT(result.train_seconds, 0);
+  EXPECT_GT(result.tokens_per_second, 0);
+  EXPECT_GT(result.loss, 0);
+  EXPECT_THAT(text, HasSubstr(fmt::format("step 2/2  loss {:.4f}  ", result.loss)));
+  EXPECT_EQ(result.held_out, 5);
+  EXPECT_GE(result.exact, 0);
+  EXPECT_LE(result.exact, 5);
+  EXPECT_EQ(result.held_out_exact(), static_cast<double>(result.exact) / 5);
+  EXPECT_EQ(NumberWordsResult{}.held_out_exact(), 0);
+}
+
+TEST_F(NumberWords, IsTheSameForTheSameSeed) {
+  NumberWordsOptions options = few_steps("a");
+  const std::string first = values(options);
+  options.out = path("b");
+  EXPECT_TRUE(values(options) == first);
+  options.seed = 2;
+  EXPECT_FALSE(values(options) == first);
+}
+
+TEST_F(NumberWords, LearnsAndTranslatesTheSameFromItsFolder) {
+  NumberWordsOptions options = few_steps("model");
+  options.steps = 60;
+  options.batch = 64;
+  options.held_out = 100;
+  const NumberWordsResult result = train(options);
+  EXPECT_EQ(result.steps, 60);
+  EXPECT_LT(result.loss, 1.0);
+
+  NumberWordsModel loaded = NumberWordsModel::load(options.out);
+  loaded.save(path("copy"));
+  for (const char* file : {"/config.json", "/model.safetensors", "/src_vocab.txt", "/tgt_vocab.txt"})
+    EXPECT_TRUE(read(options.out + file) == read(path("copy") + file)) << file;
+  NumberWordsModel copy = NumberWordsModel::load(path("copy"));
+
+  const std::vector<int64_t> numbers = scored_numbers(100, options.seed);
+  std::vector<std::string> german;
+  for (int64_t number : numbers) german.push_back(text::german_number(number));
+  const std::vector<std::string> english = loaded.translate(german);
+  ASSERT_EQ(english.size(), numbers.size());
+  EXPECT_EQ(copy.translate(german), english);
+  EXPECT_GT(std::set<std::string>(english.begin(), english.end()).size(), 20u) << "it says more than a few words";
+  int64_t exact = 0;
+  for (size_t i = 0; i < numbers.size(); ++i) exact += english[i] == text::english_number(numbers[i]);
+  EXPECT_EQ(result.exact, exact);
+  EXPECT_TRUE(loaded.translate({}).empty());
+}
+
+TEST_F(NumberWords, StopsWhenInterruptedAndSavesTheModel) {
+  NumberWordsOptions options = few_steps("one");
+  options.steps = 50;
+  int64_t asked = 0, last = 1;
+  options.interrupted = [&] { return ++asked == last; };
+  const std::string after_one = values(options);
+  EXPECT_EQ(asked, 1);
+  asked = 0;
+  last = 3;
+  options.out = path("three");
+  const NumberWordsResult result = train(options);
+  EXPECT_EQ(result.steps, 3);
+  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(result.held_out, 5);
+  EXPECT_THAT(printed_.str(), HasSubstr("interrupted: the model is saved as it is\n"));
+  EXPECT_THAT(printed_.str(), HasSubstr(" after 3 steps in "));
+  EXPECT_FALSE(read(path("three/model.safetensors")) == after_one) << "what was learnt until then is in it";
+  EXPECT_EQ(NumberWordsModel::load(path("three")).translate({"drei"}).size(), 1u);
+}
+
+TEST_F(NumberWords, TakesFewerStepsWhereTimeIsShort) {
+  NumberWordsOptions options = few_steps("model");
+  options.batch = 1;
+  options.steps = 90;
+  options.seconds = 1e-6;
+  EXPECT_EQ(train(options).steps, 50) << "the run still ends with a low rate";
+  EXPECT_THAT(printed_.str(), HasSubstr(" ms a step: 50 steps instead of 90, to stay within 0 s\n"));
+  options.steps = 41;
+  EXPECT_EQ(train(options).steps, 41) << "nor more than asked for";
+  options.seconds = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(train(options).steps, 41);
+  EXPECT_THAT(printed_.str(), testing::Not(HasSubstr("instead of")));
+}
+
+TEST_F(NumberWords, RefusesOptionsThatMakeNoSense) {
+  const auto refused = [this](auto&& change, const std::string& sentence) {
+    NumberWordsOptions options = few_steps("model");
+    change(options);
+    EXPECT_TAPE_ERROR(train(options), ErrorKind::config, "number words: " + sentence);
+    EXPECT_EQ(printed_.str(), "");
+  };
+  using Options = NumberWordsOptions;
+  refused([](Options& o) { o.steps = 0; }, "steps must be at least 1, got 0");
+  refused([](Options& o) { o.batch = -1; }, "batch must be at least 1, got -1");
+  refused([](Options& o) { o.held_out = 0; }, "held_out must be at least 1, got 0");
+  refused([](Options& o) { o.seconds = -0.5; }, "seconds must not be negative, got -0.5");
+  refused([](Options& o) { o.seconds = std::numeric_limits<double>::quiet_NaN(); },
+          "seconds must not be negative, got nan");
+  refused([](Options& o) { o.lr = -1e-3; }, "lr must be a number >= 0, got -0.001");
+  refused([](Options& o) { o.lr = std::numeric_limits<double>::infinity(); }, "lr must be a number >= 0, got inf");
+  EXPECT_FALSE(fs::exists(path("model"))) << "nothing is written";
+}
+
+TEST_F(NumberWords, SeesBeforeTrainingThatTheFolderCannotBeWritten) {
+  std::ofstream(path("file")) << "in the way";
+  NumberWordsOptions options = few_steps("file/model");
+  bool trained = false;
+  options.interrupted = [&] { return trained = true; };
+  EXPECT_TAPE_ERROR(train(options), ErrorKind::io, options.out + ": Not a directory");
+  EXPECT_FALSE(trained);
+  fs::create_directories(path("model/tgt_vocab.txt"));
+  options.out = path("model");
+  EXPECT_TAPE_ERROR(train(options), ErrorKind::io, options.out + "/tgt_vocab.txt: cannot create: Is a directory");
+  EXPECT_FALSE(trained);
+}
+
+/// A saved model whose files the test breaks one at a time.
+class BrokenNumberWords : public NumberWords {
+ protected:
+  BrokenNumberWords() { train(few_steps("model")); }
+
+  void expect_refused(const std::string& file, const std::string& content, ErrorKind kind,
+                      const std::string& sentence) const {
+    const std::string place = path("model/" + file), good = read(place);
+    std::ofstream(place, std::ios::binary) << content;
+    EXPECT_TAPE_ERROR(NumberWordsModel::load(path("model")), kind, place + sentence);
+    std::ofstream(place, std::ios::binary) << good;
+  }
+};
+
+TEST_F(BrokenNumberWords, NamesTheMissingFile) {
+  const std::vector<std::pair<std::string, std::string>> files{
+      {"config.json", "No such file or directory"},
+      {"model.safetensors", "cannot open: No such file or directory"},
+      {"src_vocab.txt", "cannot open: No such file or directory"},
+      {"tgt_vocab.txt", "cannot open: No such file or directory"}};
+  for (const auto& [file, fault] : files) {
+    fs::rename(path("model/" + file), path("aside"));
+    EXPECT_TAPE_ERROR(NumberWordsModel::load(path("model")), ErrorKind::io, path("model/" + file + ": " + fault));
+    fs::rename(path("aside"), path("model/" + file));
+  }
+  NumberWordsModel::load(path("model"));
+}
+
+TEST_F(BrokenNumberWords, NamesTheBrokenFile) {
+  expect_refused("config.json", "[]", ErrorKind::format, ": not a JSON object");
+  expect_refused("model.safetensors", "", ErrorKind::format, ": header too small (0 bytes)");
+  expect_refused("src_vocab.txt", "<pad>\n<bos>\neins\n", ErrorKind::format,
+                 ":3: \"eins\" where <eos> must stand: a vocabulary begins with <pad>, <bos>, <eos>, <unk>");
+  expect_refused("tgt_vocab.txt", "", ErrorKind::format,
+                 ": has 0 lines, a vocabulary begins with <pad>, <bos>, <eos>, <unk>");
+  NumberWordsModel::load(path("model"));
+}
+
+TEST_F(BrokenNumberWords, NamesAVocabularyOfAnotherModel) {
+  const models::TransformerConfig config = models::load_transformer(path("model"))->config();
+  const auto fault = [](int64_t has, int64_t needs, const char* key) {
+    return fmt::format(": {} tokens, the model needs {} (config.json: {})", has, needs, key);
+  };
+  expect_refused("src_vocab.txt", "<pad>\n<bos>\n<eos>\n<unk>\neins\n", ErrorKind::format,
+                 fault(5, config.src_vocab, "src_vocab_size"));
+  expect_refused("tgt_vocab.txt", read(path("model/tgt_vocab.txt")) + "zillion\n", ErrorKind::format,
+                 fault(config.tgt_vocab + 1, config.tgt_vocab, "tgt_vocab_size"));
+}
+
+}  // namespace
+}  // namespace tape::train

@@ -105,6 +105,13 @@ void InputFile::read(int64_t position, void* to, int64_t bytes) const {
   }
 }
 
+std::string read_text(const std::string& path) {
+  const InputFile file(path);
+  std::string text(static_cast<size_t>(file.size()), '\0');
+  file.read(0, text.data(), file.size());
+  return text;
+}
+
 void write_file(const std::string& path, std::span<const std::string_view> parts) {
   FileBeside file(path);
   for (std::string_view part : parts) file.append(part);

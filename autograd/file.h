@@ -28,6 +28,9 @@ class InputFile {
   int64_t size_ = 0;
 };
 
+/// The whole content of a regular file. Errors as InputFile's.
+std::string read_text(const std::string& path);
+
 /// Replaces a file by the parts, one behind the other: written beside, flushed to disk and renamed, so that a kill at
 /// any moment leaves the old file or the new one. Error (io) leaves the old file and nothing beside it.
 void write_file(const std::string& path, std::span<const std::string_view> parts);

@@ -61,4 +61,13 @@ Tensor Mask::visible(int64_t query_length, int64_t key_length) const {
   return kept_.defined() ? logical_and(past, kept_) : past;
 }
 
+Mask source_mask(const Tensor& ids, int64_t padding_id) { return Mask::padding(ids, padding_id); }
+
+Mask target_mask(const Tensor& ids, int64_t padding_id) {
+  const Mask seen = Mask::padding(ids, padding_id);
+  const int64_t length = ids.size(-1);
+  const Tensor begins = reshape(eq(arange(length), 0.0), Shape{1, 1, 1, length});
+  return Mask::causal() & Mask::keep(logical_or(seen.kept(), begins));
+}
+
 }  // namespace tape

@@ -37,4 +37,11 @@ class Mask {
   Tensor kept_, added_;
 };
 
+/// Hides the padding of a source: ids [B, S] (i64) -> [B, 1, 1, S].
+Mask source_mask(const Tensor& ids, int64_t padding_id);
+/// Hides the padding of a target and, from each position, the ones behind it: ids [B, T] (i64) -> [B, 1, T, T]. The
+/// first position begins every target and is never hidden, for a model may begin them with its padding id (Marian's
+/// do).
+Mask target_mask(const Tensor& ids, int64_t padding_id);
+
 }  // namespace tape

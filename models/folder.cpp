@@ -1,141 +1,18 @@
 #include "models/folder.h"
 
-#include <array>
-#include <cerrno>
-#include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <limits>
-#include <set>
-#include <sstream>
 
-#include <nlohmann/json.hpp>
-
-#include "autograd/safetensors.h"
+#include "autograd/file.h"
+#include "models/hugging_face/bert.h"
+#include "models/hugging_face/gpt2.h"
+#include "models/hugging_face/marian.h"
+#include "models/transformer_json.h"
+#include "models/weights.h"
 
 namespace tape::models {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr const char* kModelType = "tapeformer-transformer";
-
-/// One list of keys for both directions.
-template <class Config, class Visit>
-void visit_keys(Config& c, Visit&& visit) {
-  visit("src_vocab_size", c.src_vocab);
-  visit("tgt_vocab_size", c.tgt_vocab);
-  visit("d_model", c.d_model);
-  visit("layers", c.layers);
-  visit("heads", c.heads);
-  visit("d_ff", c.d_ff);
-  visit("dropout", c.dropout);
-  visit("activation", c.activation);
-  visit("norm", c.norm);
-  visit("norm_eps", c.norm_eps);
-  visit("max_length", c.max_length);
-  visit("pad_token_id", c.padding_id);
-  visit("share_embeddings", c.share_embeddings);
-  visit("tie_output", c.tie_output);
-}
-
-constexpr std::array kActivations{nn::ActivationKind::relu, nn::ActivationKind::gelu, nn::ActivationKind::gelu_tanh,
-                                  nn::ActivationKind::silu, nn::ActivationKind::tanh, nn::ActivationKind::sigmoid};
-
-Json value_of(int64_t v) { return v; }
-Json value_of(double v) { return v; }
-Json value_of(bool v) { return v; }
-Json value_of(nn::ActivationKind v) { return std::string(nn::to_string(v)); }
-Json value_of(nn::NormPlace v) { return v == nn::NormPlace::pre ? "pre" : "post"; }
-
-/// Reads one key strictly: nlohmann's own conversions turn 1.9 into 1 and 1e300 into 0 without a word.
-class Reader {
- public:
-  Reader(const Json& json, const std::string& where) : json_(json), where_(where) {}
-
-  void operator()(const char* key, int64_t& v) const {
-    const Json& j = at(key);
-    if (!j.is_number_integer() || (j.is_number_unsigned() && j.get<uint64_t>() > std::numeric_limits<int64_t>::max()))
-      wrong(key, "a whole number");
-    v = j.get<int64_t>();
-  }
-  void operator()(const char* key, double& v) const {
-    const Json& j = at(key);
-    if (!j.is_number() || !std::isfinite(j.get<double>())) wrong(key, "a number");
-    v = j.get<double>();
-  }
-  void operator()(const char* key, bool& v) const {
-    const Json& j = at(key);
-    if (!j.is_boolean()) wrong(key, "true or false");
-    v = j.get<bool>();
-  }
-  void operator()(const char* key, nn::ActivationKind& v) const {
-    const std::string name = text(key);
-    for (nn::ActivationKind kind : kActivations)
-      if (nn::to_string(kind) == name) {
-        v = kind;
-        return;
-      }
-    wrong(key, "one of relu, gelu, gelu_tanh, silu, tanh, sigmoid");
-  }
-  void operator()(const char* key, nn::NormPlace& v) const {
-    const std::string name = text(key);
-    if (name != "pre" && name != "post") wrong(key, "\"pre\" or \"post\"");
-    v = name == "pre" ? nn::NormPlace::pre : nn::NormPlace::post;
-  }
-
- private:
-  const Json& at(const char* key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) raise(ErrorKind::config, "{}: \"{}\" is missing", where_, key);
-    return *found;
-  }
-  std::string text(const char* key) const {
-    const Json& j = at(key);
-    if (!j.is_string()) wrong(key, "a string");
-    return j.get<std::string>();
-  }
-  [[noreturn]] void wrong(const char* key, const char* needed) const {
-    raise(ErrorKind::config, "{}: \"{}\" must be {}, got {}", where_, key, needed, at(key).dump());
-  }
-
-  const Json& json_;
-  const std::string& where_;
-};
-
-Json parse(const std::string& text, const std::string& where) {
-  std::set<std::string> keys;
-  const auto refuse_doubled = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > 8) raise(ErrorKind::format, "{}: nested deeper than 8", where);
-    if (depth == 1 && event == Json::parse_event_t::key && !keys.insert(value.get<std::string>()).second)
-      raise(ErrorKind::format, "{}: \"{}\" stands twice", where, value.get<std::string>());
-    return true;
-  };
-  try {
-    Json json = Json::parse(text, refuse_doubled);
-    if (!json.is_object()) raise(ErrorKind::format, "{}: not a JSON object", where);
-    return json;
-  } catch (const Json::exception& error) {
-    raise(ErrorKind::format, "{}: {}", where, error.what());
-  }
-}
-
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || std::filesystem::is_directory(path))
-    raise(ErrorKind::io, "{}: {}", path, std::strerror(errno ? errno : EISDIR));
-  return text.str();
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) raise(ErrorKind::io, "{}: {}", path, std::strerror(errno));
-}
+namespace hf = hugging_face;
 
 /// Runs `body`; an Error that leaves it names the file whose content is at fault.
 template <class F>
@@ -147,47 +24,174 @@ auto naming(const std::string& path, F&& body) {
   }
 }
 
-}  // namespace
-
-std::string to_json(const TransformerConfig& config) {
-  Json json{{"model_type", kModelType}};
-  visit_keys(config, [&json](const char* key, const auto& value) { json[key] = value_of(value); });
-  return json.dump(2) + "\n";
+Layout layout_of(const Transformer& m) {
+  return hf::is_marian(m.config()) ? hf::marian_layout(m.config()) : transformer_layout(m.config());
 }
+Layout layout_of(const Gpt& m) { return hf::gpt_layout(m.config()); }
+Layout layout_of(const Bert& m) { return hf::bert_layout(m.config()); }
+Layout layout_of(const MaskedLanguageModel& m) { return hf::masked_language_model_layout(m.config()); }
+Layout layout_of(const SequenceClassifier& m) { return hf::classifier_layout(m.config()); }
 
-TransformerConfig transformer_config_from_json(const std::string& text, const std::string& where) {
-  const Json json = parse(text, where);
-  const auto type = json.find("model_type");
-  if (type == json.end() || *type != kModelType)
-    raise(ErrorKind::config, "{}: \"model_type\" must be \"{}\", got {}", where, kModelType,
-          type == json.end() ? "nothing" : type->dump());
-  TransformerConfig config;
-  std::set<std::string> known{"model_type"};
-  const Reader read(json, where);
-  visit_keys(config, [&](const char* key, auto& value) {
-    known.insert(key);
-    read(key, value);
-  });
-  for (const auto& [key, value] : json.items())
-    if (!known.contains(key)) raise(ErrorKind::config, "{}: \"{}\" is not a known key", where, key);
-  return config;
-}
-
-void save_transformer(const std::string& folder, const Transformer& model) {
+template <class M>
+void save_as(const std::string& folder, const M& model, const std::string& config, const SaveOptions& options) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) raise(ErrorKind::io, "{}: {}", folder, failed.message());
-  write_text(folder + "/config.json", to_json(model.config()));
-  model.save(folder + "/model.safetensors");
+  write_weights(folder, layout_of(model).to_file(model.state_dict()), options.max_shard_bytes);
+  const std::string_view parts[] = {config};
+  write_file(fmt::format("{}/config.json", folder), parts);
 }
 
-std::unique_ptr<Transformer> load_transformer(const std::string& folder) {
-  const std::string config = folder + "/config.json", values = folder + "/model.safetensors";
-  const TransformerConfig read = transformer_config_from_json(read_text(config), config);
-  auto model = naming(config, [&] { return std::make_unique<Transformer>(read); });
-  const SafetensorsFile file = load_safetensors(values);
-  naming(values, [&] { model->load_state_dict(file.tensors); });
+DType dtype_of_parameters(const nn::Module& model) { return model.parameters().front().dtype(); }
+
+template <class M>
+void save_for_transformers(const std::string& folder, const M& model, const SaveOptions& options) {
+  save_as(folder, model, fmt::format("{}\n", hf::config_json(model, dtype_of_parameters(model)).dump(2)), options);
+}
+
+/// Checks the weights against `layout()`, makes the model and gives it their values. A file of doubles makes a model of
+/// doubles.
+template <class M, class Config, class MakeLayout>
+AnyModel filled(const std::string& config_file, const Config& config, const Weights& weights, MakeLayout&& layout) {
+  const nn::StateDict state = naming(config_file, layout).from_file(weights.tensors, weights.where);
+  auto model = naming(config_file, [&] { return std::make_unique<M>(config); });
+  for (const auto& [name, tensor] : state)
+    if (tensor.dtype() == f64) {
+      model->to(f64);
+      break;
+    }
+  naming(weights.where, [&] { model->load_state_dict(state); });
+  model->eval();
   return model;
+}
+
+/// Whether a folder could hold that many layers: each has tensors of its own. Names are made for each before they are
+/// compared, so a number out of the air must stop here.
+void check_layers(const std::string& config_file, int64_t layers, const Weights& weights) {
+  if (layers < 1) raise(ErrorKind::config, "{}: layers must be at least 1, got {}", config_file, layers);
+  if (layers > std::ssize(weights.tensors))
+    raise(ErrorKind::format, "{}: {} layers, but {} holds {} tensors", config_file, layers, weights.where,
+          weights.tensors.size());
+}
+
+AnyModel load_transformer(const std::string& file, const TransformerConfig& c, const Weights& weights, bool own) {
+  check_layers(file, c.layers, weights);
+  check_layers(file, c.decoder_layers.value_or(c.layers), weights);
+  constexpr int64_t most = int64_t{1} << 24;  // the table of positions is in no file
+  if (c.max_length > most) raise(ErrorKind::config, "{}: {} positions are more than {}", file, c.max_length, most);
+  return filled<Transformer>(file, c, weights, [&] { return own ? transformer_layout(c) : hf::marian_layout(c); });
+}
+
+AnyModel load_gpt(const std::string& file, const GptConfig& c, const Weights& weights) {
+  check_layers(file, c.layers, weights);
+  const bool bare = weights.tensors.contains("wte.weight");
+  return filled<Gpt>(file, c, weights, [&] { return hf::gpt_layout(c, bare ? "" : "transformer."); });
+}
+
+AnyModel load_classifier(const std::string& file, const SequenceClassifierConfig& c, const Weights& weights) {
+  check_layers(file, c.bert.layers, weights);
+  return filled<SequenceClassifier>(file, c, weights, [&] { return hf::classifier_layout(c); });
+}
+
+AnyModel load_masked(const std::string& file, const BertConfig& c, const Weights& weights) {
+  check_layers(file, c.layers, weights);
+  return filled<MaskedLanguageModel>(file, c, weights, [&] { return hf::masked_language_model_layout(c); });
+}
+
+AnyModel load_bert(const std::string& file, BertConfig c, const Weights& weights) {
+  check_layers(file, c.layers, weights);
+  c.pooler = weights.tensors.contains("pooler.dense.weight");
+  return filled<Bert>(file, c, weights, [&] { return hf::bert_layout(c); });
+}
+
+Weights bert_weights(const std::string& folder) {
+  Weights weights = read_weights(folder);
+  weights.tensors = hf::with_new_names(std::move(weights.tensors));
+  return weights;
+}
+
+}  // namespace
+
+AnyModel load_model(const std::string& folder) {
+  const std::string file = fmt::format("{}/config.json", folder);
+  const std::string text = read_text(file);
+  const ConfigReader config(text, file);
+  // The configuration first, then the weights: the smaller file's fault is named before the larger one is read.
+  if (config.text("model_type", "") == kOwnModelType) {
+    const TransformerConfig c = transformer_config_from_json(text, file);
+    return load_transformer(file, c, read_weights(folder), true);
+  }
+  const std::vector<std::string> names = config.names("architectures");
+  const std::string name = names.empty() ? "" : names.front();
+  if (name == "MarianMTModel") {
+    const TransformerConfig c = hf::read_transformer_config(config);
+    return load_transformer(file, c, read_weights(folder), false);
+  }
+  if (name == "GPT2LMHeadModel") {
+    const GptConfig c = hf::read_gpt_config(config);
+    return load_gpt(file, c, read_weights(folder));
+  }
+  if (name == "BertForSequenceClassification") {
+    const SequenceClassifierConfig c = hf::read_classifier_config(config);
+    return load_classifier(file, c, bert_weights(folder));
+  }
+  if (name == "BertForMaskedLM") {
+    config.require_flag("tie_word_embeddings", true, true);
+    const BertConfig c = hf::read_bert_config(config);
+    return load_masked(file, c, bert_weights(folder));
+  }
+  if (name == "BertModel") {
+    const BertConfig c = hf::read_bert_config(config);
+    return load_bert(file, c, bert_weights(folder));
+  }
+  raise(ErrorKind::config,
+        "{}: {} is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, "
+        "MarianMTModel and \"model_type\" \"{}\" are",
+        file, names.empty() ? "a model without \"architectures\"" : fmt::format("architecture \"{}\"", name),
+        kOwnModelType);
+}
+
+template <class M>
+std::unique_ptr<M> load(const std::string& folder) {
+  AnyModel model = load_model(folder);
+  if (auto* found = std::get_if<std::unique_ptr<M>>(&model)) return std::move(*found);
+  raise(ErrorKind::config, "{}/config.json: holds a {}, which is another class than the one asked for", folder,
+        module_of(model).type_name());
+}
+template std::unique_ptr<Transformer> load<Transformer>(const std::string&);
+template std::unique_ptr<Gpt> load<Gpt>(const std::string&);
+template std::unique_ptr<Bert> load<Bert>(const std::string&);
+template std::unique_ptr<MaskedLanguageModel> load<MaskedLanguageModel>(const std::string&);
+template std::unique_ptr<SequenceClassifier> load<SequenceClassifier>(const std::string&);
+
+void save(const std::string& folder, const Transformer& model, const SaveOptions& options) {
+  if (hf::is_marian(model.config()))
+    save_for_transformers(folder, model, options);
+  else
+    save_as(folder, model, to_json(model.config()), options);
+}
+void save(const std::string& folder, const Gpt& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const Bert& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const MaskedLanguageModel& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const SequenceClassifier& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const AnyModel& model, const SaveOptions& options) {
+  std::visit([&](const auto& m) { save(folder, *m, options); }, model);
+}
+
+std::map<std::string, Tensor> to_file_names(const AnyModel& model, const nn::StateDict& values) {
+  return std::visit([&](const auto& m) { return layout_of(*m).to_file(values); }, model);
+}
+
+nn::Module& module_of(const AnyModel& model) {
+  return std::visit([](const auto& m) -> nn::Module& { return *m; }, model);
 }
 
 }  // namespace tape::models

@@ -2,22 +2,53 @@
 
 #include <memory>
 #include <string>
+#include <variant>
 
+#include "models/gpt.h"
+#include "models/sequence_classifier.h"
 #include "models/transformer.h"
 
 namespace tape::models {
 
-/// Writes `config.json` (the configuration) and `model.safetensors` (the values) into a folder, which is made where it
-/// is missing. Error (io) naming the file.
-void save_transformer(const std::string& folder, const Transformer& model);
+/// A model of any class that a folder can hold.
+using AnyModel = std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>, std::unique_ptr<Bert>,
+                              std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>>;
 
-/// Reads what save_transformer wrote. Every Error names the file: (io) for one that cannot be read; (format) or
-/// (config) with the key for a configuration with an unknown, missing or ill-typed key, or a value the model refuses;
-/// (format) with every tensor that does not fit.
-std::unique_ptr<Transformer> load_transformer(const std::string& folder);
+/// Reads a folder in the layout of Hugging Face's transformers: `config.json`, whose "architectures" name the class,
+/// and `model.safetensors`, or the shards that `model.safetensors.index.json` lists. f16 and bf16 values become f32.
+///
+///     BertModel                      Bert                   MarianMTModel    Transformer
+///     BertForMaskedLM                MaskedLanguageModel    GPT2LMHeadModel  Gpt
+///     BertForSequenceClassification  SequenceClassifier
+///
+/// Transformers that MarianMTModel cannot express have the "model_type" "tapeformer-transformer". The model is in
+/// evaluation mode. Every Error names the file: (io) for one that cannot be read; (format) or (config) with the key for
+/// a configuration that is broken, of an unknown architecture, or asks for what is not computed here; (format) with
+/// every tensor that does not fit, before a model is made.
+AnyModel load_model(const std::string& folder);
 
-/// The configuration as JSON text, and back; `where` names the file in errors.
-std::string to_json(const TransformerConfig& config);
-TransformerConfig transformer_config_from_json(const std::string& text, const std::string& where);
+/// The same where the class is known: load<Gpt>("gpt2"). Error (config) where the folder holds another.
+template <class M>
+std::unique_ptr<M> load(const std::string& folder);
+
+struct SaveOptions {
+  int64_t max_shard_bytes = 5'000'000'000;  ///< a file's values; more than this is split, and an index written
+};
+
+/// Writes a folder that load_model() and transformers read; it is made where it is missing. Tied tensors are saved
+/// once. Each file is written beside, flushed and renamed, the configuration last. Error (io) naming the file; Error
+/// (config) for a model that transformers has no class for.
+void save(const std::string& folder, const Transformer& model, const SaveOptions& options = {});
+void save(const std::string& folder, const Gpt& model, const SaveOptions& options = {});
+void save(const std::string& folder, const Bert& model, const SaveOptions& options = {});
+void save(const std::string& folder, const MaskedLanguageModel& model, const SaveOptions& options = {});
+void save(const std::string& folder, const SequenceClassifier& model, const SaveOptions& options = {});
+void save(const std::string& folder, const AnyModel& model, const SaveOptions& options = {});
+
+/// Values or gradients of a model's parameters under the names, and in the shapes, of its folder.
+std::map<std::string, Tensor> to_file_names(const AnyModel& model, const nn::StateDict& values);
+
+/// The module inside.
+nn::Module& module_of(const AnyModel& model);
 
 }  // namespace tape::models

@@ -2,15 +2,21 @@
 
 #include "autograd/ops/attention.h"
 #include "nn/linear.h"
+#include "nn/rotary.h"
 
 namespace tape::nn {
 
 struct MultiHeadAttentionOptions {
   double dropout = 0;  ///< of the attention weights
   bool bias = true;    ///< of the four projections
+  /// Heads of keys and values, each shared by a group of H / kv_heads query heads (Ainslie et al. 2023, "GQA"); 1 is
+  /// multi-query attention (Shazeer 2019), 0 stands for H.
+  int64_t kv_heads = 0;
+  std::optional<double> scale = {};          ///< of the scores; 1 / sqrt(D) where not given, 1 in T5
+  std::optional<RotaryOptions> rotary = {};  ///< turns queries and keys by their positions, counted from 0
 };
 
-/// Keys and values of the positions seen so far: [B, T, C] each, undefined before the first.
+/// Keys and values of the positions seen so far: [B, T, kv_heads D] each, keys turned; undefined before the first.
 struct KeyValueCache {
   Tensor key, value;
   int64_t length() const { return key.defined() ? key.size(1) : 0; }
@@ -20,7 +26,7 @@ struct KeyValueCache {
 /// / H columns (Vaswani et al. 2017, 3.2.2): q [B, Tq, C], k and v [B, Tk, C] -> [B, Tq, C].
 class MultiHeadAttention : public Layer<MultiHeadAttention> {
  public:
-  /// Error (config) where heads does not divide d_model.
+  /// Error (config) where heads does not divide d_model, or kv_heads does not divide heads.
   MultiHeadAttention(int64_t d_model, int64_t heads, const MultiHeadAttentionOptions& options = {});
 
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {});
@@ -29,8 +35,9 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   /// With the weights [B, H, Tq, Tk].
   AttentionResult with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {});
 
-  /// Self-attention of the next positions x [B, T, C] over all positions of the cache, which x is added to.
-  Tensor forward_cached(const Tensor& x, KeyValueCache& cache);
+  /// Causal self-attention of the next positions x [B, T, C] over all positions of the cache, which x is added to;
+  /// `mask` hides more, of all positions of the cache and x.
+  Tensor forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask = {});
   /// Keys and values of a memory [B, Tk, C], to attend to it many times.
   KeyValueCache project(const Tensor& memory);
   Tensor forward_projected(const Tensor& q, const KeyValueCache& memory, const Mask& mask = {});
@@ -42,12 +49,15 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   std::string settings() const override;
 
   Child<Linear> query, key, value, output;
+  std::unique_ptr<Child<Rotary>> rotary;  ///< null without
 
  private:
+  Tensor turned(const Tensor& x, int64_t first);
   AttentionResult attend(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, bool weights);
 
-  int64_t d_model_, heads_;
+  int64_t d_model_, heads_, kv_heads_;
   double dropout_;
+  std::optional<double> scale_;
   bool keep_weights_ = false;
   Tensor last_weights_;
 };

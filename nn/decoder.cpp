@@ -1,6 +1,5 @@
 #include "nn/decoder.h"
 
-#include "autograd/ops/arithmetic.h"
 #include "nn/check.h"
 
 namespace tape::nn {
@@ -18,6 +17,10 @@ const ModuleCheck layer_pre("DecoderLayer", "pre-LN", [](const Checker& check) {
   DecoderLayer layer(small(NormPlace::pre));
   return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 2, 4}, 2)}, "key.bias");
 });
+const ModuleCheck layer_dropout_last("DecoderLayer", "dropout behind the norm", [](const Checker& check) {
+  DecoderLayer layer(small(NormPlace::post_dropout));
+  return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 2, 4}, 2)}, "key.bias");
+});
 const ModuleCheck stack("Decoder", "two layers, post-LN", [](const Checker& check) {
   Decoder decoder(2, small(NormPlace::post));
   return check(decoder, {sample_normal({1, 3, 4}, 1), sample_normal({1, 2, 4}, 2)}, "key.bias");
@@ -26,25 +29,20 @@ const ModuleCheck stack("Decoder", "two layers, post-LN", [](const Checker& chec
 }  // namespace
 
 DecoderLayer::DecoderLayer(const TransformerLayerOptions& o)
-    : self_attention(this, "self_attention", o.d_model, o.heads, MultiHeadAttentionOptions{.dropout = o.dropout}),
-      cross_attention(this, "cross_attention", o.d_model, o.heads, MultiHeadAttentionOptions{.dropout = o.dropout}),
-      feed_forward(this, "feed_forward", o.d_model, o.d_ff, FeedForwardOptions{o.activation, o.dropout}),
-      norm1(this, "norm1", o.d_model, LayerNormOptions{o.norm_eps}),
-      norm2(this, "norm2", o.d_model, LayerNormOptions{o.norm_eps}),
-      norm3(this, "norm3", o.d_model, LayerNormOptions{o.norm_eps}),
+    : self_attention(this, "self_attention", o.d_model, o.heads, self_attention_options(o)),
+      cross_attention(this, "cross_attention", o.d_model, o.heads, cross_attention_options(o)),
+      feed_forward(make_feed_forward(this, "feed_forward", o)),
+      norm1(make_norm(this, "norm1", o)),
+      norm2(make_norm(this, "norm2", o)),
+      norm3(make_norm(this, "norm3", o)),
       dropout(this, "dropout", o.dropout),
       norm_(o.norm) {}
 
 template <class Self, class Cross>
 Tensor DecoderLayer::blocks(const Tensor& x, Self&& attend_self, Cross&& attend_memory) {
-  if (norm_ == NormPlace::pre) {
-    Tensor h = x + dropout(attend_self(norm1(x)));
-    h = h + dropout(attend_memory(norm2(h)));
-    return h + dropout(feed_forward(norm3(h)));
-  }
-  Tensor h = norm1(x + dropout(attend_self(x)));
-  h = norm2(h + dropout(attend_memory(h)));
-  return norm3(h + dropout(feed_forward(h)));
+  Tensor h = residual(norm_, x, norm1, dropout, attend_self);
+  h = residual(norm_, h, norm2, dropout, attend_memory);
+  return residual(norm_, h, norm3, dropout, feed_forward);
 }
 
 Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const Mask& mask, const Mask& memory_mask) {
@@ -62,8 +60,7 @@ Tensor DecoderLayer::forward_cached(const Tensor& x, DecoderLayerCache& cache, c
 }
 
 Decoder::Decoder(int64_t count, const TransformerLayerOptions& options) : layers(this, "layers", count, options) {
-  if (options.norm == NormPlace::pre)
-    norm = std::make_unique<Child<LayerNorm>>(this, "norm", options.d_model, LayerNormOptions{options.norm_eps});
+  if (options.norm == NormPlace::pre) norm.reset(new Norm(make_norm(this, "norm", options)));
 }
 
 Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const Mask& mask, const Mask& memory_mask) {

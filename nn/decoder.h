@@ -11,8 +11,8 @@ struct DecoderLayerCache {
 };
 using DecoderCache = std::vector<DecoderLayerCache>;
 
-/// Causal self-attention, attention to the encoder's output, then feed-forward, each with dropout, a residual sum and
-/// LayerNorm as in EncoderLayer: x [B, T, C], memory [B, S, C] -> [B, T, C].
+/// Causal self-attention, attention to the encoder's output, then feed-forward, each a residual step as in
+/// EncoderLayer: x [B, T, C], memory [B, S, C] -> [B, T, C].
 class DecoderLayer : public Layer<DecoderLayer> {
  public:
   explicit DecoderLayer(const TransformerLayerOptions& options = {});
@@ -22,8 +22,8 @@ class DecoderLayer : public Layer<DecoderLayer> {
   Tensor forward_cached(const Tensor& x, DecoderLayerCache& cache, const Mask& memory_mask = {});
 
   Child<MultiHeadAttention> self_attention, cross_attention;
-  Child<FeedForward> feed_forward;
-  Child<LayerNorm> norm1, norm2, norm3;
+  FeedForwardBlock feed_forward;
+  Norm norm1, norm2, norm3;
   Child<Dropout> dropout;
 
  private:
@@ -33,7 +33,7 @@ class DecoderLayer : public Layer<DecoderLayer> {
   NormPlace norm_;
 };
 
-/// A stack of decoder layers; with norms in front, a last LayerNorm behind them all.
+/// A stack of decoder layers; with norms in front, a last norm behind them all.
 class Decoder : public Layer<Decoder> {
  public:
   Decoder(int64_t count, const TransformerLayerOptions& options = {});
@@ -43,7 +43,7 @@ class Decoder : public Layer<Decoder> {
   Tensor forward_cached(const Tensor& x, DecoderCache& cache, const Mask& memory_mask = {});
 
   Children<DecoderLayer> layers;
-  std::unique_ptr<Child<LayerNorm>> norm;  ///< null with norms behind
+  std::unique_ptr<Norm> norm;  ///< null with norms behind
 };
 
 }  // namespace tape::nn

@@ -34,6 +34,11 @@ Embedding::Embedding(int64_t count, int64_t width, const EmbeddingOptions& optio
   if (!padding_index_) return;
   if (*padding_index_ < 0 || *padding_index_ >= count)
     raise(ErrorKind::config, "Embedding: padding_index {} is outside [0, {})", *padding_index_, count);
+  clear_padding_row();
+}
+
+void Embedding::clear_padding_row() {
+  if (!padding_index_) return;
   const NoGrad no_grad;
   Tensor(weight)[*padding_index_].zero_();
 }

@@ -16,6 +16,8 @@ class Embedding : public Layer<Embedding> {
  public:
   Embedding(int64_t count, int64_t width, const EmbeddingOptions& options = {});
   Tensor forward(const Tensor& ids) const;
+  /// Sets the padding row, if there is one, to zero.
+  void clear_padding_row();
   std::string settings() const override;
 
   Parameter weight;

@@ -1,6 +1,5 @@
 #include "nn/encoder.h"
 
-#include "autograd/ops/arithmetic.h"
 #include "nn/check.h"
 
 namespace tape::nn {
@@ -23,6 +22,24 @@ const ModuleCheck layer_pre("EncoderLayer", "pre-LN", [](const Checker& check) {
   EncoderLayer layer(with_norm(NormPlace::pre));
   return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
 });
+const ModuleCheck layer_dropout_last("EncoderLayer", "dropout behind the norm", [](const Checker& check) {
+  EncoderLayer layer(with_norm(NormPlace::post_dropout));
+  return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
+});
+const ModuleCheck layer_as_llama("EncoderLayer", "RMSNorm, SwiGLU, grouped queries, rotary", [](const Checker& check) {
+  EncoderLayer layer({.d_model = 8,
+                      .heads = 4,
+                      .d_ff = 6,
+                      .dropout = 0.2,
+                      .activation = ActivationKind::silu,
+                      .norm = NormPlace::pre,
+                      .norm_kind = NormKind::rms_norm,
+                      .feed_forward = FeedForwardKind::gated,
+                      .bias = false,
+                      .kv_heads = 2,
+                      .rotary = RotaryOptions{}});
+  return check(layer, {sample_normal({1, 3, 8})});
+});
 const ModuleCheck stack("Encoder", "two layers, pre-LN", [](const Checker& check) {
   Encoder encoder(2, with_norm(NormPlace::pre));
   return check(encoder, {sample_normal({1, 3, 4})}, "key.bias");
@@ -31,30 +48,46 @@ const ModuleCheck stack("Encoder", "two layers, pre-LN", [](const Checker& check
 }  // namespace
 
 EncoderLayer::EncoderLayer(const TransformerLayerOptions& o)
-    : self_attention(this, "self_attention", o.d_model, o.heads, MultiHeadAttentionOptions{.dropout = o.dropout}),
-      feed_forward(this, "feed_forward", o.d_model, o.d_ff, FeedForwardOptions{o.activation, o.dropout}),
-      norm1(this, "norm1", o.d_model, LayerNormOptions{o.norm_eps}),
-      norm2(this, "norm2", o.d_model, LayerNormOptions{o.norm_eps}),
+    : self_attention(this, "self_attention", o.d_model, o.heads, self_attention_options(o)),
+      feed_forward(make_feed_forward(this, "feed_forward", o)),
+      norm1(make_norm(this, "norm1", o)),
+      norm2(make_norm(this, "norm2", o)),
       dropout(this, "dropout", o.dropout),
       norm_(o.norm) {}
 
+template <class Self>
+Tensor EncoderLayer::blocks(const Tensor& x, Self&& attend_self) {
+  const Tensor h = residual(norm_, x, norm1, dropout, attend_self);
+  return residual(norm_, h, norm2, dropout, feed_forward);
+}
+
 Tensor EncoderLayer::forward(const Tensor& x, const Mask& mask) {
-  if (norm_ == NormPlace::pre) {
-    const Tensor h = x + dropout(self_attention(norm1(x), mask));
-    return h + dropout(feed_forward(norm2(h)));
-  }
-  const Tensor h = norm1(x + dropout(self_attention(x, mask)));
-  return norm2(h + dropout(feed_forward(h)));
+  return blocks(x, [&](const Tensor& h) { return self_attention(h, mask); });
+}
+
+Tensor EncoderLayer::forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask) {
+  return blocks(x, [&](const Tensor& h) {
+    return self_attention.run([&](MultiHeadAttention& a) { return a.forward_cached(h, cache, mask); });
+  });
 }
 
 Encoder::Encoder(int64_t count, const TransformerLayerOptions& options) : layers(this, "layers", count, options) {
-  if (options.norm == NormPlace::pre)
-    norm = std::make_unique<Child<LayerNorm>>(this, "norm", options.d_model, LayerNormOptions{options.norm_eps});
+  if (options.norm == NormPlace::pre) norm.reset(new Norm(make_norm(this, "norm", options)));
 }
 
 Tensor Encoder::forward(const Tensor& x, const Mask& mask) {
   Tensor h = x;
   for (int64_t i = 0; i < layers.size(); ++i) h = layers[i](h, mask);
+  return norm ? (*norm)(h) : h;
+}
+
+Tensor Encoder::forward_cached(const Tensor& x, EncoderCache& cache, const Mask& mask) {
+  if (std::ssize(cache) != layers.size())
+    raise(ErrorKind::config, "Encoder: a cache of {} layers for {}", cache.size(), layers.size());
+  Tensor h = x;
+  for (int64_t i = 0; i < layers.size(); ++i)
+    h = layers[i].run(
+        [&](EncoderLayer& layer) { return layer.forward_cached(h, cache[static_cast<size_t>(i)], mask); });
   return norm ? (*norm)(h) : h;
 }
 

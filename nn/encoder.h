@@ -1,50 +1,46 @@
 #pragma once
 
-#include "nn/attention.h"
-#include "nn/feed_forward.h"
-#include "nn/layer_norm.h"
+#include "nn/transformer_layer.h"
 
 namespace tape::nn {
 
-/// Where a block normalizes: behind the sum with its input, as in the paper, or in front of the sublayer, which trains
-/// deep stacks more easily (Xiong et al. 2020).
-enum class NormPlace { post, pre };
+/// Keys and values of each layer of a stack, for the positions seen so far.
+using EncoderCache = std::vector<KeyValueCache>;
 
-/// What encoder and decoder layers share.
-struct TransformerLayerOptions {
-  int64_t d_model = 512;
-  int64_t heads = 8;
-  int64_t d_ff = 2048;
-  double dropout = 0.1;  ///< of sublayer outputs, of attention weights and inside the feed-forward block
-  ActivationKind activation = ActivationKind::relu;
-  NormPlace norm = NormPlace::post;
-  double norm_eps = 1e-5;
-};
-
-/// Self-attention, then feed-forward, each with dropout, a residual sum and LayerNorm (Vaswani et al. 2017, 3.1):
-/// post: x = norm(x + dropout(sublayer(x))), pre: x = x + dropout(sublayer(norm(x))). x [B, T, C] -> [B, T, C].
+/// Self-attention, then feed-forward, each a residual step with dropout and a norm (Vaswani et al. 2017, 3.1; see
+/// residual()): x [B, T, C] -> [B, T, C]. With a causal mask it is the layer of a decoder-only model.
 class EncoderLayer : public Layer<EncoderLayer> {
  public:
   explicit EncoderLayer(const TransformerLayerOptions& options = {});
   Tensor forward(const Tensor& x, const Mask& mask = {});
+  /// The next positions alone, causally, with all earlier ones in the cache.
+  Tensor forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask = {});
 
   Child<MultiHeadAttention> self_attention;
-  Child<FeedForward> feed_forward;
-  Child<LayerNorm> norm1, norm2;
+  FeedForwardBlock feed_forward;
+  Norm norm1, norm2;
   Child<Dropout> dropout;
 
  private:
+  template <class Self>
+  Tensor blocks(const Tensor& x, Self&& attend_self);
+
   NormPlace norm_;
 };
 
-/// A stack of encoder layers; with norms in front, a last LayerNorm behind them all.
+/// A stack of encoder layers; with norms in front, a last norm behind them all.
 class Encoder : public Layer<Encoder> {
  public:
   Encoder(int64_t count, const TransformerLayerOptions& options = {});
   Tensor forward(const Tensor& x, const Mask& mask = {});
+  /// An empty cache, before the first position.
+  EncoderCache init_cache() const { return EncoderCache(static_cast<size_t>(layers.size())); }
+  /// The next positions alone, causally, with all earlier ones in the cache: what forward() with Mask::causal() gives
+  /// for them. `mask` hides more, for all positions of the cache and x. Error (config) for a cache of other layers.
+  Tensor forward_cached(const Tensor& x, EncoderCache& cache, const Mask& mask = {});
 
   Children<EncoderLayer> layers;
-  std::unique_ptr<Child<LayerNorm>> norm;  ///< null with norms behind
+  std::unique_ptr<Norm> norm;  ///< null with norms behind
 };
 
 }  // namespace tape::nn

@@ -9,6 +9,7 @@ namespace tape::nn {
 struct FeedForwardOptions {
   ActivationKind activation = ActivationKind::relu;
   double dropout = 0;  ///< between the two products
+  bool bias = true;    ///< of both products
 };
 
 /// linear2(dropout(activation(linear1(x)))): [..., C] -> [..., F] -> [..., C] (Vaswani et al. 2017, 3.3).

@@ -7,6 +7,7 @@
 
 #include "autograd/kernels/random.h"
 #include "autograd/scope.h"
+#include "nn/embedding.h"
 
 namespace tape::nn::init {
 namespace {
@@ -182,6 +183,15 @@ Tensor kaiming_uniform_(Tensor x, const KaimingOptions& options, Generator& stre
 Tensor kaiming_normal_(Tensor x, const KaimingOptions& options, Generator& stream) {
   const double stddev = kaiming_deviation("kaiming_normal_", x.shape(), options);
   return fill_normal("kaiming_normal_", std::move(x), 0, stddev, stream);
+}
+
+void start_normal(Module& module, double stddev) {
+  for (const NamedTensor& parameter : module.named_parameters()) {
+    if (parameter.tensor.rank() >= 2) normal_(parameter.tensor, 0, stddev);
+    if (parameter.tensor.rank() == 1 && parameter.name.ends_with("bias")) zeros_(parameter.tensor);
+  }
+  for (const auto& [name, part] : module.named_modules())
+    if (auto* table = dynamic_cast<Embedding*>(part)) table->clear_padding_row();
 }
 
 }  // namespace tape::nn::init

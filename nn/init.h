@@ -3,6 +3,10 @@
 #include "autograd/random.h"
 #include "autograd/tensor.h"
 
+namespace tape::nn {
+class Module;
+}
+
 /// First values of parameters. Each function writes the values of an f32 or f64 tensor in place, also of one that
 /// requires gradients, records nothing, and returns the tensor, so that a parameter can be made in one line:
 ///
@@ -61,5 +65,9 @@ struct KaimingOptions {
 Tensor kaiming_uniform_(Tensor x, const KaimingOptions& options = {}, Generator& stream = generator(Stream::init));
 /// Normal with mean 0 and deviation gain / sqrt(fan): the same paper.
 Tensor kaiming_normal_(Tensor x, const KaimingOptions& options = {}, Generator& stream = generator(Stream::init));
+
+/// How BERT and GPT-2 start: every matrix and table of the module normal with mean 0 and the given deviation, padding
+/// rows and biases zero; norms stay as they are.
+void start_normal(Module& module, double stddev = 0.02);
 
 }  // namespace tape::nn::init

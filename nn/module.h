@@ -90,7 +90,7 @@ class Module {
   friend decltype(auto) run(M& module, F&& body);
   template <class M, class... A>
   friend decltype(auto) call(M& module, A&&... arguments);
-  friend std::string to_string(const Module& module);
+  friend class ModulePrinter;
 
   struct Entry {
     std::string name;
@@ -115,7 +115,7 @@ class Module {
   std::vector<std::pair<int64_t, ForwardHook>> hooks_;
 };
 
-/// The tree of modules with their settings and parameter counts.
+/// The tree of modules with their settings and parameter counts; summary() of nn/print.h adds output shapes.
 std::string to_string(const Module& module);
 std::ostream& operator<<(std::ostream& stream, const Module& module);
 

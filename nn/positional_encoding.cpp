@@ -6,6 +6,7 @@
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/shape.h"
 #include "nn/check.h"
+#include "nn/init.h"
 
 namespace tape::nn {
 namespace {
@@ -15,14 +16,40 @@ const ModuleCheck shorter("PositionalEncoding", "a shorter sequence", [](const C
   return check(layer, {sample_normal({2, 4, 6})});
 });
 
-Tensor make_table(int64_t length, int64_t width, DType dtype) {
-  Tensor table = empty({length, width}, f64);
+const ModuleCheck learned("LearnedPositionalEncoding", "a shorter sequence", [](const Checker& check) {
+  LearnedPositionalEncoding layer(3, 5);
+  return check(layer, {sample_normal({2, 4, 3})});
+});
+
+Shape checked_shape(const char* layer, int64_t d_model, int64_t max_length) {
+  if (d_model < 1 || max_length < 1)
+    raise(ErrorKind::config, "{}: sizes must be at least 1, got width {} and length {}", layer, d_model, max_length);
+  return {max_length, d_model};
+}
+
+/// x plus the rows of its positions.
+Tensor with_rows(const char* layer, const Tensor& x, const Tensor& table, int64_t first) {
+  if (x.rank() < 2 || x.size(-1) != table.size(1))
+    raise(ErrorKind::shape, "{}: x must be [..., T, {}], got {}", layer, table.size(1), to_string(x.shape()));
+  const int64_t length = x.size(-2);
+  if (first < 0 || first + length > table.size(0))
+    raise(ErrorKind::shape, "{}: positions {} to {} are beyond the table of {}", layer, first, first + length - 1,
+          table.size(0));
+  return x + slice(table, 0, {.start = first, .end = first + length});
+}
+
+Tensor make_table(const Shape& shape, SinusoidLayout layout, DType dtype) {
+  Tensor table = empty(shape, f64);
+  const int64_t length = shape[0], width = shape[1];
   double* values = table.mutable_data<double>();
+  const int64_t sines = (width + 1) / 2;
   for (int64_t t = 0; t < length; ++t) {
-    for (int64_t i = 0; i < width; ++i) {
-      const double exponent = static_cast<double>(i / 2 * 2) / static_cast<double>(width);
+    for (int64_t c = 0; c < width; ++c) {
+      const bool sine = layout == SinusoidLayout::halves ? c < sines : c % 2 == 0;
+      const int64_t i = layout != SinusoidLayout::halves ? c / 2 : sine ? c : c - sines;
+      const double exponent = static_cast<double>(2 * i) / static_cast<double>(width);
       const double angle = static_cast<double>(t) * std::exp(-exponent * std::log(10000.0));
-      values[t * width + i] = i % 2 == 0 ? std::sin(angle) : std::cos(angle);
+      values[t * width + c] = sine ? std::sin(angle) : std::cos(angle);
     }
   }
   return table.to(dtype);
@@ -30,29 +57,34 @@ Tensor make_table(int64_t length, int64_t width, DType dtype) {
 
 }  // namespace
 
-PositionalEncoding::PositionalEncoding(int64_t d_model, int64_t max_length)
-    : table(this, "table", Tensor(), Saved::no) {
-  if (d_model < 1 || max_length < 1)
-    raise(ErrorKind::config, "PositionalEncoding: sizes must be at least 1, got width {} and length {}", d_model,
-          max_length);
-  table = make_table(max_length, d_model, f32);
+PositionalEncoding::PositionalEncoding(int64_t d_model, int64_t max_length, const PositionalEncodingOptions& options)
+    : table(this, "table", Tensor(), Saved::no), layout_(options.layout) {
+  table = make_table(checked_shape("PositionalEncoding", d_model, max_length), layout_, f32);
 }
 
 /// Made anew, not rounded twice: the table in f64 has all its digits.
-void PositionalEncoding::dtype_changed(DType dtype) { table = make_table(table.size(0), table.size(1), dtype); }
+void PositionalEncoding::dtype_changed(DType dtype) { table = make_table(table.shape(), layout_, dtype); }
 
 Tensor PositionalEncoding::forward(const Tensor& x, int64_t first) const {
-  if (x.rank() < 2 || x.size(-1) != table.size(1))
-    raise(ErrorKind::shape, "PositionalEncoding: x must be [..., T, {}], got {}", table.size(1), to_string(x.shape()));
-  const int64_t length = x.size(-2);
-  if (first < 0 || first + length > table.size(0))
-    raise(ErrorKind::shape, "PositionalEncoding: positions {} to {} are beyond the table of {}", first,
-          first + length - 1, table.size(0));
-  return x + slice(table, 0, {.start = first, .end = first + length});
+  return with_rows("PositionalEncoding", x, table, first);
 }
 
 std::string PositionalEncoding::settings() const {
-  return fmt::format("{}, at most {} positions", table.size(1), table.size(0));
+  return fmt::format("{}, at most {} positions{}", table.size(1), table.size(0),
+                     layout_ == SinusoidLayout::halves ? ", halves" : "");
+}
+
+LearnedPositionalEncoding::LearnedPositionalEncoding(int64_t d_model, int64_t max_length)
+    : weight(this, "weight", empty(checked_shape("LearnedPositionalEncoding", d_model, max_length))) {
+  init::normal_(weight, 0, 0.02);
+}
+
+Tensor LearnedPositionalEncoding::forward(const Tensor& x, int64_t first) const {
+  return with_rows("LearnedPositionalEncoding", x, weight, first);
+}
+
+std::string LearnedPositionalEncoding::settings() const {
+  return fmt::format("{}, at most {} positions", weight.size(1), weight.size(0));
 }
 
 }  // namespace tape::nn

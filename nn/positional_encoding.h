@@ -4,11 +4,21 @@
 
 namespace tape::nn {
 
-/// x + P, P[t, 2i] = sin(t / 10000^(2i/C)), P[t, 2i+1] = cos(t / 10000^(2i/C)) (Vaswani et al. 2017, 3.5):
-/// x [B, T, C] -> [B, T, C]. The table is a buffer that is not saved; shorter sequences use its first rows.
+/// Where sines and cosines stand: in turn, as in the paper, or the sines in the first half of the columns and the
+/// cosines in the second, as in Marian's models.
+enum class SinusoidLayout { interleaved, halves };
+
+struct PositionalEncodingOptions {
+  SinusoidLayout layout = SinusoidLayout::interleaved;
+};
+
+/// x + P, with sin(w_i t) and cos(w_i t), w_i = 10000^(-2i/C), in columns 2i and 2i + 1 of P[t] (Vaswani et al. 2017,
+/// 3.5), or in columns i and ceil(C/2) + i with halves: x [B, T, C] -> [B, T, C]. The table is a buffer that is not
+/// saved; shorter sequences use its first rows.
 class PositionalEncoding : public Layer<PositionalEncoding> {
  public:
-  explicit PositionalEncoding(int64_t d_model, int64_t max_length = 5000);
+  explicit PositionalEncoding(int64_t d_model, int64_t max_length = 5000,
+                              const PositionalEncodingOptions& options = {});
   /// `first` is the position of x's first token. Error (shape) beyond the table.
   Tensor forward(const Tensor& x, int64_t first = 0) const;
   std::string settings() const override;
@@ -17,6 +27,21 @@ class PositionalEncoding : public Layer<PositionalEncoding> {
 
  protected:
   void dtype_changed(DType dtype) override;
+
+ private:
+  SinusoidLayout layout_;
+};
+
+/// x + weight[t] with a trained row for each position (Gehring et al. 2017, Devlin et al. 2019): x [B, T, C] ->
+/// [B, T, C]; weight [max_length, C], started normal with deviation 0.02.
+class LearnedPositionalEncoding : public Layer<LearnedPositionalEncoding> {
+ public:
+  explicit LearnedPositionalEncoding(int64_t d_model, int64_t max_length = 512);
+  /// `first` is the position of x's first token. Error (shape) beyond the table.
+  Tensor forward(const Tensor& x, int64_t first = 0) const;
+  std::string settings() const override;
+
+  Parameter weight;  ///< [max_length, C]
 };
 
 }  // namespace tape::nn

@@ -1,6 +1,7 @@
-#include <ostream>
+#include "nn/print.h"
 
-#include "nn/module.h"
+#include <algorithm>
+#include <ostream>
 
 namespace tape::nn {
 namespace {
@@ -16,45 +17,111 @@ std::string grouped(int64_t count) {
   return result;
 }
 
-std::string indented(const std::string& text) {
-  std::string result;
-  for (char c : text) {
-    result += c;
-    if (c == '\n') result += "  ";
+/// One line of the tree: what stands in it, and the columns behind.
+struct Line {
+  std::string text, count, shape;
+  bool operator==(const Line&) const = default;
+};
+
+std::string joined(const std::vector<Line>& lines) {
+  size_t width = 0, digits = 0;
+  for (const Line& line : lines) {
+    if (line.count.empty() && line.shape.empty()) continue;
+    width = std::max(width, line.text.size());
+    digits = std::max(digits, line.count.size());
   }
-  return result;
+  std::string text;
+  for (const Line& line : lines) {
+    std::string row = fmt::format("{:<{}}  {:>{}}", line.text, width, line.count, digits);
+    if (!line.shape.empty()) row += fmt::format("  {}", line.shape);
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += fmt::format("{}\n", row);
+  }
+  return text;
 }
 
 }  // namespace
 
-std::string to_string(const Module& module) {
-  std::string children;
-  const auto& entries = module.entries_;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    if (!entries[i].child) continue;
+/// Draws the tree of a module.
+class ModulePrinter {
+ public:
+  explicit ModulePrinter(const OutputShapes* shapes) : shapes_(shapes) {}
+
+  std::vector<Line> lines(const Module& module) const {
+    std::vector<Line> result(1);
+    const auto& entries = module.entries_;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (!entries[i].child) continue;
+      const std::vector<Line> described = lines(*entries[i].child);
+      const size_t last = last_alike(entries, i, described);
+      append(result, entries, i, last, described);
+      i = last;
+    }
+    const bool leaf = result.size() == 1;
+    const int64_t count = module.parameter_count();
+    result.front() = {fmt::format("{}({}{}", module.type_name(), module.settings(), leaf ? ")" : ""),
+                      count > 0 ? grouped(count) : "", shapes_ ? shapes_->of(module) : ""};
+    if (!leaf) result.push_back({")", "", ""});
+    return result;
+  }
+
+ private:
+  /// Layers of one list that look alike are shown once: "(layers.0-5): 6 x EncoderLayer(...)".
+  size_t last_alike(const std::vector<Module::Entry>& entries, size_t i, const std::vector<Line>& described) const {
     const std::string& name = entries[i].name;
-    const std::string described = to_string(*entries[i].child);
-    // Layers of one list that look alike are shown once: "(layers.0-5): 6 x EncoderLayer(...)".
     const size_t dot = name.rfind('.');
     size_t last = i;
     while (dot != std::string::npos && last + 1 < entries.size() && entries[last + 1].child &&
            entries[last + 1].name.compare(0, dot + 1, name, 0, dot + 1) == 0 &&
-           to_string(*entries[last + 1].child) == described)
+           lines(*entries[last + 1].child) == described)
       ++last;
-    const std::string range = last == i ? name : fmt::format("{}-{}", name, entries[last].name.substr(dot + 1));
-    const std::string times = last == i ? "" : fmt::format("{} x ", last - i + 1);
-    children += fmt::format("\n  ({}): {}{}", range, times, indented(described));
-    i = last;
+    return last;
   }
-  std::string text =
-      fmt::format("{}({}{}{})", module.type_name(), module.settings(), children, children.empty() ? "" : "\n");
-  if (module.name().empty()) {
-    const int64_t all = module.parameter_count(), frozen = all - module.trainable_parameter_count();
-    text += fmt::format("\n{} parameters", grouped(all));
-    if (frozen > 0) text += fmt::format(", {} of them frozen", grouped(frozen));
+
+  static void append(std::vector<Line>& to, const std::vector<Module::Entry>& entries, size_t first, size_t last,
+                     const std::vector<Line>& described) {
+    const std::string& name = entries[first].name;
+    const size_t times = last - first + 1;
+    const std::string range =
+        times == 1 ? name : fmt::format("{}-{}", name, entries[last].name.substr(name.rfind('.') + 1));
+    const std::string factor = times == 1 ? "" : fmt::format("{} x ", times);
+    for (size_t i = 0; i < described.size(); ++i) {
+      Line line = described[i];
+      line.text = i == 0 ? fmt::format("  ({}): {}{}", range, factor, line.text) : fmt::format("  {}", line.text);
+      if (i == 0 && !line.count.empty()) line.count = fmt::format("{}{}", factor, line.count);
+      to.push_back(std::move(line));
+    }
   }
+
+  const OutputShapes* shapes_;
+};
+
+OutputShapes::OutputShapes(Module& module) {
+  for (const auto& [name, part] : module.named_modules())
+    hooks_.emplace_back(part, part->register_forward_hook([this](Module& m, const Tensors&, const Tensor& out) {
+      shapes_[&m] = to_string(out.shape());
+      return Tensor();
+    }));
+}
+
+OutputShapes::~OutputShapes() {
+  for (const auto& [module, hook] : hooks_) module->remove_hook(hook);
+}
+
+std::string OutputShapes::of(const Module& module) const {
+  const auto found = shapes_.find(&module);
+  return found == shapes_.end() ? "" : found->second;
+}
+
+std::string describe(const Module& module, const OutputShapes* shapes) {
+  std::string text = joined(ModulePrinter(shapes).lines(module));
+  const int64_t all = module.parameter_count(), frozen = all - module.trainable_parameter_count();
+  text += fmt::format("{} parameters", grouped(all));
+  if (frozen > 0) text += fmt::format(", {} of them frozen", grouped(frozen));
   return text;
 }
+
+std::string to_string(const Module& module) { return describe(module, nullptr); }
 
 std::ostream& operator<<(std::ostream& stream, const Module& module) { return stream << to_string(module); }
 

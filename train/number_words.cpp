@@ -204,7 +204,7 @@ std::vector<std::string> NumberWordsModel::translate(const std::vector<std::stri
 }
 
 void NumberWordsModel::save(const std::string& folder) const {
-  models::save_transformer(folder, *model);
+  models::save(folder, *model);
   save_vocabularies(folder);
 }
 
@@ -221,7 +221,7 @@ NumberWordsModel NumberWordsModel::load(const std::string& folder) {
             size, key);
     return vocabulary;
   };
-  auto model = models::load_transformer(folder);
+  auto model = models::load<models::Transformer>(folder);
   const models::TransformerConfig& config = model->config();
   return {load("/src_vocab.txt", config.src_vocab, "src_vocab_size"),
           load("/tgt_vocab.txt", config.tgt_vocab, "tgt_vocab_size"), std::move(model)};

@@ -5,13 +5,17 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-template <class T>
-void layer_norm(int64_t rows, int64_t cols, const T* x, const T* weight, const T* bias, T eps, T* y, T* mean, T* rstd) {
+/// Without centering, the mean counts as 0.
+enum class Center { yes, no };
+
+template <class T, Center kCenter>
+void normalize(int64_t rows, int64_t cols, const T* x, const T* weight, const T* bias, T eps, T* y, T* mean, T* rstd) {
   const double count = static_cast<double>(cols);
   for_chunks(rows, 2 * cols, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const T* row = x + r * cols;
-      const double m = cols ? row_sum(cols, row, T(0), [](Vec<T> v, int64_t) { return v; }) / count : 0;
+      double m = 0;
+      if (kCenter == Center::yes && cols) m = row_sum(cols, row, T(0), [](Vec<T> v, int64_t) { return v; }) / count;
       const T mu = static_cast<T>(m);
       const double variance = cols ? row_sum(cols, row, mu,
                                              [mu](Vec<T> v, int64_t) {
@@ -21,7 +25,7 @@ void layer_norm(int64_t rows, int64_t cols, const T* x, const T* weight, const T
                                          count
                                    : 0;
       const T inverse = static_cast<T>(1 / __builtin_sqrt(variance + static_cast<double>(eps)));
-      mean[r] = mu;
+      if (mean) mean[r] = mu;
       rstd[r] = inverse;
       map_row(cols, row, y + r * cols, [&](Vec<T> v, int64_t i) {
         Vec<T> n = (v - mu) * inverse;
@@ -33,13 +37,24 @@ void layer_norm(int64_t rows, int64_t cols, const T* x, const T* weight, const T
   });
 }
 
-/// dx of one row: rstd (g - mean(g) - n mean(g n)), with n the normalized row and g = dy * weight.
 template <class T>
+void layer_norm(int64_t rows, int64_t cols, const T* x, const T* weight, const T* bias, T eps, T* y, T* mean, T* rstd) {
+  normalize<T, Center::yes>(rows, cols, x, weight, bias, eps, y, mean, rstd);
+}
+
+template <class T>
+void rms_norm(int64_t rows, int64_t cols, const T* x, const T* weight, T eps, T* y, T* rstd) {
+  normalize<T, Center::no>(rows, cols, x, weight, nullptr, eps, y, nullptr, rstd);
+}
+
+/// dx of one row: rstd (g - mean(g) - n mean(g n)), with n the normalized row and g = dy * weight; without centering
+/// rstd (g - n mean(g n)).
+template <class T, Center kCenter>
 TAPE_INLINE void row_gradient(int64_t cols, const T* x, const T* weight, T mu, T inverse, const T* dy, T* dx) {
   const auto weighted = [&](Vec<T> g, int64_t i) { return weight ? g * load_up_to(weight, i, cols) : g; };
   const auto normalized = [&](int64_t i) { return (load_up_to(x, i, cols) - mu) * inverse; };
   const double count = static_cast<double>(cols);
-  const T mean_g = static_cast<T>(row_sum(cols, dy, T(0), weighted) / count);
+  const T mean_g = kCenter == Center::yes ? static_cast<T>(row_sum(cols, dy, T(0), weighted) / count) : T(0);
   const T mean_gn = static_cast<T>(
       row_sum(cols, dy, T(0), [&](Vec<T> g, int64_t i) { return weighted(g, i) * normalized(i); }) / count);
   map_row(cols, dy, dx,
@@ -49,9 +64,9 @@ TAPE_INLINE void row_gradient(int64_t cols, const T* x, const T* weight, T mu, T
 /// Rows whose contributions to dweight and dbias are added one after the other; sums of such chunks are added pairwise.
 constexpr int64_t kMostRows = 256;
 
-template <class T>
-void layer_norm_backward(int64_t rows, int64_t cols, const T* x, const T* weight, const T* mean, const T* rstd,
-                         const T* dy, T* dx, T* dweight, T* dbias) {
+template <class T, Center kCenter>
+void normalize_backward(int64_t rows, int64_t cols, const T* x, const T* weight, const T* mean, const T* rstd,
+                        const T* dy, T* dx, T* dweight, T* dbias) {
   if (cols == 0) return;
   const int64_t chunk = larger(1, smaller(kMostRows, kChunk / cols)), chunks = divide_up(rows, chunk);
   const bool sums = dweight || dbias;
@@ -61,7 +76,7 @@ void layer_norm_backward(int64_t rows, int64_t cols, const T* x, const T* weight
     if (sums) __builtin_memset(dw, 0, static_cast<uint64_t>(2 * cols) * sizeof(T));
     const int64_t end = smaller(rows, (c + 1) * chunk);
     for (int64_t r = c * chunk; r < end; ++r) {
-      const T *row = x + r * cols, *g = dy + r * cols, mu = mean[r], inverse = rstd[r];
+      const T *row = x + r * cols, *g = dy + r * cols, mu = mean ? mean[r] : T(0), inverse = rstd[r];
       if (sums) {
 #pragma omp simd
         for (int64_t i = 0; i < cols; ++i) {
@@ -69,7 +84,7 @@ void layer_norm_backward(int64_t rows, int64_t cols, const T* x, const T* weight
           db[i] += g[i];
         }
       }
-      if (dx) row_gradient(cols, row, weight, mu, inverse, g, dx + r * cols);
+      if (dx) row_gradient<T, kCenter>(cols, row, weight, mu, inverse, g, dx + r * cols);
     }
   });
   if (!sums) return;
@@ -86,9 +101,23 @@ void layer_norm_backward(int64_t rows, int64_t cols, const T* x, const T* weight
   finish(dweight, partial.data());
   finish(dbias, partial.data() + cols);
 }
+
+template <class T>
+void layer_norm_backward(int64_t rows, int64_t cols, const T* x, const T* weight, const T* mean, const T* rstd,
+                         const T* dy, T* dx, T* dweight, T* dbias) {
+  normalize_backward<T, Center::yes>(rows, cols, x, weight, mean, rstd, dy, dx, dweight, dbias);
+}
+
+template <class T>
+void rms_norm_backward(int64_t rows, int64_t cols, const T* x, const T* weight, const T* rstd, const T* dy, T* dx,
+                       T* dweight) {
+  normalize_backward<T, Center::no>(rows, cols, x, weight, nullptr, rstd, dy, dx, dweight, nullptr);
+}
 }  // namespace
 
-extern const NormKernels<float> norm_f32 = {layer_norm<float>, layer_norm_backward<float>};
-extern const NormKernels<double> norm_f64 = {layer_norm<double>, layer_norm_backward<double>};
+extern const NormKernels<float> norm_f32 = {layer_norm<float>, layer_norm_backward<float>, rms_norm<float>,
+                                            rms_norm_backward<float>};
+extern const NormKernels<double> norm_f64 = {layer_norm<double>, layer_norm_backward<double>, rms_norm<double>,
+                                             rms_norm_backward<double>};
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -23,6 +23,14 @@ const Op layer_norm_op("layer_norm", [] {
       {"no rows", {sample_normal({0, 4}, 1), sample_normal({4}, 2), sample_normal({4}, 3)}, call}};
 });
 
+const Op rms_norm_op("rms_norm", [] {
+  auto call = [](const Tensors& in) { return rms_norm(in[0], in.size() > 1 ? in[1] : Tensor()); };
+  return std::vector<OpSample>{{"weight", {sample_normal({2, 3, 5}, 1), sample_normal({5}, 2)}, call},
+                               {"plain", {sample_normal({3, 4}, 1)}, call},
+                               {"one row", {sample_normal({7}, 1), sample_normal({7}, 2)}, call},
+                               {"no rows", {sample_normal({0, 4}, 1), sample_normal({4}, 2)}, call}};
+});
+
 Tensor composed(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   const Tensor centered = x - mean(x, -1, Dims::keep);
   const Tensor variance = mean(square(centered), -1, Dims::keep);
@@ -50,21 +58,47 @@ Tensors fused_gradients(const BackwardContext& c) {
   return {dx, dweight, dbias};
 }
 
-void check_parameter(const char* name, const Tensor& x, const Tensor& parameter) {
+Tensor rms_composed(const Tensor& x, const Tensor& weight, double eps) {
+  const Tensor y = x * rsqrt(mean(square(x), -1, Dims::keep) + eps);
+  return weight.defined() ? y * weight : y;
+}
+
+/// n = x r, r = 1 / sqrt(mean(x^2) + eps), g = dy weight: dx = r (g - n mean(g n)), dweight = sum of dy n over rows.
+Tensors rms_fused_gradients(const BackwardContext& c) {
+  const Tensor x = c.saved(0), weight = c.saved(1), rstd = c.saved(2), dy = c.grad();
+  const int64_t cols = x.size(-1);
+  Tensor dx, dweight;
+  if (c.needs(0)) dx = empty_like(x);
+  if (c.needs(1)) dweight = empty_like(weight);
+  dispatch_floating("rms_norm", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::norm<T>().rms_norm_backward(x.numel() / cols, cols, x.data<T>(),
+                                         weight.defined() ? weight.data<T>() : nullptr, rstd.data<T>(), dy.data<T>(),
+                                         dx.defined() ? dx.mutable_data<T>() : nullptr,
+                                         dweight.defined() ? dweight.mutable_data<T>() : nullptr);
+  });
+  return {dx, dweight};
+}
+
+void check_input(const char* op, const Tensor& x) {
+  if (x.rank() == 0 || x.size(-1) == 0)
+    raise(ErrorKind::shape, "{}: nothing to normalize in {}", op, to_string(x.shape()));
+}
+
+void check_parameter(const char* op, const char* name, const Tensor& x, const Tensor& parameter) {
   if (!parameter.defined()) return;
-  check_same_dtype("layer_norm", x, parameter);
+  check_same_dtype(op, x, parameter);
   if (!(parameter.shape() == Shape{x.size(-1)}))
-    raise(ErrorKind::shape, "layer_norm: {} must be [{}] for x {}, got {}", name, x.size(-1), to_string(x.shape()),
+    raise(ErrorKind::shape, "{}: {} must be [{}] for x {}, got {}", op, name, x.size(-1), to_string(x.shape()),
           to_string(parameter.shape()));
 }
 
 }  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
-  if (x.rank() == 0 || x.size(-1) == 0)
-    raise(ErrorKind::shape, "layer_norm: nothing to normalize in {}", to_string(x.shape()));
-  check_parameter("weight", x, weight);
-  check_parameter("bias", x, bias);
+  check_input("layer_norm", x);
+  check_parameter("layer_norm", "weight", x, weight);
+  check_parameter("layer_norm", "bias", x, bias);
   if (Composed::active()) return composed(x, weight, bias, eps);
   const int64_t cols = x.size(-1), rows = x.numel() / cols;
   Tensor y = empty_like(x), mean = empty({rows}, x.dtype()), rstd = empty({rows}, x.dtype());
@@ -80,6 +114,24 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
         return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(4)}, 1,
                               [eps](const Tensors& in) { return Tensors{composed(in[0], in[1], in[2], eps)}; });
       });
+}
+
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
+  check_input("rms_norm", x);
+  check_parameter("rms_norm", "weight", x, weight);
+  if (Composed::active()) return rms_composed(x, weight, eps);
+  const int64_t cols = x.size(-1), rows = x.numel() / cols;
+  Tensor y = empty_like(x), rstd = empty({rows}, x.dtype());
+  dispatch_floating("rms_norm", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::norm<T>().rms_norm(rows, cols, x.data<T>(), weight.defined() ? weight.data<T>() : nullptr,
+                                static_cast<T>(eps), y.mutable_data<T>(), rstd.mutable_data<T>());
+  });
+  return record(rms_norm_op, {x, weight}, y, {x, weight, rstd}, [eps](const BackwardContext& c) -> Tensors {
+    if (!c.create_graph()) return rms_fused_gradients(c);
+    return twin_gradients(c, {c.saved(0), c.saved(1)}, 1,
+                          [eps](const Tensors& in) { return Tensors{rms_composed(in[0], in[1], eps)}; });
+  });
 }
 
 }  // namespace tape

@@ -8,4 +8,8 @@ namespace tape {
 /// x [..., C], weight and bias [C] or undefined -> [..., C]. Error (shape) where they do not fit.
 Tensor layer_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
 
+/// y = x / sqrt(mean(x^2) + eps) * weight over the last axis (Zhang and Sennrich 2019): x [..., C], weight [C] or
+/// undefined -> [..., C]. Error (shape) where they do not fit.
+Tensor rms_norm(const Tensor& x, const Tensor& weight = {}, double eps = 1e-6);
+
 }  // namespace tape

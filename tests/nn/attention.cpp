@@ -54,6 +54,21 @@ TEST(MultiHeadAttention, AgreesWithTorchInItsWeights) {
   expect_cross_as_torch("cross padding weights");
 }
 
+TEST(MultiHeadAttention, SharesKeysAndValuesLikeLlama) {
+  for (const int64_t kv_heads : {1, 2, 4}) {
+    MultiHeadAttention layer(8, 4, {.kv_heads = kv_heads});
+    expect_as_torch(
+        TorchCase("variants", fmt::format("grouped {} of 4", kv_heads)),
+        [&](const Named& in) {
+          const Tensor& x = in.at("x");
+          const AttentionResult result = layer.with_weights(x, x, x, Mask::causal());
+          EXPECT_TRUE(tensors_near(layer(x, Mask::causal()), result.output, 1e-6));
+          return Named{{"y", result.output}, {"weights", result.weights}};
+        },
+        &layer);
+  }
+}
+
 void expect_scaled_as_torch(const std::string& name, const std::function<AttentionOptions(const Named&)>& options) {
   expect_as_torch(TorchCase("attention", name), [&](const Named& in) {
     return Named{{"y", scaled_dot_product_attention(in.at("query"), in.at("key"), in.at("value"), options(in))}};
@@ -132,6 +147,9 @@ TEST(MultiHeadAttention, TakesEmptyBatchesAndLengths) {
 TEST(MultiHeadAttention, ShowsItsSettings) {
   EXPECT_EQ(MultiHeadAttention(4, 2).settings(), "4, 2 heads");
   EXPECT_EQ(MultiHeadAttention(4, 2, {.dropout = 0.1}).settings(), "4, 2 heads, dropout 0.1");
+  EXPECT_EQ(MultiHeadAttention(4, 2, {.kv_heads = 2}).settings(), "4, 2 heads");
+  EXPECT_EQ(MultiHeadAttention(4, 2, {.dropout = 0.1, .kv_heads = 1, .scale = 1}).settings(),
+            "4, 2 heads, 1 of keys and values, scale 1, dropout 0.1");
 }
 
 TEST(MultiHeadAttention, RefusesWhatDoesNotFit) {
@@ -143,6 +161,10 @@ TEST(MultiHeadAttention, RefusesWhatDoesNotFit) {
   EXPECT_TAPE_ERROR(MultiHeadAttention(0, 2), ErrorKind::config, error(0, 2));
   EXPECT_TAPE_ERROR(MultiHeadAttention(4, 2, {.dropout = -1}), ErrorKind::config,
                     "MultiHeadAttention: the probability must be in [0, 1), got -1");
+  EXPECT_TAPE_ERROR(MultiHeadAttention(8, 4, {.kv_heads = 3}), ErrorKind::config,
+                    "MultiHeadAttention: heads 4 is not divisible by kv_heads 3");
+  EXPECT_TAPE_ERROR(MultiHeadAttention(8, 4, {.kv_heads = -1}), ErrorKind::config,
+                    "MultiHeadAttention: heads 4 is not divisible by kv_heads -1");
   MultiHeadAttention layer(4, 2);
   EXPECT_TAPE_ERROR(layer(zeros({2, 3, 5})), ErrorKind::shape,
                     "query: linear: inner sizes differ: x [2, 3, 5] x weight [4, 4] (5 vs 4)");

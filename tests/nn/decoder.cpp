@@ -1,6 +1,8 @@
 #include "nn/decoder.h"
 
+#include "autograd/ops/compare.h"
 #include "autograd/ops/join.h"
+#include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support.h"
@@ -38,6 +40,18 @@ TEST(DecoderLayer, AgreesWithTorch) {
       expect_decoder_as_torch(fmt::format("decoder layer {} {}", place, to_string(activation)), layer);
     }
   }
+}
+
+/// Without dropout its place makes no difference.
+TEST(DecoderLayer, MayDropBehindItsNorms) {
+  TransformerLayerOptions options = options_of(NormPlace::post_dropout, ActivationKind::relu);
+  DecoderLayer layer(options);
+  expect_decoder_as_torch("decoder layer post relu", layer);
+  options.dropout = 0.5;
+  DecoderLayer dropper(options);
+  const double zeros = sum(cast(eq(dropper(randn({4, 5, 8}), randn({4, 3, 8})), 0), f64)).item();
+  EXPECT_GT(zeros, 40);
+  EXPECT_LT(zeros, 120);
 }
 
 TEST(Decoder, AgreesWithTorch) {

@@ -1,5 +1,9 @@
 #include "nn/encoder.h"
 
+#include "autograd/ops/compare.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support.h"
 
@@ -45,6 +49,48 @@ TEST(Encoder, AgreesWithTorch) {
   expect_encoder_as_torch("encoder pre relu", pre, Mask::causal());
 }
 
+TEST(EncoderLayer, DropsBehindItsNorm) {
+  EncoderLayer layer(options_of(NormPlace::post_dropout, ActivationKind::relu));
+  expect_encoder_as_torch("encoder layer post relu", layer);
+  // The last thing the layer does is dropping: zeros in the output, which no norm would leave.
+  TransformerLayerOptions dropping = options_of(NormPlace::post_dropout, ActivationKind::relu);
+  dropping.dropout = 0.5;
+  EncoderLayer dropper(dropping);
+  const Tensor y = dropper(randn({4, 5, 8}));
+  const double zeros = sum(cast(eq(y, 0), f64)).item();
+  EXPECT_GT(zeros, 40);
+  EXPECT_LT(zeros, 120);
+}
+
+TEST(EncoderLayer, HasDropoutsOfItsOwn) {
+  TransformerLayerOptions options = options_of(NormPlace::post, ActivationKind::relu);
+  options.dropout = 0.1;
+  EXPECT_EQ(EncoderLayer(options).self_attention->settings(), "8, 2 heads, dropout 0.1");
+  EXPECT_EQ(EncoderLayer(options).feed_forward.as<FeedForward>()->dropout->settings(), "0.1");
+  options.attention_dropout = 0.2, options.activation_dropout = 0;
+  EXPECT_EQ(EncoderLayer(options).self_attention->settings(), "8, 2 heads, dropout 0.2");
+  EXPECT_EQ(EncoderLayer(options).feed_forward.as<FeedForward>()->dropout->settings(), "0");
+  EXPECT_EQ(EncoderLayer(options).dropout->settings(), "0.1");
+}
+
+TEST(Encoder, WithACacheIsACausalEncoder) {
+  for (const NormPlace norm : {NormPlace::post, NormPlace::pre, NormPlace::post_dropout}) {
+    manual_seed(4);
+    Encoder encoder(2, options_of(norm, ActivationKind::gelu));
+    encoder.to(f64);
+    const Tensor x = randn({2, 5, 8}, f64);
+    const Tensor ids = tensor({{0, 0, 1, 1, 1}, {1, 1, 1, 1, 1}}, i64);
+    const Tensor whole = encoder(x, Mask::causal() & Mask::padding(ids, 0));
+    EncoderCache cache = encoder.init_cache();
+    Tensors parts;
+    for (const auto& [first, last] : {std::pair<int64_t, int64_t>{0, 3}, {3, 4}, {4, 5}}) {
+      const Mask seen = Mask::padding(slice(ids, 1, {.end = last}), 0);
+      parts.push_back(encoder.forward_cached(slice(x, 1, {.start = first, .end = last}), cache, seen));
+    }
+    EXPECT_TRUE(tensors_near(cat(parts, 1), whole, 1e-12));
+  }
+}
+
 TEST(Encoder, HasALastNormWithNormsInFront) {
   EXPECT_EQ(Encoder(1, options_of(NormPlace::post, ActivationKind::relu)).norm, nullptr);
   EXPECT_NE(Encoder(1, options_of(NormPlace::pre, ActivationKind::relu)).norm, nullptr);
@@ -70,7 +116,15 @@ TEST(Encoder, RefusesWhatDoesNotFit) {
   wrong = fits, wrong.dropout = 1.1;
   EXPECT_TAPE_ERROR(EncoderLayer(wrong), ErrorKind::config,
                     "MultiHeadAttention: the probability must be in [0, 1), got 1.1");
+  wrong = fits, wrong.attention_dropout = -1;
+  EXPECT_TAPE_ERROR(EncoderLayer(wrong), ErrorKind::config,
+                    "MultiHeadAttention: the probability must be in [0, 1), got -1");
+  wrong = fits, wrong.activation_dropout = 2;
+  EXPECT_TAPE_ERROR(EncoderLayer(wrong), ErrorKind::config, "Dropout: the probability must be in [0, 1), got 2");
   Encoder encoder(2, fits);
+  EncoderCache other(3);
+  EXPECT_TAPE_ERROR(encoder.forward_cached(zeros({2, 3, 8}), other), ErrorKind::config,
+                    "Encoder: a cache of 3 layers for 2");
   EXPECT_TAPE_ERROR(encoder(zeros({2, 3, 9})), ErrorKind::shape,
                     "layers.0.self_attention.query: linear: inner sizes differ: x [2, 3, 9] x weight [8, 8] (9 vs 8)");
 }

@@ -114,5 +114,20 @@ TEST(Mask, RefusesScoresOfAnotherShapeOrType) {
                     "scaled_dot_product_attention: dtypes differ: f32 and f64");
 }
 
+TEST(Mask, OfASourceHidesItsPadding) {
+  const Mask mask = source_mask(tensor({{5, 6, 0}, {5, 0, 0}}, i64), 0);
+  EXPECT_EQ(to_string(mask.visible(3, 3).shape()), "[2, 1, 1, 3]");
+  EXPECT_EQ(seen(source_mask(tensor({{5, 6, 0}}, i64), 0), 2, 3), "110 110");
+}
+
+TEST(Mask, OfATargetHidesPaddingAndWhatComesLater) {
+  const Tensor ids = tensor({{1, 6, 7, 0}, {1, 0, 0, 0}}, i64);
+  EXPECT_EQ(to_string(target_mask(ids, 0).visible(4, 4).shape()), "[2, 1, 4, 4]");
+  EXPECT_EQ(seen(target_mask(tensor({{1, 6, 7, 0}}, i64), 0), 4, 4), "1000 1100 1110 1110");
+  // Where the padding id begins the target, its first position is seen.
+  EXPECT_EQ(seen(target_mask(tensor({{0, 6, 7, 0}}, i64), 0), 4, 4), "1000 1100 1110 1110");
+  EXPECT_EQ(seen(target_mask(tensor({0, 0, 7}, i64), 0), 3, 3), "100 100 101");
+}
+
 }  // namespace
 }  // namespace tape

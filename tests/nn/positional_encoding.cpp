@@ -17,6 +17,42 @@ TEST(PositionalEncoding, AgreesWithTheFormula) {
       &layer);
 }
 
+TEST(PositionalEncoding, AgreesWithMarian) {
+  for (const int64_t width : {6, 7}) {
+    PositionalEncoding layer(width, 10, {.layout = SinusoidLayout::halves});
+    expect_as_torch(
+        TorchCase("positions", fmt::format("positional encoding halves {}", width)),
+        [&](const Named& in) {
+          return Named{{"y", layer(in.at("input"))}};
+        },
+        &layer);
+  }
+  EXPECT_EQ(PositionalEncoding(4, 5, {.layout = SinusoidLayout::halves}).settings(), "4, at most 5 positions, halves");
+}
+
+TEST(LearnedPositionalEncoding, AgreesWithTorch) {
+  for (const auto& [name, first] : {std::pair<const char*, int64_t>{"learned", 0}, {"learned later", 2}}) {
+    LearnedPositionalEncoding layer(8, 7);
+    expect_as_torch(
+        TorchCase("positions", name),
+        [&, start = first](const Named& in) {
+          return Named{{"y", layer(in.at("input"), start)}};
+        },
+        &layer);
+  }
+}
+
+TEST(LearnedPositionalEncoding, RefusesWhatDoesNotFit) {
+  EXPECT_TAPE_ERROR(LearnedPositionalEncoding(0, 5), ErrorKind::config,
+                    "LearnedPositionalEncoding: sizes must be at least 1, got width 0 and length 5");
+  LearnedPositionalEncoding layer(4, 5);
+  EXPECT_EQ(layer.settings(), "4, at most 5 positions");
+  EXPECT_TAPE_ERROR(layer(zeros({2, 2, 4}), 4), ErrorKind::shape,
+                    "LearnedPositionalEncoding: positions 4 to 5 are beyond the table of 5");
+  EXPECT_TAPE_ERROR(layer(zeros({2, 3})), ErrorKind::shape,
+                    "LearnedPositionalEncoding: x must be [..., T, 4], got [2, 3]");
+}
+
 TEST(PositionalEncoding, HasAllDigitsInF64) {
   PositionalEncoding layer(6, 5000);
   layer.to(f64);

@@ -207,7 +207,7 @@ class BrokenNumberWords : public NumberWords {
 
 TEST_F(BrokenNumberWords, NamesTheMissingFile) {
   const std::vector<std::pair<std::string, std::string>> files{
-      {"config.json", "No such file or directory"},
+      {"config.json", "cannot open: No such file or directory"},
       {"model.safetensors", "cannot open: No such file or directory"},
       {"src_vocab.txt", "cannot open: No such file or directory"},
       {"tgt_vocab.txt", "cannot open: No such file or directory"}};
@@ -230,7 +230,7 @@ TEST_F(BrokenNumberWords, NamesTheBrokenFile) {
 }
 
 TEST_F(BrokenNumberWords, NamesAVocabularyOfAnotherModel) {
-  const models::TransformerConfig config = models::load_transformer(path("model"))->config();
+  const models::TransformerConfig config = models::load<models::Transformer>(path("model"))->config();
   const auto fault = [](int64_t has, int64_t needs, const char* key) {
     return fmt::format(": {} tokens, the model needs {} (config.json: {})", has, needs, key);
   };

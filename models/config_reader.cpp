@@ -1,0 +1,79 @@
+#include "models/config_reader.h"
+
+#include <cmath>
+#include <limits>
+
+#include "autograd/json.h"
+
+namespace tape::models {
+
+using Json = nlohmann::ordered_json;
+
+ConfigReader::ConfigReader(const std::string& text, std::string where)
+    : json_(parse_json(text, where)), where_(std::move(where)) {}
+
+bool ConfigReader::has(const char* key) const {
+  const auto found = json_.find(key);
+  return found != json_.end() && !found->is_null();
+}
+
+const Json* ConfigReader::find(const char* key, bool optional) const {
+  const auto found = json_.find(key);
+  if (optional && (found == json_.end() || found->is_null())) return nullptr;
+  if (found == json_.end()) raise(ErrorKind::config, "{}: \"{}\" is missing", where_, key);
+  return &*found;
+}
+
+int64_t ConfigReader::whole(const char* key, std::optional<int64_t> otherwise) const {
+  const Json* j = find(key, otherwise.has_value());
+  if (!j) return *otherwise;
+  if (!j->is_number_integer() || (j->is_number_unsigned() && j->get<uint64_t>() > std::numeric_limits<int64_t>::max()))
+    wrong(key, "a whole number");
+  return j->get<int64_t>();
+}
+
+double ConfigReader::number(const char* key, std::optional<double> otherwise) const {
+  const Json* j = find(key, otherwise.has_value());
+  if (!j) return *otherwise;
+  if (!j->is_number() || !std::isfinite(j->get<double>())) wrong(key, "a number");
+  return j->get<double>();
+}
+
+bool ConfigReader::flag(const char* key, std::optional<bool> otherwise) const {
+  const Json* j = find(key, otherwise.has_value());
+  if (!j) return *otherwise;
+  if (!j->is_boolean()) wrong(key, "true or false");
+  return j->get<bool>();
+}
+
+std::string ConfigReader::text(const char* key, std::optional<std::string> otherwise) const {
+  const Json* j = find(key, otherwise.has_value());
+  if (!j) return *otherwise;
+  if (!j->is_string()) wrong(key, "a string");
+  return j->get<std::string>();
+}
+
+std::vector<std::string> ConfigReader::names(const char* key) const {
+  const Json* j = find(key, true);
+  std::vector<std::string> names;
+  if (!j) return names;
+  if (!j->is_array() && !j->is_object()) wrong(key, "a list of names");
+  for (size_t i = 0; i < j->size(); ++i) {
+    const auto entry = j->is_array() ? j->begin() + static_cast<std::ptrdiff_t>(i) : j->find(fmt::format("{}", i));
+    if (entry == j->end() || !entry->is_string()) wrong(key, "names for 0, 1, 2, ...");
+    names.push_back(entry->get<std::string>());
+  }
+  return names;
+}
+
+void ConfigReader::require_flag(const char* key, bool value, bool otherwise) const {
+  if (flag(key, otherwise) != value) wrong(key, value ? "true" : "false");
+}
+
+void ConfigReader::wrong(const char* key, const std::string& needed) const {
+  const auto found = json_.find(key);
+  raise(ErrorKind::config, "{}: \"{}\" must be {}, got {}", where_, key, needed,
+        found == json_.end() ? "nothing" : found->dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace tape::models

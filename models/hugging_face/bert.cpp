@@ -1,0 +1,159 @@
+#include "models/hugging_face/bert.h"
+
+#include <set>
+
+namespace tape::models::hugging_face {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json bert_json(const BertConfig& c, const char* architecture, DType dtype) {
+  if (c.segments < 1) raise(ErrorKind::config, "config.json: {} needs segments, got {}", architecture, c.segments);
+  Json json = begin_config(architecture, "bert", dtype);
+  json.update({{"vocab_size", c.vocab},
+               {"hidden_size", c.d_model},
+               {"num_hidden_layers", c.layers},
+               {"num_attention_heads", c.heads},
+               {"intermediate_size", c.d_ff},
+               {"max_position_embeddings", c.max_length},
+               {"type_vocab_size", c.segments},
+               {"hidden_act", activation_name(c.activation)},
+               {"hidden_dropout_prob", c.dropout},
+               {"attention_probs_dropout_prob", c.attention_dropout},
+               {"layer_norm_eps", c.norm_eps},
+               {"initializer_range", c.init_std},
+               {"pad_token_id", c.padding_id},
+               {"tie_word_embeddings", true},
+               {"position_embedding_type", "absolute"}});
+  return json;
+}
+
+/// Embeddings and encoder, under the prefixes that both sides give them.
+void add_bert(Layout& layout, const BertConfig& c, const std::string& ours, const std::string& theirs) {
+  const int64_t width = c.d_model;
+  const auto both = [&](auto&& add, const char* own, const std::string& their, auto... sizes) {
+    (layout.*add)(fmt::format("{}{}", ours, own), fmt::format("{}{}", theirs, their), sizes...);
+  };
+  both(&Layout::tensor, "embeddings.token.weight", "embeddings.word_embeddings.weight", Shape{c.vocab, width});
+  both(&Layout::tensor, "embeddings.position.weight", "embeddings.position_embeddings.weight",
+       Shape{c.max_length, width});
+  if (c.segments > 0)
+    both(&Layout::tensor, "embeddings.segment.weight", "embeddings.token_type_embeddings.weight",
+         Shape{c.segments, width});
+  both(&Layout::norm, "embeddings.norm", "embeddings.LayerNorm", width);
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const std::string own = fmt::format("{}encoder.layers.{}.", ours, i);
+    const std::string their = fmt::format("{}encoder.layer.{}.", theirs, i);
+    const auto linear = [&](const char* a, const char* b, int64_t in, int64_t out) {
+      layout.linear(fmt::format("{}{}", own, a), fmt::format("{}{}", their, b), in, out);
+    };
+    linear("self_attention.query", "attention.self.query", width, width);
+    linear("self_attention.key", "attention.self.key", width, width);
+    linear("self_attention.value", "attention.self.value", width, width);
+    linear("self_attention.output", "attention.output.dense", width, width);
+    linear("feed_forward.linear1", "intermediate.dense", width, c.d_ff);
+    linear("feed_forward.linear2", "output.dense", c.d_ff, width);
+    layout.norm(fmt::format("{}norm1", own), fmt::format("{}attention.output.LayerNorm", their), width);
+    layout.norm(fmt::format("{}norm2", own), fmt::format("{}output.LayerNorm", their), width);
+  }
+  if (c.pooler) both(&Layout::linear, "pooler.dense", "pooler.dense", width, width);
+  layout.ignore("embeddings.position_ids");
+  layout.ignore("cls.seq_relationship.");  // the sentence-pair task of BERT's own training
+}
+
+}  // namespace
+
+BertConfig read_bert_config(const ConfigReader& config) {
+  const BertConfig base;
+  if (config.text("position_embedding_type", "absolute") != "absolute")
+    config.wrong("position_embedding_type", "\"absolute\"");
+  config.require_flag("is_decoder", false, false);
+  config.require_flag("add_cross_attention", false, false);
+  return {.vocab = config.whole("vocab_size", base.vocab),
+          .d_model = config.whole("hidden_size", base.d_model),
+          .layers = config.whole("num_hidden_layers", base.layers),
+          .heads = config.whole("num_attention_heads", base.heads),
+          .d_ff = config.whole("intermediate_size", base.d_ff),
+          .max_length = config.whole("max_position_embeddings", base.max_length),
+          .segments = config.whole("type_vocab_size", base.segments),
+          .activation = read_activation(config, "hidden_act", "gelu"),
+          .dropout = config.number("hidden_dropout_prob", base.dropout),
+          .attention_dropout = config.number("attention_probs_dropout_prob", base.attention_dropout),
+          .norm_eps = config.number("layer_norm_eps", base.norm_eps),
+          .padding_id = config.whole("pad_token_id", -1),
+          .init_std = config.number("initializer_range", base.init_std)};
+}
+
+SequenceClassifierConfig read_classifier_config(const ConfigReader& config) {
+  SequenceClassifierConfig c{.bert = read_bert_config(config)};
+  c.labels = config.names("id2label");
+  c.num_labels = config.whole("num_labels", c.labels.empty() ? 2 : std::ssize(c.labels));
+  if (config.has("classifier_dropout")) c.dropout = config.number("classifier_dropout");
+  if (config.has("problem_type") && config.text("problem_type") != "single_label_classification")
+    config.wrong("problem_type", "\"single_label_classification\"");
+  return c;
+}
+
+Json config_json(const Bert& model, DType dtype) { return bert_json(model.config(), "BertModel", dtype); }
+
+Json config_json(const MaskedLanguageModel& model, DType dtype) {
+  return bert_json(model.config(), "BertForMaskedLM", dtype);
+}
+
+Json config_json(const SequenceClassifier& model, DType dtype) {
+  const SequenceClassifierConfig& c = model.config();
+  if (c.pooling != nn::Pooling::first)
+    raise(ErrorKind::config, "config.json: BertForSequenceClassification pools the first position, not the mean");
+  Json json = bert_json(c.bert, "BertForSequenceClassification", dtype);
+  json["classifier_dropout"] = c.dropout ? Json(*c.dropout) : Json();
+  Json ids = Json::object(), names = Json::object();
+  for (int64_t i = 0; i < c.num_labels; ++i) {
+    const std::string name = c.labels.empty() ? fmt::format("LABEL_{}", i) : c.labels[static_cast<size_t>(i)];
+    names[fmt::format("{}", i)] = name;
+    ids[name] = i;
+  }
+  json["id2label"] = names;
+  json["label2id"] = ids;
+  return json;
+}
+
+Layout bert_layout(const BertConfig& config) {
+  Layout layout;
+  add_bert(layout, config, "", "");
+  return layout;
+}
+
+Layout masked_language_model_layout(const BertConfig& config) {
+  Layout layout;
+  BertConfig without = config;
+  without.pooler = false;
+  add_bert(layout, without, "bert.", "bert.");
+  layout.linear("head.dense", "cls.predictions.transform.dense", config.d_model, config.d_model);
+  layout.norm("head.norm", "cls.predictions.transform.LayerNorm", config.d_model);
+  layout.tensor("head.decoder.bias", "cls.predictions.bias", {config.vocab});
+  layout.copy("cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight");
+  layout.copy("cls.predictions.decoder.bias", "cls.predictions.bias");
+  layout.ignore("bert.pooler.");
+  return layout;
+}
+
+Layout classifier_layout(const SequenceClassifierConfig& config) {
+  Layout layout;
+  add_bert(layout, config.bert, "bert.", "bert.");
+  layout.linear("head.classifier", "classifier", config.bert.d_model, config.num_labels);
+  return layout;
+}
+
+std::map<std::string, Tensor> with_new_names(std::map<std::string, Tensor> tensors) {
+  std::map<std::string, Tensor> renamed;
+  for (auto& [name, tensor] : tensors) {
+    std::string now = name;
+    if (name.ends_with("LayerNorm.gamma")) now = fmt::format("{}weight", name.substr(0, name.size() - 5));
+    if (name.ends_with("LayerNorm.beta")) now = fmt::format("{}bias", name.substr(0, name.size() - 4));
+    // Both at once: the second is left where it is, and reported as unexpected.
+    renamed.emplace(renamed.contains(now) ? name : now, std::move(tensor));
+  }
+  return renamed;
+}
+
+}  // namespace tape::models::hugging_face

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "models/gpt.h"
+#include "models/hugging_face/common.h"
+#include "models/layout.h"
+
+/// GPT2LMHeadModel of transformers.
+namespace tape::models::hugging_face {
+
+GptConfig read_gpt_config(const ConfigReader& config);
+nlohmann::ordered_json config_json(const Gpt& model, DType dtype);
+
+/// `prefix` is "transformer.", or nothing in files of the bare model such as the first GPT-2's.
+Layout gpt_layout(const GptConfig& config, const std::string& prefix = "transformer.");
+
+}  // namespace tape::models::hugging_face

@@ -1,0 +1,123 @@
+#include "models/layout.h"
+
+#include <algorithm>
+#include <set>
+
+#include "autograd/create.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+
+namespace tape::models {
+
+void Layout::tensor(const std::string& ours, const std::string& theirs, const Shape& shape) {
+  entries_.push_back({{ours}, theirs, shape});
+}
+
+void Layout::linear(const std::string& ours, const std::string& theirs, int64_t in, int64_t out) {
+  tensor(fmt::format("{}.weight", ours), fmt::format("{}.weight", theirs), {out, in});
+  tensor(fmt::format("{}.bias", ours), fmt::format("{}.bias", theirs), {out});
+}
+
+void Layout::norm(const std::string& ours, const std::string& theirs, int64_t width) {
+  tensor(fmt::format("{}.weight", ours), fmt::format("{}.weight", theirs), {width});
+  tensor(fmt::format("{}.bias", ours), fmt::format("{}.bias", theirs), {width});
+}
+
+void Layout::side_by_side(const std::vector<std::string>& ours, const std::string& theirs, int64_t in,
+                          int64_t out_each) {
+  const int64_t out = out_each * std::ssize(ours);
+  Entry weight{{}, fmt::format("{}.weight", theirs), {in, out}, Kind::transposed};
+  Entry bias{{}, fmt::format("{}.bias", theirs), {out}};
+  for (const std::string& name : ours) {
+    weight.ours.push_back(fmt::format("{}.weight", name));
+    bias.ours.push_back(fmt::format("{}.bias", name));
+  }
+  entries_.push_back(std::move(weight));
+  entries_.push_back(std::move(bias));
+}
+
+void Layout::optional_row(const std::string& ours, const std::string& theirs, int64_t width) {
+  entries_.push_back({{ours}, theirs, {1, width}, Kind::row});
+}
+
+void Layout::copy(const std::string& theirs, const std::string& of) { copies_.emplace_back(theirs, of); }
+
+bool Layout::ignores(const std::string& name) const {
+  return std::any_of(ignored_.begin(), ignored_.end(),
+                     [&](const std::string& part) { return name.find(part) != std::string::npos; });
+}
+
+Layout Layout::with_own_names() const {
+  Layout own;
+  for (const Entry& entry : entries_) {
+    TAPE_ASSERT(entry.ours.size() == 1 && entry.kind != Kind::transposed);
+    own.tensor(entry.ours.front(), entry.ours.front(), entry.kind == Kind::row ? Shape{entry.shape[1]} : entry.shape);
+  }
+  return own;
+}
+
+nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, const std::string& where) const {
+  const NoGrad no_grad;
+  std::string problems;
+  const auto note = [&problems](const std::string& line) { problems += fmt::format("\n  {}", line); };
+  nn::StateDict state;
+  std::set<std::string> known;
+  for (const Entry& entry : entries_) {
+    known.insert(entry.theirs);
+    const auto found = tensors.find(entry.theirs);
+    if (found == tensors.end()) {
+      if (entry.kind == Kind::row)
+        state.emplace(entry.ours.front(), zeros({entry.shape[1]}));
+      else
+        note(fmt::format("missing: \"{}\" {}", entry.theirs, to_string(entry.shape)));
+      continue;
+    }
+    const Tensor& given = found->second;
+    if (!(given.shape() == entry.shape)) {
+      note(fmt::format("shape: \"{}\" is {}, config.json needs {}", entry.theirs, to_string(given.shape()),
+                       to_string(entry.shape)));
+      continue;
+    }
+    if (!is_floating(given.dtype())) {
+      note(fmt::format("dtype: \"{}\" is {}, the model needs f32 or f64", entry.theirs, to_string(given.dtype())));
+      continue;
+    }
+    const Tensor value = entry.kind == Kind::transposed ? transpose(given) : entry.kind == Kind::row ? given[0] : given;
+    const Tensors parts = chunk(value, std::ssize(entry.ours));
+    for (size_t i = 0; i < entry.ours.size(); ++i) state.emplace(entry.ours[i], parts[i]);
+  }
+  for (const auto& [copy, of] : copies_) {
+    known.insert(copy);
+    const auto first = tensors.find(of), second = tensors.find(copy);
+    if (first == tensors.end() || second == tensors.end()) continue;
+    if (!(first->second.shape() == second->second.shape()) || first->second.dtype() != second->second.dtype() ||
+        any(ne(first->second, second->second)).item() != 0)
+      note(fmt::format("tied: \"{}\" differs from \"{}\"", copy, of));
+  }
+  for (const auto& [name, tensor] : tensors)
+    if (!known.contains(name) && !ignores(name))
+      note(fmt::format("unexpected: \"{}\" {}", name, to_string(tensor.shape())));
+  if (!problems.empty()) raise(ErrorKind::format, "{}: the tensors do not fit config.json:{}", where, problems);
+  return state;
+}
+
+std::map<std::string, Tensor> Layout::to_file(const nn::StateDict& state) const {
+  const NoGrad no_grad;
+  std::map<std::string, Tensor> tensors;
+  for (const Entry& entry : entries_) {
+    Tensors parts;
+    for (const std::string& name : entry.ours)
+      if (const auto found = state.find(name); found != state.end() && found->second.defined())
+        parts.push_back(found->second.detach());
+    if (parts.size() != entry.ours.size()) continue;
+    const Tensor whole = parts.size() == 1 ? parts.front() : cat(parts, 0);
+    tensors.emplace(entry.theirs, entry.kind == Kind::transposed ? transpose(whole)
+                                  : entry.kind == Kind::row      ? unsqueeze(whole, 0)
+                                                                 : whole);
+  }
+  return tensors;
+}
+
+}  // namespace tape::models

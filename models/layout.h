@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nn/module.h"
+
+namespace tape::models {
+
+/// Which tensor of a file is which parameter of a model: names, shapes and the order of axes, both ways. A file is
+/// checked against it before the model is made, so that a configuration that lies allocates nothing.
+class Layout {
+ public:
+  /// Tensor `theirs` of the file, of this shape, is parameter `ours`.
+  void tensor(const std::string& ours, const std::string& theirs, const Shape& shape);
+  /// A Linear's weight [out, in] and bias.
+  void linear(const std::string& ours, const std::string& theirs, int64_t in, int64_t out);
+  /// weight and bias of a LayerNorm.
+  void norm(const std::string& ours, const std::string& theirs, int64_t width);
+  /// Linear layers of one input side by side in one matrix [in, out of all], as GPT-2's Conv1D keeps them.
+  void side_by_side(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each);
+  /// A row [1, width] for parameter `ours` [width]; a file may lack it, which means zeros.
+  void optional_row(const std::string& ours, const std::string& theirs, int64_t width);
+  /// A tensor that a file may hold though it is tied to another; its values must be the other's.
+  void copy(const std::string& theirs, const std::string& of);
+  /// Names of tensors with this text in them mean nothing to the model.
+  void ignore(std::string part) { ignored_.push_back(std::move(part)); }
+
+  /// The layout of a file that names and shapes its tensors as the model does.
+  Layout with_own_names() const;
+
+  /// The model's values from a file's; `where` names the file. One Error (format) lists every missing, unexpected and
+  /// misshapen tensor and every tied one that differs.
+  nn::StateDict from_file(const std::map<std::string, Tensor>& tensors, const std::string& where) const;
+  /// The file's tensors from the model's values (or gradients); what has no values is left out.
+  std::map<std::string, Tensor> to_file(const nn::StateDict& state) const;
+
+ private:
+  enum class Kind { same, transposed, row };
+  struct Entry {
+    std::vector<std::string> ours;
+    std::string theirs;
+    Shape shape;
+    Kind kind = Kind::same;
+  };
+  bool ignores(const std::string& name) const;
+
+  std::vector<Entry> entries_;
+  std::vector<std::pair<std::string, std::string>> copies_;
+  std::vector<std::string> ignored_;
+};
+
+}  // namespace tape::models

@@ -1,0 +1,245 @@
+#include "models/run.h"
+
+#include <set>
+
+#include "autograd/create.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/loss.h"
+#include "autograd/ops/shape.h"
+#include "autograd/tape.h"
+
+namespace tape::models {
+namespace {
+
+/// The inputs of one run, checked as they are asked for.
+class Inputs {
+ public:
+  Inputs(const nn::StateDict& given, const std::set<std::string>& known) : given_(given) {
+    std::string names;
+    for (const std::string& name : known) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
+    for (const auto& [name, tensor] : given)
+      if (!known.contains(name))
+        raise(ErrorKind::config, "run: unknown input \"{}\"; this model takes {}", name, names);
+    if (!given.contains("input_ids")) raise(ErrorKind::config, "run: input \"input_ids\" is missing");
+  }
+
+  /// Undefined where it was not given.
+  Tensor find(const std::string& name, int64_t rank = 2) const {
+    const auto found = given_.find(name);
+    if (found == given_.end()) return {};
+    const Tensor& tensor = found->second;
+    if (tensor.dtype() != i64)
+      raise(ErrorKind::dtype, "run: {} must be whole numbers (I64), got {}", name, to_string(tensor.dtype()));
+    if (tensor.rank() != rank)
+      raise(ErrorKind::shape, "run: {} must be {}, got {}", name, rank == 1 ? "[B]" : "[B, T]",
+            to_string(tensor.shape()));
+    return tensor;
+  }
+
+  /// Hides where the mask of that name is 0; it must have the shape of the ids.
+  Mask mask(const std::string& name, const Tensor& ids) const {
+    const Tensor seen = find(name);
+    if (!seen.defined()) return {};
+    if (!(seen.shape() == ids.shape()))
+      raise(ErrorKind::shape, "run: {} {} does not fit ids {}", name, to_string(seen.shape()), to_string(ids.shape()));
+    return Mask::padding(seen, 0);
+  }
+
+ private:
+  const nn::StateDict& given_;
+};
+
+/// Keeps what the layers of a stack give while it is there: hidden states by hooks, attention weights in the layers.
+template <class Stack>
+class Watched {
+ public:
+  explicit Watched(Stack& stack) : stack_(stack) {
+    for (int64_t i = 0; i < stack.layers.size(); ++i) {
+      nn::Module& layer = *stack.layers[i];
+      if (i == 0)
+        before_ = layer.register_forward_pre_hook([this](nn::Module&, const Tensors& in) { states_ = {in.front()}; });
+      after_.push_back(layer.register_forward_hook([this](nn::Module&, const Tensors&, const Tensor& out) {
+        states_.push_back(out);
+        return Tensor();
+      }));
+      keep_weights(i, true);
+    }
+  }
+  ~Watched() {
+    for (int64_t i = 0; i < stack_.layers.size(); ++i) {
+      nn::Module& layer = *stack_.layers[i];
+      if (i == 0) layer.remove_hook(before_);
+      layer.remove_hook(after_[static_cast<size_t>(i)]);
+      keep_weights(i, false);
+    }
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+  /// `last` is what the whole stack gave: the last layer's state, behind a final norm where there is one.
+  void write(nn::StateDict& out, const char* prefix, const Tensor& last) {
+    for (size_t i = 0; i < states_.size(); ++i)
+      out[fmt::format("{}hidden_states.{}", prefix, i)] = i + 1 == states_.size() ? last : states_[i];
+    for (int64_t i = 0; i < stack_.layers.size(); ++i) {
+      out[fmt::format("{}attentions.{}", prefix, i)] = stack_.layers[i]->self_attention->last_weights();
+      if constexpr (requires { stack_.layers[i]->cross_attention; })
+        out[fmt::format("cross_attentions.{}", i)] = stack_.layers[i]->cross_attention->last_weights();
+    }
+  }
+
+ private:
+  void keep_weights(int64_t i, bool keep) {
+    stack_.layers[i]->self_attention->keep_weights(keep);
+    if constexpr (requires { stack_.layers[i]->cross_attention; })
+      stack_.layers[i]->cross_attention->keep_weights(keep);
+  }
+
+  Stack& stack_;
+  Tensors states_;
+  int64_t before_ = 0;
+  std::vector<int64_t> after_;
+};
+
+/// What the last call of a module gave.
+class Seen {
+ public:
+  explicit Seen(nn::Module& module) : module_(module) {
+    hook_ = module.register_forward_hook([this](nn::Module&, const Tensors&, const Tensor& out) {
+      last = out;
+      return Tensor();
+    });
+  }
+  ~Seen() { module_.remove_hook(hook_); }
+  Seen(const Seen&) = delete;
+  Seen& operator=(const Seen&) = delete;
+
+  Tensor last;
+
+ private:
+  nn::Module& module_;
+  int64_t hook_;
+};
+
+void add_loss(nn::StateDict& out, const Tensor& logits, const Tensor& labels) {
+  if (!labels.defined()) return;
+  if (!(labels.shape() == logits.shape().slice(0, labels.rank())))
+    raise(ErrorKind::shape, "run: labels {} do not fit logits {}", to_string(labels.shape()),
+          to_string(logits.shape()));
+  out["loss"] = cross_entropy(logits, labels);
+}
+
+/// The three Berts, all of which `call` runs: ids, mask, segments -> logits, or undefined.
+template <class Call>
+nn::StateDict run_bert(Bert& bert, const nn::StateDict& given, int64_t label_rank, Call&& call) {
+  std::set<std::string> known{"input_ids", "attention_mask", "token_type_ids"};
+  if (label_rank > 0) known.insert("labels");
+  const Inputs in(given, known);
+  const Tensor ids = in.find("input_ids"), labels = label_rank > 0 ? in.find("labels", label_rank) : Tensor();
+  nn::StateDict out;
+  Watched<nn::Encoder> layers(*bert.encoder);
+  const Seen encoder(*bert.encoder);
+  const Tensor logits = call(out, ids, in.mask("attention_mask", ids), in.find("token_type_ids"));
+  out["last_hidden_state"] = encoder.last;
+  layers.write(out, "", encoder.last);
+  if (logits.defined()) {
+    out["logits"] = logits;
+    add_loss(out, logits, labels);
+  }
+  return out;
+}
+
+nn::StateDict run_model(Bert& model, const nn::StateDict& given) {
+  return run_bert(model, given, 0,
+                  [&](nn::StateDict& out, const Tensor& ids, const Mask& mask, const Tensor& segments) {
+                    const Tensor hidden = model(ids, mask, segments);
+                    if (model.pooler) out["pooler_output"] = model.pool(hidden);
+                    return Tensor();
+                  });
+}
+
+nn::StateDict run_model(MaskedLanguageModel& model, const nn::StateDict& given) {
+  return run_bert(*model.bert, given, 2,
+                  [&](nn::StateDict&, const Tensor& ids, const Mask& mask, const Tensor& segments) {
+                    return model(ids, mask, segments);
+                  });
+}
+
+nn::StateDict run_model(SequenceClassifier& model, const nn::StateDict& given) {
+  return run_bert(*model.bert, given, 1,
+                  [&](nn::StateDict&, const Tensor& ids, const Mask& mask, const Tensor& segments) {
+                    return model(ids, mask, segments);
+                  });
+}
+
+nn::StateDict run_model(Gpt& model, const nn::StateDict& given) {
+  const Inputs in(given, {"input_ids", "attention_mask", "labels"});
+  const Tensor ids = in.find("input_ids"), labels = in.find("labels");
+  nn::StateDict out;
+  Watched<nn::Encoder> layers(*model.encoder);
+  const Seen encoder(*model.encoder);
+  const Tensor logits = model(ids, in.mask("attention_mask", ids));
+  out["logits"] = logits;
+  out["last_hidden_state"] = encoder.last;
+  layers.write(out, "", encoder.last);
+  if (!labels.defined()) return out;
+  if (!(labels.shape() == ids.shape()))
+    raise(ErrorKind::shape, "run: labels {} do not fit input_ids {}", to_string(labels.shape()),
+          to_string(ids.shape()));
+  add_loss(out, slice(logits, 1, {.end = -1}), slice(labels, 1, {.start = 1}));
+  return out;
+}
+
+/// The targets moved one to the right behind the first id; what is ignored becomes padding.
+Tensor shifted(const Tensor& labels, const TransformerConfig& config) {
+  const Tensor first = full({labels.size(0), 1}, static_cast<double>(config.bos_id), i64);
+  const Tensor moved = cat({first, slice(labels, 1, {.end = -1})}, 1);
+  return where(eq(moved, -100.0), full(moved.shape(), static_cast<double>(config.padding_id), i64), moved);
+}
+
+nn::StateDict run_model(Transformer& model, const nn::StateDict& given) {
+  const Inputs in(given, {"input_ids", "attention_mask", "decoder_input_ids", "decoder_attention_mask", "labels"});
+  const Tensor ids = in.find("input_ids"), labels = in.find("labels");
+  Tensor targets = in.find("decoder_input_ids");
+  if (!targets.defined()) {
+    if (!labels.defined()) raise(ErrorKind::config, "run: input \"decoder_input_ids\" or \"labels\" is missing");
+    targets = shifted(labels, model.config());
+  }
+  nn::StateDict out;
+  Watched<nn::Encoder> encoder_layers(*model.encoder);
+  Watched<nn::Decoder> decoder_layers(*model.decoder);
+  const Seen encoder(*model.encoder), decoder(*model.decoder);
+  const Tensor logits = model(ids, targets, in.mask("attention_mask", ids), in.mask("decoder_attention_mask", targets));
+  out["logits"] = logits;
+  out["encoder_last_hidden_state"] = encoder.last;
+  out["last_hidden_state"] = decoder.last;
+  encoder_layers.write(out, "encoder_", encoder.last);
+  decoder_layers.write(out, "decoder_", decoder.last);
+  add_loss(out, logits, labels);
+  return out;
+}
+
+}  // namespace
+
+nn::StateDict run(const AnyModel& model, const nn::StateDict& inputs, const RunOptions& options) {
+  if (options.gradients && !inputs.contains("labels"))
+    raise(ErrorKind::config, "run: gradients are those of the loss, and there are no \"labels\"");
+  std::optional<NoGrad> no_grad;
+  if (!options.gradients) no_grad.emplace();
+  nn::StateDict out = std::visit([&](const auto& m) { return run_model(*m, inputs); }, model);
+  if (options.gradients) {
+    nn::Module& module = module_of(model);
+    module.zero_grad();
+    out.at("loss").backward();
+    nn::StateDict gradients;
+    for (const NamedTensor& parameter : module.named_parameters())
+      gradients[parameter.name] =
+          parameter.tensor.grad().defined() ? parameter.tensor.grad() : zeros_like(parameter.tensor);
+    for (const auto& [name, gradient] : to_file_names(model, gradients)) out[fmt::format("grad.{}", name)] = gradient;
+    module.zero_grad();
+  }
+  for (auto& [name, tensor] : out) tensor = tensor.detach();
+  return out;
+}
+
+}  // namespace tape::models

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <functional>
+
+#include "autograd/mask.h"
+
+namespace tape::nn {
+
+// Attention step by step, for layers whose scores are not those of scaled_dot_product_attention alone.
+
+/// Heads that lie side by side apart, [B, T, H D] -> [B, H, T, D]. Error (shape) where they do not fit.
+Tensor split_heads(const Tensor& x, int64_t heads);
+/// And back.
+Tensor merge_heads(const Tensor& x);
+/// softmax(scores + mask) over the keys, [B, H, Tq, Tk]; a query that sees no key gets zeros, and gives zero gradients.
+Tensor masked_softmax(const Tensor& scores, const Mask& mask);
+
+/// Which row of a table of positions belongs to query i and key j: row_of(j - i), [Tq, Tk], i64.
+Tensor rows_by_distance(int64_t query_length, int64_t key_length, const std::function<int64_t(int64_t)>& row_of);
+
+}  // namespace tape::nn

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <utility>
+#include <variant>
+
+#include "nn/module.h"
+
+namespace tape::nn {
+
+/// A child of one of several classes that are called alike, chosen when it is made:
+///     nn::Choice<LayerNorm, RMSNorm> norm{std::in_place_type<RMSNorm>, this, "norm", 8};
+template <class... M>
+class Choice {
+ public:
+  template <class Chosen, class... A>
+  Choice(std::in_place_type_t<Chosen>, Module* owner, std::string name, A&&... arguments)
+      : child_(std::in_place_type<Child<Chosen>>, owner, std::move(name), std::forward<A>(arguments)...) {}
+
+  template <class... A>
+  Tensor operator()(A&&... arguments) {
+    return std::visit([&](auto& child) -> Tensor { return child(std::forward<A>(arguments)...); }, child_);
+  }
+
+  /// The module, by what all have in common.
+  Module& operator*() {
+    return std::visit([](auto& child) -> Module& { return *child; }, child_);
+  }
+  Module* operator->() { return &**this; }
+
+  template <class Chosen>
+  bool is() const {
+    return std::holds_alternative<Child<Chosen>>(child_);
+  }
+  /// The module as the class it is of. Error (config) for another one.
+  template <class Chosen>
+  Child<Chosen>& as() {
+    if (!is<Chosen>())
+      raise(ErrorKind::config, "{}: it is of another class, {}", (*this)->name(), (*this)->type_name());
+    return std::get<Child<Chosen>>(child_);
+  }
+
+ private:
+  std::variant<Child<M>...> child_;
+};
+
+}  // namespace tape::nn

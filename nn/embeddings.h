@@ -1,0 +1,35 @@
+#pragma once
+
+#include "nn/dropout.h"
+#include "nn/embedding.h"
+#include "nn/layer_norm.h"
+
+namespace tape::nn {
+
+struct EmbeddingsOptions {
+  int64_t vocab = 0;
+  int64_t d_model = 768;
+  int64_t max_length = 512;                   ///< positions
+  int64_t segments = 0;                       ///< kinds of text a position can belong to; 0 for none
+  std::optional<double> norm_eps = 1e-12;     ///< LayerNorm over the sum; none where not given
+  double dropout = 0.1;                       ///< of the result
+  std::optional<int64_t> padding_index = {};  ///< a row of the token table that is never trained
+};
+
+/// What a Transformer reads: dropout(norm(token[id] + position[t] + segment[s])), all three tables learned (Devlin et
+/// al. 2019, figure 2): ids [B, T] (i64) -> [B, T, C].
+class Embeddings : public Layer<Embeddings> {
+ public:
+  explicit Embeddings(const EmbeddingsOptions& options);
+  /// `segments` [B, T] (i64) where the layer has any; all of segment 0 where it is undefined. `first` is the position
+  /// of the first id. Error (shape) beyond max_length.
+  Tensor forward(const Tensor& ids, const Tensor& segments = {}, int64_t first = 0);
+  std::string settings() const override;
+
+  Child<Embedding> token, position;
+  std::unique_ptr<Child<Embedding>> segment;  ///< null without segments
+  std::unique_ptr<Child<LayerNorm>> norm;     ///< null without norm_eps
+  Child<Dropout> dropout;
+};
+
+}  // namespace tape::nn

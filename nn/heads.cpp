@@ -1,0 +1,103 @@
+#include "nn/heads.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/cast.h"
+#include "autograd/ops/matmul.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/softmax.h"
+#include "autograd/ops/unary.h"
+#include "nn/check.h"
+#include "nn/init.h"
+
+namespace tape::nn {
+namespace {
+
+const ModuleCheck pooler_check("Pooler", "first position", [](const Checker& check) {
+  Pooler layer(3);
+  return check(layer, {sample_normal({2, 4, 3})});
+});
+const ModuleCheck classification_check("ClassificationHead", "three labels", [](const Checker& check) {
+  ClassificationHead layer(4, 3, 0.2);
+  return check(layer, {sample_normal({2, 4})});
+});
+const ModuleCheck masked_check("MaskedTokenHead", "gelu", [](const Checker& check) {
+  MaskedTokenHead layer(4, 5);
+  return check(layer, {sample_normal({2, 3, 4})});
+});
+const ModuleCheck logits_check("NextTokenHead", "logits", [](const Checker& check) {
+  NextTokenHead layer(4, 5, {.bias = true});
+  return check(layer, {sample_normal({2, 3, 4})});
+});
+const ModuleCheck probabilities_check("NextTokenHead", "probabilities", [](const Checker& check) {
+  NextTokenHead layer(4, 5, {.output = TokenOutput::probabilities});
+  return check(layer, {sample_normal({2, 3, 4})});
+});
+
+Shape table_shape(int64_t vocab, int64_t d_model) {
+  if (vocab < 1 || d_model < 1)
+    raise(ErrorKind::config, "NextTokenHead: sizes must be at least 1, got {} -> {}", d_model, vocab);
+  return {vocab, d_model};
+}
+
+void check_hidden(const char* name, const Tensor& hidden) {
+  if (hidden.rank() != 3)
+    raise(ErrorKind::shape, "{}: hidden must be [B, T, C], got {}", name, to_string(hidden.shape()));
+}
+
+}  // namespace
+
+Tensor mean_pool(const Tensor& hidden, const Mask& mask) {
+  check_hidden("mean_pool", hidden);
+  if (!mask.kept().defined()) return mean(hidden, {1});
+  const int64_t batch = hidden.size(0), length = hidden.size(1);
+  const Shape& kept = mask.kept().shape();
+  if (kept.rank() != 4 || kept[1] != 1 || kept[2] != 1 || kept[3] != length || (kept[0] != batch && kept[0] != 1))
+    raise(ErrorKind::shape, "mean_pool: mask {} must be [{}, 1, 1, {}] for hidden {}", to_string(kept), batch, length,
+          to_string(hidden.shape()));
+  const Tensor seen = cast(reshape(mask.kept(), Shape{kept[0], 1, length}), hidden.dtype());
+  const Tensor share = expand_to(seen / clamp(sum(seen, {-1}, Dims::keep), 1, INFINITY), Shape{batch, 1, length});
+  return squeeze(matmul(share, hidden), {1});
+}
+
+Pooler::Pooler(int64_t d_model) : dense(this, "dense", d_model, d_model) {}
+
+Tensor Pooler::forward(const Tensor& hidden) {
+  check_hidden("Pooler", hidden);
+  return tanh(dense(select(hidden, 1, 0)));
+}
+
+ClassificationHead::ClassificationHead(int64_t d_model, int64_t num_labels, double dropout_probability)
+    : dropout(this, "dropout", dropout_probability), classifier(this, "classifier", d_model, num_labels) {}
+
+Tensor ClassificationHead::forward(const Tensor& pooled) { return classifier(dropout(pooled)); }
+
+MaskedTokenHead::MaskedTokenHead(int64_t d_model, int64_t vocab, const MaskedTokenHeadOptions& options)
+    : dense(this, "dense", d_model, d_model),
+      activation(this, "activation", options.activation),
+      norm(this, "norm", d_model, LayerNormOptions{options.norm_eps}),
+      decoder(this, "decoder", d_model, vocab) {}
+
+Tensor MaskedTokenHead::forward(const Tensor& hidden) { return decoder(norm(activation(dense(hidden)))); }
+
+NextTokenHead::NextTokenHead(int64_t d_model, int64_t vocab, const NextTokenHeadOptions& options)
+    : weight(this, "weight", empty(table_shape(vocab, d_model))),
+      bias(this, "bias", options.bias ? zeros({vocab}) : Tensor()),
+      output_(options.output) {
+  init::xavier_uniform_(weight);
+}
+
+Tensor NextTokenHead::forward(const Tensor& hidden) const {
+  const Tensor logits = linear(hidden, weight, bias);
+  return output_ == TokenOutput::logits ? logits : softmax(logits, -1);
+}
+
+std::string NextTokenHead::settings() const {
+  return fmt::format("{} -> {}{}", weight.size(1), weight.size(0),
+                     output_ == TokenOutput::probabilities ? ", probabilities" : "");
+}
+
+}  // namespace tape::nn

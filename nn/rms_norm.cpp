@@ -1,0 +1,31 @@
+#include "nn/rms_norm.h"
+
+#include "autograd/create.h"
+#include "autograd/ops/norm.h"
+#include "nn/check.h"
+
+namespace tape::nn {
+namespace {
+
+const ModuleCheck last_axis("RMSNorm", "last axis", [](const Checker& check) {
+  RMSNorm layer(5);
+  return check(layer, {sample_normal({2, 3, 5})});
+});
+
+int64_t checked_width(int64_t width) {
+  if (width < 1) raise(ErrorKind::config, "RMSNorm: the width must be at least 1, got {}", width);
+  return width;
+}
+
+}  // namespace
+
+RMSNorm::RMSNorm(int64_t width, const RMSNormOptions& options)
+    : weight(this, "weight", ones({checked_width(width)})), eps_(options.eps) {
+  if (!(eps_ >= 0)) raise(ErrorKind::config, "RMSNorm: eps must not be negative, got {}", eps_);
+}
+
+Tensor RMSNorm::forward(const Tensor& x) const { return rms_norm(x, weight, eps_); }
+
+std::string RMSNorm::settings() const { return fmt::format("{}, eps {}", weight.size(0), eps_); }
+
+}  // namespace tape::nn

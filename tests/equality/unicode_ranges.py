@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Writes text/tokenizers/unicode_ranges.h: where the Python package tokenizers sorts code points otherwise than utf8proc.
+
+    python3 tests/equality/unicode_ranges.py > text/tokenizers/unicode_ranges.h
+
+It asks tokenizers' own normalizers and splitters about every code point. Their tables are of several Unicode versions
+(8 for punctuation and accents, 17 for lower case), so "equal to tokenizers" needs the differences written down.
+"""
+
+import ctypes
+import ctypes.util
+
+import tokenizers
+from tokenizers import normalizers, pre_tokenizers
+
+proc = ctypes.CDLL(ctypes.util.find_library("utf8proc"))
+proc.utf8proc_category_string.restype = ctypes.c_char_p
+proc.utf8proc_unicode_version.restype = ctypes.c_char_p
+POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+CATEGORY = {c: proc.utf8proc_category_string(c).decode() for c in POINTS}
+
+
+def bert(**on):
+    off = dict(clean_text=False, handle_chinese_chars=False, strip_accents=False, lowercase=False)
+    return normalizers.BertNormalizer(**{**off, **on}).normalize_str
+
+
+def joined(first):
+    """The code points that GPT-2's pattern keeps in one piece with a character before them."""
+    split = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str
+    return {c for c in POINTS if [span for _, span in split(first + chr(c))] == [(0, 2)]}
+
+
+def removed(normalize):
+    return {c for c in POINTS if normalize("a" + chr(c) + "b") == "ab"}
+
+
+words = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
+SAYS = {
+    "control": (removed(bert(clean_text=True)), lambda c: CATEGORY[c] in ("Cc", "Cf", "Co")),
+    "punctuation": (
+        {c for c in POINTS if len(words("a" + chr(c) + "b")) == 3},
+        lambda c: CATEGORY[c][0] == "P" or (c < 128 and not chr(c).isalnum() and chr(c).isprintable() and c != 32),
+    ),
+    "accent": (removed(bert(strip_accents=True)), lambda c: CATEGORY[c] == "Mn"),
+    "letter": (joined("a"), lambda c: CATEGORY[c][0] == "L"),
+    "number": (joined("1"), lambda c: CATEGORY[c][0] == "N"),
+}
+
+
+def ranges(values):
+    """[first, last, value] of neighbours with the same value; values: {code point: value}."""
+    out = []
+    for c, value in sorted(values.items()):
+        if out and out[-1][1] == c - 1 and out[-1][2] == value:
+            out[-1][1] = c
+        else:
+            out.append([c, c, value])
+    return out
+
+
+def lines(entries):
+    row = "   "
+    for entry in entries:
+        if len(row) + len(entry) > 117:
+            yield row
+            row = "   "
+        row += " " + entry + ","
+    yield row
+
+
+print("#pragma once\n\n#include <cstdint>\n")
+print("// Written by tests/equality/unicode_ranges.py: where tokenizers", tokenizers.__version__, "differs from utf8proc's")
+print("// Unicode", proc.utf8proc_unicode_version().decode() + ".\n// clang-format off\n")
+print("namespace tape::text::unicode_ranges {\n")
+print("struct Range {\n  char32_t first, last;\n  bool holds;\n};")
+for name, (says, rule) in SAYS.items():
+    table = ranges({c: c in says for c in POINTS if (c in says) != rule(c)})
+    print(f"\ninline constexpr Range k{name.capitalize()}[] = {{")
+    print("\n".join(lines(f"{{0x{a:X}, 0x{b:X}, {str(holds).lower()}}}" for a, b, holds in table)))
+    print("};")
+
+lower = normalizers.Lowercase().normalize_str
+steps = {c: ord(lower(chr(c))) - c for c in POINTS if c != 0x130 and ord(lower(chr(c))) != proc.utf8proc_tolower(c)}
+print("\nstruct Lower {\n  char32_t first, last;\n  int32_t step;  // added\n};")
+print("\ninline constexpr Lower kLower[] = {")
+print("\n".join(lines(f"{{0x{a:X}, 0x{b:X}, {step}}}" for a, b, step in ranges(steps))))
+print("};\n\n}  // namespace tape::text::unicode_ranges\n// clang-format on")

@@ -1,0 +1,274 @@
+// Folders of transformers: what is read from them, and what is refused.
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "autograd/create.h"
+#include "autograd/file.h"
+#include "autograd/safetensors.h"
+#include "models/folder.h"
+#include "tests/support.h"
+
+namespace tape::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A copy of one of the fixture folders, to be broken.
+class HuggingFaceFolder : public testing::Test {
+ protected:
+  HuggingFaceFolder() {
+    std::string pattern = (fs::temp_directory_path() / "hugging_face.XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~HuggingFaceFolder() override { fs::remove_all(folder_); }
+
+  void take(const std::string& name) const {
+    fs::copy(fmt::format("{}/tests/fixtures/hugging_face/{}", TAPEFORMER_SOURCE_DIR, name), folder_,
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  }
+  std::string path(const std::string& name) const { return fmt::format("{}/{}", folder_, name); }
+  void replace(const std::string& file, const std::string& from, const std::string& to) const {
+    std::string text = read_text(path(file));
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    std::ofstream(path(file), std::ios::binary) << text;
+  }
+  /// `file` of a fixture, changed, is refused with this sentence.
+  void expect_refused(const std::string& name, const std::string& from, const std::string& to, ErrorKind kind,
+                      const std::string& sentence, const std::string& file = "config.json") const {
+    take(name);
+    replace(file, from, to);
+    EXPECT_TAPE_ERROR(load_model(folder_), kind, fmt::format("{}: {}", path(file), sentence));
+  }
+  void change_tensors(const std::function<void(std::map<std::string, Tensor>&)>& change) const {
+    SafetensorsFile file = load_safetensors(path("model.safetensors"));
+    change(file.tensors);
+    save_safetensors(path("model.safetensors"), file.tensors);
+  }
+  void expect_unfit(const std::string& sentence) const {
+    EXPECT_TAPE_ERROR(load_model(folder_), ErrorKind::format,
+                      fmt::format("{}: the tensors do not fit config.json:{}", path("model.safetensors"), sentence));
+  }
+
+  std::string folder_;
+};
+
+TEST_F(HuggingFaceFolder, ReadsSizesAndChoices) {
+  take("gpt2");
+  const auto gpt = load<Gpt>(folder_);
+  EXPECT_EQ(gpt->config().d_ff, 12);
+  EXPECT_EQ(gpt->config().bos_id, 1);
+  EXPECT_EQ(gpt->config().eos_id, 2);
+  EXPECT_EQ(gpt->config().activation, nn::ActivationKind::gelu_tanh);
+  EXPECT_TRUE(gpt->output->weight.is(gpt->embeddings->token->weight));
+  EXPECT_FALSE(gpt->is_training());
+  take("marian");
+  const auto marian = load<Transformer>(folder_);
+  EXPECT_EQ(marian->config().bos_id, 12);
+  EXPECT_EQ(marian->config().eos_id, 0);
+  EXPECT_EQ(marian->config().decoder_layers, 2);
+  EXPECT_TRUE(marian->src_embedding->weight.is(marian->output->weight));
+  take("bert_classifier");
+  const auto classifier = load<SequenceClassifier>(folder_);
+  EXPECT_THAT(classifier->config().labels, testing::ElementsAre("sad", "plain", "glad"));
+  EXPECT_EQ(classifier->config().num_labels, 3);
+  EXPECT_EQ(classifier->config().bert.norm_eps, 1e-12);
+}
+
+TEST_F(HuggingFaceFolder, NamesTheClassThatItHolds) {
+  take("gpt2");
+  EXPECT_TAPE_ERROR(load<Bert>(folder_), ErrorKind::config,
+                    fmt::format("{}: holds a Gpt, which is another class than the one asked for", path("config.json")));
+}
+
+TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {
+  const std::string rest =
+      " is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, MarianMTModel "
+      "and "
+      "\"model_type\" \"tapeformer-transformer\" are";
+  expect_refused("gpt2", "GPT2LMHeadModel", "LlamaForCausalLM", ErrorKind::config,
+                 fmt::format("architecture \"LlamaForCausalLM\"{}", rest));
+  expect_refused("gpt2", "architectures", "architecture", ErrorKind::config,
+                 fmt::format("a model without \"architectures\"{}", rest));
+  expect_refused("gpt2", "[\n    \"GPT2LMHeadModel\"\n  ]", "5", ErrorKind::config,
+                 "\"architectures\" must be a list of names, got 5");
+}
+
+TEST_F(HuggingFaceFolder, RefusesWhatIsNotComputedHere) {
+  expect_refused(
+      "bert", "\"gelu\"", "\"mish\"", ErrorKind::config,
+      "\"hidden_act\" must be one of relu, gelu, gelu_new, gelu_pytorch_tanh, silu, swish, tanh, sigmoid, got "
+      "\"mish\"");
+  expect_refused("bert", "\"is_decoder\": false", "\"is_decoder\": true", ErrorKind::config,
+                 "\"is_decoder\" must be false, got true");
+  expect_refused("bert", "\"is_decoder\": false", "\"position_embedding_type\": \"relative_key\"", ErrorKind::config,
+                 "\"position_embedding_type\" must be \"absolute\", got \"relative_key\"");
+  expect_refused("gpt2", "\"scale_attn_weights\": true", "\"scale_attn_weights\": false", ErrorKind::config,
+                 "\"scale_attn_weights\" must be true, got false");
+  expect_refused("marian", "\"encoder_layerdrop\": 0.0", "\"encoder_layerdrop\": 0.1", ErrorKind::config,
+                 "\"encoder_layerdrop\" must be 0, got 0.1");
+  expect_refused("bert_masked", "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false", ErrorKind::config,
+                 "\"tie_word_embeddings\" must be true, got false");
+  expect_refused("bert_classifier", "\"is_decoder\": false", "\"problem_type\": \"regression\"", ErrorKind::config,
+                 "\"problem_type\" must be \"single_label_classification\", got \"regression\"");
+}
+
+TEST_F(HuggingFaceFolder, RefusesValuesOfAnotherKind) {
+  expect_refused("bert", "\"hidden_size\": 8", "\"hidden_size\": 8.5", ErrorKind::config,
+                 "\"hidden_size\" must be a whole number, got 8.5");
+  expect_refused("bert", "\"hidden_size\": 8", "\"hidden_size\": \"8\"", ErrorKind::config,
+                 "\"hidden_size\" must be a whole number, got \"8\"");
+  expect_refused("gpt2", "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": 1", ErrorKind::config,
+                 "\"tie_word_embeddings\" must be true or false, got 1");
+  expect_refused("bert_classifier", "\"1\": \"plain\"", "\"7\": \"plain\"", ErrorKind::config,
+                 "\"id2label\" must be names for 0, 1, 2, ..., got {\"0\":\"sad\",\"7\":\"plain\",\"2\":\"glad\"}");
+  expect_refused("marian", "\"vocab_size\": 13", "\"vocab_size\": 13, \"vocab_size\": 14", ErrorKind::format,
+                 "\"vocab_size\" stands twice");
+}
+
+TEST_F(HuggingFaceFolder, AllocatesNothingForSizesThatTheFileDoesNotHold) {
+  expect_refused("bert", "\"vocab_size\": 13", "\"vocab_size\": 4611686018427387904", ErrorKind::shape,
+                 "shape: the number of elements of [4611686018427387904, 8] overflows");
+  take("bert");
+  replace("config.json", "\"vocab_size\": 13", "\"vocab_size\": 1099511627776");
+  expect_unfit("\n  shape: \"embeddings.word_embeddings.weight\" is [13, 8], config.json needs [1099511627776, 8]");
+  expect_refused("bert", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 4611686018427387904", ErrorKind::format,
+                 fmt::format("4611686018427387904 layers, but {} holds 39 tensors", path("model.safetensors")));
+  expect_refused("marian", "\"max_position_embeddings\": 11", "\"max_position_embeddings\": 99999999999",
+                 ErrorKind::config, "99999999999 positions are more than 16777216");
+  expect_refused("gpt2", "\"n_head\": 2", "\"n_head\": 0", ErrorKind::config, "Gpt: heads must be at least 1, got 0");
+  take("gpt2");
+  replace("config.json", "\"n_embd\": 8", "\"n_embd\": -8");
+  EXPECT_THROW(load_model(folder_), Error);
+}
+
+TEST_F(HuggingFaceFolder, ListsEveryTensorThatDoesNotFit) {
+  take("gpt2");
+  change_tensors([](auto& tensors) {
+    tensors.erase("transformer.h.1.ln_2.bias");
+    tensors["transformer.h.0.attn.c_attn.weight"] = zeros({24, 8});
+    tensors["transformer.h.0.mlp.c_fc.bias"] = zeros({12}, i64);
+    tensors["extra"] = zeros({2});
+    tensors["lm_head.weight"] = zeros({13, 8});
+  });
+  expect_unfit(
+      "\n  shape: \"transformer.h.0.attn.c_attn.weight\" is [24, 8], config.json needs [8, 24]"
+      "\n  dtype: \"transformer.h.0.mlp.c_fc.bias\" is i64, the model needs f32 or f64"
+      "\n  missing: \"transformer.h.1.ln_2.bias\" [8]"
+      "\n  tied: \"lm_head.weight\" differs from \"transformer.wte.weight\""
+      "\n  unexpected: \"extra\" [2]");
+}
+
+TEST_F(HuggingFaceFolder, ReadsWhatOlderReleasesWrote) {
+  take("gpt2");
+  change_tensors([](auto& tensors) {  // the bare model's names, masks, and a second copy of a tied table
+    std::map<std::string, Tensor> bare;
+    for (const auto& [name, tensor] : tensors) bare[name.substr(std::string("transformer.").size())] = tensor;
+    bare["h.0.attn.bias"] = ones({1, 1, 11, 11}, boolean);
+    bare["lm_head.weight"] = bare.at("wte.weight");
+    tensors = bare;
+  });
+  EXPECT_EQ(load<Gpt>(folder_)->config().layers, 2);
+  take("bert_masked");
+  change_tensors([](auto& tensors) {
+    std::map<std::string, Tensor> old;
+    for (const auto& [key, tensor] : tensors) {
+      std::string name = key;
+      if (name.ends_with("LayerNorm.weight")) name = fmt::format("{}gamma", name.substr(0, name.size() - 6));
+      if (name.ends_with("LayerNorm.bias")) name = fmt::format("{}beta", name.substr(0, name.size() - 4));
+      old[name] = tensor;
+    }
+    old["bert.embeddings.position_ids"] = arange(11);
+    old["cls.seq_relationship.weight"] = zeros({2, 8});
+    old["bert.pooler.dense.bias"] = zeros({8});
+    tensors = old;
+  });
+  const auto model = load<MaskedLanguageModel>(folder_);
+  EXPECT_NE((*model->bert->embeddings->norm)->weight[0].item(), 1) << "read from gamma";
+  take("bert");
+  change_tensors([](auto& tensors) {
+    tensors.erase("pooler.dense.weight");
+    tensors.erase("pooler.dense.bias");
+  });
+  EXPECT_FALSE(load<Bert>(folder_)->pooler);
+}
+
+TEST_F(HuggingFaceFolder, SaysThatPicklesAreNotRead) {
+  take("gpt2");
+  fs::rename(path("model.safetensors"), path("pytorch_model.bin"));
+  EXPECT_TAPE_ERROR(
+      load_model(folder_), ErrorKind::io,
+      fmt::format("{}: is not there; pytorch_model.bin is a pickle, which could run code, and is not read",
+                  path("model.safetensors")));
+  fs::remove(path("pytorch_model.bin"));
+  EXPECT_TAPE_ERROR(load_model(folder_), ErrorKind::io,
+                    fmt::format("{}: cannot open: No such file or directory", path("model.safetensors")));
+}
+
+TEST_F(HuggingFaceFolder, ChecksTheIndexOfShards) {
+  const std::string index = "model.safetensors.index.json";
+  const std::string first = "\"bert.embeddings.LayerNorm.bias\": \"model-00001-of-00002.safetensors\"";
+  const auto refused = [&](const std::string& to, const std::string& sentence) {
+    expect_refused("half_in_shards", first, to, ErrorKind::format, sentence, index);
+  };
+  refused("\"bert.embeddings.LayerNorm.bias\": \"../model-00001-of-00002.safetensors\"",
+          "\"bert.embeddings.LayerNorm.bias\": path \"../model-00001-of-00002.safetensors\" leaves the folder");
+  refused("\"bert.embeddings.LayerNorm.bias\": 5", "\"bert.embeddings.LayerNorm.bias\": the file is not a string");
+  refused("\"bert.embeddings.LayerNorm.bias\": \"model-00002-of-00002.safetensors\"",
+          "misses \"bert.embeddings.LayerNorm.bias\", which is in model-00001-of-00002.safetensors");
+  refused(fmt::format("\"other\": \"model-00001-of-00002.safetensors\", {}", first),
+          "\"other\" is not in model-00001-of-00002.safetensors");
+  refused(fmt::format("{0}, {0}", first), "\"bert.embeddings.LayerNorm.bias\" stands twice");
+  expect_refused("half_in_shards", "weight_map", "map", ErrorKind::format, "\"weight_map\" is not an object", index);
+  take("half_in_shards");
+  fs::remove(path("model-00002-of-00002.safetensors"));
+  EXPECT_TAPE_ERROR(
+      load_model(folder_), ErrorKind::io,
+      fmt::format("{}: cannot open: No such file or directory", path("model-00002-of-00002.safetensors")));
+}
+
+TEST_F(HuggingFaceFolder, RefusesToWriteWhatTransformersDoesNotKnow) {
+  BertConfig small{.vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .d_ff = 4, .max_length = 3};
+  const SequenceClassifier mean({.bert = small, .pooling = nn::Pooling::mean});
+  EXPECT_TAPE_ERROR(save(folder_, mean), ErrorKind::config,
+                    "config.json: BertForSequenceClassification pools the first position, not the mean");
+  small.segments = 0;
+  EXPECT_TAPE_ERROR(save(folder_, Bert(small)), ErrorKind::config, "config.json: BertModel needs segments, got 0");
+  const Gpt probabilities(
+      {.vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .output = nn::TokenOutput::probabilities});
+  EXPECT_TAPE_ERROR(save(folder_, probabilities), ErrorKind::config,
+                    "config.json: GPT2LMHeadModel gives logits, not probabilities");
+  EXPECT_TAPE_ERROR(save(folder_, Bert({.vocab = 5, .d_model = 4, .layers = 1, .heads = 2}), {.max_shard_bytes = 0}),
+                    ErrorKind::config, "save: max_shard_bytes must be at least 1, got 0");
+}
+
+TEST_F(HuggingFaceFolder, KeepsLabelsAndDropouts) {
+  const SequenceClassifier model({.bert = {.vocab = 5,
+                                           .d_model = 4,
+                                           .layers = 1,
+                                           .heads = 2,
+                                           .d_ff = 4,
+                                           .max_length = 3,
+                                           .dropout = 0.2,
+                                           .attention_dropout = 0.3,
+                                           .padding_id = 4,
+                                           .init_std = 0.5},
+                                  .num_labels = 2,
+                                  .dropout = 0.4,
+                                  .labels = {"no", "yes"}});
+  save(folder_, model);
+  const SequenceClassifierConfig read = load<SequenceClassifier>(folder_)->config();
+  EXPECT_THAT(read.labels, testing::ElementsAre("no", "yes"));
+  EXPECT_EQ(read.dropout, 0.4);
+  EXPECT_EQ(read.bert.dropout, 0.2);
+  EXPECT_EQ(read.bert.attention_dropout, 0.3);
+  EXPECT_EQ(read.bert.padding_id, 4);
+  EXPECT_EQ(read.bert.init_std, 0.5);
+}
+
+}  // namespace
+}  // namespace tape::models

@@ -1,0 +1,128 @@
+#include "models/run.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+
+#include "autograd/create.h"
+#include "autograd/safetensors.h"
+#include "tests/support.h"
+
+namespace tape::models {
+namespace {
+
+std::string fixture_folder(const std::string& name) {
+  return fmt::format("{}/tests/fixtures/hugging_face/{}", TAPEFORMER_SOURCE_DIR, name);
+}
+
+/// The tensors of expected.safetensors whose names begin with "in." or "out.".
+nn::StateDict expected(const std::string& name, const std::string& prefix) {
+  nn::StateDict found;
+  for (const auto& [key, tensor] :
+       load_safetensors(fmt::format("{}/expected.safetensors", fixture_folder(name))).tensors)
+    if (key.starts_with(prefix)) found.emplace(key.substr(prefix.size()), tensor);
+  return found;
+}
+
+double largest(const Tensor& x) {
+  double most = 0;
+  for (const double value : cast(x, f64).to_vector<double>()) most = std::max(most, std::abs(value));
+  return most;
+}
+
+/// What is added to all keys alike changes nothing: its gradient is rounding, measured by that of the weight beside it.
+double scale_of(const std::string& name, const nn::StateDict& all) {
+  for (const std::string suffix : {"key.bias", "k_proj.bias"})
+    if (name.ends_with(suffix)) return largest(all.at(fmt::format("{}weight", name.substr(0, name.size() - 4))));
+  return largest(all.at(name));
+}
+
+void expect_near(const nn::StateDict& actual, const nn::StateDict& wanted, double tolerance) {
+  for (const auto& [name, tensor] : wanted) {
+    ASSERT_TRUE(actual.contains(name)) << name;
+    ASSERT_EQ(actual.at(name).shape(), tensor.shape()) << name;
+    const Tensor a = cast(actual.at(name), f64), b = cast(tensor, f64);
+    double error = 0;
+    for (int64_t i = 0; i < a.numel(); ++i)
+      error = std::max(error, std::abs(a.data<double>()[i] - b.data<double>()[i]));
+    EXPECT_LE(error, tolerance * scale_of(name, wanted)) << name;
+  }
+}
+
+class Run : public testing::TestWithParam<std::string> {
+ protected:
+  Run() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "run.XXXXXX").string();
+    copy_ = mkdtemp(pattern.data());
+  }
+  ~Run() override { std::filesystem::remove_all(copy_); }
+
+  std::string copy_;
+};
+
+TEST_P(Run, ComputesWhatTransformersComputes) {
+  const nn::StateDict in = expected(GetParam(), "in."), out = expected(GetParam(), "out.");
+  ASSERT_GE(out.size(), 6u);
+  const AnyModel model = load_model(fixture_folder(GetParam()));
+  const bool doubles = module_of(model).parameters().front().dtype() == f64;
+  expect_near(run(model, in, {.gradients = in.contains("labels")}), out, doubles ? 1e-12 : 2e-6);
+}
+
+TEST_P(Run, ComputesTheSameFromWhatItWrote) {
+  const nn::StateDict in = expected(GetParam(), "in.");
+  const RunOptions options{.gradients = in.contains("labels")};
+  const AnyModel model = load_model(fixture_folder(GetParam()));
+  const nn::StateDict before = run(model, in, options);
+  for (const int64_t bytes : {int64_t{1} << 40, int64_t{1500}}) {
+    save(copy_, model, {.max_shard_bytes = bytes});
+    EXPECT_EQ(std::filesystem::exists(fmt::format("{}/model.safetensors", copy_)), bytes > 1500);
+    const nn::StateDict after = run(load_model(copy_), in, options);
+    ASSERT_EQ(after.size(), before.size());
+    for (const auto& [name, tensor] : before) EXPECT_TRUE(tensors_equal(after.at(name), tensor)) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Folders, Run,
+                         testing::Values("bert", "bert_masked", "bert_classifier", "gpt2", "marian", "half_in_shards",
+                                         "bfloat"),
+                         [](const auto& folder) { return folder.param; });
+
+TEST(RunInputs, AreNamedWhereTheyDoNotFit) {
+  const AnyModel bert = load_model(fixture_folder("bert_masked")), gpt = load_model(fixture_folder("gpt2")),
+                 marian = load_model(fixture_folder("marian")), plain = load_model(fixture_folder("bert"));
+  const Tensor ids = tensor({{1, 2, 3}}, i64);
+  EXPECT_TAPE_ERROR(run(bert, {}), ErrorKind::config, "run: input \"input_ids\" is missing");
+  EXPECT_TAPE_ERROR(run(gpt, {{"input_ids", ids}, {"token_type_ids", ids}}), ErrorKind::config,
+                    "run: unknown input \"token_type_ids\"; this model takes attention_mask, input_ids, labels");
+  EXPECT_TAPE_ERROR(run(plain, {{"input_ids", ids}, {"labels", ids}}), ErrorKind::config,
+                    "run: unknown input \"labels\"; this model takes attention_mask, input_ids, token_type_ids");
+  EXPECT_TAPE_ERROR(run(bert, {{"input_ids", zeros({1, 3})}}), ErrorKind::dtype,
+                    "run: input_ids must be whole numbers (I64), got f32");
+  EXPECT_TAPE_ERROR(run(bert, {{"input_ids", tensor({1, 2}, i64)}}), ErrorKind::shape,
+                    "run: input_ids must be [B, T], got [2]");
+  EXPECT_TAPE_ERROR(run(bert, {{"input_ids", ids}, {"attention_mask", ones({1, 2}, i64)}}), ErrorKind::shape,
+                    "run: attention_mask [1, 2] does not fit ids [1, 3]");
+  EXPECT_TAPE_ERROR(run(bert, {{"input_ids", ids}, {"labels", ones({1, 2}, i64)}}), ErrorKind::shape,
+                    "run: labels [1, 2] do not fit logits [1, 3, 13]");
+  EXPECT_TAPE_ERROR(run(gpt, {{"input_ids", ids}, {"labels", ones({1, 2}, i64)}}), ErrorKind::shape,
+                    "run: labels [1, 2] do not fit input_ids [1, 3]");
+  EXPECT_TAPE_ERROR(run(bert, {{"input_ids", ids}}, {.gradients = true}), ErrorKind::config,
+                    "run: gradients are those of the loss, and there are no \"labels\"");
+  EXPECT_TAPE_ERROR(run(marian, {{"input_ids", ids}}), ErrorKind::config,
+                    "run: input \"decoder_input_ids\" or \"labels\" is missing");
+  EXPECT_TAPE_ERROR(run(bert, {{"input_ids", tensor({{1, 13}}, i64)}}), ErrorKind::index,
+                    "bert.embeddings.token: embedding: id 13 at position [0, 1] is outside [0, 13)");
+}
+
+TEST(RunInputs, LeaveNoTraceInTheModel) {
+  const AnyModel model = load_model(fixture_folder("gpt2"));
+  const Tensor ids = tensor({{1, 2, 3}}, i64);
+  const nn::StateDict first = run(model, {{"input_ids", ids}, {"labels", ids}}, {.gradients = true});
+  for (const Tensor& parameter : module_of(model).parameters()) EXPECT_FALSE(parameter.grad().defined());
+  EXPECT_FALSE(std::get<std::unique_ptr<Gpt>>(model)->encoder->layers[0]->self_attention->last_weights().defined());
+  EXPECT_FALSE(first.at("logits").requires_grad());
+  EXPECT_FALSE(run(model, {{"input_ids", ids}}).contains("loss"));
+}
+
+}  // namespace
+}  // namespace tape::models

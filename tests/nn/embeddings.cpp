@@ -1,0 +1,58 @@
+#include "nn/embeddings.h"
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/random.h"
+#include "tests/support.h"
+
+namespace tape::nn {
+namespace {
+
+TEST(Embeddings, AreTheNormOfASum) {
+  manual_seed(3);
+  Embeddings layer({.vocab = 7, .d_model = 4, .max_length = 5, .segments = 2});
+  layer.eval();
+  const Tensor ids = tensor({{1, 6, 2}}, i64), segments = tensor({{0, 1, 1}}, i64);
+  const Tensor sum = layer.token(ids) + layer.position(arange(3)) + (*layer.segment)(segments);
+  EXPECT_TRUE(tensors_equal(layer(ids, segments), (*layer.norm)(sum)));
+  EXPECT_TRUE(tensors_equal(layer(ids), layer(ids, zeros({1, 3}, i64)))) << "segment 0 where none is given";
+  EXPECT_FALSE(tensors_equal(layer(ids), layer(ids, segments)));
+  EXPECT_FALSE(tensors_equal(layer(ids), layer(ids, Tensor(), 2))) << "first is the position of the first id";
+}
+
+TEST(Embeddings, DropInTrainingOnly) {
+  manual_seed(3);
+  Embeddings layer({.vocab = 7, .d_model = 8, .max_length = 5, .norm_eps = {}, .dropout = 0.5});
+  const Tensor ids = tensor({{1, 6, 2}}, i64);
+  EXPECT_FALSE(layer.norm);
+  EXPECT_FALSE(tensors_equal(layer(ids), layer(ids)));
+  layer.eval();
+  EXPECT_TRUE(tensors_equal(layer(ids), layer(ids)));
+}
+
+TEST(Embeddings, NameWhatDoesNotFit) {
+  Embeddings layer({.vocab = 7, .d_model = 4, .max_length = 3, .segments = 2});
+  Embeddings plain({.vocab = 7, .d_model = 4, .max_length = 3});
+  const Tensor ids = tensor({{1, 2}}, i64);
+  EXPECT_TAPE_ERROR(layer(tensor({1, 2}, i64)), ErrorKind::shape, "Embeddings: ids must be [B, T], got [2]");
+  EXPECT_TAPE_ERROR(layer(tensor({{1, 2, 3, 4}}, i64)), ErrorKind::shape,
+                    "Embeddings: positions 0 to 3 do not fit into max_length 3");
+  EXPECT_TAPE_ERROR(layer(ids, Tensor(), 2), ErrorKind::shape,
+                    "Embeddings: positions 2 to 3 do not fit into max_length 3");
+  EXPECT_TAPE_ERROR(layer(ids, zeros({1, 3}, i64)), ErrorKind::shape,
+                    "Embeddings: segments [1, 3] do not fit ids [1, 2]");
+  EXPECT_TAPE_ERROR(plain(ids, ids), ErrorKind::config, "Embeddings: got segments [1, 2], but has no segment table");
+  EXPECT_TAPE_ERROR(layer(ids, tensor({{0, 2}}, i64)), ErrorKind::index,
+                    "segment: embedding: id 2 at position [0, 1] is outside [0, 2)");
+  EXPECT_TAPE_ERROR(Embeddings({.vocab = 7, .segments = -1}), ErrorKind::config,
+                    "Embeddings: segments must not be negative, got -1");
+}
+
+TEST(Embeddings, ShowTheirSettings) {
+  EXPECT_EQ(Embeddings({.vocab = 7, .d_model = 4, .max_length = 3, .segments = 2}).settings(),
+            "7 ids, 3 positions, 2 segments");
+  EXPECT_EQ(Embeddings({.vocab = 7, .d_model = 4, .max_length = 3}).settings(), "7 ids, 3 positions");
+}
+
+}  // namespace
+}  // namespace tape::nn

@@ -1,0 +1,76 @@
+#include "nn/heads.h"
+
+#include "autograd/create.h"
+#include "autograd/gradcheck.h"
+#include "autograd/gradcheck_gtest.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/softmax.h"
+#include "autograd/ops/unary.h"
+#include "autograd/random.h"
+#include "tests/support.h"
+
+namespace tape::nn {
+namespace {
+
+TEST(MeanPool, TakesWhatTheMaskShows) {
+  const Tensor hidden = tensor({{{1, 2}, {3, 6}, {100, 100}}, {{5, 5}, {7, 9}, {3, 1}}, {{1, 1}, {1, 1}, {1, 1}}});
+  EXPECT_TRUE(tensors_near(mean_pool(hidden), mean(hidden, {1}), 1e-6));
+  const Mask mask = Mask::padding(tensor({{4, 4, 0}, {4, 4, 4}, {0, 0, 0}}, i64), 0);
+  EXPECT_TRUE(tensors_near(mean_pool(hidden, mask), tensor({{2, 4}, {5, 5}, {0, 0}}), 1e-6)) << "none seen: zeros";
+  const Mask one_for_all = Mask::padding(tensor({4, 0, 0}, i64), 0);
+  EXPECT_TRUE(tensors_near(mean_pool(hidden, one_for_all), tensor({{1, 2}, {5, 5}, {1, 1}}), 1e-6));
+  EXPECT_TRUE(tensors_near(mean_pool(hidden, Mask::causal()), mean(hidden, {1}), 1e-6));
+}
+
+TEST(MeanPool, HasTheGradientOfAMean) {
+  const Mask mask = Mask::padding(tensor({{4, 4, 0}, {0, 0, 0}}, i64), 0);
+  EXPECT_TRUE(gradients_match(
+      gradcheck([mask](const Tensors& in) { return mean_pool(in[0], mask); }, {randn({2, 3, 2}, f64)})));
+}
+
+TEST(MeanPool, NamesWhatDoesNotFit) {
+  EXPECT_TAPE_ERROR(mean_pool(zeros({2, 3})), ErrorKind::shape, "mean_pool: hidden must be [B, T, C], got [2, 3]");
+  EXPECT_TAPE_ERROR(mean_pool(zeros({2, 3, 4}), Mask::padding(ones({2, 4}, i64), 0)), ErrorKind::shape,
+                    "mean_pool: mask [2, 1, 1, 4] must be [2, 1, 1, 3] for hidden [2, 3, 4]");
+}
+
+TEST(Pooler, ReadsTheFirstPosition) {
+  manual_seed(5);
+  Pooler layer(4);
+  const Tensor hidden = randn({2, 3, 4});
+  EXPECT_TRUE(tensors_equal(layer(hidden), tanh(layer.dense(select(hidden, 1, 0)))));
+  EXPECT_TAPE_ERROR(layer(zeros({2, 4})), ErrorKind::shape, "Pooler: hidden must be [B, T, C], got [2, 4]");
+}
+
+TEST(ClassificationHead, DropsInTrainingOnly) {
+  manual_seed(5);
+  ClassificationHead layer(16, 3, 0.5);
+  const Tensor pooled = randn({2, 16});
+  EXPECT_FALSE(tensors_equal(layer(pooled), layer(pooled)));
+  layer.eval();
+  EXPECT_TRUE(tensors_equal(layer(pooled), layer.classifier(pooled)));
+}
+
+TEST(MaskedTokenHead, IsTheSumOfItsParts) {
+  manual_seed(5);
+  MaskedTokenHead layer(4, 7);
+  const Tensor hidden = randn({2, 3, 4});
+  EXPECT_TRUE(tensors_equal(layer(hidden), layer.decoder(layer.norm(gelu(layer.dense(hidden))))));
+}
+
+TEST(NextTokenHead, GivesLogitsOrTheirSoftmax) {
+  manual_seed(5);
+  NextTokenHead logits(4, 7, {.bias = true}), probabilities(4, 7, {.bias = true, .output = TokenOutput::probabilities});
+  probabilities.weight = logits.weight;
+  const Tensor hidden = randn({2, 3, 4});
+  EXPECT_TRUE(tensors_near(probabilities(hidden), softmax(logits(hidden), -1), 1e-6));
+  EXPECT_TRUE(tensors_near(sum(probabilities(hidden), {-1}), ones({2, 3}), 1e-6));
+  EXPECT_EQ(logits.settings(), "4 -> 7");
+  EXPECT_EQ(probabilities.settings(), "4 -> 7, probabilities");
+  EXPECT_TAPE_ERROR(NextTokenHead(0, 7), ErrorKind::config, "NextTokenHead: sizes must be at least 1, got 0 -> 7");
+}
+
+}  // namespace
+}  // namespace tape::nn

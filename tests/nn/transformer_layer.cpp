@@ -1,0 +1,99 @@
+#include "nn/transformer_layer.h"
+
+#include "autograd/create.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/shape.h"
+#include "nn/decoder.h"
+#include "tests/nn/torch_case.h"
+#include "tests/support.h"
+
+namespace tape::nn {
+namespace {
+
+const TransformerLayerOptions as_llama{.d_model = 8,
+                                       .heads = 4,
+                                       .d_ff = 12,
+                                       .dropout = 0,
+                                       .activation = ActivationKind::silu,
+                                       .norm = NormPlace::pre,
+                                       .norm_eps = 1e-6,
+                                       .norm_kind = NormKind::rms_norm,
+                                       .feed_forward = FeedForwardKind::gated,
+                                       .bias = false,
+                                       .kv_heads = 2,
+                                       .rotary = RotaryOptions{}};
+
+TEST(TransformerLayerOptions, ChooseTheClassesOfABlock) {
+  EncoderLayer plain({.d_model = 8, .heads = 2, .d_ff = 4}), llama(as_llama);
+  EXPECT_TRUE(plain.norm1.is<LayerNorm>());
+  EXPECT_TRUE(plain.feed_forward.is<FeedForward>());
+  EXPECT_EQ(plain.self_attention->rotary, nullptr);
+  EXPECT_TRUE(llama.norm2.is<RMSNorm>());
+  EXPECT_TRUE(llama.feed_forward.is<GatedFeedForward>());
+  std::string parts;
+  for (const auto& [name, module] : llama.named_modules())
+    if (!name.empty()) parts += fmt::format("{}: {}({})\n", name, module->type_name(), module->settings());
+  EXPECT_EQ(parts,
+            "self_attention: MultiHeadAttention(8, 4 heads, 2 of keys and values)\n"
+            "self_attention.query: Linear(8 -> 8, no bias)\n"
+            "self_attention.key: Linear(8 -> 4, no bias)\n"
+            "self_attention.value: Linear(8 -> 4, no bias)\n"
+            "self_attention.output: Linear(8 -> 8, no bias)\n"
+            "self_attention.rotary: Rotary(2 of 2 columns, halves, theta 10000)\n"
+            "feed_forward: GatedFeedForward()\n"
+            "feed_forward.gate: Linear(8 -> 12, no bias)\n"
+            "feed_forward.up: Linear(8 -> 12, no bias)\n"
+            "feed_forward.activation: Activation(silu)\n"
+            "feed_forward.dropout: Dropout(0)\n"
+            "feed_forward.down: Linear(12 -> 8, no bias)\n"
+            "norm1: RMSNorm(8, eps 1e-06)\n"
+            "norm2: RMSNorm(8, eps 1e-06)\n"
+            "dropout: Dropout(0)\n");
+}
+
+TEST(Choice, IsTheModuleThatWasChosen) {
+  EncoderLayer plain({.d_model = 8, .heads = 2, .d_ff = 4});
+  EXPECT_EQ(plain.norm1->type_name(), "LayerNorm");
+  EXPECT_TRUE(plain.norm1.as<LayerNorm>()->bias.defined());
+  EXPECT_TAPE_ERROR(plain.norm1.as<RMSNorm>(), ErrorKind::config, "norm1: it is of another class, LayerNorm");
+}
+
+TEST(EncoderLayer, AgreesWithLlama) {
+  Encoder encoder(2, as_llama);
+  expect_as_torch(
+      TorchCase("variants", "llama"),
+      [&](const Named& in) {
+        return Named{{"y", encoder(in.at("x"), Mask::causal())}};
+      },
+      &encoder);
+}
+
+TEST(Encoder, WithACacheOfGroupsIsACausalEncoder) {
+  manual_seed(4);
+  Encoder encoder(2, as_llama);
+  encoder.to(f64);
+  const Tensor x = randn({2, 5, 8}, f64);
+  EncoderCache cache = encoder.init_cache();
+  Tensors parts;
+  for (const auto& [first, last] : {std::pair<int64_t, int64_t>{0, 3}, {3, 4}, {4, 5}})
+    parts.push_back(encoder.forward_cached(slice(x, 1, {.start = first, .end = last}), cache));
+  EXPECT_TRUE(tensors_near(cat(parts, 1), encoder(x, Mask::causal()), 1e-12));
+}
+
+TEST(Decoder, WithACacheOfGroupsIsTheSame) {
+  manual_seed(5);
+  Decoder decoder(2, as_llama);
+  decoder.to(f64);
+  // Groups and rotation are of self-attention alone.
+  EXPECT_EQ(decoder.layers[0]->cross_attention->settings(), "8, 4 heads");
+  EXPECT_EQ(decoder.layers[0]->cross_attention->rotary, nullptr);
+  const Tensor x = randn({2, 4, 8}, f64), memory = randn({2, 3, 8}, f64);
+  DecoderCache cache = decoder.init_cache(memory);
+  Tensors parts;
+  for (const auto& [first, last] : {std::pair<int64_t, int64_t>{0, 1}, {1, 4}})
+    parts.push_back(decoder.forward_cached(slice(x, 1, {.start = first, .end = last}), cache));
+  EXPECT_TRUE(tensors_near(cat(parts, 1), decoder(x, memory), 1e-12));
+}
+
+}  // namespace
+}  // namespace tape::nn

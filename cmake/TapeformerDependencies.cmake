@@ -2,6 +2,19 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json 3.10 REQUIRED)
 
+# Unicode tables for the tokenizers.
+find_path(TAPEFORMER_UTF8PROC_INCLUDE utf8proc.h REQUIRED)
+find_library(TAPEFORMER_UTF8PROC NAMES utf8proc REQUIRED)
+# SentencePiece models, and their training, which is a library of its own.
+find_path(TAPEFORMER_SENTENCEPIECE_INCLUDE sentencepiece_trainer.h REQUIRED)
+find_library(TAPEFORMER_SENTENCEPIECE NAMES sentencepiece REQUIRED)
+find_library(TAPEFORMER_SENTENCEPIECE_TRAIN NAMES sentencepiece_train REQUIRED)
+add_library(tapeformer_text INTERFACE)
+target_include_directories(tapeformer_text SYSTEM INTERFACE
+  ${TAPEFORMER_UTF8PROC_INCLUDE} ${TAPEFORMER_SENTENCEPIECE_INCLUDE})
+target_link_libraries(tapeformer_text INTERFACE
+  ${TAPEFORMER_UTF8PROC} ${TAPEFORMER_SENTENCEPIECE_TRAIN} ${TAPEFORMER_SENTENCEPIECE})
+
 # OpenBLAS in its OpenMP flavour where the system has it: our parallel regions and BLAS then share one pool of threads,
 # and a product called inside a region runs on one thread by itself.
 find_library(TAPEFORMER_OPENBLAS NAMES openblas PATH_SUFFIXES openblas-openmp REQUIRED)

@@ -60,6 +60,7 @@ Tensor DecoderLayer::forward_cached(const Tensor& x, DecoderLayerCache& cache, c
 }
 
 Decoder::Decoder(int64_t count, const TransformerLayerOptions& options) : layers(this, "layers", count, options) {
+  // Made in place: make_unique would have to move it.
   if (options.norm == NormPlace::pre) norm.reset(new Norm(make_norm(this, "norm", options)));
 }
 

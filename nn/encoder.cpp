@@ -72,6 +72,7 @@ Tensor EncoderLayer::forward_cached(const Tensor& x, KeyValueCache& cache, const
 }
 
 Encoder::Encoder(int64_t count, const TransformerLayerOptions& options) : layers(this, "layers", count, options) {
+  // Made in place: make_unique would have to move it.
   if (options.norm == NormPlace::pre) norm.reset(new Norm(make_norm(this, "norm", options)));
 }
 

@@ -125,7 +125,81 @@ def byte_level(corpus, training):
             compare(f"byte-level BPE tokenizer.json (prefix {prefix}, trim {trim})", folder, backend, corpus[-len(SPECIAL) :])
 
 
-TESTS = {"bert": bert, "byte_level": byte_level}
+def train_sentencepiece(folder, name, training, **settings):
+    """Writes <folder>/<name>.model and gives back its path."""
+    import sentencepiece
+
+    path = pathlib.Path(folder, name)
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(training), model_prefix=str(path), minloglevel=3, num_threads=1, **settings)  # fmt: skip
+    path.with_suffix(".vocab").unlink()
+    return path.with_suffix(".model")
+
+
+def sentence_piece(corpus, training):
+    import sentencepiece
+
+    for settings in (dict(model_type="unigram", vocab_size=8000), dict(model_type="bpe", vocab_size=8000),
+                     dict(model_type="unigram", vocab_size=2000, byte_fallback=True, normalization_rule_name="nmt_nfkc_cf"),
+                     dict(model_type="bpe", vocab_size=2000, byte_fallback=True, normalization_rule_name="identity",
+                          remove_extra_whitespaces=False)):  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            reference = sentencepiece.SentencePieceProcessor(model_file=str(train_sentencepiece(folder, "m", training, **settings)))
+            expected = []
+            for text in corpus:
+                pieces = reference.encode(text, out_type="immutable_proto").pieces
+                expected.append({"ids": [p.id for p in pieces], "offsets": byte_offsets(text, [(p.begin, p.end) for p in pieces])})
+            report(f"SentencePiece {settings}", corpus, expected, ours(folder, corpus), ("ids", "offsets"))
+
+
+def converted(corpus, training):
+    """tokenizer.json as transformers makes it from SentencePiece models."""
+    from transformers import AlbertTokenizer, LlamaTokenizer, T5Tokenizer, XLMRobertaTokenizer
+
+    cases = [
+        (T5Tokenizer, "spiece.model", dict(model_type="unigram", pad_id=0, eos_id=1, unk_id=2, bos_id=-1)),
+        (XLMRobertaTokenizer, "sentencepiece.bpe.model", dict(model_type="unigram")),
+        (AlbertTokenizer, "spiece.model", dict(model_type="unigram", pad_id=0, unk_id=1, bos_id=-1, eos_id=-1, user_defined_symbols=["[CLS]", "[SEP]", "[MASK]"])),
+        (LlamaTokenizer, "tokenizer.model", dict(model_type="bpe", byte_fallback=True, normalization_rule_name="identity", remove_extra_whitespaces=False)),
+    ]  # fmt: skip
+    for kind, name, settings in cases:
+        with tempfile.TemporaryDirectory() as models, tempfile.TemporaryDirectory() as folder:
+            train_sentencepiece(models, "m", training, vocab_size=4000, **settings).rename(pathlib.Path(models, name))
+            backend = kind.from_pretrained(models)._tokenizer
+            backend.save(folder + "/tokenizer.json")
+            compare(f"{kind.__name__} tokenizer.json", folder, backend, corpus)
+            compare(f"{kind.__name__} tokenizer.json pairs", folder, backend, pairs(corpus)[-1000:])
+
+
+def marian(corpus, training):
+    from transformers import MarianTokenizer
+
+    with tempfile.TemporaryDirectory() as folder:
+        tokens = ["</s>", "<unk>"]
+        for side, text in (("source", training[::2]), ("target", training[1::2])):
+            import sentencepiece
+
+            path = train_sentencepiece(folder, side, text, model_type="unigram", vocab_size=4000)
+            path = path.rename(path.with_suffix(".spm"))
+            pieces = sentencepiece.SentencePieceProcessor(model_file=str(path))
+            tokens += [pieces.id_to_piece(i) for i in range(3, len(pieces))]
+        # Marian's own order is another; some pieces are left out to meet the unknown token.
+        tokens = list(dict.fromkeys(tokens[:-200])) + [">>fr<<", "<pad>"]
+        pathlib.Path(folder, "vocab.json").write_text(json.dumps({token: i for i, token in enumerate(tokens)}))
+        pathlib.Path(folder, "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "MarianTokenizer"}))
+        reference = MarianTokenizer.from_pretrained(folder)
+        inputs = corpus + [">>fr<< hello", ">>de<<hello", ">>x hello", "a >>fr<< b", "a</s>b <unk> c <pad>", ">><<", "</s>>>fr<< a"]
+        for flag, name in ((), "source"), (("--target",), "target"):
+            expected = [{"ids": reference(**{"text" if name == "source" else "text_target": text})["input_ids"]} for text in inputs]
+            actual = ours(folder, inputs, *flag)
+            report(f"Marian {name}", inputs, expected, actual, ("ids",))
+            given = "".join(" ".join(map(str, e["ids"])) + "\n" for e in expected)
+            run = subprocess.run([COMMAND, "tokenize", "--model", folder, "--decode"], input=given.encode(), capture_output=True, check=True)
+            texts_back = [{"text": line} for line in run.stdout.decode().split("\n")[:-1]]
+            wanted = [{"text": reference.decode(e["ids"], skip_special_tokens=True)} for e in expected]
+            report(f"Marian {name} decoded", inputs, wanted, texts_back, ("text",))
+
+
+TESTS = {"bert": bert, "byte_level": byte_level, "sentence_piece": sentence_piece, "converted": converted, "marian": marian}
 
 
 def main():

@@ -62,7 +62,8 @@ TEST(Gpt, StartsProjectionsIntoTheSumSmaller) {
   const auto deviation = [](const Tensor& x) { return std::sqrt(var(x).item()); };
   EXPECT_NEAR(deviation(model.encoder->layers[3]->self_attention->query->weight), 0.02, 0.001);
   EXPECT_NEAR(deviation(model.encoder->layers[3]->self_attention->output->weight), 0.02 / 4, 0.0003);
-  EXPECT_NEAR(deviation(model.encoder->layers[3]->feed_forward.as<nn::FeedForward>()->linear2->weight), 0.02 / 4, 0.0003);
+  EXPECT_NEAR(deviation(model.encoder->layers[3]->feed_forward.as<nn::FeedForward>()->linear2->weight), 0.02 / 4,
+              0.0003);
   EXPECT_NEAR(deviation(model.embeddings->token->weight), 0.02, 0.001);
 }
 

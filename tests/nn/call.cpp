@@ -95,9 +95,10 @@ TEST(Call, PutsThePathInFrontOfAnError) {
   EXPECT_TAPE_ERROR(model(ids, ids), ErrorKind::dtype,
                     "encoder.layers.1.self_attention.query: linear: dtypes differ: f32 and f64");
   model.encoder->layers[1]->self_attention->query->to(f32);
-  model.decoder->layers[0]->feed_forward.as<FeedForward>()->activation->register_forward_hook([](Module&, const Tensors&, const Tensor&) {
-    return zeros({2, 2, 7});
-  });
+  model.decoder->layers[0]->feed_forward.as<FeedForward>()->activation->register_forward_hook(
+      [](Module&, const Tensors&, const Tensor&) {
+        return zeros({2, 2, 7});
+      });
   try {
     model(ids, ids);
     ADD_FAILURE() << "nothing was thrown";

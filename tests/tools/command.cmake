@@ -1,5 +1,5 @@
 # Calls the command as a user does: what it prints, where it fails, and its exit codes.
-#   cmake -D COMMAND=... -D FOLDER=... -P command.cmake
+#   cmake -D COMMAND=... -D FOLDER=... -D FIXTURES=... -P command.cmake
 file(REMOVE_RECURSE ${FOLDER})
 
 # Runs the command; sets `out` and `err`; stops unless it ends with the status.
@@ -46,3 +46,20 @@ expect_status(3 demo --steps 0)
 expect_text(err "tapeformer: number words: steps must be at least 1, got 0")
 expect_status(4 demo --steps 1 --batch 1 --held-out 1 --out /proc/nowhere/model)
 expect_text(err "/proc/nowhere")
+
+# What a model computes for given inputs.
+set(gpt ${FIXTURES}/hugging_face/gpt2)
+expect_status(0 run --help)
+expect_text(out "Example: tapeformer run")
+expect_status(0 run --model ${gpt} --inputs ${gpt}/inputs.safetensors --out ${FOLDER}/out.safetensors --grads)
+file(STRINGS ${FOLDER}/out.safetensors header LIMIT_INPUT 8000 REGEX "logits")
+foreach(name logits loss hidden_states.2 attentions.1 grad.transformer.h.1.mlp.c_fc.weight)
+  expect_text(header "\"${name}\":")
+endforeach()
+expect_status(0 run --model ${gpt} --inputs ${gpt}/inputs.safetensors --out ${FOLDER}/f32.safetensors --dtype f32)
+expect_status(2 run --model ${gpt} --inputs ${gpt}/inputs.safetensors)
+expect_text(err "--out is required")
+expect_status(4 run --model ${FOLDER}/none --inputs ${gpt}/inputs.safetensors --out ${FOLDER}/out.safetensors)
+expect_text(err "tapeformer: ${FOLDER}/none/config.json: cannot open: No such file or directory")
+expect_status(3 run --model ${gpt} --inputs ${gpt}/model.safetensors --out ${FOLDER}/out.safetensors)
+expect_text(err "tapeformer: run: unknown input \"transformer.h.0.attn.c_attn.bias\"; this model takes")

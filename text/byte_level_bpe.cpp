@@ -1,0 +1,103 @@
+#include "text/byte_level_bpe.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "autograd/file.h"
+#include "text/tokenizers/vocabulary_json.h"
+#include "text/utf8.h"
+
+namespace tape::text {
+namespace {
+
+TokenizerConfig config_of(const ByteLevelBpeOptions& options, const std::vector<std::string>& vocabulary = {}) {
+  TokenizerConfig config;
+  config.tokenizer_class = "GPT2Tokenizer";
+  config.add_prefix_space = options.add_prefix_space;
+  config.bos = options.bos;
+  config.eos = options.eos;
+  config.unk = options.unk;
+  config.pad = options.pad;
+  auto size = static_cast<int64_t>(vocabulary.size());
+  for (const std::string& name : options.more) {
+    const auto found = std::find(vocabulary.begin(), vocabulary.end(), name);
+    const int64_t id = found != vocabulary.end() ? found - vocabulary.begin() : size++;
+    config.added.push_back({.content = name, .id = id, .special = true});
+  }
+  return config;
+}
+
+TokenTable::Entries numbered(const std::vector<std::string>& tokens) {
+  TokenTable::Entries out;
+  out.reserve(tokens.size());
+  for (const std::string& token : tokens) out.emplace_back(token, static_cast<int64_t>(out.size()));
+  return out;
+}
+
+Merges read_merges(const std::string& path) {
+  const std::string content = read_text(path);
+  Merges out;
+  int64_t number = 0;
+  for (std::string_view rest = content; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    ++number;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty() || (number == 1 && line.starts_with("#version"))) continue;
+    const size_t blank = line.find(' ');
+    if (blank == std::string_view::npos || blank == 0 || blank + 1 == line.size() ||
+        line.find(' ', blank + 1) != std::string_view::npos)
+      raise(ErrorKind::format, "{}:{}: \"{}\" is not two tokens with a blank between them", path, number,
+            clipped(line, 60));
+    out.emplace_back(line.substr(0, blank), line.substr(blank + 1));
+  }
+  return out;
+}
+
+}  // namespace
+
+ByteLevelBpe::ByteLevelBpe(TokenTable::Entries vocabulary, Merges merges, TokenizerConfig config, const Files& files)
+    : Pipeline([&] {
+        std::unordered_set<std::string> known;
+        for (const auto& [token, id] : vocabulary) known.insert(token);
+        const auto size = static_cast<int64_t>(vocabulary.size());
+        auto added = missing_tokens(config, size, [&known](const std::string& name) { return known.contains(name); });
+        Parts parts;
+        parts.table = std::make_unique<const TokenTable>(std::move(vocabulary), added, files.vocabulary);
+        parts.pre_tokenizer = byte_level_pre_tokenizer(config.add_prefix_space.value_or(false));
+        parts.model = bpe_model(*parts.table, merges, {}, files.merges);
+        parts.decoder = byte_level_decoder();
+        return parts;
+      }()),
+      merges_(std::move(merges)),
+      config_(std::move(config)) {
+  for (const AddedToken& token : added_tokens(config_, table())) add_token(token, files.vocabulary);
+  special_ = special_ids(config_, table());
+  if (config_.add_bos_token.value_or(false) && special_.bos >= 0) {
+    const Part bos{Part::Kind::special, special_.bos, 0};
+    template_.single.insert(template_.single.begin(), bos);
+    template_.pair = {bos, {Part::Kind::first}, {Part::Kind::special, special_.bos, 1}, {Part::Kind::second, 0, 1}};
+  }
+}
+
+ByteLevelBpe::ByteLevelBpe(const std::vector<std::string>& vocabulary, Merges merges, const ByteLevelBpeOptions& options)
+    : ByteLevelBpe(numbered(vocabulary), std::move(merges), config_of(options, vocabulary), {"ByteLevelBpe", "ByteLevelBpe"}) {}
+
+std::unique_ptr<ByteLevelBpe> ByteLevelBpe::load(const std::string& folder) {
+  const Files files{fmt::format("{}/vocab.json", folder), fmt::format("{}/merges.txt", folder)};
+  return std::unique_ptr<ByteLevelBpe>(new ByteLevelBpe(read_vocabulary_json(files.vocabulary), read_merges(files.merges),
+                                                        read_tokenizer_config(folder, config_of({})), files));
+}
+
+void ByteLevelBpe::save(const std::string& folder) const {
+  std::string merges = "#version: 0.2\n";
+  for (const auto& [left, right] : merges_) merges += fmt::format("{} {}\n", left, right);
+  TokenizerConfig config = config_;
+  config.added = added();
+  write_in_folder(folder, "vocab.json", vocabulary_json(table()));
+  write_in_folder(folder, "merges.txt", merges);
+  write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config));
+}
+
+}  // namespace tape::text

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "text/tokenizers/config.h"
+#include "text/tokenizers/pipeline.h"
+
+namespace tape::text {
+
+struct ByteLevelBpeOptions {
+  bool add_prefix_space = false;  ///< a blank before a text that begins without one
+  /// Looked for in the text as they stand; those that the vocabulary lacks are appended.
+  std::string bos = "<|endoftext|>", eos = "<|endoftext|>", unk = "<|endoftext|>", pad = "";
+  std::vector<std::string> more = {};  ///< further special tokens
+};
+
+/// GPT-2's tokenizer (Radford et al. 2019, section 2.2), equal to `transformers`' GPT2Tokenizer: words by its pattern
+/// (gpt2_word), each word's bytes merged by rank. Adds no token at the ends.
+///
+/// Any bytes are encoded, valid UTF-8 or not, and decode gives the same bytes again as long as the vocabulary has a token
+/// for each byte; a byte without one is left out, as `tokenizers` does.
+class ByteLevelBpe : public Pipeline {
+ public:
+  /// `vocabulary`: tokens in the order of their ids, in GPT-2's alphabet (byte_characters). `merges`: pairs of tokens,
+  /// the first to be merged first. Error (format) naming the merge for one of tokens that the vocabulary lacks.
+  ByteLevelBpe(const std::vector<std::string>& vocabulary, Merges merges, const ByteLevelBpeOptions& options = {});
+  /// Reads vocab.json, merges.txt and tokenizer_config.json of a folder.
+  static std::unique_ptr<ByteLevelBpe> load(const std::string& folder);
+
+  const Merges& merges() const { return merges_; }
+  /// Writes vocab.json, merges.txt and tokenizer_config.json.
+  void save(const std::string& folder) const override;
+
+ private:
+  struct Files {
+    std::string vocabulary, merges;  // their names in errors
+  };
+  ByteLevelBpe(TokenTable::Entries vocabulary, Merges merges, TokenizerConfig config, const Files& files);
+
+  Merges merges_;
+  TokenizerConfig config_;
+};
+
+struct TrainBpeOptions {
+  int64_t vocab_size = 8000;  ///< tokens in all; at least 256 and the special tokens
+  int64_t min_frequency = 2;  ///< pairs that are rarer are not merged
+  std::vector<std::string> special_tokens{"<|endoftext|>"};  ///< get the first ids; the first of them is bos, eos and unk
+  bool add_prefix_space = false;
+};
+
+/// Learns a byte-level BPE from lines of text (Sennrich, Haddow, Birch 2016): merges the most frequent pair of
+/// neighbours until the vocabulary is full. Of pairs that are equally frequent the one with the smaller ids comes first,
+/// the left token's before the right's: the result depends on nothing but the lines, in any order, and is
+/// `tokenizers`' own. Error (config) for a corpus without a character, sizes that make no sense, or a special token
+/// that is empty or stands twice.
+std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(std::span<const std::string> lines,
+                                                   const TrainBpeOptions& options = {});
+
+}  // namespace tape::text

@@ -1,0 +1,188 @@
+#include "text/tokenizer_json.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "autograd/file.h"
+#include "autograd/json.h"
+#include "text/tokenizers/json_model.h"
+#include "text/tokenizers/json_parts.h"
+#include "text/utf8.h"
+
+namespace tape::text {
+namespace {
+
+std::vector<AddedToken> read_added(const JsonEntry& file) {
+  std::vector<AddedToken> out;
+  if (!file.has("added_tokens")) return out;
+  for (const JsonEntry& entry : file.at("added_tokens").items())
+    out.push_back({.content = entry.at("content").text(),
+                   .id = entry.at("id").integer(),
+                   .special = entry.flag("special", false),
+                   .single_word = entry.flag("single_word", false),
+                   .lstrip = entry.flag("lstrip", false),
+                   .rstrip = entry.flag("rstrip", false),
+                   .normalized = entry.flag("normalized", false)});
+  return out;
+}
+
+/// The model's tokens, then those that only "added_tokens" and the config have.
+std::unique_ptr<const TokenTable> table_of(const JsonModel& model, const std::vector<AddedToken>& added,
+                                           const TokenizerConfig& config, const std::string& where) {
+  std::unordered_map<std::string, int64_t> known(model.vocabulary().begin(), model.vocabulary().end());
+  TokenTable::Entries more;
+  for (const AddedToken& token : added) {
+    const auto [found, fresh] = known.try_emplace(token.content, token.id);
+    if (fresh) more.emplace_back(token.content, token.id);
+    if (found->second != token.id)
+      raise(ErrorKind::format, "{}: added_tokens: \"{}\" has id {}, in the vocabulary {}", where,
+            clipped(token.content, 40), token.id, found->second);
+  }
+  const auto size = static_cast<int64_t>(known.size());
+  for (auto& entry : missing_tokens(config, size, [&](const std::string& name) { return known.contains(name); }))
+    more.push_back(std::move(entry));
+  return std::make_unique<const TokenTable>(model.vocabulary(), more, where);
+}
+
+TrimOffsets trim_of(const JsonEntry& post) {
+  if (post.is_null()) return TrimOffsets::no;
+  const std::string type = post.at("type").text();
+  if (type == "ByteLevel" || type == "RobertaProcessing") {
+    if (!post.flag("trim_offsets", true)) return TrimOffsets::no;
+    return post.flag("add_prefix_space", true) ? TrimOffsets::all_but_prefix : TrimOffsets::all;
+  }
+  if (type == "Sequence")
+    for (const JsonEntry& step : post.at("processors").items())
+      if (const TrimOffsets trim = trim_of(step); trim != TrimOffsets::no) return trim;
+  return TrimOffsets::no;
+}
+
+/// A file without tokenizer_config.json does not say which token means what; the usual names do.
+TokenizerConfig usual_names(const std::vector<AddedToken>& added, const std::string& unk) {
+  const auto first_of = [&added](std::initializer_list<const char*> names) -> std::string {
+    for (const char* name : names)
+      if (std::any_of(added.begin(), added.end(), [name](const auto& t) { return t.special && t.content == name; }))
+        return name;
+    return "";
+  };
+  TokenizerConfig config;
+  config.tokenizer_class = "PreTrainedTokenizerFast";
+  config.bos = first_of({"<s>", "<|endoftext|>"});
+  config.eos = first_of({"</s>", "<|endoftext|>"});
+  config.unk = unk;
+  config.sep = first_of({"[SEP]"});
+  config.pad = first_of({"[PAD]", "<pad>"});
+  config.cls = first_of({"[CLS]"});
+  config.mask = first_of({"[MASK]", "<mask>"});
+  return config;
+}
+
+JsonEntry optional(const JsonEntry& file, const char* key) {
+  static const nlohmann::json none;
+  return file.has(key) ? file.at(key) : JsonEntry(none, file.where());
+}
+
+}  // namespace
+
+TokenizerJson::TokenizerJson(const JsonEntry& file, TokenizerConfig config, std::string content)
+    : Pipeline([&] {
+        const JsonModel model(file.at("model"));
+        const JsonEntry post = optional(file, "post_processor");
+        bool byte_level = false;
+        Parts parts;
+        parts.table = table_of(model, read_added(file), config, file.where());
+        parts.normalizer = json_normalizer(optional(file, "normalizer"));
+        parts.pre_tokenizer = json_pre_tokenizer(optional(file, "pre_tokenizer"), byte_level);
+        parts.model = model.make(*parts.table, byte_level);
+        parts.decoder = json_decoder(optional(file, "decoder"));
+        parts.trim = trim_of(post);
+        return parts;
+      }()),
+      config_(std::move(config)),
+      content_(std::move(content)) {
+  for (const AddedToken& token : read_added(file)) add_token(token, file.where());
+  for (const AddedToken& token : added_tokens(config_, table())) add_token(token, file.where());
+  special_ = special_ids(config_, table());
+  read_template(optional(file, "post_processor"));
+}
+
+Tokenizer::Part TokenizerJson::special_part(const JsonEntry& entry) const {
+  const std::vector<JsonEntry> parts = entry.items();
+  if (parts.size() != 2) entry.needs("a token and its id");
+  const int64_t id = parts[1].integer();
+  if (id < 0 || id >= vocab_size()) parts[1].fail(fmt::format("id {} is not in 0..{}", id, vocab_size() - 1));
+  return {Part::Kind::special, id, 0};
+}
+
+void TokenizerJson::read_template(const JsonEntry& entry) {
+  if (entry.is_null()) return;
+  const std::string type = entry.at("type").text();
+  const Part first{Part::Kind::first}, second{Part::Kind::second};
+  if (type == "ByteLevel") return;
+  if (type == "Sequence") {
+    for (const JsonEntry& step : entry.at("processors").items()) read_template(step);
+  } else if (type == "TemplateProcessing") {
+    read_template_processing(entry);
+  } else if (type == "BertProcessing") {
+    const Part cls = special_part(entry.at("cls")), sep = special_part(entry.at("sep"));
+    template_.single = {cls, first, sep};
+    template_.pair = {cls, first, sep, {Part::Kind::second, 0, 1}, {Part::Kind::special, sep.id, 1}};
+  } else if (type == "RobertaProcessing") {
+    const Part cls = special_part(entry.at("cls")), sep = special_part(entry.at("sep"));
+    template_.single = {cls, first, sep};
+    template_.pair = {cls, first, sep, sep, second, sep};
+  } else {
+    entry.fail(fmt::format("type \"{}\" is not supported", type));
+  }
+}
+
+void TokenizerJson::read_template_processing(const JsonEntry& entry) {
+  const JsonEntry names = entry.at("special_tokens");
+  const auto read = [&](const JsonEntry& list) {
+    std::vector<Part> out;
+    for (const JsonEntry& part : list.items()) {
+      if (part.has("Sequence")) {
+        const JsonEntry sequence = part.at("Sequence");
+        const std::string id = sequence.at("id").text();
+        if (id != "A" && id != "B") sequence.at("id").needs("A or B");
+        out.push_back({id == "A" ? Part::Kind::first : Part::Kind::second, 0, sequence.integer("type_id", 0)});
+        continue;
+      }
+      const JsonEntry special = part.at("SpecialToken");
+      for (const JsonEntry& id : names.at(special.at("id").text()).at("ids").items()) {
+        if (id.integer() < 0 || id.integer() >= vocab_size())
+          id.fail(fmt::format("id {} is not in 0..{}", id.integer(), vocab_size() - 1));
+        out.push_back({Part::Kind::special, id.integer(), special.integer("type_id", 0)});
+      }
+    }
+    return out;
+  };
+  template_.single = read(entry.at("single"));
+  template_.pair = read(entry.at("pair"));
+  const auto holds = [](const std::vector<Part>& parts, Part::Kind kind) {
+    return std::count_if(parts.begin(), parts.end(), [kind](const Part& p) { return p.kind == kind; }) == 1;
+  };
+  if (!holds(template_.single, Part::Kind::first))
+    entry.at("single").fail("must hold the text A once");
+  if (!holds(template_.pair, Part::Kind::first) || !holds(template_.pair, Part::Kind::second))
+    entry.at("pair").fail("must hold the texts A and B once each");
+}
+
+std::unique_ptr<TokenizerJson> TokenizerJson::load(const std::string& folder) {
+  const std::string path = fmt::format("{}/tokenizer.json", folder);
+  std::string content = read_text(path);
+  const nlohmann::json json = parse_large_json(content, path, 16);
+  const JsonEntry file(json, path);
+  const TokenizerConfig usual = usual_names(read_added(file), JsonModel(file.at("model")).unk_token());
+  return std::unique_ptr<TokenizerJson>(
+      new TokenizerJson(file, read_tokenizer_config(folder, usual), std::move(content)));
+}
+
+void TokenizerJson::save(const std::string& folder) const {
+  TokenizerConfig config = config_;
+  config.added = added();
+  write_in_folder(folder, "tokenizer.json", content_);
+  write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config));
+}
+
+}  // namespace tape::text

@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <array>
+
+#include "text/tokenizers/byte_level.h"
+#include "text/tokenizers/flat_map.h"
+#include "text/tokenizers/model.h"
+#include "text/tokenizers/unicode.h"
+#include "text/utf8.h"
+
+namespace tape::text {
+namespace {
+
+struct Merge {
+  int32_t rank, id;
+};
+
+/// A token of the word that is being merged; neighbours by index, -1 at the ends.
+struct Symbol {
+  int32_t id;
+  uint32_t begin, end;
+  int32_t before, behind;
+};
+
+/// A pair that may be merged; the queue gives the lowest rank, then the leftmost.
+struct Candidate {
+  int32_t rank, at, id;
+  int32_t left, right;  // what stood there when it was queued
+  bool operator<(const Candidate& other) const { return rank != other.rank ? rank > other.rank : at > other.at; }
+};
+
+class BpeModel : public WordModel {
+ public:
+  BpeModel(const TokenTable& vocabulary, const Merges& merges, const BpeModelOptions& options, const std::string& where)
+      : vocabulary_(vocabulary), options_(options) {
+    if (!options.unk_token.empty()) unk_ = id_of(options.unk_token, where, "the unknown token");
+    for (size_t byte = 0; byte < 256; ++byte) {
+      const std::string token = options.bytes ? byte_characters()[byte] : fmt::format("<0x{:02X}>", byte);
+      const auto id = vocabulary.find(token);
+      bytes_[byte] = id ? static_cast<int32_t>(*id) : -1;
+    }
+    for (size_t i = 0; i < merges.size(); ++i) {
+      const auto& [left, right] = merges[i];
+      const int32_t a = merged(left, merges, i, where), b = merged(right, merges, i, where);
+      const Merge merge{static_cast<int32_t>(i), merged(fmt::format("{}{}", left, right), merges, i, where)};
+      Merge& place = merges_[pair_of(a, b)];
+      if (place.rank != 0)
+        raise(ErrorKind::format, "{}: merge {} \"{} {}\" stands twice", where, i, clipped(left, 40), clipped(right, 40));
+      place = {merge.rank + 1, merge.id};
+    }
+  }
+
+  void explain(std::string_view word, std::vector<std::string>& lines) const override {
+    std::vector<Symbol> symbols = begin(word);
+    lines.push_back(fmt::format("  {}", row(symbols)));
+    if (options_.ignore_merges && whole(word) >= 0) {
+      lines.push_back(fmt::format("    the whole word is token {}", whole(word)));
+      return;
+    }
+    merge_all(symbols, &lines);
+  }
+
+ private:
+  int32_t id_of(const std::string& token, const std::string& where, const char* what) const {
+    const auto id = vocabulary_.find(token);
+    if (!id) raise(ErrorKind::format, "{}: {} \"{}\" is not in the vocabulary", where, what, clipped(token, 40));
+    return static_cast<int32_t>(*id);
+  }
+  int32_t merged(const std::string& token, const Merges& merges, size_t i, const std::string& where) const {
+    const auto id = vocabulary_.find(token);
+    if (!id)
+      raise(ErrorKind::format, "{}: merge {} \"{} {}\": \"{}\" is not in the vocabulary", where, i,
+            clipped(merges[i].first, 40), clipped(merges[i].second, 40), clipped(token, 80));
+    return static_cast<int32_t>(*id);
+  }
+  static uint64_t pair_of(int32_t left, int32_t right) {
+    return (static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32) | static_cast<uint32_t>(right);
+  }
+
+  /// The token that a whole word is, -1 for none.
+  int32_t whole(std::string_view word) const {
+    const auto id = options_.bytes ? vocabulary_.find(to_byte_characters(word)) : vocabulary_.find(word);
+    return id ? static_cast<int32_t>(*id) : -1;
+  }
+
+  /// The word as it is before the first merge.
+  std::vector<Symbol> begin(std::string_view word) const {
+    std::vector<Symbol> out;
+    out.reserve(word.size());
+    const auto add = [&out](int32_t id, uint32_t from, uint32_t to) {
+      const auto at = static_cast<int32_t>(out.size());
+      if (at > 0) out.back().behind = at;
+      out.push_back({id, from, to, at - 1, -1});
+    };
+    for (uint32_t at = 0; at < word.size();) {
+      const uint32_t length = options_.bytes ? 1 : decode_utf8(word.substr(at)).length, end = at + length;
+      const auto known = options_.bytes ? std::nullopt : vocabulary_.find(word.substr(at, length));
+      const auto byte = [&](uint32_t i) { return bytes_[static_cast<unsigned char>(word[i])]; };
+      if (known) {
+        add(static_cast<int32_t>(*known), at, end);
+      } else if (options_.bytes ? byte(at) >= 0 : options_.byte_fallback && all_bytes(word.substr(at, length))) {
+        for (uint32_t i = at; i < end; ++i) add(byte(i), i, i + 1);
+      } else if (unk_ >= 0 && options_.fuse_unk && !out.empty() && out.back().id == unk_ && out.back().end == at) {
+        out.back().end = end;
+      } else if (unk_ >= 0) {
+        add(unk_, at, end);
+      }
+      at = end;
+    }
+    return out;
+  }
+  bool all_bytes(std::string_view part) const {
+    return std::all_of(part.begin(), part.end(), [this](char c) { return bytes_[static_cast<unsigned char>(c)] >= 0; });
+  }
+
+  void split_word(std::string_view word, std::vector<Piece>& to) const override {
+    if (options_.ignore_merges) {
+      const int32_t id = whole(word);
+      if (id >= 0) return to.push_back({id, 0, static_cast<uint32_t>(word.size())});
+    }
+    std::vector<Symbol> symbols = begin(word);
+    merge_all(symbols, nullptr);
+    for (int32_t at = symbols.empty() ? -1 : 0; at >= 0; at = symbols[static_cast<size_t>(at)].behind) {
+      const Symbol& symbol = symbols[static_cast<size_t>(at)];
+      to.push_back({symbol.id, symbol.begin, symbol.end});
+    }
+  }
+
+  /// A merge of two changes only its neighbours' pairs: with a queue, n bytes take n log n steps.
+  void merge_all(std::vector<Symbol>& symbols, std::vector<std::string>* lines) const {
+    std::vector<Candidate> queued;
+    queued.reserve(symbols.size());
+    for (size_t at = 0; at + 1 < symbols.size(); ++at) offer(symbols, static_cast<int32_t>(at), queued);
+    std::make_heap(queued.begin(), queued.end());
+    while (!queued.empty()) {
+      std::pop_heap(queued.begin(), queued.end());
+      const Candidate best = queued.back();
+      queued.pop_back();
+      Symbol& left = symbols[static_cast<size_t>(best.at)];
+      if (left.id != best.left || left.behind < 0) continue;  // merged since
+      Symbol& right = symbols[static_cast<size_t>(left.behind)];
+      if (right.id != best.right) continue;
+      if (lines != nullptr)
+        lines->push_back(fmt::format("    merge {}: {} + {}", best.rank, shown(left.id), shown(right.id)));
+      left.id = best.id;
+      left.end = right.end;
+      left.behind = right.behind;
+      right.id = -1;
+      if (left.behind >= 0) symbols[static_cast<size_t>(left.behind)].before = best.at;
+      const size_t before = queued.size();
+      offer(symbols, best.at, queued);
+      if (queued.size() > before) std::push_heap(queued.begin(), queued.end());
+      if (left.before >= 0) {
+        const size_t then = queued.size();
+        offer(symbols, left.before, queued);
+        if (queued.size() > then) std::push_heap(queued.begin(), queued.end());
+      }
+      if (lines != nullptr) lines->push_back(fmt::format("  {}", row(symbols)));
+    }
+  }
+
+  /// Queues the pair that begins at a symbol, if it may be merged.
+  void offer(const std::vector<Symbol>& symbols, int32_t at, std::vector<Candidate>& queued) const {
+    const Symbol& left = symbols[static_cast<size_t>(at)];
+    if (left.behind < 0) return;
+    const Symbol& right = symbols[static_cast<size_t>(left.behind)];
+    const Merge* merge = merges_.find(pair_of(left.id, right.id));
+    if (merge != nullptr) queued.push_back({merge->rank - 1, at, merge->id, left.id, right.id});
+  }
+
+  std::string shown(int32_t id) const { return clipped(vocabulary_.token(id), 100); }
+  std::string row(const std::vector<Symbol>& symbols) const {
+    std::string out;
+    for (int32_t at = symbols.empty() ? -1 : 0; at >= 0; at = symbols[static_cast<size_t>(at)].behind) {
+      if (!out.empty()) out += " ";
+      out += shown(symbols[static_cast<size_t>(at)].id);
+    }
+    return out;
+  }
+
+  const TokenTable& vocabulary_;
+  BpeModelOptions options_;
+  int32_t unk_ = -1;
+  std::array<int32_t, 256> bytes_;
+  FlatMap<Merge> merges_;  // ranks from 1: 0 is a new entry
+};
+
+}  // namespace
+
+WordModelPtr bpe_model(const TokenTable& vocabulary, const Merges& merges, const BpeModelOptions& options,
+                       const std::string& where) {
+  return std::make_unique<BpeModel>(vocabulary, merges, options, where);
+}
+
+}  // namespace tape::text

@@ -1,0 +1,129 @@
+#include "text/tokenizers/config.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <utility>
+
+#include "autograd/file.h"
+#include "autograd/json.h"
+#include "text/tokenizers/json_entry.h"
+
+namespace tape::text {
+namespace {
+
+constexpr std::array<std::pair<const char*, std::string TokenizerConfig::*>, 7> kNames{
+    {{"bos_token", &TokenizerConfig::bos},
+     {"eos_token", &TokenizerConfig::eos},
+     {"unk_token", &TokenizerConfig::unk},
+     {"sep_token", &TokenizerConfig::sep},
+     {"pad_token", &TokenizerConfig::pad},
+     {"cls_token", &TokenizerConfig::cls},
+     {"mask_token", &TokenizerConfig::mask}}};
+
+constexpr std::array<std::pair<const char*, std::optional<bool> TokenizerConfig::*>, 7> kFlags{
+    {{"do_lower_case", &TokenizerConfig::do_lower_case},
+     {"strip_accents", &TokenizerConfig::strip_accents},
+     {"tokenize_chinese_chars", &TokenizerConfig::tokenize_chinese_chars},
+     {"add_prefix_space", &TokenizerConfig::add_prefix_space},
+     {"add_bos_token", &TokenizerConfig::add_bos_token},
+     {"add_eos_token", &TokenizerConfig::add_eos_token},
+     {"separate_vocabs", &TokenizerConfig::separate_vocabs}}};
+
+/// A token is written as a text or as an object with its "content".
+std::string token_name(const JsonEntry& entry) {
+  return entry.value().is_object() ? entry.at("content").text() : entry.text();
+}
+
+void read_names(const JsonEntry& file, TokenizerConfig& config) {
+  for (const auto& [key, member] : kNames) {
+    const auto found = file.value().find(key);
+    if (found == file.value().end()) continue;
+    config.*member = found->is_null() ? "" : token_name(file.at(key));
+  }
+}
+
+void read_added(const JsonEntry& list, TokenizerConfig& config) {
+  for (const auto& [key, value] : list.value().items()) {
+    const JsonEntry entry(value, fmt::format("{}.{}", list.where(), key));
+    AddedToken token{.content = entry.at("content").text(),
+                     .special = entry.flag("special", false),
+                     .single_word = entry.flag("single_word", false),
+                     .lstrip = entry.flag("lstrip", false),
+                     .rstrip = entry.flag("rstrip", false),
+                     .normalized = entry.flag("normalized", false)};
+    const auto [end, failed] = std::from_chars(key.data(), key.data() + key.size(), token.id);
+    if (failed != std::errc() || end != key.data() + key.size() || token.id < 0) entry.fail("the key is not an id");
+    config.added.push_back(std::move(token));
+  }
+  std::sort(config.added.begin(), config.added.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+}
+
+}  // namespace
+
+TokenizerConfig read_tokenizer_config(const std::string& folder, const TokenizerConfig& defaults) {
+  TokenizerConfig config = defaults;
+  for (const char* name : {"special_tokens_map.json", "tokenizer_config.json"}) {
+    const std::string path = fmt::format("{}/{}", folder, name);
+    if (!std::filesystem::exists(path)) continue;
+    const nlohmann::json json = parse_large_json(read_text(path), path, 32);
+    const JsonEntry file(json, path);
+    read_names(file, config);
+    if (file.has("added_tokens_decoder")) read_added(file.at("added_tokens_decoder"), config);
+    for (const auto& [key, member] : kFlags)
+      if (file.has(key)) config.*member = file.at(key).flag();
+    config.tokenizer_class = file.text("tokenizer_class", config.tokenizer_class);
+  }
+  return config;
+}
+
+std::string tokenizer_config_json(const TokenizerConfig& config) {
+  nlohmann::ordered_json json;
+  json["tokenizer_class"] = config.tokenizer_class;
+  for (const auto& [key, member] : kFlags)
+    if (config.*member) json[key] = *(config.*member);
+  if (config.extra_ids) json["extra_ids"] = *config.extra_ids;
+  for (const auto& [key, member] : kNames)
+    if (!(config.*member).empty()) json[key] = config.*member;
+  for (const AddedToken& token : config.added)
+    json["added_tokens_decoder"][fmt::format("{}", token.id)] = {
+        {"content", token.content}, {"lstrip", token.lstrip},           {"normalized", token.normalized},
+        {"rstrip", token.rstrip},   {"single_word", token.single_word}, {"special", token.special}};
+  return json.dump(2) + "\n";
+}
+
+void write_in_folder(const std::string& folder, const std::string& name, std::string_view content) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) raise(ErrorKind::io, "{}: cannot create the folder: {}", folder, failed.message());
+  write_file(fmt::format("{}/{}", folder, name), std::span(&content, 1));
+}
+
+std::vector<std::string> special_names(const TokenizerConfig& config) {
+  std::vector<std::string> out;
+  for (const auto& [key, member] : kNames)
+    if (!(config.*member).empty()) out.push_back(config.*member);
+  return out;
+}
+
+std::vector<AddedToken> added_tokens(const TokenizerConfig& config, const TokenTable& table) {
+  std::vector<AddedToken> out = config.added;
+  for (const std::string& name : special_names(config)) {
+    const auto same = [&name](const AddedToken& token) { return token.content == name; };
+    const auto found = std::find_if(out.begin(), out.end(), same);
+    if (found != out.end())
+      found->special = true;
+    else if (const auto id = table.find(name))
+      out.push_back({.content = name, .id = *id, .special = true});
+  }
+  return out;
+}
+
+SpecialTokens special_ids(const TokenizerConfig& config, const TokenTable& table) {
+  const auto id = [&table](const std::string& name) { return name.empty() ? -1 : table.find(name).value_or(-1); };
+  return {.pad = id(config.pad), .unk = id(config.unk), .cls = id(config.cls), .sep = id(config.sep),
+          .mask = id(config.mask), .bos = id(config.bos), .eos = id(config.eos)};
+}
+
+}  // namespace tape::text

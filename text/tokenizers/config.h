@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/tokenizers/added_tokens.h"
+#include "text/tokenizers/token_table.h"
+
+namespace tape::text {
+
+/// What `tokenizer_config.json` and `special_tokens_map.json` say.
+struct TokenizerConfig {
+  /// The special tokens' names; empty: none.
+  std::string bos, eos, unk, sep, pad, cls, mask;
+  std::vector<AddedToken> added;
+  std::optional<bool> do_lower_case, strip_accents, tokenize_chinese_chars, add_prefix_space, add_bos_token,
+      add_eos_token, separate_vocabs;
+  std::optional<int64_t> extra_ids;  ///< T5's sentinels, read nowhere and written where they would be added
+  std::string tokenizer_class;
+};
+
+/// Reads both files of a folder where they are; names that neither gives are those of `defaults`.
+TokenizerConfig read_tokenizer_config(const std::string& folder, const TokenizerConfig& defaults);
+
+/// The JSON text of tokenizer_config.json.
+std::string tokenizer_config_json(const TokenizerConfig& config);
+
+/// Writes a file of a folder, which is made where it is missing.
+void write_in_folder(const std::string& folder, const std::string& name, std::string_view content);
+
+/// The names above in the order in which `transformers` appends those that the vocabulary lacks.
+std::vector<std::string> special_names(const TokenizerConfig& config);
+
+/// Tokens that a vocabulary of `size` entries lacks, with the ids that follow it: those of config.added, which have ids,
+/// and special names. `known` tells what the vocabulary has.
+template <class Known>
+TokenTable::Entries missing_tokens(const TokenizerConfig& config, int64_t size, Known&& known) {
+  TokenTable::Entries out;
+  const auto add = [&](const std::string& content, int64_t id) {
+    for (const auto& [other, _] : out)
+      if (other == content) return;
+    if (!content.empty() && !known(content)) out.emplace_back(content, id);
+  };
+  for (const AddedToken& token : config.added) add(token.content, token.id);
+  for (const std::string& name : special_names(config)) add(name, size + static_cast<int64_t>(out.size()));
+  return out;
+}
+
+/// The added tokens of a config: those that it lists, and its special names.
+std::vector<AddedToken> added_tokens(const TokenizerConfig& config, const TokenTable& table);
+
+/// The ids of the special names.
+SpecialTokens special_ids(const TokenizerConfig& config, const TokenTable& table);
+
+}  // namespace tape::text

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tape::text {
+
+/// Turns the tokens of a sequence into parts of text; the parts joined are the text.
+class Decoder {
+ public:
+  virtual ~Decoder() = default;
+  virtual void apply(std::vector<std::string>& tokens) const = 0;
+};
+
+using DecoderPtr = std::unique_ptr<const Decoder>;
+
+/// Joins `##` pieces and puts blanks between words; `cleanup` takes those before punctuation away again.
+DecoderPtr word_piece_decoder(std::string prefix, bool cleanup);
+/// Bytes that GPT-2's alphabet stands for, exactly, valid UTF-8 or not. A token outside the alphabet stands for itself.
+DecoderPtr byte_level_decoder();
+/// U+2581 becomes a blank, but for the one that was put before the text.
+DecoderPtr metaspace_decoder(std::string replacement, bool prepended);
+DecoderPtr replace_decoder(std::string pattern, std::string content);
+/// `<0x0A>` becomes the byte; bytes that are no UTF-8 stay as they are.
+DecoderPtr byte_fallback_decoder();
+/// Makes one token of all.
+DecoderPtr fuse_decoder();
+/// Takes up to `start` and `stop` times `content` from the ends of each token.
+DecoderPtr strip_decoder(std::string content, int64_t start, int64_t stop);
+DecoderPtr decoder_sequence(std::vector<DecoderPtr> steps);
+
+/// The byte of a token like `<0x0A>`, -1 for any other token.
+int byte_of_token(const std::string& token);
+
+}  // namespace tape::text

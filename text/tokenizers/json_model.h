@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "text/tokenizers/json_entry.h"
+#include "text/tokenizers/model.h"
+
+namespace tape::text {
+
+/// "model" of tokenizer.json: its vocabulary, and the model once the table of all tokens is made.
+class JsonModel {
+ public:
+  /// `entry` must outlive it.
+  explicit JsonModel(const JsonEntry& entry);
+
+  const TokenTable::Entries& vocabulary() const { return vocabulary_; }
+  /// The unknown token, "" for none.
+  const std::string& unk_token() const { return unk_token_; }
+  /// `byte_level`: the words are bytes, and the tokens are written in GPT-2's alphabet.
+  WordModelPtr make(const TokenTable& table, bool byte_level) const;
+
+ private:
+  void read_vocabulary();
+  Merges read_merges() const;
+  WordModelPtr make_bpe(const TokenTable& table, bool byte_level) const;
+
+  JsonEntry entry_;
+  std::string type_;
+  TokenTable::Entries vocabulary_;
+  std::vector<double> scores_;  // of Unigram
+  std::string unk_token_;
+};
+
+}  // namespace tape::text

@@ -1,0 +1,250 @@
+#include "text/tokenizers/normalizer.h"
+
+#include <algorithm>
+
+#include "text/tokenizers/unicode.h"
+
+namespace tape::text {
+namespace {
+
+/// The character that byte `at` of a text belongs to; broken bytes stand alone.
+Range character_at(std::string_view text, uint32_t at) {
+  for (uint32_t back = 0; back < 4 && back <= at; ++back) {
+    const CodePoint point = decode_utf8(text.substr(at - back));
+    if (point.valid) return back < point.length ? Range{at - back, at - back + point.length} : Range{at, at + 1};
+  }
+  return {at, at + 1};
+}
+
+class LowercaseNormalizer : public Normalizer {
+ public:
+  void apply(Normalized& text) const override {
+    Rewriter rewrite(text);
+    while (!rewrite.done()) {
+      const CodePoint point = decode_utf8(rewrite.rest());
+      rewrite.take(point.length);
+      put_lower(point.value, rewrite);
+    }
+    rewrite.finish();
+  }
+
+  static void put_lower(char32_t point, Rewriter& rewrite) {
+    if (point == 0x130) return rewrite.put("i\xCC\x87");  // the one letter whose lower case has two code points
+    rewrite.put(to_lower(point));
+  }
+};
+
+class BertNormalizer : public Normalizer {
+ public:
+  explicit BertNormalizer(const BertNormalizerOptions& options) : options_(options) {}
+
+  void apply(Normalized& text) const override {
+    if (!ascii_in_place(text)) rewrite(text);
+  }
+
+ private:
+  /// ASCII without control characters keeps every byte in its place.
+  bool ascii_in_place(Normalized& text) const {
+    for (const char c : text.text) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte >= 128 || (options_.clean_text && (kAsciiClasses[byte] & kControl))) return false;
+    }
+    for (char& c : text.text) {
+      if (options_.lowercase && c >= 'A' && c <= 'Z') c = static_cast<char>(c + 0x20);
+      if (options_.clean_text && c < ' ') c = ' ';
+    }
+    return true;
+  }
+
+  void rewrite(Normalized& text) const {
+    Rewriter rewriter(text);
+    while (!rewriter.done()) {
+      const CodePoint point = decode_utf8(rewriter.rest());
+      rewriter.take(point.length);
+      const uint8_t classes = char_class(point.value);
+      if (options_.clean_text && (classes & kControl)) continue;
+      if (options_.clean_text && (classes & kWhiteSpace)) {
+        rewriter.put(U' ');
+      } else if (options_.handle_chinese_chars && (classes & kIdeograph)) {
+        rewriter.put(U' ');
+        put_character(point.value, rewriter);
+        rewriter.put(U' ');
+      } else {
+        put_character(point.value, rewriter);
+      }
+    }
+    rewriter.finish();
+  }
+
+  void put_character(char32_t point, Rewriter& rewriter) const {
+    if (point < 0x80 || !options_.strip_accents) return put_cased(point, rewriter);
+    const Decomposition parts = decompose(point);
+    for (size_t i = 0; i < parts.size; ++i)
+      if (!(char_class(parts.points[i]) & kAccent)) put_cased(parts.points[i], rewriter);
+  }
+
+  void put_cased(char32_t point, Rewriter& rewriter) const {
+    if (options_.lowercase) return LowercaseNormalizer::put_lower(point, rewriter);
+    rewriter.put(point);
+  }
+
+  BertNormalizerOptions options_;
+};
+
+class StripAccentsNormalizer : public Normalizer {
+ public:
+  void apply(Normalized& text) const override {
+    Rewriter rewrite(text);
+    while (!rewrite.done()) {
+      const CodePoint point = decode_utf8(rewrite.rest());
+      rewrite.take(point.length);
+      if (!(char_class(point.value) & kAccent)) rewrite.put(point.value);
+    }
+    rewrite.finish();
+  }
+};
+
+class StripNormalizer : public Normalizer {
+ public:
+  StripNormalizer(bool left, bool right) : left_(left), right_(right) {}
+
+  void apply(Normalized& text) const override {
+    const std::string_view all = text.text;
+    size_t begin = all.size(), end = 0;
+    for (size_t at = 0; at < all.size();) {
+      const CodePoint point = decode_utf8(all.substr(at));
+      if (!(char_class(point.value) & kWhiteSpace)) {
+        begin = std::min(begin, at);
+        end = at + point.length;
+      }
+      at += point.length;
+    }
+    if (!left_) begin = 0;
+    if (!right_) end = all.size();
+    if (begin == 0 && end == all.size()) return;
+    Rewriter rewrite(text);
+    for (size_t at = 0; !rewrite.done();) {
+      const size_t length = decode_utf8(rewrite.rest()).length;
+      const std::string_view character = rewrite.rest().substr(0, length);
+      rewrite.take(length);
+      if (at >= begin && at < end) rewrite.put(character);
+      at += length;
+    }
+    rewrite.finish();
+  }
+
+ private:
+  bool left_, right_;
+};
+
+class PrependNormalizer : public Normalizer {
+ public:
+  explicit PrependNormalizer(std::string text) : text_(std::move(text)) {}
+
+  void apply(Normalized& text) const override {
+    if (text.text.empty()) return;
+    Rewriter rewrite(text);
+    const Range first = text.source_of(0, 1);
+    rewrite.put(text_, first);
+    while (!rewrite.done()) {
+      const size_t length = decode_utf8(rewrite.rest()).length;
+      const std::string_view character = rewrite.rest().substr(0, length);
+      rewrite.take(length);
+      rewrite.put(character);
+    }
+    rewrite.finish();
+  }
+
+ private:
+  std::string text_;
+};
+
+class ReplaceNormalizer : public Normalizer {
+ public:
+  /// `runs`: replaces runs of two or more of the pattern instead of each.
+  ReplaceNormalizer(std::string pattern, std::string content, bool runs)
+      : pattern_(std::move(pattern)), content_(std::move(content)), runs_(runs) {}
+
+  void apply(Normalized& text) const override {
+    if (text.text.find(pattern_) == std::string::npos) return;
+    Rewriter rewrite(text);
+    while (!rewrite.done()) {
+      const size_t found = match(rewrite.rest());
+      const size_t length = found > 0 ? found : decode_utf8(rewrite.rest()).length;
+      const std::string_view part = rewrite.rest().substr(0, length);
+      rewrite.take(length);
+      rewrite.put(found > 0 ? std::string_view(content_) : part);
+    }
+    rewrite.finish();
+  }
+
+ private:
+  /// Bytes that are replaced at the start of a text, 0 for none.
+  size_t match(std::string_view rest) const {
+    if (!runs_) return rest.starts_with(pattern_) ? pattern_.size() : 0;
+    size_t length = 0;
+    while (rest.substr(length).starts_with(pattern_)) length += pattern_.size();
+    return length >= 2 * pattern_.size() ? length : 0;
+  }
+
+  std::string pattern_, content_;
+  bool runs_;
+};
+
+class NormalizerSequence : public Normalizer {
+ public:
+  explicit NormalizerSequence(std::vector<NormalizerPtr> steps) : steps_(std::move(steps)) {}
+  void apply(Normalized& text) const override {
+    for (const NormalizerPtr& step : steps_) step->apply(text);
+  }
+
+ private:
+  std::vector<NormalizerPtr> steps_;
+};
+
+}  // namespace
+
+Range Normalized::source_of(uint32_t begin, uint32_t end) const {
+  if (!in_place()) return {origin[begin].begin, origin[end - 1].end};
+  return {character_at(text, begin).begin, character_at(text, end - 1).end};
+}
+
+void Rewriter::take(size_t bytes) {
+  from_ = text_.source_of(static_cast<uint32_t>(at_), static_cast<uint32_t>(at_ + bytes));
+  at_ += bytes;
+}
+
+void Rewriter::put(char32_t point) {
+  const size_t before = out_.size();
+  append_utf8(point, out_);
+  origin_.resize(origin_.size() + out_.size() - before, from_);
+}
+
+void Rewriter::put(std::string_view part) { put(part, from_); }
+
+void Rewriter::put(std::string_view part, Range from) {
+  out_ += part;
+  origin_.resize(out_.size(), from);
+}
+
+void Rewriter::finish() {
+  text_.text = std::move(out_);
+  text_.origin = std::move(origin_);
+}
+
+NormalizerPtr bert_normalizer(const BertNormalizerOptions& options) { return std::make_unique<BertNormalizer>(options); }
+NormalizerPtr lowercase_normalizer() { return std::make_unique<LowercaseNormalizer>(); }
+NormalizerPtr strip_accents_normalizer() { return std::make_unique<StripAccentsNormalizer>(); }
+NormalizerPtr strip_normalizer(bool left, bool right) { return std::make_unique<StripNormalizer>(left, right); }
+NormalizerPtr prepend_normalizer(std::string text) { return std::make_unique<PrependNormalizer>(std::move(text)); }
+NormalizerPtr replace_normalizer(std::string pattern, std::string content) {
+  return std::make_unique<ReplaceNormalizer>(std::move(pattern), std::move(content), false);
+}
+NormalizerPtr squeeze_blanks_normalizer(std::string content) {
+  return std::make_unique<ReplaceNormalizer>(" ", std::move(content), true);
+}
+NormalizerPtr normalizer_sequence(std::vector<NormalizerPtr> steps) {
+  return std::make_unique<NormalizerSequence>(std::move(steps));
+}
+
+}  // namespace tape::text

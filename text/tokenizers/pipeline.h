@@ -1,0 +1,73 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "text/tokenizer.h"
+#include "text/tokenizers/added_tokens.h"
+#include "text/tokenizers/decoder.h"
+#include "text/tokenizers/model.h"
+#include "text/tokenizers/normalizer.h"
+#include "text/tokenizers/pre_tokenizer.h"
+#include "text/tokenizers/token_table.h"
+
+namespace tape::text {
+
+/// Whether the offsets of a token leave out the blanks (`Ġ`) at its ends.
+enum class TrimOffsets {
+  no,
+  all,
+  all_but_prefix,  ///< the first token keeps one: it was put before the text
+};
+
+/// A tokenizer made of steps: added tokens are cut out, the rest is normalized, split into words, and each word into
+/// tokens.
+class Pipeline : public Tokenizer {
+ public:
+  int64_t vocab_size() const override { return table_->size(); }
+  const std::string& token(int64_t id) const override { return table_->token(id); }
+  std::optional<int64_t> find(std::string_view token) const override { return table_->find(token); }
+  bool is_special(int64_t id) const override;
+  std::vector<std::string> explain(std::string_view text) const override;
+
+ protected:
+  struct Parts {
+    std::unique_ptr<const TokenTable> table = {};  ///< of the model, which points to it; added tokens included
+    NormalizerPtr normalizer = {};                 ///< none: text stays as it is
+    PreTokenizerPtr pre_tokenizer = {};            ///< none: the text is one word
+    WordModelPtr model = {};
+    DecoderPtr decoder = {};  ///< none: tokens with blanks between them
+    TrimOffsets trim = TrimOffsets::no;
+  };
+  explicit Pipeline(Parts parts);
+
+  /// Error (format) `where: ...` when the token's id is another's in the table.
+  void add_token(const AddedToken& token, const std::string& where);
+
+  void split(std::string_view text, std::vector<Piece>& to) const override;
+  std::string join(std::span<const int64_t> ids) const override;
+  const TokenTable& table() const { return *table_; }
+  const std::vector<AddedToken>& added() const { return added_list_; }
+
+ private:
+  using Lines = std::vector<std::string>;
+
+  template <class Text, class Token>
+  static void each_part(const AddedTokens& tokens, std::string_view text, Text&& on_text, Token&& on_token);
+  void split_showing(std::string_view text, std::vector<Piece>& to, Lines* lines) const;
+  void split_source(std::string_view source, uint32_t at, std::vector<Piece>& to, Lines* lines) const;
+  void split_normalized(Normalized& text, bool starts, std::vector<Piece>& to, Lines* lines) const;
+  void trim(std::string_view text, std::span<Piece> pieces) const;
+
+  std::unique_ptr<const TokenTable> table_;
+  NormalizerPtr normalizer_;
+  PreTokenizerPtr pre_tokenizer_;
+  WordModelPtr model_;
+  DecoderPtr decoder_;
+  TrimOffsets trim_;
+  std::vector<AddedToken> added_list_;
+  AddedTokens added_, added_normalized_;  // looked for before and behind the normalizer
+  std::vector<bool> special_ids_;
+};
+
+}  // namespace tape::text

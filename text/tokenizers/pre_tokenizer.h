@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "text/tokenizers/normalizer.h"
+
+namespace tape::text {
+
+/// Splits a text into the words that a model takes one by one.
+class PreTokenizer {
+ public:
+  virtual ~PreTokenizer() = default;
+  /// Splits each of `words`, ranges of the text in order, further; may rewrite the text. `starts` says that the text
+  /// begins the whole text, and not behind an added token.
+  virtual void apply(Normalized& text, std::vector<Range>& words, bool starts) const = 0;
+};
+
+using PreTokenizerPtr = std::unique_ptr<const PreTokenizer>;
+
+/// BERT's: white space parts words, each punctuation character is a word of its own.
+PreTokenizerPtr bert_pre_tokenizer();
+/// White space parts words and is dropped.
+PreTokenizerPtr whitespace_pre_tokenizer();
+/// GPT-2's; words keep the bytes they have.
+PreTokenizerPtr byte_level_pre_tokenizer(bool add_prefix_space, bool use_pattern = true);
+
+enum class PrependScheme { always, first, never };
+
+struct MetaspaceOptions {
+  std::string replacement = "\xE2\x96\x81";  ///< U+2581
+  PrependScheme prepend = PrependScheme::always;
+  bool split = true;
+};
+
+/// SentencePiece's: blanks become `replacement`, which begins a word.
+PreTokenizerPtr metaspace_pre_tokenizer(const MetaspaceOptions& options);
+PreTokenizerPtr pre_tokenizer_sequence(std::vector<PreTokenizerPtr> steps);
+
+/// Bytes of the first word of a text that is not empty, by GPT-2's pattern
+///   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+/// (the first alternative that matches). Broken UTF-8 counts as neither letter, number nor space.
+size_t gpt2_word(std::string_view text);
+
+}  // namespace tape::text

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sentencepiece_processor.h>
+
+#include "text/tokenizer.h"
+
+namespace tape::text {
+
+/// A loaded model and the content of its file.
+class SentencePieceModel {
+ public:
+  /// Error (format) `where: ...` for content that is malformed.
+  SentencePieceModel(std::string bytes, const std::string& where);
+
+  const sentencepiece::SentencePieceProcessor& processor() const { return processor_; }
+  const std::string& bytes() const { return bytes_; }
+  bool is_bpe() const { return is_bpe_; }
+  /// Appends the pieces of a text, with their places in it.
+  void split(std::string_view text, std::vector<Piece>& to) const;
+
+ private:
+  std::string bytes_;
+  bool is_bpe_ = false;
+  sentencepiece::SentencePieceProcessor processor_;
+};
+
+}  // namespace tape::text

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "autograd/error.h"
+
+namespace tape::text {
+
+/// Tokens and their ids, 0 to size() - 1.
+class TokenTable {
+ public:
+  using Entries = std::vector<std::pair<std::string, int64_t>>;
+
+  /// `added`: entries that stand beside the model's own. Error (format) `where: ...` for an id that is taken, negative
+  /// or leaves a gap, a token that stands twice, is empty or has more than 100,000 bytes.
+  TokenTable(Entries entries, const Entries& added, const std::string& where);
+
+  int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
+  std::optional<int64_t> find(std::string_view token) const {
+    const auto found = ids_.find(token);
+    return found == ids_.end() ? std::nullopt : std::optional(found->second);
+  }
+  /// True for the model's own tokens.
+  bool in_model(int64_t id) const { return in_model_[static_cast<size_t>(id)]; }
+  /// Error (index).
+  const std::string& token(int64_t id) const;
+  const std::vector<std::string>& tokens() const { return tokens_; }
+
+ private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::vector<std::string> tokens_;
+  std::vector<bool> in_model_;
+  std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> ids_;
+};
+
+}  // namespace tape::text

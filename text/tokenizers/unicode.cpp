@@ -1,0 +1,176 @@
+#include "text/tokenizers/unicode.h"
+
+#include <memory>
+
+#include <utf8proc.h>
+
+#include "text/tokenizers/unicode_ranges.h"
+
+namespace tape::text {
+namespace {
+
+constexpr char32_t kPoints = 0x110000;
+/// Composed by tokenizers' tables and not in utf8proc's: they are older than the character.
+constexpr char32_t kDivesAkuruO = 0x11938;
+
+// The blocks of BERT's is_chinese_char.
+bool is_ideograph(char32_t c) {
+  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
+         (c >= 0x2A700 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) || (c >= 0xF900 && c <= 0xFAFF) ||
+         (c >= 0x2F800 && c <= 0x2FA1F);
+}
+
+bool is_white_space(char32_t c) {
+  return (c >= 0x9 && c <= 0xD) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
+         c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+uint8_t category_classes(char32_t c) {
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_CO:
+      return kControl;
+    case UTF8PROC_CATEGORY_PC:
+    case UTF8PROC_CATEGORY_PD:
+    case UTF8PROC_CATEGORY_PS:
+    case UTF8PROC_CATEGORY_PE:
+    case UTF8PROC_CATEGORY_PI:
+    case UTF8PROC_CATEGORY_PF:
+    case UTF8PROC_CATEGORY_PO:
+      return kPunctuation;
+    case UTF8PROC_CATEGORY_MN:
+      return kAccent;
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+      return kLetter;
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_NO:
+      return kNumber;
+    default:
+      return 0;
+  }
+}
+
+using Table = std::array<uint8_t, kPoints>;
+
+template <size_t N>
+void overrule(Table& table, const unicode_ranges::Range (&ranges)[N], uint8_t bit) {
+  for (const auto& range : ranges)
+    for (char32_t c = range.first; c <= range.last; ++c)
+      table[c] = static_cast<uint8_t>(range.holds ? table[c] | bit : table[c] & ~bit);
+}
+
+std::unique_ptr<const Table> make_table() {
+  auto made = std::make_unique<Table>();
+  Table& table = *made;
+  for (char32_t c = 0; c < kPoints; ++c) {
+    table[c] = category_classes(c);
+    if (is_ideograph(c)) table[c] |= kIdeograph;
+    if (is_white_space(c)) table[c] |= kWhiteSpace;
+  }
+  overrule(table, unicode_ranges::kControl, kControl);
+  overrule(table, unicode_ranges::kPunctuation, kPunctuation);
+  overrule(table, unicode_ranges::kAccent, kAccent);
+  overrule(table, unicode_ranges::kLetter, kLetter);
+  overrule(table, unicode_ranges::kNumber, kNumber);
+  return made;
+}
+
+}  // namespace
+
+uint8_t wide_char_class(char32_t point) {
+  static const std::unique_ptr<const Table> table = make_table();
+  return point < kPoints ? (*table)[point] : uint8_t{0};
+}
+
+char32_t to_lower(char32_t point) {
+  if (point < 0x80) return point >= 'A' && point <= 'Z' ? point + 0x20 : point;
+  if (point == 0x130) return point;
+  for (const auto& range : unicode_ranges::kLower)
+    if (point >= range.first && point <= range.last)
+      return static_cast<char32_t>(static_cast<int32_t>(point) + range.step);
+  return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(point)));
+}
+
+// The ranges of each lead byte's second byte (Unicode 15, table 3-7) keep out overlong forms, surrogates and what lies
+// above U+10FFFF; a broken sequence is cut before the first byte that cannot follow.
+CodePoint decode_multibyte(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0xC2 || lead > 0xF4) return {0xFFFD, 1, false};
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  char32_t value = lead & (0x7Fu >> length);
+  for (size_t i = 1; i < length; ++i) {
+    unsigned char low = 0x80, high = 0xBF;
+    if (i == 1) {
+      low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+      high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    }
+    if (i >= text.size() || byte(i) < low || byte(i) > high) return {0xFFFD, static_cast<uint32_t>(i), false};
+    value = (value << 6) | (byte(i) & 0x3Fu);
+  }
+  return {value, static_cast<uint32_t>(length), true};
+}
+
+void append_utf8(char32_t point, std::string& to) {
+  const auto put = [&to](char32_t byte) { to.push_back(static_cast<char>(byte)); };
+  if (point < 0x80) return put(point);
+  if (point < 0x800) {
+    put(0xC0 | (point >> 6));
+  } else if (point < 0x10000) {
+    put(0xE0 | (point >> 12));
+    put(0x80 | ((point >> 6) & 0x3F));
+  } else {
+    put(0xF0 | (point >> 18));
+    put(0x80 | ((point >> 12) & 0x3F));
+    put(0x80 | ((point >> 6) & 0x3F));
+  }
+  put(0x80 | (point & 0x3F));
+}
+
+std::string replace_broken_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const CodePoint point = decode_utf8(text);
+    append_utf8(point.value, out);
+    text.remove_prefix(point.length);
+  }
+  return out;
+}
+
+Decomposition decompose(char32_t point, bool compatibility) {
+  std::array<utf8proc_int32_t, 32> buffer;
+  int boundary = 0;
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | (compatibility ? UTF8PROC_COMPAT : 0));
+  const auto count = point == kDivesAkuruO ? 0
+                                           : utf8proc_decompose_char(static_cast<utf8proc_int32_t>(point), buffer.data(),
+                                                                     buffer.size(), options, &boundary);
+  Decomposition out{.points = {point}, .size = 1};
+  if (count < 1 || static_cast<size_t>(count) > out.points.size()) return out;
+  out.size = static_cast<size_t>(count);
+  for (size_t i = 0; i < out.size; ++i) out.points[i] = static_cast<char32_t>(buffer[i]);
+  return out;
+}
+
+int combining_class(char32_t point) {
+  return utf8proc_get_property(static_cast<utf8proc_int32_t>(point))->combining_class;
+}
+
+char32_t compose(char32_t first, char32_t second) {
+  utf8proc_int32_t pair[2] = {static_cast<utf8proc_int32_t>(first), static_cast<utf8proc_int32_t>(second)};
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+  return utf8proc_normalize_utf32(pair, 2, options) == 1 ? static_cast<char32_t>(pair[0]) : 0;
+}
+
+bool grapheme_break(char32_t before, char32_t after, int32_t& state) {
+  return utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(before), static_cast<utf8proc_int32_t>(after),
+                                          &state);
+}
+
+}  // namespace tape::text

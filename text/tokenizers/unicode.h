@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tape::text {
+
+/// What the rules of tokenizers ask about a code point; the bits of char_class.
+enum CharClass : uint8_t {
+  kControl = 1,      ///< removed by BERT's cleaning: control, format and private characters, NUL and U+FFFD
+  kPunctuation = 2,  ///< a word of its own in BERT: Unicode's P* and every ASCII character that is no letter or digit
+  kAccent = 4,       ///< a mark that BERT strips (Mn)
+  kIdeograph = 8,    ///< a CJK character that BERT makes a word of its own
+  kLetter = 16,      ///< \p{L}
+  kNumber = 32,      ///< \p{N}
+  kWhiteSpace = 64,  ///< \s: Unicode's White_Space
+};
+
+/// Those of ASCII, known when compiling.
+inline constexpr std::array<uint8_t, 128> kAsciiClasses = [] {
+  std::array<uint8_t, 128> classes{};
+  for (size_t c = 0; c < 128; ++c) {
+    const bool digit = c >= '0' && c <= '9', letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool space = c == ' ' || (c >= '\t' && c <= '\r');
+    uint8_t bits = digit ? kNumber : letter ? kLetter : space ? kWhiteSpace : 0;
+    if (c > ' ' && c < 127 && !digit && !letter) bits = kPunctuation;
+    if (c == 127 || (c < ' ' && c != '\t' && c != '\n' && c != '\r')) bits |= kControl;
+    classes[c] = bits;
+  }
+  return classes;
+}();
+
+uint8_t wide_char_class(char32_t point);
+
+/// The classes of a code point up to U+10FFFF, as the Python package tokenizers sorts them.
+inline uint8_t char_class(char32_t point) { return point < 128 ? kAsciiClasses[point] : wide_char_class(point); }
+
+/// Lower case of one code point. U+0130 has two in Unicode and comes back as it is.
+char32_t to_lower(char32_t point);
+
+struct CodePoint {
+  char32_t value;
+  uint32_t length;  ///< bytes
+  bool valid;       ///< false: the bytes are the longest part of a broken sequence, and the value is U+FFFD
+};
+
+CodePoint decode_multibyte(std::string_view text);
+
+/// The code point at the start of a text that is not empty. Broken bytes are cut as Python's `errors="replace"` does.
+inline CodePoint decode_utf8(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) return {lead, 1, true};
+  return decode_multibyte(text);
+}
+
+void append_utf8(char32_t point, std::string& to);
+
+/// The text with every broken sequence replaced by U+FFFD.
+std::string replace_broken_utf8(std::string_view text);
+
+/// Canonical (NFD) or compatibility (NFKD) decomposition of one code point: 1 to 18 code points.
+struct Decomposition {
+  std::array<char32_t, 18> points;
+  size_t size;
+};
+Decomposition decompose(char32_t point, bool compatibility = false);
+
+/// Canonical_Combining_Class.
+int combining_class(char32_t point);
+
+/// The composed character of a pair, 0 when there is none.
+char32_t compose(char32_t first, char32_t second);
+
+/// True when a text may be cut between two code points without cutting what a reader takes for one character; `state`
+/// starts at 0 and is carried from pair to pair.
+bool grapheme_break(char32_t before, char32_t after, int32_t& state);
+
+}  // namespace tape::text

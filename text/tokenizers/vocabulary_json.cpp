@@ -1,0 +1,35 @@
+#include "text/tokenizers/vocabulary_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/file.h"
+#include "autograd/json.h"
+#include "text/tokenizers/json_entry.h"
+#include "text/utf8.h"
+
+namespace tape::text {
+
+TokenTable::Entries read_vocabulary_json(const std::string& path) {
+  const nlohmann::json json = parse_large_json(read_text(path), path, 1);
+  TokenTable::Entries out;
+  out.reserve(json.size());
+  for (const auto& [token, id] : json.items()) {
+    if (!id.is_number_integer()) JsonEntry(id, fmt::format("{}: \"{}\"", path, clipped(token, 40))).needs("a whole number");
+    out.emplace_back(token, JsonEntry(id, path).integer());
+  }
+  return out;
+}
+
+// Written entry by entry: an ordered object would search all its keys at each new one.
+std::string vocabulary_json(const TokenTable& table) {
+  std::string out = "{";
+  for (int64_t id = 0; id < table.size(); ++id) {
+    if (!table.in_model(id)) continue;
+    if (out.size() > 1) out += ',';
+    out += fmt::format("\n{}: {}", nlohmann::json(table.token(id)).dump(), id);
+  }
+  out += "\n}\n";
+  return out;
+}
+
+}  // namespace tape::text

@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "text/byte_level_bpe.h"
+#include "text/tokenizers/byte_level.h"
+
+namespace tape::text {
+namespace {
+
+struct Word {
+  std::vector<int32_t> tokens;
+  int64_t count;
+};
+
+struct Pair {
+  int32_t left, right;
+  uint64_t key() const { return (static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32) | static_cast<uint32_t>(right); }
+};
+
+/// How often a pair stands in the corpus, and in which words (some may have lost it since).
+struct Uses {
+  int64_t count = 0;
+  std::vector<uint32_t> words;
+};
+
+struct Candidate {
+  int64_t count;
+  Pair pair;
+  bool operator<(const Candidate& other) const {
+    return count != other.count ? count < other.count : pair.key() > other.pair.key();
+  }
+};
+
+std::vector<Word> count_words(std::span<const std::string> lines, bool add_prefix_space,
+                              const std::vector<int32_t>& byte_ids) {
+  std::unordered_map<std::string, int64_t> counts;
+  const PreTokenizerPtr split = byte_level_pre_tokenizer(add_prefix_space);
+  for (const std::string& line : lines) {
+    Normalized text(line);
+    std::vector<Range> words;
+    if (!line.empty()) words.push_back({0, static_cast<uint32_t>(line.size())});
+    split->apply(text, words, true);
+    for (const Range& word : words) ++counts[text.text.substr(word.begin, word.end - word.begin)];
+  }
+  std::vector<Word> out;
+  out.reserve(counts.size());
+  for (const auto& [bytes, count] : counts) {
+    Word word{{}, count};
+    for (const char c : bytes) word.tokens.push_back(byte_ids[static_cast<unsigned char>(c)]);
+    out.push_back(std::move(word));
+  }
+  return out;
+}
+
+class Trainer {
+ public:
+  explicit Trainer(std::vector<Word> words) : words_(std::move(words)) {
+    for (uint32_t at = 0; at < words_.size(); ++at) {
+      const std::vector<int32_t>& tokens = words_[at].tokens;
+      for (size_t i = 0; i + 1 < tokens.size(); ++i) change({tokens[i], tokens[i + 1]}, words_[at].count, at);
+    }
+    for (const auto& [key, uses] : pairs_) queue_.push({uses.count, pair_of(key)});
+  }
+
+  /// The most frequent pair, false when each is rarer than `min_count`.
+  bool best(int64_t min_count, Pair& pair) {
+    while (!queue_.empty()) {
+      const Candidate top = queue_.top();
+      queue_.pop();
+      const auto found = pairs_.find(top.pair.key());
+      const int64_t count = found == pairs_.end() ? 0 : found->second.count;
+      if (count == top.count && count >= min_count) {
+        pair = top.pair;
+        return true;
+      }
+      if (count > 0 && count < top.count) queue_.push({count, top.pair});  // it was more when it was queued
+    }
+    return false;
+  }
+
+  void merge(Pair pair, int32_t id) {
+    std::vector<uint32_t> where = std::move(pairs_[pair.key()].words);
+    std::sort(where.begin(), where.end());
+    where.erase(std::unique(where.begin(), where.end()), where.end());
+    grown_.clear();
+    for (const uint32_t at : where) merge_in(at, pair, id);
+    pairs_.erase(pair.key());
+    for (const uint64_t key : grown_)
+      if (const auto found = pairs_.find(key); found != pairs_.end()) queue_.push({found->second.count, pair_of(key)});
+  }
+
+ private:
+  static Pair pair_of(uint64_t key) { return {static_cast<int32_t>(key >> 32), static_cast<int32_t>(key & 0xFFFFFFFFu)}; }
+
+  void change(Pair pair, int64_t by, uint32_t word) {
+    Uses& uses = pairs_[pair.key()];
+    uses.count += by;
+    if (by > 0 && (uses.words.empty() || uses.words.back() != word)) uses.words.push_back(word);
+  }
+
+  void merge_in(uint32_t at, Pair pair, int32_t id) {
+    std::vector<int32_t>& tokens = words_[at].tokens;
+    const int64_t count = words_[at].count;
+    for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+      if (tokens[i] != pair.left || tokens[i + 1] != pair.right) continue;
+      if (i > 0) {
+        change({tokens[i - 1], pair.left}, -count, at);
+        gain({tokens[i - 1], id}, count, at);
+      }
+      if (i + 2 < tokens.size()) {
+        change({pair.right, tokens[i + 2]}, -count, at);
+        gain({id, tokens[i + 2]}, count, at);
+      }
+      tokens[i] = id;
+      tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(i) + 1);
+    }
+  }
+
+  void gain(Pair pair, int64_t count, uint32_t word) {
+    change(pair, count, word);
+    grown_.insert(pair.key());
+  }
+
+  std::vector<Word> words_;
+  std::unordered_map<uint64_t, Uses> pairs_;
+  std::priority_queue<Candidate> queue_;
+  std::unordered_set<uint64_t> grown_;
+};
+
+void check(std::span<const std::string> lines, const TrainBpeOptions& options) {
+  if (std::all_of(lines.begin(), lines.end(), [](const std::string& line) { return line.empty(); }))
+    raise(ErrorKind::config, "train_byte_level_bpe: the corpus is empty ({} lines)", lines.size());
+  const auto special = static_cast<int64_t>(options.special_tokens.size());
+  if (options.vocab_size < 256 + special)
+    raise(ErrorKind::config, "train_byte_level_bpe: vocab_size {} is less than 256 bytes and {} special tokens",
+          options.vocab_size, special);
+  if (options.vocab_size > 1 << 24)
+    raise(ErrorKind::config, "train_byte_level_bpe: vocab_size {} is more than {}", options.vocab_size, 1 << 24);
+  if (options.min_frequency < 0)
+    raise(ErrorKind::config, "train_byte_level_bpe: min_frequency must not be negative, got {}", options.min_frequency);
+}
+
+}  // namespace
+
+std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(std::span<const std::string> lines, const TrainBpeOptions& options) {
+  check(lines, options);
+  std::vector<std::string> vocabulary;
+  std::unordered_map<std::string, int32_t> ids;
+  const auto add = [&](const std::string& token) {
+    const auto [found, fresh] = ids.try_emplace(token, static_cast<int32_t>(vocabulary.size()));
+    if (fresh) vocabulary.push_back(token);
+    return std::pair(found->second, fresh);
+  };
+  for (const std::string& token : options.special_tokens)
+    if (token.empty() || !add(token).second)
+      raise(ErrorKind::config, "train_byte_level_bpe: special token \"{}\" {}", token,
+            token.empty() ? "is empty" : "stands twice");
+  // The alphabet in the order of its code points.
+  std::vector<std::pair<std::string, size_t>> alphabet;
+  for (size_t byte = 0; byte < 256; ++byte) alphabet.emplace_back(byte_characters()[byte], byte);
+  std::sort(alphabet.begin(), alphabet.end());
+  std::vector<int32_t> byte_ids(256);
+  for (const auto& [character, byte] : alphabet) byte_ids[byte] = add(character).first;
+
+  Trainer trainer(count_words(lines, options.add_prefix_space, byte_ids));
+  Merges merges;
+  Pair pair{};
+  while (static_cast<int64_t>(vocabulary.size()) < options.vocab_size &&
+         trainer.best(std::max<int64_t>(options.min_frequency, 1), pair)) {
+    const std::string &left = vocabulary[static_cast<size_t>(pair.left)], &right = vocabulary[static_cast<size_t>(pair.right)];
+    merges.emplace_back(left, right);
+    trainer.merge(pair, add(fmt::format("{}{}", left, right)).first);
+  }
+  const std::string end = options.special_tokens.empty() ? "" : options.special_tokens.front();
+  return std::make_unique<ByteLevelBpe>(
+      vocabulary, std::move(merges),
+      ByteLevelBpeOptions{
+                                .add_prefix_space = options.add_prefix_space, .bos = end, .eos = end, .unk = end, .more = options.special_tokens});
+}
+
+}  // namespace tape::text

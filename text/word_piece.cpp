@@ -1,0 +1,99 @@
+#include "text/word_piece.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "autograd/file.h"
+
+namespace tape::text {
+namespace {
+
+TokenTable::Entries numbered(std::vector<std::string> tokens) {
+  TokenTable::Entries out;
+  out.reserve(tokens.size());
+  for (std::string& token : tokens) out.emplace_back(std::move(token), static_cast<int64_t>(out.size()));
+  return out;
+}
+
+TokenizerConfig config_of(const WordPieceOptions& options) {
+  TokenizerConfig config;
+  config.tokenizer_class = "BertTokenizer";
+  config.do_lower_case = options.lowercase;
+  config.strip_accents = options.strip_accents;
+  config.tokenize_chinese_chars = options.handle_chinese_chars;
+  config.unk = options.unk;
+  config.cls = options.cls;
+  config.sep = options.sep;
+  config.pad = options.pad;
+  config.mask = options.mask;
+  return config;
+}
+
+std::unique_ptr<const TokenTable> table_of(TokenTable::Entries vocabulary, const TokenizerConfig& config,
+                                           const std::string& where) {
+  std::unordered_set<std::string> known;
+  for (const auto& [token, id] : vocabulary) known.insert(token);
+  const auto size = static_cast<int64_t>(vocabulary.size());
+  auto added = missing_tokens(config, size, [&known](const std::string& name) { return known.contains(name); });
+  return std::make_unique<const TokenTable>(std::move(vocabulary), added, where);
+}
+
+}  // namespace
+
+WordPiece::WordPiece(TokenTable::Entries vocabulary, TokenizerConfig config, int64_t max_word_characters,
+                     const std::string& where)
+    : Pipeline([&] {
+        Parts parts{.table = table_of(std::move(vocabulary), config, where)};
+        const bool lowercase = config.do_lower_case.value_or(true);
+        parts.normalizer = bert_normalizer({.handle_chinese_chars = config.tokenize_chinese_chars.value_or(true),
+                                            .strip_accents = config.strip_accents.value_or(lowercase),
+                                            .lowercase = lowercase});
+        parts.pre_tokenizer = bert_pre_tokenizer();
+        parts.model = word_piece_model(
+            *parts.table, {.unk_token = config.unk, .max_word_characters = max_word_characters}, where);
+        parts.decoder = word_piece_decoder("##", true);
+        return parts;
+      }()),
+      config_(std::move(config)) {
+  for (const AddedToken& token : added_tokens(config_, table())) add_token(token, where);
+  special_ = special_ids(config_, table());
+  if (special_.cls < 0 || special_.sep < 0)
+    raise(ErrorKind::format, "{}: a start and an end token (cls_token, sep_token) are needed", where);
+  using Kind = Part::Kind;
+  const Part cls{Kind::special, special_.cls, 0}, sep{Kind::special, special_.sep, 0};
+  template_.single = {cls, {Kind::first}, sep};
+  template_.pair = {cls, {Kind::first}, sep, {Kind::second, 0, 1}, {Kind::special, special_.sep, 1}};
+}
+
+WordPiece::WordPiece(std::vector<std::string> vocabulary, const WordPieceOptions& options)
+    : WordPiece(numbered(std::move(vocabulary)), config_of(options), options.max_word_characters, "WordPiece") {}
+
+std::unique_ptr<WordPiece> WordPiece::load(const std::string& folder) {
+  const std::string path = fmt::format("{}/vocab.txt", folder), content = read_text(path);
+  std::vector<std::string> tokens;
+  for (std::string_view rest = content; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    tokens.emplace_back(line);
+  }
+  const TokenizerConfig config = read_tokenizer_config(folder, config_of({}));
+  return std::unique_ptr<WordPiece>(
+      new WordPiece(numbered(std::move(tokens)), config, WordPieceOptions{}.max_word_characters, path));
+}
+
+void WordPiece::save(const std::string& folder) const {
+  std::string vocabulary;
+  TokenizerConfig config = config_;
+  config.added = added();
+  for (int64_t id = 0; id < vocab_size(); ++id) {
+    if (!table().in_model(id)) continue;
+    vocabulary += token(id);
+    vocabulary += '\n';
+  }
+  write_in_folder(folder, "vocab.txt", vocabulary);
+  write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config));
+}
+
+}  // namespace tape::text

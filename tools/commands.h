@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+namespace tape::tools {
+
+/// What runs once the arguments are read; gives the exit code.
+using Chosen = std::function<int()>;
+
+// Each adds a command to the program, in a file of its name.
+void add_demo(CLI::App& app, Chosen& chosen);
+void add_tokenize(CLI::App& app, Chosen& chosen);
+void add_run(CLI::App& app, Chosen& chosen);
+void add_info(CLI::App& app, Chosen& chosen);
+
+/// Options of every command that computes.
+struct Common {
+  int threads = 0;  ///< 0: as many as the machine has
+  bool json = false;
+};
+void add_threads(CLI::App& command, Common& common);
+void add_json(CLI::App& command, Common& common);
+void prepare(const Common& common);
+
+}  // namespace tape::tools

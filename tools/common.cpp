@@ -1,0 +1,19 @@
+#include "tools/commands.h"
+#include "train/machine.h"
+
+namespace tape::tools {
+
+void add_threads(CLI::App& command, Common& common) {
+  command.add_option("--threads", common.threads, "Threads for kernels and matrix products; all cores by default")
+      ->check(CLI::PositiveNumber);
+}
+
+void add_json(CLI::App& command, Common& common) {
+  command.add_flag("--json", common.json, "End with the figures as one JSON line");
+}
+
+void prepare(const Common& common) {
+  if (common.threads > 0) train::set_threads(common.threads);
+}
+
+}  // namespace tape::tools

@@ -1,0 +1,81 @@
+#include <csignal>
+#include <iostream>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "inspect/number_words.h"
+#include "tools/commands.h"
+#include "train/machine.h"
+#include "train/number_words.h"
+#include "train/terminal.h"
+
+namespace tape::tools {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// The first Ctrl-C asks the run to stop and save; the second ends the process at once.
+void on_interrupt(int signal) {
+  interrupted = signal;
+  std::signal(signal, SIG_DFL);
+}
+
+struct Arguments {
+  train::NumberWordsOptions options;
+  Common common;
+};
+
+int demo(const Arguments& arguments) {
+  const train::NumberWordsOptions& options = arguments.options;
+  prepare(arguments.common);
+  std::cout << to_string(train::machine()) << "\n";
+  if (const auto warning = train::weak_blas_warning()) std::cerr << "warning: " << *warning << "\n";
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  const train::TerminalInfo terminal = train::terminal_info(1);
+  const auto result = train::train_number_words(options, std::cout, terminal);
+
+  // Read back from the folder: what is shown is what was saved.
+  auto model = train::NumberWordsModel::load(options.out);
+  const auto shown = train::scored_numbers(12, options.seed);
+  std::cout << "\nHeld-out numbers, never seen in training:\n";
+  inspect::show_translations(model, shown, std::cout);
+  std::cout << "\n";
+  inspect::show_attention(model, shown.front(), std::cout, terminal);
+  std::cout << "\nThe model lies in " << options.out << "\n";
+  if (arguments.common.json) {
+    const nlohmann::ordered_json line{{"held_out_exact", result.held_out_exact()},
+                                      {"held_out", result.held_out},
+                                      {"train_seconds", result.train_seconds},
+                                      {"steps", result.steps},
+                                      {"tok_s", result.tokens_per_second},
+                                      {"loss", result.loss},
+                                      {"model", options.out}};
+    std::cout << line.dump() << "\n";
+  }
+  return interrupted ? 128 + interrupted : 0;
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app, Chosen& chosen) {
+  const auto arguments = std::make_shared<Arguments>();
+  train::NumberWordsOptions& options = arguments->options;
+  options.interrupted = [] { return interrupted != 0; };
+  CLI::App& command = *app.add_subcommand("demo", "Train the built-in German to English number-words task");
+  command.footer("Example: tapeformer demo --out runs/words");
+  command.add_option("--steps", options.steps, "Training steps")->capture_default_str();
+  command.add_option("--seconds", options.seconds, "Take fewer steps where they would take longer; 0: never")
+      ->capture_default_str();
+  command.add_option("--batch", options.batch, "Pairs a step")->capture_default_str();
+  command.add_option("--lr", options.lr, "Learning rate at the end of the warm-up")->capture_default_str();
+  command.add_option("--seed", options.seed, "Of the weights, the numbers and the order")->capture_default_str();
+  command.add_option("--held-out", options.held_out, "Held-out numbers to translate")->capture_default_str();
+  command.add_option("--out", options.out, "Folder for the model")->capture_default_str();
+  add_threads(command, arguments->common);
+  add_json(command, arguments->common);
+  command.callback([&chosen, arguments] { chosen = [arguments] { return demo(*arguments); }; });
+}
+
+}  // namespace tape::tools

@@ -1,0 +1,43 @@
+#include <iostream>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/commands.h"
+#include "train/machine.h"
+
+namespace tape::tools {
+namespace {
+
+int info(const Common& common) {
+  prepare(common);
+  const train::Machine m = train::machine();
+  const auto warning = train::weak_blas_warning();
+  if (common.json) {
+    std::cout << nlohmann::ordered_json{{"version", m.version},     {"cpu", m.cpu},
+                                        {"isa", m.kernels},         {"blas", m.blas},
+                                        {"blas_core", m.blas_core}, {"blas_core_overridden", m.blas_core_overridden},
+                                        {"threads", m.threads}}
+                     .dump()
+              << "\n";
+  } else {
+    std::cout << "version    " << m.version << "\ncpu        " << m.cpu << "\nkernels    " << m.kernels
+              << "\nblas       " << m.blas << "\nblas core  " << m.blas_core
+              << (m.blas_core_overridden ? " (by OPENBLAS_CORETYPE)" : "") << "\nthreads    " << m.threads << "\n";
+  }
+  if (warning) std::cerr << "warning: " << *warning << "\n";
+  return 0;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Chosen& chosen) {
+  const auto common = std::make_shared<Common>();
+  CLI::App& command = *app.add_subcommand("info", "Version, CPU, kernels and matrix library in use, threads");
+  command.footer("Example: tapeformer info --json");
+  add_threads(command, *common);
+  add_json(command, *common);
+  command.callback([&chosen, common] { chosen = [common] { return info(*common); }; });
+}
+
+}  // namespace tape::tools

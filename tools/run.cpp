@@ -1,0 +1,47 @@
+#include "models/run.h"
+
+#include <memory>
+
+#include "autograd/safetensors.h"
+#include "tools/commands.h"
+
+namespace tape::tools {
+namespace {
+
+struct Arguments {
+  std::string model, inputs, out, dtype;
+  models::RunOptions options;
+  Common common;
+};
+
+int run(const Arguments& arguments) {
+  prepare(arguments.common);
+  const auto inputs = load_safetensors(arguments.inputs).tensors;
+  const models::AnyModel model = models::load_model(arguments.model);
+  if (!arguments.dtype.empty()) models::module_of(model).to(arguments.dtype == "f64" ? f64 : f32);
+  save_safetensors(arguments.out, models::run(model, inputs, arguments.options));
+  return 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Chosen& chosen) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& command =
+      *app.add_subcommand("run", "Everything a model computes for given inputs, to compare with PyTorch");
+  command.footer(
+      "The inputs are tensors input_ids, attention_mask, token_type_ids, decoder_input_ids, labels; the outputs "
+      "logits,\n"
+      "hidden_states.N, attentions.N, loss and, with --grads, grad.<parameter>.\n"
+      "Example: tapeformer run --model bert --inputs in.safetensors --out out.safetensors --grads");
+  command.add_option("--model", arguments->model, "Folder with config.json and model.safetensors")->required();
+  command.add_option("--inputs", arguments->inputs, "Safetensors file with the inputs by name")->required();
+  command.add_option("--out", arguments->out, "Safetensors file to write")->required();
+  command.add_flag("--grads", arguments->options.gradients, "Also the gradient of the loss for every parameter");
+  command.add_option("--dtype", arguments->dtype, "Compute in f32 or f64; as the model is saved where not given")
+      ->check(CLI::IsMember({"f32", "f64"}));
+  add_threads(command, arguments->common);
+  command.callback([&chosen, arguments] { chosen = [arguments] { return run(*arguments); }; });
+}
+
+}  // namespace tape::tools

@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/error.h"
+#include "text/marian.h"
+#include "text/tokenizer.h"
+#include "tools/commands.h"
+
+namespace tape::tools {
+namespace {
+
+struct Options {
+  std::string model;
+  bool pair = false, decode = false, explain = false, tokens = false, json = false, target = false;
+  bool no_special_tokens = false, keep_special_tokens = false;
+  int64_t max_length = 0;
+};
+
+/// A line without its line feed, nothing at the end of the input.
+std::optional<std::string> next_line(std::istream& in) {
+  std::string line;
+  if (!std::getline(in, line)) return std::nullopt;
+  return line;
+}
+
+std::vector<int64_t> read_ids(const std::string& line, int64_t number) {
+  std::vector<int64_t> ids;
+  for (const char *at = line.data(), *end = at + line.size(); at != end;) {
+    if (*at == ' ' || *at == '\t' || *at == '\r') {
+      ++at;
+      continue;
+    }
+    int64_t id = 0;
+    const auto [rest, failed] = std::from_chars(at, end, id);
+    if (failed != std::errc() || (rest != end && *rest != ' ' && *rest != '\t' && *rest != '\r'))
+      raise(ErrorKind::format, "line {}: \"{}\" is not an id", number, std::string(at, std::find(at, end, ' ')));
+    ids.push_back(id);
+    at = rest;
+  }
+  return ids;
+}
+
+/// One text or, with --pair, two.
+struct Texts {
+  std::string first;
+  std::optional<std::string> second = std::nullopt;
+};
+
+Texts read_plain(const std::string& line, int64_t number, bool pair) {
+  if (!pair) return {line};
+  const size_t tab = line.find('\t');
+  if (tab == std::string::npos) raise(ErrorKind::format, "line {}: no tab between two texts, as --pair needs", number);
+  return {line.substr(0, tab), line.substr(tab + 1)};
+}
+
+Texts read_json(const std::string& line, int64_t number, bool pair) {
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+  if (!pair && json.is_string()) return {json.get<std::string>()};
+  if (pair && json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_string())
+    return {json[0].get<std::string>(), json[1].get<std::string>()};
+  raise(ErrorKind::format, "line {}: not {}", number, pair ? "a JSON list of two texts" : "a JSON text");
+}
+
+std::string json_line(const text::Tokenizer& tokenizer, const text::Encoding& encoding) {
+  nlohmann::ordered_json line{{"ids", encoding.ids},
+                              {"type_ids", encoding.type_ids},
+                              {"tokens", tokenizer.tokens(encoding.ids)},
+                              {"offsets", nlohmann::ordered_json::array()}};
+  for (const text::Range& range : encoding.offsets) line["offsets"].push_back({range.begin, range.end});
+  return line.dump();
+}
+
+std::string encoded(const text::Tokenizer& tokenizer, const std::string& line, int64_t number, const Options& options) {
+  const text::EncodeOptions how{.add_special_tokens = !options.no_special_tokens, .max_length = options.max_length};
+  const Texts texts = options.json ? read_json(line, number, options.pair) : read_plain(line, number, options.pair);
+  const text::Encoding encoding =
+      texts.second ? tokenizer.encode_pair(texts.first, *texts.second, how) : tokenizer.encode(texts.first, how);
+  if (options.json) return json_line(tokenizer, encoding);
+  std::string out;
+  for (const int64_t id : encoding.ids) {
+    if (!out.empty()) out += ' ';
+    out += options.tokens ? tokenizer.token(id) : fmt::format("{}", id);
+  }
+  return out;
+}
+
+int tokenize(const Options& options) {
+  const auto loaded = text::load_tokenizer(options.model);
+  const text::Tokenizer* tokenizer = loaded.get();
+  if (options.target) {
+    const auto* marian = dynamic_cast<const text::Marian*>(tokenizer);
+    if (marian == nullptr) raise(ErrorKind::config, "{}: --target needs a tokenizer with two sides (Marian)", options.model);
+    tokenizer = &marian->target();
+  }
+  int64_t number = 0;
+  for (auto line = next_line(std::cin); line; line = next_line(std::cin)) {
+    ++number;
+    std::string out;
+    if (options.decode) {
+      out = tokenizer->decode(read_ids(*line, number), !options.keep_special_tokens);
+    } else if (options.explain) {
+      for (const std::string& step : tokenizer->explain(*line)) out += out.empty() ? step : fmt::format("\n{}", step);
+    } else {
+      out = encoded(*tokenizer, *line, number, options);
+    }
+    out += '\n';
+    std::cout << out;
+  }
+  std::cout.flush();
+  if (!std::cout) raise(ErrorKind::io, "standard output: cannot write");
+  return 0;
+}
+
+}  // namespace
+
+void add_tokenize(CLI::App& app, std::function<int()>& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand("tokenize", "Ids of each line of standard input, or back");
+  command.footer("Example: echo time flies like an arrow | tapeformer tokenize --model bert-base-uncased");
+  command.add_option("--model", options->model, "Folder with the tokenizer's files")->required();
+  CLI::Option* pair = command.add_flag("--pair", options->pair, "Lines hold two texts with a tab between them");
+  CLI::Option* decode = command.add_flag("--decode", options->decode, "Lines hold ids: print their text");
+  CLI::Option* explain = command.add_flag("--explain", options->explain, "Print each step of the split");
+  CLI::Option* tokens = command.add_flag("--tokens", options->tokens, "Print tokens in place of ids");
+  CLI::Option* json = command.add_flag("--json", options->json,
+                                       "Lines are JSON texts (lists of two with --pair); print ids, segments, tokens and "
+                                       "byte offsets as JSON");
+  command.add_flag("--target", options->target, "The target language's side of a translation model");
+  command.add_flag("--no-special-tokens", options->no_special_tokens, "Add no start or end token");
+  command.add_flag("--keep-special-tokens", options->keep_special_tokens, "With --decode: show them")->needs(decode);
+  command.add_option("--max-length", options->max_length, "Cut to so many tokens")->check(CLI::PositiveNumber);
+  decode->excludes(pair)->excludes(explain)->excludes(tokens)->excludes(json);
+  explain->excludes(pair)->excludes(tokens)->excludes(json);
+  tokens->excludes(json);
+  command.callback([options, &chosen] { chosen = [options] { return tokenize(*options); }; });
+}
+
+}  // namespace tape::tools

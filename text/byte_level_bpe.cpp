@@ -81,12 +81,15 @@ ByteLevelBpe::ByteLevelBpe(TokenTable::Entries vocabulary, Merges merges, Tokeni
   }
 }
 
-ByteLevelBpe::ByteLevelBpe(const std::vector<std::string>& vocabulary, Merges merges, const ByteLevelBpeOptions& options)
-    : ByteLevelBpe(numbered(vocabulary), std::move(merges), config_of(options, vocabulary), {"ByteLevelBpe", "ByteLevelBpe"}) {}
+ByteLevelBpe::ByteLevelBpe(const std::vector<std::string>& vocabulary, Merges merges,
+                           const ByteLevelBpeOptions& options)
+    : ByteLevelBpe(numbered(vocabulary), std::move(merges), config_of(options, vocabulary),
+                   {"ByteLevelBpe", "ByteLevelBpe"}) {}
 
 std::unique_ptr<ByteLevelBpe> ByteLevelBpe::load(const std::string& folder) {
   const Files files{fmt::format("{}/vocab.json", folder), fmt::format("{}/merges.txt", folder)};
-  return std::unique_ptr<ByteLevelBpe>(new ByteLevelBpe(read_vocabulary_json(files.vocabulary), read_merges(files.merges),
+  return std::unique_ptr<ByteLevelBpe>(new ByteLevelBpe(read_vocabulary_json(files.vocabulary),
+                                                        read_merges(files.merges),
                                                         read_tokenizer_config(folder, config_of({})), files));
 }
 

@@ -20,8 +20,8 @@ struct ByteLevelBpeOptions {
 /// GPT-2's tokenizer (Radford et al. 2019, section 2.2), equal to `transformers`' GPT2Tokenizer: words by its pattern
 /// (gpt2_word), each word's bytes merged by rank. Adds no token at the ends.
 ///
-/// Any bytes are encoded, valid UTF-8 or not, and decode gives the same bytes again as long as the vocabulary has a token
-/// for each byte; a byte without one is left out, as `tokenizers` does.
+/// Any bytes are encoded, valid UTF-8 or not, and decode gives the same bytes again as long as the vocabulary has a
+/// token for each byte; a byte without one is left out, as `tokenizers` does.
 class ByteLevelBpe : public Pipeline {
  public:
   /// `vocabulary`: tokens in the order of their ids, in GPT-2's alphabet (byte_characters). `merges`: pairs of tokens,
@@ -47,13 +47,14 @@ class ByteLevelBpe : public Pipeline {
 struct TrainBpeOptions {
   int64_t vocab_size = 8000;  ///< tokens in all; at least 256 and the special tokens
   int64_t min_frequency = 2;  ///< pairs that are rarer are not merged
-  std::vector<std::string> special_tokens{"<|endoftext|>"};  ///< get the first ids; the first of them is bos, eos and unk
+  std::vector<std::string> special_tokens{
+      "<|endoftext|>"};  ///< get the first ids; the first of them is bos, eos and unk
   bool add_prefix_space = false;
 };
 
 /// Learns a byte-level BPE from lines of text (Sennrich, Haddow, Birch 2016): merges the most frequent pair of
-/// neighbours until the vocabulary is full. Of pairs that are equally frequent the one with the smaller ids comes first,
-/// the left token's before the right's: the result depends on nothing but the lines, in any order, and is
+/// neighbours until the vocabulary is full. Of pairs that are equally frequent the one with the smaller ids comes
+/// first, the left token's before the right's: the result depends on nothing but the lines, in any order, and is
 /// `tokenizers`' own. Error (config) for a corpus without a character, sizes that make no sense, or a special token
 /// that is empty or stands twice.
 std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(std::span<const std::string> lines,

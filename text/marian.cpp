@@ -10,6 +10,8 @@
 namespace tape::text {
 namespace {
 
+constexpr std::string_view kBlank = "\xE2\x96\x81";  // U+2581, a blank in a piece
+
 TokenizerConfig config_of(const Marian::Parts& parts) {
   TokenizerConfig config;
   config.tokenizer_class = "MarianTokenizer";
@@ -29,7 +31,9 @@ std::string stripped(const std::string& text) {
 
 Marian::Marian(std::string spm, std::shared_ptr<const TokenTable> table, const TokenizerConfig& config,
                const std::string& spm_file, const std::string& vocabulary_file)
-    : model_(std::make_unique<SentencePieceModel>(std::move(spm), spm_file)), table_(std::move(table)), config_(config) {
+    : model_(std::make_unique<SentencePieceModel>(std::move(spm), spm_file)),
+      table_(std::move(table)),
+      config_(config) {
   for (const std::string& name : {config.unk, config.eos, config.pad}) {
     const auto id = table_->find(name);
     if (!id) raise(ErrorKind::format, "{}: \"{}\" is not in the vocabulary", vocabulary_file, clipped(name, 40));
@@ -56,9 +60,9 @@ std::unique_ptr<Marian> Marian::make(Parts parts, const TokenizerConfig& config,
   auto target_table = joint ? table
                             : std::make_shared<const TokenTable>(std::move(parts.target_vocabulary),
                                                                  TokenTable::Entries{}, target_file);
-  auto target = std::unique_ptr<Marian>(new Marian(std::move(parts.target_spm), std::move(target_table), config,
-                                                   fmt::format("{}target.spm", prefix),
-                                                   joint ? vocabulary_file : target_file));
+  auto target =
+      std::unique_ptr<Marian>(new Marian(std::move(parts.target_spm), std::move(target_table), config,
+                                         fmt::format("{}target.spm", prefix), joint ? vocabulary_file : target_file));
   auto source = std::unique_ptr<Marian>(new Marian(std::move(parts.source_spm), std::move(table), config,
                                                    fmt::format("{}source.spm", prefix), vocabulary_file));
   source->target_ = std::move(target);
@@ -102,9 +106,16 @@ void Marian::split_part(std::string_view text, uint32_t at, std::vector<Piece>& 
       at += length;
     }
   const size_t before = to.size();
-  model_->split(text, to);
-  for (size_t i = before; i < to.size(); ++i)
-    to[i] = {ids_[static_cast<size_t>(to[i].id)], to[i].begin + at, to[i].end + at};
+  const auto unknown = static_cast<uint32_t>(model_->processor().unk_id());
+  // What this side's model does not know may still be a token, of the other side's.
+  model_->split(text, to, [&](const auto& piece) -> int64_t {
+    if (piece.id() == unknown) return table_->find(piece.piece()).value_or(special_.unk);
+    return ids_[piece.id()];
+  });
+  for (size_t i = before; i < to.size(); ++i) {
+    to[i].begin += at;
+    to[i].end += at;
+  }
 }
 
 std::string Marian::join(std::span<const int64_t> ids) const {
@@ -123,6 +134,8 @@ std::string Marian::join(std::span<const int64_t> ids) const {
     out += fmt::format("{} ", token(id));
   }
   flush();
+  // Pieces that the other side's model made come through as they are written.
+  for (size_t at; (at = out.find(kBlank)) != std::string::npos;) out.replace(at, kBlank.size(), " ");
   return stripped(out);
 }
 

@@ -12,9 +12,9 @@ namespace tape::text {
 
 class SentencePieceModel;
 
-/// The tokenizer of Marian's translation models (Junczys-Dowmunt et al. 2018), equal to `transformers`' MarianTokenizer: a
-/// SentencePiece model a side splits the text, and a vocabulary of its own gives the ids. The end token stands behind the
-/// text. A leading `>>xyz<<` is one token, the target language.
+/// The tokenizer of Marian's translation models (Junczys-Dowmunt et al. 2018), equal to `transformers`'
+/// MarianTokenizer: a SentencePiece model a side splits the text, and a vocabulary of its own gives the ids. The end
+/// token stands behind the text. A leading `>>xyz<<` is one token, the target language.
 ///
 /// This object encodes the source side; target() the other one. The *.spm files are trusted input, see SentencePiece.
 class Marian : public Tokenizer {

@@ -11,8 +11,10 @@ namespace tape::text {
 SentencePiece::SentencePiece(std::unique_ptr<SentencePieceModel> model, const SentencePieceOptions& options)
     : model_(std::move(model)), options_(options) {
   const auto& processor = model_->processor();
-  special_ = {.pad = processor.pad_id(), .unk = processor.unk_id(), .bos = processor.bos_id(), .eos = processor.eos_id()};
-  if (options.add_bos && special_.bos < 0) raise(ErrorKind::config, "SentencePiece: the model has no start token to add");
+  special_ = {
+      .pad = processor.pad_id(), .unk = processor.unk_id(), .bos = processor.bos_id(), .eos = processor.eos_id()};
+  if (options.add_bos && special_.bos < 0)
+    raise(ErrorKind::config, "SentencePiece: the model has no start token to add");
   if (options.add_eos && special_.eos < 0) raise(ErrorKind::config, "SentencePiece: the model has no end token to add");
   const Part bos{Part::Kind::special, special_.bos, 0}, eos{Part::Kind::special, special_.eos, 0};
   const auto around = [&](const Part& text) {
@@ -63,7 +65,9 @@ double SentencePiece::score(int64_t id) const {
 
 const std::string& SentencePiece::bytes() const { return model_->bytes(); }
 
-void SentencePiece::split(std::string_view text, std::vector<Piece>& to) const { model_->split(text, to); }
+void SentencePiece::split(std::string_view text, std::vector<Piece>& to) const {
+  model_->split(text, to, [](const auto& piece) { return piece.id(); });
+}
 
 std::string SentencePiece::join(std::span<const int64_t> ids) const {
   const std::vector<int> given(ids.begin(), ids.end());

@@ -16,8 +16,8 @@ struct SentencePieceOptions {
   bool add_bos = false, add_eos = false;  ///< tokens before and behind the text
 };
 
-/// A model of the library sentencepiece (Kudo and Richardson 2018), unigram or BPE, with the library's own ids: normalizing
-/// and splitting are the library's. Broken UTF-8 reads as U+FFFD.
+/// A model of the library sentencepiece (Kudo and Richardson 2018), unigram or BPE, with the library's own ids:
+/// normalizing and splitting are the library's. Broken UTF-8 reads as U+FFFD.
 ///
 /// A model file is trusted input: libsentencepiece before 0.2.1 can write past its memory when a file was made to do
 /// harm (CVE-2026-1260). What can be checked before it sees the file is checked (lengths, pieces, the character map).
@@ -42,8 +42,8 @@ class SentencePiece : public Tokenizer {
   std::vector<std::string> explain(std::string_view text) const override;
 
   /// Writes the model under the name that `transformers` looks for (unigram: T5Tokenizer's spiece.model, BPE:
-  /// LlamaTokenizer's tokenizer.model) and tokenizer_config.json. `transformers` splits with code of its own there: T5's
-  /// takes id 2 as the unknown token, Llama's does not normalize.
+  /// LlamaTokenizer's tokenizer.model) and tokenizer_config.json. `transformers` splits with code of its own there:
+  /// T5's takes id 2 as the unknown token, Llama's does not normalize.
   void save(const std::string& folder) const override;
 
  private:
@@ -65,13 +65,13 @@ struct TrainSentencePieceOptions {
   /// `nmt_nfkc`, `nmt_nfkc_cf` (with lower case), `nfkc`, `nfkc_cf` or `identity`.
   std::string normalization = "nmt_nfkc";
   int64_t pad_id = 0, eos_id = 1, unk_id = 2, bos_id = -1;  ///< -1: none
-  std::vector<std::string> symbols;  ///< tokens that are always found whole
-  SentencePieceOptions encode;       ///< of the tokenizer that is made
+  std::vector<std::string> symbols = {};                    ///< tokens that are always found whole
+  SentencePieceOptions encode = {};                         ///< of the tokenizer that is made
 };
 
 /// Learns a model from lines of text (unigram: Kudo 2018; BPE: Sennrich, Haddow, Birch 2016) with the library
-/// sentencepiece, on one thread: the same lines give the same model. Prints nothing. Error (config) for a corpus without
-/// a character or options that the library refuses, with its reason.
+/// sentencepiece, on one thread: the same lines give the same model. Prints nothing. Error (config) for a corpus
+/// without a character or options that the library refuses, with its reason.
 std::unique_ptr<SentencePiece> train_sentencepiece(std::span<const std::string> lines,
                                                    const TrainSentencePieceOptions& options = {});
 

@@ -27,6 +27,11 @@ void truncate(std::vector<Piece>& first, std::vector<Piece>& second, bool pair, 
               const EncodeOptions& options) {
   const size_t total = first.size() + second.size();
   if (total <= room) return;
+  if (room == 0) {
+    first.clear();
+    second.clear();
+    return;
+  }
   if (options.truncation == Truncation::longest_first) {
     if (!pair) return cut(first, room, options.truncation_side);
     // The shorter text stays whole while it leaves the other at least as much; else each gets half.
@@ -46,8 +51,8 @@ void truncate(std::vector<Piece>& first, std::vector<Piece>& second, bool pair, 
   std::vector<Piece>& text = cut_first ? first : second;
   const size_t excess = total - room;
   if (text.size() <= excess)
-    raise(ErrorKind::config, "encode: {} tokens are too many, and the {} text has only {} to cut (max_length {})", excess,
-          cut_first ? "first" : "second", text.size(), options.max_length);
+    raise(ErrorKind::config, "encode: {} tokens are too many, and the {} text has only {} to cut (max_length {})",
+          excess, cut_first ? "first" : "second", text.size(), options.max_length);
   cut(text, text.size() - excess, options.truncation_side);
 }
 
@@ -57,7 +62,8 @@ Encoding Tokenizer::build(const std::vector<Part>& parts, std::vector<Piece>& fi
                           bool pair, const EncodeOptions& options) const {
   size_t added = 0;
   for (const Part& part : parts) added += options.add_special_tokens && part.kind == Part::Kind::special;
-  if (options.max_length < 0) raise(ErrorKind::config, "encode: max_length must not be negative, got {}", options.max_length);
+  if (options.max_length < 0)
+    raise(ErrorKind::config, "encode: max_length must not be negative, got {}", options.max_length);
   if (options.max_length > 0) {
     if (options.truncation == Truncation::none)
       raise(ErrorKind::config, "encode: max_length {} is given, but truncation is none", options.max_length);
@@ -137,7 +143,8 @@ std::vector<Encoding> Tokenizer::encode_pair_batch(std::span<const std::string> 
 void Tokenizer::pad(std::span<Encoding> encodings, const PadOptions& options) const {
   if (options.to == Padding::none) return;
   if (options.length < 0) raise(ErrorKind::config, "pad: length must not be negative, got {}", options.length);
-  if (options.multiple_of < 1) raise(ErrorKind::config, "pad: multiple_of must be at least 1, got {}", options.multiple_of);
+  if (options.multiple_of < 1)
+    raise(ErrorKind::config, "pad: multiple_of must be at least 1, got {}", options.multiple_of);
   size_t length = options.to == Padding::fixed ? static_cast<size_t>(options.length) : 0;
   if (options.to == Padding::longest)
     for (const Encoding& e : encodings) length = std::max(length, e.size());

@@ -29,7 +29,7 @@ struct Encoding {
   size_t size() const { return ids.size(); }
 };
 
-/// What is cut from a pair that is longer than max_length.
+/// What is cut from a pair that is longer than max_length. With room for no token of theirs, both texts go.
 enum class Truncation {
   longest_first,  ///< the longer text, until both have the same length, then both
   only_first,
@@ -88,8 +88,8 @@ class Tokenizer {
   /// Pads encodings in place; see encode_batch.
   void pad(std::span<Encoding> encodings, const PadOptions& options) const;
 
-  /// The text of ids; special tokens are left out unless they are to be kept. Error (index) for an id that is not in the
-  /// vocabulary.
+  /// The text of ids; special tokens are left out unless they are to be kept. Error (index) for an id that is not in
+  /// the vocabulary.
   std::string decode(std::span<const int64_t> ids, bool skip_special_tokens = true) const;
 
   /// Ids are 0 to vocab_size() - 1.

@@ -162,8 +162,7 @@ void TokenizerJson::read_template_processing(const JsonEntry& entry) {
   const auto holds = [](const std::vector<Part>& parts, Part::Kind kind) {
     return std::count_if(parts.begin(), parts.end(), [kind](const Part& p) { return p.kind == kind; }) == 1;
   };
-  if (!holds(template_.single, Part::Kind::first))
-    entry.at("single").fail("must hold the text A once");
+  if (!holds(template_.single, Part::Kind::first)) entry.at("single").fail("must hold the text A once");
   if (!holds(template_.pair, Part::Kind::first) || !holds(template_.pair, Part::Kind::second))
     entry.at("pair").fail("must hold the texts A and B once each");
 }

@@ -16,7 +16,9 @@ struct Word {
 
 struct Pair {
   int32_t left, right;
-  uint64_t key() const { return (static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32) | static_cast<uint32_t>(right); }
+  uint64_t key() const {
+    return (static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32) | static_cast<uint32_t>(right);
+  }
 };
 
 /// How often a pair stands in the corpus, and in which words (some may have lost it since).
@@ -92,7 +94,9 @@ class Trainer {
   }
 
  private:
-  static Pair pair_of(uint64_t key) { return {static_cast<int32_t>(key >> 32), static_cast<int32_t>(key & 0xFFFFFFFFu)}; }
+  static Pair pair_of(uint64_t key) {
+    return {static_cast<int32_t>(key >> 32), static_cast<int32_t>(key & 0xFFFFFFFFu)};
+  }
 
   void change(Pair pair, int64_t by, uint32_t word) {
     Uses& uses = pairs_[pair.key()];
@@ -169,15 +173,18 @@ std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(std::span<const std::string> 
   Pair pair{};
   while (static_cast<int64_t>(vocabulary.size()) < options.vocab_size &&
          trainer.best(std::max<int64_t>(options.min_frequency, 1), pair)) {
-    const std::string &left = vocabulary[static_cast<size_t>(pair.left)], &right = vocabulary[static_cast<size_t>(pair.right)];
+    const std::string &left = vocabulary[static_cast<size_t>(pair.left)],
+                      &right = vocabulary[static_cast<size_t>(pair.right)];
     merges.emplace_back(left, right);
     trainer.merge(pair, add(fmt::format("{}{}", left, right)).first);
   }
   const std::string end = options.special_tokens.empty() ? "" : options.special_tokens.front();
-  return std::make_unique<ByteLevelBpe>(
-      vocabulary, std::move(merges),
-      ByteLevelBpeOptions{
-                                .add_prefix_space = options.add_prefix_space, .bos = end, .eos = end, .unk = end, .more = options.special_tokens});
+  return std::make_unique<ByteLevelBpe>(vocabulary, std::move(merges),
+                                        ByteLevelBpeOptions{.add_prefix_space = options.add_prefix_space,
+                                                            .bos = end,
+                                                            .eos = end,
+                                                            .unk = end,
+                                                            .more = options.special_tokens});
 }
 
 }  // namespace tape::text

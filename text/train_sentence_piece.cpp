@@ -41,7 +41,8 @@ void check(std::span<const std::string> lines, const TrainSentencePieceOptions& 
   if (std::all_of(lines.begin(), lines.end(), blank))
     raise(ErrorKind::config, "train_sentencepiece: the corpus is empty ({} lines)", lines.size());
   if (options.vocab_size < 1 || options.vocab_size > 1 << 24)
-    raise(ErrorKind::config, "train_sentencepiece: vocab_size must be from 1 to {}, got {}", 1 << 24, options.vocab_size);
+    raise(ErrorKind::config, "train_sentencepiece: vocab_size must be from 1 to {}, got {}", 1 << 24,
+          options.vocab_size);
   if (!(options.character_coverage >= 0.98 && options.character_coverage <= 1))
     raise(ErrorKind::config, "train_sentencepiece: character_coverage must be from 0.98 to 1, got {}",
           options.character_coverage);

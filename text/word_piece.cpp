@@ -49,8 +49,8 @@ WordPiece::WordPiece(TokenTable::Entries vocabulary, TokenizerConfig config, int
                                             .strip_accents = config.strip_accents.value_or(lowercase),
                                             .lowercase = lowercase});
         parts.pre_tokenizer = bert_pre_tokenizer();
-        parts.model = word_piece_model(
-            *parts.table, {.unk_token = config.unk, .max_word_characters = max_word_characters}, where);
+        parts.model = word_piece_model(*parts.table,
+                                       {.unk_token = config.unk, .max_word_characters = max_word_characters}, where);
         parts.decoder = word_piece_decoder("##", true);
         return parts;
       }()),

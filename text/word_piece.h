@@ -21,8 +21,8 @@ struct WordPieceOptions {
 /// BertTokenizer: control characters dropped, blanks around CJK characters, lower case, accents stripped, punctuation
 /// split off, each word the greedy longest match of the vocabulary.
 ///
-/// [CLS] first [SEP] second [SEP], type ids 0 up to the first [SEP] and 1 behind it. Broken UTF-8 is dropped, as Python's
-/// `errors="replace"` and the cleaning do together.
+/// [CLS] first [SEP] second [SEP], type ids 0 up to the first [SEP] and 1 behind it. Broken UTF-8 is dropped, as
+/// Python's `errors="replace"` and the cleaning do together.
 class WordPiece : public Pipeline {
  public:
   /// `vocabulary`: tokens in the order of their ids, "##" before those that continue a word. Special tokens that it

@@ -96,7 +96,8 @@ int tokenize(const Options& options) {
   const text::Tokenizer* tokenizer = loaded.get();
   if (options.target) {
     const auto* marian = dynamic_cast<const text::Marian*>(tokenizer);
-    if (marian == nullptr) raise(ErrorKind::config, "{}: --target needs a tokenizer with two sides (Marian)", options.model);
+    if (marian == nullptr)
+      raise(ErrorKind::config, "{}: --target needs a tokenizer with two sides (Marian)", options.model);
     tokenizer = &marian->target();
   }
   int64_t number = 0;
@@ -129,9 +130,10 @@ void add_tokenize(CLI::App& app, std::function<int()>& chosen) {
   CLI::Option* decode = command.add_flag("--decode", options->decode, "Lines hold ids: print their text");
   CLI::Option* explain = command.add_flag("--explain", options->explain, "Print each step of the split");
   CLI::Option* tokens = command.add_flag("--tokens", options->tokens, "Print tokens in place of ids");
-  CLI::Option* json = command.add_flag("--json", options->json,
-                                       "Lines are JSON texts (lists of two with --pair); print ids, segments, tokens and "
-                                       "byte offsets as JSON");
+  CLI::Option* json =
+      command.add_flag("--json", options->json,
+                       "Lines are JSON texts (lists of two with --pair); print ids, segments, tokens and "
+                       "byte offsets as JSON");
   command.add_flag("--target", options->target, "The target language's side of a translation model");
   command.add_flag("--no-special-tokens", options->no_special_tokens, "Add no start or end token");
   command.add_flag("--keep-special-tokens", options->keep_special_tokens, "With --decode: show them")->needs(decode);

@@ -43,6 +43,7 @@ SAYS = {
         lambda c: CATEGORY[c][0] == "P" or (c < 128 and not chr(c).isalnum() and chr(c).isprintable() and c != 32),
     ),
     "accent": (removed(bert(strip_accents=True)), lambda c: CATEGORY[c] == "Mn"),
+    "mark": (removed(normalizers.StripAccents().normalize_str), lambda c: CATEGORY[c][0] == "M"),
     "letter": (joined("a"), lambda c: CATEGORY[c][0] == "L"),
     "number": (joined("1"), lambda c: CATEGORY[c][0] == "N"),
 }

@@ -44,7 +44,8 @@ class BpeModel : public WordModel {
       const Merge merge{static_cast<int32_t>(i), merged(fmt::format("{}{}", left, right), merges, i, where)};
       Merge& place = merges_[pair_of(a, b)];
       if (place.rank != 0)
-        raise(ErrorKind::format, "{}: merge {} \"{} {}\" stands twice", where, i, clipped(left, 40), clipped(right, 40));
+        raise(ErrorKind::format, "{}: merge {} \"{} {}\" stands twice", where, i, clipped(left, 40),
+              clipped(right, 40));
       place = {merge.rank + 1, merge.id};
     }
   }

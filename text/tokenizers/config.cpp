@@ -122,8 +122,13 @@ std::vector<AddedToken> added_tokens(const TokenizerConfig& config, const TokenT
 
 SpecialTokens special_ids(const TokenizerConfig& config, const TokenTable& table) {
   const auto id = [&table](const std::string& name) { return name.empty() ? -1 : table.find(name).value_or(-1); };
-  return {.pad = id(config.pad), .unk = id(config.unk), .cls = id(config.cls), .sep = id(config.sep),
-          .mask = id(config.mask), .bos = id(config.bos), .eos = id(config.eos)};
+  return {.pad = id(config.pad),
+          .unk = id(config.unk),
+          .cls = id(config.cls),
+          .sep = id(config.sep),
+          .mask = id(config.mask),
+          .bos = id(config.bos),
+          .eos = id(config.eos)};
 }
 
 }  // namespace tape::text

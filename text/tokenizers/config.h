@@ -32,8 +32,8 @@ void write_in_folder(const std::string& folder, const std::string& name, std::st
 /// The names above in the order in which `transformers` appends those that the vocabulary lacks.
 std::vector<std::string> special_names(const TokenizerConfig& config);
 
-/// Tokens that a vocabulary of `size` entries lacks, with the ids that follow it: those of config.added, which have ids,
-/// and special names. `known` tells what the vocabulary has.
+/// Tokens that a vocabulary of `size` entries lacks, with the ids that follow it: those of config.added, which have
+/// ids, and special names. `known` tells what the vocabulary has.
 template <class Known>
 TokenTable::Entries missing_tokens(const TokenizerConfig& config, int64_t size, Known&& known) {
   TokenTable::Entries out;

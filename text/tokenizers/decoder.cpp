@@ -26,9 +26,17 @@ class WordPieceDecoder : public Decoder {
  public:
   WordPieceDecoder(std::string prefix, bool cleanup) : prefix_(std::move(prefix)), cleanup_(cleanup) {}
   void apply(std::vector<std::string>& tokens) const override {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kCleanups{
-        {{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"},
-         {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}}};
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kCleanups{{{" .", "."},
+                                                                                       {" ?", "?"},
+                                                                                       {" !", "!"},
+                                                                                       {" ,", ","},
+                                                                                       {" ' ", "'"},
+                                                                                       {" n't", "n't"},
+                                                                                       {" 'm", "'m"},
+                                                                                       {" do not", " don't"},
+                                                                                       {" 's", "'s"},
+                                                                                       {" 've", "'ve"},
+                                                                                       {" 're", "'re"}}};
     for (size_t i = 0; i < tokens.size(); ++i) {
       std::string& token = tokens[i];
       if (i > 0) token = token.starts_with(prefix_) ? token.substr(prefix_.size()) : fmt::format(" {}", token);
@@ -66,7 +74,8 @@ class MetaspaceDecoder : public Decoder {
 
 class ReplaceDecoder : public Decoder {
  public:
-  ReplaceDecoder(std::string pattern, std::string content) : pattern_(std::move(pattern)), content_(std::move(content)) {}
+  ReplaceDecoder(std::string pattern, std::string content)
+      : pattern_(std::move(pattern)), content_(std::move(content)) {}
   void apply(std::vector<std::string>& tokens) const override {
     for (std::string& token : tokens) token = replaced(token, pattern_, content_);
   }

@@ -49,7 +49,8 @@ void JsonModel::read_vocabulary() {
     if (!vocab.value().is_object()) vocab.needs("an object");
     vocabulary_.reserve(vocab.value().size());
     for (const auto& [token, id] : vocab.value().items()) {
-      if (!id.is_number_integer()) JsonEntry(id, fmt::format("{}.\"{}\"", vocab.where(), clipped(token, 40))).needs("a whole number");
+      if (!id.is_number_integer())
+        JsonEntry(id, fmt::format("{}.\"{}\"", vocab.where(), clipped(token, 40))).needs("a whole number");
       vocabulary_.emplace_back(token, JsonEntry(id, vocab.where()).integer());
     }
   }

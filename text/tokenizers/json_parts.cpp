@@ -68,8 +68,7 @@ std::vector<Ptr> steps_of(const JsonEntry& list, Read&& read) {
 NormalizerPtr json_normalizer(const JsonEntry& entry) {
   if (entry.is_null()) return nullptr;
   const std::string type = entry.at("type").text();
-  if (type == "Sequence")
-    return normalizer_sequence(steps_of<NormalizerPtr>(entry.at("normalizers"), json_normalizer));
+  if (type == "Sequence") return normalizer_sequence(steps_of<NormalizerPtr>(entry.at("normalizers"), json_normalizer));
   if (type == "BertNormalizer") {
     const bool lowercase = entry.flag("lowercase", true);
     return bert_normalizer({.clean_text = entry.flag("clean_text", true),
@@ -121,8 +120,7 @@ DecoderPtr json_decoder(const JsonEntry& entry) {
   if (type == "ByteLevel") return byte_level_decoder();
   if (type == "Metaspace")
     return metaspace_decoder(entry.at("replacement").text(), prepend_of(entry) != PrependScheme::never);
-  if (type == "Replace")
-    return replace_decoder(entry.at("pattern").at("String").text(), entry.at("content").text());
+  if (type == "Replace") return replace_decoder(entry.at("pattern").at("String").text(), entry.at("content").text());
   if (type == "ByteFallback") return byte_fallback_decoder();
   if (type == "Fuse") return fuse_decoder();
   if (type == "Strip")

@@ -98,7 +98,7 @@ class StripAccentsNormalizer : public Normalizer {
     while (!rewrite.done()) {
       const CodePoint point = decode_utf8(rewrite.rest());
       rewrite.take(point.length);
-      if (!(char_class(point.value) & kAccent)) rewrite.put(point.value);
+      if (!(char_class(point.value) & kMark)) rewrite.put(point.value);
     }
     rewrite.finish();
   }
@@ -146,12 +146,7 @@ class PrependNormalizer : public Normalizer {
     Rewriter rewrite(text);
     const Range first = text.source_of(0, 1);
     rewrite.put(text_, first);
-    while (!rewrite.done()) {
-      const size_t length = decode_utf8(rewrite.rest()).length;
-      const std::string_view character = rewrite.rest().substr(0, length);
-      rewrite.take(length);
-      rewrite.put(character);
-    }
+    while (!rewrite.done()) rewrite.copy();
     rewrite.finish();
   }
 
@@ -170,10 +165,17 @@ class ReplaceNormalizer : public Normalizer {
     Rewriter rewrite(text);
     while (!rewrite.done()) {
       const size_t found = match(rewrite.rest());
-      const size_t length = found > 0 ? found : decode_utf8(rewrite.rest()).length;
-      const std::string_view part = rewrite.rest().substr(0, length);
-      rewrite.take(length);
-      rewrite.put(found > 0 ? std::string_view(content_) : part);
+      const std::string_view part = rewrite.rest().substr(0, found);
+      // What is put comes, for tokenizers, from the last character replaced.
+      for (size_t at = 0; at < found;) {
+        const size_t length = decode_utf8(part.substr(at)).length;
+        rewrite.take(length);
+        at += length;
+      }
+      if (found > 0)
+        rewrite.put(content_);
+      else
+        rewrite.copy();
     }
     rewrite.finish();
   }
@@ -220,6 +222,13 @@ void Rewriter::put(char32_t point) {
   origin_.resize(origin_.size() + out_.size() - before, from_);
 }
 
+void Rewriter::copy() {
+  const size_t length = decode_utf8(rest()).length;
+  const std::string_view character = rest().substr(0, length);
+  take(length);
+  put(character);
+}
+
 void Rewriter::put(std::string_view part) { put(part, from_); }
 
 void Rewriter::put(std::string_view part, Range from) {
@@ -232,7 +241,9 @@ void Rewriter::finish() {
   text_.origin = std::move(origin_);
 }
 
-NormalizerPtr bert_normalizer(const BertNormalizerOptions& options) { return std::make_unique<BertNormalizer>(options); }
+NormalizerPtr bert_normalizer(const BertNormalizerOptions& options) {
+  return std::make_unique<BertNormalizer>(options);
+}
 NormalizerPtr lowercase_normalizer() { return std::make_unique<LowercaseNormalizer>(); }
 NormalizerPtr strip_accents_normalizer() { return std::make_unique<StripAccentsNormalizer>(); }
 NormalizerPtr strip_normalizer(bool left, bool right) { return std::make_unique<StripNormalizer>(left, right); }

@@ -41,6 +41,8 @@ class Rewriter {
   void put(std::string_view part);
   /// Puts a part in the place that something else came from.
   void put(std::string_view part, Range from);
+  /// Takes a character and puts it as it is.
+  void copy();
   Range from() const { return from_; }
   /// Replaces the text. Call once, last.
   void finish();
@@ -76,7 +78,7 @@ NormalizerPtr bert_normalizer(const BertNormalizerOptions& options);
 enum class UnicodeForm { nfd, nfc, nfkd, nfkc };
 NormalizerPtr unicode_normalizer(UnicodeForm form);
 NormalizerPtr lowercase_normalizer();
-/// Drops accents (Mn); wants decomposed text.
+/// Drops marks (M*); wants decomposed text.
 NormalizerPtr strip_accents_normalizer();
 /// Drops white space at the ends.
 NormalizerPtr strip_normalizer(bool left, bool right);

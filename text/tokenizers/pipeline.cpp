@@ -123,9 +123,10 @@ void Pipeline::trim(std::string_view text, std::span<Piece> pieces) const {
     for (; rest.ends_with(kBlank); rest.remove_suffix(kBlank.size())) ++trailing;
     for (rest = token(piece.id); rest.starts_with(kBlank); rest.remove_prefix(kBlank.size())) ++leading;
     if (leading > 0 && trim_ == TrimOffsets::all_but_prefix && (i == 0 || piece.begin == 0)) --leading;
-    for (; leading > 0 && piece.begin < piece.end; --leading) piece.begin += decode_utf8(text.substr(piece.begin)).length;
-    for (; trailing > 0 && piece.begin < piece.end; --trailing)
-      do --piece.end;
+    for (; leading > 0 && piece.begin < piece.end; --leading)
+      piece.begin += decode_utf8(text.substr(piece.begin)).length;
+    for (; trailing > 0 && piece.begin < piece.end; --trailing) do
+        --piece.end;
       while (piece.begin < piece.end && (static_cast<unsigned char>(text[piece.end]) & 0xC0) == 0x80);
   }
 }

@@ -45,20 +45,34 @@ class PrecompiledNormalizer : public Normalizer {
       point = next;
     }
     const char* found = nullptr;
-    if (length < 6 && find(rest.substr(0, length), found)) {
-      rewrite.take(length);
-      return rewrite.put(found);
-    }
-    for (size_t at = 0; at < length;) {
-      const CodePoint one = decode_utf8(rest.substr(at));
-      const bool known = find(rest.substr(at, one.length), found);
-      at += one.length;
-      rewrite.take(one.length);
-      if (known)
-        rewrite.put(found);
-      else
+    if (length < 6 && find(rest.substr(0, length), found)) return replace(length, found, rewrite);
+    for (size_t end = length; end > 0;) {
+      const CodePoint one = decode_utf8(rewrite.rest());
+      end -= one.length;
+      if (find(rewrite.rest().substr(0, one.length), found)) {
+        replace(one.length, found, rewrite);
+      } else {
+        rewrite.take(one.length);
         rewrite.put(one.value);
+      }
     }
+  }
+
+  /// Takes `length` bytes and puts the replacement: character by character while there are some to take, then from the
+  /// last one.
+  static void replace(size_t length, std::string_view by, Rewriter& rewrite) {
+    const auto take = [&] {
+      const size_t bytes = decode_utf8(rewrite.rest()).length;
+      rewrite.take(bytes);
+      length -= bytes;
+    };
+    while (!by.empty()) {
+      const CodePoint point = decode_utf8(by);
+      by.remove_prefix(point.length);
+      if (length > 0) take();
+      rewrite.put(point.value);
+    }
+    while (length > 0) take();
   }
 
   /// The replacement of the shortest entry that the key starts with.

@@ -78,7 +78,10 @@ void check_piece(std::string_view bytes, const std::string& where) {
   size_t name = 0;
   for (Message message(bytes, where); !message.done();) {
     const Field field = message.next();
-    if (field.number == 1 && field.type == 2) name = field.data.size();
+    if (field.number == 1 && field.type == 2) {
+      name = field.data.size();
+      if (field.data.find('\0') != std::string_view::npos) message.fail("the piece holds a NUL byte");
+    }
     if (field.number == 2 && field.type == 5) {
       float score;
       std::memcpy(&score, field.data.data(), sizeof score);
@@ -90,8 +93,8 @@ void check_piece(std::string_view bytes, const std::string& where) {
     raise(ErrorKind::format, "{}: the piece has {} bytes, at most {} are allowed", where, name, kLongestPiece);
 }
 
-/// The layout that Normalizer::Init of the library believes without a check: the trie's size, its units (darts-clone), and
-/// the texts behind it.
+/// The layout that Normalizer::Init of the library believes without a check: the trie's size, its units (darts-clone),
+/// and the texts behind it.
 void check_character_map(std::string_view blob, const std::string& where) {
   if (blob.empty()) return;
   const auto fail = [&where](const char* what) { raise(ErrorKind::format, "{}: character map: {}", where, what); };

@@ -19,8 +19,16 @@ class SentencePieceModel {
   const sentencepiece::SentencePieceProcessor& processor() const { return processor_; }
   const std::string& bytes() const { return bytes_; }
   bool is_bpe() const { return is_bpe_; }
-  /// Appends the pieces of a text, with their places in it.
-  void split(std::string_view text, std::vector<Piece>& to) const;
+  /// Appends the pieces of a text, with their places in it, and the ids that `id_of` gives each of the library's.
+  template <class IdOf>
+  void split(std::string_view text, std::vector<Piece>& to, IdOf&& id_of) const {
+    const auto pieces = processor_.EncodeAsImmutableProto(text);
+    const size_t count = pieces.pieces_size();
+    for (size_t i = 0; i < count; ++i) {
+      const auto piece = pieces.pieces(static_cast<int>(i));
+      to.push_back({static_cast<int32_t>(id_of(piece)), piece.begin(), piece.end()});
+    }
+  }
 
  private:
   std::string bytes_;

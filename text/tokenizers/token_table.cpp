@@ -29,9 +29,9 @@ TokenTable::TokenTable(Entries entries, const Entries& added, const std::string&
             count - 1);
     const auto place = static_cast<size_t>(id);
     if (taken[place])
-      raise(ErrorKind::format, "{}: tokens \"{}\" and \"{}\" share id {}", where, clipped(tokens_[place], 40), shown(), id);
-    if (!ids_.try_emplace(token, id).second)
-      raise(ErrorKind::format, "{}: token \"{}\" stands twice", where, shown());
+      raise(ErrorKind::format, "{}: tokens \"{}\" and \"{}\" share id {}", where, clipped(tokens_[place], 40), shown(),
+            id);
+    if (!ids_.try_emplace(token, id).second) raise(ErrorKind::format, "{}: token \"{}\" stands twice", where, shown());
     taken[place] = true;
     in_model_[place] = read++ < own;
     tokens_[place] = std::move(token);

@@ -40,7 +40,10 @@ uint8_t category_classes(char32_t c) {
     case UTF8PROC_CATEGORY_PO:
       return kPunctuation;
     case UTF8PROC_CATEGORY_MN:
-      return kAccent;
+      return kAccent | kMark;
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+      return kMark;
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:
     case UTF8PROC_CATEGORY_LT:
@@ -76,6 +79,7 @@ std::unique_ptr<const Table> make_table() {
   overrule(table, unicode_ranges::kControl, kControl);
   overrule(table, unicode_ranges::kPunctuation, kPunctuation);
   overrule(table, unicode_ranges::kAccent, kAccent);
+  overrule(table, unicode_ranges::kMark, kMark);
   overrule(table, unicode_ranges::kLetter, kLetter);
   overrule(table, unicode_ranges::kNumber, kNumber);
   return made;
@@ -149,8 +153,8 @@ Decomposition decompose(char32_t point, bool compatibility) {
   int boundary = 0;
   const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | (compatibility ? UTF8PROC_COMPAT : 0));
   const auto count = point == kDivesAkuruO ? 0
-                                           : utf8proc_decompose_char(static_cast<utf8proc_int32_t>(point), buffer.data(),
-                                                                     buffer.size(), options, &boundary);
+                                           : utf8proc_decompose_char(static_cast<utf8proc_int32_t>(point),
+                                                                     buffer.data(), buffer.size(), options, &boundary);
   Decomposition out{.points = {point}, .size = 1};
   if (count < 1 || static_cast<size_t>(count) > out.points.size()) return out;
   out.size = static_cast<size_t>(count);

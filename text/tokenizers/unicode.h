@@ -18,6 +18,7 @@ enum CharClass : uint8_t {
   kLetter = 16,      ///< \p{L}
   kNumber = 32,      ///< \p{N}
   kWhiteSpace = 64,  ///< \s: Unicode's White_Space
+  kMark = 128,       ///< what the normalizer StripAccents drops (M*)
 };
 
 /// Those of ASCII, known when compiling.

@@ -28,7 +28,8 @@ class UnicodeNormalizer : public Normalizer {
       const CodePoint point = decode_utf8(rewrite.rest());
       rewrite.take(point.length);
       const Decomposition parts = decompose(point.value, compatibility_);
-      for (size_t i = 0; i < parts.size; ++i) add({parts.points[i], combining_class(parts.points[i]), rewrite.from()}, run, rewrite);
+      for (size_t i = 0; i < parts.size; ++i)
+        add({parts.points[i], combining_class(parts.points[i]), rewrite.from()}, run, rewrite);
     }
     flush(run, rewrite);
     rewrite.finish();

@@ -31,8 +31,7 @@ class UnigramModel : public WordModel {
     unk_ = static_cast<int32_t>(options.unk_id);
     double lowest = scores_.empty() ? 0 : *std::min_element(scores_.begin(), scores_.end());
     unknown_score_ = lowest - kUnknownPenalty;
-    for (size_t id = 0; id < scores_.size(); ++id)
-      trie_.add(vocabulary.tokens()[id], static_cast<int32_t>(id));
+    for (size_t id = 0; id < scores_.size(); ++id) trie_.add(vocabulary.tokens()[id], static_cast<int32_t>(id));
     for (size_t byte = 0; byte < 256; ++byte) {
       const auto id = vocabulary.find(fmt::format("<0x{:02X}>", byte));
       bytes_[byte] = id ? static_cast<int32_t>(*id) : -1;

@@ -14,7 +14,8 @@ TokenTable::Entries read_vocabulary_json(const std::string& path) {
   TokenTable::Entries out;
   out.reserve(json.size());
   for (const auto& [token, id] : json.items()) {
-    if (!id.is_number_integer()) JsonEntry(id, fmt::format("{}: \"{}\"", path, clipped(token, 40))).needs("a whole number");
+    if (!id.is_number_integer())
+      JsonEntry(id, fmt::format("{}: \"{}\"", path, clipped(token, 40))).needs("a whole number");
     out.emplace_back(token, JsonEntry(id, path).integer());
   }
   return out;

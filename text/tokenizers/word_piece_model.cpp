@@ -13,7 +13,8 @@ class WordPieceModel : public WordModel {
       raise(ErrorKind::format, "{}: max_input_chars_per_word must not be negative, got {}", where,
             options.max_word_characters);
     const auto unk = vocabulary.find(options.unk_token);
-    if (!unk) raise(ErrorKind::format, "{}: the unknown token \"{}\" is not in the vocabulary", where, options.unk_token);
+    if (!unk)
+      raise(ErrorKind::format, "{}: the unknown token \"{}\" is not in the vocabulary", where, options.unk_token);
     unk_ = static_cast<int32_t>(*unk);
     for (int64_t id = 0; id < vocabulary.size(); ++id)
       if (vocabulary.in_model(id)) trie_.add(vocabulary.token(id), static_cast<int32_t>(id));
@@ -25,7 +26,8 @@ class WordPieceModel : public WordModel {
     split_word(word, pieces);
     const std::string shown = clipped(word, 200);
     if (characters(word) > max_word_characters_) {
-      lines.push_back(fmt::format("  {} -> {} (more than {} characters)", shown, vocabulary_.token(unk_), max_word_characters_));
+      lines.push_back(
+          fmt::format("  {} -> {} (more than {} characters)", shown, vocabulary_.token(unk_), max_word_characters_));
     } else if (pieces[0].id == unk_) {
       lines.push_back(fmt::format("  {} -> {} (no token begins the rest of it)", shown, vocabulary_.token(unk_)));
     } else {

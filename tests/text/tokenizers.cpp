@@ -1,0 +1,200 @@
+// Against the Python packages: tests/fixtures/make_tokenizers.py made what is expected.
+#include "tests/text/tokenizer_support.h"
+#include "text/marian.h"
+#include "text/sentence_piece.h"
+#include "text/word_piece.h"
+
+namespace tape::text {
+namespace {
+
+struct Case {
+  const char* expected;  // key in the fixture
+  const char* folder;
+};
+
+class AgainstPackages : public testing::TestWithParam<Case> {
+ protected:
+  const Json& expected() const { return fixture().at(GetParam().expected); }
+  virtual std::unique_ptr<Tokenizer> load() const { return load_fixture(GetParam().folder); }
+};
+
+TEST_P(AgainstPackages, GivesTheSameIdsAndOffsets) {
+  const auto tokenizer = load();
+  const Json &texts = fixture().at("texts"), &single = expected().at("single");
+  ASSERT_EQ(texts.size(), single.size());
+  ASSERT_GT(texts.size(), 50u);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const Encoding got = tokenizer->encode(texts[i].get<std::string>());
+    EXPECT_EQ(got.ids, ids_of(single[i].at("ids"))) << texts[i];
+    EXPECT_EQ(got.offsets, ranges_of(single[i].at("offsets"))) << texts[i];
+  }
+}
+
+TEST_P(AgainstPackages, GivesTheSamePairs) {
+  if (!expected().contains("pairs")) GTEST_SKIP() << "sentencepiece knows no pairs";
+  const auto tokenizer = load();
+  const Json &texts = fixture().at("pair_texts"), &pairs = expected().at("pairs");
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const Encoding got = tokenizer->encode_pair(texts[i][0].get<std::string>(), texts[i][1].get<std::string>());
+    EXPECT_EQ(got.ids, ids_of(pairs[i].at("ids"))) << texts[i];
+    EXPECT_EQ(got.type_ids, ids_of(pairs[i].at("type_ids"))) << texts[i];
+    EXPECT_EQ(got.offsets, ranges_of(pairs[i].at("offsets"))) << texts[i];
+    EXPECT_EQ(got.special_tokens_mask, pairs[i].at("special").get<std::vector<uint8_t>>()) << texts[i];
+    EXPECT_EQ(got.attention_mask, std::vector<int64_t>(got.size(), 1));
+  }
+}
+
+TEST_P(AgainstPackages, DecodesTheSame) {
+  const auto tokenizer = load();
+  const Json &single = expected().at("single"), &decoded = expected().at("decoded");
+  for (size_t i = 0; i < single.size(); ++i)
+    EXPECT_EQ(tokenizer->decode(ids_of(single[i].at("ids"))), decoded[i].get<std::string>()) << i;
+}
+
+TEST_P(AgainstPackages, BatchesAsOneByOneAndFromACacheThatIsWarm) {
+  const auto tokenizer = load();
+  const auto texts = fixture().at("texts").get<std::vector<std::string>>();
+  for (int pass = 0; pass < 2; ++pass) {
+    const auto batch = tokenizer->encode_batch(texts, {}, {.to = Padding::none});
+    for (size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_EQ(batch[i].ids, ids_of(expected().at("single")[i].at("ids")));
+      EXPECT_EQ(batch[i].offsets, ranges_of(expected().at("single")[i].at("offsets")));
+    }
+  }
+}
+
+TEST_P(AgainstPackages, SavesWhatLoadsTheSame) {
+  const auto tokenizer = load();
+  const std::string folder = fmt::format("{}/saved_{}", testing::TempDir(), GetParam().expected);
+  std::filesystem::remove_all(folder);
+  tokenizer->save(folder);
+  const auto again = load_tokenizer(folder);
+  std::filesystem::remove_all(folder);
+  ASSERT_EQ(again->vocab_size(), tokenizer->vocab_size());
+  for (const Json& text : fixture().at("texts")) {
+    const Encoding a = tokenizer->encode(text.get<std::string>()), b = again->encode(text.get<std::string>());
+    EXPECT_EQ(a.ids, b.ids);
+    EXPECT_EQ(a.offsets, b.offsets);
+  }
+  EXPECT_EQ(again->special().pad, tokenizer->special().pad);
+  EXPECT_EQ(again->special().unk, tokenizer->special().unk);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AgainstPackages,
+                         testing::Values(Case{"bert", "bert"}, Case{"bert", "bert_json"}, Case{"gpt2", "gpt2"},
+                                         Case{"roberta_json", "roberta_json"}, Case{"unigram_json", "unigram_json"},
+                                         Case{"spm_bpe_json", "spm_bpe_json"}),
+                         [](const auto& test) {
+                           return fmt::format("{}_from_{}", test.param.expected, test.param.folder);
+                         });
+
+// Read without the tokens that the folder's configuration would add.
+std::unique_ptr<Tokenizer> load_piece(const std::string& folder) {
+  const std::string name = folder == "unigram" ? "spiece.model" : "tokenizer.model";
+  return std::make_unique<SentencePiece>(fixture_path(fmt::format("tokenizers/{}/{}", folder, name)));
+}
+
+TEST(SentencePiece, AgreesWithThePackage) {
+  for (const std::string name : {"unigram", "spm_bpe"}) {
+    const auto tokenizer = load_piece(name);
+    const Json &texts = fixture().at("texts"), &expected = fixture().at(name);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      const Encoding got = tokenizer->encode(texts[i].get<std::string>());
+      EXPECT_EQ(got.ids, ids_of(expected.at("single")[i].at("ids"))) << texts[i];
+      EXPECT_EQ(got.offsets, ranges_of(expected.at("single")[i].at("offsets"))) << texts[i];
+      EXPECT_EQ(tokenizer->decode(got.ids), expected.at("decoded")[i].get<std::string>()) << texts[i];
+    }
+  }
+}
+
+TEST(SentencePiece, AddsStartAndEndWhenAsked) {
+  const SentencePiece plain(fixture_path("tokenizers/spm_bpe/tokenizer.model"));
+  const SentencePiece both(fixture_path("tokenizers/spm_bpe/tokenizer.model"), {.add_bos = true, .add_eos = true});
+  std::vector<int64_t> expected = plain.encode("one two").ids;
+  expected.insert(expected.begin(), 1);
+  expected.push_back(2);
+  EXPECT_EQ(both.encode("one two").ids, expected);
+  EXPECT_EQ(both.decode(expected), "one two");
+  const Encoding pair = both.encode_pair("one", "two");
+  EXPECT_EQ(pair.type_ids.front(), 0);
+  EXPECT_EQ(pair.type_ids.back(), 1);
+  EXPECT_EQ(std::count(pair.ids.begin(), pair.ids.end(), 1), 2);
+}
+
+TEST(WordPiece, HonoursTheConfiguration) {
+  const std::string vocabulary = read_text(fixture_path("tokenizers/bert/vocab.txt"));
+  const std::string folder = fmt::format("{}/cased", testing::TempDir());
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/vocab.txt", std::ios::binary) << vocabulary;
+  std::ofstream(folder + "/tokenizer_config.json") << R"({"do_lower_case": false, "tokenize_chinese_chars": false})";
+  const auto tokenizer = load_tokenizer(folder);
+  std::filesystem::remove_all(folder);
+  const Json &texts = fixture().at("texts"), &single = fixture().at("bert_cased").at("single");
+  for (size_t i = 0; i < texts.size(); ++i)
+    EXPECT_EQ(tokenizer->encode(texts[i].get<std::string>()).ids, ids_of(single[i].at("ids"))) << texts[i];
+}
+
+TEST(WordPiece, TruncatesAsThePackage) {
+  const auto tokenizer = load_fixture("bert");
+  int refused = 0;
+  for (const Json& one : fixture().at("truncation")) {
+    const std::string strategy = one.at("strategy");
+    const EncodeOptions options{.max_length = one.at("length").get<int64_t>(),
+                                .truncation = strategy == "longest_first" ? Truncation::longest_first
+                                              : strategy == "only_first"  ? Truncation::only_first
+                                                                          : Truncation::only_second,
+                                .truncation_side = one.at("direction") == "left" ? Side::left : Side::right};
+    const auto encode = [&] {
+      const auto first = one.at("first").get<std::string>();
+      if (one.at("second").is_null()) return tokenizer->encode(first, options);
+      return tokenizer->encode_pair(first, one.at("second").get<std::string>(), options);
+    };
+    if (one.at("ids").is_null()) {
+      ++refused;
+      EXPECT_THROW(encode(), Error) << one;
+    } else {
+      EXPECT_EQ(encode().ids, ids_of(one.at("ids"))) << one;
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST(Marian, AgreesWithTransformersOnBothSides) {
+  const std::string folder = fixture_path("tokenizers/marian");
+  const auto tokenizer = Marian::load(folder);
+  const Json& expected = fixture().at("marian");
+  for (size_t i = 0; i < expected.at("texts").size(); ++i) {
+    const auto text = expected.at("texts")[i].get<std::string>();
+    EXPECT_EQ(tokenizer->encode(text).ids, ids_of(expected.at("source")[i])) << text;
+    EXPECT_EQ(tokenizer->target().encode(text).ids, ids_of(expected.at("target")[i])) << text;
+    EXPECT_EQ(tokenizer->decode(ids_of(expected.at("source")[i])), expected.at("source_text")[i].get<std::string>());
+    EXPECT_EQ(tokenizer->decode(ids_of(expected.at("target")[i])), expected.at("target_text")[i].get<std::string>());
+  }
+}
+
+TEST(Marian, SavesBothSides) {
+  const auto tokenizer = load_fixture("marian");
+  const std::string folder = fmt::format("{}/saved_marian", testing::TempDir());
+  tokenizer->save(folder);
+  const auto again = Marian::load(folder);
+  std::filesystem::remove_all(folder);
+  const Json& expected = fixture().at("marian");
+  for (size_t i = 0; i < expected.at("texts").size(); ++i) {
+    const auto text = expected.at("texts")[i].get<std::string>();
+    EXPECT_EQ(again->encode(text).ids, ids_of(expected.at("source")[i])) << text;
+    EXPECT_EQ(again->target().encode(text).ids, ids_of(expected.at("target")[i])) << text;
+  }
+}
+
+TEST(Marian, OffsetsStandBehindTheLanguage) {
+  const auto tokenizer = load_fixture("marian");
+  const std::string text = ">>de<< eins";
+  const Encoding got = tokenizer->encode(text);
+  EXPECT_EQ(tokenizer->token(got.ids[0]), ">>de<<");
+  EXPECT_EQ(got.offsets[0], (Range{0, 6}));
+  EXPECT_EQ(got.offsets[got.size() - 2].end, text.size());
+  EXPECT_EQ(got.offsets.back(), (Range{0, 0}));
+}
+
+}  // namespace
+}  // namespace tape::text

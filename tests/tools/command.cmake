@@ -63,3 +63,28 @@ expect_status(4 run --model ${FOLDER}/none --inputs ${gpt}/inputs.safetensors --
 expect_text(err "tapeformer: ${FOLDER}/none/config.json: cannot open: No such file or directory")
 expect_status(3 run --model ${gpt} --inputs ${gpt}/model.safetensors --out ${FOLDER}/out.safetensors)
 expect_text(err "tapeformer: run: unknown input \"transformer.h.0.attn.c_attn.bias\"; this model takes")
+
+# Text to ids and back.
+macro(expect_output folder input expected)
+  file(WRITE ${FOLDER}/lines.txt "${input}")
+  execute_process(COMMAND ${COMMAND} tokenize --model ${FIXTURES}/tokenizers/${folder} ${ARGN} INPUT_FILE ${FOLDER}/lines.txt
+                  RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
+  if(NOT status EQUAL 0 OR NOT out STREQUAL "${expected}")
+    message(FATAL_ERROR "tapeformer tokenize --model ${folder} ${ARGN}: exit code ${status}, expected\n${expected}got\n${out}${err}")
+  endif()
+endmacro()
+expect_output(bert "one two!\n\none" "2 400 402 5 3\n2 3\n2 400 3\n")
+expect_output(bert "one two!\n" "400 402 5\n" --no-special-tokens)
+expect_output(bert "one two!\n" "2 400 3\n" --max-length 3)
+expect_output(bert "one\ttwo three\n" "2 400 3 402 396 3\n" --pair)
+expect_output(bert "2 400 402 3\n400\n" "one two\none\n" --decode)
+expect_output(bert "one!\n" "text: one!\nnormalized: one!\nwords: |one| |!|\n  one -> one (400)\n  ! -> ! (5)\ntokens: one (400) ! (5)\n"
+              --explain)
+expect_output(bert "\"one\"\n"
+              "{\"ids\":[2,400,3],\"type_ids\":[0,0,0],\"tokens\":[\"[CLS]\",\"one\",\"[SEP]\"],\"offsets\":[[0,0],[0,3],[0,0]]}\n" --json)
+expect_output(gpt2 "79 78 69 296 79\n" "one two\n" --decode)
+file(WRITE ${FOLDER}/empty.txt "")
+execute_process(COMMAND ${COMMAND} tokenize --model ${FOLDER}/model INPUT_FILE ${FOLDER}/empty.txt RESULT_VARIABLE status ERROR_VARIABLE err)
+expect_text(err "${FOLDER}/model")
+expect_status(2 tokenize)
+expect_text(err "--model is required")

@@ -7,6 +7,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/shape.h"
+#include "autograd/profile.h"
 #include "autograd/tape.h"
 
 namespace tape {
@@ -134,7 +135,14 @@ void BackwardPass::replay(Node& node, const Tensors& gradients) {
           node.name());
   std::vector<bool> needed(node.inputs.size());
   for (size_t i = 0; i < needed.size(); ++i) needed[i] = node.inputs[i].node && wanted(node.inputs[i].node.get());
+  Profile* const profile = Profile::active();
+  if (profile) profile->charge(Profile::Pass::other, "gradient sums and the tape");
   Tensors results = node.backward(BackwardContext(node, gradients, needed));
+  if (profile) {
+    double bytes = bytes_of(gradients) + bytes_of(results);
+    for (const Node::Saved& saved : node.saved) bytes += bytes_of({saved.value});
+    profile->charge(Profile::Pass::backward, node.name(), bytes);
+  }
   if (results.size() != needed.size())
     raise(ErrorKind::graph, "backward of '{}': returned {} gradients for {} inputs", node.name(), results.size(),
           needed.size());

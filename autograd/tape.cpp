@@ -5,6 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/op.h"
 #include "autograd/ops/shape.h"
+#include "autograd/profile.h"
 
 namespace tape {
 namespace {
@@ -78,6 +79,8 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     output.node = node;
     output.output = static_cast<uint32_t>(i);
   }
+  if (Profile* profile = Profile::active())
+    profile->charge(Profile::Pass::forward, op.name(), bytes_of(inputs) + bytes_of(outputs));
 }
 
 Tensor BackwardContext::grad(size_t i) const {

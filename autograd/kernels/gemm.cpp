@@ -7,67 +7,110 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "autograd/kernels/blocked_product.h"
+#include "autograd/kernels/work.h"
+
 namespace tape::kernels {
 namespace {
 
 void cblas_gemm(const Gemm& s, const float* a, const float* b, float* c) {
   cblas_sgemm(CblasRowMajor, s.transpose_a ? CblasTrans : CblasNoTrans, s.transpose_b ? CblasTrans : CblasNoTrans,
-              static_cast<blasint>(s.m), static_cast<blasint>(s.n), static_cast<blasint>(s.k),
-              static_cast<float>(s.alpha), a, static_cast<blasint>(s.lda), b, static_cast<blasint>(s.ldb),
-              static_cast<float>(s.beta), c, static_cast<blasint>(s.ldc));
+              static_cast<blasint>(s.m), static_cast<blasint>(s.n), static_cast<blasint>(s.k), 1, a,
+              static_cast<blasint>(s.lda), b, static_cast<blasint>(s.ldb), s.accumulate ? 1 : 0, c,
+              static_cast<blasint>(s.ldc));
 }
 void cblas_gemm(const Gemm& s, const double* a, const double* b, double* c) {
   cblas_dgemm(CblasRowMajor, s.transpose_a ? CblasTrans : CblasNoTrans, s.transpose_b ? CblasTrans : CblasNoTrans,
-              static_cast<blasint>(s.m), static_cast<blasint>(s.n), static_cast<blasint>(s.k), s.alpha, a,
-              static_cast<blasint>(s.lda), b, static_cast<blasint>(s.ldb), s.beta, c, static_cast<blasint>(s.ldc));
+              static_cast<blasint>(s.m), static_cast<blasint>(s.n), static_cast<blasint>(s.k), 1, a,
+              static_cast<blasint>(s.lda), b, static_cast<blasint>(s.ldb), s.accumulate ? 1 : 0, c,
+              static_cast<blasint>(s.ldc));
 }
 
-/// C = beta * C for an empty inner size; beta 0 overwrites even NaN, as BLAS has it.
+/// OpenBLAS refuses a leading dimension below the row's length even where there is one row and it is never used.
 template <class T>
-void scale_only(const Gemm& s, T* c) {
-  const T beta = static_cast<T>(s.beta);
+void run_blas(Gemm s, const T* a, const T* b, T* c) {
+  const auto at_least = [](int64_t& leading, int64_t length, bool one_row) {
+    if (one_row && leading < length) leading = length;
+  };
+  at_least(s.lda, s.transpose_a ? s.m : s.k, (s.transpose_a ? s.k : s.m) == 1);
+  at_least(s.ldb, s.transpose_b ? s.k : s.n, (s.transpose_b ? s.n : s.k) == 1);
+  at_least(s.ldc, s.n, s.m == 1);
+  cblas_gemm(s, a, b, c);
+}
+
+/// C = bias, or 0, or C, before a product is added to it.
+template <class T>
+void start(const Gemm& s, const T* bias, T* c) {
   for (int64_t i = 0; i < s.m; ++i)
-    for (int64_t j = 0; j < s.n; ++j) c[i * s.ldc + j] = beta == T(0) ? T(0) : beta * c[i * s.ldc + j];
+    for (int64_t j = 0; j < s.n; ++j) {
+      T& to = c[i * s.ldc + j];
+      to = (s.accumulate ? to : T(0)) + (bias ? bias[j] : T(0));
+    }
 }
 
-/// A large product as one part of its rows, or columns, a thread. OpenBLAS's own threads wait for each other several
-/// times within a product, and hand the core to any other process while they do: on a machine that is not idle that
-/// costs more than the product. Parts wait once, at the end.
+/// A part of a product on one thread.
 template <class T>
-void run_in_parts(const Gemm& s, const T* a, const T* b, T* c) {
-  constexpr int64_t kStep = 16;  // whole tiles of the products' kernels
-  const bool by_rows = s.m >= s.n;
-  const int64_t length = by_rows ? s.m : s.n;
+void run_part(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
+  // With few rows packing B costs more than it saves.
+  constexpr int64_t kFewRows = 4;
+  if (isa() >= Isa::v3 && s.m > kFewRows) return blocked_product<T>().product(s, a, b, bias, c);
+  Gemm shape = s;
+  if (bias) {
+    start(s, bias, c);
+    shape.accumulate = true;
+  }
+  run_blas(shape, a, b, c);
+}
+
+/// Threads along the rows, the others along the columns, so that the parts' operands, which each thread packs, are
+/// smallest together.
+int64_t threads_along_rows(const Gemm& s, int64_t threads) {
+  int64_t best = 1;
+  double least = 0;
+  for (int64_t rows = 1; rows <= threads; ++rows) {
+    if (threads % rows != 0) continue;
+    const double size = static_cast<double>(s.m) / static_cast<double>(rows) +
+                        static_cast<double>(s.n) / static_cast<double>(threads / rows);
+    if (rows == 1 || size < least) {
+      best = rows;
+      least = size;
+    }
+  }
+  return best;
+}
+
+/// A large product in parts, one a thread. OpenBLAS's own threads wait for each other several times within a product,
+/// and hand the core to any other process while they do: on a machine that is not idle that costs more than the
+/// product. Parts wait once, at the end.
+template <class T>
+void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
+  constexpr int64_t kRowStep = 12, kColumnStep = 32;  // whole tiles of the kernels
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-  const int64_t parts = work < 1e6 || omp_in_parallel() ? 1 : std::min<int64_t>(omp_get_max_threads(), length / kStep);
-  if (parts <= 1) return cblas_gemm(s, a, b, c);
-  const int64_t size = (length / parts + kStep - 1) / kStep * kStep;
-#pragma omp parallel for schedule(static) num_threads(static_cast<int>(parts))
-  for (int64_t part = 0; part < parts; ++part) {
-    const int64_t begin = std::min(part * size, length);
-    const int64_t end = part + 1 == parts ? length : std::min(begin + size, length);
-    if (begin == end) continue;
+  const int64_t threads = work < 2.5e5 || omp_in_parallel() ? 1 : omp_get_max_threads();
+  if (threads == 1) return run_part(s, a, b, bias, c);
+  const int64_t by_rows = threads_along_rows(s, threads), by_columns = threads / by_rows;
+  const auto edge = [](int64_t part, int64_t parts, int64_t length, int64_t step) {
+    const int64_t steps = (length + step - 1) / step;
+    return std::min(length, steps * part / parts * step);
+  };
+#pragma omp parallel for schedule(static) num_threads(static_cast<int>(threads))
+  for (int64_t part = 0; part < threads; ++part) {
+    const int64_t row = edge(part / by_columns, by_rows, s.m, kRowStep),
+                  column = edge(part % by_columns, by_columns, s.n, kColumnStep);
     Gemm piece = s;
-    (by_rows ? piece.m : piece.n) = end - begin;
-    const T* const a_part = !by_rows ? a : s.transpose_a ? a + begin : a + begin * s.lda;
-    const T* const b_part = by_rows ? b : s.transpose_b ? b + begin * s.ldb : b + begin;
-    cblas_gemm(piece, a_part, b_part, by_rows ? c + begin * s.ldc : c + begin);
+    piece.m = edge(part / by_columns + 1, by_rows, s.m, kRowStep) - row;
+    piece.n = edge(part % by_columns + 1, by_columns, s.n, kColumnStep) - column;
+    if (piece.m == 0 || piece.n == 0) continue;
+    run_part(piece, s.transpose_a ? a + row : a + row * s.lda, s.transpose_b ? b + column * s.ldb : b + column,
+             bias ? bias + column : nullptr, c + row * s.ldc + column);
   }
 }
 
 template <class T>
-void run(const Gemm& s, const T* a, const T* b, T* c) {
+void run(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   if (s.m == 0 || s.n == 0) return;
-  if (s.k == 0) return scale_only(s, c);
-  // BLAS refuses a leading dimension below the row's length even where there is one row and it is never used.
-  Gemm shape = s;
-  const auto at_least = [](int64_t& leading, int64_t length, bool one_row) {
-    if (one_row && leading < length) leading = length;
-  };
-  at_least(shape.lda, s.transpose_a ? s.m : s.k, (s.transpose_a ? s.k : s.m) == 1);
-  at_least(shape.ldb, s.transpose_b ? s.k : s.n, (s.transpose_b ? s.n : s.k) == 1);
-  at_least(shape.ldc, s.n, s.m == 1);
-  run_in_parts(shape, a, b, c);
+  if (s.k == 0) return start(s, bias, c);
+  run_in_parts(s, a, b, bias, c);
 }
 
 template <class T>
@@ -77,7 +120,7 @@ void run_batched(const Gemm& s, int64_t count, const T* a, const int64_t* offset
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
   const bool parallel = count > 1 && work < 2e6 && work * static_cast<double>(count) > 1e5 && !omp_in_parallel() &&
                         omp_get_max_threads() > 1;
-  const auto product = [&](int64_t i) { run(s, a + offsets_a[i], b + offsets_b[i], c + offsets_c[i]); };
+  const auto product = [&](int64_t i) { run<T>(s, a + offsets_a[i], b + offsets_b[i], nullptr, c + offsets_c[i]); };
   // Not an `if` clause: a region that it makes serial is a region still, and the threads that BLAS starts inside one
   // are new ones each time.
   if (!parallel) {
@@ -87,17 +130,32 @@ void run_batched(const Gemm& s, int64_t count, const T* a, const int64_t* offset
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < count; ++i) product(i);
 }
+
+void count(const Gemm& s, int64_t products) {
+  flops_asked() += 2 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k * products);
+}
 }  // namespace
 
-void gemm(const Gemm& shape, const float* a, const float* b, float* c) { run(shape, a, b, c); }
-void gemm(const Gemm& shape, const double* a, const double* b, double* c) { run(shape, a, b, c); }
+void gemm(const Gemm& shape, const float* a, const float* b, float* c, const float* bias) {
+  count(shape, 1);
+  run(shape, a, b, bias, c);
+}
+void gemm(const Gemm& shape, const double* a, const double* b, double* c, const double* bias) {
+  count(shape, 1);
+  run(shape, a, b, bias, c);
+}
+
+void blas_gemm(const Gemm& shape, const float* a, const float* b, float* c) { run_blas(shape, a, b, c); }
+void blas_gemm(const Gemm& shape, const double* a, const double* b, double* c) { run_blas(shape, a, b, c); }
 
 void gemm_batched(const Gemm& shape, int64_t count, const float* a, const int64_t* offsets_a, const float* b,
                   const int64_t* offsets_b, float* c, const int64_t* offsets_c) {
+  kernels::count(shape, count);
   run_batched(shape, count, a, offsets_a, b, offsets_b, c, offsets_c);
 }
 void gemm_batched(const Gemm& shape, int64_t count, const double* a, const int64_t* offsets_a, const double* b,
                   const int64_t* offsets_b, double* c, const int64_t* offsets_c) {
+  kernels::count(shape, count);
   run_batched(shape, count, a, offsets_a, b, offsets_b, c, offsets_c);
 }
 

@@ -5,15 +5,17 @@
 
 namespace tape::kernels {
 
-/// One row-major product C [m, n] = alpha * op(A) op(B) + beta * C through OpenBLAS; op(A) is [m, k].
+/// One row-major product C [m, n] = op(A) op(B) + bias, added to C where `accumulate`; op(A) is [m, k].
 struct Gemm {
   bool transpose_a = false, transpose_b = false;
   int64_t m = 0, n = 0, k = 0;
   int64_t lda = 0, ldb = 0, ldc = 0;
-  double alpha = 1, beta = 0;
+  bool accumulate = false;
 };
-void gemm(const Gemm& shape, const float* a, const float* b, float* c);
-void gemm(const Gemm& shape, const double* a, const double* b, double* c);
+/// `bias` [n] is added to each row; null is none. The kernels are our own where the CPU has AVX2 and there is more than
+/// a row or two (blocked_product.h), else OpenBLAS's.
+void gemm(const Gemm& shape, const float* a, const float* b, float* c, const float* bias = nullptr);
+void gemm(const Gemm& shape, const double* a, const double* b, double* c, const double* bias = nullptr);
 
 /// `count` products; offsets_a[i], offsets_b[i], offsets_c[i] (in elements) say where each one's operands begin. Small
 /// ones run in parallel on one thread each, large ones one after the other on all threads. No two share a part of C.
@@ -21,6 +23,10 @@ void gemm_batched(const Gemm& shape, int64_t count, const float* a, const int64_
                   const int64_t* offsets_b, float* c, const int64_t* offsets_c);
 void gemm_batched(const Gemm& shape, int64_t count, const double* a, const int64_t* offsets_a, const double* b,
                   const int64_t* offsets_b, double* c, const int64_t* offsets_c);
+
+/// The same product by OpenBLAS, on the thread that calls: what our kernels are compared with.
+void blas_gemm(const Gemm& shape, const float* a, const float* b, float* c);
+void blas_gemm(const Gemm& shape, const double* a, const double* b, double* c);
 
 /// How many threads kernels and BLAS may use together: the one place that sets both.
 int num_threads();

@@ -116,37 +116,48 @@ TAPE_INLINE int64_t padded(int64_t n) {
   return divide_up(n, kLanes<T>) * kLanes<T>;
 }
 
+/// Four rows of x, columns [begin, end), transposed to four neighbouring columns of `to`.
+template <class T>
+TAPE_INLINE void transpose_four(int64_t begin, int64_t end, const T* x, int64_t row_stride, int64_t width, T* to) {
+  typedef T Four __attribute__((vector_size(4 * sizeof(T))));
+  int64_t c = begin;
+  for (; c + 4 <= end; c += 4) {
+    Four in[4];
+    for (int q = 0; q < 4; ++q) __builtin_memcpy(&in[q], x + q * row_stride + c, sizeof(Four));
+    const Four a = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5),
+               b = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
+    const Four d = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7),
+               e = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
+    const Four out[4] = {__builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7),
+                         __builtin_shufflevector(d, e, 0, 1, 4, 5), __builtin_shufflevector(d, e, 2, 3, 6, 7)};
+    for (int q = 0; q < 4; ++q) __builtin_memcpy(to + (c + q) * width, &out[q], sizeof(Four));
+  }
+  for (; c < end; ++c)
+    for (int q = 0; q < 4; ++q) to[c * width + q] = x[q * row_stride + c];
+}
+
+/// x [valid, cols] transposed to [cols, width], zeros in the columns past `valid`; width is a multiple of 4. In strips
+/// of a cache line's columns: what is written stays in the first-level cache until its lines are whole.
+template <class T>
+void pack_panel(int64_t valid, int64_t width, int64_t cols, const T* x, int64_t row_stride, T* to) {
+  constexpr int64_t kStrip = 64 / sizeof(T);
+  for (int64_t begin = 0; begin < cols; begin += kStrip) {
+    const int64_t end = smaller(begin + kStrip, cols);
+    int64_t r = 0;
+    for (; r + 4 <= valid; r += 4) transpose_four(begin, end, x + r * row_stride, row_stride, width, to + r);
+    for (; r < width; ++r)
+      for (int64_t c = begin; c < end; ++c) to[c * width + r] = r < valid ? x[r * row_stride + c] : T(0);
+  }
+}
+
 /// x [rows, cols] transposed for multiply_packed: panels of kPanel columns (rows of x), each [cols, width of the
 /// panel]; rows are padded to whole vectors with zeros. `packed` holds padded(rows) * cols values.
 template <class T>
 void pack_transposed(int64_t rows, int64_t cols, const T* x, int64_t row_stride, T* packed) {
-  typedef T Four __attribute__((vector_size(4 * sizeof(T))));
   const int64_t all = padded<T>(rows);
-  for (int64_t begin = 0; begin < all; begin += kPanel<T>) {
-    const int64_t width = smaller(kPanel<T>, all - begin), end = smaller(rows, begin + width);
-    T* panel = packed + begin * cols;
-    int64_t r = begin;
-    for (; r + 4 <= end; r += 4) {
-      const T* from = x + r * row_stride;
-      T* to = panel + (r - begin);
-      int64_t c = 0;
-      for (; c + 4 <= cols; c += 4) {
-        Four in[4];
-        for (int q = 0; q < 4; ++q) __builtin_memcpy(&in[q], from + q * row_stride + c, sizeof(Four));
-        const Four a = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5),
-                   b = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
-        const Four d = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7),
-                   e = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
-        const Four out[4] = {__builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7),
-                             __builtin_shufflevector(d, e, 0, 1, 4, 5), __builtin_shufflevector(d, e, 2, 3, 6, 7)};
-        for (int q = 0; q < 4; ++q) __builtin_memcpy(to + (c + q) * width, &out[q], sizeof(Four));
-      }
-      for (; c < cols; ++c)
-        for (int q = 0; q < 4; ++q) to[c * width + q] = from[q * row_stride + c];
-    }
-    for (; r < begin + width; ++r)
-      for (int64_t c = 0; c < cols; ++c) panel[c * width + (r - begin)] = r < rows ? x[r * row_stride + c] : T(0);
-  }
+  for (int64_t begin = 0; begin < all; begin += kPanel<T>)
+    pack_panel(smaller(kPanel<T>, rows - begin), smaller(kPanel<T>, all - begin), cols, x + begin * row_stride,
+               row_stride, packed + begin * cols);
 }
 
 /// C [m, n] = A [m, k] times the first n columns (a whole number of vectors) of a packed transpose.

@@ -1,10 +1,12 @@
 #include "autograd/ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "autograd/broadcast.h"
 #include "autograd/create.h"
 #include "autograd/kernels/attention.h"
+#include "autograd/kernels/work.h"
 #include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/compare.h"
@@ -40,6 +42,15 @@ struct Call {
   Shape weights_shape() const { return {shape.B, shape.H, shape.Tq, shape.Tk}; }
 };
 
+/// Counts so many products of all visible pairs of a query and a key, each over a head's width.
+void count_products(const kernels::AttentionShape& s, double over_d, double over_dv) {
+  double pairs = 0;
+  for (int64_t i = 0; i < s.Tq; ++i)
+    pairs += static_cast<double>(std::clamp<int64_t>(i + s.causal_offset + 1, 0, s.Tk));
+  const double products = over_d * static_cast<double>(s.D) + over_dv * static_cast<double>(s.Dv);
+  kernels::flops_asked() += 2 * static_cast<double>(s.B * s.H) * pairs * products;
+}
+
 /// The composed twin: every step of the formula as an operation. `in` is query, key, value and the additive mask.
 Tensors composed(const Call& call, const Tensors& in, const Shape& out_shape) {
   const Tensor query = call.split(in[0]), key = call.split(in[1]), value = call.split(in[2]);
@@ -58,6 +69,7 @@ Tensors composed(const Call& call, const Tensors& in, const Shape& out_shape) {
 Tensors fused_gradients(const Call& call, const BackwardContext& c) {
   const Tensor query = c.saved(0), key = c.saved(1), value = c.saved(2), added = c.saved(3), out = c.saved(4),
                lse = c.saved(5), dout = c.grad();
+  count_products(call.shape, 3, 2);
   Tensor dquery = empty_like(query), dkey = empty_like(key), dvalue = empty_like(value), dadded;
   if (c.needs(3)) dadded = empty(call.weights_shape(), query.dtype());
   dispatch_floating("scaled_dot_product_attention", query.dtype(), [&](auto zero) {
@@ -81,6 +93,7 @@ AttentionResult attend(const Call& call, const Tensors& in, const Shape& out_sha
   const DType dtype = in[0].dtype();
   Tensor out = empty(out_shape, dtype), lse = empty(call.weights_shape().slice(0, 3), dtype), weights;
   if (want_weights) weights = empty(call.weights_shape(), dtype);
+  count_products(call.shape, 1, 1);
   dispatch_floating("scaled_dot_product_attention", dtype, [&](auto zero) {
     using T = decltype(zero);
     kernels::attention<T>().forward(call.shape, in[0].data<T>(), in[1].data<T>(), in[2].data<T>(),

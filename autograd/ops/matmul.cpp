@@ -181,15 +181,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Tensor y = empty(shape, x.dtype());
   dispatch_floating("linear", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::Gemm gemm{.transpose_b = true, .m = rows, .n = out, .k = in, .lda = in, .ldb = in, .ldc = out};
-    T* values = y.mutable_data<T>();
-    if (bias.defined()) {
-      // The bias is laid out first and the product added to it, which saves a pass over y.
-      const int64_t sizes[] = {rows, out}, strides[] = {0, 1};
-      kernels::copy_strided(2, sizes, strides, sizeof(T), bias.raw(), values);
-      gemm.beta = 1;
-    }
-    kernels::gemm(gemm, x.data<T>(), weight.data<T>(), values);
+    const kernels::Gemm gemm{.transpose_b = true, .m = rows, .n = out, .k = in, .lda = in, .ldb = in, .ldc = out};
+    kernels::gemm(gemm, x.data<T>(), weight.data<T>(), y.mutable_data<T>(), bias.defined() ? bias.data<T>() : nullptr);
   });
   return record(linear_op, {x, weight, bias}, y, {x, weight}, [](const BackwardContext& c) -> Tensors {
     const Tensor dy = c.grad();

@@ -23,7 +23,8 @@ class ShowNumberWords : public testing::Test {
   }
   ~ShowNumberWords() override { std::filesystem::remove_all(folder_); }
 
-  std::string folder_ = testing::TempDir() + "show_number_words";
+  // A folder a test: they may run at the same time.
+  std::string folder_ = testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name();
   train::NumberWordsModel model_;
   std::ostringstream out_;
 };

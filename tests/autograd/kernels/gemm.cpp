@@ -1,52 +1,115 @@
 #include "autograd/kernels/gemm.h"
 
+#include <fmt/format.h>
+
 #include "support.h"
 
 namespace tape::kernels::testing {
 namespace {
 
 template <class T>
-std::vector<long double> reference(const Gemm& s, const std::vector<T>& a, const std::vector<T>& b,
+std::vector<long double> reference(const Gemm& s, const std::vector<T>& a, const std::vector<T>& b, const T* bias,
                                    const std::vector<T>& c) {
   std::vector<long double> out(c.begin(), c.end());
   for (int64_t i = 0; i < s.m; ++i)
     for (int64_t j = 0; j < s.n; ++j) {
-      long double sum = 0;
+      long double sum = bias ? static_cast<long double>(bias[j]) : 0;
       for (int64_t p = 0; p < s.k; ++p)
         sum += static_cast<long double>(a[static_cast<size_t>(s.transpose_a ? p * s.lda + i : i * s.lda + p)]) *
                static_cast<long double>(b[static_cast<size_t>(s.transpose_b ? j * s.ldb + p : p * s.ldb + j)]);
       long double& to = out[static_cast<size_t>(i * s.ldc + j)];
-      to = static_cast<long double>(s.alpha) * sum + (s.beta == 0 ? 0 : static_cast<long double>(s.beta) * to);
+      to = sum + (s.accumulate ? to : 0);
     }
   return out;
 }
 
-template <class T>
-void check_gemm() {
-  const int64_t sizes[][3] = {{1, 1, 1},     {3, 5, 7}, {16, 1, 33}, {1, 40, 9},
-                              {65, 70, 130}, {4, 6, 0}, {0, 5, 3},   {5, 0, 3}};
-  for (const auto& size : sizes)
+struct Sizes {
+  int64_t m, n, k;
+};
+
+/// Calls check(shape, a, b, c) for every orientation of products of these sizes.
+template <class T, class Check>
+void for_orientations(const std::vector<Sizes>& all, const Check& check) {
+  for (const Sizes& size : all)
     for (const bool ta : {false, true})
       for (const bool tb : {false, true})
-        for (const double beta : {0.0, 1.0, 0.5}) {
-          const int64_t m = size[0], n = size[1], k = size[2];
-          const Gemm s{ta, tb, m, n, k, (ta ? m : k) + 2, (tb ? k : n) + 1, n + 3, 1.5, beta};
-          const std::vector<T> a = random_values<T>((ta ? k : m) * s.lda + 1, 1),
-                               b = random_values<T>((tb ? n : k) * s.ldb + 1, 2);
-          std::vector<T> c = random_values<T>(m * s.ldc + 1, 3);
-          const std::vector<long double> wanted = reference(s, a, b, c);
-          gemm(s, a.data(), b.data(), c.data());
-          expect_close(c, wanted, tolerance<T>(2e-5, 1e-13),
-                       std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k));
+        for (const bool accumulate : {false, true}) {
+          const auto& [m, n, k] = size;
+          const Gemm s{ta, tb, m, n, k, (ta ? m : k) + 2, (tb ? k : n) + 1, n + 3, accumulate};
+          SCOPED_TRACE(fmt::format("{} x {} x {}{}{}{}", m, n, k, ta ? ", A transposed" : "",
+                                   tb ? ", B transposed" : "", accumulate ? ", added" : ""));
+          check(s, random_values<T>((ta ? k : m) * s.lda + 1, 1), random_values<T>((tb ? n : k) * s.ldb + 1, 2),
+                random_values<T>(m * s.ldc + 1, 3));
         }
 }
-TEST(Gemm, products) {
+
+// Edges of tiles of every level, blocks of rows (192), of columns (2,048) and of k (768 floats, 384 doubles).
+const std::vector<Sizes> kSmall{{1, 1, 1},   {3, 5, 7},    {16, 1, 33},  {1, 40, 9}, {65, 70, 130},
+                                {4, 6, 0},   {0, 5, 3},    {5, 0, 3},    {5, 17, 2}, {12, 32, 4},
+                                {13, 33, 5}, {20, 15, 16}, {11, 48, 20}, {9, 31, 1}};
+const std::vector<Sizes> kBlocks{{193, 50, 30}, {8, 2049, 10}, {14, 34, 769}, {30, 65, 1600}};
+
+template <class T>
+void check_gemm() {
+  for (const auto* sizes : {&kSmall, &kBlocks})
+    for_orientations<T>(*sizes, [](const Gemm& s, const auto& a, const auto& b, std::vector<T> c) {
+      const std::vector<T> bias = random_values<T>(s.n + 1, 4);
+      for (const T* added : {static_cast<const T*>(nullptr), bias.data()}) {
+        std::vector<T> mine = c;
+        gemm(s, a.data(), b.data(), mine.data(), added);
+        expect_close(mine, reference(s, a, b, added, c), tolerance<T>(2e-4, 1e-12), "product");
+      }
+    });
+}
+class GemmAtLevel : public EveryLevel {};
+TAPE_EVERY_LEVEL(GemmAtLevel);
+
+TEST_P(GemmAtLevel, products) {
   check_gemm<float>();
   check_gemm<double>();
 }
 
-TEST(Gemm, beta_zero_overwrites_nan) {
-  const Gemm empty{false, false, 2, 2, 0, 1, 2, 2, 1, 0};
+template <class T>
+void check_against_blas() {
+  for_orientations<T>({{150, 200, 900}}, [](const Gemm& s, const auto& a, const auto& b, std::vector<T> c) {
+    std::vector<T> theirs = c;
+    gemm(s, a.data(), b.data(), c.data());
+    blas_gemm(s, a.data(), b.data(), theirs.data());
+    expect_close(c, std::vector<long double>(theirs.begin(), theirs.end()), tolerance<T>(2e-4, 1e-12), "OpenBLAS");
+  });
+}
+TEST_P(GemmAtLevel, agrees_with_openblas) {
+  check_against_blas<float>();
+  check_against_blas<double>();
+}
+
+/// Rows of a product have the same bits computed alone, in a large product, and on any number of threads.
+template <class T>
+void check_bits() {
+  if (isa() < Isa::v3) return;  // OpenBLAS's own
+  for_orientations<T>({{100, 150, 800}}, [](const Gemm& s, const auto& a, const auto& b, std::vector<T> c) {
+    std::vector<T> part = c;
+    expect_same_bits([&] {
+      std::vector<T> whole = c;
+      gemm(s, a.data(), b.data(), whole.data());
+      return whole;
+    });
+    gemm(s, a.data(), b.data(), c.data());
+    Gemm rows = s;
+    rows.m = 7;
+    gemm(rows, a.data(), b.data(), part.data());
+    part.resize(static_cast<size_t>(6 * s.ldc + s.n));
+    c.resize(part.size());
+    EXPECT_EQ(part, c);
+  });
+}
+TEST_P(GemmAtLevel, bits_do_not_depend_on_threads_or_other_rows) {
+  check_bits<float>();
+  check_bits<double>();
+}
+
+TEST(Gemm, an_empty_product_overwrites_nan) {
+  const Gemm empty{false, false, 2, 2, 0, 1, 2, 2};
   std::vector<float> c(4, std::nanf("")), x(4, 1);
   gemm(empty, x.data(), x.data(), c.data());
   EXPECT_EQ(c, std::vector<float>(4, 0));
@@ -55,7 +118,7 @@ TEST(Gemm, beta_zero_overwrites_nan) {
 template <class T>
 void check_batched() {
   for (const int64_t edge : {4, 40, 200}) {
-    const Gemm s{false, true, edge, edge, edge, edge, edge, edge, 1, 0};
+    const Gemm s{false, true, edge, edge, edge, edge, edge, edge};
     const int64_t each = edge * edge;
     const std::vector<T> a = random_values<T>(3 * each, 4), b = random_values<T>(each, 5);
     // Broadcast operands, in an order of their own.

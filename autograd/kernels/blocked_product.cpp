@@ -1,0 +1,163 @@
+#include "autograd/kernels/blocked_product.h"
+
+#include "autograd/kernels/small_gemm.h"
+
+namespace tape::kernels::TAPE_LEVEL {
+namespace {
+
+// A tile of C [kRows, kVectors of lanes] stays in registers while k runs: with AVX-512 24 sums of 32 registers, below
+// 12 of 16. Blocks of A stay in the second-level cache, panels of B come from the second or third.
+#if defined(__AVX512F__)
+constexpr int kRows = 12, kVectors = 2;
+#else
+constexpr int kRows = 4, kVectors = 3;
+#endif
+constexpr int64_t kRowBlock = 192, kColumnBlock = 2048;
+/// Of k, in bytes of one row.
+constexpr int64_t kInnerBytes = 3072;
+
+template <class T>
+struct Output {
+  T* c;
+  int64_t row;  // elements from one row to the next
+  bool accumulate;
+  const T* bias;  // null: none
+};
+
+/// C [valid_rows, valid_columns] from packed a [k, rows] and b [k, vectors of lanes].
+template <int rows, int vectors, class T>
+void tile(int64_t k, const T* a, const T* b, int64_t valid_rows, int64_t valid_columns, const Output<T>& out) {
+  constexpr int kStep = kLanes<T>;
+  Vec<T> sums[rows][vectors] = {};
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) __builtin_prefetch(out.c + r * out.row + v * kStep, 1);
+  for (int64_t i = 0; i < k; ++i, a += rows, b += vectors * kStep) {
+    Vec<T> column[vectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) column[v] = load(b + v * kStep);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) sums[r][v] += column[v] * a[r];
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+    if (r >= valid_rows) break;
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      const int64_t left = valid_columns - v * kStep;
+      T* to = out.c + r * out.row + v * kStep;
+      Vec<T> value = sums[r][v];
+      if (out.bias) value += load_first_or_all(out.bias + v * kStep, left, T(0));
+      if (out.accumulate) value += load_first_or_all(to, left, T(0));
+      store_first_or_all(to, value, left);
+    }
+  }
+}
+
+template <int rows, class T>
+TAPE_INLINE void tile_of_width(int64_t k, const T* a, const T* b, int64_t valid_rows, int64_t valid_columns,
+                               const Output<T>& out) {
+  const int64_t vectors = divide_up(valid_columns, kLanes<T>);
+  if (vectors == kVectors) return tile<rows, kVectors>(k, a, b, valid_rows, valid_columns, out);
+  if constexpr (kVectors > 2)
+    if (vectors == 2) return tile<rows, 2>(k, a, b, valid_rows, valid_columns, out);
+  tile<rows, 1>(k, a, b, valid_rows, valid_columns, out);
+}
+
+/// Whole fours of rows, so that packing transposes fours.
+TAPE_INLINE int64_t packed_rows(int64_t rows) { return divide_up(rows, 4) * 4; }
+
+/// One axis of x, of `count`, in panels of `width` (the last one of `last` where it is not whole), each [k, width].
+/// `across`: that axis runs along the rows of x, and k along each row.
+template <int64_t width, class T>
+TAPE_INLINE void pack_across(int64_t count, int64_t k, const T* x, int64_t stride, int64_t last, T* to) {
+  for (int64_t begin = 0; begin < count; begin += width)
+    pack_panel(smaller(width, count - begin), begin + width <= count ? width : last, k, x + begin * stride, stride,
+               to + begin * k);
+}
+
+/// The same where k runs along the rows: a few rows at a time, each read from end to end.
+template <int64_t width, class T>
+TAPE_INLINE void pack_along(int64_t count, int64_t k, const T* x, int64_t stride, int64_t last, T* to) {
+  constexpr int64_t kTogether = 8;
+  for (int64_t first = 0; first < k; first += kTogether) {
+    const int64_t end = smaller(first + kTogether, k);
+    int64_t begin = 0;
+    for (; begin + width <= count; begin += width)
+      for (int64_t i = first; i < end; ++i)
+        __builtin_memcpy(to + begin * k + i * width, x + i * stride + begin, width * sizeof(T));
+    if (begin == count) continue;
+    for (int64_t i = first; i < end; ++i)
+      for (int64_t j = 0; j < last; ++j)
+        to[begin * k + i * last + j] = begin + j < count ? x[i * stride + begin + j] : T(0);
+  }
+}
+
+template <int64_t width, class T>
+TAPE_INLINE void pack(bool across, int64_t count, int64_t k, const T* x, int64_t stride, int64_t last, T* to) {
+  if (across)
+    pack_across<width>(count, k, x, stride, last, to);
+  else
+    pack_along<width>(count, k, x, stride, last, to);
+}
+
+/// All tiles of a block of rows of A, packed, and a block of columns of B, packed.
+template <class T>
+TAPE_INLINE void multiply_blocks(int64_t rows, int64_t columns, int64_t k, const T* a, const T* b,
+                                 const Output<T>& whole) {
+  constexpr int64_t kWidth = kVectors * kLanes<T>;
+  for (int64_t column = 0; column < columns; column += kWidth) {
+    const int64_t valid_columns = smaller(kWidth, columns - column);
+    const T* panel = b + column * k;
+    for (int64_t row = 0; row < rows; row += kRows) {
+      const int64_t valid_rows = smaller(kRows, rows - row);
+      const Output<T> out{whole.c + row * whole.row + column, whole.row, whole.accumulate,
+                          whole.bias ? whole.bias + column : nullptr};
+      const T* from = a + row * k;
+      if constexpr (kRows > 4) {
+        if (valid_rows > 8) {
+          tile_of_width<12>(k, from, panel, valid_rows, valid_columns, out);
+          continue;
+        }
+        if (valid_rows > 4) {
+          tile_of_width<8>(k, from, panel, valid_rows, valid_columns, out);
+          continue;
+        }
+      }
+      tile_of_width<4>(k, from, panel, valid_rows, valid_columns, out);
+    }
+  }
+}
+
+template <class T>
+void product(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
+  constexpr int64_t kWidth = kVectors * kLanes<T>, kInner = kInnerBytes / static_cast<int64_t>(sizeof(T));
+  const int64_t parts = divide_up(s.k, kInner), inner = divide_up(s.k, parts);
+  Scratch<T> packed_a(packed_rows(smaller(s.m, kRowBlock)) * inner);
+  Scratch<T> packed_b(padded<T>(smaller(s.n, kColumnBlock)) * inner);
+  for (int64_t column = 0; column < s.n; column += kColumnBlock) {
+    const int64_t columns = smaller(kColumnBlock, s.n - column);
+    for (int64_t first = 0; first < s.k; first += inner) {
+      const int64_t k = smaller(inner, s.k - first), last = columns % kWidth;
+      pack<kWidth>(s.transpose_b, columns, k, b + (s.transpose_b ? column * s.ldb + first : first * s.ldb + column),
+                   s.ldb, padded<T>(last), packed_b.data());
+      for (int64_t row = 0; row < s.m; row += kRowBlock) {
+        const int64_t rows = smaller(kRowBlock, s.m - row);
+        pack<kRows>(!s.transpose_a, rows, k, a + (s.transpose_a ? first * s.lda + row : row * s.lda + first), s.lda,
+                    packed_rows(rows % kRows), packed_a.data());
+        multiply_blocks(rows, columns, k, packed_a.data(), packed_b.data(),
+                        Output<T>{c + row * s.ldc + column, s.ldc, s.accumulate || first > 0,
+                                  bias && first == 0 ? bias + column : nullptr});
+      }
+    }
+  }
+}
+}  // namespace
+
+extern const BlockedProductKernels<float> blocked_product_f32 = {product<float>};
+extern const BlockedProductKernels<double> blocked_product_f64 = {product<double>};
+
+}  // namespace tape::kernels::TAPE_LEVEL

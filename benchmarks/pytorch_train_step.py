@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Times training steps of a benchmark model in PyTorch and prints a JSON line with the keys of `tapeformer bench`.
+
+    python3 benchmarks/pytorch_train_step.py --config gpt-nano [--compile] [--bf16]
+"""
+
+import argparse
+import json
+import resource
+import time
+
+import torch
+
+from pytorch_models import make
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", default="gpt-nano")
+    parser.add_argument("--dropout", type=float, default=0)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--warm-up", type=int, default=3)
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--bf16", action="store_true")
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(1)
+    model, loss, tokens = make(args.config, args.dropout)
+    if args.compile:
+        loss = torch.compile(loss)
+    adam = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
+    times = []
+    for step in range(args.warm_up + args.steps):
+        start = time.perf_counter()
+        adam.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=args.bf16):
+            value = loss()
+        value.backward()
+        adam.step()
+        value.item()
+        if step >= args.warm_up:
+            times.append((time.perf_counter() - start) * 1e3)
+    times.sort()
+    print(json.dumps({"cfg": args.config, "threads": args.threads, "params": sum(p.numel() for p in model.parameters()),
+                      "ms": round(times[len(times) // 2], 2), "min_ms": round(times[0], 2), "tok_s": round(tokens / times[0] * 1e3),
+                      "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, "dropout": args.dropout}))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "autograd/create.h"
+#include "autograd/kernels/gemm.h"
+#include "autograd/profile.h"
+#include "autograd/random.h"
+#include "models/greedy.h"
+#include "optim/adam.h"
+#include "tools/bench_model.h"
+#include "tools/bench_profile.h"
+#include "tools/commands.h"
+#include "train/machine.h"
+
+namespace tape::tools {
+namespace {
+
+struct Options {
+  Common common;
+  std::string config = "gpt-nano";
+  double dropout = 0;
+  int64_t steps = 20, warm_up = 3, batch = 32;
+  bool profile = false;
+};
+
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+int64_t peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+nlohmann::ordered_json heading(const Options& options) {
+  return {{"cfg", options.config}, {"threads", kernels::num_threads()}};
+}
+
+void print(nlohmann::ordered_json line) {
+  const train::Machine m = train::machine();
+  line["blas_core"] = m.blas_core;
+  line["isa"] = m.kernels;
+  std::cout << line.dump() << "\n";
+}
+
+double rounded(double value, double to = 100) { return std::round(value * to) / to; }
+
+int train_step(const Options& options) {
+  prepare(options.common);
+  manual_seed(1);
+  BenchModel model = make_bench_model(options.config, options.dropout);
+  model.module->train();
+  optim::Adam adam(model.module->parameters(), {.lr = 1e-4});
+  Profile profile;
+  std::vector<double> times;
+  double flops = 0, after_two_steps = 0;
+  for (int64_t i = 0; i < options.steps + options.warm_up; ++i) {
+    if (i == options.warm_up) profile.reset();
+    if (i == 2) after_two_steps = static_cast<double>(memory_stats().system_allocations);
+    const double start = seconds();
+    adam.zero_grad();
+    const Tensor loss = model.loss();
+    loss.backward();
+    profile.charge(Profile::Pass::other, "gradient sums and the tape");
+    adam.step();
+    profile.charge(Profile::Pass::other, "optimizer");
+    loss.item();
+    if (i >= options.warm_up) times.push_back(seconds() - start);
+  }
+  for (const auto& [key, cost] : profile.costs()) flops += cost.flops;
+  const double steps = static_cast<double>(times.size()), least = *std::min_element(times.begin(), times.end());
+  if (options.profile) print_profile(std::cout, profile.costs(), options.steps);
+  nlohmann::ordered_json line = heading(options);
+  line["params"] = model.module->parameter_count();
+  line["ms"] = rounded(median(times) * 1e3);
+  line["min_ms"] = rounded(least * 1e3);
+  line["tok_s"] = std::round(static_cast<double>(model.tokens) / least);
+  line["rss_mb"] = peak_megabytes();
+  line["gflops"] = rounded(flops / steps / least / 1e9, 10);
+  line["dropout"] = options.dropout;
+  line["new_memory_after_two_steps"] = static_cast<double>(memory_stats().system_allocations) - after_two_steps;
+  print(line);
+  return 0;
+}
+
+int decode(const Options& options) {
+  prepare(options.common);
+  manual_seed(1);
+  const auto model = make_bench_transformer(options.config, 0);
+  model->eval();
+  constexpr int64_t kLength = 32;
+  const Tensor src = randint(3, model->config().src_vocab, {options.batch, kLength});
+  std::vector<double> times;
+  for (int64_t i = 0; i < options.steps + 1; ++i) {
+    const double start = seconds();
+    models::greedy_decode(*model, src, {.eos = -1, .max_length = kLength});
+    if (i > 0) times.push_back(seconds() - start);
+  }
+  const double least = *std::min_element(times.begin(), times.end());
+  nlohmann::ordered_json line = heading(options);
+  line["batch"] = options.batch;
+  line["ms"] = rounded(median(times) * 1e3);
+  line["min_ms"] = rounded(least * 1e3);
+  line["tok_s"] = std::round(static_cast<double>(options.batch * kLength) / least);
+  line["rss_mb"] = peak_megabytes();
+  print(line);
+  return 0;
+}
+
+/// Y [m, n] = X [m, k] W^T: the best of several rounds, in GFLOP/s.
+double product_rate(int64_t m, int64_t n, int64_t k) {
+  const Tensor x = ones({m, k}), w = ones({n, k});
+  Tensor y = empty({m, n});
+  const kernels::Gemm gemm{.transpose_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n};
+  const double flops = 2 * static_cast<double>(m * n * k);
+  const int64_t repeats = static_cast<int64_t>(3e9 / flops) + 1;
+  double least = 1e9;
+  for (int round = 0; round < 6; ++round) {
+    const double start = seconds();
+    for (int64_t i = 0; i < repeats; ++i)
+      kernels::gemm(gemm, x.data<float>(), w.data<float>(), y.mutable_data<float>());
+    least = std::min(least, (seconds() - start) / static_cast<double>(repeats));
+  }
+  return flops / least / 1e9;
+}
+
+int gemm(const Options& options) {
+  prepare(options.common);
+  constexpr int64_t kSizes[][3] = {{256, 256, 256},   {768, 128, 128},   {1024, 512, 512},  {2048, 2048, 512},
+                                   {2048, 512, 2048}, {4096, 1152, 384}, {1024, 10000, 512}};
+  double best = 0;
+  nlohmann::ordered_json line{{"cfg", "gemm"}, {"threads", kernels::num_threads()}};
+  for (const auto& [m, n, k] : kSizes) {
+    const double rate = product_rate(m, n, k);
+    best = std::max(best, rate);
+    line[fmt::format("{}x{}x{}", m, n, k)] = std::round(rate);
+  }
+  line["gflops"] = std::round(best);
+  print(line);
+  return 0;
+}
+
+CLI::App& add_kind(CLI::App& bench, const char* name, const char* description, const std::shared_ptr<Options>& options,
+                   Chosen& chosen, int (*run)(const Options&)) {
+  CLI::App& command = *bench.add_subcommand(name, description);
+  add_threads(command, options->common);
+  command.add_flag("--json", options->common.json, "Print the JSON line alone, as without --profile");
+  command.callback([&chosen, options, run] { chosen = [options, run] { return run(*options); }; });
+  return command;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& bench = *app.add_subcommand("bench", "Measure training steps, decoding and matrix products");
+  bench.require_subcommand(1);
+  bench.footer("Example: tapeformer bench train-step --config gpt-nano --profile");
+
+  CLI::App& step =
+      add_kind(bench, "train-step", "Forward, backward and Adam on random tokens", options, chosen, train_step);
+  step.add_option("--config", options->config, "Model and batch")
+      ->check(CLI::IsMember(bench_names()))
+      ->capture_default_str();
+  step.add_option("--dropout", options->dropout, "Probability, everywhere the model has one")->capture_default_str();
+  step.add_option("--steps", options->steps, "Steps to time")->check(CLI::PositiveNumber)->capture_default_str();
+  step.add_option("--warm-up", options->warm_up, "Steps before them")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  step.add_flag("--profile", options->profile, "Print what each operation costs")->excludes("--json");
+
+  CLI::App& decoding =
+      add_kind(bench, "decode", "32 tokens to 32 tokens with a key/value cache", options, chosen, decode);
+  decoding.add_option("--config", options->config, "Model")
+      ->default_val("base")
+      ->check(CLI::IsMember({"base", "tiny"}));
+  decoding.add_option("--batch", options->batch, "Sentences at once")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  decoding.add_option("--steps", options->steps, "Runs to time")->check(CLI::PositiveNumber)->default_val(5);
+
+  add_kind(bench, "gemm", "Rates of single-precision matrix products", options, chosen, gemm);
+}
+
+}  // namespace tape::tools

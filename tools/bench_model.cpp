@@ -1,0 +1,92 @@
+#include "tools/bench_model.h"
+
+#include <map>
+
+#include "autograd/create.h"
+#include "autograd/ops/loss.h"
+#include "autograd/ops/shape.h"
+
+namespace tape::tools {
+namespace {
+
+struct Size {
+  int64_t vocab, batch, length, d_model, heads, layers, d_ff;
+  bool tied = false;
+};
+
+const std::map<std::string, Size>& translators() {
+  static const std::map<std::string, Size> sizes{
+      {"base", {10000, 32, 32, 512, 8, 6, 2048}},
+      {"tiny", {10000, 256, 16, 128, 4, 4, 256, true}},
+  };
+  return sizes;
+}
+
+const std::map<std::string, Size>& language_models() {
+  static const std::map<std::string, Size> sizes{
+      {"gpt-char", {65, 16, 256, 384, 6, 6, 1536}},
+      {"gpt-nano", {65, 12, 64, 128, 4, 4, 512}},
+      {"gpt-124m", {50257, 2, 256, 768, 12, 12, 3072}},
+  };
+  return sizes;
+}
+
+std::unique_ptr<models::Transformer> make_translator(const Size& s, double dropout) {
+  return std::make_unique<models::Transformer>(models::TransformerConfig{.src_vocab = s.vocab,
+                                                                         .tgt_vocab = s.vocab,
+                                                                         .d_model = s.d_model,
+                                                                         .layers = s.layers,
+                                                                         .heads = s.heads,
+                                                                         .d_ff = s.d_ff,
+                                                                         .dropout = dropout,
+                                                                         .max_length = 2 * s.length,
+                                                                         .share_embeddings = true,
+                                                                         .tie_output = s.tied});
+}
+
+BenchModel translation(const Size& s, double dropout) {
+  auto model = make_translator(s, dropout);
+  models::Transformer& transformer = *model;
+  // From 3 on: no padding, which would be hidden.
+  const Tensor src = randint(3, s.vocab, {s.batch, s.length}), tgt = randint(3, s.vocab, {s.batch, s.length + 1});
+  const Tensor in = slice(tgt, 1, {.end = s.length}), out = slice(tgt, 1, {.start = 1});
+  return {std::move(model),
+          [&transformer, src, in, out] { return cross_entropy(transformer(src, in), out, {.label_smoothing = 0.1}); },
+          2 * s.batch * s.length};
+}
+
+BenchModel language_model(const Size& s, double dropout) {
+  auto model = std::make_unique<models::Gpt>(models::GptConfig{.vocab = s.vocab,
+                                                               .d_model = s.d_model,
+                                                               .layers = s.layers,
+                                                               .heads = s.heads,
+                                                               .d_ff = s.d_ff,
+                                                               .max_length = s.length,
+                                                               .activation = nn::ActivationKind::gelu,
+                                                               .dropout = dropout,
+                                                               .attention_dropout = dropout,
+                                                               .embedding_dropout = dropout,
+                                                               .tie_output = s.tied});
+  models::Gpt& gpt = *model;
+  const Tensor ids = randint(0, s.vocab, {s.batch, s.length + 1});
+  const Tensor in = slice(ids, 1, {.end = s.length}), out = slice(ids, 1, {.start = 1});
+  return {std::move(model), [&gpt, in, out] { return cross_entropy(gpt(in), out); }, s.batch * s.length};
+}
+
+}  // namespace
+
+std::vector<std::string> bench_names() { return {"base", "tiny", "gpt-char", "gpt-nano", "gpt-124m"}; }
+
+BenchModel make_bench_model(const std::string& name, double dropout) {
+  if (const auto found = translators().find(name); found != translators().end())
+    return translation(found->second, dropout);
+  return language_model(language_models().at(name), dropout);
+}
+
+std::unique_ptr<models::Transformer> make_bench_transformer(const std::string& name, double dropout) {
+  const auto found = translators().find(name);
+  if (found == translators().end()) raise(ErrorKind::config, "bench decode: {} does not translate; take base", name);
+  return make_translator(found->second, dropout);
+}
+
+}  // namespace tape::tools

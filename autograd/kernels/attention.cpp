@@ -22,27 +22,27 @@ void forward_block(const Head<T>& head, int64_t i, int64_t count, const T* q, co
   const int64_t keys = head.visible(i + count - 1), width = padded<T>(keys), row = padded<T>(s.Tk);
   multiply_packed(count, width, s.D, q + head.at(s.q) + i * s.q.row, s.q.row, row, packed, scores, row);
   dropout.draw(head, i, count);
-  T sums[64], max[64];
+  // Rows are normalized behind the product with the values, where they are shorter.
+  T sums[64], max[64], inverse[64];
   for (int64_t r = 0; r < count; ++r) {
     T* p = scores + r * row;
     mask_row(head, i + r, keep, additive, width, p);
-    const T highest = finite_or_zero(row_max(width, p));
-    const double sum = row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
-      const Vec<T> e = exp_of_negative(x - highest);
+    max[r] = finite_or_zero(row_max(width, p));
+    sums[r] = static_cast<T>(row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
+      const Vec<T> e = exp_of_negative(x - max[r]);
       store(p + j, e);
       return e;
-    });
-    max[r] = highest;
-    sums[r] = static_cast<T>(sum);
-    const T inverse = sum == 0 ? T(0) : T(1) / sums[r];
-    for (int64_t j = 0; j < width; j += kLanes<T>) store(p + j, load(p + j) * inverse);
-    if (probabilities) write_row(s.Tk, width, p, probabilities + head.row(i + r));
+    }));
+    inverse[r] = sums[r] == 0 ? T(0) : T(1) / sums[r];
+    if (probabilities) write_row(s.Tk, width, inverse[r], p, probabilities + head.row(i + r));
     if (dropout.active()) dropout.apply(r, width, p);
   }
   map_vectors(count, sums, sums, [](Vec<T> x) { return log(x); });  // -inf where everything is hidden
   for (int64_t r = 0; r < count; ++r) lse[head.lse_at(i + r)] = max[r] + sums[r];
-  multiply(Product<T>{count, s.Dv, keys, scores, row, 1, v + head.at(s.v), s.v.row,
-                      out + head.at(s.out) + i * s.out.row, s.out.row, false});
+  T* const to = out + head.at(s.out) + i * s.out.row;
+  multiply(Product<T>{count, s.Dv, keys, scores, row, 1, v + head.at(s.v), s.v.row, to, s.out.row, false});
+  for (int64_t r = 0; r < count; ++r)
+    map_vectors(s.Dv, to + r * s.out.row, to + r * s.out.row, [&](Vec<T> x) { return x * inverse[r]; });
 }
 
 template <class T>
@@ -66,23 +66,17 @@ void forward(const AttentionShape& s, const T* q, const T* k, const T* v, const 
   });
 }
 
-/// One row: probabilities p from its scores, ds from dp (the gradient of what dropout let through).
+/// One row: probabilities p from its scores, and the gradient of what was scaled from dp, the gradient of what dropout
+/// let through: ds = scale p (dp - delta), delta = sum of p dp.
 template <class T>
-TAPE_INLINE void score_gradient(int64_t width, T lse, T* p, T* dp) {
+TAPE_INLINE void score_gradient(int64_t width, T lse, T delta, T scale, T* p, T* dp) {
   constexpr int kStep = kLanes<T>;
-  if (lse == static_cast<T>(-kInfinity)) {  // fully hidden
-    for (int64_t j = 0; j < width; j += kStep) {
-      store(p + j, Vec<T>{});
-      store(dp + j, Vec<T>{});
-    }
-    return;
+  const bool hidden = lse == static_cast<T>(-kInfinity);
+  for (int64_t j = 0; j < width; j += kStep) {
+    const Vec<T> probability = exp_of_negative(load(p + j) - lse);
+    store(p + j, hidden ? Vec<T>{} : probability);
+    store(dp + j, hidden ? Vec<T>{} : probability * (load(dp + j) - delta) * scale);
   }
-  const T delta = static_cast<T>(row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
-    const Vec<T> probability = exp_of_negative(x - lse);
-    store(p + j, probability);
-    return probability * load(dp + j);
-  }));
-  for (int64_t j = 0; j < width; j += kStep) store(dp + j, load(p + j) * (load(dp + j) - delta));
 }
 
 /// Operands of a backward pass, as the header names them.
@@ -90,7 +84,7 @@ template <class T>
 struct Backward {
   const T *q, *k, *v;
   const bool* keep;
-  const T *additive, *lse, *dout, *dprobabilities;
+  const T *additive, *out, *lse, *dout, *dprobabilities;
   T *dq, *dk, *dv, *dadditive;
 };
 
@@ -99,7 +93,8 @@ void backward_block(const Head<T>& head, int64_t i, int64_t count, const Backwar
                     const T* packed_v, Dropout<T>& dropout, T* p, T* dp) {
   const AttentionShape& s = head.shape;
   const int64_t keys = head.visible(i + count - 1), width = padded<T>(keys), row = padded<T>(s.Tk);
-  const T *q = x.q + head.at(s.q) + i * s.q.row, *dout = x.dout + head.at(s.out) + i * s.out.row;
+  const T *q = x.q + head.at(s.q) + i * s.q.row, *dout = x.dout + head.at(s.out) + i * s.out.row,
+          *out = x.out + head.at(s.out) + i * s.out.row;
   multiply_packed(count, width, s.D, q, s.q.row, row, packed_k, p, row);
   multiply_packed(count, width, s.Dv, dout, s.out.row, row, packed_v, dp, row);
   dropout.draw(head, i, count);
@@ -108,13 +103,21 @@ void backward_block(const Head<T>& head, int64_t i, int64_t count, const Backwar
     T *pr = p + r * row, *dpr = dp + r * row;
     mask_row(head, i + r, x.keep, x.additive, width, pr);
     if (dropout.active()) dropout.apply(r, width, dpr);
+    const T lse = x.lse[head.lse_at(i + r)];
+    // The sum over keys of p dp is the sum over the width of dout out, unless gradients reach p on another road too.
+    const T *row_of_dout = dout + r * s.out.row, *row_of_out = out + r * s.out.row;
+    double delta = row_sum(s.Dv, row_of_dout, T(0),
+                           [&](Vec<T> d, int64_t j) { return d * load_up_to(row_of_out, j, s.Dv); });
     if (x.dprobabilities) {
       const T* more = x.dprobabilities + head.row(i + r);
       for (int64_t j = 0; j < keys; ++j) dpr[j] += more[j];
+      delta += row_sum(keys, more, T(0), [&](Vec<T> m, int64_t j) { return m * exp_of_negative(load(pr + j) - lse); });
     }
-    score_gradient(width, x.lse[head.lse_at(i + r)], pr, dpr);
-    if (x.dadditive) write_row(s.Tk, width, dpr, x.dadditive + head.row(i + r));
-    for (int64_t j = 0; j < width; j += kLanes<T>) store(dpr + j, load(dpr + j) * scale);
+    score_gradient(width, lse, static_cast<T>(delta), x.dadditive ? T(1) : scale, pr, dpr);
+    if (x.dadditive) {
+      write_row(s.Tk, width, T(1), dpr, x.dadditive + head.row(i + r));
+      for (int64_t j = 0; j < width; j += kLanes<T>) store(dpr + j, load(dpr + j) * scale);
+    }
     if (dropout.active()) dropout.apply(r, width, pr);
   }
   const T* k = x.k + head.at(s.k);
@@ -130,8 +133,8 @@ TAPE_INLINE void clear_rows(int64_t rows, int64_t cols, int64_t stride, T* x) {
 
 template <class T>
 void backward(const AttentionShape& s, const T* q, const T* k, const T* v, const bool* keep, const T* additive,
-              const T*, const T* lse, const T* dout, const T* dprobabilities, T* dq, T* dk, T* dv, T* dadditive) {
-  const Backward<T> operands{q, k, v, keep, additive, lse, dout, dprobabilities, dq, dk, dv, dadditive};
+              const T* out, const T* lse, const T* dout, const T* dprobabilities, T* dq, T* dk, T* dv, T* dadditive) {
+  const Backward<T> operands{q, k, v, keep, additive, out, lse, dout, dprobabilities, dq, dk, dv, dadditive};
   const int64_t block = queries_per_block(s), row = padded<T>(s.Tk);
   // dk and dv of a head are summed over its blocks of queries in order, by one thread.
   for_tasks(s.B * s.H, worth_threads(s), [&](int64_t task) {

@@ -12,7 +12,7 @@ namespace tape::kernels::TAPE_LEVEL {
 
 /// A block of queries has its scores, with all keys, in the second-level cache.
 TAPE_INLINE int64_t queries_per_block(const AttentionShape& s) {
-  return larger(1, smaller(s.Tq, larger(8, smaller(64, 65536 / larger(1, s.Tk)))));
+  return larger(1, smaller(s.Tq, larger(8, smaller(24, 65536 / larger(1, s.Tk)))));
 }
 
 /// One head of one batch element.
@@ -101,11 +101,11 @@ class Dropout {
   const uint32_t* words_ = nullptr;
 };
 
-/// A row of Tk values from the first ones of a row of scores, zeros beyond.
+/// A row of Tk values, `factor` times the first ones of a row of scores, zeros beyond.
 template <class T>
-TAPE_INLINE void write_row(int64_t Tk, int64_t width, const T* s, T* to) {
+TAPE_INLINE void write_row(int64_t Tk, int64_t width, T factor, const T* s, T* to) {
   const int64_t n = smaller(Tk, width);
-  for (int64_t j = 0; j < n; ++j) to[j] = s[j];
+  for (int64_t j = 0; j < n; ++j) to[j] = factor * s[j];
   for (int64_t j = n; j < Tk; ++j) to[j] = T(0);
 }
 

@@ -104,7 +104,8 @@ TAPE_INLINE F32 load_first(const float* p, int64_t n) {
 TAPE_INLINE F64 load_first(const double* p, int64_t n) { return F64{p[0], n > 1 ? p[1] : 0}; }
 template <class T>
 TAPE_INLINE void store_first(T* p, Vec<T> v, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) p[i] = v[i];
+  for (int i = 0; i < kLanes<T>; ++i)
+    if (i < n) p[i] = v[i];
 }
 #endif
 

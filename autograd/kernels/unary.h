@@ -70,10 +70,7 @@ TAPE_INLINE V unary_slope(V v) {
     return y + silu(v) * (1 - y);
   }
   constexpr auto number = [](double value) { return static_cast<__typeof__(v[0] + 0)>(value); };
-  if constexpr (op == Unary::gelu) {  // the normal distribution function and x times its density
-    const V density = exp(-(v * v) * number(0.5)) * number(0.39894228040143268);
-    return (erf(v * number(0.70710678118654752)) + 1) * number(0.5) + (absolute(v) < 40 ? v * density : V{} + 0 * v);
-  }
+  if constexpr (op == Unary::gelu) return gelu_slope(v);
   if constexpr (op == Unary::gelu_tanh) {  // of x / (1 + exp(-2u))
     const V square = v * v, u2 = v * number(2 * kGeluScale) * (square * number(kGeluCubic) + 1);
     const V du2 = (square * number(3 * kGeluCubic) + 1) * number(2 * kGeluScale);

@@ -4,10 +4,14 @@
 
 #include <vector>
 
+#include "autograd/error.h"
+#include "autograd/kernels/bf16_product.h"
+
 namespace tape {
 namespace {
 thread_local bool grad_mode = true;
 thread_local bool composed_mode = false;
+thread_local bool mixed_precision = false;
 thread_local bool trace_mode = false;
 thread_local std::vector<std::string_view> module_names;
 }  // namespace
@@ -23,6 +27,15 @@ EnableGrad::~EnableGrad() { grad_mode = previous_; }
 Composed::Composed() : previous_(composed_mode) { composed_mode = true; }
 Composed::~Composed() { composed_mode = previous_; }
 bool Composed::active() { return composed_mode; }
+
+MixedPrecision::MixedPrecision(bool enabled) : previous_(mixed_precision) {
+  if (enabled && !kernels::bf16_supported())
+    raise(ErrorKind::config,
+          "MixedPrecision: this CPU cannot multiply bf16 (it needs AVX512-BF16 and kernels of level v4)");
+  mixed_precision = enabled;
+}
+MixedPrecision::~MixedPrecision() { mixed_precision = previous_; }
+bool MixedPrecision::active() { return mixed_precision; }
 
 Trace::Trace() : previous_(trace_mode) { trace_mode = true; }
 Trace::~Trace() { trace_mode = previous_; }

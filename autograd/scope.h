@@ -47,6 +47,22 @@ class Composed {
   bool previous_;
 };
 
+/// While in scope, matrix products of f32 tensors (matmul, linear) and their gradients round their operands to bf16 and
+/// sum in f32: about twice as fast. Parameters, gradients and all else stay f32, so nothing needs a loss scale. The
+/// gradients of what was recorded in scope are of this kind wherever backward() is called.
+class MixedPrecision {
+ public:
+  /// Error (config) where the CPU cannot multiply bf16 (AVX512-BF16). `enabled` false: exact products again.
+  explicit MixedPrecision(bool enabled = true);
+  ~MixedPrecision();
+  MixedPrecision(const MixedPrecision&) = delete;
+  MixedPrecision& operator=(const MixedPrecision&) = delete;
+  static bool active();
+
+ private:
+  bool previous_;
+};
+
 /// Who recorded a node.
 struct TraceRecord {
   std::string module_path;               ///< "decoder.layers.2.cross_attention", or ""

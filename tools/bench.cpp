@@ -27,6 +27,7 @@ struct Options {
   double dropout = 0;
   int64_t steps = 20, warm_up = 3, batch = 32;
   bool profile = false;
+  std::string dtype = "f32";
 };
 
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -57,6 +58,7 @@ double rounded(double value, double to = 100) { return std::round(value * to) / 
 
 int train_step(const Options& options) {
   prepare(options.common);
+  const MixedPrecision precision(options.dtype == "bf16");
   manual_seed(1);
   BenchModel model = make_bench_model(options.config, options.dropout);
   model.module->train();
@@ -88,6 +90,7 @@ int train_step(const Options& options) {
   line["rss_mb"] = peak_megabytes();
   line["gflops"] = rounded(flops / steps / least / 1e9, 10);
   line["dropout"] = options.dropout;
+  line["dtype"] = options.dtype;
   line["new_memory_after_two_steps"] = static_cast<double>(memory_stats().system_allocations) - after_two_steps;
   print(line);
   return 0;
@@ -118,10 +121,10 @@ int decode(const Options& options) {
 }
 
 /// Y [m, n] = X [m, k] W^T: the best of several rounds, in GFLOP/s.
-double product_rate(int64_t m, int64_t n, int64_t k) {
+double product_rate(int64_t m, int64_t n, int64_t k, bool bf16) {
   const Tensor x = ones({m, k}), w = ones({n, k});
   Tensor y = empty({m, n});
-  const kernels::Gemm gemm{.transpose_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n};
+  const kernels::Gemm gemm{.transpose_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .bf16 = bf16};
   const double flops = 2 * static_cast<double>(m * n * k);
   const int64_t repeats = static_cast<int64_t>(3e9 / flops) + 1;
   double least = 1e9;
@@ -136,12 +139,13 @@ double product_rate(int64_t m, int64_t n, int64_t k) {
 
 int gemm(const Options& options) {
   prepare(options.common);
+  const MixedPrecision precision(options.dtype == "bf16");
   constexpr int64_t kSizes[][3] = {{256, 256, 256},   {768, 128, 128},   {1024, 512, 512},  {2048, 2048, 512},
                                    {2048, 512, 2048}, {4096, 1152, 384}, {1024, 10000, 512}};
   double best = 0;
   nlohmann::ordered_json line{{"cfg", "gemm"}, {"threads", kernels::num_threads()}};
   for (const auto& [m, n, k] : kSizes) {
-    const double rate = product_rate(m, n, k);
+    const double rate = product_rate(m, n, k, options.dtype == "bf16");
     best = std::max(best, rate);
     line[fmt::format("{}x{}x{}", m, n, k)] = std::round(rate);
   }
@@ -189,7 +193,11 @@ void add_bench(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   decoding.add_option("--steps", options->steps, "Runs to time")->check(CLI::PositiveNumber)->default_val(5);
 
-  add_kind(bench, "gemm", "Rates of single-precision matrix products", options, chosen, gemm);
+  CLI::App& products = add_kind(bench, "gemm", "Rates of single-precision matrix products", options, chosen, gemm);
+  for (CLI::App* command : {&step, &products})
+    command->add_option("--dtype", options->dtype, "bf16: products of operands rounded to bf16, all else in f32")
+        ->check(CLI::IsMember({"f32", "bf16"}))
+        ->capture_default_str();
 }
 
 }  // namespace tape::tools

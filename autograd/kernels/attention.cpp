@@ -106,8 +106,8 @@ void backward_block(const Head<T>& head, int64_t i, int64_t count, const Backwar
     const T lse = x.lse[head.lse_at(i + r)];
     // The sum over keys of p dp is the sum over the width of dout out, unless gradients reach p on another road too.
     const T *row_of_dout = dout + r * s.out.row, *row_of_out = out + r * s.out.row;
-    double delta = row_sum(s.Dv, row_of_dout, T(0),
-                           [&](Vec<T> d, int64_t j) { return d * load_up_to(row_of_out, j, s.Dv); });
+    double delta =
+        row_sum(s.Dv, row_of_dout, T(0), [&](Vec<T> d, int64_t j) { return d * load_up_to(row_of_out, j, s.Dv); });
     if (x.dprobabilities) {
       const T* more = x.dprobabilities + head.row(i + r);
       for (int64_t j = 0; j < keys; ++j) dpr[j] += more[j];

@@ -1,93 +1,10 @@
 #include "autograd/kernels/blocked_product.h"
 
-#include "autograd/kernels/small_gemm.h"
+#include "autograd/kernels/blocked_tiles.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-// A tile of C [kRows, kVectors of lanes] stays in registers while k runs: with AVX-512 24 sums of 32 registers, below
-// 12 of 16. Blocks of A stay in the second-level cache, panels of B come from the second or third.
-#if defined(__AVX512F__)
-constexpr int kRows = 12, kVectors = 2;
-#else
-constexpr int kRows = 4, kVectors = 3;
-#endif
-constexpr int64_t kRowBlock = 192, kColumnBlock = 2048;
-/// Of k, in bytes of one row.
-constexpr int64_t kInnerBytes = 3072;
-
-template <class T>
-struct Output {
-  T* c;
-  int64_t row;  // elements from one row to the next
-  bool accumulate;
-  const T* bias;  // null: none
-};
-
-/// How a tile reads A: packed, [k, rows], or as it lies, rows of `stride`.
-enum class Left { packed, rows };
-
-/// C [valid_rows, valid_columns] from a and packed b [k, vectors of lanes].
-template <Left left, int rows, int vectors, class T>
-void tile(int64_t k, const T* a, int64_t stride, const T* b, int64_t valid_rows, int64_t valid_columns,
-          const Output<T>& out) {
-  constexpr int kStep = kLanes<T>;
-  constexpr int kGroups = rows / 4;  // each addressed from one pointer: x86 has strides of 1 and 2, a register has 3
-  Vec<T> sums[rows][vectors] = {};
-#pragma GCC unroll 16
-  for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) __builtin_prefetch(out.c + r * out.row + v * kStep, 1);
-  const T* group[kGroups];
-  for (int g = 0; g < kGroups; ++g) group[g] = left == Left::packed ? a + 4 * g : a + 4 * g * stride;
-  const int64_t third = 3 * stride;
-  for (int64_t i = 0; i < k; ++i, b += vectors * kStep) {
-    Vec<T> column[vectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) column[v] = load(b + v * kStep);
-#pragma GCC unroll 4
-    for (int g = 0; g < kGroups; ++g) {
-      asm("" : "+r"(group[g]));  // else the compiler keeps a pointer a row, and spills
-      const T* const from = group[g];
-      const T x[4] = {from[0], left == Left::packed ? from[1] : from[stride],
-                      left == Left::packed ? from[2] : from[2 * stride], left == Left::packed ? from[3] : from[third]};
-      group[g] = from + (left == Left::packed ? rows : 1);
-#pragma GCC unroll 4
-      for (int q = 0; q < 4; ++q)
-#pragma GCC unroll 4
-        for (int v = 0; v < vectors; ++v) sums[4 * g + q][v] += column[v] * x[q];
-    }
-  }
-#pragma GCC unroll 16
-  for (int r = 0; r < rows; ++r) {
-    if (r >= valid_rows) break;
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-      const int64_t rest = valid_columns - v * kStep;
-      T* to = out.c + r * out.row + v * kStep;
-      Vec<T> value = sums[r][v];
-      if (out.bias) value += load_first_or_all(out.bias + v * kStep, rest, T(0));
-      if (out.accumulate) value += load_first_or_all(to, rest, T(0));
-      store_first_or_all(to, value, rest);
-    }
-  }
-}
-
-template <Left left, int rows, class T>
-TAPE_INLINE void tile_of_width(int64_t k, const T* a, int64_t stride, const T* b, int64_t valid_rows,
-                               int64_t valid_columns, const Output<T>& out) {
-  const int64_t vectors = divide_up(valid_columns, kLanes<T>);
-  if (vectors == kVectors) return tile<left, rows, kVectors>(k, a, stride, b, valid_rows, valid_columns, out);
-  if constexpr (kVectors > 2)
-    if (vectors == 2) return tile<left, rows, 2>(k, a, stride, b, valid_rows, valid_columns, out);
-  tile<left, rows, 1>(k, a, stride, b, valid_rows, valid_columns, out);
-}
-
-/// Whole fours of rows, so that packing transposes fours.
-TAPE_INLINE int64_t packed_rows(int64_t rows) { return divide_up(rows, 4) * 4; }
-
-/// One axis of x, of `count`, in panels of `width` (the last one of `last` where it is not whole), each [k, width].
-/// `across`: that axis runs along the rows of x, and k along each row.
 template <int64_t width, class T>
 TAPE_INLINE void pack_across(int64_t count, int64_t k, const T* x, int64_t stride, int64_t last, T* to) {
   for (int64_t begin = 0; begin < count; begin += width)
@@ -95,7 +12,7 @@ TAPE_INLINE void pack_across(int64_t count, int64_t k, const T* x, int64_t strid
                to + begin * k);
 }
 
-/// The same where k runs along the rows: a few rows at a time, each read from end to end.
+/// A few rows at a time, each read from end to end.
 template <int64_t width, class T>
 TAPE_INLINE void pack_along(int64_t count, int64_t k, const T* x, int64_t stride, int64_t last, T* to) {
   constexpr int64_t kTogether = 8;
@@ -112,82 +29,24 @@ TAPE_INLINE void pack_along(int64_t count, int64_t k, const T* x, int64_t stride
   }
 }
 
-template <int64_t width, class T>
-TAPE_INLINE void pack(bool across, int64_t count, int64_t k, const T* x, int64_t stride, int64_t last, T* to) {
-  if (across)
-    pack_across<width>(count, k, x, stride, last, to);
-  else
-    pack_along<width>(count, k, x, stride, last, to);
-}
-
-/// The tiles of up to kRows rows of C: whole ones from A as it lies or packed, the last one from packed rows.
-template <Left left, class T>
-TAPE_INLINE void multiply_rows(int64_t rows, int64_t columns, int64_t k, const T* a, int64_t stride, const T* b,
-                               const Output<T>& out) {
-  if constexpr (kRows > 4 && left == Left::packed) {
-    if (rows <= 4) return tile_of_width<left, 4>(k, a, stride, b, rows, columns, out);
-    if (rows <= 8) return tile_of_width<left, 8>(k, a, stride, b, rows, columns, out);
-  }
-  tile_of_width<left, kRows>(k, a, stride, b, rows, columns, out);
-}
-
-/// A block of rows of A, whose last rows % kRows are packed, and of all others where `packed`.
+/// Values as they are.
 template <class T>
-struct Rows {
-  bool packed;
-  const T* as_it_lies;
-  int64_t stride;
-  const T* all_packed;
+struct Plain {
+  using Value = T;
+  static constexpr int kDepth = 1;
+  static constexpr bool kReadsRows = true;
+  TAPE_INLINE Vec<T> multiply_add(Vec<T> sum, Vec<T> b, T a) { return sum + b * a; }
+  template <int64_t width>
+  TAPE_INLINE void pack(bool across, int64_t count, int64_t k, const T* x, int64_t stride, int64_t last, T* to) {
+    if (across)
+      pack_across<width>(count, k, x, stride, last, to);
+    else
+      pack_along<width>(count, k, x, stride, last, to);
+  }
 };
-
-/// All tiles of a block of rows of A and a block of columns of B, packed.
-template <class T>
-TAPE_INLINE void multiply_blocks(int64_t rows, int64_t columns, int64_t k, const Rows<T>& a, const T* b,
-                                 const Output<T>& whole) {
-  constexpr int64_t kWidth = kVectors * kLanes<T>;
-  for (int64_t column = 0; column < columns; column += kWidth) {
-    const int64_t valid = smaller(kWidth, columns - column);
-    for (int64_t row = 0; row < rows; row += kRows) {
-      const Output<T> out{whole.c + row * whole.row + column, whole.row, whole.accumulate,
-                          whole.bias ? whole.bias + column : nullptr};
-      if (a.packed || row + kRows > rows)
-        multiply_rows<Left::packed>(smaller(kRows, rows - row), valid, k, a.all_packed + row * k, 1, b + column * k,
-                                    out);
-      else
-        multiply_rows<Left::rows>(kRows, valid, k, a.as_it_lies + row * a.stride, a.stride, b + column * k, out);
-    }
-  }
-}
-
-template <class T>
-void product(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
-  constexpr int64_t kWidth = kVectors * kLanes<T>, kInner = kInnerBytes / static_cast<int64_t>(sizeof(T));
-  const int64_t parts = divide_up(s.k, kInner), inner = divide_up(s.k, parts);
-  // Rows a page apart fall on the same few lines of the cache.
-  const bool packed = s.transpose_a || s.lda * static_cast<int64_t>(sizeof(T)) % 4096 == 0;
-  Scratch<T> packed_a(packed_rows(smaller(s.m, kRowBlock)) * inner);
-  Scratch<T> packed_b(padded<T>(smaller(s.n, kColumnBlock)) * inner);
-  for (int64_t column = 0; column < s.n; column += kColumnBlock) {
-    const int64_t columns = smaller(kColumnBlock, s.n - column);
-    for (int64_t first = 0; first < s.k; first += inner) {
-      const int64_t k = smaller(inner, s.k - first), last = columns % kWidth;
-      pack<kWidth>(s.transpose_b, columns, k, b + (s.transpose_b ? column * s.ldb + first : first * s.ldb + column),
-                   s.ldb, padded<T>(last), packed_b.data());
-      for (int64_t row = 0; row < s.m; row += kRowBlock) {
-        const int64_t rows = smaller(kRowBlock, s.m - row), skipped = packed ? 0 : rows - rows % kRows;
-        const T* const from = a + (s.transpose_a ? first * s.lda + row : row * s.lda + first);
-        pack<kRows>(!s.transpose_a, rows - skipped, k, from + skipped * s.lda, s.lda, packed_rows(rows % kRows),
-                    packed_a.data() + skipped * k);
-        multiply_blocks(rows, columns, k, Rows<T>{packed, from, s.lda, packed_a.data()}, packed_b.data(),
-                        Output<T>{c + row * s.ldc + column, s.ldc, s.accumulate || first > 0,
-                                  bias && first == 0 ? bias + column : nullptr});
-      }
-    }
-  }
-}
 }  // namespace
 
-extern const BlockedProductKernels<float> blocked_product_f32 = {product<float>};
-extern const BlockedProductKernels<double> blocked_product_f64 = {product<double>};
+extern const BlockedProductKernels<float> blocked_product_f32 = {multiply_all<Plain<float>>};
+extern const BlockedProductKernels<double> blocked_product_f64 = {multiply_all<Plain<double>>};
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "autograd/kernels/bf16_product.h"
 #include "autograd/kernels/blocked_product.h"
 #include "autograd/kernels/work.h"
 
@@ -51,6 +52,10 @@ void start(const Gemm& s, const T* bias, T* c) {
 /// A part of a product on one thread.
 template <class T>
 void run_part(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
+#if defined(__x86_64__)
+  if constexpr (sizeof(T) == sizeof(float))
+    if (s.bf16) return bf16::product(s, a, b, bias, c);
+#endif
   // With few rows packing B costs more than it saves.
   constexpr int64_t kFewRows = 4;
   if (isa() >= Isa::v3 && s.m > kFewRows) return blocked_product<T>().product(s, a, b, bias, c);

@@ -1,5 +1,7 @@
 #include "autograd/kernels/isa.h"
 
+#include "autograd/kernels/bf16_product.h"
+
 #include <atomic>
 #include <cstdlib>
 #include <stdexcept>
@@ -77,6 +79,15 @@ void set_isa(Isa level) {
     throw std::invalid_argument("set_isa: this CPU cannot run " + std::string(to_string(level)) +
                                 " (its best level is " + std::string(to_string(supported_isa())) + ")");
   level_in_use.store(static_cast<int>(level), std::memory_order_relaxed);
+}
+
+bool bf16_supported() {
+#if defined(__x86_64__)
+  static const bool supported = supported_isa() == Isa::v4 && __builtin_cpu_supports("avx512bf16");
+  return supported && isa() == Isa::v4;
+#else
+  return false;
+#endif
 }
 
 }  // namespace tape::kernels

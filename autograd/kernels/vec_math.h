@@ -1,7 +1,8 @@
 #pragma once
 
-// Elementary functions of vectors. f32: polynomials with at most 2 ulp of error, gelu 8 (tests/autograd/kernels/vec_math.cpp).
-// f64 is for gradient checks, where exactness counts: the C library, lane by lane.
+// Elementary functions of vectors. f32: polynomials with at most 2 ulp of error, gelu 8
+// (tests/autograd/kernels/vec_math.cpp). f64 is for gradient checks, where exactness counts: the C library, lane by
+// lane.
 
 #include "autograd/kernels/vec.h"
 
@@ -194,8 +195,8 @@ TAPE_INLINE F64 silu(F64 x) {
 }
 
 /// The normal distribution beyond |x|, erfc(|x| / sqrt 2) / 2, and e^(-x^2 / 2), for |x| <= 14.6. As a product of small
-/// factors it keeps its relative accuracy far out, where 1 - erf would cancel: tail e^(x^2/2) (|x| + 3.5) is a polynomial
-/// in (|x| - 3.5) / (|x| + 3.5).
+/// factors it keeps its relative accuracy far out, where 1 - erf would cancel: tail e^(x^2/2) (|x| + 3.5) is a
+/// polynomial in (|x| - 3.5) / (|x| + 3.5).
 struct NormalTail {
   F32 tail, exponential;
 };

@@ -76,6 +76,7 @@ Tensor product_values(const Tensor& a, const Tensor& b, const MatmulOptions& opt
   const Shape &sa = a.shape(), &sb = b.shape();
   const int64_t ra = sa.rank(), rb = sb.rank();
   kernels::Gemm gemm{.transpose_a = options.transpose_a, .transpose_b = options.transpose_b};
+  gemm.bf16 = MixedPrecision::active();
   gemm.lda = sa[ra - 1];
   gemm.ldb = sb[rb - 1];
   gemm.m = options.transpose_a ? sa[ra - 1] : sa[ra - 2];
@@ -143,7 +144,8 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1), options), -1);
   return record(matmul_op, {a, b}, product_values(a, b, options), {a, b},
-                [options](const BackwardContext& c) -> Tensors {
+                [options, mixed = MixedPrecision::active()](const BackwardContext& c) -> Tensors {
+                  const MixedPrecision as_recorded(mixed);
                   const Tensor dy = c.grad(), x = c.saved(0), y = c.saved(1);
                   Tensor da, db;
                   if (c.needs(0)) da = left_gradient(dy, y, options);
@@ -181,17 +183,26 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Tensor y = empty(shape, x.dtype());
   dispatch_floating("linear", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const kernels::Gemm gemm{.transpose_b = true, .m = rows, .n = out, .k = in, .lda = in, .ldb = in, .ldc = out};
+    const kernels::Gemm gemm{.transpose_b = true,
+                             .m = rows,
+                             .n = out,
+                             .k = in,
+                             .lda = in,
+                             .ldb = in,
+                             .ldc = out,
+                             .bf16 = MixedPrecision::active()};
     kernels::gemm(gemm, x.data<T>(), weight.data<T>(), y.mutable_data<T>(), bias.defined() ? bias.data<T>() : nullptr);
   });
-  return record(linear_op, {x, weight, bias}, y, {x, weight}, [](const BackwardContext& c) -> Tensors {
-    const Tensor dy = c.grad();
-    Tensor dx, dweight, dbias;
-    if (c.needs(0)) dx = matmul(dy, c.saved(1));
-    if (c.needs(1)) dweight = weight_gradient(dy, c.saved(0));
-    if (c.needs(2)) dbias = sum_to(dy, {dy.size(-1)});
-    return {dx, dweight, dbias};
-  });
+  return record(linear_op, {x, weight, bias}, y, {x, weight},
+                [mixed = MixedPrecision::active()](const BackwardContext& c) -> Tensors {
+                  const MixedPrecision as_recorded(mixed);
+                  const Tensor dy = c.grad();
+                  Tensor dx, dweight, dbias;
+                  if (c.needs(0)) dx = matmul(dy, c.saved(1));
+                  if (c.needs(1)) dweight = weight_gradient(dy, c.saved(0));
+                  if (c.needs(2)) dbias = sum_to(dy, {dy.size(-1)});
+                  return {dx, dweight, dbias};
+                });
 }
 
 }  // namespace tape

@@ -27,7 +27,6 @@ struct Options {
   double dropout = 0;
   int64_t steps = 20, warm_up = 3, batch = 32;
   bool profile = false;
-  std::string dtype = "f32";
 };
 
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -58,7 +57,7 @@ double rounded(double value, double to = 100) { return std::round(value * to) / 
 
 int train_step(const Options& options) {
   prepare(options.common);
-  const MixedPrecision precision(options.dtype == "bf16");
+  const MixedPrecision precision(options.common.bf16());
   manual_seed(1);
   BenchModel model = make_bench_model(options.config, options.dropout);
   model.module->train();
@@ -90,7 +89,7 @@ int train_step(const Options& options) {
   line["rss_mb"] = peak_megabytes();
   line["gflops"] = rounded(flops / steps / least / 1e9, 10);
   line["dropout"] = options.dropout;
-  line["dtype"] = options.dtype;
+  line["dtype"] = options.common.dtype;
   line["new_memory_after_two_steps"] = static_cast<double>(memory_stats().system_allocations) - after_two_steps;
   print(line);
   return 0;
@@ -139,13 +138,13 @@ double product_rate(int64_t m, int64_t n, int64_t k, bool bf16) {
 
 int gemm(const Options& options) {
   prepare(options.common);
-  const MixedPrecision precision(options.dtype == "bf16");
+  const MixedPrecision precision(options.common.bf16());
   constexpr int64_t kSizes[][3] = {{256, 256, 256},   {768, 128, 128},   {1024, 512, 512},  {2048, 2048, 512},
                                    {2048, 512, 2048}, {4096, 1152, 384}, {1024, 10000, 512}};
   double best = 0;
   nlohmann::ordered_json line{{"cfg", "gemm"}, {"threads", kernels::num_threads()}};
   for (const auto& [m, n, k] : kSizes) {
-    const double rate = product_rate(m, n, k, options.dtype == "bf16");
+    const double rate = product_rate(m, n, k, options.common.bf16());
     best = std::max(best, rate);
     line[fmt::format("{}x{}x{}", m, n, k)] = std::round(rate);
   }
@@ -194,10 +193,8 @@ void add_bench(CLI::App& app, Chosen& chosen) {
   decoding.add_option("--steps", options->steps, "Runs to time")->check(CLI::PositiveNumber)->default_val(5);
 
   CLI::App& products = add_kind(bench, "gemm", "Rates of single-precision matrix products", options, chosen, gemm);
-  for (CLI::App* command : {&step, &products})
-    command->add_option("--dtype", options->dtype, "bf16: products of operands rounded to bf16, all else in f32")
-        ->check(CLI::IsMember({"f32", "bf16"}))
-        ->capture_default_str();
+  add_dtype(step, options->common);
+  add_dtype(products, options->common);
 }
 
 }  // namespace tape::tools

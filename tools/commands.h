@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
@@ -20,9 +21,12 @@ void add_info(CLI::App& app, Chosen& chosen);
 struct Common {
   int threads = 0;  ///< 0: as many as the machine has
   bool json = false;
+  std::string dtype = "f32";
+  bool bf16() const { return dtype == "bf16"; }  ///< for MixedPrecision
 };
 void add_threads(CLI::App& command, Common& common);
 void add_json(CLI::App& command, Common& common);
+void add_dtype(CLI::App& command, Common& common);
 void prepare(const Common& common);
 
 }  // namespace tape::tools

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "autograd/scope.h"
 #include "inspect/number_words.h"
 #include "tools/commands.h"
 #include "train/machine.h"
@@ -29,6 +30,7 @@ struct Arguments {
 int demo(const Arguments& arguments) {
   const train::NumberWordsOptions& options = arguments.options;
   prepare(arguments.common);
+  const MixedPrecision precision(arguments.common.bf16());
   std::cout << to_string(train::machine()) << "\n";
   if (const auto warning = train::weak_blas_warning()) std::cerr << "warning: " << *warning << "\n";
   std::signal(SIGINT, on_interrupt);
@@ -74,6 +76,7 @@ void add_demo(CLI::App& app, Chosen& chosen) {
   command.add_option("--held-out", options.held_out, "Held-out numbers to translate")->capture_default_str();
   command.add_option("--out", options.out, "Folder for the model")->capture_default_str();
   add_threads(command, arguments->common);
+  add_dtype(command, arguments->common);
   add_json(command, arguments->common);
   command.callback([&chosen, arguments] { chosen = [arguments] { return demo(*arguments); }; });
 }

@@ -9,36 +9,15 @@ CPUs unless a function of its own says otherwise (columns "unlocked"; needs gcc)
 """
 
 import argparse
-import json
-import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 
+from sides import is_intel, print_machine, rounds, unlocked
+
 HERE = pathlib.Path(__file__).resolve().parent
 STEPS = {"gpt-nano": 100, "gpt-124m": 5}
-CLEAN = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
-
-
-def run(command, environment=None):
-    done = subprocess.run(command, capture_output=True, text=True, env={**CLEAN, **(environment or {})})
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def is_intel():
-    return "GenuineIntel" in pathlib.Path("/proc/cpuinfo").read_text()
-
-
-def unlocked(folder):
-    """The environment in which MKL takes this CPU for Intel's."""
-    source, library = folder / "vendor.c", folder / "vendor.so"
-    source.write_text("int mkl_serv_intel_cpu_true(void) { return 1; }\n")
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
-    return {"LD_PRELOAD": str(library)}
 
 
 def sides(args, config, dropout, folder):
@@ -58,10 +37,7 @@ def sides(args, config, dropout, folder):
 
 
 def compare(args, config, dropout, folder):
-    results = {}
-    for _ in range(args.rounds):
-        for name, (command, environment) in sides(args, config, dropout, folder).items():
-            results.setdefault(name, []).append(run(command, environment))
+    results = rounds(args.rounds, sides(args, config, dropout, folder))
     ours = results["tapeformer"]
     median = {name: statistics.median(r["min_ms"] for r in runs) for name, runs in results.items()}
     print(f"\n{config}, dropout {dropout}, {args.threads} threads, {ours[0]['params']:,} parameters "
@@ -84,8 +60,7 @@ def main():
     parser.add_argument("--only", nargs="*", help="the sides to compare with")
     parser.add_argument("--bf16", action="store_true", help="bf16 on both sides")
     args = parser.parse_args()
-    machine = subprocess.run([args.command, "info"], capture_output=True, text=True, check=True, env=CLEAN).stdout
-    print(machine, end="")
+    print_machine(args.command)
     with tempfile.TemporaryDirectory() as folder:
         for config in args.configs:
             for dropout in args.dropout:

@@ -10,6 +10,18 @@
 #include "autograd/ops/shape.h"
 
 namespace tape::models {
+namespace {
+
+/// logits [B, V] -> [B, 1]. Padding is never a word: chosen, it would be hidden from the positions behind it.
+Tensor likeliest(const Tensor& logits, int64_t padding_id) {
+  const Tensor best = argmax(logits, -1, Dims::keep);
+  const int64_t* words = best.data<int64_t>();
+  if (std::find(words, words + best.numel(), padding_id) == words + best.numel()) return best;
+  const Tensor padding = eq(arange(logits.size(-1)), static_cast<double>(padding_id));
+  return argmax(masked_fill(logits, padding, -INFINITY), -1, Dims::keep);
+}
+
+}  // namespace
 
 std::vector<std::vector<int64_t>> greedy_decode(Transformer& model, const Tensor& src, const GreedyOptions& options) {
   if (options.max_length < 1)
@@ -18,14 +30,12 @@ std::vector<std::vector<int64_t>> greedy_decode(Transformer& model, const Tensor
   const int64_t batch = src.size(0);
   std::vector<std::vector<int64_t>> found(static_cast<size_t>(batch));
   std::vector<bool> ended(static_cast<size_t>(batch), false);
-  const Tensor padding = eq(arange(model.config().tgt_vocab), static_cast<double>(model.config().padding_id));
   const Tensor memory = model.encode(src);
   nn::DecoderCache cache = model.decoder->init_cache(memory);
   Tensor all = full({batch, 1}, static_cast<double>(options.bos), i64), last = all;
   for (int64_t length = 1; length <= options.max_length && batch > 0; ++length) {
     const Tensor logits = options.use_cache ? model.decode_cached(last, cache, src) : model.decode(all, memory, src);
-    // Padding is never a word: chosen, it would be hidden from the positions behind it.
-    last = argmax(masked_fill(select(logits, 1, -1), padding, -INFINITY), -1, Dims::keep);
+    last = likeliest(select(logits, 1, -1), model.config().padding_id);
     int64_t* next = last.mutable_data<int64_t>();
     for (size_t row = 0; row < found.size(); ++row) {
       ended[row] = ended[row] || next[row] == options.eos;

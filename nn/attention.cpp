@@ -2,7 +2,6 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/dropout.h"
-#include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
 #include "nn/check.h"
 
@@ -68,10 +67,10 @@ MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t heads, const Mul
 
 Tensor MultiHeadAttention::turned(const Tensor& x, int64_t first) { return rotary ? (*rotary)(x, first) : x; }
 
-AttentionResult MultiHeadAttention::attend(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
-                                           bool weights) {
-  const AttentionOptions options{.mask = mask, .dropout = is_training() ? dropout_ : 0, .scale = scale_};
-  const Tensor keys = for_groups(k, heads_, kv_heads_), values = for_groups(v, heads_, kv_heads_);
+AttentionResult MultiHeadAttention::attend(const Tensor& q, const KeyValueCache& kv, const Mask& mask, bool weights) {
+  const AttentionOptions options{
+      .mask = mask, .dropout = is_training() ? dropout_ : 0, .scale = scale_, .key_length = kv.length()};
+  const Tensor keys = for_groups(kv.key, heads_, kv_heads_), values = for_groups(kv.value, heads_, kv_heads_);
   AttentionResult result;
   if (weights || keep_weights_)
     result = multi_head_attention_with_weights(q, keys, values, heads_, options);
@@ -85,26 +84,30 @@ AttentionResult MultiHeadAttention::attend(const Tensor& q, const Tensor& k, con
 Tensor MultiHeadAttention::forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
   // One after the other, not as arguments, whose order is the compiler's: it is the order on the tape.
   const Tensor queries = turned(query(q), 0), keys = turned(key(k), 0), values = value(v);
-  return attend(queries, keys, values, mask, false).output;
+  return attend(queries, {keys, values}, mask, false).output;
 }
 
 AttentionResult MultiHeadAttention::with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
   const Tensor queries = turned(query(q), 0), keys = turned(key(k), 0), values = value(v);
-  return attend(queries, keys, values, mask, true);
+  return attend(queries, {keys, values}, mask, true);
 }
 
 Tensor MultiHeadAttention::forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask) {
   const int64_t past = cache.length();
-  const KeyValueCache next{turned(key(x), past), value(x)};
-  cache.key = past ? cat({cache.key, next.key}, 1) : next.key;
-  cache.value = past ? cat({cache.value, next.value}, 1) : next.value;
-  return attend(turned(query(x), past), cache.key, cache.value, Mask::causal(past) & mask, false).output;
+  const Tensor keys = turned(key(x), past), values = value(x);
+  cache.append(keys, values);
+  return attend(turned(query(x), past), cache, Mask::causal(past) & mask, false).output;
 }
 
 KeyValueCache MultiHeadAttention::project(const Tensor& memory) { return {turned(key(memory), 0), value(memory)}; }
 
 Tensor MultiHeadAttention::forward_projected(const Tensor& q, const KeyValueCache& memory, const Mask& mask) {
-  return attend(turned(query(q), 0), memory.key, memory.value, mask, false).output;
+  const Tensor queries = turned(query(q), 0);
+  const int64_t rows = q.size(0), sources = memory.key.size(0), length = q.size(1);
+  if (rows == sources || sources == 0 || rows % sources != 0) return attend(queries, memory, mask, false).output;
+  // Queries of one memory see it beside each other: no row of it is repeated.
+  const Tensor beside = reshape(queries, Shape{sources, rows / sources * length, d_model_});
+  return reshape(attend(beside, memory, mask, false).output, Shape{rows, length, d_model_});
 }
 
 void MultiHeadAttention::keep_weights(bool keep) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "autograd/ops/attention.h"
+#include "nn/key_value_cache.h"
 #include "nn/linear.h"
 #include "nn/rotary.h"
 
@@ -14,12 +15,6 @@ struct MultiHeadAttentionOptions {
   int64_t kv_heads = 0;
   std::optional<double> scale = {};          ///< of the scores; 1 / sqrt(D) where not given, 1 in T5
   std::optional<RotaryOptions> rotary = {};  ///< turns queries and keys by their positions, counted from 0
-};
-
-/// Keys and values of the positions seen so far: [B, T, kv_heads D] each, keys turned; undefined before the first.
-struct KeyValueCache {
-  Tensor key, value;
-  int64_t length() const { return key.defined() ? key.size(1) : 0; }
 };
 
 /// output(concat of heads softmax(Q K^T / sqrt(D)) V), Q = query(q), K = key(k), V = value(v), each head its own D = C
@@ -40,6 +35,7 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   Tensor forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask = {});
   /// Keys and values of a memory [B, Tk, C], to attend to it many times.
   KeyValueCache project(const Tensor& memory);
+  /// q may have several rows for each of the memory, behind each other: q [G B, Tq, C] -> [G B, Tq, C].
   Tensor forward_projected(const Tensor& q, const KeyValueCache& memory, const Mask& mask = {});
 
   /// Keeps the weights of each call in last_weights(), for looking at a model that runs.
@@ -53,7 +49,7 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
 
  private:
   Tensor turned(const Tensor& x, int64_t first);
-  AttentionResult attend(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, bool weights);
+  AttentionResult attend(const Tensor& q, const KeyValueCache& kv, const Mask& mask, bool weights);
 
   int64_t d_model_, heads_, kv_heads_;
   double dropout_;

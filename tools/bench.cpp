@@ -11,6 +11,7 @@
 #include "autograd/kernels/gemm.h"
 #include "autograd/profile.h"
 #include "autograd/random.h"
+#include "models/beam.h"
 #include "models/greedy.h"
 #include "optim/adam.h"
 #include "tools/bench_model.h"
@@ -25,7 +26,7 @@ struct Options {
   Common common;
   std::string config = "gpt-nano";
   double dropout = 0;
-  int64_t steps = 20, warm_up = 3, batch = 32;
+  int64_t steps = 20, warm_up = 3, batch = 32, beams = 1;
   bool profile = false;
 };
 
@@ -105,12 +106,17 @@ int decode(const Options& options) {
   std::vector<double> times;
   for (int64_t i = 0; i < options.steps + 1; ++i) {
     const double start = seconds();
-    models::greedy_decode(*model, src, {.eos = -1, .max_length = kLength});
+    // No token is the end: exactly so many are said.
+    if (options.beams == 1)
+      models::greedy_decode(*model, src, {.eos = -1, .max_length = kLength});
+    else
+      models::beam_search(*model, src, {.beams = options.beams, .max_length = kLength, .eos = -1});
     if (i > 0) times.push_back(seconds() - start);
   }
   const double least = *std::min_element(times.begin(), times.end());
   nlohmann::ordered_json line = heading(options);
   line["batch"] = options.batch;
+  line["beam"] = options.beams;
   line["ms"] = rounded(median(times) * 1e3);
   line["min_ms"] = rounded(least * 1e3);
   line["tok_s"] = std::round(static_cast<double>(options.batch * kLength) / least);
@@ -188,6 +194,9 @@ void add_bench(CLI::App& app, Chosen& chosen) {
       ->default_val("base")
       ->check(CLI::IsMember({"base", "tiny"}));
   decoding.add_option("--batch", options->batch, "Sentences at once")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  decoding.add_option("--beam", options->beams, "Beams; 1 takes the likeliest token each time")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   decoding.add_option("--steps", options->steps, "Runs to time")->check(CLI::PositiveNumber)->default_val(5);

@@ -180,9 +180,25 @@ Tensor complete(Call& call, const Tensor& query, const AttentionOptions& options
   return added;
 }
 
+void check_key_length(const char* name, const AttentionOptions& options, const Tensor& key) {
+  const int64_t length = options.key_length.value_or(0);
+  if (length < 0 || length > key.size(-2))
+    raise(ErrorKind::config, "{}: key_length {} is outside [0, {}], the key is {}", name, length, key.size(-2),
+          to_string(key.shape()));
+}
+
+AttentionOptions without_room(AttentionOptions options) {
+  options.key_length.reset();
+  return options;
+}
+
 AttentionResult attend_heads_apart(const Tensor& query, const Tensor& key, const Tensor& value,
                                    const AttentionOptions& options, bool want_weights) {
   check_operands(query, key, value);
+  check_key_length("scaled_dot_product_attention", options, key);
+  if (options.key_length.value_or(key.size(-2)) < key.size(-2))
+    return attend_heads_apart(query, slice(key, -2, {.end = *options.key_length}),
+                              slice(value, -2, {.end = *options.key_length}), without_room(options), want_weights);
   const int64_t rank = query.rank();
   const Shape lead = query.shape().slice(0, rank - 2);
   Call call;
@@ -208,15 +224,21 @@ AttentionResult attend_side_by_side(const Tensor& query, const Tensor& key, cons
   if (heads < 1 || query.size(-1) % heads != 0 || value.size(-1) % heads != 0)
     raise(ErrorKind::config, "multi_head_attention: widths {} and {} are not divisible by heads {}", query.size(-1),
           value.size(-1), heads);
+  const int64_t capacity = key.size(1), length = options.key_length.value_or(capacity);
+  check_key_length("multi_head_attention", options, key);
+  // Room has neither steps nor gradients.
+  if (length < capacity && (Composed::active() || needs_record({query, key, value, options.mask.added()})))
+    return attend_side_by_side(query, slice(key, 1, {.end = length}), slice(value, 1, {.end = length}), heads,
+                               without_room(options), want_weights);
   Call call;
   call.side_by_side = true;
   kernels::AttentionShape& s = call.shape;
-  s.B = query.size(0), s.H = heads, s.Tq = query.size(1), s.Tk = key.size(1);
+  s.B = query.size(0), s.H = heads, s.Tq = query.size(1), s.Tk = length;
   s.D = query.size(2) / heads, s.Dv = value.size(2) / heads;
-  const auto beside = [&](int64_t length, int64_t width) {
-    return kernels::HeadLayout{length * heads * width, width, heads * width};
+  const auto beside = [&](int64_t rows, int64_t width) {
+    return kernels::HeadLayout{rows * heads * width, width, heads * width};
   };
-  s.q = beside(s.Tq, s.D), s.k = beside(s.Tk, s.D), s.v = beside(s.Tk, s.Dv), s.out = beside(s.Tq, s.Dv);
+  s.q = beside(s.Tq, s.D), s.k = beside(capacity, s.D), s.v = beside(capacity, s.Dv), s.out = beside(s.Tq, s.Dv);
   const Tensor added = complete(call, query, options);
   return attend(call, {query, key, value, added}, {s.B, s.Tq, heads * s.Dv}, want_weights);
 }
@@ -254,6 +276,9 @@ std::vector<OpSample> samples() {
                  }});
   all.push_back({"heads side by side", operands({2}, 3, 4, 4, 6), [ids](const Tensors& in) {
                    return multi_head_attention(in[0], in[1], in[2], 2, {.mask = Mask::padding(ids, 0)});
+                 }});
+  all.push_back({"room behind the keys", operands({2}, 3, 5, 4, 4), [](const Tensors& in) {
+                   return multi_head_attention(in[0], in[1], in[2], 2, {.mask = Mask::causal(1), .key_length = 4});
                  }});
   return all;
 }

@@ -11,6 +11,8 @@ struct AttentionOptions {
   Mask mask = {};
   double dropout = 0;                ///< probability of dropping an attention weight; the dropout stream draws
   std::optional<double> scale = {};  ///< of the scores; 1 / sqrt(D) where not given
+  /// Only the first so many keys and values count, behind them is room; masks and weights are for those that count.
+  std::optional<int64_t> key_length = {};
 };
 
 /// softmax(scale * query key^T + mask) value (Vaswani et al. 2017, 3.2.1):

@@ -90,6 +90,21 @@ Tensor cat(const Tensors& tensors, int64_t axis) {
   });
 }
 
+void put_slice_(Tensor& x, int64_t axis, int64_t start, const Tensor& part) {
+  axis = x.shape().axis(axis, "put_slice_");
+  check_same_dtype("put_slice_", x, part);
+  if (part.rank() != x.rank() || part.shape().with(axis, 0) != x.shape().with(axis, 0))
+    raise(ErrorKind::shape, "put_slice_: sizes differ outside axis {}: x {} and part {}", axis, to_string(x.shape()),
+          to_string(part.shape()));
+  if (start < 0 || start > x.size(axis) - part.size(axis))
+    raise(ErrorKind::index, "put_slice_: positions {} to {} are outside axis {} of {}", start,
+          start + part.size(axis) - 1, axis, to_string(x.shape()));
+  if (grad_enabled() && (x.requires_grad() || part.requires_grad()))
+    raise(ErrorKind::graph, "put_slice_: gradients do not flow through it; use cat");
+  x.impl().storage->bump_version();
+  place(part, part.size(axis), start, Extents(x.shape(), axis), x);
+}
+
 Tensor stack(const Tensors& tensors, int64_t axis) {
   if (tensors.empty()) raise(ErrorKind::config, "stack: needs at least one tensor");
   const Shape& first = tensors[0].shape();

@@ -23,6 +23,10 @@ Tensors chunk(const Tensor& x, int64_t count, int64_t axis = 0);
 /// (numpy.tile).
 Tensor repeat(const Tensor& x, const std::vector<int64_t>& counts);
 
+/// Writes `part` over positions start, start + 1, ... of an axis of x, in place. Nothing is recorded: neither may
+/// require gradients while they are.
+void put_slice_(Tensor& x, int64_t axis, int64_t start, const Tensor& part);
+
 /// x moved by `shift` places to the right along an axis; what falls out comes in at the other end.
 Tensor roll(const Tensor& x, int64_t shift, int64_t axis);
 

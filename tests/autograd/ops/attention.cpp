@@ -175,6 +175,30 @@ TEST(MultiHead, IsAttentionOfEachHead) {
   EXPECT_EQ(multi_head_attention_with_weights(q, k, v, heads).weights.shape(), Shape({2, heads, 4, 5}));
 }
 
+TEST(MultiHead, ReadsTheKeysThatCount) {
+  const Tensor q = randn({2, 3, 6}, f64), k = randn({2, 7, 6}, f64), v = randn({2, 7, 4}, f64);
+  const Tensor keys = slice(k, 1, {.end = 5}), values = slice(v, 1, {.end = 5});
+  for (const Mask& mask : {Mask(), Mask::causal(2), Mask::keep(tensor({1, 0, 1, 1, 0}, boolean))}) {
+    const auto expected = multi_head_attention_with_weights(q, keys, values, 2, {.mask = mask});
+    const AttentionOptions options{.mask = mask, .key_length = 5};
+    const auto found = multi_head_attention_with_weights(q, k, v, 2, options);
+    EXPECT_TRUE(tensors_equal(found.output, expected.output));
+    EXPECT_TRUE(tensors_equal(found.weights, expected.weights));
+    EXPECT_TRUE(tensors_equal(scaled_dot_product_attention(q, k, v, options),
+                              scaled_dot_product_attention(q, keys, values, {.mask = mask})));
+    const Composed composed;
+    EXPECT_TRUE(tensors_near(multi_head_attention(q, k, v, 2, options), expected.output, 1e-14));
+  }
+  for (const int64_t length : {-1, 8}) {
+    EXPECT_TAPE_ERROR(
+        multi_head_attention(q, k, v, 2, {.key_length = length}), ErrorKind::config,
+        fmt::format("multi_head_attention: key_length {} is outside [0, 7], the key is [2, 7, 6]", length));
+    EXPECT_TAPE_ERROR(
+        scaled_dot_product_attention(q, k, v, {.key_length = length}), ErrorKind::config,
+        fmt::format("scaled_dot_product_attention: key_length {} is outside [0, 7], the key is [2, 7, 6]", length));
+  }
+}
+
 TEST(Attention, SecondDerivativeThroughAMaskedRow) {
   const Tensor keep = tensor({{0, 0}, {1, 1}}, boolean);
   const auto f = [keep](const Tensors& in) {

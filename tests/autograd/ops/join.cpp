@@ -58,6 +58,31 @@ TEST(Cat, Errors) {
   EXPECT_TAPE_ERROR(cat({scalar(1)}), ErrorKind::index, "cat: axis 0 is out of range for shape []");
 }
 
+TEST(PutSlice, WritesInPlace) {
+  for (int64_t axis = 0; axis < 3; ++axis) {
+    Tensor x = randn({3, 4, 5});
+    const Tensor before = x.clone(), part = randn(x.shape().with(axis, 2));
+    const uint64_t version = x.version();
+    put_slice_(x, axis, 1, part);
+    EXPECT_GT(x.version(), version);
+    EXPECT_TRUE(tensors_equal(slice(x, axis, {.start = 1, .end = 3}), part));
+    EXPECT_TRUE(tensors_equal(slice(x, axis, {.end = 1}), slice(before, axis, {.end = 1})));
+    EXPECT_TRUE(tensors_equal(slice(x, axis, {.start = 3}), slice(before, axis, {.start = 3})));
+  }
+}
+
+TEST(PutSlice, Errors) {
+  Tensor x = zeros({2, 3});
+  EXPECT_TAPE_ERROR(put_slice_(x, 1, 0, zeros({3, 1})), ErrorKind::shape,
+                    "put_slice_: sizes differ outside axis 1: x [2, 3] and part [3, 1]");
+  EXPECT_TAPE_ERROR(put_slice_(x, 1, 2, zeros({2, 2})), ErrorKind::index,
+                    "put_slice_: positions 2 to 3 are outside axis 1 of [2, 3]");
+  EXPECT_TAPE_ERROR(put_slice_(x, 1, -1, zeros({2, 2})), ErrorKind::index,
+                    "put_slice_: positions -1 to 0 are outside axis 1 of [2, 3]");
+  EXPECT_TAPE_ERROR(put_slice_(x, 1, 0, zeros({2, 1}).requires_grad_()), ErrorKind::graph,
+                    "put_slice_: gradients do not flow through it; use cat");
+}
+
 TEST(Stack, AlongEveryAxis) {
   const Tensor x = tensor({1, 2, 3}), y = tensor({4, 5, 6});
   EXPECT_TRUE(tensors_equal(stack({x, y}), tensor({{1, 2, 3}, {4, 5, 6}})));

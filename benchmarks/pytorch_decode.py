@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Times generate() of transformers' MarianMTModel, 32 tokens to 32 tokens, and prints a JSON line with the keys of
+`tapeformer bench decode`.
+
+    python3 benchmarks/pytorch_decode.py --config base --batch 32 --beam 4
+
+The weights are random: what is said does not matter, how long it takes does not depend on it.
+"""
+
+import argparse
+import json
+import os
+import resource
+import time
+
+os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+
+import torch  # noqa: E402
+import transformers  # noqa: E402
+
+from pytorch_models import TRANSLATORS  # noqa: E402
+
+LENGTH, PADDING, BOS, EOS = 32, 0, 1, 2
+
+
+def marian(name):
+    size = TRANSLATORS[name]
+    layers, heads, width = size["layers"], size["heads"], size["d_ff"]
+    return transformers.MarianMTModel(
+        transformers.MarianConfig(
+            vocab_size=size["vocab"],
+            d_model=size["d_model"],
+            encoder_layers=layers,
+            decoder_layers=layers,
+            encoder_attention_heads=heads,
+            decoder_attention_heads=heads,
+            encoder_ffn_dim=width,
+            decoder_ffn_dim=width,
+            activation_function="relu",
+            max_position_embeddings=2 * LENGTH + 1,
+            scale_embedding=True,
+            pad_token_id=PADDING,
+            bos_token_id=BOS,
+            eos_token_id=EOS,
+            decoder_start_token_id=BOS,
+            forced_eos_token_id=None,
+        )
+    ).eval()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", default="base", choices=sorted(TRANSLATORS))
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--beam", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=5)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(1)
+    model = marian(args.config)
+    ids = torch.randint(3, model.config.vocab_size, (args.batch, LENGTH))
+    mask = torch.ones_like(ids)
+    times = []
+    with torch.inference_mode():
+        for step in range(args.steps + 1):
+            start = time.perf_counter()
+            # The end is hidden until there are 32 tokens, and padding always.
+            said = model.generate(input_ids=ids, attention_mask=mask, do_sample=False, num_beams=args.beam,
+                                  min_new_tokens=LENGTH, max_new_tokens=LENGTH, bad_words_ids=[[PADDING]])  # fmt: skip
+            assert said.shape == (args.batch, LENGTH + 1), said.shape
+            if step > 0:
+                times.append((time.perf_counter() - start) * 1e3)
+    times.sort()
+    tokens = args.batch * LENGTH
+    print(json.dumps({"cfg": args.config, "threads": args.threads, "params": sum(p.numel() for p in model.parameters()),
+                      "batch": args.batch, "beam": args.beam, "ms": round(times[len(times) // 2], 2),
+                      "min_ms": round(times[0], 2), "tok_s": round(tokens / times[0] * 1e3),
+                      "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

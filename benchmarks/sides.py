@@ -1,0 +1,43 @@
+"""What the comparisons share: how a side is run, and in which environment."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+CLEAN = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
+
+
+def run(command, environment=None):
+    """The JSON line that a command ends with."""
+    done = subprocess.run(command, capture_output=True, text=True, env={**CLEAN, **(environment or {})})
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def rounds(count, sides):
+    """Runs every side, name -> (command, environment), once a round, in turn: name -> its JSON lines."""
+    results = {name: [] for name in sides}
+    for _ in range(count):
+        for name, (command, environment) in sides.items():
+            results[name].append(run(command, environment))
+    return results
+
+
+def print_machine(command):
+    print(subprocess.run([command, "info"], capture_output=True, text=True, check=True, env=CLEAN).stdout, end="")
+
+
+def is_intel():
+    return "GenuineIntel" in pathlib.Path("/proc/cpuinfo").read_text()
+
+
+def unlocked(folder):
+    """The environment in which MKL takes this CPU for Intel's."""
+    source, library = folder / "vendor.c", folder / "vendor.so"
+    if not library.exists():
+        source.write_text("int mkl_serv_intel_cpu_true(void) { return 1; }\n")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+    return {"LD_PRELOAD": str(library)}

@@ -1,0 +1,249 @@
+#include "models/beam.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/ops/index.h"
+#include "autograd/ops/order.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+
+namespace tape::models {
+namespace {
+
+void check(const BeamOptions& o) {
+  if (o.beams < 1) raise(ErrorKind::config, "beam_search: beams must be at least 1, got {}", o.beams);
+  if (o.n_best < 1 || o.n_best > o.beams)
+    raise(ErrorKind::config, "beam_search: n_best must be from 1 to beams, got {} (beams {})", o.n_best, o.beams);
+  if (o.max_length < 1) raise(ErrorKind::config, "beam_search: max_length must be at least 1, got {}", o.max_length);
+  if (o.min_length < 0 || o.min_length > o.max_length)
+    raise(ErrorKind::config, "beam_search: min_length must be from 0 to max_length, got {} (max_length {})",
+          o.min_length, o.max_length);
+  if (!std::isfinite(o.length_penalty))
+    raise(ErrorKind::config, "beam_search: length_penalty must be finite, got {}", o.length_penalty);
+}
+
+/// One more token behind a running sequence.
+struct Candidate {
+  int64_t beam = 0;
+  int64_t token = 0;
+  double sum = 0;  // of the log probabilities
+};
+
+/// The search for one source row.
+class Search {
+ public:
+  struct Running {
+    std::vector<int64_t> tokens;
+    double sum = 0;
+    int64_t origin = 0;  // the beam of the step before
+  };
+
+  explicit Search(const BeamOptions& options) : options_(&options), running_(1) {}
+
+  bool ended() const { return ended_; }
+  /// Best first; never empty until the search has ended.
+  const std::vector<Running>& running() const { return running_; }
+  int64_t beams() const { return std::ssize(running_); }
+
+  /// A step: the best continuations of all running sequences, best first, twice as many as beams where there are, so
+  /// that as many as beams go on even if all others end.
+  void extend(const std::vector<Candidate>& candidates) {
+    const int64_t length = std::ssize(running_.front().tokens) + 1;
+    std::vector<Running> next;
+    for (int64_t place = 0; place < std::ssize(candidates); ++place) {
+      const Candidate& c = candidates[static_cast<size_t>(place)];
+      const bool at_end = c.token == options_->eos;
+      if (at_end || length == options_->max_length) {
+        if (place < options_->beams) finish(c, at_end, length);
+      } else if (std::ssize(next) < options_->beams) {
+        next.push_back({running_[static_cast<size_t>(c.beam)].tokens, c.sum, c.beam});
+        next.back().tokens.push_back(c.token);
+      }
+    }
+    running_ = std::move(next);
+    ended_ = running_.empty() || (std::ssize(finished_) == options_->beams &&
+                                  !(score(running_.front().sum, length) > finished_.back().score));
+  }
+
+  std::vector<BeamHypothesis> best() {
+    if (std::ssize(finished_) > options_->n_best) finished_.resize(static_cast<size_t>(options_->n_best));
+    return std::move(finished_);
+  }
+
+ private:
+  double score(double sum, int64_t length) const {
+    return sum / std::pow(static_cast<double>(length), options_->length_penalty);
+  }
+
+  void finish(const Candidate& c, bool at_end, int64_t length) {
+    BeamHypothesis found{running_[static_cast<size_t>(c.beam)].tokens, score(c.sum, length), length};
+    if (!at_end) found.tokens.push_back(c.token);
+    const auto place = std::find_if(finished_.begin(), finished_.end(),
+                                    [&](const BeamHypothesis& other) { return found.score > other.score; });
+    finished_.insert(place, std::move(found));
+    if (std::ssize(finished_) > options_->beams) finished_.pop_back();
+  }
+
+  const BeamOptions* options_;
+  std::vector<Running> running_;
+  std::vector<BeamHypothesis> finished_;  // best first
+  bool ended_ = false;
+};
+
+/// The rows of the model's batch: `width` for each source row that is still searched, one a running sequence; a source
+/// row with fewer repeats its last.
+class Rows {
+ public:
+  Rows(Transformer& model, const Tensor& src, const BeamOptions& options)
+      : model_(model), options_(options), src_(src), memory_(model.encode(src)) {
+    if (options_.use_cache) cache_ = model_.decoder->init_cache(memory_);
+    for (int64_t row = 0; row < src.size(0); ++row) sources_.push_back(row);
+    tokens_ = full({src.size(0), 1}, static_cast<double>(options_.bos), i64);
+  }
+
+  /// The source rows that are in the batch.
+  const std::vector<int64_t>& sources() const { return sources_; }
+  int64_t width() const { return width_; }
+
+  /// Logits [rows, V] of the next tokens.
+  Tensor logits() {
+    if (options_.use_cache) return select(model_.decode_cached(tokens_, cache_, src_), 1, -1);
+    std::vector<int64_t> of_source;
+    for (int64_t row = 0; row < tokens_.size(0); ++row) of_source.push_back(row / width_);
+    const Tensor index = from_vector(of_source);
+    return select(model_.decode(tokens_, index_select(memory_, 0, index), index_select(src_, 0, index)), 1, -1);
+  }
+
+  /// Goes on with the sequences that run now. Source rows whose search has ended leave once they are a quarter of all.
+  void follow(const std::vector<Search>& searches) {
+    const auto ended = [&](int64_t source) { return searches[static_cast<size_t>(source)].ended(); };
+    const bool leave = 4 * std::count_if(sources_.begin(), sources_.end(), ended) >= std::ssize(sources_);
+    std::vector<int64_t> places, rows;
+    int64_t width = 1;
+    for (int64_t place = 0; place < std::ssize(sources_); ++place) {
+      const int64_t source = sources_[static_cast<size_t>(place)];
+      if (ended(source) && leave) continue;
+      places.push_back(place);
+      width = std::max(width, searches[static_cast<size_t>(source)].beams());
+    }
+    if (places.empty()) return sources_.clear();
+    std::vector<int64_t> next;
+    for (const int64_t place : places) {
+      const Search& search = searches[static_cast<size_t>(sources_[static_cast<size_t>(place)])];
+      for (int64_t beam = 0; beam < width; ++beam) {
+        const int64_t running = std::min(beam, search.beams() - 1);
+        const auto* from = search.ended() ? nullptr : &search.running()[static_cast<size_t>(running)];
+        rows.push_back(place * width_ + (from ? from->origin : 0));
+        // What a row says whose search has ended does not matter.
+        if (!options_.use_cache) append_earlier(from, next);
+        next.push_back(from ? from->tokens.back() : options_.bos);
+      }
+    }
+    if (places.size() < sources_.size()) keep_sources(places);
+    if (options_.use_cache) reorder(rows);
+    width_ = width;
+    tokens_ = from_vector(next, {std::ssize(rows), std::ssize(next) / std::ssize(rows)});
+  }
+
+ private:
+  void append_earlier(const Search::Running* from, std::vector<int64_t>& to) const {
+    to.push_back(options_.bos);
+    if (from)
+      to.insert(to.end(), from->tokens.begin(), from->tokens.end() - 1);
+    else
+      to.insert(to.end(), static_cast<size_t>(tokens_.size(1) - 1), options_.bos);
+  }
+
+  void keep_sources(const std::vector<int64_t>& places) {
+    const Tensor index = from_vector(places);
+    src_ = index_select(src_, 0, index);
+    memory_ = index_select(memory_, 0, index);
+    for (nn::DecoderLayerCache& layer : cache_) layer.memory.select(index);
+    std::vector<int64_t> kept;
+    for (const int64_t place : places) kept.push_back(sources_[static_cast<size_t>(place)]);
+    sources_ = std::move(kept);
+  }
+
+  void reorder(const std::vector<int64_t>& rows) {
+    bool changed = std::ssize(rows) != tokens_.size(0);
+    for (int64_t row = 0; row < std::ssize(rows); ++row) changed = changed || rows[static_cast<size_t>(row)] != row;
+    if (!changed) return;
+    const Tensor index = from_vector(rows);
+    for (nn::DecoderLayerCache& layer : cache_) layer.self.select(index);
+  }
+
+  Transformer& model_;
+  const BeamOptions& options_;
+  Tensor src_, memory_;  // [sources, S], [sources, S, C]
+  nn::DecoderCache cache_;
+  std::vector<int64_t> sources_;
+  int64_t width_ = 1;
+  Tensor tokens_;  // [rows, 1], without a cache [rows, T]
+};
+
+/// The best tokens of each row with their log probabilities.
+class Continuations {
+ public:
+  Continuations(const Tensor& logits, int64_t beams, const std::vector<int64_t>& hidden) : hidden_(hidden) {
+    const int64_t vocabulary = logits.size(-1);
+    // The hidden ones are among the best at worst.
+    count_ = std::min(vocabulary, 2 * std::min(beams, vocabulary) + std::ssize(hidden));
+    const TopK best = topk(logits, count_);
+    tokens_ = best.indices.to_vector<int64_t>();
+    values_ = best.values.to(f64).to_vector<double>();
+    totals_ = logsumexp(logits, {-1}).to(f64).to_vector<double>();
+  }
+
+  /// The best continuations of the sequences in rows [first, first + running.size()), best first.
+  std::vector<Candidate> best(int64_t first, const std::vector<Search::Running>& running, int64_t beams) const {
+    std::vector<Candidate> all;
+    for (int64_t beam = 0; beam < std::ssize(running); ++beam)
+      for (int64_t i = 0; i < count_; ++i) {
+        const size_t row = static_cast<size_t>(first + beam),
+                     at = row * static_cast<size_t>(count_) + static_cast<size_t>(i);
+        const double sum = running[static_cast<size_t>(beam)].sum + values_[at] - totals_[row];
+        if (std::isfinite(sum) && std::find(hidden_.begin(), hidden_.end(), tokens_[at]) == hidden_.end())
+          all.push_back({beam, tokens_[at], sum});
+      }
+    std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.sum > b.sum; });
+    if (std::ssize(all) / 2 >= beams) all.resize(static_cast<size_t>(2 * beams));
+    return all;
+  }
+
+ private:
+  const std::vector<int64_t>& hidden_;
+  int64_t count_;
+  std::vector<int64_t> tokens_;          // [rows, count]
+  std::vector<double> values_, totals_;  // [rows, count], [rows]
+};
+
+}  // namespace
+
+std::vector<std::vector<BeamHypothesis>> beam_search(Transformer& model, const Tensor& src,
+                                                     const BeamOptions& options) {
+  check(options);
+  const NoGrad no_grad;
+  std::vector<Search> searches(static_cast<size_t>(src.size(0)), Search(options));
+  Rows rows(model, src, options);
+  // Padding is never a word: chosen, it would be hidden from the positions behind it.
+  std::vector<int64_t> hidden{model.config().padding_id};
+  for (int64_t length = 0; !rows.sources().empty(); ++length) {
+    hidden.resize(1);
+    if (length < options.min_length) hidden.push_back(options.eos);
+    const Continuations continuations(rows.logits(), options.beams, hidden);
+    int64_t first = 0;
+    for (const int64_t source : rows.sources()) {
+      Search& search = searches[static_cast<size_t>(source)];
+      if (!search.ended()) search.extend(continuations.best(first, search.running(), options.beams));
+      first += rows.width();
+    }
+    rows.follow(searches);
+  }
+  std::vector<std::vector<BeamHypothesis>> found;
+  for (Search& search : searches) found.push_back(search.best());
+  return found;
+}
+
+}  // namespace tape::models

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "models/transformer.h"
+
+namespace tape::models {
+
+struct BeamOptions {
+  int64_t beams = 4;
+  int64_t n_best = 1;         ///< hypotheses a source row, at most `beams`
+  int64_t max_length = 128;   ///< tokens of a translation, its end included (transformers' max_new_tokens)
+  int64_t min_length = 0;     ///< tokens before the end, at least (transformers' min_new_tokens)
+  double length_penalty = 1;  ///< alpha below; more favours longer ones, 0 is the sum alone
+  int64_t bos = 1;
+  int64_t eos = 2;
+  bool use_cache = true;  ///< keep keys and values of earlier positions; the same tokens either way
+};
+
+struct BeamHypothesis {
+  std::vector<int64_t> tokens;  ///< without bos and eos
+  double score = 0;             ///< sum of log p / length^alpha
+  int64_t length = 0;           ///< as it counts in the score: with the end, where there is one, without bos
+};
+
+/// Beam search over the tokens that follow bos, as transformers' generate(num_beams=...) does it by default: src
+/// [B, S] (i64) -> the n_best hypotheses of each row, best score first; fewer only where there are no more.
+///
+/// score(y) = sum over t of log p(y_t | y_<t, src) / |y|^alpha, |y| counting the end but not bos. (Wu et al. 2016, 7,
+/// eq. 14, divides by ((5 + |y|) / 6)^alpha.) A row's search stops when `beams` hypotheses have ended and the best
+/// running one, with its present length, does not score above the worst of them. Hypotheses that reach max_length are
+/// cut off there. Padding is never chosen, and the end not before min_length; what is hidden keeps its share of the
+/// probability. With one beam the tokens are greedy_decode's. The model should be in evaluation mode. Error (config)
+/// naming the option that does not fit.
+std::vector<std::vector<BeamHypothesis>> beam_search(Transformer& model, const Tensor& src,
+                                                     const BeamOptions& options = {});
+
+}  // namespace tape::models

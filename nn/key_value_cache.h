@@ -1,0 +1,26 @@
+#pragma once
+
+#include "autograd/tensor.h"
+
+namespace tape::nn {
+
+/// Keys and values of the positions seen so far, keys turned. Copies of a cache go on independently of each other.
+struct KeyValueCache {
+  KeyValueCache() = default;
+  KeyValueCache(Tensor keys, Tensor values);
+
+  /// [B, capacity, kv_heads D] each, of which the first length() positions count; undefined before the first.
+  Tensor key, value;
+
+  int64_t length() const { return length_; }
+  /// The next positions [B, T, kv_heads D]. Without gradients they are written into room that doubles when it is full;
+  /// with gradients there is no room, and everything is on the tape.
+  void append(const Tensor& next_key, const Tensor& next_value);
+  /// Row i becomes what row rows[i] is: rows [B'] (i64).
+  void select(const Tensor& rows);
+
+ private:
+  int64_t length_ = 0;
+};
+
+}  // namespace tape::nn

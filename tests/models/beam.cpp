@@ -1,0 +1,298 @@
+#include "models/beam.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/create.h"
+#include "autograd/file.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/softmax.h"
+#include "models/folder.h"
+#include "models/greedy.h"
+#include "tests/support.h"
+
+namespace tape::models {
+namespace {
+
+using Words = std::vector<int64_t>;
+
+/// A model in f64 whose words vary and end: with fresh weights the same word wins at every position.
+struct Lively : Transformer {
+  explicit Lively(uint64_t seed, int64_t vocab = 12, double end = 1)
+      : Transformer((manual_seed(seed), TransformerConfig{.src_vocab = 13,
+                                                          .tgt_vocab = vocab,
+                                                          .d_model = 16,
+                                                          .layers = 2,
+                                                          .heads = 4,
+                                                          .d_ff = 24,
+                                                          .norm = seed % 2 ? nn::NormPlace::post : nn::NormPlace::pre,
+                                                          .max_length = 40})) {
+    const NoGrad no_grad;
+    for (Tensor& parameter : parameters())
+      if (parameter.rank() == 2) parameter.mul_(2.5);
+    output->bias.mutable_data<float>()[2] = static_cast<float>(end);
+    to(f64);
+    eval();
+  }
+};
+
+Tensor sources(uint64_t seed, int64_t batch, int64_t length) {
+  Generator stream(seed);
+  Tensor ids = randint(1, 13, {batch, length}, stream);
+  for (int64_t row = 0; row < batch; ++row)  // row by row one more position of padding
+    for (int64_t t = std::max<int64_t>(1, length - row); t < length; ++t)
+      ids.mutable_data<int64_t>()[row * length + t] = 0;
+  return ids;
+}
+
+void expect_same(const std::vector<BeamHypothesis>& a, const std::vector<BeamHypothesis>& b, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].tokens, b[i].tokens) << what << ", hypothesis " << i;
+    EXPECT_NEAR(a[i].score, b[i].score, 1e-9) << what << ", hypothesis " << i;
+    EXPECT_EQ(a[i].length, b[i].length) << what << ", hypothesis " << i;
+  }
+}
+
+TEST(Beam, IsGreedyWithOneBeam) {
+  size_t ended = 0, cut = 0;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    Lively model(seed, 12, 3);
+    const Tensor src = sources(seed + 100, 5, 6);
+    const auto greedy = greedy_decode(model, src, {.max_length = 12});
+    for (const double alpha : {0.0, 1.0, 2.0}) {
+      const auto found = beam_search(model, src, {.beams = 1, .max_length = 12, .length_penalty = alpha});
+      ASSERT_EQ(found.size(), 5u);
+      for (size_t row = 0; row < 5; ++row) {
+        ASSERT_EQ(found[row].size(), 1u);
+        EXPECT_EQ(found[row][0].tokens, greedy[row]) << "seed " << seed << ", row " << row;
+        ++(greedy[row].size() < 12 ? ended : cut);
+      }
+    }
+  }
+  EXPECT_GT(ended, 5u);
+  EXPECT_GT(cut, 5u);
+}
+
+TEST(Beam, IsTheSameWithAndWithoutACache) {
+  std::set<size_t> lengths;
+  std::set<int64_t> seen;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    Lively model(seed, 12, 3);
+    const Tensor src = sources(seed + 50, 6, 5);
+    const BeamOptions options{.beams = 3, .n_best = 3, .max_length = 20};
+    BeamOptions uncached = options;
+    uncached.use_cache = false;
+    const auto a = beam_search(model, src, options), b = beam_search(model, src, uncached);
+    for (size_t row = 0; row < a.size(); ++row) {
+      expect_same(a[row], b[row], fmt::format("seed {}, row {}", seed, row));
+      for (const BeamHypothesis& h : a[row]) {
+        lengths.insert(h.tokens.size());
+        seen.insert(h.tokens.begin(), h.tokens.end());
+      }
+    }
+  }
+  // The comparison means something: searches end at different steps and the words differ.
+  EXPECT_GT(lengths.size(), 4u);
+  EXPECT_GT(seen.size(), 6u);
+  EXPECT_FALSE(seen.contains(0)) << "padding is never a word";
+  EXPECT_FALSE(seen.contains(2)) << "nor is the end";
+}
+
+TEST(Beam, FindsForARowWhatItWouldAlone) {
+  for (const uint64_t seed : {3u, 4u}) {
+    Lively model(seed, 12, 3);
+    const Tensor src = sources(9, 6, 6);
+    const BeamOptions options{.beams = 4, .n_best = 4, .max_length = 15};
+    const auto together = beam_search(model, src, options);
+    std::set<int64_t> lengths;
+    for (const auto& row : together) lengths.insert(row.back().length);
+    EXPECT_GT(lengths.size(), 1u) << "rows end at different steps";
+    for (int64_t row = 0; row < 6; ++row) {
+      // Alone and without the padding.
+      const int64_t length = std::max<int64_t>(1, 6 - row);
+      const Tensor alone = slice(slice(src, 0, {.start = row, .end = row + 1}), 1, {.start = 0, .end = length});
+      expect_same(beam_search(model, alone, options)[0], together[static_cast<size_t>(row)],
+                  fmt::format("seed {}, row {}", seed, row));
+    }
+  }
+}
+
+/// The sum of log probabilities of what stands behind bos.
+double log_probability(Transformer& model, const Tensor& src, const Words& said) {
+  Words with_bos{1};
+  with_bos.insert(with_bos.end(), said.begin(), said.end() - 1);
+  const Tensor ids = from_vector(with_bos, {1, std::ssize(with_bos)});
+  const NoGrad no_grad;
+  const Tensor log_p = log_softmax(model(src, ids), -1);
+  double sum = 0;
+  for (int64_t t = 0; t < std::ssize(said); ++t)
+    sum += log_p.data<double>()[t * log_p.size(-1) + said[static_cast<size_t>(t)]];
+  return sum;
+}
+
+/// Every translation of at most `longest` tokens, the last of which is the end, or cut off there: the best score first.
+std::vector<BeamHypothesis> all_translations(Transformer& model, const Tensor& src, int64_t vocab, int64_t longest,
+                                             int64_t shortest, double alpha) {
+  std::vector<BeamHypothesis> found;
+  std::vector<Words> open{{}};
+  for (int64_t length = 1; length <= longest; ++length) {
+    std::vector<Words> next;
+    for (const Words& words : open)
+      for (int64_t token = 1; token < vocab; ++token) {
+        Words longer = words;
+        longer.push_back(token);
+        if (token != 2 && length < longest) next.push_back(longer);
+        if (token == 2 ? length <= shortest : length < longest) continue;
+        const double score = log_probability(model, src, longer) / std::pow(static_cast<double>(length), alpha);
+        found.push_back({token == 2 ? words : longer, score, length});
+      }
+    open = next;
+  }
+  std::sort(found.begin(), found.end(),
+            [](const BeamHypothesis& a, const BeamHypothesis& b) { return a.score > b.score; });
+  return found;
+}
+
+TEST(Beam, FindsTheBestOfAllTranslationsWhenItIsWide) {
+  std::set<Words> winners;
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    Lively model(seed, 4, 0.5);
+    const Tensor src = sources(seed, 1, 4);
+    for (const double alpha : {-1.0, 0.0, 0.6, 1.0, 3.0})
+      for (const int64_t shortest : {0, 2}) {
+        // 31 translations: two words that may stand anywhere, and the end.
+        const auto all = all_translations(model, src, 4, 4, shortest, alpha);
+        const auto found = beam_search(
+            model, src,
+            {.beams = 64, .n_best = 64, .max_length = 4, .min_length = shortest, .length_penalty = alpha})[0];
+        expect_same(found, all, fmt::format("seed {}, alpha {}, at least {}", seed, alpha, shortest));
+        EXPECT_EQ(all.size(), shortest ? 28u : 31u);
+        winners.insert(found[0].tokens);
+      }
+  }
+  EXPECT_GT(winners.size(), 2u) << "alpha makes no difference";
+}
+
+TEST(Beam, GivesDifferentHypothesesBestFirst) {
+  Lively model(2);
+  const auto found = beam_search(model, sources(7, 4, 5), {.beams = 6, .n_best = 5, .max_length = 10});
+  for (const auto& row : found) {
+    ASSERT_EQ(row.size(), 5u);
+    std::set<Words> different;
+    for (size_t i = 0; i < row.size(); ++i) {
+      different.insert(row[i].tokens);
+      EXPECT_GE(row[i > 0 ? i - 1 : 0].score, row[i].score);
+      const auto words = std::ssize(row[i].tokens);
+      EXPECT_TRUE(row[i].length == words + 1 || (words == 10 && row[i].length == 10));
+    }
+    EXPECT_EQ(different.size(), 5u);
+  }
+}
+
+/// tests/fixtures/make_beam.py
+TEST(Beam, IsThatOfTransformers) {
+  const std::string folder = fmt::format("{}/tests/fixtures", TAPEFORMER_SOURCE_DIR);
+  const auto expected = nlohmann::json::parse(read_text(fmt::format("{}/beam.json", folder)));
+  const auto model = load<Transformer>(fmt::format("{}/hugging_face/marian", folder));
+  const NoGrad no_grad;
+  for (auto& [name, parameter] : model->named_parameters())
+    if (parameter.rank() == 2)
+      parameter.mul_(expected.at(name.find("layers") != std::string::npos ? "layers" : "table").get<double>());
+  const auto rows = expected.at("src").get<std::vector<Words>>();
+  Words flat;
+  for (const Words& row : rows) flat.insert(flat.end(), row.begin(), row.end());
+  const Tensor src = from_vector(flat, {std::ssize(rows), std::ssize(rows[0])});
+  auto bias = expected.at("bias").get<std::vector<double>>();
+  std::set<size_t> lengths;
+  for (const auto& search : expected.at("searches")) {
+    bias[0] = search.at("end");
+    model->output->bias.copy_(from_vector(bias));
+    const auto found = beam_search(*model, src,
+                                   {.beams = search.at("beams"),
+                                    .n_best = search.at("n_best"),
+                                    .max_length = search.at("max_length"),
+                                    .min_length = search.at("min_length"),
+                                    .length_penalty = search.at("length_penalty"),
+                                    .bos = model->config().bos_id,
+                                    .eos = model->config().eos_id});
+    ASSERT_EQ(found.size(), rows.size());
+    for (size_t row = 0; row < rows.size(); ++row) {
+      ASSERT_EQ(found[row].size(), search.at("n_best").get<size_t>());
+      for (size_t i = 0; i < found[row].size(); ++i) {
+        const std::string what = fmt::format("{} beams, alpha {}, row {}, hypothesis {}", search.at("beams").dump(),
+                                             search.at("length_penalty").dump(), row, i);
+        EXPECT_EQ(found[row][i].tokens, search.at("tokens")[row][i].get<Words>()) << what;
+        const double score = search.at("scores")[row][i];
+        EXPECT_NEAR(found[row][i].score, score, 1e-5 * std::max(1.0, -score)) << what;  // summed in f32 there
+        lengths.insert(found[row][i].tokens.size());
+      }
+    }
+  }
+  EXPECT_GT(lengths.size(), 6u);
+}
+
+/// With the output's bias the model says what the test wants.
+void prefer(Transformer& model, int64_t word) {
+  const NoGrad no_grad;
+  model.output->weight.zero_();
+  model.output->bias.zero_();
+  model.output->bias.mutable_data<double>()[word] = 9;
+}
+
+TEST(Beam, HidesTheEndUntilTheLeastLength) {
+  Lively model(1);
+  prefer(model, 2);
+  const Tensor src = sources(1, 2, 3);
+  EXPECT_EQ(beam_search(model, src, {.max_length = 6})[0][0].tokens.size(), 0u);
+  for (const auto& row : beam_search(model, src, {.max_length = 6, .min_length = 3})) {
+    EXPECT_EQ(row[0].tokens.size(), 3u);
+    EXPECT_EQ(row[0].length, 4);
+  }
+  EXPECT_EQ(beam_search(model, src, {.max_length = 3, .min_length = 3})[1][0].length, 3) << "cut off, without an end";
+}
+
+TEST(Beam, NeverSaysPadding) {
+  Lively model(1);
+  prefer(model, 0);
+  for (const auto& row : beam_search(model, sources(1, 2, 3), {.n_best = 4, .max_length = 4}))
+    for (const BeamHypothesis& h : row) EXPECT_EQ(std::count(h.tokens.begin(), h.tokens.end(), 0), 0);
+}
+
+TEST(Beam, TakesAnEmptyBatch) {
+  Lively model(1);
+  EXPECT_TRUE(beam_search(model, empty({0, 3}, i64)).empty());
+}
+
+TEST(Beam, EndsWithoutHypothesesWhereNothingIsANumber) {
+  Lively model(1);
+  const NoGrad no_grad;
+  model.output->bias.fill_(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_TRUE(beam_search(model, sources(1, 1, 3))[0].empty());
+}
+
+TEST(Beam, RefusesWhatDoesNotFit) {
+  Lively model(1);
+  const Tensor src = sources(1, 1, 2);
+  EXPECT_TAPE_ERROR(beam_search(model, src, {.beams = 0}), ErrorKind::config,
+                    "beam_search: beams must be at least 1, got 0");
+  EXPECT_TAPE_ERROR(beam_search(model, src, {.n_best = 0}), ErrorKind::config,
+                    "beam_search: n_best must be from 1 to beams, got 0 (beams 4)");
+  EXPECT_TAPE_ERROR(beam_search(model, src, {.n_best = 5}), ErrorKind::config,
+                    "beam_search: n_best must be from 1 to beams, got 5 (beams 4)");
+  EXPECT_TAPE_ERROR(beam_search(model, src, {.max_length = 0}), ErrorKind::config,
+                    "beam_search: max_length must be at least 1, got 0");
+  EXPECT_TAPE_ERROR(beam_search(model, src, {.min_length = -1}), ErrorKind::config,
+                    "beam_search: min_length must be from 0 to max_length, got -1 (max_length 128)");
+  EXPECT_TAPE_ERROR(beam_search(model, src, {.max_length = 3, .min_length = 4}), ErrorKind::config,
+                    "beam_search: min_length must be from 0 to max_length, got 4 (max_length 3)");
+  EXPECT_TAPE_ERROR(beam_search(model, src, {.length_penalty = std::numeric_limits<double>::infinity()}),
+                    ErrorKind::config, "beam_search: length_penalty must be finite, got inf");
+}
+
+}  // namespace
+}  // namespace tape::models

@@ -1,0 +1,126 @@
+#include "nn/key_value_cache.h"
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "nn/attention.h"
+#include "tests/support.h"
+
+namespace tape::nn {
+namespace {
+
+Tensor seen(const KeyValueCache& cache, const Tensor& buffer) { return slice(buffer, 1, {.end = cache.length()}); }
+
+TEST(KeyValueCache, HoldsWhatWasAppended) {
+  const Tensor keys = randn({2, 40, 3}), values = randn({2, 40, 4});
+  KeyValueCache cache;
+  EXPECT_EQ(cache.length(), 0);
+  for (int64_t first = 0, step = 1; first < 40; first += step, step = std::min<int64_t>(step + 1, 40 - first)) {
+    cache.append(slice(keys, 1, {.start = first, .end = first + step}),
+                 slice(values, 1, {.start = first, .end = first + step}));
+    ASSERT_EQ(cache.length(), first + step);
+    EXPECT_TRUE(tensors_equal(seen(cache, cache.key), slice(keys, 1, {.end = first + step})));
+    EXPECT_TRUE(tensors_equal(seen(cache, cache.value), slice(values, 1, {.end = first + step})));
+  }
+}
+
+TEST(KeyValueCache, WritesIntoItsRoom) {
+  KeyValueCache cache;
+  int64_t made = 0;
+  for (int64_t t = 0; t < 100; ++t) {
+    const void* before = cache.length() ? cache.key.raw() : nullptr;
+    cache.append(ones({1, 1, 2}), ones({1, 1, 2}));
+    made += cache.key.raw() != before;
+  }
+  EXPECT_LE(made, 6);  // 1, 16, 32, 64, 128
+}
+
+TEST(KeyValueCache, CopiesGoOnIndependently) {
+  KeyValueCache cache;
+  for (int i = 0; i < 2; ++i) cache.append(full({1, 1, 1}, i), full({1, 1, 1}, i));
+  KeyValueCache copy = cache;
+  cache.append(full({1, 1, 1}, 7), full({1, 1, 1}, 7));
+  copy.append(full({1, 1, 1}, 8), full({1, 1, 1}, 8));
+  EXPECT_TRUE(tensors_equal(seen(cache, cache.key), tensor({{{0}, {1}, {7}}})));
+  EXPECT_TRUE(tensors_equal(seen(copy, copy.value), tensor({{{0}, {1}, {8}}})));
+}
+
+TEST(KeyValueCache, LeavesWhatItWasGiven) {
+  const Tensor first = zeros({1, 20, 1}), second = ones({1, 1, 1});
+  KeyValueCache cache(first, first);
+  cache.append(second, second);
+  EXPECT_TRUE(tensors_equal(first, zeros({1, 20, 1})));
+  EXPECT_EQ(cache.length(), 21);
+}
+
+TEST(KeyValueCache, SelectsRows) {
+  KeyValueCache cache;
+  cache.select(tensor({0}, i64));
+  EXPECT_EQ(cache.length(), 0);
+  for (int i = 0; i < 2; ++i) cache.append(tensor({{{1}}, {{2}}}), tensor({{{3}}, {{4}}}));
+  cache.select(tensor({1, 1, 0}, i64));
+  cache.append(tensor({{{5}}, {{6}}, {{7}}}), tensor({{{5}}, {{6}}, {{7}}}));
+  EXPECT_TRUE(tensors_equal(seen(cache, cache.key), tensor({{{2}, {2}, {5}}, {{2}, {2}, {6}}, {{1}, {1}, {7}}})));
+  EXPECT_TRUE(tensors_equal(seen(cache, cache.value), tensor({{{4}, {4}, {5}}, {{4}, {4}, {6}}, {{3}, {3}, {7}}})));
+}
+
+TEST(KeyValueCache, CarriesGradients) {
+  const Tensor a = randn({1, 1, 2}).requires_grad_(), b = randn({1, 1, 2}).requires_grad_();
+  KeyValueCache cache;
+  {
+    const NoGrad no_grad;  // leaves room
+    for (int i = 0; i < 2; ++i) cache.append(ones({1, 1, 2}), ones({1, 1, 2}));
+  }
+  cache.append(a, a);
+  cache.append(b, a);
+  EXPECT_EQ(cache.key.size(1), 4);
+  sum(cache.key * 2.0).backward();
+  EXPECT_TRUE(tensors_equal(a.grad(), full({1, 1, 2}, 2)));
+  EXPECT_TRUE(tensors_equal(b.grad(), full({1, 1, 2}, 2)));
+  // What a backward may still need is not written over.
+  const Tensor kept = cache.key.detach().clone();
+  const NoGrad no_grad;
+  const Tensor before = cache.key;
+  cache.append(ones({1, 1, 2}), ones({1, 1, 2}));
+  EXPECT_TRUE(tensors_equal(before, kept));
+}
+
+TEST(MultiHeadAttention, WithRoomInItsCacheIsCausalAttention) {
+  manual_seed(4);
+  MultiHeadAttention layer(8, 4, {.kv_heads = 2});
+  layer.to(f64);
+  const Tensor x = randn({3, 20, 8}, f64);
+  const Mask mask = Mask::padding(randint(0, 3, {3, 20}), 0);
+  const NoGrad no_grad;
+  const Tensor whole = layer(x, Mask::causal() & mask);
+  layer.keep_weights(true);
+  KeyValueCache cache;
+  for (int64_t t = 0; t < 20; ++t) {
+    const Mask seen_now = Mask::keep(slice(mask.kept(), 3, {.end = t + 1}));
+    const Tensor y = layer.forward_cached(slice(x, 1, {.start = t, .end = t + 1}), cache, seen_now);
+    EXPECT_TRUE(tensors_near(y, slice(whole, 1, {.start = t, .end = t + 1}), 1e-13)) << t;
+    EXPECT_EQ(layer.last_weights().size(-1), t + 1);
+  }
+  EXPECT_GT(cache.key.size(1), 20) << "there was room";
+}
+
+TEST(MultiHeadAttention, SharesAMemoryAmongRows) {
+  manual_seed(5);
+  MultiHeadAttention layer(6, 2);
+  layer.to(f64);
+  const Tensor q = randn({6, 2, 6}, f64), memory = randn({2, 4, 6}, f64);
+  const Mask mask = Mask::padding(tensor({{1, 1, 1, 0}, {1, 1, 0, 0}}, i64), 0);
+  const Tensor y = layer.forward_projected(q, layer.project(memory), mask);
+  EXPECT_EQ(to_string(y.shape()), "[6, 2, 6]");
+  for (int64_t row = 0; row < 6; ++row) {
+    const Tensor one = slice(memory, 0, {.start = row / 3, .end = row / 3 + 1});
+    const Mask own = Mask::keep(slice(mask.kept(), 0, {.start = row / 3, .end = row / 3 + 1}));
+    EXPECT_TRUE(tensors_near(slice(y, 0, {.start = row, .end = row + 1}),
+                             layer(slice(q, 0, {.start = row, .end = row + 1}), one, one, own), 1e-13));
+  }
+}
+
+}  // namespace
+}  // namespace tape::nn

@@ -31,7 +31,8 @@ void run(benchmark::State& state, bool with_gradients, const F& f) {
 
 void linear_(benchmark::State& state) {
   const int64_t rows = state.range(0), in = state.range(1), out = state.range(2);
-  Tensor x = randn({rows, in}).requires_grad_(), w = randn({out, in}).requires_grad_(), b = randn({out}).requires_grad_();
+  Tensor x = randn({rows, in}).requires_grad_(), w = randn({out, in}).requires_grad_(),
+         b = randn({out}).requires_grad_();
   const bool gradients = state.range(3) != 0;
   run(state, gradients, [&] { return linear(x, w, b); });
   rate(state, "flops", (gradients ? 6 : 2) * numbers({rows, in, out}));
@@ -50,9 +51,8 @@ void attention(benchmark::State& state) {
   const Shape shape{batch, length, heads * width};
   Tensor q = randn(shape).requires_grad_(), k = randn(shape).requires_grad_(), v = randn(shape).requires_grad_();
   const double dropout = static_cast<double>(state.range(5)) / 100;
-  run(state, state.range(4) != 0, [&] {
-    return multi_head_attention(q, k, v, heads, {.mask = Mask::causal(), .dropout = dropout});
-  });
+  run(state, state.range(4) != 0,
+      [&] { return multi_head_attention(q, k, v, heads, {.mask = Mask::causal(), .dropout = dropout}); });
 }
 BENCHMARK(attention)
     ->ArgNames({"B", "H", "T", "D", "gradients", "dropout%"})

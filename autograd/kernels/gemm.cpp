@@ -9,6 +9,7 @@
 
 #include "autograd/kernels/bf16_product.h"
 #include "autograd/kernels/blocked_product.h"
+#include "autograd/kernels/few_rows_product.h"
 #include "autograd/kernels/work.h"
 
 namespace tape::kernels {
@@ -56,9 +57,9 @@ void run_part(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   if constexpr (sizeof(T) == sizeof(float))
     if (s.bf16) return bf16::product(s, a, b, bias, c);
 #endif
+  if (s.m <= kMostFewRows && !s.transpose_a && s.transpose_b) return few_rows<T>().product(s, a, b, bias, c);
   // With few rows packing B costs more than it saves.
-  constexpr int64_t kFewRows = 4;
-  if (isa() >= Isa::v3 && s.m > kFewRows) return blocked_product<T>().product(s, a, b, bias, c);
+  if (isa() >= Isa::v3 && s.m > kMostFewRows) return blocked_product<T>().product(s, a, b, bias, c);
   Gemm shape = s;
   if (bias) {
     start(s, bias, c);

@@ -137,7 +137,7 @@ void BackwardPass::replay(Node& node, const Tensors& gradients) {
   for (size_t i = 0; i < needed.size(); ++i) needed[i] = node.inputs[i].node && wanted(node.inputs[i].node.get());
   Profile* const profile = Profile::active();
   if (profile) profile->charge(Profile::Pass::other, "gradient sums and the tape");
-  Tensors results = node.backward(BackwardContext(node, gradients, needed));
+  Tensors results = node.backward(BackwardContext(node, gradients, needed, !retain_graph_));
   if (profile) {
     double bytes = bytes_of(gradients) + bytes_of(results);
     for (const Node::Saved& saved : node.saved) bytes += bytes_of({saved.value});
@@ -161,6 +161,7 @@ void BackwardPass::replay(Node& node, const Tensors& gradients) {
 
 void BackwardPass::run() {
   const EnableGrad recording(create_graph_);
+  const LooseFit where_activations_were;
   while (!queue_.empty()) {
     Node* const node = queue_.top();
     queue_.pop();

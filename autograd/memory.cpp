@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <map>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "autograd/error.h"
@@ -17,6 +17,7 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 constexpr int64_t kHugePage = 2 << 20;
+constexpr int64_t kLarge = 1 << 20;
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kCaching = false;  // a recycled block would hide a use after free from the sanitizer
@@ -24,7 +25,10 @@ constexpr bool kCaching = false;  // a recycled block would hide a use after fre
 constexpr bool kCaching = true;
 #endif
 
-/// Training asks for the same sizes each step: blocks are rounded up to four classes a doubling and kept by class.
+thread_local bool loose_fit = false;
+
+/// Training asks for the same sizes each step: blocks are rounded up to four classes a doubling and kept by class. In a
+/// LooseFit scope a large request takes a larger block rather than new memory.
 class CachingAllocator {
  public:
   /// Never destroyed: storages in static objects may be freed after everything else.
@@ -95,13 +99,18 @@ class CachingAllocator {
     return (bytes + step - 1) / step * step;
   }
 
-  void* take_cached(int64_t capacity) {
-    const auto found = cache_.find(capacity);
-    if (found == cache_.end() || found->second.empty()) return nullptr;
-    void* block = found->second.back();
-    found->second.pop_back();
-    stats_.cached_bytes -= capacity;
-    return block;
+  /// A free block of the capacity, or of a little more, which it then is.
+  void* take_cached(int64_t& capacity) {
+    const int64_t most = loose_fit && capacity >= kLarge ? 2 * capacity : capacity;
+    for (auto found = cache_.lower_bound(capacity); found != cache_.end() && found->first <= most; ++found) {
+      if (found->second.empty()) continue;
+      void* block = found->second.back();
+      found->second.pop_back();
+      capacity = found->first;
+      stats_.cached_bytes -= capacity;
+      return block;
+    }
+    return nullptr;
   }
 
   static void* from_system(int64_t capacity) {
@@ -122,12 +131,15 @@ class CachingAllocator {
   }
 
   std::mutex mutex_;
-  std::unordered_map<int64_t, std::vector<void*>> cache_;
+  std::map<int64_t, std::vector<void*>> cache_;
   MemoryStats stats_;
   int64_t limit_;
 };
 
 }  // namespace
+
+LooseFit::LooseFit() : previous_(loose_fit) { loose_fit = true; }
+LooseFit::~LooseFit() { loose_fit = previous_; }
 
 MemoryStats memory_stats() { return CachingAllocator::instance().stats(); }
 void reset_peak_memory() { CachingAllocator::instance().reset_peak(); }

@@ -21,6 +21,19 @@ void empty_cache();
 /// Refuses requests that would bring live_bytes over the limit; the physical memory unless set.
 void set_memory_limit(int64_t bytes);
 
+/// While in scope, requests of a megabyte and more are also served from freed blocks of up to twice the size:
+/// gradients, which die before the next forward pass, then live where its activations did.
+class LooseFit {
+ public:
+  LooseFit();
+  ~LooseFit();
+  LooseFit(const LooseFit&) = delete;
+  LooseFit& operator=(const LooseFit&) = delete;
+
+ private:
+  bool previous_;
+};
+
 /// A block of 64-byte aligned memory that tensors share, with a counter of in-place writes.
 class Storage : public RefCounted {
  public:

@@ -102,6 +102,12 @@ Tensor BackwardContext::saved(size_t i) const {
   return value;
 }
 
+Tensor BackwardContext::room_of_saved(size_t i) const {
+  const Tensor& value = node_.saved[i].value;
+  const bool unseen = value.ref()->use_count() == 1 && value.impl().storage->use_count() == 1;
+  return last_ && unseen ? value.detach() : empty_like(value);
+}
+
 Tensors twin_gradients(const BackwardContext& context, const Tensors& inputs, size_t outputs,
                        const std::function<Tensors(const Tensors&)>& twin) {
   // Aliases cut the twin off from the history of its inputs, so that the gradients are partial ones, while the second

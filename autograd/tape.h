@@ -29,8 +29,9 @@ class TensorList {
 /// What the gradient function of a node is given.
 class BackwardContext {
  public:
-  BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed)
-      : node_(node), gradients_(gradients), needed_(needed) {}
+  /// `last`: the saved values are dropped when the gradient function has run.
+  BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last)
+      : node_(node), gradients_(gradients), needed_(needed), last_(last) {}
 
   /// Gradient of output i; zeros where none arrived.
   Tensor grad(size_t i = 0) const;
@@ -38,6 +39,9 @@ class BackwardContext {
   bool has_grad(size_t i) const { return i < gradients_.size() && gradients_[i].defined(); }
   /// Saved value i. Throws Error (graph) where it was changed in place since.
   Tensor saved(size_t i) const;
+  /// Memory for a result as large as saved value i: its own where nobody will look at it again, so that the result may
+  /// be written over it, else new memory.
+  Tensor room_of_saved(size_t i) const;
   /// Whether somebody wants the gradient of input i.
   bool needs(size_t i) const { return needed_[i]; }
   /// Whether the gradient itself will be differentiated: then it must be made of tensor operations.
@@ -47,6 +51,7 @@ class BackwardContext {
   const Node& node_;
   const Tensors& gradients_;
   const std::vector<bool>& needed_;
+  const bool last_;
 };
 
 /// Gradients of the inputs, in their order; an undefined one is zero. A gradient may have a shape that the input was

@@ -67,16 +67,24 @@ void forward(const AttentionShape& s, const T* q, const T* k, const T* v, const 
 }
 
 /// One row: probabilities p from its scores, and the gradient of what was scaled from dp, the gradient of what dropout
-/// let through: ds = scale p (dp - delta), delta = sum of p dp.
+/// let through: ds = scale p (dp - delta), delta = sum of p dp. (The product of dout and out is delta too, but rounded
+/// otherwise, so that ds would not sum to zero.)
 template <class T>
-TAPE_INLINE void score_gradient(int64_t width, T lse, T delta, T scale, T* p, T* dp) {
+TAPE_INLINE void score_gradient(int64_t width, T lse, T scale, T* p, T* dp) {
   constexpr int kStep = kLanes<T>;
-  const bool hidden = lse == static_cast<T>(-kInfinity);
-  for (int64_t j = 0; j < width; j += kStep) {
-    const Vec<T> probability = exp_of_negative(load(p + j) - lse);
-    store(p + j, hidden ? Vec<T>{} : probability);
-    store(dp + j, hidden ? Vec<T>{} : probability * (load(dp + j) - delta) * scale);
+  if (lse == static_cast<T>(-kInfinity)) {  // fully hidden
+    for (int64_t j = 0; j < width; j += kStep) {
+      store(p + j, Vec<T>{});
+      store(dp + j, Vec<T>{});
+    }
+    return;
   }
+  const T delta = static_cast<T>(row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
+    const Vec<T> probability = exp_of_negative(x - lse);
+    store(p + j, probability);
+    return probability * load(dp + j);
+  }));
+  for (int64_t j = 0; j < width; j += kStep) store(dp + j, load(p + j) * (load(dp + j) - delta) * scale);
 }
 
 /// Operands of a backward pass, as the header names them.
@@ -84,7 +92,7 @@ template <class T>
 struct Backward {
   const T *q, *k, *v;
   const bool* keep;
-  const T *additive, *out, *lse, *dout, *dprobabilities;
+  const T *additive, *lse, *dout, *dprobabilities;
   T *dq, *dk, *dv, *dadditive;
 };
 
@@ -93,8 +101,7 @@ void backward_block(const Head<T>& head, int64_t i, int64_t count, const Backwar
                     const T* packed_v, Dropout<T>& dropout, T* p, T* dp) {
   const AttentionShape& s = head.shape;
   const int64_t keys = head.visible(i + count - 1), width = padded<T>(keys), row = padded<T>(s.Tk);
-  const T *q = x.q + head.at(s.q) + i * s.q.row, *dout = x.dout + head.at(s.out) + i * s.out.row,
-          *out = x.out + head.at(s.out) + i * s.out.row;
+  const T *q = x.q + head.at(s.q) + i * s.q.row, *dout = x.dout + head.at(s.out) + i * s.out.row;
   multiply_packed(count, width, s.D, q, s.q.row, row, packed_k, p, row);
   multiply_packed(count, width, s.Dv, dout, s.out.row, row, packed_v, dp, row);
   dropout.draw(head, i, count);
@@ -103,17 +110,11 @@ void backward_block(const Head<T>& head, int64_t i, int64_t count, const Backwar
     T *pr = p + r * row, *dpr = dp + r * row;
     mask_row(head, i + r, x.keep, x.additive, width, pr);
     if (dropout.active()) dropout.apply(r, width, dpr);
-    const T lse = x.lse[head.lse_at(i + r)];
-    // The sum over keys of p dp is the sum over the width of dout out, unless gradients reach p on another road too.
-    const T *row_of_dout = dout + r * s.out.row, *row_of_out = out + r * s.out.row;
-    double delta =
-        row_sum(s.Dv, row_of_dout, T(0), [&](Vec<T> d, int64_t j) { return d * load_up_to(row_of_out, j, s.Dv); });
     if (x.dprobabilities) {
       const T* more = x.dprobabilities + head.row(i + r);
       for (int64_t j = 0; j < keys; ++j) dpr[j] += more[j];
-      delta += row_sum(keys, more, T(0), [&](Vec<T> m, int64_t j) { return m * exp_of_negative(load(pr + j) - lse); });
     }
-    score_gradient(width, lse, static_cast<T>(delta), x.dadditive ? T(1) : scale, pr, dpr);
+    score_gradient(width, x.lse[head.lse_at(i + r)], x.dadditive ? T(1) : scale, pr, dpr);
     if (x.dadditive) {
       write_row(s.Tk, width, T(1), dpr, x.dadditive + head.row(i + r));
       for (int64_t j = 0; j < width; j += kLanes<T>) store(dpr + j, load(dpr + j) * scale);
@@ -133,8 +134,8 @@ TAPE_INLINE void clear_rows(int64_t rows, int64_t cols, int64_t stride, T* x) {
 
 template <class T>
 void backward(const AttentionShape& s, const T* q, const T* k, const T* v, const bool* keep, const T* additive,
-              const T* out, const T* lse, const T* dout, const T* dprobabilities, T* dq, T* dk, T* dv, T* dadditive) {
-  const Backward<T> operands{q, k, v, keep, additive, out, lse, dout, dprobabilities, dq, dk, dv, dadditive};
+              const T*, const T* lse, const T* dout, const T* dprobabilities, T* dq, T* dk, T* dv, T* dadditive) {
+  const Backward<T> operands{q, k, v, keep, additive, lse, dout, dprobabilities, dq, dk, dv, dadditive};
   const int64_t block = queries_per_block(s), row = padded<T>(s.Tk);
   // dk and dv of a head are summed over its blocks of queries in order, by one thread.
   for_tasks(s.B * s.H, worth_threads(s), [&](int64_t task) {

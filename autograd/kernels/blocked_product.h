@@ -5,6 +5,10 @@
 
 namespace tape::kernels {
 
+/// Whether A, whose values have `size` bytes, is packed: where its rows lie along m, and where they are whole pages
+/// apart, so that they fall on the same few lines of the cache.
+inline bool packs_left(const Gemm& shape, int64_t size) { return shape.transpose_a || shape.lda * size % 4096 == 0; }
+
 template <class T>
 struct BlockedProductKernels {
   /// The product of gemm(), by blocks whose operands are packed for the vector unit, on the thread that calls. Every

@@ -3,7 +3,7 @@
 // Matrix products by blocks: operands are packed into panels, and a tile of C is summed in registers. What a packed
 // value is, and how two are multiplied, is a parameter.
 
-#include "autograd/kernels/gemm.h"
+#include "autograd/kernels/blocked_product.h"
 #include "autograd/kernels/small_gemm.h"
 
 namespace tape::kernels::TAPE_LEVEL {
@@ -148,8 +148,7 @@ static void multiply_all(const Gemm& s, const T* a, const T* b, const T* bias, T
   constexpr int64_t kWidth = kVectors * kLanes<T>, kDepth = Arithmetic::kDepth;
   constexpr int64_t kInner = kInnerBytes / static_cast<int64_t>(sizeof(T)) * kDepth;
   const int64_t parts = divide_up(s.k, kInner), inner = divide_up(divide_up(s.k, parts), kDepth) * kDepth;
-  // Rows a page apart fall on the same few lines of the cache.
-  const bool packed = !Arithmetic::kReadsRows || s.transpose_a || s.lda * static_cast<int64_t>(sizeof(T)) % 4096 == 0;
+  const bool packed = !Arithmetic::kReadsRows || packs_left(s, sizeof(T));
   Scratch<T> packed_a(packed_rows(smaller(s.m, kRowBlock)) * inner / kDepth);
   Scratch<T> packed_b(padded<T>(smaller(s.n, kColumnBlock)) * inner / kDepth);
   for (int64_t column = 0; column < s.n; column += kColumnBlock) {

@@ -9,6 +9,7 @@
 
 #include "autograd/kernels/bf16_product.h"
 #include "autograd/kernels/blocked_product.h"
+#include "autograd/kernels/few_rows_product.h"
 #include "autograd/kernels/work.h"
 
 namespace tape::kernels {
@@ -56,9 +57,9 @@ void run_part(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   if constexpr (sizeof(T) == sizeof(float))
     if (s.bf16) return bf16::product(s, a, b, bias, c);
 #endif
+  if (s.m <= kMostFewRows && !s.transpose_a && s.transpose_b) return few_rows<T>().product(s, a, b, bias, c);
   // With few rows packing B costs more than it saves.
-  constexpr int64_t kFewRows = 4;
-  if (isa() >= Isa::v3 && s.m > kFewRows) return blocked_product<T>().product(s, a, b, bias, c);
+  if (isa() >= Isa::v3 && s.m > kMostFewRows) return blocked_product<T>().product(s, a, b, bias, c);
   Gemm shape = s;
   if (bias) {
     start(s, bias, c);
@@ -67,18 +68,25 @@ void run_part(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   run_blas(shape, a, b, c);
 }
 
-/// Threads along the rows, the others along the columns, so that the parts' operands, which each thread packs, are
-/// smallest together.
-int64_t threads_along_rows(const Gemm& s, int64_t threads) {
+constexpr int64_t kRowStep = 12, kColumnStep = 32;  // whole tiles of the kernels
+
+/// How many threads share the rows, the others sharing the columns, so that the dearest part is cheapest. Each thread
+/// packs the operands of its part; a value to pack costs about seven multiplications.
+int64_t threads_along_rows(const Gemm& s, int64_t threads, bool packs_a) {
+  constexpr double kPacking = 7;
   int64_t best = 1;
   double least = 0;
-  for (int64_t rows = 1; rows <= threads; ++rows) {
-    if (threads % rows != 0) continue;
-    const double size = static_cast<double>(s.m) / static_cast<double>(rows) +
-                        static_cast<double>(s.n) / static_cast<double>(threads / rows);
-    if (rows == 1 || size < least) {
-      best = rows;
-      least = size;
+  for (int64_t by_rows = 1; by_rows <= threads; ++by_rows) {
+    if (threads % by_rows != 0) continue;
+    const auto largest = [](int64_t length, int64_t step, int64_t parts) {
+      const int64_t steps = (length + step - 1) / step;
+      return static_cast<double>((steps + parts - 1) / parts * step);
+    };
+    const double rows = largest(s.m, kRowStep, by_rows), columns = largest(s.n, kColumnStep, threads / by_rows);
+    const double cost = rows * columns + kPacking * (columns + (packs_a ? rows : 0));
+    if (by_rows == 1 || cost < least) {
+      best = by_rows;
+      least = cost;
     }
   }
   return best;
@@ -89,11 +97,11 @@ int64_t threads_along_rows(const Gemm& s, int64_t threads) {
 /// product. Parts wait once, at the end.
 template <class T>
 void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
-  constexpr int64_t kRowStep = 12, kColumnStep = 32;  // whole tiles of the kernels
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
   const int64_t threads = work < 2.5e5 || omp_in_parallel() ? 1 : omp_get_max_threads();
   if (threads == 1) return run_part(s, a, b, bias, c);
-  const int64_t by_rows = threads_along_rows(s, threads), by_columns = threads / by_rows;
+  const int64_t by_rows = threads_along_rows(s, threads, s.bf16 || packs_left(s, sizeof(T))),
+                by_columns = threads / by_rows;
   const auto edge = [](int64_t part, int64_t parts, int64_t length, int64_t step) {
     const int64_t steps = (length + step - 1) / step;
     return std::min(length, steps * part / parts * step);

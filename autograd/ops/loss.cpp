@@ -95,9 +95,9 @@ Tensor composed(const Tensor& logits, const Tensor& target, const CrossEntropyOp
 
 /// q = softmax(logits); dlogits = dloss ((1-s) w[t] (q - onehot t) + s/V (q sum(w) - w)).
 Tensor fused_gradient(const BackwardContext& c, const CrossEntropyOptions& o) {
+  Tensor dlogits = c.room_of_saved(0);  // a batch of logits over a large vocabulary is the largest tensor of a step
   const Tensor logits = c.saved(0), target = c.saved(1), lse = c.saved(2), dloss = c.grad();
   const int64_t classes = logits.size(-1);
-  Tensor dlogits = empty_like(logits);
   dispatch_floating("cross_entropy", logits.dtype(), [&](auto zero) {
     using T = decltype(zero);
     kernels::loss<T>().cross_entropy_backward(target.numel(), classes, logits.data<T>(), target.data<int64_t>(),

@@ -23,9 +23,10 @@ Tensor forward(const Op& op, Unary kind, const Tensor& x) {
   return y;
 }
 
-/// dy * op'(x) in one pass, from x or y as the kernel wants it.
-Tensor fused_gradient(Unary kind, const Tensor& x_or_y, const Tensor& dy) {
-  Tensor dx = empty_like(dy);
+/// dy * op'(x) in one pass, from the saved x or y as the kernel wants it, and over it where nobody needs it any more.
+Tensor fused_gradient(Unary kind, const BackwardContext& c) {
+  Tensor dx = c.room_of_saved(0);
+  const Tensor x_or_y = c.saved(0), dy = c.grad();
   dispatch_floating("backward", dy.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T* value = x_or_y.data<T>();
@@ -158,7 +159,7 @@ Tensor cos(const Tensor& x) {
 Tensor tanh(const Tensor& x) {
   Tensor y = forward(tanh_op, Unary::tanh, x);
   return record(tanh_op, {x}, y, {y}, [](const BackwardContext& c) -> Tensors {
-    if (!c.create_graph()) return {fused_gradient(Unary::tanh, c.saved(0), c.grad())};
+    if (!c.create_graph()) return {fused_gradient(Unary::tanh, c)};
     return {c.grad() * (1 - square(c.saved(0)))};
   });
 }
@@ -167,8 +168,8 @@ Tensor tanh(const Tensor& x) {
 Tensor sigmoid(const Tensor& x) {
   Tensor y = forward(sigmoid_op, Unary::sigmoid, x);
   return record(sigmoid_op, {x}, y, {y}, [](const BackwardContext& c) -> Tensors {
+    if (!c.create_graph()) return {fused_gradient(Unary::sigmoid, c)};
     const Tensor s = c.saved(0);
-    if (!c.create_graph()) return {fused_gradient(Unary::sigmoid, s, c.grad())};
     return {c.grad() * (s * (1 - s))};
   });
 }
@@ -184,8 +185,8 @@ Tensor erf(const Tensor& x) {
 Tensor relu(const Tensor& x) {
   Tensor y = forward(relu_op, Unary::relu, x);
   return record(relu_op, {x}, y, {y}, [](const BackwardContext& c) -> Tensors {
+    if (!c.create_graph()) return {fused_gradient(Unary::relu, c)};
     const Tensor value = c.saved(0).detach();
-    if (!c.create_graph()) return {fused_gradient(Unary::relu, value, c.grad())};
     return {c.grad() * cast(gt(value, 0), value.dtype())};
   });
 }
@@ -193,8 +194,8 @@ Tensor relu(const Tensor& x) {
 /// y = x P(x), P(x) = (1 + erf(x / sqrt 2)) / 2, p(x) = e^(-x^2/2) / sqrt(2 pi); dx = dy (P(x) + x p(x)).
 Tensor gelu(const Tensor& x) {
   return record(gelu_op, {x}, forward(gelu_op, Unary::gelu, x), {x}, [](const BackwardContext& c) -> Tensors {
+    if (!c.create_graph()) return {fused_gradient(Unary::gelu, c)};
     const Tensor v = c.saved(0);
-    if (!c.create_graph()) return {fused_gradient(Unary::gelu, v, c.grad())};
     const Tensor cumulative = 0.5 * (1 + erf(v * (1 / std::numbers::sqrt2)));
     const Tensor density = exp(-0.5 * square(v)) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
     return {c.grad() * (cumulative + v * density)};
@@ -206,9 +207,9 @@ Tensor gelu(const Tensor& x) {
 Tensor gelu_tanh(const Tensor& x) {
   return record(gelu_tanh_op, {x}, forward(gelu_tanh_op, Unary::gelu_tanh, x), {x},
                 [](const BackwardContext& c) -> Tensors {
+                  if (!c.create_graph()) return {fused_gradient(Unary::gelu_tanh, c)};
                   constexpr double k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi, a = 0.044715;
                   const Tensor v = c.saved(0);
-                  if (!c.create_graph()) return {fused_gradient(Unary::gelu_tanh, v, c.grad())};
                   const Tensor t = tanh(k * (v + a * pow(v, 3)));
                   const Tensor slope = k * (1 + 3 * a * square(v));
                   return {c.grad() * (0.5 * (1 + t) + 0.5 * v * (1 - square(t)) * slope)};
@@ -218,8 +219,8 @@ Tensor gelu_tanh(const Tensor& x) {
 /// y = x s, s = sigmoid(x); dx = dy s (1 + x (1 - s)).
 Tensor silu(const Tensor& x) {
   return record(silu_op, {x}, forward(silu_op, Unary::silu, x), {x}, [](const BackwardContext& c) -> Tensors {
+    if (!c.create_graph()) return {fused_gradient(Unary::silu, c)};
     const Tensor v = c.saved(0);
-    if (!c.create_graph()) return {fused_gradient(Unary::silu, v, c.grad())};
     const Tensor s = sigmoid(v);
     return {c.grad() * (s * (1 + v * (1 - s)))};
   });

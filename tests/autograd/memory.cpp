@@ -103,5 +103,25 @@ TEST_F(Memory, ReleasesBorrowedMemoryOnce) {
   EXPECT_EQ(released, 1);
 }
 
+TEST_F(Memory, GradientsLiveWhereActivationsDid) {
+  if (!kCaching) return;
+  constexpr int64_t kMegabyte = 1 << 20;
+  Storage::allocate(2 * kMegabyte);  // freed at once
+  const int64_t before = memory_stats().system_allocations;
+  {
+    const LooseFit scope;
+    const Ref<Storage> half = Storage::allocate(kMegabyte);
+    EXPECT_EQ(memory_stats().system_allocations, before) << "the larger block serves";
+    EXPECT_EQ(half->bytes(), kMegabyte);
+    const Ref<Storage> small = Storage::allocate(kMegabyte / 2);
+    EXPECT_EQ(memory_stats().system_allocations, before + 1) << "there is no other block, and small ones fit exactly";
+  }
+  const Ref<Storage> exact = Storage::allocate(kMegabyte);
+  EXPECT_EQ(memory_stats().system_allocations, before + 2) << "outside of the scope blocks fit exactly";
+  const LooseFit scope;
+  const Ref<Storage> half = Storage::allocate(kMegabyte);
+  EXPECT_EQ(memory_stats().system_allocations, before + 2) << "the block kept its size";
+}
+
 }  // namespace
 }  // namespace tape

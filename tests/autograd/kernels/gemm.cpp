@@ -47,7 +47,8 @@ void for_orientations(const std::vector<Sizes>& all, const Check& check) {
 const std::vector<Sizes> kSmall{{1, 1, 1},   {3, 5, 7},    {16, 1, 33},  {1, 40, 9}, {65, 70, 130},
                                 {4, 6, 0},   {0, 5, 3},    {5, 0, 3},    {5, 17, 2}, {12, 32, 4},
                                 {13, 33, 5}, {20, 15, 16}, {11, 48, 20}, {9, 31, 1}};
-const std::vector<Sizes> kBlocks{{193, 50, 30}, {8, 2049, 10}, {14, 34, 769}, {30, 65, 1600}};
+const std::vector<Sizes> kBlocks{{2, 9, 100},   {3, 6, 64},    {4, 13, 35},   {193, 50, 30},
+                                 {8, 2049, 10}, {14, 34, 769}, {30, 65, 1600}};
 
 template <class T>
 void check_gemm() {

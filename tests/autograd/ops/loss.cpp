@@ -147,5 +147,28 @@ TEST(Losses, AreDifferentiable) {
   }
 }
 
+/// The gradient may be written over the logits, but only where nobody sees them.
+TEST(CrossEntropy, LeavesLogitsThatAreHeldAndGraphsThatAreKept) {
+  const Tensor x = sample_normal({6, 5}).requires_grad_(), classes = tensor({0, 1, 2, 3, 4, 0}, i64);
+  const auto logits_of = [&] { return x * 2.0; };
+  const Tensor kept = logits_of();
+  const std::vector<double> before = kept.to_vector<double>();
+  cross_entropy(kept, classes).backward();
+  EXPECT_EQ(kept.to_vector<double>(), before);
+  const std::vector<double> gradient = x.grad().to_vector<double>();
+
+  Tensor again = x;
+  again.zero_grad();
+  cross_entropy(logits_of(), classes).backward();  // nobody holds these
+  EXPECT_EQ(x.grad().to_vector<double>(), gradient);
+
+  again.zero_grad();
+  const Tensor loss = cross_entropy(logits_of(), classes);
+  backward({loss}, {}, {.retain_graph = true});
+  again.zero_grad();
+  backward({loss}, {});
+  EXPECT_EQ(x.grad().to_vector<double>(), gradient);
+}
+
 }  // namespace
 }  // namespace tape

@@ -1,0 +1,121 @@
+// Single operations, forward and forward with backward: bench_operations [--benchmark_filter=linear]
+#include <benchmark/benchmark.h>
+#include <tapeformer.h>
+
+#include "autograd/kernels/gemm.h"
+
+using namespace tape;
+
+namespace {
+
+double numbers(std::initializer_list<int64_t> sizes) {
+  double product = 1;
+  for (const int64_t size : sizes) product *= static_cast<double>(size);
+  return product;
+}
+
+void rate(benchmark::State& state, const char* name, double each) {
+  state.counters[name] = benchmark::Counter(each, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+/// Times f() with its gradients where the last argument is 1.
+template <class F>
+void run(benchmark::State& state, bool with_gradients, const F& f) {
+  if (with_gradients) {
+    for (auto _ : state) sum(f()).backward();
+  } else {
+    const NoGrad no_grad;
+    for (auto _ : state) benchmark::DoNotOptimize(f());
+  }
+}
+
+void linear_(benchmark::State& state) {
+  const int64_t rows = state.range(0), in = state.range(1), out = state.range(2);
+  Tensor x = randn({rows, in}).requires_grad_(), w = randn({out, in}).requires_grad_(),
+         b = randn({out}).requires_grad_();
+  const bool gradients = state.range(3) != 0;
+  run(state, gradients, [&] { return linear(x, w, b); });
+  rate(state, "flops", (gradients ? 6 : 2) * numbers({rows, in, out}));
+}
+BENCHMARK(linear_)
+    ->ArgNames({"rows", "in", "out", "gradients"})
+    ->ArgsProduct({{1024}, {512}, {512, 2048}, {0, 1}})
+    ->Args({768, 128, 512, 1})
+    ->Args({4096, 384, 1536, 1})
+    ->Args({1, 512, 2048, 0})
+    ->Args({32, 512, 2048, 0})
+    ->UseRealTime();
+
+void attention(benchmark::State& state) {
+  const int64_t batch = state.range(0), heads = state.range(1), length = state.range(2), width = state.range(3);
+  const Shape shape{batch, length, heads * width};
+  Tensor q = randn(shape).requires_grad_(), k = randn(shape).requires_grad_(), v = randn(shape).requires_grad_();
+  const double dropout = static_cast<double>(state.range(5)) / 100;
+  run(state, state.range(4) != 0,
+      [&] { return multi_head_attention(q, k, v, heads, {.mask = Mask::causal(), .dropout = dropout}); });
+}
+BENCHMARK(attention)
+    ->ArgNames({"B", "H", "T", "D", "gradients", "dropout%"})
+    ->ArgsProduct({{16}, {6}, {256}, {64}, {0, 1}, {0, 20}})
+    ->Args({12, 4, 64, 32, 1, 0})
+    ->Args({32, 8, 32, 64, 1, 0})
+    ->UseRealTime();
+
+template <class F>
+void over_rows(benchmark::State& state, const F& f) {
+  const int64_t rows = state.range(0), width = state.range(1);
+  Tensor x = randn({rows, width}).requires_grad_();
+  run(state, state.range(2) != 0, [&] { return f(x); });
+  rate(state, "elements", numbers({rows, width}));
+}
+void gelu_(benchmark::State& state) {
+  over_rows(state, [](const Tensor& x) { return gelu(x); });
+}
+void dropout_(benchmark::State& state) {
+  over_rows(state, [](const Tensor& x) { return dropout(x, 0.1); });
+}
+void softmax_(benchmark::State& state) {
+  over_rows(state, [](const Tensor& x) { return softmax(x, -1); });
+}
+void layer_norm_(benchmark::State& state) {
+  const Tensor weight = ones({state.range(1)}).requires_grad_(), bias = zeros({state.range(1)}).requires_grad_();
+  over_rows(state, [&](const Tensor& x) { return layer_norm(x, weight, bias); });
+}
+void cross_entropy_(benchmark::State& state) {
+  const Tensor target = randint(0, state.range(1), {state.range(0)});
+  over_rows(state, [&](const Tensor& x) { return cross_entropy(x, target, {.label_smoothing = 0.1}); });
+}
+void sizes(benchmark::internal::Benchmark* b) {
+  b->ArgNames({"rows", "width", "gradients"})->ArgsProduct({{1024}, {512, 2048}, {0, 1}})->UseRealTime();
+}
+BENCHMARK(gelu_)->Apply(sizes);
+BENCHMARK(dropout_)->Apply(sizes);
+BENCHMARK(softmax_)->Apply(sizes);
+BENCHMARK(layer_norm_)->Apply(sizes);
+BENCHMARK(cross_entropy_)->ArgNames({"rows", "width", "gradients"})->Args({1024, 10000, 1})->UseRealTime();
+
+void adam(benchmark::State& state) {
+  Tensor parameter = randn({state.range(0)}).requires_grad_();
+  parameter.set_grad(randn({state.range(0)}));
+  optim::Adam optimizer({parameter}, {.lr = 1e-4});
+  for (auto _ : state) optimizer.step();
+  rate(state, "elements", static_cast<double>(state.range(0)));
+}
+BENCHMARK(adam)->Arg(1 << 16)->Arg(1 << 24)->UseRealTime();
+
+/// What the tape itself costs: operations so small that nothing else does.
+void chain_of_additions(benchmark::State& state) {
+  const int64_t length = state.range(0);
+  const Tensor x = randn({8}).requires_grad_(), y = randn({8});
+  for (auto _ : state) {
+    Tensor z = x;
+    for (int64_t i = 0; i < length; ++i) z = z + y;
+    sum(z).backward();
+  }
+  rate(state, "operations", static_cast<double>(length));
+}
+BENCHMARK(chain_of_additions)->Arg(1000)->UseRealTime();
+
+}  // namespace
+
+BENCHMARK_MAIN();

@@ -5,45 +5,104 @@
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// C [rows, columns] from as many rows of A and of B.
-template <int rows, int columns, class T>
-TAPE_INLINE void dot_products(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
-  Vec<T> sums[rows][columns] = {};
+// A tile: so many rows of A and of B, each a stream of its own, and their sums in registers.
+#if defined(__AVX512F__)
+constexpr int kRows = 6, kColumns = 4;
+#else
+constexpr int kRows = 2, kColumns = 4;
+#endif
+
+/// The sums of the lanes of four vectors.
+TAPE_INLINE void fold_four(const F32 (&v)[4], float* to) {
+  typedef float Four __attribute__((vector_size(16)));
+  Four part[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+#if defined(__AVX512F__)
+    typedef float Eight __attribute__((vector_size(32)));
+    const Eight eight = __builtin_shufflevector(v[i], v[i], 0, 1, 2, 3, 4, 5, 6, 7) +
+                        __builtin_shufflevector(v[i], v[i], 8, 9, 10, 11, 12, 13, 14, 15);
+    part[i] = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) + __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+#elif defined(__AVX2__)
+    part[i] = __builtin_shufflevector(v[i], v[i], 0, 1, 2, 3) + __builtin_shufflevector(v[i], v[i], 4, 5, 6, 7);
+#else
+    part[i] = v[i];
+#endif
+  }
+  const Four a = __builtin_shufflevector(part[0], part[1], 0, 4, 2, 6) +
+                 __builtin_shufflevector(part[0], part[1], 1, 5, 3, 7),
+             b = __builtin_shufflevector(part[2], part[3], 0, 4, 2, 6) +
+                 __builtin_shufflevector(part[2], part[3], 1, 5, 3, 7);
+  const Four sums = __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
+  __builtin_memcpy(to, &sums, sizeof(sums));
+}
+TAPE_INLINE void fold_four(const F64 (&v)[4], double* to) {
+  for (int i = 0; i < 4; ++i) to[i] = fold(v[i], Add());
+}
+
+/// C [rows, 4] from as many rows of A and four of B. With `fetch`, the next four are brought near
+/// meanwhile.
+template <int rows, class T>
+void dot_products(const Gemm& s, const T* a, const T* b, int64_t columns, const T* bias, bool fetch, T* c) {
+  Vec<T> sums[rows][kColumns] = {};
+  // Past the last column, the last row of B once more.
+  const T* column[kColumns];
+  for (int j = 0; j < kColumns; ++j) column[j] = b + smaller(j, columns - 1) * s.ldb;
   const auto add = [&](int64_t i, int64_t left) __attribute__((always_inline)) {
-    Vec<T> x[rows];
+    Vec<T> w[kColumns];
 #pragma GCC unroll 4
-    for (int r = 0; r < rows; ++r) x[r] = load_first_or_all(a + r * s.lda + i, left, T(0));
+    for (int j = 0; j < kColumns; ++j) w[j] = load_first_or_all(column[j] + i, left, T(0));
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; ++r) {
+      const Vec<T> x = load_first_or_all(a + r * s.lda + i, left, T(0));
 #pragma GCC unroll 4
-    for (int j = 0; j < columns; ++j) {
-      const Vec<T> w = load_first_or_all(b + j * s.ldb + i, left, T(0));
-#pragma GCC unroll 4
-      for (int r = 0; r < rows; ++r) sums[r][j] += x[r] * w;
+      for (int j = 0; j < kColumns; ++j) sums[r][j] += x * w[j];
     }
   };
   int64_t i = 0;
-  for (; i + kLanes<T> <= s.k; i += kLanes<T>) add(i, kLanes<T>);
-  if (i < s.k) add(i, s.k - i);
-  for (int r = 0; r < rows; ++r)
-    for (int j = 0; j < columns; ++j) {
-      T& to = c[r * s.ldc + j];
-      const T sum = static_cast<T>(fold(sums[r][j], Add())) + (bias ? bias[j] : T(0));
-      to = s.accumulate ? to + sum : sum;
+  if (fetch) {
+    for (; i + kLanes<T> <= s.k; i += kLanes<T>) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kColumns; ++j) __builtin_prefetch(column[j] + kColumns * s.ldb + i);
+      add(i, kLanes<T>);
     }
-}
-
-template <int rows, class T>
-void all_columns(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
-  int64_t j = 0;
-  for (; j + 4 <= s.n; j += 4) dot_products<rows, 4>(s, a, b + j * s.ldb, bias ? bias + j : nullptr, c + j);
-  for (; j < s.n; ++j) dot_products<rows, 1>(s, a, b + j * s.ldb, bias ? bias + j : nullptr, c + j);
+  } else {
+    for (; i + kLanes<T> <= s.k; i += kLanes<T>) add(i, kLanes<T>);
+  }
+  if (i < s.k) add(i, s.k - i);
+  for (int r = 0; r < rows; ++r) {
+    T values[kColumns];
+    fold_four(sums[r], values);
+    for (int64_t j = 0; j < columns; ++j) {
+      T& to = c[r * s.ldc + j];
+      const T value = values[j] + (bias ? bias[j] : T(0));
+      to = s.accumulate ? to + value : value;
+    }
+  }
 }
 
 template <class T>
 void product(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
-  if (s.m == 1) return all_columns<1>(s, a, b, bias, c);
-  if (s.m == 2) return all_columns<2>(s, a, b, bias, c);
-  if (s.m == 3) return all_columns<3>(s, a, b, bias, c);
-  all_columns<4>(s, a, b, bias, c);
+  for (int64_t j = 0; j < s.n; j += kColumns) {
+    const int64_t columns = smaller(kColumns, s.n - j);
+    const auto rows_at = [&]<int rows>(int64_t row) __attribute__((always_inline)) {
+      dot_products<rows>(s, a + row * s.lda, b + j * s.ldb, columns, bias ? bias + j : nullptr,
+                         row == 0 && j + 2 * kColumns <= s.n, c + row * s.ldc + j);
+    };
+    int64_t row = 0;
+    for (; row + kRows <= s.m; row += kRows) rows_at.template operator()<kRows>(row);
+    if constexpr (kRows > 4) {
+      if (row + 4 <= s.m) {
+        rows_at.template operator()<4>(row);
+        row += 4;
+      }
+      if (row + 2 <= s.m) {
+        rows_at.template operator()<2>(row);
+        row += 2;
+      }
+    }
+    if (row < s.m) rows_at.template operator()<1>(row);
+  }
 }
 }  // namespace
 

@@ -58,8 +58,8 @@ void run_part(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
     if (s.bf16) return bf16::product(s, a, b, bias, c);
 #endif
   if (s.m <= kMostFewRows && !s.transpose_a && s.transpose_b) return few_rows<T>().product(s, a, b, bias, c);
-  // With few rows packing B costs more than it saves.
-  if (isa() >= Isa::v3 && s.m > kMostFewRows) return blocked_product<T>().product(s, a, b, bias, c);
+  constexpr int64_t kWorthPacking = 4;
+  if (isa() >= Isa::v3 && s.m > kWorthPacking) return blocked_product<T>().product(s, a, b, bias, c);
   Gemm shape = s;
   if (bias) {
     start(s, bias, c);

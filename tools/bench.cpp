@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <iostream>
 
 #include <fmt/format.h>
@@ -65,10 +66,11 @@ int train_step(const Options& options) {
   optim::Adam adam(model.module->parameters(), {.lr = 1e-4});
   Profile profile;
   std::vector<double> times;
-  double flops = 0, after_two_steps = 0;
+  double flops = 0;
+  int64_t after_two_steps = 0;
   for (int64_t i = 0; i < options.steps + options.warm_up; ++i) {
     if (i == options.warm_up) profile.reset();
-    if (i == 2) after_two_steps = static_cast<double>(memory_stats().system_allocations);
+    if (i == 2) after_two_steps = memory_stats().system_allocations;
     const double start = seconds();
     adam.zero_grad();
     const Tensor loss = model.loss();
@@ -86,12 +88,12 @@ int train_step(const Options& options) {
   line["params"] = model.module->parameter_count();
   line["ms"] = rounded(median(times) * 1e3);
   line["min_ms"] = rounded(least * 1e3);
-  line["tok_s"] = std::round(static_cast<double>(model.tokens) / least);
+  line["tok_s"] = std::llround(static_cast<double>(model.tokens) / least);
   line["rss_mb"] = peak_megabytes();
   line["gflops"] = rounded(flops / steps / least / 1e9, 10);
   line["dropout"] = options.dropout;
   line["dtype"] = options.common.dtype;
-  line["new_memory_after_two_steps"] = static_cast<double>(memory_stats().system_allocations) - after_two_steps;
+  line["new_memory_after_two_steps"] = memory_stats().system_allocations - after_two_steps;
   print(line);
   return 0;
 }
@@ -119,7 +121,7 @@ int decode(const Options& options) {
   line["beam"] = options.beams;
   line["ms"] = rounded(median(times) * 1e3);
   line["min_ms"] = rounded(least * 1e3);
-  line["tok_s"] = std::round(static_cast<double>(options.batch * kLength) / least);
+  line["tok_s"] = std::llround(static_cast<double>(options.batch * kLength) / least);
   line["rss_mb"] = peak_megabytes();
   print(line);
   return 0;
@@ -152,9 +154,9 @@ int gemm(const Options& options) {
   for (const auto& [m, n, k] : kSizes) {
     const double rate = product_rate(m, n, k, options.common.bf16());
     best = std::max(best, rate);
-    line[fmt::format("{}x{}x{}", m, n, k)] = std::round(rate);
+    line[fmt::format("{}x{}x{}", m, n, k)] = std::llround(rate);
   }
-  line["gflops"] = std::round(best);
+  line["gflops"] = std::llround(best);
   print(line);
   return 0;
 }

@@ -50,16 +50,30 @@ void start(const Gemm& s, const T* bias, T* c) {
     }
 }
 
+enum class Road { bf16, few_rows, blocked, blas };
+
+/// Which kernels compute a product: by its sizes as a whole, not by those of a thread's part, so that its bits do not
+/// depend on the number of threads.
+template <class T>
+Road road_of(const Gemm& s) {
+  // Packing B costs more than it saves where few rows meet a large weight, or where there is next to nothing to
+  // compute.
+  constexpr int64_t kLargeWeight = 1 << 16, kHardlyAny = 4;
+  if (s.bf16 && sizeof(T) == sizeof(float)) return Road::bf16;
+  const int64_t few = s.n * s.k >= kLargeWeight ? kMostFewRows : kHardlyAny;
+  if (s.m <= few && !s.transpose_a && s.transpose_b) return Road::few_rows;
+  return isa() >= Isa::v3 && s.m > kHardlyAny ? Road::blocked : Road::blas;
+}
+
 /// A part of a product on one thread.
 template <class T>
-void run_part(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
+void run_part(Road road, const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
 #if defined(__x86_64__)
   if constexpr (sizeof(T) == sizeof(float))
-    if (s.bf16) return bf16::product(s, a, b, bias, c);
+    if (road == Road::bf16) return bf16::product(s, a, b, bias, c);
 #endif
-  if (s.m <= kMostFewRows && !s.transpose_a && s.transpose_b) return few_rows<T>().product(s, a, b, bias, c);
-  constexpr int64_t kWorthPacking = 4;
-  if (isa() >= Isa::v3 && s.m > kWorthPacking) return blocked_product<T>().product(s, a, b, bias, c);
+  if (road == Road::few_rows) return few_rows<T>().product(s, a, b, bias, c);
+  if (road == Road::blocked) return blocked_product<T>().product(s, a, b, bias, c);
   Gemm shape = s;
   if (bias) {
     start(s, bias, c);
@@ -99,7 +113,8 @@ template <class T>
 void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
   const int64_t threads = work < 2.5e5 || omp_in_parallel() ? 1 : omp_get_max_threads();
-  if (threads == 1) return run_part(s, a, b, bias, c);
+  const Road road = road_of<T>(s);
+  if (threads == 1) return run_part(road, s, a, b, bias, c);
   const int64_t by_rows = threads_along_rows(s, threads, s.bf16 || packs_left(s, sizeof(T))),
                 by_columns = threads / by_rows;
   const auto edge = [](int64_t part, int64_t parts, int64_t length, int64_t step) {
@@ -114,7 +129,7 @@ void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
     piece.m = edge(part / by_columns + 1, by_rows, s.m, kRowStep) - row;
     piece.n = edge(part % by_columns + 1, by_columns, s.n, kColumnStep) - column;
     if (piece.m == 0 || piece.n == 0) continue;
-    run_part(piece, s.transpose_a ? a + row : a + row * s.lda, s.transpose_b ? b + column * s.ldb : b + column,
+    run_part(road, piece, s.transpose_a ? a + row : a + row * s.lda, s.transpose_b ? b + column * s.ldb : b + column,
              bias ? bias + column : nullptr, c + row * s.ldc + column);
   }
 }

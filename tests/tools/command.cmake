@@ -88,3 +88,17 @@ execute_process(COMMAND ${COMMAND} tokenize --model ${FOLDER}/model INPUT_FILE $
 expect_text(err "${FOLDER}/model")
 expect_status(2 tokenize)
 expect_text(err "--model is required")
+
+# Measurements: the JSON line with its keys, and the table of a profile.
+expect_status(0 bench --help)
+expect_text(out "Example: tapeformer bench train-step")
+expect_status(0 bench train-step --config gpt-nano --steps 2 --warm-up 1 --dropout 0.1 --json)
+if(NOT out MATCHES "^{\"cfg\":\"gpt-nano\",\"threads\":[0-9]+,\"params\":[0-9]+,\"ms\":[0-9.]+,\"min_ms\":[0-9.]+,\"tok_s\":[0-9.]+,\"rss_mb\":[0-9]+,\"gflops\":[0-9.]+,[^\n]*\"blas_core\":\"[^\"]+\",\"isa\":\"[^\"]+\"}\n$")
+  message(FATAL_ERROR "not the JSON line:\n${out}")
+endif()
+expect_status(0 bench train-step --steps 1 --profile)
+expect_text(out "linear backward")
+expect_text(out "GFLOP/s")
+expect_status(2 bench)
+expect_status(2 bench train-step --config gpt-huge)
+expect_text(err "--config")

@@ -6,7 +6,7 @@
 #include "autograd/ops/index.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
-#include "autograd/scope.h"
+#include "autograd/tape.h"
 
 namespace tape::nn {
 namespace {
@@ -36,10 +36,7 @@ void KeyValueCache::append(const Tensor& next_key, const Tensor& next_value) {
     *this = {next_key, next_value};
     return;
   }
-  const auto is_tracked = [](const Tensor& x) { return x.requires_grad(); };
-  const bool recorded =
-      grad_enabled() && (is_tracked(key) || is_tracked(value) || is_tracked(next_key) || is_tracked(next_value));
-  if (recorded) {
+  if (needs_record({key, value, next_key, next_value})) {
     key = cat({slice(key, 1, {.end = length_}), next_key}, 1);
     value = cat({slice(value, 1, {.end = length_}), next_value}, 1);
   } else {

@@ -13,6 +13,7 @@
 #include "autograd/ops/softmax.h"
 #include "models/folder.h"
 #include "models/greedy.h"
+#include "tests/models/sources.h"
 #include "tests/support.h"
 
 namespace tape::models {
@@ -39,15 +40,6 @@ struct Lively : Transformer {
     eval();
   }
 };
-
-Tensor sources(uint64_t seed, int64_t batch, int64_t length) {
-  Generator stream(seed);
-  Tensor ids = randint(1, 13, {batch, length}, stream);
-  for (int64_t row = 0; row < batch; ++row)  // row by row one more position of padding
-    for (int64_t t = std::max<int64_t>(1, length - row); t < length; ++t)
-      ids.mutable_data<int64_t>()[row * length + t] = 0;
-  return ids;
-}
 
 void expect_same(const std::vector<BeamHypothesis>& a, const std::vector<BeamHypothesis>& b, const std::string& what) {
   ASSERT_EQ(a.size(), b.size()) << what;

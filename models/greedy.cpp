@@ -31,7 +31,8 @@ std::vector<std::vector<int64_t>> greedy_decode(Transformer& model, const Tensor
   std::vector<std::vector<int64_t>> found(static_cast<size_t>(batch));
   std::vector<bool> ended(static_cast<size_t>(batch), false);
   const Tensor memory = model.encode(src);
-  nn::DecoderCache cache = model.decoder->init_cache(memory);
+  nn::DecoderCache cache;
+  if (options.use_cache) cache = model.decoder->init_cache(memory);
   Tensor all = full({batch, 1}, static_cast<double>(options.bos), i64), last = all;
   for (int64_t length = 1; length <= options.max_length && batch > 0; ++length) {
     const Tensor logits = options.use_cache ? model.decode_cached(last, cache, src) : model.decode(all, memory, src);

@@ -134,7 +134,7 @@ TAPE_INLINE void clear_rows(int64_t rows, int64_t cols, int64_t stride, T* x) {
 
 template <class T>
 void backward(const AttentionShape& s, const T* q, const T* k, const T* v, const bool* keep, const T* additive,
-              const T*, const T* lse, const T* dout, const T* dprobabilities, T* dq, T* dk, T* dv, T* dadditive) {
+              const T* lse, const T* dout, const T* dprobabilities, T* dq, T* dk, T* dv, T* dadditive) {
   const Backward<T> operands{q, k, v, keep, additive, lse, dout, dprobabilities, dq, dk, dv, dadditive};
   const int64_t block = queries_per_block(s), row = padded<T>(s.Tk);
   // dk and dv of a head are summed over its blocks of queries in order, by one thread.

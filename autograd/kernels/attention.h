@@ -37,8 +37,7 @@ struct AttentionKernels {
   /// Gradients from dout (layout of out) and, where not null, dprobabilities [B, H, Tq, Tk] contiguous.
   /// dq, dk, dv are overwritten. dadditive, where not null, is [B, H, Tq, Tk] contiguous (the caller reduces it).
   void (*backward)(const AttentionShape& shape, const T* q, const T* k, const T* v, const bool* keep, const T* additive,
-                   const T* out, const T* lse, const T* dout, const T* dprobabilities, T* dq, T* dk, T* dv,
-                   T* dadditive);
+                   const T* lse, const T* dout, const T* dprobabilities, T* dq, T* dk, T* dv, T* dadditive);
 };
 TAPE_KERNEL_TABLE(AttentionKernels, attention)
 }  // namespace tape::kernels

@@ -67,19 +67,18 @@ Tensors composed(const Call& call, const Tensors& in, const Shape& out_shape) {
 }
 
 Tensors fused_gradients(const Call& call, const BackwardContext& c) {
-  const Tensor query = c.saved(0), key = c.saved(1), value = c.saved(2), added = c.saved(3), out = c.saved(4),
-               lse = c.saved(5), dout = c.grad();
+  const Tensor query = c.saved(0), key = c.saved(1), value = c.saved(2), added = c.saved(3), lse = c.saved(4),
+               dout = c.grad();
   count_products(call.shape, 3, 2);
   Tensor dquery = empty_like(query), dkey = empty_like(key), dvalue = empty_like(value), dadded;
   if (c.needs(3)) dadded = empty(call.weights_shape(), query.dtype());
   dispatch_floating("scaled_dot_product_attention", query.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::attention<T>().backward(call.shape, query.data<T>(), key.data<T>(), value.data<T>(),
-                                     call.keep.defined() ? call.keep.data<bool>() : nullptr,
-                                     added.defined() ? added.data<T>() : nullptr, out.data<T>(), lse.data<T>(),
-                                     dout.data<T>(), c.has_grad(1) ? c.grad(1).data<T>() : nullptr,
-                                     dquery.mutable_data<T>(), dkey.mutable_data<T>(), dvalue.mutable_data<T>(),
-                                     dadded.defined() ? dadded.mutable_data<T>() : nullptr);
+    kernels::attention<T>().backward(
+        call.shape, query.data<T>(), key.data<T>(), value.data<T>(),
+        call.keep.defined() ? call.keep.data<bool>() : nullptr, added.defined() ? added.data<T>() : nullptr,
+        lse.data<T>(), dout.data<T>(), c.has_grad(1) ? c.grad(1).data<T>() : nullptr, dquery.mutable_data<T>(),
+        dkey.mutable_data<T>(), dvalue.mutable_data<T>(), dadded.defined() ? dadded.mutable_data<T>() : nullptr);
   });
   return {dquery, dkey, dvalue, dadded};
 }
@@ -102,8 +101,8 @@ AttentionResult attend(const Call& call, const Tensors& in, const Shape& out_sha
                                     lse.mutable_data<T>(), want_weights ? weights.mutable_data<T>() : nullptr);
   });
   const size_t count = want_weights ? 2 : 1;
-  record_many(attention_op, in, want_weights ? Tensors{out, weights} : Tensors{out},
-              {in[0], in[1], in[2], in[3], out, lse}, [call, out_shape, count](const BackwardContext& c) -> Tensors {
+  record_many(attention_op, in, want_weights ? Tensors{out, weights} : Tensors{out}, {in[0], in[1], in[2], in[3], lse},
+              [call, out_shape, count](const BackwardContext& c) -> Tensors {
                 if (!c.create_graph()) return fused_gradients(call, c);
                 return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(2), c.saved(3)}, count,
                                       [&](const Tensors& inputs) { return composed(call, inputs, out_shape); });

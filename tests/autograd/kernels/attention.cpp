@@ -128,9 +128,9 @@ Result<T> run(const Case<T>& c, bool extras = true) {
   const T* additive = c.has_additive ? c.additive.data() : nullptr;
   attention<T>().forward(s, c.q.data(), c.k.data(), c.v.data(), keep_data, additive, r.out.data(), r.lse.data(),
                          extras ? r.probabilities.data() : nullptr);
-  attention<T>().backward(s, c.q.data(), c.k.data(), c.v.data(), keep_data, additive, r.out.data(), r.lse.data(),
-                          c.dout.data(), c.has_dprobabilities ? c.dprobabilities.data() : nullptr, r.dq.data(),
-                          r.dk.data(), r.dv.data(), extras ? r.dadditive.data() : nullptr);
+  attention<T>().backward(s, c.q.data(), c.k.data(), c.v.data(), keep_data, additive, r.lse.data(), c.dout.data(),
+                          c.has_dprobabilities ? c.dprobabilities.data() : nullptr, r.dq.data(), r.dk.data(),
+                          r.dv.data(), extras ? r.dadditive.data() : nullptr);
   return r;
 }
 

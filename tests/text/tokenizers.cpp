@@ -64,7 +64,8 @@ TEST_P(AgainstPackages, BatchesAsOneByOneAndFromACacheThatIsWarm) {
 
 TEST_P(AgainstPackages, SavesWhatLoadsTheSame) {
   const auto tokenizer = load();
-  const std::string folder = fmt::format("{}/saved_{}", testing::TempDir(), GetParam().expected);
+  const std::string folder =
+      fmt::format("{}/saved_{}_from_{}", testing::TempDir(), GetParam().expected, GetParam().folder);
   std::filesystem::remove_all(folder);
   tokenizer->save(folder);
   const auto again = load_tokenizer(folder);

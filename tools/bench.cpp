@@ -1,7 +1,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <iostream>
 
@@ -16,22 +15,22 @@
 #include "models/greedy.h"
 #include "optim/adam.h"
 #include "tools/bench_model.h"
+#include "tools/bench_peaks.h"
 #include "tools/bench_profile.h"
 #include "tools/commands.h"
 #include "train/machine.h"
+#include "train/progress.h"
 
 namespace tape::tools {
 namespace {
 
 struct Options {
-  Common common;
+  Common common = {};
   std::string config = "gpt-nano";
   double dropout = 0;
   int64_t steps = 20, warm_up = 3, batch = 32, beams = 1;
   bool profile = false;
 };
-
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 int64_t peak_megabytes() {
   rusage usage{};
@@ -71,7 +70,7 @@ int train_step(const Options& options) {
   for (int64_t i = 0; i < options.steps + options.warm_up; ++i) {
     if (i == options.warm_up) profile.reset();
     if (i == 2) after_two_steps = memory_stats().system_allocations;
-    const double start = seconds();
+    const double start = train::steady_seconds();
     adam.zero_grad();
     const Tensor loss = model.loss();
     loss.backward();
@@ -79,17 +78,18 @@ int train_step(const Options& options) {
     adam.step();
     profile.charge(Profile::Pass::other, "optimizer");
     loss.item();
-    if (i >= options.warm_up) times.push_back(seconds() - start);
+    if (i >= options.warm_up) times.push_back(train::steady_seconds() - start);
   }
   for (const auto& [key, cost] : profile.costs()) flops += cost.flops;
   const double steps = static_cast<double>(times.size()), least = *std::min_element(times.begin(), times.end());
-  if (options.profile) print_profile(std::cout, profile.costs(), options.steps);
+  const int64_t resident = peak_megabytes();
+  if (options.profile) print_profile(std::cout, profile.costs(), options.steps, measure_peaks(options.common.bf16()));
   nlohmann::ordered_json line = heading(options);
   line["params"] = model.module->parameter_count();
   line["ms"] = rounded(median(times) * 1e3);
   line["min_ms"] = rounded(least * 1e3);
   line["tok_s"] = std::llround(static_cast<double>(model.tokens) / least);
-  line["rss_mb"] = peak_megabytes();
+  line["rss_mb"] = resident;
   line["gflops"] = rounded(flops / steps / least / 1e9, 10);
   line["dropout"] = options.dropout;
   line["dtype"] = options.common.dtype;
@@ -107,13 +107,13 @@ int decode(const Options& options) {
   const Tensor src = randint(3, model->config().src_vocab, {options.batch, kLength});
   std::vector<double> times;
   for (int64_t i = 0; i < options.steps + 1; ++i) {
-    const double start = seconds();
+    const double start = train::steady_seconds();
     // No token is the end: exactly so many are said.
     if (options.beams == 1)
       models::greedy_decode(*model, src, {.eos = -1, .max_length = kLength});
     else
       models::beam_search(*model, src, {.beams = options.beams, .max_length = kLength, .eos = -1});
-    if (i > 0) times.push_back(seconds() - start);
+    if (i > 0) times.push_back(train::steady_seconds() - start);
   }
   const double least = *std::min_element(times.begin(), times.end());
   nlohmann::ordered_json line = heading(options);
@@ -125,23 +125,6 @@ int decode(const Options& options) {
   line["rss_mb"] = peak_megabytes();
   print(line);
   return 0;
-}
-
-/// Y [m, n] = X [m, k] W^T: the best of several rounds, in GFLOP/s.
-double product_rate(int64_t m, int64_t n, int64_t k, bool bf16) {
-  const Tensor x = ones({m, k}), w = ones({n, k});
-  Tensor y = empty({m, n});
-  const kernels::Gemm gemm{.transpose_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .bf16 = bf16};
-  const double flops = 2 * static_cast<double>(m * n * k);
-  const int64_t repeats = static_cast<int64_t>(3e9 / flops) + 1;
-  double least = 1e9;
-  for (int round = 0; round < 6; ++round) {
-    const double start = seconds();
-    for (int64_t i = 0; i < repeats; ++i)
-      kernels::gemm(gemm, x.data<float>(), w.data<float>(), y.mutable_data<float>());
-    least = std::min(least, (seconds() - start) / static_cast<double>(repeats));
-  }
-  return flops / least / 1e9;
 }
 
 int gemm(const Options& options) {
@@ -190,18 +173,19 @@ void add_bench(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   step.add_flag("--profile", options->profile, "Print what each operation costs")->excludes("--json");
 
+  const auto decoded = std::make_shared<Options>(Options{.config = "base", .steps = 5});
   CLI::App& decoding =
-      add_kind(bench, "decode", "32 tokens to 32 tokens with a key/value cache", options, chosen, decode);
-  decoding.add_option("--config", options->config, "Model")
-      ->default_val("base")
-      ->check(CLI::IsMember({"base", "tiny"}));
-  decoding.add_option("--batch", options->batch, "Sentences at once")
+      add_kind(bench, "decode", "32 tokens to 32 tokens with a key/value cache", decoded, chosen, decode);
+  decoding.add_option("--config", decoded->config, "Model")
+      ->check(CLI::IsMember({"base", "tiny"}))
+      ->capture_default_str();
+  decoding.add_option("--batch", decoded->batch, "Sentences at once")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  decoding.add_option("--beam", options->beams, "Beams; 1 takes the likeliest token each time")
+  decoding.add_option("--beam", decoded->beams, "Beams; 1 takes the likeliest token each time")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  decoding.add_option("--steps", options->steps, "Runs to time")->check(CLI::PositiveNumber)->default_val(5);
+  decoding.add_option("--steps", decoded->steps, "Runs to time")->check(CLI::PositiveNumber)->capture_default_str();
 
   CLI::App& products = add_kind(bench, "gemm", "Rates of single-precision matrix products", options, chosen, gemm);
   add_dtype(step, options->common);

@@ -8,24 +8,29 @@
 
 namespace tape::tools {
 
-void print_profile(std::ostream& out, const Profile::Costs& costs, int64_t steps) {
+void print_profile(std::ostream& out, const Profile::Costs& costs, int64_t steps, const Peaks& peaks) {
   using Row = std::pair<Profile::Costs::key_type, Profile::Cost>;
   std::vector<Row> rows(costs.begin(), costs.end());
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.second.seconds > b.second.seconds; });
   double total = 0;
   for (const auto& [key, cost] : rows) total += cost.seconds;
   const double each = 1 / static_cast<double>(steps);
-  out << fmt::format("{:<42}{:>9}{:>8}{:>8}{:>10}{:>8}\n", "operation", "ms/step", "share", "calls", "GFLOP/s", "GB/s");
+  out << fmt::format("{:<42}{:>9}{:>8}{:>8}{:>10}{:>8}{:>9}\n", "operation", "ms/step", "share", "calls", "GFLOP/s",
+                     "GB/s", "of peak");
   for (const auto& [key, cost] : rows) {
     const char* pass = key.first == Profile::Pass::backward ? " backward" : "";
     const auto rate = [&](double amount) {
       return amount > 0 ? fmt::format("{:.1f}", amount / cost.seconds / 1e9) : "-";
     };
-    out << fmt::format("{:<42}{:>9.3f}{:>7.1f}%{:>8.0f}{:>10}{:>8}\n", key.second + pass, cost.seconds * each * 1e3,
-                       100 * cost.seconds / total, static_cast<double>(cost.calls) * each, rate(cost.flops),
-                       rate(cost.bytes));
+    const double of_peak = cost.flops > 0 ? cost.flops / peaks.gflops : cost.bytes / peaks.gbytes;
+    const std::string part = of_peak > 0 ? fmt::format("{:.0f}%", 100 * of_peak / cost.seconds / 1e9) : "-";
+    out << fmt::format("{:<42}{:>9.3f}{:>7.1f}%{:>8.0f}{:>10}{:>8}{:>9}\n", key.second + pass,
+                       cost.seconds * each * 1e3, 100 * cost.seconds / total, static_cast<double>(cost.calls) * each,
+                       rate(cost.flops), rate(cost.bytes), part);
   }
   out << fmt::format("{:<42}{:>9.3f}\n", "all", total * each * 1e3);
+  out << fmt::format("peaks measured here: {:.0f} GFLOP/s in products, {:.1f} GB/s of memory\n", peaks.gflops,
+                     peaks.gbytes);
 }
 
 }  // namespace tape::tools

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tape::tools {
+
+/// The best rates that this machine was seen to reach, with the threads in use.
+struct Peaks {
+  double gflops = 0;  ///< of matrix products
+  double gbytes = 0;  ///< of memory, read and written
+};
+
+/// Measures both, in about half a second; `bf16`: of products with operands rounded to bf16.
+Peaks measure_peaks(bool bf16);
+
+/// Y [m, n] = X [m, k] W^T: the best of several rounds, in GFLOP/s.
+double product_rate(int64_t m, int64_t n, int64_t k, bool bf16);
+
+}  // namespace tape::tools

@@ -14,6 +14,7 @@ using Chosen = std::function<int()>;
 void add_demo(CLI::App& app, Chosen& chosen);
 void add_tokenize(CLI::App& app, Chosen& chosen);
 void add_run(CLI::App& app, Chosen& chosen);
+void add_report(CLI::App& app, Chosen& chosen);
 void add_bench(CLI::App& app, Chosen& chosen);
 void add_info(CLI::App& app, Chosen& chosen);
 

@@ -30,6 +30,7 @@ int run(int argc, char** argv) {
   tape::tools::add_demo(app, chosen);
   tape::tools::add_tokenize(app, chosen);
   tape::tools::add_run(app, chosen);
+  tape::tools::add_report(app, chosen);
   tape::tools::add_bench(app, chosen);
   tape::tools::add_info(app, chosen);
   try {

@@ -1,0 +1,228 @@
+#include "inspect/run_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "autograd/error.h"
+#include "autograd/file.h"
+#include "inspect/run_log.h"
+#include "inspect/thin.h"
+#include "inspect/web_page.h"
+
+namespace tape::inspect {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What keeps the page below a megabyte, however long the run.
+constexpr size_t buckets = 400;       // of curves, each with the extremes of every curve
+constexpr size_t eval_buckets = 150;  //
+constexpr size_t most_marks = 400;    // of each kind
+constexpr size_t samples_bytes = 200'000;
+constexpr size_t confusion_bytes = 100'000;
+constexpr size_t longest_text = 4000;  // bytes of one sample's text
+
+// Six digits: what a curve and its readout can show.
+Json number(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+}
+
+template <class Entry, class Member>
+std::vector<double> column(const std::vector<Entry>& entries, Member member) {
+  std::vector<double> values;
+  values.reserve(entries.size());
+  for (const Entry& entry : entries) {
+    const auto value = static_cast<double>(entry.*member);
+    values.push_back(std::isfinite(value) ? value : no_number);
+  }
+  return values;
+}
+
+Json numbers(const std::vector<double>& values, const std::vector<size_t>& kept) {
+  Json list = Json::array();
+  for (const size_t i : kept) list.push_back(number(values[i]));
+  return list;
+}
+
+/// The curves of training. Logged steps are few or many; what is drawn is at most 8 points a bucket.
+Json steps_json(const std::vector<LoggedStep>& steps) {
+  const std::vector<double> loss = column(steps, &LoggedStep::loss), lr = column(steps, &LoggedStep::lr),
+                            norm = column(steps, &LoggedStep::grad_norm),
+                            speed = column(steps, &LoggedStep::tokens_per_second);
+  const std::vector<size_t> kept = thin({loss, lr, norm, speed}, buckets);
+  const auto n = static_cast<double>(steps.size());
+  // A hundredth of the run, at least five logged steps.
+  const double half_life = std::max(5.0, n / 100);
+  const double spacing = n > 1 ? static_cast<double>(steps.back().step - steps.front().step) / (n - 1) : 1;
+  Json at = Json::array();
+  for (const size_t i : kept) at.push_back(steps[i].step);
+  return {{"step", std::move(at)},
+          {"epoch", numbers(column(steps, &LoggedStep::epoch), kept)},
+          {"seconds", numbers(column(steps, &LoggedStep::seconds), kept)},
+          {"loss", numbers(loss, kept)},
+          {"smooth", numbers(smoothed(loss, half_life), kept)},
+          {"lr", numbers(lr, kept)},
+          {"grad_norm", numbers(norm, kept)},
+          {"speed", numbers(speed, kept)},
+          {"logged", steps.size()},
+          {"half_life", number(half_life * spacing)}};
+}
+
+Json metrics_json(const std::vector<std::pair<std::string, double>>& metrics) {
+  Json all = Json::object();
+  for (const auto& [name, value] : metrics) all[name] = number(value);
+  return all;
+}
+
+/// Loss and metrics of evaluations, a column each.
+std::vector<std::vector<double>> eval_columns(const std::vector<LoggedEval>& evals) {
+  std::map<std::string, std::vector<double>> metrics;
+  for (size_t i = 0; i < evals.size(); ++i)
+    for (const auto& [name, value] : evals[i].metrics)
+      metrics.try_emplace(name, evals.size(), no_number).first->second[i] = value;
+  std::vector<std::vector<double>> columns = {column(evals, &LoggedEval::loss)};
+  for (auto& [name, values] : metrics) columns.push_back(std::move(values));
+  return columns;
+}
+
+Json evals_json(const std::vector<LoggedEval>& evals) {
+  Json list = Json::array();
+  for (const size_t i : thin(eval_columns(evals), eval_buckets)) {
+    const LoggedEval& eval = evals[i];
+    list.push_back({{"step", eval.step},
+                    {"seconds", number(eval.seconds)},
+                    {"loss", number(eval.loss)},
+                    {"metrics", metrics_json(eval.metrics)}});
+  }
+  return list;
+}
+
+/// A text cut where a code point ends.
+std::string cut(const std::string& text) {
+  if (text.size() <= longest_text) return text;
+  size_t end = longest_text;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return fmt::format("{}…", std::string_view(text).substr(0, end));
+}
+
+Json one_json(const LoggedSamples& set) {
+  Json rows = Json::array();
+  for (const LoggedSample& sample : set.samples)
+    rows.push_back({cut(sample.input), cut(sample.reference), cut(sample.output)});
+  return {{"step", set.step}, {"samples", std::move(rows)}};
+}
+
+Json one_json(const LoggedConfusion& table) {
+  return {{"step", table.step}, {"labels", table.labels}, {"counts", table.counts}};
+}
+
+/// As many as fit into `bytes`, evenly spread, the last always among them if it fits; and how many there were.
+template <class Entry>
+Json within(const std::vector<Entry>& entries, size_t bytes) {
+  std::vector<Json> all;
+  std::vector<size_t> sizes;
+  for (const Entry& entry : entries) sizes.push_back(all.emplace_back(one_json(entry)).dump().size());
+  size_t most = entries.size();
+  std::vector<size_t> kept;
+  for (;; --most) {
+    kept = spread(entries.size(), most);
+    size_t total = 0;
+    for (const size_t i : kept) total += sizes[i];
+    if (total <= bytes) break;
+  }
+  Json shown = Json::array();
+  for (const size_t i : kept) shown.push_back(std::move(all[i]));
+  return {{"logged", entries.size()}, {"shown", std::move(shown)}};
+}
+
+const char* name(MarkKind kind) {
+  switch (kind) {
+    case MarkKind::checkpoint:
+      return "checkpoint";
+    case MarkKind::resume:
+      return "resume";
+    case MarkKind::warning:
+      return "warning";
+    case MarkKind::stop:
+      return "stop";
+  }
+  return "?";
+}
+
+Json marks_json(const std::vector<LoggedMark>& marks) {
+  std::vector<size_t> kept;
+  for (const MarkKind kind : {MarkKind::checkpoint, MarkKind::resume, MarkKind::warning, MarkKind::stop}) {
+    std::vector<size_t> of_kind;
+    for (size_t i = 0; i < marks.size(); ++i)
+      if (marks[i].kind == kind) of_kind.push_back(i);
+    for (const size_t i : spread(of_kind.size(), most_marks)) kept.push_back(of_kind[i]);
+  }
+  std::ranges::sort(kept);
+  Json list = Json::array();
+  for (const size_t i : kept) {
+    const LoggedMark& mark = marks[i];
+    list.push_back({{"kind", name(mark.kind)}, {"step", mark.step}, {"text", cut(mark.text)}, {"best", mark.best}});
+  }
+  return {{"logged", marks.size()}, {"shown", std::move(list)}};
+}
+
+Json start_json(const Json& start) {
+  Json facts = Json::object();
+  for (const char* field : {"time", "task", "parameters", "machine", "options", "model"})
+    if (start.contains(field)) facts[field] = start[field];
+  return facts;
+}
+
+Json report_json(const RunLog& log, const std::string& folder) {
+  Json end = nullptr;
+  if (!log.ends.empty()) {
+    const LoggedEnd& last = log.ends.back();
+    end = {{"step", last.step},
+           {"seconds", number(last.seconds)},
+           {"reason", last.reason},
+           {"metrics", metrics_json(last.metrics)}};
+  }
+  return {{"folder", folder},
+          {"start", start_json(log.start)},
+          {"steps", steps_json(log.steps)},
+          {"evals", evals_json(log.evals)},
+          {"samples", within(log.samples, samples_bytes)},
+          {"confusions", within(log.confusions, confusion_bytes)},
+          {"marks", marks_json(log.marks)},
+          {"end", std::move(end)},
+          {"steps_done_again", log.steps_done_again},
+          {"unknown_events", log.unknown_events}};
+}
+
+std::string last_name(const std::string& folder) {
+  std::filesystem::path path = std::filesystem::path(folder).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  return path.filename().string();
+}
+
+}  // namespace
+
+std::string write_run_report(const std::string& folder) {
+  return write_run_report(folder, (std::filesystem::path(folder) / "report.html").string());
+}
+
+std::string write_run_report(const std::string& folder, const std::string& path) {
+  const std::string where = (std::filesystem::path(folder) / "log.jsonl").string();
+  const RunLog log = parse_run_log(read_text(where), where);
+  const std::string page = web_page("run_report.html", report_json(log, last_name(folder)));
+  write_file(path, std::vector<std::string_view>{page});
+  return path;
+}
+
+}  // namespace tape::inspect

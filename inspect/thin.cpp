@@ -1,0 +1,55 @@
+#include "inspect/thin.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tape::inspect {
+
+std::vector<size_t> thin(const std::vector<std::vector<double>>& columns, size_t buckets) {
+  const size_t n = columns.empty() ? 0 : columns.front().size();
+  std::vector<size_t> kept;
+  if (n <= 2 * buckets * columns.size() + 2) {
+    for (size_t i = 0; i < n; ++i) kept.push_back(i);
+    return kept;
+  }
+  kept = {0, n - 1};
+  for (size_t bucket = 0; bucket < buckets; ++bucket) {
+    const size_t begin = n * bucket / buckets, end = n * (bucket + 1) / buckets;
+    for (const std::vector<double>& column : columns) {
+      size_t low = end, high = end;
+      for (size_t i = begin; i < end; ++i) {
+        if (std::isnan(column[i])) continue;
+        if (low == end || column[i] < column[low]) low = i;
+        if (high == end || column[i] > column[high]) high = i;
+      }
+      if (low != end) kept.insert(kept.end(), {low, high});
+    }
+  }
+  std::ranges::sort(kept);
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  return kept;
+}
+
+std::vector<size_t> spread(size_t n, size_t most) {
+  std::vector<size_t> kept;
+  const size_t count = std::min(n, most);
+  for (size_t i = 0; i < count; ++i) kept.push_back(count == 1 ? n - 1 : i * (n - 1) / (count - 1));
+  return kept;
+}
+
+std::vector<double> smoothed(std::span<const double> values, double half_life) {
+  const double keep = std::exp2(-1 / half_life);
+  std::vector<double> means;
+  means.reserve(values.size());
+  double sum = 0, weight = 0;
+  for (const double value : values) {
+    if (!std::isnan(value)) {
+      sum = keep * sum + value;
+      weight = keep * weight + 1;
+    }
+    means.push_back(std::isnan(value) ? value : sum / weight);
+  }
+  return means;
+}
+
+}  // namespace tape::inspect

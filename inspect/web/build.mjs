@@ -1,0 +1,65 @@
+// Builds every page: a folder here with page.html, main.ts and style.css becomes dist/<folder>.html, one file with its
+// script, its styles and the licences of what it was built from. node build.mjs [folder for the output]
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = process.argv[2] ?? join(here, "dist");
+const read = (...path) => readFileSync(join(here, ...path), "utf8");
+const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+async function bundle(entry) {
+  const result = await build({
+    absWorkingDir: here,
+    entryPoints: [entry],
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: "iife",
+    target: "es2022",
+    charset: "ascii",
+    legalComments: "none", // the licences stand in the page, in full
+  });
+  const text = result.outputFiles[0].text.trim();
+  const inputs = Object.values(result.metafile.outputs).flatMap((output) =>
+    Object.entries(output.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path));
+  const packages = new Set(inputs.map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]).filter(Boolean));
+  return { text, packages };
+}
+
+// The same licence of several packages is shown once.
+function licences(packages) {
+  const texts = new Map();
+  for (const name of [...packages].sort()) {
+    const folder = join("node_modules", name);
+    const { version, license } = JSON.parse(read(folder, "package.json"));
+    const file = readdirSync(join(here, folder)).find((entry) => /^licen[sc]e(\.|$)/i.test(entry));
+    if (!file) throw new Error(`${name} has no licence file`);
+    const text = read(folder, file).trim();
+    texts.set(text, [...(texts.get(text) ?? []), `${name} ${version} (${license})`]);
+  }
+  return [...texts].map(([text, names]) => `${names.join(", ")}\n\n${text}`).join("\n\n\n");
+}
+
+mkdirSync(out, { recursive: true });
+for (const page of readdirSync(here).filter((folder) => existsSync(join(here, folder, "page.html")))) {
+  const script = await bundle(join(page, "main.ts"));
+  const style = await bundle(join(page, "style.css"));
+  if (/<\/script|<!--/i.test(script.text)) throw new Error(`${page}: the script would end its own element`);
+  const policy = `default-src 'none'; script-src ${hash(script.text)}; style-src ${hash(style.text)}; img-src data:`;
+  const parts = {
+    policy,
+    style: style.text,
+    script: script.text,
+    licences: escape(licences(new Set([...script.packages, ...style.packages]))),
+  };
+  const html = read(page, "page.html").replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
+  if (html.split('"@data@"').length !== 2) throw new Error(`${page}: room for the data must be there once`);
+  writeFileSync(join(out, `${page}.html`), html);
+  console.log(`${page}.html: ${html.length.toLocaleString("en")} bytes`);
+}

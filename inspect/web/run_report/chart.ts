@@ -1,0 +1,249 @@
+import { extent } from "d3-array";
+import { axisBottom, axisLeft } from "d3-axis";
+import { scaleLinear, scaleLog, type ScaleContinuousNumeric } from "d3-scale";
+import { pointer, select, type Selection } from "d3-selection";
+import { line, symbol, symbolDiamond, symbolTriangle } from "d3-shape";
+import { element } from "../shared/dom";
+import { durationTicks, duration, whole, type Format } from "../shared/format";
+import type { Mark } from "./data";
+import { nearest, type Point, type View } from "./view";
+
+export interface Curve {
+  label: string;
+  look: "raw" | "train" | "validation";
+  points: Point[];
+}
+
+export interface ChartOptions {
+  id: string;
+  title: string;
+  curves: Curve[];
+  format: Format;
+  tick?: Format;
+  height: number;
+  fromZero?: boolean;
+  followsLogLoss?: boolean;
+}
+
+const margin = { top: 8, right: 12, bottom: 30, left: 52 };
+
+type Group = Selection<SVGGElement, unknown, null, undefined>;
+type Scale = ScaleContinuousNumeric<number, number>;
+
+export function markText(mark: Mark): string {
+  const at = `step ${whole(mark.step)}`;
+  if (mark.kind === "checkpoint") return `${mark.best ? "Best checkpoint" : "Checkpoint"} ${mark.text}, ${at}`;
+  if (mark.kind === "resume") return `Resumed at ${at}`;
+  if (mark.kind === "stop") return `Stopped at ${at}: ${mark.text}`;
+  return `Warning at ${at}: ${mark.text}`;
+}
+
+// Curves over the course of the run, with its events marked on the axis. All charts of a page share a View: the cursor
+// that one shows, all show.
+export class Chart {
+  readonly node: HTMLElement;
+  private readonly svg: Selection<SVGSVGElement, unknown, null, undefined>;
+  private readonly values: HTMLElement[] = [];
+  private width = 0;
+  private x: Scale = scaleLinear();
+  private y: Scale = scaleLinear();
+  private cursorLayer: Group | null = null;
+  private dragFrom: number | null = null;
+
+  constructor(private readonly view: View, private readonly marks: Mark[], private readonly options: ChartOptions) {
+    const legend = element("span", { class: "legend" });
+    for (const curve of options.curves) {
+      const value = element("span", { class: "value" });
+      this.values.push(value);
+      legend.append(element("span", { class: `key ${curve.look}` }, options.curves.length > 1 && `${curve.label} `, value));
+    }
+    this.node = element(
+      "figure",
+      { class: "chart", id: options.id },
+      element("figcaption", {}, element("h3", {}, options.title), legend),
+    );
+    const plot = element("div", {
+      class: "plot",
+      tabindex: 0,
+      role: "application",
+      "aria-label": `${options.title}. Arrow keys move the cursor, Home and End go to the ends, Escape leaves.`,
+    });
+    this.svg = select(plot).append("svg").attr("aria-hidden", "true");
+    this.node.append(plot);
+    this.listen(plot);
+    view.onChange((what) => (what === "cursor" ? this.drawCursor() : this.draw()));
+    new ResizeObserver(() => {
+      const width = Math.round(plot.clientWidth);
+      if (width > 0 && width !== this.width && !window.matchMedia("print").matches) {
+        this.width = width;
+        this.draw();
+      }
+    }).observe(plot);
+  }
+
+  private shown(): Point[] {
+    const [from, to] = this.view.range ?? [-Infinity, Infinity];
+    return this.options.curves.flatMap((curve) => curve.points.filter(({ step }) => step >= from && step <= to));
+  }
+
+  private scales() {
+    const { view, options } = this;
+    const log = options.followsLogLoss && view.logLoss;
+    const steps = view.steps.step;
+    const [from, to] = view.range ?? [steps[0] ?? 0, steps[steps.length - 1] ?? 1];
+    const a = view.place(from) ?? 0;
+    const b = view.place(to) ?? 1;
+    this.x = scaleLinear([a, b > a ? b : a + 1], [margin.left, this.width - margin.right]);
+    const values = this.shown().map(({ y }) => y).filter((y): y is number => y !== null && (!log || y > 0));
+    let [low, high] = extent(values) as [number, number] | [undefined, undefined];
+    if (low === undefined || high === undefined) [low, high] = log ? [0.1, 1] : [0, 1];
+    if (options.fromZero) low = Math.min(0, low);
+    if (low === high) [low, high] = log || low > 0 ? [low * 0.9, high * 1.1] : [low - 1, high + 1];
+    const range = [options.height - margin.bottom, margin.top];
+    this.y = log ? scaleLog([low / 1.03, high * 1.03], range) : scaleLinear([low, high], range).nice(5);
+  }
+
+  private yTicks(): number[] {
+    const wanted = Math.max(3, Math.round(this.options.height / 48));
+    const ticks = this.y.ticks(wanted);
+    if (!this.options.followsLogLoss || !this.view.logLoss || ticks.length <= wanted + 2) return ticks;
+    return ticks.filter((tick) => /^[125]/.test(tick.toExponential()));
+  }
+
+  private draw() {
+    if (this.width === 0) return;
+    const { options, width, svg } = this;
+    this.scales();
+    svg.selectAll("*").remove();
+    svg.attr("viewBox", `0 0 ${width} ${options.height}`);
+    this.drawAxes();
+    svg.append("clipPath").attr("id", `clip-${options.id}`).append("rect")
+      .attr("x", margin.left).attr("y", 0).attr("width", Math.max(0, width - margin.left - margin.right)).attr("height", options.height);
+    const body = svg.append("g").attr("clip-path", `url(#clip-${options.id})`);
+    this.drawMarks(body);
+    for (const curve of options.curves) this.drawCurve(body, curve);
+    this.cursorLayer = svg.append("g");
+    this.drawCursor();
+  }
+
+  private drawAxes() {
+    const { options, width, svg, view } = this;
+    const count = Math.max(2, Math.floor(width / 110));
+    const bottom = axisBottom(this.x).ticks(count).tickSize(5).tickSizeOuter(0);
+    const [from, to] = this.x.domain() as [number, number];
+    if (view.unit === "time") bottom.tickValues(durationTicks(from, to, count)).tickFormat((seconds) => duration(Number(seconds)));
+    if (view.unit === "step") {
+      bottom.tickValues(this.x.ticks(count).filter(Number.isInteger)).tickFormat((step) => whole(Number(step)));
+    }
+    svg.append("g").attr("class", "axis x").attr("transform", `translate(0,${options.height - margin.bottom})`).call(bottom);
+    const left = axisLeft(this.y).tickValues(this.yTicks()).tickSize(-(width - margin.left - margin.right)).tickPadding(8);
+    left.tickFormat((value) => (options.tick ?? options.format)(Number(value)));
+    const axis = svg.append("g").attr("class", "axis y").attr("transform", `translate(${margin.left},0)`).call(left);
+    axis.select(".domain").remove();
+  }
+
+  private at(step: number): number {
+    return this.x(this.view.place(step) ?? NaN);
+  }
+
+  private drawCurve(body: Group, curve: Curve) {
+    const log = this.options.followsLogLoss && this.view.logLoss;
+    const fits = ({ y }: Point) => y !== null && (!log || y > 0);
+    const path = line<Point>().defined(fits).x(({ step }) => this.at(step)).y(({ y }) => this.y(y!));
+    body.append("path").attr("class", `curve ${curve.look}`).attr("d", path(curve.points));
+    if (curve.look !== "validation" || curve.points.length > 60) return;
+    body.append("g").attr("class", "dots").selectAll("circle").data(curve.points.filter(fits)).join("circle")
+      .attr("r", 2.6).attr("cx", ({ step }) => this.at(step)).attr("cy", ({ y }) => this.y(y!));
+  }
+
+  private drawMarks(body: Group) {
+    const floor = this.options.height - margin.bottom;
+    for (const mark of this.marks) {
+      const x = this.at(mark.step);
+      if (!Number.isFinite(x)) continue;
+      const kind = mark.kind === "checkpoint" && mark.best ? "checkpoint best" : mark.kind;
+      const group = body.append("g").attr("class", `mark ${kind}`).attr("transform", `translate(${x},0)`);
+      group.append("title").text(markText(mark));
+      if (mark.kind === "resume" || mark.kind === "stop") {
+        group.append("line").attr("y1", margin.top).attr("y2", floor);
+      } else {
+        const shape = mark.kind === "warning" ? symbolDiamond : symbolTriangle;
+        group.append("path").attr("transform", `translate(0,${floor - 1})`).attr("d", symbol(shape, 34)());
+      }
+    }
+  }
+
+  private drawCursor() {
+    const { view, options } = this;
+    this.cursorLayer?.selectAll("*").remove();
+    const step = view.cursor;
+    options.curves.forEach((curve, index) => {
+      const filled = curve.points.filter(({ y }) => y !== null);
+      const point = step === null ? filled[filled.length - 1] : nearest(curve.look === "validation" ? filled : curve.points, step);
+      this.values[index]!.textContent = point && point.y !== null ? options.format(point.y) : "–";
+      if (step === null || !point || point.y === null || !this.cursorLayer) return;
+      const [cx, cy] = [this.at(point.step), this.y(point.y)];
+      if (Number.isFinite(cx) && Number.isFinite(cy))
+        this.cursorLayer.append("circle").attr("class", `here ${curve.look}`).attr("r", 3.5).attr("cx", cx).attr("cy", cy);
+    });
+    if (step === null || !this.cursorLayer) return;
+    const x = this.at(step);
+    if (x < margin.left - 1 || x > this.width - margin.right + 1) return;
+    this.cursorLayer.insert("line", ":first-child").attr("class", "cursor")
+      .attr("x1", x).attr("x2", x).attr("y1", margin.top).attr("y2", options.height - margin.bottom);
+  }
+
+  // The logged step nearest to a place on the screen.
+  private stepAt(event: PointerEvent): number | null {
+    const scale = this.width / (this.svg.node()!.clientWidth || 1);
+    const wanted = this.x.invert(pointer(event, this.svg.node()!.parentElement)[0] * scale);
+    const points = this.view.steps.step.map((step) => ({ step: this.view.place(step) ?? NaN, y: step }));
+    return nearest(points, wanted)?.y ?? null;
+  }
+
+  private listen(plot: HTMLElement) {
+    plot.addEventListener("pointermove", (event) => this.view.moveCursor(this.stepAt(event)));
+    plot.addEventListener("pointerleave", () => {
+      this.dragFrom = null;
+      this.view.moveCursor(null);
+    });
+    plot.addEventListener("pointerdown", (event) => {
+      this.dragFrom = this.stepAt(event);
+    });
+    plot.addEventListener("pointerup", (event) => {
+      const to = this.stepAt(event);
+      const from = this.dragFrom;
+      this.dragFrom = null;
+      if (from === null || to === null || Math.abs(this.at(from) - this.at(to)) < 12) return;
+      this.view.set({ range: from < to ? [from, to] : [to, from] });
+    });
+    plot.addEventListener("dblclick", () => this.view.set({ range: null }));
+    plot.addEventListener("blur", () => this.view.moveCursor(null));
+    plot.addEventListener("keydown", (event) => {
+      if (this.key(event)) event.preventDefault();
+    });
+  }
+
+  private key(event: KeyboardEvent): boolean {
+    const [from, to] = this.view.range ?? [-Infinity, Infinity];
+    const steps = this.view.steps.step.filter((step) => step >= from && step <= to);
+    const here = this.view.cursor === null ? -1 : steps.findIndex((step) => step >= this.view.cursor!);
+    const far = event.shiftKey ? Math.max(1, Math.round(steps.length / 20)) : 1;
+    const last = steps.length - 1;
+    const moves: Record<string, number> = {
+      ArrowLeft: here < 0 ? last : Math.max(0, here - far),
+      ArrowRight: here < 0 ? 0 : Math.min(last, here + far),
+      Home: 0,
+      End: last,
+    };
+    if (event.key === "Escape") {
+      this.view.moveCursor(null);
+      if (this.view.range) this.view.set({ range: null });
+      return true;
+    }
+    const move = moves[event.key];
+    if (move === undefined || last < 0) return false;
+    this.view.moveCursor(steps[move]!);
+    return true;
+  }
+}

@@ -1,0 +1,65 @@
+// What inspect/run_report.cpp writes into the page. A number that is not there, or not finite, is null.
+export type Maybe = number | null;
+
+export interface Steps {
+  step: number[];
+  epoch: Maybe[];
+  seconds: Maybe[];
+  loss: Maybe[];
+  smooth: Maybe[];
+  lr: Maybe[];
+  grad_norm: Maybe[];
+  speed: Maybe[];
+  logged: number;
+  half_life: number; // of the smoothed loss, in steps
+}
+
+export interface Eval {
+  step: number;
+  seconds: Maybe;
+  loss: Maybe;
+  metrics: Record<string, Maybe>;
+}
+
+export interface Samples {
+  step: number;
+  samples: [input: string, reference: string, output: string][];
+}
+
+export interface Confusion {
+  step: number;
+  labels: string[];
+  counts: number[][]; // rows: the truth
+}
+
+export interface Mark {
+  kind: "checkpoint" | "resume" | "warning" | "stop";
+  step: number;
+  text: string;
+  best: boolean;
+}
+
+export interface Some<T> {
+  logged: number; // how many there were
+  shown: T[];
+}
+
+export interface Report {
+  folder: string;
+  start: {
+    time?: string;
+    task?: string;
+    parameters?: number;
+    machine?: string;
+    options?: Record<string, unknown>;
+    model?: string;
+  };
+  steps: Steps;
+  evals: Eval[];
+  samples: Some<Samples>;
+  confusions: Some<Confusion>;
+  marks: Some<Mark>;
+  end: { step: number; seconds: Maybe; reason: string; metrics: Record<string, Maybe> } | null;
+  steps_done_again: number;
+  unknown_events: number;
+}

@@ -1,0 +1,17 @@
+import { element, embedded } from "../shared/dom";
+import { confusion } from "./confusion";
+import { curves } from "./curves";
+import type { Report } from "./data";
+import { facts, figures, header } from "./facts";
+import { samples } from "./samples";
+
+const report = embedded<Report>();
+const parts = [
+  header(report),
+  figures(report),
+  report.steps.logged + report.evals.length > 0 ? curves(report) : element("p", { class: "muted" }, "Nothing has been logged yet."),
+  samples(report.samples),
+  confusion(report.confusions),
+  facts(report),
+];
+document.getElementById("page")!.replaceChildren(...parts.filter((part) => part !== null));

@@ -1,0 +1,70 @@
+// Elements are made with text, never with markup: what stands in a log cannot become a part of the page.
+type Child = Node | string | null | undefined | false;
+
+export function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Record<string, string | number | boolean> = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false) continue;
+    made.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children) if (child) made.append(child);
+  return made;
+}
+
+// What the page shows: the JSON that the library left in it.
+export function embedded<T>(): T {
+  return JSON.parse(document.getElementById("data")!.textContent!) as T;
+}
+
+// Control characters get a shape, so that a text shows all of what it holds; line breaks and tabs stay.
+export function visible(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (character) => {
+    const code = character.charCodeAt(0);
+    return String.fromCharCode(code === 0x7f ? 0x2421 : 0x2400 + code);
+  });
+}
+
+// A row of radio buttons; gives the chosen value to `chosen`.
+export function choice<T extends string>(
+  legend: string,
+  options: [T, string][],
+  value: T,
+  chosen: (value: T) => void,
+): HTMLElement {
+  const name = `choice-${legend.toLowerCase().replace(/\W+/g, "-")}`;
+  const row = element("span", { class: "options" });
+  for (const [key, label] of options) {
+    const input = element("input", { type: "radio", name, value: key, checked: key === value });
+    input.addEventListener("change", () => chosen(key));
+    row.append(element("label", {}, input, label));
+  }
+  return element("fieldset", { class: "choice" }, element("legend", {}, legend), row);
+}
+
+// Steps through a list: buttons, a slider and the arrow keys on it. `show` is called at once with the last entry.
+export function stepper(count: number, label: (index: number) => string, show: (index: number) => void): HTMLElement {
+  let at = count - 1;
+  const text = element("output", { class: "stepper-label" });
+  const slider = element("input", { type: "range", min: 0, max: count - 1, step: 1, value: at, "aria-label": "Step" });
+  const back = element("button", { type: "button", "aria-label": "Earlier" }, "‹");
+  const on = element("button", { type: "button", "aria-label": "Later" }, "›");
+  const go = (index: number) => {
+    at = Math.max(0, Math.min(count - 1, index));
+    slider.value = String(at);
+    slider.setAttribute("aria-valuetext", label(at));
+    text.textContent = label(at);
+    back.disabled = at === 0;
+    on.disabled = at === count - 1;
+    show(at);
+  };
+  back.addEventListener("click", () => go(at - 1));
+  on.addEventListener("click", () => go(at + 1));
+  slider.addEventListener("input", () => go(Number(slider.value)));
+  go(at);
+  const controls = element("span", { class: "stepper-controls screen" }, back, slider, on);
+  return element("div", { class: "stepper" }, count > 1 && controls, text);
+}

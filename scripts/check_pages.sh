@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Opens the HTML pages in a real Chromium and compares what they show with what they were made from; checks too that the
+# built pages are what their sources give. Needs a build (scripts/test.sh); installs Node and Chromium where they are
+# missing (apt). Arguments: [--pictures FOLDER] for screenshots and a PDF.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+command=${TAPEFORMER:-$root/build/release/tools/tapeformer}
+
+missing=()
+command -v node >/dev/null || missing+=(nodejs)
+command -v npm >/dev/null || missing+=(npm)
+command -v chromium >/dev/null || missing+=(chromium)
+if [ "${#missing[@]}" -gt 0 ]; then
+  as_root=()
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  "${as_root[@]}" apt-get -qq update >&2
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" >&2
+fi
+
+"$root/scripts/web.sh" --check
+exec node "$root/tests/web/check_pages.mjs" "$command" "$@"

@@ -1,0 +1,43 @@
+#include "inspect/web_page.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support.h"
+
+namespace tape::inspect {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(JsonForHtml, WritesNothingThatHtmlKnows) {
+  EXPECT_EQ(json_for_html({{"a", "</script><!-- & \u2028\u2029 é"}}),
+            R"({"a":"\u003c/script\u003e\u003c!-- \u0026 \u2028\u2029 é"})");
+  EXPECT_EQ(json_for_html({{"<b>", 1.5}}), R"({"\u003cb\u003e":1.5})") << "names of fields too";
+  EXPECT_EQ(json_for_html("\u2027\u202a"), "\"\u2027\u202a\"") << "neighbours stay as they are";
+  EXPECT_EQ(json_for_html("a\xff"), "\"a\uFFFD\"");
+  EXPECT_EQ(json_for_html(std::string("a\0b", 3)), R"("a\u0000b")");
+}
+
+TEST(JsonForHtml, IsTheSameJson) {
+  const nlohmann::ordered_json data = {{"text", "<>&\u2028\u2029\\u003c"}, {"list", {1, 2.5, nullptr}}};
+  EXPECT_EQ(nlohmann::ordered_json::parse(json_for_html(data)), data);
+}
+
+TEST(WebPage, HoldsTheDataAndLoadsNothing) {
+  const std::string page = web_page("run_report.html", {{"steps", "</script>"}});
+  EXPECT_THAT(page, HasSubstr(R"(<script type="application/json" id="data">{"steps":"\u003c/script\u003e"}</script>)"));
+  EXPECT_THAT(
+      page,
+      HasSubstr(R"(<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-)"));
+  EXPECT_THAT(page, Not(HasSubstr("@data@")));
+  for (const char* loaded : {" src=", "@import", "url(h", "<link rel=\"stylesheet"})
+    EXPECT_THAT(page, Not(HasSubstr(loaded)));
+  EXPECT_THAT(page, HasSubstr("d3-shape 3.2.")) << "with the licences of what is in it";
+  EXPECT_THAT(page, HasSubstr("Copyright 2010-2022 Mike Bostock"));
+  EXPECT_TAPE_ERROR(web_page("other.html", {}), ErrorKind::config, "other.html: no page of that name");
+}
+
+}  // namespace
+}  // namespace tape::inspect

@@ -16,6 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// A number that JavaScript holds exactly as well.
+bool whole(const Json& value) { return value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t{1} << 53; }
+
 /// One line of the log: its fields, read with errors that name the line.
 class Line {
  public:
@@ -25,9 +28,7 @@ class Line {
 
   int64_t step() const {
     const Json& value = field("step");
-    if (!value.is_number_integer() || value < 0) wrong("step", "a whole number from 0", value);
-    if (value.is_number_unsigned() && value > std::numeric_limits<int64_t>::max())
-      wrong("step", "a smaller number", value);
+    if (!whole(value)) wrong("step", "a whole number from 0", value);
     return value.get<int64_t>();
   }
 
@@ -101,7 +102,7 @@ class Reader {
     } else if (event == "step") {
       take_step(line);
     } else if (event == "eval") {
-      log_.evals.push_back({line.step(), running(line.number("seconds")), line.number("loss"), line.metrics()});
+      take_eval(line, fields);
     } else if (event == "samples") {
       take_samples(line);
     } else if (event == "confusion") {
@@ -146,6 +147,14 @@ class Reader {
                           .tokens_per_second = line.number("tokens_per_second")});
   }
 
+  void take_eval(const Line& line, const Json& fields) {
+    log_.evals.push_back({.step = line.step(),
+                          .seconds = running(line.number("seconds")),
+                          .loss = line.number("loss"),
+                          .metrics = line.metrics(),
+                          .weights = fields.contains("weights") ? line.text("weights") : ""});
+  }
+
   void take_samples(const Line& line) {
     LoggedSamples set{line.step()};
     for (const Json& sample : line.list("samples")) {
@@ -171,8 +180,7 @@ class Reader {
               table.labels.size());
       std::vector<int64_t>& counts = table.counts.emplace_back();
       for (const Json& count : row) {
-        if (!count.is_number_integer() || count < 0 || count > int64_t{1} << 53)
-          line.wrong("counts", "whole numbers from 0", count);
+        if (!whole(count)) line.wrong("counts", "whole numbers from 0", count);
         counts.push_back(count.get<int64_t>());
       }
     }

@@ -29,6 +29,7 @@ struct LoggedEval {
   double seconds = no_number;
   double loss = no_number;
   std::vector<std::pair<std::string, double>> metrics = {};
+  std::string weights = {};  ///< what was evaluated, where it was not the model of that step
 };
 
 struct LoggedSample {

@@ -62,8 +62,8 @@ Json steps_json(const std::vector<LoggedStep>& steps) {
                             speed = column(steps, &LoggedStep::tokens_per_second);
   const std::vector<size_t> kept = thin({loss, lr, norm, speed}, buckets);
   const auto n = static_cast<double>(steps.size());
-  // A hundredth of the run, at least five logged steps.
-  const double half_life = std::max(5.0, n / 100);
+  // A 200th of the run, at least four logged steps.
+  const double half_life = std::max(4.0, n / 200);
   const double spacing = n > 1 ? static_cast<double>(steps.back().step - steps.front().step) / (n - 1) : 1;
   Json at = Json::array();
   for (const size_t i : kept) at.push_back(steps[i].step);
@@ -71,10 +71,12 @@ Json steps_json(const std::vector<LoggedStep>& steps) {
           {"epoch", numbers(column(steps, &LoggedStep::epoch), kept)},
           {"seconds", numbers(column(steps, &LoggedStep::seconds), kept)},
           {"loss", numbers(loss, kept)},
-          {"smooth", numbers(smoothed(loss, half_life), kept)},
+          {"smooth_loss", numbers(smoothed(loss, half_life), kept)},
           {"lr", numbers(lr, kept)},
           {"grad_norm", numbers(norm, kept)},
+          {"smooth_grad_norm", numbers(smoothed(norm, half_life), kept)},
           {"speed", numbers(speed, kept)},
+          {"smooth_speed", numbers(smoothed(speed, half_life), kept)},
           {"logged", steps.size()},
           {"half_life", number(half_life * spacing)}};
 }
@@ -83,6 +85,14 @@ Json metrics_json(const std::vector<std::pair<std::string, double>>& metrics) {
   Json all = Json::object();
   for (const auto& [name, value] : metrics) all[name] = number(value);
   return all;
+}
+
+/// A text cut where a code point ends.
+std::string cut(const std::string& text) {
+  if (text.size() <= longest_text) return text;
+  size_t end = longest_text;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return fmt::format("{}…", std::string_view(text).substr(0, end));
 }
 
 /// Loss and metrics of evaluations, a column each.
@@ -103,17 +113,10 @@ Json evals_json(const std::vector<LoggedEval>& evals) {
     list.push_back({{"step", eval.step},
                     {"seconds", number(eval.seconds)},
                     {"loss", number(eval.loss)},
-                    {"metrics", metrics_json(eval.metrics)}});
+                    {"metrics", metrics_json(eval.metrics)},
+                    {"weights", cut(eval.weights)}});
   }
   return list;
-}
-
-/// A text cut where a code point ends.
-std::string cut(const std::string& text) {
-  if (text.size() <= longest_text) return text;
-  size_t end = longest_text;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return fmt::format("{}…", std::string_view(text).substr(0, end));
 }
 
 Json one_json(const LoggedSamples& set) {

@@ -39,16 +39,21 @@ std::vector<size_t> spread(size_t n, size_t most) {
 
 std::vector<double> smoothed(std::span<const double> values, double half_life) {
   const double keep = std::exp2(-1 / half_life);
-  std::vector<double> means;
-  means.reserve(values.size());
+  // Sums of what came before and of what comes after, each value itself aside.
+  std::vector<double> sums(values.size()), weights(values.size());
+  const auto gather = [&](size_t i, double& sum, double& weight) {
+    sums[i] += sum;
+    weights[i] += weight;
+    const bool counts = !std::isnan(values[i]);
+    sum = keep * (sum + (counts ? values[i] : 0));
+    weight = keep * (weight + (counts ? 1 : 0));
+  };
   double sum = 0, weight = 0;
-  for (const double value : values) {
-    if (!std::isnan(value)) {
-      sum = keep * sum + value;
-      weight = keep * weight + 1;
-    }
-    means.push_back(std::isnan(value) ? value : sum / weight);
-  }
+  for (size_t i = 0; i < values.size(); ++i) gather(i, sum, weight);
+  sum = weight = 0;
+  for (size_t i = values.size(); i-- > 0;) gather(i, sum, weight);
+  std::vector<double> means;
+  for (size_t i = 0; i < values.size(); ++i) means.push_back((sums[i] + values[i]) / (weights[i] + 1));
   return means;
 }
 

@@ -16,8 +16,8 @@ std::vector<size_t> thin(const std::vector<std::vector<double>>& columns, size_t
 /// Up to `most` of the points 0..n-1, evenly spread, the first and the last among them.
 std::vector<size_t> spread(size_t n, size_t most);
 
-/// The mean of each value and those before it, weighted by 2^(-distance / half_life). NaN stays NaN and counts for
-/// nothing.
+/// The mean of each value and its neighbours on both sides, weighted by 2^(-distance / half_life). NaN stays NaN and
+/// counts for nothing.
 std::vector<double> smoothed(std::span<const double> values, double half_life);
 
 }  // namespace tape::inspect

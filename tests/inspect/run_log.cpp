@@ -36,7 +36,7 @@ TEST(RunLog, ReadsEveryKindOfLine) {
       "\n"
       R"({"event":"step","step":10,"epoch":0.5,"loss":2.5,"lr":1e-3,"grad_norm":0.7,"tokens":99,"tokens_per_second":500,"seconds":4})"
       "\n"
-      R"({"event":"eval","step":10,"seconds":5,"loss":2.25,"metrics":{"bleu":31.5,"chrf":null}})"
+      R"({"event":"eval","step":10,"seconds":5,"loss":2.25,"metrics":{"bleu":31.5,"chrf":null},"weights":"average"})"
       "\n"
       R"({"event":"samples","step":10,"samples":[{"input":"ja","reference":"yes","output":"no"},{"output":"o"}]})"
       "\n"
@@ -58,6 +58,7 @@ TEST(RunLog, ReadsEveryKindOfLine) {
               ElementsAre(0.5, 4, 2.5, 1e-3, 0.7, 500));
   ASSERT_EQ(log.evals.size(), 1u);
   EXPECT_EQ(log.evals[0].loss, 2.25);
+  EXPECT_EQ(log.evals[0].weights, "average");
   EXPECT_THAT(log.evals[0].metrics, ElementsAre(Pair("bleu", 31.5), Pair("chrf", testing::IsNan())));
   ASSERT_EQ(log.samples.size(), 1u);
   EXPECT_EQ(log.samples[0].samples[0].reference, "yes");
@@ -131,7 +132,7 @@ TEST(RunLog, NamesTheLineThatIsNoEvent) {
   refuse(R"({"event":"step","step":1.5})", "\"step\" must be a whole number from 0, got 1.5");
   refuse(R"({"event":"step","step":-1})", "\"step\" must be a whole number from 0, got -1");
   refuse(R"({"event":"step","step":18446744073709551615})",
-         "\"step\" must be a smaller number, got 18446744073709551615");
+         "\"step\" must be a whole number from 0, got 18446744073709551615");
   refuse(R"({"event":"step","step":1,"loss":"low"})", "\"loss\" must be a number or null, got \"low\"");
   refuse(R"({"event":"step","step":1,"loss":1,"loss":2})", "\"loss\" stands twice");
   refuse(R"({"event":"start","task":[1]})", "\"task\" must be a text, got [1]");

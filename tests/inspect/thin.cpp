@@ -60,10 +60,10 @@ TEST(Spread, TakesTheEndsAndEvenSteps) {
 
 TEST(Smoothed, WeighsByHalves) {
   const std::vector<double> means = smoothed(std::vector<double>{4, 1, nan, 2}, 1);
-  EXPECT_DOUBLE_EQ(means[0], 4);
-  EXPECT_DOUBLE_EQ(means[1], (4 * 0.5 + 1) / 1.5);
+  EXPECT_DOUBLE_EQ(means[0], (4 + 1 * 0.5 + 2 * 0.125) / 1.625);
+  EXPECT_DOUBLE_EQ(means[1], (4 * 0.5 + 1 + 2 * 0.25) / 1.75);
   EXPECT_TRUE(std::isnan(means[2]));
-  EXPECT_DOUBLE_EQ(means[3], (4 * 0.25 + 1 * 0.5 + 2) / 1.75);
+  EXPECT_DOUBLE_EQ(means[3], (4 * 0.125 + 1 * 0.25 + 2) / 1.375);
 }
 
 }  // namespace

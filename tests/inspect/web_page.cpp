@@ -8,9 +8,6 @@
 namespace tape::inspect {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-
 TEST(JsonForHtml, WritesNothingThatHtmlKnows) {
   EXPECT_EQ(json_for_html({{"a", "</script><!-- & \u2028\u2029 é"}}),
             R"({"a":"\u003c/script\u003e\u003c!-- \u0026 \u2028\u2029 é"})");
@@ -27,15 +24,14 @@ TEST(JsonForHtml, IsTheSameJson) {
 
 TEST(WebPage, HoldsTheDataAndLoadsNothing) {
   const std::string page = web_page("run_report.html", {{"steps", "</script>"}});
-  EXPECT_THAT(page, HasSubstr(R"(<script type="application/json" id="data">{"steps":"\u003c/script\u003e"}</script>)"));
-  EXPECT_THAT(
-      page,
-      HasSubstr(R"(<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-)"));
-  EXPECT_THAT(page, Not(HasSubstr("@data@")));
-  for (const char* loaded : {" src=", "@import", "url(h", "<link rel=\"stylesheet"})
-    EXPECT_THAT(page, Not(HasSubstr(loaded)));
-  EXPECT_THAT(page, HasSubstr("d3-shape 3.2.")) << "with the licences of what is in it";
-  EXPECT_THAT(page, HasSubstr("Copyright 2010-2022 Mike Bostock"));
+  for (const char* there :
+       {R"(<script type="application/json" id="data">{"steps":"\u003c/script\u003e"}</script>)",
+        R"(<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-)",
+        // the licences of what is in it
+        "d3-shape 3.2.", "Mike Bostock", "Permission to use, copy, modify, and/or distribute this software"})
+    EXPECT_NE(page.find(there), std::string::npos) << there;
+  for (const char* loaded : {"@data@", " src=", "@import", "url(h", "<link rel=\"stylesheet"})
+    EXPECT_EQ(page.find(loaded), std::string::npos) << loaded;
   EXPECT_TAPE_ERROR(web_page("other.html", {}), ErrorKind::config, "other.html: no page of that name");
 }
 

@@ -64,6 +64,21 @@ expect_text(err "tapeformer: ${FOLDER}/none/config.json: cannot open: No such fi
 expect_status(3 run --model ${gpt} --inputs ${gpt}/model.safetensors --out ${FOLDER}/out.safetensors)
 expect_text(err "tapeformer: run: unknown input \"transformer.h.0.attn.c_attn.bias\"; this model takes")
 
+# A run's log as a page.
+file(WRITE ${FOLDER}/log.jsonl "{\"event\":\"step\",\"step\":1,\"loss\":2.5}\n")
+expect_status(0 report --help)
+expect_text(out "Example: tapeformer report")
+expect_status(0 report ${FOLDER})
+expect_text(out "${FOLDER}/report.html\n")
+expect_status(0 report ${FOLDER} --out ${FOLDER}/other.html)
+file(READ ${FOLDER}/other.html page)
+expect_text(page "\"loss\":[2.5]")
+file(WRITE ${FOLDER}/log.jsonl "{}\n")
+expect_status(3 report ${FOLDER})
+expect_text(err "tapeformer: ${FOLDER}/log.jsonl: line 1: no \"event\"")
+expect_status(4 report ${FOLDER}/none)
+expect_status(2 report)
+
 # Text to ids and back.
 macro(expect_output folder input expected)
   file(WRITE ${FOLDER}/lines.txt "${input}")

@@ -106,24 +106,26 @@ await check("the figures above are those of the log", "translation", async ({ pa
   assert.equal(await page.locator("#loss .mark.checkpoint").count(), 16);
   assert.equal(await page.locator("#loss .mark.best").count(), 1);
   assert.equal(await page.locator("#loss .mark.resume line").count(), 1);
-  assert.equal(await page.locator("#loss .mark.warning title").textContent(), "Warning at step 1,200: 31 pairs are longer than 256 tokens and were left out");
+  assert.equal(await page.locator("#loss .mark.warning title").textContent(), "Step 1,200: 31 pairs are longer than 256 tokens and were left out");
   await page.locator("#evaluations summary").click();
   assert.equal(await page.locator("#evaluations tbody tr").count(), evals.length);
-  near(number(await page.locator("#evaluations tbody tr").nth(3).locator("td").nth(3).innerText()), evals[3].metrics.bleu, "BLEU in the table");
+  near(number(await page.locator("#evaluations tbody tr").nth(3).locator("td").last().innerText()), evals[3].metrics.bleu, "BLEU in the table");
+  await page.locator("#events summary").click();
+  assert.equal(await page.locator("#events li").first().innerText(), "Step 250: checkpoint-250, the best so far");
   await page.locator("#options summary").click();
   assert.match(await page.locator("#options").innerText(), /schedule\.peak\s+0\.005/);
 });
 
 await check("axis, scale and stretch can be changed", "translation", async ({ page }) => {
-  const ticks = (axis) => page.locator(`#loss .axis.${axis} text`).allInnerTexts();
-  await page.getByText("Epoch", { exact: true }).click();
-  assert.deepEqual((await ticks("x")).map(Number).filter((tick) => tick > 17.4), []);
-  await page.getByText("Time", { exact: true }).click();
+  const ticks = (axis) => page.locator(`#loss .axis.${axis} text`).allTextContents();
+  await page.locator(".toolbar").getByText("Epoch", { exact: true }).click();
+  assert.deepEqual((await ticks("x")).map(Number), [2, 4, 6, 8, 10, 12, 14, 16]);
+  await page.locator(".toolbar").getByText("Time", { exact: true }).click();
   assert.ok((await ticks("x")).includes("10:00"));
   const linear = await ticks("y");
-  await page.getByText("Log", { exact: true }).click();
+  await page.locator(".toolbar").getByText("Log", { exact: true }).click();
   assert.notDeepEqual(await ticks("y"), linear);
-  await page.getByText("Step", { exact: true }).click();
+  await page.locator(".toolbar").getByText("Step", { exact: true }).click();
   const box = await page.locator("#lr .plot").boundingBox();
   await page.mouse.move(box.x + 0.4 * box.width, box.y + 50);
   await page.mouse.down();
@@ -177,10 +179,10 @@ await check("100,000 steps: a small file, open at once, with every peak", "long"
 await check("hostile text is text", "hostile", async ({ page }) => {
   const cell = page.locator(".samples tbody tr").last().locator("td").last();
   assert.equal(await cell.textContent(), hostile.replace("\u0000", "\u2400"));
-  assert.ok(await cell.getByText("onerror").first().isVisible());
+  assert.ok((await cell.innerText()).includes(`onerror="window.broken=1"`));
   assert.equal(await page.locator("img, main script").count(), 0);
   assert.equal(await page.evaluate(() => window.broken), undefined);
-  assert.ok((await page.locator("#events li").last().innerText()).includes("</script><img"));
+  assert.ok((await page.locator("#warnings li").last().innerText()).includes("</script><img"));
 });
 
 await check("the page's policy lets no other script run", "translation", async ({ page }) => {

@@ -80,6 +80,7 @@ export function translation({ hostile: extra = false } = {}) {
     lines.push({ event: "checkpoint", step, folder: `checkpoint-${step}`, best: progress < 0.9 });
   }
   lines.push({ event: "warning", step: 1200, text: extra ? hostile : "31 pairs are longer than 256 tokens and were left out" });
+  lines.push({ event: "eval", step: 4000, seconds: 1604, loss: 1.4921, metrics: { bleu: 41.27 }, weights: "average" });
   lines.push({ event: "end", step: 4000, seconds: 1604, reason: "steps", metrics: { bleu: 40.54 } });
   return lines;
 }
@@ -92,7 +93,7 @@ export function classifier() {
     if (line.step % 85 !== 0) continue;
     const wrong = Math.round(60 * Math.exp(-line.step / 130)) + 2;
     const counts = labels.map((_, row) => labels.map((__, column) =>
-      row === column ? [9, 138, 94, 65, 81, 113][row] - wrong % 7 : (row * 7 + column * 3 + wrong) % 5 < 2 ? Math.round(wrong / 8) : 0));
+      row === column ? [9, 138, 94, 65, 81, 113][row] - Math.min(7, wrong) : (row * 7 + column * 3) % 5 < 2 ? Math.ceil(wrong / 6) : 0));
     lines.push({ event: "eval", step: line.step, seconds: 0.23 * line.step, loss: 0.15 + 1.5 * Math.exp(-line.step / 90),
       metrics: { accuracy: 0.964 - 0.4 * Math.exp(-line.step / 90), macro_f1: 0.951 - 0.5 * Math.exp(-line.step / 90) } });
     lines.push({ event: "confusion", step: line.step, labels, counts });

@@ -21,21 +21,26 @@ export interface ChartOptions {
   format: Format;
   tick?: Format;
   height: number;
+  wide?: boolean;
   fromZero?: boolean;
   followsLogLoss?: boolean;
 }
 
-const margin = { top: 8, right: 12, bottom: 30, left: 52 };
+const margin = { top: 8, right: 18, bottom: 30, left: 52 };
+const printed = { wide: 690, narrow: 333 };
+
 
 type Group = Selection<SVGGElement, unknown, null, undefined>;
 type Scale = ScaleContinuousNumeric<number, number>;
 
 export function markText(mark: Mark): string {
-  const at = `step ${whole(mark.step)}`;
-  if (mark.kind === "checkpoint") return `${mark.best ? "Best checkpoint" : "Checkpoint"} ${mark.text}, ${at}`;
-  if (mark.kind === "resume") return `Resumed at ${at}`;
-  if (mark.kind === "stop") return `Stopped at ${at}: ${mark.text}`;
-  return `Warning at ${at}: ${mark.text}`;
+  const texts = {
+    checkpoint: `${mark.text}${mark.best ? ", the best so far" : ""}`,
+    resume: "resumed",
+    stop: `stopped (${mark.text})`,
+    warning: mark.text,
+  };
+  return `Step ${whole(mark.step)}: ${texts[mark.kind]}`;
 }
 
 // Curves over the course of the run, with its events marked on the axis. All charts of a page share a View: the cursor
@@ -55,7 +60,8 @@ export class Chart {
     for (const curve of options.curves) {
       const value = element("span", { class: "value" });
       this.values.push(value);
-      legend.append(element("span", { class: `key ${curve.look}` }, options.curves.length > 1 && `${curve.label} `, value));
+      const alone = options.curves.length === 1;
+      legend.append(element("span", { class: alone ? "" : `key ${curve.look}` }, !alone && `${curve.label} `, value));
     }
     this.node = element(
       "figure",
@@ -75,10 +81,16 @@ export class Chart {
     new ResizeObserver(() => {
       const width = Math.round(plot.clientWidth);
       if (width > 0 && width !== this.width && !window.matchMedia("print").matches) {
-        this.width = width;
-        this.draw();
+        this.resize(width);
       }
     }).observe(plot);
+    window.addEventListener("beforeprint", () => this.resize(options.wide ? printed.wide : printed.narrow));
+    window.addEventListener("afterprint", () => this.resize(Math.round(plot.clientWidth)));
+  }
+
+  private resize(width: number) {
+    this.width = width;
+    this.draw();
   }
 
   private shown(): Point[] {
@@ -118,7 +130,7 @@ export class Chart {
     svg.attr("viewBox", `0 0 ${width} ${options.height}`);
     this.drawAxes();
     svg.append("clipPath").attr("id", `clip-${options.id}`).append("rect")
-      .attr("x", margin.left).attr("y", 0).attr("width", Math.max(0, width - margin.left - margin.right)).attr("height", options.height);
+      .attr("x", margin.left - 4).attr("y", 0).attr("width", Math.max(0, width - margin.left - margin.right + 8)).attr("height", options.height);
     const body = svg.append("g").attr("clip-path", `url(#clip-${options.id})`);
     this.drawMarks(body);
     for (const curve of options.curves) this.drawCurve(body, curve);
@@ -136,8 +148,12 @@ export class Chart {
       bottom.tickValues(this.x.ticks(count).filter(Number.isInteger)).tickFormat((step) => whole(Number(step)));
     }
     svg.append("g").attr("class", "axis x").attr("transform", `translate(0,${options.height - margin.bottom})`).call(bottom);
-    const left = axisLeft(this.y).tickValues(this.yTicks()).tickSize(-(width - margin.left - margin.right)).tickPadding(8);
-    left.tickFormat((value) => (options.tick ?? options.format)(Number(value)));
+    svg.append("text").attr("class", "axis unit").attr("x", margin.left - 8).attr("y", options.height - margin.bottom + 17).attr("text-anchor", "end").text(view.unit);
+    const ticks = this.yTicks();
+    const left = axisLeft(this.y).tickValues(ticks).tickSize(-(width - margin.left - margin.right)).tickPadding(8);
+    const texts = ticks.map(options.tick ?? options.format);
+    const decimals = Math.max(0, ...texts.map((text) => /^\d*\.(\d+)$/.exec(text)?.[1]!.length ?? 0));
+    left.tickFormat((value, index) => (/^\d+(\.\d+)?$/.test(texts[index]!) && value !== 0 ? Number(value).toFixed(decimals) : texts[index]!));
     const axis = svg.append("g").attr("class", "axis y").attr("transform", `translate(${margin.left},0)`).call(left);
     axis.select(".domain").remove();
   }
@@ -158,6 +174,9 @@ export class Chart {
 
   private drawMarks(body: Group) {
     const floor = this.options.height - margin.bottom;
+    // Where they would stand on top of each other, checkpoints become ticks.
+    const [from, to] = this.view.range ?? [-Infinity, Infinity];
+    const crowded = this.marks.filter(({ step }) => step >= from && step <= to).length > this.width / 14;
     for (const mark of this.marks) {
       const x = this.at(mark.step);
       if (!Number.isFinite(x)) continue;
@@ -166,6 +185,8 @@ export class Chart {
       group.append("title").text(markText(mark));
       if (mark.kind === "resume" || mark.kind === "stop") {
         group.append("line").attr("y1", margin.top).attr("y2", floor);
+      } else if (kind === "checkpoint" && crowded) {
+        group.append("line").attr("class", "tick").attr("y1", floor - 5).attr("y2", floor);
       } else {
         const shape = mark.kind === "warning" ? symbolDiamond : symbolTriangle;
         group.append("path").attr("transform", `translate(0,${floor - 1})`).attr("d", symbol(shape, 34)());

@@ -38,18 +38,20 @@ function charts(report: Report): ChartOptions[] {
   const evaluated = (value: (evaluation: Report["evals"][number]) => Maybe): Curve => ({
     label: "validation",
     look: "validation",
-    points: evals.map((evaluation) => ({ step: evaluation.step, y: value(evaluation) })),
+    points: evals.filter(({ weights }) => weights === "").map((evaluation) => ({ step: evaluation.step, y: value(evaluation) })),
   });
   const all: ChartOptions[] = [
     {
       id: "loss",
       title: "Loss",
       format: four,
+      tick: (value) => String(Number(value.toPrecision(4))),
       height: 340,
+      wide: true,
       followsLogLoss: true,
       curves: [
         curve("training", "raw", steps.loss),
-        curve("smoothed", "train", steps.smooth),
+        curve("smoothed", "train", steps.smooth_loss),
         evaluated((evaluation) => evaluation.loss),
       ],
     },
@@ -64,8 +66,8 @@ function charts(report: Report): ChartOptions[] {
   const tiny: Format = (value) => (value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(Number(value.toPrecision(6))));
   all.push(
     { ...small, id: "lr", title: "Learning rate", format: (value) => value.toExponential(3), tick: tiny, fromZero: true, curves: [curve("", "train", steps.lr)] },
-    { ...small, id: "grad-norm", title: "Gradient norm", format: four, tick: count, curves: [curve("", "train", steps.grad_norm)], fromZero: true },
-    { ...small, id: "speed", title: "Tokens per second", format: count, tick: count, fromZero: true, curves: [curve("", "train", steps.speed)] },
+    { ...small, id: "grad-norm", title: "Gradient norm", format: four, tick: count, fromZero: true, curves: [curve("each", "raw", steps.grad_norm), curve("smoothed", "train", steps.smooth_grad_norm)] },
+    { ...small, id: "speed", title: "Tokens per second", format: count, tick: count, fromZero: true, curves: [curve("each", "raw", steps.speed), curve("smoothed", "train", steps.smooth_speed)] },
   );
   return all
     .map((chart) => ({ ...chart, curves: chart.curves.filter(({ points }) => points.some(({ y }) => y !== null)) }))
@@ -77,13 +79,13 @@ export function curves(report: Report): HTMLElement {
   const { steps } = report;
   const labels: Record<Unit, string> = { step: "Step", epoch: "Epoch", time: "Time" };
   const where = element("output", { class: "where", "aria-live": "polite" });
-  const whole_run = element("button", { type: "button", class: "whole-run", hidden: true }, "Show the whole run");
-  whole_run.addEventListener("click", () => view.set({ range: null }));
+  const wholeRun = element("button", { type: "button", class: "whole-run", hidden: true }, "Show the whole run");
+  wholeRun.addEventListener("click", () => view.set({ range: null }));
   const bestStep = report.marks.shown.filter(({ kind, best }) => kind === "checkpoint" && best).at(-1)?.step;
   const marks = report.marks.shown.map((mark) => ({ ...mark, best: mark.best && mark.step === bestStep }));
 
   view.onChange(() => {
-    whole_run.hidden = view.range === null;
+    wholeRun.hidden = view.range === null;
     const step = view.cursor;
     if (step === null) return void (where.textContent = "");
     const [epoch, seconds] = [view.place(step, "epoch"), view.place(step, "time")];
@@ -100,15 +102,16 @@ export function curves(report: Report): HTMLElement {
     view.units().length > 1 &&
       choice("Axis", view.units().map((unit): [Unit, string] => [unit, labels[unit]]), view.unit, (unit) => view.set({ unit })),
     choice<"linear" | "log">("Loss", [["linear", "Linear"], ["log", "Log"]], "linear", (scale) => view.set({ logLoss: scale === "log" })),
-    whole_run,
+    wholeRun,
     where,
   );
   const grid = element("div", { class: "charts" });
   for (const options of charts(report)) grid.append(new Chart(view, marks, options).node);
-  return element("section", { class: "curves", "aria-label": "Curves" }, toolbar, grid, key(report, marks.map(({ kind, best }) => (best ? "best" : kind))));
+  return element("section", { class: "curves", "aria-label": "Curves" }, toolbar, grid, notes());
 
-  function key(_: Report, kinds: string[]): HTMLElement {
-    const notes = element("p", { class: "key-notes muted" });
+  function notes(): HTMLElement {
+    const kinds = new Set<string>(marks.map(({ kind, best }) => (best ? "best" : kind)));
+    const line = element("p", { class: "key-notes muted" });
     const meanings: [string, string, string][] = [
       ["checkpoint", "▲", "checkpoint"],
       ["best", "▲", "best checkpoint"],
@@ -116,12 +119,12 @@ export function curves(report: Report): HTMLElement {
       ["resume", "┊", "resumed"],
     ];
     for (const [kind, sign, meaning] of meanings) {
-      if (kinds.includes(kind)) notes.append(element("span", {}, element("span", { class: `sign ${kind}` }, sign), ` ${meaning}`));
+      if (kinds.has(kind)) line.append(element("span", {}, element("span", { class: `sign ${kind}` }, sign), ` ${meaning}`));
     }
-    if (steps.logged > 0) notes.append(element("span", {}, `smoothed: half-life ${whole(steps.half_life)} steps`));
+    if (steps.logged > 0) line.append(element("span", {}, `smoothed: weights halve every ${whole(Math.max(1, steps.half_life))} steps`));
     if (steps.step.length < steps.logged)
-      notes.append(element("span", {}, `${whole(steps.step.length)} of ${whole(steps.logged)} logged steps are drawn, every peak and valley among them`));
-    notes.append(element("span", { class: "screen" }, "drag over a curve to look closer, double-click to go back"));
-    return notes;
+      line.append(element("span", {}, `${whole(steps.step.length)} of ${whole(steps.logged)} logged steps are drawn, every peak and valley among them`));
+    line.append(element("span", { class: "screen" }, "drag over a curve to look closer, double-click to go back"));
+    return line;
   }
 }

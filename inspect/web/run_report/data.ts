@@ -6,12 +6,14 @@ export interface Steps {
   epoch: Maybe[];
   seconds: Maybe[];
   loss: Maybe[];
-  smooth: Maybe[];
+  smooth_loss: Maybe[];
   lr: Maybe[];
   grad_norm: Maybe[];
+  smooth_grad_norm: Maybe[];
   speed: Maybe[];
+  smooth_speed: Maybe[];
   logged: number;
-  half_life: number; // of the smoothed loss, in steps
+  half_life: number; // of the smoothing, in steps
 }
 
 export interface Eval {
@@ -19,6 +21,7 @@ export interface Eval {
   seconds: Maybe;
   loss: Maybe;
   metrics: Record<string, Maybe>;
+  weights: string; // what was evaluated, where it was not the model of that step
 }
 
 export interface Samples {

@@ -3,7 +3,7 @@ import { element, visible } from "../shared/dom";
 import { count, duration, four, whole } from "../shared/format";
 import { markText } from "./chart";
 import { metricFormat, metricKeys, metricName } from "./curves";
-import type { Maybe, Report } from "./data";
+import type { Eval, Maybe, Report } from "./data";
 
 const endings: Record<string, string> = {
   steps: "Finished: all steps done",
@@ -33,6 +33,8 @@ export function header(report: Report): HTMLElement {
     element("p", { class: `state ${kind}` }, element("span", { class: "dot" }), [state, began].filter(Boolean).join(" · ")));
 }
 
+const at = ({ step, weights }: Eval) => `step ${whole(step)}${weights === "" ? "" : ` (${visible(weights)})`}`;
+
 export function figures(report: Report): HTMLElement {
   const { steps, evals, start } = report;
   const list = element("dl", { class: "figures" });
@@ -41,20 +43,20 @@ export function figures(report: Report): HTMLElement {
   list.append(figure("Steps", whole(last), epoch == null ? "" : `${epoch.toFixed(2)} epochs`));
   const time = seconds(report);
   if (time !== null) list.append(figure("Time", duration(time)));
-  const smooth = steps.smooth.findLast((value) => value !== null);
+  const smooth = steps.smooth_loss.findLast((value) => value !== null);
   if (smooth != null) list.append(figure("Training loss", four(smooth), "smoothed, at the end"));
   const losses = evals.filter(({ loss }) => loss !== null);
   if (losses.length > 0) {
     const best = losses.reduce((a, b) => (b.loss! < a.loss! ? b : a));
-    list.append(figure("Validation loss", four(best.loss!), `best, step ${whole(best.step)}`));
+    list.append(figure("Validation loss", four(best.loss!), `best, ${at(best)}`));
   }
   for (const key of metricKeys(report)) {
     const all = evals.filter(({ metrics }) => metrics[key] != null);
     if (all.length === 0) continue;
-    const lower = /loss|perplexity|error|wer|cer/i.test(key);
+    const lower = /(^|_)(loss|perplexity|error|wer|cer|ter)(_|$)/i.test(key);
     const best = all.reduce((a, b) => ((lower ? b.metrics[key]! < a.metrics[key]! : b.metrics[key]! > a.metrics[key]!) ? b : a));
     const format = metricFormat(key, all.map(({ metrics }) => metrics[key] ?? null));
-    list.append(figure(metricName(key), format(best.metrics[key]!), `${lower ? "lowest" : "highest"}, step ${whole(best.step)}`));
+    list.append(figure(metricName(key), format(best.metrics[key]!), `${lower ? "lowest" : "highest"}, ${at(best)}`));
   }
   const speeds = steps.speed.filter((value): value is number => value !== null).sort((a, b) => a - b);
   if (speeds.length > 0) list.append(figure("Tokens per second", count(speeds[speeds.length >> 1]!), "median"));
@@ -67,25 +69,36 @@ export function evaluations(report: Report): HTMLElement | null {
   if (report.evals.length === 0) return null;
   const formats = keys.map((key) => metricFormat(key, report.evals.map(({ metrics }) => metrics[key] ?? null)));
   const cell = (text: string) => element("td", { class: "number" }, text);
-  const rows = report.evals.map(({ step, seconds: at, loss, metrics }) =>
-    element("tr", {}, cell(whole(step)), cell(at === null ? "–" : duration(at)), cell(loss === null ? "–" : four(loss)),
+  const named = report.evals.some(({ weights }) => weights !== "");
+  const rows = report.evals.map(({ step, seconds: at, loss, metrics, weights }) =>
+    element("tr", {}, named && element("td", {}, visible(weights)), cell(whole(step)), cell(at === null ? "–" : duration(at)), cell(loss === null ? "–" : four(loss)),
       ...keys.map((key, index) => cell(metrics[key] == null ? "–" : formats[index]!(metrics[key]!)))));
   const heads = ["Step", "Time", "Loss", ...keys.map(metricName)].map((name) => element("th", { scope: "col", class: "number" }, visible(name)));
-  return element("details", { id: "evaluations" }, element("summary", {}, `Evaluations (${whole(rows.length)})`),
-    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows))));
+  return element("details", { id: "evaluations", "data-print": rows.length <= 40 }, element("summary", {}, `Evaluations (${whole(rows.length)})`),
+    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, named && element("th", { scope: "col" }, "Weights"), ...heads)), element("tbody", {}, ...rows))));
 }
 
-export function events(report: Report): HTMLElement | null {
-  const { marks } = report;
-  const lines = marks.shown.map((mark) => element("li", { class: mark.kind, dir: "auto" }, visible(markText(mark))));
-  if (report.steps_done_again > 0)
-    lines.push(element("li", {}, `${whole(report.steps_done_again)} logged steps were done again after a resume; the curves show the last time`));
-  if (report.unknown_events > 0) lines.push(element("li", {}, `${whole(report.unknown_events)} lines of the log are of kinds that this report does not know`));
-  if (marks.shown.length < marks.logged) lines.push(element("li", {}, `${whole(marks.logged - marks.shown.length)} more are in log.jsonl`));
+function folded(id: string, summary: string, lines: string[], open: boolean): HTMLElement | null {
   if (lines.length === 0) return null;
-  const warnings = marks.shown.filter(({ kind }) => kind === "warning").length;
-  const summary = `Events (${whole(marks.logged)}${warnings > 0 ? `, ${whole(warnings)} of them ${warnings === 1 ? "a warning" : "warnings"}` : ""})`;
-  return element("details", { id: "events", open: warnings > 0 && lines.length <= 12 }, element("summary", {}, summary), element("ol", {}, ...lines));
+  const items = lines.map((line) => element("li", { dir: "auto" }, visible(line)));
+  return element("details", { id, open, "data-print": lines.length <= 40 }, element("summary", {}, summary), element("ol", {}, ...items));
+}
+
+export function events(report: Report): (HTMLElement | null)[] {
+  const { marks } = report;
+  const warnings = marks.shown.filter(({ kind }) => kind === "warning");
+  const others = marks.shown.filter(({ kind }) => kind !== "warning");
+  const left = marks.logged - marks.shown.length;
+  const notes = [
+    report.steps_done_again > 0 && `${whole(report.steps_done_again)} logged steps were done again after a resume; the curves show the last time.`,
+    report.unknown_events > 0 && `${whole(report.unknown_events)} lines of the log are of kinds that this report does not know.`,
+    left > 0 && `${whole(left)} more events are in log.jsonl.`,
+  ].filter((note) => note !== false);
+  return [
+    folded("warnings", `Warnings (${whole(warnings.length)})`, warnings.map(markText), warnings.length <= 12),
+    folded("events", `Checkpoints, stops and resumes (${whole(others.length)})`, others.map(markText), false),
+    notes.length > 0 ? element("p", { class: "note muted" }, notes.join(" ")) : null,
+  ];
 }
 
 function flattened(value: unknown, path: string, into: [string, string][]) {
@@ -100,13 +113,13 @@ export function facts(report: Report): HTMLElement {
   const { start } = report;
   const options: [string, string][] = [];
   flattened(start.options ?? {}, "", options);
-  const list = element("dl", { class: "options" });
+  const list = element("dl", { class: "option-list" });
   for (const [name, value] of options) list.append(element("div", {}, element("dt", {}, visible(name)), element("dd", { dir: "auto" }, visible(value))));
   return element("section", { id: "facts" },
     element("h2", {}, "The run"),
     start.machine !== undefined && element("p", { class: "machine muted" }, visible(start.machine)),
     evaluations(report),
-    events(report),
-    options.length > 0 && element("details", { id: "options" }, element("summary", {}, `Options (${whole(options.length)})`), list),
+    ...events(report),
+    options.length > 0 && element("details", { id: "options", "data-print": true }, element("summary", {}, `Options (${whole(options.length)})`), list),
     start.model !== undefined && element("details", { id: "model" }, element("summary", {}, "Model"), element("pre", {}, visible(start.model))));
 }

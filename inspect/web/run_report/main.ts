@@ -14,4 +14,14 @@ const parts = [
   confusion(report.confusions),
   facts(report),
 ];
+// On paper nothing can be unfolded.
+let unfolded: HTMLDetailsElement[] = [];
+window.addEventListener("beforeprint", () => {
+  unfolded = [...document.querySelectorAll<HTMLDetailsElement>("details[data-print]:not([open])")];
+  for (const details of unfolded) details.open = true;
+});
+window.addEventListener("afterprint", () => {
+  for (const details of unfolded) details.open = false;
+});
+
 document.getElementById("page")!.replaceChildren(...parts.filter((part) => part !== null));

@@ -176,6 +176,21 @@ await check("100,000 steps: a small file, open at once, with every peak", "long"
   assert.equal(await stepShown(page), 100000);
 });
 
+await check("a run that has just begun", "begun", async ({ page }) => {
+  assert.equal(await page.locator("main > p").innerText(), "Nothing has been logged yet.");
+});
+
+await check("a loss that is not finite is a gap, and an evaluation before the first step is shown", "first", async ({ page }) => {
+  await page.locator("#loss .plot").focus();
+  await page.keyboard.press("Home");
+  assert.equal(await page.locator("#loss .value").first().innerText(), "–");
+  near(await value(page, "loss", 2), 4.2, "validation loss");
+  await page.keyboard.press("ArrowRight");
+  near(await value(page, "loss"), 4.1, "loss");
+  const dot = await page.locator("#loss .dots circle").evaluate((circle) => Number(circle.getAttribute("cx")));
+  assert.equal(dot, 52);
+});
+
 await check("hostile text is text", "hostile", async ({ page }) => {
   const cell = page.locator(".samples tbody tr").last().locator("td").last();
   assert.equal(await cell.textContent(), hostile.replace("\u0000", "\u2400"));
@@ -203,7 +218,7 @@ for (const [name, settings] of Object.entries({
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   }, settings);
   if (!pictures) continue;
-  for (const kind of Object.keys(kinds)) {
+  for (const kind of ["translation", "classifier", "long", "hostile"]) {
     await check(`picture ${kind}-${name}`, kind, async ({ page }) => {
       await page.screenshot({ path: join(pictures, `${kind}-${name}.png`), fullPage: true });
       if (name === "light") await page.pdf({ path: join(pictures, `${kind}.pdf`), format: "A4", margin: { top: "15mm", bottom: "15mm", left: "15mm", right: "15mm" } });

@@ -115,7 +115,11 @@ export function long() {
   return lines;
 }
 
-export const kinds = { translation, classifier, long, hostile: () => translation({ hostile: true }) };
+const begun = () => [start("language model", {})];
+const first = () => [...begun(), { event: "eval", step: 0, seconds: 0, loss: 4.2, metrics: {} }, { event: "step", step: 1, loss: null, seconds: 0.2 },
+  { event: "step", step: 2, loss: 4.1, seconds: 0.4 }];
+
+export const kinds = { translation, classifier, long, begun, first, hostile: () => translation({ hostile: true }) };
 
 export function writeLog(folder, lines) {
   mkdirSync(folder, { recursive: true });

@@ -101,8 +101,7 @@ export class Chart {
   private scales() {
     const { view, options } = this;
     const log = options.followsLogLoss && view.logLoss;
-    const steps = view.steps.step;
-    const [from, to] = view.range ?? [steps[0] ?? 0, steps[steps.length - 1] ?? 1];
+    const [from, to] = view.range ?? view.whole;
     const a = view.place(from) ?? 0;
     const b = view.place(to) ?? 1;
     this.x = scaleLinear([a, b > a ? b : a + 1], [margin.left, this.width - margin.right]);

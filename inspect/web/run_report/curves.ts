@@ -1,4 +1,5 @@
 // The charts of a run, and the switches above them.
+import { max, min } from "d3-array";
 import { choice, element } from "../shared/dom";
 import { count, duration, four, percent, whole, type Format } from "../shared/format";
 import { Chart, type ChartOptions, type Curve } from "./chart";
@@ -75,7 +76,8 @@ function charts(report: Report): ChartOptions[] {
 }
 
 export function curves(report: Report): HTMLElement {
-  const view = new View(report.steps);
+  const known = [...report.steps.step, ...report.evals.map(({ step }) => step)];
+  const view = new View(report.steps, [min(known) ?? 0, max(known) ?? 1]);
   const { steps } = report;
   const labels: Record<Unit, string> = { step: "Step", epoch: "Epoch", time: "Time" };
   const where = element("output", { class: "where", "aria-live": "polite" });

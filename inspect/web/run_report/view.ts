@@ -12,7 +12,8 @@ export class View {
   cursor: number | null = null;
   private listeners: ((what: "all" | "cursor") => void)[] = [];
 
-  constructor(readonly steps: Steps) {}
+  // whole: the first and the last step that anything is known of, an evaluation before the first update among it.
+  constructor(readonly steps: Steps, readonly whole: [number, number]) {}
 
   onChange(listener: (what: "all" | "cursor") => void) {
     this.listeners.push(listener);

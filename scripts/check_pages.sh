@@ -18,5 +18,7 @@ if [ "${#missing[@]}" -gt 0 ]; then
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" >&2
 fi
 
+CHROMIUM=${CHROMIUM:-$(command -v chromium)}
+export CHROMIUM
 "$root/scripts/web.sh" --check
 exec node "$root/tests/web/check_pages.mjs" "$command" "$@"

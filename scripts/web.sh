@@ -5,7 +5,7 @@ set -euo pipefail
 
 web=$(cd "$(dirname "${BASH_SOURCE[0]}")/../inspect/web" && pwd)
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-  printf 'web: building the pages needs Node 20 or later with npm (apt-get install nodejs npm)\n' >&2
+  printf 'web: building the pages needs Node 18 or later with npm (apt-get install nodejs npm)\n' >&2
   exit 1
 fi
 

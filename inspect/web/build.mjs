@@ -27,8 +27,13 @@ async function bundle(entry) {
   });
   const text = result.outputFiles[0].text.trim();
   const inputs = Object.values(result.metafile.outputs).flatMap((output) =>
-    Object.entries(output.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([path]) => path));
-  const packages = new Set(inputs.map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]).filter(Boolean));
+    Object.entries(output.inputs)
+      .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+      .map(([path]) => path),
+  );
+  const packages = new Set(
+    inputs.map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]).filter(Boolean),
+  );
   return { text, packages };
 }
 

@@ -16,7 +16,10 @@ const pictures = process.argv[3] === "--pictures" ? process.argv[4] : null;
 if (pictures) mkdirSync(pictures, { recursive: true });
 
 const work = mkdtempSync(join(tmpdir(), "tapeformer-pages-"));
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
 let passed = 0;
 let failed = 0;
 
@@ -34,13 +37,17 @@ async function check(name, kind, body, settings = {}) {
     page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
     page.on("pageerror", (error) => complaints.push(String(error)));
     page.on("request", (request) => {
-      if (request.url() !== pathToFileURL(path).href && !request.url().startsWith("data:")) complaints.push(`asked for ${request.url()}`);
+      if (request.url() !== pathToFileURL(path).href && !request.url().startsWith("data:"))
+        complaints.push(`asked for ${request.url()}`);
     });
     const began = Date.now();
     await page.goto(pathToFileURL(path).href);
     await page.waitForSelector("h1");
     const expected = await body({ page, lines, path, opened: Date.now() - began });
-    assert.deepEqual(complaints.filter((complaint) => !expected?.test(complaint)), []);
+    assert.deepEqual(
+      complaints.filter((complaint) => !expected?.test(complaint)),
+      [],
+    );
     ++passed;
     console.log(`ok      ${name}`);
   } catch (error) {
@@ -58,41 +65,53 @@ const number = (text) => {
   return Number(match[0].replaceAll(",", "")) * unit;
 };
 const near = (actual, expected, what, tolerance = 6e-3) =>
-  assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected) + 5e-5, `${what}: the page shows ${actual}, the log says ${expected}`);
+  assert.ok(
+    Math.abs(actual - expected) <= tolerance * Math.abs(expected) + 5e-5,
+    `${what}: the page shows ${actual}, the log says ${expected}`,
+  );
 const value = async (page, chart, index = 0) => number(await page.locator(`#${chart} .value`).nth(index).innerText());
 const stepShown = async (page) => number(/step ([\d,]+)/.exec(await page.locator(".where").innerText())[1]);
-const figure = (page, name) => page.locator(".figure", { has: page.getByText(name, { exact: true }) }).locator("dd").first().innerText();
+const figure = (page, name) =>
+  page
+    .locator(".figure", { has: page.getByText(name, { exact: true }) })
+    .locator("dd")
+    .first()
+    .innerText();
 const of = (lines, event) => lines.filter((line) => line.event === event);
 
-await check("the curves show the values of the log under the pointer and under the keys", "translation", async ({ page, lines }) => {
-  const steps = new Map(of(lines, "step").map((line) => [line.step, line]));
-  const plot = page.locator("#loss .plot");
-  const box = await plot.boundingBox();
-  for (const share of [0.1, 0.35, 0.62, 0.97]) {
-    await page.mouse.move(box.x + share * box.width, box.y + box.height / 2);
-    const step = await stepShown(page);
-    const line = steps.get(step);
-    near(await value(page, "loss"), line.loss, `loss at ${step}`);
-    near(await value(page, "lr"), line.lr, `learning rate at ${step}`);
-    near(await value(page, "grad-norm"), line.grad_norm, `gradient norm at ${step}`);
-    near(await value(page, "speed"), line.tokens_per_second, `speed at ${step}`);
-    const evals = of(lines, "eval");
-    const closest = evals.reduce((a, b) => (Math.abs(b.step - step) < Math.abs(a.step - step) ? b : a));
-    near(await value(page, "loss", 2), closest.loss, `validation loss near ${step}`);
-    near(await value(page, "metric-bleu"), closest.metrics.bleu, `BLEU near ${step}`);
-  }
-  await page.mouse.move(2, 2);
-  await plot.focus();
-  await page.keyboard.press("Home");
-  assert.equal(await stepShown(page), 2);
-  near(await value(page, "loss"), steps.get(2).loss, "the first loss");
-  await page.keyboard.press("ArrowRight");
-  assert.equal(await stepShown(page), 4);
-  await page.keyboard.press("End");
-  assert.equal(await stepShown(page), 4000);
-  await page.keyboard.press("Escape");
-  assert.equal(await page.locator(".where").innerText(), "");
-});
+await check(
+  "the curves show the values of the log under the pointer and under the keys",
+  "translation",
+  async ({ page, lines }) => {
+    const steps = new Map(of(lines, "step").map((line) => [line.step, line]));
+    const plot = page.locator("#loss .plot");
+    const box = await plot.boundingBox();
+    for (const share of [0.1, 0.35, 0.62, 0.97]) {
+      await page.mouse.move(box.x + share * box.width, box.y + box.height / 2);
+      const step = await stepShown(page);
+      const line = steps.get(step);
+      near(await value(page, "loss"), line.loss, `loss at ${step}`);
+      near(await value(page, "lr"), line.lr, `learning rate at ${step}`);
+      near(await value(page, "grad-norm"), line.grad_norm, `gradient norm at ${step}`);
+      near(await value(page, "speed"), line.tokens_per_second, `speed at ${step}`);
+      const evals = of(lines, "eval");
+      const closest = evals.reduce((a, b) => (Math.abs(b.step - step) < Math.abs(a.step - step) ? b : a));
+      near(await value(page, "loss", 2), closest.loss, `validation loss near ${step}`);
+      near(await value(page, "metric-bleu"), closest.metrics.bleu, `BLEU near ${step}`);
+    }
+    await page.mouse.move(2, 2);
+    await plot.focus();
+    await page.keyboard.press("Home");
+    assert.equal(await stepShown(page), 2);
+    near(await value(page, "loss"), steps.get(2).loss, "the first loss");
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await stepShown(page), 4);
+    await page.keyboard.press("End");
+    assert.equal(await stepShown(page), 4000);
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator(".where").innerText(), "");
+  },
+);
 
 await check("the figures above are those of the log", "translation", async ({ page, lines }) => {
   const evals = of(lines, "eval");
@@ -106,10 +125,17 @@ await check("the figures above are those of the log", "translation", async ({ pa
   assert.equal(await page.locator("#loss .mark.checkpoint").count(), 16);
   assert.equal(await page.locator("#loss .mark.best").count(), 1);
   assert.equal(await page.locator("#loss .mark.resume line").count(), 1);
-  assert.equal(await page.locator("#loss .mark.warning title").textContent(), "Step 1,200: 31 pairs are longer than 256 tokens and were left out");
+  assert.equal(
+    await page.locator("#loss .mark.warning title").textContent(),
+    "Step 1,200: 31 pairs are longer than 256 tokens and were left out",
+  );
   await page.locator("#evaluations summary").click();
   assert.equal(await page.locator("#evaluations tbody tr").count(), evals.length);
-  near(number(await page.locator("#evaluations tbody tr").nth(3).locator("td").last().innerText()), evals[3].metrics.bleu, "BLEU in the table");
+  near(
+    number(await page.locator("#evaluations tbody tr").nth(3).locator("td").last().innerText()),
+    evals[3].metrics.bleu,
+    "BLEU in the table",
+  );
   await page.locator("#events summary").click();
   assert.equal(await page.locator("#events li").first().innerText(), "Step 250: checkpoint-250, the best so far");
   await page.locator("#options summary").click();
@@ -139,7 +165,10 @@ await check("axis, scale and stretch can be changed", "translation", async ({ pa
 
 await check("samples stand side by side at the chosen step", "translation", async ({ page, lines }) => {
   const sets = of(lines, "samples");
-  const shown = () => page.locator(".samples tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const shown = () =>
+    page
+      .locator(".samples tbody tr")
+      .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
   const expected = (set) => set.samples.map(({ input, reference, output }) => [input, reference, output]);
   assert.deepEqual(await shown(), expected(sets.at(-1)));
   assert.equal(await page.locator("#samples .stepper-label").innerText(), "Step 4,000");
@@ -153,43 +182,57 @@ await check("samples stand side by side at the chosen step", "translation", asyn
 
 await check("the confusion matrix holds the counts", "classifier", async ({ page, lines }) => {
   const table = of(lines, "confusion").at(-1);
-  const shown = await page.locator(".confusion tbody tr").evaluateAll((rows) =>
-    rows.map((row) => [...row.querySelectorAll(".cell")].map((cell) => Number(cell.textContent))));
+  const shown = await page
+    .locator(".confusion tbody tr")
+    .evaluateAll((rows) =>
+      rows.map((row) => [...row.querySelectorAll(".cell")].map((cell) => Number(cell.textContent))),
+    );
   assert.deepEqual(shown, table.counts);
   const hits = table.counts[1][1];
   const row = table.counts[1].reduce((a, b) => a + b);
-  assert.equal(await page.locator(".confusion tbody tr").nth(1).locator(".number").nth(2).innerText(), `${((100 * hits) / row).toFixed(1)}%`);
+  assert.equal(
+    await page.locator(".confusion tbody tr").nth(1).locator(".number").nth(2).innerText(),
+    `${((100 * hits) / row).toFixed(1)}%`,
+  );
   const accuracy = Math.max(...of(lines, "eval").map(({ metrics }) => metrics.accuracy));
   assert.equal(await figure(page, "Accuracy"), `${(100 * accuracy).toFixed(1)}%`);
 });
 
-await check("100,000 steps: a small file, open at once, with every peak", "long", async ({ page, lines, path, opened }) => {
-  assert.ok(statSync(path).size < 1e6, `${statSync(path).size} bytes`);
-  assert.ok(opened < 2000, `${opened} ms`);
-  console.log(`        ${statSync(path).size} bytes, ${opened} ms`);
-  const highest = of(lines, "step").reduce((a, b) => (b.loss > a.loss ? b : a));
-  const kept = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).steps);
-  near(kept.loss[kept.step.indexOf(highest.step)], highest.loss, "the highest loss");
-  assert.match(await page.locator(".state").innerText(), /^Has not ended/);
-  await page.locator("#loss .plot").focus();
-  await page.keyboard.press("End");
-  assert.equal(await stepShown(page), 100000);
-});
+await check(
+  "100,000 steps: a small file, open at once, with every peak",
+  "long",
+  async ({ page, lines, path, opened }) => {
+    assert.ok(statSync(path).size < 1e6, `${statSync(path).size} bytes`);
+    assert.ok(opened < 2000, `${opened} ms`);
+    console.log(`        ${statSync(path).size} bytes, ${opened} ms`);
+    const highest = of(lines, "step").reduce((a, b) => (b.loss > a.loss ? b : a));
+    const kept = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).steps);
+    near(kept.loss[kept.step.indexOf(highest.step)], highest.loss, "the highest loss");
+    assert.match(await page.locator(".state").innerText(), /^Has not ended/);
+    await page.locator("#loss .plot").focus();
+    await page.keyboard.press("End");
+    assert.equal(await stepShown(page), 100000);
+  },
+);
 
 await check("a run that has just begun", "begun", async ({ page }) => {
   assert.equal(await page.locator("main > p").innerText(), "Nothing has been logged yet.");
 });
 
-await check("a loss that is not finite is a gap, and an evaluation before the first step is shown", "first", async ({ page }) => {
-  await page.locator("#loss .plot").focus();
-  await page.keyboard.press("Home");
-  assert.equal(await page.locator("#loss .value").first().innerText(), "–");
-  near(await value(page, "loss", 2), 4.2, "validation loss");
-  await page.keyboard.press("ArrowRight");
-  near(await value(page, "loss"), 4.1, "loss");
-  const dot = await page.locator("#loss .dots circle").evaluate((circle) => Number(circle.getAttribute("cx")));
-  assert.equal(dot, 52);
-});
+await check(
+  "a loss that is not finite is a gap, and an evaluation before the first step is shown",
+  "first",
+  async ({ page }) => {
+    await page.locator("#loss .plot").focus();
+    await page.keyboard.press("Home");
+    assert.equal(await page.locator("#loss .value").first().innerText(), "–");
+    near(await value(page, "loss", 2), 4.2, "validation loss");
+    await page.keyboard.press("ArrowRight");
+    near(await value(page, "loss"), 4.1, "loss");
+    const dot = await page.locator("#loss .dots circle").evaluate((circle) => Number(circle.getAttribute("cx")));
+    assert.equal(dot, 52);
+  },
+);
 
 await check("hostile text is text", "hostile", async ({ page }) => {
   const cell = page.locator(".samples tbody tr").last().locator("td").last();
@@ -212,17 +255,34 @@ await check("the page's policy lets no other script run", "translation", async (
 });
 
 for (const [name, settings] of Object.entries({
-  light: {}, dark: { colorScheme: "dark" }, narrow: { viewport: { width: 390, height: 844 } },
+  light: {},
+  dark: { colorScheme: "dark" },
+  narrow: { viewport: { width: 390, height: 844 } },
 })) {
-  await check(`nothing is wider than the window: ${name}`, "classifier", async ({ page }) => {
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-  }, settings);
+  await check(
+    `nothing is wider than the window: ${name}`,
+    "classifier",
+    async ({ page }) => {
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    },
+    settings,
+  );
   if (!pictures) continue;
   for (const kind of ["translation", "classifier", "long", "hostile"]) {
-    await check(`picture ${kind}-${name}`, kind, async ({ page }) => {
-      await page.screenshot({ path: join(pictures, `${kind}-${name}.png`), fullPage: true });
-      if (name === "light") await page.pdf({ path: join(pictures, `${kind}.pdf`), format: "A4", margin: { top: "15mm", bottom: "15mm", left: "15mm", right: "15mm" } });
-    }, settings);
+    await check(
+      `picture ${kind}-${name}`,
+      kind,
+      async ({ page }) => {
+        await page.screenshot({ path: join(pictures, `${kind}-${name}.png`), fullPage: true });
+        if (name === "light")
+          await page.pdf({
+            path: join(pictures, `${kind}.pdf`),
+            format: "A4",
+            margin: { top: "15mm", bottom: "15mm", left: "15mm", right: "15mm" },
+          });
+      },
+      settings,
+    );
   }
 }
 

@@ -29,13 +29,28 @@ const model = `Transformer(                                    5,221,888
 
 export function start(task, options) {
   return {
-    event: "start", time: "2026-01-05T09:30:00Z", task, parameters: 5221888,
-    machine: "tapeformer 0.1.0 · AMD EPYC-Genoa · kernels v4 · OpenBLAS 0.3.21 (openmp), Cooperlake · 2 threads", options, model,
+    event: "start",
+    time: "2026-01-05T09:30:00Z",
+    task,
+    parameters: 5221888,
+    machine: "tapeformer 0.1.0 · AMD EPYC-Genoa · kernels v4 · OpenBLAS 0.3.21 (openmp), Cooperlake · 2 threads",
+    options,
+    model,
   };
 }
 
 // The curves of `steps` updates from `first`, one line each `every`: a warm-up, a falling loss with noise, some spikes.
-export function updates({ first = 1, steps, every = 1, perEpoch, seed, from = 9, to = 1.2, warmup = 400, second = 0.4 }) {
+export function updates({
+  first = 1,
+  steps,
+  every = 1,
+  perEpoch,
+  seed,
+  from = 9,
+  to = 1.2,
+  warmup = 400,
+  second = 0.4,
+}) {
   const draw = random(seed);
   const lines = [];
   for (let step = first; step <= steps; ++step) {
@@ -45,26 +60,58 @@ export function updates({ first = 1, steps, every = 1, perEpoch, seed, from = 9,
     const progress = step / steps;
     const loss = to + (from - to) * Math.exp(-9 * Math.sqrt(progress)) + 0.12 * noise + spike;
     lines.push({
-      event: "step", step, epoch: step / perEpoch, loss,
+      event: "step",
+      step,
+      epoch: step / perEpoch,
+      loss,
       lr: 0.005 * Math.min(step / warmup, Math.sqrt(warmup / step)),
       grad_norm: 0.6 + 3 * Math.exp(-step / warmup) + 0.15 * Math.abs(noise) + 2 * spike,
-      tokens: 7900 + Math.round(200 * noise), tokens_per_second: 20100 + 900 * noise - (draw() > 0.99 ? 6000 : 0), seconds: second * step,
+      tokens: 7900 + Math.round(200 * noise),
+      tokens_per_second: 20100 + 900 * noise - (draw() > 0.99 ? 6000 : 0),
+      seconds: second * step,
     });
   }
   return lines;
 }
 
-const german = ["Ein Mann mit einem roten Hut sitzt auf einer Bank und liest eine Zeitung.", "Zwei Kinder spielen im Park Fußball.",
-  "Eine Frau steht vor einem Gebäude und telefoniert."];
-const english = ["A man in a red hat is sitting on a bench reading a newspaper.", "Two children are playing football in the park.",
-  "A woman stands in front of a building, talking on the phone."];
-const written = [["A man in a man in a man.", "Two men are a a.", "A woman in a woman."],
-  ["A man with a red hat is sitting on a bench and reading.", "Two children play soccer in the park.", "A woman is standing in front of a building."],
-  ["A man in a red hat is sitting on a bench and reading a newspaper.", "Two children are playing soccer in the park.", "A woman stands in front of a building, on the phone."]];
+const german = [
+  "Ein Mann mit einem roten Hut sitzt auf einer Bank und liest eine Zeitung.",
+  "Zwei Kinder spielen im Park Fußball.",
+  "Eine Frau steht vor einem Gebäude und telefoniert.",
+];
+const english = [
+  "A man in a red hat is sitting on a bench reading a newspaper.",
+  "Two children are playing football in the park.",
+  "A woman stands in front of a building, talking on the phone.",
+];
+const written = [
+  ["A man in a man in a man.", "Two men are a a.", "A woman in a woman."],
+  [
+    "A man with a red hat is sitting on a bench and reading.",
+    "Two children play soccer in the park.",
+    "A woman is standing in front of a building.",
+  ],
+  [
+    "A man in a red hat is sitting on a bench and reading a newspaper.",
+    "Two children are playing soccer in the park.",
+    "A woman stands in front of a building, on the phone.",
+  ],
+];
 
 export function translation({ hostile: extra = false } = {}) {
-  const options = { preset: "tiny", layers: 4, d_model: 128, heads: 8, batch_tokens: 8000, schedule: { kind: "inverse_sqrt", warmup: 400, peak: 0.005 },
-    label_smoothing: 0.1, dropout: 0.1, seed: 1, src: "train.de", tgt: "train.en" };
+  const options = {
+    preset: "tiny",
+    layers: 4,
+    d_model: 128,
+    heads: 8,
+    batch_tokens: 8000,
+    schedule: { kind: "inverse_sqrt", warmup: 400, peak: 0.005 },
+    label_smoothing: 0.1,
+    dropout: 0.1,
+    seed: 1,
+    src: "train.de",
+    tgt: "train.en",
+  };
   const lines = [start("translation", options)];
   for (const line of updates({ steps: 4000, every: 2, perEpoch: 231, seed: 7 })) {
     const { step } = line;
@@ -72,14 +119,24 @@ export function translation({ hostile: extra = false } = {}) {
     lines.push(line);
     if (step % 250 !== 0) continue;
     const progress = step / 4000;
-    lines.push({ event: "eval", step, seconds: 0.4 * step + 3, loss: 1.5 + 6 * Math.exp(-6 * Math.sqrt(progress)), metrics: { bleu: 41.3 * (1 - Math.exp(-4 * progress)) } });
+    lines.push({
+      event: "eval",
+      step,
+      seconds: 0.4 * step + 3,
+      loss: 1.5 + 6 * Math.exp(-6 * Math.sqrt(progress)),
+      metrics: { bleu: 41.3 * (1 - Math.exp(-4 * progress)) },
+    });
     const level = Math.min(2, Math.floor(progress * 3));
     const samples = german.map((input, row) => ({ input, reference: english[row], output: written[level][row] }));
     if (extra) samples.push({ input: hostile, reference: hostile, output: hostile });
     lines.push({ event: "samples", step, samples });
     lines.push({ event: "checkpoint", step, folder: `checkpoint-${step}`, best: progress < 0.9 });
   }
-  lines.push({ event: "warning", step: 1200, text: extra ? hostile : "31 pairs are longer than 256 tokens and were left out" });
+  lines.push({
+    event: "warning",
+    step: 1200,
+    text: extra ? hostile : "31 pairs are longer than 256 tokens and were left out",
+  });
   lines.push({ event: "eval", step: 4000, seconds: 1604, loss: 1.4921, metrics: { bleu: 41.27 }, weights: "average" });
   lines.push({ event: "end", step: 4000, seconds: 1604, reason: "steps", metrics: { bleu: 40.54 } });
   return lines;
@@ -92,10 +149,22 @@ export function classifier() {
     lines.push({ ...line, loss: Math.max(0.002, line.loss * 0.6) });
     if (line.step % 85 !== 0) continue;
     const wrong = Math.round(60 * Math.exp(-line.step / 130)) + 2;
-    const counts = labels.map((_, row) => labels.map((__, column) =>
-      row === column ? [9, 138, 94, 65, 81, 113][row] - Math.min(7, wrong) : (row * 7 + column * 3) % 5 < 2 ? Math.ceil(wrong / 6) : 0));
-    lines.push({ event: "eval", step: line.step, seconds: 0.23 * line.step, loss: 0.15 + 1.5 * Math.exp(-line.step / 90),
-      metrics: { accuracy: 0.964 - 0.4 * Math.exp(-line.step / 90), macro_f1: 0.951 - 0.5 * Math.exp(-line.step / 90) } });
+    const counts = labels.map((_, row) =>
+      labels.map((__, column) =>
+        row === column
+          ? [9, 138, 94, 65, 81, 113][row] - Math.min(7, wrong)
+          : (row * 7 + column * 3) % 5 < 2
+            ? Math.ceil(wrong / 6)
+            : 0,
+      ),
+    );
+    lines.push({
+      event: "eval",
+      step: line.step,
+      seconds: 0.23 * line.step,
+      loss: 0.15 + 1.5 * Math.exp(-line.step / 90),
+      metrics: { accuracy: 0.964 - 0.4 * Math.exp(-line.step / 90), macro_f1: 0.951 - 0.5 * Math.exp(-line.step / 90) },
+    });
     lines.push({ event: "confusion", step: line.step, labels, counts });
   }
   lines.push({ event: "end", step: 510, seconds: 119.2, reason: "steps", metrics: { accuracy: 0.962 } });
@@ -108,16 +177,36 @@ export function long() {
     lines.push(line);
     if (line.step % 500 !== 0) continue;
     const loss = 1.55 + 2.6 * Math.exp(-line.step / 9000);
-    lines.push({ event: "eval", step: line.step, seconds: 0.4 * line.step, loss, metrics: { perplexity: Math.exp(loss) } });
-    lines.push({ event: "samples", step: line.step, samples: [{ input: "ROMEO:", reference: "", output: "ROMEO:\nWhat say you to the " + "king of this our house, ".repeat(20) }] });
+    lines.push({
+      event: "eval",
+      step: line.step,
+      seconds: 0.4 * line.step,
+      loss,
+      metrics: { perplexity: Math.exp(loss) },
+    });
+    lines.push({
+      event: "samples",
+      step: line.step,
+      samples: [
+        {
+          input: "ROMEO:",
+          reference: "",
+          output: "ROMEO:\nWhat say you to the " + "king of this our house, ".repeat(20),
+        },
+      ],
+    });
     lines.push({ event: "checkpoint", step: line.step, folder: `checkpoint-${line.step}`, best: true });
   }
   return lines;
 }
 
 const begun = () => [start("language model", {})];
-const first = () => [...begun(), { event: "eval", step: 0, seconds: 0, loss: 4.2, metrics: {} }, { event: "step", step: 1, loss: null, seconds: 0.2 },
-  { event: "step", step: 2, loss: 4.1, seconds: 0.4 }];
+const first = () => [
+  ...begun(),
+  { event: "eval", step: 0, seconds: 0, loss: 4.2, metrics: {} },
+  { event: "step", step: 1, loss: null, seconds: 0.2 },
+  { event: "step", step: 2, loss: 4.1, seconds: 0.4 },
+];
 
 export const kinds = { translation, classifier, long, begun, first, hostile: () => translation({ hostile: true }) };
 

@@ -2,10 +2,11 @@ import { extent } from "d3-array";
 import { axisBottom, axisLeft } from "d3-axis";
 import { scaleLinear, scaleLog, type ScaleContinuousNumeric } from "d3-scale";
 import { pointer, select, type Selection } from "d3-selection";
-import { line, symbol, symbolDiamond, symbolTriangle } from "d3-shape";
+import { line } from "d3-shape";
 import { element } from "../shared/dom";
 import { durationTicks, duration, whole, type Format } from "../shared/format";
 import type { Mark } from "./data";
+import { drawMarks } from "./marks";
 import { nearest, type Point, type View } from "./view";
 
 export interface Curve {
@@ -29,19 +30,8 @@ export interface ChartOptions {
 const margin = { top: 8, right: 18, bottom: 30, left: 52 };
 const printed = { wide: 690, narrow: 333 };
 
-
 type Group = Selection<SVGGElement, unknown, null, undefined>;
 type Scale = ScaleContinuousNumeric<number, number>;
-
-export function markText(mark: Mark): string {
-  const texts = {
-    checkpoint: `${mark.text}${mark.best ? ", the best so far" : ""}`,
-    resume: "resumed",
-    stop: `stopped (${mark.text})`,
-    warning: mark.text,
-  };
-  return `Step ${whole(mark.step)}: ${texts[mark.kind]}`;
-}
 
 // Curves over the course of the run, with its events marked on the axis. All charts of a page share a View: the cursor
 // that one shows, all show.
@@ -55,7 +45,11 @@ export class Chart {
   private cursorLayer: Group | null = null;
   private dragFrom: number | null = null;
 
-  constructor(private readonly view: View, private readonly marks: Mark[], private readonly options: ChartOptions) {
+  constructor(
+    private readonly view: View,
+    private readonly marks: Mark[],
+    private readonly options: ChartOptions,
+  ) {
     const legend = element("span", { class: "legend" });
     for (const curve of options.curves) {
       const value = element("span", { class: "value" });
@@ -105,7 +99,9 @@ export class Chart {
     const a = view.place(from) ?? 0;
     const b = view.place(to) ?? 1;
     this.x = scaleLinear([a, b > a ? b : a + 1], [margin.left, this.width - margin.right]);
-    const values = this.shown().map(({ y }) => y).filter((y): y is number => y !== null && (!log || y > 0));
+    const values = this.shown()
+      .map(({ y }) => y)
+      .filter((y): y is number => y !== null && (!log || y > 0));
     let [low, high] = extent(values) as [number, number] | [undefined, undefined];
     if (low === undefined || high === undefined) [low, high] = log ? [0.1, 1] : [0, 1];
     if (options.fromZero) low = Math.min(0, low);
@@ -123,15 +119,25 @@ export class Chart {
 
   private draw() {
     if (this.width === 0) return;
-    const { options, width, svg } = this;
+    const { options, width, svg, view } = this;
     this.scales();
     svg.selectAll("*").remove();
     svg.attr("viewBox", `0 0 ${width} ${options.height}`);
     this.drawAxes();
-    svg.append("clipPath").attr("id", `clip-${options.id}`).append("rect")
-      .attr("x", margin.left - 4).attr("y", 0).attr("width", Math.max(0, width - margin.left - margin.right + 8)).attr("height", options.height);
+    svg
+      .append("clipPath")
+      .attr("id", `clip-${options.id}`)
+      .append("rect")
+      .attr("x", margin.left - 4)
+      .attr("y", 0)
+      .attr("width", Math.max(0, width - margin.left - margin.right + 8))
+      .attr("height", options.height);
     const body = svg.append("g").attr("clip-path", `url(#clip-${options.id})`);
-    this.drawMarks(body);
+    drawMarks(body, this.marks, view, (step) => this.at(step), {
+      top: margin.top,
+      floor: options.height - margin.bottom,
+      width,
+    });
     for (const curve of options.curves) this.drawCurve(body, curve);
     this.cursorLayer = svg.append("g");
     this.drawCursor();
@@ -142,17 +148,33 @@ export class Chart {
     const count = Math.max(2, Math.floor(width / 110));
     const bottom = axisBottom(this.x).ticks(count).tickSize(5).tickSizeOuter(0);
     const [from, to] = this.x.domain() as [number, number];
-    if (view.unit === "time") bottom.tickValues(durationTicks(from, to, count)).tickFormat((seconds) => duration(Number(seconds)));
+    if (view.unit === "time")
+      bottom.tickValues(durationTicks(from, to, count)).tickFormat((seconds) => duration(Number(seconds)));
     if (view.unit === "step") {
       bottom.tickValues(this.x.ticks(count).filter(Number.isInteger)).tickFormat((step) => whole(Number(step)));
     }
-    svg.append("g").attr("class", "axis x").attr("transform", `translate(0,${options.height - margin.bottom})`).call(bottom);
-    svg.append("text").attr("class", "axis unit").attr("x", margin.left - 8).attr("y", options.height - margin.bottom + 17).attr("text-anchor", "end").text(view.unit);
+    svg
+      .append("g")
+      .attr("class", "axis x")
+      .attr("transform", `translate(0,${options.height - margin.bottom})`)
+      .call(bottom);
+    svg
+      .append("text")
+      .attr("class", "axis unit")
+      .attr("x", margin.left - 8)
+      .attr("y", options.height - margin.bottom + 17)
+      .attr("text-anchor", "end")
+      .text(view.unit);
     const ticks = this.yTicks();
-    const left = axisLeft(this.y).tickValues(ticks).tickSize(-(width - margin.left - margin.right)).tickPadding(8);
+    const left = axisLeft(this.y)
+      .tickValues(ticks)
+      .tickSize(-(width - margin.left - margin.right))
+      .tickPadding(8);
     const texts = ticks.map(options.tick ?? options.format);
     const decimals = Math.max(0, ...texts.map((text) => /^\d*\.(\d+)$/.exec(text)?.[1]!.length ?? 0));
-    left.tickFormat((value, index) => (/^\d+(\.\d+)?$/.test(texts[index]!) && value !== 0 ? Number(value).toFixed(decimals) : texts[index]!));
+    left.tickFormat((value, index) =>
+      /^\d+(\.\d+)?$/.test(texts[index]!) && value !== 0 ? Number(value).toFixed(decimals) : texts[index]!,
+    );
     const axis = svg.append("g").attr("class", "axis y").attr("transform", `translate(${margin.left},0)`).call(left);
     axis.select(".domain").remove();
   }
@@ -164,33 +186,21 @@ export class Chart {
   private drawCurve(body: Group, curve: Curve) {
     const log = this.options.followsLogLoss && this.view.logLoss;
     const fits = ({ y }: Point) => y !== null && (!log || y > 0);
-    const path = line<Point>().defined(fits).x(({ step }) => this.at(step)).y(({ y }) => this.y(y!));
+    const path = line<Point>()
+      .defined(fits)
+      .x(({ step }) => this.at(step))
+      .y(({ y }) => this.y(y!));
     body.append("path").attr("class", `curve ${curve.look}`).attr("d", path(curve.points));
     if (curve.look !== "validation" || curve.points.length > 60) return;
-    body.append("g").attr("class", "dots").selectAll("circle").data(curve.points.filter(fits)).join("circle")
-      .attr("r", 2.6).attr("cx", ({ step }) => this.at(step)).attr("cy", ({ y }) => this.y(y!));
-  }
-
-  private drawMarks(body: Group) {
-    const floor = this.options.height - margin.bottom;
-    // Where they would stand on top of each other, checkpoints become ticks.
-    const [from, to] = this.view.range ?? [-Infinity, Infinity];
-    const crowded = this.marks.filter(({ step }) => step >= from && step <= to).length > this.width / 14;
-    for (const mark of this.marks) {
-      const x = this.at(mark.step);
-      if (!Number.isFinite(x)) continue;
-      const kind = mark.kind === "checkpoint" && mark.best ? "checkpoint best" : mark.kind;
-      const group = body.append("g").attr("class", `mark ${kind}`).attr("transform", `translate(${x},0)`);
-      group.append("title").text(markText(mark));
-      if (mark.kind === "resume" || mark.kind === "stop") {
-        group.append("line").attr("y1", margin.top).attr("y2", floor);
-      } else if (kind === "checkpoint" && crowded) {
-        group.append("line").attr("class", "tick").attr("y1", floor - 5).attr("y2", floor);
-      } else {
-        const shape = mark.kind === "warning" ? symbolDiamond : symbolTriangle;
-        group.append("path").attr("transform", `translate(0,${floor - 1})`).attr("d", symbol(shape, 34)());
-      }
-    }
+    body
+      .append("g")
+      .attr("class", "dots")
+      .selectAll("circle")
+      .data(curve.points.filter(fits))
+      .join("circle")
+      .attr("r", 2.6)
+      .attr("cx", ({ step }) => this.at(step))
+      .attr("cy", ({ y }) => this.y(y!));
   }
 
   private drawCursor() {
@@ -199,18 +209,29 @@ export class Chart {
     const step = view.cursor;
     options.curves.forEach((curve, index) => {
       const filled = curve.points.filter(({ y }) => y !== null);
-      const point = step === null ? filled[filled.length - 1] : nearest(curve.look === "validation" ? filled : curve.points, step);
+      const point =
+        step === null ? filled[filled.length - 1] : nearest(curve.look === "validation" ? filled : curve.points, step);
       this.values[index]!.textContent = point && point.y !== null ? options.format(point.y) : "–";
       if (step === null || !point || point.y === null || !this.cursorLayer) return;
       const [cx, cy] = [this.at(point.step), this.y(point.y)];
       if (Number.isFinite(cx) && Number.isFinite(cy))
-        this.cursorLayer.append("circle").attr("class", `here ${curve.look}`).attr("r", 3.5).attr("cx", cx).attr("cy", cy);
+        this.cursorLayer
+          .append("circle")
+          .attr("class", `here ${curve.look}`)
+          .attr("r", 3.5)
+          .attr("cx", cx)
+          .attr("cy", cy);
     });
     if (step === null || !this.cursorLayer) return;
     const x = this.at(step);
     if (x < margin.left - 1 || x > this.width - margin.right + 1) return;
-    this.cursorLayer.insert("line", ":first-child").attr("class", "cursor")
-      .attr("x1", x).attr("x2", x).attr("y1", margin.top).attr("y2", options.height - margin.bottom);
+    this.cursorLayer
+      .insert("line", ":first-child")
+      .attr("class", "cursor")
+      .attr("x1", x)
+      .attr("x2", x)
+      .attr("y1", margin.top)
+      .attr("y2", options.height - margin.bottom);
   }
 
   // The logged step nearest to a place on the screen.

@@ -14,10 +14,14 @@ function rows({ labels, counts }: Confusion): HTMLElement[] {
     const cells = counts[row]!.map((count, column) => {
       const part = share(count, all) ?? 0;
       const kind = row === column ? "right" : "wrong";
-      const cell = element("td", {
-        class: `cell ${kind}${part > 0.55 ? " strong" : ""}${count === 0 ? " none" : ""}`,
-        title: `${visible(label)}, taken for ${visible(labels[column]!)}: ${whole(count)} of ${whole(all)} (${percent(part)})`,
-      }, whole(count));
+      const cell = element(
+        "td",
+        {
+          class: `cell ${kind}${part > 0.55 ? " strong" : ""}${count === 0 ? " none" : ""}`,
+          title: `${visible(label)}, taken for ${visible(labels[column]!)}: ${whole(count)} of ${whole(all)} (${percent(part)})`,
+        },
+        whole(count),
+      );
       cell.style.setProperty("--share", `${Math.round(100 * part)}%`);
       return cell;
     });
@@ -25,7 +29,8 @@ function rows({ labels, counts }: Confusion): HTMLElement[] {
     const [precision, recall] = [share(hits, predicted[row]!), share(hits, all)];
     const f1 = share(2 * hits, all + predicted[row]!);
     const figures = [whole(all), shown(precision), shown(recall), shown(f1)].map((text, index) =>
-      element("td", { class: index === 0 ? "number sum" : "number" }, text));
+      element("td", { class: index === 0 ? "number sum" : "number" }, text),
+    );
     return element("tr", {}, element("th", { scope: "row", dir: "auto" }, visible(label)), ...cells, ...figures);
   });
 }
@@ -34,17 +39,37 @@ export function confusion(tables: Some<Confusion>): HTMLElement | null {
   if (tables.logged === 0) return null;
   const head = element("h2", {}, "Confusion matrix");
   if (tables.shown.length === 0)
-    return element("section", { id: "confusion" }, head, element("p", { class: "note muted" }, "It has too many labels to be shown here; log.jsonl holds it."));
+    return element(
+      "section",
+      { id: "confusion" },
+      head,
+      element("p", { class: "note muted" }, "It has too many labels to be shown here; log.jsonl holds it."),
+    );
   const host = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Confusion matrix" });
   const show = (index: number) => {
     const table = tables.shown[index]!;
-    const top = element("tr", {}, element("th", { class: "corner" }, "truth ↓  predicted →"),
+    const top = element(
+      "tr",
+      {},
+      element("th", { class: "corner" }, "truth ↓  predicted →"),
       ...table.labels.map((label) => element("th", { scope: "col", class: "predicted", dir: "auto" }, visible(label))),
-      ...["all", "precision", "recall", "F1"].map((name) => element("th", { scope: "col", class: "number" }, name)));
-    host.replaceChildren(element("table", { class: `confusion${table.labels.length > 14 ? " dense" : ""}` },
-      element("thead", {}, top), element("tbody", {}, ...rows(table))));
+      ...["all", "precision", "recall", "F1"].map((name) => element("th", { scope: "col", class: "number" }, name)),
+    );
+    host.replaceChildren(
+      element(
+        "table",
+        { class: `confusion${table.labels.length > 14 ? " dense" : ""}` },
+        element("thead", {}, top),
+        element("tbody", {}, ...rows(table)),
+      ),
+    );
   };
   const steps = stepper(tables.shown.length, (index) => `Step ${whole(tables.shown[index]!.step)}`, show);
-  return element("section", { id: "confusion" }, element("div", { class: "head" }, head, steps), host,
-    element("p", { class: "note muted" }, "Tinted by share of the row: blue where right, orange where wrong."));
+  return element(
+    "section",
+    { id: "confusion" },
+    element("div", { class: "head" }, head, steps),
+    host,
+    element("p", { class: "note muted" }, "Tinted by share of the row: blue where right, orange where wrong."),
+  );
 }

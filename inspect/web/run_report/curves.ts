@@ -35,11 +35,17 @@ function points(steps: number[], values: Maybe[]): Point[] {
 
 function charts(report: Report): ChartOptions[] {
   const { steps, evals } = report;
-  const curve = (label: string, look: Curve["look"], values: Maybe[]): Curve => ({ label, look, points: points(steps.step, values) });
+  const curve = (label: string, look: Curve["look"], values: Maybe[]): Curve => ({
+    label,
+    look,
+    points: points(steps.step, values),
+  });
   const evaluated = (value: (evaluation: Report["evals"][number]) => Maybe): Curve => ({
     label: "validation",
     look: "validation",
-    points: evals.filter(({ weights }) => weights === "").map((evaluation) => ({ step: evaluation.step, y: value(evaluation) })),
+    points: evals
+      .filter(({ weights }) => weights === "")
+      .map((evaluation) => ({ step: evaluation.step, y: value(evaluation) })),
   });
   const all: ChartOptions[] = [
     {
@@ -59,16 +65,51 @@ function charts(report: Report): ChartOptions[] {
   ];
   for (const key of metricKeys(report)) {
     const metric = evaluated((evaluation) => evaluation.metrics[key] ?? null);
-    const format = metricFormat(key, metric.points.map(({ y }) => y));
+    const format = metricFormat(
+      key,
+      metric.points.map(({ y }) => y),
+    );
     const tick = format === percent ? (value: number) => `${Math.round(1000 * value) / 10}%` : count;
-    all.push({ id: `metric-${key.replace(/\W+/g, "-")}`, title: `${metricName(key)} (validation)`, format, tick, height: 200, curves: [metric] });
+    all.push({
+      id: `metric-${key.replace(/\W+/g, "-")}`,
+      title: `${metricName(key)} (validation)`,
+      format,
+      tick,
+      height: 200,
+      curves: [metric],
+    });
   }
   const small = { height: 200 };
-  const tiny: Format = (value) => (value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(Number(value.toPrecision(6))));
+  const tiny: Format = (value) =>
+    value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(Number(value.toPrecision(6)));
   all.push(
-    { ...small, id: "lr", title: "Learning rate", format: (value) => value.toExponential(3), tick: tiny, fromZero: true, curves: [curve("", "train", steps.lr)] },
-    { ...small, id: "grad-norm", title: "Gradient norm", format: four, tick: count, fromZero: true, curves: [curve("each", "raw", steps.grad_norm), curve("smoothed", "train", steps.smooth_grad_norm)] },
-    { ...small, id: "speed", title: "Tokens per second", format: count, tick: count, fromZero: true, curves: [curve("each", "raw", steps.speed), curve("smoothed", "train", steps.smooth_speed)] },
+    {
+      ...small,
+      id: "lr",
+      title: "Learning rate",
+      format: (value) => value.toExponential(3),
+      tick: tiny,
+      fromZero: true,
+      curves: [curve("", "train", steps.lr)],
+    },
+    {
+      ...small,
+      id: "grad-norm",
+      title: "Gradient norm",
+      format: four,
+      tick: count,
+      fromZero: true,
+      curves: [curve("each", "raw", steps.grad_norm), curve("smoothed", "train", steps.smooth_grad_norm)],
+    },
+    {
+      ...small,
+      id: "speed",
+      title: "Tokens per second",
+      format: count,
+      tick: count,
+      fromZero: true,
+      curves: [curve("each", "raw", steps.speed), curve("smoothed", "train", steps.smooth_speed)],
+    },
   );
   return all
     .map((chart) => ({ ...chart, curves: chart.curves.filter(({ points }) => points.some(({ y }) => y !== null)) }))
@@ -95,15 +136,30 @@ export function curves(report: Report): HTMLElement {
       `step ${whole(step)}`,
       epoch !== null && `epoch ${epoch.toFixed(2)}`,
       seconds !== null && duration(seconds),
-    ].filter(Boolean).join(" · ");
+    ]
+      .filter(Boolean)
+      .join(" · ");
   });
 
   const toolbar = element(
     "div",
     { class: "toolbar screen" },
     view.units().length > 1 &&
-      choice("Axis", view.units().map((unit): [Unit, string] => [unit, labels[unit]]), view.unit, (unit) => view.set({ unit })),
-    choice<"linear" | "log">("Loss", [["linear", "Linear"], ["log", "Log"]], "linear", (scale) => view.set({ logLoss: scale === "log" })),
+      choice(
+        "Axis",
+        view.units().map((unit): [Unit, string] => [unit, labels[unit]]),
+        view.unit,
+        (unit) => view.set({ unit }),
+      ),
+    choice<"linear" | "log">(
+      "Loss",
+      [
+        ["linear", "Linear"],
+        ["log", "Log"],
+      ],
+      "linear",
+      (scale) => view.set({ logLoss: scale === "log" }),
+    ),
     wholeRun,
     where,
   );
@@ -121,11 +177,19 @@ export function curves(report: Report): HTMLElement {
       ["resume", "┊", "resumed"],
     ];
     for (const [kind, sign, meaning] of meanings) {
-      if (kinds.has(kind)) line.append(element("span", {}, element("span", { class: `sign ${kind}` }, sign), ` ${meaning}`));
+      if (kinds.has(kind))
+        line.append(element("span", {}, element("span", { class: `sign ${kind}` }, sign), ` ${meaning}`));
     }
-    if (steps.logged > 0) line.append(element("span", {}, `smoothed: weights halve every ${whole(Math.max(1, steps.half_life))} steps`));
+    if (steps.logged > 0)
+      line.append(element("span", {}, `smoothed: weights halve every ${whole(Math.max(1, steps.half_life))} steps`));
     if (steps.step.length < steps.logged)
-      line.append(element("span", {}, `${whole(steps.step.length)} of ${whole(steps.logged)} logged steps are drawn, every peak and valley among them`));
+      line.append(
+        element(
+          "span",
+          {},
+          `${whole(steps.step.length)} of ${whole(steps.logged)} logged steps are drawn, every peak and valley among them`,
+        ),
+      );
     line.append(element("span", { class: "screen" }, "drag over a curve to look closer, double-click to go back"));
     return line;
   }

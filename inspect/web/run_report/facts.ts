@@ -1,9 +1,9 @@
 // The run in a few figures, and in tables what it was made with and what happened.
 import { element, visible } from "../shared/dom";
 import { count, duration, four, whole } from "../shared/format";
-import { markText } from "./chart";
 import { metricFormat, metricKeys, metricName } from "./curves";
 import type { Eval, Maybe, Report } from "./data";
+import { markText } from "./marks";
 
 const endings: Record<string, string> = {
   steps: "Finished: all steps done",
@@ -17,7 +17,13 @@ function seconds(report: Report): Maybe {
 }
 
 function figure(name: string, value: string, note = ""): HTMLElement {
-  return element("div", { class: "figure" }, element("dt", {}, name), element("dd", {}, value), note !== "" && element("dd", { class: "note muted" }, note));
+  return element(
+    "div",
+    { class: "figure" },
+    element("dt", {}, name),
+    element("dd", {}, value),
+    note !== "" && element("dd", { class: "note muted" }, note),
+  );
 }
 
 export function header(report: Report): HTMLElement {
@@ -25,12 +31,26 @@ export function header(report: Report): HTMLElement {
   const task = start.task ?? "training";
   const title = visible(`${task[0]?.toUpperCase() ?? ""}${task.slice(1)} · ${report.folder}`);
   document.title = title;
-  const state = end ? (endings[end.reason] ?? `Ended: ${visible(end.reason)}`) : "Has not ended: still running, or cut off";
+  const state = end
+    ? (endings[end.reason] ?? `Ended: ${visible(end.reason)}`)
+    : "Has not ended: still running, or cut off";
   const kind = !end ? "open" : end.reason === "interrupted" ? "broken" : "done";
   const moment = start.time === undefined ? null : new Date(start.time);
-  const began = moment && !Number.isNaN(moment.getTime()) ? `began ${start.time!.replace("T", " ").replace(/(:\d\d)(?:\.\d+)?Z$/, "$1 UTC")}` : "";
-  return element("header", {}, element("h1", { dir: "auto" }, title),
-    element("p", { class: `state ${kind}` }, element("span", { class: "dot" }), [state, began].filter(Boolean).join(" · ")));
+  const began =
+    moment && !Number.isNaN(moment.getTime())
+      ? `began ${start.time!.replace("T", " ").replace(/(:\d\d)(?:\.\d+)?Z$/, "$1 UTC")}`
+      : "";
+  return element(
+    "header",
+    {},
+    element("h1", { dir: "auto" }, title),
+    element(
+      "p",
+      { class: `state ${kind}` },
+      element("span", { class: "dot" }),
+      [state, began].filter(Boolean).join(" · "),
+    ),
+  );
 }
 
 const at = ({ step, weights }: Eval) => `step ${whole(step)}${weights === "" ? "" : ` (${visible(weights)})`}`;
@@ -54,8 +74,13 @@ export function figures(report: Report): HTMLElement {
     const all = evals.filter(({ metrics }) => metrics[key] != null);
     if (all.length === 0) continue;
     const lower = /(^|_)(loss|perplexity|error|wer|cer|ter)(_|$)/i.test(key);
-    const best = all.reduce((a, b) => ((lower ? b.metrics[key]! < a.metrics[key]! : b.metrics[key]! > a.metrics[key]!) ? b : a));
-    const format = metricFormat(key, all.map(({ metrics }) => metrics[key] ?? null));
+    const best = all.reduce((a, b) =>
+      (lower ? b.metrics[key]! < a.metrics[key]! : b.metrics[key]! > a.metrics[key]!) ? b : a,
+    );
+    const format = metricFormat(
+      key,
+      all.map(({ metrics }) => metrics[key] ?? null),
+    );
     list.append(figure(metricName(key), format(best.metrics[key]!), `${lower ? "lowest" : "highest"}, ${at(best)}`));
   }
   const speeds = steps.speed.filter((value): value is number => value !== null).sort((a, b) => a - b);
@@ -67,21 +92,54 @@ export function figures(report: Report): HTMLElement {
 export function evaluations(report: Report): HTMLElement | null {
   const keys = metricKeys(report);
   if (report.evals.length === 0) return null;
-  const formats = keys.map((key) => metricFormat(key, report.evals.map(({ metrics }) => metrics[key] ?? null)));
+  const formats = keys.map((key) =>
+    metricFormat(
+      key,
+      report.evals.map(({ metrics }) => metrics[key] ?? null),
+    ),
+  );
   const cell = (text: string) => element("td", { class: "number" }, text);
   const named = report.evals.some(({ weights }) => weights !== "");
   const rows = report.evals.map(({ step, seconds: at, loss, metrics, weights }) =>
-    element("tr", {}, named && element("td", {}, visible(weights)), cell(whole(step)), cell(at === null ? "–" : duration(at)), cell(loss === null ? "–" : four(loss)),
-      ...keys.map((key, index) => cell(metrics[key] == null ? "–" : formats[index]!(metrics[key]!)))));
-  const heads = ["Step", "Time", "Loss", ...keys.map(metricName)].map((name) => element("th", { scope: "col", class: "number" }, visible(name)));
-  return element("details", { id: "evaluations", "data-print": rows.length <= 40 }, element("summary", {}, `Evaluations (${whole(rows.length)})`),
-    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, named && element("th", { scope: "col" }, "Weights"), ...heads)), element("tbody", {}, ...rows))));
+    element(
+      "tr",
+      {},
+      named && element("td", {}, visible(weights)),
+      cell(whole(step)),
+      cell(at === null ? "–" : duration(at)),
+      cell(loss === null ? "–" : four(loss)),
+      ...keys.map((key, index) => cell(metrics[key] == null ? "–" : formats[index]!(metrics[key]!))),
+    ),
+  );
+  const heads = ["Step", "Time", "Loss", ...keys.map(metricName)].map((name) =>
+    element("th", { scope: "col", class: "number" }, visible(name)),
+  );
+  return element(
+    "details",
+    { id: "evaluations", "data-print": rows.length <= 40 },
+    element("summary", {}, `Evaluations (${whole(rows.length)})`),
+    element(
+      "div",
+      { class: "scroll" },
+      element(
+        "table",
+        {},
+        element("thead", {}, element("tr", {}, named && element("th", { scope: "col" }, "Weights"), ...heads)),
+        element("tbody", {}, ...rows),
+      ),
+    ),
+  );
 }
 
 function folded(id: string, summary: string, lines: string[], open: boolean): HTMLElement | null {
   if (lines.length === 0) return null;
   const items = lines.map((line) => element("li", { dir: "auto" }, visible(line)));
-  return element("details", { id, open, "data-print": lines.length <= 40 }, element("summary", {}, summary), element("ol", {}, ...items));
+  return element(
+    "details",
+    { id, open, "data-print": lines.length <= 40 },
+    element("summary", {}, summary),
+    element("ol", {}, ...items),
+  );
 }
 
 export function events(report: Report): (HTMLElement | null)[] {
@@ -90,8 +148,10 @@ export function events(report: Report): (HTMLElement | null)[] {
   const others = marks.shown.filter(({ kind }) => kind !== "warning");
   const left = marks.logged - marks.shown.length;
   const notes = [
-    report.steps_done_again > 0 && `${whole(report.steps_done_again)} logged steps were done again after a resume; the curves show the last time.`,
-    report.unknown_events > 0 && `${whole(report.unknown_events)} lines of the log are of kinds that this report does not know.`,
+    report.steps_done_again > 0 &&
+      `${whole(report.steps_done_again)} logged steps were done again after a resume; the curves show the last time.`,
+    report.unknown_events > 0 &&
+      `${whole(report.unknown_events)} lines of the log are of kinds that this report does not know.`,
     left > 0 && `${whole(left)} more events are in log.jsonl.`,
   ].filter((note) => note !== false);
   return [
@@ -114,12 +174,23 @@ export function facts(report: Report): HTMLElement {
   const options: [string, string][] = [];
   flattened(start.options ?? {}, "", options);
   const list = element("dl", { class: "option-list" });
-  for (const [name, value] of options) list.append(element("div", {}, element("dt", {}, visible(name)), element("dd", { dir: "auto" }, visible(value))));
-  return element("section", { id: "facts" },
+  for (const [name, value] of options)
+    list.append(element("div", {}, element("dt", {}, visible(name)), element("dd", { dir: "auto" }, visible(value))));
+  return element(
+    "section",
+    { id: "facts" },
     element("h2", {}, "The run"),
     start.machine !== undefined && element("p", { class: "machine muted" }, visible(start.machine)),
     evaluations(report),
     ...events(report),
-    options.length > 0 && element("details", { id: "options", "data-print": true }, element("summary", {}, `Options (${whole(options.length)})`), list),
-    start.model !== undefined && element("details", { id: "model" }, element("summary", {}, "Model"), element("pre", {}, visible(start.model))));
+    options.length > 0 &&
+      element(
+        "details",
+        { id: "options", "data-print": true },
+        element("summary", {}, `Options (${whole(options.length)})`),
+        list,
+      ),
+    start.model !== undefined &&
+      element("details", { id: "model" }, element("summary", {}, "Model"), element("pre", {}, visible(start.model))),
+  );
 }

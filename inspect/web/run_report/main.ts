@@ -9,7 +9,9 @@ const report = embedded<Report>();
 const parts = [
   header(report),
   figures(report),
-  report.steps.logged + report.evals.length > 0 ? curves(report) : element("p", { class: "muted" }, "Nothing has been logged yet."),
+  report.steps.logged + report.evals.length > 0
+    ? curves(report)
+    : element("p", { class: "muted" }, "Nothing has been logged yet."),
   samples(report.samples),
   confusion(report.confusions),
   facts(report),

@@ -13,7 +13,7 @@ export function differing(text: string[], reference: string[]): boolean[] {
     }
   }
   const marks = text.map(() => true);
-  for (let i = 0, j = 0; i < text.length && j < reference.length; ) {
+  for (let i = 0, j = 0; i < text.length && j < reference.length;) {
     if (text[i] === reference[j]) {
       marks[i++] = false;
       ++j;
@@ -31,19 +31,37 @@ function output(text: string, reference: string): (Node | string)[] {
   if (words.length * wanted.length > 250_000) return [visible(text)];
   const marks = differing(words, wanted);
   return pieces.map((piece, index) =>
-    index % 2 === 0 && marks[index / 2] && piece !== "" ? element("mark", {}, visible(piece)) : visible(piece));
+    index % 2 === 0 && marks[index / 2] && piece !== "" ? element("mark", {}, visible(piece)) : visible(piece),
+  );
 }
 
 export function samples(sets: Some<Samples>): HTMLElement | null {
   if (sets.shown.length === 0) return null;
   const has = (column: 0 | 1 | 2) => sets.shown.some((set) => set.samples.some((sample) => sample[column] !== ""));
-  const columns = ([[0, "Input"], [1, "Reference"], [2, "Output"]] as [0 | 1 | 2, string][]).filter(([column]) => has(column));
+  const columns = (
+    [
+      [0, "Input"],
+      [1, "Reference"],
+      [2, "Output"],
+    ] as [0 | 1 | 2, string][]
+  ).filter(([column]) => has(column));
   const body = element("tbody");
   const show = (index: number) =>
     body.replaceChildren(
       ...sets.shown[index]!.samples.map((sample) =>
-        element("tr", {}, ...columns.map(([column, name]) =>
-          element("td", { dir: "auto", "data-name": name }, ...(column === 2 ? output(sample[2], sample[1]) : [visible(sample[column])]))))));
+        element(
+          "tr",
+          {},
+          ...columns.map(([column, name]) =>
+            element(
+              "td",
+              { dir: "auto", "data-name": name },
+              ...(column === 2 ? output(sample[2], sample[1]) : [visible(sample[column])]),
+            ),
+          ),
+        ),
+      ),
+    );
   const steps = stepper(sets.shown.length, (index) => `Step ${whole(sets.shown[index]!.step)}`, show);
   const table = element(
     "table",
@@ -54,7 +72,14 @@ export function samples(sets: Some<Samples>): HTMLElement | null {
   const note = [
     has(1) && "Words of the output that the reference does not have in this place are marked.",
     sets.shown.length < sets.logged && `${sets.shown.length} of ${whole(sets.logged)} sets are shown.`,
-  ].filter(Boolean).join(" ");
-  return element("section", { id: "samples" }, element("div", { class: "head" }, element("h2", {}, "Sample outputs"), steps), table,
-    note !== "" && element("p", { class: "note muted" }, note));
+  ]
+    .filter(Boolean)
+    .join(" ");
+  return element(
+    "section",
+    { id: "samples" },
+    element("div", { class: "head" }, element("h2", {}, "Sample outputs"), steps),
+    table,
+    note !== "" && element("p", { class: "note muted" }, note),
+  );
 }

@@ -13,7 +13,10 @@ export class View {
   private listeners: ((what: "all" | "cursor") => void)[] = [];
 
   // whole: the first and the last step that anything is known of, an evaluation before the first update among it.
-  constructor(readonly steps: Steps, readonly whole: [number, number]) {}
+  constructor(
+    readonly steps: Steps,
+    readonly whole: [number, number],
+  ) {}
 
   onChange(listener: (what: "all" | "cursor") => void) {
     this.listeners.push(listener);
@@ -32,7 +35,11 @@ export class View {
 
   units(): Unit[] {
     const has = (values: Maybe[]) => values.some((value) => value !== null);
-    return ["step", ...(has(this.steps.epoch) ? ["epoch" as const] : []), ...(has(this.steps.seconds) ? ["time" as const] : [])];
+    return [
+      "step",
+      ...(has(this.steps.epoch) ? ["epoch" as const] : []),
+      ...(has(this.steps.seconds) ? ["time" as const] : []),
+    ];
   }
 
   // Where a step stands on the axis, between the logged steps around it.

@@ -32,7 +32,8 @@ export const duration: Format = (seconds) => {
 // Ends of round lengths of time between two moments, about `wanted` of them.
 export function durationTicks(from: number, to: number, wanted: number): number[] {
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
-  const step = steps.find((length) => (to - from) / length <= wanted) ?? 86400 * Math.ceil((to - from) / 86400 / wanted);
+  const step =
+    steps.find((length) => (to - from) / length <= wanted) ?? 86400 * Math.ceil((to - from) / 86400 / wanted);
   const ticks = [];
   for (let tick = Math.ceil(from / step) * step; tick <= to; tick += step) ticks.push(tick);
   return ticks;

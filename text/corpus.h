@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+/// Reading of text to train on. Every file is UTF-8; a byte order mark and the carriage returns of CRLF are taken away,
+/// NUL characters are kept, and each is counted and told in `notes`: sentences that begin with the file's name, for the
+/// user to see. Nothing is left out in silence.
+///
+/// Errors of every reader: ErrorKind::io for a file that cannot be read; ErrorKind::format with file, line and byte for
+/// invalid UTF-8; ErrorKind::config for a file in which nothing is left to read (only read_lines takes an empty file).
+namespace tape::text {
+
+struct Lines {
+  std::string file;
+  std::vector<std::string> lines;  ///< without their line feed; the last line needs none
+  bool byte_order_mark = false;    ///< the file began with one
+  int64_t crlf_lines = 0;          ///< lines that ended with CRLF
+  int64_t nul_lines = 0;           ///< lines that hold a NUL character
+  std::vector<std::string> notes;
+};
+
+/// A whole file as lines. Only LF and CRLF end a line.
+Lines read_lines(const std::string& file);
+
+/// Sentences and their translations, entry by entry; neither is empty.
+struct ParallelCorpus {
+  std::vector<std::string> source, target;
+  std::vector<int64_t> line;       ///< where each pair stood in its file, from 1
+  int64_t pairs = 0;               ///< pairs in the file, those skipped included
+  int64_t empty_source = 0;        ///< pairs skipped because the source has nothing but white space
+  int64_t empty_target = 0;        ///< the same of the target only
+  int64_t empty_both = 0;          ///< the same of both
+  std::vector<std::string> notes;  ///< "train.de: 3 of 29,000 pairs skipped: empty source 2, empty target 1"
+
+  int64_t size() const { return static_cast<int64_t>(source.size()); }
+};
+
+/// Line n of one file and line n of the other are a pair. Error (format) with both counts when they differ.
+ParallelCorpus read_parallel(const std::string& source_file, const std::string& target_file);
+
+/// One pair a line, `source TAB target`. Error (format) naming a line with another number of fields.
+ParallelCorpus read_parallel_tsv(const std::string& file);
+
+/// How a line says which class its sentence has.
+enum class LabelFormat {
+  sentence_tab_label,    ///< "a fine film<TAB>1"; a first line that says "sentence<TAB>label" is a header
+  label_space_sentence,  ///< "DESC How did serfdom develop ?": the label ends at the first blank
+};
+
+/// Sentences with their classes.
+struct LabelledCorpus {
+  std::vector<std::string> sentences;  ///< none is empty
+  std::vector<int64_t> labels;         ///< of each sentence: a place in label_names
+  std::vector<int64_t> line;           ///< where each stood in the file, from 1
+  std::vector<std::string> label_names;
+  int64_t empty_sentences = 0;  ///< lines skipped because the sentence has nothing but white space
+  std::vector<std::string> notes;
+
+  int64_t size() const { return static_cast<int64_t>(sentences.size()); }
+};
+
+/// Labelled lines to learn from. label_names are all labels of the file, sorted: by value when each is a whole number,
+/// else by bytes; so the numbering does not depend on the order of lines.
+///
+/// Error (format) naming the line: no tab or more than one, no blank, an empty label.
+LabelledCorpus read_labelled(const std::string& file, LabelFormat format = LabelFormat::sentence_tab_label);
+
+/// Labelled lines to test with: `label_names` are those of training, and a label that is not among them is an Error
+/// (format) that names file, line and label.
+LabelledCorpus read_labelled(const std::string& file, LabelFormat format, std::span<const std::string> label_names);
+
+/// A text to read on and on, for language models, and its end that is kept away from training.
+struct SplitText {
+  std::string train, valid;
+  std::vector<std::string> notes;
+};
+
+/// A whole file as one text, CRLF turned into LF.
+std::string read_plain_text(const std::string& file, std::vector<std::string>* notes = nullptr);
+
+/// The first floor(n (1 - valid_fraction)) of a file's n characters to train on, the others as validation.
+///
+/// Error (config) unless 0 < valid_fraction < 1 and both parts have a character.
+SplitText read_split_text(const std::string& file, double valid_fraction = 0.1);
+
+}  // namespace tape::text

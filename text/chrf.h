@@ -25,7 +25,7 @@ struct ChrfScore {
 /// the orders that both sides have n-grams of, equal to what sacreBLEU 2 computes. Of several references the one with
 /// the best score of its sentence counts.
 ///
-/// Errors: as bleu(); ErrorKind::config for an order that is negative, both orders 0, or beta below 1.
+/// Errors: as bleu(); ErrorKind::config for an order outside 0 to 100, both orders 0, or beta outside 1 to 1000.
 ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
                const ChrfOptions& options = {});
 

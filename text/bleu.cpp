@@ -1,0 +1,139 @@
+#include "text/bleu.h"
+
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "autograd/error.h"
+#include "text/score_text.h"
+#include "text/score_tokenizer.h"
+
+namespace tape::text {
+namespace {
+
+constexpr size_t kOrders = 4;
+
+/// Numbers for the words of one hypothesis and its references, so that n-grams of words are short texts themselves.
+class WordNumbers {
+ public:
+  std::u32string of(const std::string& line, const BleuOptions& options) {
+    std::u32string text = to_code_points(line);
+    if (options.lowercase) text = lower_case(text);
+    const std::u32string separated = separate_words(trim_end(text), options.tokenizer);
+    std::u32string numbers;
+    for (const std::u32string_view word : split_words(separated))
+      numbers.push_back(
+          numbers_.try_emplace(std::u32string(word), static_cast<char32_t>(numbers_.size())).first->second);
+    return numbers;
+  }
+
+ private:
+  std::unordered_map<std::u32string, char32_t> numbers_;
+};
+
+/// Adds the counts of one hypothesis.
+void add_segment(const std::string& hypothesis, std::span<const std::string* const> references,
+                 const BleuOptions& options, BleuScore& sums) {
+  WordNumbers numbers;
+  const std::u32string words = numbers.of(hypothesis, options);
+  std::vector<std::u32string> sides;
+  const auto length = static_cast<int64_t>(words.size());
+  int64_t nearest = std::numeric_limits<int64_t>::max();
+  for (const std::string* reference : references) {
+    sides.push_back(numbers.of(*reference, options));
+    const auto other = static_cast<int64_t>(sides.back().size());
+    const int64_t far = std::abs(other - length), least = std::abs(nearest - length);
+    if (far < least || (far == least && other < nearest)) nearest = other;
+  }
+  sums.hyp_length += length;
+  sums.ref_length += nearest;
+  for (size_t n = 0; n < kOrders; ++n) {
+    const NgramCounts counts = count_ngrams(words, n + 1);
+    NgramCounts wanted = count_ngrams(sides.front(), n + 1);
+    for (size_t i = 1; i < sides.size(); ++i) wanted = merge_ngrams(wanted, count_ngrams(sides[i], n + 1));
+    sums.matches[n] += common_ngrams(counts, wanted);
+    sums.totals[n] += total_ngrams(counts);
+  }
+}
+
+double value_of(const BleuOptions& options) {
+  return options.smoothing_value.value_or(options.smoothing == BleuSmoothing::add_k ? 1.0 : 0.1);
+}
+
+/// Precisions and score from the sums.
+void finish(const BleuOptions& options, BleuScore& score) {
+  if (score.hyp_length < score.ref_length) {
+    const double ratio = static_cast<double>(score.ref_length) / static_cast<double>(score.hyp_length);
+    score.brevity_penalty = score.hyp_length > 0 ? std::exp(1 - ratio) : 0;
+  }
+  if (score.matches == std::array<int64_t, kOrders>{}) return;
+  size_t orders = kOrders;
+  double power = 1;
+  for (size_t n = 0; n < kOrders; ++n) {
+    const double added = options.smoothing == BleuSmoothing::add_k && n > 0 ? value_of(options) : 0;
+    const double matches = static_cast<double>(score.matches[n]) + added;
+    const double total = static_cast<double>(score.totals[n]) + added;
+    if (total == 0) break;
+    if (options.effective_order) orders = n + 1;
+    if (matches != 0) {
+      score.precisions[n] = 100 * matches / total;
+    } else if (options.smoothing == BleuSmoothing::exp) {
+      power *= 2;
+      score.precisions[n] = 100 / (power * total);
+    } else if (options.smoothing == BleuSmoothing::floor) {
+      score.precisions[n] = 100 * value_of(options) / total;
+    }
+  }
+  double sum = 0;
+  for (size_t n = 0; n < orders; ++n) sum += std::log(score.precisions[n]);  // log 0 = -infinity, and the score 0
+  score.score = score.brevity_penalty * std::exp(sum / static_cast<double>(orders));
+}
+
+std::string smoothing_name(const BleuOptions& options) {
+  switch (options.smoothing) {
+    case BleuSmoothing::exp:
+      return "exp";
+    case BleuSmoothing::none:
+      return "none";
+    case BleuSmoothing::floor:
+      return fmt::format("floor[{:.2f}]", value_of(options));
+    case BleuSmoothing::add_k:
+      return fmt::format("add-k[{:.2f}]", value_of(options));
+  }
+  return "";
+}
+
+}  // namespace
+
+BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
+               const BleuOptions& options) {
+  check_references("bleu", hypotheses, references);
+  if (!(value_of(options) >= 0) || std::isinf(value_of(options)))
+    raise(ErrorKind::config, "bleu: smoothing_value must be a number of at least 0, got {}", value_of(options));
+  BleuScore score;
+  std::vector<const std::string*> sides(references.size());
+  for (size_t line = 0; line < hypotheses.size(); ++line) {
+    for (size_t set = 0; set < sides.size(); ++set) sides[set] = &references[set][line];
+    add_segment(hypotheses[line], sides, options, score);
+  }
+  finish(options, score);
+  score.signature = fmt::format("nrefs:{}|case:{}|eff:{}|tok:{}|smooth:{}|version:{}", references.size(),
+                                options.lowercase ? "lc" : "mixed", options.effective_order ? "yes" : "no",
+                                name_of(options.tokenizer), smoothing_name(options), score_version());
+  return score;
+}
+
+BleuScore bleu(std::span<const std::string> hypotheses, std::span<const std::string> references,
+               const BleuOptions& options) {
+  const std::vector<std::string> set(references.begin(), references.end());
+  return bleu(hypotheses, std::span(&set, 1), options);
+}
+
+std::string BleuScore::details() const {
+  const double ratio = ref_length > 0 ? static_cast<double>(hyp_length) / static_cast<double>(ref_length) : 0;
+  return fmt::format("{:.1f}/{:.1f}/{:.1f}/{:.1f} (BP = {:.3f} ratio = {:.3f} hyp_len = {} ref_len = {})",
+                     precisions[0], precisions[1], precisions[2], precisions[3], brevity_penalty, ratio, hyp_length,
+                     ref_length);
+}
+
+}  // namespace tape::text

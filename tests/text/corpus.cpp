@@ -1,0 +1,210 @@
+#include "text/corpus.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support.h"
+#include "tests/text/tokenizer_support.h"
+
+namespace tape::text {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using namespace std::string_literals;
+
+class Corpus : public TokenizerFolder {};
+
+TEST_F(Corpus, LinesEndWithLineFeeds) {
+  write("a", "one\n\ntwo\rthree\u2028\nlast");
+  const Lines lines = read_lines(path("a"));
+  EXPECT_THAT(lines.lines, ElementsAre("one", "", "two\rthree\u2028", "last"));
+  EXPECT_EQ(lines.file, path("a"));
+  EXPECT_THAT(lines.notes, IsEmpty());
+  write("b", "one\n");
+  EXPECT_THAT(read_lines(path("b")).lines, ElementsAre("one"));
+  write("c", "");
+  EXPECT_THAT(read_lines(path("c")).lines, IsEmpty());
+}
+
+TEST_F(Corpus, WhatIsTakenAwayOrOddIsTold) {
+  write("a", "\xEF\xBB\xBFone\r\ntwo\nth\0ree\r\nfo\0ur"s);
+  const Lines lines = read_lines(path("a"));
+  EXPECT_THAT(lines.lines, ElementsAre("one", "two", "th\0ree"s, "fo\0ur"s));
+  EXPECT_TRUE(lines.byte_order_mark);
+  EXPECT_EQ(lines.crlf_lines, 2);
+  EXPECT_EQ(lines.nul_lines, 2);
+  EXPECT_THAT(lines.notes,
+              ElementsAre(fmt::format("{}: byte order mark removed", path("a")),
+                          fmt::format("{}: carriage returns removed from 2 of 4 lines", path("a")),
+                          fmt::format("{}: NUL characters in 2 lines, the first in line 3; kept", path("a"))));
+  // A byte order mark elsewhere, and a carriage return without a line feed, are text.
+  write("b", "x\xEF\xBB\xBF\r");
+  EXPECT_THAT(read_lines(path("b")).lines, ElementsAre("x\xEF\xBB\xBF\r"));
+  write("c", "\xEF\xBB\xBF");
+  EXPECT_THAT(read_lines(path("c")).lines, IsEmpty());
+}
+
+TEST_F(Corpus, BrokenTextIsNamedByLineAndByte) {
+  write("a", "\xEF\xBB\xBFone\r\nt\u00e4\xC3o\n");
+  EXPECT_TAPE_ERROR(read_lines(path("a")), ErrorKind::format,
+                    fmt::format("{}: line 2, byte 4: 0xC3 is not valid UTF-8 (byte 12 of the file)", path("a")));
+  EXPECT_TAPE_ERROR(read_plain_text(path("a")), ErrorKind::format,
+                    fmt::format("{}: line 2, byte 4: 0xC3 is not valid UTF-8 (byte 12 of the file)", path("a")));
+  write("b", "a\xED\xA0\x80");
+  EXPECT_TAPE_ERROR(read_lines(path("b")), ErrorKind::format,
+                    fmt::format("{}: line 1, byte 2: 0xED is not valid UTF-8 (byte 2 of the file)", path("b")));
+  write("c", "\xFF\xFEo\0n\0"s);
+  EXPECT_TAPE_ERROR(read_lines(path("c")), ErrorKind::format,
+                    fmt::format("{}: line 1, byte 1: the text is UTF-16, expected UTF-8", path("c")));
+}
+
+TEST_F(Corpus, FilesThatCannotBeReadAreNamed) {
+  EXPECT_TAPE_ERROR(read_lines(path("none")), ErrorKind::io,
+                    fmt::format("{}: cannot open: No such file or directory", path("none")));
+  EXPECT_TAPE_ERROR(read_lines(folder_), ErrorKind::io, fmt::format("{}: cannot read: Is a directory", folder_));
+}
+
+TEST_F(Corpus, PairsComeFromTwoFiles) {
+  write("de", "eins\n\n \u00a0\t\nvier\nf\u00fcnf\nsechs\n");
+  write("en", "one\r\ntwo\r\n\r\nfour\r\n\r\nsix\r\n");
+  const ParallelCorpus corpus = read_parallel(path("de"), path("en"));
+  EXPECT_THAT(corpus.source, ElementsAre("eins", "vier", "sechs"));
+  EXPECT_THAT(corpus.target, ElementsAre("one", "four", "six"));
+  EXPECT_THAT(corpus.line, ElementsAre(1, 4, 6));
+  EXPECT_EQ(corpus.size(), 3);
+  EXPECT_EQ(corpus.pairs, 6);
+  EXPECT_EQ(corpus.empty_source, 1);
+  EXPECT_EQ(corpus.empty_target, 1);
+  EXPECT_EQ(corpus.empty_both, 1);
+  EXPECT_THAT(
+      corpus.notes,
+      ElementsAre(fmt::format("{}: carriage returns removed from 6 of 6 lines", path("en")),
+                  fmt::format("{}: 3 of 6 pairs skipped: empty source 1, empty target 1, both empty 1", path("de"))));
+}
+
+TEST_F(Corpus, LargeCountsAreReadable) {
+  std::string de, en;
+  for (int i = 0; i < 2000; ++i) de += i == 7 ? "\n" : "ja\n", en += "yes\n";
+  write("de", de);
+  write("en", en);
+  EXPECT_THAT(read_parallel(path("de"), path("en")).notes,
+              ElementsAre(fmt::format("{}: 1 of 2,000 pairs skipped: empty source 1", path("de"))));
+}
+
+TEST_F(Corpus, PairsMustBelongTogether) {
+  write("de", "eins\nzwei\n");
+  write("en", "one\ntwo\nthree");
+  write("empty", "");
+  write("blank", "\n \n");
+  EXPECT_TAPE_ERROR(
+      read_parallel(path("de"), path("en")), ErrorKind::format,
+      fmt::format("{} has 2 lines, {} has 3: line by line they must belong together", path("de"), path("en")));
+  EXPECT_TAPE_ERROR(read_parallel(path("empty"), path("empty")), ErrorKind::config,
+                    fmt::format("{}: the file is empty", path("empty")));
+  EXPECT_TAPE_ERROR(read_parallel(path("blank"), path("de")), ErrorKind::config,
+                    fmt::format("{}: every pair has an empty side", path("blank")));
+}
+
+TEST_F(Corpus, PairsComeFromOneTable) {
+  write("a", "eins\tone\n\t\nzwei\t\n\ndrei\tthree");
+  const ParallelCorpus corpus = read_parallel_tsv(path("a"));
+  EXPECT_THAT(corpus.source, ElementsAre("eins", "drei"));
+  EXPECT_THAT(corpus.target, ElementsAre("one", "three"));
+  EXPECT_THAT(corpus.line, ElementsAre(1, 5));
+  EXPECT_THAT(corpus.notes,
+              ElementsAre(fmt::format("{}: 3 of 5 pairs skipped: empty target 1, both empty 2", path("a"))));
+  write("b", "eins\tone\nzwei\ttwo\tmore\n");
+  EXPECT_TAPE_ERROR(read_parallel_tsv(path("b")), ErrorKind::format,
+                    fmt::format("{}: line 2: 3 fields, expected 2: source TAB target", path("b")));
+  write("c", "eins\n");
+  EXPECT_TAPE_ERROR(read_parallel_tsv(path("c")), ErrorKind::format,
+                    fmt::format("{}: line 1: 1 field, expected 2: source TAB target", path("c")));
+  write("d", "");
+  EXPECT_TAPE_ERROR(read_parallel_tsv(path("d")), ErrorKind::config, fmt::format("{}: the file is empty", path("d")));
+}
+
+TEST_F(Corpus, SentencesHaveLabels) {
+  write("a", "a fine film\tpos\n \tpos\ndull , dull\tneg \n\nso so\tmixed\nfine\tpos");
+  const LabelledCorpus corpus = read_labelled(path("a"));
+  EXPECT_THAT(corpus.sentences, ElementsAre("a fine film", "dull , dull", "so so", "fine"));
+  EXPECT_THAT(corpus.label_names, ElementsAre("mixed", "neg", "pos"));
+  EXPECT_THAT(corpus.labels, ElementsAre(2, 1, 0, 2));
+  EXPECT_THAT(corpus.line, ElementsAre(1, 3, 5, 6));
+  EXPECT_EQ(corpus.size(), 4);
+  EXPECT_EQ(corpus.empty_sentences, 2);
+  EXPECT_THAT(corpus.notes, ElementsAre(fmt::format("{}: 2 of 6 lines skipped: empty sentence", path("a"))));
+}
+
+TEST_F(Corpus, LabelsMayComeFirst) {
+  write("a", "10 How far is it ?\n9  Who is he ?\n10 Why\tnot ?\n");
+  const LabelledCorpus corpus = read_labelled(path("a"), LabelFormat::label_space_sentence);
+  EXPECT_THAT(corpus.sentences, ElementsAre("How far is it ?", "Who is he ?", "Why\tnot ?"));
+  EXPECT_THAT(corpus.label_names, ElementsAre("9", "10"));
+  EXPECT_THAT(corpus.labels, ElementsAre(1, 0, 1));
+  // By bytes as soon as one label is no number.
+  write("b", "10 a\n9 b\nx c\n");
+  EXPECT_THAT(read_labelled(path("b"), LabelFormat::label_space_sentence).label_names, ElementsAre("10", "9", "x"));
+}
+
+TEST_F(Corpus, AHeaderIsNoExample) {
+  write("a", "sentence\tlabel\nfine\t1\ndull\t0\n");
+  const LabelledCorpus corpus = read_labelled(path("a"));
+  EXPECT_THAT(corpus.sentences, ElementsAre("fine", "dull"));
+  EXPECT_THAT(corpus.line, ElementsAre(2, 3));
+  EXPECT_THAT(corpus.notes, ElementsAre(fmt::format("{}: line 1 names the columns; not an example", path("a"))));
+}
+
+TEST_F(Corpus, ValidationTakesTheLabelsOfTraining) {
+  const std::vector<std::string> names{"neg", "pos"};
+  write("a", "fine\tpos\n");
+  const LabelledCorpus corpus = read_labelled(path("a"), LabelFormat::sentence_tab_label, names);
+  EXPECT_THAT(corpus.labels, ElementsAre(1));
+  EXPECT_EQ(corpus.label_names, names);
+  write("b", "fine\tpos\n\nwell\tmixed\n");
+  EXPECT_TAPE_ERROR(read_labelled(path("b"), LabelFormat::sentence_tab_label, names), ErrorKind::format,
+                    fmt::format("{}: line 3: label \"mixed\" was not seen in training; known are neg, pos", path("b")));
+}
+
+TEST_F(Corpus, LinesWithoutALabelAreNamed) {
+  const auto expect = [&](const std::string& content, LabelFormat format, ErrorKind kind, const std::string& message) {
+    write("a", content);
+    EXPECT_TAPE_ERROR(read_labelled(path("a"), format), kind, fmt::format("{}: {}", path("a"), message));
+  };
+  const auto tab = LabelFormat::sentence_tab_label, space = LabelFormat::label_space_sentence;
+  expect("x\t1\nfine\n", tab, ErrorKind::format, "line 2: 1 field, expected 2: sentence TAB label");
+  expect("x\t1\t2\n", tab, ErrorKind::format, "line 1: 3 fields, expected 2: sentence TAB label");
+  expect("x\t \n", tab, ErrorKind::format, "line 1: the label is empty");
+  expect("1 x\n2\n", space, ErrorKind::format, "line 2: no blank between label and sentence");
+  expect("", tab, ErrorKind::config, "the file has no examples");
+  expect("sentence\tlabel\n", tab, ErrorKind::config, "the file has no examples");
+  expect(" \t1\n", tab, ErrorKind::config, "every sentence is empty");
+}
+
+TEST_F(Corpus, PlainTextIsSplitByCharacters) {
+  write("a", "\xEF\xBB\xBF\u00e4\u00f6\u00fc\u20ac\U0001F600\r\n\r567\0"s);
+  const SplitText text = read_split_text(path("a"), 0.5);
+  EXPECT_EQ(text.train, "\u00e4\u00f6\u00fc\u20ac\U0001F600");
+  EXPECT_EQ(text.valid, "\n\r567\0"s);
+  EXPECT_THAT(text.notes, ElementsAre(fmt::format("{}: byte order mark removed", path("a")),
+                                      fmt::format("{}: carriage returns removed from 1 line", path("a")),
+                                      fmt::format("{}: 1 NUL character; kept", path("a"))));
+  // As nanoGPT counts: int(n * 0.9).
+  write("b", std::string(1'115'394, 'x'));
+  EXPECT_EQ(read_split_text(path("b")).train.size(), 1'003'854U);
+}
+
+TEST_F(Corpus, TextsThatCannotBeSplitAreNamed) {
+  write("empty", "");
+  write("one", "a");
+  EXPECT_TAPE_ERROR(read_split_text(path("empty")), ErrorKind::config,
+                    fmt::format("{}: the file is empty", path("empty")));
+  EXPECT_TAPE_ERROR(read_split_text(path("one")), ErrorKind::config,
+                    fmt::format("{}: too short to keep a fraction of 0.1 for validation: 1 character", path("one")));
+  for (const double fraction : {0.0, 1.0, -0.5, std::nan("")})
+    EXPECT_TAPE_ERROR(read_split_text(path("one"), fraction), ErrorKind::config,
+                      fmt::format("{}: valid_fraction must be between 0 and 1, got {}", path("one"), fraction));
+}
+
+}  // namespace
+}  // namespace tape::text

@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "autograd/error.h"
+#include "text/corpus.h"
+#include "text/corpus_file.h"
+
+namespace tape::text {
+namespace {
+
+/// A line's two parts, the label without blanks around it.
+struct Parts {
+  std::string_view sentence, label;
+};
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+Parts split(std::string_view line, LabelFormat format, const std::string& file, size_t number) {
+  Parts parts;
+  if (format == LabelFormat::sentence_tab_label) {
+    const auto fields = std::ranges::count(line, '\t') + 1;
+    if (fields != 2)
+      raise(ErrorKind::format, "{}: line {}: {}, expected 2: sentence TAB label", file, number,
+            counted(fields, "field"));
+    const size_t tab = line.find('\t');
+    parts = {line.substr(0, tab), trimmed(line.substr(tab + 1))};
+  } else {
+    const std::string_view text = trimmed(line);
+    const size_t blank = text.find_first_of(" \t");
+    if (blank == std::string_view::npos)
+      raise(ErrorKind::format, "{}: line {}: no blank between label and sentence", file, number);
+    parts = {trimmed(text.substr(blank)), text.substr(0, blank)};
+  }
+  if (parts.label.empty()) raise(ErrorKind::format, "{}: line {}: the label is empty", file, number);
+  return parts;
+}
+
+/// GLUE's files name their columns.
+bool is_header(std::string_view line) {
+  return line == "sentence\tlabel" || line == "text\tlabel" || line == "Sentence\tLabel" || line == "Text\tLabel";
+}
+
+std::optional<uint64_t> whole_number(std::string_view text) {
+  uint64_t value = 0;
+  const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || rest != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string> sorted_names(const std::vector<std::string_view>& labels) {
+  std::vector<std::string> names(labels.begin(), labels.end());
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  // "01" and "1" have one value: their order by bytes stays.
+  if (std::ranges::all_of(names, [](const std::string& name) { return whole_number(name).has_value(); }))
+    std::ranges::stable_sort(names, {}, [](const std::string& name) { return *whole_number(name); });
+  return names;
+}
+
+/// The first few names, for a message.
+std::string listed(std::span<const std::string> names) {
+  constexpr size_t kShown = 10;
+  std::string out;
+  for (size_t i = 0; i < names.size() && i < kShown; ++i) out += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
+  if (names.size() > kShown) out += fmt::format(", ... ({} in all)", names.size());
+  return out;
+}
+
+LabelledCorpus read(const std::string& file, LabelFormat format, std::optional<std::span<const std::string>> known) {
+  Lines lines = read_lines(file);
+  LabelledCorpus corpus;
+  corpus.notes = std::move(lines.notes);
+  std::vector<std::string_view> labels;
+  size_t first = 0;
+  if (format == LabelFormat::sentence_tab_label && !lines.lines.empty() && is_header(lines.lines[0])) {
+    first = 1;
+    corpus.notes.push_back(fmt::format("{}: line 1 names the columns; not an example", file));
+  }
+  for (size_t i = first; i < lines.lines.size(); ++i) {
+    if (is_empty(lines.lines[i])) {
+      ++corpus.empty_sentences;
+      continue;
+    }
+    const Parts parts = split(lines.lines[i], format, file, i + 1);
+    if (is_empty(parts.sentence)) {
+      ++corpus.empty_sentences;
+      continue;
+    }
+    corpus.sentences.emplace_back(parts.sentence);
+    labels.push_back(parts.label);
+    corpus.line.push_back(static_cast<int64_t>(i + 1));
+  }
+  if (corpus.sentences.empty())
+    raise(ErrorKind::config, "{}: {}", file,
+          corpus.empty_sentences == 0 ? "the file has no examples" : "every sentence is empty");
+  if (corpus.empty_sentences > 0)
+    corpus.notes.push_back(fmt::format("{}: {} of {} skipped: empty sentence", file, grouped(corpus.empty_sentences),
+                                       counted(static_cast<int64_t>(lines.lines.size() - first), "line")));
+  corpus.label_names = known ? std::vector<std::string>(known->begin(), known->end()) : sorted_names(labels);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const auto found = std::ranges::find(corpus.label_names, labels[i]);
+    if (found == corpus.label_names.end())
+      raise(ErrorKind::format, "{}: line {}: label \"{}\" was not seen in training; known are {}", file, corpus.line[i],
+            labels[i], listed(corpus.label_names));
+    corpus.labels.push_back(found - corpus.label_names.begin());
+  }
+  return corpus;
+}
+
+}  // namespace
+
+LabelledCorpus read_labelled(const std::string& file, LabelFormat format) { return read(file, format, std::nullopt); }
+
+LabelledCorpus read_labelled(const std::string& file, LabelFormat format, std::span<const std::string> label_names) {
+  return read(file, format, label_names);
+}
+
+}  // namespace tape::text

@@ -43,7 +43,7 @@ BatchPlan plan_batches(std::span<const ExampleLength> lengths, const BatchOption
 /// translating.
 BatchPlan plan_sorted_batches(std::span<const ExampleLength> lengths, const BatchOptions& options);
 
-/// "train.de: 2 of 29,000 examples skipped: longer than 1 to 256 tokens", empty when none was.
+/// "train.de: 2 of 29,000 examples skipped: too long, the longest has 312 tokens"; empty when none was.
 std::string skipped_note(const BatchPlan& plan, std::span<const ExampleLength> lengths, const std::string& name);
 
 /// A stretch of a long text: the model reads tokens [start, start + length) and says [start + 1, start + length + 1).

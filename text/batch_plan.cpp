@@ -1,0 +1,166 @@
+#include "text/batch_plan.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "autograd/error.h"
+#include "autograd/random.h"
+#include "text/corpus_file.h"
+
+namespace tape::text {
+namespace {
+
+using Examples = std::vector<int64_t>;
+
+int64_t longer(const ExampleLength& length) { return std::max(length.source, length.target); }
+
+/// Random numbers of one epoch or step: a stretch of 2^40 of the seed's shuffling stream, apart from those that
+/// manual_seed gives to dropout and sampling.
+Generator draws_of(const char* name, uint64_t seed, int64_t epoch) {
+  if (epoch < 0 || epoch >= int64_t{1} << 24)
+    raise(ErrorKind::config, "{}: epoch must be 0 to {}, got {}", name, (int64_t{1} << 24) - 1, epoch);
+  Generator draws;
+  draws.set_state(seed + (uint64_t{static_cast<uint64_t>(Stream::shuffle)} << 56), static_cast<uint64_t>(epoch) << 40);
+  return draws;
+}
+
+template <class T>
+void shuffle(std::vector<T>& values, Generator& draws) {
+  for (size_t i = values.size(); i > 1; --i)
+    std::swap(values[i - 1], values[static_cast<size_t>(draws.below(static_cast<int64_t>(i)))]);
+}
+
+void check(std::span<const ExampleLength> lengths, const BatchOptions& options) {
+  const auto at_least = [](const char* name, int64_t value, int64_t least) {
+    if (value < least) raise(ErrorKind::config, "plan_batches: {} must be at least {}, got {}", name, least, value);
+  };
+  at_least("max_tokens", options.max_tokens, 1);
+  at_least("max_sentences", options.max_sentences, 0);
+  at_least("max_source_length", options.max_source_length, 0);
+  at_least("max_target_length", options.max_target_length, 0);
+  at_least("pool", options.pool, 1);
+  for (size_t i = 0; i < lengths.size(); ++i)
+    if (lengths[i].source < 0 || lengths[i].target < 0)
+      raise(ErrorKind::index, "plan_batches: example {} has a negative length: source {}, target {}", i,
+            lengths[i].source, lengths[i].target);
+}
+
+bool fits(const ExampleLength& length, const BatchOptions& options) {
+  const auto within = [](int64_t value, int64_t limit) { return limit == 0 || value <= limit; };
+  return within(length.source, options.max_source_length) && within(length.target, options.max_target_length) &&
+         longer(length) <= options.max_tokens;
+}
+
+/// Sorts the examples of [begin, end) and fills batches with them in their order.
+void fill(std::span<int64_t> pool, std::span<const ExampleLength> lengths, const BatchOptions& options,
+          std::vector<Examples>& batches) {
+  const auto of = [&](int64_t example) { return lengths[static_cast<size_t>(example)]; };
+  std::ranges::stable_sort(pool, {}, [&](int64_t example) {
+    const ExampleLength length = of(example);
+    return std::tuple(longer(length), length.target, length.source);
+  });
+  Examples batch;
+  for (const int64_t example : pool) {
+    // The longest of the batch is its last, as lengths ascend.
+    const auto size = static_cast<int64_t>(batch.size()) + 1;
+    const int64_t length = longer(of(example));
+    const bool too_many = options.max_sentences > 0 && size > options.max_sentences;
+    if (!batch.empty() && (too_many || (length > 0 && size > options.max_tokens / length)))
+      batches.push_back(std::exchange(batch, {}));
+    batch.push_back(example);
+  }
+  if (!batch.empty()) batches.push_back(std::move(batch));
+}
+
+/// The examples that are kept, in their order, and the plan with the others.
+std::pair<BatchPlan, Examples> choose(std::span<const ExampleLength> lengths, const BatchOptions& options) {
+  check(lengths, options);
+  BatchPlan plan;
+  Examples kept;
+  for (size_t i = 0; i < lengths.size(); ++i)
+    (fits(lengths[i], options) ? kept : plan.skipped).push_back(static_cast<int64_t>(i));
+  if (kept.empty() && !lengths.empty())
+    raise(ErrorKind::config,
+          "plan_batches: each of the {} examples is longer than a limit: max_tokens {}, max_source_length {}, "
+          "max_target_length {} (0: any)",
+          lengths.size(), options.max_tokens, options.max_source_length, options.max_target_length);
+  return {std::move(plan), std::move(kept)};
+}
+
+void check_windows(const char* name, int64_t tokens, int64_t context, int64_t batch) {
+  if (context < 1) raise(ErrorKind::config, "{}: context must be at least 1, got {}", name, context);
+  if (batch < 1) raise(ErrorKind::config, "{}: batch must be at least 1, got {}", name, batch);
+  if (tokens <= context)
+    raise(ErrorKind::config, "{}: a text of {} tokens has no window of {} and the token behind it", name, tokens,
+          context);
+}
+
+}  // namespace
+
+BatchPlan plan_batches(std::span<const ExampleLength> lengths, const BatchOptions& options, uint64_t seed,
+                       int64_t epoch) {
+  auto [plan, kept] = choose(lengths, options);
+  Generator draws = draws_of("plan_batches", seed, epoch);
+  shuffle(kept, draws);
+  const auto count = static_cast<int64_t>(kept.size());
+  const int64_t pools = (count + options.pool - 1) / options.pool;
+  for (int64_t i = 0; i < pools; ++i) {
+    const auto begin = static_cast<size_t>(count * i / pools), end = static_cast<size_t>(count * (i + 1) / pools);
+    fill(std::span(kept).subspan(begin, end - begin), lengths, options, plan.batches);
+  }
+  shuffle(plan.batches, draws);
+  return std::move(plan);
+}
+
+BatchPlan plan_sorted_batches(std::span<const ExampleLength> lengths, const BatchOptions& options) {
+  auto [plan, kept] = choose(lengths, options);
+  fill(kept, lengths, options, plan.batches);
+  return std::move(plan);
+}
+
+std::string skipped_note(const BatchPlan& plan, std::span<const ExampleLength> lengths, const std::string& name) {
+  if (plan.skipped.empty()) return "";
+  int64_t longest = 0;
+  for (const int64_t example : plan.skipped) longest = std::max(longest, longer(lengths[static_cast<size_t>(example)]));
+  return fmt::format("{}: {} of {} examples skipped: too long, the longest has {} tokens", name,
+                     grouped(static_cast<int64_t>(plan.skipped.size())), grouped(static_cast<int64_t>(lengths.size())),
+                     grouped(longest));
+}
+
+std::vector<std::vector<int64_t>> plan_windows(int64_t tokens, int64_t context, int64_t batch, uint64_t seed,
+                                               int64_t epoch) {
+  check_windows("plan_windows", tokens, context, batch);
+  Generator draws = draws_of("plan_windows", seed, epoch);
+  // Other boundaries in every epoch: no token stays without the ones before it.
+  const int64_t first = draws.below(std::min(context, tokens - context));
+  Examples starts;
+  for (int64_t start = first; start + context < tokens; start += context) starts.push_back(start);
+  shuffle(starts, draws);
+  std::vector<Examples> batches;
+  for (size_t i = 0; i < starts.size(); i += static_cast<size_t>(batch)) {
+    const auto begin = starts.begin() + static_cast<std::ptrdiff_t>(i);
+    batches.emplace_back(begin, begin + std::min(batch, static_cast<int64_t>(starts.end() - begin)));
+  }
+  return batches;
+}
+
+std::vector<int64_t> random_windows(int64_t tokens, int64_t context, int64_t batch, uint64_t seed, int64_t step) {
+  check_windows("random_windows", tokens, context, batch);
+  if (step < 0) raise(ErrorKind::config, "random_windows: step must be at least 0, got {}", step);
+  Generator draws = draws_of("random_windows", seed, 0);
+  draws.advance(step * batch);
+  std::vector<int64_t> starts;
+  for (int64_t i = 0; i < batch; ++i) starts.push_back(draws.below(tokens - context));
+  return starts;
+}
+
+std::vector<Window> cover_windows(int64_t tokens, int64_t context) {
+  if (context < 1) raise(ErrorKind::config, "cover_windows: context must be at least 1, got {}", context);
+  std::vector<Window> windows;
+  for (int64_t start = 0; start + 1 < tokens; start += context)
+    windows.push_back({start, std::min(context, tokens - 1 - start)});
+  return windows;
+}
+
+}  // namespace tape::text

@@ -13,6 +13,7 @@ using Chosen = std::function<int()>;
 // Each adds a command to the program, in a file of its name.
 void add_demo(CLI::App& app, Chosen& chosen);
 void add_tokenize(CLI::App& app, Chosen& chosen);
+void add_score(CLI::App& app, Chosen& chosen);
 void add_run(CLI::App& app, Chosen& chosen);
 void add_report(CLI::App& app, Chosen& chosen);
 void add_bench(CLI::App& app, Chosen& chosen);

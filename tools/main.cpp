@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
   tape::tools::Chosen chosen;
   tape::tools::add_demo(app, chosen);
   tape::tools::add_tokenize(app, chosen);
+  tape::tools::add_score(app, chosen);
   tape::tools::add_run(app, chosen);
   tape::tools::add_report(app, chosen);
   tape::tools::add_bench(app, chosen);

@@ -1,0 +1,91 @@
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/error.h"
+#include "text/bleu.h"
+#include "text/chrf.h"
+#include "text/corpus.h"
+#include "tools/commands.h"
+
+namespace tape::tools {
+namespace {
+
+struct Options {
+  std::string hypotheses;
+  std::vector<std::string> references;
+  std::string tokenizer = "13a";
+  bool lowercase = false, json = false;
+  int64_t word_order = 0;
+};
+
+/// The lines of a file; what was removed from them goes to standard error.
+std::vector<std::string> read(const std::string& file) {
+  text::Lines lines = text::read_lines(file);
+  for (const std::string& note : lines.notes) std::cerr << note << "\n";
+  return std::move(lines.lines);
+}
+
+void print_json(const text::BleuScore& bleu, const text::ChrfScore& chrf) {
+  std::cout << nlohmann::ordered_json{{"bleu", bleu.score},
+                                      {"chrf", chrf.score},
+                                      {"precisions", bleu.precisions},
+                                      {"brevity_penalty", bleu.brevity_penalty},
+                                      {"hyp_len", bleu.hyp_length},
+                                      {"ref_len", bleu.ref_length},
+                                      {"bleu_signature", bleu.signature},
+                                      {"chrf_name", chrf.name},
+                                      {"chrf_signature", chrf.signature}}
+                   .dump()
+            << "\n";
+}
+
+int score(const Options& options) {
+  const std::vector<std::string> hypotheses = read(options.hypotheses);
+  if (hypotheses.empty()) raise(ErrorKind::config, "{}: the file is empty", options.hypotheses);
+  std::vector<std::vector<std::string>> references;
+  for (const std::string& file : options.references) {
+    references.push_back(read(file));
+    if (references.back().size() != hypotheses.size())
+      raise(ErrorKind::format, "{} has {} lines, {} has {}: line by line they must belong together", options.hypotheses,
+            hypotheses.size(), file, references.back().size());
+  }
+  const auto bleu = text::bleu(hypotheses, references,
+                               {.tokenizer = text::bleu_tokenizer(options.tokenizer), .lowercase = options.lowercase});
+  const auto chrf =
+      text::chrf(hypotheses, references, {.word_order = options.word_order, .lowercase = options.lowercase});
+  if (options.json) {
+    print_json(bleu, chrf);
+  } else {
+    std::cout << fmt::format("{:<7} {:6.2f}  {}\n{:<7} {:6}  {}\n", "BLEU", bleu.score, bleu.details(), "", "",
+                             bleu.signature)
+              << fmt::format("{:<7} {:6.2f}  {}\n", chrf.name, chrf.score, chrf.signature);
+  }
+  std::cout.flush();
+  if (!std::cout) raise(ErrorKind::io, "standard output: cannot write");
+  return 0;
+}
+
+}  // namespace
+
+void add_score(CLI::App& app, std::function<int()>& chosen) {
+  const auto options = std::make_shared<Options>();
+  CLI::App& command = *app.add_subcommand("score", "BLEU and chrF of translations, equal to sacreBLEU's");
+  command.footer("Example: tapeformer score --hyp translated.de --ref test.de");
+  command.add_option("--hyp", options->hypotheses, "File with the translations, one a line")->required();
+  command.add_option("--ref", options->references, "File with their references; several for several sets")->required();
+  command.add_option("--tokenize", options->tokenizer, "How BLEU cuts words; none for texts that are tokenized")
+      ->check(CLI::IsMember({"13a", "none", "intl", "char"}))
+      ->capture_default_str();
+  command.add_flag("--lowercase", options->lowercase, "Ignore case");
+  command.add_option("--chrf-word-order", options->word_order, "n-grams of words in chrF; 2 is chrF++")
+      ->check(CLI::Range(0, 2))
+      ->capture_default_str();
+  command.add_flag("--json", options->json, "Print one JSON line only");
+  command.callback([options, &chosen] { chosen = [options] { return score(*options); }; });
+}
+
+}  // namespace tape::tools

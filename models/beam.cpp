@@ -12,14 +12,21 @@
 namespace tape::models {
 namespace {
 
-void check(const BeamOptions& o) {
+void check(const BeamOptions& o, int64_t rows) {
   if (o.beams < 1) raise(ErrorKind::config, "beam_search: beams must be at least 1, got {}", o.beams);
   if (o.n_best < 1 || o.n_best > o.beams)
     raise(ErrorKind::config, "beam_search: n_best must be from 1 to beams, got {} (beams {})", o.n_best, o.beams);
   if (o.max_length < 1) raise(ErrorKind::config, "beam_search: max_length must be at least 1, got {}", o.max_length);
-  if (o.min_length < 0 || o.min_length > o.max_length)
+  if (o.min_length < 0 || (o.max_lengths.empty() && o.min_length > o.max_length))
     raise(ErrorKind::config, "beam_search: min_length must be from 0 to max_length, got {} (max_length {})",
           o.min_length, o.max_length);
+  if (!o.max_lengths.empty() && std::ssize(o.max_lengths) != rows)
+    raise(ErrorKind::config, "beam_search: max_lengths must be one a source row, got {} for {}", o.max_lengths.size(),
+          rows);
+  for (const int64_t length : o.max_lengths)
+    if (length < std::max<int64_t>(1, o.min_length))
+      raise(ErrorKind::config, "beam_search: max_lengths must be at least 1 and min_length, got {} (min_length {})",
+            length, o.min_length);
   if (!std::isfinite(o.length_penalty))
     raise(ErrorKind::config, "beam_search: length_penalty must be finite, got {}", o.length_penalty);
 }
@@ -40,7 +47,7 @@ class Search {
     int64_t origin = 0;  // the beam of the step before
   };
 
-  explicit Search(const BeamOptions& options) : options_(&options), running_(1) {}
+  Search(const BeamOptions& options, int64_t max_length) : options_(&options), max_length_(max_length), running_(1) {}
 
   bool ended() const { return ended_; }
   /// Best first; never empty until the search has ended.
@@ -55,7 +62,7 @@ class Search {
     for (int64_t place = 0; place < std::ssize(candidates); ++place) {
       const Candidate& c = candidates[static_cast<size_t>(place)];
       const bool at_end = c.token == options_->eos;
-      if (at_end || length == options_->max_length) {
+      if (at_end || length == max_length_) {
         if (place < options_->beams) finish(c, at_end, length);
       } else if (std::ssize(next) < options_->beams) {
         next.push_back({running_[static_cast<size_t>(c.beam)].tokens, c.sum, c.beam});
@@ -87,6 +94,7 @@ class Search {
   }
 
   const BeamOptions* options_;
+  int64_t max_length_;
   std::vector<Running> running_;
   std::vector<BeamHypothesis> finished_;  // best first
   bool ended_ = false;
@@ -223,9 +231,11 @@ class Continuations {
 
 std::vector<std::vector<BeamHypothesis>> beam_search(Transformer& model, const Tensor& src,
                                                      const BeamOptions& options) {
-  check(options);
+  check(options, src.size(0));
   const NoGrad no_grad;
-  std::vector<Search> searches(static_cast<size_t>(src.size(0)), Search(options));
+  std::vector<Search> searches;
+  for (size_t row = 0; row < static_cast<size_t>(src.size(0)); ++row)
+    searches.emplace_back(options, options.max_lengths.empty() ? options.max_length : options.max_lengths[row]);
   Rows rows(model, src, options);
   // Padding is never a word: chosen, it would be hidden from the positions behind it.
   std::vector<int64_t> hidden{model.config().padding_id};

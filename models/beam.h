@@ -12,7 +12,8 @@ struct BeamOptions {
   double length_penalty = 1;  ///< alpha below; more favours longer ones, 0 is the sum alone
   int64_t bos = 1;
   int64_t eos = 2;
-  bool use_cache = true;  ///< keep keys and values of earlier positions; the same tokens either way
+  bool use_cache = true;                  ///< keep keys and values of earlier positions; the same tokens either way
+  std::vector<int64_t> max_lengths = {};  ///< one a source row, in place of max_length
 };
 
 struct BeamHypothesis {

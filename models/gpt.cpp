@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/shape.h"
 #include "nn/check.h"
 #include "nn/init.h"
 
@@ -90,6 +92,12 @@ Tensor Gpt::forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mas
   const int64_t past = cache.empty() ? 0 : cache.front().length();
   const Tensor x = embeddings(ids, Tensor(), past);
   return output(encoder.run([&](nn::Encoder& e) { return e.forward_cached(x, cache, mask); }));
+}
+
+Tensor Gpt::next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
+  const Tensor x = embeddings.run([&](nn::Embeddings& e) { return e.dropout(e.token(ids) + e.position(positions)); });
+  const Tensor hidden = encoder.run([&](nn::Encoder& e) { return e.forward_cached(x, cache, mask); });
+  return output(select(hidden, 1, -1));
 }
 
 std::string Gpt::settings() const { return fmt::format("{} ids, width {}", config_.vocab, config_.d_model); }

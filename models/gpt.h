@@ -37,6 +37,9 @@ class Gpt : public nn::Layer<Gpt> {
   Tensor forward(const Tensor& ids, const Mask& mask = {});
   /// Logits of the next ids [B, T], the earlier ones being in the cache (from encoder->init_cache()).
   Tensor forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask = {});
+  /// Logits [B, V] of what follows the last of the next ids [B, T] alone. Each id has its position (i64, [B, T]), for
+  /// texts with padding in front begin later in the cache; `mask` must hide the padding.
+  Tensor next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {});
 
   const GptConfig& config() const { return config_; }
   std::string settings() const override;

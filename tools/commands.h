@@ -12,6 +12,9 @@ using Chosen = std::function<int()>;
 
 // Each adds a command to the program, in a file of its name.
 void add_demo(CLI::App& app, Chosen& chosen);
+void add_translate(CLI::App& app, Chosen& chosen);
+void add_generate(CLI::App& app, Chosen& chosen);
+void add_classify(CLI::App& app, Chosen& chosen);
 void add_tokenize(CLI::App& app, Chosen& chosen);
 void add_score(CLI::App& app, Chosen& chosen);
 void add_run(CLI::App& app, Chosen& chosen);

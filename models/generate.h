@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "models/gpt.h"
+#include "models/sampling.h"
+
+namespace tape::models {
+
+struct GenerateOptions {
+  SamplingOptions sampling = {};
+  int64_t max_new_tokens = 100;
+  std::optional<std::vector<int64_t>> stop_ids = {};  ///< end a text; the model's eos_id where not given
+  /// Row i draws from Generator(seed + i); where not given, the seed comes from generator(Stream::sampling).
+  std::optional<uint64_t> seed = {};
+  int64_t vocabulary = 0;  ///< ids from here on are never said (a table padded to a round size); 0: all may be
+  bool use_cache = true;   ///< keep keys and values of earlier positions; the same tokens either way
+  /// Sees each token as it comes, and nothing when its row ends.
+  std::function<void(int64_t row, std::optional<int64_t> token)> on_token = {};
+};
+
+/// What follows a prompt.
+struct Continuation {
+  std::vector<int64_t> tokens;  ///< without the prompt and the stop id
+  bool stopped = false;         ///< at a stop id; otherwise at max_new_tokens
+};
+
+/// Continues each prompt, token by token. Prompts may differ in length; each row says what it would alone with the seed
+/// that it has here (up to the rounding of products of another size). An empty prompt begins with the model's bos_id.
+///
+/// Where a text is longer than the model's max_length, each further token is computed from the last max_length ones, at
+/// positions 0 .. max_length - 1: the window slides, as in nanoGPT, and since every position changes, nothing can be
+/// kept from the step before.
+///
+/// The model should be in evaluation mode. Error (config) naming the option that does not fit, or for an empty prompt
+/// without bos_id; (index) for an id that is not in the vocabulary; (numeric) where the model gives no numbers.
+std::vector<Continuation> generate(Gpt& model, const std::vector<std::vector<int64_t>>& prompts,
+                                   const GenerateOptions& options = {});
+
+}  // namespace tape::models

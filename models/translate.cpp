@@ -1,0 +1,123 @@
+#include "models/translate.h"
+
+#include <algorithm>
+
+#include "autograd/create.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "models/length_batches.h"
+
+namespace tape::models {
+namespace {
+
+using Ids = std::vector<int64_t>;
+
+int64_t alignment_layer(Transformer& model, const TranslateOptions& options) {
+  const int64_t layers = model.decoder->layers.size();
+  const int64_t layer = options.alignment_layer.value_or(std::max<int64_t>(0, layers - 2));
+  if (layer < 0 || layer >= layers)
+    raise(ErrorKind::config, "translate: alignment_layer must be from 0 to {}, got {}", layers - 1, layer);
+  return layer;
+}
+
+void check(const TransformerConfig& config, std::span<const Ids> sources, const TranslateOptions& options) {
+  if (options.max_length < 0)
+    raise(ErrorKind::config, "translate: max_length must be at least 0 (0: by the source's length), got {}",
+          options.max_length);
+  for (size_t row = 0; row < sources.size(); ++row) {
+    const Ids& ids = sources[row];
+    if (std::ssize(ids) > config.max_length)
+      raise(ErrorKind::shape, "translate: source {} has {} tokens, the model {} positions", row, ids.size(),
+            config.max_length);
+    for (size_t t = 0; t < ids.size(); ++t) {
+      if (ids[t] < 0 || ids[t] >= config.src_vocab)
+        raise(ErrorKind::index, "translate: source {} has id {} at position {}, which is not in 0..{}", row, ids[t], t,
+              config.src_vocab - 1);
+      if (ids[t] == config.padding_id)
+        raise(ErrorKind::index, "translate: source {} has the padding id {} at position {}: it would not be seen", row,
+              ids[t], t);
+    }
+  }
+}
+
+/// Keeps the weights of a layer's attention to the memory while it is there.
+class KeptWeights {
+ public:
+  explicit KeptWeights(nn::MultiHeadAttention& attention) : attention_(attention) { attention_.keep_weights(true); }
+  ~KeptWeights() { attention_.keep_weights(false); }
+  KeptWeights(const KeptWeights&) = delete;
+  KeptWeights& operator=(const KeptWeights&) = delete;
+
+  /// [B, T, S], averaged over heads.
+  Tensor average() const { return mean(attention_.last_weights(), {1}); }
+
+ private:
+  nn::MultiHeadAttention& attention_;
+};
+
+/// Sets the alignment of one translation of each source; sources have none where there are fewer.
+void align(Transformer& model, std::span<const Ids> sources, std::span<Translation* const> translations,
+           std::span<const int64_t> which, int64_t layer) {
+  const TransformerConfig& config = model.config();
+  std::vector<Ids> said;
+  Ids all;
+  for (Translation* const translation : translations) {
+    all.push_back(std::ssize(said));
+    said.push_back({config.bos_id});
+    if (translation) said.back().insert(said.back().end(), translation->tokens.begin(), translation->tokens.end());
+  }
+  const KeptWeights kept(*model.decoder->layers[layer]->cross_attention);
+  model(padded_rows(sources, which, config.padding_id), padded_rows(said, all, config.padding_id));
+  const Tensor weights = kept.average();
+  for (size_t place = 0; place < translations.size(); ++place) {
+    if (!translations[place]) continue;
+    const Tensor row = select(weights, 0, static_cast<int64_t>(place));
+    const int64_t length = std::ssize(sources[static_cast<size_t>(which[place])]);
+    translations[place]->alignment =
+        slice(slice(row, 0, {.end = std::ssize(translations[place]->tokens)}), 1, {.end = length});
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<Translation>> translate(Transformer& model, std::span<const Ids> sources,
+                                                const TranslateOptions& options) {
+  const TransformerConfig& config = model.config();
+  check(config, sources, options);
+  const int64_t layer = alignment_layer(model, options);
+  const NoGrad no_grad;
+  std::vector<std::vector<Translation>> found(sources.size());
+  Ids lengths;
+  for (const Ids& ids : sources) lengths.push_back(std::ssize(ids));
+  for (const Ids& batch : batches_by_length(lengths, options.batch_tokens)) {
+    BeamOptions search{.beams = options.beams,
+                       .n_best = options.n_best,
+                       .length_penalty = options.length_penalty,
+                       .bos = config.bos_id,
+                       .eos = config.eos_id};
+    for (const int64_t row : batch) {
+      const int64_t asked = options.max_length > 0 ? options.max_length : 3 * lengths[static_cast<size_t>(row)] + 20;
+      search.max_lengths.push_back(std::min(asked, config.max_length));
+    }
+    auto best = beam_search(model, padded_rows(sources, batch, config.padding_id), search);
+    for (size_t place = 0; place < batch.size(); ++place) {
+      if (best[place].empty())
+        raise(ErrorKind::numeric, "translate: the model gives no numbers for source {}", batch[place]);
+      for (BeamHypothesis& h : best[place]) {
+        const bool ended = h.length > std::ssize(h.tokens);
+        found[static_cast<size_t>(batch[place])].push_back({std::move(h.tokens), h.score, ended});
+      }
+    }
+    for (size_t rank = 0; options.alignments && rank < static_cast<size_t>(options.n_best); ++rank) {
+      std::vector<Translation*> translations;
+      for (const int64_t row : batch) {
+        auto& of_row = found[static_cast<size_t>(row)];
+        translations.push_back(rank < of_row.size() ? &of_row[rank] : nullptr);
+      }
+      align(model, sources, translations, batch, layer);
+    }
+  }
+  return found;
+}
+
+}  // namespace tape::models

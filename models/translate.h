@@ -1,0 +1,45 @@
+#pragma once
+
+#include <span>
+
+#include "models/beam.h"
+
+namespace tape::models {
+
+/// How translate() searches; beams, n_best and length_penalty as in BeamOptions.
+struct TranslateOptions {
+  int64_t beams = 4;
+  int64_t n_best = 1;
+  double length_penalty = 1;
+  /// Tokens of a translation, its end included; 0: three for each of the source and 20 more. Never more than the
+  /// model has positions.
+  int64_t max_length = 0;
+  int64_t batch_tokens = 4096;  ///< source tokens searched at once, padding included
+  bool alignments = false;      ///< also where each token looked in the source
+  /// The decoder layer whose attention is the alignment, counted from 0; where not given the last but one, whose
+  /// attention was found to be nearest to human alignments (Garg et al. 2019, 4.2), or the only one.
+  std::optional<int64_t> alignment_layer = {};
+};
+
+/// One of the translations of a source.
+struct Translation {
+  std::vector<int64_t> tokens;  ///< without the end
+  double score = 0;             ///< as in BeamHypothesis
+  bool ended = false;           ///< false where it was cut off at max_length
+  /// [T, S], T tokens of the translation, S of the source: the attention to the source, averaged over heads, at the
+  /// position that said the token; a row sums to 1. Undefined where not asked for.
+  Tensor alignment = {};
+};
+
+/// Translates many sources, sorted by length into batches: ids as the source's tokenizer gives them, its end included
+/// where it adds one -> for each source, in the order given, its n_best translations, best first; none for an empty
+/// source. Each is what the source alone would give (up to the rounding of products of another size). The alignments
+/// are those of one pass over the finished translation.
+///
+/// The model should be in evaluation mode. Error (config) naming the option that does not fit; (shape) for a source
+/// longer than the model's positions; (index) for an id that is not in its vocabulary or is its padding; (numeric)
+/// where the model gives no numbers.
+std::vector<std::vector<Translation>> translate(Transformer& model, std::span<const std::vector<int64_t>> sources,
+                                                const TranslateOptions& options = {});
+
+}  // namespace tape::models

@@ -1,0 +1,88 @@
+#include "tools/lines.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+
+#include "autograd/error.h"
+#include "text/utf8.h"
+
+namespace tape::tools {
+namespace {
+
+/// The reader of standard output went away.
+struct Closed {};
+
+/// Counted from 1.
+size_t first_broken_byte(std::string_view line) {
+  size_t at = 1;
+  for (const std::string_view point : text::code_points(line)) {
+    if (!text::valid_utf8(point)) break;
+    at += point.size();
+  }
+  return at;
+}
+
+[[noreturn]] void cannot_write() {
+  if (errno == EPIPE) throw Closed();
+  raise(ErrorKind::io, "standard output: cannot write: {}", std::generic_category().message(errno));
+}
+
+}  // namespace
+
+std::vector<std::string> LineReader::next(int64_t most) {
+  if (!broken_.empty()) raise(ErrorKind::format, "{}", broken_);
+  if (isatty(STDIN_FILENO)) most = 1;
+  std::vector<std::string> lines;
+  std::string line;
+  while (std::ssize(lines) < most && std::getline(std::cin, line)) {
+    if (count_ == 0 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+    if (line.ends_with('\r')) line.pop_back();
+    if (!text::valid_utf8(line)) {
+      broken_ = fmt::format("standard input: line {}, byte {}: not UTF-8", count_ + 1, first_broken_byte(line));
+      if (lines.empty()) raise(ErrorKind::format, "{}", broken_);
+      break;
+    }
+    ++count_;
+    lines.push_back(std::move(line));
+  }
+  if (std::cin.bad()) raise(ErrorKind::io, "standard input: cannot read");
+  return lines;
+}
+
+Output::Output() { std::signal(SIGPIPE, SIG_IGN); }
+
+void Output::write(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) cannot_write();
+}
+
+void Output::flush() {
+  if (std::fflush(stdout) != 0) cannot_write();
+}
+
+int until_closed(const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const Closed&) {
+    // What is left in the buffer has no reader either.
+    std::_Exit(128 + SIGPIPE);
+  }
+}
+
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+std::string grouped(int64_t number) {
+  std::string text = fmt::format("{}", number);
+  for (int64_t at = std::ssize(text) - 3; at > 0; at -= 3) text.insert(static_cast<size_t>(at), 1, ',');
+  return text;
+}
+
+}  // namespace tape::tools

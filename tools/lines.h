@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tape::tools {
+
+/// Lines of text from standard input. A byte order mark at the start and carriage returns at the ends are passed over.
+class LineReader {
+ public:
+  /// Up to `most` lines, fewer at the end only; on a terminal one, to be answered at once. Error (format) naming line
+  /// and byte of text that is not UTF-8: the lines in front of it are given first. Error (io).
+  std::vector<std::string> next(int64_t most);
+  int64_t count() const { return count_; }  ///< lines given so far
+
+ private:
+  int64_t count_ = 0;
+  std::string broken_;  // the error behind the lines given last
+};
+
+/// Text to standard output. Error (io) where it cannot be written.
+class Output {
+ public:
+  /// A closed pipe gives an error that until_closed() knows in place of a signal.
+  Output();
+  void write(std::string_view text);
+  void flush();
+};
+
+/// The exit code of `body`, or quietly that of a program whose reader went away (`| head`): 141, as shells give it.
+int until_closed(const std::function<int()>& body);
+
+/// The text with blanks in place of line breaks, so that it is one line.
+std::string one_line(std::string text);
+
+/// "1,234": for what is told to people.
+std::string grouped(int64_t number);
+
+}  // namespace tape::tools

@@ -1,0 +1,219 @@
+#include "models/translate.h"
+
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/ops/cast.h"
+#include "autograd/scope.h"
+#include "models/folder.h"
+#include "text/marian.h"
+#include "tools/commands.h"
+#include "tools/lines.h"
+
+namespace tape::tools {
+namespace {
+
+struct Arguments {
+  std::string model;
+  models::TranslateOptions options;
+  int64_t buffer = 2000;
+  Common common;
+};
+
+/// Texts to translations.
+class Translator {
+ public:
+  explicit Translator(const Arguments& arguments)
+      : arguments_(arguments),
+        model_(models::load<models::Transformer>(arguments.model)),
+        tokenizer_(text::load_tokenizer(arguments.model)) {
+    const auto* marian = dynamic_cast<const text::Marian*>(tokenizer_.get());
+    target_ = marian ? &marian->target() : tokenizer_.get();
+    check_fit(source(), "src_vocab", model_->config().src_vocab);
+    check_fit(target(), "tgt_vocab", model_->config().tgt_vocab);
+  }
+
+  /// Output for some lines, in their order.
+  std::string lines(const std::vector<std::string>& texts) {
+    std::vector<text::Encoding> encodings;
+    std::vector<std::vector<int64_t>> ids;
+    for (const std::string& text : texts) {
+      encodings.push_back(encoded(text));
+      ids.push_back(encodings.back().ids);
+    }
+    const auto found = models::translate(*model_, ids, arguments_.options);
+    std::string out;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      for (const models::Translation& t : found[i]) unended_ += t.ended ? 0 : 1;
+      out += arguments_.common.json ? json(encodings[i], found[i]) : plain(encodings[i], found[i]);
+      ++count_;
+    }
+    return out;
+  }
+
+  /// What was not done in full, for people.
+  void tell() const {
+    if (cut_ > 0)
+      std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut_), grouped(count_),
+                               grouped(model_->config().max_length));
+    if (unended_ > 0)
+      std::cerr << fmt::format("tapeformer: {} translations had no end and were cut off (--max-length)\n",
+                               grouped(unended_));
+  }
+
+ private:
+  const text::Tokenizer& source() const { return *tokenizer_; }
+  const text::Tokenizer& target() const { return *target_; }
+
+  void check_fit(const text::Tokenizer& tokenizer, const char* key, int64_t vocabulary) const {
+    if (tokenizer.vocab_size() > vocabulary)
+      raise(ErrorKind::config, "{}: the tokenizer has {} tokens, the model {} ({})", arguments_.model,
+            tokenizer.vocab_size(), vocabulary, key);
+  }
+
+  text::Encoding encoded(const std::string& text) {
+    if (text.find_first_not_of(" \t") == std::string::npos) return {};
+    const int64_t most = model_->config().max_length;
+    text::Encoding encoding = source().encode(text);
+    if (std::ssize(encoding.ids) <= most) return encoding;
+    ++cut_;
+    return source().encode(text, {.max_length = most});
+  }
+
+  std::string plain(const text::Encoding& from, const std::vector<models::Translation>& found) const {
+    // A line of nothing but what the tokenizer drops.
+    const std::vector<models::Translation> nothing(1);
+    std::string out;
+    for (const models::Translation& t : found.empty() ? nothing : found) {
+      const std::string said = one_line(target().decode(t.tokens));
+      if (arguments_.options.n_best > 1)
+        out += fmt::format("{} ||| {} ||| {:.4f}", count_, said, t.score);
+      else
+        out += said;
+      if (t.alignment.defined()) out += aligned(from, t);
+      out += '\n';
+    }
+    return out;
+  }
+
+  /// Both lists of tokens, and for each token of the translation the place of the source's that it looked at most; none
+  /// where that is the end.
+  std::string aligned(const text::Encoding& from, const models::Translation& t) const {
+    std::string words, said, pairs;
+    std::vector<int64_t> place(from.size(), -1);
+    int64_t places = 0;
+    for (size_t s = 0; s < from.size(); ++s) {
+      if (from.special_tokens_mask[s]) continue;
+      place[s] = places++;
+      words += fmt::format(" {}", source().token(from.ids[s]));
+    }
+    const std::vector<double> weights = cast(t.alignment, f64).to_vector<double>();
+    for (size_t i = 0; i < t.tokens.size(); ++i) {
+      said += fmt::format(" {}", target().token(t.tokens[i]));
+      const auto row = weights.begin() + static_cast<int64_t>(i * from.size());
+      const auto best = std::max_element(row, row + std::ssize(from.ids)) - row;
+      if (place[static_cast<size_t>(best)] >= 0) pairs += fmt::format(" {}-{}", place[static_cast<size_t>(best)], i);
+    }
+    return one_line(fmt::format(" |||{} |||{} |||{}", words, said, pairs));
+  }
+
+  nlohmann::ordered_json object(const models::Translation& t) const {
+    nlohmann::ordered_json json{
+        {"translation", target().decode(t.tokens)}, {"score", t.score}, {"tokens", target().tokens(t.tokens)}};
+    if (!t.ended && !t.tokens.empty()) json["cut"] = true;
+    if (!t.alignment.defined()) return json;
+    json["alignment"] = nlohmann::ordered_json::array();
+    const std::vector<double> weights = cast(t.alignment, f64).to_vector<double>();
+    const int64_t columns = t.alignment.size(1);
+    for (int64_t row = 0; row < t.alignment.size(0); ++row) {
+      nlohmann::ordered_json line = nlohmann::ordered_json::array();
+      for (int64_t column = 0; column < columns; ++column)
+        line.push_back(std::round(1e6 * weights[static_cast<size_t>(row * columns + column)]) / 1e6);
+      json["alignment"].push_back(std::move(line));
+    }
+    return json;
+  }
+
+  std::string json(const text::Encoding& from, const std::vector<models::Translation>& found) const {
+    nlohmann::ordered_json line = object(found.empty() ? models::Translation() : found.front());
+    if (arguments_.options.alignments) line["source_tokens"] = source().tokens(from.ids);
+    if (arguments_.options.n_best > 1) {
+      line["n_best"] = nlohmann::ordered_json::array();
+      for (const models::Translation& t : found) line["n_best"].push_back(object(t));
+    }
+    return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+  }
+
+  const Arguments& arguments_;
+  std::unique_ptr<models::Transformer> model_;
+  std::unique_ptr<text::Tokenizer> tokenizer_;
+  const text::Tokenizer* target_;
+  int64_t count_ = 0, cut_ = 0, unended_ = 0;
+};
+
+int translate(const Arguments& arguments) {
+  prepare(arguments.common);
+  const MixedPrecision precision(arguments.common.bf16());
+  Translator translator(arguments);
+  LineReader in;
+  Output out;
+  for (auto lines = in.next(arguments.buffer); !lines.empty(); lines = in.next(arguments.buffer)) {
+    out.write(translator.lines(lines));
+    out.flush();
+  }
+  translator.tell();
+  return 0;
+}
+
+}  // namespace
+
+void add_translate(CLI::App& app, Chosen& chosen) {
+  const auto arguments = std::make_shared<Arguments>();
+  models::TranslateOptions& options = arguments->options;
+  CLI::App& command = *app.add_subcommand("translate", "Translates each line of standard input");
+  command.footer(
+      "A line in, a line out, in the same order; an empty one stays empty.\n"
+      "--n-best K gives K lines each: index ||| translation ||| score. --alignments adds\n"
+      "||| source tokens ||| target tokens ||| 0-0 1-2 (source-target places; none where a token looked at the end).\n"
+      "Example: tapeformer translate --model opus-mt-de-en --beam 5 < german.txt > english.txt");
+  command.add_option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer")
+      ->required();
+  command.add_option("--beam", options.beams, "Hypotheses that go on at each step; 1 is greedy")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--length-penalty", options.length_penalty,
+                  "Scores are log probabilities divided by length to this power")
+      ->capture_default_str();
+  command.add_option("--n-best", options.n_best, "Translations a line, at most --beam")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_flag("--alignments", options.alignments, "Where each token looked in the source");
+  command
+      .add_option("--alignment-layer", options.alignment_layer,
+                  "Decoder layer that alignments are taken from, counted from 0; the last but one by default")
+      ->check(CLI::NonNegativeNumber);
+  command
+      .add_option("--max-length", options.max_length,
+                  "Tokens of a translation at most; three for each of the source and 20 more by default")
+      ->check(CLI::PositiveNumber);
+  command.add_option("--batch-tokens", options.batch_tokens, "Source tokens translated at once")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--buffer-lines", arguments->buffer,
+                  "Lines read before they are sorted and translated; 1 answers each line at once, as on a terminal")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_flag("--json", arguments->common.json,
+                   "A JSON object a line: translation, score, tokens, with --alignments source_tokens and the matrix");
+  add_threads(command, arguments->common);
+  add_dtype(command, arguments->common);
+  command.callback(
+      [&chosen, arguments] { chosen = [arguments] { return until_closed([&] { return translate(*arguments); }); }; });
+}
+
+}  // namespace tape::tools

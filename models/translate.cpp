@@ -64,7 +64,9 @@ void align(Transformer& model, std::span<const Ids> sources, std::span<Translati
   for (Translation* const translation : translations) {
     all.push_back(std::ssize(said));
     said.push_back({config.bos_id});
-    if (translation) said.back().insert(said.back().end(), translation->tokens.begin(), translation->tokens.end());
+    // The last token is said at the position of the one before it.
+    if (translation && !translation->tokens.empty())
+      said.back().insert(said.back().end(), translation->tokens.begin(), translation->tokens.end() - 1);
   }
   const KeptWeights kept(*model.decoder->layers[layer]->cross_attention);
   model(padded_rows(sources, which, config.padding_id), padded_rows(said, all, config.padding_id));

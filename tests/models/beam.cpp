@@ -282,6 +282,10 @@ TEST(Beam, RefusesWhatDoesNotFit) {
                     "beam_search: min_length must be from 0 to max_length, got -1 (max_length 128)");
   EXPECT_TAPE_ERROR(beam_search(model, src, {.max_length = 3, .min_length = 4}), ErrorKind::config,
                     "beam_search: min_length must be from 0 to max_length, got 4 (max_length 3)");
+  EXPECT_TAPE_ERROR(beam_search(model, src, {.max_lengths = {3, 3}}), ErrorKind::config,
+                    "beam_search: max_lengths must be one a source row, got 2 for 1");
+  EXPECT_TAPE_ERROR(beam_search(model, src, {.max_lengths = {0}}), ErrorKind::config,
+                    "beam_search: max_lengths must be at least 1 and min_length, got 0 (min_length 0)");
   EXPECT_TAPE_ERROR(beam_search(model, src, {.length_penalty = std::numeric_limits<double>::infinity()}),
                     ErrorKind::config, "beam_search: length_penalty must be finite, got inf");
 }

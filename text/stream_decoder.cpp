@@ -1,6 +1,6 @@
 #include "text/stream_decoder.h"
 
-#include "text/utf8.h"
+#include "text/tokenizers/unicode.h"
 
 namespace tape::text {
 namespace {
@@ -21,12 +21,6 @@ size_t unfinished(std::string_view text) {
   return 0;
 }
 
-std::string repaired(std::string_view text) {
-  std::string out;
-  for (const std::string_view point : code_points(text)) out += valid_utf8(point) ? point : kReplacement;
-  return out;
-}
-
 }  // namespace
 
 StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, std::vector<int64_t> before)
@@ -37,7 +31,7 @@ std::string StreamDecoder::push(int64_t id) {
   const std::string text = tokenizer_.decode(ids_);
   const size_t end = text.size() - unfinished(text);
   if (end <= shown_) return "";
-  std::string out = repaired(std::string_view(text).substr(shown_, end - shown_));
+  std::string out = replace_broken_utf8(std::string_view(text).substr(shown_, end - shown_));
   shown_ = end;
   if (end == text.size()) {
     // The tokens shown now are enough for the next to be joined to.
@@ -50,7 +44,7 @@ std::string StreamDecoder::push(int64_t id) {
 
 std::string StreamDecoder::finish() {
   const std::string text = tokenizer_.decode(ids_);
-  std::string out = text.size() > shown_ ? repaired(std::string_view(text).substr(shown_)) : "";
+  std::string out = text.size() > shown_ ? replace_broken_utf8(std::string_view(text).substr(shown_)) : "";
   shown_ = text.size();
   return out;
 }

@@ -6,7 +6,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <iostream>
+#include <optional>
+#include <system_error>
 
 #include "autograd/error.h"
 #include "text/utf8.h"
@@ -27,6 +28,19 @@ size_t first_broken_byte(std::string_view line) {
   return at;
 }
 
+/// Without its line feed; nothing at the end. (A stream of C++ takes an error for the end.)
+std::optional<std::string> next_line() {
+  std::string line;
+  for (int c = getc_unlocked(stdin); c != EOF; c = getc_unlocked(stdin)) {
+    if (c == '\n') return line;
+    line += static_cast<char>(c);
+  }
+  if (std::ferror(stdin))
+    raise(ErrorKind::io, "standard input: cannot read: {}", std::generic_category().message(errno));
+  if (line.empty()) return std::nullopt;
+  return line;
+}
+
 [[noreturn]] void cannot_write() {
   if (errno == EPIPE) throw Closed();
   raise(ErrorKind::io, "standard output: cannot write: {}", std::generic_category().message(errno));
@@ -38,19 +52,19 @@ std::vector<std::string> LineReader::next(int64_t most) {
   if (!broken_.empty()) raise(ErrorKind::format, "{}", broken_);
   if (isatty(STDIN_FILENO)) most = 1;
   std::vector<std::string> lines;
-  std::string line;
-  while (std::ssize(lines) < most && std::getline(std::cin, line)) {
-    if (count_ == 0 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
-    if (line.ends_with('\r')) line.pop_back();
-    if (!text::valid_utf8(line)) {
-      broken_ = fmt::format("standard input: line {}, byte {}: not UTF-8", count_ + 1, first_broken_byte(line));
+  while (std::ssize(lines) < most) {
+    std::optional<std::string> line = next_line();
+    if (!line) break;
+    if (count_ == 0 && line->starts_with("\xEF\xBB\xBF")) line->erase(0, 3);
+    if (line->ends_with('\r')) line->pop_back();
+    if (!text::valid_utf8(*line)) {
+      broken_ = fmt::format("standard input: line {}, byte {}: not UTF-8", count_ + 1, first_broken_byte(*line));
       if (lines.empty()) raise(ErrorKind::format, "{}", broken_);
       break;
     }
     ++count_;
-    lines.push_back(std::move(line));
+    lines.push_back(std::move(*line));
   }
-  if (std::cin.bad()) raise(ErrorKind::io, "standard input: cannot read");
   return lines;
 }
 

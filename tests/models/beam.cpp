@@ -248,6 +248,18 @@ TEST(Beam, HidesTheEndUntilTheLeastLength) {
   EXPECT_EQ(beam_search(model, src, {.max_length = 3, .min_length = 3})[1][0].length, 3) << "cut off, without an end";
 }
 
+TEST(Beam, CutsEachRowAtALengthOfItsOwn) {
+  Lively model(1, 12, -50);
+  const Tensor src = sources(1, 3, 5);
+  const std::vector<int64_t> lengths{7, 2, 5};
+  const auto found = beam_search(model, src, {.n_best = 2, .max_lengths = lengths});
+  for (size_t row = 0; row < lengths.size(); ++row) {
+    const auto alone = beam_search(model, src, {.n_best = 2, .max_length = lengths[row]});
+    expect_same(found[row], alone[row], fmt::format("row {}", row));
+    EXPECT_EQ(std::ssize(found[row][0].tokens), lengths[row]);
+  }
+}
+
 TEST(Beam, NeverSaysPadding) {
   Lively model(1);
   prefer(model, 0);

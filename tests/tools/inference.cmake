@@ -124,6 +124,15 @@ expect_status(3 "" ${generate} --prompt "x${broken}")
 expect_equal(err "tapeformer: --prompt: not UTF-8\n")
 expect_status(3 "x\n${broken}\n" ${generate})
 expect_text(err "tapeformer: standard input: line 2, byte 1: not UTF-8\n")
+# What cannot be read or written.
+execute_process(COMMAND ${COMMAND} ${generate} INPUT_FILE ${FOLDER} RESULT_VARIABLE status ERROR_VARIABLE err)
+expect_equal(status 4)
+expect_equal(err "tapeformer: standard input: cannot read: Is a directory\n")
+if(EXISTS /dev/full)
+  execute_process(COMMAND ${COMMAND} ${generate} --prompt x OUTPUT_FILE /dev/full RESULT_VARIABLE status ERROR_VARIABLE err)
+  expect_equal(status 4)
+  expect_equal(err "tapeformer: standard output: cannot write: No space left on device\n")
+endif()
 # A reader that goes away.
 execute_process(COMMAND ${COMMAND} generate --model ${FOLDER}/writer --prompt x --seed 1 --max-new-tokens 3000 COMMAND true
                 RESULTS_VARIABLE statuses ERROR_VARIABLE err)

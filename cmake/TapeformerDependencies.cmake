@@ -15,6 +15,11 @@ target_include_directories(tapeformer_text SYSTEM INTERFACE
 target_link_libraries(tapeformer_text INTERFACE
   ${TAPEFORMER_UTF8PROC} ${TAPEFORMER_SENTENCEPIECE_TRAIN} ${TAPEFORMER_SENTENCEPIECE})
 
+# Checksums of checkpoints: headers only.
+find_path(TAPEFORMER_XXHASH_INCLUDE xxhash.h REQUIRED)
+add_library(tapeformer_xxhash INTERFACE)
+target_include_directories(tapeformer_xxhash SYSTEM INTERFACE ${TAPEFORMER_XXHASH_INCLUDE})
+
 # OpenBLAS in its OpenMP flavour where the system has it: our parallel regions and BLAS then share one pool of threads,
 # and a product called inside a region runs on one thread by itself.
 find_library(TAPEFORMER_OPENBLAS NAMES openblas PATH_SUFFIXES openblas-openmp REQUIRED)

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -29,10 +30,12 @@ struct ProgressOptions {
 
 /// One moment of a training run.
 struct ProgressState {
-  int64_t step = 0;  ///< steps done so far
+  int64_t step = 0;                  ///< steps done so far
+  std::optional<double> epoch = {};  ///< epochs done, the running one in part; not shown where it is not given
   double loss = 0;
   double learning_rate = 0;
-  int64_t tokens = 0;  ///< tokens seen since the update before this one
+  std::optional<double> gradient_norm = {};  ///< not shown where it is not given
+  int64_t tokens = 0;                        ///< tokens seen since the update before this one
   std::vector<std::pair<std::string, std::string>> extras =
       {};  ///< shown as "key value", for example {"exact", "93.1%"}
 };

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "train/events.h"
+
+namespace tape::train {
+
+/// The log of a run: one JSON object a line, each handed to the system as soon as it is known, so that a kill loses at
+/// most the line being written.
+///
+///     {"event":"start","time":"2026-01-01T00:00:00Z","task":..,"parameters":n,"machine":..,"options":{..},"model":..}
+///     {"event":"step","step":n,"epoch":1.25,"loss":x,"lr":x,"grad_norm":x,"tokens":n,"tokens_per_second":x,"seconds":x}
+///     {"event":"eval","step":n,"seconds":x,"loss":x,"metrics":{"bleu":31.2}}
+///     {"event":"samples","step":n,"samples":[{"input":"..","reference":"..","output":".."}]}
+///     {"event":"confusion","step":n,"labels":["a","b"],"counts":[[..],[..]]}
+///     {"event":"checkpoint","step":n,"folder":"checkpoint-1000","best":true}
+///     {"event":"resume","step":n}
+///     {"event":"warning","step":n,"text":".."}
+///     {"event":"end","step":n,"seconds":x,"reason":"steps","metrics":{..}}
+///
+/// A number that is not finite is null; text that is not UTF-8 has U+FFFD in its place. Error (io) naming the file.
+class Log {
+ public:
+  /// Goes on behind what the file holds; "" makes a log that writes nothing.
+  explicit Log(std::string path);
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  void start(const RunDescription& run);
+  void step(const StepEvent& event);
+  /// The evaluation, its samples and its confusion matrix where there are any.
+  void evaluation(int64_t step, double seconds, const Evaluation& evaluation);
+  void checkpoint(int64_t step, const std::string& folder, bool best);
+  void resume(int64_t step);
+  void warning(int64_t step, const std::string& text);
+  void end(int64_t step, double seconds, const std::string& reason, const std::map<std::string, double>& metrics);
+  /// Any other event.
+  void write(const nlohmann::ordered_json& event);
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+/// Makes a log end at a step: drops the lines of later steps, and a last line that was cut off by a kill. The file is
+/// replaced in one go. A log that is missing stays so.
+void cut_log(const std::string& path, int64_t last_step);
+
+}  // namespace tape::train

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+namespace tape::train {
+
+/// What to do with a folder that holds a run (a log, checkpoints or a model).
+enum class Start {
+  fresh,     ///< refuse it
+  resume,    ///< go on from its newest good checkpoint; from the start where it has none
+  overwrite  ///< remove its log and checkpoints
+};
+
+/// The folder of a run, made where it is missing and locked for this process while the object lives.
+///
+/// Error (io): the folder cannot be made or written; `runs/mt: locked by process 1234, which trains there`;
+/// `runs/mt holds another run (log.jsonl); resume it, overwrite it, or choose another folder`.
+class RunFolder {
+ public:
+  explicit RunFolder(std::string path, Start start = Start::fresh);
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  bool resumes() const { return resumes_; }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+  int lock_ = -1;
+  bool resumes_;
+};
+
+}  // namespace tape::train

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "autograd/create.h"
+#include "autograd/observer.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/shape.h"
 #include "autograd/profile.h"
@@ -143,6 +144,7 @@ void BackwardPass::replay(Node& node, const Tensors& gradients) {
     for (const Node::Saved& saved : node.saved) bytes += bytes_of({saved.value});
     profile->charge(Profile::Pass::backward, node.name(), bytes);
   }
+  if (Observer* observer = Observer::active()) observer->differentiated(node, gradients, results);
   if (results.size() != needed.size())
     raise(ErrorKind::graph, "backward of '{}': returned {} gradients for {} inputs", node.name(), results.size(),
           needed.size());

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "autograd/create.h"
+#include "autograd/observer.h"
 #include "autograd/op.h"
 #include "autograd/ops/shape.h"
 #include "autograd/profile.h"
@@ -52,6 +53,7 @@ bool needs_record(TensorList inputs) {
 }
 
 void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward) {
+  if (Observer* observer = Observer::active()) observer->recorded(op, inputs, outputs);
   Ref<Node> node(new Node);
   node->op = &op;
   node->backward = std::move(backward);

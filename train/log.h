@@ -35,8 +35,9 @@ class Log {
 
   void start(const RunDescription& run);
   void step(const StepEvent& event);
-  /// The evaluation, its samples and its confusion matrix where there are any.
-  void evaluation(int64_t step, double seconds, const Evaluation& evaluation);
+  /// The evaluation, its samples and its confusion matrix where there are any. `weights` names what was evaluated where
+  /// it is not the model of that step: "weights" in the line.
+  void evaluation(int64_t step, double seconds, const Evaluation& evaluation, const std::string& weights = "");
   void checkpoint(int64_t step, const std::string& folder, bool best);
   void resume(int64_t step);
   void warning(int64_t step, const std::string& text);

@@ -121,6 +121,7 @@ void Progress::update(const ProgressState& state) {
 std::vector<std::string> Progress::fields() const {
   std::vector<std::string> fields = {fmt::format("{:>{}}/{}", state_.step, fmt::formatted_size("{}", total_), total_)};
   if (!has_state_) return fields;
+  if (state_.epoch) fields.push_back(fmt::format("epoch {:.2f}", *state_.epoch));
   fields.push_back(fmt::format("loss {:.4f}", state_.loss));
   for (const auto& [key, value] : state_.extras) {
     fields.push_back(text::clipped(fmt::format("{} {}", key, value), 40));
@@ -135,6 +136,7 @@ std::vector<std::string> Progress::fields() const {
     fields.push_back(fmt::format("{:>5} tok/s", format_count(recent_tokens_ / recent_seconds_)));
   }
   fields.push_back(fmt::format("lr {:.2e}", state_.learning_rate));
+  if (state_.gradient_norm) fields.push_back(fmt::format("grad {:.3g}", *state_.gradient_norm));
   return fields;
 }
 

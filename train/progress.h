@@ -45,9 +45,10 @@ struct ProgressState {
 ///
 ///     42% ━━━━━━━━━╸───────────── 420/1000  loss 1.234  exact 93.1%  left 1:23  12.3k tok/s  lr 3.0e-04
 ///
-/// Where the terminal is too narrow for all of it, the fields at the right go first, then the bar. Speed and time left
-/// follow the last quarter of a minute or so (older updates count less and less), pauses between updates included. It
-/// writes to the stream it is given and nowhere else.
+/// The epoch (before the loss) and the gradient's norm (at the right) are shown where they are given. Where the
+/// terminal is too narrow for all of it, the fields at the right go first, then the bar. Speed and time left follow the
+/// last quarter of a minute or so (older updates count less and less), pauses between updates included. It writes to
+/// the stream it is given and nowhere else.
 class Progress {
  public:
   /// Errors: ErrorKind::config when total_steps is negative or first_step is not in 0..total_steps.

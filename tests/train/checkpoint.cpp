@@ -1,0 +1,311 @@
+#include "train/checkpoint.h"
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <limits>
+
+#include <gmock/gmock.h>
+
+#include "autograd/file.h"
+#include "tests/train/tiny_task.h"
+#include "train/manifest.h"
+#include "train/trainer_state.h"
+
+namespace tape::train {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Checkpoint checkpoint_of(int64_t step) {
+  Checkpoint checkpoint;
+  checkpoint.model = {{"w", full({3}, static_cast<double>(step))}, {"n", tensor({4}, i64)}};
+  checkpoint.optimizer = {{"lr", scalar(0.1, f64)}};
+  checkpoint.average = {{"w", full({3}, 0.5)}};
+  checkpoint.state.step = step;
+  return checkpoint;
+}
+
+void flip_bit(const std::string& path, int64_t bit) {
+  std::string bytes = read_file(path);
+  char& byte = bytes.at(static_cast<size_t>(bit / 8));
+  byte = static_cast<char>(byte ^ (1 << bit % 8));
+  write_file_plain(path, bytes);
+}
+
+TrainerState odd_state() {
+  TrainerState state;
+  state.step = 12;
+  state.schedule_step = 11;
+  state.data = {3, 4};
+  state.random = {{{1, 2}, {UINT64_MAX, UINT64_MAX - 1}, {5, 6}, {7, 8}}};
+  state.accumulate = 3;
+  state.best = {{10, 0.1 + 0.2}, {5, -1e300}};
+  state.best_score = 0.1 + 0.2;
+  state.stale = 2;
+  state.evaluated_step = -1;
+  state.planned = {5, 10};
+  state.loss_average = 1.0 / 3;
+  state.seconds = 1e-9;
+  state.tokens = INT64_MAX;
+  state.version = "1.2.3";
+  state.kernels = "v4";
+  state.blas = "OpenBLAS \"x\"";
+  state.blas_core = "Cooperlake";
+  state.threads = 2;
+  return state;
+}
+
+TEST(TrainerState, KeepsEveryBit) {
+  const TrainerState state = odd_state();
+  const std::string text = to_json(state);
+  const TrainerState back = trainer_state_from(text, "state");
+  EXPECT_EQ(to_json(back), text);
+  EXPECT_EQ(back.random, state.random);
+  EXPECT_EQ(back.data, state.data);
+  EXPECT_EQ(back.best, state.best);
+  EXPECT_EQ(back.best_score, state.best_score);
+  EXPECT_EQ(back.planned, state.planned);
+  EXPECT_EQ(back.loss_average, state.loss_average);
+  EXPECT_EQ(back.tokens, state.tokens);
+  EXPECT_EQ(back.threads, state.threads);
+  EXPECT_EQ(trainer_state_from(to_json(TrainerState()), "state").best_score, std::nullopt);
+}
+
+TEST(TrainerState, RefusesWhatItDoesNotKnow) {
+  const auto changed = [](const std::string& from, const std::string& to) {
+    std::string text = to_json(odd_state());
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  const auto refused = [&](const std::string& from, const std::string& to, const std::string& sentence) {
+    EXPECT_TAPE_ERROR(trainer_state_from(changed(from, to), "state"), ErrorKind::format, sentence);
+  };
+  refused("\"step\": 12", "\"step\": 1.5", "state: \"step\" must be a whole number >= 0, is 1.5");
+  refused("\"step\": 12", "\"step\": -1", "state: \"step\" must be a whole number >= 0, is -1");
+  refused("\"step\": 12", "\"step\": 18446744073709551615",
+          "state: \"step\" must be a whole number >= 0, is 18446744073709551615");
+  refused("\"stale\"", "\"stall\"", "state: \"stale\" is missing");
+  refused("\"stale\"", "\"more\": 1, \"stale\"", "state: unknown key \"more\"");
+  refused("\"format\": 1", "\"format\": 2", "state: format 2, this version reads 1");
+  refused("\"epoch\": 3", "\"epoch\": null", "state: \"data\": \"epoch\" must be a whole number >= 0, is null");
+  refused("\"seed\": 1", "\"seed\": \"1\"",
+          "state: \"random\": \"init\": \"seed\" must be a whole number >= 0, is \"1\"");
+}
+
+TEST(Checkpoint, ComesBack) {
+  const TemporaryFolder run;
+  const std::string folder = save_checkpoint(
+      run.path(), checkpoint_of(5), [](const std::string& made) { write_file_plain(made + "/config.json", "{}"); });
+  EXPECT_EQ(folder, run / "checkpoint-5");
+  EXPECT_THAT(entries_of(folder), ElementsAre("MANIFEST.json", "average.safetensors", "config.json",
+                                              "model.safetensors", "optimizer.safetensors", "trainer_state.json"));
+  const Checkpoint back = load_checkpoint(folder), made = checkpoint_of(5);
+  EXPECT_EQ(bytes_of_state(back.model), bytes_of_state(made.model));
+  EXPECT_EQ(bytes_of_state(back.optimizer), bytes_of_state(made.optimizer));
+  EXPECT_EQ(bytes_of_state(back.average), bytes_of_state(made.average));
+  EXPECT_EQ(to_json(back.state), to_json(made.state));
+  EXPECT_THAT(entries_of(run.path()), ElementsAre("checkpoint-5"));
+}
+
+TEST(Checkpoint, ReplacesOneOfTheSameStep) {
+  const TemporaryFolder run;
+  save_checkpoint(run.path(), checkpoint_of(5));
+  Checkpoint other = checkpoint_of(5);
+  other.model["w"] = full({3}, 77);
+  save_checkpoint(run.path(), other);
+  EXPECT_EQ(load_checkpoint(run / "checkpoint-5").model["w"].to_vector<float>()[0], 77);
+  EXPECT_THAT(entries_of(run.path()), ElementsAre("checkpoint-5"));
+}
+
+TEST(Checkpoint, OnlyItsOwnNamesCount) {
+  const TemporaryFolder run;
+  for (const char* name : {"checkpoint-5", "checkpoint-12", "checkpoint-05", "checkpoint-", "checkpoint-3x",
+                           "checkpoint--1", ".tmp-checkpoint-9", "checkpoint-99999999999999999999"})
+    fs::create_directory(run / name);
+  EXPECT_EQ(checkpoint_steps(run.path()), (std::vector<int64_t>{5, 12}));
+  EXPECT_EQ(checkpoint_steps(run / "none"), (std::vector<int64_t>{}));
+}
+
+TEST(Checkpoint, IgnoresAndRemovesWhatAKillLeft) {
+  const TemporaryFolder run;
+  save_checkpoint(run.path(), checkpoint_of(5));
+  fs::create_directory(run / ".tmp-checkpoint-7");
+  write_file_plain(run / ".tmp-checkpoint-7/model.safetensors", "half");
+  EXPECT_EQ(newest_checkpoint(run.path())->checkpoint.state.step, 5);
+  save_checkpoint(run.path(), checkpoint_of(6));
+  EXPECT_THAT(entries_of(run.path()), ElementsAre("checkpoint-5", "checkpoint-6"));
+}
+
+TEST(Checkpoint, RemovesAllButTheGivenSteps) {
+  const TemporaryFolder run;
+  for (const int64_t step : {1, 2, 3, 4}) save_checkpoint(run.path(), checkpoint_of(step));
+  remove_checkpoints_except(run.path(), {2, 4, 9});
+  EXPECT_THAT(entries_of(run.path()), ElementsAre("checkpoint-2", "checkpoint-4"));
+}
+
+TEST(Checkpoint, FallsBackOnTheNewestThatIsWhole) {
+  const TemporaryFolder run;
+  for (const int64_t step : {8, 9, 10}) save_checkpoint(run.path(), checkpoint_of(step));
+  EXPECT_TRUE(newest_checkpoint(run.path())->warnings.empty());
+  const std::string broken = run / "checkpoint-10/model.safetensors", missing = run / "checkpoint-9/MANIFEST.json";
+  flip_bit(broken, 8 * 100);
+  fs::remove(missing);
+  const auto found = newest_checkpoint(run.path());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->checkpoint.state.step, 8);
+  ASSERT_EQ(found->warnings.size(), 2U);
+  EXPECT_THAT(found->warnings[0], testing::StartsWith(fmt::format(
+                                      "checkpoint-10 is broken and passed over: {}: its bytes are not those that were "
+                                      "saved (XXH3 ",
+                                      broken)));
+  EXPECT_EQ(found->warnings[1], fmt::format("checkpoint-9 is broken and passed over: {}: cannot open: No such file or "
+                                            "directory",
+                                            missing));
+  fs::remove(run / "checkpoint-8/optimizer.safetensors");
+  try {
+    newest_checkpoint(run.path());
+    ADD_FAILURE() << "none is whole";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::format);
+    EXPECT_THAT(error.what(), HasSubstr("none of its 3 checkpoints is whole:\n"));
+    EXPECT_THAT(error.what(), HasSubstr("checkpoint-8/optimizer.safetensors: the file is missing"));
+  }
+  EXPECT_FALSE(newest_checkpoint(run / "none"));
+}
+
+TEST(Checkpoint, FindsEveryFlippedBitOfItsManifest) {
+  const TemporaryFolder run;
+  save_checkpoint(run.path(), checkpoint_of(1));
+  const std::string path = run / "checkpoint-1/MANIFEST.json", whole = read_file(path);
+  for (int64_t bit = 0; bit < std::ssize(whole) * 8; ++bit) {
+    write_file_plain(path, whole);
+    flip_bit(path, bit);
+    EXPECT_THROW(load_checkpoint(run / "checkpoint-1"), Error) << "bit " << bit;
+  }
+  write_file_plain(path, whole);
+  load_checkpoint(run / "checkpoint-1");
+}
+
+TEST(Checkpoint, FindsFlippedBitsAndCutsOfItsFiles) {
+  const TemporaryFolder run;
+  save_checkpoint(run.path(), checkpoint_of(1));
+  Generator draws(1);
+  for (const char* name : {"model.safetensors", "optimizer.safetensors", "average.safetensors", "trainer_state.json"}) {
+    const std::string path = run / fmt::format("checkpoint-1/{}", name), whole = read_file(path);
+    for (int i = 0; i < 200; ++i) {
+      write_file_plain(path, whole);
+      flip_bit(path, draws.below(std::ssize(whole) * 8));
+      EXPECT_THROW(load_checkpoint(run / "checkpoint-1"), Error) << name;
+    }
+    for (const size_t size : {size_t{0}, whole.size() / 2, whole.size() - 1}) {
+      write_file_plain(path, whole.substr(0, size));
+      EXPECT_TAPE_ERROR(load_checkpoint(run / "checkpoint-1"), ErrorKind::format,
+                        fmt::format("{}: {} bytes, its MANIFEST says {}", path, size, whole.size()));
+    }
+    write_file_plain(path, whole);
+  }
+}
+
+TEST(Manifest, DoesNotLeaveTheFolder) {
+  const TemporaryFolder run;
+  const std::string path = run / "MANIFEST.json";
+  for (const char* name : {"../secret", "/etc/passwd", "a/b", "", ".", ".."}) {
+    write_file_plain(path, fmt::format(R"({{"format":1,"files":[{{"name":"{}","bytes":1,"xxh3_64":"0"}}]}})", name));
+    EXPECT_TAPE_ERROR(check_manifest(run.path(), {}), ErrorKind::format,
+                      fmt::format("{}: file 0: the path \"{}\" leaves the folder", path, name));
+  }
+  fs::create_symlink("/etc/passwd", run / "link");
+  write_file_plain(path, R"({"format":1,"files":[{"name":"link","bytes":1,"xxh3_64":"0"}]})");
+  EXPECT_TAPE_ERROR(check_manifest(run.path(), {}), ErrorKind::format, run / "link: not a regular file");
+}
+
+TEST(Manifest, RefusesWhatItDoesNotKnow) {
+  const TemporaryFolder run;
+  const std::string path = run / "MANIFEST.json";
+  const auto refused = [&](const std::string& text, const std::string& sentence) {
+    write_file_plain(path, text);
+    EXPECT_TAPE_ERROR(check_manifest(run.path(), {"model.safetensors"}), ErrorKind::format, sentence);
+  };
+  refused(R"({"format":2,"files":[]})", fmt::format("{}: format 2, this version reads 1", path));
+  refused(R"({"format":1,"files":[],"x":1})", fmt::format("{}: unknown key \"x\"", path));
+  refused(R"({"format":1})", fmt::format("{}: \"files\" is missing", path));
+  refused(R"({"format":1,"files":{}})", fmt::format("{}: \"files\" must be a list", path));
+  refused(R"({"format":1,"files":[7]})", fmt::format("{}: file 0: not an object", path));
+  refused(R"({"format":1,"files":[{"name":"a","bytes":-1,"xxh3_64":"0"}]})",
+          fmt::format("{}: file 0: \"name\" and \"xxh3_64\" must be strings, \"bytes\" a whole number", path));
+  refused(R"({"format":1,"files":[]})", fmt::format("{}: does not list model.safetensors", path));
+}
+
+TEST(Manifest, KnowsTheChecksum) {
+  // Python: xxhash.xxh3_64(b"...").hexdigest()
+  const TemporaryFolder run;
+  write_file_plain(run / "empty", "");
+  EXPECT_EQ(file_checksum(run / "empty"), 0x2d06800538d394c2U);
+  write_file_plain(run / "abc", "abc");
+  EXPECT_EQ(file_checksum(run / "abc"), 0x78af5f94892f3950U);
+}
+
+/// While in scope, files cannot grow beyond a size: a write then fails as on a full disk.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    signal_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*signal_)(int) = nullptr;
+};
+
+TEST(Checkpoint, LeavesTheLastOneWhereTheDiskIsFull) {
+  const TemporaryFolder run;
+  save_checkpoint(run.path(), checkpoint_of(1));
+  // A limit for each file in turn: the model, the optimizer, the state and the manifest do not fit.
+  for (const rlim_t bytes : {0, 150, 400, 700, 1000}) {
+    const FullDisk full(bytes);
+    try {
+      Checkpoint next = checkpoint_of(2);
+      if (bytes < 700) next.state.blas = std::string(500, 'x');
+      next.state.version = std::string(bytes, 'x');
+      save_checkpoint(run.path(), next);
+      ADD_FAILURE() << "saved within " << bytes;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::io);
+      EXPECT_THAT(error.what(), testing::MatchesRegex(".*/\\.tmp-checkpoint-2/.*: cannot write: File too large"));
+    }
+    EXPECT_THAT(entries_of(run.path()), ElementsAre("checkpoint-1"));
+  }
+  EXPECT_EQ(newest_checkpoint(run.path())->checkpoint.state.step, 1);
+}
+
+TEST(Checkpoint, LeavesNothingWhereTheUsersFilesFail) {
+  const TemporaryFolder run;
+  save_checkpoint(run.path(), checkpoint_of(1));
+  EXPECT_TAPE_ERROR(
+      save_checkpoint(run.path(), checkpoint_of(2), [](const std::string&) { raise(ErrorKind::io, "no tokenizer"); }),
+      ErrorKind::io, "no tokenizer");
+  EXPECT_THAT(entries_of(run.path()), ElementsAre("checkpoint-1"));
+  EXPECT_TAPE_ERROR(save_checkpoint(run.path(), checkpoint_of(2),
+                                    [](const std::string& made) { fs::create_directory(made + "/sub"); }),
+                    ErrorKind::config, run / ".tmp-checkpoint-2/sub: a checkpoint holds regular files only");
+}
+
+TEST(Checkpoint, NamesTheFolderItCannotWrite) {
+  const TemporaryFolder run;
+  write_file_plain(run / "file", "");
+  EXPECT_TAPE_ERROR(save_checkpoint(run / "file", checkpoint_of(2)), ErrorKind::io,
+                    run / "file/.tmp-checkpoint-2: cannot make the folder: Not a directory");
+}
+
+}  // namespace
+}  // namespace tape::train

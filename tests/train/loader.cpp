@@ -1,0 +1,130 @@
+#include "train/loader.h"
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include "autograd/scope.h"
+#include "tests/support.h"
+
+namespace tape::train {
+namespace {
+
+using Indices = std::vector<int64_t>;
+
+/// Epoch e has 2 + e % 2 batches of indices that tell where they come from.
+std::vector<Indices> plan(int64_t epoch) {
+  std::vector<Indices> batches;
+  for (int64_t batch = 0; batch < 2 + epoch % 2; ++batch) batches.push_back({100 * epoch + batch, -1});
+  return batches;
+}
+
+Indices same(const Indices& indices) { return indices; }
+
+std::vector<int64_t> firsts(Loader<Indices>& loader, int count) {
+  std::vector<int64_t> seen;
+  for (int i = 0; i < count; ++i) seen.push_back(loader.next()[0]);
+  return seen;
+}
+
+TEST(Loader, GivesTheBatchesOfThePlanEpochAfterEpoch) {
+  for (const int64_t prefetch : {0, 1, 4, 100}) {
+    Loader<Indices> loader({.plan = plan, .collate = same, .prefetch = prefetch});
+    EXPECT_EQ(firsts(loader, 9), (Indices{0, 1, 100, 101, 102, 200, 201, 300, 301})) << "prefetch " << prefetch;
+  }
+}
+
+TEST(Loader, SaysWhereTheNextBatchStands) {
+  Loader<Indices> loader({.plan = plan, .collate = same});
+  const std::vector<DataPosition> expected{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {1, 2}, {2, 0}};
+  for (const DataPosition& position : expected) {
+    EXPECT_EQ(loader.position(), position) << "not where the thread stands, which is ahead";
+    loader.next();
+  }
+}
+
+TEST(Loader, GoesOnFromAPosition) {
+  for (const int64_t prefetch : {0, 3}) {
+    Loader<Indices> loader({.plan = plan, .collate = same, .prefetch = prefetch});
+    firsts(loader, 4);
+    loader.seek({1, 1});
+    EXPECT_EQ(firsts(loader, 3), (Indices{101, 102, 200}));
+    loader.seek({0, 0});
+    EXPECT_EQ(firsts(loader, 2), (Indices{0, 1}));
+  }
+}
+
+TEST(Loader, MakesNoMoreAheadThanAskedFor) {
+  std::atomic<int> made = 0;
+  Loader<Indices> loader({.plan = plan,
+                          .collate =
+                              [&](const Indices& indices) {
+                                ++made;
+                                return indices;
+                              },
+                          .prefetch = 2});
+  loader.next();
+  for (int i = 0; i < 200 && made < 4; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(made, 4) << "one taken, two waiting, and one that waits for room";
+}
+
+TEST(Loader, RecordsNothingOnItsThread) {
+  Loader<bool> loader({.plan = plan, .collate = [](const Indices&) { return grad_enabled(); }, .prefetch = 1});
+  EXPECT_FALSE(loader.next());
+}
+
+TEST(Loader, ThrowsWhereTheBatchWouldHaveBeenAndTriesItAgain) {
+  for (const int64_t prefetch : {0, 4}) {
+    std::atomic<bool> broken = true;
+    Loader<Indices> loader({.plan = plan,
+                            .collate =
+                                [&](const Indices& indices) {
+                                  if (indices[0] == 101 && broken) throw std::runtime_error("line 101 is broken");
+                                  return indices;
+                                },
+                            .prefetch = prefetch});
+    EXPECT_EQ(firsts(loader, 3), (Indices{0, 1, 100}));
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      try {
+        loader.next();
+        ADD_FAILURE() << "nothing thrown";
+      } catch (const std::runtime_error& error) {
+        EXPECT_STREQ(error.what(), "line 101 is broken");
+      }
+    }
+    broken = false;
+    EXPECT_EQ(firsts(loader, 2), (Indices{101, 102}));
+  }
+}
+
+TEST(Loader, RefusesWhatMakesNoSense) {
+  using Options = LoaderOptions<Indices>;
+  EXPECT_TAPE_ERROR(Loader<Indices>(Options{.plan = {}, .collate = same}), ErrorKind::config,
+                    "Loader: there is no plan");
+  EXPECT_TAPE_ERROR(Loader<Indices>(Options{.plan = plan, .collate = {}}), ErrorKind::config,
+                    "Loader: there is no collate function");
+  EXPECT_TAPE_ERROR(Loader<Indices>(Options{.plan = plan, .collate = same, .prefetch = -1}), ErrorKind::config,
+                    "Loader: prefetch must not be negative, got -1");
+  for (const int64_t prefetch : {0, 2}) {
+    Loader<Indices> loader({.plan = plan, .collate = same, .prefetch = prefetch});
+    EXPECT_TAPE_ERROR(loader.seek({0, -1}), ErrorKind::config, "Loader: epoch 0, batch -1 is no position");
+    loader.seek({1, 7});
+    EXPECT_TAPE_ERROR(loader.next(), ErrorKind::config,
+                      "Loader: epoch 1 has 3 batches, so there is no batch 7 (from 0) to go on with");
+    Loader<Indices> empty(
+        {.plan = [](int64_t) { return std::vector<Indices>(); }, .collate = same, .prefetch = prefetch});
+    EXPECT_TAPE_ERROR(empty.next(), ErrorKind::config, "Loader: the plan of epoch 0 has no batches");
+  }
+}
+
+TEST(Loader, CanBeLeftWhileItsThreadWorks) {
+  for (int i = 0; i < 50; ++i) {
+    Loader<Indices> loader({.plan = plan, .collate = same, .prefetch = 3});
+    if (i % 2 == 0) loader.next();
+  }
+}
+
+}  // namespace
+}  // namespace tape::train

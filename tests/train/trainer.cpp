@@ -1,0 +1,435 @@
+#include "train/trainer.h"
+
+#include <cmath>
+#include <sstream>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "autograd/ops.h"
+#include "nn/linear.h"
+#include "optim/sgd.h"
+#include "tests/train/tiny_task.h"
+#include "train/average.h"
+
+namespace tape::train {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
+using Json = nlohmann::ordered_json;
+
+class TrainerTest : public testing::Test {
+ protected:
+  std::vector<Json> events(const std::string& run, const std::string& kind) {
+    std::vector<Json> found;
+    std::ifstream file(run + "/log.jsonl");
+    for (std::string line; std::getline(file, line);)
+      if (Json event = Json::parse(line); event["event"] == kind) found.push_back(std::move(event));
+    return found;
+  }
+
+  const OneThread one_thread_;
+  const TemporaryFolder folder_;
+};
+
+TEST_F(TrainerTest, LearnsATaskEndToEnd) {
+  TinyTask task(0);
+  std::ostringstream shown;
+  std::vector<int64_t> steps, evaluations;
+  std::vector<std::string> checkpoints, saved;
+  const TrainResult result = task.fit(
+      {.out = folder_ / "run",
+       .steps = 160,
+       .clip_norm = 1,
+       .evaluate_every = 40,
+       .describe = {.task = "copy", .options_json = R"({"x":1})"},
+       .progress = &shown,
+       .callbacks = {.on_step = [&](const StepEvent& event) { steps.push_back(event.step); },
+                     .on_evaluation = [&](int64_t step, const Evaluation&) { evaluations.push_back(step); },
+                     .on_checkpoint = [&](int64_t, const std::string& made, bool) { checkpoints.push_back(made); }},
+       .save_model = [&](const std::string& made) { saved.push_back(made); }});
+  EXPECT_EQ(result.reason, StopReason::steps);
+  EXPECT_EQ(result.step, 160);
+  EXPECT_EQ(result.resumed_from, 0);
+  ASSERT_TRUE(result.evaluation);
+  // Half of the six predictions can be known; the other half costs ln 6 each.
+  EXPECT_LT(result.loss, 1.25);
+  EXPECT_GT(result.tokens_per_second, 0);
+  EXPECT_EQ(result.checkpoint, folder_ / "run/checkpoint-160");
+  EXPECT_TRUE(result.warnings.empty());
+  EXPECT_EQ(steps.size(), 160U);
+  EXPECT_THAT(evaluations, ElementsAre(40, 80, 120, 160));
+  EXPECT_EQ(checkpoints.size(), 4U);
+  EXPECT_THAT(saved, Contains(folder_ / "run"));
+  EXPECT_THAT(shown.str(), HasSubstr("step 40  valid loss "));
+  EXPECT_THAT(shown.str(), testing::ContainsRegex("step 160/160  epoch 32\\.00  loss [0-9.]+"));
+
+  const std::vector<Json> logged = events(folder_ / "run", "step");
+  ASSERT_EQ(logged.size(), 160U);
+  EXPECT_EQ(logged[6]["step"], 7);
+  EXPECT_EQ(logged[6]["epoch"], 1.4);
+  EXPECT_EQ(logged[6]["tokens"], 48);
+  EXPECT_NEAR(logged[1]["lr"].get<double>(), 1e-2 * 2 / 4, 1e-12) << "the lr that the step used";
+  EXPECT_GT(logged[6]["grad_norm"].get<double>(), 0);
+  const Json start = events(folder_ / "run", "start").at(0);
+  EXPECT_EQ(start["task"], "copy");
+  EXPECT_EQ(start["parameters"], task.model.parameter_count());
+  EXPECT_THAT(start["model"].get<std::string>(), HasSubstr("Gpt"));
+  EXPECT_EQ(events(folder_ / "run", "eval").size(), 4U);
+  const Json end = events(folder_ / "run", "end").at(0);
+  EXPECT_EQ(end["reason"], "steps");
+  EXPECT_EQ(end["metrics"]["negative"], result.evaluation->metrics.at("negative"));
+}
+
+TEST_F(TrainerTest, RunsWithoutAFolder) {
+  TinyTask task;
+  const TrainResult result = task.fit({.steps = 4, .evaluate_every = 2});
+  EXPECT_EQ(result.step, 4);
+  EXPECT_EQ(result.checkpoint, "");
+}
+
+TEST_F(TrainerTest, ClipsAndReportsTheNormBefore) {
+  nn::Linear layer(1, 1, {.bias = false});
+  layer.weight.fill_(3);
+  optim::Sgd sgd(layer.parameters(), {.lr = 1});
+  Loader<int> loader({.plan = [](int64_t) { return std::vector<std::vector<int64_t>>{{0}}; },
+                      .collate = [](const auto&) { return 1; }});
+  std::vector<double> norms;
+  Trainer trainer(layer, sgd, {.steps = 1, .clip_norm = 0.5, .callbacks = {.on_step = [&](const StepEvent& event) {
+                                                               norms.push_back(event.grad_norm);
+                                                             }}});
+  trainer.fit(loader, [&](int) -> Learned { return {sum(layer.weight * 4.0), 1}; });
+  EXPECT_NEAR(norms.at(0), 4, 1e-6);
+  EXPECT_NEAR(layer.weight.to_vector<float>()[0], 2.5, 1e-5);
+}
+
+/// Gradients of a step over the rows 0 .. 39, as batches of the given sizes.
+std::string weights_after_one_step(const std::vector<int64_t>& sizes, double* difference_to = nullptr,
+                                   const std::vector<double>* reference = nullptr, std::vector<double>* out = nullptr) {
+  TinyTask task(0);
+  std::vector<std::vector<int64_t>> plan;
+  int64_t at = 0;
+  for (const int64_t size : sizes) {
+    plan.emplace_back();
+    for (int64_t i = 0; i < size; ++i) plan.back().push_back(at++);
+  }
+  Loader<Rows> loader({.plan = [plan](int64_t) { return plan; }, .collate = TinyTask::collate});
+  optim::Sgd sgd(task.model.parameters(), {.lr = 1});
+  Trainer trainer(task.model, sgd, {.steps = 1, .accumulate = std::ssize(sizes)});
+  trainer.fit(loader, [&](const Rows& rows) { return task.learn(rows); });
+  std::vector<double> values;
+  for (const Tensor& parameter : task.model.parameters())
+    for (const double value : parameter.detach().to(f64).to_vector<double>()) values.push_back(value);
+  if (difference_to)
+    for (size_t i = 0; i < values.size(); ++i)
+      *difference_to = std::max(*difference_to, std::abs(values[i] - (*reference)[i]));
+  if (out) *out = values;
+  return "";
+}
+
+TEST_F(TrainerTest, AccumulatedBatchesAreOneBigBatch) {
+  std::vector<double> big;
+  weights_after_one_step({20}, nullptr, nullptr, &big);
+  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{10, 10}, {1, 4, 15}, {19, 1}}) {
+    double difference = 0;
+    weights_after_one_step(sizes, &difference, &big);
+    EXPECT_LT(difference, 2e-6) << "parameters around 1, updated by the gradient itself";
+  }
+  double difference = 0;
+  weights_after_one_step({19}, &difference, &big);
+  EXPECT_GT(difference, 1e-4) << "a row less is seen";
+}
+
+/// A model of one weight w whose loss is w: each step of Sgd takes 1 from it.
+struct Countdown {
+  Countdown() { layer.weight.fill_(0); }
+  nn::Linear layer{1, 1, {.bias = false}};
+  optim::Sgd sgd{layer.parameters(), {.lr = 1}};
+  Loader<int> loader{{.plan =
+                          [](int64_t) {
+                            return std::vector<std::vector<int64_t>>{{0}, {1}};
+                          },
+                      .collate = [](const auto&) { return 1; }}};
+  double weight() const { return layer.weight.to_vector<float>()[0]; }
+  TrainResult fit(TrainerOptions options, const std::function<double(double weight)>& loss = {}) {
+    Trainer trainer(layer, sgd, std::move(options));
+    std::function<Evaluation()> evaluate;
+    if (loss) evaluate = [&] { return Evaluation{.loss = loss(weight())}; };
+    return trainer.fit(
+        loader,
+        [&](int) -> Learned {
+          return {sum(layer.weight), 1};
+        },
+        evaluate);
+  }
+};
+
+TEST_F(TrainerTest, KeepsTheLastAndTheBestCheckpoints) {
+  Countdown run;
+  // The best evaluations are those nearest to -2.
+  const TrainResult result =
+      run.fit({.out = folder_ / "run", .steps = 8, .evaluate_every = 1, .keep_last = 2, .keep_best = 2},
+              [](double w) { return std::abs(w + 2.1); });
+  EXPECT_THAT(entries_of(folder_ / "run"),
+              ElementsAre(".lock", "checkpoint-2", "checkpoint-3", "checkpoint-7", "checkpoint-8", "log.jsonl"));
+  EXPECT_EQ(result.weights, "step 2");
+  EXPECT_EQ(run.weight(), -2) << "the model is given the best weights";
+  EXPECT_NEAR(result.evaluation->loss, 0.1, 1e-6);
+}
+
+TEST_F(TrainerTest, TheBestWeightsAreKeptWithoutAFolderToo) {
+  Countdown run;
+  const TrainResult result = run.fit({.steps = 8, .evaluate_every = 1}, [](double w) { return std::abs(w + 2.1); });
+  EXPECT_EQ(result.weights, "step 2");
+  EXPECT_EQ(run.weight(), -2);
+}
+
+TEST_F(TrainerTest, AveragesTheLastCheckpoints) {
+  Countdown run;
+  TrainResult result =
+      run.fit({.out = folder_ / "a", .steps = 8, .checkpoint_every = 2, .keep_last = 1, .average_last = 3});
+  EXPECT_EQ(result.weights, "average of the last 3 checkpoints");
+  EXPECT_EQ(run.weight(), -6) << "of -4, -6 and -8";
+
+  Countdown judged;
+  result = judged.fit({.out = folder_ / "b", .steps = 8, .evaluate_every = 2, .average_last = 3},
+                      [](double w) { return std::abs(w + 8); });
+  EXPECT_EQ(result.weights, "step 8") << "which is better than the average";
+  EXPECT_EQ(judged.weight(), -8);
+  EXPECT_EQ(events(folder_ / "b", "eval").back()["weights"], "average of the last 3 checkpoints");
+}
+
+TEST_F(TrainerTest, AveragesTheBestCheckpoints) {
+  Countdown run;
+  const TrainResult result = run.fit({.out = folder_ / "run", .steps = 8, .evaluate_every = 1, .average_best = 2},
+                                     [](double w) { return std::abs(w + 2.5); });
+  EXPECT_EQ(result.weights, "average of the best 2 checkpoints");
+  EXPECT_EQ(run.weight(), -2.5);
+  EXPECT_EQ(result.evaluation->loss, 0);
+}
+
+TEST_F(TrainerTest, LeavesABrokenCheckpointOutOfTheAverage) {
+  Countdown run;
+  const TrainResult result = run.fit({.out = folder_ / "run",
+                                      .steps = 8,
+                                      .checkpoint_every = 2,
+                                      .average_last = 3,
+                                      .callbacks = {.on_checkpoint = [&](int64_t step, const std::string& made, bool) {
+                                        if (step == 6) write_file_plain(made + "/model.safetensors", "broken");
+                                      }}});
+  EXPECT_EQ(result.weights, "average of the last 2 checkpoints");
+  EXPECT_EQ(run.weight(), -6) << "of -4 and -8";
+  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("checkpoint-6 is left out of the average: ")));
+}
+
+TEST_F(TrainerTest, EvaluatesTheMovingAverage) {
+  Countdown run;
+  std::vector<double> judged;
+  const TrainResult result =
+      run.fit({.out = folder_ / "run", .steps = 3, .evaluate_every = 1, .ema_decay = 0.9}, [&](double w) {
+        judged.push_back(w);
+        return std::abs(w);
+      });
+  // By hand, of the weights -1, -2 and -3 with d = 2/11, 3/12, 4/13.
+  const double first = 0 * 2.0 / 11 - 1 * 9.0 / 11, second = first * 0.25 - 2 * 0.75,
+               third = second * 4 / 13 - 27.0 / 13;
+  ASSERT_EQ(judged.size(), 4U) << "three times, and the best again from its checkpoint";
+  EXPECT_NEAR(judged[0], first, 1e-6);
+  EXPECT_NEAR(judged[1], second, 1e-6);
+  EXPECT_NEAR(judged[2], third, 1e-6);
+  EXPECT_NEAR(run.weight(), first, 1e-6);
+  EXPECT_EQ(result.weights, "step 1, moving average");
+  const Checkpoint last = load_checkpoint(folder_ / "run/checkpoint-3");
+  EXPECT_EQ(last.model.at("weight").to_vector<float>()[0], -3) << "the trained weights, put back after evaluating";
+  EXPECT_NEAR(last.average.at("weight").to_vector<float>()[0], third, 1e-6);
+}
+
+TEST_F(TrainerTest, StopsWhereTheScoreNoLongerRises) {
+  Countdown run;
+  const TrainResult result = run.fit({.out = folder_ / "run", .steps = 100, .evaluate_every = 2, .patience = 3},
+                                     [](double w) { return std::abs(w + 4); });
+  EXPECT_EQ(result.reason, StopReason::early_stop);
+  EXPECT_EQ(result.step, 10);
+  EXPECT_EQ(run.weight(), -4);
+  EXPECT_EQ(events(folder_ / "run", "end")[0]["reason"], "early stop");
+}
+
+TEST_F(TrainerTest, AScoreThatIsNoNumberIsWorseThanAll) {
+  Countdown run;
+  const TrainResult result =
+      run.fit({.out = folder_ / "run", .steps = 6, .evaluate_every = 2}, [](double w) { return w == -4 ? 1.0 : NAN; });
+  EXPECT_EQ(result.weights, "step 4");
+}
+
+TEST_F(TrainerTest, StopsInTime) {
+  Countdown run;
+  const TrainResult result = run.fit(
+      {.out = folder_ / "run", .steps = 1000000, .seconds = 0.05, .callbacks = {.on_step = [](const StepEvent&) {
+                                                                    std::this_thread::sleep_for(
+                                                                        std::chrono::milliseconds(1));
+                                                                  }}});
+  EXPECT_EQ(result.reason, StopReason::time);
+  EXPECT_LT(result.step, 60);
+  EXPECT_EQ(result.checkpoint, folder_ / fmt::format("run/checkpoint-{}", result.step));
+}
+
+TEST_F(TrainerTest, AnInterruptionSavesAndSaysWhere) {
+  Countdown run;
+  std::ostringstream shown;
+  int asked = 0;
+  std::vector<std::string> saved;
+  const TrainResult result = run.fit({.out = folder_ / "run",
+                                      .steps = 100,
+                                      .progress = &shown,
+                                      .interrupted = [&] { return ++asked > 3; },
+                                      .save_model = [&](const std::string& made) { saved.push_back(made); }});
+  EXPECT_EQ(result.reason, StopReason::interrupted);
+  EXPECT_EQ(result.step, 3);
+  EXPECT_EQ(result.checkpoint, folder_ / "run/checkpoint-3");
+  EXPECT_EQ(run.weight(), -3);
+  EXPECT_EQ(load_checkpoint(result.checkpoint).state.step, 3);
+  EXPECT_THAT(shown.str(), HasSubstr(fmt::format("interrupted after step 3; it goes on from {}", result.checkpoint)));
+  EXPECT_EQ(saved.size(), 1U) << "it was never judged: there is no better model";
+}
+
+TEST_F(TrainerTest, EvaluationMovesNeitherModesNorRandomStreams) {
+  TinyTask task;
+  task.fit({.steps = 3}, false);
+  const std::string without = bytes_of_state(task.model.state_dict());
+  TinyTask other;
+  Trainer trainer(other.model, other.adam, {.steps = 3, .schedule = &other.schedule, .evaluate_every = 1});
+  trainer.fit(
+      other.loader, [&](const Rows& rows) { return other.learn(rows); },
+      [&] {
+        EXPECT_FALSE(other.model.is_training());
+        EXPECT_FALSE(grad_enabled());
+        for (int i = 0; i < kStreams; ++i) generator(static_cast<Stream>(i)).advance(17);
+        return Evaluation{.loss = static_cast<double>(-other.schedule.last_step())};
+      });
+  EXPECT_EQ(bytes_of_state(other.model.state_dict()), without);
+  EXPECT_TRUE(other.model.is_training());
+}
+
+/// Its second layer takes the logarithm of values that a batch can make negative.
+struct Fragile : nn::Layer<Fragile> {
+  struct Logarithm : nn::Layer<Logarithm> {
+    Tensor forward(const Tensor& x) { return log(x); }
+  };
+  struct Root : nn::Layer<Root> {
+    Tensor forward(const Tensor& x) { return sqrt(x); }
+  };
+  nn::Parameter weight{this, "weight", full({2}, 1)};
+  nn::Child<Logarithm> logarithm{this, "logarithm"};
+  nn::Child<Root> root{this, "root"};
+  Tensor forward(const Tensor& x) { return logarithm(weight * x) + root(x * abs(weight)); }
+};
+
+struct FragileRun {
+  Fragile model;
+  optim::Sgd sgd{model.parameters(), {.lr = 0.01}};
+  std::vector<std::vector<double>> rows;  // batch by batch
+  Loader<Tensor> loader{{.plan =
+                             [this](int64_t) {
+                               std::vector<std::vector<int64_t>> plan;
+                               for (int64_t i = 0; i < std::ssize(rows); ++i) plan.push_back({i});
+                               return plan;
+                             },
+                         .collate =
+                             [this](const std::vector<int64_t>& indices) {
+                               return from_vector(rows[static_cast<size_t>(indices[0])]).to(f32);
+                             }}};
+  void fit(TrainerOptions options) {
+    Trainer trainer(model, sgd, std::move(options));
+    trainer.fit(loader, [this](const Tensor& x) -> Learned { return {mean(model(x)), 2}; });
+  }
+};
+
+TEST_F(TrainerTest, StopsBeforeALossThatIsNoNumberAndNamesItsMaker) {
+  FragileRun run{.rows = {{1, 2}, {1, 1}, {1, -2}}};
+  EXPECT_TAPE_ERROR(run.fit({.out = folder_ / "run", .steps = 10, .checkpoint_every = 1}), ErrorKind::numeric,
+                    "step 3, epoch 0, batch 2: the loss is NaN: logarithm: log: gave NaN at [1] of [2], from finite "
+                    "inputs; nothing was updated");
+  EXPECT_EQ(newest_checkpoint(folder_ / "run")->checkpoint.state.step, 2) << "the last good one stays";
+  EXPECT_EQ(bytes_of_state(run.model.state_dict()),
+            bytes_of_state(load_checkpoint(folder_ / "run/checkpoint-2").model));
+  EXPECT_THAT(events(folder_ / "run", "warning").at(0)["text"].get<std::string>(),
+              HasSubstr("logarithm: log: gave NaN"));
+  EXPECT_EQ(events(folder_ / "run", "step").size(), 2U);
+}
+
+TEST_F(TrainerTest, NamesTheBackwardThatMadeAnInfiniteGradient) {
+  FragileRun run{.rows = {{1, 2}, {1, 1}}};
+  run.model.logarithm->register_forward_hook([](nn::Module&, const Tensors&, const Tensor& y) { return y * 0.0; });
+  run.rows[1] = {1, 1e-45};  // a root of nearly nothing: finite, its slope beyond f32
+  EXPECT_TAPE_ERROR(run.fit({.steps = 10, .accumulate = 2}), ErrorKind::numeric,
+                    "step 1, epoch 0, batch 0 to epoch 0, batch 1: a gradient is not finite: logarithm: backward of "
+                    "'log': gave inf at [1] of [2] for input 0, from finite gradients; nothing was updated");
+}
+
+TEST_F(TrainerTest, NamesAParameterThatIsNoNumber) {
+  FragileRun run{.rows = {{1, 2}}};
+  run.model.weight.fill_(NAN);
+  EXPECT_TAPE_ERROR(
+      run.fit({.steps = 10}), ErrorKind::numeric,
+      "step 1, epoch 0, batch 0: the loss is NaN: the parameter weight holds NaN or infinity; nothing was "
+      "updated");
+}
+
+TEST_F(TrainerTest, OneFolderIsOfOneRun) {
+  Countdown run;
+  const std::string out = folder_ / "run";
+  {
+    const RunFolder locked(out);
+    EXPECT_TAPE_ERROR(run.fit({.out = out, .steps = 1}), ErrorKind::io,
+                      fmt::format("{}: locked by process {}, which trains there", out, getpid()));
+  }
+  run.fit({.out = out, .steps = 3});
+  EXPECT_TAPE_ERROR(
+      run.fit({.out = out, .steps = 1}), ErrorKind::io,
+      fmt::format("{} holds another run (log.jsonl); resume it, overwrite it, or choose another folder", out));
+  fs::remove(out + "/log.jsonl");
+  EXPECT_TAPE_ERROR(
+      run.fit({.out = out, .steps = 1}), ErrorKind::io,
+      fmt::format("{} holds another run (checkpoint-3); resume it, overwrite it, or choose another folder", out));
+  run.fit({.out = out, .start = Start::overwrite, .steps = 2});
+  EXPECT_THAT(entries_of(out), ElementsAre(".lock", "checkpoint-2", "log.jsonl"));
+  write_file_plain(folder_ / "file", "");
+  EXPECT_TAPE_ERROR(run.fit({.out = folder_ / "file", .steps = 1}), ErrorKind::io,
+                    folder_ / "file: cannot make the folder: Not a directory");
+}
+
+TEST_F(TrainerTest, RefusesOptionsThatMakeNoSense) {
+  Countdown run;
+  const auto refused = [&](TrainerOptions options, const std::string& sentence) {
+    EXPECT_TAPE_ERROR(run.fit(std::move(options)), ErrorKind::config, sentence);
+  };
+  refused({}, "Trainer: steps must be at least 1, got 0");
+  refused({.steps = 1, .accumulate = 0}, "Trainer: accumulate must be at least 1, got 0");
+  refused({.steps = 1, .keep_last = 0}, "Trainer: keep_last must be at least 1, got 0");
+  refused({.steps = 1, .evaluate_every = -1}, "Trainer: evaluate_every must be at least 0, got -1");
+  refused({.steps = 1, .seconds = NAN}, "Trainer: seconds must be a number >= 0, got nan");
+  refused({.steps = 1, .clip_norm = -1}, "Trainer: clip_norm must be a number >= 0, got -1");
+  refused({.steps = 1, .ema_decay = 1}, "Trainer: ema_decay must be at least 0 and below 1, got 1");
+  refused({.steps = 1, .average_last = 2}, "Trainer: averaging checkpoints needs a folder: out is empty");
+  refused({.start = Start::resume, .steps = 1}, "Trainer: a resume needs a folder: out is empty");
+  refused({.out = folder_ / "x", .resume_from = "checkpoint-1", .steps = 1},
+          "Trainer: resume_from is \"checkpoint-1\", but start is not Start::resume");
+  refused({.steps = 1, .patience = 2}, "Trainer: patience 2 needs an evaluation, and fit() was given none");
+  Trainer trainer(run.layer, run.sgd, {.steps = 1});
+  EXPECT_TAPE_ERROR(trainer.fit(run.loader,
+                                [&](int) -> Learned {
+                                  return {sum(run.layer.weight), 0};
+                                }),
+                    ErrorKind::config, "learn: the number of tokens must be at least 1, got 0");
+  EXPECT_TAPE_ERROR(trainer.fit(run.loader, [&](int) -> Learned { return {}; }), ErrorKind::config,
+                    "learn: the loss is undefined");
+}
+
+}  // namespace
+}  // namespace tape::train

@@ -1,0 +1,183 @@
+#include "train/checkpoint.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+
+#include "autograd/error.h"
+#include "autograd/file.h"
+#include "autograd/safetensors.h"
+#include "train/manifest.h"
+#include "train/trainer_state.h"
+
+namespace tape::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "checkpoint-";
+constexpr const char* kModel = "model.safetensors";
+constexpr const char* kOptimizer = "optimizer.safetensors";
+constexpr const char* kAverage = "average.safetensors";
+constexpr const char* kState = "trainer_state.json";
+
+std::string in(const std::string& folder, std::string_view name) { return fmt::format("{}/{}", folder, name); }
+
+[[noreturn]] void raise_code(const std::string& path, const char* action, const std::error_code& failed) {
+  raise(ErrorKind::io, "{}: cannot {}: {}", path, action, failed.message());
+}
+
+void remove_folder(const std::string& path) {
+  std::error_code failed;
+  fs::remove_all(path, failed);
+  if (failed) raise_code(path, "remove", failed);
+}
+
+/// What a kill during an earlier save left.
+void remove_leftovers(const std::string& run) {
+  std::error_code failed;
+  std::vector<std::string> leftovers;
+  for (fs::directory_iterator at(run, failed), end; !failed && at != end; at.increment(failed))
+    if (at->path().filename().string().starts_with(".tmp-")) leftovers.push_back(at->path().string());
+  for (const std::string& path : leftovers) remove_folder(path);
+}
+
+void write_text(const std::string& path, std::string_view text) { write_file(path, {&text, 1}); }
+
+void write_files(const std::string& folder, const Checkpoint& checkpoint,
+                 const std::function<void(const std::string&)>& more_files) {
+  if (more_files) more_files(folder);
+  save_safetensors(in(folder, kModel), checkpoint.model);
+  save_safetensors(in(folder, kOptimizer), checkpoint.optimizer);
+  if (!checkpoint.average.empty()) save_safetensors(in(folder, kAverage), checkpoint.average);
+  write_text(in(folder, kState), to_json(checkpoint.state));
+  write_manifest(folder);
+}
+
+/// Takes a folder out of sight before it is removed: a kill in the middle must not leave half of it under its name.
+void remove_at_once(const std::string& run, const std::string& name) {
+  const std::string folder = in(run, name), dying = in(run, fmt::format(".tmp-old-{}", name));
+  std::error_code failed;
+  fs::rename(folder, dying, failed);
+  if (failed) raise_code(folder, "remove", failed);
+  remove_folder(dying);
+}
+
+/// Gives a new checkpoint its name. One that has the name already changes places with it at one stroke.
+void move_into_place(const std::string& run, const std::string& made, const std::string& name) {
+  const std::string folder = in(run, name);
+  std::error_code failed;
+  if (fs::exists(fs::symlink_status(folder, failed))) {
+    if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) return;
+    if (errno != EINVAL && errno != ENOSYS)
+      raise_code(folder, "replace the checkpoint", std::error_code(errno, std::generic_category()));
+    remove_at_once(run, name);  // a file system that cannot exchange
+  }
+  fs::rename(made, folder, failed);
+  if (failed) raise_code(folder, "rename the new checkpoint to it", failed);
+}
+
+nn::StateDict tensors_of(const std::string& path) { return load_safetensors(path).tensors; }
+
+}  // namespace
+
+RandomState random_state() {
+  RandomState state;
+  for (int i = 0; i < kStreams; ++i) {
+    const Generator& stream = generator(static_cast<Stream>(i));
+    state[static_cast<size_t>(i)] = {stream.seed(), stream.counter()};
+  }
+  return state;
+}
+
+void set_random_state(const RandomState& state) {
+  for (int i = 0; i < kStreams; ++i) {
+    const StreamState& stream = state[static_cast<size_t>(i)];
+    generator(static_cast<Stream>(i)).set_state(stream.seed, stream.counter);
+  }
+}
+
+std::string checkpoint_name(int64_t step) { return fmt::format("{}{}", kPrefix, step); }
+
+std::vector<int64_t> checkpoint_steps(const std::string& run) {
+  std::vector<int64_t> steps;
+  std::error_code failed;
+  for (fs::directory_iterator at(run, failed), end; !failed && at != end; at.increment(failed)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    int64_t step = -1;
+    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step);
+    if (step >= 0 && name == checkpoint_name(step)) steps.push_back(step);
+  }
+  if (failed && failed != std::errc::no_such_file_or_directory) raise_code(run, "list the folder", failed);
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint,
+                            const std::function<void(const std::string& folder)>& more_files) {
+  remove_leftovers(run);
+  const std::string name = checkpoint_name(checkpoint.state.step);
+  const std::string made = in(run, fmt::format(".tmp-{}", name)), folder = in(run, name);
+  std::error_code failed;
+  fs::create_directory(made, failed);
+  if (failed) raise_code(made, "make the folder", failed);
+  try {
+    write_files(made, checkpoint, more_files);
+    move_into_place(run, made, name);
+  } catch (...) {
+    fs::remove_all(made, failed);
+    throw;
+  }
+  flush_to_disk(run);
+  remove_folder(made);  // the one that was replaced
+  return folder;
+}
+
+Checkpoint load_checkpoint(const std::string& folder) {
+  check_manifest(folder, {kModel, kOptimizer, kState});
+  Checkpoint checkpoint;
+  checkpoint.state = trainer_state_from(read_text(in(folder, kState)), in(folder, kState));
+  checkpoint.model = tensors_of(in(folder, kModel));
+  checkpoint.optimizer = tensors_of(in(folder, kOptimizer));
+  if (fs::exists(in(folder, kAverage))) checkpoint.average = tensors_of(in(folder, kAverage));
+  return checkpoint;
+}
+
+nn::StateDict load_checkpoint_model(const std::string& folder) {
+  check_manifest(folder, {kModel});
+  return tensors_of(in(folder, kModel));
+}
+
+std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run) {
+  const std::vector<int64_t> steps = checkpoint_steps(run);
+  if (steps.empty()) return std::nullopt;
+  FoundCheckpoint found;
+  std::string broken;
+  for (size_t i = steps.size(); i-- > 0;) {
+    found.folder = in(run, checkpoint_name(steps[i]));
+    try {
+      found.checkpoint = load_checkpoint(found.folder);
+      return found;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::out_of_memory) throw;
+      found.warnings.push_back(
+          fmt::format("{} is broken and passed over: {}", checkpoint_name(steps[i]), error.what()));
+      broken += fmt::format("\n  {}", error.what());
+    }
+  }
+  raise(ErrorKind::format, "{}: none of its {} checkpoints is whole:{}", run, steps.size(), broken);
+}
+
+void remove_checkpoints_except(const std::string& run, const std::vector<int64_t>& keep) {
+  remove_leftovers(run);
+  for (int64_t step : checkpoint_steps(run))
+    if (std::find(keep.begin(), keep.end(), step) == keep.end()) remove_at_once(run, checkpoint_name(step));
+}
+
+}  // namespace tape::train

@@ -1,0 +1,130 @@
+#include "train/loader.h"
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "autograd/error.h"
+#include "autograd/scope.h"
+
+namespace tape::train {
+
+/// Makes the batch of any position; used by one thread at a time.
+class BatchSource::Maker {
+ public:
+  Maker(Plan plan, Collate collate) : plan_(std::move(plan)), collate_(std::move(collate)) {}
+
+  Item make(DataPosition position) {
+    if (planned_ != position.epoch) {
+      planned_.reset();
+      batches_ = plan_(position.epoch);
+      planned_ = position.epoch;
+    }
+    const int64_t count = std::ssize(batches_);
+    if (count == 0) raise(ErrorKind::config, "Loader: the plan of epoch {} has no batches", position.epoch);
+    if (position.batch >= count)
+      raise(ErrorKind::config, "Loader: epoch {} has {} batches, so there is no batch {} (from 0) to go on with",
+            position.epoch, count, position.batch);
+    const std::vector<int64_t>& indices = batches_[static_cast<size_t>(position.batch)];
+    return {.batch = collate_(indices), .position = position, .batches = count, .indices = indices};
+  }
+
+  static DataPosition after(const Item& item) {
+    const DataPosition& at = item.position;
+    return at.batch + 1 < item.batches ? DataPosition{at.epoch, at.batch + 1} : DataPosition{at.epoch + 1, 0};
+  }
+
+ private:
+  const Plan plan_;
+  const Collate collate_;
+  std::optional<int64_t> planned_;  // whose batches these are
+  std::vector<std::vector<int64_t>> batches_;
+};
+
+/// A thread that makes batches from a position on, up to `ahead` before they are asked for. It ends with the first
+/// exception.
+class BatchSource::Prefetch {
+ public:
+  Prefetch(Maker& maker, DataPosition position, int64_t ahead)
+      : maker_(maker), ahead_(static_cast<size_t>(ahead)), thread_([this, position] { work(position); }) {}
+  ~Prefetch() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  Item take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !ready_.empty() || failure_; });
+    if (ready_.empty()) std::rethrow_exception(failure_);
+    Item item = std::move(ready_.front());
+    ready_.pop_front();
+    changed_.notify_all();
+    return item;
+  }
+
+ private:
+  void work(DataPosition position) {
+    const NoGrad no_grad;
+    try {
+      for (;;) {
+        Item item = maker_.make(position);
+        position = Maker::after(item);
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return ready_.size() < ahead_ || stopping_; });
+        if (stopping_) return;
+        ready_.push_back(std::move(item));
+        changed_.notify_all();
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+      changed_.notify_all();
+    }
+  }
+
+  Maker& maker_;
+  const size_t ahead_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Item> ready_;
+  std::exception_ptr failure_;
+  bool stopping_ = false;
+  std::thread thread_;  // the last member: it uses the others
+};
+
+BatchSource::BatchSource(Plan plan, Collate collate, int64_t prefetch) : prefetch_(prefetch) {
+  if (!plan) raise(ErrorKind::config, "Loader: there is no plan");
+  if (!collate) raise(ErrorKind::config, "Loader: there is no collate function");
+  if (prefetch < 0) raise(ErrorKind::config, "Loader: prefetch must not be negative, got {}", prefetch);
+  maker_ = std::make_unique<Maker>(std::move(plan), std::move(collate));
+}
+
+BatchSource::~BatchSource() = default;
+
+BatchSource::Item BatchSource::next() {
+  if (prefetch_ > 0 && !thread_) thread_ = std::make_unique<Prefetch>(*maker_, position_, prefetch_);
+  try {
+    Item item = thread_ ? thread_->take() : maker_->make(position_);
+    position_ = Maker::after(item);
+    return item;
+  } catch (...) {
+    thread_.reset();
+    throw;
+  }
+}
+
+void BatchSource::seek(DataPosition position) {
+  if (position.epoch < 0 || position.batch < 0)
+    raise(ErrorKind::config, "Loader: epoch {}, batch {} is no position", position.epoch, position.batch);
+  thread_.reset();
+  position_ = position;
+}
+
+}  // namespace tape::train

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tape::train {
+
+/// Writes MANIFEST.json into a folder: name, bytes and XXH3-64 (as 16 hexadecimal digits) of every other file in it.
+/// Each file is flushed to disk first, then the manifest, then the folder. Error (io); Error (config) for what is no
+/// regular file.
+void write_manifest(const std::string& folder);
+
+/// Checks every file that a folder's MANIFEST.json lists, and that it lists the `needed` ones. Error (format) or (io)
+/// naming what is broken; a name that leaves the folder is refused before anything is read.
+void check_manifest(const std::string& folder, const std::vector<std::string>& needed);
+
+/// Flushes a file or folder to disk. Error (io).
+void flush_to_disk(const std::string& path);
+
+/// XXH3-64 of a file's bytes. Error (io).
+uint64_t file_checksum(const std::string& path);
+
+}  // namespace tape::train

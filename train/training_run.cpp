@@ -1,0 +1,287 @@
+#include "train/training_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "autograd/error.h"
+#include "autograd/random.h"
+#include "autograd/scope.h"
+#include "train/machine.h"
+
+namespace tape::train {
+namespace {
+
+/// While in scope, a model is in evaluation mode and random streams may be used freely; both are put back.
+class Judging {
+ public:
+  explicit Judging(nn::Module& model) : random_(random_state()) {
+    for (auto& [name, module] : model.named_modules()) modes_.emplace_back(module, module->is_training());
+    model.eval();
+  }
+  ~Judging() {
+    // Parents come before their children, so that each module's own mode is the last it is given.
+    for (auto& [module, training] : modes_) module->train(training);
+    set_random_state(random_);
+  }
+  Judging(const Judging&) = delete;
+  Judging& operator=(const Judging&) = delete;
+
+ private:
+  const NoGrad no_grad_;
+  const RandomState random_;
+  std::vector<std::pair<nn::Module*, bool>> modes_;
+};
+
+/// Finite, so that it can be saved.
+double score_of(const Evaluation& evaluation) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  const double score = evaluation.score.value_or(-evaluation.loss);
+  return std::isnan(score) ? -largest : std::clamp(score, -largest, largest);
+}
+
+std::string shown(const Evaluation& evaluation) {
+  std::string text = fmt::format("valid loss {:.4f}", evaluation.loss);
+  for (const auto& [name, value] : evaluation.metrics) text += fmt::format("  {} {:.4g}", name, value);
+  return text;
+}
+
+}  // namespace
+
+StopReason TrainingRun::loop() {
+  for (;;) {
+    if (options_.interrupted && options_.interrupted()) return StopReason::interrupted;
+    const bool out_of_time = options_.seconds > 0 && seconds() >= options_.seconds;
+    const bool last = state_.step >= options_.steps || out_of_time;
+    if (evaluate_ && (evaluation_due() || last) && state_.evaluated_step != state_.step) evaluate();
+    if (!saved_ && (checkpoint_due() || last)) save(Cause::planned);
+    if (state_.step >= options_.steps) return StopReason::steps;
+    if (options_.patience > 0 && state_.stale >= options_.patience) return StopReason::early_stop;
+    if (out_of_time) return StopReason::time;
+    step();
+  }
+}
+
+void TrainingRun::step() {
+  const double began = steady_seconds();
+  StepEvent event = stepper_.step(state_.step + 1, source_, learn_);
+  ++state_.step;
+  saved_ = false;
+  if (average_) average_->update(state_.step);
+  const double t = static_cast<double>(state_.step), keep = std::min(0.98, (t - 1) / (t + 8));
+  state_.loss_average = keep * state_.loss_average + (1 - keep) * event.loss;
+  state_.tokens += event.tokens;
+  tokens_ += event.tokens;
+  const double took = steady_seconds() - began;
+  step_seconds_ += took;
+  event.tokens_per_second = static_cast<double>(event.tokens) / std::max(took, 1e-9);
+  event.seconds = seconds();
+  if (state_.step % options_.log_every == 0 || state_.step == options_.steps) log_->step(event);
+  if (progress_) {
+    ProgressState shown_state{.step = state_.step,
+                              .epoch = event.epoch,
+                              .loss = state_.loss_average,
+                              .learning_rate = event.lr,
+                              .gradient_norm = event.grad_norm,
+                              .tokens = event.tokens};
+    if (last_)
+      for (const auto& [name, value] : last_->metrics)
+        shown_state.extras.emplace_back(name, fmt::format("{:.4g}", value));
+    progress_->update(shown_state);
+  }
+  if (options_.callbacks.on_step) options_.callbacks.on_step(event);
+}
+
+bool TrainingRun::evaluation_due() const {
+  return options_.evaluate_every > 0 && state_.step > 0 && state_.step % options_.evaluate_every == 0;
+}
+
+bool TrainingRun::checkpoint_due() const {
+  if (options_.checkpoint_every > 0 && state_.step > 0 && state_.step % options_.checkpoint_every == 0) return true;
+  return evaluate_ && evaluation_due();
+}
+
+Evaluation TrainingRun::evaluated() {
+  const Judging judging(model_);
+  return evaluate_();
+}
+
+void TrainingRun::evaluate() {
+  std::optional<WeightsInPlace> judged;
+  if (average_) judged.emplace(model_, average_->values());
+  last_ = evaluated();
+  state_.evaluated_step = state_.step;
+  saved_ = false;
+  note_score(*last_);
+  const bool best = state_.stale == 0;
+  log_->evaluation(state_.step, seconds(), *last_);
+  if (progress_)
+    progress_->line(fmt::format("step {}  {}{}", state_.step, shown(*last_), best ? "  (the best so far)" : ""));
+  if (best && !folder_)
+    best_in_memory_ = {.name = fmt::format("step {}", state_.step), .weights = {}, .evaluation = last_};
+  if (best && !folder_)
+    for (const auto& [name, tensor] : model_.state_dict()) best_in_memory_->weights[name] = tensor.detach().clone();
+  if (best && folder_ && options_.save_model) options_.save_model(folder_->path());
+  if (options_.callbacks.on_evaluation) options_.callbacks.on_evaluation(state_.step, *last_);
+}
+
+void TrainingRun::note_score(const Evaluation& evaluation) {
+  const double score = score_of(evaluation);
+  if (!state_.best_score || score > *state_.best_score) {
+    state_.best_score = score;
+    state_.stale = 0;
+  } else {
+    ++state_.stale;
+  }
+  const auto better = std::find_if(state_.best.begin(), state_.best.end(),
+                                   [score](const ScoredStep& other) { return score > other.score; });
+  state_.best.insert(better, {.step = state_.step, .score = score});
+  const auto kept = static_cast<size_t>(std::max({options_.keep_best, options_.average_best, int64_t{1}}));
+  if (state_.best.size() > kept) state_.best.resize(kept);
+}
+
+void TrainingRun::save(Cause cause) {
+  saved_ = true;
+  if (!folder_) return;
+  if (cause == Cause::planned && (state_.planned.empty() || state_.planned.back() != state_.step)) {
+    state_.planned.push_back(state_.step);
+    if (std::ssize(state_.planned) > std::max(options_.average_last, int64_t{1}))
+      state_.planned.erase(state_.planned.begin());
+  }
+  const Machine here = machine();
+  state_.schedule_step = options_.schedule ? options_.schedule->last_step() : 0;
+  state_.data = source_.position();
+  state_.random = random_state();
+  state_.accumulate = options_.accumulate;
+  state_.seconds = seconds();
+  state_.version = here.version;
+  state_.kernels = here.kernels;
+  state_.blas = here.blas;
+  state_.blas_core = here.blas_core;
+  state_.threads = here.threads;
+  result_.checkpoint = save_checkpoint(folder_->path(),
+                                       {.model = model_.state_dict(),
+                                        .optimizer = optimizer_.state_dict(),
+                                        .average = judged_weights(),
+                                        .state = state_},
+                                       options_.checkpoint_files);
+  const bool best = state_.evaluated_step == state_.step && state_.stale == 0;
+  log_->checkpoint(state_.step, checkpoint_name(state_.step), best);
+  if (options_.callbacks.on_checkpoint) options_.callbacks.on_checkpoint(state_.step, result_.checkpoint, best);
+  remove_old_checkpoints();
+}
+
+void TrainingRun::remove_old_checkpoints() {
+  std::vector<int64_t> keep;
+  const std::vector<int64_t> steps = checkpoint_steps(folder_->path());
+  const auto last = std::min(std::ssize(steps), static_cast<std::ptrdiff_t>(options_.keep_last));
+  keep.insert(keep.end(), steps.end() - last, steps.end());
+  const auto best = std::min(std::ssize(state_.best), std::max(options_.keep_best, options_.average_best));
+  for (int64_t i = 0; i < best; ++i) keep.push_back(state_.best[static_cast<size_t>(i)].step);
+  if (options_.average_last > 0) keep.insert(keep.end(), state_.planned.begin(), state_.planned.end());
+  remove_checkpoints_except(folder_->path(), keep);
+}
+
+void TrainingRun::add_average(std::vector<Candidate>& all, const std::string& kind, std::vector<int64_t> steps) {
+  std::vector<nn::StateDict> states;
+  std::sort(steps.begin(), steps.end());
+  for (const int64_t at : steps) {
+    try {
+      states.push_back(load_checkpoint_model(folder_->file(checkpoint_name(at))));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::io && error.kind() != ErrorKind::format) throw;
+      warn(fmt::format("{} is left out of the average: {}", checkpoint_name(at), error.what()));
+    }
+  }
+  if (states.size() < 2) return;
+  all.push_back({fmt::format("average of the {} {} checkpoints", kind, states.size()), average_of(states)});
+}
+
+std::vector<TrainingRun::Candidate> TrainingRun::candidates() {
+  std::vector<Candidate> all;
+  if (options_.average_last > 0) add_average(all, "last", state_.planned);
+  if (options_.average_best > 0) {
+    std::vector<int64_t> steps;
+    const auto count = std::min(std::ssize(state_.best), static_cast<std::ptrdiff_t>(options_.average_best));
+    for (std::ptrdiff_t i = 0; i < count; ++i) steps.push_back(state_.best[static_cast<size_t>(i)].step);
+    add_average(all, "best", steps);
+  }
+  const std::string kind = average_ ? ", moving average" : "";
+  if (best_in_memory_ && best_in_memory_->name != fmt::format("step {}", state_.step)) all.push_back(*best_in_memory_);
+  if (folder_ && options_.keep_best > 0 && !state_.best.empty() && state_.best.front().step != state_.step) {
+    const int64_t step = state_.best.front().step;
+    try {
+      Checkpoint best = load_checkpoint(folder_->file(checkpoint_name(step)));
+      for (const auto& [name, tensor] : best.average) best.model[name] = tensor;
+      all.push_back({fmt::format("step {}{}", step, kind), std::move(best.model)});
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::io && error.kind() != ErrorKind::format) throw;
+      warn(fmt::format("the best checkpoint is passed over: {}", error.what()));
+    }
+  }
+  all.push_back({fmt::format("step {}{}", state_.step, kind), judged_weights(), last_});
+  return all;
+}
+
+void TrainingRun::judge(Candidate& candidate) {
+  const WeightsInPlace judged(model_, candidate.weights);
+  candidate.evaluation = evaluated();
+  if (candidate.name.starts_with("average"))
+    log_->evaluation(state_.step, seconds(), *candidate.evaluation, candidate.name);
+  if (progress_) progress_->line(fmt::format("{}  {}", candidate.name, shown(*candidate.evaluation)));
+}
+
+void TrainingRun::finish() {
+  std::vector<Candidate> all = candidates();
+  size_t best = 0;
+  for (size_t i = 0; evaluate_ && i < all.size(); ++i) {
+    if (!all[i].evaluation) judge(all[i]);
+    all[i].score = score_of(*all[i].evaluation);
+    if (all[i].score > all[best].score) best = i;
+  }
+  Candidate& chosen = all[best];
+  nn::StateDict weights = model_.state_dict();
+  for (const auto& [name, tensor] : chosen.weights) weights[name] = tensor.clone();
+  model_.load_state_dict(weights);
+  result_.weights = chosen.name;
+  result_.evaluation = chosen.evaluation;
+  if (folder_ && options_.save_model) options_.save_model(folder_->path());
+}
+
+void TrainingRun::end(StopReason reason) {
+  if (reason == StopReason::interrupted) {
+    if (!saved_) save(Cause::interruption);
+    result_.weights = fmt::format("step {}", state_.step);
+    if (state_.evaluated_step == state_.step) result_.evaluation = last_;
+    // A run that was never judged has no model yet.
+    if (folder_ && options_.save_model && !state_.best_score) options_.save_model(folder_->path());
+  } else {
+    finish();
+  }
+  result_.reason = reason;
+  result_.step = state_.step;
+  result_.loss = state_.loss_average;
+  result_.seconds = seconds();
+  result_.tokens_per_second = static_cast<double>(tokens_) / std::max(step_seconds_, 1e-9);
+  log_->end(state_.step, result_.seconds, to_string(reason),
+            result_.evaluation ? result_.evaluation->metrics : std::map<std::string, double>());
+  if (progress_) progress_->finish();
+  if (progress_ && reason == StopReason::interrupted)
+    progress_->line(folder_
+                        ? fmt::format("interrupted after step {}; it goes on from {}", state_.step, result_.checkpoint)
+                        : fmt::format("interrupted after step {}", state_.step));
+}
+
+TrainResult TrainingRun::train() {
+  model_.train();
+  begin();
+  try {
+    end(loop());
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::numeric) log_->warning(state_.step, error.what());
+    throw;
+  }
+  return result_;
+}
+
+}  // namespace tape::train

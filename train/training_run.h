@@ -1,0 +1,81 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "train/average.h"
+#include "train/checkpoint.h"
+#include "train/log.h"
+#include "train/progress.h"
+#include "train/step.h"
+#include "train/trainer.h"
+
+namespace tape::train {
+
+/// One call of Trainer::fit().
+class TrainingRun {
+ public:
+  TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const TrainerOptions& options, const RunFolder* folder,
+              BatchSource& source, Stepper::Learn learn, std::function<Evaluation()> evaluate);
+
+  TrainResult train();
+
+ private:
+  void begin();
+  std::optional<FoundCheckpoint> find_checkpoint();
+  void restore(const Checkpoint& checkpoint, const std::string& from);
+  void set_aside_later_checkpoints();
+  void warn_of_differences(const TrainerState& before);
+  void warn(const std::string& text);
+
+  StopReason loop();
+  void step();
+  bool evaluation_due() const;
+  bool checkpoint_due() const;
+  /// The evaluation of the weights the model holds, in evaluation mode.
+  Evaluation evaluated();
+  void evaluate();
+  void note_score(const Evaluation& evaluation);
+  enum class Cause { planned, interruption };
+  void save(Cause cause);
+  void remove_old_checkpoints();
+
+  struct Candidate {
+    std::string name;
+    nn::StateDict weights;                      // what differs from the model's own
+    std::optional<Evaluation> evaluation = {};  // not yet known of averages
+    double score = 0;
+  };
+  void judge(Candidate& candidate);
+  /// Gives the model the weights that the run ends with.
+  void finish();
+  std::vector<Candidate> candidates();
+  void add_average(std::vector<Candidate>& all, const std::string& kind, std::vector<int64_t> steps);
+  void end(StopReason reason);
+
+  double seconds() const { return seconds_before_ + steady_seconds() - began_; }
+  nn::StateDict judged_weights() const { return average_ ? average_->values() : nn::StateDict(); }
+
+  nn::Module& model_;
+  optim::Optimizer& optimizer_;
+  const TrainerOptions& options_;
+  const RunFolder* const folder_;
+  BatchSource& source_;
+  const Stepper::Learn learn_;
+  const std::function<Evaluation()> evaluate_;
+  Stepper stepper_;
+  TrainerState state_;
+  std::optional<MovingAverage> average_;
+  std::unique_ptr<Log> log_;
+  std::optional<Progress> progress_;
+  TrainResult result_;
+  bool saved_ = false;                       // whether the newest checkpoint is of the present state
+  std::optional<Evaluation> last_;           // of the weights of evaluated_step, where this call evaluated them
+  std::optional<Candidate> best_in_memory_;  // where there is no folder to keep it in
+  double began_ = 0, seconds_before_ = 0;
+  double step_seconds_ = 0;  // of this call
+  int64_t tokens_ = 0;       // of this call
+};
+
+}  // namespace tape::train

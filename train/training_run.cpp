@@ -54,7 +54,9 @@ StopReason TrainingRun::loop() {
     const bool out_of_time = options_.seconds > 0 && seconds() >= options_.seconds;
     const bool last = state_.step >= options_.steps || out_of_time;
     if (evaluate_ && (evaluation_due() || last) && state_.evaluated_step != state_.step) evaluate();
-    if (!saved_ && (checkpoint_due() || last)) save(Cause::planned);
+    // One that an interruption made here does not count as planned.
+    const bool planned = !state_.planned.empty() && state_.planned.back() == state_.step;
+    if ((checkpoint_due() || last) && !(saved_ && planned)) save(Cause::planned);
     if (state_.step >= options_.steps) return StopReason::steps;
     if (options_.patience > 0 && state_.stale >= options_.patience) return StopReason::early_stop;
     if (out_of_time) return StopReason::time;

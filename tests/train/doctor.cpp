@@ -92,10 +92,13 @@ TEST(Doctor, NamesDeadLayers) {
 }
 
 TEST(Doctor, SeesThatNothingIsLearnt) {
-  Patient patient;
-  const Diagnosis diagnosis = patient.examine(1e-9);
-  EXPECT_FALSE(diagnosis.can_learn);
-  EXPECT_THAT(diagnosis.lines.back(), HasSubstr("verdict: it hardly learns"));
+  for (const auto& [lr, verdict] :
+       {std::pair(1e-9, "verdict: it does not learn: the loss does not fall"), {1e-4, "verdict: it hardly learns: "}}) {
+    Patient patient;
+    const Diagnosis diagnosis = patient.examine(lr);
+    EXPECT_FALSE(diagnosis.can_learn);
+    EXPECT_THAT(diagnosis.lines.back(), HasSubstr(verdict));
+  }
 }
 
 TEST(Doctor, NamesWhereTheNumbersBreakDown) {

@@ -1,4 +1,5 @@
 // A run that is stopped and goes on must end with the bits of one that was not.
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -39,7 +40,8 @@ TrainerOptions everything(const std::string& out, int64_t steps) {
 
 /// What must be equal: the model the run ends with, and what its last checkpoint holds.
 struct Ending {
-  std::string model, trained, optimizer, average, random;
+  std::string model, trained, optimizer, average;
+  std::string random = {};
   DataPosition data;
   std::vector<ScoredStep> best;
   std::vector<int64_t> planned;
@@ -120,7 +122,8 @@ TEST_F(Resume, StoppedAtEveryStepEndsWithTheSameBits) {
     int asked = 0;
     if (stop < steps) options.interrupted = [&] { return ++asked > 1; };
     result = task.fit(options);
-    if (result.reason == StopReason::steps) EXPECT_TRUE(ending_of(task, result.checkpoint) == expected);
+    if (result.reason != StopReason::steps) continue;
+    EXPECT_TRUE(ending_of(task, result.checkpoint) == expected);
   }
   EXPECT_EQ(result.reason, StopReason::steps);
   EXPECT_EQ(logged_steps(folder_ / "run"), up_to(steps));
@@ -284,12 +287,14 @@ pid_t start_child(const std::string& run) {
 }
 
 TEST_F(Resume, KilledAtRandomMomentsEndsWithTheSameBits) {
+  const auto began = std::chrono::steady_clock::now();
   const Ending expected = undisturbed(kKilledSteps);
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began);
   const std::string run = folder_ / "run";
   Generator draws(static_cast<uint64_t>(getpid()));
   int kills = 0;
   std::set<int64_t> killed_behind;
-  // Each child is killed a random while after its first step, so that it gets on.
+  // Each child is killed a random while after it began to train, so that it gets on.
   for (int attempt = 0; attempt < 200; ++attempt) {
     const pid_t child = start_child(run);
     const bool kill_it = kills < 20;
@@ -301,7 +306,7 @@ TEST_F(Resume, KilledAtRandomMomentsEndsWithTheSameBits) {
       const auto stamp = fs::last_write_time(log, ignored);
       while ((ended = waitpid(child, &status, WNOHANG)) == 0 && fs::last_write_time(log, ignored) == stamp)
         std::this_thread::sleep_for(std::chrono::microseconds(200));
-      std::this_thread::sleep_for(std::chrono::microseconds(draws.below(6000)));
+      std::this_thread::sleep_for(std::chrono::microseconds(draws.below(took.count() / 2)));
       if (ended == 0) kill(child, SIGKILL);
     }
     if (ended == 0) waitpid(child, &status, 0);

@@ -12,6 +12,7 @@ using Chosen = std::function<int()>;
 
 // Each adds a command to the program, in a file of its name.
 void add_demo(CLI::App& app, Chosen& chosen);
+void add_train(CLI::App& app, Chosen& chosen);
 void add_translate(CLI::App& app, Chosen& chosen);
 void add_generate(CLI::App& app, Chosen& chosen);
 void add_classify(CLI::App& app, Chosen& chosen);

@@ -1,4 +1,3 @@
-#include <csignal>
 #include <iostream>
 #include <memory>
 
@@ -7,20 +6,13 @@
 #include "autograd/scope.h"
 #include "inspect/number_words.h"
 #include "tools/commands.h"
+#include "tools/interrupt.h"
 #include "train/machine.h"
 #include "train/number_words.h"
 #include "train/terminal.h"
 
 namespace tape::tools {
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
-
-/// The first Ctrl-C asks the run to stop and save; the second ends the process at once.
-void on_interrupt(int signal) {
-  interrupted = signal;
-  std::signal(signal, SIG_DFL);
-}
 
 struct Arguments {
   train::NumberWordsOptions options;
@@ -33,8 +25,7 @@ int demo(const Arguments& arguments) {
   const MixedPrecision precision(arguments.common.bf16());
   std::cout << to_string(train::machine()) << "\n";
   if (const auto warning = train::weak_blas_warning()) std::cerr << "warning: " << *warning << "\n";
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
+  note_interrupts();
   const train::TerminalInfo terminal = train::terminal_info(1);
   const auto result = train::train_number_words(options, std::cout, terminal);
 
@@ -56,7 +47,7 @@ int demo(const Arguments& arguments) {
                                       {"model", options.out}};
     std::cout << line.dump() << "\n";
   }
-  return interrupted ? 128 + interrupted : 0;
+  return interrupted() ? 128 + interrupted() : 0;
 }
 
 }  // namespace
@@ -64,7 +55,7 @@ int demo(const Arguments& arguments) {
 void add_demo(CLI::App& app, Chosen& chosen) {
   const auto arguments = std::make_shared<Arguments>();
   train::NumberWordsOptions& options = arguments->options;
-  options.interrupted = [] { return interrupted != 0; };
+  options.interrupted = [] { return interrupted() != 0; };
   CLI::App& command = *app.add_subcommand("demo", "Train the built-in German to English number-words task");
   command.footer("Example: tapeformer demo --out runs/words");
   command.add_option("--steps", options.steps, "Training steps")->capture_default_str();

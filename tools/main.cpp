@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   tape::tools::Chosen chosen;
   tape::tools::add_demo(app, chosen);
+  tape::tools::add_train(app, chosen);
   tape::tools::add_translate(app, chosen);
   tape::tools::add_generate(app, chosen);
   tape::tools::add_classify(app, chosen);

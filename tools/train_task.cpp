@@ -1,0 +1,79 @@
+#include "tools/train_task.h"
+
+#include <iostream>
+
+#include "inspect/run_report.h"
+#include "tools/interrupt.h"
+#include "train/machine.h"
+#include "train/progress.h"
+
+namespace tape::tools {
+
+void add_run_options(CLI::App& command, TrainArguments& arguments, const std::string& presets) {
+  train::TaskOptions& run = arguments.run;
+  command.add_option("--out", run.out, "Folder of the run: model, checkpoints, log.jsonl, report.html")->required();
+  command.add_option("--preset", run.preset, presets);
+  CLI::Option* resume =
+      command.add_flag("--resume", arguments.resume, "Go on from the newest good checkpoint of --out");
+  command.add_flag("--overwrite", arguments.overwrite, "Remove the run that --out holds")->excludes(resume);
+  command.add_flag("--doctor", arguments.doctor, "Only look whether the set-up can learn one batch by heart");
+  command.add_option("--steps", run.steps, "Updates");
+  command.add_option("--seconds", run.seconds, "Stop after so much time; 0: never");
+  command.add_option("--lr", run.lr, "Highest learning rate");
+  command.add_option("--warmup", run.warmup, "Steps up to it");
+  command.add_option("--dropout", run.dropout, "Probability, in embeddings and sublayers");
+  command.add_option("--weight-decay", run.weight_decay, "Of matrices and tables, decoupled (AdamW)");
+  command.add_option("--clip-norm", run.clip_norm, "Largest norm of all gradients; 0: no clipping");
+  command.add_option("--accumulate", run.accumulate, "Batches an update");
+  command.add_option("--evaluate-every", run.evaluate_every, "Steps between evaluations, each with a checkpoint");
+  command.add_option("--patience", run.patience, "Stop after so many evaluations that were not better; 0: never");
+  command.add_option("--average-last", run.average_last, "Average so many checkpoints at the end; 0: none");
+  command.add_option("--ema", run.ema_decay, "Decay of a moving average of the weights; 0: none");
+  command.add_option("--seed", run.seed, "Of weights, order and dropout")->capture_default_str();
+  add_threads(command, arguments.common);
+  add_dtype(command, arguments.common);
+  add_json(command, arguments.common);
+}
+
+void begin_run(TrainArguments& arguments) {
+  prepare(arguments.common);
+  std::cout << to_string(train::machine()) << "\n";
+  if (const auto warning = train::weak_blas_warning()) std::cerr << "warning: " << *warning << "\n";
+  note_interrupts();
+  train::TaskOptions& run = arguments.run;
+  run.start = arguments.resume      ? train::Start::resume
+              : arguments.overwrite ? train::Start::overwrite
+                                    : train::Start::fresh;
+  run.bf16 = arguments.common.bf16();
+  const MixedPrecision usable(run.bf16);  // refuses bf16 before anything is read
+  run.interrupted = [] { return interrupted() != 0; };
+  run.report = [](const std::string& folder) { inspect::write_run_report(folder); };
+}
+
+int show(const train::Diagnosis& diagnosis) {
+  for (const std::string& line : diagnosis.lines) std::cout << line << "\n";
+  return diagnosis.can_learn ? 0 : 1;
+}
+
+int end_run(const TrainArguments& arguments, const train::TrainResult& result, nlohmann::ordered_json figures) {
+  const std::string& out = arguments.run.out;
+  if (result.reason == train::StopReason::interrupted)
+    std::cout << fmt::format("interrupted after step {}: the checkpoint is {}; --resume goes on from it\n", result.step,
+                             result.checkpoint);
+  else
+    std::cout << fmt::format(
+        "{} steps in {} ({}); the model in {} is that of: {}\ncurves and samples: {}/report.html\n", result.step,
+        train::format_duration(result.seconds), to_string(result.reason), out, result.weights, out);
+  if (arguments.common.json) {
+    figures["train_seconds"] = result.seconds;
+    figures["steps"] = result.step;
+    figures["tok_s"] = result.tokens_per_second;
+    figures["loss"] = result.loss;
+    figures["stopped"] = to_string(result.reason);
+    figures["model"] = out;
+    std::cout << figures.dump() << "\n";
+  }
+  return interrupted() ? 128 + interrupted() : 0;
+}
+
+}  // namespace tape::tools

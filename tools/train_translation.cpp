@@ -1,0 +1,56 @@
+#include <iostream>
+#include <memory>
+
+#include "autograd/scope.h"
+#include "tools/train_task.h"
+#include "train/translation.h"
+
+namespace tape::tools {
+namespace {
+
+struct Arguments : TrainArguments {
+  train::TranslationOptions options;
+};
+
+int train_translation(Arguments& arguments) {
+  begin_run(arguments);
+  arguments.options.run = arguments.run;
+  if (arguments.doctor) return show(train::examine_translation(arguments.options, std::cout));
+  const auto result = train::train_translation(arguments.options, std::cout, train::terminal_info(1));
+  nlohmann::ordered_json figures;
+  if (result.run.evaluation) {
+    std::cout << fmt::format("validation: loss {:.4f}, BLEU {:.2f} (greedy, tokens {})\n", result.valid_loss,
+                             result.valid_bleu, arguments.options.bleu_tokenizer);
+    figures = {{"valid_loss", result.valid_loss}, {"valid_bleu", result.valid_bleu}};
+  }
+  return end_run(arguments, result.run, std::move(figures));
+}
+
+}  // namespace
+
+void add_train_translation(CLI::App& train, Chosen& chosen) {
+  const auto arguments = std::make_shared<Arguments>();
+  train::TranslationOptions& o = arguments->options;
+  CLI::App& command = *train.add_subcommand("translation", "Learn to translate from sentences and their translations");
+  command.footer(
+      "Example: tapeformer train translation --src train.de --tgt train.en --valid-src val.de --valid-tgt val.en "
+      "--out runs/de-en");
+  command.add_option("--src", o.train.src, "Sentences, one a line");
+  command.add_option("--tgt", o.train.tgt, "Their translations, line by line");
+  command.add_option("--tsv", o.train.tsv, "Both in one file: source, a tab, target");
+  command.add_option("--valid-src", o.valid.src, "Sentences to validate with");
+  command.add_option("--valid-tgt", o.valid.tgt, "Their translations");
+  command.add_option("--valid-tsv", o.valid.tsv, "Both in one file");
+  command.add_option("--vocab-size", o.vocab_size, "Tokens of the joint vocabulary");
+  command.add_option("--batch-tokens", o.batch_tokens, "Most tokens of a batch on either side, with padding");
+  command.add_option("--label-smoothing", o.label_smoothing, "Share of the target spread over all tokens (0.1)");
+  command.add_option("--max-length", o.max_length, "Longest sentence in tokens")->capture_default_str();
+  command.add_option("--bleu", o.bleu_tokenizer, "How validation BLEU cuts texts into words")
+      ->check(CLI::IsMember({"13a", "none", "intl", "char"}))
+      ->capture_default_str();
+  add_run_options(command, *arguments,
+                  "tiny (4 + 4 layers of width 128; the default), small (3 + 3 of 256), base (6 + 6 of 512)");
+  command.callback([&chosen, arguments] { chosen = [arguments] { return train_translation(*arguments); }; });
+}
+
+}  // namespace tape::tools

@@ -1,0 +1,241 @@
+#include "train/language_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <ostream>
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/create.h"
+#include "autograd/ops/loss.h"
+#include "models/folder.h"
+#include "models/generate.h"
+#include "text/batch_plan.h"
+#include "text/characters.h"
+#include "text/corpus.h"
+#include "train/recipe.h"
+
+namespace tape::train {
+namespace {
+
+struct Preset {
+  std::string name;
+  int64_t layers, width, heads, context, batch;
+  double least_lr;  // of the cosine, as a part of lr
+  Recipe recipe;
+};
+
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> all{
+      {"nano",
+       4,
+       128,
+       4,
+       64,
+       12,
+       0.1,
+       {.steps = 2000, .lr = 1e-3, .warmup = 100, .weight_decay = 0.1, .clip_norm = 1, .evaluate_every = 250}},
+      {"shakespeare",
+       6,
+       192,
+       6,
+       256,
+       16,
+       0,
+       {.steps = 3000,
+        .lr = 2e-3,
+        .warmup = 100,
+        .dropout = 0.1,
+        .weight_decay = 0.1,
+        .clip_norm = 1,
+        .evaluate_every = 250}}};
+  return all;
+}
+
+/// Windows of a text: what is read, and what must be said.
+struct Batch {
+  std::vector<int64_t> in = {}, out = {};  // [rows, length]
+  int64_t rows = 0, length = 0;
+};
+
+class Task {
+ public:
+  Task(const LanguageModelOptions& options, std::shared_ptr<RunFolder> folder, std::ostream& out)
+      : options_(options),
+        preset_(find_preset("train lm", presets(), options.run.preset)),
+        recipe_(with_options(preset_.recipe, options.run)),
+        context_(options.context.value_or(preset_.context)),
+        out_(out) {
+    read_text();
+    const bool have = folder && folder->resumes() && std::filesystem::exists(folder->file("vocab.json"));
+    tokenizer_ = have ? text::ByteLevelBpe::load(folder->path()) : make_tokenizer();
+    if (folder && !have) tokenizer_->save(folder->path());
+    train_ = tokenizer_->encode(text_.train, {.add_special_tokens = false}).ids;
+    valid_ = tokenizer_->encode(text_.valid, {.add_special_tokens = false}).ids;
+    text_.train.clear();
+    windows_ = text::cover_windows(std::ssize(valid_), context_);
+    if (windows_.empty()) raise(ErrorKind::config, "train lm: the validation text has fewer than 2 tokens");
+    manual_seed(options.run.seed);
+    model_ = std::make_unique<models::Gpt>(config());
+    adam_ = std::make_unique<optim::AdamW>(
+        decayed_groups(*model_),
+        optim::AdamWOptions{.lr = recipe_.lr, .betas = {0.9, 0.99}, .weight_decay = recipe_.weight_decay});
+    schedule_ = std::make_unique<optim::CosineSchedule>(
+        *adam_, optim::CosineOptions{
+                    .warmup = recipe_.warmup, .total = recipe_.steps, .min_lr = recipe_.lr * preset_.least_lr});
+    const auto plan = [this](int64_t epoch) {
+      return text::plan_windows(std::ssize(train_), context_, batch(), options_.run.seed, epoch);
+    };
+    loader_ = std::make_unique<Loader<Batch>>(LoaderOptions<Batch>{
+        .plan = plan,
+        .collate = [this](const std::vector<int64_t>& starts) { return collate(train_, starts, context_); }});
+    out_ << fmt::format("{} tokens to learn from, {} to validate, {} in the vocabulary, {} batches an epoch\n",
+                        train_.size(), valid_.size(), tokenizer_->vocab_size(), plan(0).size());
+  }
+
+  TrainResult train(std::shared_ptr<RunFolder> folder, const TerminalInfo& terminal) {
+    TrainerOptions options = trainer_options(options_.run, recipe_, std::move(folder), out_, terminal);
+    options.schedule = schedule_.get();
+    options.describe = {.task = "language model", .options_json = description().dump()};
+    options.save_model = [this](const std::string& path) {
+      models::save(path, *model_);
+      tokenizer_->save(path);
+    };
+    Trainer trainer(*model_, *adam_, options);
+    return trainer.fit(
+        *loader_, [this](const Batch& b) { return learn(b); }, [this] { return evaluate(); });
+  }
+
+  Diagnosis examine() {
+    return overfit_one_batch(*model_, *adam_, *loader_, [this](const Batch& b) { return learn(b); },
+                             {.schedule = schedule_.get(), .total_steps = recipe_.steps});
+  }
+
+ private:
+  int64_t batch() const { return options_.batch.value_or(preset_.batch); }
+
+  void read_text() {
+    if (options_.valid.empty()) {
+      text_ = text::read_split_text(options_.text, options_.valid_fraction);
+    } else {
+      text_.train = text::read_plain_text(options_.text, &text_.notes);
+      text_.valid = text::read_plain_text(options_.valid, &text_.notes);
+    }
+    for (const std::string& note : text_.notes) out_ << note << "\n";
+  }
+
+  std::unique_ptr<text::ByteLevelBpe> make_tokenizer() const {
+    if (options_.level == TokenLevel::characters)
+      return text::character_tokenizer(fmt::format("{}{}", text_.train, text_.valid));
+    const std::string lines[] = {text_.train};
+    return text::train_byte_level_bpe(lines, {.vocab_size = options_.vocab_size});
+  }
+
+  models::GptConfig config() const {
+    return {.vocab = tokenizer_->vocab_size(),
+            .d_model = options_.width.value_or(preset_.width),
+            .layers = options_.layers.value_or(preset_.layers),
+            .heads = options_.heads.value_or(preset_.heads),
+            .max_length = context_,
+            .activation = nn::ActivationKind::gelu,
+            .dropout = recipe_.dropout,
+            .attention_dropout = recipe_.dropout,
+            .embedding_dropout = recipe_.dropout,
+            .bos_id = tokenizer_->special().bos,
+            .eos_id = tokenizer_->special().eos};
+  }
+
+  static Batch collate(const std::vector<int64_t>& text, const std::vector<int64_t>& starts, int64_t length) {
+    Batch batch{.rows = std::ssize(starts), .length = length};
+    for (const int64_t start : starts) {
+      const auto first = text.begin() + start;
+      batch.in.insert(batch.in.end(), first, first + length);
+      batch.out.insert(batch.out.end(), first + 1, first + length + 1);
+    }
+    return batch;
+  }
+
+  Learned loss(const Batch& b) {
+    const Tensor logits = (*model_)(from_vector(b.in, {b.rows, b.length}));
+    return {cross_entropy(logits, from_vector(b.out, {b.rows, b.length})), b.rows * b.length};
+  }
+
+  Learned learn(const Batch& b) {
+    const MixedPrecision precision(options_.run.bf16);
+    return loss(b);
+  }
+
+  Evaluation evaluate() {
+    const auto rows = static_cast<size_t>(std::max<int64_t>(batch(), 4096 / context_));
+    double sum = 0, tokens = 0;
+    for (size_t first = 0; first < windows_.size();) {
+      std::vector<int64_t> starts;
+      const int64_t length = windows_[first].length;
+      for (; first < windows_.size() && windows_[first].length == length && starts.size() < rows; ++first)
+        starts.push_back(windows_[first].start);
+      const Learned learned = loss(collate(valid_, starts, length));
+      sum += learned.loss.item() * static_cast<double>(learned.tokens);
+      tokens += static_cast<double>(learned.tokens);
+    }
+    const double mean = sum / tokens;
+    return {.loss = mean, .metrics = {{"perplexity", std::exp(mean)}}, .score = -mean, .samples = {sample()}};
+  }
+
+  /// How the model goes on from the first tokens of the validation text, and how the text does.
+  Sample sample() {
+    constexpr int64_t kNew = 200;
+    const int64_t prompt = std::min<int64_t>({std::ssize(valid_) - 1, context_, 32});
+    const std::vector<int64_t> begin(valid_.begin(), valid_.begin() + prompt);
+    const std::vector<int64_t> rest(valid_.begin() + prompt,
+                                    valid_.begin() + std::min<int64_t>(std::ssize(valid_), prompt + kNew));
+    const auto said = models::generate(
+        *model_, {begin}, {.sampling = {.temperature = 0.8}, .max_new_tokens = kNew, .seed = options_.run.seed});
+    return {tokenizer_->decode(begin), tokenizer_->decode(rest), tokenizer_->decode(said.front().tokens)};
+  }
+
+  nlohmann::ordered_json description() const {
+    nlohmann::ordered_json json = to_json(recipe_);
+    json["preset"] = preset_.name;
+    json["text"] = options_.text;
+    if (!options_.valid.empty()) json["valid"] = options_.valid;
+    json["level"] = options_.level == TokenLevel::bpe ? "bpe" : "characters";
+    json["context"] = context_;
+    json["batch"] = batch();
+    json["seed"] = options_.run.seed;
+    json["dtype"] = options_.run.bf16 ? "bf16" : "f32";
+    return json;
+  }
+
+  const LanguageModelOptions& options_;
+  const Preset& preset_;
+  const Recipe recipe_;
+  const int64_t context_;
+  std::ostream& out_;
+  text::SplitText text_;
+  std::unique_ptr<text::ByteLevelBpe> tokenizer_;
+  std::vector<int64_t> train_, valid_;
+  std::vector<text::Window> windows_;
+  std::unique_ptr<models::Gpt> model_;
+  std::unique_ptr<optim::AdamW> adam_;
+  std::unique_ptr<optim::CosineSchedule> schedule_;
+  std::unique_ptr<Loader<Batch>> loader_;
+};
+
+}  // namespace
+
+LanguageModelResult train_language_model(const LanguageModelOptions& options, std::ostream& out,
+                                         const TerminalInfo& terminal) {
+  const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
+  Task task(options, folder, out);
+  LanguageModelResult result{.run = task.train(folder, terminal)};
+  if (result.run.evaluation) result.valid_loss = result.run.evaluation->loss;
+  if (options.run.report) options.run.report(folder->path());
+  return result;
+}
+
+Diagnosis examine_language_model(const LanguageModelOptions& options, std::ostream& out) {
+  return Task(options, nullptr, out).examine();
+}
+
+}  // namespace tape::train

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "models/gpt.h"
+#include "text/byte_level_bpe.h"
+#include "train/doctor.h"
+#include "train/task.h"
+#include "train/trainer.h"
+
+namespace tape::train {
+
+/// What a language model's tokens are.
+enum class TokenLevel {
+  characters,
+  bpe  ///< a byte-level BPE, learned from the text
+};
+
+struct LanguageModelOptions {
+  TaskOptions run;              ///< presets: nano, shakespeare
+  std::string text;             ///< file to learn from
+  std::string valid = {};       ///< file to validate with; "": the end of `text`
+  double valid_fraction = 0.1;  ///< how much of `text` that is
+  TokenLevel level = TokenLevel::characters;
+  int64_t vocab_size = 2000;            ///< of TokenLevel::bpe
+  std::optional<int64_t> context = {};  ///< tokens that the model sees at once
+  std::optional<int64_t> batch = {};    ///< windows of so many tokens a batch
+  std::optional<int64_t> layers = {}, width = {}, heads = {};
+};
+
+struct LanguageModelResult {
+  TrainResult run;
+  double valid_loss = 0;  ///< mean cross-entropy a token (nats), over the whole validation text
+};
+
+/// Learns a text, token by token: a decoder-only model, AdamW, a rate that warms up and falls along a cosine to a tenth
+/// (nano) or to nothing. Each epoch sees every token once, in windows of `context` tokens that lie elsewhere each time.
+/// The run's folder becomes a GPT2LMHeadModel's, with vocab.json and merges.txt, of the weights with the lowest
+/// validation loss. The preset nano is the CPU recipe of nanoGPT (4 layers, width 128, context 64, batch 12, 2,000
+/// steps).
+///
+/// Error (config) for options that make no sense and for texts that are too short; (format) naming file and line; (io);
+/// (numeric) where the loss or a gradient is not finite.
+LanguageModelResult train_language_model(const LanguageModelOptions& options, std::ostream& out,
+                                         const TerminalInfo& terminal);
+
+/// Whether that set-up can learn one batch by heart.
+Diagnosis examine_language_model(const LanguageModelOptions& options, std::ostream& out);
+
+}  // namespace tape::train

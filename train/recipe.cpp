@@ -1,0 +1,77 @@
+#include "train/recipe.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+namespace tape::train {
+
+Recipe with_options(Recipe recipe, const TaskOptions& o) {
+  const int64_t planned = recipe.steps;
+  const auto take = [](auto& to, const auto& given) {
+    if (given) to = *given;
+  };
+  take(recipe.steps, o.steps);
+  take(recipe.seconds, o.seconds);
+  take(recipe.lr, o.lr);
+  take(recipe.warmup, o.warmup);
+  take(recipe.dropout, o.dropout);
+  take(recipe.weight_decay, o.weight_decay);
+  take(recipe.clip_norm, o.clip_norm);
+  take(recipe.accumulate, o.accumulate);
+  take(recipe.evaluate_every, o.evaluate_every);
+  take(recipe.patience, o.patience);
+  take(recipe.average_last, o.average_last);
+  take(recipe.ema_decay, o.ema_decay);
+  if (!(recipe.lr > 0 && std::isfinite(recipe.lr)))
+    raise(ErrorKind::config, "train: lr must be a number > 0, got {}", recipe.lr);
+  if (recipe.steps < 1) raise(ErrorKind::config, "train: steps must be at least 1, got {}", recipe.steps);
+  if (!o.warmup && recipe.steps < planned) recipe.warmup = std::min(recipe.warmup, recipe.steps / 10);
+  if (recipe.warmup < 0 || recipe.warmup > recipe.steps)
+    raise(ErrorKind::config, "train: warmup must be 0 to {} (steps), got {}", recipe.steps, recipe.warmup);
+  if (!o.evaluate_every) recipe.evaluate_every = std::min(recipe.evaluate_every, recipe.steps);
+  return recipe;
+}
+
+nlohmann::ordered_json to_json(const Recipe& r) {
+  return {{"steps", r.steps},         {"seconds", r.seconds},           {"lr", r.lr},
+          {"warmup", r.warmup},       {"dropout", r.dropout},           {"weight_decay", r.weight_decay},
+          {"clip_norm", r.clip_norm}, {"accumulate", r.accumulate},     {"evaluate_every", r.evaluate_every},
+          {"patience", r.patience},   {"average_last", r.average_last}, {"ema_decay", r.ema_decay}};
+}
+
+TrainerOptions trainer_options(const TaskOptions& options, const Recipe& recipe, std::shared_ptr<RunFolder> folder,
+                               std::ostream& out, const TerminalInfo& terminal) {
+  TrainerOptions trainer{.folder = std::move(folder),
+                         .steps = recipe.steps,
+                         .seconds = recipe.seconds,
+                         .clip_norm = recipe.clip_norm,
+                         .accumulate = recipe.accumulate,
+                         .evaluate_every = recipe.evaluate_every,
+                         .patience = recipe.patience,
+                         .keep_last = std::max<int64_t>(2, recipe.average_last),
+                         .ema_decay = recipe.ema_decay,
+                         .average_last = recipe.average_last,
+                         .progress = &out,
+                         .terminal = terminal,
+                         .interrupted = options.interrupted};
+  if (options.report) {
+    trainer.callbacks.on_evaluation = [report = options.report, path = trainer.folder->path()](
+                                          int64_t, const Evaluation&) { report(path); };
+  }
+  return trainer;
+}
+
+optim::ParameterGroups decayed_groups(const nn::Module& model) {
+  optim::ParameterGroup decayed, plain;
+  plain.weight_decay = 0;
+  for (const Tensor& parameter : model.parameters())
+    (parameter.rank() > 1 ? decayed : plain).parameters.push_back(parameter);
+  optim::ParameterGroups groups;
+  for (optim::ParameterGroup* group : {&decayed, &plain})
+    if (!group->parameters.empty()) groups.push_back(std::move(*group));
+  return groups;
+}
+
+}  // namespace tape::train

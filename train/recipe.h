@@ -1,0 +1,56 @@
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "optim/adamw.h"
+#include "train/task.h"
+#include "train/trainer.h"
+
+namespace tape::train {
+
+/// How a preset trains: what TaskOptions leaves open.
+struct Recipe {
+  int64_t steps = 0;
+  double seconds = 0;
+  double lr = 0;
+  int64_t warmup = 0;
+  double dropout = 0;
+  double weight_decay = 0;
+  double clip_norm = 0;
+  int64_t accumulate = 1;
+  int64_t evaluate_every = 0;
+  int64_t patience = 0;
+  int64_t average_last = 0;
+  double ema_decay = 0;
+};
+
+/// The recipe with what the options say in its place. A warm-up that is not given and longer than a tenth of fewer
+/// steps becomes that tenth. Error (config) naming what is out of range.
+Recipe with_options(Recipe recipe, const TaskOptions& options);
+
+/// As the log shows it.
+nlohmann::ordered_json to_json(const Recipe& recipe);
+
+/// The options of a Trainer that follows a recipe and shows its progress on `out`. The caller adds schedule,
+/// description and saving.
+TrainerOptions trainer_options(const TaskOptions& options, const Recipe& recipe, std::shared_ptr<RunFolder> folder,
+                               std::ostream& out, const TerminalInfo& terminal);
+
+/// All parameters, those of rank 1 (biases, norms) without weight decay.
+optim::ParameterGroups decayed_groups(const nn::Module& model);
+
+/// The preset of a name; the first for "". Error (config) naming those that there are.
+template <class Preset>
+const Preset& find_preset(const char* task, const std::vector<Preset>& presets, const std::string& name) {
+  std::string known;
+  for (const Preset& preset : presets) {
+    if (name.empty() || name == preset.name) return preset;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", preset.name);
+  }
+  raise(ErrorKind::config, "{}: preset \"{}\" is not one of {}", task, name, known);
+}
+
+}  // namespace tape::train

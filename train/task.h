@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "train/run_folder.h"
+
+namespace tape::train {
+
+/// What every run of a built-in task (translation, language model, classifier) can be told. Where an option is not
+/// given, the preset's value is taken.
+struct TaskOptions {
+  std::string out;  ///< folder of the run
+  Start start = Start::fresh;
+  std::string preset = {};                     ///< "": the task's first
+  std::optional<int64_t> steps = {};           ///< updates
+  std::optional<double> seconds = {};          ///< stop after so much time; 0: never
+  std::optional<double> lr = {};               ///< the highest of the schedule
+  std::optional<int64_t> warmup = {};          ///< steps
+  std::optional<double> dropout = {};          ///< of embeddings and sublayers
+  std::optional<double> weight_decay = {};     ///< of matrices and tables
+  std::optional<double> clip_norm = {};        ///< 0: no clipping
+  std::optional<int64_t> accumulate = {};      ///< batches an update
+  std::optional<int64_t> evaluate_every = {};  ///< steps
+  std::optional<int64_t> patience = {};        ///< evaluations without a better score; 0: never stop early
+  std::optional<int64_t> average_last = {};    ///< checkpoints averaged at the end; 0: none
+  std::optional<double> ema_decay = {};        ///< moving average of the weights; 0: none
+  uint64_t seed = 1;
+  bool bf16 = false;                       ///< products of operands rounded to bf16 (MixedPrecision)
+  std::function<bool()> interrupted = {};  ///< asked after each step; true saves a checkpoint and ends the run
+  /// Called with the run's folder after each evaluation and at the end, to write a report.
+  std::function<void(const std::string& folder)> report = {};
+};
+
+}  // namespace tape::train

@@ -1,0 +1,317 @@
+#include "train/translation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <ostream>
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/create.h"
+#include "autograd/ops/loss.h"
+#include "models/folder.h"
+#include "models/translate.h"
+#include "text/batch.h"
+#include "text/batch_plan.h"
+#include "text/bleu.h"
+#include "text/corpus.h"
+#include "text/sentence_piece.h"
+#include "train/recipe.h"
+
+namespace tape::train {
+namespace {
+
+struct Preset {
+  std::string name;
+  int64_t layers, d_model, heads, d_ff;
+  int64_t vocab_size, batch_tokens;
+  Recipe recipe;
+};
+
+const std::vector<Preset>& presets() {
+  // tiny is the model, and but for the shape of the schedule the recipe, of Wu et al. 2021 for Multi30k.
+  static const std::vector<Preset> all{
+      {"tiny",
+       4,
+       128,
+       4,
+       256,
+       10'000,
+       4096,
+       {.steps = 8000, .lr = 5e-3, .warmup = 2000, .dropout = 0.3, .evaluate_every = 500, .average_last = 5}},
+      {"small",
+       3,
+       256,
+       4,
+       1024,
+       10'000,
+       4096,
+       {.steps = 20'000, .lr = 2e-3, .warmup = 2000, .dropout = 0.2, .evaluate_every = 1000, .average_last = 5}},
+      {"base",
+       6,
+       512,
+       8,
+       2048,
+       16'000,
+       4096,
+       {.steps = 100'000, .lr = 7e-4, .warmup = 4000, .dropout = 0.1, .evaluate_every = 2000, .average_last = 5}}};
+  return all;
+}
+
+/// Pairs as ids: sources with their end, targets bare.
+struct Pairs {
+  std::vector<std::vector<int64_t>> sources, targets;
+  std::vector<text::ExampleLength> lengths;
+};
+
+struct Batch {
+  text::PaddedBatch ids;
+  int64_t tokens = 0;  // target tokens, the ends included
+};
+
+text::ParallelCorpus read(const ParallelFiles& files, const char* what) {
+  if (!files.tsv.empty()) {
+    if (!files.src.empty() || !files.tgt.empty())
+      raise(ErrorKind::config, "train translation: {}: give two files or one TSV, not both", what);
+    return text::read_parallel_tsv(files.tsv);
+  }
+  if (files.src.empty() || files.tgt.empty())
+    raise(ErrorKind::config, "train translation: {}: a source and a target file are needed, or one TSV", what);
+  return text::read_parallel(files.src, files.tgt);
+}
+
+std::string name_of(const ParallelFiles& files) { return files.tsv.empty() ? files.src : files.tsv; }
+
+/// A BPE of both sides, with ids as Marian's models have them: the end first, padding last.
+std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus, int64_t vocab_size) {
+  std::vector<std::string> lines = corpus.source;
+  lines.insert(lines.end(), corpus.target.begin(), corpus.target.end());
+  const auto pieces = text::train_sentencepiece(lines, {.vocab_size = vocab_size - 1,
+                                                        .kind = text::SentencePieceKind::bpe,
+                                                        .character_coverage = 1,
+                                                        .pad_id = -1,
+                                                        .eos_id = 0,
+                                                        .unk_id = 1});
+  text::Marian::Parts parts{.source_spm = pieces->bytes(), .target_spm = pieces->bytes(), .vocabulary = {}};
+  for (int64_t id = 0; id < pieces->vocab_size(); ++id) parts.vocabulary.emplace_back(pieces->token(id), id);
+  parts.vocabulary.emplace_back(parts.pad, pieces->vocab_size());
+  return text::Marian::from_parts(std::move(parts));
+}
+
+/// Everything of a run but its loop.
+class Task {
+ public:
+  Task(const TranslationOptions& options, std::shared_ptr<RunFolder> folder, std::ostream& out)
+      : options_(options),
+        preset_(find_preset("train translation", presets(), options.run.preset)),
+        recipe_(with_options(preset_.recipe, options.run)),
+        out_(out),
+        bleu_{.tokenizer = text::bleu_tokenizer(options.bleu_tokenizer)} {
+    if (options.max_length < 2)
+      raise(ErrorKind::config, "train translation: max_length must be at least 2, got {}", options.max_length);
+    const text::ParallelCorpus train = read(options.train, "training"), valid = read(options.valid, "validation");
+    for (const auto* corpus : {&train, &valid})
+      for (const std::string& note : corpus->notes) out_ << note << "\n";
+    const bool have = folder && folder->resumes() && std::filesystem::exists(folder->file("source.spm"));
+    tokenizer_ = have ? text::Marian::load(folder->path())
+                      : train_tokenizer(train, options.vocab_size.value_or(preset_.vocab_size));
+    if (folder && !have) tokenizer_->save(folder->path());
+    train_ = encode(train);
+    valid_ = encode(valid);
+    valid_source_ = valid.source;
+    valid_reference_ = valid.target;
+    plan_valid();
+    manual_seed(options.run.seed);
+    model_ = std::make_unique<models::Transformer>(config());
+    adam_ = std::make_unique<optim::AdamW>(
+        decayed_groups(*model_),
+        optim::AdamWOptions{.lr = recipe_.lr, .betas = {0.9, 0.98}, .eps = 1e-9, .weight_decay = recipe_.weight_decay});
+    schedule_ = std::make_unique<optim::CosineSchedule>(
+        *adam_, optim::CosineOptions{.warmup = recipe_.warmup, .total = recipe_.steps, .min_lr = recipe_.lr / 100});
+    loader_ = std::make_unique<Loader<Batch>>(LoaderOptions<Batch>{
+        .plan = [this](int64_t epoch) { return text::plan_batches(train_.lengths, batching(), seed(), epoch).batches; },
+        .collate = [this](const std::vector<int64_t>& indices) { return collate(train_, indices); }});
+    tell_sizes();
+  }
+
+  TrainResult train(std::shared_ptr<RunFolder> folder, const TerminalInfo& terminal) {
+    TrainerOptions options = trainer_options(options_.run, recipe_, std::move(folder), out_, terminal);
+    options.schedule = schedule_.get();
+    options.describe = {.task = "translation", .options_json = description().dump()};
+    options.save_model = [this](const std::string& path) {
+      models::save(path, *model_);
+      tokenizer_->save(path);
+    };
+    Trainer trainer(*model_, *adam_, options);
+    return trainer.fit(
+        *loader_, [this](const Batch& batch) { return learn(batch); }, [this] { return evaluate(); });
+  }
+
+  Diagnosis examine() {
+    return overfit_one_batch(*model_, *adam_, *loader_, [this](const Batch& batch) { return learn(batch); },
+                             {.schedule = schedule_.get(),
+                              .total_steps = recipe_.steps,
+                              .label_smoothing = smoothing(),
+                              .classes = tokenizer_->vocab_size()});
+  }
+
+ private:
+  uint64_t seed() const { return options_.run.seed; }
+  double smoothing() const { return options_.label_smoothing.value_or(0.1); }
+  int64_t pad() const { return tokenizer_->special().pad; }
+  int64_t eos() const { return tokenizer_->special().eos; }
+
+  text::BatchOptions batching() const {
+    return {.max_tokens = options_.batch_tokens.value_or(preset_.batch_tokens),
+            .max_source_length = options_.max_length,
+            .max_target_length = options_.max_length};
+  }
+
+  models::TransformerConfig config() const {
+    const int64_t vocab = tokenizer_->vocab_size();
+    return {.src_vocab = vocab,
+            .tgt_vocab = vocab,
+            .d_model = preset_.d_model,
+            .layers = preset_.layers,
+            .heads = preset_.heads,
+            .d_ff = preset_.d_ff,
+            .dropout = recipe_.dropout,
+            .attention_dropout = 0,
+            .activation_dropout = 0,
+            .max_length = options_.max_length,
+            .positions = nn::SinusoidLayout::halves,
+            .padding_id = pad(),
+            .bos_id = pad(),
+            .eos_id = eos(),
+            .share_embeddings = true,
+            .tie_output = true};
+  }
+
+  Pairs encode(const text::ParallelCorpus& corpus) const {
+    Pairs pairs;
+    for (int64_t i = 0; i < corpus.size(); ++i) {
+      const size_t at = static_cast<size_t>(i);
+      pairs.sources.push_back(tokenizer_->encode(corpus.source[at]).ids);
+      pairs.targets.push_back(tokenizer_->target().encode(corpus.target[at], {.add_special_tokens = false}).ids);
+      pairs.lengths.push_back({std::ssize(pairs.sources.back()), std::ssize(pairs.targets.back()) + 1});
+    }
+    return pairs;
+  }
+
+  Batch collate(const Pairs& pairs, const std::vector<int64_t>& indices) const {
+    std::vector<std::vector<int64_t>> sources, targets;
+    Batch batch;
+    for (const int64_t i : indices) {
+      sources.push_back(pairs.sources[static_cast<size_t>(i)]);
+      targets.push_back(pairs.targets[static_cast<size_t>(i)]);
+      batch.tokens += std::ssize(targets.back()) + 1;
+    }
+    batch.ids = text::pad_batch(sources, targets, {.pad = pad(), .bos = pad(), .eos = eos()});
+    return batch;
+  }
+
+  Learned loss(const Batch& batch, double label_smoothing) {
+    const text::PaddedBatch& b = batch.ids;
+    const Tensor logits =
+        (*model_)(from_vector(b.src, {b.batch, b.src_length}), from_vector(b.tgt_in, {b.batch, b.tgt_length}));
+    return {cross_entropy(logits, from_vector(b.tgt_out, {b.batch, b.tgt_length}),
+                          {.ignore_index = pad(), .label_smoothing = label_smoothing}),
+            batch.tokens};
+  }
+
+  Learned learn(const Batch& batch) {
+    const MixedPrecision precision(options_.run.bf16);
+    return loss(batch, smoothing());
+  }
+
+  Evaluation evaluate() {
+    double sum = 0, tokens = 0;
+    for (const std::vector<int64_t>& indices : valid_plan_) {
+      const Batch batch = collate(valid_, indices);
+      sum += loss(batch, 0).loss.item() * static_cast<double>(batch.tokens);
+      tokens += static_cast<double>(batch.tokens);
+    }
+    const std::vector<std::string> said = translate_valid();
+    const double bleu = text::bleu(said, valid_reference_, bleu_).score;
+    Evaluation evaluation{.loss = sum / tokens, .metrics = {{"bleu", bleu}}, .score = bleu};
+    for (size_t i = 0; i < std::min<size_t>(said.size(), 8); ++i)
+      evaluation.samples.push_back({valid_source_[i], valid_reference_[i], said[i]});
+    return evaluation;
+  }
+
+  std::vector<std::string> translate_valid() {
+    std::vector<std::vector<int64_t>> sources;
+    for (const std::vector<int64_t>& ids : valid_.sources) {
+      sources.push_back(ids);
+      if (std::ssize(ids) > options_.max_length) sources.back().resize(static_cast<size_t>(options_.max_length));
+    }
+    std::vector<std::string> said;
+    for (const auto& found : models::translate(*model_, sources, {.beams = 1}))
+      said.push_back(found.empty() ? "" : tokenizer_->target().decode(found.front().tokens));
+    return said;
+  }
+
+  void plan_valid() {
+    const text::BatchPlan plan = text::plan_sorted_batches(valid_.lengths, batching());
+    valid_plan_ = plan.batches;
+    const std::string note = text::skipped_note(plan, valid_.lengths, name_of(options_.valid));
+    if (!note.empty()) out_ << note << " (from the loss; BLEU counts all)\n";
+  }
+
+  void tell_sizes() const {
+    const text::BatchPlan plan = text::plan_batches(train_.lengths, batching(), seed(), 0);
+    if (const std::string note = text::skipped_note(plan, train_.lengths, name_of(options_.train)); !note.empty())
+      out_ << note << "\n";
+    out_ << fmt::format("{} pairs to learn from, {} to validate, {} tokens in the vocabulary, {} batches an epoch\n",
+                        train_.lengths.size() - plan.skipped.size(), valid_.lengths.size(), tokenizer_->vocab_size(),
+                        plan.batches.size());
+  }
+
+  nlohmann::ordered_json description() const {
+    nlohmann::ordered_json json = to_json(recipe_);
+    json["preset"] = preset_.name;
+    json["train"] = name_of(options_.train);
+    json["valid"] = name_of(options_.valid);
+    json["vocab_size"] = tokenizer_->vocab_size();
+    json["batch_tokens"] = batching().max_tokens;
+    json["label_smoothing"] = smoothing();
+    json["seed"] = seed();
+    json["dtype"] = options_.run.bf16 ? "bf16" : "f32";
+    return json;
+  }
+
+  const TranslationOptions& options_;
+  const Preset& preset_;
+  const Recipe recipe_;
+  std::ostream& out_;
+  const text::BleuOptions bleu_;
+  std::unique_ptr<text::Marian> tokenizer_;
+  Pairs train_, valid_;
+  std::vector<std::string> valid_source_, valid_reference_;
+  std::vector<std::vector<int64_t>> valid_plan_;
+  std::unique_ptr<models::Transformer> model_;
+  std::unique_ptr<optim::AdamW> adam_;
+  std::unique_ptr<optim::CosineSchedule> schedule_;
+  std::unique_ptr<Loader<Batch>> loader_;
+};
+
+}  // namespace
+
+TranslationResult train_translation(const TranslationOptions& options, std::ostream& out,
+                                    const TerminalInfo& terminal) {
+  const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
+  Task task(options, folder, out);
+  TranslationResult result{.run = task.train(folder, terminal)};
+  if (result.run.evaluation) {
+    result.valid_loss = result.run.evaluation->loss;
+    result.valid_bleu = result.run.evaluation->metrics.at("bleu");
+  }
+  if (options.run.report) options.run.report(folder->path());
+  return result;
+}
+
+Diagnosis examine_translation(const TranslationOptions& options, std::ostream& out) {
+  return Task(options, nullptr, out).examine();
+}
+
+}  // namespace tape::train

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+
+#include "models/transformer.h"
+#include "text/marian.h"
+#include "train/doctor.h"
+#include "train/task.h"
+#include "train/trainer.h"
+
+namespace tape::train {
+
+/// Sentences and their translations: two files whose lines belong together, or one with `source TAB target` lines.
+struct ParallelFiles {
+  std::string src, tgt;
+  std::string tsv = {};  ///< in place of both
+};
+
+struct TranslationOptions {
+  TaskOptions run;  ///< presets: tiny, small, base
+  ParallelFiles train;
+  ParallelFiles valid;
+  std::optional<int64_t> vocab_size = {};    ///< tokens of the joint vocabulary
+  std::optional<int64_t> batch_tokens = {};  ///< most tokens of a batch on either side, padding included
+  std::optional<double> label_smoothing = {};
+  int64_t max_length = 256;  ///< longest sentence in tokens, its end included; longer ones are skipped and counted
+  /// How BLEU cuts validation texts into words: "13a", "intl", "char", or "none" for tokenized text.
+  std::string bleu_tokenizer = "13a";
+};
+
+struct TranslationResult {
+  TrainResult run;
+  double valid_loss = 0;  ///< mean cross-entropy a token, without smoothing
+  double valid_bleu = 0;  ///< of greedy translations
+};
+
+/// Learns to translate: a joint SentencePiece BPE of both languages, batches of sentences of like length, an
+/// encoder-decoder Transformer with one table for source, target and output, Adam, label smoothing, and a rate that
+/// warms up and falls along a cosine. The run's folder becomes a MarianMTModel's: config.json, model.safetensors (the
+/// weights with the best validation BLEU, or their average), source.spm, target.spm, vocab.json.
+///
+/// What is skipped is told on `out` and counted. Error (config) for options that make no sense and for empty files;
+/// (format) naming file and line; (io); (numeric) where the loss or a gradient is not finite.
+TranslationResult train_translation(const TranslationOptions& options, std::ostream& out, const TerminalInfo& terminal);
+
+/// Whether that set-up can learn one batch by heart.
+Diagnosis examine_translation(const TranslationOptions& options, std::ostream& out);
+
+}  // namespace tape::train

@@ -175,7 +175,11 @@ TEST(PlanWindows, LieSideBySideAndAreShuffled) {
 
 TEST(PlanWindows, BeginElsewhereInEachEpoch) {
   std::set<int64_t> first;
-  for (int64_t epoch = 0; epoch < 200; ++epoch) first.insert(all_of(plan_windows(100, 8, 4, 1, epoch)).front());
+  for (int64_t epoch = 0; epoch < 200; ++epoch) {
+    const auto starts = all_of(plan_windows(100, 8, 4, 1, epoch));
+    first.insert(starts.front());
+    EXPECT_LT(starts.back() + 8, 100) << "no token behind the last window";
+  }
   EXPECT_EQ(first, (std::set<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
   // Of a text with room for one window only, every place of it.
   std::set<int64_t> only;

@@ -57,8 +57,8 @@ TEST(Translate, IsTransformersSearchOfEachSourceAlone) {
               one.at("alignments")[rank][static_cast<size_t>(layer)].get<std::vector<std::vector<double>>>();
           std::vector<double> flat;
           for (const auto& of_token : weights) flat.insert(flat.end(), of_token.begin(), of_token.end());
-          EXPECT_TRUE(tensors_near(t.alignment, from_vector(flat, {std::ssize(t.tokens), std::ssize(sources[row])}),
-                                   1e-10))
+          EXPECT_TRUE(
+              tensors_near(t.alignment, from_vector(flat, {std::ssize(t.tokens), std::ssize(sources[row])}), 1e-10))
               << "row " << row << ", rank " << rank << ", layer " << layer;
           lengths.insert(t.tokens.size());
         }

@@ -1,11 +1,13 @@
 #pragma once
 
 // Everything but the xtensor bridge, which has a header of its own (autograd/xtensor.h).
+#include "autograd/anomaly.h"
 #include "autograd/create.h"
 #include "autograd/custom.h"
 #include "autograd/gradcheck.h"
 #include "autograd/mask.h"
 #include "autograd/memory.h"
+#include "autograd/observer.h"
 #include "autograd/ops.h"
 #include "autograd/random.h"
 #include "autograd/safetensors.h"
@@ -68,3 +70,11 @@
 #include "text/tokenizer.h"
 #include "text/tokenizer_json.h"
 #include "text/word_piece.h"
+#include "train/average.h"
+#include "train/checkpoint.h"
+#include "train/doctor.h"
+#include "train/loader.h"
+#include "train/progress.h"
+#include "train/run_folder.h"
+#include "train/terminal.h"
+#include "train/trainer.h"

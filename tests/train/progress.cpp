@@ -141,6 +141,12 @@ TEST(ProgressInAFile, WritesALineEachTenthAndNoEscapes) {
   EXPECT_EQ(run.written(), "step  21/100  loss 1.5000  exact 93.1%  took  0:02  10.0k tok/s  lr 3.00e-04\n");
 }
 
+TEST(ProgressInAFile, ShowsEpochAndGradientNormWhereTheyAreGiven) {
+  TestRun run(file, 10);
+  run.progress.update({.step = 1, .epoch = 0.25, .loss = 1.5, .learning_rate = 3e-4, .gradient_norm = 12.345});
+  EXPECT_EQ(run.written(), "step  1/10  epoch 0.25  loss 1.5000  lr 3.00e-04  grad 12.3\n");
+}
+
 TEST(ProgressInAFile, WritesALineWhenMuchTimeHasPassed) {
   TestRun run(file, 1000);
   run.step(1, 9);

@@ -376,6 +376,36 @@ TEST_F(TrainerTest, NamesTheBackwardThatMadeAnInfiniteGradient) {
                     "gave inf at [1] of [2] for input 0, from finite gradients; nothing was updated");
 }
 
+TEST_F(TrainerTest, LooksForTheFaultWithTheSameRandomNumbers) {
+  // The logarithm of a dropped value is infinite: with other masks the place would be another, or nowhere.
+  Countdown run;
+  manual_seed(4);
+  std::vector<int64_t> dropped;
+  std::vector<std::vector<int64_t>> places;  // of each run
+  Trainer trainer(run.layer, run.sgd, {.steps = 1});
+  try {
+    trainer.fit(run.loader, [&](int) -> Learned {
+      const Tensor kept = dropout(expand(run.layer.weight + 2.0, {1, 1000}), 0.002);
+      const std::vector<float> values = kept.to_vector<float>();
+      dropped.clear();
+      for (size_t i = 0; i < values.size(); ++i)
+        if (values[i] == 0) dropped.push_back(static_cast<int64_t>(i));
+      if (dropped.empty()) raise(ErrorKind::config, "choose another seed");
+      places.push_back(dropped);
+      return {mean(log(kept)), 1};
+    });
+    ADD_FAILURE() << "an infinite loss was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(
+        std::string(error.what()),
+        fmt::format("step 1, epoch 0, batch 0: the loss is infinite: log: gave -inf at [0, {}] of [1, 1000], from "
+                    "finite inputs; nothing was updated",
+                    dropped.front()));
+  }
+  ASSERT_EQ(places.size(), 2U);
+  EXPECT_EQ(places[0], places[1]);
+}
+
 TEST_F(TrainerTest, NamesAParameterThatIsNoNumber) {
   FragileRun run({{1, 2}});
   set_values(run.model.weight, NAN);

@@ -59,6 +59,7 @@ enum class SentencePieceKind { unigram, bpe };
 
 struct TrainSentencePieceOptions {
   int64_t vocab_size = 8000;  ///< tokens in all
+  bool exact_size = true;     ///< Error (config) where the corpus has not so many; false: fewer then
   SentencePieceKind kind = SentencePieceKind::unigram;
   double character_coverage = 0.9995;  ///< share of the corpus's characters that get a token; the others are unknown
   bool byte_fallback = false;          ///< unknown characters become their bytes' tokens

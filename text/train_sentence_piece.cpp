@@ -63,6 +63,7 @@ std::unique_ptr<SentencePiece> train_sentencepiece(std::span<const std::string> 
   std::unordered_map<std::string, std::string> settings{
       {"model_type", options.kind == SentencePieceKind::bpe ? "bpe" : "unigram"},
       {"vocab_size", number(options.vocab_size)},
+      {"hard_vocab_limit", options.exact_size ? "true" : "false"},
       {"character_coverage", fmt::format("{}", options.character_coverage)},
       {"byte_fallback", options.byte_fallback ? "true" : "false"},
       {"normalization_rule_name", options.normalization},

@@ -87,6 +87,7 @@ std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus
   std::vector<std::string> lines = corpus.source;
   lines.insert(lines.end(), corpus.target.begin(), corpus.target.end());
   const auto pieces = text::train_sentencepiece(lines, {.vocab_size = vocab_size - 1,
+                                                        .exact_size = false,
                                                         .kind = text::SentencePieceKind::bpe,
                                                         .character_coverage = 1,
                                                         .pad_id = -1,

@@ -1,0 +1,130 @@
+#include "train/translation.h"
+
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "models/folder.h"
+#include "models/translate.h"
+#include "tests/train/tiny_task.h"
+#include "text/number_words.h"
+
+namespace tape::train {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+/// Files of number words: a small corpus made by rule.
+class TranslationTest : public testing::Test {
+ protected:
+  TranslationTest() {
+    std::string german, english, valid;
+    for (int64_t n = 0; n < 400; ++n) {
+      german += fmt::format("{}\n", text::german_number(n));
+      english += fmt::format("{}\n", text::english_number(n));
+    }
+    for (int64_t n = 400; n < 420; ++n)
+      valid += fmt::format("{}\t{}\n", text::german_number(n), text::english_number(n));
+    write_file_plain(folder_ / "train.de", german);
+    write_file_plain(folder_ / "train.en", english);
+    write_file_plain(folder_ / "valid.tsv", valid);
+  }
+
+  TranslationOptions options(const std::string& run, int64_t steps) {
+    return {.run = {.out = folder_ / run, .steps = steps, .evaluate_every = 10, .average_last = 2},
+            .train = {.src = folder_ / "train.de", .tgt = folder_ / "train.en"},
+            .valid = {.src = "", .tgt = "", .tsv = folder_ / "valid.tsv"},
+            .vocab_size = 120,
+            .batch_tokens = 256,
+            .max_length = 40};
+  }
+  TranslationResult train(const TranslationOptions& given) { return train_translation(given, told_, {}); }
+
+  std::string bytes_of_run(const std::string& run) {
+    return bytes_of_state(load_checkpoint(fmt::format("{}/checkpoint-20", folder_ / run)).model);
+  }
+
+  const OneThread one_thread_;
+  const TemporaryFolder folder_;
+  std::ostringstream told_;
+};
+
+TEST_F(TranslationTest, LeavesAFolderThatTranslates) {
+  TranslationOptions given = options("run", 20);
+  int64_t reports = 0;
+  given.run.report = [&](const std::string& path) {
+    EXPECT_EQ(path, folder_ / "run");
+    ++reports;
+  };
+  const TranslationResult result = train(given);
+  EXPECT_EQ(result.run.step, 20);
+  EXPECT_GE(reports, 3);
+  EXPECT_GT(result.valid_loss, 0);
+  EXPECT_LT(result.valid_loss, std::log(120)) << "not better than guessing";
+  EXPECT_EQ(result.run.evaluation->samples.front().reference, "four hundred");
+  EXPECT_THAT(told_.str(), HasSubstr("400 pairs to learn from, 20 to validate, 120 tokens in the vocabulary"));
+  const auto model = models::load<models::Transformer>(folder_ / "run");
+  const auto tokenizer = text::Marian::load(folder_ / "run");
+  EXPECT_EQ(model->config().src_vocab, tokenizer->vocab_size());
+  const std::vector<std::vector<int64_t>> sources{tokenizer->encode("vierhundert").ids};
+  EXPECT_EQ(tokenizer->target().decode(models::translate(*model, sources, {.beams = 1})[0][0].tokens),
+            result.run.evaluation->samples.front().output);
+}
+
+TEST_F(TranslationTest, GoesOnWithTheSameBits) {
+  train(options("whole", 20));
+  TranslationOptions given = options("parts", 20);
+  int64_t asked = 0;
+  given.run.interrupted = [&asked] { return ++asked > 7; };
+  EXPECT_EQ(train(given).run.step, 7);
+  given.run.interrupted = {};
+  given.run.start = Start::resume;
+  EXPECT_EQ(train(given).run.resumed_from, 7);
+  EXPECT_EQ(bytes_of_run("parts"), bytes_of_run("whole"));
+}
+
+TEST_F(TranslationTest, TellsWhatItSkips) {
+  write_file_plain(folder_ / "train.de", "eins\n\ndrei drei drei drei drei drei drei drei drei drei drei drei\nvier\n");
+  write_file_plain(folder_ / "train.en", "one\ntwo\nthree\nfour\n");
+  TranslationOptions given = options("run", 2);
+  given.max_length = 12;
+  train(given);
+  EXPECT_THAT(told_.str(), HasSubstr("train.de: 1 of 4 pairs skipped: empty source 1"));
+  EXPECT_THAT(told_.str(), HasSubstr("train.de: 1 of 3 examples skipped: too long"));
+  EXPECT_THAT(told_.str(), HasSubstr("2 pairs to learn from"));
+}
+
+TEST_F(TranslationTest, RefusesWhatMakesNoSense) {
+  TranslationOptions given = options("run", 20);
+  given.train.tsv = folder_ / "valid.tsv";
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
+                    "train translation: training: give two files or one TSV, not both");
+  given = options("run", 20);
+  given.valid = {};
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
+                    "train translation: validation: a source and a target file are needed, or one TSV");
+  given = options("run", 20);
+  given.run.preset = "huge";
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
+                    "train translation: preset \"huge\" is not one of tiny, small, base");
+  given = options("run", 0);
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train: steps must be at least 1, got 0");
+  given = options("run", 5);
+  given.run.warmup = 6;
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train: warmup must be 0 to 5 (steps), got 6");
+  given = options("run", 5);
+  given.max_length = 1;
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train translation: max_length must be at least 2, got 1");
+}
+
+TEST_F(TranslationTest, DoctorSaysWhetherItCanLearn) {
+  const Diagnosis diagnosis = examine_translation(options("none", 400), told_);
+  EXPECT_TRUE(diagnosis.can_learn);
+  EXPECT_LT(diagnosis.last_loss, diagnosis.first_loss);
+  EXPECT_FALSE(fs::exists(folder_ / "none"));
+}
+
+}  // namespace
+}  // namespace tape::train

@@ -5,16 +5,18 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 CLEAN = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
 
 
 def run(command, environment=None):
-    """The JSON line that a command ends with."""
+    """The JSON line that a command ends with, and how long the process took as "wall_seconds"."""
+    start = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, env={**CLEAN, **(environment or {})})
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
+    return {**json.loads(done.stdout.splitlines()[-1]), "wall_seconds": time.perf_counter() - start}
 
 
 def rounds(count, sides):

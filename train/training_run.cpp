@@ -234,6 +234,7 @@ void TrainingRun::judge(Candidate& candidate) {
 }
 
 void TrainingRun::finish() {
+  if (folder_) remove_old_checkpoints();  // also what a kill behind the last save left
   std::vector<Candidate> all = candidates();
   size_t best = 0;
   for (size_t i = 0; evaluate_ && i < all.size(); ++i) {

@@ -131,11 +131,13 @@ TEST_F(Resume, StoppedAtEveryStepEndsWithTheSameBits) {
 
 TEST_F(Resume, OfAFinishedRunGivesTheSameModel) {
   const Ending expected = undisturbed(6);
+  fs::create_directory(folder_ / "undisturbed/.tmp-old-checkpoint-2");
   TinyTask task(0.1, 50);
   const TrainResult result = task.fit(everything(folder_ / "undisturbed", 6));
   EXPECT_EQ(result.resumed_from, 6);
   EXPECT_TRUE(result.evaluation);
   EXPECT_TRUE(ending_of(task, result.checkpoint) == expected);
+  EXPECT_FALSE(fs::exists(folder_ / "undisturbed/.tmp-old-checkpoint-2")) << "left by a kill behind the last save";
 }
 
 TEST_F(Resume, TrainsFurtherThanPlannedAtFirst) {

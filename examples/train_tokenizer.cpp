@@ -7,7 +7,7 @@
 
 using namespace tape;
 
-std::unique_ptr<text::Tokenizer> train(const std::vector<std::string>& lines, const std::string& kind, int64_t size) {
+std::unique_ptr<text::Tokenizer> learn(const std::vector<std::string>& lines, const std::string& kind, int64_t size) {
   if (kind == "byte_level_bpe") return text::train_byte_level_bpe(lines, {.vocab_size = size});
   const auto model = kind == "bpe" ? text::SentencePieceKind::bpe : text::SentencePieceKind::unigram;
   return text::train_sentencepiece(lines, {.vocab_size = size, .kind = model});
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(line);
   try {
-    const auto tokenizer = train(lines, argv[3], std::atoll(argv[4]));
+    const auto tokenizer = learn(lines, argv[3], std::atoll(argv[4]));
     tokenizer->save(argv[2]);
     for (const std::string& step : tokenizer->explain(lines.at(0))) std::cout << step << "\n";
   } catch (const std::exception& error) {

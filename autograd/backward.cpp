@@ -163,7 +163,6 @@ void BackwardPass::replay(Node& node, const Tensors& gradients) {
 
 void BackwardPass::run() {
   const EnableGrad recording(create_graph_);
-  const LooseFit where_activations_were;
   while (!queue_.empty()) {
     Node* const node = queue_.top();
     queue_.pop();

@@ -1,6 +1,5 @@
 #include "autograd/memory.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,13 +9,13 @@
 #include <mutex>
 #include <vector>
 
+#include "autograd/arena.h"
 #include "autograd/error.h"
 
 namespace tape {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-constexpr int64_t kHugePage = 2 << 20;
 constexpr int64_t kLarge = 1 << 20;
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -25,10 +24,10 @@ constexpr bool kCaching = false;  // a recycled block would hide a use after fre
 constexpr bool kCaching = true;
 #endif
 
-thread_local bool loose_fit = false;
+int64_t physical_memory() { return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE); }
 
-/// Training asks for the same sizes each step: blocks are rounded up to four classes a doubling and kept by class. In a
-/// LooseFit scope a large request takes a larger block rather than new memory.
+/// Training asks for the same sizes each step. Small blocks are rounded up to four classes a doubling and kept by
+/// class; large ones live in an arena.
 class CachingAllocator {
  public:
   /// Never destroyed: storages in static objects may be freed after everything else.
@@ -38,27 +37,24 @@ class CachingAllocator {
   }
 
   void* allocate(int64_t bytes, int64_t& capacity) {
-    capacity = rounded(bytes);
     const std::lock_guard lock(mutex_);
-    if (capacity < bytes || capacity > limit_ - stats_.live_bytes)
+    if (bytes > limit_ - stats_.live_bytes)
       raise(ErrorKind::out_of_memory, "allocate: {} bytes asked, {} bytes in use, limit {} bytes", bytes,
             stats_.live_bytes, limit_);
-    void* block = take_cached(capacity);
-    if (!block) {
-      block = from_system(capacity);
-      if (!block) {
-        drop_cache();
-        block = from_system(capacity);
-      }
-      if (!block)
-        raise(ErrorKind::out_of_memory, "allocate: the system refused {} bytes ({} bytes in use)", bytes,
-              stats_.live_bytes);
-      ++stats_.system_allocations;
+    Arena::Taken taken = take(bytes);
+    if (!taken.block) {
+      drop_cache();
+      taken = take(bytes);
     }
+    if (!taken.block)
+      raise(ErrorKind::out_of_memory, "allocate: the system refused {} bytes ({} bytes in use)", bytes,
+            stats_.live_bytes);
+    capacity = taken.bytes;
     ++stats_.requests;
+    stats_.system_allocations += taken.fresh;
     stats_.live_bytes += capacity;
     stats_.peak_bytes = std::max(stats_.peak_bytes, stats_.live_bytes);
-    return block;
+    return taken.block;
   }
 
   void free(void* block, int64_t capacity) {
@@ -66,15 +62,19 @@ class CachingAllocator {
     stats_.live_bytes -= capacity;
     if (!kCaching) {
       std::free(block);
-      return;
+    } else if (capacity >= kLarge) {
+      arena_.give_back(block);
+    } else {
+      small_bytes_ += capacity;
+      small_[capacity].push_back(block);
     }
-    stats_.cached_bytes += capacity;
-    cache_[capacity].push_back(block);
   }
 
   MemoryStats stats() {
     const std::lock_guard lock(mutex_);
-    return stats_;
+    MemoryStats stats = stats_;
+    stats.cached_bytes = small_bytes_ + arena_.cached_bytes();
+    return stats;
   }
   void reset_peak() {
     const std::lock_guard lock(mutex_);
@@ -90,56 +90,44 @@ class CachingAllocator {
   }
 
  private:
-  CachingAllocator() : limit_(static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE)) {}
+  CachingAllocator() : arena_(physical_memory()), limit_(physical_memory()) {}
 
   static int64_t rounded(int64_t bytes) {
     bytes = std::max(bytes, kAlignment);
-    if (bytes > (int64_t{1} << 62)) return bytes;
     const int64_t step = std::max(kAlignment, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes)) / 4));
     return (bytes + step - 1) / step * step;
   }
 
-  /// A free block of the capacity, or of a little more, which it then is.
-  void* take_cached(int64_t& capacity) {
-    const int64_t most = loose_fit && capacity >= kLarge ? 2 * capacity : capacity;
-    for (auto found = cache_.lower_bound(capacity); found != cache_.end() && found->first <= most; ++found) {
-      if (found->second.empty()) continue;
-      void* block = found->second.back();
-      found->second.pop_back();
-      capacity = found->first;
-      stats_.cached_bytes -= capacity;
-      return block;
-    }
-    return nullptr;
-  }
-
-  static void* from_system(int64_t capacity) {
-    const bool large = capacity >= 2 * kHugePage;
-    const int64_t alignment = large ? kHugePage : kAlignment;
-    const int64_t size = (capacity + alignment - 1) / alignment * alignment;
-    void* block = std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(size));
-    // Large pages make the first touch of a big block several times cheaper; where refused, nothing is lost.
-    if (block && large) madvise(block, static_cast<size_t>(size), MADV_HUGEPAGE);
-    return block;
+  Arena::Taken take(int64_t bytes) {
+    if (bytes > (int64_t{1} << 62)) return {};
+    const int64_t capacity = rounded(bytes);
+    if (kCaching && capacity >= kLarge) return arena_.take(std::max(bytes, kLarge));
+    std::vector<void*>& kept = small_[capacity];
+    if (kept.empty())
+      return {std::aligned_alloc(static_cast<size_t>(kAlignment), static_cast<size_t>(capacity)), capacity, true};
+    void* const block = kept.back();
+    kept.pop_back();
+    small_bytes_ -= capacity;
+    return {block, capacity, false};
   }
 
   void drop_cache() {
-    for (auto& [capacity, blocks] : cache_)
+    for (auto& [capacity, blocks] : small_)
       for (void* block : blocks) std::free(block);
-    cache_.clear();
-    stats_.cached_bytes = 0;
+    small_.clear();
+    small_bytes_ = 0;
+    arena_.trim();
   }
 
   std::mutex mutex_;
-  std::map<int64_t, std::vector<void*>> cache_;
+  std::map<int64_t, std::vector<void*>> small_;  // free blocks by capacity
+  int64_t small_bytes_ = 0;                      // in them
+  Arena arena_;
   MemoryStats stats_;
   int64_t limit_;
 };
 
 }  // namespace
-
-LooseFit::LooseFit() : previous_(loose_fit) { loose_fit = true; }
-LooseFit::~LooseFit() { loose_fit = previous_; }
 
 MemoryStats memory_stats() { return CachingAllocator::instance().stats(); }
 void reset_peak_memory() { CachingAllocator::instance().reset_peak(); }

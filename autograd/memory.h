@@ -10,7 +10,7 @@ namespace tape {
 struct MemoryStats {
   int64_t live_bytes = 0;          ///< held by tensors now
   int64_t peak_bytes = 0;          ///< the most that live_bytes has been since reset_peak_memory()
-  int64_t cached_bytes = 0;        ///< freed by tensors, kept for the next request of the same size
+  int64_t cached_bytes = 0;        ///< freed by tensors, kept for later requests
   int64_t requests = 0;            ///< storages handed out
   int64_t system_allocations = 0;  ///< of these, how many needed new memory from the system
 };
@@ -20,19 +20,6 @@ void reset_peak_memory();
 void empty_cache();
 /// Refuses requests that would bring live_bytes over the limit; the physical memory unless set.
 void set_memory_limit(int64_t bytes);
-
-/// While in scope, requests of a megabyte and more are also served from freed blocks of up to twice the size:
-/// gradients, which die before the next forward pass, then live where its activations did.
-class LooseFit {
- public:
-  LooseFit();
-  ~LooseFit();
-  LooseFit(const LooseFit&) = delete;
-  LooseFit& operator=(const LooseFit&) = delete;
-
- private:
-  bool previous_;
-};
 
 /// A block of 64-byte aligned memory that tensors share, with a counter of in-place writes.
 class Storage : public RefCounted {

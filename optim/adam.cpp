@@ -20,23 +20,34 @@ Adam::Adam(const char* name, const ParameterGroups& groups, const AdamOptions& o
   check_not_negative(name, "eps", options.eps);
 }
 
-void Adam::update(Slot& slot, const Tensor& gradient, double lr) {
-  const double steps = static_cast<double>(slot.steps);
+void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
   const auto [beta1, beta2] = options_.betas;
-  const kernels::AdamStep step{.lr = lr,
-                               .beta1 = beta1,
-                               .beta2 = beta2,
-                               .eps = options_.eps,
-                               .weight_decay = slot.weight_decay,
-                               .decoupled = decoupled_,
-                               .bias_correction1 = 1 - std::pow(beta1, steps),
-                               .bias_correction2 = 1 - std::pow(beta2, steps),
-                               .gradient_scale = 1};
-  dispatch_floating("Adam", slot.parameter.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::optimizer<T>().adam(slot.parameter.numel(), step, gradient.data<T>(), slot.parameter.mutable_data<T>(),
-                                 slot.kept[0].mutable_data<T>(), slot.kept[1].mutable_data<T>());
-  });
+  std::vector<kernels::AdamUpdate<float>> singles;
+  std::vector<kernels::AdamUpdate<double>> doubles;
+  for (const Update& u : updates) {
+    const double steps = static_cast<double>(u.slot.steps);
+    const kernels::AdamStep step{.lr = u.lr,
+                                 .beta1 = beta1,
+                                 .beta2 = beta2,
+                                 .eps = options_.eps,
+                                 .weight_decay = u.slot.weight_decay,
+                                 .decoupled = decoupled_,
+                                 .bias_correction1 = 1 - std::pow(beta1, steps),
+                                 .bias_correction2 = 1 - std::pow(beta2, steps),
+                                 .gradient_scale = gradient_scale};
+    const auto add = [&]<class T>(std::vector<kernels::AdamUpdate<T>>& to) {
+      to.push_back({step, u.slot.parameter.numel(), u.gradient.data<T>(), u.slot.parameter.mutable_data<T>(),
+                    u.slot.kept[0].mutable_data<T>(), u.slot.kept[1].mutable_data<T>()});
+    };
+    dispatch_floating("Adam", u.slot.parameter.dtype(), [&](auto zero) {
+      if constexpr (std::is_same_v<decltype(zero), float>)
+        add(singles);
+      else
+        add(doubles);
+    });
+  }
+  kernels::optimizer<float>().adam(std::ssize(singles), singles.data());
+  kernels::optimizer<double>().adam(std::ssize(doubles), doubles.data());
 }
 
 }  // namespace tape::optim

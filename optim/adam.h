@@ -34,7 +34,7 @@ class Adam : public Optimizer {
   Adam(const char* name, const ParameterGroups& groups, const AdamOptions& options, bool decoupled);
 
  private:
-  void update(Slot& slot, const Tensor& gradient, double lr) override;
+  void update(const std::vector<Update>& updates, double gradient_scale) override;
 
   AdamOptions options_;
   bool decoupled_;

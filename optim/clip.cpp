@@ -44,6 +44,26 @@ double careful_norm(const Tensors& parameters) {
   return std::sqrt(total) / scale;
 }
 
+double norm_of(const char* operation, const Tensors& parameters) {
+  const NoGrad no_grad;
+  double total = 0;
+  size_t not_finite = 0;
+  for (const Tensor& parameter : parameters) {
+    const Tensor gradient = parameter.grad();
+    const double squares = sum_of_squares(gradient);
+    total += squares;
+    if (std::isfinite(squares)) continue;
+    not_finite += dispatch_floating(operation, gradient.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      return !kernels::reduce<T>().all_finite(gradient.numel(), gradient.data<T>());
+    });
+  }
+  if (not_finite > 0)
+    raise(ErrorKind::numeric, "{}: {} of {} gradients hold NaN or infinity; nothing was changed", operation, not_finite,
+          parameters.size());
+  return std::isnormal(total) ? std::sqrt(total) : careful_norm(parameters);
+}
+
 /// Whether nobody but the parameter itself (and the caller's handle) sees the gradient.
 bool unshared(const Tensor& gradient) {
   return gradient.ref()->use_count() == 2 && gradient.impl().storage->use_count() == 1;
@@ -51,29 +71,19 @@ bool unshared(const Tensor& gradient) {
 
 }  // namespace
 
+double grad_norm(TensorList parameters) { return norm_of("grad_norm", with_gradient("grad_norm", parameters)); }
+
+double clip_scale(double norm, double max_norm) {
+  if (!(max_norm > 0)) raise(ErrorKind::config, "clip_scale: max_norm must be > 0, got {}", max_norm);
+  return std::min(1.0, max_norm / (norm + 1e-6));
+}
+
 double clip_grad_norm(TensorList parameters, double max_norm) {
   if (!(max_norm > 0)) raise(ErrorKind::config, "clip_grad_norm: max_norm must be > 0, got {}", max_norm);
   const NoGrad no_grad;
   Tensors trained = with_gradient("clip_grad_norm", parameters);
-  double total = 0;
-  size_t not_finite = 0;
-  for (const Tensor& parameter : trained) {
-    const double squares = sum_of_squares(parameter.grad());
-    total += squares;
-    if (!std::isfinite(squares)) {
-      const Tensor gradient = parameter.grad();
-      not_finite += dispatch_floating("clip_grad_norm", gradient.dtype(), [&](auto zero) {
-        using T = decltype(zero);
-        return !kernels::reduce<T>().all_finite(gradient.numel(), gradient.data<T>());
-      });
-    }
-  }
-  if (not_finite > 0)
-    raise(ErrorKind::numeric, "clip_grad_norm: {} of {} gradients hold NaN or infinity; nothing was changed",
-          not_finite, trained.size());
-  const double norm = std::isnormal(total) ? std::sqrt(total) : careful_norm(trained);
-  const double scale = max_norm / (norm + 1e-6);
-  if (!(scale < 1)) return norm;
+  const double norm = norm_of("clip_grad_norm", trained), scale = clip_scale(norm, max_norm);
+  if (scale == 1) return norm;
   for (Tensor& parameter : trained) {
     Tensor gradient = parameter.grad();
     if (unshared(gradient))

@@ -4,13 +4,21 @@
 
 namespace tape::optim {
 
-/// Scales the gradients of all parameters by min(1, max_norm / (norm + 1e-6)), norm being the Euclidean norm of all of
-/// them together (Pascanu et al. 2013, "On the difficulty of training recurrent neural networks"), and returns that
-/// norm, as it was before. Parameters without a gradient are passed over; max_norm may be infinite, to measure only.
+/// The Euclidean norm of the gradients of all parameters together; those without a gradient are passed over. Error
+/// (numeric) where it is NaN or infinite, saying how many gradients are; Error (config) for a parameter given twice.
+double grad_norm(TensorList parameters);
+
+/// min(1, max_norm / (norm + 1e-6)): by how much gradients of that norm are to be scaled (Pascanu et al. 2013, "On the
+/// difficulty of training recurrent neural networks"). Error (config) unless max_norm > 0.
+double clip_scale(double norm, double max_norm);
+
+/// Scales the gradients of all parameters by clip_scale() of their norm and returns that norm, as it was before. In
+/// front of an optimizer's step this saves a pass over the gradients, with the same result:
 ///
-/// Handles of a gradient that were taken before keep the unscaled values. Error (numeric) where the norm is NaN or
-/// infinite, saying how many gradients are: nothing is changed then. Error (config) unless max_norm > 0, and for a
-/// parameter given twice.
+///     const double norm = grad_norm(adam.parameters());
+///     adam.step({.gradient_scale = clip_scale(norm, 1.0), .known_finite = true});
+///
+/// Handles of a gradient that were taken before keep the unscaled values. Errors as above; nothing is changed then.
 double clip_grad_norm(TensorList parameters, double max_norm);
 
 /// Holds every element of every gradient in [-limit, limit]; NaN stays NaN. Error (config) unless limit > 0, and for a

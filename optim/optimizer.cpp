@@ -103,10 +103,10 @@ void Optimizer::zero_grad() {
   for (Slot& slot : slots_) slot.parameter.zero_grad();
 }
 
-void Optimizer::prepare(size_t index, const Tensor& gradient) {
+void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite) {
   Slot& slot = slots_[index];
   const Tensor& parameter = slot.parameter;
-  if (settings_.check_finite && !all_finite(gradient))
+  if (settings_.check_finite && !known_finite && !all_finite(gradient))
     raise(ErrorKind::numeric, "{}: the gradient of parameter {} {} holds NaN or infinity; nothing was changed",
           settings_.name, index, to_string(parameter.shape()));
   if (slot.kept.empty())
@@ -120,17 +120,21 @@ void Optimizer::prepare(size_t index, const Tensor& gradient) {
             to_string(parameter.shape()));
 }
 
-void Optimizer::step() {
+void Optimizer::step(const StepOptions& options) {
   const NoGrad no_grad;
+  check_not_negative(settings_.name, "gradient_scale", options.gradient_scale);
   // Whatever can fail comes before the first change.
   for (size_t i = 0; i < slots_.size(); ++i)
-    if (const Tensor gradient = slots_[i].parameter.grad(); gradient.defined()) prepare(i, gradient);
+    if (const Tensor gradient = slots_[i].parameter.grad(); gradient.defined())
+      prepare(i, gradient, options.known_finite);
+  std::vector<Update> updates;
   for (Slot& slot : slots_) {
     const Tensor gradient = slot.parameter.grad();
     if (!gradient.defined()) continue;
     ++slot.steps;
-    update(slot, gradient, lr_ * slot.lr_factor);
+    updates.push_back({slot, gradient, lr_ * slot.lr_factor});
   }
+  update(updates, options.gradient_scale);
 }
 
 std::map<std::string, Tensor> Optimizer::state_dict() const {

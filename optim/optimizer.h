@@ -17,6 +17,11 @@ struct ParameterGroup {
 };
 using ParameterGroups = std::vector<ParameterGroup>;
 
+struct StepOptions {
+  double gradient_scale = 1;  ///< every gradient counts times this: clip_scale(), in the pass that updates
+  bool known_finite = false;  ///< grad_norm() has looked at the gradients: they are not looked at again
+};
+
 /// Base of the optimizers: it holds handles of the parameters, walks those that have a gradient, and keeps what each
 /// needs between steps.
 ///
@@ -37,7 +42,7 @@ class Optimizer {
   /// Updates every parameter that has a gradient, in place, so that a backward through values of before the step is
   /// refused. Error (numeric) naming the parameter where a gradient holds NaN or infinity (unless .check_finite is
   /// false), Error (graph) where the parameter changed its shape or dtype since the last step; nothing is changed then.
-  void step();
+  void step(const StepOptions& options = {});
   /// Drops the gradients.
   void zero_grad();
   Tensors parameters() const;
@@ -73,10 +78,15 @@ class Optimizer {
   /// Error (config) `name: what must be a number >= 0, got value`.
   static void check_not_negative(const char* name, const char* what, double value);
 
-  virtual void update(Slot& slot, const Tensor& gradient, double lr) = 0;
+  struct Update {
+    Slot& slot;
+    Tensor gradient;
+    double lr;  // of this parameter
+  };
+  virtual void update(const std::vector<Update>& updates, double gradient_scale) = 0;
 
  private:
-  void prepare(size_t index, const Tensor& gradient);
+  void prepare(size_t index, const Tensor& gradient, bool known_finite);
 
   Settings settings_;
   double lr_ = 0;

@@ -22,19 +22,22 @@ Sgd::Sgd(const ParameterGroups& groups, const SgdOptions& options)
           options.momentum, options.dampening);
 }
 
-void Sgd::update(Slot& slot, const Tensor& gradient, double lr) {
-  const kernels::SgdStep step{.lr = lr,
-                              .momentum = options_.momentum,
-                              .dampening = options_.dampening,
-                              .weight_decay = slot.weight_decay,
-                              .nesterov = options_.nesterov,
-                              .first = slot.steps == 1,
-                              .gradient_scale = 1};
-  dispatch_floating("Sgd", slot.parameter.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::optimizer<T>().sgd(slot.parameter.numel(), step, gradient.data<T>(), slot.parameter.mutable_data<T>(),
-                                slot.kept.empty() ? nullptr : slot.kept[0].mutable_data<T>());
-  });
+void Sgd::update(const std::vector<Update>& updates, double gradient_scale) {
+  for (const Update& u : updates) {
+    Slot& slot = u.slot;
+    const kernels::SgdStep step{.lr = u.lr,
+                                .momentum = options_.momentum,
+                                .dampening = options_.dampening,
+                                .weight_decay = slot.weight_decay,
+                                .nesterov = options_.nesterov,
+                                .first = slot.steps == 1,
+                                .gradient_scale = gradient_scale};
+    dispatch_floating("Sgd", slot.parameter.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      kernels::optimizer<T>().sgd(slot.parameter.numel(), step, u.gradient.data<T>(), slot.parameter.mutable_data<T>(),
+                                  slot.kept.empty() ? nullptr : slot.kept[0].mutable_data<T>());
+    });
+  }
 }
 
 }  // namespace tape::optim

@@ -27,7 +27,7 @@ class Sgd : public Optimizer {
   explicit Sgd(const ParameterGroups& groups, const SgdOptions& options = {});
 
  private:
-  void update(Slot& slot, const Tensor& gradient, double lr) override;
+  void update(const std::vector<Update>& updates, double gradient_scale) override;
 
   SgdOptions options_;
 };

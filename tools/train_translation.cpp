@@ -44,6 +44,12 @@ void add_train_translation(CLI::App& train, Chosen& chosen) {
   command.add_option("--vocab-size", o.vocab_size, "Tokens of the joint vocabulary");
   command.add_option("--batch-tokens", o.batch_tokens, "Most tokens of a batch on either side, with padding");
   command.add_option("--label-smoothing", o.label_smoothing, "Share of the target spread over all tokens (0.1)");
+  command
+      .add_option_function<std::string>(
+          "--norm",
+          [&o](const std::string& name) { o.norm = name == "pre" ? nn::NormPlace::pre : nn::NormPlace::post; },
+          "Norms in front of the sublayers (pre) or behind them (post)")
+      ->check(CLI::IsMember({"pre", "post"}));
   command.add_option("--max-length", o.max_length, "Longest sentence in tokens")->capture_default_str();
   command.add_option("--bleu", o.bleu_tokenizer, "How validation BLEU cuts texts into words")
       ->check(CLI::IsMember({"13a", "none", "intl", "char"}))

@@ -1,7 +1,6 @@
 #include "train/step.h"
 
 #include <cmath>
-#include <limits>
 
 #include "autograd/anomaly.h"
 #include "autograd/create.h"
@@ -11,8 +10,6 @@
 
 namespace tape::train {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Learned checked(Learned learned) {
   if (!learned.loss.defined()) raise(ErrorKind::config, "learn: the loss is undefined");
@@ -63,19 +60,17 @@ StepEvent Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
     if (!std::isfinite(loss)) stop(std::isnan(loss) ? "the loss is NaN" : "the loss is infinite");
     loss_sum += loss;
   }
-  const Tensors parameters = optimizer_.parameters();
-  if (options_.accumulate > 1)
-    for (const Tensor& parameter : parameters)
-      if (Tensor gradient = parameter.grad(); gradient.defined()) gradient.mul_(1 / static_cast<double>(tokens_));
+  // Of several batches the gradients are sums over tokens so far.
+  const double mean = options_.accumulate > 1 ? 1 / static_cast<double>(tokens_) : 1;
   double norm = 0;
   try {
-    norm = optim::clip_grad_norm(parameters, options_.clip_norm > 0 ? options_.clip_norm : kInfinity);
+    norm = mean * optim::grad_norm(optimizer_.parameters());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::numeric) throw;
     stop("a gradient is not finite");
   }
-  const double lr = optimizer_.lr();
-  optimizer_.step();
+  const double lr = optimizer_.lr(), clip = options_.clip_norm > 0 ? optim::clip_scale(norm, options_.clip_norm) : 1;
+  optimizer_.step({.gradient_scale = mean * clip, .known_finite = true});
   optimizer_.zero_grad();
   if (options_.schedule) options_.schedule->step();
   const BatchSource::Item& last = batches_.back();

@@ -24,6 +24,7 @@ namespace {
 struct Preset {
   std::string name;
   int64_t layers, d_model, heads, d_ff;
+  nn::NormPlace norm;
   int64_t vocab_size, batch_tokens;
   Recipe recipe;
 };
@@ -36,6 +37,7 @@ const std::vector<Preset>& presets() {
        128,
        4,
        256,
+       nn::NormPlace::post,
        10'000,
        4096,
        {.steps = 8000, .lr = 5e-3, .warmup = 2000, .dropout = 0.3, .evaluate_every = 500, .average_last = 5}},
@@ -44,6 +46,7 @@ const std::vector<Preset>& presets() {
        256,
        4,
        1024,
+       nn::NormPlace::post,
        10'000,
        4096,
        {.steps = 20'000, .lr = 2e-3, .warmup = 2000, .dropout = 0.2, .evaluate_every = 1000, .average_last = 5}},
@@ -52,6 +55,7 @@ const std::vector<Preset>& presets() {
        512,
        8,
        2048,
+       nn::NormPlace::post,
        16'000,
        4096,
        {.steps = 100'000, .lr = 7e-4, .warmup = 4000, .dropout = 0.1, .evaluate_every = 2000, .average_last = 5}}};
@@ -179,6 +183,7 @@ class Task {
             .dropout = recipe_.dropout,
             .attention_dropout = 0,
             .activation_dropout = 0,
+            .norm = options_.norm.value_or(preset_.norm),
             .max_length = options_.max_length,
             .positions = nn::SinusoidLayout::halves,
             .padding_id = pad(),

@@ -19,11 +19,20 @@ struct SgdStep {
   double gradient_scale;
 };
 
+/// The n values of a parameter and what belongs to them.
+template <class T>
+struct AdamUpdate {
+  AdamStep step;
+  int64_t n;
+  const T* gradient;
+  T *parameter, *m, *v;
+};
+
 template <class T>
 struct OptimizerKernels {
-  /// One pass over n values: m, v, parameter. The arithmetic order is PyTorch's:
-  /// m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; p -= lr / c1 * m / (sqrt(v) / sqrt(c2) + eps).
-  void (*adam)(int64_t n, const AdamStep& step, const T* gradient, T* parameter, T* m, T* v);
+  /// One pass over all values of `count` parameters, shared among the threads once for all. The arithmetic order is
+  /// PyTorch's: m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; p -= lr / c1 * m / (sqrt(v) / sqrt(c2) + eps).
+  void (*adam)(int64_t count, const AdamUpdate<T>* updates);
   /// buffer may be null where momentum is 0.
   void (*sgd)(int64_t n, const SgdStep& step, const T* gradient, T* parameter, T* buffer);
 };

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "autograd/create.h"
+#include "autograd/random.h"
 #include "tests/support.h"
 
 namespace tape {
@@ -103,24 +106,70 @@ TEST_F(Memory, ReleasesBorrowedMemoryOnce) {
   EXPECT_EQ(released, 1);
 }
 
-TEST_F(Memory, GradientsLiveWhereActivationsDid) {
-  if (!kCaching) return;
-  constexpr int64_t kMegabyte = 1 << 20;
-  Storage::allocate(2 * kMegabyte);  // freed at once
+constexpr int64_t kMegabyte = 1 << 20;
+
+TEST_F(Memory, SplitsWhatWasFreed) {
+  if (!kCaching) GTEST_SKIP() << "the sanitizer wants every block to be new";
+  Storage::allocate(8 * kMegabyte);  // freed at once
   const int64_t before = memory_stats().system_allocations;
-  {
-    const LooseFit scope;
-    const Ref<Storage> half = Storage::allocate(kMegabyte);
-    EXPECT_EQ(memory_stats().system_allocations, before) << "the larger block serves";
-    EXPECT_EQ(half->bytes(), kMegabyte);
-    const Ref<Storage> small = Storage::allocate(kMegabyte / 2);
-    EXPECT_EQ(memory_stats().system_allocations, before + 1) << "there is no other block, and small ones fit exactly";
+  const Ref<Storage> a = Storage::allocate(3 * kMegabyte), b = Storage::allocate(5 * kMegabyte);
+  EXPECT_EQ(memory_stats().system_allocations, before);
+  EXPECT_TRUE(a->data() != b->data());
+  const Ref<Storage> c = Storage::allocate(kMegabyte);
+  EXPECT_EQ(memory_stats().system_allocations, before + 1);
+}
+
+TEST_F(Memory, JoinsNeighboursInAnyOrder) {
+  if (!kCaching) GTEST_SKIP() << "the sanitizer wants every block to be new";
+  std::vector<int> order{0, 1, 2};
+  do {
+    std::vector<Ref<Storage>> parts;
+    for (int i = 0; i < 3; ++i) parts.push_back(Storage::allocate((i + 2) * kMegabyte));
+    const Ref<Storage> wall = Storage::allocate(kMegabyte);  // nothing behind it is joined
+    for (const int i : order) parts[static_cast<size_t>(i)] = {};
+    const int64_t before = memory_stats().system_allocations;
+    const Ref<Storage> whole = Storage::allocate(9 * kMegabyte);
+    EXPECT_EQ(memory_stats().system_allocations, before);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_F(Memory, BlocksNeverOverlap) {
+  Generator draws(5);
+  std::vector<Ref<Storage>> held;
+  for (int round = 0; round < 2000; ++round) {
+    if (held.size() > 20 || (!held.empty() && draws.below(2) == 0)) {
+      const auto at = static_cast<std::ptrdiff_t>(draws.below(std::ssize(held)));
+      const Ref<Storage>& storage = held[static_cast<size_t>(at)];
+      const auto* ends = static_cast<const int64_t*>(storage->data());
+      const int64_t last = storage->bytes() / 8 - 1;
+      ASSERT_EQ(ends[0], storage->bytes());
+      ASSERT_EQ(ends[last], storage->bytes());
+      held.erase(held.begin() + at);
+    } else {
+      const int64_t bytes = 8 * (1 + draws.below(kMegabyte / 2));
+      held.push_back(Storage::allocate(bytes));
+      auto* ends = static_cast<int64_t*>(held.back()->data());
+      ends[0] = ends[bytes / 8 - 1] = bytes;
+    }
   }
-  const Ref<Storage> exact = Storage::allocate(kMegabyte);
-  EXPECT_EQ(memory_stats().system_allocations, before + 2) << "outside of the scope blocks fit exactly";
-  const LooseFit scope;
-  const Ref<Storage> half = Storage::allocate(kMegabyte);
-  EXPECT_EQ(memory_stats().system_allocations, before + 2) << "the block kept its size";
+}
+
+TEST_F(Memory, GivesLargeBlocksBackToTheSystem) {
+  if (!kCaching) GTEST_SKIP() << "the sanitizer wants every block to be new";
+  auto* values = [] {
+    const Ref<Storage> block = Storage::allocate(4 * kMegabyte);
+    auto* first = static_cast<int64_t*>(block->data());
+    *first = 7;
+    return first;
+  }();
+  EXPECT_GE(memory_stats().cached_bytes, 4 * kMegabyte);
+  empty_cache();
+  EXPECT_EQ(memory_stats().cached_bytes, 0);
+  const int64_t before = memory_stats().system_allocations;
+  const Ref<Storage> again = Storage::allocate(4 * kMegabyte);
+  EXPECT_EQ(again->data(), values);
+  EXPECT_EQ(*values, 0) << "the memory is new";
+  EXPECT_EQ(memory_stats().system_allocations, before + 1);
 }
 
 }  // namespace

@@ -71,6 +71,23 @@ TEST(ClipGradNorm, CountsGradientsThatAreNotFinite) {
   EXPECT_TRUE(tensors_equal(b.grad(), tensor({30, 40}, f32)));
 }
 
+TEST(GradNorm, MeasuresAndChangesNothing) {
+  const Tensor a = with_gradient(tensor({3, 0}, f64)), b = with_gradient(tensor({4}, f64));
+  EXPECT_DOUBLE_EQ(grad_norm({a, b}), 5);
+  EXPECT_TRUE(tensors_equal(a.grad(), tensor({3, 0}, f64)));
+  EXPECT_EQ(grad_norm(Tensors{}), 0);
+  EXPECT_TAPE_ERROR(grad_norm({a, a}), ErrorKind::config, "grad_norm: a parameter [2] is given twice");
+  EXPECT_TAPE_ERROR(grad_norm({with_gradient(tensor({NAN}, f32))}), ErrorKind::numeric,
+                    "grad_norm: 1 of 1 gradients hold NaN or infinity; nothing was changed");
+}
+
+TEST(ClipScale, IsWhatTheGradientsAreScaledBy) {
+  EXPECT_DOUBLE_EQ(clip_scale(5, 1), 1 / (5 + 1e-6));
+  EXPECT_EQ(clip_scale(0.5, 1), 1);
+  EXPECT_EQ(clip_scale(5, INFINITY), 1);
+  EXPECT_TAPE_ERROR(clip_scale(5, 0), ErrorKind::config, "clip_scale: max_norm must be > 0, got 0");
+}
+
 TEST(ClipGradNorm, Arguments) {
   const Tensor p = with_gradient(tensor({3, 4}, f32));
   EXPECT_TAPE_ERROR(clip_grad_norm({p}, 0), ErrorKind::config, "clip_grad_norm: max_norm must be > 0, got 0");

@@ -1,11 +1,14 @@
 #include "optim/optimizer.h"
 
+#include <memory>
+
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
 #include "autograd/ops.h"
 #include "optim/adam.h"
 #include "optim/adamw.h"
+#include "optim/clip.h"
 #include "optim/sgd.h"
 #include "tests/support.h"
 
@@ -95,6 +98,30 @@ TEST(Optimizer, RefusesGradientsThatAreNotFinite) {
   Sgd trusting({b}, {.lr = 1, .check_finite = false});
   trusting.step();
   EXPECT_TRUE(tensors_equal(b.detach(), tensor({0, NAN})));
+}
+
+TEST(Optimizer, AScaledStepIsAStepWithScaledGradients) {
+  for (const bool adam : {true, false}) {
+    Tensors ends;
+    for (const bool folded : {true, false}) {
+      Tensor p = tensor({0.3, -2.0, 5.0}, f32).requires_grad_();
+      std::unique_ptr<Optimizer> optimizer;
+      if (adam)
+        optimizer = std::make_unique<Adam>(Tensors{p}, AdamOptions{.lr = 0.1, .weight_decay = 0.01});
+      else
+        optimizer = std::make_unique<Sgd>(Tensors{p}, SgdOptions{.lr = 0.1, .momentum = 0.9});
+      for (int step = 0; step < 3; ++step) {
+        optimizer->zero_grad();
+        sum(square(p)).backward();
+        if (folded)
+          optimizer->step({.gradient_scale = clip_scale(grad_norm({p}), 1), .known_finite = true});
+        else
+          clip_grad_norm({p}, 1), optimizer->step();
+      }
+      ends.push_back(p.detach());
+    }
+    EXPECT_TRUE(tensors_equal(ends[0], ends[1]));
+  }
 }
 
 TEST(Optimizer, RefusesAParameterThatChangedItsType) {

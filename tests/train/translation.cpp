@@ -35,7 +35,7 @@ class TranslationTest : public testing::Test {
   TranslationOptions options(const std::string& run, int64_t steps) {
     return {.run = {.out = folder_ / run, .steps = steps, .evaluate_every = 10, .average_last = 2},
             .train = {.src = folder_ / "train.de", .tgt = folder_ / "train.en"},
-            .valid = {.src = "", .tgt = "", .tsv = folder_ / "valid.tsv"},
+            .valid = {.tsv = folder_ / "valid.tsv"},
             .vocab_size = 120,
             .batch_tokens = 256,
             .max_length = 40};

@@ -24,7 +24,8 @@ void check_adam() {
           v2[i] = step.beta2 * v2[i] + (1 - step.beta2) * gradient * gradient;
           p2[i] -= step.lr / step.bias_correction1 * m2[i] / (std::sqrt(v2[i] / step.bias_correction2) + step.eps);
         }
-        optimizer<T>().adam(n, step, g.data(), p.data(), m.data(), v.data());
+        const AdamUpdate<T> update{step, n, g.data(), p.data(), m.data(), v.data()};
+        optimizer<T>().adam(1, &update);
         expect_close(m, m2, tolerance<T>(3e-7, 1e-15), "m");
         expect_close(v, v2, tolerance<T>(3e-7, 1e-15), "v");
         expect_close(p, p2, tolerance<T>(1e-6, 1e-14), "parameter");
@@ -33,6 +34,32 @@ void check_adam() {
 TEST_P(Optimizer, adam) {
   check_adam<float>();
   check_adam<double>();
+}
+
+/// Parameters of all sizes at once, each with a step of its own, end as each alone.
+TEST_P(Optimizer, adam_of_many_parameters) {
+  const std::vector<int64_t> sizes{5, 0, 40000, 16384, 1, 16385, 7};
+  std::vector<std::vector<float>> g, together, alone, m, v;
+  for (const int64_t n : sizes) {
+    g.push_back(random_values<float>(n, static_cast<unsigned>(g.size())));
+    for (auto* values : {&together, &alone, &m, &v}) values->emplace_back(static_cast<size_t>(n), 0.5F);
+  }
+  auto m2 = m, v2 = v;
+  const auto update = [&](size_t i, auto& p, auto& first, auto& second) {
+    const double lr = 0.01 * static_cast<double>(i + 1);
+    return AdamUpdate<float>{{lr, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02, 1}, sizes[i], g[i].data(), p[i].data(),
+                             first[i].data(), second[i].data()};
+  };
+  std::vector<AdamUpdate<float>> all;
+  for (size_t i = 0; i < sizes.size(); ++i) all.push_back(update(i, together, m, v));
+  optimizer<float>().adam(std::ssize(all), all.data());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const AdamUpdate<float> one = update(i, alone, m2, v2);
+    optimizer<float>().adam(1, &one);
+  }
+  EXPECT_EQ(together, alone);
+  EXPECT_EQ(m, m2);
+  EXPECT_EQ(v, v2);
 }
 
 template <class T>
@@ -67,8 +94,9 @@ TEST_P(Optimizer, same_bits_for_every_number_of_threads) {
   const std::vector<float> g = random_values<float>(100001, 5);
   expect_same_bits([&] {
     std::vector<float> p(g.size(), 1), m(g.size(), 0), v(g.size(), 0);
-    optimizer<float>().adam(100001, {0.01, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02, 1}, g.data(), p.data(), m.data(),
-                            v.data());
+    const AdamUpdate<float> update{{0.01, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02, 1}, 100001, g.data(), p.data(), m.data(),
+                                   v.data()};
+    optimizer<float>().adam(1, &update);
     return p;
   });
 }

@@ -131,8 +131,9 @@ AnyModel load_model(const std::string& folder) {
     const GptConfig c = hf::read_gpt_config(config);
     return load_gpt(file, c, read_weights(folder));
   }
-  if (name == "BertForSequenceClassification") {
-    const SequenceClassifierConfig c = hf::read_classifier_config(config);
+  if (name == "BertForSequenceClassification" || name == hf::kMeanClassifier) {
+    const SequenceClassifierConfig c =
+        hf::read_classifier_config(config, name == hf::kMeanClassifier ? nn::Pooling::mean : nn::Pooling::first);
     return load_classifier(file, c, bert_weights(folder));
   }
   if (name == "BertForMaskedLM") {

@@ -21,10 +21,11 @@ using AnyModel = std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>
 ///     BertForMaskedLM                MaskedLanguageModel    GPT2LMHeadModel  Gpt
 ///     BertForSequenceClassification  SequenceClassifier
 ///
-/// Transformers that MarianMTModel cannot express have the "model_type" "tapeformer-transformer". The model is in
-/// evaluation mode. Every Error names the file: (io) for one that cannot be read; (format) or (config) with the key for
-/// a configuration that is broken, of an unknown architecture, or asks for what is not computed here; (format) with
-/// every tensor that does not fit, before a model is made.
+/// Transformers that MarianMTModel cannot express have the "model_type" "tapeformer-transformer", classifiers that pool
+/// the mean, which transformers has no class for, "tapeformer-mean-pooling-classifier". The model is in evaluation
+/// mode. Every Error names the file: (io) for one that cannot be read; (format) or (config) with the key for a
+/// configuration that is broken, of an unknown architecture, or asks for what is not computed here; (format) with every
+/// tensor that does not fit, before a model is made.
 AnyModel load_model(const std::string& folder);
 
 /// The same where the class is known: load<Gpt>("gpt2"). Error (config) where the folder holds another.

@@ -84,8 +84,9 @@ BertConfig read_bert_config(const ConfigReader& config) {
           .init_std = config.number("initializer_range", base.init_std)};
 }
 
-SequenceClassifierConfig read_classifier_config(const ConfigReader& config) {
-  SequenceClassifierConfig c{.bert = read_bert_config(config)};
+SequenceClassifierConfig read_classifier_config(const ConfigReader& config, nn::Pooling pooling) {
+  SequenceClassifierConfig c{.bert = read_bert_config(config), .pooling = pooling};
+  c.bert.pooler = pooling == nn::Pooling::first;
   c.labels = config.names("id2label");
   c.num_labels = config.whole("num_labels", c.labels.empty() ? 2 : std::ssize(c.labels));
   if (config.has("classifier_dropout")) c.dropout = config.number("classifier_dropout");
@@ -102,9 +103,9 @@ Json config_json(const MaskedLanguageModel& model, DType dtype) {
 
 Json config_json(const SequenceClassifier& model, DType dtype) {
   const SequenceClassifierConfig& c = model.config();
-  if (c.pooling != nn::Pooling::first)
-    raise(ErrorKind::config, "config.json: BertForSequenceClassification pools the first position, not the mean");
-  Json json = bert_json(c.bert, "BertForSequenceClassification", dtype);
+  const bool mean = c.pooling == nn::Pooling::mean;
+  Json json = bert_json(c.bert, mean ? kMeanClassifier : "BertForSequenceClassification", dtype);
+  if (mean) json["model_type"] = kMeanClassifierType;
   json["classifier_dropout"] = c.dropout ? Json(*c.dropout) : Json();
   Json ids = Json::object(), names = Json::object();
   for (int64_t i = 0; i < c.num_labels; ++i) {

@@ -8,12 +8,15 @@
 namespace tape::models::hugging_face {
 
 BertConfig read_bert_config(const ConfigReader& config);
-SequenceClassifierConfig read_classifier_config(const ConfigReader& config);
+SequenceClassifierConfig read_classifier_config(const ConfigReader& config, nn::Pooling pooling);
 
 nlohmann::ordered_json config_json(const Bert& model, DType dtype);
 nlohmann::ordered_json config_json(const MaskedLanguageModel& model, DType dtype);
-/// Error (config) for pooling by the mean, which BertForSequenceClassification does not know.
+/// BertForSequenceClassification pools the first position. A classifier that pools the mean has no class in
+/// transformers: it has kMeanClassifier's architecture and model type, which transformers refuses by name.
 nlohmann::ordered_json config_json(const SequenceClassifier& model, DType dtype);
+inline constexpr const char* kMeanClassifier = "TapeformerMeanPoolingClassifier";
+inline constexpr const char* kMeanClassifierType = "tapeformer-mean-pooling-classifier";
 
 Layout bert_layout(const BertConfig& config);
 Layout masked_language_model_layout(const BertConfig& config);

@@ -233,9 +233,6 @@ TEST_F(HuggingFaceFolder, ChecksTheIndexOfShards) {
 
 TEST_F(HuggingFaceFolder, RefusesToWriteWhatTransformersDoesNotKnow) {
   BertConfig small{.vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .d_ff = 4, .max_length = 3};
-  const SequenceClassifier mean({.bert = small, .pooling = nn::Pooling::mean});
-  EXPECT_TAPE_ERROR(save(folder_, mean), ErrorKind::config,
-                    "config.json: BertForSequenceClassification pools the first position, not the mean");
   small.segments = 0;
   EXPECT_TAPE_ERROR(save(folder_, Bert(small)), ErrorKind::config, "config.json: BertModel needs segments, got 0");
   const Gpt probabilities(
@@ -244,6 +241,23 @@ TEST_F(HuggingFaceFolder, RefusesToWriteWhatTransformersDoesNotKnow) {
                     "config.json: GPT2LMHeadModel gives logits, not probabilities");
   EXPECT_TAPE_ERROR(save(folder_, Bert({.vocab = 5, .d_model = 4, .layers = 1, .heads = 2}), {.max_shard_bytes = 0}),
                     ErrorKind::config, "save: max_shard_bytes must be at least 1, got 0");
+}
+
+// transformers has no such class: the folder's names must not make it load another model.
+TEST_F(HuggingFaceFolder, KeepsAClassifierThatPoolsTheMean) {
+  manual_seed(3);
+  const BertConfig small{.vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .d_ff = 4, .max_length = 3};
+  SequenceClassifier model({.bert = small, .num_labels = 2, .pooling = nn::Pooling::mean, .labels = {"no", "yes"}});
+  model.eval();
+  save(folder_, model);
+  const std::string config = read_text(path("config.json"));
+  EXPECT_THAT(config, testing::HasSubstr("\"model_type\": \"tapeformer-mean-pooling-classifier\""));
+  EXPECT_THAT(config, testing::Not(testing::HasSubstr("BertForSequenceClassification")));
+  const auto again = load<SequenceClassifier>(folder_);
+  EXPECT_EQ(again->config().pooling, nn::Pooling::mean);
+  EXPECT_EQ(again->config().labels, model.config().labels);
+  const Tensor ids = tensor({{1, 2, 4}, {3, 1, 0}}, i64);
+  EXPECT_TRUE(tensors_equal((*again)(ids), model(ids)));
 }
 
 TEST_F(HuggingFaceFolder, KeepsLabelsAndDropouts) {

@@ -1,0 +1,340 @@
+#include "train/classification.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <numeric>
+#include <ostream>
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/create.h"
+#include "autograd/ops/loss.h"
+#include "models/classify.h"
+#include "models/folder.h"
+#include "text/byte_level_bpe.h"
+#include "train/confusion.h"
+#include "train/fine_tuning.h"
+#include "train/labelled_lines.h"
+#include "train/recipe.h"
+
+namespace tape::train {
+namespace {
+
+struct Preset {
+  std::string name;
+  double epochs;
+  int64_t batch, max_length;
+  int64_t vocab_size, layers, width, heads;  // of a model from scratch
+  Recipe recipe;
+};
+
+const std::vector<Preset>& presets_from_scratch() {
+  static const std::vector<Preset> all{
+      {"small", 10, 32, 256, 4000, 2, 128, 4, {.lr = 1e-3, .dropout = 0.2, .weight_decay = 0.01, .clip_norm = 1}}};
+  return all;
+}
+
+const std::vector<Preset>& presets_with_init() {
+  static const std::vector<Preset> all{
+      {"fine-tune", 3, 32, 512, 0, 0, 0, 0, {.lr = 2e-4, .weight_decay = 0.01, .clip_norm = 1}}};
+  return all;
+}
+
+/// What goes together.
+const ClassificationOptions& checked(const ClassificationOptions& o) {
+  const auto refuse = [](bool given, const char* name, const char* why) {
+    if (given) raise(ErrorKind::config, "train classifier: {} {}", name, why);
+  };
+  const auto at_least_one = [](const char* name, const std::optional<int64_t>& value) {
+    if (value && *value < 1) raise(ErrorKind::config, "train classifier: {} must be at least 1, got {}", name, *value);
+  };
+  refuse(o.epochs && o.run.steps, "epochs", "and steps are both given: one of them is the length of the run");
+  if (o.epochs && !(*o.epochs > 0 && *o.epochs < 1e6))
+    raise(ErrorKind::config, "train classifier: epochs must be greater than 0 and below 1,000,000, got {}", *o.epochs);
+  refuse(!o.valid.empty() && o.valid_fraction, "valid_fraction", "does not go with a file to validate with");
+  for (const auto& [name, value] :
+       {std::pair("batch", o.batch), {"batch_tokens", o.batch_tokens}, {"max_length", o.max_length}})
+    at_least_one(name, value);
+  const std::pair<const char*, std::optional<int64_t>> sizes[] = {
+      {"vocab_size", o.vocab_size}, {"layers", o.layers}, {"width", o.width}, {"heads", o.heads}};
+  for (const auto& [name, value] : sizes) {
+    at_least_one(name, value);
+    refuse(!o.init.empty() && value, name, "is that of init, and cannot be chosen");
+  }
+  refuse(o.init.empty() && o.freeze, "freeze", "needs init: a model from scratch has nothing to keep");
+  refuse(o.init.empty() && o.layer_decay, "layer_decay", "needs init");
+  refuse(o.init.empty() && o.new_head, "new_head", "needs init");
+  return o;
+}
+
+/// A byte-level BPE of the lines that can pad, as GPT-2's has no token for it.
+std::unique_ptr<text::Tokenizer> train_tokenizer(const std::vector<std::string>& lines, int64_t vocab_size) {
+  const std::string end = "<|endoftext|>", pad = "<|pad|>";
+  const auto learned = text::train_byte_level_bpe(lines, {.vocab_size = vocab_size, .special_tokens = {end, pad}});
+  std::vector<int64_t> ids(static_cast<size_t>(learned->vocab_size()));
+  std::iota(ids.begin(), ids.end(), 0);
+  return std::make_unique<text::ByteLevelBpe>(
+      learned->tokens(ids), learned->merges(),
+      text::ByteLevelBpeOptions{.bos = end, .eos = end, .unk = end, .pad = pad});
+}
+
+const char* name_of(nn::Pooling pooling) { return pooling == nn::Pooling::mean ? "mean" : "first"; }
+
+/// Everything of a run but its loop.
+class Task {
+ public:
+  Task(const ClassificationOptions& options, std::shared_ptr<RunFolder> folder, std::ostream& out)
+      : options_(checked(options)),
+        preset_(find_preset("train classifier", options.init.empty() ? presets_from_scratch() : presets_with_init(),
+                            options.run.preset)),
+        out_(out) {
+    if (!options.init.empty()) pretrained_ = read_pretrained(options.init);
+    read_lines();
+    take_tokenizer(folder.get());
+    train_ = encode(train_lines_, options.data);
+    valid_ = encode(valid_lines_, options.valid.empty() ? options.data : options.valid);
+    const auto plan = [this](int64_t epoch) {
+      return text::plan_batches(train_.lengths, batching(), options_.run.seed, epoch).batches;
+    };
+    recipe_ = recipe(std::ssize(plan(0)));
+    manual_seed(options.run.seed);
+    make_model();
+    adam_ = std::make_unique<optim::AdamW>(layer_groups(*model_, options.layer_decay.value_or(1)),
+                                           optim::AdamWOptions{.lr = recipe_.lr, .weight_decay = recipe_.weight_decay});
+    schedule_ = std::make_unique<optim::LinearSchedule>(
+        *adam_, optim::LinearOptions{.warmup = recipe_.warmup, .total = recipe_.steps});
+    loader_ = std::make_unique<Loader<LabelledBatch>>(
+        LoaderOptions<LabelledBatch>{.plan = plan, .collate = [this](const std::vector<int64_t>& which) {
+                                       return collate_labelled(train_, which, model_->config().bert.padding_id);
+                                     }});
+    tell_sizes(std::ssize(plan(0)));
+  }
+
+  TrainResult train(std::shared_ptr<RunFolder> folder, const TerminalInfo& terminal) {
+    TrainerOptions options = trainer_options(options_.run, recipe_, std::move(folder), out_, terminal);
+    options.schedule = schedule_.get();
+    options.describe = {.task = "classification", .options_json = description().dump()};
+    options.save_model = [this](const std::string& path) {
+      models::save(path, *model_);
+      tokenizer_->save(path);
+    };
+    Trainer trainer(*model_, *adam_, options);
+    return trainer.fit(
+        *loader_, [this](const LabelledBatch& batch) { return learn(batch); }, [this] { return evaluate(); });
+  }
+
+  Diagnosis examine() {
+    return overfit_one_batch(*model_, *adam_, *loader_, [this](const LabelledBatch& batch) { return learn(batch); },
+                             {.schedule = schedule_.get(), .total_steps = recipe_.steps});
+  }
+
+ private:
+  void read_lines() {
+    const bool keep_labels = pretrained_ && pretrained_->has_head() && !options_.new_head;
+    train_lines_ = keep_labels ? read_with_labels_of_init() : text::read_labelled(options_.data, options_.format);
+    if (std::ranges::adjacent_find(train_lines_.labels, std::not_equal_to<>()) == train_lines_.labels.end())
+      raise(ErrorKind::config, "{}: all {} lines have the label \"{}\"; a classifier needs at least two", options_.data,
+            train_lines_.size(), train_lines_.label_names[static_cast<size_t>(train_lines_.labels.front())]);
+    tell(train_lines_.notes);
+    if (options_.valid.empty()) {
+      valid_lines_ = take_part(train_lines_, options_.valid_fraction.value_or(0.1), options_.run.seed, options_.data);
+    } else {
+      valid_lines_ = text::read_labelled(options_.valid, options_.format, train_lines_.label_names);
+      tell(valid_lines_.notes);
+    }
+  }
+
+  text::LabelledCorpus read_with_labels_of_init() const {
+    try {
+      return text::read_labelled(options_.data, options_.format, pretrained_->config.labels);
+    } catch (const Error& error) {
+      const text::LabelledCorpus own = text::read_labelled(options_.data, options_.format);
+      raise(error.kind(), "{}, the labels of {}; a new head would learn those of the file", error.what(),
+            options_.init);
+    }
+  }
+
+  void take_tokenizer(const RunFolder* folder) {
+    if (pretrained_) {
+      tokenizer_ = std::move(pretrained_->tokenizer);
+      return;
+    }
+    const bool have = folder && folder->resumes() && std::filesystem::exists(folder->file("vocab.json"));
+    tokenizer_ = have ? text::ByteLevelBpe::load(folder->path())
+                      : train_tokenizer(train_lines_.sentences, options_.vocab_size.value_or(preset_.vocab_size));
+    if (folder && !have) tokenizer_->save(folder->path());
+  }
+
+  void make_model() {
+    const TaskOptions& run = options_.run;
+    if (pretrained_) {
+      model_ = begin_classifier(
+          *pretrained_, {.labels = train_lines_.label_names, .pooling = options_.pooling, .dropout = run.dropout});
+      if (options_.freeze) freeze_layers(*model_, *options_.freeze);
+      pretrained_->values.clear();
+      return;
+    }
+    const int64_t width = options_.width.value_or(preset_.width);
+    model_ = std::make_unique<models::SequenceClassifier>(
+        models::SequenceClassifierConfig{.bert = {.vocab = tokenizer_->vocab_size(),
+                                                  .d_model = width,
+                                                  .layers = options_.layers.value_or(preset_.layers),
+                                                  .heads = options_.heads.value_or(preset_.heads),
+                                                  .d_ff = 4 * width,
+                                                  .max_length = max_length(),
+                                                  .segments = 1,
+                                                  .dropout = recipe_.dropout,
+                                                  .attention_dropout = recipe_.dropout,
+                                                  .padding_id = tokenizer_->special().pad},
+                                         .num_labels = std::ssize(train_lines_.label_names),
+                                         .pooling = options_.pooling.value_or(nn::Pooling::mean),
+                                         .labels = train_lines_.label_names});
+  }
+
+  /// Tokens of a line at most.
+  int64_t max_length() const {
+    const int64_t positions =
+        pretrained_ ? pretrained_->config.bert.max_length : options_.max_length.value_or(preset_.max_length);
+    const int64_t wanted = options_.max_length.value_or(positions);
+    if (wanted > positions)
+      raise(ErrorKind::config, "train classifier: max_length must be at most {}, the positions of {}, got {}",
+            positions, options_.init, wanted);
+    return wanted;
+  }
+
+  text::BatchOptions batching() const {
+    const int64_t rows = options_.batch.value_or(preset_.batch), longest = max_length();
+    const int64_t tokens = options_.batch_tokens.value_or(
+        rows > std::numeric_limits<int64_t>::max() / longest ? std::numeric_limits<int64_t>::max() : rows * longest);
+    return {.max_tokens = tokens, .max_sentences = rows};
+  }
+
+  LabelledIds encode(const text::LabelledCorpus& lines, const std::string& name) const {
+    LabelledIds encoded = encode_labelled(lines, *tokenizer_, max_length());
+    if (encoded.cut > 0)
+      out_ << fmt::format("{}: {} of {} lines cut to {} tokens\n", name, encoded.cut, encoded.ids.size(), max_length());
+    return encoded;
+  }
+
+  Recipe recipe(int64_t batches) const {
+    Recipe recipe = preset_.recipe;
+    const int64_t accumulate = std::max<int64_t>(options_.run.accumulate.value_or(1), 1);
+    const double an_epoch = static_cast<double>(batches) / static_cast<double>(accumulate);
+    const double steps = std::ceil(options_.epochs.value_or(preset_.epochs) * an_epoch);
+    recipe.steps = options_.run.steps.value_or(static_cast<int64_t>(std::max(1.0, steps)));
+    recipe.warmup = std::max<int64_t>(recipe.steps / 10, 0);
+    recipe.evaluate_every = static_cast<int64_t>(std::ceil(an_epoch));
+    if (pretrained_) recipe.dropout = pretrained_->config.bert.dropout;
+    return with_options(recipe, options_.run);
+  }
+
+  Learned learn(const LabelledBatch& b) {
+    const MixedPrecision precision(options_.run.bf16);
+    const Tensor ids = from_vector(b.ids, {b.rows, b.length}), seen = from_vector(b.seen, {b.rows, b.length});
+    const Tensor logits = (*model_)(ids, Mask::padding(seen, 0));
+    return {cross_entropy(logits, from_vector(b.labels, {b.rows})), b.rows};
+  }
+
+  Evaluation evaluate() {
+    const std::vector<std::vector<double>> found = models::classify(*model_, valid_.ids);
+    std::vector<int64_t> said;
+    double loss = 0;
+    for (size_t i = 0; i < found.size(); ++i) {
+      said.push_back(std::ranges::max_element(found[i]) - found[i].begin());
+      const double right = found[i][static_cast<size_t>(valid_.labels[i])];
+      loss -= std::log(std::max(right, std::numeric_limits<double>::min()));
+    }
+    Confusion confusion = confusion_of(train_lines_.label_names, valid_.labels, said);
+    const double right = accuracy(confusion);
+    return {.loss = loss / static_cast<double>(found.size()),
+            .metrics = {{"accuracy", right}, {"macro_f1", macro_f1(confusion)}},
+            .score = right,
+            .samples = mistakes(found, said),
+            .confusion = std::move(confusion)};
+  }
+
+  /// The mistakes that the model is surest of.
+  std::vector<Sample> mistakes(const std::vector<std::vector<double>>& found, const std::vector<int64_t>& said) const {
+    const auto sure = [&](size_t i) { return found[i][static_cast<size_t>(said[i])]; };
+    std::vector<size_t> wrong;
+    for (size_t i = 0; i < said.size(); ++i)
+      if (said[i] != valid_.labels[i]) wrong.push_back(i);
+    std::ranges::stable_sort(wrong, std::greater<>(), sure);
+    wrong.resize(std::min<size_t>(wrong.size(), 8));
+    std::vector<Sample> samples;
+    const std::vector<std::string>& names = train_lines_.label_names;
+    for (const size_t i : wrong)
+      samples.push_back({valid_lines_.sentences[i], names[static_cast<size_t>(valid_.labels[i])],
+                         fmt::format("{} ({:.0f}%)", names[static_cast<size_t>(said[i])], 100 * sure(i))});
+    return samples;
+  }
+
+  void tell(const std::vector<std::string>& notes) const {
+    for (const std::string& note : notes) out_ << note << "\n";
+  }
+
+  void tell_sizes(int64_t batches) const {
+    out_ << fmt::format("{} lines of {} labels to learn from, {} to validate, {} batches an epoch\n", train_.ids.size(),
+                        train_lines_.label_names.size(), valid_.ids.size(), batches);
+    const nn::Pooling pooling = model_->config().pooling;
+    const bool chosen = options_.pooling || !pretrained_;
+    out_ << fmt::format("{} parameters, {} of them trained; pooling: {}{}\n", model_->parameter_count(),
+                        model_->trainable_parameter_count(), name_of(pooling),
+                        chosen ? "" : fmt::format(" ({})", pretrained_->pooling_reason));
+    if (pooling == nn::Pooling::mean)
+      out_ << "transformers has no class for this pooling: the folder is for tapeformer alone\n";
+  }
+
+  nlohmann::ordered_json description() const {
+    nlohmann::ordered_json json = to_json(recipe_);
+    json["preset"] = preset_.name;
+    json["data"] = options_.data;
+    if (!options_.valid.empty()) json["valid"] = options_.valid;
+    if (pretrained_) json["init"] = options_.init;
+    if (options_.freeze) json["freeze"] = *options_.freeze;
+    if (pretrained_) json["layer_decay"] = options_.layer_decay.value_or(1);
+    json["pooling"] = name_of(model_->config().pooling);
+    json["batch"] = batching().max_sentences;
+    json["max_length"] = max_length();
+    json["seed"] = options_.run.seed;
+    json["dtype"] = options_.run.bf16 ? "bf16" : "f32";
+    return json;
+  }
+
+  const ClassificationOptions& options_;
+  const Preset& preset_;
+  Recipe recipe_;
+  std::ostream& out_;
+  std::optional<Pretrained> pretrained_;
+  std::unique_ptr<text::Tokenizer> tokenizer_;
+  text::LabelledCorpus train_lines_, valid_lines_;
+  LabelledIds train_, valid_;
+  std::unique_ptr<models::SequenceClassifier> model_;
+  std::unique_ptr<optim::AdamW> adam_;
+  std::unique_ptr<optim::LinearSchedule> schedule_;
+  std::unique_ptr<Loader<LabelledBatch>> loader_;
+};
+
+}  // namespace
+
+ClassificationResult train_classification(const ClassificationOptions& options, std::ostream& out,
+                                          const TerminalInfo& terminal) {
+  const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
+  Task task(options, folder, out);
+  ClassificationResult result{.run = task.train(folder, terminal)};
+  if (const auto& evaluation = result.run.evaluation) {
+    result.valid_loss = evaluation->loss;
+    result.valid_accuracy = evaluation->metrics.at("accuracy");
+    result.valid_macro_f1 = evaluation->metrics.at("macro_f1");
+  }
+  if (options.run.report) options.run.report(folder->path());
+  return result;
+}
+
+Diagnosis examine_classification(const ClassificationOptions& options, std::ostream& out) {
+  return Task(options, nullptr, out).examine();
+}
+
+}  // namespace tape::train

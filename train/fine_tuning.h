@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/sequence_classifier.h"
+#include "optim/optimizer.h"
+#include "text/tokenizer.h"
+
+namespace tape::train {
+
+/// A BERT that was trained on something else, to begin a classifier with.
+struct Pretrained {
+  std::string folder;
+  models::SequenceClassifierConfig config;  ///< bert as in the folder; pooling by pooling_of; labels of its head
+  nn::StateDict values;                     ///< "bert.*", and "head.*" where the folder holds a classifier
+  std::unique_ptr<text::Tokenizer> tokenizer;
+  std::string pooling_reason;  ///< what chose the pooling, for people
+  bool has_head() const { return values.contains("head.classifier.weight"); }
+};
+
+/// Reads a folder of BertModel, BertForMaskedLM or BertForSequenceClassification with its tokenizer.
+///
+/// The pooling is the classifier's own; else what 1_Pooling/config.json says (folders of sentence-transformers); else
+/// the first position where the folder has a pooler, and the mean where it has none.
+///
+/// Error (config) for a folder of another class of model, a tokenizer with more tokens than the model, a 1_Pooling that
+/// asks for neither the mean nor the first position; (format) and (io) as models::load_model and text::load_tokenizer.
+Pretrained read_pretrained(const std::string& folder);
+
+/// What a classifier that begins with it is like.
+struct FineTuning {
+  std::vector<std::string> labels;          ///< the head is new unless these are the folder's
+  std::optional<nn::Pooling> pooling = {};  ///< in place of the folder's
+  std::optional<double> dropout = {};       ///< of embeddings, attention and sublayers, in place of the folder's
+};
+
+/// The classifier: the folder's values, and new ones from the stream of first values where it has none.
+std::unique_ptr<models::SequenceClassifier> begin_classifier(const Pretrained& from, const FineTuning& options);
+
+/// Holds the embeddings and the first `layers` layers still. Error (config) unless 0 <= layers <= the model's.
+void freeze_layers(models::SequenceClassifier& model, int64_t layers);
+
+/// All parameters that are trained, those of rank 1 (biases, norms) without weight decay. With `decay` d the rate falls
+/// from layer to layer: that of the head, the pooler and the last layer is the optimizer's, layer i of L, counted from
+/// 0, has d^(L - 1 - i) of it, the embeddings d^L (Howard and Ruder 2018, 3.2; Sun et al. 2019, 5.4.3). Error (config)
+/// unless 0 < decay <= 1.
+optim::ParameterGroups layer_groups(const models::SequenceClassifier& model, double decay);
+
+}  // namespace tape::train

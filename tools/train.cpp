@@ -8,6 +8,7 @@ void add_train(CLI::App& app, Chosen& chosen) {
   train.footer("Example: tapeformer train lm --text book.txt --out runs/book");
   add_train_translation(train, chosen);
   add_train_lm(train, chosen);
+  add_train_classifier(train, chosen);
 }
 
 }  // namespace tape::tools

@@ -20,9 +20,10 @@ struct TrainArguments {
   Common common;
 };
 
-// `tapeformer train translation` and `lm`, each in a file of its name.
+// `tapeformer train translation`, `lm` and `classifier`, each in a file of its name.
 void add_train_translation(CLI::App& train, Chosen& chosen);
 void add_train_lm(CLI::App& train, Chosen& chosen);
+void add_train_classifier(CLI::App& train, Chosen& chosen);
 
 /// Options of every task: folder, preset, schedule, checkpoints, threads. `presets` says what the names mean.
 void add_run_options(CLI::App& command, TrainArguments& arguments, const std::string& presets);

@@ -14,60 +14,13 @@
 #include "models/classify.h"
 #include "models/folder.h"
 #include "text/byte_level_bpe.h"
+#include "train/classifier_recipe.h"
 #include "train/confusion.h"
 #include "train/fine_tuning.h"
 #include "train/labelled_lines.h"
-#include "train/recipe.h"
 
 namespace tape::train {
 namespace {
-
-struct Preset {
-  std::string name;
-  double epochs;
-  int64_t batch, max_length;
-  int64_t vocab_size, layers, width, heads;  // of a model from scratch
-  Recipe recipe;
-};
-
-const std::vector<Preset>& presets_from_scratch() {
-  static const std::vector<Preset> all{
-      {"small", 10, 32, 256, 4000, 2, 128, 4, {.lr = 1e-3, .dropout = 0.2, .weight_decay = 0.01, .clip_norm = 1}}};
-  return all;
-}
-
-const std::vector<Preset>& presets_with_init() {
-  static const std::vector<Preset> all{
-      {"fine-tune", 3, 32, 512, 0, 0, 0, 0, {.lr = 2e-4, .weight_decay = 0.01, .clip_norm = 1}}};
-  return all;
-}
-
-/// What goes together.
-const ClassificationOptions& checked(const ClassificationOptions& o) {
-  const auto refuse = [](bool given, const char* name, const char* why) {
-    if (given) raise(ErrorKind::config, "train classifier: {} {}", name, why);
-  };
-  const auto at_least_one = [](const char* name, const std::optional<int64_t>& value) {
-    if (value && *value < 1) raise(ErrorKind::config, "train classifier: {} must be at least 1, got {}", name, *value);
-  };
-  refuse(o.epochs && o.run.steps, "epochs", "and steps are both given: one of them is the length of the run");
-  if (o.epochs && !(*o.epochs > 0 && *o.epochs < 1e6))
-    raise(ErrorKind::config, "train classifier: epochs must be greater than 0 and below 1,000,000, got {}", *o.epochs);
-  refuse(!o.valid.empty() && o.valid_fraction, "valid_fraction", "does not go with a file to validate with");
-  for (const auto& [name, value] :
-       {std::pair("batch", o.batch), {"batch_tokens", o.batch_tokens}, {"max_length", o.max_length}})
-    at_least_one(name, value);
-  const std::pair<const char*, std::optional<int64_t>> sizes[] = {
-      {"vocab_size", o.vocab_size}, {"layers", o.layers}, {"width", o.width}, {"heads", o.heads}};
-  for (const auto& [name, value] : sizes) {
-    at_least_one(name, value);
-    refuse(!o.init.empty() && value, name, "is that of init, and cannot be chosen");
-  }
-  refuse(o.init.empty() && o.freeze, "freeze", "needs init: a model from scratch has nothing to keep");
-  refuse(o.init.empty() && o.layer_decay, "layer_decay", "needs init");
-  refuse(o.init.empty() && o.new_head, "new_head", "needs init");
-  return o;
-}
 
 /// A byte-level BPE of the lines that can pad, as GPT-2's has no token for it.
 std::unique_ptr<text::Tokenizer> train_tokenizer(const std::vector<std::string>& lines, int64_t vocab_size) {
@@ -86,10 +39,7 @@ const char* name_of(nn::Pooling pooling) { return pooling == nn::Pooling::mean ?
 class Task {
  public:
   Task(const ClassificationOptions& options, std::shared_ptr<RunFolder> folder, std::ostream& out)
-      : options_(checked(options)),
-        preset_(find_preset("train classifier", options.init.empty() ? presets_from_scratch() : presets_with_init(),
-                            options.run.preset)),
-        out_(out) {
+      : options_(options), preset_(classifier_preset(options)), out_(out) {
     if (!options.init.empty()) pretrained_ = read_pretrained(options.init);
     read_lines();
     take_tokenizer(folder.get());
@@ -98,7 +48,9 @@ class Task {
     const auto plan = [this](int64_t epoch) {
       return text::plan_batches(train_.lengths, batching(), options_.run.seed, epoch).batches;
     };
-    recipe_ = recipe(std::ssize(plan(0)));
+    std::optional<double> dropout;
+    if (pretrained_) dropout = pretrained_->config.bert.dropout;
+    recipe_ = classifier_recipe(preset_, options, std::ssize(plan(0)), dropout);
     manual_seed(options.run.seed);
     make_model();
     adam_ = std::make_unique<optim::AdamW>(layer_groups(*model_, options.layer_decay.value_or(1)),
@@ -206,6 +158,9 @@ class Task {
 
   text::BatchOptions batching() const {
     const int64_t rows = options_.batch.value_or(preset_.batch), longest = max_length();
+    if (options_.batch_tokens && *options_.batch_tokens < longest)
+      raise(ErrorKind::config, "train classifier: batch_tokens must be at least max_length, {}, got {}", longest,
+            *options_.batch_tokens);
     const int64_t tokens = options_.batch_tokens.value_or(
         rows > std::numeric_limits<int64_t>::max() / longest ? std::numeric_limits<int64_t>::max() : rows * longest);
     return {.max_tokens = tokens, .max_sentences = rows};
@@ -216,18 +171,6 @@ class Task {
     if (encoded.cut > 0)
       out_ << fmt::format("{}: {} of {} lines cut to {} tokens\n", name, encoded.cut, encoded.ids.size(), max_length());
     return encoded;
-  }
-
-  Recipe recipe(int64_t batches) const {
-    Recipe recipe = preset_.recipe;
-    const int64_t accumulate = std::max<int64_t>(options_.run.accumulate.value_or(1), 1);
-    const double an_epoch = static_cast<double>(batches) / static_cast<double>(accumulate);
-    const double steps = std::ceil(options_.epochs.value_or(preset_.epochs) * an_epoch);
-    recipe.steps = options_.run.steps.value_or(static_cast<int64_t>(std::max(1.0, steps)));
-    recipe.warmup = std::max<int64_t>(recipe.steps / 10, 0);
-    recipe.evaluate_every = static_cast<int64_t>(std::ceil(an_epoch));
-    if (pretrained_) recipe.dropout = pretrained_->config.bert.dropout;
-    return with_options(recipe, options_.run);
   }
 
   Learned learn(const LabelledBatch& b) {
@@ -284,7 +227,8 @@ class Task {
                         model_->trainable_parameter_count(), name_of(pooling),
                         chosen ? "" : fmt::format(" ({})", pretrained_->pooling_reason));
     if (pooling == nn::Pooling::mean)
-      out_ << "transformers has no class for this pooling: the folder is for tapeformer alone\n";
+      out_ << "transformers has no class for this pooling and cannot read the folder; it can with the pooling "
+              "\"first\"\n";
   }
 
   nlohmann::ordered_json description() const {
@@ -304,7 +248,7 @@ class Task {
   }
 
   const ClassificationOptions& options_;
-  const Preset& preset_;
+  const ClassifierPreset& preset_;
   Recipe recipe_;
   std::ostream& out_;
   std::optional<Pretrained> pretrained_;

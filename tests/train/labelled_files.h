@@ -1,0 +1,59 @@
+#pragma once
+
+#include "models/folder.h"
+#include "tests/train/tiny_task.h"
+#include "text/tokenizer.h"
+
+// Labelled lines that a tiny model learns in seconds, and folders to begin with.
+
+namespace tape::train {
+
+/// `count` lines of 4 to 9 words; one word among them, never the first, tells the label: pet, tool or food.
+inline std::string labelled_text(int64_t count, uint64_t seed) {
+  const std::vector<std::vector<std::string>> telling{{"cat", "dog"}, {"hammer", "saw"}, {"bread", "soup"}};
+  const std::vector<std::string> labels{"pet", "tool", "food"}, words{"one", "two", "the", "and", "old", "new", "with"};
+  Generator draws(seed);
+  std::string text;
+  for (int64_t line = 0; line < count; ++line) {
+    const auto label = static_cast<size_t>(draws.below(3));
+    const int64_t length = 4 + draws.below(6), place = 1 + draws.below(length - 1);
+    for (int64_t i = 0; i < length; ++i) {
+      const std::vector<std::string>& from = i == place ? telling[label] : words;
+      text += fmt::format("{}{}", i == 0 ? "" : " ", from[static_cast<size_t>(draws.below(std::ssize(from)))]);
+    }
+    text += fmt::format("\t{}\n", labels[label]);
+  }
+  return text;
+}
+
+inline std::string write_text(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+/// A BERT of random weights that fits the tokenizer tests/fixtures/tokenizers/bert.
+inline models::BertConfig small_bert(bool pooler = true) {
+  return {.vocab = 450,
+          .d_model = 16,
+          .layers = 3,
+          .heads = 2,
+          .d_ff = 32,
+          .max_length = 24,
+          .dropout = 0.1,
+          .attention_dropout = 0.1,
+          .pooler = pooler,
+          .init_std = 0.2};
+}
+
+inline void add_tokenizer(const std::string& folder) {
+  std::filesystem::copy(TAPEFORMER_SOURCE_DIR "/tests/fixtures/tokenizers/bert/vocab.txt", folder);
+}
+
+inline std::string save_bert(const std::string& folder, bool pooler = true) {
+  manual_seed(7);
+  models::save(folder, models::Bert(small_bert(pooler)));
+  add_tokenizer(folder);
+  return folder;
+}
+
+}  // namespace tape::train

@@ -1,0 +1,68 @@
+#include "train/classifier_recipe.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tape::train {
+namespace {
+
+const std::vector<ClassifierPreset>& presets_from_scratch() {
+  static const std::vector<ClassifierPreset> all{
+      {"small", 10, 32, 256, 4000, 2, 128, 4, {.lr = 1e-3, .dropout = 0.2, .weight_decay = 0.01, .clip_norm = 1}}};
+  return all;
+}
+
+const std::vector<ClassifierPreset>& presets_with_init() {
+  static const std::vector<ClassifierPreset> all{
+      {"fine-tune", 3, 32, 512, 0, 0, 0, 0, {.lr = 2e-4, .weight_decay = 0.01, .clip_norm = 1}}};
+  return all;
+}
+
+/// What goes together.
+void check(const ClassificationOptions& o) {
+  const auto refuse = [](bool given, const char* name, const char* why) {
+    if (given) raise(ErrorKind::config, "train classifier: {} {}", name, why);
+  };
+  const auto at_least_one = [](const char* name, const std::optional<int64_t>& value) {
+    if (value && *value < 1) raise(ErrorKind::config, "train classifier: {} must be at least 1, got {}", name, *value);
+  };
+  refuse(o.epochs && o.run.steps, "epochs", "and steps are both given: one of them is the length of the run");
+  if (o.epochs && !(*o.epochs > 0 && *o.epochs < 1e6))
+    raise(ErrorKind::config, "train classifier: epochs must be greater than 0 and below 1,000,000, got {}", *o.epochs);
+  refuse(!o.valid.empty() && o.valid_fraction, "valid_fraction", "does not go with a file to validate with");
+  for (const auto& [name, value] :
+       {std::pair("batch", o.batch), {"batch_tokens", o.batch_tokens}, {"max_length", o.max_length}})
+    at_least_one(name, value);
+  const std::pair<const char*, std::optional<int64_t>> sizes[] = {
+      {"vocab_size", o.vocab_size}, {"layers", o.layers}, {"width", o.width}, {"heads", o.heads}};
+  for (const auto& [name, value] : sizes) {
+    at_least_one(name, value);
+    refuse(!o.init.empty() && value, name, "is that of init, and cannot be chosen");
+  }
+  refuse(o.init.empty() && o.freeze, "freeze", "needs init: a model from scratch has nothing to keep");
+  refuse(o.init.empty() && o.layer_decay, "layer_decay", "needs init");
+  refuse(o.init.empty() && o.new_head, "new_head", "needs init");
+}
+
+}  // namespace
+
+const ClassifierPreset& classifier_preset(const ClassificationOptions& options) {
+  check(options);
+  return find_preset("train classifier", options.init.empty() ? presets_from_scratch() : presets_with_init(),
+                     options.run.preset);
+}
+
+Recipe classifier_recipe(const ClassifierPreset& preset, const ClassificationOptions& options, int64_t batches,
+                         std::optional<double> dropout) {
+  Recipe recipe = preset.recipe;
+  const int64_t accumulate = std::max<int64_t>(options.run.accumulate.value_or(1), 1);
+  const double an_epoch = static_cast<double>(batches) / static_cast<double>(accumulate);
+  const double steps = std::ceil(options.epochs.value_or(preset.epochs) * an_epoch);
+  recipe.steps = options.run.steps.value_or(static_cast<int64_t>(std::max(1.0, steps)));
+  recipe.warmup = std::max<int64_t>(recipe.steps / 10, 0);
+  recipe.evaluate_every = static_cast<int64_t>(std::ceil(an_epoch));
+  if (dropout) recipe.dropout = *dropout;
+  return with_options(recipe, options.run);
+}
+
+}  // namespace tape::train

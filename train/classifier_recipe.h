@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "train/classification.h"
+#include "train/recipe.h"
+
+namespace tape::train {
+
+/// What a name of ClassificationOptions::run.preset stands for.
+struct ClassifierPreset {
+  std::string name;
+  double epochs;
+  int64_t batch, max_length;
+  int64_t vocab_size, layers, width, heads;  // of a model from scratch
+  Recipe recipe;                             // without its length
+};
+
+/// The preset that the options name, of those for a model from scratch or of those with init. Error (config) for a name
+/// that is none of them, and for options that are out of range or do not go together.
+const ClassifierPreset& classifier_preset(const ClassificationOptions& options);
+
+/// The recipe of a run with so many batches an epoch; a folder that the model begins with gives its dropout.
+Recipe classifier_recipe(const ClassifierPreset& preset, const ClassificationOptions& options, int64_t batches,
+                         std::optional<double> dropout);
+
+}  // namespace tape::train

@@ -74,6 +74,7 @@
 #include "text/word_piece.h"
 #include "train/average.h"
 #include "train/checkpoint.h"
+#include "train/classification.h"
 #include "train/doctor.h"
 #include "train/language_model.h"
 #include "train/loader.h"

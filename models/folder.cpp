@@ -24,8 +24,10 @@ auto naming(const std::string& path, F&& body) {
   }
 }
 
+bool for_transformers(const TransformerConfig& c) { return hf::is_marian(c) || hf::is_m2m100(c); }
+
 Layout layout_of(const Transformer& m) {
-  return hf::is_marian(m.config()) ? hf::marian_layout(m.config()) : transformer_layout(m.config());
+  return for_transformers(m.config()) ? hf::marian_layout(m.config()) : transformer_layout(m.config());
 }
 Layout layout_of(const Gpt& m) { return hf::gpt_layout(m.config()); }
 Layout layout_of(const Bert& m) { return hf::bert_layout(m.config()); }
@@ -123,8 +125,9 @@ AnyModel load_model(const std::string& folder) {
   }
   const std::vector<std::string> names = config.names("architectures");
   const std::string name = names.empty() ? "" : names.front();
-  if (name == "MarianMTModel") {
-    const TransformerConfig c = hf::read_transformer_config(config);
+  if (name == "MarianMTModel" || name == "M2M100ForConditionalGeneration") {
+    const TransformerConfig c =
+        name == "MarianMTModel" ? hf::read_marian_config(config) : hf::read_m2m100_config(config);
     return load_transformer(file, c, read_weights(folder), false);
   }
   if (name == "GPT2LMHeadModel") {
@@ -147,7 +150,7 @@ AnyModel load_model(const std::string& folder) {
   }
   raise(ErrorKind::config,
         "{}: {} is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, "
-        "MarianMTModel and \"model_type\" \"{}\" are",
+        "MarianMTModel, M2M100ForConditionalGeneration and \"model_type\" \"{}\" are",
         file, names.empty() ? "a model without \"architectures\"" : fmt::format("architecture \"{}\"", name),
         kOwnModelType);
 }
@@ -166,7 +169,7 @@ template std::unique_ptr<MaskedLanguageModel> load<MaskedLanguageModel>(const st
 template std::unique_ptr<SequenceClassifier> load<SequenceClassifier>(const std::string&);
 
 void save(const std::string& folder, const Transformer& model, const SaveOptions& options) {
-  if (hf::is_marian(model.config()))
+  if (for_transformers(model.config()))
     save_for_transformers(folder, model, options);
   else
     save_as(folder, model, to_json(model.config()), options);

@@ -17,12 +17,12 @@ using AnyModel = std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>
 /// Reads a folder in the layout of Hugging Face's transformers: `config.json`, whose "architectures" name the class,
 /// and `model.safetensors`, or the shards that `model.safetensors.index.json` lists. f16 and bf16 values become f32.
 ///
-///     BertModel                      Bert                   MarianMTModel    Transformer
-///     BertForMaskedLM                MaskedLanguageModel    GPT2LMHeadModel  Gpt
-///     BertForSequenceClassification  SequenceClassifier
+///     BertModel                      Bert                   GPT2LMHeadModel                 Gpt
+///     BertForMaskedLM                MaskedLanguageModel    MarianMTModel                   Transformer
+///     BertForSequenceClassification  SequenceClassifier     M2M100ForConditionalGeneration  Transformer
 ///
-/// Transformers that MarianMTModel cannot express have the "model_type" "tapeformer-transformer", classifiers that pool
-/// the mean, which transformers has no class for, "tapeformer-mean-pooling-classifier". The model is in evaluation
+/// Transformers that neither of these two can express have the "model_type" "tapeformer-transformer", classifiers that
+/// pool the mean, which transformers has no class for, "tapeformer-mean-pooling-classifier". The model is in evaluation
 /// mode. Every Error names the file: (io) for one that cannot be read; (format) or (config) with the key for a
 /// configuration that is broken, of an unknown architecture, or asks for what is not computed here; (format) with every
 /// tensor that does not fit, before a model is made.

@@ -86,7 +86,8 @@ nn::EmbeddingOptions padded(const TransformerConfig& c, int64_t vocab) {
 Transformer::Transformer(const TransformerConfig& c)
     : src_embedding(this, "src_embedding", checked(c).src_vocab, c.d_model, padded(c, c.src_vocab)),
       tgt_embedding(this, "tgt_embedding", c.tgt_vocab, c.d_model, padded(c, c.tgt_vocab)),
-      positions(this, "positions", c.d_model, c.max_length, nn::PositionalEncodingOptions{c.positions}),
+      positions(this, "positions", c.d_model, c.max_length,
+                nn::PositionalEncodingOptions{c.positions, c.position_offset.value_or(0)}),
       dropout(this, "dropout", c.dropout),
       encoder(this, "encoder", c.layers, encoder_options(c)),
       decoder(this, "decoder", c.decoder_layers.value_or(c.layers), decoder_options(c)),

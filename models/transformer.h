@@ -25,6 +25,7 @@ struct TransformerConfig {
   double norm_eps = 1e-5;
   int64_t max_length = 1024;  ///< positions, of source and target
   nn::SinusoidLayout positions = nn::SinusoidLayout::interleaved;
+  std::optional<int64_t> position_offset = {};  ///< of the first position; 0 where not given
   bool scale_embedding = true;           ///< tables times sqrt(d_model) (3.4)
   int64_t padding_id = 0;                ///< hidden in source and target
   int64_t bos_id = 1;                    ///< begins a target

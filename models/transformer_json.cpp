@@ -30,6 +30,7 @@ void visit_keys(Config& c, Visit&& visit) {
   visit("norm_eps", c.norm_eps);
   visit("max_length", c.max_length);
   visit("positions", c.positions);
+  visit("position_offset", c.position_offset);
   visit("scale_embedding", c.scale_embedding);
   visit("pad_token_id", c.padding_id);
   visit("bos_token_id", c.bos_id);
@@ -62,7 +63,7 @@ const Names<nn::NormPlace>& names() {
 template <>
 const Names<nn::SinusoidLayout>& names() {
   using enum nn::SinusoidLayout;
-  static const Names<nn::SinusoidLayout> all{{"interleaved", interleaved}, {"halves", halves}};
+  static const Names<nn::SinusoidLayout> all{{"interleaved", interleaved}, {"halves", halves}, {"fairseq", fairseq}};
   return all;
 }
 

@@ -38,17 +38,31 @@ Tensor with_rows(const char* layer, const Tensor& x, const Tensor& table, int64_
   return x + slice(table, 0, {.start = first, .end = first + length});
 }
 
-Tensor make_table(const Shape& shape, SinusoidLayout layout, DType dtype) {
+Shape checked_shape(int64_t d_model, int64_t max_length, const PositionalEncodingOptions& options) {
+  if (options.layout == SinusoidLayout::fairseq && (d_model < 4 || d_model % 2 != 0))
+    raise(ErrorKind::config, "PositionalEncoding: fairseq's sinusoids need an even width of at least 4, got {}",
+          d_model);
+  if (options.offset < 0)
+    raise(ErrorKind::config, "PositionalEncoding: offset must be at least 0, got {}", options.offset);
+  return checked_shape("PositionalEncoding", d_model, max_length);
+}
+
+/// w_i of C columns.
+double frequency(int64_t i, int64_t width, SinusoidLayout layout) {
+  const double last = static_cast<double>(width) / 2 - (layout == SinusoidLayout::fairseq ? 1 : 0);
+  return std::exp(-static_cast<double>(i) / last * std::log(10000.0));
+}
+
+Tensor make_table(const Shape& shape, const PositionalEncodingOptions& options, DType dtype) {
   Tensor table = empty(shape, f64);
   const int64_t length = shape[0], width = shape[1];
   double* values = table.mutable_data<double>();
   const int64_t sines = (width + 1) / 2;
   for (int64_t t = 0; t < length; ++t) {
     for (int64_t c = 0; c < width; ++c) {
-      const bool sine = layout == SinusoidLayout::halves ? c < sines : c % 2 == 0;
-      const int64_t i = layout != SinusoidLayout::halves ? c / 2 : sine ? c : c - sines;
-      const double exponent = static_cast<double>(2 * i) / static_cast<double>(width);
-      const double angle = static_cast<double>(t) * std::exp(-exponent * std::log(10000.0));
+      const bool in_turn = options.layout == SinusoidLayout::interleaved, sine = in_turn ? c % 2 == 0 : c < sines;
+      const int64_t i = in_turn ? c / 2 : sine ? c : c - sines;
+      const double angle = static_cast<double>(t + options.offset) * frequency(i, width, options.layout);
       values[t * width + c] = sine ? std::sin(angle) : std::cos(angle);
     }
   }
@@ -58,12 +72,12 @@ Tensor make_table(const Shape& shape, SinusoidLayout layout, DType dtype) {
 }  // namespace
 
 PositionalEncoding::PositionalEncoding(int64_t d_model, int64_t max_length, const PositionalEncodingOptions& options)
-    : table(this, "table", Tensor(), Saved::no), layout_(options.layout) {
-  table = make_table(checked_shape("PositionalEncoding", d_model, max_length), layout_, f32);
+    : table(this, "table", Tensor(), Saved::no), options_(options) {
+  table = make_table(checked_shape(d_model, max_length, options), options_, f32);
 }
 
 /// Made anew, not rounded twice: the table in f64 has all its digits.
-void PositionalEncoding::dtype_changed(DType dtype) { table = make_table(table.shape(), layout_, dtype); }
+void PositionalEncoding::dtype_changed(DType dtype) { table = make_table(table.shape(), options_, dtype); }
 
 Tensor PositionalEncoding::forward(const Tensor& x, int64_t first) const {
   return with_rows("PositionalEncoding", x, table, first);
@@ -71,7 +85,9 @@ Tensor PositionalEncoding::forward(const Tensor& x, int64_t first) const {
 
 std::string PositionalEncoding::settings() const {
   return fmt::format("{}, at most {} positions{}", table.size(1), table.size(0),
-                     layout_ == SinusoidLayout::halves ? ", halves" : "");
+                     options_.layout == SinusoidLayout::interleaved ? ""
+                     : options_.layout == SinusoidLayout::halves    ? ", halves"
+                                                                    : ", as fairseq's");
 }
 
 LearnedPositionalEncoding::LearnedPositionalEncoding(int64_t d_model, int64_t max_length)

@@ -5,11 +5,13 @@
 namespace tape::nn {
 
 /// Where sines and cosines stand: in turn, as in the paper, or the sines in the first half of the columns and the
-/// cosines in the second, as in Marian's models.
-enum class SinusoidLayout { interleaved, halves };
+/// cosines in the second, as in Marian's models. fairseq's (M2M100, NLLB) are halves too, with frequencies that reach
+/// 1/10000 in the last column: w_i = 10000^(-i/(C/2 - 1)), C even and at least 4.
+enum class SinusoidLayout { interleaved, halves, fairseq };
 
 struct PositionalEncodingOptions {
   SinusoidLayout layout = SinusoidLayout::interleaved;
+  int64_t offset = 0;  ///< position of the first row
 };
 
 /// x + P, with sin(w_i t) and cos(w_i t), w_i = 10000^(-2i/C), in columns 2i and 2i + 1 of P[t] (Vaswani et al. 2017,
@@ -29,7 +31,7 @@ class PositionalEncoding : public Layer<PositionalEncoding> {
   void dtype_changed(DType dtype) override;
 
  private:
-  SinusoidLayout layout_;
+  PositionalEncodingOptions options_;
 };
 
 /// x + weight[t] with a trained row for each position (Gehring et al. 2017, Devlin et al. 2019): x [B, T, C] ->

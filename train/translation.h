@@ -23,7 +23,7 @@ struct TranslationOptions {
   std::optional<int64_t> vocab_size = {};    ///< tokens of the joint vocabulary
   std::optional<int64_t> batch_tokens = {};  ///< most tokens of a batch on either side, padding included
   std::optional<double> label_smoothing = {};
-  std::optional<nn::NormPlace> norm = {};  ///< in front of the sublayers, or behind them (as MarianMT has them)
+  std::optional<nn::NormPlace> norm = {};  ///< in front of the sublayers (the default), or behind them
   int64_t max_length = 256;  ///< longest sentence in tokens, its end included; longer ones are skipped and counted
   /// How BLEU cuts validation texts into words: "13a", "intl", "char", or "none" for tokenized text.
   std::string bleu_tokenizer = "13a";
@@ -37,9 +37,9 @@ struct TranslationResult {
 
 /// Learns to translate: a joint SentencePiece BPE of both languages, batches of sentences of like length, an
 /// encoder-decoder Transformer with one table for source, target and output, Adam, label smoothing, and a rate that
-/// warms up and falls along a cosine. The run's folder becomes a MarianMTModel's: config.json, model.safetensors (the
-/// weights with the best validation BLEU, or their average), source.spm, target.spm, vocab.json; with norms in front, which
-/// MarianMT does not have, a folder that this library alone reads.
+/// warms up and falls along a cosine. The run's folder becomes an M2M100ForConditionalGeneration's, a MarianMTModel's
+/// with norms behind: config.json, model.safetensors (the weights with the best validation BLEU, or their average),
+/// source.spm, target.spm, vocab.json.
 ///
 /// What is skipped is told on `out` and counted. Error (config) for options that make no sense and for empty files;
 /// (format) naming file and line; (io); (numeric) where the loss or a gradient is not finite.

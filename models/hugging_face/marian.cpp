@@ -25,21 +25,13 @@ void add_layer(Layout& layout, const std::string& own, const std::string& their,
   norm(decoder ? "norm3" : "norm2", "final_layer_norm");
 }
 
-}  // namespace
-
-bool is_marian(const TransformerConfig& c) {
-  return c.norm == nn::NormPlace::post && c.norm_eps == 1e-5 && c.positions == nn::SinusoidLayout::halves;
-}
-
-TransformerConfig read_transformer_config(const ConfigReader& config) {
+/// What both classes say in the same words.
+TransformerConfig read_sizes(const ConfigReader& config, int64_t padding) {
   for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"})
     if (config.number(key, 0) != 0) config.wrong(key, "0");
-  const bool share = config.flag("share_encoder_decoder_embeddings", true);
   const int64_t vocab = config.whole("vocab_size");
-  const int64_t padding = config.whole("pad_token_id", -1);
-  const int64_t tgt_vocab = share ? vocab : config.whole("decoder_vocab_size", vocab);
   return {.src_vocab = vocab,
-          .tgt_vocab = tgt_vocab,
+          .tgt_vocab = vocab,
           .d_model = config.whole("d_model", 1024),
           .layers = config.whole("encoder_layers", 12),
           .heads = config.whole("encoder_attention_heads", 16),
@@ -50,27 +42,63 @@ TransformerConfig read_transformer_config(const ConfigReader& config) {
           .dropout = config.number("dropout", 0.1),
           .attention_dropout = config.number("attention_dropout", 0),
           .activation_dropout = config.number("activation_dropout", 0),
-          .activation = read_activation(config, "activation_function", "gelu"),
-          .norm = nn::NormPlace::post,
           .norm_eps = 1e-5,
           .max_length = config.whole("max_position_embeddings", 1024),
-          .positions = nn::SinusoidLayout::halves,
-          .scale_embedding = config.flag("scale_embedding", false),
           .padding_id = padding,
-          .bos_id = config.whole("decoder_start_token_id", padding),
-          .eos_id = config.whole("eos_token_id", 0),
-          .share_embeddings = share,
-          .tie_output = config.flag("tie_word_embeddings", true),
-          .output_bias = config.flag("output_bias", true),
           .freeze_padding = config.flag("freeze_padding", true)};
+}
+
+}  // namespace
+
+bool is_marian(const TransformerConfig& c) {
+  return c.norm == nn::NormPlace::post && c.norm_eps == 1e-5 && c.positions == nn::SinusoidLayout::halves;
+}
+
+bool is_m2m100(const TransformerConfig& c) {
+  return c.norm == nn::NormPlace::pre && c.norm_eps == 1e-5 && c.positions == nn::SinusoidLayout::fairseq &&
+         c.position_offset.value_or(0) == c.padding_id + 1 && c.share_embeddings && c.tie_output &&
+         !c.output_bias.value_or(false);
+}
+
+TransformerConfig read_marian_config(const ConfigReader& config) {
+  const bool share = config.flag("share_encoder_decoder_embeddings", true);
+  TransformerConfig c = read_sizes(config, config.whole("pad_token_id", -1));
+  c.tgt_vocab = share ? c.src_vocab : config.whole("decoder_vocab_size", c.src_vocab);
+  c.activation = read_activation(config, "activation_function", "gelu");
+  c.norm = nn::NormPlace::post;
+  c.positions = nn::SinusoidLayout::halves;
+  c.scale_embedding = config.flag("scale_embedding", false);
+  c.bos_id = config.whole("decoder_start_token_id", c.padding_id);
+  c.eos_id = config.whole("eos_token_id", 0);
+  c.share_embeddings = share;
+  c.tie_output = config.flag("tie_word_embeddings", true);
+  c.output_bias = config.flag("output_bias", true);
+  return c;
+}
+
+TransformerConfig read_m2m100_config(const ConfigReader& config) {
+  config.require_flag("tie_word_embeddings", true, true);
+  TransformerConfig c = read_sizes(config, config.whole("pad_token_id", 1));
+  c.activation = read_activation(config, "activation_function", "relu");
+  c.norm = nn::NormPlace::pre;
+  c.positions = nn::SinusoidLayout::fairseq;
+  c.position_offset = c.padding_id + 1;
+  c.scale_embedding = config.flag("scale_embedding", true);
+  c.bos_id = config.whole("decoder_start_token_id", 2);
+  c.eos_id = config.whole("eos_token_id", 2);
+  c.share_embeddings = true;
+  c.tie_output = true;
+  c.output_bias = false;
+  return c;
 }
 
 nlohmann::ordered_json config_json(const Transformer& model, DType dtype) {
   const TransformerConfig& c = model.config();
-  nlohmann::ordered_json json = begin_config("MarianMTModel", "marian", dtype);
+  const bool marian = is_marian(c);
+  nlohmann::ordered_json json = marian ? begin_config("MarianMTModel", "marian", dtype)
+                                       : begin_config("M2M100ForConditionalGeneration", "m2m_100", dtype);
   json.update({{"is_encoder_decoder", true},
                {"vocab_size", c.src_vocab},
-               {"decoder_vocab_size", c.tgt_vocab},
                {"d_model", c.d_model},
                {"encoder_layers", c.layers},
                {"encoder_attention_heads", c.heads},
@@ -81,19 +109,23 @@ nlohmann::ordered_json config_json(const Transformer& model, DType dtype) {
                {"dropout", c.dropout},
                {"attention_dropout", c.attention_dropout.value_or(c.dropout)},
                {"activation_dropout", c.activation_dropout.value_or(c.dropout)},
+               {"encoder_layerdrop", 0.0},
+               {"decoder_layerdrop", 0.0},
                {"activation_function", activation_name(c.activation)},
                {"max_position_embeddings", c.max_length},
                {"scale_embedding", c.scale_embedding},
-               {"share_encoder_decoder_embeddings", c.share_embeddings},
                {"tie_word_embeddings", c.tie_output},
                {"pad_token_id", c.padding_id},
                {"decoder_start_token_id", c.bos_id},
                {"bos_token_id", nullptr},
                {"eos_token_id", c.eos_id},
                {"forced_eos_token_id", c.eos_id},
-               // Ours, which transformers passes over: without them its own choices are read back.
-               {"output_bias", c.output_bias.value_or(!c.tie_output)},
+               // Ours, which transformers passes over: without it its own choice is read back.
                {"freeze_padding", c.freeze_padding.value_or(!c.tie_output)}});
+  if (marian)
+    json.update({{"decoder_vocab_size", c.tgt_vocab},
+                 {"share_encoder_decoder_embeddings", c.share_embeddings},
+                 {"output_bias", c.output_bias.value_or(!c.tie_output)}});
   return json;
 }
 

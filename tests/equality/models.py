@@ -84,6 +84,27 @@ def marian_config(**more):
     return transformers.MarianConfig(**(sizes | more))
 
 
+def m2m100_config(**more):
+    sizes = dict(
+        vocab_size=61,
+        d_model=24,
+        encoder_layers=2,
+        decoder_layers=3,
+        encoder_attention_heads=4,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=40,
+        decoder_ffn_dim=36,
+        encoder_layerdrop=0.0,
+        decoder_layerdrop=0.0,
+        max_position_embeddings=17,
+        pad_token_id=1,
+        decoder_start_token_id=0,
+        eos_token_id=0,
+        bos_token_id=None,
+    )
+    return transformers.M2M100Config(**(sizes | more))
+
+
 def models():
     yield "BertModel", transformers.BertModel, bert_config()
     yield "BertModel, one segment, tanh gelu", transformers.BertModel, bert_config(type_vocab_size=1, hidden_act="gelu_new")
@@ -100,6 +121,10 @@ def models():
     yield "MarianMTModel, apart and untied", transformers.MarianMTModel, marian_config(
         share_encoder_decoder_embeddings=False, decoder_vocab_size=45, pad_token_id=44, decoder_start_token_id=44,
         tie_word_embeddings=False, vocab_size=50,
+    )
+    yield "M2M100", transformers.M2M100ForConditionalGeneration, m2m100_config()
+    yield "M2M100, plain embeddings, gelu", transformers.M2M100ForConditionalGeneration, m2m100_config(
+        scale_embedding=False, activation_function="gelu", pad_token_id=3
     )
 
 
@@ -122,6 +147,13 @@ def inputs_of(model, config, generator):
         labels = ids(0, vocab, batch, length)
         labels[mask == 0] = -100
         labels[0, 2] = -100
+        given["labels"] = labels
+    elif kind == "M2M100ForConditionalGeneration":
+        # A padding id has no position there, so none stands among the words; a label behind the last word is no input.
+        low = config.pad_token_id + 1
+        given["input_ids"] = ids(low, vocab, batch, length)
+        labels = ids(low, vocab, batch, target_length)
+        labels[1, -1] = -100
         given["labels"] = labels
     elif kind == "MarianMTModel":
         target_vocab = config.vocab_size if config.share_encoder_decoder_embeddings else config.decoder_vocab_size

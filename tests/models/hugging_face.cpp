@@ -87,9 +87,8 @@ TEST_F(HuggingFaceFolder, NamesTheClassThatItHolds) {
 
 TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {
   const std::string rest =
-      " is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, MarianMTModel "
-      "and "
-      "\"model_type\" \"tapeformer-transformer\" are";
+      " is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, "
+      "MarianMTModel, M2M100ForConditionalGeneration and \"model_type\" \"tapeformer-transformer\" are";
   expect_refused("gpt2", "GPT2LMHeadModel", "LlamaForCausalLM", ErrorKind::config,
                  fmt::format("architecture \"LlamaForCausalLM\"{}", rest));
   expect_refused("gpt2", "architectures", "architecture", ErrorKind::config,

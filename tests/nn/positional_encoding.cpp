@@ -30,6 +30,16 @@ TEST(PositionalEncoding, AgreesWithMarian) {
   EXPECT_EQ(PositionalEncoding(4, 5, {.layout = SinusoidLayout::halves}).settings(), "4, at most 5 positions, halves");
 }
 
+TEST(PositionalEncoding, FairseqsLastFrequencyIsOneTenThousandth) {
+  const PositionalEncoding layer(6, 3, {.layout = SinusoidLayout::fairseq, .offset = 2});
+  const Tensor row = layer.table[1].to(f64);  // position 3
+  EXPECT_TRUE(tensors_near(
+      row,
+      tensor({std::sin(3.0), std::sin(0.03), std::sin(0.0003), std::cos(3.0), std::cos(0.03), std::cos(0.0003)}, f64),
+      1e-7));
+  EXPECT_EQ(layer.settings(), "6, at most 3 positions, as fairseq's");
+}
+
 TEST(LearnedPositionalEncoding, AgreesWithTorch) {
   for (const auto& [name, first] : {std::pair<const char*, int64_t>{"learned", 0}, {"learned later", 2}}) {
     LearnedPositionalEncoding layer(8, 7);
@@ -77,6 +87,12 @@ TEST(PositionalEncoding, RefusesWhatDoesNotFit) {
                     "PositionalEncoding: sizes must be at least 1, got width 0 and length 5");
   EXPECT_TAPE_ERROR(PositionalEncoding(4, 0), ErrorKind::config,
                     "PositionalEncoding: sizes must be at least 1, got width 4 and length 0");
+  for (const int64_t width : {2, 7})
+    EXPECT_TAPE_ERROR(
+        PositionalEncoding(width, 5, {.layout = SinusoidLayout::fairseq}), ErrorKind::config,
+        fmt::format("PositionalEncoding: fairseq's sinusoids need an even width of at least 4, got {}", width));
+  EXPECT_TAPE_ERROR(PositionalEncoding(4, 5, {.offset = -1}), ErrorKind::config,
+                    "PositionalEncoding: offset must be at least 0, got -1");
   PositionalEncoding layer(4, 5);
   EXPECT_TAPE_ERROR(layer(zeros({2, 6, 4})), ErrorKind::shape,
                     "PositionalEncoding: positions 0 to 5 are beyond the table of 5");

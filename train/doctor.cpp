@@ -265,8 +265,8 @@ class Doctor {
       say("verdict: it can learn: the batch is as good as known by heart{}", but);
     else if (share >= 0.5)
       say("verdict: it learns, but slowly: {:.0f}% of the way in {} steps{}", 100 * share, options_.steps, but);
-    else if (share <= 0)
-      say("verdict: it does not learn: the loss does not fall; try a smaller learning rate than {:.2e}, and look at "
+    else if (share < 0.005)
+      say("verdict: it does not learn: the loss does not fall; try another learning rate than {:.2e}, and look at "
           "the loss and the labels",
           lr_);
     else

@@ -28,6 +28,9 @@ transformers.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 
 
+TRANSLATORS = (transformers.MarianMTModel, transformers.M2M100ForConditionalGeneration)
+
+
 def randomized(model, deviation=0.3):
     """Biases and norms away from their simple start, and weights large enough to matter."""
     with torch.no_grad():
@@ -41,8 +44,16 @@ def randomized(model, deviation=0.3):
 
 
 def exact_sinusoids(model):
-    """Marian rounds its table of positions to f32, in a model of doubles too: here it is exact."""
+    """Marian and M2M100 round their tables of positions to f32, in a model of doubles too: here they are exact."""
     for part in [model.model.encoder, model.model.decoder]:
+        if isinstance(model, transformers.M2M100ForConditionalGeneration):
+            table = part.embed_positions.weights
+            count, width = table.shape
+            angle = np.arange(count)[:, None] * np.power(10000, -np.arange(width // 2) / (width // 2 - 1))[None, :]
+            exact = np.concatenate([np.sin(angle), np.cos(angle)], axis=1)
+            exact[part.embed_positions.padding_idx] = 0
+            table.copy_(torch.from_numpy(exact).to(table.dtype))
+            continue
         weight = part.embed_positions.weight
         count, width = weight.shape
         angle = np.arange(count)[:, None] / np.power(10000, 2 * np.arange((width + 1) // 2)[None, :] / width)
@@ -224,7 +235,7 @@ def written_again(build, folder, kind, given, expected, shard):
     model, report = kind.from_pretrained(copy, output_loading_info=True, attn_implementation="eager")
     for part in ["missing_keys", "unexpected_keys", "mismatched_keys"]:
         assert not report[part], (part, report[part])
-    if isinstance(model, transformers.MarianMTModel) and model.dtype == torch.float64:
+    if isinstance(model, TRANSLATORS) and model.dtype == torch.float64:
         exact_sinusoids(model)
     again = expected_of(model, given)
     shutil.rmtree(copy)
@@ -250,6 +261,7 @@ def main():
                 if kind is transformers.MarianMTModel:
                     with torch.no_grad():
                         model.final_logits_bias.copy_(torch.randn_like(model.final_logits_bias))
+                if kind in TRANSLATORS:
                     exact_sinusoids(model)
                 given = inputs_of(model, config, torch.Generator().manual_seed(seed))
                 expected = expected_of(model, given)

@@ -190,10 +190,13 @@ class Task {
       loss -= std::log(std::max(right, std::numeric_limits<double>::min()));
     }
     Confusion confusion = confusion_of(train_lines_.label_names, valid_.labels, said);
-    const double right = accuracy(confusion);
-    return {.loss = loss / static_cast<double>(found.size()),
+    const double right = accuracy(confusion), lines = static_cast<double>(found.size());
+    loss /= lines;
+    // The loss tells equal accuracies apart: it counts for less than one line.
+    const double score = right - loss / (1 + loss) / (2 * lines);
+    return {.loss = loss,
             .metrics = {{"accuracy", right}, {"macro_f1", macro_f1(confusion)}},
-            .score = right,
+            .score = score,
             .samples = mistakes(found, said),
             .confusion = std::move(confusion)};
   }

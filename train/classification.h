@@ -43,8 +43,8 @@ struct ClassificationResult {
 /// init where its head is kept.
 ///
 /// The run's folder becomes a BertForSequenceClassification's with label names and tokenizer, of the weights with the
-/// best validation accuracy; with the mean as pooling, for which transformers has no class, one that only
-/// models::load_model reads.
+/// best validation accuracy, of equal ones those with the least loss; with the mean as pooling, for which transformers
+/// has no class, one that only models::load_model reads.
 ///
 /// What is skipped or cut is told on `out` and counted. Error (config) for options that make no sense, an empty file,
 /// fewer than two labels; (format) naming file and line; (io); (numeric) where the loss or a gradient is not finite.

@@ -85,7 +85,7 @@ TEST_F(Classification, LearnsFromScratch) {
   EXPECT_EQ(evaluations.size(), 10u);
   EXPECT_EQ(evaluations[1]["step"].get<int64_t>(), 30);
   const Json confusion = events(run(), "confusion").back();
-  EXPECT_THAT(confusion["labels"].get<std::vector<std::string>>(), ElementsAre("food", "pet", "tool"));
+  EXPECT_THAT(confusion["labels"].get<std::vector<std::string>>(), ElementsAre("german", "net", "number"));
   int64_t counted = 0;
   for (const auto& row : confusion["counts"])
     for (const auto& count : row) counted += count.get<int64_t>();
@@ -95,8 +95,8 @@ TEST_F(Classification, LearnsFromScratch) {
   const auto tokenizer = text::load_tokenizer(run());
   EXPECT_EQ(tokenizer->token(tokenizer->special().pad), "<|pad|>");
   EXPECT_EQ(model->config().bert.padding_id, tokenizer->special().pad);
-  const auto p = models::classify(
-      *model, std::vector{tokenizer->encode("the old dog with").ids, tokenizer->encode("one saw and two").ids});
+  const auto p = models::classify(*model, std::vector{tokenizer->encode("that only layers word").ids,
+                                                      tokenizer->encode("once eight things seen").ids});
   EXPECT_GT(p[0][1], 0.5);
   EXPECT_GT(p[1][2], 0.5);
 }
@@ -105,15 +105,15 @@ TEST_F(Classification, BeginsWithAFolder) {
   ClassificationOptions options = with_init(save_bert(folder_ / "bert"));
   options.freeze = 1;
   options.layer_decay = 0.9;
-  options.epochs = 4;
+  options.epochs = 30;
   const ClassificationResult result = train(options);
   EXPECT_GE(result.valid_accuracy, 0.9);
-  EXPECT_EQ(result.run.step, 60);
+  EXPECT_EQ(result.run.step, 450);
   EXPECT_THAT(printed_.str(), HasSubstr("pooling: first (the folder has a pooler)\n"));
   EXPECT_THAT(printed_.str(), Not(HasSubstr("transformers has no class")));
   const auto before = models::load<models::Bert>(folder_ / "bert");
   const auto after = models::load<models::SequenceClassifier>(run());
-  EXPECT_THAT(after->config().labels, ElementsAre("food", "pet", "tool"));
+  EXPECT_THAT(after->config().labels, ElementsAre("german", "net", "number"));
   const nn::StateDict now = after->bert->state_dict();
   for (const auto& [name, value] : before->state_dict()) {
     const bool still = name.starts_with("embeddings.") || name.starts_with("encoder.layers.0.");
@@ -123,7 +123,7 @@ TEST_F(Classification, BeginsWithAFolder) {
   }
   const Json config = Json::parse(read_all(fmt::format("{}/config.json", run())));
   EXPECT_EQ(config["architectures"][0], "BertForSequenceClassification");
-  EXPECT_EQ(config["label2id"], Json({{"food", 0}, {"pet", 1}, {"tool", 2}}));
+  EXPECT_EQ(config["label2id"], Json({{"german", 0}, {"net", 1}, {"number", 2}}));
   EXPECT_TRUE(fs::exists(fmt::format("{}/vocab.txt", run())));
 }
 
@@ -138,18 +138,19 @@ TEST_F(Classification, GoesOnWithAClassifiersLabels) {
   const double loss = train(on).valid_loss;
   EXPECT_NEAR(loss, events(run(), "eval").back()["loss"].get<double>(), 1e-4);
   EXPECT_THAT(printed_.str(), HasSubstr("pooling: mean (as the folder's classifier has it)\n"));
-  write_text(data(), "a dog\tpet\na daisy\tplant\na hammer\ttool\n");
-  write_text(valid(), "a dog\tpet\n");
+  write_text(data(), "gradients\tnet\na daisy\tplant\nnine\tnumber\n");
+  write_text(valid(), "gradients\tnet\n");
   on.run.out = run("other");
-  EXPECT_TAPE_ERROR(train(on), ErrorKind::format,
-                    fmt::format("{}: line 2: label \"plant\" was not seen in training; known are food, pet, tool, the "
-                                "labels of {}; a new head would learn those of the file",
-                                data(), run()));
+  EXPECT_TAPE_ERROR(
+      train(on), ErrorKind::format,
+      fmt::format("{}: line 2: label \"plant\" was not seen in training; known are german, net, number, the "
+                  "labels of {}; a new head would learn those of the file",
+                  data(), run()));
   on.run.start = Start::overwrite;
   on.new_head = true;
   train(on);
   EXPECT_THAT(models::load<models::SequenceClassifier>(run("other"))->config().labels,
-              ElementsAre("pet", "plant", "tool"));
+              ElementsAre("net", "number", "plant"));
 }
 
 TEST_F(Classification, TakesSomeOfTheLinesToValidate) {
@@ -186,17 +187,17 @@ TEST_F(Classification, TakesSomeOfTheLinesToValidate) {
 TEST_F(Classification, CutsAndCountsLongLines) {
   ClassificationOptions options = with_init(save_bert(folder_ / "bert"));
   options.run.steps = 1;
-  std::string lines = "a dog\tpet\nan old saw\ttool\n";
+  std::string lines = "layers\tnet\nseven eight\tnumber\n";
   for (int i = 0; i < 30; ++i) lines += i == 0 ? "one" : " one";
-  write_text(data(), lines + "\tpet\n");
-  write_text(valid(), lines + "\tpet\n");
+  write_text(data(), lines + "\tnet\n");
+  write_text(valid(), lines + "\tnet\n");
   train(options);
   EXPECT_THAT(printed_.str(), HasSubstr(fmt::format("{}: 1 of 3 lines cut to 24 tokens\n", data())));
   EXPECT_THAT(printed_.str(), HasSubstr(fmt::format("{}: 1 of 3 lines cut to 24 tokens\n", valid())));
   options.run.start = Start::overwrite;
-  options.max_length = 4;
+  options.max_length = 4;  // two words and the tokens around them
   train(options);
-  EXPECT_THAT(printed_.str(), HasSubstr(fmt::format("{}: 2 of 3 lines cut to 4 tokens\n", data())));
+  EXPECT_THAT(printed_.str(), HasSubstr(fmt::format("{}: 1 of 3 lines cut to 4 tokens\n", data())));
 }
 
 TEST_F(Classification, PadsRowsAndHidesThePadding) {
@@ -217,8 +218,8 @@ TEST_F(Classification, ResumesToTheSameBits) {
   options.run.evaluate_every = 4;
   train(options);
   options.run.out = run("stopped");
-  int64_t asked = 0;
-  options.run.interrupted = [&] { return ++asked == 5; };
+  int64_t asked = 0;  // in front of each step
+  options.run.interrupted = [&] { return ++asked == 6; };
   EXPECT_EQ(train(options).run.reason, StopReason::interrupted);
   options.run.interrupted = {};
   options.run.start = Start::resume;
@@ -237,9 +238,9 @@ TEST_F(Classification, LearnsOneBatchByHeart) {
 
 TEST_F(Classification, NamesWhatIsWrongWithTheLines) {
   const ClassificationOptions options = scratch();
-  write_text(valid(), "a dog\tpet\na daisy\tplant\n");
+  write_text(valid(), "gradients\tnet\na daisy\tplant\n");
   refuses(options,
-          fmt::format("{}: line 2: label \"plant\" was not seen in training; known are food, pet, tool", valid()),
+          fmt::format("{}: line 2: label \"plant\" was not seen in training; known are german, net, number", valid()),
           ErrorKind::format);
   write_text(valid(), "");
   refuses(options, fmt::format("{}: the file has no examples", valid()));

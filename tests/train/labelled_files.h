@@ -8,10 +8,12 @@
 
 namespace tape::train {
 
-/// `count` lines of 4 to 9 words; one word among them, never the first, tells the label: pet, tool or food.
+/// `count` lines of 4 to 9 words; one word among them, never the first, tells the label: net,
+/// number or german.
 inline std::string labelled_text(int64_t count, uint64_t seed) {
-  const std::vector<std::vector<std::string>> telling{{"cat", "dog"}, {"hammer", "saw"}, {"bread", "soup"}};
-  const std::vector<std::string> labels{"pet", "tool", "food"}, words{"one", "two", "the", "and", "old", "new", "with"};
+  const std::vector<std::vector<std::string>> telling{{"gradients", "layers"}, {"seven", "eight"}, {"satz", "schicht"}};
+  const std::vector<std::string> labels{"net", "number", "german"},
+      words{"that", "things", "only", "once", "seen", "word", "owners"};
   Generator draws(seed);
   std::string text;
   for (int64_t line = 0; line < count; ++line) {

@@ -1,0 +1,27 @@
+# A page with a changed number, block or name must fail its check.
+#   cmake -D PAGE=.../linear.md -D PROGRAM=... -D ROOT=... -D FOLDER=... -P changes.cmake
+file(READ ${PAGE} page)
+file(MAKE_DIRECTORY ${FOLDER})
+
+# The check of a copy in which `from` is `to` must end with a message that holds `complaint`.
+function(expect_noticed from to complaint)
+  string(REPLACE "${from}" "${to}" changed "${page}")
+  if(changed STREQUAL page)
+    message(FATAL_ERROR "the page does not hold ${from}")
+  endif()
+  file(WRITE ${FOLDER}/changed.md "${changed}")
+  execute_process(COMMAND ${CMAKE_COMMAND} -D PAGE=${FOLDER}/changed.md -D PROGRAM=${PROGRAM} -D ROOT=${ROOT}
+    -P ${CMAKE_CURRENT_LIST_DIR}/check.cmake RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  string(FIND "${output}" "${complaint}" place)
+  if(status EQUAL 0 OR place EQUAL -1)
+    message(FATAL_ERROR "${to} in the place of ${from} ended with ${status}, not with \"${complaint}\":\n${output}")
+  endif()
+endfunction()
+
+expect_noticed("-0.6500" "-0.6501" "does not hold the numbers \"forward\"")
+expect_noticed("<!-- numbers: check -->" "" "does not hold the numbers \"check\"")
+expect_noticed("## The code" "```text\n1.5\n```\n\n## The code" "times \"```text\"")
+expect_noticed("## The code" "It is 3.1415.\n\n## The code" "says 3.1415, which the program does not print")
+expect_noticed("`weight_gradient`" "`weight_gradients`" "names weight_gradients, which is not in the files")
+expect_noticed("(../../autograd/ops/matmul.cpp)" "(../../autograd/ops/matrix.cpp)" "which does not exist")

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "autograd/checkpoint.h"
 #include "autograd/create.h"
 #include "autograd/observer.h"
 #include "autograd/ops/arithmetic.h"
@@ -41,6 +42,11 @@ class BackwardPass {
   void run_hooks(Node& node, Tensors& gradients);
   void gather_leaf(Node& leaf, const Tensor& gradient);
   void replay(Node& node, const Tensors& gradients);
+  /// Replaces a checkpoint by the nodes of a second run of its function, which are then the latest on the tape: their
+  /// gradients are summed in the order that they would be without the checkpoint.
+  void expand(Node& node, const detail::Segment& segment, Tensors& gradients);
+  /// Adds the nodes behind the outputs that lead to needed ones; nothing recorded before `earliest` does.
+  void find_needed(const Tensors& outputs, uint64_t earliest);
   bool wanted(const Node* node) const { return !capturing_ || needed_.contains(node); }
 
   const bool retain_graph_, create_graph_;
@@ -64,7 +70,10 @@ void BackwardPass::capture(const Tensors& outputs, const Tensors& inputs) {
     needed_.insert(input.node.get());
     earliest = std::min(earliest, input.node->sequence);
   }
-  // Nothing recorded before the earliest input can lead to one.
+  find_needed(outputs, earliest);
+}
+
+void BackwardPass::find_needed(const Tensors& outputs, uint64_t earliest) {
   std::vector<const Node*> reachable, stack;
   std::unordered_set<const Node*> seen;
   auto visit = [&](const Node* node) {
@@ -129,11 +138,17 @@ void BackwardPass::gather_leaf(Node& leaf, const Tensor& gradient) {
   }
 }
 
+void BackwardPass::expand(Node& node, const detail::Segment& segment, Tensors& gradients) {
+  const std::vector<bool> needed(node.inputs.size(), true);
+  const uint64_t now = Ref<Node>(new Node)->sequence;
+  const Tensors outputs = segment.run_again(node, BackwardContext(node, gradients, needed, !retain_graph_));
+  if (capturing_) find_needed(outputs, now);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (gradients[i].defined() && outputs[i].requires_grad())
+      add(outputs[i].impl().node, outputs[i].impl().output, std::move(gradients[i]));
+}
+
 void BackwardPass::replay(Node& node, const Tensors& gradients) {
-  if (node.released)
-    raise(ErrorKind::graph,
-          "backward: the saved values of '{}' were freed by an earlier backward; pass .retain_graph = true to that one",
-          node.name());
   std::vector<bool> needed(node.inputs.size());
   for (size_t i = 0; i < needed.size(); ++i) needed[i] = node.inputs[i].node && wanted(node.inputs[i].node.get());
   Profile* const profile = Profile::active();
@@ -168,6 +183,7 @@ void BackwardPass::run() {
     queue_.pop();
     Pending work = std::move(pending_.find(node)->second);
     pending_.erase(node);
+    if (capturing_) needed_.erase(node);  // its address may be a later node's
     run_hooks(*node, work.gradients);
     if (capturing_) {
       for (uint32_t i = 0; i < work.gradients.size(); ++i)
@@ -185,7 +201,15 @@ void BackwardPass::run() {
       return edge.node && wanted(edge.node.get());
     });
     if (!further) continue;
-    replay(*node, work.gradients);
+    if (node->released)
+      raise(
+          ErrorKind::graph,
+          "backward: the saved values of '{}' were freed by an earlier backward; pass .retain_graph = true to that one",
+          node->name());
+    if (const detail::Segment* segment = detail::segment_of(*node))
+      expand(*node, *segment, work.gradients);
+    else
+      replay(*node, work.gradients);
     if (!retain_graph_) node->release_saved();
   }
 }

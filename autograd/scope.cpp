@@ -2,10 +2,12 @@
 
 #include <execinfo.h>
 
+#include <utility>
 #include <vector>
 
 #include "autograd/error.h"
 #include "autograd/kernels/bf16_product.h"
+#include "autograd/scope_state.h"
 
 namespace tape {
 namespace {
@@ -59,6 +61,21 @@ std::string ModuleScope::path() {
     path += name;
   }
   return path;
+}
+
+ScopeState ScopeState::now() { return {composed_mode, MixedPrecision::active(), trace_mode, ModuleScope::path()}; }
+
+ScopesAs::ScopesAs(const ScopeState& state)
+    : composed_(std::exchange(composed_mode, state.composed)),
+      mixed_precision_(std::exchange(mixed_precision, state.mixed_precision)),
+      trace_(std::exchange(trace_mode, state.trace)),
+      module_names_(std::exchange(module_names, {state.module_path})) {}
+
+ScopesAs::~ScopesAs() {
+  composed_mode = composed_;
+  mixed_precision = mixed_precision_;
+  trace_mode = trace_;
+  module_names = std::move(module_names_);
 }
 
 }  // namespace tape

@@ -7,6 +7,7 @@
 #include "autograd/op.h"
 #include "autograd/ops/shape.h"
 #include "autograd/profile.h"
+#include "autograd/uses.h"
 
 namespace tape {
 namespace {
@@ -46,6 +47,7 @@ void Node::release_saved() {
 }
 
 bool needs_record(TensorList inputs) {
+  if (Uses* uses = Uses::active()) uses->see(inputs);
   if (!grad_enabled()) return false;
   for (const Tensor& input : inputs)
     if (input.requires_grad()) return true;

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tape {
+
+/// The scopes that an operation of this thread runs under: for running a part of a model again from somewhere else.
+struct ScopeState {
+  bool composed = false;
+  bool mixed_precision = false;
+  bool trace = false;
+  std::string module_path;
+
+  static ScopeState now();
+};
+
+/// While in scope, those scopes are open and no others; what is recorded or not stays as it is.
+class ScopesAs {
+ public:
+  /// `state` must outlive the scope.
+  explicit ScopesAs(const ScopeState& state);
+  ~ScopesAs();
+  ScopesAs(const ScopesAs&) = delete;
+  ScopesAs& operator=(const ScopesAs&) = delete;
+
+ private:
+  bool composed_, mixed_precision_, trace_;
+  std::vector<std::string_view> module_names_;
+};
+
+}  // namespace tape

@@ -157,7 +157,7 @@ void BackwardPass::replay(Node& node, const Tensors& gradients) {
   if (profile) {
     double bytes = bytes_of(gradients) + bytes_of(results);
     for (const Node::Saved& saved : node.saved) bytes += bytes_of({saved.value});
-    profile->charge(Profile::Pass::backward, node.name(), bytes);
+    profile->charge(Profile::Pass::backward, node.name(), bytes, &node);
   }
   if (Observer* observer = Observer::active()) observer->differentiated(node, gradients, results);
   if (results.size() != needed.size())

@@ -3,17 +3,21 @@
 #include <chrono>
 
 #include "autograd/kernels/work.h"
+#include "autograd/memory.h"
 
 namespace tape {
 namespace {
 
 thread_local Profile* innermost = nullptr;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
 
 }  // namespace
 
-Profile::Profile() : previous_(innermost) {
+Profile::Profile(Keep keep) : previous_(innermost), keep_(keep) {
   innermost = this;
   reset();
 }
@@ -22,15 +26,37 @@ Profile::~Profile() { innermost = previous_; }
 
 Profile* Profile::active() { return innermost; }
 
-void Profile::charge(Pass pass, std::string_view name, double bytes) {
-  const double time = now(), flops = kernels::flops_asked();
+void Profile::charge(Pass pass, std::string_view name, double bytes, const Node* node) {
+  const int64_t time = now();
+  const double flops = kernels::flops_asked() - flops_;
   Cost& cost = costs_[{pass, std::string(name)}];
   ++cost.calls;
-  cost.seconds += time - last_;
-  cost.flops += flops - flops_;
+  cost.seconds += static_cast<double>(time - last_) * 1e-9;
+  cost.flops += flops;
   cost.bytes += bytes;
+  if (keep_ == Keep::costs_and_events)
+    keep_event({.pass = pass,
+                .name = std::string(name),
+                .module_path = {},
+                .begin = last_ - begin_,
+                .end = time - begin_,
+                .flops = flops,
+                .bytes = bytes,
+                .live_bytes = memory_stats().live_bytes},
+               node);
   last_ = time;
-  flops_ = flops;
+  flops_ = kernels::flops_asked();
+}
+
+void Profile::keep_event(Event event, const Node* node) {
+  if (event.pass == Pass::forward) {
+    event.module_path = ModuleScope::path();
+    // Its gradient belongs to the same module.
+    if (node && !event.module_path.empty()) modules_[node->sequence] = event.module_path;
+  } else if (node) {
+    if (const auto found = modules_.find(node->sequence); found != modules_.end()) event.module_path = found->second;
+  }
+  events_.push_back(std::move(event));
 }
 
 double bytes_of(TensorList tensors) {
@@ -42,7 +68,9 @@ double bytes_of(TensorList tensors) {
 
 void Profile::reset() {
   costs_.clear();
-  last_ = now();
+  events_.clear();
+  modules_.clear();
+  begin_ = last_ = now();
   flops_ = kernels::flops_asked();
 }
 

@@ -84,7 +84,7 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     output.output = static_cast<uint32_t>(i);
   }
   if (Profile* profile = Profile::active())
-    profile->charge(Profile::Pass::forward, op.name(), bytes_of(inputs) + bytes_of(outputs));
+    profile->charge(Profile::Pass::forward, op.name(), bytes_of(inputs) + bytes_of(outputs), node.get());
 }
 
 Tensor BackwardContext::grad(size_t i) const {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "autograd/chrome_trace.h"
 #include "autograd/create.h"
 #include "autograd/kernels/gemm.h"
 #include "autograd/profile.h"
@@ -30,6 +31,7 @@ struct Options {
   double dropout = 0;
   int64_t steps = 20, warm_up = 3, batch = 32, beams = 1;
   bool profile = false;
+  std::string trace = {};
 };
 
 int64_t peak_megabytes() {
@@ -56,6 +58,23 @@ void print(nlohmann::ordered_json line) {
 
 double rounded(double value, double to = 100) { return std::round(value * to) / to; }
 
+void one_step(const BenchModel& model, optim::Adam& adam, Profile& profile) {
+  adam.zero_grad();
+  const Tensor loss = model.loss();
+  loss.backward();
+  profile.charge(Profile::Pass::other, "gradient sums and the tape");
+  adam.step();
+  profile.charge(Profile::Pass::other, "optimizer");
+  loss.item();
+}
+
+/// One more step, kept event by event.
+void trace_step(const BenchModel& model, optim::Adam& adam, const std::string& path) {
+  Profile profile(Profile::Keep::costs_and_events);
+  one_step(model, adam, profile);
+  write_chrome_trace(path, profile);
+}
+
 int train_step(const Options& options) {
   prepare(options.common);
   const MixedPrecision precision(options.common.bf16());
@@ -71,18 +90,14 @@ int train_step(const Options& options) {
     if (i == options.warm_up) profile.reset();
     if (i == 2) after_two_steps = memory_stats().system_allocations;
     const double start = train::steady_seconds();
-    adam.zero_grad();
-    const Tensor loss = model.loss();
-    loss.backward();
-    profile.charge(Profile::Pass::other, "gradient sums and the tape");
-    adam.step();
-    profile.charge(Profile::Pass::other, "optimizer");
-    loss.item();
+    one_step(model, adam, profile);
     if (i >= options.warm_up) times.push_back(train::steady_seconds() - start);
   }
   for (const auto& [key, cost] : profile.costs()) flops += cost.flops;
   const double steps = static_cast<double>(times.size()), least = *std::min_element(times.begin(), times.end());
   const int64_t resident = peak_megabytes();
+  const int64_t new_memory = memory_stats().system_allocations - after_two_steps;
+  if (!options.trace.empty()) trace_step(model, adam, options.trace);
   if (options.profile) print_profile(std::cout, profile.costs(), options.steps, measure_peaks(options.common.bf16()));
   nlohmann::ordered_json line = heading(options);
   line["params"] = model.module->parameter_count();
@@ -93,7 +108,7 @@ int train_step(const Options& options) {
   line["gflops"] = rounded(flops / steps / least / 1e9, 10);
   line["dropout"] = options.dropout;
   line["dtype"] = options.common.dtype;
-  line["new_memory_after_two_steps"] = memory_stats().system_allocations - after_two_steps;
+  line["new_memory_after_two_steps"] = new_memory;
   print(line);
   return 0;
 }
@@ -172,6 +187,8 @@ void add_bench(CLI::App& app, Chosen& chosen) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   step.add_flag("--profile", options->profile, "Print what each operation costs")->excludes("--json");
+  step.add_option("--trace", options->trace, "Write one more step to FILE, for chrome://tracing or Perfetto")
+      ->type_name("FILE");
 
   const auto decoded = std::make_shared<Options>(Options{.config = "base", .steps = 5});
   CLI::App& decoding =

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "autograd/create.h"
+#include "autograd/op.h"
 #include "autograd/safetensors.h"
 
 namespace tape::nn {
@@ -158,9 +159,15 @@ int64_t Module::register_forward_hook(ForwardHook hook) {
   return next_hook_++;
 }
 
+int64_t Module::register_backward_hook(BackwardHook hook) {
+  backward_hooks_.emplace_back(next_hook_, std::move(hook));
+  return next_hook_++;
+}
+
 void Module::remove_hook(int64_t handle) {
   std::erase_if(pre_hooks_, [&](const auto& entry) { return entry.first == handle; });
   std::erase_if(hooks_, [&](const auto& entry) { return entry.first == handle; });
+  std::erase_if(backward_hooks_, [&](const auto& entry) { return entry.first == handle; });
 }
 
 void Module::run_pre_hooks(const Tensors& inputs) {
@@ -174,6 +181,64 @@ Tensor Module::run_hooks(const Tensors& inputs, const Tensor& output) {
   for (const auto& [handle, hook] : hooks)
     if (const Tensor replaced = hook(*this, inputs, result); replaced.defined()) result = replaced;
   return result;
+}
+
+/// One call of a module whose gradients are watched.
+struct Module::BackwardWatch {
+  Module& module;
+  std::vector<size_t> places;  // of the inputs that need gradients
+  size_t inputs = 0;
+  Tensor output_gradient;
+};
+
+std::shared_ptr<Module::BackwardWatch> Module::watch_inputs(const Tensors& inputs, Tensors& behind) {
+  if (backward_hooks_.empty()) return nullptr;
+  static const Op op("module_inputs");
+  const auto watch = std::make_shared<BackwardWatch>(BackwardWatch{*this, {}, inputs.size(), {}});
+  behind = inputs;
+  Tensors before, after;
+  if (needs_record(inputs)) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].requires_grad()) continue;
+      behind[i] = inputs[i].detach();
+      before.push_back(inputs[i]);
+      after.push_back(behind[i]);
+      watch->places.push_back(i);
+    }
+    record_node(op, before, after, {}, [watch](const BackwardContext& c) -> Tensors {
+      Tensors all(watch->inputs), passed_on;
+      for (size_t i = 0; i < watch->places.size(); ++i)
+        if (c.has_grad(i)) all[watch->places[i]] = c.grad(i);
+      all = watch->module.run_backward_hooks(std::move(all), std::exchange(watch->output_gradient, {}));
+      for (const size_t place : watch->places) passed_on.push_back(all[place]);
+      return passed_on;
+    });
+  }
+  return watch;
+}
+
+void Module::watch_output(const std::shared_ptr<BackwardWatch>& watch, const Tensor& output) {
+  if (!output.requires_grad()) return;
+  Tensor(output).register_hook([watch](const Tensor& gradient) {
+    if (watch->places.empty())
+      watch->module.run_backward_hooks(Tensors(watch->inputs), gradient);
+    else
+      watch->output_gradient = gradient;
+    return Tensor();
+  });
+}
+
+Tensors Module::run_backward_hooks(Tensors input_gradients, const Tensor& output_gradient) {
+  const auto hooks = backward_hooks_;
+  for (const auto& [handle, hook] : hooks) {
+    Tensors replaced = hook(*this, input_gradients, output_gradient);
+    if (replaced.empty()) continue;
+    if (replaced.size() != input_gradients.size())
+      raise(ErrorKind::graph, "backward hook of {} \"{}\": returned {} gradients for {} inputs", type_name(), name_,
+            replaced.size(), input_gradients.size());
+    input_gradients = std::move(replaced);
+  }
+  return input_gradients;
 }
 
 std::string Module::type_name() const {

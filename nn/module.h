@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,12 @@ class Module;
 using ForwardPreHook = std::function<void(Module& module, const Tensors& inputs)>;
 /// Sees the inputs and the output after a module ran; a defined result takes the output's place.
 using ForwardHook = std::function<Tensor(Module& module, const Tensors& inputs, const Tensor& output)>;
+
+/// Sees the gradients of a module's tensor inputs (undefined where none is needed or none arrived) and of its output
+/// when a backward has passed through the module. A result that is not empty takes the place of the input gradients,
+/// one each; an undefined one is zero.
+using BackwardHook =
+    std::function<Tensors(Module& module, const Tensors& input_gradients, const Tensor& output_gradient)>;
 
 /// Values by name, as saved in a model file.
 using StateDict = std::map<std::string, Tensor>;
@@ -65,8 +73,15 @@ class Module {
   void unfreeze() { requires_grad_(true); }
   void zero_grad();
 
+  /// Hooks are called in the order they were registered, when the module is called and gives a tensor; each returns a
+  /// number for remove_hook(), and may remove itself. A module without hooks pays nothing.
   int64_t register_forward_pre_hook(ForwardPreHook hook);
   int64_t register_forward_hook(ForwardHook hook);
+  /// For calls made from now on; the module must live until their backward. An input's gradients inside the module are
+  /// summed before they join others, so the last bits of gradients may differ. Error (graph) in the backward where a
+  /// hook returns another number of gradients than there are inputs.
+  int64_t register_backward_hook(BackwardHook hook);
+  /// Does nothing for a hook that is gone already.
   void remove_hook(int64_t handle);
 
   /// The class without its namespaces: "Linear".
@@ -92,6 +107,7 @@ class Module {
   friend decltype(auto) call(M& module, A&&... arguments);
   friend class ModulePrinter;
 
+  struct BackwardWatch;
   struct Entry {
     std::string name;
     Tensor* parameter = nullptr;
@@ -105,7 +121,11 @@ class Module {
   void visit(const std::string& prefix, const std::function<void(const std::string&, const Entry&)>& see) const;
   void run_pre_hooks(const Tensors& inputs);
   Tensor run_hooks(const Tensors& inputs, const Tensor& output);
-  bool has_hooks() const { return !pre_hooks_.empty() || !hooks_.empty(); }
+  bool has_hooks() const { return !pre_hooks_.empty() || !hooks_.empty() || !backward_hooks_.empty(); }
+  /// The inputs behind a node that the module's backward ends at; null where there are no backward hooks.
+  std::shared_ptr<BackwardWatch> watch_inputs(const Tensors& inputs, Tensors& behind);
+  void watch_output(const std::shared_ptr<BackwardWatch>& watch, const Tensor& output);
+  Tensors run_backward_hooks(Tensors input_gradients, const Tensor& output_gradient);
 
   std::string name_;
   bool training_ = true;
@@ -113,6 +133,7 @@ class Module {
   int64_t next_hook_ = 0;
   std::vector<std::pair<int64_t, ForwardPreHook>> pre_hooks_;
   std::vector<std::pair<int64_t, ForwardHook>> hooks_;
+  std::vector<std::pair<int64_t, BackwardHook>> backward_hooks_;
 };
 
 /// The tree of modules with their settings and parameter counts; summary() of nn/print.h adds output shapes.
@@ -155,6 +176,21 @@ decltype(auto) run(M& module, F&& body) {
   }
 }
 
+namespace detail {
+
+/// An argument, or the tensor that stands for it: one for each tensor argument, in their order.
+template <class A>
+A&& taken(std::remove_reference_t<A>& argument, Tensors& tensors, size_t& next) {
+  if constexpr (std::convertible_to<const std::remove_cvref_t<A>&, const Tensor&>) {
+    Tensor& tensor = tensors[next++];
+    // A Parameter is a class of its own, and stays.
+    if constexpr (std::same_as<std::remove_cvref_t<A>, Tensor>) return static_cast<A&&>(tensor);
+  }
+  return static_cast<A&&>(argument);
+}
+
+}  // namespace detail
+
 /// Calls module.forward(arguments...): the one place where a module runs, with its path, hooks and error context.
 template <class M, class... A>
 decltype(auto) call(M& module, A&&... arguments) {
@@ -169,7 +205,16 @@ decltype(auto) call(M& module, A&&... arguments) {
         };
         (keep(arguments), ...);
         base.run_pre_hooks(inputs);
-        return base.run_hooks(inputs, self.forward(std::forward<A>(arguments)...));
+        Tensors behind;
+        const auto watch = base.watch_inputs(inputs, behind);
+        if (!watch) return base.run_hooks(inputs, self.forward(std::forward<A>(arguments)...));
+        size_t next = 0;
+        // In braces, so that they are taken in their order.
+        std::tuple<A&&...> given{detail::taken<A>(arguments, behind, next)...};
+        const auto forward = [&self](A&&... a) { return Tensor(self.forward(std::forward<A>(a)...)); };
+        const Tensor output = base.run_hooks(inputs, std::apply(forward, std::move(given)));
+        base.watch_output(watch, output);
+        return output;
       }
       return Tensor(self.forward(std::forward<A>(arguments)...));
     } else {

@@ -1,7 +1,11 @@
 // Calling a module: its path, its hooks, and the path in an error that passes through.
 
+#include <cmath>
+#include <map>
+
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops.h"
+#include "autograd/tape.h"
 #include "models/transformer.h"
 #include "nn/encoder.h"
 #include "tests/support.h"
@@ -118,6 +122,138 @@ TEST(Call, PutsTheMethodsPathInFrontOfAnError) {
   }),
                     ErrorKind::shape,
                     "self_attention.key: linear: inner sizes differ: x [1, 2, 3] x weight [4, 4] (3 vs 4)");
+}
+
+/// y = sin(a b + c), with a parameter on the way.
+struct Gate : Layer<Gate> {
+  Parameter scale{this, "scale", full({1}, 2)};
+  Tensor forward(const Tensor& a, const Tensor& b, double shift) { return sin(a * b * scale + shift); }
+};
+
+struct Gates : Layer<Gates> {
+  Children<Gate> gates{this, "gates", 2};
+  Tensor forward(const Tensor& x) { return gates[1](gates[0](x, x, 0.5), exp(x), 0.25); }
+};
+
+std::vector<double> numbers(const Tensors& tensors) {
+  std::vector<double> all;
+  for (const Tensor& tensor : tensors) all.push_back(tensor.defined() ? tensor.item() : -100);
+  return all;
+}
+
+TEST(BackwardHooks, SeeTheGradientsOfEachCallAndChangeNothing) {
+  Gates model;
+  const Tensor x = full({1}, 0.3).requires_grad_();
+  model(x).backward();
+  const double plain = x.grad().item(), plain_scale = model.gates[0]->scale.grad().item();
+  model.zero_grad();
+  Tensor(x).zero_grad();
+
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<double>> in, out;
+  for (int64_t i = 0; i < 2; ++i)
+    model.gates[i]->register_backward_hook([&](Module& module, const Tensors& inputs, const Tensor& output) {
+      order.push_back(module.name());
+      in[module.name()] = numbers(inputs);
+      out[module.name()] = numbers({output});
+      return Tensors();
+    });
+  model(x).backward();
+  EXPECT_EQ(x.grad().item(), plain);
+  EXPECT_EQ(model.gates[0]->scale.grad().item(), plain_scale);
+  EXPECT_EQ(order, (std::vector<std::string>{"gates.1", "gates.0"}));
+
+  // The same by hand: y = sin(2 h e + 0.25), h = sin(2 x x + 0.5), e = e^x.
+  const double v = 0.3, h = std::sin(2 * v * v + 0.5), e = std::exp(v), dy = std::cos(2 * h * e + 0.25);
+  const double dh = std::cos(2 * v * v + 0.5);
+  ASSERT_EQ(in["gates.1"].size(), 2u);
+  EXPECT_NEAR(in["gates.1"][0], dy * 2 * e, 1e-5);
+  EXPECT_NEAR(in["gates.1"][1], dy * 2 * h, 1e-5);
+  EXPECT_EQ(out["gates.1"][0], 1);
+  EXPECT_EQ(out["gates.0"][0], in["gates.1"][0]);
+  // x was given twice: the gradient of each place.
+  ASSERT_EQ(in["gates.0"].size(), 2u);
+  EXPECT_NEAR(in["gates.0"][0], dy * 2 * e * dh * 2 * v, 1e-5);
+  EXPECT_EQ(in["gates.0"][0], in["gates.0"][1]);
+}
+
+TEST(BackwardHooks, MayReplaceTheInputGradients) {
+  Gate gate;
+  const Tensor a = full({1}, 0.3).requires_grad_(), b = full({1}, 0.7).requires_grad_();
+  gate.register_backward_hook([](Module&, const Tensors& in, const Tensor&) {
+    return Tensors{in[0] * 10.0, Tensor()};
+  });
+  const int64_t second = gate.register_backward_hook([](Module&, const Tensors& in, const Tensor&) {
+    EXPECT_FALSE(in[1].defined());
+    return Tensors{in[0] + 1.0, ones({1})};
+  });
+  gate(a, b, 0.0).backward();
+  const double da = std::cos(2 * 0.3 * 0.7) * 2 * 0.7;
+  EXPECT_NEAR(a.grad().item(), 10 * da + 1, 1e-5);
+  EXPECT_EQ(b.grad().item(), 1);
+  gate.remove_hook(second);
+  gate.remove_hook(second);
+  Tensor(a).zero_grad(), Tensor(b).zero_grad();
+  gate(a, b, 0.0).backward();
+  EXPECT_NEAR(a.grad().item(), 10 * da, 1e-5);
+  EXPECT_FALSE(b.grad().defined());
+
+  gate.register_backward_hook([](Module&, const Tensors&, const Tensor&) { return Tensors{ones({1})}; });
+  EXPECT_TAPE_ERROR(gate(a, b, 0.0).backward(), ErrorKind::graph,
+                    "backward hook of Gate \"\": returned 1 gradients for 2 inputs");
+}
+
+TEST(BackwardHooks, WhereNoInputNeedsGradients) {
+  Gate gate;
+  int calls = 0;
+  const auto hook = [&](Module&, const Tensors& in, const Tensor& out) {
+    ++calls;
+    EXPECT_EQ(numbers(in), (std::vector<double>{-100, -100}));
+    EXPECT_EQ(out.item(), 1);
+    return Tensors();
+  };
+  int64_t handle = 0;
+  handle = gate.register_backward_hook([&](Module& module, const Tensors& in, const Tensor& out) {
+    module.remove_hook(handle);  // itself
+    return hook(module, in, out);
+  });
+  gate(ones({1}), ones({1}), 0.0).backward();
+  gate(ones({1}), ones({1}), 0.0).backward();
+  EXPECT_EQ(calls, 1);
+  gate.register_backward_hook(hook);
+  const NoGrad no_grad;
+  EXPECT_FALSE(gate(ones({1}), ones({1}), 0.0).requires_grad());
+}
+
+TEST(BackwardHooks, RunInsideATransformer) {
+  models::Transformer model(
+      {.src_vocab = 5, .tgt_vocab = 5, .d_model = 4, .layers = 2, .heads = 2, .d_ff = 6, .dropout = 0});
+  const Tensor ids = tensor({{1, 2}, {3, 4}}, i64);
+  std::vector<std::string> order;
+  for (const auto& [name, module] : model.named_modules())
+    if (module->type_name() == "EncoderLayer" || module->type_name() == "DecoderLayer")
+      module->register_backward_hook([&order, name = name](Module&, const Tensors& in, const Tensor& out) {
+        order.push_back(fmt::format("{} {} {}", name, to_string(in[0].shape()), to_string(out.shape())));
+        return Tensors();
+      });
+  const auto gradients = [&] {
+    model.zero_grad();
+    sum(square(model(ids, ids))).backward();
+    std::vector<float> all;
+    for (const Tensor& parameter : model.parameters())
+      for (float value : parameter.grad().to_vector<float>()) all.push_back(value);
+    return all;
+  };
+  const std::vector<float> watched = gradients();
+  EXPECT_EQ(order,
+            (std::vector<std::string>{"decoder.layers.1 [2, 2, 4] [2, 2, 4]", "decoder.layers.0 [2, 2, 4] [2, 2, 4]",
+                                      "encoder.layers.1 [2, 2, 4] [2, 2, 4]", "encoder.layers.0 [2, 2, 4] [2, 2, 4]"}));
+  for (const auto& [name, module] : model.named_modules())
+    for (int64_t handle = 0; handle < 3; ++handle) module->remove_hook(handle);
+  const std::vector<float> plain = gradients();
+  ASSERT_EQ(watched.size(), plain.size());
+  for (size_t i = 0; i < plain.size(); ++i)
+    EXPECT_NEAR(watched[i], plain[i], 1e-5 * std::max(1.0F, std::abs(plain[i])));
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ class Task {
     };
     loader_ = std::make_unique<Loader<Batch>>(LoaderOptions<Batch>{
         .plan = plan,
-        .collate = [this](const std::vector<int64_t>& starts) { return collate(train_, starts, context_); }});
+        .collate = [this](const std::vector<int64_t>& starts) { return collate(train_, starts, context_); },
+        .prefetch = 0});  // a copy of a few thousand ids costs less than waking a thread
     out_ << fmt::format("{} tokens to learn from, {} to validate, {} in the vocabulary, {} batches an epoch\n",
                         train_.size(), valid_.size(), tokenizer_->vocab_size(), plan(0).size());
   }

@@ -26,13 +26,13 @@ struct TransformerConfig {
   int64_t max_length = 1024;  ///< positions, of source and target
   nn::SinusoidLayout positions = nn::SinusoidLayout::interleaved;
   std::optional<int64_t> position_offset = {};  ///< of the first position; 0 where not given
-  bool scale_embedding = true;           ///< tables times sqrt(d_model) (3.4)
-  int64_t padding_id = 0;                ///< hidden in source and target
-  int64_t bos_id = 1;                    ///< begins a target
-  int64_t eos_id = 2;                    ///< ends it
-  bool share_embeddings = false;         ///< one table for source and target (equal vocabularies)
-  bool tie_output = false;               ///< the output projection is the target's table
-  std::optional<bool> output_bias = {};  ///< where not given: unless tied
+  bool scale_embedding = true;                  ///< tables times sqrt(d_model) (3.4)
+  int64_t padding_id = 0;                       ///< hidden in source and target
+  int64_t bos_id = 1;                           ///< begins a target
+  int64_t eos_id = 2;                           ///< ends it
+  bool share_embeddings = false;                ///< one table for source and target (equal vocabularies)
+  bool tie_output = false;                      ///< the output projection is the target's table
+  std::optional<bool> output_bias = {};         ///< where not given: unless tied
   /// Whether the padding's rows are zero and not trained; where not given: unless tied.
   std::optional<bool> freeze_padding = {};
 };

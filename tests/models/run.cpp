@@ -83,8 +83,8 @@ TEST_P(Run, ComputesTheSameFromWhatItWrote) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Folders, Run,
-                         testing::Values("bert", "bert_masked", "bert_classifier", "gpt2", "marian", "m2m100", "half_in_shards",
-                                         "bfloat"),
+                         testing::Values("bert", "bert_masked", "bert_classifier", "gpt2", "marian", "m2m100",
+                                         "half_in_shards", "bfloat"),
                          [](const auto& folder) { return folder.param; });
 
 TEST(RunInputs, AreNamedWhereTheyDoNotFit) {

@@ -47,8 +47,12 @@ TEST_P(Optimizer, adam_of_many_parameters) {
   auto m2 = m, v2 = v;
   const auto update = [&](size_t i, auto& p, auto& first, auto& second) {
     const double lr = 0.01 * static_cast<double>(i + 1);
-    return AdamUpdate<float>{{lr, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02, 1}, sizes[i], g[i].data(), p[i].data(),
-                             first[i].data(), second[i].data()};
+    return AdamUpdate<float>{{lr, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02, 1},
+                             sizes[i],
+                             g[i].data(),
+                             p[i].data(),
+                             first[i].data(),
+                             second[i].data()};
   };
   std::vector<AdamUpdate<float>> all;
   for (size_t i = 0; i < sizes.size(); ++i) all.push_back(update(i, together, m, v));
@@ -94,8 +98,8 @@ TEST_P(Optimizer, same_bits_for_every_number_of_threads) {
   const std::vector<float> g = random_values<float>(100001, 5);
   expect_same_bits([&] {
     std::vector<float> p(g.size(), 1), m(g.size(), 0), v(g.size(), 0);
-    const AdamUpdate<float> update{{0.01, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02, 1}, 100001, g.data(), p.data(), m.data(),
-                                   v.data()};
+    const AdamUpdate<float> update{
+        {0.01, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02, 1}, 100001, g.data(), p.data(), m.data(), v.data()};
     optimizer<float>().adam(1, &update);
     return p;
   });

@@ -2,19 +2,7 @@
 #   cmake -D COMMAND=... -D FOLDER=... -D FIXTURES=... -P command.cmake
 file(REMOVE_RECURSE ${FOLDER})
 
-# Runs the command; sets `out` and `err`; stops unless it ends with the status.
-macro(expect_status expected)
-  execute_process(COMMAND ${COMMAND} ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
-  if(NOT status STREQUAL "${expected}")
-    message(FATAL_ERROR "tapeformer ${ARGN}: exit code ${status}, expected ${expected}\n${out}${err}")
-  endif()
-endmacro()
-macro(expect_text where text)
-  string(FIND "${${where}}" "${text}" place)
-  if(place EQUAL -1)
-    message(FATAL_ERROR "no \"${text}\" in:\n${${where}}")
-  endif()
-endmacro()
+include(${CMAKE_CURRENT_LIST_DIR}/expect.cmake)
 
 expect_status(0 --version)
 expect_status(0 --help)

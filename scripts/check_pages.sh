@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Opens the HTML pages in a real Chromium and compares what they show with what they were made from; checks too that the
 # built pages are what their sources give. Needs a build (scripts/test.sh); installs Node and Chromium where they are
-# missing (apt). Arguments: [--pictures FOLDER] for screenshots and a PDF.
+# missing (apt). Arguments: [--pictures FOLDER] for screenshots and a PDF. Exit code 77: they or the npm packages could not be
+# installed.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -14,8 +15,11 @@ command -v chromium >/dev/null || missing+=(chromium)
 if [ "${#missing[@]}" -gt 0 ]; then
   as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-  "${as_root[@]}" apt-get -qq update >&2
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" >&2
+  if ! { "${as_root[@]}" apt-get -qq update &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}"; } >&2; then
+    printf 'check_pages: %s could not be installed\n' "${missing[*]}" >&2
+    exit 77
+  fi
 fi
 
 CHROMIUM=${CHROMIUM:-$(command -v chromium)}

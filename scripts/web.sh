@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the HTML pages from inspect/web/ into inspect/web/dist/, which is kept in the repository so that nobody else
-# needs Node. With --check: fails unless dist/ is what the sources give.
+# needs Node. With --check: fails unless dist/ is what the sources give. Exit code 77: packages could not be installed.
 set -euo pipefail
 
 web=$(cd "$(dirname "${BASH_SOURCE[0]}")/../inspect/web" && pwd)
@@ -10,7 +10,10 @@ if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 fi
 
 cd "$web"
-npm ci --silent --no-fund --no-audit --ignore-scripts
+if ! npm ci --silent --no-fund --no-audit --ignore-scripts; then
+  printf 'web: npm could not install what package-lock.json names\n' >&2
+  exit 77
+fi
 npx tsc --noEmit
 case "${1:-}" in
   '') node build.mjs ;;

@@ -93,9 +93,9 @@ nn::StateDict average_of(const std::vector<nn::StateDict>& states) {
   return mean;
 }
 
-nn::StateDict average_checkpoints(const std::vector<std::string>& folders) {
+nn::StateDict average_checkpoints(const std::vector<std::string>& folders, const CheckpointFiles& files) {
   std::vector<nn::StateDict> states;
-  for (const std::string& folder : folders) states.push_back(load_checkpoint_model(folder));
+  for (const std::string& folder : folders) states.push_back(load_checkpoint_model(folder, files));
   return average_of(states);
 }
 

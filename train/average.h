@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nn/module.h"
+#include "train/checkpoint.h"
 
 namespace tape::train {
 
@@ -50,6 +51,6 @@ class WeightsInPlace {
 /// where names, shapes or dtypes differ.
 nn::StateDict average_of(const std::vector<nn::StateDict>& states);
 /// The mean of the models of checkpoint folders.
-nn::StateDict average_checkpoints(const std::vector<std::string>& folders);
+nn::StateDict average_checkpoints(const std::vector<std::string>& folders, const CheckpointFiles& files = {});
 
 }  // namespace tape::train

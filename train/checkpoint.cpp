@@ -49,10 +49,12 @@ void remove_leftovers(const std::string& run) {
 
 void write_text(const std::string& path, std::string_view text) { write_file(path, {&text, 1}); }
 
-void write_files(const std::string& folder, const Checkpoint& checkpoint,
-                 const std::function<void(const std::string&)>& more_files) {
-  if (more_files) more_files(folder);
-  save_safetensors(in(folder, kModel), checkpoint.model);
+void write_files(const std::string& folder, const Checkpoint& checkpoint, const CheckpointFiles& files) {
+  if (files.more) files.more(folder);
+  if (files.save_model)
+    files.save_model(folder);
+  else
+    save_safetensors(in(folder, kModel), checkpoint.model);
   save_safetensors(in(folder, kOptimizer), checkpoint.optimizer);
   if (!checkpoint.average.empty()) save_safetensors(in(folder, kAverage), checkpoint.average);
   write_text(in(folder, kState), to_json(checkpoint.state));
@@ -83,6 +85,20 @@ void move_into_place(const std::string& run, const std::string& made, const std:
 }
 
 nn::StateDict tensors_of(const std::string& path) { return load_safetensors(path).tensors; }
+
+nn::StateDict model_of(const std::string& folder, const CheckpointFiles& files) {
+  if (!files.load_model) return tensors_of(in(folder, kModel));
+  // A model that is made to be filled draws its first weights.
+  const RandomState before = random_state();
+  nn::StateDict model = files.load_model(folder);
+  set_random_state(before);
+  return model;
+}
+
+std::vector<std::string> needed(std::vector<std::string> names, const CheckpointFiles& files) {
+  if (!files.load_model) names.emplace_back(kModel);
+  return names;
+}
 
 }  // namespace
 
@@ -119,8 +135,7 @@ std::vector<int64_t> checkpoint_steps(const std::string& run) {
   return steps;
 }
 
-std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint,
-                            const std::function<void(const std::string& folder)>& more_files) {
+std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint, const CheckpointFiles& files) {
   remove_leftovers(run);
   const std::string name = checkpoint_name(checkpoint.state.step);
   const std::string made = in(run, fmt::format(".tmp-{}", name)), folder = in(run, name);
@@ -128,7 +143,7 @@ std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint
   fs::create_directory(made, failed);
   if (failed) raise_code(made, "make the folder", failed);
   try {
-    write_files(made, checkpoint, more_files);
+    write_files(made, checkpoint, files);
     move_into_place(run, made, name);
   } catch (...) {
     fs::remove_all(made, failed);
@@ -139,22 +154,22 @@ std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint
   return folder;
 }
 
-Checkpoint load_checkpoint(const std::string& folder) {
-  check_manifest(folder, {kModel, kOptimizer, kState});
+Checkpoint load_checkpoint(const std::string& folder, const CheckpointFiles& files) {
+  check_manifest(folder, needed({kOptimizer, kState}, files));
   Checkpoint checkpoint;
   checkpoint.state = trainer_state_from(read_text(in(folder, kState)), in(folder, kState));
-  checkpoint.model = tensors_of(in(folder, kModel));
+  checkpoint.model = model_of(folder, files);
   checkpoint.optimizer = tensors_of(in(folder, kOptimizer));
   if (fs::exists(in(folder, kAverage))) checkpoint.average = tensors_of(in(folder, kAverage));
   return checkpoint;
 }
 
-nn::StateDict load_checkpoint_model(const std::string& folder) {
-  check_manifest(folder, {kModel});
-  return tensors_of(in(folder, kModel));
+nn::StateDict load_checkpoint_model(const std::string& folder, const CheckpointFiles& files) {
+  check_manifest(folder, needed({}, files));
+  return model_of(folder, files);
 }
 
-std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run) {
+std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run, const CheckpointFiles& files) {
   const std::vector<int64_t> steps = checkpoint_steps(run);
   if (steps.empty()) return std::nullopt;
   FoundCheckpoint found;
@@ -162,7 +177,7 @@ std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run) {
   for (size_t i = steps.size(); i-- > 0;) {
     found.folder = in(run, checkpoint_name(steps[i]));
     try {
-      found.checkpoint = load_checkpoint(found.folder);
+      found.checkpoint = load_checkpoint(found.folder, files);
       return found;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::out_of_memory) throw;

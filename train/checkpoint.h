@@ -64,23 +64,32 @@ struct Checkpoint {
   TrainerState state;
 };
 
+/// How a checkpoint holds its model, and what more it holds. Without save_model and load_model (give both or neither)
+/// that is model.safetensors with the names of Module::state_dict(); with models::save() and load() each checkpoint is
+/// a model's folder besides.
+struct CheckpointFiles {
+  std::function<void(const std::string& folder)> save_model = {};           ///< the model with its present weights
+  std::function<nn::StateDict(const std::string& folder)> load_model = {};  ///< what save_model saved
+  std::function<void(const std::string& folder)> more = {};                 ///< writes anything else
+};
+
 /// "checkpoint-500"
 std::string checkpoint_name(int64_t step);
 /// Steps of the folders `checkpoint-N` in a run's folder, ascending, whether they are whole or not.
 std::vector<int64_t> checkpoint_steps(const std::string& run);
 
-/// Writes `run/checkpoint-N/`: model.safetensors, optimizer.safetensors, average.safetensors where there is one,
-/// trainer_state.json, what `more_files` writes, and last MANIFEST.json with name, bytes and XXH3-64 of each. All is
+/// Writes `run/checkpoint-N/`: the model, optimizer.safetensors, average.safetensors where there is one,
+/// trainer_state.json, what `files.more` writes, and last MANIFEST.json with name, bytes and XXH3-64 of each. All is
 /// written into `.tmp-checkpoint-N`, flushed, and renamed, so that a kill at any moment leaves no half checkpoint; what
 /// an earlier kill left is removed first. Returns the folder. Error (io) leaves every other checkpoint as it was and
 /// nothing beside them.
-std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint,
-                            const std::function<void(const std::string& folder)>& more_files = {});
+std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint, const CheckpointFiles& files = {});
 
-/// Reads `folder` after checking every file against MANIFEST.json. Error (format) or (io) naming what is broken.
-Checkpoint load_checkpoint(const std::string& folder);
+/// Reads `folder` after checking every file against MANIFEST.json. Error (format) or (io) naming what is broken. The
+/// random streams stay where they are.
+Checkpoint load_checkpoint(const std::string& folder, const CheckpointFiles& files = {});
 /// Its model alone.
-nn::StateDict load_checkpoint_model(const std::string& folder);
+nn::StateDict load_checkpoint_model(const std::string& folder, const CheckpointFiles& files = {});
 
 struct FoundCheckpoint {
   std::string folder;
@@ -89,7 +98,7 @@ struct FoundCheckpoint {
 };
 /// The newest checkpoint that is whole; nothing where there is no checkpoint at all. Error (format) where there are
 /// some and none is whole.
-std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run);
+std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run, const CheckpointFiles& files = {});
 
 /// Removes all checkpoints but the given steps.
 void remove_checkpoints_except(const std::string& run, const std::vector<int64_t>& keep);

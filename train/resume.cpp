@@ -30,9 +30,9 @@ TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const T
 
 std::optional<FoundCheckpoint> TrainingRun::find_checkpoint() {
   if (!folder_ || !folder_->resumes()) return std::nullopt;
-  if (options_.resume_from.empty()) return newest_checkpoint(folder_->path());
+  if (options_.resume_from.empty()) return newest_checkpoint(folder_->path(), checkpoint_files());
   const std::string folder = folder_->file(options_.resume_from);
-  return FoundCheckpoint{folder, load_checkpoint(folder), {}};
+  return FoundCheckpoint{folder, load_checkpoint(folder, checkpoint_files()), {}};
 }
 
 void TrainingRun::begin() {

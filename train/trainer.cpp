@@ -39,6 +39,8 @@ void check(const TrainerOptions& o) {
     raise(ErrorKind::config, "Trainer: averaging checkpoints needs a folder: out is empty");
   const bool resumes = o.folder ? o.folder->resumes() : o.start == Start::resume;
   if (!folder && resumes) raise(ErrorKind::config, "Trainer: a resume needs a folder: out is empty");
+  if (o.load_model && !o.save_model)
+    raise(ErrorKind::config, "Trainer: load_model reads what save_model writes, and there is no save_model");
   if (!o.resume_from.empty() && !resumes)
     raise(ErrorKind::config, "Trainer: resume_from is \"{}\", but start is not Start::resume", o.resume_from);
 }

@@ -59,7 +59,10 @@ struct TrainerOptions {
   /// Saves the model as users load it (models::save, the tokenizer): called with the run's folder, the weights in
   /// place, at each best evaluation and at the end.
   std::function<void(const std::string& folder)> save_model = {};
-  /// Writes more files into a checkpoint (config.json, tokenizer.json), before its MANIFEST.
+  /// Reads what save_model saved, the values by the model's names. Where it is given, checkpoints hold their model as
+  /// save_model writes it, so that each can be used as the model's folder can.
+  std::function<nn::StateDict(const std::string& folder)> load_model = {};
+  /// Writes more files into a checkpoint, before its MANIFEST.
   std::function<void(const std::string& folder)> checkpoint_files = {};
 };
 

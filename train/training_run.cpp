@@ -166,11 +166,16 @@ void TrainingRun::save(Cause cause) {
                                         .optimizer = optimizer_.state_dict(),
                                         .average = judged_weights(),
                                         .state = state_},
-                                       options_.checkpoint_files);
+                                       checkpoint_files());
   const bool best = state_.evaluated_step == state_.step && state_.stale == 0;
   log_->checkpoint(state_.step, checkpoint_name(state_.step), best);
   if (options_.callbacks.on_checkpoint) options_.callbacks.on_checkpoint(state_.step, result_.checkpoint, best);
   remove_old_checkpoints();
+}
+
+CheckpointFiles TrainingRun::checkpoint_files() const {
+  if (!options_.load_model) return {.more = options_.checkpoint_files};
+  return {.save_model = options_.save_model, .load_model = options_.load_model, .more = options_.checkpoint_files};
 }
 
 void TrainingRun::remove_old_checkpoints() {
@@ -189,7 +194,7 @@ void TrainingRun::add_average(std::vector<Candidate>& all, const std::string& ki
   std::sort(steps.begin(), steps.end());
   for (const int64_t at : steps) {
     try {
-      states.push_back(load_checkpoint_model(folder_->file(checkpoint_name(at))));
+      states.push_back(load_checkpoint_model(folder_->file(checkpoint_name(at)), checkpoint_files()));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::io && error.kind() != ErrorKind::format) throw;
       warn(fmt::format("{} is left out of the average: {}", checkpoint_name(at), error.what()));
@@ -213,7 +218,7 @@ std::vector<TrainingRun::Candidate> TrainingRun::candidates() {
   if (folder_ && options_.keep_best > 0 && !state_.best.empty() && state_.best.front().step != state_.step) {
     const int64_t step = state_.best.front().step;
     try {
-      Checkpoint best = load_checkpoint(folder_->file(checkpoint_name(step)));
+      Checkpoint best = load_checkpoint(folder_->file(checkpoint_name(step)), checkpoint_files());
       for (const auto& [name, tensor] : best.average) best.model[name] = tensor;
       all.push_back({fmt::format("step {}{}", step, kind), std::move(best.model)});
     } catch (const Error& error) {

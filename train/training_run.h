@@ -40,6 +40,7 @@ class TrainingRun {
   enum class Cause { planned, interruption };
   void save(Cause cause);
   void remove_old_checkpoints();
+  CheckpointFiles checkpoint_files() const;
 
   struct Candidate {
     std::string name;

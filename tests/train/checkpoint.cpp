@@ -7,8 +7,11 @@
 
 #include <gmock/gmock.h>
 
+#include "autograd/create.h"
 #include "autograd/file.h"
+#include "autograd/safetensors.h"
 #include "tests/train/tiny_task.h"
+#include "train/average.h"
 #include "train/manifest.h"
 #include "train/trainer_state.h"
 
@@ -97,8 +100,9 @@ TEST(TrainerState, RefusesWhatItDoesNotKnow) {
 
 TEST(Checkpoint, ComesBack) {
   const TemporaryFolder run;
-  const std::string folder = save_checkpoint(
-      run.path(), checkpoint_of(5), [](const std::string& made) { write_file_plain(made + "/config.json", "{}"); });
+  const std::string folder =
+      save_checkpoint(run.path(), checkpoint_of(5),
+                      {.more = [](const std::string& made) { write_file_plain(made + "/config.json", "{}"); }});
   EXPECT_EQ(folder, run / "checkpoint-5");
   EXPECT_THAT(entries_of(folder), ElementsAre("MANIFEST.json", "average.safetensors", "config.json",
                                               "model.safetensors", "optimizer.safetensors", "trainer_state.json"));
@@ -288,15 +292,39 @@ TEST(Checkpoint, LeavesTheLastOneWhereTheDiskIsFull) {
   EXPECT_EQ(newest_checkpoint(run.path())->checkpoint.state.step, 1);
 }
 
+TEST(Checkpoint, HoldsTheModelAsItsUserWritesIt) {
+  const TemporaryFolder run;
+  const CheckpointFiles files{
+      .save_model =
+          [](const std::string& made) {
+            save_safetensors(made + "/weights.safetensors", {{"theirs", checkpoint_of(1).model.at("w")}});
+          },
+      .load_model =
+          [](const std::string& folder) {
+            rand({3});  // as a model does that is made to be filled
+            return nn::StateDict{{"w", load_safetensors(folder + "/weights.safetensors").tensors.at("theirs")}};
+          }};
+  const std::string folder = save_checkpoint(run.path(), checkpoint_of(1), files);
+  EXPECT_THAT(entries_of(folder), ElementsAre("MANIFEST.json", "average.safetensors", "optimizer.safetensors",
+                                              "trainer_state.json", "weights.safetensors"));
+  const RandomState before = random_state();
+  const nn::StateDict wanted{{"w", checkpoint_of(1).model.at("w")}};
+  EXPECT_EQ(bytes_of_state(load_checkpoint(folder, files).model), bytes_of_state(wanted));
+  EXPECT_EQ(bytes_of_state(load_checkpoint_model(folder, files)), bytes_of_state(wanted));
+  EXPECT_EQ(bytes_of_state(newest_checkpoint(run.path(), files)->checkpoint.model), bytes_of_state(wanted));
+  EXPECT_EQ(bytes_of_state(average_checkpoints({folder, folder}, files)), bytes_of_state(wanted));
+  EXPECT_EQ(random_state(), before);
+}
+
 TEST(Checkpoint, LeavesNothingWhereTheUsersFilesFail) {
   const TemporaryFolder run;
   save_checkpoint(run.path(), checkpoint_of(1));
-  EXPECT_TAPE_ERROR(
-      save_checkpoint(run.path(), checkpoint_of(2), [](const std::string&) { raise(ErrorKind::io, "no tokenizer"); }),
-      ErrorKind::io, "no tokenizer");
+  EXPECT_TAPE_ERROR(save_checkpoint(run.path(), checkpoint_of(2),
+                                    {.more = [](const std::string&) { raise(ErrorKind::io, "no tokenizer"); }}),
+                    ErrorKind::io, "no tokenizer");
   EXPECT_THAT(entries_of(run.path()), ElementsAre("checkpoint-1"));
   EXPECT_TAPE_ERROR(save_checkpoint(run.path(), checkpoint_of(2),
-                                    [](const std::string& made) { fs::create_directory(made + "/sub"); }),
+                                    {.more = [](const std::string& made) { fs::create_directory(made + "/sub"); }}),
                     ErrorKind::config, run / ".tmp-checkpoint-2/sub: a checkpoint holds regular files only");
 }
 

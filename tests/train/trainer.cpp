@@ -452,6 +452,8 @@ TEST_F(TrainerTest, RefusesOptionsThatMakeNoSense) {
   refused({.steps = 1, .ema_decay = 1}, "Trainer: ema_decay must be at least 0 and below 1, got 1");
   refused({.steps = 1, .average_last = 2}, "Trainer: averaging checkpoints needs a folder: out is empty");
   refused({.start = Start::resume, .steps = 1}, "Trainer: a resume needs a folder: out is empty");
+  refused({.steps = 1, .load_model = [](const std::string&) { return nn::StateDict(); }},
+          "Trainer: load_model reads what save_model writes, and there is no save_model");
   refused({.out = folder_ / "x", .resume_from = "checkpoint-1", .steps = 1},
           "Trainer: resume_from is \"checkpoint-1\", but start is not Start::resume");
   refused({.steps = 1, .patience = 2}, "Trainer: patience 2 needs an evaluation, and fit() was given none");

@@ -12,12 +12,12 @@
 #include "autograd/create.h"
 #include "autograd/ops/loss.h"
 #include "models/classify.h"
-#include "models/folder.h"
 #include "text/byte_level_bpe.h"
 #include "train/classifier_recipe.h"
 #include "train/confusion.h"
 #include "train/fine_tuning.h"
 #include "train/labelled_lines.h"
+#include "train/task_run.h"
 
 namespace tape::train {
 namespace {
@@ -36,13 +36,13 @@ std::unique_ptr<text::Tokenizer> train_tokenizer(const std::vector<std::string>&
 const char* name_of(nn::Pooling pooling) { return pooling == nn::Pooling::mean ? "mean" : "first"; }
 
 /// Everything of a run but its loop.
-class Task {
+class Task : public TaskRun<LabelledBatch, models::SequenceClassifier, text::Tokenizer> {
  public:
-  Task(const ClassificationOptions& options, std::shared_ptr<RunFolder> folder, std::ostream& out)
-      : options_(options), preset_(classifier_preset(options)), out_(out) {
+  Task(const ClassificationOptions& options, const RunFolder* folder, std::ostream& out)
+      : TaskRun("classification", options.run, out), options_(options), preset_(classifier_preset(options)) {
     if (!options.init.empty()) pretrained_ = read_pretrained(options.init);
     read_lines();
-    take_tokenizer(folder.get());
+    take_tokenizer(folder);
     train_ = encode(train_lines_, options.data);
     valid_ = encode(valid_lines_, options.valid.empty() ? options.data : options.valid);
     const auto plan = [this](int64_t epoch) {
@@ -62,24 +62,6 @@ class Task {
                                        return collate_labelled(train_, which, model_->config().bert.padding_id);
                                      }});
     tell_sizes(std::ssize(plan(0)));
-  }
-
-  TrainResult train(std::shared_ptr<RunFolder> folder, const TerminalInfo& terminal) {
-    TrainerOptions options = trainer_options(options_.run, recipe_, std::move(folder), out_, terminal);
-    options.schedule = schedule_.get();
-    options.describe = {.task = "classification", .options_json = description().dump()};
-    options.save_model = [this](const std::string& path) {
-      models::save(path, *model_);
-      tokenizer_->save(path);
-    };
-    Trainer trainer(*model_, *adam_, options);
-    return trainer.fit(
-        *loader_, [this](const LabelledBatch& batch) { return learn(batch); }, [this] { return evaluate(); });
-  }
-
-  Diagnosis examine() {
-    return overfit_one_batch(*model_, *adam_, *loader_, [this](const LabelledBatch& batch) { return learn(batch); },
-                             {.schedule = schedule_.get(), .total_steps = recipe_.steps});
   }
 
  private:
@@ -173,14 +155,13 @@ class Task {
     return encoded;
   }
 
-  Learned learn(const LabelledBatch& b) {
-    const MixedPrecision precision(options_.run.bf16);
+  Learned training_loss(const LabelledBatch& b) override {
     const Tensor ids = from_vector(b.ids, {b.rows, b.length}), seen = from_vector(b.seen, {b.rows, b.length});
     const Tensor logits = (*model_)(ids, Mask::padding(seen, 0));
     return {cross_entropy(logits, from_vector(b.labels, {b.rows})), b.rows};
   }
 
-  Evaluation evaluate() {
+  Evaluation evaluate() override {
     const std::vector<std::vector<double>> found = models::classify(*model_, valid_.ids);
     std::vector<int64_t> said;
     double loss = 0;
@@ -217,10 +198,6 @@ class Task {
     return samples;
   }
 
-  void tell(const std::vector<std::string>& notes) const {
-    for (const std::string& note : notes) out_ << note << "\n";
-  }
-
   void tell_sizes(int64_t batches) const {
     out_ << fmt::format("{} lines of {} labels to learn from, {} to validate, {} batches an epoch\n", train_.ids.size(),
                         train_lines_.label_names.size(), valid_.ids.size(), batches);
@@ -234,8 +211,7 @@ class Task {
               "\"first\"\n";
   }
 
-  nlohmann::ordered_json description() const {
-    nlohmann::ordered_json json = to_json(recipe_);
+  void describe(nlohmann::ordered_json& json) const override {
     json["preset"] = preset_.name;
     json["data"] = options_.data;
     if (!options_.valid.empty()) json["valid"] = options_.valid;
@@ -245,23 +221,13 @@ class Task {
     json["pooling"] = name_of(model_->config().pooling);
     json["batch"] = batching().max_sentences;
     json["max_length"] = max_length();
-    json["seed"] = options_.run.seed;
-    json["dtype"] = options_.run.bf16 ? "bf16" : "f32";
-    return json;
   }
 
   const ClassificationOptions& options_;
   const ClassifierPreset& preset_;
-  Recipe recipe_;
-  std::ostream& out_;
   std::optional<Pretrained> pretrained_;
-  std::unique_ptr<text::Tokenizer> tokenizer_;
   text::LabelledCorpus train_lines_, valid_lines_;
   LabelledIds train_, valid_;
-  std::unique_ptr<models::SequenceClassifier> model_;
-  std::unique_ptr<optim::AdamW> adam_;
-  std::unique_ptr<optim::LinearSchedule> schedule_;
-  std::unique_ptr<Loader<LabelledBatch>> loader_;
 };
 
 }  // namespace
@@ -269,14 +235,13 @@ class Task {
 ClassificationResult train_classification(const ClassificationOptions& options, std::ostream& out,
                                           const TerminalInfo& terminal) {
   const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
-  Task task(options, folder, out);
+  Task task(options, folder.get(), out);
   ClassificationResult result{.run = task.train(folder, terminal)};
   if (const auto& evaluation = result.run.evaluation) {
     result.valid_loss = evaluation->loss;
     result.valid_accuracy = evaluation->metrics.at("accuracy");
     result.valid_macro_f1 = evaluation->metrics.at("macro_f1");
   }
-  if (options.run.report) options.run.report(folder->path());
   return result;
 }
 

@@ -9,12 +9,11 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/loss.h"
-#include "models/folder.h"
 #include "models/generate.h"
 #include "text/batch_plan.h"
 #include "text/characters.h"
 #include "text/corpus.h"
-#include "train/recipe.h"
+#include "train/task_run.h"
 
 namespace tape::train {
 namespace {
@@ -59,14 +58,14 @@ struct Batch {
   int64_t rows = 0, length = 0;
 };
 
-class Task {
+class Task : public TaskRun<Batch, models::Gpt, text::ByteLevelBpe> {
  public:
-  Task(const LanguageModelOptions& options, std::shared_ptr<RunFolder> folder, std::ostream& out)
-      : options_(options),
+  Task(const LanguageModelOptions& options, const RunFolder* folder, std::ostream& out)
+      : TaskRun("language model", options.run, out),
+        options_(options),
         preset_(find_preset("train lm", presets(), options.run.preset)),
-        recipe_(with_options(preset_.recipe, options.run)),
-        context_(options.context.value_or(preset_.context)),
-        out_(out) {
+        context_(options.context.value_or(preset_.context)) {
+    recipe_ = with_options(preset_.recipe, options.run);
     read_text();
     const bool have = folder && folder->resumes() && std::filesystem::exists(folder->file("vocab.json"));
     tokenizer_ = have ? text::ByteLevelBpe::load(folder->path()) : make_tokenizer();
@@ -95,24 +94,6 @@ class Task {
                         train_.size(), valid_.size(), tokenizer_->vocab_size(), plan(0).size());
   }
 
-  TrainResult train(std::shared_ptr<RunFolder> folder, const TerminalInfo& terminal) {
-    TrainerOptions options = trainer_options(options_.run, recipe_, std::move(folder), out_, terminal);
-    options.schedule = schedule_.get();
-    options.describe = {.task = "language model", .options_json = description().dump()};
-    options.save_model = [this](const std::string& path) {
-      models::save(path, *model_);
-      tokenizer_->save(path);
-    };
-    Trainer trainer(*model_, *adam_, options);
-    return trainer.fit(
-        *loader_, [this](const Batch& b) { return learn(b); }, [this] { return evaluate(); });
-  }
-
-  Diagnosis examine() {
-    return overfit_one_batch(*model_, *adam_, *loader_, [this](const Batch& b) { return learn(b); },
-                             {.schedule = schedule_.get(), .total_steps = recipe_.steps});
-  }
-
  private:
   int64_t batch() const { return options_.batch.value_or(preset_.batch); }
 
@@ -123,7 +104,7 @@ class Task {
       text_.train = text::read_plain_text(options_.text, &text_.notes);
       text_.valid = text::read_plain_text(options_.valid, &text_.notes);
     }
-    for (const std::string& note : text_.notes) out_ << note << "\n";
+    tell(text_.notes);
   }
 
   std::unique_ptr<text::ByteLevelBpe> make_tokenizer() const {
@@ -157,17 +138,12 @@ class Task {
     return batch;
   }
 
-  Learned loss(const Batch& b) {
+  Learned training_loss(const Batch& b) override {
     const Tensor logits = (*model_)(from_vector(b.in, {b.rows, b.length}));
     return {cross_entropy(logits, from_vector(b.out, {b.rows, b.length})), b.rows * b.length};
   }
 
-  Learned learn(const Batch& b) {
-    const MixedPrecision precision(options_.run.bf16);
-    return loss(b);
-  }
-
-  Evaluation evaluate() {
+  Evaluation evaluate() override {
     const auto rows = static_cast<size_t>(std::max<int64_t>(batch(), 4096 / context_));
     double sum = 0, tokens = 0;
     for (size_t first = 0; first < windows_.size();) {
@@ -175,7 +151,7 @@ class Task {
       const int64_t length = windows_[first].length;
       for (; first < windows_.size() && windows_[first].length == length && starts.size() < rows; ++first)
         starts.push_back(windows_[first].start);
-      const Learned learned = loss(collate(valid_, starts, length));
+      const Learned learned = training_loss(collate(valid_, starts, length));
       sum += learned.loss.item() * static_cast<double>(learned.tokens);
       tokens += static_cast<double>(learned.tokens);
     }
@@ -195,32 +171,21 @@ class Task {
     return {tokenizer_->decode(begin), tokenizer_->decode(rest), tokenizer_->decode(said.front().tokens)};
   }
 
-  nlohmann::ordered_json description() const {
-    nlohmann::ordered_json json = to_json(recipe_);
+  void describe(nlohmann::ordered_json& json) const override {
     json["preset"] = preset_.name;
     json["text"] = options_.text;
     if (!options_.valid.empty()) json["valid"] = options_.valid;
     json["level"] = options_.level == TokenLevel::bpe ? "bpe" : "characters";
     json["context"] = context_;
     json["batch"] = batch();
-    json["seed"] = options_.run.seed;
-    json["dtype"] = options_.run.bf16 ? "bf16" : "f32";
-    return json;
   }
 
   const LanguageModelOptions& options_;
   const Preset& preset_;
-  const Recipe recipe_;
   const int64_t context_;
-  std::ostream& out_;
   text::SplitText text_;
-  std::unique_ptr<text::ByteLevelBpe> tokenizer_;
   std::vector<int64_t> train_, valid_;
   std::vector<text::Window> windows_;
-  std::unique_ptr<models::Gpt> model_;
-  std::unique_ptr<optim::AdamW> adam_;
-  std::unique_ptr<optim::CosineSchedule> schedule_;
-  std::unique_ptr<Loader<Batch>> loader_;
 };
 
 }  // namespace
@@ -228,10 +193,9 @@ class Task {
 LanguageModelResult train_language_model(const LanguageModelOptions& options, std::ostream& out,
                                          const TerminalInfo& terminal) {
   const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
-  Task task(options, folder, out);
+  Task task(options, folder.get(), out);
   LanguageModelResult result{.run = task.train(folder, terminal)};
   if (result.run.evaluation) result.valid_loss = result.run.evaluation->loss;
-  if (options.run.report) options.run.report(folder->path());
   return result;
 }
 

@@ -9,14 +9,13 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/loss.h"
-#include "models/folder.h"
 #include "models/translate.h"
 #include "text/batch.h"
 #include "text/batch_plan.h"
 #include "text/bleu.h"
 #include "text/corpus.h"
 #include "text/sentence_piece.h"
-#include "train/recipe.h"
+#include "train/task_run.h"
 
 namespace tape::train {
 namespace {
@@ -122,19 +121,19 @@ std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus
 }
 
 /// Everything of a run but its loop.
-class Task {
+class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
  public:
-  Task(const TranslationOptions& options, std::shared_ptr<RunFolder> folder, std::ostream& out)
-      : options_(options),
+  Task(const TranslationOptions& options, const RunFolder* folder, std::ostream& out)
+      : TaskRun("translation", options.run, out),
+        options_(options),
         preset_(find_preset("train translation", presets(), options.run.preset)),
-        recipe_(with_options(preset_.recipe, options.run)),
-        out_(out),
         bleu_{.tokenizer = text::bleu_tokenizer(options.bleu_tokenizer)} {
+    recipe_ = with_options(preset_.recipe, options.run);
     if (options.max_length < 2)
       raise(ErrorKind::config, "train translation: max_length must be at least 2, got {}", options.max_length);
     const text::ParallelCorpus train = read(options.train, "training"), valid = read(options.valid, "validation");
-    for (const auto* corpus : {&train, &valid})
-      for (const std::string& note : corpus->notes) out_ << note << "\n";
+    tell(train.notes);
+    tell(valid.notes);
     const bool have = folder && folder->resumes() && std::filesystem::exists(folder->file("source.spm"));
     tokenizer_ = have ? text::Marian::load(folder->path())
                       : train_tokenizer(train, options.vocab_size.value_or(preset_.vocab_size));
@@ -155,27 +154,6 @@ class Task {
         .plan = [this](int64_t epoch) { return text::plan_batches(train_.lengths, batching(), seed(), epoch).batches; },
         .collate = [this](const std::vector<int64_t>& indices) { return collate(train_, indices); }});
     tell_sizes();
-  }
-
-  TrainResult train(std::shared_ptr<RunFolder> folder, const TerminalInfo& terminal) {
-    TrainerOptions options = trainer_options(options_.run, recipe_, std::move(folder), out_, terminal);
-    options.schedule = schedule_.get();
-    options.describe = {.task = "translation", .options_json = description().dump()};
-    options.save_model = [this](const std::string& path) {
-      models::save(path, *model_);
-      tokenizer_->save(path);
-    };
-    Trainer trainer(*model_, *adam_, options);
-    return trainer.fit(
-        *loader_, [this](const Batch& batch) { return learn(batch); }, [this] { return evaluate(); });
-  }
-
-  Diagnosis examine() {
-    return overfit_one_batch(*model_, *adam_, *loader_, [this](const Batch& batch) { return learn(batch); },
-                             {.schedule = schedule_.get(),
-                              .total_steps = recipe_.steps,
-                              .label_smoothing = smoothing(),
-                              .classes = tokenizer_->vocab_size()});
   }
 
  private:
@@ -249,12 +227,13 @@ class Task {
             batch.tokens};
   }
 
-  Learned learn(const Batch& batch) {
-    const MixedPrecision precision(options_.run.bf16);
-    return loss(batch, smoothing());
+  Learned training_loss(const Batch& batch) override { return loss(batch, smoothing()); }
+
+  DoctorOptions doctor_options() const override {
+    return {.label_smoothing = smoothing(), .classes = tokenizer_->vocab_size()};
   }
 
-  Evaluation evaluate() {
+  Evaluation evaluate() override {
     double sum = 0, tokens = 0;
     for (const std::vector<int64_t>& indices : valid_plan_) {
       const Batch batch = collate(valid_, indices);
@@ -297,32 +276,21 @@ class Task {
                         plan.batches.size());
   }
 
-  nlohmann::ordered_json description() const {
-    nlohmann::ordered_json json = to_json(recipe_);
+  void describe(nlohmann::ordered_json& json) const override {
     json["preset"] = preset_.name;
     json["train"] = name_of(options_.train);
     json["valid"] = name_of(options_.valid);
     json["vocab_size"] = tokenizer_->vocab_size();
     json["batch_tokens"] = batching().max_tokens;
     json["label_smoothing"] = smoothing();
-    json["seed"] = seed();
-    json["dtype"] = options_.run.bf16 ? "bf16" : "f32";
-    return json;
   }
 
   const TranslationOptions& options_;
   const Preset& preset_;
-  const Recipe recipe_;
-  std::ostream& out_;
   const text::BleuOptions bleu_;
-  std::unique_ptr<text::Marian> tokenizer_;
   Pairs train_, valid_;
   std::vector<std::string> valid_source_, valid_reference_;
   std::vector<std::vector<int64_t>> valid_plan_;
-  std::unique_ptr<models::Transformer> model_;
-  std::unique_ptr<optim::AdamW> adam_;
-  std::unique_ptr<optim::CosineSchedule> schedule_;
-  std::unique_ptr<Loader<Batch>> loader_;
 };
 
 }  // namespace
@@ -330,13 +298,12 @@ class Task {
 TranslationResult train_translation(const TranslationOptions& options, std::ostream& out,
                                     const TerminalInfo& terminal) {
   const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
-  Task task(options, folder, out);
+  Task task(options, folder.get(), out);
   TranslationResult result{.run = task.train(folder, terminal)};
   if (result.run.evaluation) {
     result.valid_loss = result.run.evaluation->loss;
     result.valid_bleu = result.run.evaluation->metrics.at("bleu");
   }
-  if (options.run.report) options.run.report(folder->path());
   return result;
 }
 

@@ -14,6 +14,7 @@ namespace tape::train {
 namespace {
 
 using testing::HasSubstr;
+using testing::StartsWith;
 
 class LanguageModelTest : public testing::Test {
  protected:
@@ -86,6 +87,30 @@ TEST_F(LanguageModelTest, GoesOnWithTheSameBits) {
   given.run.start = Start::resume;
   EXPECT_EQ(train(given).run.resumed_from, 13);
   EXPECT_EQ(model_of("parts"), model_of("whole"));
+}
+
+TEST_F(LanguageModelTest, ACheckpointIsAModelsFolderToo) {
+  train(options("run", 20));
+  const auto of_run = models::load<models::Gpt>(folder_ / "run");
+  const auto of_checkpoint = models::load<models::Gpt>(folder_ / "run/checkpoint-20");
+  EXPECT_EQ(bytes_of_state(of_checkpoint->state_dict()), bytes_of_state(of_run->state_dict()));
+  EXPECT_EQ(text::load_tokenizer(folder_ / "run/checkpoint-20")->vocab_size(),
+            text::load_tokenizer(folder_ / "run")->vocab_size());
+}
+
+TEST_F(LanguageModelTest, DoesNotGoOnWithAModelOfAnotherShape) {
+  LanguageModelOptions given = options("run", 10);
+  train(given);
+  given.run.start = Start::resume;
+  given.width = *given.width * 2;
+  try {
+    train(given);
+    ADD_FAILURE() << "a model of twice the width took the checkpoint";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::format);
+    EXPECT_THAT(error.what(), StartsWith(fmt::format("{}: ", folder_ / "run/checkpoint-10")));
+    EXPECT_THAT(error.what(), HasSubstr("embeddings.token.weight"));
+  }
 }
 
 TEST_F(LanguageModelTest, RefusesWhatMakesNoSense) {

@@ -201,15 +201,20 @@ void BackwardPass::run() {
       return edge.node && wanted(edge.node.get());
     });
     if (!further) continue;
-    if (node->released)
-      raise(
-          ErrorKind::graph,
-          "backward: the saved values of '{}' were freed by an earlier backward; pass .retain_graph = true to that one",
-          node->name());
-    if (const detail::Segment* segment = detail::segment_of(*node))
-      expand(*node, *segment, work.gradients);
-    else
-      replay(*node, work.gradients);
+    try {
+      if (node->released)
+        raise(ErrorKind::graph,
+              "backward: the saved values of '{}' were freed by an earlier backward; pass .retain_graph = true to that "
+              "one",
+              node->name());
+      if (const detail::Segment* segment = detail::segment_of(*node))
+        expand(*node, *segment, work.gradients);
+      else
+        replay(*node, work.gradients);
+    } catch (Error& error) {
+      if (node->trace) error.set_module_path(node->trace->module_path);
+      throw;
+    }
     if (!retain_graph_) node->release_saved();
   }
 }

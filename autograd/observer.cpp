@@ -10,6 +10,7 @@ Observer::~Observer() { innermost = previous_; }
 Observer* Observer::active() { return innermost; }
 
 void Observer::recorded(const Op&, TensorList, TensorList) {}
+void Observer::entered(const Node&, TensorList) {}
 void Observer::differentiated(const Node&, const Tensors&, const Tensors&) {}
 
 }  // namespace tape

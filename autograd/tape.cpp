@@ -83,6 +83,7 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     output.node = node;
     output.output = static_cast<uint32_t>(i);
   }
+  if (Observer* observer = Observer::active()) observer->entered(*node, outputs);
   if (Profile* profile = Profile::active())
     profile->charge(Profile::Pass::forward, op.name(), bytes_of(inputs) + bytes_of(outputs), node.get());
 }

@@ -9,6 +9,8 @@
 #include "autograd/kernels/work.h"
 #include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/attention_check.h"
+#include "autograd/ops/attention_listener.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/dropout.h"
 #include "autograd/ops/matmul.h"
@@ -17,6 +19,10 @@
 
 namespace tape {
 namespace {
+
+using detail::attention_mask;
+using detail::check_key_length;
+using detail::check_operands;
 
 std::vector<OpSample> samples();
 
@@ -39,6 +45,12 @@ struct Call {
   Tensor merge(const Tensor& x, const Shape& like) const {
     return reshape(side_by_side ? permute(x, {0, 2, 1, 3}) : x, like);
   }
+  /// true where a query sees a key, broadcast to [B, H, Tq, Tk]; undefined where it sees all.
+  Tensor visible() const {
+    Mask mask = keep.defined() ? Mask::keep(keep) : Mask();
+    if (causal) mask = mask & Mask::causal(*causal);
+    return mask.hides_nothing() ? Tensor() : mask.visible(shape.Tq, shape.Tk);
+  }
   Shape weights_shape() const { return {shape.B, shape.H, shape.Tq, shape.Tk}; }
 };
 
@@ -52,18 +64,40 @@ void count_products(const kernels::AttentionShape& s, double over_d, double over
 }
 
 /// The composed twin: every step of the formula as an operation. `in` is query, key, value and the additive mask.
+AttentionSteps steps_of(const Call& call, const Tensors& in, const Shape& out_shape) {
+  AttentionSteps steps;
+  steps.query = call.split(in[0]), steps.key = call.split(in[1]), steps.value = call.split(in[2]);
+  steps.scores = matmul(steps.query, steps.key, {.transpose_b = true}) * call.scale;
+  steps.masked = in[3].defined() ? steps.scores + in[3] : steps.scores;
+  if (const Tensor visible = call.visible(); visible.defined())
+    steps.masked = masked_fill(steps.masked, logical_not(visible), -INFINITY);
+  steps.probabilities = softmax(steps.masked, -1);
+  steps.dropped = call.shape.dropout > 0
+                      ? dropout_at(steps.probabilities, call.shape.dropout, call.shape.seed, call.shape.counter)
+                      : steps.probabilities;
+  steps.context = matmul(steps.dropped, steps.value);
+  steps.output = call.merge(steps.context, out_shape);
+  return steps;
+}
+
 Tensors composed(const Call& call, const Tensors& in, const Shape& out_shape) {
-  const Tensor query = call.split(in[0]), key = call.split(in[1]), value = call.split(in[2]);
-  Tensor scores = matmul(query, key, {.transpose_b = true}) * call.scale;
-  if (in[3].defined()) scores = scores + in[3];
-  Mask mask = call.keep.defined() ? Mask::keep(call.keep) : Mask();
-  if (call.causal) mask = mask & Mask::causal(*call.causal);
-  if (!mask.hides_nothing())
-    scores = masked_fill(scores, logical_not(mask.visible(call.shape.Tq, call.shape.Tk)), -INFINITY);
-  const Tensor weights = softmax(scores, -1);
-  const Tensor dropped =
-      call.shape.dropout > 0 ? dropout_at(weights, call.shape.dropout, call.shape.seed, call.shape.counter) : weights;
-  return {call.merge(matmul(dropped, value), out_shape), weights};
+  const AttentionSteps steps = steps_of(call, in, out_shape);
+  return {steps.output, steps.probabilities};
+}
+
+/// Tells a listener of a call.
+void tell(AttentionListener& listener, const Call& call, const Tensors& in, const Shape& out_shape,
+          const AttentionResult& result) {
+  // Keys may have room behind them.
+  const auto counted = [&call](const Tensor& x) {
+    return x.size(-2) == call.shape.Tk ? x : slice(x, -2, {.end = call.shape.Tk});
+  };
+  listener.attended({.inputs = {in[0], counted(in[1]), counted(in[2]), in[3]},
+                     .output = result.output,
+                     .weights = result.weights,
+                     .visible = call.visible(),
+                     .heads = call.shape.H,
+                     .steps = [call, out_shape](const Tensors& inputs) { return steps_of(call, inputs, out_shape); }});
 }
 
 Tensors fused_gradients(const Call& call, const BackwardContext& c) {
@@ -83,12 +117,7 @@ Tensors fused_gradients(const Call& call, const BackwardContext& c) {
   return {dquery, dkey, dvalue, dadded};
 }
 
-/// Runs a call whose operands were checked. Weights are undefined unless wanted or composed.
-AttentionResult attend(const Call& call, const Tensors& in, const Shape& out_shape, bool want_weights) {
-  if (Composed::active()) {
-    const Tensors steps = composed(call, in, out_shape);
-    return {steps[0], steps[1]};
-  }
+AttentionResult fused(const Call& call, const Tensors& in, const Shape& out_shape, bool want_weights) {
   const DType dtype = in[0].dtype();
   Tensor out = empty(out_shape, dtype), lse = empty(call.weights_shape().slice(0, 3), dtype), weights;
   if (want_weights) weights = empty(call.weights_shape(), dtype);
@@ -110,49 +139,25 @@ AttentionResult attend(const Call& call, const Tensors& in, const Shape& out_sha
   return {out, weights};
 }
 
+/// Runs a call whose operands were checked. Weights are undefined unless wanted.
+AttentionResult attend(const Call& call, const Tensors& in, const Shape& out_shape, bool want_weights) {
+  AttentionListener* const listener = AttentionListener::active();
+  AttentionResult result;
+  if (Composed::active()) {
+    const Tensors steps = composed(call, in, out_shape);
+    result.output = steps[0];
+    // A listener is given weights that gather no gradient through the output.
+    if (want_weights) result.weights = listener ? alias(steps[1]) : steps[1];
+  } else {
+    result = fused(call, in, out_shape, want_weights);
+  }
+  if (listener) tell(*listener, call, in, out_shape, result);
+  return result;
+}
+
 void strides_over(const Tensor& mask, const Shape& scores, int64_t (&strides)[4]) {
   const auto all = broadcast_strides(mask.shape(), scores);
   std::copy(all.begin(), all.begin() + 4, strides);
-}
-
-/// A mask for operands of the given rank as one for [B, H, Tq, Tk].
-Tensor four_axes(const char* kind, const Tensor& mask, int64_t rank, const Shape& scores) {
-  if (!mask.defined()) return mask;
-  Tensor wide = mask;
-  if (rank == 3 && mask.rank() == 3) wide = unsqueeze(mask, 1);  // [B, Tq, Tk]
-  if (rank > 4 && mask.rank() > 2) {
-    // Leading axes before the last were merged into one.
-    const Shape own = mask.shape();
-    if (own.rank() != rank)
-      raise(ErrorKind::shape, "scaled_dot_product_attention: {} mask {} needs {} axes", kind, to_string(own), rank);
-    wide = reshape(mask, Shape{own.slice(0, rank - 3).numel(), own[rank - 3], own[rank - 2], own[rank - 1]});
-  }
-  if (!broadcasts_to(wide.shape(), scores))
-    raise(ErrorKind::shape, "scaled_dot_product_attention: {} mask {} does not broadcast to the scores {}", kind,
-          to_string(mask.shape()), to_string(scores));
-  return wide;
-}
-
-void check_operands(const Tensor& query, const Tensor& key, const Tensor& value) {
-  constexpr const char* name = "scaled_dot_product_attention";
-  check_same_dtype(name, query, key);
-  check_same_dtype(name, query, value);
-  const auto shapes = [&] {
-    return fmt::format("query {}, key {}, value {}", to_string(query.shape()), to_string(key.shape()),
-                       to_string(value.shape()));
-  };
-  const int64_t rank = query.rank();
-  if (rank < 2 || key.rank() != rank || value.rank() != rank)
-    raise(ErrorKind::shape, "{}: needs operands of one rank, at least 2: {}", name, shapes());
-  if (query.size(-1) != key.size(-1))
-    raise(ErrorKind::shape, "{}: query and key widths differ: {} ({} vs {})", name, shapes(), query.size(-1),
-          key.size(-1));
-  if (key.size(-2) != value.size(-2))
-    raise(ErrorKind::shape, "{}: key and value lengths differ: {} ({} vs {})", name, shapes(), key.size(-2),
-          value.size(-2));
-  const Shape lead = query.shape().slice(0, rank - 2);
-  if (!(lead == key.shape().slice(0, rank - 2)) || !(lead == value.shape().slice(0, rank - 2)))
-    raise(ErrorKind::shape, "{}: leading axes differ: {}", name, shapes());
 }
 
 /// Masks, scale and dropout, once the sizes are known. Returns the additive mask.
@@ -163,8 +168,8 @@ Tensor complete(Call& call, const Tensor& query, const AttentionOptions& options
   call.shape.scale = call.scale;
   call.causal = options.mask.causal_offset();
   if (call.causal) call.shape.causal_offset = *call.causal;
-  call.keep = four_axes("keep", options.mask.kept(), call.side_by_side ? 4 : query.rank(), scores);
-  const Tensor added = four_axes("additive", options.mask.added(), call.side_by_side ? 4 : query.rank(), scores);
+  call.keep = attention_mask("keep", options.mask.kept(), call.side_by_side ? 4 : query.rank(), scores);
+  const Tensor added = attention_mask("additive", options.mask.added(), call.side_by_side ? 4 : query.rank(), scores);
   if (call.keep.defined()) strides_over(call.keep, scores, call.shape.keep_strides);
   if (added.defined()) {
     check_same_dtype("scaled_dot_product_attention", query, added);
@@ -177,13 +182,6 @@ Tensor complete(Call& call, const Tensor& query, const AttentionOptions& options
     call.shape.counter = draws.advance(scores.numel());
   }
   return added;
-}
-
-void check_key_length(const char* name, const AttentionOptions& options, const Tensor& key) {
-  const int64_t length = options.key_length.value_or(0);
-  if (length < 0 || length > key.size(-2))
-    raise(ErrorKind::config, "{}: key_length {} is outside [0, {}], the key is {}", name, length, key.size(-2),
-          to_string(key.shape()));
 }
 
 AttentionOptions without_room(AttentionOptions options) {

@@ -261,8 +261,17 @@ std::string message_of(F&& f) {
 
 TEST(Gradcheck, ErrorsNameTheMistake) {
   const auto f = [](const Tensors& in) { return square(in[0]); };
-  EXPECT_EQ(message_of([&] { gradcheck(f, {ones({2}, f32)}); }),
-            "gradcheck: input 0 is f32; pass f64, differences need its precision");
+  EXPECT_EQ(message_of([&] {
+              gradcheck(f, {ones({2}, f32), ones({2}, f64)});
+            }),
+            "gradcheck: input 0 is f32 and input 1 is f64; pass all f64, or all f32 for a check in f32");
+  EXPECT_EQ(message_of([&] { gradgradcheck(f, {ones({2}, f32)}); }),
+            "gradgradcheck: the inputs are f32; pass f64, differences need its precision");
+  const Tensor single = ones({2}, f32).requires_grad_();
+  EXPECT_EQ(message_of([&] {
+              gradcheck_variables([&] { return single; }, {{"x", single}});
+            }),
+            "gradcheck: x is f32; pass f64, differences need its precision");
   EXPECT_EQ(message_of([&] { gradcheck(f, {ones({2}, f64)}, {.allow_zero = {"y"}}); }),
             "gradcheck: allow_zero names 'y', which is not checked");
   EXPECT_EQ(message_of([&] {
@@ -315,6 +324,10 @@ TEST(GradcheckOptions, RefusesWhatMakesNoSense) {
                     "gradcheck: eps and rtol must be positive and atol not negative, got 0, 1e-06 and 1e-08");
   EXPECT_TAPE_ERROR(gradcheck(twice, {x}, {.max_elements = -1}), ErrorKind::config,
                     "gradcheck: max_elements must not be negative, got -1");
+  EXPECT_TAPE_ERROR(gradcheck(twice, {x}, {.directions = -2}), ErrorKind::config,
+                    "gradcheck: directions must not be negative, got -2");
+  EXPECT_TAPE_ERROR(gradcheck(twice, {x}, {.f32_rtol = 0}), ErrorKind::config,
+                    "gradcheck: f32_rtol must be positive, got 0");
 }
 
 TEST(Gradcheck, RefusesAFunctionWithoutAResultOrWithAChangingOne) {

@@ -86,9 +86,11 @@ TEST_P(Registry, HasSamplesThatRecordIt) {
 }
 
 TEST_P(Registry, GradientIsRight) {
-  for (const OpSample& sample : GetParam()->samples())
-    EXPECT_TRUE(gradients_match(gradcheck(sample.call, sample.inputs, options_for(*GetParam(), sample))))
-        << sample.label;
+  for (const OpSample& sample : GetParam()->samples()) {
+    const GradcheckReport report = gradcheck(sample.call, sample.inputs, options_for(*GetParam(), sample));
+    EXPECT_TRUE(gradients_match(report)) << sample.label;
+    for (const GradcheckResult& variable : report.variables) EXPECT_EQ(variable.kinks, 0) << sample.label;
+  }
 }
 
 TEST_P(Registry, SecondDerivativeIsRight) {

@@ -3,6 +3,7 @@
 #include "nn/gradcheck.h"
 
 #include "autograd/create.h"
+#include "autograd/custom.h"
 #include "autograd/gradcheck_gtest.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/unary.h"
@@ -73,8 +74,54 @@ TEST(ModuleGradcheck, RefusesInputsThatNoForwardTakes) {
   Gated layer;
   const Tensor x = randn({2, 3}, f64);
   EXPECT_TAPE_ERROR(gradcheck(layer, {x, x}), ErrorKind::config, "gradcheck: Gated has no forward of 2 tensors");
-  EXPECT_TAPE_ERROR(gradcheck(layer, {randn({2, 3})}), ErrorKind::dtype,
-                    "gradcheck: input is f32; pass f64, differences need its precision");
+}
+
+TEST(ModuleGradcheck, ChecksInSinglePrecisionWhereTheInputsAre) {
+  Gated layer;
+  EXPECT_TRUE(gradients_match(gradcheck(layer, {randn({2, 3})})));
+  EXPECT_EQ(layer.value->weight.dtype(), f32);
+  Cut cut;
+  const GradcheckReport report = gradcheck(cut, {randn({2, 3})});
+  EXPECT_FALSE(report.ok());
+  for (const GradcheckResult& variable : report.variables)
+    EXPECT_EQ(variable.ok(), variable.name.starts_with("value")) << variable.name;
+}
+
+/// A layer whose product runs in f32 only.
+struct SingleOnly : Module {
+  Parameter factor{this, "factor", full({3}, 0.5)};
+  double error = 1;
+  Tensor forward(const Tensor& x) {
+    return custom(
+        "single_product", {x, factor},
+        [](const Tensors& in) {
+          Tensor y = empty(in[0].shape(), f32);
+          const float *a = in[0].data<float>(), *b = in[1].data<float>();
+          for (int64_t i = 0; i < y.numel(); ++i) y.mutable_data<float>()[i] = a[i] * b[i % 3];
+          return y;
+        },
+        [this](const BackwardContext& c) -> Tensors {
+          return {c.grad() * c.saved(1) * error, c.grad() * c.saved(0)};
+        });
+  }
+};
+
+TEST(ModuleGradcheck, ChecksALayerOfSinglePrecisionAgainstAShadow) {
+  SingleOnly layer;
+  const Tensor x = randn({2, 3});
+  EXPECT_TAPE_ERROR(
+      gradcheck(layer, {x}), ErrorKind::dtype,
+      "gradcheck: the function does not run in f64 (data: asked for f32, the tensor is f64); pass .shadow, "
+      "the same function in f64");
+  GradcheckOptions options{.shadow = [](const Tensors& in) { return in[0] * in[1]; }};
+  EXPECT_TRUE(gradients_match(gradcheck(layer, {x}, options)));
+  layer.error = 1.01;
+  const GradcheckReport report = gradcheck(layer, {x}, options);
+  EXPECT_FALSE(report.variables[0].ok());
+  EXPECT_TRUE(report.variables[1].ok());
+  EXPECT_EQ(report.blame, "The operations of a function with an f64 shadow of its own are not checked one by one.");
+  options.shadow = [](const Tensors& in) { return in[0] + in[1]; };
+  EXPECT_THROW(gradcheck(layer, {x}, options), Error);
 }
 
 }  // namespace

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "autograd/ops/attention.h"
+
+namespace tape::detail {
+
+/// Error (shape, dtype) where query [..., Tq, D], key [..., Tk, D] and value [..., Tk, Dv] do not fit together.
+void check_operands(const Tensor& query, const Tensor& key, const Tensor& value);
+/// Error (config) where the keys that count are more than there are.
+void check_key_length(const char* name, const AttentionOptions& options, const Tensor& key);
+/// A mask for operands of the given rank as one for [B, H, Tq, Tk]. `kind` is what errors call it.
+Tensor attention_mask(const char* kind, const Tensor& mask, int64_t rank, const Shape& scores);
+
+}  // namespace tape::detail

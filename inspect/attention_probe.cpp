@@ -1,0 +1,166 @@
+#include "inspect/attention_probe.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "autograd/create.h"
+#include "autograd/observer.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/shape.h"
+#include "autograd/tape.h"
+#include "nn/attention.h"
+#include "nn/disentangled_attention.h"
+
+namespace tape::inspect {
+
+/// A call and the gradients of what it gave.
+struct AttentionProbe::Seen {
+  std::string module;
+  AttentionCall call;
+  Tensor output_gradient, weights_gradient;
+};
+
+namespace {
+
+bool has_attention(nn::Module& module) {
+  return dynamic_cast<nn::MultiHeadAttention*>(&module) || dynamic_cast<nn::DisentangledAttention*>(&module);
+}
+
+/// Keeps the gradient of a tensor without touching it.
+void keep_gradient(const Tensor& tensor, std::function<void(const Tensor&)> keep) {
+  if (!tensor.defined() || !tensor.requires_grad()) return;
+  Tensor handle = tensor;
+  handle.register_hook([keep = std::move(keep)](const Tensor& gradient) {
+    keep(gradient.detach());
+    return Tensor();
+  });
+}
+
+/// What the mask adds to scores: 0 or the additive scores, -inf where it hides.
+Tensor mask_of(const AttentionCall& call, const Tensor& scores) {
+  const Tensor& added = call.inputs[3];
+  if (!added.defined() && !call.visible.defined()) return {};
+  Tensor mask = zeros(scores.shape(), scores.dtype());
+  if (added.defined()) mask = mask + added.detach();
+  return call.visible.defined() ? masked_fill(mask, logical_not(call.visible), -INFINITY) : mask;
+}
+
+AttentionTensors detached(const AttentionSteps& steps, const Tensor& mask) {
+  return {.query = steps.query.detach(),
+          .key = steps.key.detach(),
+          .value = steps.value.detach(),
+          .scores = steps.scores.detach(),
+          .mask = mask,
+          .probabilities = steps.probabilities.detach(),
+          .context = steps.context.detach()};
+}
+
+AttentionTensors each(const AttentionTensors& tensors, const std::function<Tensor(const Tensor&)>& of) {
+  const auto apply = [&](const Tensor& tensor) { return tensor.defined() ? of(tensor) : tensor; };
+  return {.query = apply(tensors.query),
+          .key = apply(tensors.key),
+          .value = apply(tensors.value),
+          .scores = apply(tensors.scores),
+          .mask = apply(tensors.mask),
+          .probabilities = apply(tensors.probabilities),
+          .context = apply(tensors.context)};
+}
+
+/// The call's steps and their gradients, given those of what it returned.
+AttentionRecord computed(const std::string& module, const AttentionCall& call, const Tensor& output_gradient,
+                         const Tensor& weights_gradient) {
+  const Observer unseen;  // of the tape that is made here
+  const bool differentiate = output_gradient.defined() || weights_gradient.defined();
+  const EnableGrad mode(differentiate);
+  Tensors inputs;
+  for (const Tensor& input : call.inputs) {
+    inputs.push_back(input.defined() ? input.detach() : input);
+    if (differentiate && input.defined()) inputs.back().requires_grad_();
+  }
+  AttentionSteps steps = call.steps(inputs);
+  AttentionRecord record{.module = module, .heads = call.heads, .values = {}, .gradients = {}};
+  record.values = detached(steps, mask_of(call, steps.scores.detach()));
+  if (!differentiate) return record;
+  for (Tensor* step :
+       {&steps.query, &steps.key, &steps.value, &steps.scores, &steps.masked, &steps.probabilities, &steps.context})
+    step->retain_grad();
+  Tensors roots, seeds;
+  if (output_gradient.defined()) roots.push_back(steps.output), seeds.push_back(output_gradient);
+  if (weights_gradient.defined())
+    roots.push_back(steps.probabilities), seeds.push_back(reshape(weights_gradient, steps.probabilities.shape()));
+  backward(roots, seeds);
+  record.gradients = {.query = steps.query.grad(),
+                      .key = steps.key.grad(),
+                      .value = steps.value.grad(),
+                      .scores = steps.scores.grad(),
+                      .mask = record.values.mask.defined() ? steps.masked.grad() : Tensor(),
+                      .probabilities = steps.probabilities.grad(),
+                      .context = steps.context.grad()};
+  return record;
+}
+
+}  // namespace
+
+AttentionRecord AttentionRecord::head(int64_t h) const {
+  if (h < 0 || h >= heads) raise(ErrorKind::index, "{}: head {} is outside [0, {})", module, h, heads);
+  const auto of_head = [h](const Tensor& tensor) { return select(tensor, 1, h); };
+  return {.module = module, .heads = 1, .values = each(values, of_head), .gradients = each(gradients, of_head)};
+}
+
+AttentionProbe::AttentionProbe(nn::Module& model) {
+  for (const auto& [path, module] : model.named_modules())
+    if (has_attention(*module)) paths_.insert(path);
+  if (paths_.empty())
+    raise(ErrorKind::config, "AttentionProbe: {} has no MultiHeadAttention or DisentangledAttention",
+          model.type_name());
+}
+
+AttentionProbe::~AttentionProbe() = default;
+
+void AttentionProbe::attended(const AttentionCall& call) {
+  const std::string path = ModuleScope::path();
+  if (!paths_.contains(path)) return;
+  const auto seen = std::make_shared<Seen>(Seen{path, call, {}, {}});
+  // The hooks outlive neither the tape nor what they write to; the call's own tensors must not hold themselves.
+  const std::weak_ptr<Seen> place = seen;
+  keep_gradient(call.output, [place](const Tensor& gradient) {
+    if (const auto here = place.lock()) here->output_gradient = gradient;
+  });
+  keep_gradient(call.weights, [place](const Tensor& gradient) {
+    if (const auto here = place.lock()) here->weights_gradient = gradient;
+  });
+  // Only values are kept: the tape is freed as it would be without a probe.
+  for (Tensor& input : seen->call.inputs)
+    if (input.defined()) input = input.detach();
+  seen->call.output = seen->call.output.detach();
+  seen->call.weights = Tensor();
+  seen_.push_back(seen);
+}
+
+std::vector<std::string> AttentionProbe::modules() const {
+  std::vector<std::string> names;
+  for (const auto& seen : seen_)
+    if (std::find(names.begin(), names.end(), seen->module) == names.end()) names.push_back(seen->module);
+  return names;
+}
+
+std::vector<AttentionRecord> AttentionProbe::records() const {
+  std::vector<AttentionRecord> records;
+  for (const auto& seen : seen_)
+    records.push_back(computed(seen->module, seen->call, seen->output_gradient, seen->weights_gradient));
+  return records;
+}
+
+AttentionRecord AttentionProbe::record(const std::string& module) const {
+  for (auto seen = seen_.rbegin(); seen != seen_.rend(); ++seen)
+    if ((*seen)->module == module)
+      return computed(module, (*seen)->call, (*seen)->output_gradient, (*seen)->weights_gradient);
+  raise(ErrorKind::config, "AttentionProbe: \"{}\" was not called; these were: {}", module,
+        seen_.empty() ? "none" : fmt::format("{}", fmt::join(modules(), ", ")));
+}
+
+void AttentionProbe::clear() { seen_.clear(); }
+
+}  // namespace tape::inspect

@@ -1,0 +1,173 @@
+// Six mistakes in the gradients of six of the library's own operations, made inside a Transformer: the check names each
+// operation, its module and the line of the call. tests/models/blame.cpp does it with operations of a user.
+
+#include <gmock/gmock.h>
+
+#include "autograd/create.h"
+#include "autograd/observer.h"
+#include "autograd/op.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/index.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/unary.h"
+#include "models/transformer.h"
+#include "nn/gradcheck.h"
+
+// Outside the library's namespace, as a user's code is.
+namespace somebody_else {
+
+using namespace tape;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// What an operation gives in place of its gradients.
+using Spoil = std::function<Tensors(const BackwardContext& context, const BackwardFunction& right)>;
+
+/// The right gradients, changed.
+Spoil changed(std::function<void(const BackwardContext& context, Tensors& gradients)> change) {
+  return [change](const BackwardContext& c, const BackwardFunction& right) {
+    Tensors gradients = right(c);
+    change(c, gradients);
+    return gradients;
+  };
+}
+
+struct Mistake {
+  std::string name, operation, module, input, explanation;
+  bool fused;  // whether a Composed scope records it as steps
+  Spoil spoil;
+};
+
+/// Spoils the gradient of the first operation of a name that is recorded in a module, and tells the observer around it
+/// of all operations.
+class Spoiler : public Observer {
+ public:
+  explicit Spoiler(const Mistake& mistake) : Spoiler(mistake, Observer::active()) {}
+
+  void recorded(const Op& op, TensorList inputs, TensorList outputs) override {
+    if (outer_) outer_->recorded(op, inputs, outputs);
+  }
+  void entered(const Node& node, TensorList outputs) override {
+    if (!spoiled_ && node.name() == mistake_.operation && ModuleScope::path() == mistake_.module) {
+      spoiled_ = true;
+      const_cast<Node&>(node).backward = [right = node.backward, spoil = mistake_.spoil](const BackwardContext& c) {
+        return spoil(c, right);
+      };
+    }
+    if (outer_) outer_->entered(node, outputs);
+  }
+
+ private:
+  Spoiler(const Mistake& mistake, Observer* outer) : mistake_(mistake), outer_(outer) {}
+
+  const Mistake& mistake_;
+  Observer* const outer_;
+  bool spoiled_ = false;
+};
+
+std::vector<Mistake> mistakes() {
+  return {
+      {"WrongFactor", "add", "model.encoder.layers.0", "input 1",
+       "element is 1.02 times the numeric value: a constant factor is wrong.", false,
+       changed([](const BackwardContext&, Tensors& g) { g[1] = g[1] * 1.02; })},
+      {"WrongSign", "scaled_dot_product_attention", "model.decoder.layers.1.cross_attention", "input 1",
+       "has the opposite sign: a minus is missing, or one too many.", true,
+       changed([](const BackwardContext&, Tensors& g) { g[1] = -g[1]; })},
+      {"Transposed", "linear", "model.encoder.layers.1.feed_forward.linear2", "input 1",
+       "The gradient is right once its last two axes are exchanged: it is transposed.", true,
+       changed([](const BackwardContext&, Tensors& g) { g[1] = transpose(g[1], 0, 1); })},
+      {"MissingBatchSum", "layer_norm", "model.decoder.layers.1.norm3", "input 2",
+       "It is the part that comes through position 0 of axis 0 of the output [2, 2, 4] alone: a sum over that axis "
+       "(the batch) is missing.",
+       true, changed([](const BackwardContext& c, Tensors& g) { g[2] = sum(select(c.grad(), 0, 0), 0); })},
+      {"DroppedTerm", "embedding", "model.src_embedding", "input 0", "", false,
+       // Of the rows of one id only the last counts.
+       changed([](const BackwardContext& c, Tensors& g) {
+         const std::vector<int64_t> ids = c.saved(0).to_vector<int64_t>();
+         const Tensor rows = reshape(c.grad(), {std::ssize(ids), -1});
+         g[0] = zeros_like(g[0]);
+         for (size_t i = 0; i < ids.size(); ++i)
+           if (ids[i] != 0) select(g[0], 0, ids[i]).copy_(select(rows, 0, static_cast<int64_t>(i)));
+       })},
+      {"WrongSavedValue", "tanh", "model.decoder.layers.0.feed_forward.activation", "input 0",
+       "No simple pattern: analytic / numeric runs from", false,
+       // 1 - x^2 in place of 1 - y^2.
+       [](const BackwardContext& c, const BackwardFunction&) -> Tensors {
+         const Tensor y = c.saved(0), x = log((1 + y) / (1 - y)) * 0.5;
+         return {c.grad() * (1 - square(x))};
+       }},
+  };
+}
+
+int line = 0;  // where the model is called
+
+/// A Transformer in which one gradient is spoiled.
+struct Broken : nn::Module {
+  nn::Child<models::Transformer> model;
+  const Mistake& mistake;
+
+  explicit Broken(const Mistake& broken)
+      : model(this, "model",
+              models::TransformerConfig{.src_vocab = 5,
+                                        .tgt_vocab = 5,
+                                        .d_model = 4,
+                                        .layers = 2,
+                                        .heads = 2,
+                                        .d_ff = 4,
+                                        .dropout = 0.1,
+                                        .activation = nn::ActivationKind::tanh,
+                                        .max_length = 4}),
+        mistake(broken) {}
+
+  Tensor forward(const Tensor& src, const Tensor& tgt) {
+    const Spoiler spoiler(mistake);
+    line = __LINE__ + 1;
+    return model(src, tgt);
+  }
+};
+
+class BrokenOperations : public testing::TestWithParam<size_t> {};
+
+TEST_P(BrokenOperations, AreNamed) {
+  const Mistake mistake = mistakes()[GetParam()];
+  manual_seed(3);
+  Broken model(mistake);
+  GradcheckOptions options{.max_elements = 3};
+  for (const NamedTensor& parameter : model.named_parameters())
+    if (parameter.name.ends_with("key.bias")) options.allow_zero.push_back(parameter.name);
+  const Tensors ids{tensor({{1, 2, 4}, {3, 1, 0}}, i64), tensor({{1, 4}, {2, 3}}, i64)};
+
+  const GradcheckReport report = nn::gradcheck(model, ids, options);
+  EXPECT_FALSE(report.ok());
+  ASSERT_EQ(report.guilty.size(), 1u) << report;
+  const GuiltyOperation& guilty = report.guilty[0];
+  EXPECT_EQ(guilty.operation, mistake.operation);
+  EXPECT_EQ(guilty.module_path, mistake.module);
+  EXPECT_EQ(guilty.gradient.name, mistake.input);
+  EXPECT_THAT(guilty.gradient.explanation, HasSubstr(mistake.explanation));
+  EXPECT_GT(guilty.gradient.max_error, 0.01);
+  EXPECT_THAT(report.blame, mistake.fused ? StartsWith("In a Composed scope") : testing::Matcher<std::string>(""));
+#ifdef TAPE_HAVE_BACKTRACE
+  EXPECT_EQ(guilty.source, std::string(__FILE__) + ":" + std::to_string(line));
+#else
+  EXPECT_THAT(guilty.source, HasSubstr("somebody_else::Broken"));
+#endif
+}
+
+INSTANTIATE_TEST_SUITE_P(Mistakes, BrokenOperations, testing::Range(size_t{0}, size_t{6}),
+                         [](const auto& place) { return mistakes()[place.param].name; });
+
+TEST(BrokenOperationsOfNone, PassWithoutAMistake) {
+  const Mistake none{"None", "layer_norm", "nowhere", "", "", false, {}};
+  manual_seed(3);
+  Broken model(none);
+  GradcheckOptions options{.max_elements = 3};
+  for (const NamedTensor& parameter : model.named_parameters())
+    if (parameter.name.ends_with("key.bias")) options.allow_zero.push_back(parameter.name);
+  const GradcheckReport report =
+      nn::gradcheck(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64), tensor({{1, 4}, {2, 3}}, i64)}, options);
+  EXPECT_TRUE(report.ok()) << report;
+}
+
+}  // namespace somebody_else

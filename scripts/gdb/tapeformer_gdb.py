@@ -1,0 +1,104 @@
+"""Shows tensors in gdb: `source scripts/gdb/tapeformer_gdb.py`, then `print x`, `info locals`, and so in an IDE.
+
+    $1 = f64 [2, 3] {0.5, -1, 2, ...}, made by 'matmul' in decoder.layers.0, has a gradient
+
+The program (not the library) has to be compiled with -g. Nothing in the program is called, so it works on a core file.
+"""
+
+import struct
+
+import gdb
+import gdb.printing
+
+DTYPES = {"f32": "f", "f64": "d", "i64": "q", "boolean": "?"}
+SHOWN = 6
+
+
+def target(ref):
+    """What a tape::Ref points at, or None."""
+    pointer = ref["object_"]
+    return pointer.dereference() if int(pointer) else None
+
+
+def shape_text(shape):
+    sizes = [str(int(shape["sizes_"][i])) for i in range(int(shape["rank_"]))]
+    return "[" + ", ".join(sizes) + "]"
+
+
+def values_text(impl, dtype):
+    """The first values, read from memory."""
+    storage = target(impl["storage"])
+    count = int(impl["shape"]["numel_"])
+    if storage is None or count == 0:
+        return "{}"
+    code = DTYPES[dtype]
+    first = min(count, SHOWN)
+    place = int(storage["data_"]) + int(impl["offset"])
+    memory = gdb.selected_inferior().read_memory(place, first * struct.calcsize("=" + code))
+    values = struct.unpack("=%d%s" % (first, code), memory.tobytes())
+    texts = ["%.4g" % value if code in "fd" else str(value).lower() for value in values]
+    return "{" + ", ".join(texts + (["..."] if count > first else [])) + "}"
+
+
+def string_at(value):
+    """The C string whose pointer is the first word of what is there: programs often lack the debug information of the
+    library's types, but Op begins with its name, and std::unique_ptr, TraceRecord and std::string with what they hold."""
+    place = value.cast(gdb.lookup_type("char").pointer().pointer())
+    return place.dereference().string("utf-8", "replace")
+
+
+def module_path(node):
+    """Where a Trace scope was open when the node was recorded."""
+    record = node["trace"].address.cast(gdb.lookup_type("char").pointer().pointer()).dereference()
+    return string_at(record) if int(record) else ""
+
+
+def history_text(impl):
+    node = target(impl["node"])
+    if node is None:
+        return ""
+    if int(node["op"]):
+        text = ", made by '%s'" % string_at(node["op"])
+        path = module_path(node)
+        text += " in " + path if path else ""
+    else:
+        text = ", leaf"
+    output = (node["outputs"]["_M_impl"]["_M_start"] + int(impl["output"])).dereference()
+    return text + (", has a gradient" if target(output["grad"]["impl_"]) is not None else "")
+
+
+class TensorPrinter:
+    def __init__(self, value):
+        self.value = value
+
+    def to_string(self):
+        try:
+            impl = target(self.value["impl_"])
+            if impl is None:
+                return "undefined"
+            dtype = str(impl["dtype"]).split("::")[-1]
+            text = "%s %s %s" % (dtype, shape_text(impl["shape"]), values_text(impl, dtype))
+        except (gdb.error, KeyError, ValueError) as error:
+            return "not a tensor yet, or no longer (%s)" % error
+        try:
+            return text + history_text(impl)
+        except gdb.error:  # tape::Node is incomplete here
+            return text
+
+
+class ShapePrinter:
+    def __init__(self, value):
+        self.value = value
+
+    def to_string(self):
+        return shape_text(self.value) if 0 <= int(self.value["rank_"]) <= 8 else "not a shape yet"
+
+
+def printers():
+    collection = gdb.printing.RegexpCollectionPrettyPrinter("tapeformer")
+    collection.add_printer("Tensor", "^tape::(Tensor|nn::Parameter|nn::Buffer)$", TensorPrinter)
+    collection.add_printer("Shape", "^tape::Shape$", ShapePrinter)
+    return collection
+
+
+gdb.printing.register_pretty_printer(gdb.current_objfile(), printers(), replace=True)

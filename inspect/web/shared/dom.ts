@@ -45,6 +45,11 @@ export function choice<T extends string>(
   return element("fieldset", { class: "choice" }, element("legend", {}, legend), row);
 }
 
+// Shows a value as chosen in such a row, without telling anyone.
+export function choose(row: HTMLElement, value: string) {
+  for (const input of row.querySelectorAll("input")) input.checked = input.value === value;
+}
+
 // Steps through a list: buttons, a slider and the arrow keys on it. `show` is called at once with the last entry.
 export function stepper(count: number, label: (index: number) => string, show: (index: number) => void): HTMLElement {
   let at = count - 1;

@@ -1,0 +1,82 @@
+// What the close-ups of softmax and LayerNorm share: tables whose numbers can be read in full, beside what was recorded.
+import { element } from "../shared/dom";
+import { signed, type Scale } from "./colours";
+import { tint } from "./heat";
+import { column, exact } from "./numbers";
+
+export interface Column {
+  name: string;
+  key: string; // data-column of its cells
+  values: ArrayLike<number>;
+  scale?: Scale;
+}
+
+// A row an index; `sums` stand below, by column key.
+export function numbersTable(heading: string, names: string[], columns: Column[], sums: Record<string, [string, number]>) {
+  const cell = (value: number, { key, scale }: Column) => {
+    const made = element("td", { class: "number", "data-column": key, "data-value": value, title: exact(value) }, column(value));
+    if (scale) tint(made, value, scale);
+    return made;
+  };
+  const head = element("tr", {}, element("th", { scope: "col" }, heading));
+  for (const { name } of columns) head.append(element("th", { scope: "col", class: "number" }, name));
+  const body = element("tbody");
+  names.forEach((name, index) =>
+    body.append(
+      element(
+        "tr",
+        { "data-index": index },
+        element("th", { scope: "row", dir: "auto" }, name),
+        ...columns.map((entry) => cell(entry.values[index]!, entry)),
+      ),
+    ),
+  );
+  const foot = element("tr", {}, element("th", { scope: "row" }, ""));
+  for (const { key } of columns) {
+    const sum = sums[key];
+    const shown = sum && [element("span", { class: "muted" }, `${sum[0]} `), column(sum[1])];
+    const attributes: Record<string, string | number> = sum ? { "data-sum": key, "data-value": sum[1], title: exact(sum[1]) } : {};
+    foot.append(element("td", { class: "number", ...attributes }, ...(shown ?? [])));
+  }
+  const any = Object.keys(sums).length > 0;
+  return element(
+    "table",
+    { class: "numbers" },
+    element("thead", {}, head),
+    body,
+    any && element("tfoot", {}, foot),
+  );
+}
+
+export function around(...lists: ArrayLike<number>[]): Scale {
+  let size = 0;
+  for (const list of lists)
+    for (let i = 0; i < list.length; ++i) if (Math.abs(list[i]!) < Infinity) size = Math.max(size, Math.abs(list[i]!));
+  return signed(size);
+}
+
+// How far the worked-out gradient is from the recorded one.
+export function verdict(worked: number[], recorded: ArrayLike<number>): HTMLElement {
+  let [off, size] = [0, 0];
+  worked.forEach((value, index) => {
+    off = Math.max(off, Math.abs(value - recorded[index]!));
+    size = Math.max(size, Math.abs(recorded[index]!));
+  });
+  const agrees = off <= 1e-5 * size + 1e-9;
+  const words = `${agrees ? "Agrees with" : "Differs from"} the gradient that the tape recorded: largest difference ${off.toExponential(1)}, largest gradient ${size.toExponential(1)}.`;
+  return element("p", { class: `verdict ${agrees ? "good" : "bad"}`, "data-difference": off, "data-size": size }, words);
+}
+
+export function steps(...lines: [string, number | null, string][]): HTMLElement {
+  const list = element("dl", { class: "steps" });
+  for (const [formula, value, key] of lines)
+    list.append(
+      element(
+        "div",
+        {},
+        element("dt", {}, formula),
+        element("dd", value === null ? {} : { "data-step": key, "data-value": value, title: exact(value) }, value === null ? key : column(value)),
+      ),
+    );
+  return list;
+}

@@ -1,0 +1,328 @@
+// Lines between tokens: where the queries of one attention look, by head.
+import { max } from "d3-array";
+import { linkHorizontal } from "d3-shape";
+import { element } from "../shared/dom";
+import { headColour, inkOn, legend, palette, rising, signed, type Area, type Scale } from "./colours";
+import type { App } from "./app";
+import {
+  attentionKeys,
+  Bar,
+  kindSwitch,
+  layerSwitch,
+  menu,
+  outputSwitch,
+  shortened,
+  showSwitch,
+  type Switch,
+} from "./bar";
+import { tensor, type Attention, type Plane } from "./data";
+import { brief, powerOfTen } from "./numbers";
+import { Picture } from "./picture";
+
+const curve = linkHorizontal<[[number, number], [number, number]], [number, number]>()
+  .source(([from]) => from)
+  .target(([, to]) => to);
+
+interface Layout {
+  queries: number[]; // tokens that are shown
+  keys: number[];
+  row: number; // height
+  top: number;
+  left: number; // where the lines begin
+  right: number; // and end
+  cells: number; // where the numbers begin
+  cell: number; // their width
+}
+
+export class HeadView {
+  readonly node: HTMLElement;
+  private readonly bar: Bar;
+  private readonly picture: Picture;
+  private readonly swatches = element("div", { class: "swatches screen", role: "group", "aria-label": "Heads" });
+  private pointed: number | null = null;
+
+  constructor(private readonly app: App) {
+    const swatchSwitch: Switch = { node: this.swatches, update: () => this.updateSwatches() };
+    this.bar = new Bar([
+      kindSwitch(app),
+      layerSwitch(app),
+      swatchSwitch,
+      filterSwitch(app),
+      showSwitch(app, "Probabilities"),
+      outputSwitch(app, false),
+    ]);
+    this.picture = new Picture({
+      id: "head-picture",
+      label: "Attention between tokens. Arrow up and down choose a query, left and right a head, page up and down a layer.",
+      draw: (area, width) => this.draw(area, width),
+      key: (event) => attentionKeys(app, event),
+    });
+    this.picture.plot.addEventListener("pointerleave", () => this.point(null));
+    this.node = element("section", { class: "view" }, this.bar.node, this.picture.node);
+  }
+
+  update() {
+    this.pointed = null;
+    this.bar.update();
+    const block = this.app.block()!;
+    const { show, output, heads } = this.app.state;
+    const which = heads.length === 0 ? "all heads" : `head${heads.length > 1 ? "s" : ""} ${heads.join(", ")}`;
+    const what = show === "gradients" ? `gradient of ${this.app.data.outputs[output]!.name}` : "probabilities";
+    this.picture.entitle(`${block.module}, ${which}: ${shortened(what, 60)}`);
+    this.picture.suggest("point at a token; ↑ ↓ query, ← → head, PgUp PgDn layer, click keeps a query");
+    this.picture.redraw();
+  }
+
+  private heads(block: Attention): number[] {
+    const { heads } = this.app.state;
+    return heads.length > 0 ? heads : Array.from({ length: block.heads }, (_, head) => head);
+  }
+
+  private updateSwatches() {
+    const count = this.app.block()!.heads;
+    if (this.swatches.querySelectorAll("button").length !== count + 1) this.makeSwatches(count);
+    const shown = new Set(this.heads(this.app.block()!));
+    this.swatches.querySelectorAll("button").forEach((button, head) => {
+      if (head === count) return void (button.disabled = shown.size === count);
+      const colour = headColour(head, count);
+      button.setAttribute("aria-pressed", String(shown.has(head)));
+      button.style.borderColor = colour;
+      button.style.backgroundColor = shown.has(head) ? colour : "";
+      button.style.color = shown.has(head) ? inkOn(colour) : "";
+    });
+  }
+
+  private makeSwatches(count: number) {
+    const { app } = this;
+    const title = "Click: show or hide; double click: this one alone";
+    const buttons = Array.from({ length: count }, (_, head) => {
+      const button = element("button", { type: "button", "aria-label": `Head ${head}`, title }, String(head));
+      button.addEventListener("click", () => {
+        const shown = this.heads(app.block()!);
+        const heads = shown.includes(head) ? shown.filter((other) => other !== head) : [...shown, head];
+        app.set({ heads }, { replace: true });
+      });
+      button.addEventListener("dblclick", () => app.set({ heads: [head] }, { replace: true }));
+      return button;
+    });
+    const all = element("button", { type: "button" }, "All");
+    all.addEventListener("click", () => app.set({ heads: [] }));
+    this.swatches.replaceChildren(element("span", { class: "muted" }, "Heads"), ...buttons, all);
+  }
+
+  private layout(block: Attention, width: number): Layout {
+    const { app } = this;
+    const kept = (text: number, which: string) =>
+      app
+        .tokens(text)
+        .map((_, index) => index)
+        .filter((index) => which === "*" || app.data.texts[text]?.segments?.[index] === (which === "A" ? 0 : 1));
+    const { filter } = app.state;
+    const [queries, keys] = [kept(block.rows, filter[0]!), kept(block.columns, filter[1]!)];
+    const lines = Math.max(queries.length, keys.length);
+    const row = lines <= 20 ? 26 : lines <= 32 ? 20 : 15;
+    const longest = (text: number, of: number[]) =>
+      max(of, (index) => [...shortened(app.tokens(text)[index]!, 20)].length) ?? 1;
+    const [leftText, rightText] = [longest(block.rows, queries), longest(block.columns, keys)];
+    const left = 18 + 7.6 * leftText;
+    const heads = this.heads(block).length;
+    const cell = Math.max(10, Math.min(52, (width - left - 8 * rightText - 300) / heads));
+    const gap = 22 + 7.6 * rightText;
+    const right = Math.min(width - gap - heads * cell - 4, left + 560);
+    return { queries, keys, row, top: 46, left, right, cells: right + gap, cell };
+  }
+
+  private draw(area: Area, width: number): number {
+    const { app } = this;
+    const block = app.block()!;
+    const { show, output } = app.state;
+    const place = this.layout(block, width);
+    const packed = show === "gradients" ? block.gradients[output]?.probabilities : block.values.probabilities;
+    const height = place.top + Math.max(place.queries.length, place.keys.length) * place.row + 48;
+    if (!packed) {
+      area.append("text").attr("y", 20).attr("fill", palette().muted).text("No gradient of this output arrives here.");
+      return 40;
+    }
+    const weights = tensor(packed);
+    const heads = this.heads(block);
+    const planes = new Map(heads.map((head) => [head, weights.plane(head)]));
+    const size = max([...planes.values()], (plane) => plane.size()) ?? 0;
+    const scale = show === "gradients" ? signed(size) : rising(1);
+    this.drawLines(area, block, place, planes, scale);
+    this.drawTokens(area, block, place);
+    this.drawNumbers(area, block, place, planes, scale);
+    const what = show === "gradients" ? "gradient of the probability" : "probability";
+    legend(area, scale, what, 0, height - 32);
+    if (show === "values")
+      area
+        .append("text")
+        .attr("x", 190)
+        .attr("y", height - 14)
+        .attr("fill", palette().muted)
+        .text("lines: colour by head, darker with the probability");
+    return height;
+  }
+
+  private drawLines(area: Area, block: Attention, place: Layout, planes: Map<number, Plane>, scale: Scale) {
+    const { show } = this.app.state;
+    const chosen = this.pointed ?? this.app.state.row;
+    const group = area.append("g").attr("fill", "none").attr("class", "lines");
+    const offset = (index: number, count: number) => (count === 1 ? 0 : ((index + 0.5) / count - 0.5) * place.row * 0.5);
+    let drawn = 0;
+    [...planes].forEach(([head, plane], order) => {
+      const colour = headColour(head, block.heads);
+      place.queries.forEach((query, i) => {
+        if (chosen !== null && query !== chosen) return;
+        place.keys.forEach((key, j) => {
+          const value = plane.at(query, key);
+          const share = Math.abs(value) / scale.high;
+          if (!(share > 0.004)) return;
+          const y = (index: number) => place.top + (index + 0.5) * place.row + offset(order, planes.size);
+          const path = curve([
+            [place.left, y(i)],
+            [place.right, y(j)],
+          ]);
+          ++drawn;
+          group
+            .append("path")
+            .attr("d", path)
+            .attr("stroke", show === "gradients" ? scale.colour(0.6 * Math.sign(value) * scale.high) : colour)
+            .attr("stroke-opacity", Math.min(1, 0.04 + 0.96 * share).toFixed(3))
+            .attr("stroke-width", planes.size > 4 ? 1.4 : 2.2);
+        });
+      });
+    });
+    group.attr("data-lines", drawn);
+  }
+
+  private drawTokens(area: Area, block: Attention, place: Layout) {
+    const { app } = this;
+    const { ink, muted, panel } = palette();
+    const chosen = this.pointed ?? app.state.row;
+    const heading = (x: number, anchor: string, text: string) =>
+      area.append("text").attr("x", x).attr("y", 12).attr("text-anchor", anchor).attr("fill", muted).text(text);
+    const name = (text: number) => app.data.texts[text]?.name ?? "";
+    heading(place.left - 10, "end", `queries`);
+    heading(place.right + 10, "start", `keys`);
+    heading((place.left + place.right) / 2, "middle", block.rows === block.columns ? name(block.rows) : `${name(block.rows)} looks at ${name(block.columns)}`);
+    const column = (tokens: number[], text: number, x: number, anchor: string) =>
+      tokens.map((token, index) => {
+        const y = place.top + (index + 0.5) * place.row;
+        const label = area.append("text").attr("x", x).attr("y", y).attr("dominant-baseline", "central");
+        label.attr("text-anchor", anchor).attr("fill", ink).attr("class", "token");
+        label.text(shortened(app.tokens(text)[token]!, 20));
+        return label;
+      });
+    const labels = column(place.queries, block.rows, place.left - 10, "end");
+    column(place.keys, block.columns, place.right + 10, "start");
+    labels.forEach((label, index) => {
+      const query = place.queries[index]!;
+      const y = place.top + index * place.row;
+      if (query === chosen) {
+        label.attr("font-weight", 600);
+        const back = area.insert("rect", ":first-child").attr("y", y).attr("height", place.row).attr("rx", 4);
+        back.attr("width", place.left - 2).attr("fill", panel).attr("stroke", palette().line);
+      }
+      const cover = area.append("rect").attr("class", "screen cover query").attr("data-row", query);
+      cover.attr("y", y).attr("width", place.left).attr("height", place.row);
+      cover.on("pointerenter", () => this.point(query));
+      cover.on("click", () => app.set({ row: app.state.row === query ? null : query }));
+    });
+  }
+
+  // The query under the pointer; the one that was chosen, or all, when there is none.
+  private point(query: number | null) {
+    if (query === this.pointed) return;
+    this.pointed = query;
+    this.picture.redraw();
+  }
+
+  // One column a head, one row a key: the weights of the query that is looked at, or what each key gets from all.
+  private drawNumbers(area: Area, block: Attention, place: Layout, planes: Map<number, Plane>, scale: Scale) {
+    const { app } = this;
+    const { muted } = palette();
+    const chosen = this.pointed ?? app.state.row;
+    const value = (plane: Plane, key: number) =>
+      chosen !== null ? plane.at(chosen, key) : place.queries.reduce((sum, query) => sum + plane.at(query, key), 0);
+    const all = [...planes].map(([head, plane]) => place.keys.map((key) => ({ head, key, value: value(plane, key) })));
+    const size = max(all.flat(), (cell) => Math.abs(cell.value)) ?? 0;
+    const whole = app.state.show === "gradients" ? signed(size) : rising(Math.max(1, size));
+    const shades = chosen !== null ? scale : whole;
+    const power = app.state.show === "gradients" && size > 0 ? Math.floor(Math.log10(size)) : 0;
+    const token = chosen === null ? "" : shortened(app.tokens(block.rows)[chosen]!, 14);
+    const title = chosen === null ? "sum over the queries" : `weights of ${chosen} ${token}`;
+    const unit = power !== 0 ? `, × ${powerOfTen(power)}` : "";
+    const wide = place.cell * planes.size;
+    const end = place.cells + wide;
+    area.append("text").attr("x", end).attr("y", 12).attr("text-anchor", "end").attr("fill", muted).text(`${title}${unit}`);
+    all.forEach((cells, order) => {
+      const x = place.cells + order * place.cell;
+      const head = cells[0]?.head ?? 0;
+      const label = area.append("text").attr("x", x + place.cell / 2).attr("y", place.top - 8).attr("text-anchor", "middle");
+      label.attr("fill", muted).text(String(head));
+      const swatch = area.append("rect").attr("x", x + 1).attr("y", place.top - 5).attr("height", 3);
+      swatch.attr("width", place.cell - 2).attr("fill", headColour(head, block.heads));
+      cells.forEach((cell, index) => this.drawNumber(area, block, cell, shades, power, {
+        x,
+        y: place.top + index * place.row,
+        width: place.cell,
+        height: place.row,
+      }));
+    });
+    area
+      .append("text")
+      .attr("x", place.cells - 6)
+      .attr("y", place.top - 8)
+      .attr("text-anchor", "end")
+      .attr("fill", muted)
+      .text("head");
+  }
+
+  private drawNumber(
+    area: Area,
+    block: Attention,
+    cell: { head: number; key: number; value: number },
+    scale: Scale,
+    power: number,
+    box: { x: number; y: number; width: number; height: number },
+  ) {
+    const { app } = this;
+    const colour = scale.colour(cell.value);
+    const chosen = this.pointed ?? app.state.row;
+    const from = chosen === null ? "all queries" : shortened(app.tokens(block.rows)[chosen]!, 20);
+    const words = `head ${cell.head}, ${from} → ${shortened(app.tokens(block.columns)[cell.key]!, 20)}`;
+    const rect = area.append("rect").attr("class", "number-cell").attr("x", box.x + 0.5).attr("y", box.y + 0.5);
+    rect.attr("width", Math.max(1, box.width - 1)).attr("height", box.height - 1).attr("fill", colour);
+    rect.attr("data-head", cell.head).attr("data-key", cell.key).attr("data-value", cell.value);
+    rect.on("pointerenter", () => this.picture.read(words, cell.value));
+    rect.on("pointerleave", () => this.picture.read(null));
+    if (box.width < 34) return;
+    const text = area.append("text").attr("class", "cell-text").attr("x", box.x + box.width / 2).attr("y", box.y + box.height / 2);
+    text.attr("text-anchor", "middle").attr("dominant-baseline", "central").attr("fill", inkOn(colour));
+    const shown = cell.value / 10 ** power;
+    text.text(Number.isFinite(shown) ? shown.toFixed(power === 0 ? 3 : 2).replace("-", "−") : brief(shown));
+  }
+}
+
+// Sentences of queries and keys, where the text is a pair.
+function filterSwitch(app: App): Switch {
+  const pair = (text: number) => {
+    const segments = app.data.texts[text]?.segments;
+    return Boolean(segments?.includes(0) && segments.includes(1));
+  };
+  return menu(
+    "Sentences",
+    () => {
+      const block = app.block()!;
+      const [queries, keys] = [pair(block.rows), pair(block.columns)];
+      const sides = (has: boolean) => (has ? ["A", "B"] : ["*"]);
+      const name = (side: string) => (side === "*" ? "all" : side);
+      const some = sides(queries).flatMap((query) =>
+        sides(keys).map((key): [string, string] => [`${query}${key}`, `${name(query)} → ${name(key)}`]),
+      );
+      return some.length > 1 ? [["**", "all"], ...some] : [["**", "all"]];
+    },
+    () => app.state.filter,
+    (filter) => app.set({ filter }),
+  );
+}

@@ -1,0 +1,224 @@
+// All that is known of one operation or leaf: who made it, its formulas, its values and gradients in colours and numbers,
+// and the contributions that its gradient is the sum of.
+import { element, visible } from "../shared/dom";
+import type { App, Subject } from "./app";
+import { Plane, tensor, type Leaf, type Packed, type Source, type TapeNode } from "./data";
+import { Heat } from "./heat";
+import { brief, bytes, exact, microseconds, shapeText } from "./numbers";
+import { summed, type Contribution, type Operand, type Replay } from "./replay";
+
+export class Inspector {
+  readonly node = element("aside", { class: "inspector", "aria-label": "The chosen operation" });
+  private shown = "";
+
+  constructor(
+    private readonly app: App,
+    private readonly replay: Replay,
+  ) {}
+
+  // step: of the player, null where it rests.
+  show(subject: Subject | null, step: number | null) {
+    const { state, data } = this.app;
+    const key = JSON.stringify([subject, step, state.output]);
+    if (key === this.shown) return;
+    this.shown = key;
+    const top = this.node.scrollTop;
+    const heats: Heat[] = [];
+    if (!subject) this.node.replaceChildren(this.nothing());
+    else if ("leaf" in subject) this.node.replaceChildren(...this.leaf(data.tape.leaves[subject.leaf]!, subject, step, heats));
+    else this.node.replaceChildren(...this.operation(data.tape.nodes.find(({ id }) => id === subject.node)!, step, heats));
+    for (const heat of heats) heat.picture.redraw();
+    this.node.scrollTop = top;
+  }
+
+  private nothing(): HTMLElement {
+    const { tape } = this.app.data;
+    const operations = new Map<string, number>();
+    for (const { operation } of tape.nodes) operations.set(operation, (operations.get(operation) ?? 0) + 1);
+    const saved = tape.nodes.reduce((sum, node) => sum + node.saved_bytes, 0);
+    const rows = [...operations].sort(([, a], [, b]) => b - a);
+    return element(
+      "div",
+      {},
+      element("h2", {}, "The tape"),
+      facts(
+        ["operations", String(tape.nodes.length)],
+        ["leaves", String(tape.leaves.length)],
+        ["saved for backward", bytes(saved)],
+      ),
+      element("p", { class: "muted" }, "Choose an operation or a leaf in the graph; unfold a module to see inside it."),
+      element("h3", {}, "Operations by kind"),
+      facts(...rows.map(([name, count]): [string, string] => [visible(name), String(count)])),
+    );
+  }
+
+  private operation(node: TapeNode, step: number | null, heats: Heat[]): (HTMLElement | string)[] {
+    const parts: HTMLElement[] = [
+      element("h2", {}, visible(node.operation), element("span", { class: "muted" }, ` #${node.id}`)),
+      element(
+        "p",
+        { class: "where" },
+        visible(node.module || "outside of modules"),
+        node.line !== "" && element("code", {}, ` ${visible(node.line)}`),
+      ),
+    ];
+    if (node.guilty)
+      parts.push(
+        element(
+          "p",
+          { class: "guilty", role: "note" },
+          `✗ A gradient check found this operation's backward wrong: ${visible(node.guilty.text)} (error ${brief(node.guilty.error)}).`,
+        ),
+      );
+    parts.push(formulas(node));
+    node.outputs.forEach((output, index) => {
+      const name = node.outputs.length > 1 ? `Output ${index}` : "Output";
+      parts.push(element("h3", {}, `${name} ${shapeText(output.shape)} ${output.dtype}`));
+      parts.push(...this.heats(`output-${index}`, output, heats));
+      parts.push(...this.arrivals({ node: node.id, output: index }, output.gradients[0] ?? null, step, heats, `sum-${index}`));
+    });
+    parts.push(element("h3", {}, "Inputs"), this.inputs(node, step));
+    if (node.saved.length > 0) parts.push(element("h3", {}, `Saved for backward: ${bytes(node.saved_bytes)}`), savedList(node));
+    parts.push(
+      element("h3", {}, "Time"),
+      facts(["forward", microseconds(node.forward_us)], ["backward", microseconds(node.backward_us)]),
+    );
+    return parts;
+  }
+
+  private leaf(leaf: Leaf, operand: { leaf: number }, step: number | null, heats: Heat[]): HTMLElement[] {
+    return [
+      element("h2", {}, visible(leaf.name)),
+      element("p", { class: "where" }, leaf.kind),
+      element("h3", {}, `${shapeText(leaf.shape)} ${leaf.dtype}`),
+      ...this.heats("leaf", leaf, heats),
+      ...this.arrivals(operand, leaf.gradients[0] ?? null, step, heats, "sum-leaf"),
+    ];
+  }
+
+  private heats(id: string, of: { value: Packed | null; gradients: (Packed | null)[] }, heats: Heat[]): HTMLElement[] {
+    const { outputs } = this.app.data;
+    const { output } = this.app.state;
+    const gradient = of.gradients[output] ?? null;
+    const parts = [
+      this.heat(`${id}-value`, "Value", of.value, heats),
+      this.heat(`${id}-gradient`, `Gradient of ${outputs[output]!.name}`, gradient, heats),
+    ];
+    return parts;
+  }
+
+  private heat(id: string, title: string, packed: Packed | null, heats: Heat[]): HTMLElement {
+    const made = tensor(packed);
+    if (!made) return element("p", { class: "muted none", "data-none": id }, `${title}: none`);
+    if (made.values.length === 1)
+      return element(
+        "p",
+        { class: "scalar" },
+        `${title} `,
+        element("output", { id: `heat-${id}`, "data-value": made.values[0]! }, exact(made.values[0]!)),
+      );
+    const heat = new Heat({ id: `heat-${id}`, title, plane: made.plane() });
+    heats.push(heat);
+    const part = made.cut && element("p", { class: "note muted" }, cutNote(made.shape, made.held));
+    return element("div", { class: "heat" }, heat.picture.node, part);
+  }
+
+  private inputs(node: TapeNode, step: number | null): HTMLElement {
+    const list = element("ol", { class: "inputs", start: 0 });
+    const turn = this.replay.backwardStep(node.id);
+    node.inputs.forEach((source, index) => {
+      const item = element("li", {}, this.link(source));
+      const sent = tensor(node.contributions[index]);
+      if (sent && turn !== undefined && (step === null || step >= turn)) {
+        const size = Math.sqrt(sent.values.reduce((sum, value) => sum + value * value, 0));
+        item.append(element("span", { class: "muted", "data-sent": index, "data-value": size }, ` ← gradient of norm ${brief(size)}${sent.cut ? " (of what is kept)" : ""}`));
+      }
+      list.append(item);
+    });
+    return list;
+  }
+
+  // A link to where an input comes from.
+  private link(source: Source): HTMLElement | string {
+    if (!source) return element("span", { class: "muted" }, "a constant");
+    const { tape } = this.app.data;
+    if ("leaf" in source) return this.anchor(tape.leaves[source.leaf]?.name ?? "a leaf", { leaf: source.leaf });
+    const from = tape.nodes.find(({ id }) => id === source.node);
+    const name = from ? `${from.operation} #${from.id}${from.outputs.length > 1 ? `, output ${source.output}` : ""}` : `#${source.node}`;
+    return from ? this.anchor(name, { node: source.node }) : name;
+  }
+
+  private anchor(text: string, subject: Subject): HTMLElement {
+    const state = { ...this.app.state, view: "tape" as const, subject };
+    return element("a", { href: this.app.address(state) }, visible(text));
+  }
+
+  // The parts of the gradient of output 0 that have arrived, and their sum.
+  private arrivals(operand: Operand, recorded: Packed | null, step: number | null, heats: Heat[], id: string): HTMLElement[] {
+    const all = this.replay.contributions(operand);
+    const seed = "node" in operand && operand.node === this.app.data.tape.root;
+    if (seed) return [element("p", { class: "muted" }, "Backward starts here, with a gradient of 1.")];
+    if (all.length === 0) return [];
+    const arrived = all.filter((contribution) => step === null || contribution.step <= step);
+    const title = element("h4", {}, `Contributions to its gradient: ${arrived.length} of ${all.length}`);
+    const list = element("ol", { class: "contributions", "data-arrived": arrived.length, "data-all": all.length });
+    const cells = all.map((contribution) => this.contribution(contribution, arrived.includes(contribution), list));
+    const sum = summed(arrived);
+    const shape = tensor(arrived[0]?.value);
+    if (!sum || !shape) return [title, list];
+    const words = element("p", { class: "addition muted" }, "point at the sum to see it added up");
+    const plane = new Plane(shape.held.at(-2) ?? 1, shape.held.at(-1) ?? 1, sum);
+    const point = (row: number, column: number) => {
+      const terms = arrived.map(({ value }) => tensor(value)!.plane().at(row, column));
+      terms.forEach((term, index) => {
+        cells[index]!.textContent = exact(term);
+        cells[index]!.dataset.value = String(term);
+      });
+      const target = tensor(recorded)?.plane().at(row, column);
+      const complete = arrived.length === all.length && target !== undefined;
+      words.textContent = `${terms.map(exact).join(" + ")} = ${exact(plane.at(row, column))}${complete ? `; recorded ${exact(target)}` : ""}`;
+      words.dataset.value = String(plane.at(row, column));
+    };
+    if (sum.length === 1) {
+      point(0, 0);
+      return [title, list, words];
+    }
+    const heat = new Heat({ id: `heat-${id}`, title: arrived.length === all.length ? "Their sum" : "Their sum so far", plane, point });
+    heats.push(heat);
+    return [title, list, element("div", { class: "heat" }, heat.picture.node), words];
+  }
+
+  private contribution(contribution: Contribution, arrived: boolean, list: HTMLElement): HTMLElement {
+    const value = element("span", { class: "term" });
+    const { node, input } = contribution;
+    const name = `${node.operation} #${node.id}, as its input ${input}`;
+    const item = element("li", { class: arrived ? "" : "waiting" }, this.anchor(name, { node: node.id }), " ", value);
+    if (!arrived) value.textContent = "has not arrived";
+    list.append(item);
+    return value;
+  }
+}
+
+function formulas(node: TapeNode): HTMLElement {
+  const list = element("dl", { class: "formulas" });
+  const line = (name: string, text: string) => list.append(element("div", {}, element("dt", {}, name), element("dd", {}, visible(text))));
+  if (node.formula.forward) line("forward", node.formula.forward);
+  for (const [index, text] of (node.formula.backward ?? []).entries()) line(index === 0 ? "backward" : "", text);
+  return list;
+}
+
+function facts(...rows: [string, string][]): HTMLElement {
+  const list = element("dl", { class: "facts" });
+  for (const [name, value] of rows) list.append(element("div", {}, element("dt", {}, name), element("dd", {}, value)));
+  return list;
+}
+
+function savedList(node: TapeNode): HTMLElement {
+  return facts(...node.saved.map(({ what, shape, bytes: count }): [string, string] => [`${visible(what)} ${shapeText(shape)}`, bytes(count)]));
+}
+
+function cutNote(shape: number[], held: number[]): string {
+  const kept = held.slice(-2).join(" × ");
+  const fixed = held.slice(0, -2).some((size, axis) => size !== shape[axis]);
+  return `The first ${kept} of ${shapeText(shape)}${fixed ? ", at index 0 of the axes before" : ""}.`;
+}

@@ -1,0 +1,168 @@
+// A picture with a title, a line that says what is pointed at, and buttons that save it.
+import { select } from "d3-selection";
+import { element } from "../shared/dom";
+import { onLook, palette, type Area } from "./colours";
+import { exact } from "./numbers";
+
+export interface PictureOptions {
+  id: string;
+  label: string; // what it is and which keys it knows
+  draw(area: Area, width: number): number; // gives its height
+  key?(event: KeyboardEvent): boolean; // whether the key meant something
+  natural?: boolean; // as wide as it is drawn, in a box that scrolls
+  compact?: boolean; // among others: its buttons come when it is pointed at
+}
+
+const printedWidth = 690;
+
+export class Picture {
+  readonly node: HTMLElement;
+  readonly plot: HTMLElement;
+  readonly svg: SVGSVGElement;
+  private readonly title = element("h2");
+  private readonly readout = element("output", { class: "readout", "aria-live": "polite" });
+  private width = 0;
+  private hint = "";
+
+  constructor(private readonly options: PictureOptions) {
+    this.svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    this.plot = element("div", { class: "plot", tabindex: 0, role: "application", "aria-label": options.label }, this.svg);
+    this.node = element(
+      "figure",
+      { class: `picture${options.compact ? " compact" : ""}${options.natural ? " natural" : ""}`, id: options.id },
+      element("figcaption", {}, this.title, this.readout, saveButtons(this.svg, () => this.title.textContent ?? "")),
+      this.plot,
+    );
+    if (options.key)
+      this.plot.addEventListener("keydown", (event) => {
+        if (!event.ctrlKey && !event.metaKey && !event.altKey && options.key!(event)) event.preventDefault();
+      });
+    onLook(() => this.redraw());
+    if (options.natural) return;
+    new ResizeObserver(() => {
+      const width = Math.round(this.plot.clientWidth);
+      if (width > 0 && width !== this.width && !window.matchMedia("print").matches) this.resize(width);
+    }).observe(this.plot);
+    window.addEventListener("beforeprint", () => this.resize(Math.min(printedWidth, this.width)));
+    window.addEventListener("afterprint", () => this.resize(Math.round(this.plot.clientWidth)));
+  }
+
+  entitle(title: string) {
+    this.title.textContent = title;
+  }
+
+  redraw() {
+    if (!this.node.isConnected) return;
+    if (!this.options.natural && this.width === 0) this.width = Math.round(this.plot.clientWidth);
+    if (!this.options.natural && this.width === 0) return;
+    this.svg.replaceChildren();
+    const group = select(this.svg).append("g");
+    const height = this.options.draw(group, this.width);
+    if (!this.options.natural) this.size(this.width, height);
+    this.read(null);
+  }
+
+  size(width: number, height: number) {
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.svg.setAttribute("width", String(width));
+    this.svg.setAttribute("height", String(height));
+  }
+
+  // Shows what is pointed at, with its number in full; the hint again when nothing is.
+  read(words: string | null, value?: number) {
+    delete this.readout.dataset.value;
+    this.readout.classList.toggle("hint", words === null);
+    if (words === null) return void (this.readout.textContent = this.hint);
+    this.readout.textContent = value === undefined ? words : `${words}  ${exact(value)}`;
+    if (value !== undefined) this.readout.dataset.value = String(value);
+  }
+
+  suggest(hint: string) {
+    this.hint = hint;
+    this.read(null);
+  }
+
+  private resize(width: number) {
+    if (width === 0) return;
+    this.width = width;
+    this.redraw();
+  }
+}
+
+export function saveButtons(svg: SVGSVGElement, title: () => string): HTMLElement {
+  const button = (format: "SVG" | "PNG") => {
+    const made = element("button", { type: "button", "aria-label": `Save this picture as ${format}` }, format);
+    made.addEventListener("click", () => void save(svg, title(), format));
+    return made;
+  };
+  return element("span", { class: "save screen" }, element("span", { class: "muted" }, "Save"), button("SVG"), button("PNG"));
+}
+
+const styled = [
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-opacity",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "stroke-linejoin",
+  "opacity",
+  "visibility",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "font-style",
+  "text-anchor",
+  "dominant-baseline",
+  "shape-rendering",
+];
+
+// The picture alone: what the style sheet says of it is written into it, and what only answers the pointer left out.
+export function standalone(svg: SVGSVGElement): { text: string; width: number; height: number } {
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  const [from, to] = [svg.querySelectorAll("*"), copy.querySelectorAll("*")];
+  from.forEach((original, index) => {
+    const style = getComputedStyle(original);
+    const target = to[index]!;
+    for (const name of styled) {
+      const value = style.getPropertyValue(name);
+      if (value !== "") target.setAttribute(name, value);
+    }
+    for (const name of ["class", "style", "tabindex", "role"]) target.removeAttribute(name);
+  });
+  from.forEach((original, index) => {
+    if (original.classList.contains("screen")) to[index]!.remove();
+  });
+  const [x, y, width, height] = (svg.getAttribute("viewBox") ?? "0 0 100 100").split(" ").map(Number);
+  const [left, top, wide, high] = [x! - 12, y! - 12, width! + 24, height! + 24];
+  const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  const place = { x: left, y: top, width: wide, height: high, fill: palette().paper };
+  for (const [name, value] of Object.entries(place)) paper.setAttribute(name, String(value));
+  copy.prepend(paper);
+  for (const name of ["style", "class"]) copy.removeAttribute(name);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("viewBox", `${left} ${top} ${wide} ${high}`);
+  copy.setAttribute("width", String(wide));
+  copy.setAttribute("height", String(high));
+  return { text: new XMLSerializer().serializeToString(copy), width: wide, height: high };
+}
+
+async function save(svg: SVGSVGElement, title: string, format: "SVG" | "PNG") {
+  const { text, width, height } = standalone(svg);
+  const name = title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 80) || "picture";
+  if (format === "SVG") return download(new Blob([text], { type: "image/svg+xml" }), `${name}.svg`);
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  await image.decode();
+  const scale = Math.min(2, 8192 / Math.max(width, height));
+  const canvas = element("canvas", { width: Math.round(width * scale), height: Math.round(height * scale) });
+  canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
+  canvas.toBlob((blob) => blob && download(blob, `${name}.png`), "image/png");
+}
+
+function download(blob: Blob, name: string) {
+  const link = element("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

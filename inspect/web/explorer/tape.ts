@@ -1,0 +1,387 @@
+// The recorded tape as a graph of modules that fold, a player, and all there is to know of the operation that is chosen.
+import { select, type Selection } from "d3-selection";
+import { curveBasis, line } from "d3-shape";
+import { element, visible } from "../shared/dom";
+import type { App, Subject } from "./app";
+import { Bar, outputSwitch } from "./bar";
+import { Groups, type Group, type Item } from "./groups";
+import { Inspector } from "./inspector";
+import { arranged, type Box, type Layout, type Wire } from "./layout";
+import { shapeText } from "./numbers";
+import { Picture } from "./picture";
+import { Player } from "./player";
+import { Replay } from "./replay";
+import { onLook, type Area } from "./colours";
+
+const path = line<{ x: number; y: number }>()
+  .x(({ x }) => x)
+  .y(({ y }) => y)
+  .curve(curveBasis);
+
+const isItem = (of: Item | Group): of is Item => "kind" in of;
+const text = element("canvas").getContext("2d")!;
+function widthOf(words: string, font: string): number {
+  text.font = font;
+  return text.measureText(words).width;
+}
+const fonts = { name: "500 13px system-ui, sans-serif", small: "11px system-ui, sans-serif" };
+
+export class TapeView {
+  readonly node: HTMLElement;
+  private readonly groups: Groups;
+  private readonly replay: Replay;
+  private readonly inspector: Inspector;
+  private readonly player: Player;
+  private readonly bar: Bar;
+  private readonly picture: Picture;
+  private layout: Layout | null = null;
+  private zoom: number | null = null; // null: as fits
+  private at: string | null = null; // key of the thing that the arrow keys are at
+  private revealed: Subject | null = null;
+
+  constructor(private readonly app: App) {
+    this.groups = new Groups(app.data);
+    this.replay = new Replay(app.data);
+    this.inspector = new Inspector(app, this.replay);
+    this.player = new Player(app, this.replay);
+    this.picture = new Picture({
+      id: "tape-picture",
+      label: "The tape. Arrow up and down go through it, right unfolds a module, left folds it, Enter chooses; period and comma step the player.",
+      natural: true,
+      draw: (area) => this.draw(area),
+      key: (event) => this.key(event),
+    });
+    const button = (label: string, sign: string, click: () => void) => {
+      const made = element("button", { type: "button", "aria-label": label, title: label }, sign);
+      made.addEventListener("click", click);
+      return made;
+    };
+    const zooms = element(
+      "span",
+      { class: "zooms", role: "group", "aria-label": "Graph" },
+      button("Smaller", "−", () => this.zoomTo(this.scale() / 1.25)),
+      button("Larger", "+", () => this.zoomTo(this.scale() * 1.25)),
+      button("Fit the width", "Fit", () => this.zoomTo(null)),
+      button("Fold to the first levels", "Fold", () => this.fold(32)),
+      button("Unfold all modules", "Unfold all", () => this.fold(Infinity)),
+    );
+    this.bar = new Bar([{ node: zooms, update: () => {} }, outputSwitch(app, true)]);
+    this.drag();
+    onLook(() => this.node.isConnected && this.picture.redraw());
+    this.node = element(
+      "section",
+      { class: "view" },
+      this.bar.node,
+      this.player.node,
+      element("div", { class: "tape" }, element("div", { class: "graph" }, this.picture.node, key()), this.inspector.node),
+    );
+    window.addEventListener("resize", () => this.applyZoom());
+  }
+
+  update() {
+    const { app } = this;
+    this.bar.update();
+    this.player.update();
+    const { subject } = app.state;
+    if (subject && JSON.stringify(subject) !== JSON.stringify(this.revealed)) {
+      const item = this.itemOf(subject);
+      if (item && this.groups.shown(item) !== item) {
+        this.groups.reveal(item);
+        this.layout = null;
+      }
+    }
+    this.revealed = subject;
+    if (!this.layout || !this.picture.svg.hasChildNodes()) this.picture.redraw();
+    this.mark();
+    const current = app.state.step === null ? null : this.replay.steps[app.state.step];
+    this.inspector.show(subject ?? (current ? { node: current.node.id } : null), app.state.step);
+  }
+
+  left() {
+    this.player.stop();
+  }
+
+  private itemOf(subject: Subject): Item | undefined {
+    return "node" in subject ? this.groups.nodes.get(subject.node) : this.groups.leaves[subject.leaf];
+  }
+
+  private fold(most: number) {
+    if (most === Infinity) for (const group of this.groups.all()) this.groups.open.add(group);
+    else this.groups.unfoldSome(most);
+    this.again();
+  }
+
+  private again() {
+    this.layout = null;
+    this.picture.redraw();
+    this.mark();
+  }
+
+  private toggle(group: Group) {
+    const { open } = this.groups;
+    if (open.has(group)) open.delete(group);
+    else open.add(group);
+    this.at = group.key;
+    this.again();
+  }
+
+  private size = (of: Item | Group) => {
+    const [name, small] = this.words(of);
+    const wide = Math.max(widthOf(name, fonts.name), widthOf(small, fonts.small));
+    return { width: Math.max(46, Math.ceil(wide) + 22), height: 38 };
+  };
+
+  private words(of: Item | Group): [string, string] {
+    const { tape } = this.app.data;
+    if (!isItem(of)) {
+      const count = this.groups.count(of);
+      return [`▸ ${visible(of.name)}`, count > 0 ? `${count} operation${count === 1 ? "" : "s"}` : "parameters"];
+    }
+    if (of.kind === "leaf") {
+      const leaf = tape.leaves[of.index]!;
+      const name = leaf.kind === "parameter" ? leaf.name.split(".").at(-1)! : leaf.name;
+      return [visible(name), shapeText(leaf.shape)];
+    }
+    const node = tape.nodes[of.index]!;
+    return [visible(node.operation), node.outputs.map(({ shape }) => shapeText(shape)).join(" ")];
+  }
+
+  private draw(area: Area): number {
+    this.layout ??= arranged(this.groups, this.size);
+    const { layout } = this;
+    this.picture.entitle(`Tape of ${this.app.data.outputs[0]!.name}: ${this.app.data.tape.nodes.length} operations`);
+    this.picture.suggest("click an operation or a module; ↑ ↓ ← → Enter, . and , step");
+    arrowheads(area);
+    for (const frame of layout.frames) this.drawFrame(area, frame);
+    const wires = area.append("g").attr("fill", "none");
+    for (const wire of layout.wires) drawWire(wires, wire);
+    for (const box of layout.boxes) this.drawBox(area, box);
+    this.applyZoom();
+    return layout.height;
+  }
+
+  private drawFrame(area: Area, frame: Box) {
+    const group = frame.of as Group;
+    const made = area.append("g").attr("class", "frame").attr("data-key", frame.key);
+    const [left, top] = [frame.x - frame.width / 2, frame.y - frame.height / 2];
+    made.append("rect").attr("x", left).attr("y", top).attr("width", frame.width).attr("height", frame.height).attr("rx", 7);
+    const label = made.append("text").attr("x", left + 9).attr("y", top + 16).text(`▾ ${visible(group.name)}`);
+    label.append("title").text(`Fold ${group.path}`);
+    label.on("click", () => this.toggle(group));
+  }
+
+  private drawBox(area: Area, box: Box) {
+    const { tape } = this.app.data;
+    const of = box.of;
+    const node = isItem(of) && of.kind === "node" ? tape.nodes[of.index]! : null;
+    const guilty = isItem(of) ? Boolean(node?.guilty) : this.guilty(of);
+    const kind = isItem(of) ? of.kind : "folded";
+    const made = area.append("g").attr("class", `box ${kind}${guilty ? " guilty" : ""}`).attr("data-key", box.key);
+    if (node) made.attr("data-node", node.id);
+    made.attr("transform", `translate(${box.x - box.width / 2},${box.y - box.height / 2})`);
+    const rx = kind === "leaf" ? box.height / 2 : 5;
+    made.append("rect").attr("width", box.width).attr("height", box.height).attr("rx", rx);
+    const [name, small] = this.words(of);
+    made.append("text").attr("class", "name").attr("x", box.width / 2).attr("y", 16).text(name);
+    made.append("text").attr("class", "small").attr("x", box.width / 2).attr("y", 30).text(small);
+    made.append("text").attr("class", "mark").attr("x", box.width - 4).attr("y", 4).text(guilty ? "✗" : "");
+    made.append("title").text(isItem(of) ? (node ? `#${node.id} ${node.module} ${node.line}` : tape.leaves[of.index]!.name) : `Unfold ${of.path}`);
+    made.on("click", () => this.choose(of));
+  }
+
+  private guilty(group: Group): boolean {
+    const { tape } = this.app.data;
+    return (
+      group.items.some(({ kind, index }) => kind === "node" && tape.nodes[index]!.guilty) ||
+      group.groups.some((inner) => this.guilty(inner))
+    );
+  }
+
+  private choose(of: Item | Group) {
+    this.at = of.key;
+    if (!isItem(of)) return this.toggle(of);
+    const { tape } = this.app.data;
+    const subject = of.kind === "node" ? { node: tape.nodes[of.index]!.id } : { leaf: of.index };
+    const same = JSON.stringify(subject) === JSON.stringify(this.app.state.subject);
+    this.app.set({ subject: same ? null : subject });
+  }
+
+  // What is chosen, where the keys are, and how far the player has come.
+  private mark() {
+    const { subject, step } = this.app.state;
+    const chosen = subject && this.itemOf(subject)?.key;
+    const { steps } = this.replay;
+    const here = step === null ? null : Math.min(step, steps.length - 1);
+    const now = here === null ? null : steps[here]!;
+    const current = now && this.groups.shown(this.groups.nodes.get(now.node.id)!).key;
+    const done = this.progress(here);
+    const graph = select(this.picture.svg);
+    graph.classed("playing", here !== null).classed("backward", Boolean(now?.backward));
+    graph.selectAll<SVGGElement, unknown>(".box, .frame").each(function () {
+      const key = this.dataset.key!;
+      const box = select(this);
+      box.classed("chosen", key === chosen).classed("now", key === current);
+      box.classed("recorded", done.forward.has(key)).classed("arrived", done.backward.has(key));
+    });
+    graph.selectAll<SVGGElement, unknown>(".box, .frame").classed("cursor", (_, index, all) => all[index]!.dataset.key === this.at);
+    for (const wire of this.layout?.wires ?? []) this.markWire(graph, wire, here);
+    if (current) this.scrollTo(current);
+    else if (chosen) this.scrollTo(chosen);
+  }
+
+  // Which things have been recorded, and at which a gradient has arrived.
+  private progress(here: number | null): { forward: Set<string>; backward: Set<string> } {
+    const [forward, backward] = [new Set<string>(), new Set<string>()];
+    const { nodes } = this.app.data.tape;
+    if (here === null) return { forward, backward };
+    for (const { node, backward: replayed } of this.replay.steps.slice(0, here + 1)) {
+      const shown = this.groups.shown(this.groups.nodes.get(node.id)!).key;
+      if (!replayed) forward.add(shown);
+      else {
+        backward.add(shown);
+        node.inputs.forEach((source, input) => {
+          const item = source && ("node" in source ? this.groups.nodes.get(source.node) : this.groups.leaves[source.leaf]);
+          if (item && node.contributions[input]) backward.add(this.groups.shown(item).key);
+        });
+      }
+    }
+    for (const leaf of this.groups.leaves) forward.add(this.groups.shown(leaf).key);
+    for (const folded of this.groups.visible().folded) {
+      const first = nodes.findIndex((node) => this.groups.shown(this.groups.nodes.get(node.id)!) === folded);
+      if (first > here) forward.delete(folded.key);
+    }
+    return { forward, backward };
+  }
+
+  private markWire(graph: Selection<SVGSVGElement, unknown, null, undefined>, wire: Wire, here: number | null) {
+    const { nodes } = this.app.data.tape;
+    const { recorded } = this.replay;
+    const turn = (link: Wire["links"][number]) => this.replay.backwardStep(nodes[link.to.index]!.id) ?? Infinity;
+    const sent = here !== null && wire.links.some((link) => turn(link) <= here && nodes[link.to.index]!.contributions[link.input]);
+    const now = here !== null && wire.links.some((link) => (here < recorded ? link.to.index === here : turn(link) === here));
+    const flown = here !== null && wire.links.some((link) => link.to.index <= here);
+    graph
+      .select<SVGPathElement>(`[data-wire="${CSS.escape(`${wire.from} ${wire.to}`)}"]`)
+      .classed("recorded", flown)
+      .classed("sent", sent)
+      .classed("now", now)
+      .attr("marker-end", `url(#arrow${now ? "-now" : ""})`);
+  }
+
+  private scrollTo(key: string) {
+    const { plot, svg } = this.picture;
+    const box = svg.querySelector<SVGGElement>(`[data-key="${CSS.escape(key)}"]`);
+    if (!box) return;
+    const [place, view] = [box.getBoundingClientRect(), plot.getBoundingClientRect()];
+    const need = (low: number, high: number, from: number, to: number) =>
+      low < from + 20 ? low - from - 60 : high > to - 20 ? Math.min(low - from - 60, high - to + 120) : 0;
+    plot.scrollBy(need(place.left, place.right, view.left, view.right), need(place.top, place.bottom, view.top, view.bottom));
+  }
+
+  private scale(): number {
+    if (this.zoom !== null || !this.layout) return this.zoom ?? 1;
+    return Math.max(0.5, Math.min(1, (this.picture.plot.clientWidth - 4) / this.layout.width));
+  }
+
+  private zoomTo(zoom: number | null) {
+    this.zoom = zoom === null ? null : Math.max(0.2, Math.min(3, zoom));
+    this.applyZoom();
+  }
+
+  private applyZoom() {
+    if (!this.layout || !this.picture.plot.clientWidth) return;
+    const { width, height } = this.layout;
+    this.picture.size(width, height);
+    this.picture.svg.setAttribute("width", String(Math.round(width * this.scale())));
+    this.picture.svg.setAttribute("height", String(Math.round(height * this.scale())));
+  }
+
+  // The graph is drawn along with the pointer; the wheel with Ctrl makes it larger.
+  private drag() {
+    const { plot } = this.picture;
+    let from: { x: number; y: number; left: number; top: number } | null = null;
+    plot.addEventListener("pointerdown", (event) => {
+      if (event.button === 0 && event.pointerType === "mouse")
+        from = { x: event.clientX, y: event.clientY, left: plot.scrollLeft, top: plot.scrollTop };
+    });
+    plot.addEventListener("pointermove", (event) => {
+      if (!from || !(event.buttons & 1)) return void (from = null);
+      plot.scrollTo(from.left + from.x - event.clientX, from.top + from.y - event.clientY);
+    });
+    plot.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      this.zoomTo(this.scale() * (event.deltaY < 0 ? 1.1 : 1 / 1.1));
+    });
+  }
+
+  // Things in the order of the picture, from top to bottom, so that the keys go through them.
+  private order(): Box[] {
+    const { frames, boxes } = this.layout!;
+    const top = ({ y, height }: Box) => y - height / 2;
+    return [...frames, ...boxes].sort((a, b) => top(a) - top(b) || a.x - b.x);
+  }
+
+  private key(event: KeyboardEvent): boolean {
+    if (event.key === ".") return this.step(1);
+    if (event.key === ",") return this.step(-1);
+    const order = this.order();
+    const index = order.findIndex(({ key: name }) => name === this.at);
+    const here = order[index];
+    const group = here && !isItem(here.of) ? here.of : null;
+    const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (move) {
+      this.at = order[Math.max(0, Math.min(order.length - 1, index + move))]?.key ?? null;
+      this.mark();
+      if (this.at) this.scrollTo(this.at);
+      const box = order.find(({ key: name }) => name === this.at);
+      if (box) this.picture.read(this.words(box.of).join("  "));
+      return true;
+    }
+    if (event.key === "ArrowRight" && group && !this.groups.open.has(group)) return this.toggle(group), true;
+    if (event.key === "ArrowLeft" && here) {
+      const fold = group && this.groups.open.has(group) ? group : isItem(here.of) ? here.of.group : here.of.parent;
+      if (fold && fold !== this.groups.root) this.toggle(fold);
+      return true;
+    }
+    if ((event.key === "Enter" || event.key === " ") && here) return this.choose(here.of), true;
+    return false;
+  }
+
+  private step(by: number): boolean {
+    const last = this.replay.steps.length - 1;
+    const { step } = this.app.state;
+    const next = step === null ? (by > 0 ? 0 : last) : Math.max(0, Math.min(last, step + by));
+    this.app.set({ step: next }, { replace: true });
+    return true;
+  }
+}
+
+function arrowheads(area: Area) {
+  const defs = area.append("defs");
+  for (const name of ["arrow", "arrow-now"]) {
+    const marker = defs.append("marker").attr("id", name).attr("class", name).attr("viewBox", "0 0 8 8");
+    marker.attr("refX", 7).attr("refY", 4).attr("markerWidth", 7).attr("markerHeight", 7).attr("orient", "auto-start-reverse");
+    marker.append("path").attr("d", "M0 0.8L7.4 4L0 7.2z");
+  }
+}
+
+function drawWire(parent: Area, { from, to, points, links }: Wire) {
+  const made = parent.append("path").attr("class", "wire").attr("d", path(points)).attr("data-wire", `${from} ${to}`);
+  made.attr("marker-end", "url(#arrow)");
+  if (links.length > 1) made.append("title").text(`${links.length} tensors`);
+}
+
+function key(): HTMLElement {
+  const entry = (kind: string, words: string) => element("span", { class: `key ${kind}` }, words);
+  return element(
+    "p",
+    { class: "graph-key muted" },
+    entry("node", "operation"),
+    entry("leaf", "parameter or input"),
+    entry("folded", "folded module"),
+    entry("now", "this step"),
+    entry("arrived", "gradient has arrived"),
+    entry("guilty", "✗ wrong backward"),
+  );
+}

@@ -48,6 +48,9 @@ export function numbersTable(heading: string, names: string[], columns: Column[]
   );
 }
 
+export const tints =
+  "Tinted by size up to the largest of the column: blue above 0, orange below. Point at a number to see all its digits.";
+
 export function around(...lists: ArrayLike<number>[]): Scale {
   let size = 0;
   for (const list of lists)

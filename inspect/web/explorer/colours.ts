@@ -4,7 +4,7 @@ import { interpolateLab } from "d3-interpolate";
 import { scaleLinear } from "d3-scale";
 import { select, type Selection } from "d3-selection";
 import { element } from "../shared/dom";
-import { brief } from "./numbers";
+import { exact } from "./numbers";
 
 const names = ["paper", "panel", "ink", "muted", "line", "first", "second", "good", "warn"] as const;
 type Palette = Record<(typeof names)[number], string>;
@@ -96,14 +96,15 @@ export function legend(parent: Area, scale: Scale, title: string, x: number, y: 
       .attr("offset", stop / 16)
       .attr("stop-color", scale.colour(scale.low + ((scale.high - scale.low) * stop) / 16));
   const group = parent.append("g").attr("class", "legend").attr("transform", `translate(${x},${y})`);
+  const end = (value: number) => exact(Number(value.toPrecision(3)));
   const text = (at: number, anchor: string, words: string) =>
     group.append("text").attr("x", at).attr("y", 27).attr("text-anchor", anchor).attr("fill", muted).text(words);
   group.append("text").attr("x", 0).attr("y", 9).attr("fill", ink).text(title);
   const bar = group.append("rect").attr("y", 13).attr("width", width).attr("height", 5);
   bar.attr("fill", `url(#${id})`).attr("stroke", line).attr("stroke-width", 0.5);
-  text(0, "start", brief(scale.low));
+  text(0, "start", end(scale.low));
   if (scale.low < 0) text(width / 2, "middle", "0");
-  text(width, "end", brief(scale.high));
+  text(width, "end", end(scale.high));
 }
 
 export function area(svg: SVGSVGElement): Area {

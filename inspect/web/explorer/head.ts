@@ -15,7 +15,7 @@ import {
   showSwitch,
   type Switch,
 } from "./bar";
-import { tensor, type Attention, type Plane } from "./data";
+import { Plane, tensor, type Attention } from "./data";
 import { brief, powerOfTen } from "./numbers";
 import { Picture } from "./picture";
 
@@ -120,7 +120,7 @@ export class HeadView {
     const { filter } = app.state;
     const [queries, keys] = [kept(block.rows, filter[0]!), kept(block.columns, filter[1]!)];
     const lines = Math.max(queries.length, keys.length);
-    const row = lines <= 20 ? 26 : lines <= 32 ? 20 : 15;
+    const row = Math.max(15, Math.min(34, Math.round(520 / lines)));
     const longest = (text: number, of: number[]) =>
       max(of, (index) => [...shortened(app.tokens(text)[index]!, 20)].length) ?? 1;
     const [leftText, rightText] = [longest(block.rows, queries), longest(block.columns, keys)];
@@ -128,7 +128,7 @@ export class HeadView {
     const heads = this.heads(block).length;
     const cell = Math.max(10, Math.min(52, (width - left - 8 * rightText - 300) / heads));
     const gap = 22 + 7.6 * rightText;
-    const right = Math.min(width - gap - heads * cell - 4, left + 560);
+    const right = Math.min(width - gap - Math.max(heads * cell, 200) - 4, left + 680);
     return { queries, keys, row, top: 46, left, right, cells: right + gap, cell };
   }
 
@@ -146,8 +146,8 @@ export class HeadView {
     const weights = tensor(packed);
     const heads = this.heads(block);
     const planes = new Map(heads.map((head) => [head, weights.plane(head)]));
-    const size = max([...planes.values()], (plane) => plane.size()) ?? 0;
-    const scale = show === "gradients" ? signed(size) : rising(1);
+    const size = new Plane(1, weights.values.length, weights.values).size();
+    const scale = show === "gradients" ? signed(size) : rising(size);
     this.drawLines(area, block, place, planes, scale);
     this.drawTokens(area, block, place);
     this.drawNumbers(area, block, place, planes, scale);
@@ -187,7 +187,7 @@ export class HeadView {
             .append("path")
             .attr("d", path)
             .attr("stroke", show === "gradients" ? scale.colour(0.6 * Math.sign(value) * scale.high) : colour)
-            .attr("stroke-opacity", Math.min(1, 0.04 + 0.96 * share).toFixed(3))
+            .attr("stroke-opacity", Math.min(1, 0.04 + 0.96 * share ** 0.8).toFixed(3))
             .attr("stroke-width", planes.size > 4 ? 1.4 : 2.2);
         });
       });
@@ -246,15 +246,13 @@ export class HeadView {
       chosen !== null ? plane.at(chosen, key) : place.queries.reduce((sum, query) => sum + plane.at(query, key), 0);
     const all = [...planes].map(([head, plane]) => place.keys.map((key) => ({ head, key, value: value(plane, key) })));
     const size = max(all.flat(), (cell) => Math.abs(cell.value)) ?? 0;
-    const whole = app.state.show === "gradients" ? signed(size) : rising(Math.max(1, size));
+    const whole = app.state.show === "gradients" ? signed(size) : rising(size);
     const shades = chosen !== null ? scale : whole;
     const power = app.state.show === "gradients" && size > 0 ? Math.floor(Math.log10(size)) : 0;
     const token = chosen === null ? "" : shortened(app.tokens(block.rows)[chosen]!, 14);
     const title = chosen === null ? "sum over the queries" : `weights of ${chosen} ${token}`;
     const unit = power !== 0 ? `, × ${powerOfTen(power)}` : "";
-    const wide = place.cell * planes.size;
-    const end = place.cells + wide;
-    area.append("text").attr("x", end).attr("y", 12).attr("text-anchor", "end").attr("fill", muted).text(`${title}${unit}`);
+    area.append("text").attr("x", place.cells).attr("y", 12).attr("fill", muted).text(`${title}${unit}`);
     all.forEach((cells, order) => {
       const x = place.cells + order * place.cell;
       const head = cells[0]?.head ?? 0;

@@ -3,7 +3,7 @@ import { element } from "../shared/dom";
 import { legend, onLook, palette, signed, type Area } from "./colours";
 import type { App } from "./app";
 import { Bar, menu, outputSwitch, rowSwitch, shortened } from "./bar";
-import { around, numbersTable, steps, verdict, type Column } from "./closeup";
+import { around, numbersTable, steps, tints, verdict, type Column } from "./closeup";
 import { Plane, tensor } from "./data";
 import { cellAt, field } from "./heat";
 import { Picture } from "./picture";
@@ -114,7 +114,7 @@ export class LayerNormView {
       element(
         "p",
         { class: "formula" },
-        "y = γ x̂ + β,  x̂ = (x − μ)/σ.  The gradient that arrives at y is g; the one that leaves to x is dx = (γg − m₁ − x̂ m₂)/σ.",
+        "y = γ x̂ + β with x̂ = (x − μ)/σ. The gradient g arrives at y; to x goes dx = (γg − m₁ − x̂ m₂)/σ.",
       ),
       steps(
         ["μ = mean(x)", mean, "mean"],
@@ -125,6 +125,7 @@ export class LayerNormView {
       ),
       verdict(dx, recorded),
       element("div", region, table),
+      element("p", { class: "note muted" }, tints),
       ...(note ? [note] : []),
     ];
   }

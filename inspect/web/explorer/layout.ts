@@ -1,5 +1,8 @@
-// Places for what of the tape is seen, by dagre.
+// Places for what of the tape is seen, by dagre: each unfolded group is laid out by itself, and then is one box of the
+// group around it. A wire into a group enters at its top and one out of it leaves at its bottom, at a gate that is a
+// point of the group's own layout.
 import { Graph, layout } from "@dagrejs/dagre";
+import { max, min } from "d3-array";
 import type { Group, Groups, Item, Link } from "./groups";
 
 export interface Box {
@@ -11,10 +14,12 @@ export interface Box {
   height: number;
 }
 
+type Point = { x: number; y: number };
+
 export interface Wire {
   from: string;
   to: string;
-  points: { x: number; y: number }[];
+  points: Point[];
   links: Link[];
 }
 
@@ -26,43 +31,150 @@ export interface Layout {
   wires: Wire[];
 }
 
-export function arranged(groups: Groups, size: (of: Item | Group) => { width: number; height: number }): Layout {
-  const graph = new Graph({ compound: true });
-  graph.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 22, edgesep: 10, marginx: 12, marginy: 12 });
+// A group's layout, in places of its own; the edges by "from to".
+interface Sheet {
+  width: number;
+  height: number;
+  places: Map<string, { x: number; y: number; width: number; height: number }>;
+  edges: Map<string, Point[]>;
+  x: number; // where its corner comes to be
+  y: number;
+}
+
+const padding = 12;
+const title = 12; // more at the top of a frame
+
+type Size = (of: Item | Group) => { width: number; height: number };
+const groupOf = (thing: Item | Group) => ("kind" in thing ? thing.group : thing.parent);
+
+// A stretch of a wire: an edge of one group's layout.
+interface Stretch {
+  group: Group;
+  from: string;
+  to: string;
+}
+
+// A wire's way: out of the groups that it begins in, across the innermost that holds both ends, into those of its end.
+function way(from: Item | Group, to: Item | Group, groups: Groups): Stretch[] {
+  const above = new Set<Group>();
+  for (let group = groupOf(to); group; group = group.parent) above.add(group);
+  const out: Stretch[] = [];
+  let begin = from.key;
+  let common = groupOf(from) ?? groups.root;
+  for (; !above.has(common); common = common.parent!) {
+    out.push({ group: common, from: begin, to: `out ${from.key}` });
+    begin = common.key;
+  }
+  const into: Stretch[] = [];
+  let end = to.key;
+  for (let group = groupOf(to)!; group !== common; group = group.parent!) {
+    into.unshift({ group, from: `in ${from.key}`, to: end });
+    end = group.key;
+  }
+  return [...out, { group: common, from: begin, to: end }, ...into];
+}
+
+function sheet(group: Group, stretches: Stretch[], sheets: Map<Group, Sheet>, size: Size): Sheet {
+  const graph = new Graph();
+  graph.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 25, edgesep: 12 });
+  graph.setDefaultNodeLabel(() => ({ width: 4, height: 1 }));
   graph.setDefaultEdgeLabel(() => ({}));
-  const seen = groups.visible();
-  const things = new Map<string, Item | Group>();
-  for (const group of seen.groups) graph.setNode(group.key, {});
-  for (const thing of [...seen.folded, ...seen.items]) {
-    graph.setNode(thing.key, { ...size(thing) });
-    things.set(thing.key, thing);
+  for (const inner of group.groups) {
+    const open = sheets.get(inner);
+    graph.setNode(inner.key, open ? { width: open.width, height: open.height } : { ...size(inner) });
   }
-  const parent = (thing: Item | Group) => ("kind" in thing ? thing.group : thing.parent);
-  for (const thing of [...seen.groups, ...things.values()]) {
-    const outer = parent(thing);
-    if (outer && outer !== groups.root) graph.setParent(thing.key, outer.key);
+  for (const item of group.items) graph.setNode(item.key, { ...size(item) });
+  const gates = new Set(["all in", "all out"]); // the last two hold the others together, and are not seen
+  for (const { from, to } of stretches) {
+    for (const gate of [from, to]) {
+      if (graph.hasNode(gate)) continue;
+      graph.setNode(gate);
+      gates.add(gate);
+      // The heavy edge keeps all gates of a side in one row.
+      if (gate.startsWith("in ")) graph.setEdge("all in", gate, { weight: 40 });
+      else graph.setEdge(gate, "all out", { weight: 40 });
+    }
+    graph.setEdge(from, to, {});
   }
-  const wires = new Map<string, Wire>();
-  for (const link of groups.links) {
-    const [from, to] = [groups.shown(link.from).key, groups.shown(link.to).key];
-    if (from === to) continue;
-    const known = wires.get(`${from} ${to}`);
-    if (known) known.links.push(link);
-    else wires.set(`${from} ${to}`, { from, to, points: [], links: [link] });
-  }
-  for (const { from, to } of wires.values()) graph.setEdge(from, to);
   layout(graph);
-  const place = (key: string, of: Item | Group): Box => {
-    const { x, y, width, height } = graph.node(key) as Required<Pick<Box, "x" | "y" | "width" | "height">>;
-    return { key, of, x, y, width, height };
-  };
-  for (const wire of wires.values()) wire.points = (graph.edge(wire.from, wire.to) as { points: Wire["points"] }).points;
-  const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
+  return trimmed(graph, gates, stretches);
+}
+
+// The layout with its corner at 0 0 and room around it; gates come to lie on the frame where nothing is beyond them.
+function trimmed(graph: Graph, gates: Set<string>, stretches: Stretch[]): Sheet {
+  const places: Sheet["places"] = new Map();
+  for (const name of graph.nodes()) {
+    const { x, y, width, height } = graph.node(name) as Required<Point & { width: number; height: number }>;
+    if (!gates.has(name)) places.set(name, { x, y, width, height });
+  }
+  const edges: Sheet["edges"] = new Map();
+  for (const { from, to } of stretches)
+    edges.set(`${from} ${to}`, (graph.edge(from, to) as { points: Point[] }).points);
+  const all = [...places.values()];
+  const bends = [...edges.values()].flat();
+  const left = (min([...all.map(({ x, width }) => x - width / 2), ...bends.map(({ x }) => x)]) ?? 0) - padding;
+  const right = (max([...all.map(({ x, width }) => x + width / 2), ...bends.map(({ x }) => x)]) ?? 0) + padding;
+  const highest = (min(all, ({ y, height }) => y - height / 2) ?? 0) - padding - title;
+  const lowest = (max(all, ({ y, height }) => y + height / 2) ?? 0) + padding;
+  const top = min([highest, ...bends.map(({ y }) => y)])!;
+  const bottom = max([lowest, ...bends.map(({ y }) => y)])!;
+  const moved = <P extends Point>(point: P): P => ({ ...point, x: point.x - left, y: point.y - top });
   return {
-    width,
-    height,
-    frames: seen.groups.map((group) => place(group.key, group)),
-    boxes: [...things].map(([key, of]) => place(key, of)),
-    wires: [...wires.values()],
+    width: right - left,
+    height: bottom - top,
+    places: new Map([...places].map(([name, place]) => [name, moved(place)])),
+    edges: new Map([...edges].map(([name, points]) => [name, points.map(moved)])),
+    x: 0,
+    y: 0,
   };
+}
+
+// The stretches one after another; where one meets the frame of a group that is open, the gate inside is its end.
+function joined(stretches: Stretch[], sheets: Map<Group, Sheet>, open: Set<string>): Point[] {
+  return stretches.flatMap(({ group, from, to }) => {
+    const { x, y, edges } = sheets.get(group)!;
+    const points = edges.get(`${from} ${to}`)!;
+    const kept = points.slice(open.has(from) ? 1 : 0, open.has(to) ? -1 : undefined);
+    return kept.map((point) => ({ x: point.x + x, y: point.y + y }));
+  });
+}
+
+export function arranged(groups: Groups, size: Size): Layout {
+  const wires = new Map<string, Wire & { stretches: Stretch[] }>();
+  const within = new Map<Group, Stretch[]>();
+  for (const link of groups.links) {
+    const [from, to] = [groups.shown(link.from), groups.shown(link.to)];
+    if (from === to) continue;
+    const known = wires.get(`${from.key} ${to.key}`);
+    if (known) {
+      known.links.push(link);
+      continue;
+    }
+    const stretches = way(from, to, groups);
+    wires.set(`${from.key} ${to.key}`, { from: from.key, to: to.key, points: [], links: [link], stretches });
+    for (const stretch of stretches) within.set(stretch.group, [...(within.get(stretch.group) ?? []), stretch]);
+  }
+  const seen = groups.visible();
+  const sheets = new Map<Group, Sheet>();
+  for (const group of [groups.root, ...seen.groups].reverse())
+    sheets.set(group, sheet(group, within.get(group) ?? [], sheets, size));
+  const found: Layout = { width: 0, height: 0, frames: [], boxes: [], wires: [] };
+  const place = (of: Item | Group): Box => {
+    const outer = sheets.get(groupOf(of)!)!;
+    const { x, y, width, height } = outer.places.get(of.key)!;
+    return { key: of.key, of, x: x + outer.x, y: y + outer.y, width, height };
+  };
+  for (const group of seen.groups) {
+    const frame = place(group);
+    Object.assign(sheets.get(group)!, { x: frame.x - frame.width / 2, y: frame.y - frame.height / 2 });
+    found.frames.push(frame);
+  }
+  found.boxes = [...seen.folded, ...seen.items].map(place);
+  const open = new Set(seen.groups.map(({ key }) => key));
+  for (const wire of wires.values()) {
+    wire.points = joined(wire.stretches, sheets, open);
+    found.wires.push(wire);
+  }
+  const { width, height } = sheets.get(groups.root)!;
+  return { ...found, width, height };
 }

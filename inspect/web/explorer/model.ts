@@ -85,7 +85,7 @@ export class ModelView {
     const { show } = this.app.state;
     const heads = max(layers, (block) => block.heads) ?? 1;
     const [left, top, gap] = [58, 40, 8];
-    const side = Math.max(24, Math.min(168, (width - left) / heads - gap));
+    const side = Math.max(24, Math.min((width - left) / heads - gap, Math.max(96, 560 / layers.length)));
     const tallest = Math.max(...layers.map((block) => this.app.tokens(block.rows).length));
     const widest = Math.max(...layers.map((block) => this.app.tokens(block.columns).length));
     const [wide, high] = [side * Math.min(1, widest / tallest), side * Math.min(1, tallest / widest)];
@@ -95,7 +95,7 @@ export class ModelView {
     for (let head = 0; head < heads; ++head)
       title(left + head * (wide + gap) + wide / 2, top - 8, "middle", heads * (wide + gap) > 46 * heads ? `head ${head}` : `${head}`);
     const size = max(layers, (block) => this.sizeOf(block)) ?? 0;
-    const scale = (own: number) => (show === "gradients" ? signed(this.each ? own : size) : rising(this.each ? own : 1));
+    const scale = (own: number) => (show === "gradients" ? signed(this.each ? own : size) : rising(this.each ? own : size));
     layers.forEach((block, row) => {
       const y = top + row * (high + gap);
       title(left - 10, y + high / 2 + 4, "end", `layer ${block.layer}`);

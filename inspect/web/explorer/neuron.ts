@@ -30,7 +30,7 @@ interface Table {
   sum: { name: string; values: number[]; recorded: ArrayLike<number> } | null; // of the second strip's rows
 }
 
-const [top, rowHeight, label] = [64, 24, 132];
+const [top, label] = [64, 132];
 
 function vectors(parts: Parts, part: "query" | "key", head: number, count: number): ArrayLike<number>[] | null {
   const all = tensor(parts[part]);
@@ -55,7 +55,7 @@ export function forward(block: Attention, head: number, row: number, keys: numbe
   ];
   return {
     strips: [
-      { name: "key k", text: "k", values: k, top: q, topText: "q" },
+      { name: "query q, keys k", text: "k", values: k, top: q, topText: "q" },
       { name: "q ⊙ k, elementwise", text: "q·k", values: products, top: null, topText: "" },
     ],
     figures,
@@ -91,6 +91,7 @@ export class NeuronView {
   readonly node: HTMLElement;
   private readonly bar: Bar;
   private readonly picture: Picture;
+  private rowHeight = 24;
 
   constructor(private readonly app: App) {
     this.bar = new Bar([
@@ -141,6 +142,8 @@ export class NeuronView {
     const numbers = table.figures.reduce((sum, { bar }) => sum + (bar ? 150 : 78), 0);
     const strip = Math.max(90, (width - label - numbers - 32) / 2);
     const rows = keys + (table.sum ? 2 : 0);
+    const rowHeight = Math.max(18, Math.min(30, Math.round(500 / rows)));
+    this.rowHeight = rowHeight;
     const height = top + rows * rowHeight + 50;
     this.drawTokens(area, tokens, table);
     const scales = table.strips.map((column, index) => {
@@ -162,7 +165,7 @@ export class NeuronView {
       area.append("text").attr("x", label - 12).attr("y", y).attr("text-anchor", "end").attr("fill", fill).text(words);
     const query = shortened(this.app.tokens(block.rows)[this.row()] ?? "", 12);
     text(top - 20, `${table.strips.find((column) => column.top)?.topText ?? "q"}  ${query}`, ink).attr("font-weight", 600);
-    tokens.forEach((token, index) => text(top + (index + 0.5) * rowHeight + 4, shortened(token, 14), ink));
+    tokens.forEach((token, index) => text(top + (index + 0.5) * this.rowHeight + 4, shortened(token, 14), ink));
     if (tokens.length === 0) text(top, "no keys", muted);
   }
 
@@ -171,9 +174,9 @@ export class NeuronView {
     area.append("text").attr("x", x).attr("y", 12).attr("fill", muted).text(column.name);
     const one = (values: ArrayLike<number>, y: number, words: (d: number) => string, name: string) => {
       const plane = new Plane(1, values.length, values);
-      field(area, plane, scale, x, y + 3, width, rowHeight - 6);
+      field(area, plane, scale, x, y + 3, width, this.rowHeight - 6);
       const cover = area.append("rect").attr("class", "screen cover strip").attr("x", x).attr("y", y + 3);
-      cover.attr("width", width).attr("height", rowHeight - 6).attr("data-strip", name);
+      cover.attr("width", width).attr("height", this.rowHeight - 6).attr("data-strip", name);
       cover.on("pointermove", (event: PointerEvent) => {
         const box = cover.node()!.getBoundingClientRect();
         const d = Math.max(0, Math.min(values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * values.length)));
@@ -188,7 +191,7 @@ export class NeuronView {
       const k = tensor(block.values.key)?.row(key, this.app.head());
       const terms = (d: number) => (column.text === "q·k" ? `: ${exact(q![d]!)} × ${exact(k![d]!)} =` : "");
       const words = (d: number) => `${column.text}[${d}] of ${shortened(tokens[key] ?? "", 14)}${terms(d)}`;
-      one(values, top + key * rowHeight, words, `${column.text} ${key}`);
+      one(values, top + key * this.rowHeight, words, `${column.text} ${key}`);
     });
   }
 
@@ -199,7 +202,7 @@ export class NeuronView {
       const right = x + (bar ? 62 : 70);
       area.append("text").attr("x", right).attr("y", 12).attr("text-anchor", "end").attr("fill", muted).text(name);
       values.forEach((value, key) => {
-        const y = top + (key + 0.5) * rowHeight;
+        const y = top + (key + 0.5) * this.rowHeight;
         const text = area.append("text").attr("class", "figure-text").attr("x", right).attr("y", y + 4);
         text.attr("text-anchor", "end").attr("fill", ink).text(brief(value));
         text.attr("data-figure", name.startsWith("×") ? "score" : name).attr("data-key", key).attr("data-value", value);
@@ -218,14 +221,14 @@ export class NeuronView {
   private drawSum(area: Area, sum: NonNullable<Table["sum"]>, scale: Scale, x: number, width: number, y: number) {
     const { muted, line } = palette();
     area.append("line").attr("x1", x).attr("x2", x + width).attr("y1", y - 3).attr("y2", y - 3).attr("stroke", line);
-    field(area, new Plane(1, sum.values.length, sum.values), scale, x, y + 3, width, rowHeight - 6);
+    field(area, new Plane(1, sum.values.length, sum.values), scale, x, y + 3, width, this.rowHeight - 6);
     const text = area.append("text").attr("x", x - 10).attr("y", y + 16).attr("text-anchor", "end").attr("fill", muted);
     text.text(sum.name);
     const off = Math.max(...sum.values.map((value, d) => Math.abs(value - sum.recorded[d]!)));
     const note = area.append("text").attr("class", "difference").attr("x", x + width + 12).attr("y", y + 16).attr("fill", muted);
     note.attr("data-value", off).text(`recorded within ${off.toExponential(1)}`);
     const cover = area.append("rect").attr("class", "screen cover strip").attr("data-strip", "sum");
-    cover.attr("x", x).attr("y", y + 3).attr("width", width).attr("height", rowHeight - 6);
+    cover.attr("x", x).attr("y", y + 3).attr("width", width).attr("height", this.rowHeight - 6);
     cover.on("pointermove", (event: PointerEvent) => {
       const box = cover.node()!.getBoundingClientRect();
       const d = Math.max(0, Math.min(sum.values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * sum.values.length)));

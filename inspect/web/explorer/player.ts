@@ -11,7 +11,7 @@ export class Player {
   readonly node: HTMLElement;
   private readonly slider: HTMLInputElement;
   private readonly words = element("output", { class: "player-words", "aria-live": "polite" });
-  private readonly play = element("button", { type: "button", class: "play", "aria-label": "Play" }, "▶");
+  private readonly play = element("button", { type: "button", class: "play" }, "Play");
   private readonly back: HTMLButtonElement;
   private readonly on: HTMLButtonElement;
   private readonly rest: HTMLButtonElement;
@@ -22,29 +22,29 @@ export class Player {
     private readonly replay: Replay,
   ) {
     const last = replay.steps.length - 1;
-    const button = (label: string, sign: string, click: () => void) => {
-      const made = element("button", { type: "button", "aria-label": label, title: label }, sign);
+    const button = (words: string, title: string, click: () => void) => {
+      const made = element("button", { type: "button", title }, words);
       made.addEventListener("click", click);
       return made;
     };
     const half = replay.recorded - 0.5;
     this.slider = element("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "Step of recording and replay" });
-    this.slider.style.setProperty("--turn", `${(100 * half) / Math.max(1, last)}%`);
+    const turn = element("span", { class: "turn" });
+    turn.style.left = `${(100 * half) / Math.max(1, last)}%`;
     this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
-    this.back = button("A step back", "‹", () => this.go((this.app.state.step ?? last + 1) - 1));
-    this.on = button("A step on", "›", () => this.go((this.app.state.step ?? -1) + 1));
-    this.rest = button("Leave the player: show the whole tape", "✕", () => this.go(null));
+    this.back = button("‹ Back", "A step back", () => this.go((this.app.state.step ?? last + 1) - 1));
+    this.on = button("Step ›", "A step on", () => this.go((this.app.state.step ?? -1) + 1));
+    this.rest = button("Whole tape", "Leave the player", () => this.go(null));
     this.play.addEventListener("click", () => (this.timer === null ? this.start() : this.stop()));
-    const turn = button("To the start of backward", "⤺", () => this.go(replay.recorded));
     this.node = element(
       "div",
       { class: "player screen", role: "group", "aria-label": "Player" },
-      button("To the first step", "⏮", () => this.go(0)),
-      this.back,
       this.play,
+      this.back,
       this.on,
-      turn,
-      this.slider,
+      button("Forward", "To the first operation that was recorded", () => this.go(0)),
+      button("Backward", "To where the replay begins", () => this.go(replay.recorded)),
+      element("span", { class: "track" }, this.slider, turn),
       this.rest,
       this.words,
     );
@@ -83,15 +83,13 @@ export class Player {
   stop() {
     if (this.timer !== null) clearInterval(this.timer);
     this.timer = null;
-    this.play.textContent = "▶";
-    this.play.setAttribute("aria-label", "Play");
+    this.play.textContent = "Play";
   }
 
   private start() {
     const last = this.replay.steps.length - 1;
     if (this.app.state.step === null || this.app.state.step >= last) this.app.set({ step: 0 });
-    this.play.textContent = "⏸";
-    this.play.setAttribute("aria-label", "Pause");
+    this.play.textContent = "Pause";
     this.timer = window.setInterval(() => {
       const next = (this.app.state.step ?? -1) + 1;
       if (this.app.state.view !== "tape" || next > last) return this.stop();

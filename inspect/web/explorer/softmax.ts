@@ -3,7 +3,7 @@ import { element } from "../shared/dom";
 import { onLook, rising, signed } from "./colours";
 import type { App } from "./app";
 import { attentionKeys, Bar, headSwitch, kindSwitch, layerSwitch, outputSwitch, rowSwitch, shortened } from "./bar";
-import { around, numbersTable, steps, verdict } from "./closeup";
+import { around, numbersTable, steps, tints, verdict } from "./closeup";
 import { Plane, tensor } from "./data";
 import { Heat, tint } from "./heat";
 import { column, exact } from "./numbers";
@@ -98,11 +98,12 @@ export class SoftmaxView {
       element(
         "p",
         { class: "formula" },
-        "p = softmax(x).  The gradient that arrives at p is g; the one that leaves to x is dx = Jᵀg with Jⱼₖ = pⱼ(δⱼₖ − pₖ), which is dxⱼ = pⱼ(gⱼ − Σ), Σ = Σₖ pₖgₖ.",
+        "p = softmax(x). The gradient g arrives at p; to x goes dx = Jᵀg with Jⱼₖ = pⱼ(δⱼₖ − pₖ), which is dxⱼ = pⱼ(gⱼ − Σ).",
       ),
       steps(["Σ = Σₖ pₖ gₖ", sum, "sum"]),
       element("div", { class: "scroll" }, table),
       verdict(dx, recorded),
+      element("p", { class: "note muted" }, tints),
       this.jacobian(p, g, dx, names),
     ];
   }

@@ -24,7 +24,7 @@ function widthOf(words: string, font: string): number {
   text.font = font;
   return text.measureText(words).width;
 }
-const fonts = { name: "500 13px system-ui, sans-serif", small: "11px system-ui, sans-serif" };
+const fonts = { name: "500 13px system-ui, sans-serif", small: "11px system-ui, sans-serif", frame: "12px system-ui, sans-serif" };
 
 export class TapeView {
   readonly node: HTMLElement;
@@ -91,7 +91,11 @@ export class TapeView {
       }
     }
     this.revealed = subject;
-    if (!this.layout || !this.picture.svg.hasChildNodes()) this.picture.redraw();
+    if (!this.layout || !this.picture.svg.hasChildNodes()) {
+      this.picture.redraw();
+      const { plot } = this.picture;
+      plot.scrollLeft = (plot.scrollWidth - plot.clientWidth) / 2;
+    }
     this.mark();
     const current = app.state.step === null ? null : this.replay.steps[app.state.step];
     this.inspector.show(subject ?? (current ? { node: current.node.id } : null), app.state.step);
@@ -165,9 +169,15 @@ export class TapeView {
     const made = area.append("g").attr("class", "frame").attr("data-key", frame.key);
     const [left, top] = [frame.x - frame.width / 2, frame.y - frame.height / 2];
     made.append("rect").attr("x", left).attr("y", top).attr("width", frame.width).attr("height", frame.height).attr("rx", 7);
-    const label = made.append("text").attr("x", left + 9).attr("y", top + 16).text(`▾ ${visible(group.name)}`);
+    const label = made.append("text").attr("x", left + 9).attr("y", top + 16).text(this.fitting(`▾ ${visible(group.name)}`, frame.width - 14));
     label.append("title").text(`Fold ${group.path}`);
     label.on("click", () => this.toggle(group));
+  }
+
+  private fitting(words: string, width: number): string {
+    let letters = [...words];
+    while (letters.length > 3 && widthOf(letters.join(""), fonts.frame) > width) letters = [...letters.slice(0, -2), "…"];
+    return letters.join("");
   }
 
   private drawBox(area: Area, box: Box) {

@@ -489,13 +489,13 @@ const cases = {
   },
   large: {
     title: "Transformer, 6 + 6 layers",
-    source: words("der alte Mann geht mit seinem kleinen Hund durch den Wald und singt", 24),
-    target: words("the old man walks through the forest with his little dog and sings", 24),
+    source: words("der alte Mann geht mit seinem kleinen Hund durch den Wald und singt", 12),
+    target: words("the old man walks through the forest with his little dog and sings", 11),
     layers: 6,
     heads: 12,
-    width: 96,
-    inner: 192,
-    vocab: 200,
+    width: 48,
+    inner: 96,
+    vocab: 100,
     seed: 11,
   },
 };

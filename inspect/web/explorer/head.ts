@@ -69,7 +69,7 @@ export class HeadView {
     const which = heads.length === 0 ? "all heads" : `head${heads.length > 1 ? "s" : ""} ${heads.join(", ")}`;
     const what = show === "gradients" ? `gradient of ${this.app.data.outputs[output]!.name}` : "probabilities";
     this.picture.entitle(`${block.module}, ${which}: ${shortened(what, 60)}`);
-    this.picture.suggest("point at a token; ↑ ↓ query, ← → head, PgUp PgDn layer, click keeps a query");
+    this.picture.suggest("point at a query, click keeps it; ↑ ↓ query, ← → head, PgUp PgDn layer");
     this.picture.redraw();
   }
 

@@ -270,12 +270,15 @@ export class TapeView {
     const sent = here !== null && wire.links.some((link) => turn(link) <= here && nodes[link.to.index]!.contributions[link.input]);
     const now = here !== null && wire.links.some((link) => (here < recorded ? link.to.index === here : turn(link) === here));
     const flown = here !== null && wire.links.some((link) => link.to.index <= here);
+    const back = here !== null && here >= recorded && (sent || now); // a gradient goes against the wire
+    const arrow = `url(#arrow${now ? "-now" : back ? "-back" : ""})`;
     graph
       .select<SVGPathElement>(`[data-wire="${CSS.escape(`${wire.from} ${wire.to}`)}"]`)
       .classed("recorded", flown)
       .classed("sent", sent)
       .classed("now", now)
-      .attr("marker-end", `url(#arrow${now ? "-now" : ""})`);
+      .attr("marker-end", back ? null : arrow)
+      .attr("marker-start", back ? arrow : null);
   }
 
   private scrollTo(key: string) {
@@ -369,7 +372,7 @@ export class TapeView {
 
 function arrowheads(area: Area) {
   const defs = area.append("defs");
-  for (const name of ["arrow", "arrow-now"]) {
+  for (const name of ["arrow", "arrow-now", "arrow-back"]) {
     const marker = defs.append("marker").attr("id", name).attr("class", name).attr("viewBox", "0 0 8 8");
     marker.attr("refX", 7).attr("refY", 4).attr("markerWidth", 7).attr("markerHeight", 7).attr("orient", "auto-start-reverse");
     marker.append("path").attr("d", "M0 0.8L7.4 4L0 7.2z");
@@ -388,10 +391,10 @@ function key(): HTMLElement {
     "p",
     { class: "graph-key muted" },
     entry("node", "operation"),
-    entry("leaf", "parameter or input"),
+    entry("leaf", "leaf"),
     entry("folded", "folded module"),
     entry("now", "this step"),
-    entry("arrived", "gradient has arrived"),
+    entry("arrived", "gradient arrived"),
     entry("guilty", "✗ wrong backward"),
   );
 }

@@ -1,0 +1,76 @@
+// What the checks of all pages share: one browser, a check that fails on any complaint of a page, and the count.
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const { chromium } = createRequire(join(here, "../../inspect/web/package.json"))("playwright-core");
+
+export const command = process.argv[2];
+export const pictures = process.argv[3] === "--pictures" ? process.argv[4] : null;
+if (pictures) mkdirSync(pictures, { recursive: true });
+
+export const work = mkdtempSync(join(tmpdir(), "tapeformer-pages-"));
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+let passed = 0;
+let failed = 0;
+
+// Opens the page that `make` writes from disk; whatever the page complains about or asks the network for fails the check,
+// unless it is what `body` says to expect. make gives its path and what else `body` is to know; hash: of the address.
+export async function check(name, make, body, { hash = "", ready = "h1", ...settings } = {}) {
+  const complaints = [];
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...settings });
+  try {
+    const { path, ...known } = make();
+    const page = await context.newPage();
+    page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("request", (request) => {
+      const url = request.url();
+      if (url.split("#")[0] !== pathToFileURL(path).href && !/^(data|blob):/.test(url)) complaints.push(`asked for ${url}`);
+    });
+    const began = Date.now();
+    await page.goto(pathToFileURL(path).href + hash);
+    await page.waitForSelector(ready);
+    const expected = await body({ page, path, opened: Date.now() - began, ...known });
+    assert.deepEqual(
+      complaints.filter((complaint) => !expected?.test(complaint)),
+      [],
+    );
+    ++passed;
+    console.log(`ok      ${name}`);
+  } catch (error) {
+    ++failed;
+    console.log(`FAILED  ${name}\n${error.stack}\n${complaints.join("\n")}`);
+  } finally {
+    await context.close();
+  }
+}
+
+// The same in the looks that a page has to have, with a picture of each where they are wanted.
+export const looks = {
+  light: {},
+  dark: { colorScheme: "dark" },
+  narrow: { viewport: { width: 390, height: 844 } },
+};
+
+export async function picture(page, name, look) {
+  if (!pictures) return;
+  await page.screenshot({ path: join(pictures, `${name}-${look}.png`), fullPage: true });
+  if (look !== "light") return;
+  const margin = { top: "15mm", bottom: "15mm", left: "15mm", right: "15mm" };
+  await page.pdf({ path: join(pictures, `${name}.pdf`), format: "A4", margin });
+}
+
+export async function finish() {
+  await browser.close();
+  rmSync(work, { recursive: true });
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exit(failed === 0 ? 0 : 1);
+}

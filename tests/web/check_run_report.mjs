@@ -1,0 +1,228 @@
+// The page that `tapeformer report` writes, made from made-up logs. Run by check_pages.mjs.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import * as browser from "./browser.mjs";
+import { hostile, kinds, writeLog } from "./make_log.mjs";
+
+// A report of a made-up log.
+function check(name, kind, body, settings) {
+  const make = () => {
+    const folder = join(browser.work, kind);
+    const lines = kinds[kind]();
+    writeLog(folder, lines);
+    return { lines, path: execFileSync(browser.command, ["report", folder], { encoding: "utf8" }).trim() };
+  };
+  return browser.check(name, make, body, settings);
+}
+
+const number = (text) => {
+  const match = /^-?[\d,]*\.?\d+(?:e[+-]?\d+)?/.exec(text.trim());
+  assert.ok(match, `"${text}" is a number`);
+  const unit = { k: 1e3, M: 1e6, B: 1e9 }[text.trim().slice(match[0].length)] ?? 1;
+  return Number(match[0].replaceAll(",", "")) * unit;
+};
+const near = (actual, expected, what, tolerance = 6e-3) =>
+  assert.ok(
+    Math.abs(actual - expected) <= tolerance * Math.abs(expected) + 5e-5,
+    `${what}: the page shows ${actual}, the log says ${expected}`,
+  );
+const value = async (page, chart, index = 0) => number(await page.locator(`#${chart} .value`).nth(index).innerText());
+const stepShown = async (page) => number(/step ([\d,]+)/.exec(await page.locator(".where").innerText())[1]);
+const figure = (page, name) =>
+  page
+    .locator(".figure", { has: page.getByText(name, { exact: true }) })
+    .locator("dd")
+    .first()
+    .innerText();
+const of = (lines, event) => lines.filter((line) => line.event === event);
+
+await check(
+  "the curves show the values of the log under the pointer and under the keys",
+  "translation",
+  async ({ page, lines }) => {
+    const steps = new Map(of(lines, "step").map((line) => [line.step, line]));
+    const plot = page.locator("#loss .plot");
+    const box = await plot.boundingBox();
+    for (const share of [0.1, 0.35, 0.62, 0.97]) {
+      await page.mouse.move(box.x + share * box.width, box.y + box.height / 2);
+      const step = await stepShown(page);
+      const line = steps.get(step);
+      near(await value(page, "loss"), line.loss, `loss at ${step}`);
+      near(await value(page, "lr"), line.lr, `learning rate at ${step}`);
+      near(await value(page, "grad-norm"), line.grad_norm, `gradient norm at ${step}`);
+      near(await value(page, "speed"), line.tokens_per_second, `speed at ${step}`);
+      const evals = of(lines, "eval");
+      const closest = evals.reduce((a, b) => (Math.abs(b.step - step) < Math.abs(a.step - step) ? b : a));
+      near(await value(page, "loss", 2), closest.loss, `validation loss near ${step}`);
+      near(await value(page, "metric-bleu"), closest.metrics.bleu, `BLEU near ${step}`);
+    }
+    await page.mouse.move(2, 2);
+    await plot.focus();
+    await page.keyboard.press("Home");
+    assert.equal(await stepShown(page), 2);
+    near(await value(page, "loss"), steps.get(2).loss, "the first loss");
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await stepShown(page), 4);
+    await page.keyboard.press("End");
+    assert.equal(await stepShown(page), 4000);
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator(".where").innerText(), "");
+  },
+);
+
+await check("the figures above are those of the log", "translation", async ({ page, lines }) => {
+  const evals = of(lines, "eval");
+  assert.equal(await figure(page, "Steps"), "4,000");
+  assert.equal(await figure(page, "Time"), "26:44");
+  near(number(await figure(page, "BLEU")), Math.max(...evals.map(({ metrics }) => metrics.bleu)), "BLEU");
+  near(number(await figure(page, "Validation loss")), Math.min(...evals.map(({ loss }) => loss)), "validation loss");
+  assert.equal(await figure(page, "Parameters"), "5,221,888");
+  assert.equal(await page.locator("h1").innerText(), "Translation · translation");
+  assert.match(await page.locator(".state").innerText(), /^Finished: all steps done · began 2026-01-05 09:30:00 UTC$/);
+  assert.equal(await page.locator("#loss .mark.checkpoint").count(), 16);
+  assert.equal(await page.locator("#loss .mark.best").count(), 1);
+  assert.equal(await page.locator("#loss .mark.resume line").count(), 1);
+  assert.equal(
+    await page.locator("#loss .mark.warning title").textContent(),
+    "Step 1,200: 31 pairs are longer than 256 tokens and were left out",
+  );
+  await page.locator("#evaluations summary").click();
+  assert.equal(await page.locator("#evaluations tbody tr").count(), evals.length);
+  near(
+    number(await page.locator("#evaluations tbody tr").nth(3).locator("td").last().innerText()),
+    evals[3].metrics.bleu,
+    "BLEU in the table",
+  );
+  await page.locator("#events summary").click();
+  assert.equal(await page.locator("#events li").first().innerText(), "Step 250: checkpoint-250, the best so far");
+  await page.locator("#options summary").click();
+  assert.match(await page.locator("#options").innerText(), /schedule\.peak\s+0\.005/);
+});
+
+await check("axis, scale and stretch can be changed", "translation", async ({ page }) => {
+  const ticks = (axis) => page.locator(`#loss .axis.${axis} text`).allTextContents();
+  await page.locator(".toolbar").getByText("Epoch", { exact: true }).click();
+  assert.deepEqual((await ticks("x")).map(Number), [2, 4, 6, 8, 10, 12, 14, 16]);
+  await page.locator(".toolbar").getByText("Time", { exact: true }).click();
+  assert.ok((await ticks("x")).includes("10:00"));
+  const linear = await ticks("y");
+  await page.locator(".toolbar").getByText("Log", { exact: true }).click();
+  assert.notDeepEqual(await ticks("y"), linear);
+  await page.locator(".toolbar").getByText("Step", { exact: true }).click();
+  const box = await page.locator("#lr .plot").boundingBox();
+  await page.mouse.move(box.x + 0.4 * box.width, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 0.6 * box.width, box.y + 50, { steps: 4 });
+  await page.mouse.up();
+  const zoomed = (await ticks("x")).map(number);
+  assert.ok(Math.min(...zoomed) > 900 && Math.max(...zoomed) < 2600, String(zoomed));
+  await page.getByText("Show the whole run").click();
+  assert.ok((await ticks("x")).map(number).includes(4000));
+});
+
+await check("samples stand side by side at the chosen step", "translation", async ({ page, lines }) => {
+  const sets = of(lines, "samples");
+  const shown = () =>
+    page
+      .locator(".samples tbody tr")
+      .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const expected = (set) => set.samples.map(({ input, reference, output }) => [input, reference, output]);
+  assert.deepEqual(await shown(), expected(sets.at(-1)));
+  assert.equal(await page.locator("#samples .stepper-label").innerText(), "Step 4,000");
+  assert.deepEqual(await page.locator(".samples tbody tr").nth(1).locator("mark").allInnerTexts(), ["soccer"]);
+  await page.locator("#samples input").focus();
+  await page.keyboard.press("Home");
+  assert.deepEqual(await shown(), expected(sets[0]));
+  await page.getByLabel("Later").click();
+  assert.equal(await page.locator("#samples .stepper-label").innerText(), "Step 500");
+});
+
+await check("the confusion matrix holds the counts", "classifier", async ({ page, lines }) => {
+  const table = of(lines, "confusion").at(-1);
+  const shown = await page
+    .locator(".confusion tbody tr")
+    .evaluateAll((rows) =>
+      rows.map((row) => [...row.querySelectorAll(".cell")].map((cell) => Number(cell.textContent))),
+    );
+  assert.deepEqual(shown, table.counts);
+  const hits = table.counts[1][1];
+  const row = table.counts[1].reduce((a, b) => a + b);
+  assert.equal(
+    await page.locator(".confusion tbody tr").nth(1).locator(".number").nth(2).innerText(),
+    `${((100 * hits) / row).toFixed(1)}%`,
+  );
+  const accuracy = Math.max(...of(lines, "eval").map(({ metrics }) => metrics.accuracy));
+  assert.equal(await figure(page, "Accuracy"), `${(100 * accuracy).toFixed(1)}%`);
+});
+
+await check(
+  "100,000 steps: a small file, open at once, with every peak",
+  "long",
+  async ({ page, lines, path, opened }) => {
+    assert.ok(statSync(path).size < 1e6, `${statSync(path).size} bytes`);
+    assert.ok(opened < 2000, `${opened} ms`);
+    console.log(`        ${statSync(path).size} bytes, ${opened} ms`);
+    const highest = of(lines, "step").reduce((a, b) => (b.loss > a.loss ? b : a));
+    const kept = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).steps);
+    near(kept.loss[kept.step.indexOf(highest.step)], highest.loss, "the highest loss");
+    assert.match(await page.locator(".state").innerText(), /^Has not ended/);
+    await page.locator("#loss .plot").focus();
+    await page.keyboard.press("End");
+    assert.equal(await stepShown(page), 100000);
+  },
+);
+
+await check("a run that has just begun", "begun", async ({ page }) => {
+  assert.equal(await page.locator("main > p").innerText(), "Nothing has been logged yet.");
+});
+
+await check(
+  "a loss that is not finite is a gap, and an evaluation before the first step is shown",
+  "first",
+  async ({ page }) => {
+    await page.locator("#loss .plot").focus();
+    await page.keyboard.press("Home");
+    assert.equal(await page.locator("#loss .value").first().innerText(), "–");
+    near(await value(page, "loss", 2), 4.2, "validation loss");
+    await page.keyboard.press("ArrowRight");
+    near(await value(page, "loss"), 4.1, "loss");
+    const dot = await page.locator("#loss .dots circle").evaluate((circle) => Number(circle.getAttribute("cx")));
+    assert.equal(dot, 52);
+  },
+);
+
+await check("hostile text is text", "hostile", async ({ page }) => {
+  const cell = page.locator(".samples tbody tr").last().locator("td").last();
+  assert.equal(await cell.textContent(), hostile.replace("\u0000", "\u2400"));
+  assert.ok((await cell.innerText()).includes(`onerror="window.broken=1"`));
+  assert.equal(await page.locator("img, main script").count(), 0);
+  assert.equal(await page.evaluate(() => window.broken), undefined);
+  assert.ok((await page.locator("#warnings li").last().innerText()).includes("</script><img"));
+});
+
+await check("the page's policy lets no other script run", "translation", async ({ page }) => {
+  const ran = await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.ran = true";
+    document.body.append(script);
+    return "ran" in window;
+  });
+  assert.equal(ran, false);
+  return /Content Security Policy/;
+});
+
+for (const [look, settings] of Object.entries(browser.looks)) {
+  await check(
+    `nothing is wider than the window: ${look}`,
+    "classifier",
+    async ({ page }) => {
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    },
+    settings,
+  );
+  if (!browser.pictures) continue;
+  for (const kind of ["translation", "classifier", "long", "hostile"])
+    await check(`picture ${kind}-${look}`, kind, ({ page }) => browser.picture(page, kind, look), settings);
+}

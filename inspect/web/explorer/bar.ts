@@ -94,7 +94,7 @@ export function showSwitch(app: App, values: string): Switch {
 export function outputSwitch(app: App, always: boolean): Switch {
   const made = menu(
     "of",
-    () => app.data.outputs.map(({ name, value }, index) => [String(index), `${shortened(name, 40)} = ${brief(value)}`]),
+    () => app.data.outputs.map(({ name, value }, index) => [String(index), `${shortened(name, 40)} = ${brief(value ?? NaN)}`]),
     () => String(app.state.output),
     (output) => app.set({ output: Number(output) }),
   );

@@ -48,7 +48,7 @@ export interface TapeNode {
   forward_us: number | null;
   backward_us: number | null;
   formula: { forward?: string; backward?: string[] };
-  guilty?: { error: number; text: string } | null;
+  guilty?: { error: number | null; text: string } | null;
 }
 
 export interface Leaf {
@@ -74,7 +74,7 @@ export interface LayerNorm {
 export interface Gradcheck {
   passed: boolean;
   text: string;
-  rows: { name: string; shape: number[]; error: number; ok: boolean }[];
+  rows: { name: string; shape: number[]; error: number | null; ok: boolean }[];
   guilty: number[];
 }
 
@@ -83,7 +83,7 @@ export interface Data {
   made_by: string;
   model: { kind: string; class: string; parameters: number; tree: string };
   texts: Text[];
-  outputs: { name: string; value: number }[];
+  outputs: { name: string; value: number | null }[]; // null: not finite
   attention: Attention[];
   tape: { nodes: TapeNode[]; leaves: Leaf[]; root: number };
   layer_norms: LayerNorm[];

@@ -20,7 +20,7 @@ export class GradcheckView {
           { class: ok ? "" : "bad" },
           element("th", { scope: "row" }, visible(name)),
           element("td", {}, shapeText(shape)),
-          element("td", { class: "number", "data-value": error }, error === null ? "–" : brief(error)),
+          element("td", { class: "number", "data-value": String(error) }, error === null ? "–" : brief(error)),
           element("td", {}, ok ? "ok" : "✗ wrong"),
         ),
       );

@@ -53,6 +53,7 @@ export class HeadView {
     ]);
     this.picture = new Picture({
       id: "head-picture",
+      least: 600,
       label: "Attention between tokens. Arrow up and down choose a query, left and right a head, page up and down a layer.",
       draw: (area, width) => this.draw(area, width),
       key: (event) => attentionKeys(app, event),

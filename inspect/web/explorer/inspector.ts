@@ -67,14 +67,14 @@ export class Inspector {
         element(
           "p",
           { class: "guilty", role: "note" },
-          `✗ A gradient check found this operation's backward wrong: ${visible(node.guilty.text)} (error ${brief(node.guilty.error)}).`,
+          `✗ A gradient check found this operation's backward wrong: ${visible(node.guilty.text)} (error ${brief(node.guilty.error ?? NaN)}).`,
         ),
       );
     parts.push(formulas(node));
     node.outputs.forEach((output, index) => {
       const name = node.outputs.length > 1 ? `Output ${index}` : "Output";
       parts.push(element("h3", {}, `${name} ${shapeText(output.shape)} ${output.dtype}`));
-      parts.push(...this.heats(`output-${index}`, output, heats));
+      parts.push(...this.heats(`output-${index}`, output, this.known({ node: node.id, output: index }, step), heats));
       parts.push(...this.arrivals({ node: node.id, output: index }, output.gradients[0] ?? null, step, heats, `sum-${index}`));
     });
     parts.push(element("h3", {}, "Inputs"), this.inputs(node, step));
@@ -91,25 +91,43 @@ export class Inspector {
       element("h2", {}, visible(leaf.name)),
       element("p", { class: "where" }, leaf.kind),
       element("h3", {}, `${shapeText(leaf.shape)} ${leaf.dtype}`),
-      ...this.heats("leaf", leaf, heats),
+      ...this.heats("leaf", leaf, this.known(operand, step), heats),
       ...this.arrivals(operand, leaf.gradients[0] ?? null, step, heats, "sum-leaf"),
     ];
   }
 
-  private heats(id: string, of: { value: Packed | null; gradients: (Packed | null)[] }, heats: Heat[]): HTMLElement[] {
+  // What there is at a step of the player: the value once it is recorded, the gradient once all of it has arrived.
+  private known(operand: Operand, step: number | null): { value: boolean; gradient: boolean } {
+    if (step === null) return { value: true, gradient: true };
+    const { tape } = this.app.data;
+    const value = "leaf" in operand || tape.nodes.findIndex(({ id }) => id === operand.node) <= step;
+    if (this.app.state.output > 0) return { value, gradient: true };
+    const last = this.replay.contributions(operand).at(-1)?.step ?? this.replay.recorded;
+    return { value, gradient: step >= last };
+  }
+
+  private heats(
+    id: string,
+    of: { value: Packed | null; gradients: (Packed | null)[] },
+    known: { value: boolean; gradient: boolean },
+    heats: Heat[],
+  ): HTMLElement[] {
     const { outputs } = this.app.data;
     const { output } = this.app.state;
-    const gradient = of.gradients[output] ?? null;
-    const parts = [
-      this.heat(`${id}-value`, "Value", of.value, heats),
-      this.heat(`${id}-gradient`, `Gradient of ${outputs[output]!.name}`, gradient, heats),
+    const name = `Gradient of ${outputs[output]!.name}`;
+    const later = (words: string) => element("p", { class: "muted none" }, words);
+    return [
+      known.value ? this.heat(`${id}-value`, "Value", of.value, heats) : later("Value: not recorded yet"),
+      known.gradient
+        ? this.heat(`${id}-gradient`, name, of.gradients[output] ?? null, heats)
+        : later(`${name}: not all of it has arrived yet`),
     ];
-    return parts;
   }
 
   private heat(id: string, title: string, packed: Packed | null, heats: Heat[]): HTMLElement {
     const made = tensor(packed);
-    if (!made) return element("p", { class: "muted none", "data-none": id }, `${title}: none`);
+    if (!made) return element("p", { class: "muted none" }, `${title}: none`);
+    if (made.values.length === 0) return element("p", { class: "muted none" }, `${title}: no elements`);
     if (made.values.length === 1)
       return element(
         "p",

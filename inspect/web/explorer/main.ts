@@ -53,7 +53,7 @@ function header(): HTMLElement {
   const words = [
     visible(model.class),
     `${whole(model.parameters)} parameters`,
-    `${visible(first.name)} ${brief(first.value)}`,
+    `${visible(first.name)} ${brief(first.value ?? NaN)}`,
     visible(made_by),
   ].join(" · ");
   const tree =

@@ -104,6 +104,7 @@ export class NeuronView {
     ]);
     this.picture = new Picture({
       id: "neuron-picture",
+      least: 640,
       label: "Query and keys in their vectors. Arrow up and down choose a query, left and right a head, page up and down a layer.",
       draw: (area, width) => this.draw(area, width),
       key: (event) => attentionKeys(app, event),

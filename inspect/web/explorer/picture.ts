@@ -10,10 +10,20 @@ export interface PictureOptions {
   draw(area: Area, width: number): number; // gives its height
   key?(event: KeyboardEvent): boolean; // whether the key meant something
   natural?: boolean; // as wide as it is drawn, in a box that scrolls
+  least?: number; // the width below which it shrinks as a whole
   compact?: boolean; // among others: its buttons come when it is pointed at
 }
 
 const printedWidth = 690;
+
+// The pictures of elements: those in the page are drawn anew when its look changes and for printing.
+const known = new WeakMap<Element, Picture>();
+function all(): Picture[] {
+  return [...document.querySelectorAll(".picture")].flatMap((node) => known.get(node) ?? []);
+}
+onLook(() => all().forEach((picture) => picture.redraw()));
+window.addEventListener("beforeprint", () => all().forEach((picture) => picture.print(true)));
+window.addEventListener("afterprint", () => all().forEach((picture) => picture.print(false)));
 
 export class Picture {
   readonly node: HTMLElement;
@@ -37,14 +47,16 @@ export class Picture {
       this.plot.addEventListener("keydown", (event) => {
         if (!event.ctrlKey && !event.metaKey && !event.altKey && options.key!(event)) event.preventDefault();
       });
-    onLook(() => this.redraw());
+    known.set(this.node, this);
     if (options.natural) return;
     new ResizeObserver(() => {
       const width = Math.round(this.plot.clientWidth);
       if (width > 0 && width !== this.width && !window.matchMedia("print").matches) this.resize(width);
     }).observe(this.plot);
-    window.addEventListener("beforeprint", () => this.resize(Math.min(printedWidth, this.width)));
-    window.addEventListener("afterprint", () => this.resize(Math.round(this.plot.clientWidth)));
+  }
+
+  print(now: boolean) {
+    if (!this.options.natural) this.resize(now ? Math.min(printedWidth, this.width) : Math.round(this.plot.clientWidth));
   }
 
   entitle(title: string) {
@@ -57,8 +69,9 @@ export class Picture {
     if (!this.options.natural && this.width === 0) return;
     this.svg.replaceChildren();
     const group = select(this.svg).append("g");
-    const height = this.options.draw(group, this.width);
-    if (!this.options.natural) this.size(this.width, height);
+    const width = Math.max(this.width, this.options.least ?? 0);
+    const height = this.options.draw(group, width);
+    if (!this.options.natural) this.size(width, height);
     this.read(null);
   }
 

@@ -35,6 +35,7 @@ export class TapeView {
   private readonly bar: Bar;
   private readonly picture: Picture;
   private layout: Layout | null = null;
+  private readonly paths = new Map<Wire, SVGPathElement>();
   private zoom: number | null = null; // null: as fits
   private at: string | null = null; // key of the thing that the arrow keys are at
   private revealed: Subject | null = null;
@@ -158,7 +159,8 @@ export class TapeView {
     arrowheads(area);
     for (const frame of layout.frames) this.drawFrame(area, frame);
     const wires = area.append("g").attr("fill", "none");
-    for (const wire of layout.wires) drawWire(wires, wire);
+    this.paths.clear();
+    for (const wire of layout.wires) this.paths.set(wire, drawWire(wires, wire));
     for (const box of layout.boxes) this.drawBox(area, box);
     this.applyZoom();
     return layout.height;
@@ -234,7 +236,7 @@ export class TapeView {
       box.classed("recorded", done.forward.has(key)).classed("arrived", done.backward.has(key));
     });
     graph.selectAll<SVGGElement, unknown>(".box, .frame").classed("cursor", (_, index, all) => all[index]!.dataset.key === this.at);
-    for (const wire of this.layout?.wires ?? []) this.markWire(graph, wire, here);
+    for (const [wire, drawn] of this.paths) this.markWire(select(drawn), wire, here);
     if (current) this.scrollTo(current);
     else if (chosen) this.scrollTo(chosen);
   }
@@ -263,7 +265,7 @@ export class TapeView {
     return { forward, backward };
   }
 
-  private markWire(graph: Selection<SVGSVGElement, unknown, null, undefined>, wire: Wire, here: number | null) {
+  private markWire(drawn: Selection<SVGPathElement, unknown, null, undefined>, wire: Wire, here: number | null) {
     const { nodes } = this.app.data.tape;
     const { recorded } = this.replay;
     const turn = (link: Wire["links"][number]) => this.replay.backwardStep(nodes[link.to.index]!.id) ?? Infinity;
@@ -272,8 +274,7 @@ export class TapeView {
     const flown = here !== null && wire.links.some((link) => link.to.index <= here);
     const back = here !== null && here >= recorded && (sent || now); // a gradient goes against the wire
     const arrow = `url(#arrow${now ? "-now" : back ? "-back" : ""})`;
-    graph
-      .select<SVGPathElement>(`[data-wire="${CSS.escape(`${wire.from} ${wire.to}`)}"]`)
+    drawn
       .classed("recorded", flown)
       .classed("sent", sent)
       .classed("now", now)
@@ -379,10 +380,11 @@ function arrowheads(area: Area) {
   }
 }
 
-function drawWire(parent: Area, { from, to, points, links }: Wire) {
-  const made = parent.append("path").attr("class", "wire").attr("d", path(points)).attr("data-wire", `${from} ${to}`);
+function drawWire(parent: Area, { points, links }: Wire): SVGPathElement {
+  const made = parent.append("path").attr("class", "wire").attr("d", path(points));
   made.attr("marker-end", "url(#arrow)");
   if (links.length > 1) made.append("title").text(`${links.length} tensors`);
+  return made.node()!;
 }
 
 function key(): HTMLElement {

@@ -33,7 +33,8 @@ export async function check(name, make, body, { hash = "", ready = "h1", ...sett
     page.on("pageerror", (error) => complaints.push(String(error)));
     page.on("request", (request) => {
       const url = request.url();
-      if (url.split("#")[0] !== pathToFileURL(path).href && !/^(data|blob):/.test(url)) complaints.push(`asked for ${url}`);
+      if (url.split("#")[0] !== pathToFileURL(path).href && !/^(data|blob):/.test(url))
+        complaints.push(`asked for ${url}`);
     });
     const began = Date.now();
     await page.goto(pathToFileURL(path).href + hash);

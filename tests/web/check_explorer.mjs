@@ -42,7 +42,8 @@ const nearAll = (actual, expected, what, tolerance) => {
 const numbers = (locator) => locator.evaluateAll((all) => all.map(({ dataset }) => Number(dataset.value)));
 const column = (page, name) => numbers(page.locator(`table.numbers >> nth=0 >> tbody td[data-column="${name}"]`));
 const view = (page, name) => page.locator(`nav a[data-view=${name}]`).click();
-const option = (page, legend, label) => page.locator(".choice", { hasText: legend }).getByText(label, { exact: true }).click();
+const option = (page, legend, label) =>
+  page.locator(".choice", { hasText: legend }).getByText(label, { exact: true }).click();
 const menu = (page, legend) => page.locator("label.menu", { hasText: legend }).locator("select");
 const address = (page) => page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
 const titleOf = (kind) => kind.replace(/^./, (letter) => letter.toUpperCase());
@@ -76,14 +77,17 @@ await check("the head view shows each head's weights of a query, and their gradi
       }
       await page.mouse.move(5, 5);
       const all = await numbers(page.locator('#head-picture .number-cell[data-head="1"]'));
-      const received = all.map((_, key) => sum(Array.from({ length: weights.shape[1] }, (_, q) => weights.at(1, q, key))));
+      const received = all.map((_, key) =>
+        sum(Array.from({ length: weights.shape[1] }, (_, q) => weights.at(1, q, key))),
+      );
       nearAll(all, received, `${block.module} sums of head 1`);
     }
   }
 });
 
 await check("heads are switched by their colours, sentences by a filter, all of it by keys", async ({ page, data }) => {
-  const columns = () => page.locator("#head-picture .number-cell").evaluateAll((all) => [...new Set(all.map((cell) => cell.dataset.head))]);
+  const columns = () =>
+    page.locator("#head-picture .number-cell").evaluateAll((all) => [...new Set(all.map((cell) => cell.dataset.head))]);
   const swatch = (head) => page.locator(".swatches button").nth(head);
   assert.deepEqual(await columns(), ["0", "1", "2", "3"]);
   await swatch(1).click();
@@ -120,7 +124,11 @@ await check("the model view shows every head; one of them opens", async ({ page,
     near(await readout(page, "model-picture"), weights.at(2, 4, 1), `${kind} thumbnail`);
     await option(page, "Show", "Gradients");
     await point(page, last, 3, 2, weights.shape.slice(1));
-    near(await readout(page, "model-picture"), decoded(block.gradients[0].probabilities).at(2, 3, 2), `${kind} gradient`);
+    near(
+      await readout(page, "model-picture"),
+      decoded(block.gradients[0].probabilities).at(2, 3, 2),
+      `${kind} gradient`,
+    );
     await option(page, "Show", "Probabilities");
   }
   const block = data.attention.at(-1);
@@ -134,35 +142,43 @@ await check("the model view shows every head; one of them opens", async ({ page,
   assert.equal((await address(page)).view, "head");
 });
 
-await check("the neuron view works a score out from its vectors, and the gradient of a query", async ({ page, data }) => {
-  await view(page, "neuron");
-  for (const block of data.attention) {
-    await option(page, "Attention", titleOf(block.kind));
-    await menu(page, "Layer").selectOption(block.module);
-    await menu(page, "Head").selectOption("2");
-    await menu(page, "Query").selectOption("3");
-    await option(page, "Show", "Values");
-    const [q, k] = [decoded(block.values.query).row(2, 3), decoded(block.values.key)];
-    const figure = (name) => numbers(page.locator(`#neuron-picture [data-figure="${name}"]`));
-    const keys = k.shape[1];
-    const dots = Array.from({ length: keys }, (_, key) => sum(q.map((value, d) => value * k.at(2, key, d))));
-    nearAll(await figure("q·k"), dots, "dot products");
-    nearAll(await figure("score"), dots.map((dot) => dot * block.scale), "scores", 1e-5);
-    if (block.values.mask) nearAll(await figure("+ mask"), decoded(block.values.mask).row(2, 3), "mask");
-    nearAll(await figure("softmax"), decoded(block.values.probabilities).row(2, 3), "probabilities");
-    const strip = page.locator('#neuron-picture .strip[data-strip="q·k 1"]');
-    await point(page, strip, 0, 5, [1, q.length]);
-    near(await readout(page, "neuron-picture"), q[5] * k.at(2, 1, 5), "an elementwise product");
-    await option(page, "Show", "Gradients");
-    nearAll(await figure("ds"), decoded(block.gradients[0].scores).row(2, 3), "gradient of the scores");
-    nearAll(await figure("dp"), decoded(block.gradients[0].probabilities).row(2, 3), "gradient of the probabilities");
-    const recorded = decoded(block.gradients[0].query).row(2, 3);
-    await point(page, page.locator('#neuron-picture .strip[data-strip="sum"]'), 0, 4, [1, q.length]);
-    near(await readout(page, "neuron-picture"), recorded[4], "sum of what the keys send");
-    const [off] = await numbers(page.locator("#neuron-picture .difference"));
-    assert.ok(off < 1e-5 * Math.max(...recorded.map(Math.abs)) + 1e-9, `${off}`);
-  }
-});
+await check(
+  "the neuron view works a score out from its vectors, and the gradient of a query",
+  async ({ page, data }) => {
+    await view(page, "neuron");
+    for (const block of data.attention) {
+      await option(page, "Attention", titleOf(block.kind));
+      await menu(page, "Layer").selectOption(block.module);
+      await menu(page, "Head").selectOption("2");
+      await menu(page, "Query").selectOption("3");
+      await option(page, "Show", "Values");
+      const [q, k] = [decoded(block.values.query).row(2, 3), decoded(block.values.key)];
+      const figure = (name) => numbers(page.locator(`#neuron-picture [data-figure="${name}"]`));
+      const keys = k.shape[1];
+      const dots = Array.from({ length: keys }, (_, key) => sum(q.map((value, d) => value * k.at(2, key, d))));
+      nearAll(await figure("q·k"), dots, "dot products");
+      nearAll(
+        await figure("score"),
+        dots.map((dot) => dot * block.scale),
+        "scores",
+        1e-5,
+      );
+      if (block.values.mask) nearAll(await figure("+ mask"), decoded(block.values.mask).row(2, 3), "mask");
+      nearAll(await figure("softmax"), decoded(block.values.probabilities).row(2, 3), "probabilities");
+      const strip = page.locator('#neuron-picture .strip[data-strip="q·k 1"]');
+      await point(page, strip, 0, 5, [1, q.length]);
+      near(await readout(page, "neuron-picture"), q[5] * k.at(2, 1, 5), "an elementwise product");
+      await option(page, "Show", "Gradients");
+      nearAll(await figure("ds"), decoded(block.gradients[0].scores).row(2, 3), "gradient of the scores");
+      nearAll(await figure("dp"), decoded(block.gradients[0].probabilities).row(2, 3), "gradient of the probabilities");
+      const recorded = decoded(block.gradients[0].query).row(2, 3);
+      await point(page, page.locator('#neuron-picture .strip[data-strip="sum"]'), 0, 4, [1, q.length]);
+      near(await readout(page, "neuron-picture"), recorded[4], "sum of what the keys send");
+      const [off] = await numbers(page.locator("#neuron-picture .difference"));
+      assert.ok(off < 1e-5 * Math.max(...recorded.map(Math.abs)) + 1e-9, `${off}`);
+    }
+  },
+);
 
 await check("the close-up of softmax works out its Jacobian-vector product", async ({ page, data }) => {
   await view(page, "softmax");
@@ -178,7 +194,11 @@ await check("the close-up of softmax works out its Jacobian-vector product", asy
     const dx = p.map((value, j) => value * (g[j] - total));
     nearAll(await column(page, "p"), p, "p");
     nearAll(await column(page, "g"), g, "g");
-    nearAll(await column(page, "pg"), p.map((value, j) => value * g[j]), "p·g");
+    nearAll(
+      await column(page, "pg"),
+      p.map((value, j) => value * g[j]),
+      "p·g",
+    );
     nearAll(await column(page, "dx"), dx, "dx", 1e-9);
     nearAll(await column(page, "recorded"), decoded(block.gradients[output].scores).row(1, 3), "recorded");
     near(...(await numbers(page.locator('[data-step="sum"]'))), total, "sum", 1e-9);
@@ -204,8 +224,15 @@ await check("the close-up of LayerNorm works out its backward", async ({ page, d
     const variance = sum(x.map((value) => (value - mean) ** 2)) / x.length;
     const hat = x.map((value) => (value - mean) / Math.sqrt(variance + norm.eps));
     const [first, second] = [sum(g.map((v, c) => v * gamma[c])), sum(g.map((v, c) => v * gamma[c] * hat[c]))];
-    const dx = g.map((v, c) => (v * gamma[c] - first / x.length - (hat[c] * second) / x.length) / Math.sqrt(variance + norm.eps));
-    for (const [step, expected] of Object.entries({ mean, variance, first: first / x.length, second: second / x.length }))
+    const dx = g.map(
+      (v, c) => (v * gamma[c] - first / x.length - (hat[c] * second) / x.length) / Math.sqrt(variance + norm.eps),
+    );
+    for (const [step, expected] of Object.entries({
+      mean,
+      variance,
+      first: first / x.length,
+      second: second / x.length,
+    }))
       near(...(await numbers(page.locator(`[data-step="${step}"]`))), expected, step, 1e-9);
     nearAll(await column(page, "x"), x, "x");
     nearAll(await column(page, "hat"), hat, "x̂", 1e-9);
@@ -238,7 +265,13 @@ await check("the tape folds and unfolds; an operation shows its values and gradi
   await page.evaluate((id) => (location.hash = `view=tape&node=${id}`), node.id);
   await page.locator(`#tape-picture [data-node="${node.id}"].chosen`).waitFor();
   const panel = page.locator(".inspector");
-  for (const text of [node.operation, node.module, node.line, node.formula.backward[0], `[${node.outputs[0].shape.join(", ")}]`])
+  for (const text of [
+    node.operation,
+    node.module,
+    node.line,
+    node.formula.backward[0],
+    `[${node.outputs[0].shape.join(", ")}]`,
+  ])
     assert.ok((await panel.innerText()).includes(text), text);
   for (const output of [0, 1]) {
     await menu(page, "Gradients of").selectOption(String(output));
@@ -336,21 +369,32 @@ await check("a failed gradient check leads to the operation at fault", async ({ 
   assert.ok((await page.locator("p.guilty").innerText()).includes("a constant factor"));
 });
 
-await check("an address opens its view, whatever stands in it, and the way back leads back", async ({ page, data }) => {
-  const open = (hash) => page.evaluate((text) => (location.hash = text), hash);
-  assert.deepEqual((await page.locator(".swatches [aria-pressed=true]").allTextContents()), ["2"]);
-  assert.ok((await page.locator("#head-picture h2").innerText()).startsWith(`${data.attention[1].module}, head 2`));
-  await open("view=softmax&block=decoder.layers.1.cross_attention&head=3&row=4&output=1");
-  await page.locator(".closeup h2", { hasText: "decoder.layers.1.cross_attention, head 3, row 4" }).waitFor();
-  await view(page, "tape");
-  await page.goBack();
-  await page.locator(".closeup h2", { hasText: "head 3, row 4" }).waitFor();
-  for (const odd of ["view=nothing&head=99&row=-1", "view=head&block=none&heads=7,x,,2&output=8", "node=1", "view=tape&node=999999&step=99999", "%E0%A4%A", "view=layernorm&block=toString&row=1e9"]) {
-    await open(odd);
-    await page.waitForTimeout(30);
-    assert.ok((await page.locator("#view").innerText()).length > 20, odd);
-  }
-}, { hash: "#layer=1&head=2" });
+await check(
+  "an address opens its view, whatever stands in it, and the way back leads back",
+  async ({ page, data }) => {
+    const open = (hash) => page.evaluate((text) => (location.hash = text), hash);
+    assert.deepEqual(await page.locator(".swatches [aria-pressed=true]").allTextContents(), ["2"]);
+    assert.ok((await page.locator("#head-picture h2").innerText()).startsWith(`${data.attention[1].module}, head 2`));
+    await open("view=softmax&block=decoder.layers.1.cross_attention&head=3&row=4&output=1");
+    await page.locator(".closeup h2", { hasText: "decoder.layers.1.cross_attention, head 3, row 4" }).waitFor();
+    await view(page, "tape");
+    await page.goBack();
+    await page.locator(".closeup h2", { hasText: "head 3, row 4" }).waitFor();
+    for (const odd of [
+      "view=nothing&head=99&row=-1",
+      "view=head&block=none&heads=7,x,,2&output=8",
+      "node=1",
+      "view=tape&node=999999&step=99999",
+      "%E0%A4%A",
+      "view=layernorm&block=toString&row=1e9",
+    ]) {
+      await open(odd);
+      await page.waitForTimeout(30);
+      assert.ok((await page.locator("#view").innerText()).length > 20, odd);
+    }
+  },
+  { hash: "#layer=1&head=2" },
+);
 
 await check("a token is text, whatever it says", async ({ page, data }) => {
   assert.equal(data.texts[1].tokens[1], hostile);
@@ -382,7 +426,9 @@ await check("pictures are saved as SVG and PNG", async ({ page }) => {
       return {
         broken: document.querySelectorAll("parsererror").length,
         words: words.length,
-        plain: words.every((element) => element.getAttribute("font-size") && element.getAttribute("fill")?.startsWith("rgb")),
+        plain: words.every(
+          (element) => element.getAttribute("font-size") && element.getAttribute("fill")?.startsWith("rgb"),
+        ),
         classes: all.filter((element) => element.hasAttribute("class") || element.hasAttribute("style")).length,
       };
     }, svg);
@@ -400,7 +446,10 @@ await check("everything can be reached with the keyboard and has a name", async 
     const nameless = await page.evaluate(() =>
       [...document.querySelectorAll("button, select, input, a, [tabindex='0']")]
         .filter((element) => element.getClientRects().length > 0)
-        .filter((element) => !(element.ariaLabel || element.title || element.textContent.trim() || element.labels?.[0]?.textContent))
+        .filter(
+          (element) =>
+            !(element.ariaLabel || element.title || element.textContent.trim() || element.labels?.[0]?.textContent),
+        )
         .map((element) => element.outerHTML.slice(0, 120)),
     );
     assert.deepEqual(nameless, [], name);
@@ -409,7 +458,9 @@ await check("everything can be reached with the keyboard and has a name", async 
   const passed = [];
   for (let i = 0; i < 30; ++i) {
     await page.keyboard.press("Tab");
-    passed.push(await page.evaluate(() => document.activeElement?.closest("label, .plot, button, a")?.textContent ?? ""));
+    passed.push(
+      await page.evaluate(() => document.activeElement?.closest("label, .plot, button, a")?.textContent ?? ""),
+    );
   }
   assert.ok(passed.length > 0 && passed.some((text) => text.includes("Gradient check")));
 });

@@ -116,7 +116,11 @@ const operations = (tape) => ({
     };
     return tape.record("linear", [x, weight, bias], [...x.shape.slice(0, -1), out], data, backward, {
       forward: "y = x weightᵀ + bias",
-      backward: ["dx = dy weight", "dweight = dyᵀ x", `dbias = Σ dy over all axes of ${brackets(x.shape)} but the last`],
+      backward: [
+        "dx = dy weight",
+        "dweight = dyᵀ x",
+        `dbias = Σ dy over all axes of ${brackets(x.shape)} but the last`,
+      ],
     });
   },
   // [1, T, H·D] to [1, H, T, D], or back.
@@ -309,7 +313,11 @@ function build({ layers, heads, width, inner, source, target, vocab, seed }) {
   const linear = (name, x, out) =>
     tape.within(name, () => {
       const weight = tape.parameter("weight", [out, x.shape.at(-1)]);
-      return op.linear(x, weight, tape.parameter("bias", [out], () => 0.1 * (tape.draw() - 0.5)));
+      return op.linear(
+        x,
+        weight,
+        tape.parameter("bias", [out], () => 0.1 * (tape.draw() - 0.5)),
+      );
     });
   const norm = (name, x, text) =>
     tape.within(name, () => {
@@ -384,8 +392,7 @@ function page({ tape, attentions, norms, loss, logit }, settings) {
   const gradient = (part, pass) => (part?.gradients?.[pass] ? pack(part.shape.slice(1), part.gradients[pass]) : null);
   const each = (parts, of) => Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, of(part)]));
   const names = ["query", "key", "value", "scores", "mask", "probabilities", "context"];
-  const link = (input) =>
-    !input ? null : input.node ? { node: input.id, output: 0 } : { leaf: input.leaf };
+  const link = (input) => (!input ? null : input.node ? { node: input.id, output: 0 } : { leaf: input.leaf });
   const nodes = tape.nodes.map((node, index) => ({
     id: node.id,
     operation: node.operation,
@@ -513,7 +520,10 @@ export function writeExplorer(path, data) {
     /[<>&\u2028\u2029]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-  writeFileSync(path, html.replace('"@data@"', () => json));
+  writeFileSync(
+    path,
+    html.replace('"@data@"', () => json),
+  );
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href)

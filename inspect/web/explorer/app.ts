@@ -95,8 +95,8 @@ export class App {
     return this.state.heads[0] ?? 0;
   }
 
-  tokens(text: number): string[] {
-    return this.data.texts[text]?.tokens ?? [];
+  tokens(text: number | null): string[] {
+    return (text !== null && this.data.texts[text]?.tokens) || [];
   }
 
   private start(): State {

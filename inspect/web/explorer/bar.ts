@@ -94,7 +94,11 @@ export function showSwitch(app: App, values: string): Switch {
 export function outputSwitch(app: App, always: boolean): Switch {
   const made = menu(
     "of",
-    () => app.data.outputs.map(({ name, value }, index) => [String(index), `${shortened(name, 40)} = ${brief(value ?? NaN)}`]),
+    () =>
+      app.data.outputs.map(({ name, value }, index) => [
+        String(index),
+        `${shortened(name, 40)} = ${brief(value ?? NaN)}`,
+      ]),
     () => String(app.state.output),
     (output) => app.set({ output: Number(output) }),
   );
@@ -113,7 +117,7 @@ export class Bar implements Switch {
   }
 
   update() {
-    for (const { update } of this.switches) update();
+    for (const one of this.switches) one.update();
   }
 }
 
@@ -129,7 +133,8 @@ export function attentionKeys(app: App, event: KeyboardEvent): boolean {
   const moves: Record<string, () => void> = {
     ArrowDown: () => app.set({ row: row === null ? 0 : step(row, 1, rows) }, { replace: true }),
     ArrowUp: () => app.set({ row: step(row ?? 0, -1, rows) }, { replace: true }),
-    ArrowRight: () => app.set({ heads: [heads.length === 0 ? 0 : step(heads.at(-1)!, 1, block.heads)] }, { replace: true }),
+    ArrowRight: () =>
+      app.set({ heads: [heads.length === 0 ? 0 : step(heads.at(-1)!, 1, block.heads)] }, { replace: true }),
     ArrowLeft: () => app.set({ heads: [step(heads[0] ?? 0, -1, block.heads)] }, { replace: true }),
     PageDown: () => app.set({ block: layer(1) }, { replace: true }),
     PageUp: () => app.set({ block: layer(-1) }, { replace: true }),

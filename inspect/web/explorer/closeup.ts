@@ -12,9 +12,18 @@ export interface Column {
 }
 
 // A row an index; `sums` stand below, by column key.
-export function numbersTable(heading: string, names: string[], columns: Column[], sums: Record<string, [string, number]>) {
+export function numbersTable(
+  heading: string,
+  names: string[],
+  columns: Column[],
+  sums: Record<string, [string, number]>,
+) {
   const cell = (value: number, { key, scale }: Column) => {
-    const made = element("td", { class: "number", "data-column": key, "data-value": value, title: exact(value) }, column(value));
+    const made = element(
+      "td",
+      { class: "number", "data-column": key, "data-value": value, title: exact(value) },
+      column(value),
+    );
     if (scale) tint(made, value, scale);
     return made;
   };
@@ -35,17 +44,13 @@ export function numbersTable(heading: string, names: string[], columns: Column[]
   for (const { key } of columns) {
     const sum = sums[key];
     const shown = sum && [element("span", { class: "muted" }, `${sum[0]} `), column(sum[1])];
-    const attributes: Record<string, string | number> = sum ? { "data-sum": key, "data-value": sum[1], title: exact(sum[1]) } : {};
+    const attributes: Record<string, string | number> = sum
+      ? { "data-sum": key, "data-value": sum[1], title: exact(sum[1]) }
+      : {};
     foot.append(element("td", { class: "number", ...attributes }, ...(shown ?? [])));
   }
   const any = Object.keys(sums).length > 0;
-  return element(
-    "table",
-    { class: "numbers" },
-    element("thead", {}, head),
-    body,
-    any && element("tfoot", {}, foot),
-  );
+  return element("table", { class: "numbers" }, element("thead", {}, head), body, any && element("tfoot", {}, foot));
 }
 
 export const tints =
@@ -67,7 +72,11 @@ export function verdict(worked: number[], recorded: ArrayLike<number>): HTMLElem
   });
   const agrees = off <= 1e-5 * size + 1e-9;
   const words = `${agrees ? "Agrees with" : "Differs from"} the gradient that the tape recorded: largest difference ${off.toExponential(1)}, largest gradient ${size.toExponential(1)}.`;
-  return element("p", { class: `verdict ${agrees ? "good" : "bad"}`, "data-difference": off, "data-size": size }, words);
+  return element(
+    "p",
+    { class: `verdict ${agrees ? "good" : "bad"}`, "data-difference": off, "data-size": size },
+    words,
+  );
 }
 
 export function steps(...lines: [string, number | null, string][]): HTMLElement {
@@ -78,7 +87,11 @@ export function steps(...lines: [string, number | null, string][]): HTMLElement 
         "div",
         {},
         element("dt", {}, formula),
-        element("dd", value === null ? {} : { "data-step": key, "data-value": value, title: exact(value) }, value === null ? key : column(value)),
+        element(
+          "dd",
+          value === null ? {} : { "data-step": key, "data-value": value, title: exact(value) },
+          value === null ? key : column(value),
+        ),
       ),
     );
   return list;

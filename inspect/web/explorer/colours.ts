@@ -53,7 +53,9 @@ export interface Scale {
 export function rising(high: number): Scale {
   const { panel, first, ink } = palette();
   const deep = interpolateLab(first, ink)(0.55);
-  const scale = scaleLinear<string>([0, 0.6 * high, high], [panel, first, deep]).interpolate(interpolateLab).clamp(true);
+  const scale = scaleLinear<string>([0, 0.6 * high, high], [panel, first, deep])
+    .interpolate(interpolateLab)
+    .clamp(true);
   return { low: 0, high, colour: (value) => special(value) ?? scale(high > 0 ? value : 0) };
 }
 

@@ -62,7 +62,7 @@ export interface Leaf {
 
 export interface LayerNorm {
   module: string;
-  text: number;
+  text: number | null; // whose tokens the rows are
   eps: number;
   input: Packed;
   weight: Packed | null;

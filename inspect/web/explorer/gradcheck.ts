@@ -30,7 +30,11 @@ export class GradcheckView {
     this.node.replaceChildren(
       element("h2", {}, report.passed ? "Gradient check: all gradients are right" : "Gradient check: failed"),
       ...this.guilty(report.guilty),
-      element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body)),
+      element(
+        "div",
+        { class: "scroll" },
+        element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body),
+      ),
       element("pre", {}, visible(report.text)),
     );
   }

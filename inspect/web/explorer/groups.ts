@@ -1,5 +1,5 @@
 // The tape's operations and leaves in the groups of their modules, which fold and unfold.
-import type { Data } from "./data";
+import type { Data, TapeNode } from "./data";
 
 export interface Item {
   key: string; // "n17" for node 17, "l3" for leaf 3
@@ -16,6 +16,8 @@ export interface Group {
   groups: Group[];
   items: Item[];
 }
+
+export const isItem = (of: Item | Group): of is Item => "kind" in of;
 
 // An operand of an operation: from one item to another.
 export interface Link {
@@ -36,6 +38,15 @@ export function parts(path: string): string[] {
   return all;
 }
 
+// The module that first uses a leaf, by its place.
+function firstUsers(nodes: TapeNode[]): Map<number, string> {
+  const users = new Map<number, string>();
+  for (const { inputs, module } of nodes)
+    for (const source of inputs)
+      if (source && "leaf" in source && !users.has(source.leaf)) users.set(source.leaf, module);
+  return users;
+}
+
 export class Groups {
   readonly root: Group = { key: "g", path: "", name: "", parent: null, groups: [], items: [] };
   readonly nodes = new Map<number, Item>(); // by id
@@ -45,9 +56,12 @@ export class Groups {
   private readonly byPath = new Map<string, Group>([["", this.root]]);
 
   constructor({ tape }: Data) {
+    const users = firstUsers(tape.nodes);
     tape.leaves.forEach(({ kind, name }, index) => {
-      const path = kind === "parameter" ? name.split(".").slice(0, -1).join(".") : "";
-      this.leaves.push(this.add({ key: `l${index}`, index, kind: "leaf" }, path));
+      // A parameter is where its name says, a constant where it is used.
+      const path =
+        kind === "parameter" ? name.split(".").slice(0, -1).join(".") : kind === "constant" ? users.get(index) : "";
+      this.leaves.push(this.add({ key: `l${index}`, index, kind: "leaf" }, path ?? ""));
     });
     tape.nodes.forEach(({ id, module }, index) => {
       this.nodes.set(id, this.add({ key: `n${id}`, index, kind: "node" }, module));

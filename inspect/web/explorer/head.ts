@@ -4,18 +4,9 @@ import { linkHorizontal } from "d3-shape";
 import { element } from "../shared/dom";
 import { headColour, inkOn, legend, palette, rising, signed, type Area, type Scale } from "./colours";
 import type { App } from "./app";
-import {
-  attentionKeys,
-  Bar,
-  kindSwitch,
-  layerSwitch,
-  menu,
-  outputSwitch,
-  shortened,
-  showSwitch,
-  type Switch,
-} from "./bar";
+import { attentionKeys, Bar, kindSwitch, layerSwitch, outputSwitch, shortened, showSwitch } from "./bar";
 import { Plane, tensor, type Attention } from "./data";
+import { filterSwitch, shownHeads, Swatches } from "./heads";
 import { brief, powerOfTen } from "./numbers";
 import { Picture } from "./picture";
 
@@ -38,15 +29,13 @@ export class HeadView {
   readonly node: HTMLElement;
   private readonly bar: Bar;
   private readonly picture: Picture;
-  private readonly swatches = element("div", { class: "swatches screen", role: "group", "aria-label": "Heads" });
   private pointed: number | null = null;
 
   constructor(private readonly app: App) {
-    const swatchSwitch: Switch = { node: this.swatches, update: () => this.updateSwatches() };
     this.bar = new Bar([
       kindSwitch(app),
       layerSwitch(app),
-      swatchSwitch,
+      new Swatches(app),
       filterSwitch(app),
       showSwitch(app, "Probabilities"),
       outputSwitch(app, false),
@@ -54,7 +43,8 @@ export class HeadView {
     this.picture = new Picture({
       id: "head-picture",
       least: 600,
-      label: "Attention between tokens. Arrow up and down choose a query, left and right a head, page up and down a layer.",
+      label:
+        "Attention between tokens. Arrow up and down choose a query, left and right a head, page up and down a layer.",
       draw: (area, width) => this.draw(area, width),
       key: (event) => attentionKeys(app, event),
     });
@@ -74,43 +64,6 @@ export class HeadView {
     this.picture.redraw();
   }
 
-  private heads(block: Attention): number[] {
-    const { heads } = this.app.state;
-    return heads.length > 0 ? heads : Array.from({ length: block.heads }, (_, head) => head);
-  }
-
-  private updateSwatches() {
-    const count = this.app.block()!.heads;
-    if (this.swatches.querySelectorAll("button").length !== count + 1) this.makeSwatches(count);
-    const shown = new Set(this.heads(this.app.block()!));
-    this.swatches.querySelectorAll("button").forEach((button, head) => {
-      if (head === count) return void (button.disabled = shown.size === count);
-      const colour = headColour(head, count);
-      button.setAttribute("aria-pressed", String(shown.has(head)));
-      button.style.borderColor = colour;
-      button.style.backgroundColor = shown.has(head) ? colour : "";
-      button.style.color = shown.has(head) ? inkOn(colour) : "";
-    });
-  }
-
-  private makeSwatches(count: number) {
-    const { app } = this;
-    const title = "Click: show or hide; double click: this one alone";
-    const buttons = Array.from({ length: count }, (_, head) => {
-      const button = element("button", { type: "button", "aria-label": `Head ${head}`, title }, String(head));
-      button.addEventListener("click", () => {
-        const shown = this.heads(app.block()!);
-        const heads = shown.includes(head) ? shown.filter((other) => other !== head) : [...shown, head];
-        app.set({ heads }, { replace: true });
-      });
-      button.addEventListener("dblclick", () => app.set({ heads: [head] }, { replace: true }));
-      return button;
-    });
-    const all = element("button", { type: "button" }, "All");
-    all.addEventListener("click", () => app.set({ heads: [] }));
-    this.swatches.replaceChildren(element("span", { class: "muted" }, "Heads"), ...buttons, all);
-  }
-
   private layout(block: Attention, width: number): Layout {
     const { app } = this;
     const kept = (text: number, which: string) =>
@@ -126,7 +79,7 @@ export class HeadView {
       max(of, (index) => [...shortened(app.tokens(text)[index]!, 20)].length) ?? 1;
     const [leftText, rightText] = [longest(block.rows, queries), longest(block.columns, keys)];
     const left = 18 + 7.6 * leftText;
-    const heads = this.heads(block).length;
+    const heads = shownHeads(app).length;
     const cell = Math.max(10, Math.min(52, (width - left - 8 * rightText - 300) / heads));
     const gap = 22 + 7.6 * rightText;
     const right = Math.min(width - gap - Math.max(heads * cell, 200) - 4, left + 680);
@@ -145,7 +98,7 @@ export class HeadView {
       return 40;
     }
     const weights = tensor(packed);
-    const heads = this.heads(block);
+    const heads = shownHeads(app);
     const planes = new Map(heads.map((head) => [head, weights.plane(head)]));
     const size = new Plane(1, weights.values.length, weights.values).size();
     const scale = show === "gradients" ? signed(size) : rising(size);
@@ -168,7 +121,8 @@ export class HeadView {
     const { show } = this.app.state;
     const chosen = this.pointed ?? this.app.state.row;
     const group = area.append("g").attr("fill", "none").attr("class", "lines");
-    const offset = (index: number, count: number) => (count === 1 ? 0 : ((index + 0.5) / count - 0.5) * place.row * 0.5);
+    const offset = (index: number, count: number) =>
+      count === 1 ? 0 : ((index + 0.5) / count - 0.5) * place.row * 0.5;
     let drawn = 0;
     [...planes].forEach(([head, plane], order) => {
       const colour = headColour(head, block.heads);
@@ -205,7 +159,11 @@ export class HeadView {
     const name = (text: number) => app.data.texts[text]?.name ?? "";
     heading(place.left - 10, "end", `queries`);
     heading(place.right + 10, "start", `keys`);
-    heading((place.left + place.right) / 2, "middle", block.rows === block.columns ? name(block.rows) : `${name(block.rows)} looks at ${name(block.columns)}`);
+    heading(
+      (place.left + place.right) / 2,
+      "middle",
+      block.rows === block.columns ? name(block.rows) : `${name(block.rows)} looks at ${name(block.columns)}`,
+    );
     const column = (tokens: number[], text: number, x: number, anchor: string) =>
       tokens.map((token, index) => {
         const y = place.top + (index + 0.5) * place.row;
@@ -222,7 +180,10 @@ export class HeadView {
       if (query === chosen) {
         label.attr("font-weight", 600);
         const back = area.insert("rect", ":first-child").attr("y", y).attr("height", place.row).attr("rx", 4);
-        back.attr("width", place.left - 2).attr("fill", panel).attr("stroke", palette().line);
+        back
+          .attr("width", place.left - 2)
+          .attr("fill", panel)
+          .attr("stroke", palette().line);
       }
       const cover = area.append("rect").attr("class", "screen cover query").attr("data-row", query);
       cover.attr("y", y).attr("width", place.left).attr("height", place.row);
@@ -257,16 +218,26 @@ export class HeadView {
     all.forEach((cells, order) => {
       const x = place.cells + order * place.cell;
       const head = cells[0]?.head ?? 0;
-      const label = area.append("text").attr("x", x + place.cell / 2).attr("y", place.top - 8).attr("text-anchor", "middle");
+      const label = area
+        .append("text")
+        .attr("x", x + place.cell / 2)
+        .attr("y", place.top - 8)
+        .attr("text-anchor", "middle");
       label.attr("fill", muted).text(String(head));
-      const swatch = area.append("rect").attr("x", x + 1).attr("y", place.top - 5).attr("height", 3);
+      const swatch = area
+        .append("rect")
+        .attr("x", x + 1)
+        .attr("y", place.top - 5)
+        .attr("height", 3);
       swatch.attr("width", place.cell - 2).attr("fill", headColour(head, block.heads));
-      cells.forEach((cell, index) => this.drawNumber(area, block, cell, shades, power, {
-        x,
-        y: place.top + index * place.row,
-        width: place.cell,
-        height: place.row,
-      }));
+      cells.forEach((cell, index) =>
+        this.drawNumber(area, block, cell, shades, power, {
+          x,
+          y: place.top + index * place.row,
+          width: place.cell,
+          height: place.row,
+        }),
+      );
     });
     area
       .append("text")
@@ -290,38 +261,26 @@ export class HeadView {
     const chosen = this.pointed ?? app.state.row;
     const from = chosen === null ? "all queries" : shortened(app.tokens(block.rows)[chosen]!, 20);
     const words = `head ${cell.head}, ${from} → ${shortened(app.tokens(block.columns)[cell.key]!, 20)}`;
-    const rect = area.append("rect").attr("class", "number-cell").attr("x", box.x + 0.5).attr("y", box.y + 0.5);
-    rect.attr("width", Math.max(1, box.width - 1)).attr("height", box.height - 1).attr("fill", colour);
+    const rect = area
+      .append("rect")
+      .attr("class", "number-cell")
+      .attr("x", box.x + 0.5)
+      .attr("y", box.y + 0.5);
+    rect
+      .attr("width", Math.max(1, box.width - 1))
+      .attr("height", box.height - 1)
+      .attr("fill", colour);
     rect.attr("data-head", cell.head).attr("data-key", cell.key).attr("data-value", cell.value);
     rect.on("pointerenter", () => this.picture.read(words, cell.value));
     rect.on("pointerleave", () => this.picture.read(null));
     if (box.width < 34) return;
-    const text = area.append("text").attr("class", "cell-text").attr("x", box.x + box.width / 2).attr("y", box.y + box.height / 2);
+    const text = area
+      .append("text")
+      .attr("class", "cell-text")
+      .attr("x", box.x + box.width / 2)
+      .attr("y", box.y + box.height / 2);
     text.attr("text-anchor", "middle").attr("dominant-baseline", "central").attr("fill", inkOn(colour));
     const shown = cell.value / 10 ** power;
     text.text(Number.isFinite(shown) ? shown.toFixed(power === 0 ? 3 : 2).replace("-", "−") : brief(shown));
   }
-}
-
-// Sentences of queries and keys, where the text is a pair.
-function filterSwitch(app: App): Switch {
-  const pair = (text: number) => {
-    const segments = app.data.texts[text]?.segments;
-    return Boolean(segments?.includes(0) && segments.includes(1));
-  };
-  return menu(
-    "Sentences",
-    () => {
-      const block = app.block()!;
-      const [queries, keys] = [pair(block.rows), pair(block.columns)];
-      const sides = (has: boolean) => (has ? ["A", "B"] : ["*"]);
-      const name = (side: string) => (side === "*" ? "all" : side);
-      const some = sides(queries).flatMap((query) =>
-        sides(keys).map((key): [string, string] => [`${query}${key}`, `${name(query)} → ${name(key)}`]),
-      );
-      return some.length > 1 ? [["**", "all"], ...some] : [["**", "all"]];
-    },
-    () => app.state.filter,
-    (filter) => app.set({ filter }),
-  );
 }

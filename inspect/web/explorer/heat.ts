@@ -14,7 +14,7 @@ export function field(parent: Area, plane: Plane, scale: Scale, x: number, y: nu
       ? Math.max(0, Math.min(levels, Math.round(((value - scale.low) / span) * levels)))
       : value;
   for (let row = 0; row < plane.rows; ++row) {
-    for (let column = 0; column < plane.columns; ) {
+    for (let column = 0; column < plane.columns;) {
       const here = level(plane.at(row, column));
       let end = column + 1;
       while (end < plane.columns && Object.is(level(plane.at(row, end)), here)) ++end;
@@ -121,7 +121,7 @@ export class Heat {
       ArrowLeft: [0, -1],
       ArrowRight: [0, 1],
     };
-    if (event.key === "Escape") return this.go(null), true;
+    if (event.key === "Escape") return (this.go(null), true);
     const move = moves[event.key];
     if (!move) return false;
     const [row, column] = this.at ?? [0, 0];

@@ -25,8 +25,16 @@ export class Inspector {
     const top = this.node.scrollTop;
     const heats: Heat[] = [];
     if (!subject) this.node.replaceChildren(this.nothing());
-    else if ("leaf" in subject) this.node.replaceChildren(...this.leaf(data.tape.leaves[subject.leaf]!, subject, step, heats));
-    else this.node.replaceChildren(...this.operation(data.tape.nodes.find(({ id }) => id === subject.node)!, step, heats));
+    else if ("leaf" in subject)
+      this.node.replaceChildren(...this.leaf(data.tape.leaves[subject.leaf]!, subject, step, heats));
+    else
+      this.node.replaceChildren(
+        ...this.operation(
+          data.tape.nodes.find(({ id }) => id === subject.node)!,
+          step,
+          heats,
+        ),
+      );
     for (const heat of heats) heat.picture.redraw();
     this.node.scrollTop = top;
   }
@@ -75,10 +83,13 @@ export class Inspector {
       const name = node.outputs.length > 1 ? `Output ${index}` : "Output";
       parts.push(element("h3", {}, `${name} ${shapeText(output.shape)} ${output.dtype}`));
       parts.push(...this.heats(`output-${index}`, output, this.known({ node: node.id, output: index }, step), heats));
-      parts.push(...this.arrivals({ node: node.id, output: index }, output.gradients[0] ?? null, step, heats, `sum-${index}`));
+      parts.push(
+        ...this.arrivals({ node: node.id, output: index }, output.gradients[0] ?? null, step, heats, `sum-${index}`),
+      );
     });
     parts.push(element("h3", {}, "Inputs"), this.inputs(node, step));
-    if (node.saved.length > 0) parts.push(element("h3", {}, `Saved for backward: ${bytes(node.saved_bytes)}`), savedList(node));
+    if (node.saved.length > 0)
+      parts.push(element("h3", {}, `Saved for backward: ${bytes(node.saved_bytes)}`), savedList(node));
     parts.push(
       element("h3", {}, "Time"),
       facts(["forward", microseconds(node.forward_us)], ["backward", microseconds(node.backward_us)]),
@@ -149,7 +160,13 @@ export class Inspector {
       const sent = tensor(node.contributions[index]);
       if (sent && turn !== undefined && (step === null || step >= turn)) {
         const size = Math.sqrt(sent.values.reduce((sum, value) => sum + value * value, 0));
-        item.append(element("span", { class: "muted", "data-sent": index, "data-value": size }, ` ← gradient of norm ${brief(size)}${sent.cut ? " (of what is kept)" : ""}`));
+        item.append(
+          element(
+            "span",
+            { class: "muted", "data-sent": index, "data-value": size },
+            ` ← gradient of norm ${brief(size)}${sent.cut ? " (of what is kept)" : ""}`,
+          ),
+        );
       }
       list.append(item);
     });
@@ -162,7 +179,9 @@ export class Inspector {
     const { tape } = this.app.data;
     if ("leaf" in source) return this.anchor(tape.leaves[source.leaf]?.name ?? "a leaf", { leaf: source.leaf });
     const from = tape.nodes.find(({ id }) => id === source.node);
-    const name = from ? `${from.operation} #${from.id}${from.outputs.length > 1 ? `, output ${source.output}` : ""}` : `#${source.node}`;
+    const name = from
+      ? `${from.operation} #${from.id}${from.outputs.length > 1 ? `, output ${source.output}` : ""}`
+      : `#${source.node}`;
     return from ? this.anchor(name, { node: source.node }) : name;
   }
 
@@ -172,7 +191,13 @@ export class Inspector {
   }
 
   // The parts of the gradient of output 0 that have arrived, and their sum.
-  private arrivals(operand: Operand, recorded: Packed | null, step: number | null, heats: Heat[], id: string): HTMLElement[] {
+  private arrivals(
+    operand: Operand,
+    recorded: Packed | null,
+    step: number | null,
+    heats: Heat[],
+    id: string,
+  ): HTMLElement[] {
     const all = this.replay.contributions(operand);
     const seed = "node" in operand && operand.node === this.app.data.tape.root;
     if (seed) return [element("p", { class: "muted" }, "Backward starts here, with a gradient of 1.")];
@@ -201,7 +226,12 @@ export class Inspector {
       point(0, 0);
       return [title, list, words];
     }
-    const heat = new Heat({ id: `heat-${id}`, title: arrived.length === all.length ? "Their sum" : "Their sum so far", plane, point });
+    const heat = new Heat({
+      id: `heat-${id}`,
+      title: arrived.length === all.length ? "Their sum" : "Their sum so far",
+      plane,
+      point,
+    });
     heats.push(heat);
     return [title, list, element("div", { class: "heat" }, heat.picture.node), words];
   }
@@ -219,7 +249,8 @@ export class Inspector {
 
 function formulas(node: TapeNode): HTMLElement {
   const list = element("dl", { class: "formulas" });
-  const line = (name: string, text: string) => list.append(element("div", {}, element("dt", {}, name), element("dd", {}, visible(text))));
+  const line = (name: string, text: string) =>
+    list.append(element("div", {}, element("dt", {}, name), element("dd", {}, visible(text))));
   if (node.formula.forward) line("forward", node.formula.forward);
   for (const [index, text] of (node.formula.backward ?? []).entries()) line(index === 0 ? "backward" : "", text);
   return list;
@@ -232,7 +263,12 @@ function facts(...rows: [string, string][]): HTMLElement {
 }
 
 function savedList(node: TapeNode): HTMLElement {
-  return facts(...node.saved.map(({ what, shape, bytes: count }): [string, string] => [`${visible(what)} ${shapeText(shape)}`, bytes(count)]));
+  return facts(
+    ...node.saved.map(({ what, shape, bytes: count }): [string, string] => [
+      `${visible(what)} ${shapeText(shape)}`,
+      bytes(count),
+    ]),
+  );
 }
 
 function cutNote(shape: number[], held: number[]): string {

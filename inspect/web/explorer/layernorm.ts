@@ -1,6 +1,6 @@
 // One row of a LayerNorm: forward and backward term by term.
 import { element } from "../shared/dom";
-import { legend, onLook, palette, signed, type Area } from "./colours";
+import { legend, palette, signed, type Area } from "./colours";
 import type { App } from "./app";
 import { Bar, menu, outputSwitch, rowSwitch, shortened } from "./bar";
 import { around, numbersTable, steps, tints, verdict, type Column } from "./closeup";
@@ -9,7 +9,12 @@ import { cellAt, field } from "./heat";
 import { Picture } from "./picture";
 
 // y = γ x̂ + β, x̂ = (x − μ) / √(σ² + ε); dx = (γg − mean(γg) − x̂ mean(γg x̂)) / √(σ² + ε).
-export function layerNormBackward(x: ArrayLike<number>, weight: ArrayLike<number> | null, g: ArrayLike<number>, eps: number) {
+export function layerNormBackward(
+  x: ArrayLike<number>,
+  weight: ArrayLike<number> | null,
+  g: ArrayLike<number>,
+  eps: number,
+) {
   const n = x.length;
   const list = Array.from(x);
   const mean = list.reduce((a, b) => a + b, 0) / n;
@@ -47,7 +52,6 @@ export class LayerNormView {
       draw: (area, width) => this.draw(area, width),
       key: (event) => this.key(event),
     });
-    onLook(() => this.node.isConnected && this.update());
     this.node = element("section", { class: "view" }, this.bar.node, this.picture.node, this.body);
   }
 
@@ -107,9 +111,14 @@ export class LayerNormView {
       { name: "difference", key: "difference", values: dx.map((value, c) => value - recorded[c]!) },
     ];
     const names = Array.from(x, (_, c) => String(c));
-    const table = numbersTable("feature", names, columns, { x: ["μ", mean], scaled: ["m₁", first], product: ["m₂", second] });
+    const table = numbersTable("feature", names, columns, {
+      x: ["μ", mean],
+      scaled: ["m₁", first],
+      product: ["m₂", second],
+    });
     const region = { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "All features of the row" };
-    const note = x.length > 40 && element("p", { class: "note muted print" }, `On paper the first 40 of ${x.length} features.`);
+    const note =
+      x.length > 40 && element("p", { class: "note muted print" }, `On paper the first 40 of ${x.length} features.`);
     return [
       element(
         "p",
@@ -139,7 +148,13 @@ export class LayerNormView {
       const y = index * (high + 6);
       const plane = new Plane(1, values.length, values);
       const scale = signed(plane.size());
-      area.append("text").attr("x", left - 12).attr("y", y + 15).attr("text-anchor", "end").attr("fill", ink).text(name);
+      area
+        .append("text")
+        .attr("x", left - 12)
+        .attr("y", y + 15)
+        .attr("text-anchor", "end")
+        .attr("fill", ink)
+        .text(name);
       field(area, plane, scale, left, y, wide, high);
       const cover = area.append("rect").attr("class", "screen cover strip").attr("data-strip", name);
       cover.attr("x", left).attr("y", y).attr("width", wide).attr("height", high);
@@ -151,7 +166,13 @@ export class LayerNormView {
     });
     const bottom = this.lines.length * (high + 6) + 6;
     legend(area, signed(1), "each line: share of its largest number", left, bottom);
-    area.append("text").attr("x", left + wide).attr("y", bottom + 9).attr("text-anchor", "end").attr("fill", muted).text("features →");
+    area
+      .append("text")
+      .attr("x", left + wide)
+      .attr("y", bottom + 9)
+      .attr("text-anchor", "end")
+      .attr("fill", muted)
+      .text("features →");
     return bottom + 32;
   }
 

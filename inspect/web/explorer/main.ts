@@ -1,7 +1,7 @@
 import { choice, element, embedded, visible } from "../shared/dom";
 import { whole } from "../shared/format";
 import { App, viewNames, type ViewName } from "./app";
-import { lookChanged } from "./colours";
+import { lookChanged, onLook } from "./colours";
 import type { Data } from "./data";
 import { GradcheckView } from "./gradcheck";
 import { HeadView } from "./head";
@@ -52,12 +52,15 @@ function header(): HTMLElement {
   const first = outputs[0]!;
   const words = [
     visible(model.class),
-    `${whole(model.parameters)} parameters`,
+    model.parameters > 0 && `${whole(model.parameters)} parameters`,
     `${visible(first.name)} ${brief(first.value ?? NaN)}`,
     visible(made_by),
-  ].join(" · ");
+  ]
+    .filter(Boolean)
+    .join(" · ");
   const tree =
-    model.tree !== "" && element("details", { class: "tree" }, element("summary", {}, words), element("pre", {}, visible(model.tree)));
+    model.tree !== "" &&
+    element("details", { class: "tree" }, element("summary", {}, words), element("pre", {}, visible(model.tree)));
   return element(
     "header",
     {},
@@ -108,5 +111,6 @@ function show() {
 document.title = `${visible(app.data.title)} · Tapeformer`;
 document.getElementById("page")!.replaceChildren(header(), links, stage);
 app.onChange(show);
+onLook(show);
 show();
 document.documentElement.dataset.ready = "true";

@@ -94,9 +94,15 @@ export class ModelView {
       area.append("text").attr("x", x).attr("y", y).attr("text-anchor", anchor).attr("fill", muted).text(text);
     title(left, 12, "start", "rows of a picture: queries, columns: keys");
     for (let head = 0; head < heads; ++head)
-      title(left + head * (wide + gap) + wide / 2, top - 8, "middle", heads * (wide + gap) > 46 * heads ? `head ${head}` : `${head}`);
+      title(
+        left + head * (wide + gap) + wide / 2,
+        top - 8,
+        "middle",
+        heads * (wide + gap) > 46 * heads ? `head ${head}` : `${head}`,
+      );
     const size = max(layers, (block) => this.sizeOf(block)) ?? 0;
-    const scale = (own: number) => (show === "gradients" ? signed(this.each ? own : size) : rising(this.each ? own : size));
+    const scale = (own: number) =>
+      show === "gradients" ? signed(this.each ? own : size) : rising(this.each ? own : size);
     layers.forEach((block, row) => {
       const y = top + row * (high + gap);
       title(left - 10, y + high / 2 + 4, "end", `layer ${block.layer}`);
@@ -167,7 +173,7 @@ export class ModelView {
       ArrowLeft: [layer, Math.max(0, head - 1)],
       ArrowRight: [layer, Math.min(heads - 1, head + 1)],
     };
-    if (event.key === "Enter" || event.key === " ") return this.open(layers[layer]!, head), true;
+    if (event.key === "Enter" || event.key === " ") return (this.open(layers[layer]!, head), true);
     const move = moves[event.key];
     if (!move) return false;
     this.cursor = move;

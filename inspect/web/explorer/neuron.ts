@@ -3,89 +3,24 @@
 import { element } from "../shared/dom";
 import { legend, palette, rising, signed, type Area, type Scale } from "./colours";
 import type { App } from "./app";
-import { attentionKeys, Bar, headSwitch, kindSwitch, layerSwitch, outputSwitch, rowSwitch, shortened, showSwitch } from "./bar";
-import { Plane, tensor, type Attention, type Parts } from "./data";
+import {
+  attentionKeys,
+  Bar,
+  headSwitch,
+  kindSwitch,
+  layerSwitch,
+  outputSwitch,
+  rowSwitch,
+  shortened,
+  showSwitch,
+} from "./bar";
+import { Plane, tensor } from "./data";
 import { field } from "./heat";
 import { brief, exact } from "./numbers";
+import { backward, forward, type Figures, type Strip, type Table } from "./neuron_table";
 import { Picture } from "./picture";
 
-interface Strip {
-  name: string; // column
-  text: string; // what a cell of it is
-  values: ArrayLike<number>[]; // one a key
-  top: ArrayLike<number> | null; // of the query
-  topText: string;
-}
-
-interface Figures {
-  name: string;
-  title: string;
-  values: number[];
-  bar?: boolean;
-}
-
-interface Table {
-  strips: [Strip, Strip];
-  figures: Figures[];
-  sum: { name: string; values: number[]; recorded: ArrayLike<number> } | null; // of the second strip's rows
-}
-
 const [top, label] = [64, 132];
-
-function vectors(parts: Parts, part: "query" | "key", head: number, count: number): ArrayLike<number>[] | null {
-  const all = tensor(parts[part]);
-  return all && Array.from({ length: count }, (_, index) => all.row(index, head));
-}
-
-// The numbers of one query in the forward direction.
-export function forward(block: Attention, head: number, row: number, keys: number): Table | null {
-  const { query, scores, mask, probabilities } = block.values;
-  const q = tensor(query)?.row(row, head);
-  const k = vectors(block.values, "key", head, keys);
-  const [s, p] = [tensor(scores)?.row(row, head), tensor(probabilities)?.row(row, head)];
-  if (!q || !k || !s || !p) return null;
-  const products = k.map((vector) => Array.from(q, (value, d) => value * vector[d]!));
-  const hidden = tensor(mask)?.row(row, head);
-  const dots = products.map((product) => product.reduce((a, b) => a + b, 0));
-  const figures: Figures[] = [
-    { name: "q·k", title: "dot product: the sum of the products", values: dots },
-    { name: `× ${brief(block.scale)}`, title: "scaled score, as recorded", values: Array.from(s) },
-    ...(hidden ? [{ name: "+ mask", title: "mask that is added", values: Array.from(hidden) }] : []),
-    { name: "softmax", title: "probability, as recorded", values: Array.from(p), bar: true },
-  ];
-  return {
-    strips: [
-      { name: "query q, keys k", text: "k", values: k, top: q, topText: "q" },
-      { name: "q ⊙ k, elementwise", text: "q·k", values: products, top: null, topText: "" },
-    ],
-    figures,
-    sum: null,
-  };
-}
-
-// The numbers of one query backward: what the gradient of each score sends to the query, and its sum.
-export function backward(block: Attention, output: number, head: number, row: number, keys: number): Table | null {
-  const gradients = block.gradients[output];
-  const k = vectors(block.values, "key", head, keys);
-  if (!gradients || !k) return null;
-  const dq = tensor(gradients.query)?.row(row, head);
-  const dk = vectors(gradients, "key", head, keys);
-  const [ds, dp] = [tensor(gradients.scores)?.row(row, head), tensor(gradients.probabilities)?.row(row, head)];
-  if (!dq || !dk || !ds || !dp) return null;
-  const sent = k.map((vector, key) => Array.from(vector, (value) => ds[key]! * block.scale * value));
-  const sum = Array.from(dq, (_, d) => sent.reduce((total, part) => total + part[d]!, 0));
-  return {
-    strips: [
-      { name: "dk, from all queries", text: "dk", values: dk, top: null, topText: "" },
-      { name: `sent to the query: ds × ${brief(block.scale)} × k`, text: "ds·scale·k", values: sent, top: dq, topText: "dq" },
-    ],
-    figures: [
-      { name: "dp", title: "gradient of the probability", values: Array.from(dp) },
-      { name: "ds", title: "gradient of the score", values: Array.from(ds) },
-    ],
-    sum: { name: "sum = dq", values: sum, recorded: dq },
-  };
-}
 
 export class NeuronView {
   readonly node: HTMLElement;
@@ -105,7 +40,8 @@ export class NeuronView {
     this.picture = new Picture({
       id: "neuron-picture",
       least: 640,
-      label: "Query and keys in their vectors. Arrow up and down choose a query, left and right a head, page up and down a layer.",
+      label:
+        "Query and keys in their vectors. Arrow up and down choose a query, left and right a head, page up and down a layer.",
       draw: (area, width) => this.draw(area, width),
       key: (event) => attentionKeys(app, event),
     });
@@ -163,9 +99,18 @@ export class NeuronView {
     const { ink, muted } = palette();
     const block = this.app.block()!;
     const text = (y: number, words: string, fill: string) =>
-      area.append("text").attr("x", label - 12).attr("y", y).attr("text-anchor", "end").attr("fill", fill).text(words);
+      area
+        .append("text")
+        .attr("x", label - 12)
+        .attr("y", y)
+        .attr("text-anchor", "end")
+        .attr("fill", fill)
+        .text(words);
     const query = shortened(this.app.tokens(block.rows)[this.row()] ?? "", 12);
-    text(top - 20, `${table.strips.find((column) => column.top)?.topText ?? "q"}  ${query}`, ink).attr("font-weight", 600);
+    text(top - 20, `${table.strips.find((column) => column.top)?.topText ?? "q"}  ${query}`, ink).attr(
+      "font-weight",
+      600,
+    );
     tokens.forEach((token, index) => text(top + (index + 0.5) * this.rowHeight + 4, shortened(token, 14), ink));
     if (tokens.length === 0) text(top, "no keys", muted);
   }
@@ -176,11 +121,21 @@ export class NeuronView {
     const one = (values: ArrayLike<number>, y: number, words: (d: number) => string, name: string) => {
       const plane = new Plane(1, values.length, values);
       field(area, plane, scale, x, y + 3, width, this.rowHeight - 6);
-      const cover = area.append("rect").attr("class", "screen cover strip").attr("x", x).attr("y", y + 3);
-      cover.attr("width", width).attr("height", this.rowHeight - 6).attr("data-strip", name);
+      const cover = area
+        .append("rect")
+        .attr("class", "screen cover strip")
+        .attr("x", x)
+        .attr("y", y + 3);
+      cover
+        .attr("width", width)
+        .attr("height", this.rowHeight - 6)
+        .attr("data-strip", name);
       cover.on("pointermove", (event: PointerEvent) => {
         const box = cover.node()!.getBoundingClientRect();
-        const d = Math.max(0, Math.min(values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * values.length)));
+        const d = Math.max(
+          0,
+          Math.min(values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * values.length)),
+        );
         this.picture.read(words(d), values[d]!);
       });
       cover.on("pointerleave", () => this.picture.read(null));
@@ -204,15 +159,27 @@ export class NeuronView {
       area.append("text").attr("x", right).attr("y", 12).attr("text-anchor", "end").attr("fill", muted).text(name);
       values.forEach((value, key) => {
         const y = top + (key + 0.5) * this.rowHeight;
-        const text = area.append("text").attr("class", "figure-text").attr("x", right).attr("y", y + 4);
+        const text = area
+          .append("text")
+          .attr("class", "figure-text")
+          .attr("x", right)
+          .attr("y", y + 4);
         text.attr("text-anchor", "end").attr("fill", ink).text(brief(value));
-        text.attr("data-figure", name.startsWith("×") ? "score" : name).attr("data-key", key).attr("data-value", value);
+        text
+          .attr("data-figure", name.startsWith("×") ? "score" : name)
+          .attr("data-key", key)
+          .attr("data-value", value);
         text.on("pointerenter", () => this.picture.read(`${title}, ${shortened(tokens[key] ?? "", 14)}:`, value));
         text.on("pointerleave", () => this.picture.read(null));
         if (!bar) return;
         const scale = rising(1);
         const length = Math.max(0, 76 * value) || 0;
-        const box = area.append("rect").attr("x", right + 8).attr("y", y - 7).attr("height", 14).attr("rx", 2);
+        const box = area
+          .append("rect")
+          .attr("x", right + 8)
+          .attr("y", y - 7)
+          .attr("height", 14)
+          .attr("rx", 2);
         box.attr("width", Math.max(1, length)).attr("fill", scale.colour(0.6));
       });
       x += bar ? 150 : 78;
@@ -221,21 +188,43 @@ export class NeuronView {
 
   private drawSum(area: Area, sum: NonNullable<Table["sum"]>, scale: Scale, x: number, width: number, y: number) {
     const { muted, line } = palette();
-    area.append("line").attr("x1", x).attr("x2", x + width).attr("y1", y - 3).attr("y2", y - 3).attr("stroke", line);
+    area
+      .append("line")
+      .attr("x1", x)
+      .attr("x2", x + width)
+      .attr("y1", y - 3)
+      .attr("y2", y - 3)
+      .attr("stroke", line);
     field(area, new Plane(1, sum.values.length, sum.values), scale, x, y + 3, width, this.rowHeight - 6);
-    const text = area.append("text").attr("x", x - 10).attr("y", y + 16).attr("text-anchor", "end").attr("fill", muted);
+    const text = area
+      .append("text")
+      .attr("x", x - 10)
+      .attr("y", y + 16)
+      .attr("text-anchor", "end")
+      .attr("fill", muted);
     text.text(sum.name);
     const off = Math.max(...sum.values.map((value, d) => Math.abs(value - sum.recorded[d]!)));
-    const note = area.append("text").attr("class", "difference").attr("x", x + width + 12).attr("y", y + 16).attr("fill", muted);
+    const note = area
+      .append("text")
+      .attr("class", "difference")
+      .attr("x", x + width + 12)
+      .attr("y", y + 16)
+      .attr("fill", muted);
     note.attr("data-value", off).text(`recorded within ${off.toExponential(1)}`);
     const cover = area.append("rect").attr("class", "screen cover strip").attr("data-strip", "sum");
-    cover.attr("x", x).attr("y", y + 3).attr("width", width).attr("height", this.rowHeight - 6);
+    cover
+      .attr("x", x)
+      .attr("y", y + 3)
+      .attr("width", width)
+      .attr("height", this.rowHeight - 6);
     cover.on("pointermove", (event: PointerEvent) => {
       const box = cover.node()!.getBoundingClientRect();
-      const d = Math.max(0, Math.min(sum.values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * sum.values.length)));
+      const d = Math.max(
+        0,
+        Math.min(sum.values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * sum.values.length)),
+      );
       this.picture.read(`dq[${d}], recorded ${exact(sum.recorded[d]!)}, summed`, sum.values[d]!);
     });
     cover.on("pointerleave", () => this.picture.read(null));
   }
 }
-

@@ -36,11 +36,21 @@ export class Picture {
 
   constructor(private readonly options: PictureOptions) {
     this.svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    this.plot = element("div", { class: "plot", tabindex: 0, role: "application", "aria-label": options.label }, this.svg);
+    this.plot = element(
+      "div",
+      { class: "plot", tabindex: 0, role: "application", "aria-label": options.label },
+      this.svg,
+    );
     this.node = element(
       "figure",
       { class: `picture${options.compact ? " compact" : ""}${options.natural ? " natural" : ""}`, id: options.id },
-      element("figcaption", {}, this.title, this.readout, saveButtons(this.svg, () => this.title.textContent ?? "")),
+      element(
+        "figcaption",
+        {},
+        this.title,
+        this.readout,
+        saveButtons(this.svg, () => this.title.textContent ?? ""),
+      ),
       this.plot,
     );
     if (options.key)
@@ -56,7 +66,8 @@ export class Picture {
   }
 
   print(now: boolean) {
-    if (!this.options.natural) this.resize(now ? Math.min(printedWidth, this.width) : Math.round(this.plot.clientWidth));
+    if (!this.options.natural)
+      this.resize(now ? Math.min(printedWidth, this.width) : Math.round(this.plot.clientWidth));
   }
 
   entitle(title: string) {
@@ -108,7 +119,13 @@ export function saveButtons(svg: SVGSVGElement, title: () => string): HTMLElemen
     made.addEventListener("click", () => void save(svg, title(), format));
     return made;
   };
-  return element("span", { class: "save screen" }, element("span", { class: "muted" }, "Save"), button("SVG"), button("PNG"));
+  return element(
+    "span",
+    { class: "save screen" },
+    element("span", { class: "muted" }, "Save"),
+    button("SVG"),
+    button("PNG"),
+  );
 }
 
 const styled = [
@@ -163,7 +180,11 @@ export function standalone(svg: SVGSVGElement): { text: string; width: number; h
 
 async function save(svg: SVGSVGElement, title: string, format: "SVG" | "PNG") {
   const { text, width, height } = standalone(svg);
-  const name = title.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 80) || "picture";
+  const name =
+    title
+      .replace(/[^\p{L}\p{N}]+/gu, "-")
+      .replace(/^-+|-+$/g, "")
+      .slice(0, 80) || "picture";
   if (format === "SVG") return download(new Blob([text], { type: "image/svg+xml" }), `${name}.svg`);
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;

@@ -28,7 +28,13 @@ export class Player {
       return made;
     };
     const half = replay.recorded - 0.5;
-    this.slider = element("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "Step of recording and replay" });
+    this.slider = element("input", {
+      type: "range",
+      min: 0,
+      max: last,
+      step: 1,
+      "aria-label": "Step of recording and replay",
+    });
     const turn = element("span", { class: "turn" });
     turn.style.left = `${(100 * half) / Math.max(1, last)}%`;
     this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
@@ -64,7 +70,9 @@ export class Player {
       return;
     }
     const { node, backward } = steps[here]!;
-    const place = backward ? `Backward ${here - recorded + 1} of ${steps.length - recorded}` : `Forward ${here + 1} of ${recorded}`;
+    const place = backward
+      ? `Backward ${here - recorded + 1} of ${steps.length - recorded}`
+      : `Forward ${here + 1} of ${recorded}`;
     const name = `${visible(node.operation)} #${node.id}`;
     this.words.textContent = backward ? `${place}: ${name} ${this.sends(here)}` : `${place}: ${name} is recorded`;
     this.slider.setAttribute("aria-valuetext", this.words.textContent);

@@ -34,7 +34,8 @@ export class Replay {
       const arrives = node.outputs.some(({ gradients }) => gradients[0]);
       if (!wanted.has(node.id) || !(arrives || node.contributions.some(Boolean))) continue;
       reached.add(node);
-      for (const source of node.inputs) if (source && "node" in source && byId.has(source.node)) wanted.add(source.node);
+      for (const source of node.inputs)
+        if (source && "node" in source && byId.has(source.node)) wanted.add(source.node);
     }
     this.recorded = tape.nodes.length;
     this.steps = [
@@ -44,7 +45,9 @@ export class Replay {
     this.steps.forEach(({ node, backward }, step) => {
       if (!backward) return;
       this.turn.set(node.id, step);
-      node.inputs.forEach((source, input) => this.note(source, { node, input, step, value: node.contributions[input] ?? null }));
+      node.inputs.forEach((source, input) =>
+        this.note(source, { node, input, step, value: node.contributions[input] ?? null }),
+      );
     });
   }
 

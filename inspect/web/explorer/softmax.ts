@@ -1,6 +1,6 @@
 // One row of a softmax: its Jacobian-vector product term by term.
 import { element } from "../shared/dom";
-import { onLook, rising, signed } from "./colours";
+import { rising, signed } from "./colours";
 import type { App } from "./app";
 import { attentionKeys, Bar, headSwitch, kindSwitch, layerSwitch, outputSwitch, rowSwitch, shortened } from "./bar";
 import { around, numbersTable, steps, tints, verdict } from "./closeup";
@@ -35,7 +35,8 @@ export class SoftmaxView {
     class: "closeup",
     tabindex: 0,
     role: "region",
-    "aria-label": "One row of a softmax. Arrow up and down choose the row, left and right the head, page up and down the layer.",
+    "aria-label":
+      "One row of a softmax. Arrow up and down choose the row, left and right the head, page up and down the layer.",
   });
 
   constructor(private readonly app: App) {
@@ -49,7 +50,6 @@ export class SoftmaxView {
     this.body.addEventListener("keydown", (event) => {
       if (event.target === this.body && attentionKeys(app, event)) event.preventDefault();
     });
-    onLook(() => this.node.isConnected && this.update());
     this.node = element("section", { class: "view" }, this.bar.node, this.body);
   }
 
@@ -119,7 +119,11 @@ export class SoftmaxView {
     const scale = signed(plane.size());
     const [ofG, ofDx] = [around(g), around(dx)];
     const number = (value: number, key: string, colours: typeof scale) => {
-      const cell = element("td", { class: "number", "data-column": key, "data-value": value, title: exact(value) }, column(value));
+      const cell = element(
+        "td",
+        { class: "number", "data-column": key, "data-value": value, title: exact(value) },
+        column(value),
+      );
       tint(cell, value, colours);
       return cell;
     };

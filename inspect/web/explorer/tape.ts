@@ -1,34 +1,21 @@
 // The recorded tape as a graph of modules that fold, a player, and all there is to know of the operation that is chosen.
 import { select, type Selection } from "d3-selection";
-import { curveBasis, line } from "d3-shape";
-import { element, visible } from "../shared/dom";
+import { element } from "../shared/dom";
 import type { App, Subject } from "./app";
 import { Bar, outputSwitch } from "./bar";
-import { Groups, type Group, type Item } from "./groups";
+import type { Area } from "./colours";
+import { arrowheads, Drawing, drawWire } from "./drawing";
+import { Groups, isItem, type Group, type Item } from "./groups";
 import { Inspector } from "./inspector";
 import { arranged, type Box, type Layout, type Wire } from "./layout";
-import { shapeText } from "./numbers";
 import { Picture } from "./picture";
 import { Player } from "./player";
 import { Replay } from "./replay";
-import { onLook, type Area } from "./colours";
-
-const path = line<{ x: number; y: number }>()
-  .x(({ x }) => x)
-  .y(({ y }) => y)
-  .curve(curveBasis);
-
-const isItem = (of: Item | Group): of is Item => "kind" in of;
-const text = element("canvas").getContext("2d")!;
-function widthOf(words: string, font: string): number {
-  text.font = font;
-  return text.measureText(words).width;
-}
-const fonts = { name: "500 13px system-ui, sans-serif", small: "11px system-ui, sans-serif", frame: "12px system-ui, sans-serif" };
 
 export class TapeView {
   readonly node: HTMLElement;
   private readonly groups: Groups;
+  private readonly drawing: Drawing;
   private readonly replay: Replay;
   private readonly inspector: Inspector;
   private readonly player: Player;
@@ -42,12 +29,14 @@ export class TapeView {
 
   constructor(private readonly app: App) {
     this.groups = new Groups(app.data);
+    this.drawing = new Drawing(app.data, this.groups);
     this.replay = new Replay(app.data);
     this.inspector = new Inspector(app, this.replay);
     this.player = new Player(app, this.replay);
     this.picture = new Picture({
       id: "tape-picture",
-      label: "The tape. Arrow up and down go through it, right unfolds a module, left folds it, Enter chooses; period and comma step the player.",
+      label:
+        "The tape. Arrow up and down go through it, right unfolds a module, left folds it, Enter chooses; period and comma step the player.",
       natural: true,
       draw: (area) => this.draw(area),
       key: (event) => this.key(event),
@@ -68,13 +57,17 @@ export class TapeView {
     );
     this.bar = new Bar([{ node: zooms, update: () => {} }, outputSwitch(app, true)]);
     this.drag();
-    onLook(() => this.node.isConnected && this.picture.redraw());
     this.node = element(
       "section",
       { class: "view" },
       this.bar.node,
       this.player.node,
-      element("div", { class: "tape" }, element("div", { class: "graph" }, this.picture.node, key()), this.inspector.node),
+      element(
+        "div",
+        { class: "tape" },
+        element("div", { class: "graph" }, this.picture.node, key()),
+        this.inspector.node,
+      ),
     );
     window.addEventListener("resize", () => this.applyZoom());
   }
@@ -130,83 +123,19 @@ export class TapeView {
     this.again();
   }
 
-  private size = (of: Item | Group) => {
-    const [name, small] = this.words(of);
-    const wide = Math.max(widthOf(name, fonts.name), widthOf(small, fonts.small));
-    return { width: Math.max(46, Math.ceil(wide) + 22), height: 38 };
-  };
-
-  private words(of: Item | Group): [string, string] {
-    const { tape } = this.app.data;
-    if (!isItem(of)) {
-      const count = this.groups.count(of);
-      return [`▸ ${visible(of.name)}`, count > 0 ? `${count} operation${count === 1 ? "" : "s"}` : "parameters"];
-    }
-    if (of.kind === "leaf") {
-      const leaf = tape.leaves[of.index]!;
-      const name = leaf.kind === "parameter" ? leaf.name.split(".").at(-1)! : leaf.name;
-      return [visible(name), shapeText(leaf.shape)];
-    }
-    const node = tape.nodes[of.index]!;
-    return [visible(node.operation), node.outputs.map(({ shape }) => shapeText(shape)).join(" ")];
-  }
-
   private draw(area: Area): number {
-    this.layout ??= arranged(this.groups, this.size);
+    this.layout ??= arranged(this.groups, this.drawing.size);
     const { layout } = this;
     this.picture.entitle(`Tape of ${this.app.data.outputs[0]!.name}: ${this.app.data.tape.nodes.length} operations`);
     this.picture.suggest("click an operation or a module; ↑ ↓ ← → Enter, . and , step");
     arrowheads(area);
-    for (const frame of layout.frames) this.drawFrame(area, frame);
+    for (const frame of layout.frames) this.drawing.frame(area, frame, (group) => this.toggle(group));
     const wires = area.append("g").attr("fill", "none");
     this.paths.clear();
     for (const wire of layout.wires) this.paths.set(wire, drawWire(wires, wire));
-    for (const box of layout.boxes) this.drawBox(area, box);
+    for (const box of layout.boxes) this.drawing.box(area, box, (of) => this.choose(of));
     this.applyZoom();
     return layout.height;
-  }
-
-  private drawFrame(area: Area, frame: Box) {
-    const group = frame.of as Group;
-    const made = area.append("g").attr("class", "frame").attr("data-key", frame.key);
-    const [left, top] = [frame.x - frame.width / 2, frame.y - frame.height / 2];
-    made.append("rect").attr("x", left).attr("y", top).attr("width", frame.width).attr("height", frame.height).attr("rx", 7);
-    const label = made.append("text").attr("x", left + 9).attr("y", top + 16).text(this.fitting(`▾ ${visible(group.name)}`, frame.width - 14));
-    label.append("title").text(`Fold ${group.path}`);
-    label.on("click", () => this.toggle(group));
-  }
-
-  private fitting(words: string, width: number): string {
-    let letters = [...words];
-    while (letters.length > 3 && widthOf(letters.join(""), fonts.frame) > width) letters = [...letters.slice(0, -2), "…"];
-    return letters.join("");
-  }
-
-  private drawBox(area: Area, box: Box) {
-    const { tape } = this.app.data;
-    const of = box.of;
-    const node = isItem(of) && of.kind === "node" ? tape.nodes[of.index]! : null;
-    const guilty = isItem(of) ? Boolean(node?.guilty) : this.guilty(of);
-    const kind = isItem(of) ? of.kind : "folded";
-    const made = area.append("g").attr("class", `box ${kind}${guilty ? " guilty" : ""}`).attr("data-key", box.key);
-    if (node) made.attr("data-node", node.id);
-    made.attr("transform", `translate(${box.x - box.width / 2},${box.y - box.height / 2})`);
-    const rx = kind === "leaf" ? box.height / 2 : 5;
-    made.append("rect").attr("width", box.width).attr("height", box.height).attr("rx", rx);
-    const [name, small] = this.words(of);
-    made.append("text").attr("class", "name").attr("x", box.width / 2).attr("y", 16).text(name);
-    made.append("text").attr("class", "small").attr("x", box.width / 2).attr("y", 30).text(small);
-    made.append("text").attr("class", "mark").attr("x", box.width - 4).attr("y", 4).text(guilty ? "✗" : "");
-    made.append("title").text(isItem(of) ? (node ? `#${node.id} ${node.module} ${node.line}` : tape.leaves[of.index]!.name) : `Unfold ${of.path}`);
-    made.on("click", () => this.choose(of));
-  }
-
-  private guilty(group: Group): boolean {
-    const { tape } = this.app.data;
-    return (
-      group.items.some(({ kind, index }) => kind === "node" && tape.nodes[index]!.guilty) ||
-      group.groups.some((inner) => this.guilty(inner))
-    );
   }
 
   private choose(of: Item | Group) {
@@ -235,7 +164,9 @@ export class TapeView {
       box.classed("chosen", key === chosen).classed("now", key === current);
       box.classed("recorded", done.forward.has(key)).classed("arrived", done.backward.has(key));
     });
-    graph.selectAll<SVGGElement, unknown>(".box, .frame").classed("cursor", (_, index, all) => all[index]!.dataset.key === this.at);
+    graph
+      .selectAll<SVGGElement, unknown>(".box, .frame")
+      .classed("cursor", (_, index, all) => all[index]!.dataset.key === this.at);
     for (const [wire, drawn] of this.paths) this.markWire(select(drawn), wire, here);
     if (current) this.scrollTo(current);
     else if (chosen) this.scrollTo(chosen);
@@ -252,7 +183,8 @@ export class TapeView {
       else {
         backward.add(shown);
         node.inputs.forEach((source, input) => {
-          const item = source && ("node" in source ? this.groups.nodes.get(source.node) : this.groups.leaves[source.leaf]);
+          const item =
+            source && ("node" in source ? this.groups.nodes.get(source.node) : this.groups.leaves[source.leaf]);
           if (item && node.contributions[input]) backward.add(this.groups.shown(item).key);
         });
       }
@@ -269,8 +201,10 @@ export class TapeView {
     const { nodes } = this.app.data.tape;
     const { recorded } = this.replay;
     const turn = (link: Wire["links"][number]) => this.replay.backwardStep(nodes[link.to.index]!.id) ?? Infinity;
-    const sent = here !== null && wire.links.some((link) => turn(link) <= here && nodes[link.to.index]!.contributions[link.input]);
-    const now = here !== null && wire.links.some((link) => (here < recorded ? link.to.index === here : turn(link) === here));
+    const sent =
+      here !== null && wire.links.some((link) => turn(link) <= here && nodes[link.to.index]!.contributions[link.input]);
+    const now =
+      here !== null && wire.links.some((link) => (here < recorded ? link.to.index === here : turn(link) === here));
     const flown = here !== null && wire.links.some((link) => link.to.index <= here);
     const back = here !== null && here >= recorded && (sent || now); // a gradient goes against the wire
     const arrow = `url(#arrow${now ? "-now" : back ? "-back" : ""})`;
@@ -289,7 +223,10 @@ export class TapeView {
     const [place, view] = [box.getBoundingClientRect(), plot.getBoundingClientRect()];
     const need = (low: number, high: number, from: number, to: number) =>
       low < from + 20 ? low - from - 60 : high > to - 20 ? Math.min(low - from - 60, high - to + 120) : 0;
-    plot.scrollBy(need(place.left, place.right, view.left, view.right), need(place.top, place.bottom, view.top, view.bottom));
+    plot.scrollBy(
+      need(place.left, place.right, view.left, view.right),
+      need(place.top, place.bottom, view.top, view.bottom),
+    );
   }
 
   private scale(): number {
@@ -349,16 +286,16 @@ export class TapeView {
       this.mark();
       if (this.at) this.scrollTo(this.at);
       const box = order.find(({ key: name }) => name === this.at);
-      if (box) this.picture.read(this.words(box.of).join("  "));
+      if (box) this.picture.read(this.drawing.words(box.of).join("  "));
       return true;
     }
-    if (event.key === "ArrowRight" && group && !this.groups.open.has(group)) return this.toggle(group), true;
+    if (event.key === "ArrowRight" && group && !this.groups.open.has(group)) return (this.toggle(group), true);
     if (event.key === "ArrowLeft" && here) {
       const fold = group && this.groups.open.has(group) ? group : isItem(here.of) ? here.of.group : here.of.parent;
       if (fold && fold !== this.groups.root) this.toggle(fold);
       return true;
     }
-    if ((event.key === "Enter" || event.key === " ") && here) return this.choose(here.of), true;
+    if ((event.key === "Enter" || event.key === " ") && here) return (this.choose(here.of), true);
     return false;
   }
 
@@ -369,22 +306,6 @@ export class TapeView {
     this.app.set({ step: next }, { replace: true });
     return true;
   }
-}
-
-function arrowheads(area: Area) {
-  const defs = area.append("defs");
-  for (const name of ["arrow", "arrow-now", "arrow-back"]) {
-    const marker = defs.append("marker").attr("id", name).attr("class", name).attr("viewBox", "0 0 8 8");
-    marker.attr("refX", 7).attr("refY", 4).attr("markerWidth", 7).attr("markerHeight", 7).attr("orient", "auto-start-reverse");
-    marker.append("path").attr("d", "M0 0.8L7.4 4L0 7.2z");
-  }
-}
-
-function drawWire(parent: Area, { points, links }: Wire): SVGPathElement {
-  const made = parent.append("path").attr("class", "wire").attr("d", path(points));
-  made.attr("marker-end", "url(#arrow)");
-  if (links.length > 1) made.append("title").text(`${links.length} tensors`);
-  return made.node()!;
 }
 
 function key(): HTMLElement {

@@ -1,0 +1,72 @@
+// Which heads and which sentences the lines between tokens are drawn for.
+import { element } from "../shared/dom";
+import type { App } from "./app";
+import { menu, type Switch } from "./bar";
+import { headColour, inkOn } from "./colours";
+
+export function shownHeads(app: App): number[] {
+  const { heads } = app.state;
+  return heads.length > 0 ? heads : Array.from({ length: app.block()?.heads ?? 0 }, (_, head) => head);
+}
+
+// A button a head, in its colour.
+export class Swatches implements Switch {
+  readonly node = element("div", { class: "swatches screen", role: "group", "aria-label": "Heads" });
+
+  constructor(private readonly app: App) {}
+
+  update() {
+    const count = this.app.block()!.heads;
+    if (this.node.querySelectorAll("button").length !== count + 1) this.make(count);
+    const shown = new Set(shownHeads(this.app));
+    this.node.querySelectorAll("button").forEach((button, head) => {
+      if (head === count) return void (button.disabled = shown.size === count);
+      const colour = headColour(head, count);
+      button.setAttribute("aria-pressed", String(shown.has(head)));
+      button.style.borderColor = colour;
+      button.style.backgroundColor = shown.has(head) ? colour : "";
+      button.style.color = shown.has(head) ? inkOn(colour) : "";
+    });
+  }
+
+  private make(count: number) {
+    const { app } = this;
+    const title = "Click: show or hide; double click: this one alone";
+    const buttons = Array.from({ length: count }, (_, head) => {
+      const button = element("button", { type: "button", "aria-label": `Head ${head}`, title }, String(head));
+      button.addEventListener("click", () => {
+        const shown = shownHeads(app);
+        const heads = shown.includes(head) ? shown.filter((other) => other !== head) : [...shown, head];
+        app.set({ heads }, { replace: true });
+      });
+      button.addEventListener("dblclick", () => app.set({ heads: [head] }, { replace: true }));
+      return button;
+    });
+    const all = element("button", { type: "button" }, "All");
+    all.addEventListener("click", () => app.set({ heads: [] }));
+    this.node.replaceChildren(element("span", { class: "muted" }, "Heads"), ...buttons, all);
+  }
+}
+
+// Sentences of queries and keys, where the text is a pair.
+export function filterSwitch(app: App): Switch {
+  const pair = (text: number) => {
+    const segments = app.data.texts[text]?.segments;
+    return Boolean(segments?.includes(0) && segments.includes(1));
+  };
+  return menu(
+    "Sentences",
+    () => {
+      const block = app.block()!;
+      const [queries, keys] = [pair(block.rows), pair(block.columns)];
+      const sides = (has: boolean) => (has ? ["A", "B"] : ["*"]);
+      const name = (side: string) => (side === "*" ? "all" : side);
+      const some = sides(queries).flatMap((query) =>
+        sides(keys).map((key): [string, string] => [`${query}${key}`, `${name(query)} → ${name(key)}`]),
+      );
+      return some.length > 1 ? [["**", "all"], ...some] : [["**", "all"]];
+    },
+    () => app.state.filter,
+    (filter) => app.set({ filter }),
+  );
+}

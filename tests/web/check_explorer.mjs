@@ -1,89 +1,93 @@
-// The explorer page: what each view shows beside the numbers in the page's data, decoded here. Run by check_pages.mjs.
+// The explorer page: of models that the command looks into, and of made-up data for what these do not have. Run by
+// check_pages.mjs.
 import assert from "node:assert/strict";
-import { readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import * as browser from "./browser.mjs";
+import * as views from "./explorer_views.mjs";
+import { address, boxes, column, decoded, menu, nearAll, numbers, option, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import { hostile } from "./make_log.mjs";
 
-// A page, and the data that stand in it.
+const fixtures = join(dirname(fileURLToPath(import.meta.url)), "../fixtures");
+const run = (...words) => execFileSync(browser.command, words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+const folder = (name) => join(browser.work, name);
+
+// A model of the tests with a tokenizer that fits it.
+function model(name, tokenizer) {
+  if (existsSync(folder(name))) return folder(name);
+  cpSync(join(fixtures, "commands", name), folder(name), { recursive: true });
+  const files = join(fixtures, "tokenizers", tokenizer);
+  for (const file of readdirSync(files)) cpSync(join(files, file), join(folder(name), file));
+  return folder(name);
+}
+
+// The demo's model after a few steps.
+function words() {
+  const made = folder("words");
+  if (!existsSync(made)) run("demo", "--steps", "40", "--held-out", "5", "--seconds", "0", "--out", made);
+  return made;
+}
+
+const inspected = {
+  words: () => ["--model", words(), "--text", "dreiundvierzig", "--text-b", "forty-three", "--logit", "1:-"],
+  writer: () => ["--model", model("writer", "gpt2"), "--text", hostile.replace("\0", ""), "--gradcheck-report"],
+  pair: () => ["--model", model("classifier", "bert"), "--text", "one two", "--text-b", "two"],
+};
+
+// A page by name, and the data that stand in it.
 function made(name) {
-  const path = join(browser.work, `${name}.html`);
+  const path = folder(`${name}.html`);
   return () => {
-    writeExplorer(path, explorerData(name));
+    if (!existsSync(path)) {
+      if (inspected[name]) run("inspect", ...inspected[name](), "--out", path);
+      else writeExplorer(path, explorerData(name));
+    }
     const [, json] = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(readFileSync(path, "utf8"));
     return { path, data: JSON.parse(json) };
   };
 }
 
 const check = (name, body, { of = "small", ...settings } = {}) =>
-  browser.check(`explorer: ${name}`, made(of), body, { ready: "html[data-ready]", ...settings });
+  browser.check(`explorer, ${of}: ${name}`, made(of), body, { ready: "html[data-ready]", ...settings });
 
-// A tensor of the data: its numbers, and one of them by place in what is kept.
-function decoded(packed) {
-  const bytes = Buffer.from(packed.data, "base64");
-  const shape = packed.cut ?? packed.shape;
-  const values = Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
-  const at = (...places) => values[places.reduce((sum, place, axis) => sum * shape[axis] + place, 0)];
-  const row = (...places) => Array.from({ length: shape.at(-1) }, (_, i) => at(...places, i));
-  return { values, shape, at, row };
+for (const of of ["small", ...Object.keys(inspected)]) {
+  await check("the head view shows each head's weights of a query, and their gradients", views.headView, { of });
+  await check("the model view shows every head; one of them opens", views.modelView, { of });
+  await check("the neuron view works a score out, and the gradient of a query", views.neuronView, { of });
+  await check("the close-up of softmax works out its Jacobian-vector product", views.softmaxView, { of });
+  await check("the close-up of LayerNorm works out its backward", views.layerNormView, { of });
+  await check("the tape folds and unfolds; operations show values and gradients", views.tapeView, { of });
+  await check("the player steps through recording and replay, and gradients add up", views.player, { of });
 }
 
-const sum = (values) => values.reduce((a, b) => a + b, 0);
-const near = (actual, expected, what, tolerance = 1e-6) =>
-  assert.ok(
-    Object.is(actual, expected) || Math.abs(actual - expected) <= tolerance * (1 + Math.abs(expected)),
-    `${what}: the page shows ${actual}, the data say ${expected}`,
-  );
-const nearAll = (actual, expected, what, tolerance) => {
-  assert.equal(actual.length, expected.length, what);
-  actual.forEach((value, index) => near(value, expected[index], `${what}[${index}]`, tolerance));
-};
-const numbers = (locator) => locator.evaluateAll((all) => all.map(({ dataset }) => Number(dataset.value)));
-const column = (page, name) => numbers(page.locator(`table.numbers >> nth=0 >> tbody td[data-column="${name}"]`));
-const view = (page, name) => page.locator(`nav a[data-view=${name}]`).click();
-const option = (page, legend, label) =>
-  page.locator(".choice", { hasText: legend }).getByText(label, { exact: true }).click();
-const menu = (page, legend) => page.locator("label.menu", { hasText: legend }).locator("select");
-const address = (page) => page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
-const titleOf = (kind) => kind.replace(/^./, (letter) => letter.toUpperCase());
-const readout = async (page, id) => Number(await page.locator(`#${id} .readout`).getAttribute("data-value"));
+await check(
+  "the page of the command is small, open at once, and shows its text as text",
+  async ({ page, path, opened, data }) => {
+    assert.ok(statSync(path).size < 5e6, `${statSync(path).size} bytes`);
+    assert.ok(opened < 2000, `${opened} ms`);
+    assert.ok(data.title.includes("</script><img"), data.title);
+    assert.ok((await page.locator("h1").innerText()).includes("</script><img"));
+    await view(page, "gradcheck");
+    assert.ok((await page.locator("#view h2").innerText()).includes("all gradients are right"));
+    assert.equal(await page.locator("img, main script").count(), 0);
+    assert.equal(await page.evaluate(() => window.broken), undefined);
+  },
+  { of: "writer" },
+);
 
-// Puts the pointer on a cell of a field of colours.
-async function point(page, cover, row, column, [rows, columns]) {
-  const box = await cover.boundingBox();
-  await page.mouse.move(box.x + ((column + 0.5) * box.width) / columns, box.y + ((row + 0.5) * box.height) / rows);
-}
-
-await check("the head view shows each head's weights of a query, and their gradients", async ({ page, data }) => {
-  for (const block of data.attention) {
-    await option(page, "Attention", titleOf(block.kind));
-    await menu(page, "Layer").selectOption(block.module);
-    for (const [show, set, output] of [
-      ["Probabilities", block.values],
-      ["Gradients", block.gradients[0], 0],
-      ["Gradients", block.gradients[1], 1],
-    ]) {
-      await option(page, "Show", show);
-      if (output !== undefined) await menu(page, "of").selectOption(String(output));
-      if (!set.probabilities) continue;
-      const weights = decoded(set.probabilities);
-      for (const query of [0, 3]) {
-        await page.locator(`#head-picture .query[data-row="${query}"]`).hover();
-        for (let head = 0; head < block.heads; ++head) {
-          const shown = await numbers(page.locator(`#head-picture .number-cell[data-head="${head}"]`));
-          nearAll(shown, weights.row(head, query), `${block.module} ${show} of head ${head}, query ${query}`);
-        }
-      }
-      await page.mouse.move(5, 5);
-      const all = await numbers(page.locator('#head-picture .number-cell[data-head="1"]'));
-      const received = all.map((_, key) =>
-        sum(Array.from({ length: weights.shape[1] }, (_, q) => weights.at(1, q, key))),
-      );
-      nearAll(all, received, `${block.module} sums of head 1`);
-    }
-  }
-});
+await check(
+  "sentences of a pair are filtered",
+  async ({ page, data }) => {
+    const { tokens, segments } = data.texts[0];
+    const of = (segment) => tokens.filter((_, index) => segments[index] === segment);
+    await menu(page, "Sentences", "BA");
+    assert.deepEqual(await page.locator("#head-picture .token").allTextContents(), [...of(1), ...of(0)]);
+  },
+  { of: "pair" },
+);
 
 await check("heads are switched by their colours, sentences by a filter, all of it by keys", async ({ page, data }) => {
   const columns = () =>
@@ -97,266 +101,17 @@ await check("heads are switched by their colours, sentences by a filter, all of 
   assert.deepEqual(await columns(), ["3"]);
   assert.equal((await address(page)).head, "3");
   const { tokens, segments } = data.texts[0];
-  await menu(page, "Sentences").selectOption("AB");
+  await menu(page, "Sentences", "AB");
   const shown = await page.locator("#head-picture .token").allTextContents();
   const of = (segment) => tokens.filter((_, index) => segments[index] === segment);
   assert.deepEqual(shown, [...of(0), ...of(1)]);
-  await menu(page, "Sentences").selectOption("**");
+  await menu(page, "Sentences", "**");
   await page.locator("#head-picture .plot").focus();
   for (const key of ["ArrowDown", "ArrowDown", "ArrowLeft", "PageDown"]) await page.keyboard.press(key);
   const { row, head, block } = await address(page);
   assert.deepEqual([row, head, block], ["1", "2", data.attention[1].module]);
   const weights = decoded(data.attention[1].values.probabilities);
   nearAll(await numbers(page.locator("#head-picture .number-cell")), weights.row(2, 1), "by keys");
-});
-
-await check("the model view shows every head; one of them opens", async ({ page, data }) => {
-  await view(page, "model");
-  for (const kind of [...new Set(data.attention.map((block) => block.kind))]) {
-    await option(page, "Attention", titleOf(kind));
-    const blocks = data.attention.filter((block) => block.kind === kind);
-    const thumbnails = page.locator("#model-picture .thumbnail");
-    assert.equal(await thumbnails.count(), sum(blocks.map(({ heads }) => heads)));
-    const block = blocks.at(-1);
-    const weights = decoded(block.values.probabilities);
-    const last = page.locator(`#model-picture .thumbnail[data-block="${block.module}"][data-head="2"]`);
-    await point(page, last, 4, 1, weights.shape.slice(1));
-    near(await readout(page, "model-picture"), weights.at(2, 4, 1), `${kind} thumbnail`);
-    await option(page, "Show", "Gradients");
-    await point(page, last, 3, 2, weights.shape.slice(1));
-    near(
-      await readout(page, "model-picture"),
-      decoded(block.gradients[0].probabilities).at(2, 3, 2),
-      `${kind} gradient`,
-    );
-    await option(page, "Show", "Probabilities");
-  }
-  const block = data.attention.at(-1);
-  await page.locator(`#model-picture .thumbnail[data-block="${block.module}"][data-head="1"]`).click();
-  const { view: opened, block: module, head } = await address(page);
-  assert.deepEqual([opened, module, head], ["head", block.module, "1"]);
-  await page.goBack();
-  assert.equal(await page.locator("#model-picture").count(), 1);
-  await page.locator("#model-picture .plot").focus();
-  for (const key of ["ArrowUp", "ArrowRight", "ArrowRight", "Enter"]) await page.keyboard.press(key);
-  assert.equal((await address(page)).view, "head");
-});
-
-await check(
-  "the neuron view works a score out from its vectors, and the gradient of a query",
-  async ({ page, data }) => {
-    await view(page, "neuron");
-    for (const block of data.attention) {
-      await option(page, "Attention", titleOf(block.kind));
-      await menu(page, "Layer").selectOption(block.module);
-      await menu(page, "Head").selectOption("2");
-      await menu(page, "Query").selectOption("3");
-      await option(page, "Show", "Values");
-      const [q, k] = [decoded(block.values.query).row(2, 3), decoded(block.values.key)];
-      const figure = (name) => numbers(page.locator(`#neuron-picture [data-figure="${name}"]`));
-      const keys = k.shape[1];
-      const dots = Array.from({ length: keys }, (_, key) => sum(q.map((value, d) => value * k.at(2, key, d))));
-      nearAll(await figure("q·k"), dots, "dot products");
-      nearAll(
-        await figure("score"),
-        dots.map((dot) => dot * block.scale),
-        "scores",
-        1e-5,
-      );
-      if (block.values.mask) nearAll(await figure("+ mask"), decoded(block.values.mask).row(2, 3), "mask");
-      nearAll(await figure("softmax"), decoded(block.values.probabilities).row(2, 3), "probabilities");
-      const strip = page.locator('#neuron-picture .strip[data-strip="q·k 1"]');
-      await point(page, strip, 0, 5, [1, q.length]);
-      near(await readout(page, "neuron-picture"), q[5] * k.at(2, 1, 5), "an elementwise product");
-      await option(page, "Show", "Gradients");
-      nearAll(await figure("ds"), decoded(block.gradients[0].scores).row(2, 3), "gradient of the scores");
-      nearAll(await figure("dp"), decoded(block.gradients[0].probabilities).row(2, 3), "gradient of the probabilities");
-      const recorded = decoded(block.gradients[0].query).row(2, 3);
-      await point(page, page.locator('#neuron-picture .strip[data-strip="sum"]'), 0, 4, [1, q.length]);
-      near(await readout(page, "neuron-picture"), recorded[4], "sum of what the keys send");
-      const [off] = await numbers(page.locator("#neuron-picture .difference"));
-      assert.ok(off < 1e-5 * Math.max(...recorded.map(Math.abs)) + 1e-9, `${off}`);
-    }
-  },
-);
-
-await check("the close-up of softmax works out its Jacobian-vector product", async ({ page, data }) => {
-  await view(page, "softmax");
-  const block = data.attention.find(({ kind }) => kind === "decoder self");
-  await option(page, "Attention", titleOf(block.kind));
-  await menu(page, "Head").selectOption("1");
-  await menu(page, "Row").selectOption("3");
-  for (const output of [0, 1]) {
-    await menu(page, "Gradients of").selectOption(String(output));
-    const p = decoded(block.values.probabilities).row(1, 3);
-    const g = decoded(block.gradients[output].probabilities).row(1, 3);
-    const total = sum(p.map((value, j) => value * g[j]));
-    const dx = p.map((value, j) => value * (g[j] - total));
-    nearAll(await column(page, "p"), p, "p");
-    nearAll(await column(page, "g"), g, "g");
-    nearAll(
-      await column(page, "pg"),
-      p.map((value, j) => value * g[j]),
-      "p·g",
-    );
-    nearAll(await column(page, "dx"), dx, "dx", 1e-9);
-    nearAll(await column(page, "recorded"), decoded(block.gradients[output].scores).row(1, 3), "recorded");
-    near(...(await numbers(page.locator('[data-step="sum"]'))), total, "sum", 1e-9);
-    assert.equal(await page.locator(".verdict.good").count(), 1);
-    const jacobian = await numbers(page.locator('.jacobian td[data-column="jacobian"]'));
-    const expected = p.flatMap((pj, j) => p.map((pk, k) => pj * ((j === k ? 1 : 0) - pk)));
-    nearAll(jacobian, expected, "Jacobian", 1e-9);
-  }
-  await page.locator(".closeup").focus();
-  await page.keyboard.press("ArrowDown");
-  nearAll(await column(page, "p"), decoded(block.values.probabilities).row(1, 4), "p of the next row");
-});
-
-await check("the close-up of LayerNorm works out its backward", async ({ page, data }) => {
-  await view(page, "layernorm");
-  for (const norm of [data.layer_norms[0], data.layer_norms.at(-1)]) {
-    await menu(page, "LayerNorm").selectOption(norm.module);
-    await menu(page, "Row").selectOption("2");
-    const x = decoded(norm.input).row(2);
-    const gamma = decoded(norm.weight).values;
-    const g = decoded(norm.gradient_output[0]).row(2);
-    const mean = sum(x) / x.length;
-    const variance = sum(x.map((value) => (value - mean) ** 2)) / x.length;
-    const hat = x.map((value) => (value - mean) / Math.sqrt(variance + norm.eps));
-    const [first, second] = [sum(g.map((v, c) => v * gamma[c])), sum(g.map((v, c) => v * gamma[c] * hat[c]))];
-    const dx = g.map(
-      (v, c) => (v * gamma[c] - first / x.length - (hat[c] * second) / x.length) / Math.sqrt(variance + norm.eps),
-    );
-    for (const [step, expected] of Object.entries({
-      mean,
-      variance,
-      first: first / x.length,
-      second: second / x.length,
-    }))
-      near(...(await numbers(page.locator(`[data-step="${step}"]`))), expected, step, 1e-9);
-    nearAll(await column(page, "x"), x, "x");
-    nearAll(await column(page, "hat"), hat, "x̂", 1e-9);
-    nearAll(await column(page, "dx"), dx, "dx", 1e-9);
-    nearAll(await column(page, "recorded"), decoded(norm.gradient_input[0]).row(2), "recorded");
-    assert.equal(await page.locator(".verdict.good").count(), 1);
-    await point(page, page.locator('#layernorm-picture .strip[data-strip="dx"]'), 0, 7, [1, x.length]);
-    near(await readout(page, "layernorm-picture"), dx[7], "dx in the picture", 1e-9);
-  }
-});
-
-const boxes = (page, kind) => page.locator(`#tape-picture .box${kind}`).count();
-
-await check("the tape folds and unfolds; an operation shows its values and gradients", async ({ page, data }) => {
-  await view(page, "tape");
-  const { nodes, leaves } = data.tape;
-  const before = await boxes(page, ".node");
-  const folded = await boxes(page, ".folded");
-  assert.ok(folded > 0 && before < nodes.length);
-  await page.locator("#tape-picture .box.folded").first().click();
-  assert.ok((await boxes(page, "")) > before + folded);
-  await page.getByRole("button", { name: "Unfold all" }).click();
-  assert.equal(await boxes(page, ".node"), nodes.length);
-  assert.equal(await boxes(page, ".leaf"), leaves.length);
-  const links = nodes.flatMap(({ inputs }) => inputs.filter(Boolean));
-  assert.ok((await page.locator("#tape-picture .wire").count()) <= links.length);
-  await page.locator("#tape-picture .frame text").first().click();
-  assert.ok((await boxes(page, ".node")) < nodes.length);
-  const node = nodes.find(({ operation, module }) => operation === "softmax" && module.startsWith("decoder.layers.1"));
-  await page.evaluate((id) => (location.hash = `view=tape&node=${id}`), node.id);
-  await page.locator(`#tape-picture [data-node="${node.id}"].chosen`).waitFor();
-  const panel = page.locator(".inspector");
-  for (const text of [
-    node.operation,
-    node.module,
-    node.line,
-    node.formula.backward[0],
-    `[${node.outputs[0].shape.join(", ")}]`,
-  ])
-    assert.ok((await panel.innerText()).includes(text), text);
-  for (const output of [0, 1]) {
-    await menu(page, "Gradients of").selectOption(String(output));
-    for (const [id, packed] of [
-      ["heat-output-0-value", node.outputs[0].value],
-      ["heat-output-0-gradient", node.outputs[0].gradients[output]],
-    ]) {
-      const tensor = decoded(packed);
-      const lead = tensor.shape.slice(0, -2).map(() => 0);
-      const cover = page.locator(`#${id} .cover`);
-      await cover.scrollIntoViewIfNeeded();
-      await point(page, cover, 2, 1, tensor.shape.slice(-2));
-      near(await readout(page, id), tensor.at(...lead, 2, 1), `${id} of output ${output}`);
-      await page.locator(`#${id} .plot`).focus();
-      await page.mouse.move(2, 2);
-      for (const key of ["ArrowRight", "ArrowRight", "ArrowDown"]) await page.keyboard.press(key);
-      near(await readout(page, id), tensor.at(...lead, 1, 1), `${id} by keys`);
-    }
-  }
-});
-
-// Steps of the replay, worked out from the data alone.
-function replayed({ nodes, root }) {
-  const reached = new Set([root]);
-  const order = [];
-  for (const node of [...nodes].reverse()) {
-    if (!reached.has(node.id)) continue;
-    order.push(node);
-    for (const input of node.inputs) if (input && "node" in input) reached.add(input.node);
-  }
-  return order;
-}
-
-await check("the player steps through the recording and the replay, and gradients add up", async ({ page, data }) => {
-  const { nodes, leaves } = data.tape;
-  const order = replayed(data.tape);
-  await view(page, "tape");
-  const words = () => page.locator(".player-words").innerText();
-  const button = (name) => page.locator(".player").getByRole("button", { name, exact: true });
-  await button("Forward").click();
-  assert.ok((await words()).startsWith(`Forward 1 of ${nodes.length}: ${nodes[0].operation} #${nodes[0].id}`));
-  await button("Step ›").click();
-  assert.ok((await words()).includes(`#${nodes[1].id} is recorded`));
-  await button("Backward").click();
-  assert.ok((await words()).startsWith(`Backward 1 of ${order.length}: ${order[0].operation} #${order[0].id} sends`));
-  await page.locator("#tape-picture .plot").focus();
-  await page.keyboard.press(".");
-  assert.ok((await words()).includes(`#${order[1].id}`));
-  await page.keyboard.press(",");
-  assert.ok((await words()).includes(`#${order[0].id}`));
-
-  // A leaf or node that several operations use: its gradient grows with each of them.
-  const uses = new Map();
-  order.forEach((node, turn) =>
-    node.inputs.forEach((input, index) => {
-      const key = input && node.contributions[index] && ("node" in input ? `node=${input.node}` : `leaf=${input.leaf}`);
-      if (key) uses.set(key, [...(uses.get(key) ?? []), { turn, packed: node.contributions[index] }]);
-    }),
-  );
-  const [key, sent] = [...uses].find(([name, all]) => name.startsWith("node") && all.length === 4);
-  const node = nodes.find(({ id }) => `node=${id}` === key);
-  for (let arrived = 1; arrived <= sent.length; ++arrived) {
-    const step = nodes.length + sent[arrived - 1].turn;
-    await page.evaluate((hash) => (location.hash = hash), `view=tape&${key}&step=${step}`);
-    const list = page.locator(`.contributions[data-arrived="${arrived}"]`);
-    await list.waitFor();
-    assert.equal(await list.getAttribute("data-all"), String(sent.length));
-    const cover = page.locator("#heat-sum-0 .cover");
-    await cover.scrollIntoViewIfNeeded();
-    const parts = sent.slice(0, arrived).map(({ packed }) => decoded(packed));
-    const at = (tensor) => tensor.at(...tensor.shape.slice(0, -2).map(() => 0), 1, 2);
-    await point(page, cover, 1, 2, parts[0].shape.slice(-2));
-    const total = sum(parts.map(at));
-    near(await readout(page, "heat-sum-0"), total, `sum of ${arrived}`);
-    near(...(await numbers(page.locator(".addition"))), total, "the addition");
-    if (arrived === sent.length) near(total, at(decoded(node.outputs[0].gradients[0])), "all of it");
-  }
-  assert.ok(uses.size > leaves.length);
-  await button("Whole tape").click();
-  await button("Play").click();
-  await page.waitForFunction(() => /step=[2-9]/.test(location.hash));
-  await button("Pause").click();
-  await page.locator(".track input").focus();
-  await page.keyboard.press("End");
-  assert.ok((await words()).startsWith(`Backward ${order.length} of ${order.length}`));
 });
 
 await check("a failed gradient check leads to the operation at fault", async ({ page, data }) => {
@@ -396,11 +151,25 @@ await check(
   { hash: "#layer=1&head=2" },
 );
 
+await check(
+  "a function without texts has its tape and its LayerNorms",
+  async ({ page, data }) => {
+    assert.deepEqual(await page.locator("nav a").allTextContents(), ["Tape", "LayerNorm"]);
+    assert.ok((await boxes(page, ".node")) > 0);
+    await view(page, "layernorm");
+    await menu(page, "Row", "3");
+    nearAll(await column(page, "x"), decoded(data.layer_norms[0].input).row(3), "x");
+    await page.evaluate(() => (location.hash = "view=softmax&head=1"));
+    await page.locator("#tape-picture").waitFor();
+  },
+  { of: "function" },
+);
+
 await check("a token is text, whatever it says", async ({ page, data }) => {
   assert.equal(data.texts[1].tokens[1], hostile);
   await view(page, "neuron");
   await option(page, "Attention", "Cross");
-  await menu(page, "Query").selectOption("1");
+  await menu(page, "Query", "1");
   assert.ok((await page.locator("#neuron-picture h2").innerText()).includes("</script><img src=x"));
   for (const name of ["head", "softmax", "layernorm", "tape"]) await view(page, name);
   assert.equal(await page.locator("img, main script").count(), 0);

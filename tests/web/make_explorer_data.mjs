@@ -1,6 +1,6 @@
 // Made-up data for the explorer page: a small encoder-decoder with random weights, whose values and gradients are
 // worked out here, so that everything the page adds up agrees. Used by check_explorer.mjs, and by hand:
-//   node tests/web/make_explorer_data.mjs small|large PAGE.html
+//   node tests/web/make_explorer_data.mjs small|large|function PAGE.html
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -510,7 +510,12 @@ const cases = {
 const here = dirname(fileURLToPath(import.meta.url));
 
 export function explorerData(name) {
-  return page(build(cases[name]), cases[name]);
+  if (name !== "function") return page(build(cases[name]), cases[name]);
+  // A function of tensors, as a user may look at one: no texts and no attention.
+  const data = explorerData("small");
+  const norms = data.layer_norms.map((norm) => ({ ...norm, text: null, bias: null }));
+  const model = { kind: "function", class: "function", parameters: 0, tree: "" };
+  return { ...data, model, texts: [], attention: [], layer_norms: norms, gradcheck: null };
 }
 
 // The page as inspect::web_page writes it.

@@ -1,6 +1,7 @@
 // What the close-ups of softmax and LayerNorm share: tables whose numbers can be read in full, beside what was recorded.
 import { element } from "../shared/dom";
 import { signed, type Scale } from "./colours";
+import { Plane } from "./data";
 import { tint } from "./heat";
 import { column, exact } from "./numbers";
 
@@ -56,21 +57,22 @@ export function numbersTable(
 export const tints =
   "Tinted by size up to the largest of the column: blue above 0, orange below. Point at a number to see all its digits.";
 
-export function around(...lists: ArrayLike<number>[]): Scale {
-  let size = 0;
-  for (const list of lists)
-    for (let i = 0; i < list.length; ++i) if (Math.abs(list[i]!) < Infinity) size = Math.max(size, Math.abs(list[i]!));
-  return signed(size);
+export function largest(...lists: ArrayLike<number>[]): number {
+  return Math.max(0, ...lists.map((list) => new Plane(1, list.length, list).size()));
 }
 
-// How far the worked-out gradient is from the recorded one.
-export function verdict(worked: number[], recorded: ArrayLike<number>): HTMLElement {
+export function around(...lists: ArrayLike<number>[]): Scale {
+  return signed(largest(...lists));
+}
+
+// How far the worked-out gradient is from the recorded one, which float32 rounds where its terms are of this size.
+export function verdict(worked: number[], recorded: ArrayLike<number>, terms: number): HTMLElement {
   let [off, size] = [0, 0];
   worked.forEach((value, index) => {
     off = Math.max(off, Math.abs(value - recorded[index]!));
     size = Math.max(size, Math.abs(recorded[index]!));
   });
-  const agrees = off <= 1e-5 * size + 1e-9;
+  const agrees = off <= 1e-5 * size + 2e-6 * terms;
   const words = `${agrees ? "Agrees with" : "Differs from"} the gradient that the tape recorded: largest difference ${off.toExponential(1)}, largest gradient ${size.toExponential(1)}.`;
   return element(
     "p",

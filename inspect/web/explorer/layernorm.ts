@@ -3,7 +3,7 @@ import { element } from "../shared/dom";
 import { legend, palette, signed, type Area } from "./colours";
 import type { App } from "./app";
 import { Bar, menu, outputSwitch, rowSwitch, shortened } from "./bar";
-import { around, numbersTable, steps, tints, verdict, type Column } from "./closeup";
+import { around, largest, numbersTable, steps, tints, verdict, type Column } from "./closeup";
 import { Plane, tensor } from "./data";
 import { cellAt, field } from "./heat";
 import { Picture } from "./picture";
@@ -132,7 +132,7 @@ export class LayerNormView {
         ["m₁ = mean(γg)", first, "first"],
         ["m₂ = mean(γg·x̂)", second, "second"],
       ),
-      verdict(dx, recorded),
+      verdict(dx, recorded, inverse * largest(scaled)),
       element("div", region, table),
       element("p", { class: "note muted" }, tints),
       ...(note ? [note] : []),

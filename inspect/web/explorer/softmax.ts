@@ -3,7 +3,7 @@ import { element } from "../shared/dom";
 import { rising, signed } from "./colours";
 import type { App } from "./app";
 import { attentionKeys, Bar, headSwitch, kindSwitch, layerSwitch, outputSwitch, rowSwitch, shortened } from "./bar";
-import { around, numbersTable, steps, tints, verdict } from "./closeup";
+import { around, largest, numbersTable, steps, tints, verdict } from "./closeup";
 import { Plane, tensor } from "./data";
 import { Heat, tint } from "./heat";
 import { column, exact } from "./numbers";
@@ -102,7 +102,7 @@ export class SoftmaxView {
       ),
       steps(["Σ = Σₖ pₖ gₖ", sum, "sum"]),
       element("div", { class: "scroll" }, table),
-      verdict(dx, recorded),
+      verdict(dx, recorded, largest(products, dx)),
       element("p", { class: "note muted" }, tints),
       this.jacobian(p, g, dx, names),
     ];

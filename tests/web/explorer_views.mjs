@@ -1,0 +1,347 @@
+// Goes through the views of an explorer page and compares what they show with the numbers in the page's data, which are
+// decoded and added up here by other means than the page's.
+import assert from "node:assert/strict";
+
+// A tensor of the data: its numbers, and one of them, or a row, by place in what is kept.
+export function decoded(packed) {
+  const bytes = Buffer.from(packed.data, "base64");
+  const shape = packed.cut ?? packed.shape;
+  const values = Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(4 * i));
+  const at = (...places) => values[places.reduce((sum, place, axis) => sum * shape[axis] + place, 0)];
+  const row = (...places) => Array.from({ length: shape.at(-1) }, (_, i) => at(...places, i));
+  // The last two axes, where the others are 0.
+  const rows = shape.length > 1 ? shape.at(-2) : 1;
+  const columns = shape.length > 0 ? shape.at(-1) : 1;
+  return { values, shape, at, row, rows, columns, first: (i, j) => values[i * columns + j] };
+}
+
+export const sum = (values) => values.reduce((a, b) => a + b, 0);
+const largest = (values) => Math.max(0, ...values.map(Math.abs));
+export const near = (actual, expected, what, tolerance = 1e-6) =>
+  assert.ok(
+    Object.is(actual, expected) || Math.abs(actual - expected) <= tolerance * (1e-3 + Math.abs(expected)),
+    `${what}: the page shows ${actual}, the data say ${expected}`,
+  );
+// Within a share of the largest of them.
+export const nearAll = (actual, expected, what, tolerance = 1e-6) => {
+  assert.equal(actual.length, expected.length, what);
+  const size = largest(expected.filter(Number.isFinite));
+  actual.forEach((value, index) => {
+    const good = Object.is(value, expected[index]) || Math.abs(value - expected[index]) <= tolerance * size;
+    assert.ok(good, `${what}[${index}]: the page shows ${value}, the data say ${expected[index]}`);
+  });
+};
+
+export const numbers = (locator) => locator.evaluateAll((all) => all.map(({ dataset }) => Number(dataset.value)));
+export const column = (page, name) =>
+  numbers(page.locator(`table.numbers >> nth=0 >> tbody td[data-column="${name}"]`));
+export const view = (page, name) => page.locator(`nav a[data-view=${name}]`).click();
+export const address = (page) => page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
+export const boxes = (page, kind) => page.locator(`#tape-picture .box${kind}`).count();
+const readout = async (page, id) => Number(await page.locator(`#${id} .readout`).getAttribute("data-value"));
+
+// Chooses of a switch or a list; one with a single choice is not shown.
+export async function option(page, legend, label) {
+  const row = page.locator(".choice", { hasText: legend });
+  if (await row.isVisible()) await row.getByText(label, { exact: true }).click();
+}
+export async function menu(page, legend, value) {
+  const list = page.locator("label.menu", { hasText: legend }).locator("select");
+  if (await list.isVisible()) await list.selectOption(value);
+}
+const titleOf = (kind) => kind.replace(/^./, (letter) => letter.toUpperCase());
+async function choose(page, block) {
+  await option(page, "Attention", titleOf(block.kind));
+  await menu(page, "Layer", block.module);
+}
+
+// Puts the pointer on a cell of a field of colours.
+export async function point(page, cover, row, column, [rows, columns]) {
+  await cover.scrollIntoViewIfNeeded();
+  const box = await cover.boundingBox();
+  await page.mouse.move(box.x + ((column + 0.5) * box.width) / columns, box.y + ((row + 0.5) * box.height) / rows);
+}
+
+const none = "No gradient of this output arrives here.";
+
+// The first and the last block of each kind.
+function some(data) {
+  const kinds = [...new Set(data.attention.map(({ kind }) => kind))];
+  const ends = kinds.flatMap((kind) => {
+    const blocks = data.attention.filter((block) => block.kind === kind);
+    return [blocks[0], blocks.at(-1)];
+  });
+  return [...new Set(ends)];
+}
+
+export async function headView({ page, data }) {
+  await view(page, "head");
+  for (const block of some(data)) {
+    await choose(page, block);
+    const sets = [block.values, ...block.gradients];
+    for (const [index, set] of sets.entries()) {
+      await option(page, "Show", index === 0 ? "Probabilities" : "Gradients");
+      if (index > 0) await menu(page, "of", String(index - 1));
+      if (!set.probabilities) {
+        assert.ok((await page.locator("#head-picture svg").innerHTML()).includes(none));
+        continue;
+      }
+      const weights = decoded(set.probabilities);
+      const [heads, queries] = weights.shape;
+      for (const query of [0, Math.min(3, queries - 1)]) {
+        await page.locator(`#head-picture .query[data-row="${query}"]`).hover();
+        for (let head = 0; head < heads; ++head) {
+          const shown = await numbers(page.locator(`#head-picture .number-cell[data-head="${head}"]`));
+          nearAll(shown, weights.row(head, query), `${block.module}, set ${index}, head ${head}, query ${query}`);
+        }
+      }
+      await page.mouse.move(5, 5);
+      const all = await numbers(page.locator('#head-picture .number-cell[data-head="1"]'));
+      const received = all.map((_, key) => sum(Array.from({ length: queries }, (_, q) => weights.at(1, q, key))));
+      nearAll(all, received, `${block.module}, set ${index}: sums of head 1`);
+      assert.ok(Number(await page.locator("#head-picture .lines").getAttribute("data-lines")) >= queries);
+    }
+    await option(page, "Show", "Probabilities");
+  }
+}
+
+export async function modelView({ page, data }) {
+  await view(page, "model");
+  for (const kind of [...new Set(data.attention.map((block) => block.kind))]) {
+    await option(page, "Attention", titleOf(kind));
+    const blocks = data.attention.filter((block) => block.kind === kind);
+    const thumbnails = page.locator("#model-picture .thumbnail");
+    assert.equal(await thumbnails.count(), sum(blocks.map(({ heads }) => heads)));
+    const block = blocks.at(-1);
+    const last = page.locator(`#model-picture .thumbnail[data-block="${block.module}"][data-head="1"]`);
+    for (const [show, set] of [
+      ["Probabilities", block.values],
+      ["Gradients", block.gradients[0]],
+    ]) {
+      await option(page, "Show", show);
+      const weights = decoded(set.probabilities);
+      const [row, key] = [weights.rows - 2, 1];
+      await point(page, last, row, key, weights.shape.slice(1));
+      near(await readout(page, "model-picture"), weights.at(1, row, key), `${kind}, ${show}`);
+    }
+    await option(page, "Show", "Probabilities");
+  }
+  const block = data.attention.at(-1);
+  await page.locator(`#model-picture .thumbnail[data-block="${block.module}"][data-head="1"]`).click();
+  const { view: opened, block: module, head } = await address(page);
+  assert.deepEqual([opened, module, head], ["head", block.module, "1"]);
+  await page.goBack();
+  await page.locator("#model-picture .plot").focus();
+  for (const key of ["ArrowUp", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+  assert.equal((await address(page)).view, "head");
+}
+
+export async function neuronView({ page, data }) {
+  await view(page, "neuron");
+  for (const block of some(data)) {
+    await choose(page, block);
+    const [q, k] = [decoded(block.values.query), decoded(block.values.key)];
+    const [head, row] = [1, Math.min(3, q.shape[1] - 1)];
+    await menu(page, "Head", String(head));
+    await menu(page, "Query", String(row));
+    await option(page, "Show", "Values");
+    const query = q.row(head, row);
+    const figure = (name) => numbers(page.locator(`#neuron-picture [data-figure="${name}"]`));
+    const dots = Array.from({ length: k.shape[1] }, (_, key) => sum(query.map((value, d) => value * k.at(head, key, d))));
+    nearAll(await figure("q·k"), dots, "dot products");
+    nearAll(await figure("score"), decoded(block.values.scores).row(head, row), "scores");
+    nearAll(await figure("score"), dots.map((dot) => dot * block.scale), "scaled dot products", 1e-4);
+    if (block.values.mask) nearAll(await figure("+ mask"), decoded(block.values.mask).row(head, row), "mask");
+    nearAll(await figure("softmax"), decoded(block.values.probabilities).row(head, row), "probabilities");
+    const strip = page.locator('#neuron-picture .strip[data-strip="q·k 1"]');
+    await point(page, strip, 0, 5, [1, query.length]);
+    near(await readout(page, "neuron-picture"), query[5] * k.at(head, 1, 5), "an elementwise product");
+    const gradients = block.gradients[0];
+    await option(page, "Show", "Gradients");
+    nearAll(await figure("ds"), decoded(gradients.scores).row(head, row), "gradient of the scores");
+    nearAll(await figure("dp"), decoded(gradients.probabilities).row(head, row), "gradient of the probabilities");
+    const recorded = decoded(gradients.query).row(head, row);
+    const [off] = await numbers(page.locator("#neuron-picture .difference"));
+    assert.ok(off <= 1e-4 * largest(recorded), `the keys send what differs from dq by ${off}`);
+    await point(page, page.locator('#neuron-picture .strip[data-strip="sum"]'), 0, 4, [1, query.length]);
+    assert.ok(Math.abs((await readout(page, "neuron-picture")) - recorded[4]) <= off);
+  }
+}
+
+export async function softmaxView({ page, data }) {
+  await view(page, "softmax");
+  for (const block of some(data)) {
+    await choose(page, block);
+    const probabilities = decoded(block.values.probabilities);
+    const row = Math.min(3, probabilities.rows - 2);
+    await menu(page, "Head", "1");
+    await menu(page, "Row", String(row));
+    for (const [output, gradients] of block.gradients.entries()) {
+      await menu(page, "Gradients of", String(output));
+      if (!gradients.probabilities) continue;
+      const p = probabilities.row(1, row);
+      const g = decoded(gradients.probabilities).row(1, row);
+      const total = sum(p.map((value, j) => value * g[j]));
+      nearAll(await column(page, "p"), p, "p");
+      nearAll(await column(page, "g"), g, "g");
+      nearAll(await column(page, "pg"), p.map((value, j) => value * g[j]), "p·g", 1e-12);
+      nearAll(await column(page, "dx"), p.map((value, j) => value * (g[j] - total)), "dx", 1e-9);
+      nearAll(await column(page, "recorded"), decoded(gradients.scores).row(1, row), "recorded");
+      near(...(await numbers(page.locator('[data-step="sum"]'))), total, "sum", 1e-9);
+      assert.equal(await page.locator(".verdict.good").count(), 1, await page.locator(".verdict").innerText());
+      if (p.length > 12) continue;
+      const jacobian = await numbers(page.locator('.jacobian td[data-column="jacobian"]'));
+      const expected = p.flatMap((pj, j) => p.map((pk, k) => pj * ((j === k ? 1 : 0) - pk)));
+      nearAll(jacobian, expected, "Jacobian", 1e-9);
+    }
+    await page.locator(".closeup").focus();
+    await page.keyboard.press("ArrowDown");
+    nearAll(await column(page, "p"), probabilities.row(1, row + 1), "p of the next row");
+  }
+}
+
+export async function layerNormView({ page, data }) {
+  await view(page, "layernorm");
+  for (const norm of new Set([data.layer_norms[0], data.layer_norms.at(-1)])) {
+    await menu(page, "LayerNorm", norm.module);
+    await menu(page, "Gradients of", "0");
+    await menu(page, "Row", "1");
+    const x = decoded(norm.input).row(1);
+    nearAll(await page.locator("#layernorm-picture").isVisible() ? [1] : [], [1], "picture");
+    if (!norm.gradient_output[0]) continue;
+    const gamma = norm.weight ? decoded(norm.weight).values : x.map(() => 1);
+    const scaled = decoded(norm.gradient_output[0])
+      .row(1)
+      .map((value, c) => value * gamma[c]);
+    const mean = sum(x) / x.length;
+    const variance = sum(x.map((value) => (value - mean) ** 2)) / x.length;
+    const hat = x.map((value) => (value - mean) / Math.sqrt(variance + norm.eps));
+    const first = sum(scaled) / x.length;
+    const second = sum(scaled.map((value, c) => value * hat[c])) / x.length;
+    const dx = scaled.map((value, c) => (value - first - hat[c] * second) / Math.sqrt(variance + norm.eps));
+    for (const [step, expected] of Object.entries({ mean, variance, first, second }))
+      near(...(await numbers(page.locator(`[data-step="${step}"]`))), expected, step, 1e-9);
+    nearAll(await column(page, "x"), x, "x");
+    nearAll(await column(page, "hat"), hat, "x̂", 1e-9);
+    nearAll(await column(page, "dx"), dx, "dx", 1e-9);
+    nearAll(await column(page, "recorded"), decoded(norm.gradient_input[0]).row(1), "recorded");
+    assert.equal(await page.locator(".verdict.good").count(), 1, await page.locator(".verdict").innerText());
+    await point(page, page.locator('#layernorm-picture .strip[data-strip="dx"]'), 0, 7, [1, x.length]);
+    near(await readout(page, "layernorm-picture"), dx[7], "dx in the picture", 1e-9);
+  }
+}
+
+export async function tapeView({ page, data }) {
+  await view(page, "tape");
+  const { nodes, leaves } = data.tape;
+  const before = await boxes(page, "");
+  assert.ok((await boxes(page, ".folded")) > 0 && (await boxes(page, ".node")) < nodes.length);
+  await page.locator("#tape-picture .box.folded").first().click();
+  assert.ok((await boxes(page, "")) !== before);
+  await page.getByRole("button", { name: "Unfold all" }).click();
+  assert.equal(await boxes(page, ".node"), nodes.length);
+  assert.equal(await boxes(page, ".leaf"), leaves.length);
+  assert.ok((await page.locator("#tape-picture .wire").count()) > nodes.length / 2);
+  await page.getByRole("button", { name: "Fold to the first levels" }).click();
+  assert.equal(await boxes(page, ""), before);
+  const wanted = ({ operation, outputs }) => operation === "softmax" && outputs[0].value && outputs[0].gradients[0];
+  await operation({ page, data }, nodes.findLast(wanted));
+  await operation({ page, data }, nodes.find(({ inputs, outputs }) => inputs.length > 1 && outputs[0].shape.length > 1));
+}
+
+async function operation({ page, data }, node) {
+  await page.evaluate((id) => (location.hash = `view=tape&node=${id}`), node.id);
+  await page.locator(`#tape-picture [data-node="${node.id}"].chosen`).waitFor();
+  const panel = await page.locator(".inspector").innerText();
+  const shape = `[${node.outputs[0].shape.join(", ")}]`;
+  for (const text of [node.operation, node.module, node.line, ...node.formula.backward, shape])
+    assert.ok(panel.includes(text), `${text} in ${panel}`);
+  for (const output of data.outputs.keys()) {
+    await menu(page, "Gradients of", String(output));
+    for (const [id, packed] of [
+      ["heat-output-0-value", node.outputs[0].value],
+      ["heat-output-0-gradient", node.outputs[0].gradients[output]],
+    ]) {
+      if (!packed) continue;
+      const tensor = decoded(packed);
+      const [row, column] = [tensor.rows - 1, Math.min(2, tensor.columns - 1)];
+      await point(page, page.locator(`#${id} .cover`), row, column, [tensor.rows, tensor.columns]);
+      near(await readout(page, id), tensor.first(row, column), `${id} of output ${output}`);
+      await page.locator(`#${id} .plot`).focus();
+      await page.mouse.move(2, 2);
+      for (const key of ["ArrowRight", "ArrowRight", "ArrowDown"]) await page.keyboard.press(key);
+      near(await readout(page, id), tensor.first(Math.min(1, tensor.rows - 1), 1), `${id} by keys`);
+    }
+  }
+}
+
+// The nodes that backward runs through, in its order, and what each operand is sent, in the order of arrival.
+function replayed({ nodes, root }) {
+  const reached = new Set([root]);
+  const order = [];
+  for (const node of [...nodes].reverse()) {
+    if (!reached.has(node.id)) continue;
+    order.push(node);
+    for (const input of node.inputs) if (input && "node" in input) reached.add(input.node);
+  }
+  const sent = new Map();
+  order.forEach((node, turn) =>
+    node.inputs.forEach((input, index) => {
+      if (!input || !node.contributions[index]) return;
+      const key = "node" in input ? `node=${input.node}` : `leaf=${input.leaf}`;
+      sent.set(key, [...(sent.get(key) ?? []), { turn, packed: node.contributions[index] }]);
+    }),
+  );
+  return { order, sent };
+}
+
+export async function player({ page, data }) {
+  const { nodes, leaves } = data.tape;
+  const { order, sent } = replayed(data.tape);
+  await view(page, "tape");
+  const words = () => page.locator(".player-words").innerText();
+  const button = (name) => page.locator(".player").getByRole("button", { name, exact: true });
+  await button("Forward").click();
+  assert.ok((await words()).startsWith(`Forward 1 of ${nodes.length}: ${nodes[0].operation} #${nodes[0].id}`));
+  await button("Step ›").click();
+  assert.ok((await words()).includes(`#${nodes[1].id} is recorded`));
+  await button("Backward").click();
+  const first = `Backward 1 of ${order.length}: ${order[0].operation} #${order[0].id} sends`;
+  assert.ok((await words()).startsWith(first), `${await words()} is not ${first}`);
+  await page.locator("#tape-picture .plot").focus();
+  await page.keyboard.press(".");
+  assert.ok((await words()).includes(`#${order[1].id}`));
+  await page.keyboard.press(",");
+  assert.ok((await words()).includes(`#${order[0].id}`));
+
+  // What several operations use: its gradient grows with each of them.
+  const several = [...sent].filter(([key]) => key.startsWith("node") && !key.endsWith(`=${data.tape.root}`));
+  const [key, parts] = several.reduce((a, b) => (b[1].length > a[1].length ? b : a));
+  assert.ok(parts.length > 1);
+  const { outputs } = nodes.find(({ id }) => `node=${id}` === key);
+  for (let arrived = 1; arrived <= parts.length; ++arrived) {
+    const step = nodes.length + parts[arrived - 1].turn;
+    await page.evaluate((hash) => (location.hash = hash), `view=tape&${key}&step=${step}`);
+    const list = page.locator(`.contributions[data-arrived="${arrived}"]`);
+    await list.waitFor();
+    assert.equal(await list.getAttribute("data-all"), String(parts.length));
+    const tensors = parts.slice(0, arrived).map(({ packed }) => decoded(packed));
+    const [row, column] = [tensors[0].rows - 1, 1];
+    await point(page, page.locator("#heat-sum-0 .cover"), row, column, [tensors[0].rows, tensors[0].columns]);
+    const total = sum(tensors.map((tensor) => tensor.first(row, column)));
+    near(await readout(page, "heat-sum-0"), total, `sum of ${arrived}`);
+    near(...(await numbers(page.locator(".addition"))), total, "the addition");
+    const recorded = decoded(outputs[0].gradients[0]);
+    const last = arrived === parts.length;
+    if (last) assert.ok(Math.abs(total - recorded.first(row, column)) <= 1e-5 * largest(recorded.values));
+    assert.equal(await page.locator("#heat-output-0-gradient").count(), last ? 1 : 0);
+  }
+  assert.ok(leaves.filter((_, index) => sent.has(`leaf=${index}`)).length > 0);
+  await button("Whole tape").click();
+  await button("Play").click();
+  await page.waitForFunction(() => /step=[2-9]/.test(location.hash));
+  await button("Pause").click();
+  await page.locator(".track input").focus();
+  await page.keyboard.press("End");
+  assert.ok((await words()).startsWith(`Backward ${order.length} of ${order.length}`));
+}

@@ -12,7 +12,8 @@ import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import { hostile } from "./make_log.mjs";
 
 const fixtures = join(dirname(fileURLToPath(import.meta.url)), "../fixtures");
-const run = (...words) => execFileSync(browser.command, words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+const run = (...words) =>
+  execFileSync(browser.command, words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
 const folder = (name) => join(browser.work, name);
 
 // A model of the tests with a tokenizer that fits it.

@@ -147,10 +147,17 @@ export async function neuronView({ page, data }) {
     await option(page, "Show", "Values");
     const query = q.row(head, row);
     const figure = (name) => numbers(page.locator(`#neuron-picture [data-figure="${name}"]`));
-    const dots = Array.from({ length: k.shape[1] }, (_, key) => sum(query.map((value, d) => value * k.at(head, key, d))));
+    const dots = Array.from({ length: k.shape[1] }, (_, key) =>
+      sum(query.map((value, d) => value * k.at(head, key, d))),
+    );
     nearAll(await figure("q·k"), dots, "dot products");
     nearAll(await figure("score"), decoded(block.values.scores).row(head, row), "scores");
-    nearAll(await figure("score"), dots.map((dot) => dot * block.scale), "scaled dot products", 1e-4);
+    nearAll(
+      await figure("score"),
+      dots.map((dot) => dot * block.scale),
+      "scaled dot products",
+      1e-4,
+    );
     if (block.values.mask) nearAll(await figure("+ mask"), decoded(block.values.mask).row(head, row), "mask");
     nearAll(await figure("softmax"), decoded(block.values.probabilities).row(head, row), "probabilities");
     const strip = page.locator('#neuron-picture .strip[data-strip="q·k 1"]');
@@ -184,8 +191,18 @@ export async function softmaxView({ page, data }) {
       const total = sum(p.map((value, j) => value * g[j]));
       nearAll(await column(page, "p"), p, "p");
       nearAll(await column(page, "g"), g, "g");
-      nearAll(await column(page, "pg"), p.map((value, j) => value * g[j]), "p·g", 1e-12);
-      nearAll(await column(page, "dx"), p.map((value, j) => value * (g[j] - total)), "dx", 1e-9);
+      nearAll(
+        await column(page, "pg"),
+        p.map((value, j) => value * g[j]),
+        "p·g",
+        1e-12,
+      );
+      nearAll(
+        await column(page, "dx"),
+        p.map((value, j) => value * (g[j] - total)),
+        "dx",
+        1e-9,
+      );
       nearAll(await column(page, "recorded"), decoded(gradients.scores).row(1, row), "recorded");
       near(...(await numbers(page.locator('[data-step="sum"]'))), total, "sum", 1e-9);
       assert.equal(await page.locator(".verdict.good").count(), 1, await page.locator(".verdict").innerText());
@@ -207,7 +224,7 @@ export async function layerNormView({ page, data }) {
     await menu(page, "Gradients of", "0");
     await menu(page, "Row", "1");
     const x = decoded(norm.input).row(1);
-    nearAll(await page.locator("#layernorm-picture").isVisible() ? [1] : [], [1], "picture");
+    nearAll((await page.locator("#layernorm-picture").isVisible()) ? [1] : [], [1], "picture");
     if (!norm.gradient_output[0]) continue;
     const gamma = norm.weight ? decoded(norm.weight).values : x.map(() => 1);
     const scaled = decoded(norm.gradient_output[0])
@@ -246,7 +263,10 @@ export async function tapeView({ page, data }) {
   assert.equal(await boxes(page, ""), before);
   const wanted = ({ operation, outputs }) => operation === "softmax" && outputs[0].value && outputs[0].gradients[0];
   await operation({ page, data }, nodes.findLast(wanted));
-  await operation({ page, data }, nodes.find(({ inputs, outputs }) => inputs.length > 1 && outputs[0].shape.length > 1));
+  await operation(
+    { page, data },
+    nodes.find(({ inputs, outputs }) => inputs.length > 1 && outputs[0].shape.length > 1),
+  );
 }
 
 async function operation({ page, data }, node) {

@@ -1,5 +1,5 @@
 // What is looked at, kept in step with the page's address, so that every picture can be linked to.
-import type { Attention, Data, LayerNorm } from "./data";
+import { distinct, type Attention, type Data, type LayerNorm } from "./data";
 
 export const viewNames = {
   head: "Heads",
@@ -47,6 +47,8 @@ export class App {
   private readonly listeners: ((before: State) => void)[] = [];
 
   constructor(readonly data: Data) {
+    distinct(data.attention);
+    distinct(data.layer_norms);
     this.state = this.read(location.hash, this.start());
     window.addEventListener("popstate", () => this.turn(this.read(location.hash, this.state)));
   }

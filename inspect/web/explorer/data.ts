@@ -157,6 +157,21 @@ export class Tensor {
   }
 }
 
+// A module that was called more than once has a name for each call.
+export function distinct(calls: { module: string }[]) {
+  const seen = new Map<string, number>();
+  for (const call of calls) {
+    const times = (seen.get(call.module) ?? 0) + 1;
+    seen.set(call.module, times);
+    if (times > 1) call.module = `${call.module} (call ${times})`;
+  }
+}
+
+// Of what is kept.
+export function norm(of: Tensor): number {
+  return Math.sqrt(of.values.reduce((sum, value) => sum + value * value, 0));
+}
+
 const decoded = new WeakMap<Packed, Tensor>();
 
 export function tensor(packed: Packed): Tensor;

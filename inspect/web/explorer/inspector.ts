@@ -1,8 +1,8 @@
 // All that is known of one operation or leaf: who made it, its formulas, its values and gradients in colours and numbers,
 // and the contributions that its gradient is the sum of.
 import { element, visible } from "../shared/dom";
-import type { App, Subject } from "./app";
-import { Plane, tensor, type Leaf, type Packed, type Source, type TapeNode } from "./data";
+import type { App, State, Subject } from "./app";
+import { norm, Plane, tensor, type Leaf, type Packed, type Source, type TapeNode } from "./data";
 import { Heat } from "./heat";
 import { brief, bytes, exact, microseconds, shapeText } from "./numbers";
 import { summed, type Contribution, type Operand, type Replay } from "./replay";
@@ -70,6 +70,7 @@ export class Inspector {
         node.line !== "" && element("code", {}, ` ${visible(node.line)}`),
       ),
     ];
+    parts.push(...this.elsewhere(node));
     if (node.guilty)
       parts.push(
         element(
@@ -95,6 +96,21 @@ export class Inspector {
       facts(["forward", microseconds(node.forward_us)], ["backward", microseconds(node.backward_us)]),
     );
     return parts;
+  }
+
+  // The views that show the module of an operation in their own way.
+  private elsewhere(node: TapeNode): HTMLElement[] {
+    const { state, data } = this.app;
+    const links: HTMLElement[] = [];
+    const add = (words: string, change: Partial<State>) =>
+      links.push(element("a", { href: this.app.address({ ...state, ...change }) }, words));
+    if (data.attention.some(({ module }) => module === node.module)) {
+      add("its heads", { view: "head", block: node.module });
+      add("its softmax in numbers", { view: "softmax", block: node.module });
+    }
+    if (data.layer_norms.some(({ module }) => module === node.module))
+      add("this LayerNorm in numbers", { view: "layernorm", norm: node.module });
+    return links.length > 0 ? [element("p", { class: "where" }, ...links)] : [];
   }
 
   private leaf(leaf: Leaf, operand: { leaf: number }, step: number | null, heats: Heat[]): HTMLElement[] {
@@ -159,7 +175,7 @@ export class Inspector {
       const item = element("li", {}, this.link(source));
       const sent = tensor(node.contributions[index]);
       if (sent && turn !== undefined && (step === null || step >= turn)) {
-        const size = Math.sqrt(sent.values.reduce((sum, value) => sum + value * value, 0));
+        const size = norm(sent);
         item.append(
           element(
             "span",

@@ -146,6 +146,7 @@ const styled = [
   "text-anchor",
   "dominant-baseline",
   "shape-rendering",
+  "paint-order",
 ];
 
 // The picture alone: what the style sheet says of it is written into it, and what only answers the pointer left out.

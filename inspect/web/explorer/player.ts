@@ -1,7 +1,7 @@
 // Buttons and a slider that step through the recording and the replay.
 import { element, visible } from "../shared/dom";
 import type { App } from "./app";
-import { tensor } from "./data";
+import { norm, tensor } from "./data";
 import { brief } from "./numbers";
 import type { Replay } from "./replay";
 
@@ -83,7 +83,7 @@ export class Player {
     const norms = node.contributions.flatMap((packed, input) => {
       const sent = tensor(packed);
       if (!sent) return [];
-      return [`input ${input} (norm ${brief(Math.sqrt(sent.values.reduce((sum, value) => sum + value * value, 0)))})`];
+      return [`input ${input} (norm ${brief(norm(sent))}${sent.cut ? " of what is kept" : ""})`];
     });
     return norms.length > 0 ? `sends gradients to ${norms.join(", ")}` : "sends no gradient on";
   }

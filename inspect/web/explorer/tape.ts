@@ -4,10 +4,12 @@ import { element } from "../shared/dom";
 import type { App, Subject } from "./app";
 import { Bar, outputSwitch } from "./bar";
 import type { Area } from "./colours";
+import { norm, tensor, type TapeNode } from "./data";
 import { arrowheads, Drawing, drawWire } from "./drawing";
 import { Groups, isItem, type Group, type Item } from "./groups";
 import { Inspector } from "./inspector";
 import { arranged, type Box, type Layout, type Wire } from "./layout";
+import { brief } from "./numbers";
 import { Picture } from "./picture";
 import { Player } from "./player";
 import { Replay } from "./replay";
@@ -167,7 +169,9 @@ export class TapeView {
     graph
       .selectAll<SVGGElement, unknown>(".box, .frame")
       .classed("cursor", (_, index, all) => all[index]!.dataset.key === this.at);
+    this.picture.svg.querySelectorAll(".flow").forEach((label) => label.remove());
     for (const [wire, drawn] of this.paths) this.markWire(select(drawn), wire, here);
+    if (now?.backward) this.labelFlow(now.node);
     if (current) this.scrollTo(current);
     else if (chosen) this.scrollTo(chosen);
   }
@@ -214,6 +218,22 @@ export class TapeView {
       .classed("now", now)
       .attr("marker-end", back ? null : arrow)
       .attr("marker-start", back ? arrow : null);
+  }
+
+  // How large the gradients are that a step sends along the wires, on them.
+  private labelFlow(node: TapeNode) {
+    const place = this.app.data.tape.nodes.indexOf(node);
+    for (const [wire, drawn] of this.paths) {
+      const inputs = wire.links.filter(({ to, input }) => to.index === place && node.contributions[input]);
+      if (inputs.length === 0) continue;
+      const norms = inputs.map(({ input }) => brief(norm(tensor(node.contributions[input])!)));
+      const { x, y } = drawn.getPointAtLength(drawn.getTotalLength() / 2);
+      const label = select(this.picture.svg).select("g").append("text").attr("class", "flow");
+      label
+        .attr("x", x)
+        .attr("y", y + 4)
+        .text(`‖${norms.join("‖ ‖")}‖`);
+    }
   }
 
   private scrollTo(key: string) {

@@ -81,20 +81,12 @@ export function verdict(worked: number[], recorded: ArrayLike<number>, terms: nu
   );
 }
 
-export function steps(...lines: [string, number | null, string][]): HTMLElement {
+// Formulas and what they come to; the key names a number for data-step.
+export function steps(...lines: [string, number, string][]): HTMLElement {
   const list = element("dl", { class: "steps" });
-  for (const [formula, value, key] of lines)
-    list.append(
-      element(
-        "div",
-        {},
-        element("dt", {}, formula),
-        element(
-          "dd",
-          value === null ? {} : { "data-step": key, "data-value": value, title: exact(value) },
-          value === null ? key : column(value),
-        ),
-      ),
-    );
+  for (const [formula, value, key] of lines) {
+    const number = element("dd", { "data-step": key, "data-value": value, title: exact(value) }, column(value));
+    list.append(element("div", {}, element("dt", {}, formula), number));
+  }
   return list;
 }

@@ -1,7 +1,7 @@
 // Lines between tokens: where the queries of one attention look, by head.
 import { max } from "d3-array";
 import { linkHorizontal } from "d3-shape";
-import { element } from "../shared/dom";
+import { element, visible } from "../shared/dom";
 import { headColour, inkOn, legend, palette, rising, signed, type Area, type Scale } from "./colours";
 import type { App } from "./app";
 import { attentionKeys, Bar, kindSwitch, layerSwitch, outputSwitch, shortened, showSwitch } from "./bar";
@@ -170,6 +170,7 @@ export class HeadView {
         const label = area.append("text").attr("x", x).attr("y", y).attr("dominant-baseline", "central");
         label.attr("text-anchor", anchor).attr("fill", ink).attr("class", "token");
         label.text(shortened(app.tokens(text)[token]!, 20));
+        label.append("title").text(visible(app.tokens(text)[token]!));
         return label;
       });
     const labels = column(place.queries, block.rows, place.left - 10, "end");
@@ -187,6 +188,7 @@ export class HeadView {
       }
       const cover = area.append("rect").attr("class", "screen cover query").attr("data-row", query);
       cover.attr("y", y).attr("width", place.left).attr("height", place.row);
+      cover.append("title").text(visible(app.tokens(block.rows)[query]!));
       cover.on("pointerenter", () => this.point(query));
       cover.on("click", () => app.set({ row: app.state.row === query ? null : query }));
     });

@@ -2,6 +2,7 @@
 import { max } from "d3-array";
 import { linkHorizontal } from "d3-shape";
 import { element, visible } from "../shared/dom";
+import { whole } from "../shared/format";
 import { headColour, inkOn, legend, palette, rising, signed, type Area, type Scale } from "./colours";
 import type { App } from "./app";
 import { attentionKeys, Bar, kindSwitch, layerSwitch, outputSwitch, shortened, showSwitch } from "./bar";
@@ -14,7 +15,19 @@ const curve = linkHorizontal<[[number, number], [number, number]], [number, numb
   .source(([from]) => from)
   .target(([, to]) => to);
 
+const mostLines = 3000;
+
+interface Line {
+  head: number;
+  order: number; // of the head among those that are shown
+  from: number; // place of the query among those that are shown
+  to: number;
+  value: number;
+  share: number; // of the largest
+}
+
 interface Layout {
+  chosen: number | null; // the query that is looked at
   queries: number[]; // tokens that are shown
   keys: number[];
   row: number; // height
@@ -83,7 +96,9 @@ export class HeadView {
     const cell = Math.max(10, Math.min(52, (width - left - 8 * rightText - 300) / heads));
     const gap = 22 + 7.6 * rightText;
     const right = Math.min(width - gap - Math.max(heads * cell, 200) - 4, left + 680);
-    return { queries, keys, row, top: 46, left, right, cells: right + gap, cell };
+    const wanted = this.pointed ?? app.state.row;
+    const chosen = wanted !== null && queries.includes(wanted) ? wanted : null;
+    return { chosen, queries, keys, row, top: 46, left, right, cells: right + gap, cell };
   }
 
   private draw(area: Area, width: number): number {
@@ -102,58 +117,66 @@ export class HeadView {
     const planes = new Map(heads.map((head) => [head, weights.plane(head)]));
     const size = new Plane(1, weights.values.length, weights.values).size();
     const scale = show === "gradients" ? signed(size) : rising(size);
-    this.drawLines(area, block, place, planes, scale);
+    const lines = this.drawLines(area, block, place, planes, scale);
     this.drawTokens(area, block, place);
     this.drawNumbers(area, block, place, planes, scale);
     const what = show === "gradients" ? "gradient of the probability" : "probability";
     legend(area, scale, what, 0, height - 32);
-    if (show === "values")
-      area
-        .append("text")
-        .attr("x", 190)
-        .attr("y", height - 14)
-        .attr("fill", palette().muted)
-        .text("lines: colour by head, darker with the probability");
+    const note = area
+      .append("text")
+      .attr("x", 190)
+      .attr("y", height - 14);
+    note.attr("fill", palette().muted).text(lines);
     return height;
   }
 
-  private drawLines(area: Area, block: Attention, place: Layout, planes: Map<number, Plane>, scale: Scale) {
-    const { show } = this.app.state;
-    const chosen = this.pointed ?? this.app.state.row;
-    const group = area.append("g").attr("fill", "none").attr("class", "lines");
-    const offset = (index: number, count: number) =>
-      count === 1 ? 0 : ((index + 0.5) / count - 0.5) * place.row * 0.5;
-    let drawn = 0;
-    [...planes].forEach(([head, plane], order) => {
-      const colour = headColour(head, block.heads);
-      place.queries.forEach((query, i) => {
-        if (chosen !== null && query !== chosen) return;
-        place.keys.forEach((key, j) => {
+  // Every weight that can be seen, the strongest of them where there are too many.
+  private lines(place: Layout, planes: Map<number, Plane>, high: number): { all: number; kept: Line[] } {
+    const found: Line[] = [];
+    [...planes].forEach(([head, plane], order) =>
+      place.queries.forEach((query, from) => {
+        if (place.chosen !== null && query !== place.chosen) return;
+        place.keys.forEach((key, to) => {
           const value = plane.at(query, key);
-          const share = Math.abs(value) / scale.high;
-          if (!(share > 0.004)) return;
-          const y = (index: number) => place.top + (index + 0.5) * place.row + offset(order, planes.size);
-          const path = curve([
-            [place.left, y(i)],
-            [place.right, y(j)],
-          ]);
-          ++drawn;
-          group
-            .append("path")
-            .attr("d", path)
-            .attr("stroke", show === "gradients" ? scale.colour(0.6 * Math.sign(value) * scale.high) : colour)
-            .attr("stroke-opacity", Math.min(1, 0.04 + 0.96 * share ** 0.8).toFixed(3))
-            .attr("stroke-width", planes.size > 4 ? 1.4 : 2.2);
+          const share = Math.abs(value) / high;
+          if (share > 0.004) found.push({ head, order, from, to, value, share });
         });
-      });
-    });
-    group.attr("data-lines", drawn);
+      }),
+    );
+    const strongest = found.length > mostLines ? found.sort((a, b) => b.share - a.share).slice(0, mostLines) : found;
+    return { all: found.length, kept: strongest };
+  }
+
+  private drawLines(area: Area, block: Attention, place: Layout, planes: Map<number, Plane>, scale: Scale): string {
+    const { show } = this.app.state;
+    const { all, kept } = this.lines(place, planes, scale.high);
+    const group = area.append("g").attr("fill", "none").attr("class", "lines").attr("data-lines", kept.length);
+    group.attr("stroke-width", planes.size > 4 ? 1.4 : 2.2);
+    const offset = (order: number) => (planes.size === 1 ? 0 : ((order + 0.5) / planes.size - 0.5) * place.row * 0.5);
+    for (const { head, order, from, to, value, share } of kept) {
+      const y = (index: number) => place.top + (index + 0.5) * place.row + offset(order);
+      const sign = scale.colour(0.6 * Math.sign(value) * scale.high);
+      group
+        .append("path")
+        .attr(
+          "d",
+          curve([
+            [place.left, y(from)],
+            [place.right, y(to)],
+          ]),
+        )
+        .attr("stroke", show === "gradients" ? sign : headColour(head, block.heads))
+        .attr("stroke-opacity", Math.min(1, 0.04 + 0.96 * share ** 0.8).toFixed(3));
+    }
+    const meaning =
+      show === "gradients" ? "lines: coloured by sign" : "lines: colour by head, darker with the probability";
+    return kept.length < all ? `${meaning}; the ${whole(kept.length)} strongest of ${whole(all)}` : meaning;
   }
 
   private drawTokens(area: Area, block: Attention, place: Layout) {
     const { app } = this;
     const { ink, muted, panel } = palette();
-    const chosen = this.pointed ?? app.state.row;
+    const { chosen } = place;
     const heading = (x: number, anchor: string, text: string) =>
       area.append("text").attr("x", x).attr("y", 12).attr("text-anchor", anchor).attr("fill", muted).text(text);
     const name = (text: number) => app.data.texts[text]?.name ?? "";
@@ -205,16 +228,19 @@ export class HeadView {
   private drawNumbers(area: Area, block: Attention, place: Layout, planes: Map<number, Plane>, scale: Scale) {
     const { app } = this;
     const { muted } = palette();
-    const chosen = this.pointed ?? app.state.row;
+    const { chosen } = place;
     const value = (plane: Plane, key: number) =>
       chosen !== null ? plane.at(chosen, key) : place.queries.reduce((sum, query) => sum + plane.at(query, key), 0);
     const all = [...planes].map(([head, plane]) => place.keys.map((key) => ({ head, key, value: value(plane, key) })));
     const size = max(all.flat(), (cell) => Math.abs(cell.value)) ?? 0;
-    const whole = app.state.show === "gradients" ? signed(size) : rising(size);
-    const shades = chosen !== null ? scale : whole;
+    const summed = app.state.show === "gradients" ? signed(size) : rising(size);
+    const shades = chosen !== null ? scale : summed;
     const power = app.state.show === "gradients" && size > 0 ? Math.floor(Math.log10(size)) : 0;
     const token = chosen === null ? "" : shortened(app.tokens(block.rows)[chosen]!, 14);
     const title = chosen === null ? "sum over the queries" : `weights of ${chosen} ${token}`;
+    const from = chosen === null ? "all queries" : shortened(app.tokens(block.rows)[chosen]!, 20);
+    const to = (key: number) => shortened(app.tokens(block.columns)[key]!, 20);
+    const words = (head: number, key: number) => `head ${head}, ${from} → ${to(key)}`;
     const unit = power !== 0 ? `, × ${powerOfTen(power)}` : "";
     area.append("text").attr("x", place.cells).attr("y", 12).attr("fill", muted).text(`${title}${unit}`);
     all.forEach((cells, order) => {
@@ -233,7 +259,7 @@ export class HeadView {
         .attr("height", 3);
       swatch.attr("width", place.cell - 2).attr("fill", headColour(head, block.heads));
       cells.forEach((cell, index) =>
-        this.drawNumber(area, block, cell, shades, power, {
+        this.drawNumber(area, words(cell.head, cell.key), cell, shades, power, {
           x,
           y: place.top + index * place.row,
           width: place.cell,
@@ -252,17 +278,13 @@ export class HeadView {
 
   private drawNumber(
     area: Area,
-    block: Attention,
+    words: string, // what it is
     cell: { head: number; key: number; value: number },
     scale: Scale,
     power: number,
     box: { x: number; y: number; width: number; height: number },
   ) {
-    const { app } = this;
     const colour = scale.colour(cell.value);
-    const chosen = this.pointed ?? app.state.row;
-    const from = chosen === null ? "all queries" : shortened(app.tokens(block.rows)[chosen]!, 20);
-    const words = `head ${cell.head}, ${from} → ${shortened(app.tokens(block.columns)[cell.key]!, 20)}`;
     const rect = area
       .append("rect")
       .attr("class", "number-cell")

@@ -1,4 +1,4 @@
-// Made-up logs that look like those of real runs, the same each time. Used by check_pages.mjs, and by hand:
+// Made-up logs that look like those of real runs, the same each time. Used by check_run_report.mjs, and by hand:
 //   node tests/web/make_log.mjs translation|classifier|long|hostile FOLDER
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -105,7 +105,7 @@ export function legend(parent: Area, scale: Scale, title: string, x: number, y: 
   const bar = group.append("rect").attr("y", 13).attr("width", width).attr("height", 5);
   bar.attr("fill", `url(#${id})`).attr("stroke", line).attr("stroke-width", 0.5);
   text(0, "start", end(scale.low));
-  if (scale.low < 0) text(width / 2, "middle", "0");
+  if (scale.low < 0 && width >= 110) text(width / 2, "middle", "0");
   text(width, "end", end(scale.high));
 }
 

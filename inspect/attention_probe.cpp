@@ -119,6 +119,11 @@ AttentionProbe::AttentionProbe(nn::Module& model) {
 
 AttentionProbe::~AttentionProbe() = default;
 
+bool AttentionProbe::sees(nn::Module& model) {
+  const auto modules = model.named_modules();
+  return std::any_of(modules.begin(), modules.end(), [](const auto& named) { return has_attention(*named.second); });
+}
+
 void AttentionProbe::attended(const AttentionCall& call) {
   const std::string path = ModuleScope::path();
   if (!paths_.contains(path)) return;
@@ -162,5 +167,9 @@ AttentionRecord AttentionProbe::record(const std::string& module) const {
 }
 
 void AttentionProbe::clear() { seen_.clear(); }
+
+void AttentionProbe::forget_gradients() {
+  for (const auto& seen : seen_) seen->output_gradient = seen->weights_gradient = Tensor();
+}
 
 }  // namespace tape::inspect

@@ -50,6 +50,8 @@ class AttentionProbe : private AttentionListener {
   explicit AttentionProbe(nn::Module& model);
   ~AttentionProbe() override;
 
+  /// Whether a model has a module that a probe sees.
+  static bool sees(nn::Module& model);
   /// The modules seen, each once, in the order of their first call.
   std::vector<std::string> modules() const;
   /// Every call, in order: a module that ran twice has two records.
@@ -58,6 +60,8 @@ class AttentionProbe : private AttentionListener {
   AttentionRecord record(const std::string& module) const;
   /// Forgets all calls.
   void clear();
+  /// Forgets the gradients of the calls, so that those of another backward cannot be taken for them.
+  void forget_gradients();
 
  private:
   struct Seen;

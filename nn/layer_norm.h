@@ -16,6 +16,7 @@ class LayerNorm : public Layer<LayerNorm> {
   explicit LayerNorm(int64_t width, const LayerNormOptions& options = {});
   Tensor forward(const Tensor& x) const;
   std::string settings() const override;
+  double eps() const { return eps_; }
 
   Parameter weight, bias;
 

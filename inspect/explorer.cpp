@@ -1,0 +1,121 @@
+#include "inspect/explorer.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "autograd/file.h"
+#include "inspect/explorer_parts.h"
+#include "inspect/web_page.h"
+#include "nn/gradcheck.h"
+#include "train/machine.h"
+
+namespace tape::inspect {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json model_json(const Study& study) {
+  const nn::Module* module = study.module;
+  return {{"kind", study.kind},
+          {"class", module ? module->type_name() : "function"},
+          {"parameters", module ? module->parameter_count() : 0},
+          {"tree", module ? nn::to_string(*module) : ""}};
+}
+
+Json texts_json(const Study& study) {
+  Json list = Json::array();
+  for (const Study::Text& text : study.texts) {
+    Json json{{"name", text.name}, {"tokens", text.tokens}};
+    if (!text.segments.empty()) json["segments"] = text.segments;
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+/// The tape's values, fewer of each where they would be too many.
+Json fitting_tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty,
+                       const PageOptions& options) {
+  for (int64_t side = options.side;; side = side * 2 / 3) {
+    Json tape = tape_json(recording, guilty, side);
+    if (side <= 4 || std::ssize(tape.dump()) <= options.tape_bytes) return tape;
+  }
+}
+
+/// The report ends with the address of the node's picture in the page.
+Json gradcheck_json(const Recording& recording, const GradcheckReport& report) {
+  Json rows = Json::array(), guilty = Json::array();
+  for (const GradcheckResult& result : report.variables)
+    rows.push_back(
+        {{"name", result.name}, {"shape", result.shape.to_vector()}, {"error", result.max_error}, {"ok", result.ok()}});
+  std::string text = to_string(report);
+  std::set<size_t> nodes;
+  for (const GuiltyOperation& one : report.guilty)
+    for (const size_t node : guilty_nodes(recording, one)) nodes.insert(node);
+  for (const size_t node : nodes) {
+    guilty.push_back(node);
+    text += fmt::format("{}its picture: #view=tape&node={}\n", text.ends_with('\n') ? "" : "\n", node);
+  }
+  return {{"passed", report.ok()}, {"text", text}, {"rows", std::move(rows)}, {"guilty", std::move(guilty)}};
+}
+
+void check(const PageOptions& options) {
+  if (options.side < 1) raise(ErrorKind::config, "explorer: side must be at least 1, got {}", options.side);
+}
+
+}  // namespace
+
+Json explorer_data(const Study& study, const PageOptions& options) {
+  check(options);
+  const Recording recording(study, options.side);
+  Json outputs = Json::array();
+  for (const PageOutput& output : recording.outputs())
+    outputs.push_back({{"name", output.name}, {"value", output.value.item()}});
+  const train::Machine machine = train::machine();
+  const auto dtype = to_string(recording.outputs()[0].value.dtype());
+  const std::vector<GuiltyOperation> guilty =
+      options.gradcheck ? options.gradcheck->guilty : std::vector<GuiltyOperation>();
+  Json data{{"title", options.title},
+            {"made_by", fmt::format("tapeformer {}, {}, {}", machine.version, machine.cpu, dtype)},
+            {"model", model_json(study)},
+            {"texts", texts_json(study)},
+            {"outputs", std::move(outputs)},
+            {"attention", attention_json(recording)},
+            {"tape", fitting_tape_json(recording, guilty, options)},
+            {"layer_norms", layer_norms_json(recording)},
+            {"gradcheck", nullptr}};
+  if (options.title.empty()) data["title"] = data["model"]["class"];
+  if (options.gradcheck) data["gradcheck"] = gradcheck_json(recording, *options.gradcheck);
+  return data;
+}
+
+void write_page(const std::string& path, const Study& study, const PageOptions& options) {
+  const std::string page = web_page("explorer.html", explorer_data(study, options));
+  write_file(path, std::vector<std::string_view>{page});
+}
+
+GradcheckReport check_gradients(const Study& study, const GradcheckOptions& options) {
+  GradcheckOptions all = options;
+  const auto first = [&study] { return study.run().at(0).value; };
+  if (!study.module) return gradcheck_variables(first, study.leaves, all);
+  // What the output does not depend on has no gradient, and is no mistake.
+  std::set<const Node*> reached;
+  {
+    const EnableGrad recording;
+    const Tensor output = first();
+    check_recorded("check_gradients", output);
+    for (const Node* node : nodes_behind({output})) reached.insert(node);
+  }
+  for (const NamedTensor& parameter : study.module->named_parameters()) {
+    if (!parameter.tensor.requires_grad()) continue;
+    if (!reached.contains(parameter.tensor.impl().node.get()) || parameter.name.ends_with("key.bias"))
+      all.allow_zero.push_back(parameter.name);
+  }
+  return nn::detail::check_module(
+      *study.module, [&](const Tensors&) { return first(); }, {}, all, nn::detail::Order::first);
+}
+
+}  // namespace tape::inspect

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/ops/cast.h"
+#include "autograd/ops/shape.h"
+#include "inspect/explorer_parts.h"
+
+namespace tape::inspect {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kNormRows = 16;
+
+struct Place {
+  const char* kind;
+  size_t rows, columns;  // of which texts queries and keys are
+};
+
+Place place_of(const Study& study, const std::string& module) {
+  if (module.find("cross_attention") != std::string::npos && study.texts.size() > 1) return {"cross", 1, 0};
+  if (study.kind == "decoder") return {"decoder self", 0, 0};
+  if (module.starts_with("decoder.") && study.texts.size() > 1) return {"decoder self", 1, 1};
+  return {"encoder self", 0, 0};
+}
+
+/// The last number of a path: 2 of "encoder.layers.2.self_attention"; 0 where there is none.
+int64_t layer_of(const std::string& module) {
+  int64_t layer = 0;
+  for (size_t begin = 0; begin < module.size();) {
+    const size_t end = std::min(module.find('.', begin), module.size());
+    const std::string part = module.substr(begin, end - begin);
+    if (!part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; }))
+      layer = std::atoll(part.c_str());
+    begin = end + 1;
+  }
+  return layer;
+}
+
+/// What the products of queries and keys were multiplied with, as the scores say: 1 / sqrt(D) but for rounding, unless
+/// the model has another.
+double scale_of(const AttentionTensors& of) {
+  const auto values = [](const Tensor& x) { return cast(x, f64).to_vector<double>(); };
+  const std::vector<double> q = values(of.query), k = values(of.key), s = values(of.scores);
+  const auto width = static_cast<size_t>(of.query.size(-1)), rows = static_cast<size_t>(of.query.size(-2)),
+             columns = static_cast<size_t>(of.key.size(-2));
+  double both = 0, squares = 0;
+  for (size_t row = 0; row < q.size() / width; ++row) {
+    for (size_t column = 0; column < columns; ++column) {
+      const size_t key = row / rows * columns + column;
+      double dot = 0;
+      for (size_t i = 0; i < width; ++i) dot += q[row * width + i] * k[key * width + i];
+      both += dot * s[row * columns + column];
+      squares += dot * dot;
+    }
+  }
+  const double usual = 1 / std::sqrt(static_cast<double>(width)), found = squares > 0 ? both / squares : usual;
+  return std::abs(found - usual) < 1e-4 * usual ? usual : found;
+}
+
+/// Of a batch of one.
+Json whole(const Tensor& tensor) { return tensor_json(tensor.defined() ? select(tensor, 0, 0) : tensor); }
+
+Json tensors_json(const AttentionTensors& of) {
+  return {{"query", whole(of.query)},    {"key", whole(of.key)},   {"value", whole(of.value)},
+          {"scores", whole(of.scores)},  {"mask", whole(of.mask)}, {"probabilities", whole(of.probabilities)},
+          {"context", whole(of.context)}};
+}
+
+}  // namespace
+
+Json attention_json(const Recording& recording) {
+  Json list = Json::array();
+  if (recording.attention().empty()) return list;
+  const Study& study = recording.study();
+  for (size_t i = 0; i < recording.attention()[0].size(); ++i) {
+    const AttentionRecord& record = recording.attention()[0][i];
+    const Place place = place_of(study, record.module);
+    // Not between the texts: of pooled positions, for example.
+    if (record.values.query.rank() != 4 || record.values.query.size(0) != 1 ||
+        record.values.query.size(2) != std::ssize(study.texts[place.rows].tokens) ||
+        record.values.key.size(2) != std::ssize(study.texts[place.columns].tokens))
+      continue;
+    Json gradients = Json::array();
+    for (const auto& records : recording.attention()) gradients.push_back(tensors_json(records[i].gradients));
+    list.push_back({{"module", record.module},
+                    {"kind", place.kind},
+                    {"layer", layer_of(record.module)},
+                    {"heads", record.heads},
+                    {"rows", place.rows},
+                    {"columns", place.columns},
+                    {"scale", scale_of(record.values)},
+                    {"values", tensors_json(record.values)},
+                    {"gradients", std::move(gradients)}});
+  }
+  return list;
+}
+
+Json layer_norms_json(const Recording& recording) {
+  const Study& study = recording.study();
+  Json list = Json::array();
+  for (const NormCall& call : recording.norms()) {
+    const int64_t width = call.input.size(-1), rows = call.input.numel() / std::max<int64_t>(width, 1);
+    const auto first_rows = [&](const Tensor& tensor) {
+      if (!tensor.defined()) return Json(nullptr);
+      return tensor_json(slice(reshape(tensor.detach(), Shape{rows, width}), 0, {.end = kNormRows}));
+    };
+    const size_t text = study.kind == "encoder-decoder" && call.module.starts_with("decoder.") ? 1 : 0;
+    const bool of_text = text < study.texts.size() && rows == std::ssize(study.texts[text].tokens);
+    Json outputs = Json::array(), inputs = Json::array();
+    for (const Tensor& gradient : call.gradients_output) outputs.push_back(first_rows(gradient));
+    for (const Tensor& gradient : call.gradients_input) inputs.push_back(first_rows(gradient));
+    list.push_back({{"module", call.module},
+                    {"text", of_text ? Json(text) : Json(nullptr)},
+                    {"eps", call.layer->eps()},
+                    {"input", first_rows(call.input)},
+                    {"weight", tensor_json(call.layer->weight.detach())},
+                    {"bias", tensor_json(call.layer->bias.defined() ? call.layer->bias.detach() : Tensor())},
+                    {"gradient_output", std::move(outputs)},
+                    {"gradient_input", std::move(inputs)}});
+  }
+  return list;
+}
+
+}  // namespace tape::inspect

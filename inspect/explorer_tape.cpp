@@ -1,0 +1,161 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "autograd/formulas.h"
+#include "autograd/profile.h"
+#include "inspect/explorer_parts.h"
+
+namespace tape::inspect {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json list_of(const std::vector<Corner>& corners, int64_t side) {
+  Json list = Json::array();
+  for (const Corner& corner : corners) list.push_back(tensor_json(corner, side));
+  return list;
+}
+
+Json time_json(const std::optional<double>& microseconds) {
+  if (!microseconds) return nullptr;
+  return std::round(*microseconds * 10) / 10;
+}
+
+std::string saved_as(const Recording::Operation& operation, const Node::Saved& saved) {
+  if (saved.output >= 0) return fmt::format("output {}", saved.output);
+  if (operation.step)
+    for (size_t i = 0; i < operation.step->inputs.size(); ++i) {
+      const Tensor& input = operation.step->inputs[i];
+      if (input.defined() && input.shares_storage(saved.value) && input.impl().offset == saved.value.impl().offset)
+        return fmt::format("input {}", i);
+    }
+  return "something of its own";
+}
+
+class TapeWriter {
+ public:
+  TapeWriter(const Recording& recording, const std::vector<GuiltyOperation>& guilty, int64_t side)
+      : recording_(recording), side_(side) {
+    for (const GuiltyOperation& one : guilty)
+      for (const size_t node : guilty_nodes(recording, one)) guilty_.emplace(node, one);
+  }
+
+  Json json() const {
+    Json nodes = Json::array(), leaves = Json::array();
+    for (size_t i = 0; i < recording_.operations().size(); ++i) nodes.push_back(node(i));
+    for (const Recording::Leaf& leaf : recording_.leaves()) leaves.push_back(this->leaf(leaf));
+    return {{"nodes", std::move(nodes)},
+            {"leaves", std::move(leaves)},
+            {"root", recording_.place_of(recording_.outputs()[0].value.impl().node.get())}};
+  }
+
+ private:
+  Json node(size_t id) const {
+    const Recording::Operation& operation = recording_.operations()[id];
+    const Node& node = *operation.node;
+    Json json{{"id", id},
+              {"operation", node.name()},
+              {"module", module_of(node)},
+              {"line", node.trace ? node.trace->source() : ""},
+              {"inputs", inputs(operation)},
+              {"outputs", outputs(operation)},
+              {"contributions", list_of(operation.contributions, side_)}};
+    add_saved(json, operation);
+    json["forward_us"] = time_json(operation.forward_us);
+    json["backward_us"] = time_json(operation.backward_us);
+    const Tensors nothing;
+    const Formula formula = formula_of(node.name(), operation.step ? operation.step->inputs : nothing,
+                                       operation.step ? operation.step->outputs : nothing);
+    json["formula"] = {{"forward", formula.forward}, {"backward", formula.backward}};
+    if (const auto guilty = guilty_.find(id); guilty != guilty_.end())
+      json["guilty"] = {{"error", guilty->second.gradient.max_error}, {"text", to_string(guilty->second)}};
+    return json;
+  }
+
+  Json inputs(const Recording::Operation& operation) const {
+    Json list = Json::array();
+    for (size_t i = 0; i < operation.node->inputs.size(); ++i) {
+      const Node::Edge& edge = operation.node->inputs[i];
+      const auto constant =
+          !edge.node && operation.step ? recording_.constant(operation.step->inputs[i]) : std::nullopt;
+      if (edge.node && edge.node->is_leaf())
+        list.push_back({{"leaf", recording_.place_of(edge.node.get())}});
+      else if (edge.node)
+        list.push_back({{"node", recording_.place_of(edge.node.get())}, {"output", edge.output}});
+      else if (constant)
+        list.push_back({{"leaf", *constant}});
+      else
+        list.push_back(nullptr);
+    }
+    return list;
+  }
+
+  Json outputs(const Recording::Operation& operation) const {
+    Json list = Json::array();
+    for (size_t i = 0; i < operation.node->outputs.size(); ++i) {
+      const Node::Output& output = operation.node->outputs[i];
+      const Tensor value = operation.step ? operation.step->outputs[i] : Tensor();
+      list.push_back({{"shape", output.shape.to_vector()},
+                      {"dtype", to_string(output.dtype)},
+                      {"value", tensor_json(corner_of(value, side_), side_)},
+                      {"gradients", list_of(operation.gradients[i], side_)}});
+    }
+    return list;
+  }
+
+  void add_saved(Json& json, const Recording::Operation& operation) const {
+    Json list = Json::array();
+    double total = 0;
+    for (const Node::Saved& saved : operation.node->saved) {
+      if (!saved.value.defined()) continue;
+      const double bytes = bytes_of({saved.value});
+      total += bytes;
+      list.push_back({{"what", saved_as(operation, saved)},
+                      {"shape", saved.value.shape().to_vector()},
+                      {"bytes", static_cast<int64_t>(bytes)}});
+    }
+    json["saved"] = std::move(list);
+    json["saved_bytes"] = static_cast<int64_t>(total);
+  }
+
+  Json leaf(const Recording::Leaf& leaf) const {
+    return {{"name", leaf.name},
+            {"kind", leaf.kind},
+            {"shape", leaf.value.shape().to_vector()},
+            {"dtype", to_string(leaf.value.dtype())},
+            {"value", tensor_json(corner_of(leaf.value, side_), side_)},
+            {"gradients", list_of(leaf.gradients, side_)}};
+  }
+
+  const Recording& recording_;
+  const int64_t side_;
+  std::map<size_t, GuiltyOperation> guilty_;
+};
+
+}  // namespace
+
+Json tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty, int64_t side) {
+  return TapeWriter(recording, guilty, side).json();
+}
+
+std::vector<size_t> guilty_nodes(const Recording& recording, const GuiltyOperation& guilty) {
+  const auto& operations = recording.operations();
+  std::vector<size_t> same, module;
+  for (size_t i = 0; i < operations.size(); ++i) {
+    const Node& node = *operations[i].node;
+    // The search counts in a Composed scope too: there the place is exact.
+    if (guilty.composed && operations[i].step && operations[i].step->recorded == guilty.place &&
+        guilty.operation == node.name())
+      return {i};
+    if (module_of(node) != guilty.module_path) continue;
+    if (guilty.operation == node.name()) same.push_back(i);
+    module.push_back(i);
+  }
+  // A fused operation is not on this tape: the last of its steps stands for it.
+  if (same.empty() && !module.empty()) return {module.back()};
+  return same;
+}
+
+}  // namespace tape::inspect

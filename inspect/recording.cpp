@@ -1,0 +1,207 @@
+#include "inspect/recording.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "autograd/ops/norm.h"
+#include "autograd/profile.h"
+
+namespace tape::inspect {
+namespace {
+
+/// A handle of a leaf, made of its values.
+Tensor handle_of(const Node* leaf, const Tensor& value) {
+  Tensor handle = value.detach();
+  handle.impl().node = Ref<Node>(const_cast<Node*>(leaf));
+  handle.impl().output = 0;
+  return handle;
+}
+
+bool same_place(const Tensor& a, const Tensor& b) {
+  return a.shares_storage(b) && a.impl().offset == b.impl().offset && a.shape() == b.shape() && a.dtype() == b.dtype();
+}
+
+std::vector<double> microseconds(const Profile& profile, Profile::Pass pass) {
+  std::vector<double> times;
+  for (const Profile::Event& event : profile.events())
+    if (event.pass == pass) times.push_back(static_cast<double>(event.end - event.begin) * 1e-3);
+  return times;
+}
+
+std::optional<double> time_of(const std::vector<double>& times, int64_t place) {
+  if (place < 0 || place >= std::ssize(times)) return std::nullopt;
+  return times[static_cast<size_t>(place)];
+}
+
+/// What a LayerNorm's backward makes of the gradient of its output.
+Tensor input_gradient(const NormCall& call, const Tensor& gradient) {
+  const Observer unseen;  // of the tape that is made here
+  const EnableGrad recording;
+  Tensor x = call.input.detach();
+  x.requires_grad_();
+  const Tensor bias = call.layer->bias.defined() ? call.layer->bias.detach() : Tensor();
+  const Tensor y = layer_norm(x, call.layer->weight.detach(), bias, call.layer->eps());
+  return grad({y}, {x}, {.gradients = {gradient}})[0];
+}
+
+}  // namespace
+
+void ForwardHooks::add(nn::Module& module, nn::ForwardHook hook) {
+  hooks_.emplace_back(&module, module.register_forward_hook(std::move(hook)));
+}
+
+void ForwardHooks::remove() {
+  for (const auto& [module, hook] : hooks_) module->remove_hook(hook);
+  hooks_.clear();
+}
+
+Recording::Recording(const Study& study, int64_t side) : study_(study), side_(side) {
+  if (!study.run) raise(ErrorKind::config, "explorer: the study has no function to run");
+  watch_modules();
+  forward();
+  hooks_.remove();
+  list_leaves();
+  for (size_t i = 0; i < outputs_.size(); ++i) backward(i);
+}
+
+std::optional<size_t> Recording::constant(const Tensor& input) const {
+  if (!input.defined()) return std::nullopt;
+  for (const auto& [tensor, place] : constants_)
+    if (same_place(tensor, input)) return place;
+  return std::nullopt;
+}
+
+void Recording::watch_modules() {
+  if (!study_.module) return;
+  if (!study_.texts.empty() && AttentionProbe::sees(*study_.module))
+    probe_ = std::make_unique<AttentionProbe>(*study_.module);
+  for (const auto& [path, module] : study_.module->named_modules()) {
+    auto* layer = dynamic_cast<nn::LayerNorm*>(module);
+    if (!layer) continue;
+    hooks_.add(*layer, [this, name = path, layer](nn::Module&, const Tensors& inputs, const Tensor& output) {
+      std::erase_if(norms_, [&](const NormCall& call) { return call.module == name; });
+      norms_.push_back({name, layer, inputs[0].detach(), output, {}, {}});
+      return Tensor();
+    });
+  }
+}
+
+void Recording::forward() {
+  const EnableGrad recording;
+  const Composed composed;
+  const Trace trace;
+  const Profile profile(Profile::Keep::costs_and_events);
+  outputs_ = study_.run();
+  if (outputs_.empty()) raise(ErrorKind::config, "explorer: the study's function gives no output");
+  for (const PageOutput& output : outputs_) {
+    check_recorded("explorer", output.value);
+    if (output.value.is_leaf())
+      raise(ErrorKind::graph, "explorer: the output \"{}\" is a leaf: no operation made it", output.name);
+    if (output.value.numel() != 1)
+      raise(ErrorKind::shape, "explorer: the output \"{}\" must be one element, got {}", output.name,
+            to_string(output.value.shape()));
+  }
+  const std::vector<double> times = microseconds(profile, Profile::Pass::forward);
+  Tensors roots;
+  for (const PageOutput& output : outputs_) roots.push_back(output.value);
+  for (const Node* node : nodes_behind(roots)) {
+    if (node->is_leaf()) continue;
+    Operation operation{.node = node, .step = tape_.find(*node), .gradients = {}, .contributions = {}};
+    if (operation.step) operation.forward_us = time_of(times, operation.step->recorded);
+    operation.gradients.resize(node->outputs.size());
+    places_[node] = operations_.size();
+    operations_.push_back(std::move(operation));
+  }
+}
+
+void Recording::list_leaves() {
+  std::unordered_map<const Node*, std::pair<std::string, std::string>> names;
+  std::vector<NamedTensor> frozen;
+  const auto name = [&](const std::vector<NamedTensor>& tensors, const char* kind) {
+    for (const NamedTensor& named : tensors) {
+      if (named.tensor.requires_grad())
+        names.try_emplace(named.tensor.impl().node.get(), named.name, kind);
+      else if (named.tensor.defined())
+        frozen.push_back(named);
+    }
+  };
+  if (study_.module) {
+    name(study_.module->named_parameters(), "parameter");
+    name(study_.module->named_buffers(), "parameter");
+  }
+  name(study_.leaves, "input");
+  size_t unnamed = 0;
+  const auto add_constant = [&](const Tensor& value) {
+    if (!value.defined() || constant(value)) return;
+    const auto known =
+        std::find_if(frozen.begin(), frozen.end(), [&](const NamedTensor& n) { return same_place(n.tensor, value); });
+    constants_.emplace_back(value, leaves_.size());
+    leaves_.push_back({nullptr, known == frozen.end() ? "constant" : known->name, "constant", value,
+                       std::vector<Corner>(outputs_.size())});
+  };
+  const auto add_leaf = [&](const Node* node, const Tensor& value) {
+    if (!places_.emplace(node, leaves_.size()).second) return;
+    auto found = names.find(node);
+    if (found == names.end()) found = names.emplace(node, std::pair(fmt::format("input {}", unnamed++), "input")).first;
+    leaves_.push_back({node, found->second.first, found->second.second, value, {}});
+  };
+  for (const Operation& operation : operations_) {
+    for (size_t i = 0; i < operation.node->inputs.size(); ++i) {
+      const Node* maker = operation.node->inputs[i].node.get();
+      const Tensor value = operation.step ? operation.step->inputs[i] : Tensor();
+      if (!maker)
+        add_constant(value);
+      else if (maker->is_leaf() && value.defined())
+        add_leaf(maker, value);
+    }
+  }
+  for (const Leaf& leaf : leaves_)
+    if (leaf.node) leaf_tensors_.push_back(handle_of(leaf.node, leaf.value));
+}
+
+void Recording::backward(size_t output) {
+  tape_.forget_gradients();
+  if (probe_) probe_->forget_gradients();
+  const Profile profile(Profile::Keep::costs_and_events);
+  const Tensors gradients = grad({outputs_[output].value}, leaf_tensors_, {.retain_graph = true, .allow_unused = true});
+  note_gradients(output, gradients);
+  if (output == 0) {
+    const std::vector<double> times = microseconds(profile, Profile::Pass::backward);
+    for (Operation& operation : operations_)
+      if (operation.step) operation.backward_us = time_of(times, operation.step->replayed);
+  }
+  note_norms(output);
+  if (!probe_) return;
+  attention_.emplace_back();
+  for (const std::string& module : probe_->modules()) attention_.back().push_back(probe_->record(module));
+}
+
+void Recording::note_gradients(size_t output, const Tensors& leaf_gradients) {
+  for (Operation& operation : operations_) {
+    const TapeValues::Step* step = operation.step;
+    for (size_t i = 0; i < operation.gradients.size(); ++i)
+      operation.gradients[i].push_back(step && i < step->gradients.size() ? corner_of(step->gradients[i], side_)
+                                                                          : Corner{});
+    if (output > 0) continue;
+    for (size_t i = 0; i < operation.node->inputs.size(); ++i)
+      operation.contributions.push_back(step ? corner_of(step->contribution(i), side_) : Corner{});
+  }
+  size_t next = 0;
+  for (Leaf& leaf : leaves_)
+    if (leaf.node) leaf.gradients.push_back(corner_of(leaf_gradients[next++], side_));
+}
+
+void Recording::note_norms(size_t output) {
+  for (NormCall& call : norms_) {
+    const Node* node = call.output.impl().node.get();
+    const TapeValues::Step* step = node ? tape_.find(*node) : nullptr;
+    const size_t place = call.output.impl().output;
+    const Tensor gradient = step && place < step->gradients.size() ? step->gradients[place] : Tensor();
+    TAPE_ASSERT(call.gradients_output.size() == output);
+    call.gradients_output.push_back(gradient);
+    call.gradients_input.push_back(gradient.defined() ? input_gradient(call, gradient) : Tensor());
+  }
+}
+
+}  // namespace tape::inspect

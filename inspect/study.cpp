@@ -1,0 +1,137 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "autograd/create.h"
+#include "autograd/ops/loss.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/unary.h"
+#include "inspect/explorer.h"
+
+namespace tape::inspect {
+namespace {
+
+Tensor row(const std::vector<int64_t>& ids) { return from_vector(ids, {1, std::ssize(ids)}); }
+
+Study::Text checked(const PageText& text, const char* name) {
+  if (text.ids.empty()) raise(ErrorKind::config, "study: the {} has no tokens", name);
+  const auto one_each = [&](const char* what, size_t size) {
+    if (size > 0 && size != text.ids.size())
+      raise(ErrorKind::shape, "study: {} {} for the {} ids of the {}", size, what, text.ids.size(), name);
+  };
+  one_each("tokens", text.tokens.size());
+  one_each("segments", text.segments.size());
+  Study::Text shown{.name = name, .tokens = text.tokens, .segments = text.segments};
+  if (shown.tokens.empty())
+    for (const int64_t id : text.ids) shown.tokens.push_back(std::to_string(id));
+  return shown;
+}
+
+/// logits [1, T, V] or [1, V] -> the chosen ones, each named.
+void add_logits(std::vector<PageOutput>& outputs, const Tensor& logits, const std::vector<LogitChoice>& choices,
+                const std::string& where) {
+  for (const LogitChoice& choice : choices) {
+    const Tensor rows = logits.rank() == 3 ? logits : unsqueeze(logits, 1);
+    if (choice.position < 0 || choice.position >= rows.size(1))
+      raise(ErrorKind::index, "study: logit at position {}, outside [0, {}) of the {}", choice.position, rows.size(1),
+            where);
+    if (choice.token < 0 || choice.token >= rows.size(2))
+      raise(ErrorKind::index, "study: logit of token {}, outside [0, {})", choice.token, rows.size(2));
+    const std::string token = choice.name.empty() ? std::to_string(choice.token) : fmt::format("\"{}\"", choice.name);
+    outputs.push_back({logits.rank() == 3 ? fmt::format("logit of {} at {} {}", token, where, choice.position)
+                                          : fmt::format("logit of {}", token),
+                       select(select(select(rows, 0, 0), 0, choice.position), 0, choice.token)});
+  }
+}
+
+/// The shared form of the Berts, whose `loss` gives outputs for ids and segments.
+template <class M, class Outputs>
+Study of_encoder(M& model, const PageText& text, Outputs&& outputs) {
+  Study study{.module = &model, .kind = "encoder", .texts = {checked(text, "text")}};
+  const Tensor ids = row(text.ids), segments = text.segments.empty() ? Tensor() : row(text.segments);
+  // No mask: nothing is padding, and what the model would take for it stands there on purpose.
+  study.run = [&model, ids, segments, outputs = std::forward<Outputs>(outputs)] {
+    return outputs(model(ids, Mask(), segments), ids);
+  };
+  return study;
+}
+
+}  // namespace
+
+Study study(models::Transformer& model, const PageText& source, const PageText& target, const StudyOptions& options) {
+  Study study{.module = &model, .kind = "encoder-decoder", .texts = {checked(source, "source")}};
+  const models::TransformerConfig& config = model.config();
+  // The decoder reads what was said before: bos in front, and no end.
+  PageText read = target;
+  const bool named = !target.tokens.empty() || target.ids.empty();
+  read.ids.insert(read.ids.begin(), config.bos_id);
+  if (named) read.tokens.insert(read.tokens.begin(), options.begin);
+  study.texts.push_back(checked(read, "target"));
+  std::vector<int64_t> said = target.ids;
+  said.push_back(config.eos_id);
+  study.run = [&model, src = row(source.ids), in = row(read.ids), out = row(said), options] {
+    const Tensor logits = model(src, in);
+    std::vector<PageOutput> outputs{{"loss", cross_entropy(logits, out)}};
+    add_logits(outputs, logits, options.logits, "target");
+    return outputs;
+  };
+  return study;
+}
+
+Study study(models::Gpt& model, const PageText& text, const StudyOptions& options) {
+  Study study{.module = &model, .kind = "decoder", .texts = {checked(text, "text")}};
+  if (text.ids.size() < 2) raise(ErrorKind::config, "study: a Gpt's loss needs at least 2 tokens, the text has 1");
+  const std::vector<int64_t> next(text.ids.begin() + 1, text.ids.end());
+  study.run = [&model, ids = row(text.ids), next = row(next), options] {
+    const Tensor scores = model(ids);
+    // The loss is the same for probabilities: their logarithm is logits already normalized.
+    const Tensor logits = model.config().output == nn::TokenOutput::logits ? scores : log(scores);
+    std::vector<PageOutput> outputs{{"loss", cross_entropy(slice(logits, 1, {.end = -1}), next)}};
+    add_logits(outputs, logits, options.logits, "position");
+    return outputs;
+  };
+  return study;
+}
+
+Study study(models::Bert& model, const PageText& text, const StudyOptions& options) {
+  if (!options.logits.empty()) raise(ErrorKind::config, "study: a Bert without a head has no logits");
+  return of_encoder(model, text, [](const Tensor& hidden, const Tensor&) {
+    return std::vector<PageOutput>{{"squared norm of the mean hidden state", sum(square(mean(hidden, 1)))}};
+  });
+}
+
+Study study(models::MaskedLanguageModel& model, const PageText& text, const StudyOptions& options) {
+  return of_encoder(model, text, [options](const Tensor& logits, const Tensor& ids) {
+    std::vector<PageOutput> outputs{{"loss", cross_entropy(logits, ids)}};
+    add_logits(outputs, logits, options.logits, "position");
+    return outputs;
+  });
+}
+
+Study study(models::SequenceClassifier& model, const PageText& text, const StudyOptions& options) {
+  const int64_t labels = model.config().num_labels;
+  if (options.label && (*options.label < 0 || *options.label >= labels))
+    raise(ErrorKind::index, "study: label {} is outside [0, {})", *options.label, labels);
+  return of_encoder(model, text, [options, labels](const Tensor& logits, const Tensor&) {
+    std::vector<PageOutput> outputs;
+    if (labels == 1) {
+      outputs.push_back({"output", select(select(logits, 0, 0), 0, 0)});
+    } else {
+      const int64_t label = options.label.value_or(argmax(logits.detach(), -1).to_vector<int64_t>()[0]);
+      outputs.push_back({"loss", cross_entropy(logits, row({label})[0])});
+    }
+    add_logits(outputs, logits, options.logits, "label");
+    return outputs;
+  });
+}
+
+Study study(const std::function<Tensor()>& loss, const std::vector<NamedTensor>& leaves) {
+  return {.leaves = leaves, .run = [loss] { return std::vector<PageOutput>{{"loss", loss()}}; }};
+}
+
+Study study(nn::Module& module, const std::function<Tensor()>& loss) {
+  return {.module = &module, .kind = "module", .run = [loss] { return std::vector<PageOutput>{{"loss", loss()}}; }};
+}
+
+}  // namespace tape::inspect

@@ -4,19 +4,16 @@
 #include <array>
 #include <cmath>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "autograd/error.h"
-#include "text/utf8.h"
+#include "inspect/label_grid.h"
 
 namespace tape::inspect {
 namespace {
 
 using train::Colors;
-
-constexpr std::string_view reset = "\x1b[0m";
 
 // Five shades; each begins at its weight. A dot keeps rows and columns in line where there is nothing.
 struct Shade {
@@ -59,115 +56,86 @@ std::string paint(double weight, Colors colors) {
   const double w = std::clamp(weight, 0.0, 1.0);
   if (colors == Colors::truecolor) {
     const Rgb c = heat(w);
-    const bool dark = 0.299 * c.red + 0.587 * c.green + 0.114 * c.blue < 128;
-    return fmt::format("\x1b[{};48;2;{:.0f};{:.0f};{:.0f}m", dark ? 97 : 30, c.red, c.green, c.blue);
+    return background(c.red, c.green, c.blue);
   }
   const auto step = static_cast<std::size_t>(std::lround(w * 10));
-  return fmt::format("\x1b[{};48;5;{}m", step < 5 ? 97 : 30, cube_heat[step]);
+  return background(cube_heat[step], step < 5);
 }
-
-std::string spaces(int64_t count) { return std::string(static_cast<std::size_t>(std::max<int64_t>(count, 0)), ' '); }
 
 int percent(double weight) { return static_cast<int>(std::lround(100 * std::clamp(weight, 0.0, 1.0))); }
 
-// A part of a picture: all rows and the sources first <= s < last.
+// Weights as cells, each row with its strongest source.
 class Picture {
  public:
   Picture(std::span<const double> weights, std::span<const std::string> targets, std::span<const std::string> sources,
           const AttentionPictureOptions& options)
-      : weights_(weights), options_(options) {
-    for (const auto& label : targets) targets_.push_back(text::clipped(label, options.longest_label));
-    for (const auto& label : sources) sources_.push_back(text::clipped(label, options.longest_label));
-    for (const auto& label : targets_) label_width_ = std::max(label_width_, text::display_width(label));
-    for (const auto& label : sources_) source_width_ = std::max(source_width_, text::display_width(label));
-  }
+      : weights_(weights),
+        sources_(sources.size()),
+        colors_(options.colors),
+        grid_(targets, sources,
+              {.title = options.title,
+               .colors = options.colors,
+               .columns = options.columns,
+               .longest_label = options.longest_label}) {}
 
-  std::string draw() {
-    std::string out;
-    if (!options_.title.empty()) out += text::clipped(options_.title, width_or(INT64_MAX)) + "\n";
-    // At the right of the cells: " ◂ strongest 100%"; the last label at the top reaches to the right as well.
-    const int64_t side = label_width_ + 1 + 3 + source_width_ + 5;
-    const int64_t room = width_or(INT64_MAX) - side;
-    const auto count = static_cast<int64_t>(sources_.size());
-    cell_ = count * 4 <= room ? 4 : 2;
-    const int64_t fitting = std::max<int64_t>(room / cell_, 1);
-    for (int64_t first = 0; first < std::max<int64_t>(count, 1); first += fitting) {
-      if (first > 0) out += '\n';
-      draw_part(out, static_cast<std::size_t>(first), static_cast<std::size_t>(std::min(first + fitting, count)));
-    }
-    return out + legend();
+  std::string draw() const {
+    return grid_.draw(
+               [this](std::size_t target, std::size_t s) { return cell(row(target)[s], s == strongest(target)); },
+               [this](std::size_t target) { return note(target); }) +
+           legend();
   }
 
  private:
-  int64_t width_or(int64_t any) const { return options_.columns > 0 ? options_.columns : any; }
+  std::span<const double> row(std::size_t target) const { return weights_.subspan(target * sources_, sources_); }
 
-  std::span<const double> row(std::size_t target) const {
-    return weights_.subspan(target * sources_.size(), sources_.size());
-  }
-
-  // The first of the largest weights, or sources_.size() when no weight is above zero.
+  // The first of the largest weights, or the number of sources when no weight is above zero.
   std::size_t strongest(std::size_t target) const {
-    std::size_t best = sources_.size();
-    for (std::size_t s = 0; s < sources_.size(); ++s) {
+    std::size_t best = sources_;
+    for (std::size_t s = 0; s < sources_; ++s) {
       const double weight = row(target)[s];
-      if (weight > (best == sources_.size() ? 0.0 : row(target)[best])) best = s;
+      if (weight > (best == sources_ ? 0.0 : row(target)[best])) best = s;
     }
     return best;
   }
 
-  void draw_part(std::string& out, std::size_t first, std::size_t last) const {
-    for (std::size_t label = first; label < last; ++label) {
-      out += spaces(label_width_ + 1);
-      for (std::size_t s = first; s < label; ++s) out += (cell_ == 4 ? " │  " : "│ ");
-      out.append(cell_ == 4 ? " " : "").append(sources_[label]) += '\n';
-    }
-    for (std::size_t target = 0; target < targets_.size(); ++target) {
-      out += spaces(label_width_ - text::display_width(targets_[target])) + targets_[target] + " ";
-      const std::size_t best = strongest(target);
-      for (std::size_t s = first; s < last; ++s) out += cell(row(target)[s], s == best);
-      if (options_.colors != Colors::none && last > first) out += reset;
-      if (best < sources_.size()) {
-        out += fmt::format(" ◂ {} {}%", sources_[best], percent(row(target)[best]));
-      }
-      out += '\n';
-    }
+  std::string note(std::size_t target) const {
+    const std::size_t best = strongest(target);
+    if (best == sources_) return "";
+    return fmt::format(" ◂ {} {}%", grid_.column(best), percent(row(target)[best]));
   }
 
   std::string cell(double weight, bool marked) const {
     const bool nan = std::isnan(weight);
-    if (options_.colors == Colors::none) {
+    if (colors_ == Colors::none) {
       const std::string block(nan ? "?" : shade(weight));
-      if (cell_ == 2) return block + (marked ? "◂" : weight < shades[1].from ? " " : block);
+      if (grid_.cell_width() == 2) return block + (marked ? "◂" : weight < shades[1].from ? " " : block);
       if (marked) return "[" + block + block + "]";
       return weight < shades[1].from || nan ? " " + block + "  " : " " + block + block + " ";
     }
-    const std::string color = paint(nan ? 0 : weight, options_.colors);
-    if (cell_ == 2) return color + (nan ? "? " : marked ? "◂ " : "  ");
+    const std::string color = paint(nan ? 0 : weight, colors_);
+    if (grid_.cell_width() == 2) return color + (nan ? "? " : marked ? "◂ " : "  ");
     return color + (nan ? " ?  " : marked ? fmt::format("{:>3} ", percent(weight)) : "    ");
   }
 
   std::string legend() const {
-    std::string out = spaces(label_width_ + 1) + " ";
-    if (options_.colors == Colors::none) {
+    std::string out = spaces(grid_.label_width() + 1) + " ";
+    if (colors_ == Colors::none) {
       for (std::size_t i = 0; i < shades.size(); ++i) {
         out += fmt::format("{} {}%  ", shades[i].block, percent(shades[i].from));
       }
-      out += cell_ == 4 ? "[ ] strongest" : "◂ strongest";
+      out += grid_.cell_width() == 4 ? "[ ] strongest" : "◂ strongest";
     } else {
       out += "0% ";
-      for (int i = 0; i <= 16; ++i) out += paint(i / 16.0, options_.colors) + " ";
-      out.append(reset).append(" 100%");
+      for (int i = 0; i <= 16; ++i) out += paint(i / 16.0, colors_) + " ";
+      out.append(kResetColors).append(" 100%");
     }
     return out + "\n";
   }
 
   std::span<const double> weights_;
-  const AttentionPictureOptions& options_;
-  std::vector<std::string> targets_;
-  std::vector<std::string> sources_;
-  int64_t label_width_ = 0;
-  int64_t source_width_ = 0;
-  int64_t cell_ = 4;  // columns of a cell
+  const std::size_t sources_;
+  const Colors colors_;
+  const LabelGrid grid_;
 };
 
 }  // namespace

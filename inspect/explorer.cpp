@@ -46,7 +46,7 @@ Json fitting_tape_json(const Recording& recording, const std::vector<GuiltyOpera
 }
 
 /// The report ends with the address of the node's picture in the page.
-Json gradcheck_json(const Recording& recording, const GradcheckReport& report) {
+Json gradcheck_json(const Recording& recording, const GradcheckReport& report, const std::string& address) {
   Json rows = Json::array(), guilty = Json::array();
   for (const GradcheckResult& result : report.variables)
     rows.push_back(
@@ -57,7 +57,7 @@ Json gradcheck_json(const Recording& recording, const GradcheckReport& report) {
     for (const size_t node : guilty_nodes(recording, one)) nodes.insert(node);
   for (const size_t node : nodes) {
     guilty.push_back(node);
-    text += fmt::format("{}its picture: #view=tape&node={}\n", text.ends_with('\n') ? "" : "\n", node);
+    text += fmt::format("{}its picture: {}#view=tape&node={}\n", text.ends_with('\n') ? "" : "\n", address, node);
   }
   return {{"passed", report.ok()}, {"text", text}, {"rows", std::move(rows)}, {"guilty", std::move(guilty)}};
 }
@@ -88,12 +88,16 @@ Json explorer_data(const Study& study, const PageOptions& options) {
             {"layer_norms", layer_norms_json(recording)},
             {"gradcheck", nullptr}};
   if (options.title.empty()) data["title"] = data["model"]["class"];
-  if (options.gradcheck) data["gradcheck"] = gradcheck_json(recording, *options.gradcheck);
+  if (options.gradcheck) data["gradcheck"] = gradcheck_json(recording, *options.gradcheck, options.address);
   return data;
 }
 
 void write_page(const std::string& path, const Study& study, const PageOptions& options) {
-  const std::string page = web_page("explorer.html", explorer_data(study, options));
+  write_page(path, explorer_data(study, options));
+}
+
+void write_page(const std::string& path, const Json& data) {
+  const std::string page = web_page("explorer.html", data);
   write_file(path, std::vector<std::string_view>{page});
 }
 

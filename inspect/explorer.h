@@ -82,6 +82,7 @@ struct PageOptions {
   /// Values of the tape are cut to this many rows and columns, and to fewer where the page would become too large.
   int64_t side = 24;
   int64_t tape_bytes = 2'500'000;  ///< of the tape's values in the page, about
+  std::string address = {};        ///< of the page, in front of the nodes' addresses in the report of the check
 };
 
 /// The data of the page: forward and backward of the study in a Composed and a Trace scope, each operation with its
@@ -94,6 +95,8 @@ nlohmann::ordered_json explorer_data(const Study& study, const PageOptions& opti
 /// One self-contained HTML file that shows them: heads, neurons, the tape and its replay, softmax and LayerNorm in
 /// numbers. It is written beside, flushed and renamed. Error (io) naming the file.
 void write_page(const std::string& path, const Study& study, const PageOptions& options = {});
+/// The same of data that are there.
+void write_page(const std::string& path, const nlohmann::ordered_json& data);
 
 /// Compares the gradients of a study's first output with central differences in f64 (nn::gradcheck's), and looks for
 /// the operation that is guilty where they differ. Parameters that the output does not depend on are passed over, as

@@ -15,18 +15,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int64_t kNormRows = 16;
 
-struct Place {
-  const char* kind;
-  size_t rows, columns;  // of which texts queries and keys are
-};
-
-Place place_of(const Study& study, const std::string& module) {
-  if (module.find("cross_attention") != std::string::npos && study.texts.size() > 1) return {"cross", 1, 0};
-  if (study.kind == "decoder") return {"decoder self", 0, 0};
-  if (module.starts_with("decoder.") && study.texts.size() > 1) return {"decoder self", 1, 1};
-  return {"encoder self", 0, 0};
-}
-
 /// The last number of a path: 2 of "encoder.layers.2.self_attention"; 0 where there is none.
 int64_t layer_of(const std::string& module) {
   int64_t layer = 0;
@@ -72,13 +60,20 @@ Json tensors_json(const AttentionTensors& of) {
 
 }  // namespace
 
+AttentionPlace place_of(const Study& study, const std::string& module) {
+  if (module.find("cross_attention") != std::string::npos && study.texts.size() > 1) return {"cross", 1, 0};
+  if (study.kind == "decoder") return {"decoder self", 0, 0};
+  if (module.starts_with("decoder.") && study.texts.size() > 1) return {"decoder self", 1, 1};
+  return {"encoder self", 0, 0};
+}
+
 Json attention_json(const Recording& recording) {
   Json list = Json::array();
   if (recording.attention().empty()) return list;
   const Study& study = recording.study();
   for (size_t i = 0; i < recording.attention()[0].size(); ++i) {
     const AttentionRecord& record = recording.attention()[0][i];
-    const Place place = place_of(study, record.module);
+    const AttentionPlace place = place_of(study, record.module);
     // Not between the texts: of pooled positions, for example.
     if (record.values.query.rank() != 4 || record.values.query.size(0) != 1 ||
         record.values.query.size(2) != std::ssize(study.texts[place.rows].tokens) ||

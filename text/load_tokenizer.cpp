@@ -3,6 +3,7 @@
 
 #include "text/byte_level_bpe.h"
 #include "text/marian.h"
+#include "text/number_words_tokenizer.h"
 #include "text/sentence_piece.h"
 #include "text/tokenizer.h"
 #include "text/tokenizer_json.h"
@@ -39,6 +40,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder) {
   if (has("tokenizer.json")) return TokenizerJson::load(folder);
   if (has("vocab.txt")) return WordPiece::load(folder);
   if (has("vocab.json") && has("merges.txt")) return ByteLevelBpe::load(folder);
+  if (has("src_vocab.txt") && has("tgt_vocab.txt")) return NumberWordsTokenizer::load(folder);
   const std::vector<std::string> models = model_files(folder);
   if (models.size() == 1)
     return std::make_unique<SentencePiece>(models[0], added_of(read_tokenizer_config(folder, {})));

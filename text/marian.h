@@ -33,7 +33,7 @@ class Marian : public Tokenizer {
   ~Marian() override;
 
   /// Encodes texts of the target language.
-  const Tokenizer& target() const { return target_ ? *target_ : *this; }
+  const Tokenizer& target() const override { return target_ ? *target_ : *this; }
 
   int64_t vocab_size() const override { return table_->size(); }
   const std::string& token(int64_t id) const override { return table_->token(id); }

@@ -92,6 +92,9 @@ class Tokenizer {
   /// the vocabulary.
   std::string decode(std::span<const int64_t> ids, bool skip_special_tokens = true) const;
 
+  /// Encodes and decodes texts of the target language; itself unless a translator's two sides differ.
+  virtual const Tokenizer& target() const { return *this; }
+
   /// Ids are 0 to vocab_size() - 1.
   virtual int64_t vocab_size() const = 0;
   /// The token of an id, as the vocabulary writes it (`##ing`, `Ġthe`, `▁the`). Error (index).
@@ -140,6 +143,7 @@ class Tokenizer {
 ///   tokenizer.json                        WordPiece, byte-level BPE, and those converted from SentencePiece
 ///   vocab.txt                             WordPiece (BERT)
 ///   vocab.json, merges.txt                byte-level BPE (GPT-2)
+///   src_vocab.txt, tgt_vocab.txt          the number-words task of `tapeformer demo`
 ///   one *.model or *.spm                  SentencePiece
 /// `tokenizer_config.json` and `special_tokens_map.json` are honoured where they are. Truncation and padding written in
 /// tokenizer.json are not: they are given with each call. Error (io) naming the folder when there is none of these;

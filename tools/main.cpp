@@ -36,6 +36,7 @@ int run(int argc, char** argv) {
   tape::tools::add_score(app, chosen);
   tape::tools::add_run(app, chosen);
   tape::tools::add_report(app, chosen);
+  tape::tools::add_inspect(app, chosen);
   tape::tools::add_bench(app, chosen);
   tape::tools::add_info(app, chosen);
   try {

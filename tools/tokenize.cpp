@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/error.h"
-#include "text/marian.h"
 #include "text/tokenizer.h"
 #include "tools/commands.h"
 
@@ -95,10 +94,9 @@ int tokenize(const Options& options) {
   const auto loaded = text::load_tokenizer(options.model);
   const text::Tokenizer* tokenizer = loaded.get();
   if (options.target) {
-    const auto* marian = dynamic_cast<const text::Marian*>(tokenizer);
-    if (marian == nullptr)
-      raise(ErrorKind::config, "{}: --target needs a tokenizer with two sides (Marian)", options.model);
-    tokenizer = &marian->target();
+    if (&tokenizer->target() == tokenizer)
+      raise(ErrorKind::config, "{}: --target needs a tokenizer with two sides", options.model);
+    tokenizer = &tokenizer->target();
   }
   int64_t number = 0;
   for (auto line = next_line(std::cin); line; line = next_line(std::cin)) {

@@ -9,7 +9,7 @@
 #include "autograd/ops/cast.h"
 #include "autograd/scope.h"
 #include "models/folder.h"
-#include "text/marian.h"
+#include "text/tokenizer.h"
 #include "tools/commands.h"
 #include "tools/lines.h"
 
@@ -30,8 +30,6 @@ class Translator {
       : arguments_(arguments),
         model_(models::load<models::Transformer>(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model)) {
-    const auto* marian = dynamic_cast<const text::Marian*>(tokenizer_.get());
-    target_ = marian ? &marian->target() : tokenizer_.get();
     check_fit(source(), "src_vocab", model_->config().src_vocab);
     check_fit(target(), "tgt_vocab", model_->config().tgt_vocab);
   }
@@ -66,7 +64,7 @@ class Translator {
 
  private:
   const text::Tokenizer& source() const { return *tokenizer_; }
-  const text::Tokenizer& target() const { return *target_; }
+  const text::Tokenizer& target() const { return tokenizer_->target(); }
 
   void check_fit(const text::Tokenizer& tokenizer, const char* key, int64_t vocabulary) const {
     if (tokenizer.vocab_size() > vocabulary)
@@ -150,7 +148,6 @@ class Translator {
   const Arguments& arguments_;
   std::unique_ptr<models::Transformer> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
-  const text::Tokenizer* target_;
   int64_t count_ = 0, cut_ = 0, unended_ = 0;
 };
 

@@ -1,0 +1,134 @@
+#include "inspect/heat_map.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "autograd/error.h"
+#include "autograd/ops/cast.h"
+#include "autograd/scope.h"
+#include "inspect/label_grid.h"
+
+namespace tape::inspect {
+namespace {
+
+using train::Colors;
+
+constexpr std::array<std::string_view, 5> shades = {"·", "░", "▒", "▓", "█"};
+
+/// 0 to 4: each shade begins where those of attention_picture() do.
+size_t shade(double magnitude) {
+  constexpr std::array<double, 4> from = {0.05, 0.25, 0.5, 0.75};
+  return static_cast<size_t>(std::count_if(from.begin(), from.end(), [&](double f) { return magnitude >= f; }));
+}
+
+/// Blue, white, red (ColorBrewer's RdBu: Harrower and Brewer 2003) in xterm's cube, a fifth of the scale each side.
+constexpr std::array<int, 11> cube = {25, 32, 74, 110, 153, 255, 224, 216, 209, 203, 160};
+
+/// place: -1 to 1.
+std::string paint(double place, Colors colors) {
+  if (colors == Colors::ansi256) {
+    const auto step = static_cast<size_t>(std::lround((place + 1) * 5));
+    return background(cube[step], step < 2 || step > 8);
+  }
+  const double t = std::abs(place);
+  const auto mix = [t](double from, double to) { return std::round(from + (to - from) * t); };
+  return place < 0 ? background(mix(247, 33), mix(247, 102), mix(247, 172))
+                   : background(mix(247, 178), mix(247, 24), mix(247, 43));
+}
+
+std::vector<std::string> labels_or_numbers(const std::vector<std::string>& labels, size_t count, const char* what) {
+  if (!labels.empty() && labels.size() != count)
+    raise(ErrorKind::shape, "heat_map: {} labels for {} {}", labels.size(), count, what);
+  std::vector<std::string> all = labels;
+  for (size_t i = all.size(); i < count; ++i) all.push_back(std::to_string(i));
+  return all;
+}
+
+class Map {
+ public:
+  Map(std::vector<double> values, const std::vector<std::string>& rows, const std::vector<std::string>& columns,
+      const HeatMapOptions& options)
+      : values_(std::move(values)),
+        width_(columns.size()),
+        colors_(options.colors),
+        grid_(rows, columns,
+              {.title = options.title,
+               .colors = options.colors,
+               .columns = options.width,
+               .longest_label = options.longest_label,
+               .note = 14}) {
+    for (const double value : values_)
+      if (std::isfinite(value)) largest_ = std::max(largest_, std::abs(value));
+  }
+
+  std::string draw() const {
+    return grid_.draw([this](size_t row, size_t column) { return cell(values_[row * width_ + column]); },
+                      [this](size_t row) { return note(row); }) +
+           legend();
+  }
+
+ private:
+  /// -1 to 1; 0 for NaN.
+  double place(double value) const {
+    if (std::isnan(value) || value == 0) return 0;
+    if (std::isinf(value)) return value > 0 ? 1 : -1;
+    return value / largest_;
+  }
+
+  std::string cell(double value) const {
+    const bool nan = std::isnan(value), wide = grid_.cell_width() == 4;
+    const double at = place(value);
+    if (colors_ != Colors::none)
+      return fmt::format("{}{}", paint(at, colors_), wide ? nan ? " ?  " : "    " : nan ? "? " : "  ");
+    if (nan) return wide ? " ?  " : "? ";
+    const size_t step = shade(std::abs(at));
+    const std::string_view sign = step == 0 ? " " : at < 0 ? "-" : "+", block = shades[step];
+    if (!wide) return fmt::format("{}{}", sign, block);
+    return step == 0 ? fmt::format(" {}  ", block) : fmt::format("{}{}{} ", sign, block, block);
+  }
+
+  std::string note(size_t row) const {
+    size_t best = width_;
+    double most = 0;
+    for (size_t column = 0; column < width_; ++column)
+      if (const double size = std::abs(values_[row * width_ + column]); size > most) most = size, best = column;
+    if (best == width_) return "";
+    return fmt::format(" ◂ {} {:.3g}", grid_.column(best), values_[row * width_ + best]);
+  }
+
+  std::string legend() const {
+    std::string out = spaces(grid_.label_width() + 2);
+    if (colors_ == Colors::none) {
+      for (size_t i = 0; i < shades.size(); ++i)
+        out += fmt::format("{} {:.2g}  ", shades[i], largest_ * std::array{0.0, 0.05, 0.25, 0.5, 0.75}[i]);
+      return out + "- below zero, + above\n";
+    }
+    out += fmt::format("{:.3g} ", largest_ == 0 ? 0 : -largest_);
+    for (int i = -8; i <= 8; ++i) out += paint(i / 8.0, colors_) + " ";
+    return out.append(kResetColors) + fmt::format(" {:.3g}\n", largest_);
+  }
+
+  const std::vector<double> values_;
+  const size_t width_;
+  const Colors colors_;
+  const LabelGrid grid_;
+  double largest_ = 0;
+};
+
+}  // namespace
+
+std::string heat_map(const Tensor& values, const HeatMapOptions& options) {
+  if (values.rank() != 1 && values.rank() != 2)
+    raise(ErrorKind::shape, "heat_map: needs [R, C] or [C], got {}", to_string(values.shape()));
+  const NoGrad no_grad;
+  const auto columns = static_cast<size_t>(values.size(-1));
+  const size_t rows = values.rank() == 2 ? static_cast<size_t>(values.size(0)) : 1;
+  return Map(cast(values.detach(), f64).to_vector<double>(), labels_or_numbers(options.rows, rows, "rows"),
+             labels_or_numbers(options.columns, columns, "columns"), options)
+      .draw();
+}
+
+}  // namespace tape::inspect

@@ -54,6 +54,7 @@ class DotWriter {
       note(named.tensor.impl().node.get(), named.tensor.impl().output, named.tensor);
     }
     note(loss.impl().node.get(), loss.impl().output, loss);
+    if (options.kept) note_kept(*options.kept);
     for (const Node* node : nodes_) {
       for (const Node::Saved& saved : node->saved) {
         if (!saved.value.defined()) continue;
@@ -84,6 +85,18 @@ class DotWriter {
  private:
   void note(const Node* node, uint32_t output, const Tensor& value) { values_.try_emplace({node, output}, value); }
 
+  void note_kept(const TapeValues& kept) {
+    for (const Node* node : nodes_) {
+      const TapeValues::Step* step = kept.find(*node);
+      if (!step) continue;
+      for (uint32_t i = 0; i < step->outputs.size(); ++i) note(node, i, step->outputs[i]);
+      for (uint32_t i = 0; i < step->gradients.size(); ++i)
+        if (step->gradients[i].defined()) gradients_.try_emplace({node, i}, step->gradients[i]);
+      for (size_t i = 0; i < step->inputs.size(); ++i)
+        if (const Node::Edge& edge = node->inputs[i]; edge.node) note(edge.node.get(), edge.output, step->inputs[i]);
+    }
+  }
+
   /// A leaf stands in the module that its name says.
   std::string place_of(const Node* node) const {
     const auto name = names_.find(node);
@@ -100,8 +113,10 @@ class DotWriter {
       text += fmt::format("\n{} {}", to_string(output.dtype), to_string(output.shape));
       if (const auto value = values_.find({node, i}); options_.values && value != values_.end())
         text += fmt::format("\nvalue {}", to_string(summarize(value->second)));
-      if (options_.gradients && output.grad.defined())
-        text += fmt::format("\ngradient {}", to_string(summarize(output.grad)));
+      const auto kept = gradients_.find({node, i});
+      const Tensor& gradient = output.grad.defined() || kept == gradients_.end() ? output.grad : kept->second;
+      if (options_.gradients && gradient.defined())
+        text += fmt::format("\ngradient {}", to_string(summarize(gradient)));
     }
     return text;
   }
@@ -124,7 +139,7 @@ class DotWriter {
   const std::vector<const Node*> nodes_;
   std::unordered_map<const Node*, size_t> numbers_;
   std::unordered_map<const Node*, std::string> names_;
-  std::map<std::pair<const Node*, uint32_t>, Tensor> values_;
+  std::map<std::pair<const Node*, uint32_t>, Tensor> values_, gradients_;
   std::string text_;
 };
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "autograd/gradcheck.h"
-#include "autograd/tensor.h"
+#include "autograd/tape_values.h"
 
 namespace tape {
 
@@ -12,6 +12,7 @@ struct DotOptions {
   std::vector<NamedTensor> names = {};  ///< what leaves are called, and where they stand: model.named_parameters()
   bool values = true;                   ///< with the range of each value that the tape or `names` holds
   bool gradients = true;                ///< with the range of each gradient that was gathered or retained
+  const TapeValues* kept = nullptr;     ///< values and gradients of all operations that were recorded in its scope
 };
 
 /// The tape behind a loss in Graphviz's language, for `dot -Tsvg`: a box for each operation with the shapes of what it

@@ -1,13 +1,12 @@
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <numeric>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/dot.h"
-#include "autograd/file.h"
 #include "autograd/walk.h"
 #include "inspect/attention_text.h"
 #include "inspect/explorer.h"
@@ -86,6 +85,12 @@ class Subject {
     if (arguments_.label) raise(ErrorKind::config, "--label: {} holds no classifier", arguments_.model);
   }
 
+  static std::vector<int64_t> greedy(models::Transformer& model, const std::vector<int64_t>& ids) {
+    const std::vector<std::vector<int64_t>> sources{ids};
+    const auto found = models::translate(model, sources, {.beams = 1});
+    return found[0].empty() ? std::vector<int64_t>() : found[0][0].tokens;
+  }
+
   Study study_of(models::Transformer& model) {
     check_no_label();
     const text::Tokenizer& target = tokenizer_->target();
@@ -95,8 +100,8 @@ class Subject {
     text::Encoding said;
     if (arguments_.text_b)
       said = target.encode(*arguments_.text_b, {.add_special_tokens = false});
-    else if (const auto found = models::translate(model, std::vector{source.ids}, {.beams = 1}); !found[0].empty())
-      said.ids = found[0][0].tokens;
+    else
+      said.ids = greedy(model, source.ids);
     StudyOptions options = chosen(target);
     options.begin = target.token(model.config().bos_id);
     return inspect::study(model, source, page_text(target, said, "--text-b"), options);

@@ -30,7 +30,7 @@ const std::vector<Entry>& entries() {
       {"cat", "y{y} = the inputs one behind the other", {"dx{i}{x} = the part of dy{y} that input {i} became"}},
       {"checkpoint",
        "y{y} = f(x…), of which the inputs alone are kept",
-       {"dx{i}{x}: f runs again, recorded, and its own nodes are replayed"}},
+       {"dx{i}{x} = what the nodes of f give, run again and recorded"}},
       {"clamp", "y{y} = min(max(x, low), high)", {"dx = dy where low ≤ x ≤ high, else 0"}},
       {"clone", "y{y} = a copy of x", {"dx = dy"}},
       {"cos", "y{y} = cos x", {"dx = −dy ⊙ sin x"}},
@@ -43,7 +43,7 @@ const std::vector<Entry>& entries() {
       {"dropout", "y{y} = x ⊙ m / (1−p), m = 0 with chance p, else 1", {"dx = dy ⊙ m / (1−p), the same m"}},
       {"embedding",
        "y{y} = the rows of weight{0} that the ids name",
-       {"dweight{x}: row r is the sum of the rows of dy{y} whose id is r; the padding's row is 0"}},
+       {"dweight{x} = for each row the sum of the rows of dy{y} whose id it is; 0 for the padding's"}},
       {"erf", "y{y} = erf x", {"dx = dy ⊙ 2/√π · exp(−x²)"}},
       {"exp", "y{y} = exp x", {"dx = dy ⊙ y"}},
       {"expand", "y{y} = x{0} repeated along axes of size 1", {"dx{x} = dy{y} summed over the repeated axes"}},
@@ -163,7 +163,7 @@ class Filler {
       if (text[i] == '{') {
         filled += value(text[i + 1]);
         i += 2;
-      } else if (text[i] == '<') {
+      } else if (text[i] == '<' && i + 2 < text.size() && text[i + 2] == ':') {
         const size_t end = text.find('>', i);
         if (given(number(text[i + 1]))) filled += fill(text.substr(i + 3, end - i - 3));
         i = end;
@@ -243,8 +243,8 @@ Formula product(const Tensor& a, const Tensor& b, const Tensor& y) {
   const Transposed t = transposed(a, b, y);
   const std::string da = t.a ? (t.b ? "bᵀ · dyᵀ" : "b · dyᵀ") : (t.b ? "dy · b" : "dy · bᵀ");
   const std::string db = t.b ? (t.a ? "dyᵀ · aᵀ" : "dyᵀ · a") : (t.a ? "a · dy" : "aᵀ · dy");
-  return {.forward = fmt::format("y{} = a{}{} · b{}{}", shape_text(y), t.a ? "ᵀ, a" : "", shape_text(a),
-                                 t.b ? "ᵀ, b" : "", shape_text(b)),
+  return {.forward = fmt::format("y{} = a{}{} · b{}{}", shape_text(y), shape_text(a), t.a ? "ᵀ" : "", shape_text(b),
+                                 t.b ? "ᵀ" : ""),
           .backward = {fmt::format("da{} = {}{}", shape_text(a), da, over_batch(a, y)),
                        fmt::format("db{} = {}{}", shape_text(b), db, over_batch(b, y))}};
 }

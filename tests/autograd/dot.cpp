@@ -47,6 +47,20 @@ TEST(Dot, DrawsEachNodeInItsModule) {
   EXPECT_EQ(to_dot(loss, {.values = false, .gradients = false}).find("gradient"), std::string::npos);
 }
 
+TEST(Dot, ShowsWhatTapeValuesKept) {
+  const Tensor x = tensor({1, 2}).requires_grad_();
+  TapeValues kept;
+  const Tensor loss = sum(exp(x * 2));
+  grad({loss}, {x}, {.retain_graph = true});
+  const std::string text = to_dot(loss, {.kept = &kept});
+  for (const char* label : {"[label=\"leaf\\nf32 [2]\\nvalue 1 .. 2, mean 1.5\", shape=ellipse]",
+                            "[label=\"affine\\nf32 [2]\\nvalue 2 .. 4, mean 3\\ngradient 7.389 .. 54.6, mean 30.99\"]",
+                            "[label=\"exp\\nf32 [2]\\nvalue 7.389 .. 54.6, mean 30.99\\ngradient 1\"]",
+                            "[label=\"sum\\nf32 []\\nvalue 61.99\\ngradient 1\"]"})
+    EXPECT_NE(text.find(label), std::string::npos) << label << " in\n" << text;
+  EXPECT_EQ(to_dot(loss, {.gradients = false, .kept = &kept}).find("gradient"), std::string::npos);
+}
+
 TEST(Dot, EscapesText) {
   const Tensor x = tensor({1}).requires_grad_();
   const std::string text = to_dot(sum(x), {.names = {{"a\"b\\c\n\x01</script>", x}}, .values = false});

@@ -1,0 +1,395 @@
+#include "inspect/explorer.h"
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "autograd/custom.h"
+#include "autograd/file.h"
+#include "autograd/op.h"
+#include "autograd/ops.h"
+#include "inspect/web_page.h"
+#include "tests/inspect/explorer_json.h"
+#include "tests/support.h"
+
+namespace tape::inspect {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::unique_ptr<models::Transformer> small_translator(nn::NormPlace norm = nn::NormPlace::pre) {
+  manual_seed(3);
+  auto model = std::make_unique<models::Transformer>(models::TransformerConfig{.src_vocab = 9,
+                                                                               .tgt_vocab = 7,
+                                                                               .d_model = 8,
+                                                                               .layers = 2,
+                                                                               .heads = 2,
+                                                                               .d_ff = 12,
+                                                                               .norm = norm,
+                                                                               .max_length = 8});
+  model->eval();
+  return model;
+}
+
+const PageText source{.ids = {4, 8, 2}, .tokens = {"vier", "acht", "<eos>"}};
+const PageText target{.ids = {5, 6}, .tokens = {"four", "eight"}};
+
+Study translation(models::Transformer& model) {
+  return study(model, source, target, {.logits = {{.position = 1, .token = 6, .name = "eight"}}});
+}
+
+/// The loss of the same texts, computed by itself.
+Tensor plain_loss(models::Transformer& model) {
+  const Tensor logits = model(tensor({{4, 8, 2}}, i64), tensor({{1, 5, 6}}, i64));
+  return cross_entropy(logits, tensor({{5, 6, 2}}, i64));
+}
+
+/// The two outputs of translation(), in the scope that the explorer computes in.
+Tensors plain_outputs(models::Transformer& model) {
+  const Composed composed;
+  const Tensor logits = model(tensor({{4, 8, 2}}, i64), tensor({{1, 5, 6}}, i64));
+  return {cross_entropy(logits, tensor({{5, 6, 2}}, i64)), select(select(select(logits, 0, 0), 0, 1), 0, 6)};
+}
+
+const Json& leaf(const Json& data, const std::string& name) {
+  for (const Json& one : data["tape"]["leaves"])
+    if (one["name"] == name) return one;
+  ADD_FAILURE() << "no leaf " << name;
+  return data["tape"]["leaves"][0];
+}
+
+TEST(Explorer, SaysWhatIsShown) {
+  const auto model = small_translator();
+  const Json data = explorer_data(translation(*model), {.title = "Numbers"});
+  EXPECT_EQ(data["title"], "Numbers");
+  EXPECT_THAT(data["made_by"].get<std::string>(), testing::MatchesRegex("tapeformer [0-9.]+, .*, f32"));
+  EXPECT_EQ(data["model"]["kind"], "encoder-decoder");
+  EXPECT_EQ(data["model"]["class"], "Transformer");
+  EXPECT_EQ(data["model"]["parameters"], model->parameter_count());
+  EXPECT_EQ(data["model"]["tree"], nn::to_string(*model));
+  EXPECT_EQ(
+      data["texts"].dump(),
+      R"([{"name":"source","tokens":["vier","acht","<eos>"]},{"name":"target","tokens":["<bos>","four","eight"]}])");
+  ASSERT_EQ(data["outputs"].size(), 2u);
+  EXPECT_EQ(data["outputs"][0]["name"], "loss");
+  EXPECT_NEAR(data["outputs"][0]["value"].get<double>(), plain_loss(*model).item(), 1e-6);
+  EXPECT_EQ(data["outputs"][1]["name"], "logit of \"eight\" at target 1");
+  EXPECT_TRUE(data["gradcheck"].is_null());
+  EXPECT_EQ(explorer_data(translation(*model))["title"], "Transformer");
+}
+
+TEST(Explorer, GradientsOfLeavesAreThoseOfABackward) {
+  const auto model = small_translator();
+  const Json data = explorer_data(translation(*model));
+  const Tensors outputs = plain_outputs(*model);
+  std::set<std::string> names;
+  for (const NamedTensor& parameter : model->named_parameters()) {
+    SCOPED_TRACE(parameter.name);
+    const Json& shown = leaf(data, parameter.name);
+    names.insert(parameter.name);
+    EXPECT_EQ(shown["kind"], "parameter");
+    EXPECT_EQ(shown["dtype"], "f32");
+    EXPECT_TRUE(tensors_equal(tensor_of(shown["value"]), parameter.tensor.detach()));
+    ASSERT_EQ(shown["gradients"].size(), 2u);
+    for (size_t i = 0; i < 2; ++i) {
+      const Tensor expected = grad({outputs[i]}, {parameter.tensor}, {.retain_graph = true, .allow_unused = true})[0];
+      ASSERT_EQ(shown["gradients"][i].is_null(), !expected.defined());
+      if (!expected.defined()) continue;
+      EXPECT_TRUE(tensors_equal(tensor_of(shown["gradients"][i]), expected));
+    }
+  }
+  for (const Json& one : data["tape"]["leaves"])
+    if (!names.contains(one["name"].get<std::string>())) {
+      EXPECT_EQ(one["kind"], "constant");
+      for (const Json& gradient : one["gradients"]) EXPECT_TRUE(gradient.is_null());
+    }
+}
+
+TEST(Explorer, TheTapeIsInTheOrderRecorded) {
+  const auto model = small_translator();
+  const Json data = explorer_data(translation(*model)), &nodes = data["tape"]["nodes"];
+  const std::string loss = nodes[data["tape"]["root"].get<size_t>()]["operation"];
+  EXPECT_EQ(loss, plain_outputs(*model)[0].impl().node->name());
+  std::set<std::string> modules;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Json& node = nodes[i];
+    EXPECT_EQ(node["id"], i);
+    modules.insert(node["module"].get<std::string>());
+    EXPECT_EQ(node["contributions"].size(), node["inputs"].size());
+    EXPECT_EQ(node["formula"]["backward"].size(), node["inputs"].size());
+    EXPECT_GT(node["forward_us"].get<double>(), 0);
+    for (const Json& input : node["inputs"]) EXPECT_LT(input.value("node", int64_t{-1}), static_cast<int64_t>(i));
+    int64_t bytes = 0;
+    for (const Json& saved : node["saved"]) bytes += saved["bytes"].get<int64_t>();
+    EXPECT_EQ(node["saved_bytes"], bytes);
+  }
+  for (const char* module : {"src_embedding", "encoder.layers.1.self_attention.query",
+                             "decoder.layers.0.cross_attention", "decoder.layers.1.feed_forward.inner", "output", ""})
+    EXPECT_TRUE(modules.contains(module)) << module;
+}
+
+TEST(Explorer, ContributionsAddUpToGradients) {
+  const auto model = small_translator(nn::NormPlace::post);
+  const Json data = explorer_data(translation(*model)), &nodes = data["tape"]["nodes"];
+  std::map<std::pair<std::string, size_t>, Tensor> sums;
+  size_t checked = 0;
+  for (const Json& node : nodes)
+    for (size_t i = 0; i < node["inputs"].size(); ++i) {
+      const Json& input = node["inputs"][i];
+      const Tensor part = tensor_of(node["contributions"][i]);
+      if (!part.defined()) continue;
+      ASSERT_FALSE(input.is_null());
+      const bool of_node = input.contains("node");
+      Tensor& sum = sums[{of_node ? "node" : "leaf", input[of_node ? "node" : "leaf"].get<size_t>()}];
+      sum = sum.defined() ? sum + part : part;
+    }
+  const auto check = [&](const char* what, size_t place, const Json& gradient) {
+    if (gradient.is_null()) {
+      EXPECT_FALSE(sums.contains({what, place})) << what << " " << place;
+      return;
+    }
+    ASSERT_TRUE(sums.contains({what, place})) << what << " " << place;
+    EXPECT_TRUE(tensors_near(sums.at({what, place}), tensor_of(gradient), 1e-5)) << what << " " << place;
+    ++checked;
+  };
+  const auto root = data["tape"]["root"].get<size_t>();
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (i != root && nodes[i]["outputs"].size() == 1) check("node", i, nodes[i]["outputs"][0]["gradients"][0]);
+  for (size_t i = 0; i < data["tape"]["leaves"].size(); ++i)
+    check("leaf", i, data["tape"]["leaves"][i]["gradients"][0]);
+  EXPECT_GT(checked, 200u);
+  EXPECT_EQ(tensor_of(nodes[root]["outputs"][0]["gradients"][0]).item(), 1);
+  // The logit does not come from the loss.
+  EXPECT_TRUE(nodes[root]["outputs"][0]["gradients"][1].is_null());
+}
+
+TEST(Explorer, AttentionIsWhatTheModelComputes) {
+  const auto model = small_translator();
+  const Json data = explorer_data(translation(*model)), &attention = data["attention"];
+  std::vector<std::string> seen;
+  for (const Json& one : attention)
+    seen.push_back(fmt::format("{}|{}|{}|{}{}", one["module"].get<std::string>(), one["kind"].get<std::string>(),
+                               one["layer"].get<int>(), one["rows"].get<int>(), one["columns"].get<int>()));
+  EXPECT_THAT(
+      seen,
+      ElementsAre("encoder.layers.0.self_attention|encoder self|0|00",
+                  "encoder.layers.1.self_attention|encoder self|1|00",
+                  "decoder.layers.0.self_attention|decoder self|0|11", "decoder.layers.0.cross_attention|cross|0|10",
+                  "decoder.layers.1.self_attention|decoder self|1|11", "decoder.layers.1.cross_attention|cross|1|10"));
+  nn::MultiHeadAttention& cross = *model->decoder->layers[1]->cross_attention;
+  cross.keep_weights(true);
+  plain_loss(*model);
+  const Json& last = attention[5];
+  EXPECT_TRUE(tensors_near(tensor_of(last["values"]["probabilities"]), cross.last_weights()[0], 1e-6));
+  for (const Json& one : attention) {
+    SCOPED_TRACE(one["module"].get<std::string>());
+    EXPECT_EQ(one["heads"], 2);
+    EXPECT_EQ(one["scale"], 0.5);
+    const Json& values = one["values"];
+    const Tensor query = tensor_of(values["query"]), key = tensor_of(values["key"]),
+                 probabilities = tensor_of(values["probabilities"]), mask = tensor_of(values["mask"]),
+                 scores = tensor_of(values["scores"]);
+    EXPECT_EQ(query.shape(), (Shape{2, 3, 4}));
+    EXPECT_TRUE(tensors_near(sum(probabilities, -1), ones({2, 3}), 1e-6));
+    EXPECT_TRUE(tensors_near(matmul(query, key, {.transpose_b = true}) * 0.5, scores, 1e-5));
+    EXPECT_TRUE(tensors_near(softmax(mask.defined() ? scores + mask : scores, -1), probabilities, 1e-6));
+    EXPECT_TRUE(tensors_near(matmul(probabilities, tensor_of(values["value"])), tensor_of(values["context"]), 1e-6));
+    if (one["kind"] == "decoder self") {
+      EXPECT_EQ(mask.to_vector<float>()[1], -INFINITY);
+    }
+    // The backward of softmax, for each output.
+    ASSERT_EQ(one["gradients"].size(), 2u);
+    for (const Json& gradients : one["gradients"]) {
+      const Tensor g = tensor_of(gradients["probabilities"]);
+      const Tensor expected = probabilities * (g - sum(g * probabilities, -1, Dims::keep));
+      EXPECT_TRUE(tensors_near(tensor_of(gradients["scores"]), expected, 1e-6));
+      EXPECT_GT(max(abs(g)).item(), 0);
+    }
+  }
+  // Of a logit at position 1 nothing comes from the query of position 2.
+  const Tensor query = tensor_of(attention[5]["gradients"][1]["query"]);
+  EXPECT_EQ(max(abs(slice(query, 1, {.start = 2}))).item(), 0);
+  EXPECT_GT(max(abs(slice(query, 1, {.start = 1, .end = 2}))).item(), 0);
+}
+
+TEST(Explorer, LayerNormsAreThoseOfTheTape) {
+  const auto model = small_translator();
+  const Json data = explorer_data(translation(*model)), &nodes = data["tape"]["nodes"];
+  size_t found = 0;
+  for (const Json& norm : data["layer_norms"]) {
+    const std::string module = norm["module"];
+    SCOPED_TRACE(module);
+    EXPECT_EQ(norm["text"], module.starts_with("decoder") ? 1 : 0);
+    EXPECT_NEAR(norm["eps"].get<double>(), 1e-5, 1e-12);
+    EXPECT_TRUE(
+        tensors_equal(tensor_of(norm["weight"]), tensor_of(leaf(data, fmt::format("{}.weight", module))["value"])));
+    // What its steps on the tape send out of the module is the gradient of its input.
+    Tensor sum;
+    for (const Json& node : nodes)
+      for (size_t i = 0; i < node["inputs"].size(); ++i) {
+        if (node["module"] != module || !node["inputs"][i].contains("node")) continue;
+        if (nodes[node["inputs"][i]["node"].get<size_t>()]["module"] == module) continue;
+        const Tensor part = tensor_of(node["contributions"][i]);
+        sum = sum.defined() ? sum + part : part;
+      }
+    ASSERT_TRUE(sum.defined());
+    const Tensor expected = reshape(sum, Shape{3, 8});
+    EXPECT_TRUE(tensors_near(tensor_of(norm["gradient_input"][0]), expected, 1e-5));
+    EXPECT_GT(max(abs(expected)).item(), 1e-4);
+    ASSERT_EQ(norm["gradient_output"].size(), 2u);
+    EXPECT_EQ(shape_of(norm["gradient_output"][1]), (Shape{3, 8}));
+    ++found;
+  }
+  EXPECT_EQ(found, 2u * 2 + 2 * 3 + 2);
+}
+
+TEST(Explorer, LeavesTheModelAsItWas) {
+  const auto model = small_translator();
+  model->zero_grad();
+  const Tensor before = plain_loss(*model);
+  explorer_data(translation(*model));
+  for (const NamedTensor& parameter : model->named_parameters())
+    EXPECT_FALSE(parameter.tensor.grad().defined()) << parameter.name;
+  EXPECT_EQ(plain_loss(*model).item(), before.item());
+  EXPECT_THROW(explorer_data(study(*model, {.ids = {99}}, target)), Error);
+  EXPECT_EQ(plain_loss(*model).item(), before.item()) << "no hook is left behind by an error";
+  const NoGrad no_grad;
+  EXPECT_EQ(explorer_data(translation(*model))["outputs"].size(), 2u) << "in a NoGrad scope too";
+}
+
+TEST(Explorer, CutsWhatIsLarge) {
+  manual_seed(5);
+  nn::Linear layer(30, 40);
+  const Tensor x = sample_normal({2, 30}).to(f32);
+  const Study large = study(layer, [&] { return sum(square(layer(x))); });
+  const Json data = explorer_data(large);
+  const Json& weight = leaf(data, "weight");
+  EXPECT_EQ(weight["value"]["shape"].dump(), "[40,30]");
+  EXPECT_EQ(weight["value"]["cut"].dump(), "[24,24]");
+  EXPECT_EQ(weight["gradients"][0]["cut"].dump(), "[24,24]");
+  EXPECT_TRUE(
+      tensors_equal(tensor_of(weight["value"]), slice(slice(layer.weight.detach(), 0, {.end = 24}), 1, {.end = 24})));
+  const Json fewer = explorer_data(large, {.tape_bytes = 20'000});
+  const auto side = leaf(fewer, "weight")["value"]["cut"][0].get<int64_t>();
+  EXPECT_LT(side, 24);
+  EXPECT_GE(side, 4);
+  EXPECT_LE(fewer["tape"].dump().size(), 20'000u);
+  EXPECT_EQ(leaf(explorer_data(large, {.side = 3}), "weight")["value"]["cut"].dump(), "[3,3]");
+}
+
+TEST(Explorer, ShowsAPlainFunction) {
+  const Tensor x = tensor({1, 2}).requires_grad_(), w = tensor({3, 4}).requires_grad_();
+  const Tensor factor = tensor({5, 6});
+  const Json data = explorer_data(study([&] { return sum(exp(x * w) * factor); }, {{"x", x}}));
+  EXPECT_EQ(data["model"].dump(), R"({"kind":"function","class":"function","parameters":0,"tree":""})");
+  EXPECT_EQ(data["title"], "function");
+  EXPECT_EQ(data["texts"].dump() + data["attention"].dump() + data["layer_norms"].dump(), "[][][]");
+  std::vector<std::string> leaves, operations;
+  for (const Json& one : data["tape"]["leaves"])
+    leaves.push_back(fmt::format("{} {}", one["name"].get<std::string>(), one["kind"].get<std::string>()));
+  EXPECT_THAT(leaves, ElementsAre("x input", "input 0 input", "constant constant"));
+  for (const Json& node : data["tape"]["nodes"]) operations.push_back(node["operation"]);
+  EXPECT_THAT(operations, ElementsAre("mul", "exp", "mul", "sum"));
+  const Json& nodes = data["tape"]["nodes"];
+  EXPECT_EQ(nodes[0]["inputs"].dump(), R"([{"leaf":0},{"leaf":1}])");
+  EXPECT_EQ(nodes[2]["inputs"].dump(), R"([{"node":1,"output":0},{"leaf":2}])");
+  EXPECT_EQ(nodes[0]["saved"].dump(),
+            R"([{"what":"input 0","shape":[2],"bytes":8},{"what":"input 1","shape":[2],"bytes":8}])");
+  EXPECT_EQ(nodes[1]["saved"].dump(), R"([{"what":"output 0","shape":[2],"bytes":8}])");
+  EXPECT_EQ(nodes[1]["formula"].dump(), R"({"forward":"y [2] = exp x","backward":["dx = dy ⊙ y"]})");
+  EXPECT_EQ(nodes[3]["outputs"][0]["gradients"][0].dump(), R"({"shape":[],"data":"AACAPw=="})");
+  EXPECT_TRUE(tensors_near(tensor_of(data["tape"]["leaves"][0]["gradients"][0]),
+                           tensor({5 * 3 * std::exp(3.F), 6 * 4 * std::exp(8.F)}), 1e-5));
+}
+
+TEST(Explorer, TextCannotLeaveItsPlace) {
+  const auto model = small_translator();
+  PageText wicked = source;
+  wicked.tokens[0] = "</script><img src=x onerror=alert(1)>";
+  const std::string json = json_for_html(explorer_data(study(*model, wicked, target)));
+  EXPECT_EQ(json.find('<'), std::string::npos);
+  EXPECT_THAT(json, HasSubstr("\\u003c/script\\u003e\\u003cimg src=x onerror=alert(1)\\u003e"));
+}
+
+TEST(Explorer, WritesOneFile) {
+  const auto model = small_translator();
+  const std::string path = testing::TempDir() + "explorer_one_file.html";
+  write_page(path, translation(*model));
+  const std::string page = read_text(path);
+  EXPECT_THAT(page, HasSubstr(R"("tokens":["vier","acht","\u003ceos\u003e"])"));
+  EXPECT_THAT(page, testing::Not(HasSubstr("@data@")));
+  EXPECT_LT(page.size(), 5'000'000u);
+  std::filesystem::remove(path);
+  EXPECT_TAPE_ERROR(write_page("/proc/nowhere/page.html", translation(*model)), ErrorKind::io,
+                    "/proc/nowhere/page.html: cannot create: No such file or directory");
+}
+
+TEST(Explorer, RefusesWhatIsNoStudy) {
+  const Tensor x = tensor({1, 2}).requires_grad_();
+  EXPECT_TAPE_ERROR(explorer_data({}), ErrorKind::config, "explorer: the study has no function to run");
+  EXPECT_TAPE_ERROR(explorer_data({.run = [] { return std::vector<PageOutput>(); }}), ErrorKind::config,
+                    "explorer: the study's function gives no output");
+  EXPECT_TAPE_ERROR(explorer_data(study([&] { return exp(x); }, {})), ErrorKind::shape,
+                    "explorer: the output \"loss\" must be one element, got [2]");
+  EXPECT_TAPE_ERROR(explorer_data(study([&] { return sum(x.detach()); }, {})), ErrorKind::graph,
+                    "explorer: the loss [] has no graph: nothing it was made from requires gradients");
+  EXPECT_TAPE_ERROR(explorer_data(study([] { return tensor({1}).requires_grad_(); }, {})), ErrorKind::graph,
+                    "explorer: the output \"loss\" is a leaf: no operation made it");
+  EXPECT_TAPE_ERROR(explorer_data(study([&] { return sum(x); }, {}), {.side = 0}), ErrorKind::config,
+                    "explorer: side must be at least 1, got 0");
+}
+
+/// y = a h with a gradient that forgets the a.
+class Broken : public nn::Layer<Broken> {
+ public:
+  Broken() : inner(this, "inner", 3, 3) {}
+  Tensor forward(const Tensor& x) {
+    const Tensor h = inner(x);
+    return custom(
+        "triple", {h}, [](const Tensors& in) { return in[0] * 3; },
+        [](const BackwardContext& c) -> Tensors { return {c.grad() * 2}; });
+  }
+  nn::Child<nn::Linear> inner;
+};
+
+TEST(Explorer, MarksWhatAGradientCheckFoundGuilty) {
+  manual_seed(5);
+  Broken model;
+  const Tensor x = sample_normal({2, 3});
+  const Study broken = study(model, [&] { return sum(square(model(x.to(model.inner->weight.dtype())))); });
+  const GradcheckReport report = check_gradients(broken);
+  EXPECT_FALSE(report.ok());
+  const Json data = explorer_data(broken, {.gradcheck = report, .address = "page.html"});
+  EXPECT_EQ(data["gradcheck"]["passed"], false);
+  ASSERT_EQ(data["gradcheck"]["guilty"].size(), 1u);
+  const auto place = data["gradcheck"]["guilty"][0].get<size_t>();
+  const Json& node = data["tape"]["nodes"][place];
+  EXPECT_EQ(node["operation"], "triple");
+  EXPECT_NEAR(node["guilty"]["error"].get<double>(), 1. / 3, 1e-3);
+  EXPECT_THAT(node["guilty"]["text"].get<std::string>(), HasSubstr("triple"));
+  EXPECT_TRUE(data["gradcheck"]["text"].get<std::string>().ends_with(
+      fmt::format("its picture: page.html#view=tape&node={}\n", place)))
+      << data["gradcheck"]["text"];
+  EXPECT_EQ(data["gradcheck"]["rows"][0]["name"], "inner.weight");
+  EXPECT_EQ(data["gradcheck"]["rows"][0]["ok"], false);
+  for (const Json& other : data["tape"]["nodes"]) EXPECT_EQ(other.contains("guilty"), other["id"] == place);
+}
+
+TEST(Explorer, ChecksTheGradientsOfAModel) {
+  const auto model = small_translator();
+  const GradcheckReport report = check_gradients(translation(*model));
+  EXPECT_TRUE(report.ok()) << report;
+  EXPECT_EQ(report.variables.size(), model->named_parameters().size());
+  EXPECT_EQ(model->output->weight.dtype(), f32);
+  const Json data = explorer_data(translation(*model), {.gradcheck = report});
+  EXPECT_EQ(data["gradcheck"]["passed"], true);
+  EXPECT_EQ(data["gradcheck"]["guilty"].dump(), "[]");
+  const Tensor x = tensor({1., 2.}, f64).requires_grad_();
+  EXPECT_TRUE(check_gradients(study([&] { return sum(exp(x)); }, {{"x", x}})).ok());
+}
+
+}  // namespace
+}  // namespace tape::inspect

@@ -1,0 +1,66 @@
+#include "inspect/heat_map.h"
+
+#include <limits>
+#include <sstream>
+
+#include <gmock/gmock.h>
+
+#include "autograd/create.h"
+#include "tests/support.h"
+#include "text/utf8.h"
+
+namespace tape::inspect {
+namespace {
+
+using testing::HasSubstr;
+using train::Colors;
+
+TEST(HeatMap, ShowsSignsAndShadesWithoutColours) {
+  EXPECT_EQ(heat_map(tensor({{0.02, -0.9, 2.0}, {-1.2, 0.0, 0.3}}, f64),
+                     {.rows = {"thirty", "-"}, .columns = {"drei", "und", "dreißig"}, .title = "gradients"}),
+            "gradients\n"
+            "        drei\n"
+            "        │   und\n"
+            "        │   │   dreißig\n"
+            "thirty  ·  -▒▒ +██  ◂ dreißig 2\n"
+            "     - -▓▓  ·  +░░  ◂ drei -1.2\n"
+            "        · 0  ░ 0.1  ▒ 0.5  ▓ 1  █ 1.5  - below zero, + above\n");
+}
+
+TEST(HeatMap, ZeroHasTheSameColourWhateverTheRange) {
+  const std::string white = "\x1b[30;48;5;255m    ", blue = "\x1b[97;48;5;25m    ", red = "\x1b[97;48;5;160m    ";
+  const std::string map = heat_map(tensor({-3, 0, 3}), {.colors = Colors::ansi256});
+  EXPECT_THAT(map, HasSubstr("0 " + blue + white + red + "\x1b[0m ◂ 0 -3\n"));
+  EXPECT_THAT(map, HasSubstr("-3 \x1b[97;48;5;25m "));
+  EXPECT_THAT(heat_map(tensor({0, 5}), {.colors = Colors::ansi256}), HasSubstr("0 " + white + red));
+  EXPECT_THAT(heat_map(tensor({0, 0}), {.colors = Colors::ansi256}), HasSubstr("0 " + white + white + "\x1b[0m\n"));
+  EXPECT_THAT(heat_map(tensor({-1, 1}), {.colors = Colors::truecolor}),
+              HasSubstr("\x1b[97;48;2;33;102;172m    \x1b[97;48;2;178;24;43m    \x1b[0m"));
+}
+
+TEST(HeatMap, ShowsOddValues) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::string map = heat_map(tensor({{NAN, inf, -inf, 1.0, -1.0}}, f64));
+  EXPECT_THAT(map, HasSubstr("0  ?  +██ -██ +██ -██  ◂ 1 inf\n"));
+  EXPECT_THAT(map, HasSubstr("█ 0.75")) << "the scale is that of finite values";
+  EXPECT_THAT(heat_map(zeros({2, 0})), HasSubstr("0 \n1 \n"));
+}
+
+TEST(HeatMap, KeepsWithinTheTerminal) {
+  const Tensor wide = ones({3, 50});
+  std::istringstream lines(heat_map(wide, {.title = std::string(100, 'x'), .width = 60}));
+  std::string line;
+  for (std::getline(lines, line); !line.starts_with("  "); std::getline(lines, line))
+    EXPECT_LE(text::display_width(line), 60) << line;
+  while (std::getline(lines, line)) EXPECT_LE(text::display_width(line), 60) << line;
+}
+
+TEST(HeatMap, RefusesWhatItCannotLabel) {
+  EXPECT_TAPE_ERROR(heat_map(ones({2, 2, 2})), ErrorKind::shape, "heat_map: needs [R, C] or [C], got [2, 2, 2]");
+  EXPECT_TAPE_ERROR(heat_map(scalar(1)), ErrorKind::shape, "heat_map: needs [R, C] or [C], got []");
+  EXPECT_TAPE_ERROR(heat_map(ones({2, 3}), {.rows = {"a"}}), ErrorKind::shape, "heat_map: 1 labels for 2 rows");
+  EXPECT_TAPE_ERROR(heat_map(ones({2, 3}), {.columns = {"a"}}), ErrorKind::shape, "heat_map: 1 labels for 3 columns");
+}
+
+}  // namespace
+}  // namespace tape::inspect

@@ -1,0 +1,139 @@
+#include <gmock/gmock.h>
+
+#include "autograd/ops.h"
+#include "inspect/explorer.h"
+#include "tests/inspect/explorer_json.h"
+#include "tests/support.h"
+
+namespace tape::inspect {
+namespace {
+
+using testing::ElementsAre;
+
+models::Gpt small_gpt(nn::TokenOutput output = nn::TokenOutput::logits) {
+  manual_seed(4);
+  return models::Gpt({.vocab = 7,
+                      .d_model = 8,
+                      .layers = 2,
+                      .heads = 2,
+                      .max_length = 6,
+                      .dropout = 0,
+                      .attention_dropout = 0,
+                      .embedding_dropout = 0,
+                      .output = output,
+                      .init_std = 0.5});
+}
+
+const models::BertConfig small_bert{.vocab = 7,
+                                    .d_model = 8,
+                                    .layers = 1,
+                                    .heads = 2,
+                                    .d_ff = 6,
+                                    .max_length = 6,
+                                    .dropout = 0,
+                                    .attention_dropout = 0,
+                                    .init_std = 0.5};
+
+std::vector<std::pair<std::string, double>> outputs(const Study& study) {
+  std::vector<std::pair<std::string, double>> all;
+  for (const PageOutput& output : study.run()) all.emplace_back(output.name, output.value.item());
+  return all;
+}
+
+std::vector<std::string> kinds(const Json& data) {
+  std::vector<std::string> all;
+  for (const Json& one : data["attention"]) all.push_back(one["kind"]);
+  return all;
+}
+
+TEST(Study, OfAGptIsOfTheNextTokens) {
+  models::Gpt model = small_gpt();
+  const Tensor ids = tensor({{1, 2, 5, 3}}, i64), logits = model(ids);
+  const Study made = study(model, {.ids = {1, 2, 5, 3}}, {.logits = {{.position = 3, .token = 6}}});
+  EXPECT_EQ(made.kind, "decoder");
+  EXPECT_THAT(made.texts[0].tokens, ElementsAre("1", "2", "5", "3"));
+  const double loss = cross_entropy(slice(logits, 1, {.end = 3}), tensor({{2, 5, 3}}, i64)).item();
+  const auto found = outputs(made);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0], (std::pair<std::string, double>{"loss", loss}));
+  EXPECT_EQ(found[1].first, "logit of 6 at position 3");
+  EXPECT_EQ(found[1].second, logits.to_vector<float>()[3 * 7 + 6]);
+  EXPECT_THAT(kinds(explorer_data(made)), ElementsAre("decoder self", "decoder self"));
+
+  models::Gpt probable = small_gpt(nn::TokenOutput::probabilities);
+  EXPECT_NEAR(outputs(study(probable, {.ids = {1, 2, 5, 3}}))[0].second, loss, 1e-5);
+}
+
+TEST(Study, OfABertIsOfItsSentenceVector) {
+  manual_seed(4);
+  models::Bert model(small_bert);
+  // The padding's id is there on purpose: nothing is hidden.
+  const Tensor hidden = model(tensor({{1, 0, 5}}, i64), Mask(), tensor({{0, 0, 1}}, i64));
+  const Study made = study(model, {.ids = {1, 0, 5}, .tokens = {"[CLS]", "a", "b"}, .segments = {0, 0, 1}});
+  const auto found = outputs(made);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].first, "squared norm of the mean hidden state");
+  EXPECT_NEAR(found[0].second, sum(square(mean(hidden, 1))).item(), 1e-5);
+  const Json data = explorer_data(made);
+  EXPECT_EQ(data["texts"].dump(), R"([{"name":"text","tokens":["[CLS]","a","b"],"segments":[0,0,1]}])");
+  EXPECT_EQ(data["model"]["kind"], "encoder");
+  EXPECT_THAT(kinds(data), ElementsAre("encoder self"));
+  EXPECT_TRUE(data["attention"][0]["values"]["mask"].is_null());
+  EXPECT_TRUE(data["attention"][0]["gradients"][0]["mask"].is_null());
+  // The pooler has no part in it.
+  for (const Json& leaf : data["tape"]["leaves"])
+    EXPECT_EQ(leaf["name"].get<std::string>().find("pooler"), std::string::npos);
+}
+
+TEST(Study, OfAMaskedLanguageModelIsOfItsOwnTokens) {
+  manual_seed(4);
+  models::MaskedLanguageModel model(small_bert);
+  const Tensor ids = tensor({{1, 4, 5}}, i64), logits = model(ids, Mask());
+  const auto found = outputs(study(model, {.ids = {1, 4, 5}}, {.logits = {{.position = 1, .token = 2, .name = "w"}}}));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_NEAR(found[0].second, cross_entropy(logits, ids).item(), 1e-6);
+  EXPECT_EQ(found[1].first, "logit of \"w\" at position 1");
+  EXPECT_EQ(found[1].second, logits.to_vector<float>()[7 + 2]);
+}
+
+TEST(Study, OfAClassifierIsOfTheLikeliestLabelOrOfOneGiven) {
+  manual_seed(4);
+  models::SequenceClassifier model({.bert = small_bert, .num_labels = 3, .dropout = 0});
+  const PageText text{.ids = {1, 4, 5}};
+  const Tensor logits = model(tensor({{1, 4, 5}}, i64), Mask());
+  const std::vector<float> scores = logits.to_vector<float>();
+  const int64_t best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+  const auto loss = [&](int64_t label) { return cross_entropy(logits, tensor({label}, i64)).item(); };
+  EXPECT_NEAR(outputs(study(model, text))[0].second, loss(best), 1e-6);
+  for (int64_t label = 0; label < 3; ++label)
+    EXPECT_NEAR(outputs(study(model, text, {.label = label}))[0].second, loss(label), 1e-6);
+  const auto found = outputs(study(model, text, {.logits = {{.token = 2, .name = "bad"}}}));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1].first, "logit of \"bad\"");
+  EXPECT_EQ(found[1].second, scores[2]);
+  EXPECT_TAPE_ERROR(study(model, text, {.label = 3}), ErrorKind::index, "study: label 3 is outside [0, 3)");
+
+  models::SequenceClassifier one({.bert = small_bert, .num_labels = 1, .dropout = 0});
+  EXPECT_EQ(outputs(study(one, text))[0].first, "output");
+}
+
+TEST(Study, RefusesWhatDoesNotFit) {
+  models::Gpt model = small_gpt();
+  EXPECT_TAPE_ERROR(study(model, {}), ErrorKind::config, "study: the text has no tokens");
+  EXPECT_TAPE_ERROR(study(model, {.ids = {1}}), ErrorKind::config,
+                    "study: a Gpt's loss needs at least 2 tokens, the text has 1");
+  EXPECT_TAPE_ERROR(study(model, {.ids = {1, 2}, .tokens = {"a"}}), ErrorKind::shape,
+                    "study: 1 tokens for the 2 ids of the text");
+  EXPECT_TAPE_ERROR(study(model, {.ids = {1, 2}, .segments = {0, 1, 1}}), ErrorKind::shape,
+                    "study: 3 segments for the 2 ids of the text");
+  EXPECT_TAPE_ERROR(study(model, {.ids = {1, 2}}, {.logits = {{.position = 2}}}).run(), ErrorKind::index,
+                    "study: logit at position 2, outside [0, 2) of the position");
+  EXPECT_TAPE_ERROR(study(model, {.ids = {1, 2}}, {.logits = {{.token = 7}}}).run(), ErrorKind::index,
+                    "study: logit of token 7, outside [0, 7)");
+  models::Bert bert(small_bert);
+  EXPECT_TAPE_ERROR(study(bert, {.ids = {1}}, {.logits = {{}}}), ErrorKind::config,
+                    "study: a Bert without a head has no logits");
+}
+
+}  // namespace
+}  // namespace tape::inspect

@@ -103,7 +103,9 @@ TEST(Study, OfAClassifierIsOfTheLikeliestLabelOrOfOneGiven) {
   const Tensor logits = model(tensor({{1, 4, 5}}, i64), Mask());
   const std::vector<float> scores = logits.to_vector<float>();
   const int64_t best = std::max_element(scores.begin(), scores.end()) - scores.begin();
-  const auto loss = [&](int64_t label) { return cross_entropy(logits, tensor({label}, i64)).item(); };
+  const auto loss = [&](int64_t label) {
+    return cross_entropy(logits, from_vector(std::vector<int64_t>{label}, {1})).item();
+  };
   EXPECT_NEAR(outputs(study(model, text))[0].second, loss(best), 1e-6);
   for (int64_t label = 0; label < 3; ++label)
     EXPECT_NEAR(outputs(study(model, text, {.label = label}))[0].second, loss(label), 1e-6);

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "autograd/gradcheck.h"
 #include "models/gpt.h"
 #include "models/sequence_classifier.h"
@@ -85,18 +83,14 @@ struct PageOptions {
   std::string address = {};        ///< of the page, in front of the nodes' addresses in the report of the check
 };
 
-/// The data of the page: forward and backward of the study in a Composed and a Trace scope, each operation with its
-/// values, gradients, contributions, times and formulas, attention and LayerNorms with theirs. Gradients are of each
-/// output in turn; no grad() is touched, and no value differs from what the function gives otherwise in those scopes.
+/// One self-contained HTML file: forward and backward of the study in a Composed and a Trace scope, each operation with
+/// its values, gradients, contributions, times and formulas; heads, neurons, softmax and LayerNorm in numbers; the tape
+/// and its replay. Gradients are of each output in turn; no grad() is touched, and no value differs from what the
+/// function gives otherwise in those scopes. The file is written beside, flushed and renamed.
+///
 /// Errors: (config) for a study without outputs, (graph) for an output without a tape, (shape) for one of several
-/// elements.
-nlohmann::ordered_json explorer_data(const Study& study, const PageOptions& options = {});
-
-/// One self-contained HTML file that shows them: heads, neurons, the tape and its replay, softmax and LayerNorm in
-/// numbers. It is written beside, flushed and renamed. Error (io) naming the file.
+/// elements, (io) naming the file.
 void write_page(const std::string& path, const Study& study, const PageOptions& options = {});
-/// The same of data that are there.
-void write_page(const std::string& path, const nlohmann::ordered_json& data);
 
 /// Compares the gradients of a study's first output with central differences in f64 (nn::gradcheck's), and looks for
 /// the operation that is guilty where they differ. Parameters that the output does not depend on are passed over, as

@@ -9,7 +9,7 @@
 
 #include "autograd/walk.h"
 #include "inspect/attention_text.h"
-#include "inspect/explorer.h"
+#include "inspect/explorer_data.h"
 #include "models/folder.h"
 #include "models/translate.h"
 #include "text/tokenizer.h"

@@ -5,6 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/ops.h"
 #include "inspect/attention_picture.h"
+#include "inspect/explorer_data.h"
 #include "inspect/heat_map.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/support.h"

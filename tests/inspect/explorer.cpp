@@ -1,4 +1,4 @@
-#include "inspect/explorer.h"
+#include "inspect/explorer_data.h"
 
 #include <filesystem>
 #include <map>

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "autograd/ops.h"
-#include "inspect/explorer.h"
+#include "inspect/explorer_data.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/support.h"
 

@@ -92,6 +92,10 @@ struct PageOptions {
 /// elements, (io) naming the file.
 void write_page(const std::string& path, const Study& study, const PageOptions& options = {});
 
+/// The tape of a study's first output in Graphviz's language, as the function records it, with the ranges of all values
+/// and of the gradients on their way to the leaves that have names (to_dot of autograd/dot.h). Errors as write_page's.
+std::string tape_dot(const Study& study);
+
 /// Compares the gradients of a study's first output with central differences in f64 (nn::gradcheck's), and looks for
 /// the operation that is guilty where they differ. Parameters that the output does not depend on are passed over, as
 /// are the biases of keys, whose gradient is zero by nature. The module is left as it was.

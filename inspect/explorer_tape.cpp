@@ -155,7 +155,10 @@ std::vector<size_t> guilty_nodes(const Recording& recording, const GuiltyOperati
   }
   // A fused operation is not on this tape: the last of its steps stands for it.
   if (same.empty() && !module.empty()) return {module.back()};
-  return same;
+  std::vector<size_t> here;  // called from the same line
+  for (const size_t i : same)
+    if (const Node& node = *operations[i].node; node.trace && node.trace->source() == guilty.source) here.push_back(i);
+  return here.empty() ? same : here;
 }
 
 }  // namespace tape::inspect

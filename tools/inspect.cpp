@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "autograd/file.h"
 #include "autograd/walk.h"
 #include "inspect/attention_text.h"
 #include "inspect/explorer_data.h"
@@ -27,7 +28,7 @@ using inspect::StudyOptions;
 constexpr int64_t kMostTokens = 128;  // a page holds matrices of this many rows and columns for each head
 
 struct Arguments {
-  std::string model, text, out, title;
+  std::string model, text, out, title, dot;
   std::optional<std::string> text_b, label;
   std::vector<std::string> logits;
   bool gradcheck = false, terminal = false;
@@ -203,14 +204,18 @@ int write(const Arguments& arguments, const Study& study, const std::string& tit
 
 int inspect_model(Arguments& arguments) {
   prepare(arguments.common);
-  if (arguments.out.empty() && !arguments.terminal)
-    raise(ErrorKind::config, "inspect: nothing to do: give --out FILE, or --terminal");
+  if (arguments.out.empty() && arguments.dot.empty() && !arguments.terminal)
+    raise(ErrorKind::config, "inspect: nothing to do: give --out FILE, --dot FILE or --terminal");
   const Subject subject(arguments);
   if (arguments.terminal) {
     const train::TerminalInfo terminal = train::terminal_info(1);
     arguments.picture.colors = terminal.colors;
     arguments.picture.columns = terminal.tty ? std::max(terminal.columns, 40) : 0;
     std::cout << inspect::attention_text(subject.study(), arguments.picture);
+  }
+  if (!arguments.dot.empty()) {
+    const std::string dot = inspect::tape_dot(subject.study());
+    write_file(arguments.dot, std::vector<std::string_view>{dot});
   }
   if (arguments.out.empty()) return 0;
   return write(arguments, subject.study(), arguments.title.empty() ? subject.title() : arguments.title);
@@ -245,6 +250,7 @@ void add_inspect(CLI::App& app, Chosen& chosen) {
       .add_flag("--gradcheck-report", arguments->gradcheck,
                 "Check every gradient against differences in f64 and show the report in the page")
       ->needs(out);
+  command.add_option("--dot", arguments->dot, "The tape with ranges of values and gradients, for Graphviz (dot -Tsvg)");
   CLI::Option* terminal =
       command.add_flag("--terminal", arguments->terminal, "Print who looks at whom in one attention module");
   command.add_option("--block", arguments->picture.block, "The module that --terminal shows; the last where not given")

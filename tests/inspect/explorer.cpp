@@ -327,6 +327,23 @@ TEST(Explorer, WritesOneFile) {
                     "/proc/nowhere/page.html: cannot create: No such file or directory");
 }
 
+TEST(TapeDot, ShowsValuesAndGradientsOfEveryOperation) {
+  const Tensor x = tensor({1, 2}).requires_grad_();
+  const std::string text = tape_dot(study([&] { return sum(exp(x * 2)); }, {{"x", x}}));
+  for (const char* label :
+       {"x\\nf32 [2]\\nvalue 1 .. 2, mean 1.5", "affine\\nf32 [2]\\nvalue 2 .. 4, mean 3\\ngradient 7.389",
+        "exp\\nf32 [2]\\nvalue 7.389 .. 54.6, mean 30.99\\ngradient 1"})
+    EXPECT_THAT(text, HasSubstr(label));
+  EXPECT_FALSE(x.grad().defined());
+  const auto model = small_translator();
+  const std::string whole = tape_dot(translation(*model));
+  EXPECT_THAT(whole, HasSubstr("subgraph \"cluster_decoder.layers.1.cross_attention\""));
+  EXPECT_THAT(whole, HasSubstr("scaled_dot_product_attention"));
+  EXPECT_TAPE_ERROR(tape_dot({}), ErrorKind::config, "tape_dot: the study has no function to run");
+  EXPECT_TAPE_ERROR(tape_dot(study([&] { return sum(x.detach()); }, {})), ErrorKind::graph,
+                    "tape_dot: the loss [] has no graph: nothing it was made from requires gradients");
+}
+
 TEST(Explorer, RefusesWhatIsNoStudy) {
   const Tensor x = tensor({1, 2}).requires_grad_();
   EXPECT_TAPE_ERROR(explorer_data({}), ErrorKind::config, "explorer: the study has no function to run");

@@ -56,6 +56,11 @@ expect_status(0 ${words} --text-b forty-three --terminal --block encoder.layers.
 expect_text(out "encoder.layers.0.self_attention, head 3: gradient of the probabilities\n")
 expect_text(out "- below zero, + above")
 
+# The tape for Graphviz.
+expect_status(0 ${words} --text-b forty-three --dot ${FOLDER}/tape.dot)
+expect_in_page(tape.dot "digraph tape {" "cluster_decoder.layers.1.cross_attention"
+  "output.weight\\nf32 [" "scaled_dot_product_attention" "\\ngradient ")
+
 # Every other kind of model, with its gradients checked.
 set(page --out ${FOLDER}/page.html)
 expect_status(0 inspect --model ${FOLDER}/translator --text "ein Haus" ${page})
@@ -68,7 +73,7 @@ expect_in_page(page.html "\"kind\":\"encoder\"" "\"segments\":[0,0,0,0,1,1]")
 
 # What is wrong, in one line.
 expect_status(3 ${words})
-expect_text(err "tapeformer: inspect: nothing to do: give --out FILE, or --terminal\n")
+expect_text(err "tapeformer: inspect: nothing to do: give --out FILE, --dot FILE or --terminal\n")
 expect_status(4 inspect --model ${FOLDER}/none --text a ${page})
 expect_text(err "tapeformer: ${FOLDER}/none/config.json: cannot open: No such file or directory\n")
 expect_status(4 ${words} --out /proc/nowhere/page.html)

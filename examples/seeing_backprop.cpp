@@ -1,0 +1,27 @@
+// Seeing backprop: a page of a translator's forward and backward over a sentence, and its gradients in the terminal.
+#include <tapeformer.h>
+
+#include <iostream>
+
+using namespace tape;
+
+int main() {
+  manual_seed(1);
+  models::Transformer model({.src_vocab = 20, .tgt_vocab = 20, .d_model = 32, .layers = 2, .heads = 4, .d_ff = 64});
+  model.eval();
+  const inspect::Study study =
+      inspect::study(model, {.ids = {5, 6, 7, 2}, .tokens = {"drei", "und", "vierzig", "<eos>"}},
+                     {.ids = {8, 9, 10}, .tokens = {"forty", "-", "three"}});
+  inspect::write_page("seeing_backprop.html", study, {.title = "An untrained translator"});
+
+  // Would the loss rise or fall if a word were looked at more?
+  std::cout << inspect::attention_text(study,
+                                       {.block = "decoder.layers.0.cross_attention", .head = 2, .gradients = true});
+
+  // Any function of any tensors has a page too: of the tape alone.
+  const Tensor x = randn({4, 4}).requires_grad_();
+  inspect::write_page("softmax.html", inspect::study([&] { return sum(square(softmax(x, -1))); }, {{"x", x}}));
+  const Tensor y = softmax(x, -1);
+  const Formula softmax_formula = formula_of("softmax", {x}, {y});
+  std::cout << "\n" << softmax_formula.forward << "\n" << softmax_formula.backward[0] << "\n";
+}

@@ -88,7 +88,9 @@ class Subject {
 
   static std::vector<int64_t> greedy(models::Transformer& model, const std::vector<int64_t>& ids) {
     const std::vector<std::vector<int64_t>> sources{ids};
-    const auto found = models::translate(model, sources, {.beams = 1});
+    // One less than there are positions: bos stands in front.
+    const int64_t most = std::min({3 * std::ssize(ids) + 20, model.config().max_length - 1, kMostTokens - 1});
+    const auto found = models::translate(model, sources, {.beams = 1, .max_length = std::max<int64_t>(most, 1)});
     return found[0].empty() ? std::vector<int64_t>() : found[0][0].tokens;
   }
 

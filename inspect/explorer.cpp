@@ -36,12 +36,13 @@ Json texts_json(const Study& study) {
   return list;
 }
 
-/// The tape's values, fewer of each where they would be too many.
+/// The tape's values, fewer of each where they would be too many beside the data that are there.
 Json fitting_tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty,
-                       const PageOptions& options) {
-  for (int64_t side = options.side;; side = side * 2 / 3) {
+                       const PageOptions& options, const Json& data) {
+  const int64_t most = std::max(options.bytes - std::ssize(data.dump()), options.bytes / 5);
+  for (int64_t side = options.side;; side = side * 3 / 4) {
     Json tape = tape_json(recording, guilty, side);
-    if (side <= 4 || std::ssize(tape.dump()) <= options.tape_bytes) return tape;
+    if (side <= 4 || std::ssize(tape.dump()) <= most) return tape;
   }
 }
 
@@ -84,9 +85,10 @@ Json explorer_data(const Study& study, const PageOptions& options) {
             {"texts", texts_json(study)},
             {"outputs", std::move(outputs)},
             {"attention", attention_json(recording)},
-            {"tape", fitting_tape_json(recording, guilty, options)},
+            {"tape", nullptr},
             {"layer_norms", layer_norms_json(recording)},
             {"gradcheck", nullptr}};
+  data["tape"] = fitting_tape_json(recording, guilty, options, data);
   if (options.title.empty()) data["title"] = data["model"]["class"];
   if (options.gradcheck) data["gradcheck"] = gradcheck_json(recording, *options.gradcheck, options.address);
   return data;

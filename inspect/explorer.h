@@ -79,8 +79,8 @@ struct PageOptions {
   std::optional<GradcheckReport> gradcheck = {};  ///< shown with the tape, what is guilty marked
   /// Values of the tape are cut to this many rows and columns, and to fewer where the page would become too large.
   int64_t side = 24;
-  int64_t tape_bytes = 2'500'000;  ///< of the tape's values in the page, about
-  std::string address = {};        ///< of the page, in front of the nodes' addresses in the report of the check
+  int64_t bytes = 4'000'000;  ///< of all data, about; a fifth of it is the tape's in any case
+  std::string address = {};   ///< of the page, in front of the nodes' addresses in the report of the check
 };
 
 /// One self-contained HTML file: forward and backward of the study in a Composed and a Trace scope, each operation with

@@ -97,8 +97,10 @@ void write_page(const std::string& path, const Study& study, const PageOptions& 
 std::string tape_dot(const Study& study);
 
 /// Compares the gradients of a study's first output with central differences in f64 (nn::gradcheck's), and looks for
-/// the operation that is guilty where they differ. Parameters that the output does not depend on are passed over, as
-/// are the biases of keys, whose gradient is zero by nature. The module is left as it was.
+/// the operation that is guilty where they differ. The module runs in f64 for it, and is left as it was. Passed over
+/// are parameters that are frozen or that the output does not depend on, and biases of keys where their gradient is
+/// zero but for rounding: what is added to all keys alike shifts all scores of a query alike, and softmax does not see
+/// it.
 GradcheckReport check_gradients(const Study& study, const GradcheckOptions& options = {.directions = 8});
 
 }  // namespace tape::inspect

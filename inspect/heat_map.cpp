@@ -24,19 +24,19 @@ size_t shade(double magnitude) {
   return static_cast<size_t>(std::count_if(from.begin(), from.end(), [&](double f) { return magnitude >= f; }));
 }
 
-/// Blue, white, red (ColorBrewer's RdBu: Harrower and Brewer 2003) in xterm's cube, a fifth of the scale each side.
-constexpr std::array<int, 11> cube = {25, 32, 74, 110, 153, 255, 224, 216, 209, 203, 160};
+/// Orange, white, blue, as in the pages (safe for the colour-blind), in xterm's cube, a fifth of each side a colour.
+constexpr std::array<int, 11> cube = {130, 172, 173, 216, 223, 255, 153, 110, 74, 32, 25};
 
 /// place: -1 to 1.
 std::string paint(double place, Colors colors) {
   if (colors == Colors::ansi256) {
     const auto step = static_cast<size_t>(std::lround((place + 1) * 5));
-    return background(cube[step], step < 2 || step > 8);
+    return background(cube[step], step < 1 || step > 8);
   }
   const double t = std::abs(place);
   const auto mix = [t](double from, double to) { return std::round(from + (to - from) * t); };
-  return place < 0 ? background(mix(247, 33), mix(247, 102), mix(247, 172))
-                   : background(mix(247, 178), mix(247, 24), mix(247, 43));
+  return place < 0 ? background(mix(247, 179), mix(247, 88), mix(247, 6))
+                   : background(mix(247, 33), mix(247, 102), mix(247, 172));
 }
 
 std::vector<std::string> labels_or_numbers(const std::vector<std::string>& labels, size_t count, const char* what) {

@@ -18,7 +18,7 @@ struct HeatMapOptions {
 };
 
 /// Draws a matrix as text for a terminal, ending with a line break: values of any size and sign, on a scale from minus
-/// the largest magnitude to it, so that zero always looks the same (blue below, red above; or - and + in front of a
+/// the largest magnitude to it, so that zero always looks the same (orange below, blue above; or - and + in front of a
 /// shade). Each row ends with its value of largest magnitude and the label of that column. NaN is drawn as "?",
 /// infinities as the ends of the scale, which finite values make.
 ///

@@ -28,14 +28,14 @@ TEST(HeatMap, ShowsSignsAndShadesWithoutColours) {
 }
 
 TEST(HeatMap, ZeroHasTheSameColourWhateverTheRange) {
-  const std::string white = "\x1b[30;48;5;255m    ", blue = "\x1b[97;48;5;25m    ", red = "\x1b[97;48;5;160m    ";
+  const std::string white = "\x1b[30;48;5;255m    ", orange = "\x1b[97;48;5;130m    ", blue = "\x1b[97;48;5;25m    ";
   const std::string map = heat_map(tensor({-3, 0, 3}), {.colors = Colors::ansi256});
-  EXPECT_THAT(map, HasSubstr("0 " + blue + white + red + "\x1b[0m ◂ 0 -3\n"));
-  EXPECT_THAT(map, HasSubstr("-3 \x1b[97;48;5;25m "));
-  EXPECT_THAT(heat_map(tensor({0, 5}), {.colors = Colors::ansi256}), HasSubstr("0 " + white + red));
+  EXPECT_THAT(map, HasSubstr("0 " + orange + white + blue + "\x1b[0m ◂ 0 -3\n"));
+  EXPECT_THAT(map, HasSubstr("-3 \x1b[97;48;5;130m "));
+  EXPECT_THAT(heat_map(tensor({0, 5}), {.colors = Colors::ansi256}), HasSubstr("0 " + white + blue));
   EXPECT_THAT(heat_map(tensor({0, 0}), {.colors = Colors::ansi256}), HasSubstr("0 " + white + white + "\x1b[0m\n"));
   EXPECT_THAT(heat_map(tensor({-1, 1}), {.colors = Colors::truecolor}),
-              HasSubstr("\x1b[97;48;2;33;102;172m    \x1b[97;48;2;178;24;43m    \x1b[0m"));
+              HasSubstr("\x1b[97;48;2;179;88;6m    \x1b[97;48;2;33;102;172m    \x1b[0m"));
 }
 
 TEST(HeatMap, ShowsOddValues) {

@@ -40,7 +40,8 @@ TEST(Formulas, AreFilledForEverySample) {
       const TapeValues kept;
       Tensors inputs;
       for (const Tensor& input : sample.inputs) inputs.push_back(input.detach().requires_grad_());
-      const auto formulas = formulas_of(*op, kept, sample.call(inputs));
+      const Tensor output = sample.call(inputs);  // the nodes live as long as it
+      const auto formulas = formulas_of(*op, kept, output);
       EXPECT_FALSE(formulas.empty());
       for (const auto& [node, formula] : formulas) {
         EXPECT_TRUE(formula.forward.starts_with("y")) << formula.forward;

@@ -63,7 +63,7 @@ std::string attention_text(const Study& study, const AttentionTextOptions& optio
                               .colors = options.colors,
                               .columns = options.columns});
   }
-  return text + fmt::format("\nmodules: {}\n", fmt::join(modules, ", "));
+  return text + fmt::format("\nmodules:\n  {}\n", fmt::join(modules, "\n  "));
 }
 
 }  // namespace tape::inspect

@@ -44,8 +44,8 @@ TEST_F(AttentionText, DrawsTheLastModulesProbabilities) {
   const std::string text = attention_text(made, {.head = 1});
   EXPECT_EQ(text, attention_picture(shown(2, false, 1), target, source,
                                     {.title = "decoder.layers.0.cross_attention, head 1: probabilities"}) +
-                      "\nmodules: encoder.layers.0.self_attention, decoder.layers.0.self_attention, "
-                      "decoder.layers.0.cross_attention\n");
+                      "\nmodules:\n  encoder.layers.0.self_attention\n  decoder.layers.0.self_attention\n"
+                      "  decoder.layers.0.cross_attention\n");
 }
 
 TEST_F(AttentionText, DrawsGradientsOfAChosenModule) {

@@ -36,6 +36,8 @@ TEST(NumberWordsTokenizer, KnowsWhereTokensComeFrom) {
   const auto german = tokenizer();
   EXPECT_THAT(german.encode("dreiundvierzig").offsets,
               ElementsAre(Range{0, 4}, Range{4, 7}, Range{7, 14}, Range{0, 0}));
+  EXPECT_THAT(german.encode("dreitausenddrei").offsets,
+              ElementsAre(Range{0, 4}, Range{4, 11}, Range{11, 15}, Range{0, 0}));
   const Encoding english = german.target().encode(" forty-three  thousand");
   EXPECT_THAT(english.offsets, ElementsAre(Range{1, 6}, Range{6, 7}, Range{7, 12}, Range{14, 22}, Range{0, 0}));
   EXPECT_THAT(english.special_tokens_mask, ElementsAre(0, 0, 0, 0, 1));

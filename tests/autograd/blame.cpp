@@ -159,6 +159,10 @@ TEST(Blame, DoesNotBlameAFrozenPaddingRow) {
   EXPECT_TRUE(report.guilty.empty()) << report;
   EXPECT_THAT(report.blame, testing::EndsWith(" Or it is the padding's, which gets no gradient by design: row 0 of "
                                               "'embedding' (words)."));
+  // Nor is it named where what was looked up there does not count.
+  const Tensor counts = tensor({{{1.0}, {0.0}, {1.0}}, {{1.0}, {0.0}, {1.0}}}, f64);
+  const auto masked = [&](const Tensors& in) { return f(in) * counts * sum(in[0]).detach(); };
+  EXPECT_THAT(report_of(masked, {table}).blame, testing::EndsWith(" computed from an input."));
   // Nor beside one that is guilty.
   const auto wrong = [&](const Tensors& in) { return square_spoiled(f(in), tripled); };
   const GradcheckReport both = report_of(wrong, {table});

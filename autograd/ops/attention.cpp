@@ -141,17 +141,15 @@ AttentionResult fused(const Call& call, const Tensors& in, const Shape& out_shap
 
 /// Runs a call whose operands were checked. Weights are undefined unless wanted.
 AttentionResult attend(const Call& call, const Tensors& in, const Shape& out_shape, bool want_weights) {
-  AttentionListener* const listener = AttentionListener::active();
   AttentionResult result;
   if (Composed::active()) {
     const Tensors steps = composed(call, in, out_shape);
-    result.output = steps[0];
-    // A listener is given weights that gather no gradient through the output.
-    if (want_weights) result.weights = listener ? alias(steps[1]) : steps[1];
+    // Weights are a node of their own, as the fused operation's are: their gradient is not the output's as well.
+    result = {steps[0], want_weights ? alias(steps[1]) : Tensor()};
   } else {
     result = fused(call, in, out_shape, want_weights);
   }
-  if (listener) tell(*listener, call, in, out_shape, result);
+  if (AttentionListener* listener = AttentionListener::active()) tell(*listener, call, in, out_shape, result);
   return result;
 }
 

@@ -40,7 +40,7 @@ const std::vector<Preset>& presets() {
                                         pre,
                                         10'000,
                                         4096,
-                                        {.steps = 5000,
+                                        {.steps = 10'000,
                                          .lr = 5e-3,
                                          .warmup = 1000,
                                          .dropout = 0.3,

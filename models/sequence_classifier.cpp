@@ -38,6 +38,12 @@ SequenceClassifierConfig completed(SequenceClassifierConfig c) {
 
 }  // namespace
 
+std::vector<std::string> SequenceClassifierConfig::label_names() const {
+  std::vector<std::string> names = labels;
+  for (int64_t i = std::ssize(names); i < num_labels; ++i) names.push_back(fmt::format("LABEL_{}", i));
+  return names;
+}
+
 SequenceClassifier::SequenceClassifier(const SequenceClassifierConfig& c)
     : bert(this, "bert", completed(c).bert),
       head(this, "head", c.bert.d_model, c.num_labels, c.dropout.value_or(c.bert.dropout)),

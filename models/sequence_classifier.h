@@ -11,6 +11,9 @@ struct SequenceClassifierConfig {
   nn::Pooling pooling = nn::Pooling::first;  ///< first: through Bert's pooler, as in BERT; mean: without
   std::optional<double> dropout = {};        ///< in front of the classifier; bert.dropout where not given
   std::vector<std::string> labels = {};      ///< their names; none, or num_labels of them
+
+  /// One name a label: LABEL_0, LABEL_1, ... where there are none, as transformers has it.
+  std::vector<std::string> label_names() const;
 };
 
 /// Bert, pooling, dropout and a linear layer: token ids [B, T] to logits [B, num_labels] (Devlin et al. 2019, 4.1).

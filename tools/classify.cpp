@@ -31,7 +31,7 @@ class Labels {
       : arguments_(arguments),
         model_(models::load<models::SequenceClassifier>(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model)),
-        names_(model_->config().labels) {
+        names_(model_->config().label_names()) {
     const int64_t vocabulary = model_->config().bert.vocab;
     if (tokenizer_->vocab_size() > vocabulary)
       raise(ErrorKind::config, "{}: the tokenizer has {} tokens, the model {} (vocab_size)", arguments.model,
@@ -39,8 +39,6 @@ class Labels {
     if (model_->config().num_labels < 2)
       raise(ErrorKind::config, "{}/config.json: classify needs at least 2 labels, the model has {}", arguments.model,
             model_->config().num_labels);
-    for (int64_t i = std::ssize(names_); i < model_->config().num_labels; ++i)
-      names_.push_back(fmt::format("LABEL_{}", i));
   }
 
   /// Output for some lines, in their order.

@@ -138,8 +138,7 @@ class Subject {
   }
 
   Study study_of(models::SequenceClassifier& model) {
-    std::vector<std::string> names = model.config().labels;
-    for (int64_t i = std::ssize(names); i < model.config().num_labels; ++i) names.push_back(fmt::format("LABEL_{}", i));
+    const std::vector<std::string> names = model.config().label_names();
     const auto label = [&](const std::string& name) {
       const auto found = std::find(names.begin(), names.end(), name);
       if (found == names.end())

@@ -27,8 +27,7 @@ struct Take {
   void operator()(const std::unique_ptr<SequenceClassifier>& model) {
     to.config = model->config();
     to.values = model->state_dict();
-    for (int64_t i = std::ssize(to.config.labels); i < to.config.num_labels; ++i)
-      to.config.labels.push_back(fmt::format("LABEL_{}", i));
+    to.config.labels = to.config.label_names();
   }
   template <class M>
   void operator()(const std::unique_ptr<M>& model) {

@@ -108,10 +108,10 @@ Json config_json(const SequenceClassifier& model, DType dtype) {
   if (mean) json["model_type"] = kMeanClassifierType;
   json["classifier_dropout"] = c.dropout ? Json(*c.dropout) : Json();
   Json ids = Json::object(), names = Json::object();
-  for (int64_t i = 0; i < c.num_labels; ++i) {
-    const std::string name = c.labels.empty() ? fmt::format("LABEL_{}", i) : c.labels[static_cast<size_t>(i)];
-    names[fmt::format("{}", i)] = name;
-    ids[name] = i;
+  for (const std::string& name : c.label_names()) {
+    const auto id = static_cast<int64_t>(names.size());
+    names[fmt::format("{}", id)] = name;
+    ids[name] = id;
   }
   json["id2label"] = names;
   json["label2id"] = ids;

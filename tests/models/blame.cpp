@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "autograd/create.h"
 #include "autograd/custom.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/compare.h"
@@ -11,8 +10,7 @@
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"
 #include "autograd/ops/unary.h"
-#include "models/transformer.h"
-#include "nn/gradcheck.h"
+#include "tests/models/checked_transformer.h"
 
 // Outside the library's namespace, as a user's code is.
 namespace somebody {
@@ -122,19 +120,7 @@ class TransformerBlame : public testing::TestWithParam<size_t> {};
 TEST_P(TransformerBlame, NamesTheMistake) {
   const Mistake mistake = mistakes()[GetParam()];
   manual_seed(3);
-  models::Transformer model({.src_vocab = 5,
-                             .tgt_vocab = 5,
-                             .d_model = 4,
-                             .layers = 2,
-                             .heads = 2,
-                             .d_ff = 4,
-                             .dropout = 0.1,
-                             .activation = nn::ActivationKind::gelu,
-                             .max_length = 4});
-  const Tensors ids{tensor({{1, 2, 4}, {3, 1, 0}}, i64), tensor({{1, 4}, {2, 3}}, i64)};
-  GradcheckOptions options{.max_elements = 3};
-  for (const NamedTensor& parameter : model.named_parameters())
-    if (parameter.name.ends_with("key.bias")) options.allow_zero.push_back(parameter.name);
+  models::Transformer model(models::checked_config(nn::ActivationKind::gelu));
 
   bool found = false;
   for (const auto& [path, module] : model.named_modules()) {
@@ -143,7 +129,7 @@ TEST_P(TransformerBlame, NamesTheMistake) {
     found = true;
   }
   ASSERT_TRUE(found) << mistake.module;
-  const GradcheckReport report = nn::gradcheck(model, ids, options);
+  const GradcheckReport report = nn::gradcheck(model, models::checked_ids(), models::checked_options(model));
   EXPECT_FALSE(report.ok());
   ASSERT_EQ(report.guilty.size(), 1u) << report;
   const GuiltyOperation& guilty = report.guilty[0];
@@ -172,22 +158,10 @@ INSTANTIATE_TEST_SUITE_P(Mistakes, TransformerBlame, testing::Range(size_t{0}, s
 /// Without a mistake the same model passes, so it was the mistakes that failed.
 TEST(TransformerBlameOfNone, PassesWithoutAMistake) {
   manual_seed(3);
-  models::Transformer model({.src_vocab = 5,
-                             .tgt_vocab = 5,
-                             .d_model = 4,
-                             .layers = 2,
-                             .heads = 2,
-                             .d_ff = 4,
-                             .dropout = 0.1,
-                             .activation = nn::ActivationKind::gelu,
-                             .max_length = 4});
+  models::Transformer model(models::checked_config(nn::ActivationKind::gelu));
   model.encoder->layers[0]->feed_forward.as<nn::FeedForward>()->activation->register_forward_hook(
       [](nn::Module&, const Tensors&, const Tensor& y) { return y * sigmoid(y); });
-  GradcheckOptions options{.max_elements = 3};
-  for (const NamedTensor& parameter : model.named_parameters())
-    if (parameter.name.ends_with("key.bias")) options.allow_zero.push_back(parameter.name);
-  const GradcheckReport report =
-      nn::gradcheck(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64), tensor({{1, 4}, {2, 3}}, i64)}, options);
+  const GradcheckReport report = nn::gradcheck(model, models::checked_ids(), models::checked_options(model));
   EXPECT_TRUE(report.ok()) << report;
   EXPECT_TRUE(report.guilty.empty());
 }

@@ -11,8 +11,7 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
-#include "models/transformer.h"
-#include "nn/gradcheck.h"
+#include "tests/models/checked_transformer.h"
 
 // Outside the library's namespace, as a user's code is.
 namespace somebody_else {
@@ -108,17 +107,7 @@ struct Broken : nn::Module {
   const Mistake& mistake;
 
   explicit Broken(const Mistake& broken)
-      : model(this, "model",
-              models::TransformerConfig{.src_vocab = 5,
-                                        .tgt_vocab = 5,
-                                        .d_model = 4,
-                                        .layers = 2,
-                                        .heads = 2,
-                                        .d_ff = 4,
-                                        .dropout = 0.1,
-                                        .activation = nn::ActivationKind::tanh,
-                                        .max_length = 4}),
-        mistake(broken) {}
+      : model(this, "model", models::checked_config(nn::ActivationKind::tanh)), mistake(broken) {}
 
   Tensor forward(const Tensor& src, const Tensor& tgt) {
     const Spoiler spoiler(mistake);
@@ -133,12 +122,7 @@ TEST_P(BrokenOperations, AreNamed) {
   const Mistake mistake = mistakes()[GetParam()];
   manual_seed(3);
   Broken model(mistake);
-  GradcheckOptions options{.max_elements = 3};
-  for (const NamedTensor& parameter : model.named_parameters())
-    if (parameter.name.ends_with("key.bias")) options.allow_zero.push_back(parameter.name);
-  const Tensors ids{tensor({{1, 2, 4}, {3, 1, 0}}, i64), tensor({{1, 4}, {2, 3}}, i64)};
-
-  const GradcheckReport report = nn::gradcheck(model, ids, options);
+  const GradcheckReport report = nn::gradcheck(model, models::checked_ids(), models::checked_options(model));
   EXPECT_FALSE(report.ok());
   ASSERT_EQ(report.guilty.size(), 1u) << report;
   const GuiltyOperation& guilty = report.guilty[0];
@@ -162,11 +146,7 @@ TEST(BrokenOperationsOfNone, PassWithoutAMistake) {
   const Mistake none{"None", "layer_norm", "nowhere", "", "", false, {}};
   manual_seed(3);
   Broken model(none);
-  GradcheckOptions options{.max_elements = 3};
-  for (const NamedTensor& parameter : model.named_parameters())
-    if (parameter.name.ends_with("key.bias")) options.allow_zero.push_back(parameter.name);
-  const GradcheckReport report =
-      nn::gradcheck(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64), tensor({{1, 4}, {2, 3}}, i64)}, options);
+  const GradcheckReport report = nn::gradcheck(model, models::checked_ids(), models::checked_options(model));
   EXPECT_TRUE(report.ok()) << report;
 }
 

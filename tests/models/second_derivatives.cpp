@@ -11,24 +11,15 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
 #include "autograd/tape.h"
-#include "models/transformer.h"
-#include "nn/gradcheck.h"
+#include "tests/models/checked_transformer.h"
 #include "tests/support.h"
 
 namespace tape::models {
 namespace {
 
 struct Small {
-  Transformer model{{.src_vocab = 5,
-                     .tgt_vocab = 5,
-                     .d_model = 4,
-                     .layers = 2,
-                     .heads = 2,
-                     .d_ff = 6,
-                     .dropout = 0.1,
-                     .activation = nn::ActivationKind::gelu,
-                     .max_length = 4}};
-  Tensor src = tensor({{1, 2, 4}, {3, 1, 0}}, i64), tgt = tensor({{1, 4}, {2, 3}}, i64);
+  Transformer model{checked_config(nn::ActivationKind::gelu, 6)};
+  Tensor src = checked_ids()[0], tgt = checked_ids()[1];
 };
 
 TEST(SecondDerivatives, OfAWholeTransformerAreRight) {

@@ -2,8 +2,8 @@
 
 #include <initializer_list>
 
-#include "autograd/random.h"
-#include "autograd/tensor.h"
+#include "random.h"
+#include "tensor.h"
 
 namespace tape {
 

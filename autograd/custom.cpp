@@ -3,7 +3,7 @@
 #include <map>
 #include <mutex>
 
-#include "autograd/op.h"
+#include "autograd/ops/op.h"
 
 namespace tape {
 namespace {

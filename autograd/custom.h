@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "autograd/tape.h"
+#include "tape/tape.h"
 
 namespace tape {
 
@@ -20,7 +20,7 @@ using ForwardFunction = std::function<Tensor(const Tensors& inputs)>;
 ///
 /// `backward` returns the gradient of each input, an undefined tensor for zero. c.saved(i) is input i, and
 /// c.saved(inputs.size()) the output. Written in tensor operations, the gradient can be differentiated again. Check it
-/// with gradcheck() of autograd/gradcheck.h.
+/// with gradcheck() of autograd/gradcheck/gradcheck.h.
 Tensor custom(const std::string& name, const Tensors& inputs, const ForwardFunction& forward,
               BackwardFunction backward);
 

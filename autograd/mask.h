@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "autograd/tensor.h"
+#include "tensor.h"
 
 namespace tape {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "autograd/arena.h"
-#include "autograd/error.h"
+#include "base/error.h"
 
 namespace tape {
 namespace {

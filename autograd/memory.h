@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "autograd/ref.h"
+#include "ref.h"
 
 namespace tape {
 

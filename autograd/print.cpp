@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "autograd/tensor.h"
 
 namespace tape {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "autograd/tensor.h"
+#include "tensor.h"
 
 namespace tape {
 

@@ -3,27 +3,9 @@
 #include <algorithm>
 
 #include "autograd/dtype.h"
-#include "autograd/error.h"
+#include "base/error.h"
 
 namespace tape {
-
-void assertion_failed(const char* condition, const char* file, int line) {
-  throw std::logic_error(fmt::format("{}:{}: internal check failed: {}", file, line, condition));
-}
-
-std::string_view to_string(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "f32";
-    case DType::f64:
-      return "f64";
-    case DType::i64:
-      return "i64";
-    case DType::boolean:
-      return "bool";
-  }
-  return "?";
-}
 
 int64_t checked_multiply(int64_t a, int64_t b, std::string_view what) {
   int64_t product = 0;

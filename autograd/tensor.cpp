@@ -7,7 +7,7 @@
 #include "autograd/kernels/elementwise.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/shape.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 
 namespace tape {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "autograd/dtype.h"
-#include "autograd/memory.h"
-#include "autograd/ref.h"
-#include "autograd/shape.h"
+#include "dtype.h"
+#include "memory.h"
+#include "ref.h"
+#include "shape.h"
 
 namespace tape {
 
@@ -105,7 +105,8 @@ class Tensor {
   /// Calls the hook with the whole gradient during each backward; returns a number for remove_hook.
   int64_t register_hook(GradientHook hook);
   void remove_hook(int64_t handle);
-  /// Gradients of this tensor with respect to every leaf it was made from (see BackwardOptions in autograd/tape.h).
+  /// Gradients of this tensor with respect to every leaf it was made from (see BackwardOptions in
+  /// autograd/tape/tape.h).
   void backward() const;
   void backward(const BackwardOptions& options) const;
 

@@ -2,7 +2,7 @@
 
 // The bridge to xtensor: the only header of this library that includes it. A program that includes xtensor headers of
 // its own includes this one, or autograd/xtensor_guard.h, before them.
-#include "autograd/xtensor_guard.h"
+#include "xtensor_guard.h"
 
 #include <concepts>
 #include <memory>
@@ -15,7 +15,7 @@
 #include <xtensor/xnoalias.hpp>
 #include <xtensor/xtensor.hpp>
 
-#include "autograd/create.h"
+#include "create.h"
 
 namespace tape {
 namespace detail {

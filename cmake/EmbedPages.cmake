@@ -13,7 +13,7 @@ endforeach()
 file(WRITE ${OUT} "// Made by cmake/EmbedPages.cmake.
 #include \"inspect/web_page.h\"
 
-#include \"autograd/error.h\"
+#include \"base/error.h\"
 
 namespace tape::inspect {
 namespace {

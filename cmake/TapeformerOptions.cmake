@@ -25,7 +25,11 @@ endif()
 
 find_program(TAPEFORMER_CCACHE ccache)
 if(TAPEFORMER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TAPEFORMER_CCACHE})
+  # ccache takes objects made with a precompiled header only when it is told that this is safe.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TAPEFORMER_CCACHE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(tapeformer_options INTERFACE -fpch-preprocess)
+  endif()
 endif()
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 # Speed lives in the kernels, which have their own flags; the rest is as fast at -O2 and builds sooner.

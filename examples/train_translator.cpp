@@ -26,7 +26,7 @@ int main() {
        .valid = {.tsv = folder + "/valid.tsv"},
        .vocab_size = 150,
        .batch_tokens = 512},
-      std::cerr, train::terminal_info(2));
+      std::cerr, terminal_info(2));
 
   const auto model = models::load<models::Transformer>(folder + "/run");
   const auto tokenizer = text::Marian::load(folder + "/run");

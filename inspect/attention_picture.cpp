@@ -7,13 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "autograd/error.h"
+#include "base/error.h"
 #include "inspect/label_grid.h"
 
 namespace tape::inspect {
 namespace {
-
-using train::Colors;
 
 // Five shades; each begins at its weight. A dot keeps rows and columns in line where there is nothing.
 struct Shade {

@@ -4,16 +4,16 @@
 #include <span>
 #include <string>
 
-#include "train/terminal.h"
+#include "../base/terminal.h"
 
 namespace tape::inspect {
 
 /// How an attention picture is drawn.
 struct AttentionPictureOptions {
-  std::string title = {};                      ///< a line above the picture; none when empty
-  train::Colors colors = train::Colors::none;  ///< a coloured heat map, or shades ( ░▒▓█) without escapes
-  int64_t columns = 0;         ///< width to keep within, 40 or more (0: any); wide pictures become several
-  int64_t longest_label = 16;  ///< longer labels are cut
+  std::string title = {};        ///< a line above the picture; none when empty
+  Colors colors = Colors::none;  ///< a coloured heat map, or shades ( ░▒▓█) without escapes
+  int64_t columns = 0;           ///< width to keep within, 40 or more (0: any); wide pictures become several
+  int64_t longest_label = 16;    ///< longer labels are cut
 };
 
 /// Draws an attention matrix as text for a terminal, ending with a line break.

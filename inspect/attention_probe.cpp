@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include "autograd/create.h"
-#include "autograd/observer.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/shape.h"
-#include "autograd/tape.h"
+#include "autograd/tape/observer.h"
+#include "autograd/tape/tape.h"
 #include "nn/attention.h"
 #include "nn/disentangled_attention.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "autograd/ops/attention_listener.h"
-#include "nn/module.h"
+#include "../autograd/ops/attention_listener.h"
+#include "../nn/module.h"
 
 namespace tape::inspect {
 

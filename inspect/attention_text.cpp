@@ -5,7 +5,7 @@
 #include "autograd/ops/cast.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "inspect/attention_picture.h"
 #include "inspect/attention_probe.h"
 #include "inspect/explorer_parts.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "inspect/explorer.h"
-#include "train/terminal.h"
+#include "../base/terminal.h"
+#include "explorer.h"
 
 namespace tape::inspect {
 
@@ -10,7 +10,7 @@ struct AttentionTextOptions {
   std::string block = {};            ///< the module's path; the last that ran where empty
   std::optional<int64_t> head = {};  ///< counted from 0; the mean of all where not given
   bool gradients = false;            ///< of the study's first output with respect to the probabilities, in their place
-  train::Colors colors = train::Colors::none;
+  Colors colors = Colors::none;
   int64_t columns = 0;  ///< terminal columns to keep within, 40 or more (0: any)
 };
 

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/file.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
+#include "base/file.h"
 #include "inspect/explorer_parts.h"
 #include "inspect/web_page.h"
 #include "nn/tensor_swap.h"

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "autograd/gradcheck.h"
-#include "models/gpt.h"
-#include "models/sequence_classifier.h"
-#include "models/transformer.h"
+#include "../autograd/gradcheck/gradcheck.h"
+#include "../models/gpt.h"
+#include "../models/sequence_classifier.h"
+#include "../models/transformer.h"
 
 namespace tape::inspect {
 
@@ -93,7 +93,7 @@ struct PageOptions {
 void write_page(const std::string& path, const Study& study, const PageOptions& options = {});
 
 /// The tape of a study's first output in Graphviz's language, as the function records it, with the ranges of all values
-/// and of the gradients on their way to the leaves that have names (to_dot of autograd/dot.h). Errors as write_page's.
+/// and of the gradients on their way to the leaves that have names (to_dot of inspect/dot.h). Errors as write_page's.
 std::string tape_dot(const Study& study);
 
 /// Compares the gradients of a study's first output with central differences in f64 (nn::gradcheck's), and looks for

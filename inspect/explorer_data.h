@@ -2,7 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "inspect/explorer.h"
+#include "explorer.h"
 
 namespace tape::inspect {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "inspect/recording.h"
+#include "recording.h"
 
 // What the explorer's data are made of, a file each.
 namespace tape::inspect {

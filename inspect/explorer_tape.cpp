@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/formulas.h"
-#include "autograd/profile.h"
+#include "autograd/diagnose/profile.h"
+#include "autograd/ops/formulas.h"
 #include "inspect/explorer_parts.h"
 
 namespace tape::inspect {

@@ -6,15 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "autograd/error.h"
 #include "autograd/ops/cast.h"
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
+#include "base/error.h"
 #include "inspect/label_grid.h"
 
 namespace tape::inspect {
 namespace {
-
-using train::Colors;
 
 constexpr std::array<std::string_view, 5> shades = {"·", "░", "▒", "▓", "█"};
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "autograd/tensor.h"
-#include "train/terminal.h"
+#include "../autograd/tensor.h"
+#include "../base/terminal.h"
 
 namespace tape::inspect {
 
@@ -12,7 +12,7 @@ namespace tape::inspect {
 struct HeatMapOptions {
   std::vector<std::string> rows = {}, columns = {};  ///< labels; the numbers from 0 where empty
   std::string title = {};                            ///< a line above; none when empty
-  train::Colors colors = train::Colors::none;        ///< colours, or a sign and shades (░▒▓█) without escapes
+  Colors colors = Colors::none;                      ///< colours, or a sign and shades (░▒▓█) without escapes
   int64_t width = 0;           ///< terminal columns to keep within, 40 or more (0: any); wide maps become several
   int64_t longest_label = 16;  ///< longer labels are cut
 };

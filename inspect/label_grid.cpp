@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace tape::inspect {
 
@@ -22,11 +22,11 @@ std::string background(int cube_color, bool white_text) {
 LabelGrid::LabelGrid(std::span<const std::string> rows, std::span<const std::string> columns,
                      const LabelGridOptions& options)
     : options_(options) {
-  for (const auto& label : rows) rows_.push_back(text::clipped(label, options.longest_label));
-  for (const auto& label : columns) columns_.push_back(text::clipped(label, options.longest_label));
+  for (const auto& label : rows) rows_.push_back(clipped(label, options.longest_label));
+  for (const auto& label : columns) columns_.push_back(clipped(label, options.longest_label));
   int64_t column_width = 0;
-  for (const auto& label : rows_) label_width_ = std::max(label_width_, text::display_width(label));
-  for (const auto& label : columns_) column_width = std::max(column_width, text::display_width(label));
+  for (const auto& label : rows_) label_width_ = std::max(label_width_, display_width(label));
+  for (const auto& label : columns_) column_width = std::max(column_width, display_width(label));
   // The last label at the top reaches to the right as a note does.
   const int64_t side = label_width_ + 1 + column_width + options.note;
   const int64_t room = width_or(INT64_MAX) - side;
@@ -36,7 +36,7 @@ LabelGrid::LabelGrid(std::span<const std::string> rows, std::span<const std::str
 
 std::string LabelGrid::draw(const Cell& cell, const Note& note) const {
   std::string out;
-  if (!options_.title.empty()) out += text::clipped(options_.title, width_or(INT64_MAX)) + "\n";
+  if (!options_.title.empty()) out += clipped(options_.title, width_or(INT64_MAX)) + "\n";
   const int64_t count = std::ssize(columns_);
   for (int64_t first = 0; first < std::max<int64_t>(count, 1); first += fitting_) {
     if (first > 0) out += '\n';
@@ -52,9 +52,9 @@ void LabelGrid::draw_part(std::string& out, size_t first, size_t last, const Cel
     out.append(cell_ == 4 ? " " : "").append(columns_[label]) += '\n';
   }
   for (size_t row = 0; row < rows_.size(); ++row) {
-    out += spaces(label_width_ - text::display_width(rows_[row])) + rows_[row] + " ";
+    out += spaces(label_width_ - display_width(rows_[row])) + rows_[row] + " ";
     for (size_t column = first; column < last; ++column) out += cell(row, column);
-    if (options_.colors != train::Colors::none && last > first) out += kResetColors;
+    if (options_.colors != Colors::none && last > first) out += kResetColors;
     out += note(row);
     out += '\n';
   }

@@ -6,17 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "train/terminal.h"
+#include "../base/terminal.h"
 
 namespace tape::inspect {
 
 /// How a grid of cells is laid out for a terminal.
 struct LabelGridOptions {
-  std::string title = {};                      ///< a line above; none when empty
-  train::Colors colors = train::Colors::none;  ///< whether colours must be ended behind a row
-  int64_t columns = 0;                         ///< width to keep within (0: any); wide grids become several
-  int64_t longest_label = 16;                  ///< longer labels are cut
-  int64_t note = 8;                            ///< columns that a row's note takes beside a column's label
+  std::string title = {};        ///< a line above; none when empty
+  Colors colors = Colors::none;  ///< whether colours must be ended behind a row
+  int64_t columns = 0;           ///< width to keep within (0: any); wide grids become several
+  int64_t longest_label = 16;    ///< longer labels are cut
+  int64_t note = 8;              ///< columns that a row's note takes beside a column's label
 };
 
 /// Cells with labels: those of columns stand one above the other, each with a line down to its column, those of rows at

@@ -22,8 +22,7 @@ void show_translations(train::NumberWordsModel& model, const std::vector<int64_t
   }
 }
 
-void show_attention(train::NumberWordsModel& model, int64_t number, std::ostream& out,
-                    const train::TerminalInfo& terminal) {
+void show_attention(train::NumberWordsModel& model, int64_t number, std::ostream& out, const TerminalInfo& terminal) {
   std::vector<std::string> sources = text::split_german(text::german_number(number));
   std::vector<std::string> targets = text::split_english(text::english_number(number));
   const std::vector<int64_t> src = model.encode(text::german_number(number));

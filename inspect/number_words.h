@@ -3,7 +3,7 @@
 #include <iosfwd>
 #include <vector>
 
-#include "train/number_words.h"
+#include "../train/number_words.h"
 
 namespace tape::inspect {
 
@@ -13,7 +13,6 @@ void show_translations(train::NumberWordsModel& model, const std::vector<int64_t
 
 /// Writes a picture of where the decoder looks in the German word while it writes the English one: the last layer's
 /// cross-attention, mean of its heads.
-void show_attention(train::NumberWordsModel& model, int64_t number, std::ostream& out,
-                    const train::TerminalInfo& terminal);
+void show_attention(train::NumberWordsModel& model, int64_t number, std::ostream& out, const TerminalInfo& terminal);
 
 }  // namespace tape::inspect

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "autograd/diagnose/profile.h"
 #include "autograd/ops/norm.h"
-#include "autograd/profile.h"
 
 namespace tape::inspect {
 namespace {

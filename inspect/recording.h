@@ -4,12 +4,12 @@
 #include <optional>
 #include <unordered_map>
 
-#include "autograd/tape_values.h"
-#include "autograd/walk.h"
-#include "inspect/attention_probe.h"
-#include "inspect/explorer.h"
-#include "inspect/tensor_json.h"
-#include "nn/layer_norm.h"
+#include "../autograd/diagnose/tape_values.h"
+#include "../autograd/tape/graph.h"
+#include "../nn/layer_norm.h"
+#include "attention_probe.h"
+#include "explorer.h"
+#include "tensor_json.h"
 
 namespace tape::inspect {
 

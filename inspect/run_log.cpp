@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "autograd/error.h"
-#include "autograd/json.h"
+#include "base/error.h"
+#include "base/json.h"
 
 namespace tape::inspect {
 namespace {

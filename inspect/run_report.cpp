@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/error.h"
-#include "autograd/file.h"
+#include "base/error.h"
+#include "base/file.h"
 #include "inspect/run_log.h"
 #include "inspect/thin.h"
 #include "inspect/web_page.h"

@@ -1,6 +1,6 @@
-#include "autograd/dot.h"
-#include "autograd/tape.h"
-#include "autograd/walk.h"
+#include "autograd/tape/graph.h"
+#include "autograd/tape/tape.h"
+#include "inspect/dot.h"
 #include "inspect/explorer.h"
 
 namespace tape::inspect {

@@ -6,7 +6,7 @@
 
 #include "autograd/ops/cast.h"
 #include "autograd/ops/shape.h"
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
 
 namespace tape::inspect {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "autograd/tensor.h"
+#include "../autograd/tensor.h"
 
 namespace tape::inspect {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/error.h"
+#include "base/error.h"
 
 namespace tape::inspect {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "models/sequence_classifier.h"
+#include "sequence_classifier.h"
 
 namespace tape::models {
 

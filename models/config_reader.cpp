@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "autograd/json.h"
+#include "base/json.h"
 
 namespace tape::models {
 

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "nn/activation.h"
+#include "../nn/activation.h"
 
 namespace tape::models {
 

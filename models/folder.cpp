@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "autograd/file.h"
+#include "base/file.h"
 #include "models/hugging_face/bert.h"
 #include "models/hugging_face/gpt2.h"
 #include "models/hugging_face/marian.h"

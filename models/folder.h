@@ -4,9 +4,9 @@
 #include <string>
 #include <variant>
 
-#include "models/gpt.h"
-#include "models/sequence_classifier.h"
-#include "models/transformer.h"
+#include "gpt.h"
+#include "sequence_classifier.h"
+#include "transformer.h"
 
 namespace tape::models {
 

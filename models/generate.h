@@ -3,8 +3,8 @@
 #include <functional>
 #include <optional>
 
-#include "models/gpt.h"
-#include "models/sampling.h"
+#include "gpt.h"
+#include "sampling.h"
 
 namespace tape::models {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "nn/embeddings.h"
-#include "nn/encoder.h"
-#include "nn/heads.h"
+#include "../nn/embeddings.h"
+#include "../nn/encoder.h"
+#include "../nn/heads.h"
 
 namespace tape::models {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/transformer.h"
+#include "transformer.h"
 
 namespace tape::models {
 

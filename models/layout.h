@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/module.h"
+#include "../nn/module.h"
 
 namespace tape::models {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "autograd/create.h"
-#include "autograd/error.h"
+#include "base/error.h"
 
 namespace tape::models {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "autograd/tensor.h"
+#include "../autograd/tensor.h"
 
 namespace tape::models {
 

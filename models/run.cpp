@@ -7,7 +7,7 @@
 #include "autograd/ops/join.h"
 #include "autograd/ops/loss.h"
 #include "autograd/ops/shape.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 
 namespace tape::models {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/folder.h"
+#include "folder.h"
 
 namespace tape::models {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "autograd/error.h"
+#include "base/error.h"
 
 namespace tape::models {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/bert.h"
+#include "bert.h"
 
 namespace tape::models {
 

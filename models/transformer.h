@@ -1,8 +1,8 @@
 #pragma once
 
-#include "nn/decoder.h"
-#include "nn/embedding.h"
-#include "nn/positional_encoding.h"
+#include "../nn/decoder.h"
+#include "../nn/embedding.h"
+#include "../nn/positional_encoding.h"
 
 namespace tape::models {
 

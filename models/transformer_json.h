@@ -1,8 +1,8 @@
 #pragma once
 
-#include "models/config_reader.h"
-#include "models/layout.h"
-#include "models/transformer.h"
+#include "config_reader.h"
+#include "layout.h"
+#include "transformer.h"
 
 namespace tape::models {
 

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "models/beam.h"
+#include "beam.h"
 
 namespace tape::models {
 

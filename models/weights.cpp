@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/file.h"
-#include "autograd/json.h"
-#include "autograd/safetensors.h"
+#include "autograd/io/safetensors.h"
+#include "base/file.h"
+#include "base/json.h"
 
 namespace tape::models {
 namespace {

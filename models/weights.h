@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "autograd/tensor.h"
+#include "../autograd/tensor.h"
 
 namespace tape::models {
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "nn/module.h"
+#include "module.h"
 
 namespace tape::nn {
 

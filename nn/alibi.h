@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autograd/mask.h"
+#include "../autograd/mask.h"
 
 namespace tape::nn {
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "autograd/ops/attention.h"
-#include "nn/key_value_cache.h"
-#include "nn/linear.h"
-#include "nn/rotary.h"
+#include "../autograd/ops/attention.h"
+#include "key_value_cache.h"
+#include "linear.h"
+#include "rotary.h"
 
 namespace tape::nn {
 

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "autograd/mask.h"
+#include "../autograd/mask.h"
 
 namespace tape::nn {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "autograd/op.h"
-#include "nn/gradcheck.h"
+#include "../autograd/ops/op.h"
+#include "gradcheck.h"
 
 namespace tape::nn {
 

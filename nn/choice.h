@@ -3,7 +3,7 @@
 #include <utility>
 #include <variant>
 
-#include "nn/module.h"
+#include "module.h"
 
 namespace tape::nn {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "nn/encoder.h"
+#include "encoder.h"
 
 namespace tape::nn {
 

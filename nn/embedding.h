@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "nn/module.h"
+#include "module.h"
 
 namespace tape::nn {
 

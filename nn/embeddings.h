@@ -1,8 +1,8 @@
 #pragma once
 
-#include "nn/dropout.h"
-#include "nn/embedding.h"
-#include "nn/layer_norm.h"
+#include "dropout.h"
+#include "embedding.h"
+#include "layer_norm.h"
 
 namespace tape::nn {
 

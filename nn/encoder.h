@@ -1,6 +1,6 @@
 #pragma once
 
-#include "nn/transformer_layer.h"
+#include "transformer_layer.h"
 
 namespace tape::nn {
 

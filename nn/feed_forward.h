@@ -1,8 +1,8 @@
 #pragma once
 
-#include "nn/activation.h"
-#include "nn/dropout.h"
-#include "nn/linear.h"
+#include "activation.h"
+#include "dropout.h"
+#include "linear.h"
 
 namespace tape::nn {
 

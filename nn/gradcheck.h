@@ -2,9 +2,9 @@
 
 #include <concepts>
 
-#include "autograd/gradcheck.h"
-#include "autograd/ops/attention.h"
-#include "nn/module.h"
+#include "../autograd/gradcheck/gradcheck.h"
+#include "../autograd/ops/attention.h"
+#include "module.h"
 
 namespace tape::nn {
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "autograd/mask.h"
-#include "nn/activation.h"
-#include "nn/dropout.h"
-#include "nn/layer_norm.h"
-#include "nn/linear.h"
+#include "../autograd/mask.h"
+#include "activation.h"
+#include "dropout.h"
+#include "layer_norm.h"
+#include "linear.h"
 
 namespace tape::nn {
 

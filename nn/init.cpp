@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "autograd/kernels/random.h"
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
 #include "nn/embedding.h"
 
 namespace tape::nn::init {

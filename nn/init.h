@@ -1,7 +1,7 @@
 #pragma once
 
-#include "autograd/random.h"
-#include "autograd/tensor.h"
+#include "../autograd/random.h"
+#include "../autograd/tensor.h"
 
 namespace tape::nn {
 class Module;

@@ -6,7 +6,7 @@
 #include "autograd/ops/index.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 
 namespace tape::nn {
 namespace {

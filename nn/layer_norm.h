@@ -1,6 +1,6 @@
 #pragma once
 
-#include "nn/module.h"
+#include "module.h"
 
 namespace tape::nn {
 

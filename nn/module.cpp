@@ -7,8 +7,8 @@
 #include <unordered_set>
 
 #include "autograd/create.h"
-#include "autograd/op.h"
-#include "autograd/safetensors.h"
+#include "autograd/io/safetensors.h"
+#include "autograd/ops/op.h"
 
 namespace tape::nn {
 namespace {

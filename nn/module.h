@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "autograd/gradcheck.h"
-#include "autograd/scope.h"
-#include "autograd/tensor.h"
+#include "../autograd/gradcheck/gradcheck.h"
+#include "../autograd/tape/scope.h"
+#include "../autograd/tensor.h"
 
 namespace tape::nn {
 

@@ -2,8 +2,8 @@
 
 #include <unordered_map>
 
-#include "autograd/scope.h"
-#include "nn/module.h"
+#include "../autograd/tape/scope.h"
+#include "module.h"
 
 namespace tape::nn {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "autograd/ops/attention.h"
-#include "nn/linear.h"
+#include "../autograd/ops/attention.h"
+#include "linear.h"
 
 namespace tape::nn {
 

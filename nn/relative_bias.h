@@ -1,7 +1,7 @@
 #pragma once
 
-#include "autograd/mask.h"
-#include "nn/module.h"
+#include "../autograd/mask.h"
+#include "module.h"
 
 namespace tape::nn {
 

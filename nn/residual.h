@@ -1,7 +1,7 @@
 #pragma once
 
-#include "autograd/ops/arithmetic.h"
-#include "nn/dropout.h"
+#include "../autograd/ops/arithmetic.h"
+#include "dropout.h"
 
 namespace tape::nn {
 

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "nn/module.h"
+#include "module.h"
 
 namespace tape::nn {
 

@@ -2,13 +2,13 @@
 
 #include <optional>
 
-#include "nn/attention.h"
-#include "nn/choice.h"
-#include "nn/feed_forward.h"
-#include "nn/gated_feed_forward.h"
-#include "nn/layer_norm.h"
-#include "nn/residual.h"
-#include "nn/rms_norm.h"
+#include "attention.h"
+#include "choice.h"
+#include "feed_forward.h"
+#include "gated_feed_forward.h"
+#include "layer_norm.h"
+#include "residual.h"
+#include "rms_norm.h"
 
 namespace tape::nn {
 

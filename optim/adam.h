@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "optim/optimizer.h"
+#include "optimizer.h"
 
 namespace tape::optim {
 

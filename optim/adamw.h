@@ -1,6 +1,6 @@
 #pragma once
 
-#include "optim/adam.h"
+#include "adam.h"
 
 namespace tape::optim {
 

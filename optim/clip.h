@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autograd/tape.h"
+#include "../autograd/tape/tape.h"
 
 namespace tape::optim {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "autograd/tape.h"
+#include "../autograd/tape/tape.h"
 
 namespace tape::optim {
 

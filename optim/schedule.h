@@ -3,7 +3,7 @@
 #include <functional>
 #include <optional>
 
-#include "optim/optimizer.h"
+#include "optimizer.h"
 
 namespace tape::optim {
 

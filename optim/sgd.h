@@ -1,6 +1,6 @@
 #pragma once
 
-#include "optim/optimizer.h"
+#include "optimizer.h"
 
 namespace tape::optim {
 

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "autograd/error.h"
 #include "autograd/ops/cast.h"
 #include "autograd/tensor.h"
+#include "base/error.h"
 
 // What the tests of every folder share.
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <tuple>
 
-#include "autograd/error.h"
 #include "autograd/random.h"
+#include "base/error.h"
 #include "text/corpus_file.h"
 
 namespace tape::text {

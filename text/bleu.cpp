@@ -4,7 +4,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "autograd/error.h"
+#include "base/error.h"
 #include "text/score_text.h"
 #include "text/score_tokenizer.h"
 

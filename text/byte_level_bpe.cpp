@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "autograd/file.h"
+#include "base/file.h"
+#include "base/utf8.h"
 #include "text/tokenizers/vocabulary_json.h"
-#include "text/utf8.h"
 
 namespace tape::text {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "text/tokenizers/config.h"
-#include "text/tokenizers/pipeline.h"
+#include "tokenizers/config.h"
+#include "tokenizers/pipeline.h"
 
 namespace tape::text {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "autograd/error.h"
+#include "base/error.h"
+#include "base/utf8.h"
 #include "text/tokenizers/byte_level.h"
-#include "text/utf8.h"
 
 namespace tape::text {
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string_view>
 
-#include "text/byte_level_bpe.h"
+#include "byte_level_bpe.h"
 
 namespace tape::text {
 

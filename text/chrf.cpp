@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "autograd/error.h"
+#include "base/error.h"
 #include "text/score_text.h"
 
 namespace tape::text {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "autograd/error.h"
-#include "autograd/file.h"
+#include "base/error.h"
+#include "base/file.h"
 #include "text/corpus_file.h"
 
 namespace tape::text {

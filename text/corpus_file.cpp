@@ -1,9 +1,9 @@
 #include "text/corpus_file.h"
 
-#include "autograd/error.h"
+#include "base/error.h"
+#include "base/utf8.h"
 #include "text/score_text.h"
 #include "text/tokenizers/unicode.h"
-#include "text/utf8.h"
 
 namespace tape::text {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "autograd/error.h"
+#include "base/error.h"
 #include "text/corpus.h"
 #include "text/corpus_file.h"
 

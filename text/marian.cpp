@@ -2,10 +2,10 @@
 
 #include <filesystem>
 
-#include "autograd/file.h"
+#include "base/file.h"
+#include "base/utf8.h"
 #include "text/tokenizers/sentence_piece_model.h"
 #include "text/tokenizers/vocabulary_json.h"
-#include "text/utf8.h"
 
 namespace tape::text {
 namespace {

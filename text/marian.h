@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "text/tokenizer.h"
-#include "text/tokenizers/added_tokens.h"
-#include "text/tokenizers/config.h"
+#include "tokenizer.h"
+#include "tokenizers/added_tokens.h"
+#include "tokenizers/config.h"
 
 namespace tape::text {
 

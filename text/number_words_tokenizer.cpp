@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "autograd/error.h"
+#include "base/error.h"
+#include "base/utf8.h"
 #include "text/number_words.h"
-#include "text/utf8.h"
 
 namespace tape::text {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "text/tokenizer.h"
-#include "text/vocabulary.h"
+#include "tokenizer.h"
+#include "vocabulary.h"
 
 namespace tape::text {
 

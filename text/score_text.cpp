@@ -4,7 +4,7 @@
 
 #include <utf8proc.h>
 
-#include "autograd/error.h"
+#include "base/error.h"
 #include "text/tokenizers/unicode.h"
 
 namespace tape::text {

@@ -4,7 +4,7 @@
 
 #include <utf8proc.h>
 
-#include "autograd/error.h"
+#include "base/error.h"
 
 namespace tape::text {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "text/bleu.h"
+#include "bleu.h"
 
 namespace tape::text {
 

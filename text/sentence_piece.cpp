@@ -1,10 +1,10 @@
 #include "text/sentence_piece.h"
 
-#include "autograd/error.h"
-#include "autograd/file.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/utf8.h"
 #include "text/tokenizers/config.h"
 #include "text/tokenizers/sentence_piece_model.h"
-#include "text/utf8.h"
 
 namespace tape::text {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "text/tokenizer.h"
+#include "tokenizer.h"
 
 namespace tape::text {
 

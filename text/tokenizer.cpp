@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "autograd/error.h"
+#include "base/error.h"
 
 namespace tape::text {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "autograd/file.h"
-#include "autograd/json.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/utf8.h"
 #include "text/tokenizers/json_model.h"
 #include "text/tokenizers/json_parts.h"
-#include "text/utf8.h"
 
 namespace tape::text {
 namespace {

@@ -3,9 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "text/tokenizers/config.h"
-#include "text/tokenizers/json_entry.h"
-#include "text/tokenizers/pipeline.h"
+#include "tokenizers/config.h"
+#include "tokenizers/json_entry.h"
+#include "tokenizers/pipeline.h"
 
 namespace tape::text {
 

@@ -3,7 +3,7 @@
 
 #include <sentencepiece_trainer.h>
 
-#include "autograd/error.h"
+#include "base/error.h"
 #include "text/sentence_piece.h"
 
 namespace tape::text {

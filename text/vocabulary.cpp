@@ -6,8 +6,8 @@
 #include <cstring>
 #include <memory>
 
-#include "autograd/error.h"
-#include "text/utf8.h"
+#include "base/error.h"
+#include "base/utf8.h"
 
 namespace tape::text {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "autograd/file.h"
+#include "base/file.h"
 
 namespace tape::text {
 namespace {

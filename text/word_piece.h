@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "text/tokenizers/config.h"
-#include "text/tokenizers/pipeline.h"
+#include "tokenizers/config.h"
+#include "tokenizers/pipeline.h"
 
 namespace tape::text {
 

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/chrome_trace.h"
 #include "autograd/create.h"
+#include "autograd/diagnose/profile.h"
 #include "autograd/kernels/gemm.h"
-#include "autograd/profile.h"
 #include "autograd/random.h"
+#include "inspect/chrome_trace.h"
 #include "models/beam.h"
 #include "models/greedy.h"
 #include "optim/adam.h"

@@ -2,7 +2,7 @@
 
 #include <iosfwd>
 
-#include "autograd/profile.h"
+#include "autograd/diagnose/profile.h"
 #include "tools/bench_peaks.h"
 
 namespace tape::tools {

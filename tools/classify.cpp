@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
 #include "models/folder.h"
 #include "text/tokenizer.h"
 #include "tools/commands.h"

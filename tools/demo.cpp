@@ -3,13 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
+#include "base/terminal.h"
 #include "inspect/number_words.h"
 #include "tools/commands.h"
 #include "tools/interrupt.h"
 #include "train/machine.h"
 #include "train/number_words.h"
-#include "train/terminal.h"
 
 namespace tape::tools {
 namespace {
@@ -26,7 +26,7 @@ int demo(const Arguments& arguments) {
   std::cout << to_string(train::machine()) << "\n";
   if (const auto warning = train::weak_blas_warning()) std::cerr << "warning: " << *warning << "\n";
   note_interrupts();
-  const train::TerminalInfo terminal = train::terminal_info(1);
+  const TerminalInfo terminal = terminal_info(1);
   const auto result = train::train_number_words(options, std::cout, terminal);
 
   // Read back from the folder: what is shown is what was saved.

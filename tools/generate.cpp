@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
+#include "base/utf8.h"
 #include "models/folder.h"
 #include "text/stream_decoder.h"
-#include "text/utf8.h"
 #include "tools/commands.h"
 #include "tools/lines.h"
 
@@ -165,7 +165,7 @@ int generate(Arguments& arguments) {
   prepare(arguments.common);
   models::check(arguments.options.sampling);
   const MixedPrecision precision(arguments.common.bf16());
-  if (arguments.prompt && !text::valid_utf8(*arguments.prompt)) raise(ErrorKind::format, "--prompt: not UTF-8");
+  if (arguments.prompt && !valid_utf8(*arguments.prompt)) raise(ErrorKind::format, "--prompt: not UTF-8");
   Writer writer(arguments);
   if (arguments.prompt) {
     writer.add(*arguments.prompt, "--prompt");

@@ -7,14 +7,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/file.h"
-#include "autograd/walk.h"
+#include "autograd/tape/graph.h"
+#include "base/file.h"
+#include "base/utf8.h"
 #include "inspect/attention_text.h"
 #include "inspect/explorer_data.h"
 #include "models/folder.h"
 #include "models/translate.h"
 #include "text/tokenizer.h"
-#include "text/utf8.h"
 #include "tools/commands.h"
 #include "tools/lines.h"
 
@@ -57,13 +57,13 @@ class Subject {
 
  private:
   static void check_utf8(const char* option, const std::string& text) {
-    if (!text::valid_utf8(text)) raise(ErrorKind::format, "{}: not UTF-8", option);
+    if (!valid_utf8(text)) raise(ErrorKind::format, "{}: not UTF-8", option);
   }
 
   static std::string shown(const Study::Text& text) {
     std::string words;
     for (const std::string& token : text.tokens) words += fmt::format("{}{}", words.empty() ? "" : " ", token);
-    return text::clipped(words, 60);
+    return clipped(words, 60);
   }
 
   void check_fit(const text::Tokenizer& tokenizer, const char* key, int64_t vocabulary) const {
@@ -209,7 +209,7 @@ int inspect_model(Arguments& arguments) {
     raise(ErrorKind::config, "inspect: nothing to do: give --out FILE, --dot FILE or --terminal");
   const Subject subject(arguments);
   if (arguments.terminal) {
-    const train::TerminalInfo terminal = train::terminal_info(1);
+    const TerminalInfo terminal = terminal_info(1);
     arguments.picture.colors = terminal.colors;
     arguments.picture.columns = terminal.tty ? std::max(terminal.columns, 40) : 0;
     std::cout << inspect::attention_text(subject.study(), arguments.picture);

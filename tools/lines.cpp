@@ -9,8 +9,8 @@
 #include <optional>
 #include <system_error>
 
-#include "autograd/error.h"
-#include "text/utf8.h"
+#include "base/error.h"
+#include "base/utf8.h"
 
 namespace tape::tools {
 namespace {
@@ -21,8 +21,8 @@ struct Closed {};
 /// Counted from 1.
 size_t first_broken_byte(std::string_view line) {
   size_t at = 1;
-  for (const std::string_view point : text::code_points(line)) {
-    if (!text::valid_utf8(point)) break;
+  for (const std::string_view point : code_points(line)) {
+    if (!valid_utf8(point)) break;
     at += point.size();
   }
   return at;
@@ -57,7 +57,7 @@ std::vector<std::string> LineReader::next(int64_t most) {
     if (!line) break;
     if (count_ == 0 && line->starts_with("\xEF\xBB\xBF")) line->erase(0, 3);
     if (line->ends_with('\r')) line->pop_back();
-    if (!text::valid_utf8(*line)) {
+    if (!valid_utf8(*line)) {
       broken_ = fmt::format("standard input: line {}, byte {}: not UTF-8", count_ + 1, first_broken_byte(*line));
       if (lines.empty()) raise(ErrorKind::format, "{}", broken_);
       break;

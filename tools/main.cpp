@@ -1,7 +1,7 @@
 // The tapeformer command: reads the arguments and calls the library.
 #include <iostream>
 
-#include "autograd/error.h"
+#include "base/error.h"
 #include "tools/commands.h"
 #include "train/machine.h"
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "autograd/safetensors.h"
+#include "autograd/io/safetensors.h"
 #include "tools/commands.h"
 
 namespace tape::tools {

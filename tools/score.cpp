@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/error.h"
+#include "base/error.h"
 #include "text/bleu.h"
 #include "text/chrf.h"
 #include "text/corpus.h"

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/error.h"
+#include "base/error.h"
 #include "text/tokenizer.h"
 #include "tools/commands.h"
 

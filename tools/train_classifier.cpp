@@ -1,7 +1,7 @@
 #include <iostream>
 #include <memory>
 
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
 #include "tools/train_task.h"
 #include "train/classification.h"
 
@@ -21,7 +21,7 @@ int train_classifier(Arguments& arguments) {
   if (!arguments.pooling.empty())
     options.pooling = arguments.pooling == "mean" ? nn::Pooling::mean : nn::Pooling::first;
   if (arguments.doctor) return show(train::examine_classification(options, std::cout));
-  const auto result = train::train_classification(options, std::cout, train::terminal_info(1));
+  const auto result = train::train_classification(options, std::cout, terminal_info(1));
   nlohmann::ordered_json figures;
   if (result.run.evaluation) {
     std::cout << fmt::format("validation: loss {:.4f}, accuracy {:.2f}%, macro-F1 {:.4f}\n", result.valid_loss,

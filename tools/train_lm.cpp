@@ -1,7 +1,7 @@
 #include <iostream>
 #include <memory>
 
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
 #include "tools/train_task.h"
 #include "train/language_model.h"
 
@@ -19,7 +19,7 @@ int train_lm(Arguments& arguments) {
   options.run = arguments.run;
   options.level = arguments.level == "bpe" ? train::TokenLevel::bpe : train::TokenLevel::characters;
   if (arguments.doctor) return show(train::examine_language_model(options, std::cout));
-  const auto result = train::train_language_model(options, std::cout, train::terminal_info(1));
+  const auto result = train::train_language_model(options, std::cout, terminal_info(1));
   nlohmann::ordered_json figures;
   if (result.run.evaluation) {
     std::cout << fmt::format("validation: loss {:.4f} a token\n", result.valid_loss);

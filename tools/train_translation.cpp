@@ -1,7 +1,7 @@
 #include <iostream>
 #include <memory>
 
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
 #include "tools/train_task.h"
 #include "train/translation.h"
 
@@ -16,7 +16,7 @@ int train_translation(Arguments& arguments) {
   begin_run(arguments);
   arguments.options.run = arguments.run;
   if (arguments.doctor) return show(train::examine_translation(arguments.options, std::cout));
-  const auto result = train::train_translation(arguments.options, std::cout, train::terminal_info(1));
+  const auto result = train::train_translation(arguments.options, std::cout, terminal_info(1));
   nlohmann::ordered_json figures;
   if (result.run.evaluation) {
     std::cout << fmt::format("validation: loss {:.4f}, BLEU {:.2f} (greedy, tokens {})\n", result.valid_loss,

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "autograd/create.h"
-#include "autograd/error.h"
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
+#include "base/error.h"
 #include "train/checkpoint.h"
 
 namespace tape::train {

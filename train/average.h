@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "nn/module.h"
-#include "train/checkpoint.h"
+#include "../nn/module.h"
+#include "checkpoint.h"
 
 namespace tape::train {
 

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <system_error>
 
-#include "autograd/error.h"
-#include "autograd/file.h"
-#include "autograd/safetensors.h"
+#include "autograd/io/safetensors.h"
+#include "base/error.h"
+#include "base/file.h"
 #include "train/manifest.h"
 #include "train/trainer_state.h"
 

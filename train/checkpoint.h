@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "autograd/random.h"
-#include "nn/module.h"
-#include "optim/optimizer.h"
-#include "train/loader.h"
+#include "../autograd/random.h"
+#include "../nn/module.h"
+#include "../optim/optimizer.h"
+#include "loader.h"
 
 namespace tape::train {
 

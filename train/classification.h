@@ -1,10 +1,10 @@
 #pragma once
 
-#include "nn/heads.h"
-#include "text/corpus.h"
-#include "train/doctor.h"
-#include "train/task.h"
-#include "train/trainer.h"
+#include "../nn/heads.h"
+#include "../text/corpus.h"
+#include "doctor.h"
+#include "task.h"
+#include "trainer.h"
 
 namespace tape::train {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "train/classification.h"
-#include "train/recipe.h"
+#include "classification.h"
+#include "recipe.h"
 
 namespace tape::train {
 

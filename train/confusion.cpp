@@ -1,6 +1,6 @@
 #include "train/confusion.h"
 
-#include "autograd/error.h"
+#include "base/error.h"
 
 namespace tape::train {
 

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "train/events.h"
+#include "events.h"
 
 namespace tape::train {
 

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "autograd/anomaly.h"
-#include "autograd/error.h"
-#include "autograd/op.h"
+#include "autograd/diagnose/anomaly.h"
+#include "autograd/ops/op.h"
+#include "base/error.h"
 #include "optim/clip.h"
 #include "train/average.h"
 #include "train/checkpoint.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "autograd/error.h"
-#include "autograd/file.h"
+#include "base/error.h"
+#include "base/file.h"
 #include "models/config_reader.h"
 #include "models/folder.h"
 

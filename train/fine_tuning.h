@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "models/sequence_classifier.h"
-#include "optim/optimizer.h"
-#include "text/tokenizer.h"
+#include "../models/sequence_classifier.h"
+#include "../optim/optimizer.h"
+#include "../text/tokenizer.h"
 
 namespace tape::train {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/error.h"
 #include "autograd/random.h"
+#include "base/error.h"
 
 namespace tape::train {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "text/batch_plan.h"
-#include "text/corpus.h"
-#include "text/tokenizer.h"
+#include "../text/batch_plan.h"
+#include "../text/corpus.h"
+#include "../text/tokenizer.h"
 
 namespace tape::train {
 

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "models/gpt.h"
-#include "text/byte_level_bpe.h"
-#include "train/doctor.h"
-#include "train/task.h"
-#include "train/trainer.h"
+#include "../models/gpt.h"
+#include "../text/byte_level_bpe.h"
+#include "doctor.h"
+#include "task.h"
+#include "trainer.h"
 
 namespace tape::train {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <thread>
 
-#include "autograd/error.h"
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
+#include "base/error.h"
 
 namespace tape::train {
 

@@ -13,9 +13,9 @@
 #include <fmt/chrono.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/error.h"
-#include "autograd/file.h"
-#include "autograd/json.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "train/machine.h"
 
 namespace tape::train {

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "train/events.h"
+#include "events.h"
 
 namespace tape::train {
 

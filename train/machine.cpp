@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "autograd/error.h"
 #include "autograd/kernels/gemm.h"
+#include "base/error.h"
 
 namespace tape::train {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "autograd/kernels/isa.h"
+#include "../autograd/kernels/isa.h"
 
 namespace tape::train {
 

@@ -14,9 +14,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/error.h"
-#include "autograd/file.h"
-#include "autograd/json.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
 
 namespace tape::train {
 namespace {

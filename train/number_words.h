@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "models/transformer.h"
-#include "text/vocabulary.h"
-#include "train/terminal.h"
+#include "../base/terminal.h"
+#include "../models/transformer.h"
+#include "../text/vocabulary.h"
 
 namespace tape::train {
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "autograd/error.h"
-#include "text/utf8.h"
+#include "base/error.h"
+#include "base/utf8.h"
 
 namespace tape::train {
 namespace {
@@ -124,7 +124,7 @@ std::vector<std::string> Progress::fields() const {
   if (state_.epoch) fields.push_back(fmt::format("epoch {:.2f}", *state_.epoch));
   fields.push_back(fmt::format("loss {:.4f}", state_.loss));
   for (const auto& [key, value] : state_.extras) {
-    fields.push_back(text::clipped(fmt::format("{} {}", key, value), 40));
+    fields.push_back(clipped(fmt::format("{} {}", key, value), 40));
   }
   if (finished_) {
     fields.push_back(fmt::format("took {:>5}", format_duration(updated_at_ - started_at_)));
@@ -149,13 +149,13 @@ std::string Progress::bar_line() const {
   const int64_t room = std::max(terminal_.columns, 1) - 1;
   for (std::size_t count = all.size(); count > 0; --count) {
     const std::string shown = joined(all, count);
-    const int64_t left = room - text::display_width(percent) - text::display_width(shown) - 2;
+    const int64_t left = room - display_width(percent) - display_width(shown) - 2;
     if (left >= narrowest_bar) {
       const int64_t columns = std::min(left, widest_bar) / 5 * 5;  // a field that grows by a column leaves it alone
       return percent + " " + bar(clamped, columns, terminal_.colors != Colors::none) + " " + shown;
     }
   }
-  return text::clipped(percent + " " + all.front(), room);
+  return clipped(percent + " " + all.front(), room);
 }
 
 void Progress::draw_bar() {

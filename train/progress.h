@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "train/terminal.h"
+#include "../base/terminal.h"
 
 namespace tape::train {
 

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "optim/adamw.h"
-#include "train/task.h"
-#include "train/trainer.h"
+#include "../optim/adamw.h"
+#include "task.h"
+#include "trainer.h"
 
 namespace tape::train {
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "autograd/error.h"
 #include "autograd/random.h"
+#include "base/error.h"
 #include "train/machine.h"
 #include "train/training_run.h"
 

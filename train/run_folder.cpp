@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "autograd/error.h"
+#include "base/error.h"
 #include "train/checkpoint.h"
 
 namespace tape::train {

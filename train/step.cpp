@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "autograd/anomaly.h"
 #include "autograd/create.h"
-#include "autograd/error.h"
+#include "autograd/diagnose/anomaly.h"
+#include "base/error.h"
 #include "optim/clip.h"
 #include "train/checkpoint.h"
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "optim/schedule.h"
-#include "train/loader.h"
-#include "train/trainer.h"
+#include "../optim/schedule.h"
+#include "loader.h"
+#include "trainer.h"
 
 namespace tape::train {
 

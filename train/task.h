@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "train/run_folder.h"
+#include "run_folder.h"
 
 namespace tape::train {
 

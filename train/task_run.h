@@ -8,12 +8,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/scope.h"
-#include "models/folder.h"
-#include "optim/adamw.h"
-#include "train/doctor.h"
-#include "train/recipe.h"
-#include "train/trainer.h"
+#include "../autograd/tape/scope.h"
+#include "../models/folder.h"
+#include "../optim/adamw.h"
+#include "doctor.h"
+#include "recipe.h"
+#include "trainer.h"
 
 namespace tape::train {
 

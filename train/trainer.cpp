@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "autograd/error.h"
+#include "base/error.h"
 #include "train/training_run.h"
 
 namespace tape::train {

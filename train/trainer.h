@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "nn/module.h"
-#include "optim/optimizer.h"
-#include "optim/schedule.h"
-#include "train/events.h"
-#include "train/loader.h"
-#include "train/run_folder.h"
-#include "train/terminal.h"
+#include "../base/terminal.h"
+#include "../nn/module.h"
+#include "../optim/optimizer.h"
+#include "../optim/schedule.h"
+#include "events.h"
+#include "loader.h"
+#include "run_folder.h"
 
 namespace tape::train {
 

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/error.h"
-#include "autograd/json.h"
+#include "base/error.h"
+#include "base/json.h"
 
 namespace tape::train {
 namespace {

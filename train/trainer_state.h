@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "train/checkpoint.h"
+#include "checkpoint.h"
 
 namespace tape::train {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "autograd/error.h"
 #include "autograd/random.h"
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
+#include "base/error.h"
 #include "train/machine.h"
 
 namespace tape::train {

@@ -4,12 +4,12 @@
 #include <optional>
 #include <string>
 
-#include "train/average.h"
-#include "train/checkpoint.h"
-#include "train/log.h"
-#include "train/progress.h"
-#include "train/step.h"
-#include "train/trainer.h"
+#include "average.h"
+#include "checkpoint.h"
+#include "log.h"
+#include "progress.h"
+#include "step.h"
+#include "trainer.h"
 
 namespace tape::train {
 

@@ -2,11 +2,11 @@
 
 #include <memory>
 
-#include "models/transformer.h"
-#include "text/marian.h"
-#include "train/doctor.h"
-#include "train/task.h"
-#include "train/trainer.h"
+#include "../models/transformer.h"
+#include "../text/marian.h"
+#include "doctor.h"
+#include "task.h"
+#include "trainer.h"
 
 namespace tape::train {
 

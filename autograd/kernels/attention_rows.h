@@ -3,10 +3,10 @@
 // What the forward and the backward pass of attention share: where a head's operands lie, its blocks of queries, and
 // the masked scores of a block.
 
-#include "autograd/kernels/attention.h"
-#include "autograd/kernels/philox.h"
-#include "autograd/kernels/row_math.h"
-#include "autograd/kernels/small_gemm.h"
+#include "attention.h"
+#include "philox.h"
+#include "row_math.h"
+#include "small_gemm.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autograd/kernels/gemm.h"
+#include "gemm.h"
 
 namespace tape::kernels {
 

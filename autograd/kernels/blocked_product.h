@@ -1,7 +1,7 @@
 #pragma once
 
-#include "autograd/kernels/gemm.h"
-#include "autograd/kernels/isa.h"
+#include "gemm.h"
+#include "isa.h"
 
 namespace tape::kernels {
 

@@ -3,8 +3,8 @@
 // Matrix products by blocks: operands are packed into panels, and a tile of C is summed in registers. What a packed
 // value is, and how two are multiplied, is a parameter.
 
-#include "autograd/kernels/blocked_product.h"
-#include "autograd/kernels/small_gemm.h"
+#include "blocked_product.h"
+#include "small_gemm.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 

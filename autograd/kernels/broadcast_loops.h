@@ -3,8 +3,8 @@
 // Loops over a Broadcast plan: rows of the innermost dimension, with the strides of the operands known to the compiler
 // in the cases that matter (neighbouring, or one value repeated).
 
-#include "autograd/kernels/elementwise.h"
-#include "autograd/kernels/level.h"
+#include "elementwise.h"
+#include "level.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "autograd/kernels/isa.h"
+#include "isa.h"
 
 namespace tape::kernels {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "autograd/kernels/memory.h"
+#include "memory.h"
 
 #ifndef TAPE_LEVEL
 #error "compile this file with -DTAPE_LEVEL=v2, v3, v4 or portable (cmake/TapeformerKernels.cmake)"

@@ -2,7 +2,7 @@
 
 // Philox4x32-10 (Salmon et al. 2011, section 3.3), many blocks at a time.
 
-#include "autograd/kernels/vec.h"
+#include "vec.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 

@@ -2,7 +2,7 @@
 
 // Reductions of contiguous rows.
 
-#include "autograd/kernels/vec.h"
+#include "vec.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 

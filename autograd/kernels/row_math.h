@@ -2,7 +2,7 @@
 
 // What softmax, cross-entropy and attention share: passes over one row.
 
-#include "autograd/kernels/vec_math.h"
+#include "vec_math.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 

@@ -3,7 +3,7 @@
 // Matrix products of the sizes attention has for one head: too small for the packing and the call of a BLAS. Every
 // element of C is a sum over k in order, so its bits do not depend on the rows and columns computed with it.
 
-#include "autograd/kernels/vec.h"
+#include "vec.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 

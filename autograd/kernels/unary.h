@@ -2,8 +2,8 @@
 
 // The functions of one operand, in vectors, and their derivatives.
 
-#include "autograd/kernels/elementwise.h"
-#include "autograd/kernels/vec_math.h"
+#include "elementwise.h"
+#include "vec_math.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 

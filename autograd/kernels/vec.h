@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-#include "autograd/kernels/level.h"
+#include "level.h"
 
 #if defined(__AVX512F__)
 #define TAPE_VECTOR_BYTES 64

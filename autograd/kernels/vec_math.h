@@ -4,7 +4,7 @@
 // (tests/autograd/kernels/vec_math.cpp). f64 is for gradient checks, where exactness counts: the C library, lane by
 // lane.
 
-#include "autograd/kernels/vec.h"
+#include "vec.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 

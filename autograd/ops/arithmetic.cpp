@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "autograd/broadcast.h"
 #include "autograd/create.h"
-#include "autograd/op.h"
+#include "autograd/ops/broadcast.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/compare.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/unary.h"
 
 namespace tape {

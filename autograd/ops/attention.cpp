@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/broadcast.h"
 #include "autograd/create.h"
 #include "autograd/kernels/attention.h"
 #include "autograd/kernels/work.h"
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/attention_check.h"
 #include "autograd/ops/attention_listener.h"
+#include "autograd/ops/broadcast.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/dropout.h"
 #include "autograd/ops/matmul.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"
 

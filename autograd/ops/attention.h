@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "autograd/mask.h"
-#include "autograd/tensor.h"
+#include "../mask.h"
+#include "../tensor.h"
 
 namespace tape {
 

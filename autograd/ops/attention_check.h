@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autograd/ops/attention.h"
+#include "attention.h"
 
 namespace tape::detail {
 

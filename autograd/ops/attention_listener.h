@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "autograd/tensor.h"
+#include "../tensor.h"
 
 namespace tape {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/op.h"
+#include "autograd/ops/op.h"
 
 namespace tape {
 namespace {

@@ -1,9 +1,9 @@
 #include "autograd/ops/compare.h"
 
-#include "autograd/broadcast.h"
 #include "autograd/create.h"
-#include "autograd/op.h"
+#include "autograd/ops/broadcast.h"
 #include "autograd/ops/cast.h"
+#include "autograd/ops/op.h"
 
 namespace tape {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/random.h"
-#include "autograd/op.h"
+#include "autograd/ops/op.h"
 
 namespace tape {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "autograd/random.h"
-#include "autograd/tensor.h"
+#include "../random.h"
+#include "../tensor.h"
 
 namespace tape {
 

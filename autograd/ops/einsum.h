@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "autograd/tensor.h"
+#include "../tensor.h"
 
 namespace tape {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autograd/shape.h"
+#include "../shape.h"
 
 namespace tape {
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "autograd/broadcast.h"
 #include "autograd/create.h"
 #include "autograd/kernels/elementwise.h"
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/broadcast.h"
 #include "autograd/ops/extents.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
 
 namespace tape {

@@ -2,16 +2,16 @@
 
 #include <cmath>
 
-#include "autograd/broadcast.h"
 #include "autograd/create.h"
 #include "autograd/kernels/index.h"
 #include "autograd/kernels/loss.h"
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/broadcast.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/index.h"
 #include "autograd/ops/join.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"

@@ -2,11 +2,11 @@
 
 #include <limits>
 
-#include "autograd/broadcast.h"
 #include "autograd/create.h"
 #include "autograd/kernels/gemm.h"
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/broadcast.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 

@@ -1,10 +1,10 @@
 #include "autograd/ops/norm.h"
 
-#include "autograd/broadcast.h"
 #include "autograd/create.h"
 #include "autograd/kernels/norm.h"
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/broadcast.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
 

@@ -3,10 +3,10 @@
 #include "autograd/create.h"
 #include "autograd/kernels/index.h"
 #include "autograd/kernels/reduce.h"
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/extents.h"
 #include "autograd/ops/index.h"
+#include "autograd/ops/op.h"
 
 namespace tape {
 namespace {

@@ -1,11 +1,11 @@
 #include "autograd/ops/pad.h"
 
-#include "autograd/broadcast.h"
 #include "autograd/create.h"
 #include "autograd/kernels/index.h"
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/broadcast.h"
 #include "autograd/ops/compare.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
 
 namespace tape {

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <numeric>
 
-#include "autograd/broadcast.h"
 #include "autograd/create.h"
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/broadcast.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 
 namespace tape {

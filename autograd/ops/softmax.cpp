@@ -4,9 +4,9 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/softmax.h"
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/compare.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"

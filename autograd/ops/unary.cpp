@@ -4,10 +4,10 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/elementwise.h"
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/compare.h"
+#include "autograd/ops/op.h"
 
 namespace tape {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "autograd/tensor.h"
+#include "../tensor.h"
 
 namespace tape {
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <autograd/create.h>
-#include <autograd/gradcheck.h>
+#include <autograd/gradcheck/gradcheck.h>
 #include <autograd/ops.h>
-#include <autograd/tape.h>
+#include <autograd/tape/tape.h>
 #include <fmt/core.h>
 
 #include <cmath>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "models/hugging_face/common.h"
-#include "models/layout.h"
-#include "models/sequence_classifier.h"
+#include "../layout.h"
+#include "../sequence_classifier.h"
+#include "common.h"
 
 /// BertModel, BertForMaskedLM and BertForSequenceClassification of transformers.
 namespace tape::models::hugging_face {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/config_reader.h"
+#include "../config_reader.h"
 
 namespace tape::models::hugging_face {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "models/gpt.h"
-#include "models/hugging_face/common.h"
-#include "models/layout.h"
+#include "../gpt.h"
+#include "../layout.h"
+#include "common.h"
 
 /// GPT2LMHeadModel of transformers.
 namespace tape::models::hugging_face {

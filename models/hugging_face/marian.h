@@ -1,8 +1,8 @@
 #pragma once
 
-#include "models/hugging_face/common.h"
-#include "models/layout.h"
-#include "models/transformer.h"
+#include "../layout.h"
+#include "../transformer.h"
+#include "common.h"
 
 /// The encoder-decoder models of transformers.
 namespace tape::models::hugging_face {

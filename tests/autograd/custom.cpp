@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/gradcheck_gtest.h"
-#include "autograd/op.h"
+#include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/unary.h"
 #include "tests/support.h"
 

@@ -9,7 +9,7 @@
 
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/unary.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "tests/support.h"
 
 namespace tape {

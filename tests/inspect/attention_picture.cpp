@@ -7,13 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "autograd/error.h"
-#include "text/utf8.h"
+#include "base/error.h"
+#include "base/utf8.h"
 
 namespace tape::inspect {
 namespace {
-
-using train::Colors;
 
 const std::vector<std::string> sources = {"drei", "und", "dreißig"};
 const std::vector<std::string> targets = {"thirty", "-", "three"};
@@ -65,7 +63,7 @@ TEST(AttentionPicture, BecomesNarrowerAndThenSeveral) {
     std::istringstream lines(picture);
     for (std::string line; std::getline(lines, line);) {
       if (line.find("strongest") == std::string::npos) {
-        EXPECT_LE(text::display_width(line), columns) << picture;
+        EXPECT_LE(display_width(line), columns) << picture;
       }
     }
     for (const auto& label : many) EXPECT_THAT(picture, testing::HasSubstr(label + "\n")) << columns;

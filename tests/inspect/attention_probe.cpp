@@ -5,16 +5,16 @@
 
 #include <gmock/gmock.h>
 
-#include "autograd/checkpoint.h"
 #include "autograd/create.h"
-#include "autograd/observer.h"
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/loss.h"
 #include "autograd/ops/matmul.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
+#include "autograd/tape/checkpoint.h"
+#include "autograd/tape/observer.h"
 #include "models/bert.h"
 #include "models/gpt.h"
 #include "models/transformer.h"

@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 
 #include "autograd/custom.h"
-#include "autograd/file.h"
-#include "autograd/op.h"
 #include "autograd/ops.h"
+#include "autograd/ops/op.h"
+#include "base/file.h"
 #include "inspect/web_page.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/support.h"

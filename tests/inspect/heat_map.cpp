@@ -6,14 +6,13 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
+#include "base/utf8.h"
 #include "tests/support.h"
-#include "text/utf8.h"
 
 namespace tape::inspect {
 namespace {
 
 using testing::HasSubstr;
-using train::Colors;
 
 TEST(HeatMap, ShowsSignsAndShadesWithoutColours) {
   EXPECT_EQ(heat_map(tensor({{0.02, -0.9, 2.0}, {-1.2, 0.0, 0.3}}, f64),
@@ -50,7 +49,7 @@ TEST(HeatMap, KeepsWithinTheTerminal) {
   const Tensor wide = ones({3, 50});
   std::istringstream lines(heat_map(wide, {.title = std::string(100, 'x'), .width = 60}));
   int count = 0;
-  for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(text::display_width(line), 60) << line;
+  for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(display_width(line), 60) << line;
   EXPECT_EQ(count, 1 + 50 + 3 * 3 + 2 + 1) << "title, labels, rows of three parts with lines between, legend";
 }
 

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/file.h"
+#include "base/file.h"
 #include "tests/support.h"
 
 namespace tape::inspect {

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "autograd/op.h"
 #include "autograd/ops/cast.h"
+#include "autograd/ops/op.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/support.h"
 

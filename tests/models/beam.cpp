@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/file.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"
+#include "base/file.h"
 #include "models/folder.h"
 #include "models/greedy.h"
 #include "tests/models/sources.h"

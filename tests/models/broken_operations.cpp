@@ -4,13 +4,13 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
-#include "autograd/observer.h"
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/index.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
+#include "autograd/tape/observer.h"
 #include "tests/models/checked_transformer.h"
 
 // Outside the library's namespace, as a user's code is.

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
+#include "autograd/io/safetensors.h"
 #include "autograd/random.h"
-#include "autograd/safetensors.h"
 #include "models/transformer_json.h"
 #include "tests/support.h"
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/file.h"
+#include "base/file.h"
 #include "models/folder.h"
 #include "tests/support.h"
 

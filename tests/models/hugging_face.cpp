@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
-#include "autograd/file.h"
-#include "autograd/safetensors.h"
+#include "autograd/io/safetensors.h"
+#include "base/file.h"
 #include "models/folder.h"
 #include "tests/support.h"
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
-#include "autograd/safetensors.h"
+#include "autograd/io/safetensors.h"
 #include "tests/support.h"
 
 namespace tape::models {

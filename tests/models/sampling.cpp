@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/file.h"
+#include "base/file.h"
 #include "tests/support.h"
 
 namespace tape::models {

@@ -5,12 +5,12 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
-#include "autograd/gradcheck_gtest.h"
+#include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/loss.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "tests/models/checked_transformer.h"
 #include "tests/support.h"
 

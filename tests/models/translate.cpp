@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/file.h"
 #include "autograd/ops/reduce.h"
+#include "base/file.h"
 #include "models/folder.h"
 #include "tests/support.h"
 

@@ -5,7 +5,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "models/transformer.h"
 #include "nn/encoder.h"
 #include "tests/support.h"

@@ -1,6 +1,6 @@
 // Layers under a checkpoint: as many bits of every gradient as without it, for less memory.
 
-#include "autograd/checkpoint.h"
+#include "autograd/tape/checkpoint.h"
 
 #include "autograd/create.h"
 #include "autograd/memory.h"

@@ -5,7 +5,7 @@
 #include "autograd/custom.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/unary.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "nn/module.h"
 #include "tests/support.h"
 

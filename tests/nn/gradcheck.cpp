@@ -4,10 +4,10 @@
 
 #include "autograd/create.h"
 #include "autograd/custom.h"
-#include "autograd/gradcheck_gtest.h"
+#include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/unary.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "nn/attention.h"
 #include "tests/support.h"
 

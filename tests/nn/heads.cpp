@@ -1,8 +1,8 @@
 #include "nn/heads.h"
 
 #include "autograd/create.h"
-#include "autograd/gradcheck.h"
-#include "autograd/gradcheck_gtest.h"
+#include "autograd/gradcheck/gradcheck.h"
+#include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"

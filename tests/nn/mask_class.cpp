@@ -3,10 +3,10 @@
 #include <limits>
 
 #include "autograd/create.h"
-#include "autograd/gradcheck.h"
-#include "autograd/gradcheck_gtest.h"
+#include "autograd/gradcheck/gradcheck.h"
+#include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/attention.h"
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
 #include "tests/support.h"
 
 namespace tape {

@@ -9,7 +9,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "models/transformer.h"
 #include "nn/decoder.h"
 #include "tests/support.h"

@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include "autograd/create.h"
+#include "autograd/io/safetensors.h"
 #include "autograd/ops/arithmetic.h"
-#include "autograd/safetensors.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "nn/dropout.h"
 #include "nn/linear.h"
 #include "tests/support.h"

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "autograd/gradcheck_gtest.h"
+#include "autograd/gradcheck/gtest.h"
 #include "nn/check.h"
 
 namespace tape::nn {

@@ -3,7 +3,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/reduce.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "nn/linear.h"
 #include "tests/support.h"
 

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/safetensors.h"
-#include "autograd/tape.h"
+#include "autograd/io/safetensors.h"
+#include "autograd/tape/tape.h"
 #include "nn/module.h"
 
 // Layers against PyTorch: the cases that tests/fixtures/make_layers.py wrote.

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "autograd/safetensors.h"
+#include "autograd/io/safetensors.h"
 #include "optim/clip.h"
 #include "optim/schedule.h"
 #include "tests/support.h"

@@ -1,8 +1,8 @@
 #include "text/stream_decoder.h"
 
+#include "base/utf8.h"
 #include "tests/support.h"
 #include "text/byte_level_bpe.h"
-#include "text/utf8.h"
 
 namespace tape::text {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/file.h"
+#include "base/file.h"
 #include "tests/support.h"
 #include "text/tokenizer.h"
 

@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
-#include "autograd/file.h"
-#include "autograd/safetensors.h"
+#include "autograd/io/safetensors.h"
+#include "base/file.h"
 #include "tests/train/tiny_task.h"
 #include "train/average.h"
 #include "train/manifest.h"

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "autograd/scope.h"
+#include "autograd/tape/scope.h"
 #include "tests/support.h"
 
 namespace tape::train {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "text/tokenizer.h"
-#include "text/tokenizers/trie.h"
+#include "../tokenizer.h"
+#include "trie.h"
 
 namespace tape::text {
 

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <array>
 
+#include "base/utf8.h"
 #include "text/tokenizers/byte_level.h"
 #include "text/tokenizers/flat_map.h"
 #include "text/tokenizers/model.h"
 #include "text/tokenizers/unicode.h"
-#include "text/utf8.h"
 
 namespace tape::text {
 namespace {

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "autograd/file.h"
-#include "autograd/json.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "text/tokenizers/json_entry.h"
 
 namespace tape::text {

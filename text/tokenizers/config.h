@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "text/tokenizers/added_tokens.h"
-#include "text/tokenizers/token_table.h"
+#include "added_tokens.h"
+#include "token_table.h"
 
 namespace tape::text {
 

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "autograd/error.h"
-#include "text/utf8.h"
+#include "base/error.h"
+#include "base/utf8.h"
 
 namespace tape::text {
 

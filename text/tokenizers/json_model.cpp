@@ -1,7 +1,7 @@
 #include "text/tokenizers/json_model.h"
 
+#include "base/utf8.h"
 #include "text/tokenizers/decoder.h"
-#include "text/utf8.h"
 
 namespace tape::text {
 namespace {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "text/tokenizers/json_entry.h"
-#include "text/tokenizers/model.h"
+#include "json_entry.h"
+#include "model.h"
 
 namespace tape::text {
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "text/tokenizers/decoder.h"
-#include "text/tokenizers/json_entry.h"
-#include "text/tokenizers/normalizer.h"
-#include "text/tokenizers/pre_tokenizer.h"
+#include "decoder.h"
+#include "json_entry.h"
+#include "normalizer.h"
+#include "pre_tokenizer.h"
 
 namespace tape::text {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "text/tokenizers/token_table.h"
-#include "text/tokenizers/word_cache.h"
+#include "token_table.h"
+#include "word_cache.h"
 
 namespace tape::text {
 

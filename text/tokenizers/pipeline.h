@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "text/tokenizer.h"
-#include "text/tokenizers/added_tokens.h"
-#include "text/tokenizers/decoder.h"
-#include "text/tokenizers/model.h"
-#include "text/tokenizers/normalizer.h"
-#include "text/tokenizers/pre_tokenizer.h"
-#include "text/tokenizers/token_table.h"
+#include "../tokenizer.h"
+#include "added_tokens.h"
+#include "decoder.h"
+#include "model.h"
+#include "normalizer.h"
+#include "pre_tokenizer.h"
+#include "token_table.h"
 
 namespace tape::text {
 

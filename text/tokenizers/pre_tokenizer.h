@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "text/tokenizers/normalizer.h"
+#include "normalizer.h"
 
 namespace tape::text {
 

@@ -1,7 +1,7 @@
 // SentencePiece's precompiled character map: a double-array trie (darts-clone's layout) of what is replaced, and the
 // replacements, each ended by NUL.
 
-#include "autograd/error.h"
+#include "base/error.h"
 #include "text/tokenizers/normalizer.h"
 #include "text/tokenizers/unicode.h"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "autograd/error.h"
+#include "base/error.h"
 
 namespace tape::text {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "autograd/error.h"
+#include "base/error.h"
 #include "text/tokenizers/sentence_piece_check.h"
 
 namespace tape::text {

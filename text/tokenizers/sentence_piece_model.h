@@ -6,7 +6,7 @@
 
 #include <sentencepiece_processor.h>
 
-#include "text/tokenizer.h"
+#include "../tokenizer.h"
 
 namespace tape::text {
 

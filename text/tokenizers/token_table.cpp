@@ -1,6 +1,6 @@
 #include "text/tokenizers/token_table.h"
 
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 namespace tape::text {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "autograd/error.h"
+#include "../../base/error.h"
 
 namespace tape::text {
 

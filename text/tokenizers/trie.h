@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/tokenizers/flat_map.h"
+#include "flat_map.h"
 
 namespace tape::text {
 

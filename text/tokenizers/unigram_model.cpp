@@ -2,10 +2,10 @@
 #include <array>
 #include <limits>
 
+#include "base/utf8.h"
 #include "text/tokenizers/model.h"
 #include "text/tokenizers/trie.h"
 #include "text/tokenizers/unicode.h"
-#include "text/utf8.h"
 
 namespace tape::text {
 namespace {

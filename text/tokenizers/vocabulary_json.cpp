@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/file.h"
-#include "autograd/json.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/utf8.h"
 #include "text/tokenizers/json_entry.h"
-#include "text/utf8.h"
 
 namespace tape::text {
 

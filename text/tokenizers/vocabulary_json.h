@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "text/tokenizers/token_table.h"
+#include "token_table.h"
 
 namespace tape::text {
 

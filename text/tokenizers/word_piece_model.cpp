@@ -1,6 +1,6 @@
+#include "base/utf8.h"
 #include "text/tokenizers/model.h"
 #include "text/tokenizers/trie.h"
-#include "text/utf8.h"
 
 namespace tape::text {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <cmath>
 
-#include "autograd/broadcast.h"
 #include "autograd/create.h"
-#include "autograd/op.h"
+#include "autograd/ops/broadcast.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "tests/support.h"
 
 namespace tape {

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "autograd/create.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "tests/autograd/ops/reference.h"
 #include "tests/support.h"
 

@@ -8,7 +8,7 @@
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "tests/support.h"
 
 namespace tape {

@@ -4,11 +4,11 @@
 
 #include <map>
 
-#include "autograd/gradcheck.h"
-#include "autograd/gradcheck_gtest.h"
-#include "autograd/op.h"
+#include "autograd/gradcheck/gradcheck.h"
+#include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/matmul.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"

@@ -3,14 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/gradcheck.h"
-#include "autograd/gradcheck_gtest.h"
-#include "autograd/op.h"
+#include "autograd/gradcheck/gradcheck.h"
+#include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/join.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "tests/support.h"
 
 namespace tape {

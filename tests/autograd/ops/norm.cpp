@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
 #include "tests/autograd/ops/cases.h"

@@ -6,7 +6,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/shape.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "tests/support.h"
 
 namespace tape {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "autograd/op.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
 #include "tests/autograd/ops/cases.h"

@@ -5,7 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/reduce.h"
-#include "autograd/tape.h"
+#include "autograd/tape/tape.h"
 #include "tests/support.h"
 
 namespace tape {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "autograd/op.h"
+#include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
 #include "tests/autograd/ops/cases.h"

@@ -1,0 +1,108 @@
+#include "autograd/diagnose/anomaly.h"
+
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "autograd/kernels/reduce.h"
+#include "autograd/ops/op.h"
+
+namespace tape {
+namespace {
+
+/// What is not finite among values.
+struct NotFinite {
+  bool nan = false, above = false, below = false;
+  int64_t first = -1;  // the first fault, of -inf only where there is nothing worse
+  double value = 0;    // at first
+  bool faulty() const { return nan || above; }
+  bool any() const { return faulty() || below; }
+};
+
+NotFinite look_at(const Tensor& x) {
+  NotFinite found;
+  if (!x.defined() || !is_floating(x.dtype())) return found;
+  dispatch_floating("anomaly", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* values = x.data<T>();
+    if (kernels::reduce<T>().all_finite(x.numel(), values)) return 0;
+    int64_t first_below = -1;
+    for (int64_t i = 0; i < x.numel(); ++i) {
+      if (std::isfinite(values[i])) continue;
+      const bool below = std::isinf(values[i]) && values[i] < 0;
+      if (below && first_below < 0) first_below = i;
+      if (!below && found.first < 0) found.first = i;
+      found.nan = found.nan || std::isnan(values[i]);
+      found.below = found.below || below;
+      found.above = found.above || (std::isinf(values[i]) && values[i] > 0);
+    }
+    if (found.first < 0) found.first = first_below;
+    found.value = values[found.first];
+    return 0;
+  });
+  return found;
+}
+
+NotFinite look_at_all(TensorList tensors) {
+  NotFinite all;
+  for (const Tensor& tensor : tensors) {
+    const NotFinite found = look_at(tensor);
+    all.nan = all.nan || found.nan;
+    all.above = all.above || found.above;
+    all.below = all.below || found.below;
+  }
+  return all;
+}
+
+/// "nan at [1, 0] of [2, 3]"
+std::string place_of(const NotFinite& found, const Tensor& x) {
+  std::vector<int64_t> index(static_cast<size_t>(x.rank()));
+  int64_t rest = found.first;
+  for (size_t axis = index.size(); axis-- > 0;) {
+    const int64_t size = x.size(static_cast<int64_t>(axis));
+    index[axis] = rest % size;
+    rest /= size;
+  }
+  return fmt::format("{} at [{}] of {}",
+                     std::isnan(found.value) ? "NaN"
+                     : found.value > 0       ? "inf"
+                                             : "-inf",
+                     fmt::join(index, ", "), to_string(x.shape()));
+}
+
+}  // namespace
+
+void DetectAnomaly::recorded(const Op& op, TensorList inputs, TensorList outputs) {
+  for (const Tensor& output : outputs) {
+    const NotFinite made = look_at(output);
+    if (!made.any()) continue;
+    const NotFinite given = look_at_all(inputs);
+    const bool hides = std::string_view(op.name()) == "where";
+    if (!made.faulty() && (given.below || hides)) continue;
+    // What is wrong before the first recorded operation was in the data or in a parameter.
+    for (size_t i = 0; i < inputs.size() && given.faulty(); ++i)
+      if (const NotFinite found = look_at(inputs[i]); found.faulty())
+        raise(ErrorKind::numeric, "{}: was given {} as input {}, which no recorded operation made", op.name(),
+              place_of(found, inputs[i]), i);
+    raise(ErrorKind::numeric, "{}: gave {}, from {}", op.name(), place_of(made, output),
+          given.below ? "inputs with -inf" : "finite inputs");
+  }
+}
+
+void DetectAnomaly::differentiated(const Node& node, const Tensors& gradients, const Tensors& results) {
+  const auto raise_at = [&node](const std::string& text) {
+    Error error(ErrorKind::numeric, fmt::format("backward of '{}': {}", node.name(), text));
+    if (node.trace) error.set_module_path(node.trace->module_path);
+    throw error;
+  };
+  for (size_t i = 0; i < gradients.size(); ++i)
+    if (const NotFinite found = look_at(gradients[i]); found.any())
+      raise_at(fmt::format("the gradient of output {} is {} (a sum of finite gradients, or the seed)", i,
+                           place_of(found, gradients[i])));
+  for (size_t i = 0; i < results.size(); ++i)
+    if (const NotFinite found = look_at(results[i]); found.any())
+      raise_at(fmt::format("gave {} for input {}, from finite gradients", place_of(found, results[i]), i));
+}
+
+}  // namespace tape

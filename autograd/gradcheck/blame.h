@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gradcheck.h"
+#include "replay.h"
+
+namespace tape::detail {
+
+/// Which recorded operations of a function have gradients that are not those of their own inputs, and what else there
+/// is to say.
+struct Verdict {
+  std::vector<GuiltyOperation> guilty;
+  std::string text;
+};
+
+/// Checks every operation of a run by itself, in f64: its gradient function on the values of the run and a random head
+/// (zero where no gradient arrives), against central differences of its own outputs (Replay computes them). First all
+/// operations at once, along random directions of each input; those that miss are then checked by element: 128 of each
+/// input drawn at random and, where all of these are right, one that is found by halving. Where some are guilty, the
+/// same is done in a Composed scope, which shows the steps of fused operations.
+Verdict find_guilty(const std::function<Tensors()>& f, uint64_t seed);
+
+}  // namespace tape::detail

@@ -1,0 +1,124 @@
+#include "autograd/gradcheck/blame_step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/broadcast.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/shape.h"
+#include "autograd/tape/observer.h"
+
+namespace tape::detail {
+namespace {
+
+bool all_f64(const RecordedStep& step) {
+  const auto is_f64 = [](const Tensor& tensor) { return tensor.dtype() == f64; };
+  return std::all_of(step.outputs.begin(), step.outputs.end(), is_f64) &&
+         std::all_of(step.slots.begin(), step.slots.end(), [&](const auto& slot) { return is_f64(slot.tensor); });
+}
+
+/// Notes the gradients that arrive at each node of a backward pass.
+class Arrivals : public Observer {
+ public:
+  void differentiated(const Node& node, const Tensors& gradients, const Tensors&) override { at[&node] = gradients; }
+  std::unordered_map<const Node*, Tensors> at;
+};
+
+/// What arrives at each step when the results have random heads.
+std::unordered_map<const Node*, Tensors> arriving(const Replay& replay, Generator& stream) {
+  Tensors reached, seeds, leaves;
+  for (const Tensor& result : replay.results()) {
+    if (!result.requires_grad()) continue;
+    reached.push_back(result);
+    seeds.push_back(randn(result.shape(), result.dtype(), stream));
+  }
+  for (const RecordedStep& step : replay.steps())
+    for (const RecordedStep::Slot& slot : step.slots)
+      if (!slot.source) leaves.push_back(slot.tensor);
+  Arrivals arrivals;
+  if (!reached.empty()) grad(reached, leaves, {.gradients = seeds, .retain_graph = true, .allow_unused = true});
+  return std::move(arrivals.at);
+}
+
+/// Random where a gradient arrives. Where an output is -inf there is no derivative.
+Tensors make_head(const RecordedStep& step, const Tensors& arrived, Generator& stream) {
+  Tensors head(step.outputs.size());
+  for (size_t i = 0; i < arrived.size(); ++i) {
+    if (!arrived[i].defined()) continue;
+    head[i] = randn(step.outputs[i].shape(), f64, stream);
+    double* w = head[i].mutable_data<double>();
+    const double *y = step.outputs[i].data<double>(), *g = arrived[i].data<double>();
+    for (int64_t j = 0; j < head[i].numel(); ++j)
+      if (!std::isfinite(y[j]) || g[j] == 0) w[j] = 0;
+  }
+  return head;
+}
+
+Tensors own_gradients(const RecordedStep& step, const Tensors& head) {
+  const NoGrad no_grad;
+  const Node& node = *step.node;
+  std::vector<bool> needed(node.inputs.size());
+  for (size_t i = 0; i < needed.size(); ++i) needed[i] = static_cast<bool>(node.inputs[i].node);
+  const Tensors results = node.backward(BackwardContext(node, head, needed, false));
+  Tensors gradients;
+  for (const RecordedStep::Slot& slot : step.slots) {
+    Tensor sum = zeros_like(slot.tensor.detach());
+    for (const size_t input : slot.inputs)
+      if (input < results.size() && results[input].defined()) sum = sum + sum_to(results[input], sum.shape());
+    gradients.push_back(sum);
+  }
+  return gradients;
+}
+
+/// embedding() gives its padding row no gradient, by design: takes that row out of the head and returns its number. It
+/// is the one row that was looked up and got no gradient.
+std::optional<int64_t> leave_out_padding(const RecordedStep& step, StepGradients& gradients) {
+  if (std::string_view(step.op->name()) != "embedding" || step.node->saved.empty()) return {};
+  const Tensor ids = step.node->saved[0].value, &rows = gradients.slots[0];
+  if (ids.dtype() != i64 || rows.rank() != 2 || !gradients.head[0].defined()) return {};
+  const int64_t width = rows.size(1);
+  double* w = gradients.head[0].mutable_data<double>();
+  const auto is_zero = [](double value) { return value == 0; };
+  std::set<int64_t> without;
+  for (int64_t i = 0; i < ids.numel(); ++i) {
+    const int64_t id = ids.data<int64_t>()[i];
+    const double* row = rows.data<double>() + id * width;
+    if (std::all_of(row, row + width, is_zero) && !std::all_of(w + i * width, w + (i + 1) * width, is_zero))
+      without.insert(id);
+  }
+  if (without.size() != 1) return {};
+  for (int64_t i = 0; i < ids.numel(); ++i)
+    if (ids.data<int64_t>()[i] == *without.begin()) std::fill(w + i * width, w + (i + 1) * width, 0.0);
+  return *without.begin();
+}
+
+}  // namespace
+
+RunGradients::RunGradients(const Replay& replay, Generator& stream) {
+  const auto arrived = arriving(replay, stream);
+  for (const RecordedStep& step : replay.steps()) {
+    StepGradients& gradients = steps.emplace_back();
+    const auto found = arrived.find(step.node.get());
+    if (found == arrived.end() || step.slots.empty()) continue;
+    if (!all_f64(step)) {
+      ++other_dtypes;
+      continue;
+    }
+    ++checked;
+    gradients.head = make_head(step, found->second, stream);
+    gradients.slots = own_gradients(step, gradients.head);
+    const std::optional<int64_t> padding = leave_out_padding(step, gradients);
+    if (!padding) continue;
+    const std::string path = step.node->trace ? step.node->trace->module_path : "";
+    frozen.push_back(
+        fmt::format("row {} of '{}'{}", *padding, step.op->name(), path.empty() ? "" : fmt::format(" ({})", path)));
+  }
+}
+
+}  // namespace tape::detail

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "../random.h"
+#include "replay.h"
+
+namespace tape::detail {
+
+/// What one recorded step is checked with.
+struct StepGradients {
+  Tensors head;   // weights of the outputs; empty where the step is not checked
+  Tensors slots;  // what its gradient function gives for each slot: the sum over the inputs that the slot is
+};
+
+/// The gradients of every step of a run, for random heads. A head is zero where no gradient arrives from the run's
+/// results: there a gradient function may give what it likes.
+struct RunGradients {
+  RunGradients(const Replay& replay, Generator& stream);
+
+  std::vector<StepGradients> steps;  // as many as the run has
+  int64_t checked = 0;
+  int64_t other_dtypes = 0;         // not checked because they have inputs or outputs that are not f64
+  std::vector<std::string> frozen;  // "row 0 of 'embedding' (src_embedding)": left out of the heads
+};
+
+}  // namespace tape::detail

@@ -1,0 +1,293 @@
+#include "autograd/gradcheck/checker.h"
+
+#include "autograd/create.h"
+#include "autograd/gradcheck/blame.h"
+#include "autograd/ops/cast.h"
+#include "autograd/tape/tape.h"
+
+namespace tape::detail {
+namespace {
+
+/// So many elements of a wrong gradient are looked at where it was checked along directions.
+constexpr int64_t kSample = 64;
+/// What the stated chance of missing an error is for: its length, relative to that of the gradient.
+constexpr double kNotable = 0.01;
+
+/// One element of a tensor that is moved and put back.
+class Perturbed {
+ public:
+  Perturbed(const Tensor& tensor, int64_t element) : tensor_(tensor), element_(element), value_(place()) {}
+  ~Perturbed() { place() = value_; }
+  Perturbed(const Perturbed&) = delete;
+  Perturbed& operator=(const Perturbed&) = delete;
+  double value() const { return value_; }
+  void move_to(double value) { place() = value; }
+
+ private:
+  double& place() { return tensor_.mutable_data<double>()[element_]; }
+  Tensor tensor_;
+  int64_t element_;
+  double value_;
+};
+
+/// All elements of a tensor, which are moved along a direction and put back.
+class PerturbedAlong {
+ public:
+  PerturbedAlong(const Tensor& tensor, const Tensor& direction)
+      : tensor_(tensor), direction_(direction), values_(tensor.to_vector<double>()) {}
+  ~PerturbedAlong() { move_to(0); }
+  PerturbedAlong(const PerturbedAlong&) = delete;
+  PerturbedAlong& operator=(const PerturbedAlong&) = delete;
+  void move_to(double by) {
+    double* to = tensor_.mutable_data<double>();
+    const double* v = direction_.data<double>();
+    for (size_t i = 0; i < values_.size(); ++i) to[i] = by == 0 ? values_[i] : values_[i] + by * v[i];
+  }
+
+ private:
+  Tensor tensor_, direction_;
+  std::vector<double> values_;
+};
+
+/// The function may hand out a view of its input: what it gave must not follow the next move.
+Tensors kept(const Tensors& outputs, const Tensor& variable) {
+  Tensors kept;
+  for (const Tensor& output : outputs)
+    kept.push_back(output.shares_storage(variable) ? output.detach().clone() : output);
+  return kept;
+}
+
+}  // namespace
+
+Tensors Checker::evaluate(bool record) {
+  streams_.reset();
+  const EnableGrad mode(record);
+  Tensors outputs = f_();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].defined()) raise(ErrorKind::graph, "gradcheck: the function returned an undefined tensor");
+    if (outputs[i].dtype() != f64)
+      raise(ErrorKind::dtype, "gradcheck: the output is {}, it must be f64{}", to_string(outputs[i].dtype()),
+            single_.f ? "; pass .shadow, the same function in f64" : "");
+    if (!outputs_.empty() && !(outputs[i].shape() == outputs_[i].shape()))
+      raise(ErrorKind::shape, "gradcheck: the function returned {} first and {} now", to_string(outputs_[i].shape()),
+            to_string(outputs[i].shape()));
+  }
+  return outputs;
+}
+
+/// The f32 outputs, recorded. They have to be those of the shadow.
+Tensors Checker::evaluate_single() {
+  streams_.reset();
+  const EnableGrad recording;
+  const Tensors outputs = single_.f();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].defined()) raise(ErrorKind::graph, "gradcheck: the function returned an undefined tensor");
+    if (!is_floating(outputs[i].dtype()) || !(outputs[i].shape() == outputs_[i].shape()))
+      raise(ErrorKind::shape, "gradcheck: the function gave {} {}, its f64 shadow {}", to_string(outputs[i].dtype()),
+            to_string(outputs[i].shape()), to_string(outputs_[i].shape()));
+    const std::vector<double> given = cast(outputs[i].detach(), f64).to_vector<double>();
+    const double* expected = outputs_[i].data<double>();
+    double largest = 0;
+    for (size_t j = 0; j < given.size(); ++j)
+      if (std::isfinite(expected[j])) largest = std::max(largest, std::abs(expected[j]));
+    for (size_t j = 0; j < given.size(); ++j)
+      if (std::abs(given[j] - expected[j]) > rtol_ * std::abs(expected[j]) + atol_ * largest)
+        raise(ErrorKind::numeric,
+              "gradcheck: the f64 shadow is another function: element {} of {} is {} in f32, {} in f64", j,
+              to_string(outputs[i].shape()), given[j], expected[j]);
+  }
+  return outputs;
+}
+
+void Checker::make_head() {
+  outputs_ = evaluate(!single_.f);
+  Generator stream(options_.seed);
+  for (const Tensor& output : outputs_) head_.push_back(randn(output.shape(), f64, stream));
+  const Tensors again = evaluate(false);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const double* first = outputs_[i].data<double>();
+    const double* second = again[i].data<double>();
+    for (int64_t j = 0; j < outputs_[i].numel(); ++j)
+      if (first[j] != second[j] && !(std::isnan(first[j]) && std::isnan(second[j])))
+        raise(ErrorKind::numeric, "gradcheck: the function gives {} and then {} for the same inputs", first[j],
+              second[j]);
+  }
+}
+
+Tensors Checker::analytic_gradients() {
+  const Tensors outputs = single_.f ? evaluate_single() : outputs_;
+  Tensors reached, seeds, leaves = single_.leaves;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].requires_grad()) continue;
+    reached.push_back(outputs[i]);
+    seeds.push_back(cast(head_[i], outputs[i].dtype()));
+  }
+  if (!single_.f)
+    for (const NamedTensor& variable : variables_) leaves.push_back(variable.tensor);
+  Tensors gradients(leaves.size());
+  if (!reached.empty() && !leaves.empty()) {
+    streams_.reset();
+    gradients = grad(reached, leaves, {.gradients = seeds, .allow_unused = true});
+  }
+  // Copies: an output may be a view of a variable, which is about to move.
+  for (Tensor& output : outputs_) output = output.detach().clone();
+  for (size_t i = 0; i < leaves.size(); ++i)
+    gradients[i] = gradients[i].defined() ? cast(gradients[i], f64) : zeros(leaves[i].shape(), f64);
+  return gradients;
+}
+
+std::vector<int64_t> Checker::choose_elements(int64_t numel, int64_t most) const {
+  Generator stream(options_.seed);
+  const bool sample = most > 0 && numel > most;
+  std::vector<int64_t> elements = (sample ? randperm(numel, stream) : arange(numel)).to_vector<int64_t>();
+  if (sample) elements.resize(static_cast<size_t>(most));
+  std::sort(elements.begin(), elements.end());
+  return elements;
+}
+
+Slopes Checker::slopes(const Tensor& variable, int64_t element, double step) {
+  Perturbed x(variable, element);
+  // The step that is really taken: x + h and x - h are rounded.
+  const double up = x.value() + step, down = x.value() - step;
+  x.move_to(up);
+  const Tensors above = kept(evaluate(false), variable);
+  x.move_to(down);
+  return slopes_of(above, outputs_, evaluate(false), head_, up - x.value(), x.value() - down);
+}
+
+Slopes Checker::slopes_along(const Tensor& variable, const Tensor& direction, double step) {
+  PerturbedAlong x(variable, direction);
+  x.move_to(step);
+  const Tensors above = kept(evaluate(false), variable);
+  x.move_to(-step);
+  return slopes_of(above, outputs_, evaluate(false), head_, step, step);
+}
+
+ComparedGradient Checker::compare(const NamedTensor& variable, const Tensor& gradient, int64_t most) {
+  ComparedGradient result{.name = variable.name,
+                          .shape = variable.tensor.shape(),
+                          .elements = choose_elements(variable.tensor.numel(), most),
+                          .analytic = gradient.to_vector<double>()};
+  result.compare(rtol_, atol_, [&](size_t checked) {
+    const int64_t element = result.elements[checked];
+    return settle_slope(result.analytic_of(checked), step(variable.tensor, element), rtol_,
+                        [&](double size) { return slopes(variable.tensor, element, size); });
+  });
+  return result;
+}
+
+/// An error e of the gradient shows along a normal direction v as e v, normal with deviation |e|: it goes unseen where
+/// |e v| stays within what is allowed, which happens with chance erf(allowed / (|e| sqrt 2)), each time anew.
+GradcheckResult Checker::compare_along(const NamedTensor& variable, const Tensor& gradient) {
+  GradcheckResult result;
+  result.name = variable.name;
+  result.shape = variable.tensor.shape();
+  result.checked = result.directions = options_.directions;
+  const double* g = gradient.data<double>();
+  const double* x = variable.tensor.data<double>();
+  const int64_t numel = variable.tensor.numel();
+  double length = 0, mean_square = 0;
+  for (int64_t i = 0; i < numel; ++i) length += g[i] * g[i], mean_square += x[i] * x[i] / static_cast<double>(numel);
+  length = std::sqrt(length);
+  const double h = options_.eps * std::max(1.0, std::sqrt(mean_square));
+  result.miss_chance = result.miss_element = length > 0 ? 1 : 0;
+  Generator stream(options_.seed + 1);
+  for (int64_t i = 0; i < options_.directions; ++i) {
+    const Tensor direction = randn(variable.tensor.shape(), f64, stream);
+    double analytic = 0;
+    for (int64_t j = 0; j < numel; ++j) analytic += g[j] * direction.data<double>()[j];
+    const SettledSlope found = settle_slope(
+        analytic, h, rtol_, [&](double size) { return slopes_along(variable.tensor, direction, size); }, length);
+    const double allowed = (rtol_ + atol_) * length + found.noise, miss = std::abs(analytic - found.numeric);
+    result.kinks += found.kink;
+    if (!found.kink && length > 0) {
+      result.miss_chance *= std::erf(allowed / (kNotable * length) / std::sqrt(2.0));
+      result.miss_element *= std::erf(allowed * std::sqrt(static_cast<double>(numel)) / length / std::sqrt(2.0));
+    }
+    if (found.kink) continue;
+    if (!(miss <= allowed)) ++result.wrong;
+    const double size = std::max({length, std::abs(found.numeric), std::abs(analytic)});
+    const double error = miss == 0 ? 0 : std::isfinite(miss) ? miss / size : INFINITY;
+    if (error <= result.max_error) continue;
+    result.max_error = error;
+    result.analytic = analytic;
+    result.numeric = found.numeric;
+  }
+  return result;
+}
+
+void Checker::explain(GradcheckResult& result, size_t which, const std::vector<ComparedGradient>& all) {
+  const ComparedGradient& variable = all[which];
+  if (result.directions > 0 && variable.wrong.empty() && !result.all_zero) {
+    result.explanation =
+        fmt::format("None of {} elements drawn at random is wrong: few of them are.", variable.elements.size());
+    return;
+  }
+  const auto contributions = [&](size_t checked) {
+    const Tensor& tensor = variables_[which].tensor;
+    const int64_t element = variable.elements[checked];
+    return slopes(tensor, element, step(tensor, element)).parts;
+  };
+  result.explanation =
+      explain_wrong(variable, all, outputs_.size() == 1 ? outputs_[0].shape() : Shape{}, contributions);
+  if (result.directions > 0 && !result.all_zero)
+    result.explanation =
+        fmt::format("Of {} elements drawn at random {} {} wrong. {}", variable.elements.size(), variable.wrong.size(),
+                    variable.wrong.size() == 1 ? "is" : "are", result.explanation);
+}
+
+GradcheckResult Checker::judge(size_t which, const std::vector<ComparedGradient>& all) {
+  const ComparedGradient& variable = all[which];
+  GradcheckResult result = along_[which].directions > 0 ? along_[which] : variable.result(rtol_);
+  const auto is_zero = [](double value) { return value == 0; };
+  // A tape's zero at a kink is one of its slopes.
+  result.all_zero = !variable.analytic.empty() && !may_be_zero(variable.name) && result.kinks == 0 &&
+                    std::all_of(variable.analytic.begin(), variable.analytic.end(), is_zero);
+  if (!result.ok()) explain(result, which, all);
+  return result;
+}
+
+void Checker::find_guilty_operations(GradcheckReport& report) {
+  const bool wrong = std::any_of(report.variables.begin(), report.variables.end(),
+                                 [](const GradcheckResult& result) { return result.wrong > 0; });
+  if (!wrong || !options_.blame) return;
+  if (single_.f && options_.shadow) {
+    report.blame = "The operations of a function with an f64 shadow of its own are not checked one by one.";
+    return;
+  }
+  const Verdict verdict = find_guilty([this] { return evaluate(true); }, options_.seed);
+  report.guilty = verdict.guilty;
+  report.blame = verdict.text;
+  if (single_.f && verdict.guilty.empty())
+    report.blame =
+        "Run in f64, every operation on the tape has the gradient of its own inputs: what is wrong is done in f32 "
+        "only.";
+}
+
+GradcheckReport Checker::run() {
+  make_head();
+  const Tensors gradients = analytic_gradients();
+  std::vector<ComparedGradient> compared;
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    along_.emplace_back();
+    int64_t most = options_.max_elements;
+    if (by_directions(variables_[i].tensor)) {
+      along_[i] = compare_along(variables_[i], gradients[i]);
+      // Where every direction crosses a kink nothing was compared; most elements have none.
+      if (along_[i].kinks == along_[i].checked) along_[i] = {};
+      most = kSample;
+    }
+    if (along_[i].directions > 0 && along_[i].ok())
+      compared.push_back({.name = variables_[i].name,
+                          .shape = variables_[i].tensor.shape(),
+                          .analytic = gradients[i].to_vector<double>()});
+    else
+      compared.push_back(compare(variables_[i], gradients[i], most));
+  }
+  GradcheckReport report;
+  for (size_t i = 0; i < compared.size(); ++i) report.variables.push_back(judge(i, compared));
+  find_guilty_operations(report);
+  return report;
+}
+
+}  // namespace tape::detail

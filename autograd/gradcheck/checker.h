@@ -1,0 +1,112 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "../random.h"
+#include "gradcheck.h"
+#include "patterns.h"
+
+namespace tape::detail {
+
+/// Puts the random streams back to where they were when it was made, each time it is asked and at the end.
+class FrozenStreams {
+ public:
+  FrozenStreams() {
+    for (int i = 0; i < kStreams; ++i) states_[static_cast<size_t>(i)] = generator(static_cast<Stream>(i));
+  }
+  ~FrozenStreams() { reset(); }
+  FrozenStreams(const FrozenStreams&) = delete;
+  FrozenStreams& operator=(const FrozenStreams&) = delete;
+  void reset() const {
+    for (int i = 0; i < kStreams; ++i) generator(static_cast<Stream>(i)) = states_[static_cast<size_t>(i)];
+  }
+
+ private:
+  std::array<Generator, kStreams> states_;
+};
+
+/// Makes leaves of the variables while in scope.
+class GradientsOn {
+ public:
+  explicit GradientsOn(const std::vector<NamedTensor>& variables) {
+    for (const NamedTensor& variable : variables) {
+      if (variable.tensor.requires_grad()) continue;
+      changed_.push_back(variable.tensor);
+      changed_.back().requires_grad_();
+    }
+  }
+  ~GradientsOn() {
+    for (Tensor& tensor : changed_) tensor.requires_grad_(false);
+  }
+  GradientsOn(const GradientsOn&) = delete;
+  GradientsOn& operator=(const GradientsOn&) = delete;
+
+ private:
+  Tensors changed_;
+};
+
+/// The f32 run of a function whose f64 shadow gives the differences: what computes the outputs, and the leaves that its
+/// gradients are of, one a variable.
+struct SinglePrecision {
+  std::function<Tensors()> f;
+  Tensors leaves;
+};
+
+/// The gradients of a function without arguments, compared with central differences at its variables' values.
+class Checker {
+ public:
+  Checker(std::function<Tensors()> f, const std::vector<NamedTensor>& variables, const GradcheckOptions& options,
+          bool zero_allowed, SinglePrecision single = {})
+      : f_(std::move(f)),
+        variables_(variables),
+        options_(options),
+        zero_allowed_(zero_allowed),
+        single_(std::move(single)),
+        rtol_(single_.f ? options.f32_rtol : options.rtol),
+        atol_(single_.f ? 0.1 * options.f32_rtol : options.atol),
+        leaves_(variables) {}
+
+  GradcheckReport run();
+
+ private:
+  Tensors evaluate(bool record);
+  void make_head();
+  Tensors evaluate_single();
+  Tensors analytic_gradients();
+  std::vector<int64_t> choose_elements(int64_t numel, int64_t most) const;
+  /// The slopes at a variable's element, or, with a direction (f64, of the variable's shape), along it.
+  Slopes slopes(const Tensor& variable, int64_t element, double step);
+  Slopes slopes_along(const Tensor& variable, const Tensor& direction, double step);
+  double step(const Tensor& variable, int64_t element) const {
+    return options_.eps * std::max(1.0, std::abs(variable.data<double>()[element]));
+  }
+  bool by_directions(const Tensor& variable) const {
+    return options_.directions > 0 && variable.numel() > options_.directions;
+  }
+  ComparedGradient compare(const NamedTensor& variable, const Tensor& gradient, int64_t most);
+  GradcheckResult compare_along(const NamedTensor& variable, const Tensor& gradient);
+  GradcheckResult judge(size_t which, const std::vector<ComparedGradient>& all);
+  void explain(GradcheckResult& result, size_t which, const std::vector<ComparedGradient>& all);
+  void find_guilty_operations(GradcheckReport& report);
+  bool may_be_zero(const std::string& name) const {
+    return zero_allowed_ || std::count(options_.allow_zero.begin(), options_.allow_zero.end(), name) > 0;
+  }
+
+  std::function<Tensors()> f_;
+  const std::vector<NamedTensor>& variables_;
+  const GradcheckOptions& options_;
+  const bool zero_allowed_;
+  SinglePrecision single_;  // without a function where all is f64
+  const double rtol_, atol_;
+  FrozenStreams streams_;
+  GradientsOn leaves_;
+  Tensors outputs_, head_;
+  std::vector<GradcheckResult> along_;  // of each variable; with directions where it was checked along some
+};
+
+}  // namespace tape::detail

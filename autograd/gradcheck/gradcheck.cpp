@@ -1,0 +1,187 @@
+#include "autograd/gradcheck/gradcheck.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "autograd/create.h"
+#include "autograd/gradcheck/checker.h"
+#include "autograd/tape/tape.h"
+
+namespace tape {
+namespace {
+
+using detail::Checker;
+using detail::FrozenStreams;
+using detail::SinglePrecision;
+
+void check_options(const GradcheckOptions& options, size_t inputs) {
+  if (!(options.eps > 0) || !(options.rtol > 0) || !(options.atol >= 0))
+    raise(ErrorKind::config, "gradcheck: eps and rtol must be positive and atol not negative, got {}, {} and {}",
+          options.eps, options.rtol, options.atol);
+  if (options.max_elements < 0 || options.directions < 0)
+    raise(ErrorKind::config, "gradcheck: {} must not be negative, got {}",
+          options.max_elements < 0 ? "max_elements" : "directions", std::min(options.max_elements, options.directions));
+  if (!(options.f32_rtol > 0))
+    raise(ErrorKind::config, "gradcheck: f32_rtol must be positive, got {}", options.f32_rtol);
+  if (!options.names.empty() && options.names.size() != inputs)
+    raise(ErrorKind::config, "gradcheck: {} names for {} inputs", options.names.size(), inputs);
+}
+
+void check_variables(const std::vector<NamedTensor>& variables, const GradcheckOptions& options, DType dtype) {
+  for (const NamedTensor& variable : variables) {
+    if (variable.tensor.dtype() != dtype)
+      raise(ErrorKind::dtype, "gradcheck: {} is {}; pass f64, differences need its precision", variable.name,
+            to_string(variable.tensor.dtype()));
+    if (!variable.tensor.is_leaf())
+      raise(ErrorKind::graph, "gradcheck: {} is the result of '{}'; pass a leaf", variable.name,
+            variable.tensor.impl().node->name());
+  }
+  for (const std::string& name : options.allow_zero)
+    if (std::none_of(variables.begin(), variables.end(), [&](const auto& variable) { return variable.name == name; }))
+      raise(ErrorKind::config, "gradcheck: allow_zero names '{}', which is not checked", name);
+}
+
+/// Whether two tensors have an element of memory in common.
+bool overlap(const Tensor& a, const Tensor& b) {
+  const auto end = [](const Tensor& x) { return x.impl().offset + x.numel() * size_of(x.dtype()); };
+  return a.shares_storage(b) && a.impl().offset < end(b) && b.impl().offset < end(a);
+}
+
+/// Whether `tensor` was made from `leaf`, as far as the tape knows.
+bool made_from(const Tensor& tensor, const Tensor& leaf) {
+  if (!tensor.requires_grad() || !leaf.requires_grad() || tensor.is(leaf)) return false;
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> open{tensor.impl().node.get()};
+  while (!open.empty()) {
+    const Node* node = open.back();
+    open.pop_back();
+    if (!node || !seen.insert(node).second) continue;
+    if (node == leaf.impl().node.get()) return true;
+    for (const Node::Edge& edge : node->inputs) open.push_back(edge.node.get());
+  }
+  return false;
+}
+
+/// Differences move one variable at a time, so none may move with another.
+void check_independent(const std::vector<NamedTensor>& variables, bool copied) {
+  for (size_t i = 0; i < variables.size(); ++i) {
+    for (size_t j = 0; j < variables.size(); ++j) {
+      const Tensor &a = variables[i].tensor, &b = variables[j].tensor;
+      if (i < j && overlap(a, b) && !(copied && a.is(b)))
+        raise(ErrorKind::graph,
+              "gradcheck: {} and {} overlap in memory, so they cannot be moved apart; pass a clone() of one",
+              variables[i].name, variables[j].name);
+      if (made_from(b, a))
+        raise(ErrorKind::graph,
+              "gradcheck: {} was made from {} ('{}'), so it is no variable of its own; compute it inside the function",
+              variables[j].name, variables[i].name, b.impl().node->name());
+    }
+  }
+}
+
+/// The inputs that are checked, by name. One dtype, f32 or f64, for all of them.
+std::vector<NamedTensor> name_inputs(const Tensors& inputs, const GradcheckOptions& options) {
+  check_options(options, inputs.size());
+  std::vector<NamedTensor> named;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].defined() || inputs[i].dtype() == i64 || inputs[i].dtype() == boolean) continue;
+    named.push_back({options.names.empty() ? fmt::format("input {}", i) : options.names[i], inputs[i]});
+    if (named.back().tensor.dtype() != named.front().tensor.dtype())
+      raise(ErrorKind::dtype, "gradcheck: {} is {} and {} is {}; pass all f64, or all f32 for a check in f32",
+            named.front().name, to_string(named.front().tensor.dtype()), named.back().name,
+            to_string(named.back().tensor.dtype()));
+  }
+  check_independent(named, true);
+  return named;
+}
+
+/// Leaves with the inputs' values in a dtype; i64 and bool inputs as they are. The leaves are also listed by name.
+Tensors make_leaves(const Tensors& inputs, const GradcheckOptions& options, DType dtype,
+                    std::vector<NamedTensor>& named) {
+  named = name_inputs(inputs, options);
+  Tensors leaves = inputs;
+  size_t next = 0;
+  for (Tensor& leaf : leaves) {
+    if (!leaf.defined() || leaf.dtype() == i64 || leaf.dtype() == boolean) continue;
+    leaf = leaf.detach().clone().to(dtype);
+    named[next++].tensor = leaf;
+  }
+  check_variables(named, options, dtype);
+  for (NamedTensor& leaf : named) leaf.tensor.requires_grad_();
+  return leaves;
+}
+
+bool is_single(const Tensors& inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const Tensor& x) { return x.defined() && x.dtype() == f32; });
+}
+
+/// The same function in f64, on leaves with the same values.
+std::function<Tensors()> shadow_of(const std::function<Tensor(const Tensors&)>& f, const Tensors& leaves,
+                                   const GradcheckOptions& options) {
+  return [&f, &leaves, &options] {
+    if (options.shadow) return Tensors{options.shadow(leaves)};
+    try {
+      return Tensors{f(leaves)};
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::dtype) throw;
+      raise(ErrorKind::dtype,
+            "gradcheck: the function does not run in f64 ({}); pass .shadow, the same function in f64", error.what());
+    }
+  };
+}
+
+}  // namespace
+
+GradcheckReport gradcheck(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs,
+                          const GradcheckOptions& options) {
+  std::vector<NamedTensor> named, single;
+  const Tensors leaves = make_leaves(inputs, options, f64, named);
+  if (!is_single(inputs)) return Checker([&] { return Tensors{f(leaves)}; }, named, options, false).run();
+  const Tensors single_leaves = make_leaves(inputs, options, f32, single);
+  SinglePrecision road{[&] { return Tensors{f(single_leaves)}; }, {}};
+  for (const NamedTensor& leaf : single) road.leaves.push_back(leaf.tensor);
+  return Checker(shadow_of(f, leaves, options), named, options, false, std::move(road)).run();
+}
+
+GradcheckReport gradcheck_variables(const std::function<Tensor()>& f, const std::vector<NamedTensor>& variables,
+                                    const GradcheckOptions& options) {
+  check_options(options, options.names.size());
+  check_variables(variables, options, f64);
+  check_independent(variables, false);
+  return Checker([&] { return Tensors{f()}; }, variables, options, false).run();
+}
+
+GradcheckReport gradgradcheck(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs,
+                              const GradcheckOptions& options) {
+  std::vector<NamedTensor> variables;
+  if (is_single(inputs))
+    raise(ErrorKind::dtype, "gradgradcheck: the inputs are f32; pass f64, differences need its precision");
+  const Tensors leaves = make_leaves(inputs, options, f64, variables);
+  Tensors wanted;
+  for (const NamedTensor& variable : variables) wanted.push_back(variable.tensor);
+  Generator stream(options.seed + 1);
+  Shape shape;
+  {
+    const FrozenStreams streams;
+    const NoGrad no_grad;
+    shape = f(leaves).shape();
+  }
+  Tensor head = randn(shape, f64, stream);
+  head.requires_grad_();
+  variables.push_back({"head", head});
+  const auto gradients = [&] {
+    const EnableGrad recording;
+    const Tensor y = f(leaves);
+    Tensors result(wanted.size());
+    if (y.requires_grad() && !wanted.empty())
+      result = grad({y}, wanted, {.gradients = {head}, .create_graph = true, .allow_unused = true});
+    for (size_t i = 0; i < wanted.size(); ++i)
+      if (!result[i].defined()) result[i] = zeros_like(wanted[i]);
+    return result;
+  };
+  GradcheckOptions without_blame = options;
+  without_blame.blame = false;
+  return Checker(gradients, variables, without_blame, true).run();
+}
+
+}  // namespace tape

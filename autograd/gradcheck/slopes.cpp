@@ -1,0 +1,76 @@
+#include "autograd/gradcheck/slopes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tape::detail {
+namespace {
+
+constexpr double kRounding = 0x1p-53;
+/// A difference of the two sides counts from so many times their rounding.
+constexpr double kClear = 50;
+
+}  // namespace
+
+Slopes slopes_of(const Tensors& above, const Tensors& here, const Tensors& below, const Tensors& head, double up,
+                 double down) {
+  Slopes slopes;
+  double changed = 0, all = 0;
+  for (size_t i = 0; i < above.size(); ++i) {
+    if (!head[i].defined()) continue;
+    const double *a = above[i].data<double>(), *b = below[i].data<double>();
+    const double *y = here[i].data<double>(), *w = head[i].data<double>();
+    for (int64_t j = 0; j < above[i].numel(); ++j) {
+      // Elements are subtracted before they are added up: what did not change cancels exactly, infinity too.
+      const double part = a[j] == b[j] ? 0 : w[j] * (a[j] - b[j]) / (up + down);
+      slopes.parts.push_back(part);
+      slopes.central += part;
+      const double size = std::abs(w[j] * y[j]);
+      if (std::isfinite(size)) all += size * size;
+      if (std::isfinite(size) && part != 0) changed += size * size;
+      double after = a[j] == y[j] ? 0 : w[j] * (a[j] - y[j]) / up;
+      double before = b[j] == y[j] ? 0 : w[j] * (y[j] - b[j]) / down;
+      slopes.above += after;
+      slopes.below += before;
+      const double rounding = kRounding * std::max({std::abs(w[j] * a[j]), std::abs(w[j] * b[j]), size});
+      if (!(std::abs(after - before) > kClear * rounding / std::min(up, down))) after = before = part;
+      slopes.low += std::min(after, before);
+      slopes.high += std::max(after, before);
+    }
+  }
+  // Each output is taken to be off by 16 roundings, independent of each other; the tape's gradient by 64.
+  slopes.noise = 16 * kRounding * std::sqrt(changed) / (0.5 * (up + down)) + 64 * kRounding * std::sqrt(all);
+  return slopes;
+}
+
+SettledSlope settle_slope(double analytic, double step, double rtol, const MeasureSlopes& measure, double size) {
+  const Slopes plain = measure(step);
+  SettledSlope best{plain.central, plain.noise, false, plain.below, plain.above};
+  size = std::max({size, std::abs(analytic), std::abs(plain.central)});
+  const auto error = [&](double value) { return std::abs(value - analytic); };
+  const double miss = error(plain.central);
+  const bool right = !(miss > rtol * size);
+  if (plain.jump() > std::max(1e-3 * size, kClear * plain.noise) && plain.jump() >= 0.5 * miss) {
+    // The curvature of a smooth function shrinks with the step, and a kink nearby falls outside.
+    const Slopes near = measure(step / 64);
+    if (near.jump() > 0.05 * plain.jump()) {
+      const double allowed = rtol * size + near.noise;
+      best.kink = analytic >= near.low - allowed && analytic <= near.high + allowed;
+      best.below = near.below;
+      best.above = near.above;
+      return best;
+    }
+    if (!right && error(near.central) <= rtol * size + near.noise)
+      return {near.central, near.noise, false, near.below, near.above};
+  }
+  if (right || !(miss < 1e-3 * size)) return best;
+  for (const double larger : {30.0, 1000.0}) {
+    const double near = measure(larger * step).central;
+    const double far = measure(2 * larger * step).central;
+    const double value = (4 * near - far) / 3;
+    if (error(value) < error(best.numeric)) best.numeric = value;
+  }
+  return best;
+}
+
+}  // namespace tape::detail

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "../tensor.h"
+
+namespace tape::detail {
+
+/// The slope of the sum of w y along one line, by differences of y in front of, at and behind a point.
+struct Slopes {
+  std::vector<double> parts;  // w_j (y_j(up) - y_j(down)) / (up + down), outputs one after the other
+  double central = 0;         // their sum
+  double below = 0;           // the slope of the side below the point alone
+  double above = 0;           // and above it
+  double low = 0, high = 0;   // the smallest and the largest slope where each output has that of either side
+  double noise = 0;           // the error of `central` that rounding in y explains
+
+  double jump() const { return high - low; }
+};
+
+/// Slopes from the outputs at x + up, x and x - down.
+Slopes slopes_of(const Tensors& above, const Tensors& here, const Tensors& below, const Tensors& head, double up,
+                 double down);
+
+/// Slopes with a step of this length.
+using MeasureSlopes = std::function<Slopes(double step)>;
+
+/// What the differences say about one number of an analytic gradient.
+struct SettledSlope {
+  double numeric = 0;
+  double noise = 0;
+  bool kink = false;  // the sides of the point disagree at every step, and the analytic value lies between them
+  double below = 0, above = 0;
+};
+
+/// Differences with the plain step. Where the two sides disagree, smaller steps tell a kink at the point (they keep
+/// their distance, and the analytic value lies between) from one nearby (they meet); where the analytic value is missed
+/// by little, larger steps with a formula of fourth order take the part of rounding. `size` is what errors are relative
+/// to where it exceeds the values.
+SettledSlope settle_slope(double analytic, double step, double rtol, const MeasureSlopes& measure, double size = 0);
+
+}  // namespace tape::detail

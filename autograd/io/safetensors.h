@@ -1,0 +1,34 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "../gradcheck/gradcheck.h"
+#include "../tensor.h"
+
+namespace tape {
+
+/// What a file of the safetensors format holds.
+struct SafetensorsFile {
+  std::map<std::string, Tensor> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+/// Writes tensors (f32, f64, i64, bool) by name: 8 bytes with the header's length, the header in JSON filled up with
+/// spaces to a multiple of 8, and the values, larger element types first and by name. The file is written beside,
+/// flushed and renamed. Error (config) for an undefined tensor or a name that JSON cannot hold, Error (io) where the
+/// disk refuses.
+void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
+                      const std::map<std::string, std::string>& metadata = {});
+/// The same; Error (config) where two tensors have one name.
+void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
+                      const std::map<std::string, std::string>& metadata = {});
+
+/// Reads a file of tensors. F32, F64, I64 and BOOL keep their type; F16 and BF16 become f32, I32 and U8 become i64. All
+/// of the header is checked against the size of the file before a tensor is allocated: Error (format) names the file,
+/// the tensor and what is wrong, Error (dtype) a type that exists but is not read here, Error (io) a file that cannot
+/// be read.
+SafetensorsFile load_safetensors(const std::string& path);
+
+}  // namespace tape

@@ -1,0 +1,235 @@
+#include "autograd/io/safetensors_header.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace tape::detail {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kMaxDepth = 64;
+constexpr size_t kMaxTensors = 100'000;
+constexpr int64_t kHeaderStart = 8;
+
+struct TypeName {
+  std::string_view name;
+  StoredType type;
+  int64_t bytes;
+};
+constexpr std::array<TypeName, 8> kTypes{{{"F64", StoredType::f64, 8},
+                                          {"F32", StoredType::f32, 4},
+                                          {"F16", StoredType::f16, 2},
+                                          {"BF16", StoredType::bf16, 2},
+                                          {"I64", StoredType::i64, 8},
+                                          {"I32", StoredType::i32, 4},
+                                          {"U8", StoredType::u8, 1},
+                                          {"BOOL", StoredType::boolean, 1}}};
+constexpr std::array<std::string_view, 12> kUnreadTypes{"F8_E4M3", "F8_E5M2", "F8_E8M0", "F6_E2M3", "F6_E3M2", "F4",
+                                                        "C64",     "I8",      "I16",     "U16",     "U32",     "U64"};
+
+/// Position of the first byte that is not UTF-8 (RFC 3629).
+std::optional<size_t> first_invalid_utf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto byte = [&](size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0u; };
+    const unsigned lead = byte(0);
+    const size_t more = lead < 0x80                   ? 0
+                        : lead >= 0xC2 && lead < 0xE0 ? 1
+                        : lead >= 0xE0 && lead < 0xF0 ? 2
+                        : lead >= 0xF0 && lead < 0xF5 ? 3
+                                                      : 4;
+    if (more == 4) return i;
+    for (size_t k = 1; k <= more; ++k)
+      if ((byte(k) & 0xC0) != 0x80) return i;
+    // Overlong forms, surrogates and values above U+10FFFF.
+    if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F) || (lead == 0xF0 && byte(1) < 0x90) ||
+        (lead == 0xF4 && byte(1) > 0x8F))
+      return i;
+    i += more + 1;
+  }
+  return {};
+}
+
+/// The JSON of a header, checked while it is read for what the parser lets pass: depth, duplicate keys, too many of
+/// them.
+class HeaderParser {
+ public:
+  HeaderParser(const std::string& path, std::string_view text) : path_(path), text_(text) {}
+
+  json parse() {
+    if (text_.front() != '{')
+      raise(ErrorKind::format, "{}: the header must begin with '{{' (byte {}), found 0x{:02x}", path_, kHeaderStart,
+            static_cast<unsigned char>(text_.front()));
+    if (const auto bad = first_invalid_utf8(text_))
+      raise(ErrorKind::format, "{}: the header is not UTF-8 at byte {}", path_,
+            static_cast<int64_t>(*bad) + kHeaderStart);
+    try {
+      return json::parse(text_, [this](int depth, json::parse_event_t event, json& value) {
+        check(depth, event, value);
+        return true;
+      });
+    } catch (const json::parse_error& error) {
+      raise(ErrorKind::format, "{}: the header is not JSON at byte {}", path_,
+            static_cast<int64_t>(std::max<size_t>(error.byte, 1)) - 1 + kHeaderStart);
+    } catch (const json::out_of_range&) {
+      raise(ErrorKind::format, "{}: the header holds a number out of range", path_);
+    }
+  }
+
+ private:
+  void check(int depth, json::parse_event_t event, const json& value) {
+    using Event = json::parse_event_t;
+    if ((event == Event::object_start || event == Event::array_start) && depth >= kMaxDepth)
+      raise(ErrorKind::format, "{}: the header is nested deeper than {} at key \"{}\"", path_, kMaxDepth, last_key_);
+    if (event == Event::object_start) keys_.emplace_back();
+    if (event == Event::object_end) keys_.pop_back();
+    if (event != Event::key) return;
+    last_key_ = value.get_ref<const std::string&>();
+    if (!keys_.back().insert(last_key_).second)
+      raise(ErrorKind::format, "{}: key \"{}\" appears twice", path_, last_key_);
+    if (keys_.size() == 1 && keys_.back().size() > kMaxTensors + 1)
+      raise(ErrorKind::format, "{}: more than {} tensors, from \"{}\" on", path_, kMaxTensors, last_key_);
+  }
+
+  const std::string& path_;
+  std::string_view text_;
+  std::vector<std::set<std::string>> keys_;
+  std::string last_key_;
+};
+
+/// Reads one tensor's entry; every error names file and tensor.
+class EntryReader {
+ public:
+  EntryReader(const std::string& path, const std::string& name, const json& entry)
+      : path_(path), name_(name), entry_(entry) {}
+
+  StoredTensor read(int64_t data_bytes) {
+    if (!entry_.is_object()) fail("its entry is not an object but {}", entry_.type_name());
+    const TypeName& type = read_type();
+    const Shape shape = read_shape();
+    const auto [begin, end] = read_offsets();
+    int64_t bytes = 0;
+    if (__builtin_mul_overflow(shape.numel(), type.bytes, &bytes))
+      fail("shape {} of {} overflows", to_string(shape), type.name);
+    if (end < begin) fail("data_offsets [{}, {}] run backwards", begin, end);
+    if (static_cast<uint64_t>(bytes) != end - begin)
+      fail("data_offsets [{}, {}] hold {} bytes, shape {} of {} needs {}", begin, end, end - begin, to_string(shape),
+           type.name, bytes);
+    if (end > static_cast<uint64_t>(data_bytes))
+      fail("data_offsets [{}, {}] reach past the end, the file has {} bytes of data", begin, end, data_bytes);
+    return {name_, type.type, shape, static_cast<int64_t>(begin), static_cast<int64_t>(end)};
+  }
+
+ private:
+  template <class... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
+    raise(ErrorKind::format, "{}: tensor \"{}\": {}", path_, name_, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  const json& field(const char* key) const {
+    const auto found = entry_.find(key);
+    if (found == entry_.end()) fail("{} is missing", key);
+    return *found;
+  }
+
+  const TypeName& read_type() const {
+    const json& value = field("dtype");
+    if (!value.is_string()) fail("dtype is not a string but {}", value.type_name());
+    const std::string& name = value.get_ref<const std::string&>();
+    for (const TypeName& type : kTypes)
+      if (type.name == name) return type;
+    if (std::find(kUnreadTypes.begin(), kUnreadTypes.end(), name) != kUnreadTypes.end())
+      raise(ErrorKind::dtype,
+            "{}: tensor \"{}\": dtype {} is not supported (F64, F32, F16, BF16, I64, I32, U8 and BOOL are)", path_,
+            name_, name);
+    fail("unknown dtype \"{}\"", name);
+  }
+
+  Shape read_shape() const {
+    const json& value = field("shape");
+    if (!value.is_array()) fail("shape is not a list but {}", value.type_name());
+    if (std::ssize(value) > Shape::kMaxRank)
+      fail("shape has {} axes, at most {} are supported", value.size(), Shape::kMaxRank);
+    std::vector<int64_t> sizes;
+    for (const json& size : value) {
+      if (!size.is_number_unsigned() || size.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
+        fail("shape {} holds {}, which is not a size", value.dump(), size.dump());
+      sizes.push_back(size.get<int64_t>());
+    }
+    try {
+      return Shape(sizes);
+    } catch (const Error&) {
+      fail("shape {} overflows", value.dump());
+    }
+  }
+
+  std::pair<uint64_t, uint64_t> read_offsets() const {
+    const json& value = field("data_offsets");
+    if (!value.is_array() || value.size() != 2 || !value[0].is_number_unsigned() || !value[1].is_number_unsigned())
+      fail("data_offsets must be two whole numbers, found {}", value.dump());
+    return {value[0].get<uint64_t>(), value[1].get<uint64_t>()};
+  }
+
+  const std::string& path_;
+  const std::string& name_;
+  const json& entry_;
+};
+
+std::map<std::string, std::string> read_metadata(const std::string& path, const json& value) {
+  if (!value.is_object()) raise(ErrorKind::format, "{}: __metadata__ is not an object but {}", path, value.type_name());
+  std::map<std::string, std::string> metadata;
+  for (const auto& [key, text] : value.items()) {
+    if (!text.is_string())
+      raise(ErrorKind::format, "{}: __metadata__: the value of \"{}\" is not a string but {}", path, key,
+            text.type_name());
+    metadata[key] = text.get_ref<const std::string&>();
+  }
+  return metadata;
+}
+
+/// Tensors must cover the data, each byte once.
+void check_cover(const std::string& path, const std::vector<StoredTensor>& tensors, int64_t data_bytes) {
+  int64_t covered = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const StoredTensor& tensor = tensors[i];
+    if (tensor.begin < covered)
+      raise(ErrorKind::format, "{}: tensor \"{}\": data_offsets [{}, {}] overlap those of \"{}\" [{}, {}]", path,
+            tensor.name, tensor.begin, tensor.end, tensors[i - 1].name, tensors[i - 1].begin, tensors[i - 1].end);
+    if (tensor.begin > covered)
+      raise(ErrorKind::format, "{}: tensor \"{}\": data_offsets [{}, {}] leave a hole from byte {}", path, tensor.name,
+            tensor.begin, tensor.end, covered);
+    covered = tensor.end;
+  }
+  if (covered < data_bytes)
+    raise(ErrorKind::format, "{}: {} trailing bytes: the tensors end at {}, the data at {}", path, data_bytes - covered,
+          covered, data_bytes);
+}
+
+}  // namespace
+
+SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_view text, int64_t data_bytes) {
+  const json parsed = HeaderParser(path, text).parse();
+  SafetensorsHeader header;
+  for (const auto& [name, entry] : parsed.items()) {
+    if (name == "__metadata__") {
+      header.metadata = read_metadata(path, entry);
+    } else {
+      header.tensors.push_back(EntryReader(path, name, entry).read(data_bytes));
+    }
+  }
+  if (header.tensors.size() > kMaxTensors)
+    raise(ErrorKind::format, "{}: {} tensors, at most {} are read", path, header.tensors.size(), kMaxTensors);
+  std::sort(header.tensors.begin(), header.tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  check_cover(path, header.tensors, data_bytes);
+  return header;
+}
+
+}  // namespace tape::detail

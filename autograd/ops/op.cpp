@@ -1,0 +1,50 @@
+#include "autograd/ops/op.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "autograd/create.h"
+
+namespace tape {
+namespace {
+std::vector<const Op*>& registry() {
+  static std::vector<const Op*> ops;
+  return ops;
+}
+}  // namespace
+
+Op::Op(const char* name, std::function<std::vector<OpSample>()> samples) : name_(name), samples_(std::move(samples)) {
+  registry().push_back(this);
+}
+
+std::vector<const Op*> registered_ops() {
+  std::vector<const Op*> ops = registry();
+  std::sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) { return std::strcmp(a->name(), b->name()) < 0; });
+  return ops;
+}
+
+Tensor sample_normal(const Shape& shape, uint64_t seed) {
+  Generator stream(seed);
+  return randn(shape, f64, stream);
+}
+
+Tensor sample_uniform(const Shape& shape, double low, double high, uint64_t seed) {
+  Generator stream(seed);
+  Tensor x = rand(shape, f64, stream);
+  double* values = x.mutable_data<double>();
+  for (int64_t i = 0; i < x.numel(); ++i) values[i] = low + (high - low) * values[i];
+  return x;
+}
+
+Tensor sample_distinct(const Shape& shape, uint64_t seed) {
+  Generator stream(seed);
+  const Tensor order = randperm(shape.numel(), stream);
+  Tensor x = empty(shape, f64);
+  double* values = x.mutable_data<double>();
+  // Centred on an odd multiple of a half step, so that no value is zero either.
+  for (int64_t i = 0; i < x.numel(); ++i)
+    values[i] = 0.25 * (static_cast<double>(order.data<int64_t>()[i] - x.numel() / 2) + 0.5);
+  return x;
+}
+
+}  // namespace tape

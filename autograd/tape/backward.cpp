@@ -1,0 +1,274 @@
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "autograd/create.h"
+#include "autograd/diagnose/profile.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/shape.h"
+#include "autograd/tape/checkpoint.h"
+#include "autograd/tape/observer.h"
+#include "autograd/tape/tape.h"
+
+namespace tape {
+namespace {
+
+struct Pending {
+  Ref<Node> node;  // keeps it alive until it has run
+  Tensors gradients;
+};
+
+bool owned_alone(const Tensor& tensor) {
+  return tensor.ref()->use_count() == 1 && tensor.impl().storage->use_count() == 1;
+}
+
+/// One backward pass: replays the nodes that gradients reach in exactly the reverse of the order recorded. Every
+/// consumer of a value was recorded after it, so a node whose turn has come has all of its gradient.
+class BackwardPass {
+ public:
+  explicit BackwardPass(bool retain_graph, bool create_graph)
+      : retain_graph_(retain_graph || create_graph), create_graph_(create_graph) {}
+
+  /// Restricts the pass to nodes from which an input is reached, and returns the inputs' gradients by position.
+  void capture(const Tensors& outputs, const Tensors& inputs);
+  void seed(const Tensor& output, const Tensor& gradient) { add(output.impl().node, output.impl().output, gradient); }
+  void run();
+  Tensors captured;
+
+ private:
+  void add(const Ref<Node>& node, uint32_t output, Tensor gradient);
+  void run_hooks(Node& node, Tensors& gradients);
+  void gather_leaf(Node& leaf, const Tensor& gradient);
+  void replay(Node& node, const Tensors& gradients);
+  /// Replaces a checkpoint by the nodes of a second run of its function, which are then the latest on the tape: their
+  /// gradients are summed in the order that they would be without the checkpoint.
+  void expand(Node& node, const detail::Segment& segment, Tensors& gradients);
+  /// Adds the nodes behind the outputs that lead to needed ones; nothing recorded before `earliest` does.
+  void find_needed(const Tensors& outputs, uint64_t earliest);
+  bool wanted(const Node* node) const { return !capturing_ || needed_.contains(node); }
+
+  const bool retain_graph_, create_graph_;
+  bool capturing_ = false;
+  std::unordered_set<const Node*> needed_;
+  std::multimap<std::pair<const Node*, uint32_t>, size_t> captures_;
+  std::unordered_map<Node*, Pending> pending_;
+  struct Earlier {
+    bool operator()(const Node* a, const Node* b) const { return a->sequence < b->sequence; }
+  };
+  std::priority_queue<Node*, std::vector<Node*>, Earlier> queue_;
+};
+
+void BackwardPass::capture(const Tensors& outputs, const Tensors& inputs) {
+  capturing_ = true;
+  captured.resize(inputs.size());
+  uint64_t earliest = UINT64_MAX;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorImpl& input = inputs[i].impl();
+    captures_.emplace(std::pair(input.node.get(), input.output), i);
+    needed_.insert(input.node.get());
+    earliest = std::min(earliest, input.node->sequence);
+  }
+  find_needed(outputs, earliest);
+}
+
+void BackwardPass::find_needed(const Tensors& outputs, uint64_t earliest) {
+  std::vector<const Node*> reachable, stack;
+  std::unordered_set<const Node*> seen;
+  auto visit = [&](const Node* node) {
+    if (node && node->sequence >= earliest && seen.insert(node).second) stack.push_back(node);
+  };
+  for (const Tensor& output : outputs) visit(output.impl().node.get());
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    reachable.push_back(node);
+    for (const Node::Edge& edge : node->inputs) visit(edge.node.get());
+  }
+  std::sort(reachable.begin(), reachable.end(), [](auto* a, auto* b) { return a->sequence < b->sequence; });
+  for (const Node* node : reachable)
+    for (const Node::Edge& edge : node->inputs)
+      if (edge.node && needed_.contains(edge.node.get())) needed_.insert(node);
+}
+
+void BackwardPass::add(const Ref<Node>& node, uint32_t output, Tensor gradient) {
+  if (!wanted(node.get())) return;
+  Pending& pending = pending_[node.get()];
+  if (!pending.node) {
+    pending.node = node;
+    pending.gradients.resize(node->outputs.size());
+    queue_.push(node.get());
+  }
+  Tensor& sum = pending.gradients[output];
+  if (!sum.defined()) {
+    sum = std::move(gradient);
+  } else if (!create_graph_ && owned_alone(sum)) {
+    sum.add_(gradient);
+  } else {
+    sum = sum + gradient;
+  }
+}
+
+void BackwardPass::run_hooks(Node& node, Tensors& gradients) {
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined()) continue;
+    // A copy: a hook may remove itself.
+    const auto hooks = node.outputs[i].hooks;
+    for (const auto& [handle, hook] : hooks) {
+      const Tensor replaced = hook(gradients[i]);
+      if (!replaced.defined()) continue;
+      if (!(replaced.shape() == node.outputs[i].shape) || replaced.dtype() != node.outputs[i].dtype)
+        raise(ErrorKind::shape, "hook: the gradient of '{}' is {} {}, the hook returned {} {}", node.name(),
+              to_string(node.outputs[i].dtype), to_string(node.outputs[i].shape), to_string(replaced.dtype()),
+              to_string(replaced.shape()));
+      gradients[i] = replaced;
+    }
+  }
+}
+
+void BackwardPass::gather_leaf(Node& leaf, const Tensor& gradient) {
+  Tensor& sum = leaf.outputs[0].grad;
+  if (!sum.defined()) {
+    sum = create_graph_ || owned_alone(gradient) ? gradient : gradient.clone();
+  } else if (create_graph_) {
+    sum = sum + gradient;
+  } else {
+    sum.add_(gradient);
+  }
+}
+
+void BackwardPass::expand(Node& node, const detail::Segment& segment, Tensors& gradients) {
+  const std::vector<bool> needed(node.inputs.size(), true);
+  const uint64_t now = Ref<Node>(new Node)->sequence;
+  const Tensors outputs = segment.run_again(node, BackwardContext(node, gradients, needed, !retain_graph_));
+  if (capturing_) find_needed(outputs, now);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (gradients[i].defined() && outputs[i].requires_grad())
+      add(outputs[i].impl().node, outputs[i].impl().output, std::move(gradients[i]));
+}
+
+void BackwardPass::replay(Node& node, const Tensors& gradients) {
+  std::vector<bool> needed(node.inputs.size());
+  for (size_t i = 0; i < needed.size(); ++i) needed[i] = node.inputs[i].node && wanted(node.inputs[i].node.get());
+  Profile* const profile = Profile::active();
+  if (profile) profile->charge(Profile::Pass::other, "gradient sums and the tape");
+  Tensors results = node.backward(BackwardContext(node, gradients, needed, !retain_graph_));
+  if (profile) {
+    double bytes = bytes_of(gradients) + bytes_of(results);
+    for (const Node::Saved& saved : node.saved) bytes += bytes_of({saved.value});
+    profile->charge(Profile::Pass::backward, node.name(), bytes, &node);
+  }
+  if (Observer* observer = Observer::active()) observer->differentiated(node, gradients, results);
+  if (results.size() != needed.size())
+    raise(ErrorKind::graph, "backward of '{}': returned {} gradients for {} inputs", node.name(), results.size(),
+          needed.size());
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i] || !results[i].defined()) continue;
+    const Node::Edge& edge = node.inputs[i];
+    const Node::Output& target = edge.node->outputs[edge.output];
+    if (results[i].dtype() != target.dtype || !broadcasts_to(target.shape, results[i].shape()))
+      raise(ErrorKind::shape, "backward of '{}': the gradient of input {} is {} {}, the input is {} {}", node.name(), i,
+            to_string(results[i].dtype()), to_string(results[i].shape()), to_string(target.dtype),
+            to_string(target.shape));
+    if (!(results[i].shape() == target.shape)) results[i] = sum_to(results[i], target.shape);
+    add(edge.node, edge.output, std::move(results[i]));
+  }
+}
+
+void BackwardPass::run() {
+  const EnableGrad recording(create_graph_);
+  while (!queue_.empty()) {
+    Node* const node = queue_.top();
+    queue_.pop();
+    Pending work = std::move(pending_.find(node)->second);
+    pending_.erase(node);
+    if (capturing_) needed_.erase(node);  // its address may be a later node's
+    run_hooks(*node, work.gradients);
+    if (capturing_) {
+      for (uint32_t i = 0; i < work.gradients.size(); ++i)
+        for (auto [it, end] = captures_.equal_range({node, i}); it != end; ++it)
+          captured[it->second] = work.gradients[i];
+    }
+    if (node->is_leaf()) {
+      if (!capturing_) gather_leaf(*node, work.gradients[0]);
+      continue;
+    }
+    for (size_t i = 0; i < work.gradients.size() && !capturing_; ++i)
+      if (node->outputs[i].retain && work.gradients[i].defined())
+        node->outputs[i].grad = create_graph_ ? work.gradients[i] : work.gradients[i].clone();
+    const bool further = !capturing_ || std::any_of(node->inputs.begin(), node->inputs.end(), [&](const auto& edge) {
+      return edge.node && wanted(edge.node.get());
+    });
+    if (!further) continue;
+    try {
+      if (node->released)
+        raise(ErrorKind::graph,
+              "backward: the saved values of '{}' were freed by an earlier backward; pass .retain_graph = true to that "
+              "one",
+              node->name());
+      if (const detail::Segment* segment = detail::segment_of(*node))
+        expand(*node, *segment, work.gradients);
+      else
+        replay(*node, work.gradients);
+    } catch (Error& error) {
+      if (node->trace) error.set_module_path(node->trace->module_path);
+      throw;
+    }
+    if (!retain_graph_) node->release_saved();
+  }
+}
+
+Tensor seed_for(const char* operation, const Tensor& output, const Tensor& given) {
+  if (!output.defined()) raise(ErrorKind::graph, "{}: the output is undefined", operation);
+  if (!output.requires_grad())
+    raise(ErrorKind::graph, "{}: the output {} has no graph: nothing it was made from requires gradients", operation,
+          to_string(output.shape()));
+  if (!given.defined()) {
+    if (output.numel() != 1)
+      raise(ErrorKind::graph,
+            "{}: the output is {}; only a single element can start without a seed: pass .gradient of that shape",
+            operation, to_string(output.shape()));
+    return ones(output.shape(), output.dtype());
+  }
+  if (!(given.shape() == output.shape()) || given.dtype() != output.dtype())
+    raise(ErrorKind::shape, "{}: the seed is {} {}, the output is {} {}", operation, to_string(given.dtype()),
+          to_string(given.shape()), to_string(output.dtype()), to_string(output.shape()));
+  return given;
+}
+
+Tensors seeds_for(const char* operation, const Tensors& outputs, const Tensors& given) {
+  if (!given.empty() && given.size() != outputs.size())
+    raise(ErrorKind::graph, "{}: {} seeds for {} outputs", operation, given.size(), outputs.size());
+  Tensors seeds;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    seeds.push_back(seed_for(operation, outputs[i], given.empty() ? Tensor() : given[i]));
+  return seeds;
+}
+
+}  // namespace
+
+void backward(const Tensors& outputs, const Tensors& gradients, const BackwardOptions& options) {
+  const Tensors seeds = seeds_for("backward", outputs, gradients);
+  BackwardPass pass(options.retain_graph, options.create_graph);
+  for (size_t i = 0; i < outputs.size(); ++i) pass.seed(outputs[i], seeds[i]);
+  pass.run();
+}
+
+Tensors grad(const Tensors& outputs, const Tensors& inputs, const GradOptions& options) {
+  const Tensors seeds = seeds_for("grad", outputs, options.gradients);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i].requires_grad()) raise(ErrorKind::graph, "grad: input {} does not require gradients", i);
+  BackwardPass pass(options.retain_graph, options.create_graph);
+  pass.capture(outputs, inputs);
+  for (size_t i = 0; i < outputs.size(); ++i) pass.seed(outputs[i], seeds[i]);
+  pass.run();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!pass.captured[i].defined() && !options.allow_unused)
+      raise(ErrorKind::graph,
+            "grad: the outputs do not depend on input {} {}; pass .allow_unused = true to accept that", i,
+            to_string(inputs[i].shape()));
+  return pass.captured;
+}
+
+}  // namespace tape

@@ -1,0 +1,92 @@
+#include "autograd/tape/graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+namespace tape {
+
+std::vector<const Node*> nodes_behind(const Tensors& outputs) {
+  std::vector<const Node*> found, stack;
+  std::unordered_set<const Node*> seen;
+  const auto visit = [&](const Node* node) {
+    if (node && seen.insert(node).second) stack.push_back(node);
+  };
+  for (const Tensor& output : outputs)
+    if (output.defined()) visit(output.impl().node.get());
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    found.push_back(node);
+    for (const Node::Edge& edge : node->inputs) visit(edge.node.get());
+  }
+  std::sort(found.begin(), found.end(), [](const Node* a, const Node* b) { return a->sequence < b->sequence; });
+  return found;
+}
+
+void check_recorded(const char* operation, const Tensor& loss) {
+  if (!loss.defined()) raise(ErrorKind::graph, "{}: the loss is undefined", operation);
+  if (!loss.requires_grad())
+    raise(ErrorKind::graph, "{}: the loss {} has no graph: nothing it was made from requires gradients", operation,
+          to_string(loss.shape()));
+  if (loss.impl().node->released)
+    raise(ErrorKind::graph,
+          "{}: the tape behind '{}' was freed by a backward; look before it, or pass .retain_graph = true", operation,
+          loss.impl().node->name());
+}
+
+std::string module_of(const Node& node) { return node.trace ? node.trace->module_path : ""; }
+
+ValueSummary summarize(const Tensor& tensor) {
+  ValueSummary s;
+  s.count = tensor.numel();
+  double sum = 0;
+  s.min = INFINITY, s.max = -INFINITY;
+  dispatch_all(tensor.dtype(), [&](auto zero) {
+    const auto* values = tensor.data<decltype(zero)>();
+    for (int64_t i = 0; i < s.count; ++i) {
+      const auto value = static_cast<double>(values[i]);
+      if (std::isnan(value)) {
+        ++s.nan;
+      } else if (std::isinf(value)) {
+        ++s.infinite;
+      } else {
+        s.min = std::min(s.min, value);
+        s.max = std::max(s.max, value);
+        sum += value;
+      }
+    }
+    return 0;
+  });
+  const int64_t finite = s.count - s.nan - s.infinite;
+  if (finite == 0) s.min = s.max = 0;
+  s.mean = finite > 0 ? sum / static_cast<double>(finite) : 0;
+  return s;
+}
+
+std::string to_string(const ValueSummary& s) {
+  if (s.count == 0) return "empty";
+  std::string text;
+  if (s.count > s.nan + s.infinite)
+    text = s.min == s.max ? fmt::format("{:.4g}", s.min)
+                          : fmt::format("{:.4g} .. {:.4g}, mean {:.4g}", s.min, s.max, s.mean);
+  const auto add = [&text](int64_t count, const char* what) {
+    if (count == 0) return;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", count, what);
+  };
+  add(s.nan, "NaN");
+  add(s.infinite, "inf");
+  return text;
+}
+
+std::string bytes_text(double bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit < 3; ++unit) bytes /= 1024;
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
+}
+
+}  // namespace tape

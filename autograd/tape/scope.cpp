@@ -1,0 +1,81 @@
+#include "autograd/tape/scope.h"
+
+#include <execinfo.h>
+
+#include <utility>
+#include <vector>
+
+#include "autograd/kernels/bf16_product.h"
+#include "autograd/tape/scope_state.h"
+#include "base/error.h"
+
+namespace tape {
+namespace {
+thread_local bool grad_mode = true;
+thread_local bool composed_mode = false;
+thread_local bool mixed_precision = false;
+thread_local bool trace_mode = false;
+thread_local std::vector<std::string_view> module_names;
+}  // namespace
+
+bool grad_enabled() { return grad_mode; }
+
+NoGrad::NoGrad() : previous_(grad_mode) { grad_mode = false; }
+NoGrad::~NoGrad() { grad_mode = previous_; }
+
+EnableGrad::EnableGrad(bool enabled) : previous_(grad_mode) { grad_mode = enabled; }
+EnableGrad::~EnableGrad() { grad_mode = previous_; }
+
+Composed::Composed() : previous_(composed_mode) { composed_mode = true; }
+Composed::~Composed() { composed_mode = previous_; }
+bool Composed::active() { return composed_mode; }
+
+MixedPrecision::MixedPrecision(bool enabled) : previous_(mixed_precision) {
+  if (enabled && !kernels::bf16_supported())
+    raise(ErrorKind::config,
+          "MixedPrecision: this CPU cannot multiply bf16 (it needs AVX512-BF16 and kernels of level v4)");
+  mixed_precision = enabled;
+}
+MixedPrecision::~MixedPrecision() { mixed_precision = previous_; }
+bool MixedPrecision::active() { return mixed_precision; }
+
+Trace::Trace() : previous_(trace_mode) { trace_mode = true; }
+Trace::~Trace() { trace_mode = previous_; }
+bool Trace::active() { return trace_mode; }
+
+TraceRecord Trace::capture() {
+  TraceRecord record;
+  record.module_path = ModuleScope::path();
+  record.depth = backtrace(record.addresses.data(), static_cast<int>(record.addresses.size()));
+  return record;
+}
+
+ModuleScope::ModuleScope(std::string_view name) { module_names.emplace_back(name); }
+ModuleScope::~ModuleScope() { module_names.pop_back(); }
+
+std::string ModuleScope::path() {
+  std::string path;
+  for (std::string_view name : module_names) {
+    if (name.empty()) continue;
+    if (!path.empty()) path += '.';
+    path += name;
+  }
+  return path;
+}
+
+ScopeState ScopeState::now() { return {composed_mode, MixedPrecision::active(), trace_mode, ModuleScope::path()}; }
+
+ScopesAs::ScopesAs(const ScopeState& state)
+    : composed_(std::exchange(composed_mode, state.composed)),
+      mixed_precision_(std::exchange(mixed_precision, state.mixed_precision)),
+      trace_(std::exchange(trace_mode, state.trace)),
+      module_names_(std::exchange(module_names, {state.module_path})) {}
+
+ScopesAs::~ScopesAs() {
+  composed_mode = composed_;
+  mixed_precision = mixed_precision_;
+  trace_mode = trace_;
+  module_names = std::move(module_names_);
+}
+
+}  // namespace tape

@@ -1,0 +1,139 @@
+#include "autograd/tape/tape.h"
+
+#include <atomic>
+
+#include "autograd/create.h"
+#include "autograd/diagnose/profile.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/shape.h"
+#include "autograd/tape/observer.h"
+#include "autograd/tape/uses.h"
+
+namespace tape {
+namespace {
+
+uint64_t next_sequence() {
+  static std::atomic<uint64_t> counter{0};
+  return counter.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+/// Nodes refer to nodes: the last reference to the end of a chain would free the whole chain by recursion. So a node
+/// that dies while another is being freed is put on a list instead.
+void dispose(Node* node) {
+  thread_local std::vector<Node*> pending;
+  thread_local bool freeing = false;
+  pending.push_back(node);
+  if (freeing) return;
+  freeing = true;
+  while (!pending.empty()) {
+    Node* next = pending.back();
+    pending.pop_back();
+    delete next;
+  }
+  freeing = false;
+}
+
+Node::Node() : sequence(next_sequence()) {}
+
+const char* Node::name() const { return op ? op->name() : "leaf"; }
+
+void Node::release_saved() {
+  saved.clear();
+  inputs.clear();
+  backward = nullptr;
+  released = true;
+}
+
+bool needs_record(TensorList inputs) {
+  if (Uses* uses = Uses::active()) uses->see(inputs);
+  if (!grad_enabled()) return false;
+  for (const Tensor& input : inputs)
+    if (input.requires_grad()) return true;
+  return false;
+}
+
+void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward) {
+  if (Observer* observer = Observer::active()) observer->recorded(op, inputs, outputs);
+  Ref<Node> node(new Node);
+  node->op = &op;
+  node->backward = std::move(backward);
+  node->inputs.reserve(inputs.size());
+  for (const Tensor& input : inputs)
+    node->inputs.push_back(input.requires_grad() ? Node::Edge{input.impl().node, input.impl().output} : Node::Edge{});
+  node->outputs.reserve(outputs.size());
+  for (const Tensor& output : outputs) node->outputs.push_back({output.shape(), output.dtype(), false, {}, {}});
+  node->saved.reserve(saved.size());
+  for (const Tensor& value : saved) {
+    if (!value.defined()) {
+      node->saved.emplace_back();
+      continue;
+    }
+    int made_here = -1;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (value.is(outputs[i])) made_here = static_cast<int>(i);
+    // An output that held its own node alive would never be freed: it is kept without history.
+    node->saved.push_back({made_here < 0 ? value : value.detach(), made_here, value.version()});
+  }
+  if (Trace::active()) node->trace = std::make_unique<TraceRecord>(Trace::capture());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    TensorImpl& output = outputs[i].impl();
+    TAPE_ASSERT(!output.node);
+    output.node = node;
+    output.output = static_cast<uint32_t>(i);
+  }
+  if (Observer* observer = Observer::active()) observer->entered(*node, outputs);
+  if (Profile* profile = Profile::active())
+    profile->charge(Profile::Pass::forward, op.name(), bytes_of(inputs) + bytes_of(outputs), node.get());
+}
+
+Tensor BackwardContext::grad(size_t i) const {
+  if (gradients_[i].defined()) return gradients_[i];
+  return zeros(node_.outputs[i].shape, node_.outputs[i].dtype);
+}
+
+Tensor BackwardContext::saved(size_t i) const {
+  const Node::Saved& entry = node_.saved[i];
+  if (!entry.value.defined()) return {};
+  if (entry.value.version() != entry.version)
+    raise(ErrorKind::graph,
+          "backward of '{}': a value {} that it saved was changed in place since (version {}, saved at version {})",
+          node_.name(), to_string(entry.value.shape()), entry.value.version(), entry.version);
+  if (entry.output < 0 || !grad_enabled()) return entry.value;
+  Tensor value = entry.value.detach();
+  value.impl().node = Ref<Node>(const_cast<Node*>(&node_));
+  value.impl().output = static_cast<uint32_t>(entry.output);
+  return value;
+}
+
+Tensor BackwardContext::room_of_saved(size_t i) const {
+  const Tensor& value = node_.saved[i].value;
+  const bool unseen = value.ref()->use_count() == 1 && value.impl().storage->use_count() == 1;
+  return last_ && unseen ? value.detach() : empty_like(value);
+}
+
+Tensors twin_gradients(const BackwardContext& context, const Tensors& inputs, size_t outputs,
+                       const std::function<Tensors(const Tensors&)>& twin) {
+  // Aliases cut the twin off from the history of its inputs, so that the gradients are partial ones, while the second
+  // derivative still flows through the aliases to where the inputs came from.
+  Tensors aliased = inputs, wanted;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!context.needs(i)) continue;
+    aliased[i] = alias(inputs[i]);
+    wanted.push_back(aliased[i]);
+  }
+  Tensors values = twin(aliased), seeds, reached;
+  for (size_t i = 0; i < outputs; ++i) {
+    if (!context.has_grad(i)) continue;
+    seeds.push_back(context.grad(i));
+    reached.push_back(values[i]);
+  }
+  const Tensors partial = tape::grad(reached, wanted, {.gradients = seeds, .create_graph = true, .allow_unused = true});
+  Tensors result(inputs.size());
+  for (size_t i = 0, next = 0; i < inputs.size(); ++i)
+    if (context.needs(i)) result[i] = partial[next++];
+  return result;
+}
+
+}  // namespace tape

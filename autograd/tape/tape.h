@@ -1,0 +1,139 @@
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "../tensor.h"
+#include "scope.h"
+
+namespace tape {
+
+class Op;
+class Node;
+
+/// Tensors given to a function as a list in braces or as a vector.
+class TensorList {
+ public:
+  TensorList(std::initializer_list<Tensor> tensors) : size_(tensors.size()) { begin_ = tensors.begin(); }
+  TensorList(const Tensors& tensors) : begin_(tensors.data()), size_(tensors.size()) {}
+  const Tensor* begin() const { return begin_; }
+  const Tensor* end() const { return begin_ + size_; }
+  size_t size() const { return size_; }
+  const Tensor& operator[](size_t i) const { return begin_[i]; }
+
+ private:
+  const Tensor* begin_ = nullptr;
+  size_t size_;
+};
+
+/// What the gradient function of a node is given.
+class BackwardContext {
+ public:
+  /// `last`: the saved values are dropped when the gradient function has run.
+  BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last)
+      : node_(node), gradients_(gradients), needed_(needed), last_(last) {}
+
+  /// Gradient of output i; zeros where none arrived.
+  Tensor grad(size_t i = 0) const;
+  /// Whether there is an output i and its gradient arrived.
+  bool has_grad(size_t i) const { return i < gradients_.size() && gradients_[i].defined(); }
+  /// Saved value i. Throws Error (graph) where it was changed in place since.
+  Tensor saved(size_t i) const;
+  /// Memory for a result as large as saved value i: its own where nobody will look at it again, so that the result may
+  /// be written over it, else new memory.
+  Tensor room_of_saved(size_t i) const;
+  /// Whether somebody wants the gradient of input i.
+  bool needs(size_t i) const { return needed_[i]; }
+  /// Whether the gradient itself will be differentiated: then it must be made of tensor operations.
+  bool create_graph() const { return grad_enabled(); }
+
+ private:
+  const Node& node_;
+  const Tensors& gradients_;
+  const std::vector<bool>& needed_;
+  const bool last_;
+};
+
+/// Gradients of the inputs, in their order; an undefined one is zero. A gradient may have a shape that the input was
+/// broadcast to: the tape sums it back.
+using BackwardFunction = std::function<Tensors(const BackwardContext&)>;
+
+/// One recorded operation, or a leaf. Nodes refer to the nodes of their inputs; the tape is what the tensors in use
+/// reach.
+class Node : public RefCounted {
+ public:
+  struct Edge {
+    Ref<Node> node;  // null where the input needs no gradient
+    uint32_t output = 0;
+  };
+  struct Output {
+    Shape shape;
+    DType dtype;
+    bool retain = false;
+    Tensor grad;
+    std::vector<std::pair<int64_t, GradientHook>> hooks;
+  };
+  struct Saved {
+    Tensor value;     // without history where it is an output of this very node
+    int output = -1;  // which output, or -1
+    uint64_t version = 0;
+  };
+
+  Node();  ///< takes the next place in recording order
+
+  const char* name() const;
+  bool is_leaf() const { return op == nullptr; }
+  /// Drops everything that the gradient function needed.
+  void release_saved();
+
+  const Op* op = nullptr;
+  const uint64_t sequence;  // place in recording order
+  bool released = false;
+  std::vector<Edge> inputs;
+  std::vector<Output> outputs;
+  std::vector<Saved> saved;
+  BackwardFunction backward;
+  std::unique_ptr<TraceRecord> trace;  // who recorded it, while a Trace scope was open
+};
+
+/// Whether an operation on these inputs has to be recorded.
+bool needs_record(TensorList inputs);
+
+/// Puts an operation on the tape: `outputs` were computed from `inputs`; `saved` (inputs, outputs or others) is kept
+/// for the gradient function. The outputs must be new tensors, not handles of inputs.
+void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward);
+
+template <class F>
+Tensor record(const Op& op, TensorList inputs, Tensor output, TensorList saved, F&& backward) {
+  if (needs_record(inputs)) record_node(op, inputs, {output}, saved, BackwardFunction(std::forward<F>(backward)));
+  return output;
+}
+template <class F>
+Tensors record_many(const Op& op, TensorList inputs, Tensors outputs, TensorList saved, F&& backward) {
+  if (needs_record(inputs)) record_node(op, inputs, outputs, saved, BackwardFunction(std::forward<F>(backward)));
+  return outputs;
+}
+
+struct BackwardOptions {
+  Tensor gradient = {};       ///< seed, of the output's shape; ones for a single element
+  bool retain_graph = false;  ///< keep the saved values for another backward
+  bool create_graph = false;  ///< record the backward itself, for higher derivatives (keeps the saved values too)
+};
+/// Gradients of several outputs at once, gathered in the leaves' grad().
+void backward(const Tensors& outputs, const Tensors& gradients, const BackwardOptions& options = {});
+
+struct GradOptions {
+  Tensors gradients = {};  ///< seeds, one an output; ones for single elements where empty
+  bool retain_graph = false;
+  bool create_graph = false;
+  bool allow_unused = false;  ///< an input the outputs do not depend on gives an undefined gradient, not an Error
+};
+/// Gradients of the outputs with respect to the inputs, returned; no grad() is touched.
+Tensors grad(const Tensors& outputs, const Tensors& inputs, const GradOptions& options = {});
+
+/// Gradients of a fused operation by its composed twin, recorded: for BackwardContext::create_graph(). `twin` computes
+/// the operation's outputs from its inputs with public operations.
+Tensors twin_gradients(const BackwardContext& context, const Tensors& inputs, size_t outputs,
+                       const std::function<Tensors(const Tensors&)>& twin);
+
+}  // namespace tape

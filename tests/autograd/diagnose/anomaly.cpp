@@ -1,0 +1,77 @@
+#include "autograd/diagnose/anomaly.h"
+
+#include <cmath>
+#include <optional>
+
+#include "autograd/create.h"
+#include "autograd/mask.h"
+#include "autograd/ops.h"
+#include "tests/support.h"
+
+namespace tape {
+namespace {
+
+Tensor leaf(std::initializer_list<Values> values) { return tensor(values).requires_grad_(true); }
+
+TEST(Anomaly, NamesTheOperationThatMadeIt) {
+  const DetectAnomaly looking;
+  EXPECT_TAPE_ERROR(log(leaf({{1, 2, 3}, {0, 1, 2}})), ErrorKind::numeric,
+                    "log: gave -inf at [1, 0] of [2, 3], from finite inputs");
+  EXPECT_TAPE_ERROR(sqrt(leaf({1, -1})), ErrorKind::numeric, "sqrt: gave NaN at [1] of [2], from finite inputs");
+  EXPECT_TAPE_ERROR(exp(leaf({1, 1000})), ErrorKind::numeric, "exp: gave inf at [1] of [2], from finite inputs");
+}
+
+TEST(Anomaly, NamesTheModule) {
+  const DetectAnomaly looking;
+  const ModuleScope outer("decoder"), inner("norm");
+  const Tensor y = sqrt(leaf({0, 1}));
+  EXPECT_TAPE_ERROR(sum(y).backward(), ErrorKind::numeric,
+                    "decoder.norm: backward of 'sqrt': gave inf at [0] of [2] for input 0, from finite gradients");
+}
+
+TEST(Anomaly, TellsWhatWasWrongBefore) {
+  const DetectAnomaly looking;
+  EXPECT_TAPE_ERROR(leaf({1, 2}) * tensor({1, NAN}), ErrorKind::numeric,
+                    "mul: was given NaN at [1] of [2] as input 1, which no recorded operation made");
+}
+
+TEST(Anomaly, FindsSumsOfGradientsThatOverflow) {
+  const DetectAnomaly looking;
+  const Tensor x = leaf({0}), y = x * 1.0;
+  const Tensor z = sum(y * 3e38) + sum(y * 3e38 * 0.9);
+  EXPECT_TAPE_ERROR(
+      z.backward(), ErrorKind::numeric,
+      "backward of 'affine': the gradient of output 0 is inf at [0] of [1] (a sum of finite gradients, or "
+      "the seed)");
+}
+
+TEST(Anomaly, LetsHiddenValuesPass) {
+  const DetectAnomaly looking;
+  const Tensor scores = leaf({{1, 2}, {3, 4}});
+  const Tensor hidden = tensor({{0, 1}, {1, 1}}).to(f32);
+  // Put in by masked_fill, and by an additive mask.
+  sum(softmax(masked_fill(scores, eq(hidden, 0), -INFINITY), -1) * scores).backward();
+  sum(softmax(scores + tensor({{-INFINITY, 0}, {0, 0}}), -1) * scores).backward();
+  sum(softmax(scores + tensor({{-INFINITY, -INFINITY}, {0, 0}}), -1) * scores).backward();
+}
+
+TEST(Anomaly, LetsAttentionWithoutAnyVisibleKeyPass) {
+  const Tensor mask = tensor({{0, 0}, {1, 0}});
+  for (const bool composed : {false, true}) {
+    std::optional<Composed> twins;
+    if (composed) twins.emplace();
+    const DetectAnomaly looking;
+    const Tensor q = randn({1, 2, 4}).requires_grad_(true), k = randn({1, 2, 4}).requires_grad_(true);
+    const Tensor y = scaled_dot_product_attention(q, k, k, {.mask = Mask::keep(eq(mask, 1))});
+    sum(square(y)).backward();
+  }
+}
+
+TEST(Anomaly, IsSilentOutOfScope) {
+  { const DetectAnomaly looking; }
+  EXPECT_TRUE(std::isinf(log(leaf({0})).to_vector<float>()[0]));
+  EXPECT_EQ(Observer::active(), nullptr);
+}
+
+}  // namespace
+}  // namespace tape

@@ -1,0 +1,57 @@
+#include "autograd/diagnose/profile.h"
+
+#include <gtest/gtest.h>
+
+#include "autograd/create.h"
+#include "autograd/ops/attention.h"
+#include "autograd/ops/matmul.h"
+#include "autograd/ops/reduce.h"
+
+namespace tape {
+namespace {
+
+const Profile::Cost& cost_of(const Profile& profile, Profile::Pass pass, const char* name) {
+  return profile.costs().at({pass, name});
+}
+
+TEST(Profile, ChargesEachOperationWithItsCallsWorkAndBytes) {
+  const Tensor x = ones({4, 5}).requires_grad_(), w = ones({3, 5}).requires_grad_();
+  Profile profile;
+  for (int step = 0; step < 2; ++step) sum(linear(x, w, Tensor())).backward();
+  const Profile::Cost& forward = cost_of(profile, Profile::Pass::forward, "linear");
+  EXPECT_EQ(forward.calls, 2);
+  EXPECT_EQ(forward.flops, 2 * 2 * 4 * 5 * 3);
+  EXPECT_EQ(forward.bytes, 2 * 4 * (4 * 5 + 3 * 5 + 4 * 3));
+  EXPECT_GT(forward.seconds, 0);
+  const Profile::Cost& backward = cost_of(profile, Profile::Pass::backward, "linear");
+  EXPECT_EQ(backward.calls, 2);
+  EXPECT_EQ(backward.flops, 2 * forward.flops);
+  EXPECT_EQ(cost_of(profile, Profile::Pass::backward, "sum").calls, 2);
+  profile.reset();
+  EXPECT_TRUE(profile.costs().empty());
+}
+
+TEST(Profile, CountsOnlyWhatCausalAttentionSees) {
+  const Tensor x = ones({2, 3, 4, 8}).requires_grad_();  // 10 of 16 pairs a head
+  Profile profile;
+  sum(scaled_dot_product_attention(x, x, x, {.mask = Mask::causal()})).backward();
+  const double pair = 2 * 8;  // multiplications and additions
+  EXPECT_EQ(cost_of(profile, Profile::Pass::forward, "scaled_dot_product_attention").flops, 2 * 6 * 10 * pair);
+  EXPECT_EQ(cost_of(profile, Profile::Pass::backward, "scaled_dot_product_attention").flops, 5 * 6 * 10 * pair);
+}
+
+TEST(Profile, TheInnermostOneCounts) {
+  EXPECT_EQ(Profile::active(), nullptr);
+  Profile outer;
+  {
+    Profile inner;
+    EXPECT_EQ(Profile::active(), &inner);
+    inner.charge(Profile::Pass::other, "something");
+    EXPECT_EQ(inner.costs().size(), 1u);
+  }
+  EXPECT_EQ(Profile::active(), &outer);
+  EXPECT_TRUE(outer.costs().empty());
+}
+
+}  // namespace
+}  // namespace tape

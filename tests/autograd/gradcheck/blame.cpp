@@ -1,0 +1,304 @@
+// Which operation a failing gradcheck names. tests/models/blame.cpp does it inside a Transformer.
+
+#include "autograd/gradcheck/blame.h"
+
+#include <gmock/gmock.h>
+
+#include "autograd/create.h"
+#include "autograd/custom.h"
+#include "autograd/gradcheck/checker.h"
+#include "autograd/gradcheck/gtest.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/cast.h"
+#include "autograd/ops/dropout.h"
+#include "autograd/ops/index.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/matmul.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/softmax.h"
+#include "autograd/ops/unary.h"
+#include "tests/support.h"
+
+namespace tape {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// y = x^2 whose gradient goes through `spoil`.
+Tensor square_spoiled(const Tensor& x, const std::function<Tensor(const Tensor&)>& spoil) {
+  return custom(
+      "square_spoiled", {x}, [](const Tensors& in) { return in[0] * in[0]; },
+      [spoil](const BackwardContext& c) -> Tensors { return {spoil(c.grad() * c.saved(0) * 2)}; });
+}
+
+Tensor tripled(const Tensor& g) { return g * 3; }
+
+GradcheckReport report_of(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs) {
+  const GradcheckReport report = gradcheck(f, inputs);
+  EXPECT_FALSE(report.ok());
+  return report;
+}
+
+TEST(Blame, NamesTheOneWrongOperation) {
+  const auto f = [](const Tensors& in) {
+    const Tensor hidden = tanh(matmul(in[0], in[1]));
+    const Tensor weights = softmax(square_spoiled(hidden, tripled) + in[0], -1);
+    return weights * sigmoid(hidden);
+  };
+  const GradcheckReport report = report_of(f, {sample_normal({3, 4}, 1), sample_normal({4, 4}, 2)});
+  ASSERT_EQ(report.guilty.size(), 1u) << report;
+  const GuiltyOperation& guilty = report.guilty[0];
+  EXPECT_EQ(guilty.operation, "square_spoiled");
+  EXPECT_EQ(guilty.module_path, "");
+  EXPECT_EQ(guilty.place, 2);  // behind matmul and tanh
+  EXPECT_FALSE(guilty.composed);
+  EXPECT_EQ(guilty.gradient.name, "input 0");
+  EXPECT_EQ(guilty.gradient.shape, Shape({3, 4}));
+  EXPECT_EQ(guilty.gradient.wrong, 12);
+  EXPECT_NEAR(guilty.gradient.analytic / guilty.gradient.numeric, 3, 1e-6);
+  EXPECT_EQ(guilty.gradient.explanation,
+            "Every element is 3 times the numeric value: a constant factor is wrong (3 is the size of axis 0 of the "
+            "output [3, 4]: a sum for a mean?)");
+  EXPECT_EQ(report.blame, "");
+}
+
+TEST(Blame, SaysNothingOfARightFunction) {
+  const GradcheckReport report = gradcheck([](const Tensors& in) { return tanh(in[0]); }, {sample_normal({3})});
+  EXPECT_TRUE(report.guilty.empty());
+  EXPECT_EQ(report.blame, "");
+}
+
+TEST(Blame, NamesEachWrongOperationAndTheInput) {
+  const auto f = [](const Tensors& in) {
+    const Tensor first = square_spoiled(in[0], tripled);
+    return custom(
+        "wrong_product", {first, in[1]}, [](const Tensors& x) { return x[0] * x[1]; },
+        [](const BackwardContext& c) -> Tensors {
+          return {c.grad() * c.saved(1), -(c.grad() * c.saved(0))};
+        });
+  };
+  const GradcheckReport report = report_of(f, {sample_normal({5}, 1), sample_normal({5}, 2)});
+  ASSERT_EQ(report.guilty.size(), 2u) << report;
+  EXPECT_EQ(report.guilty[0].operation, "square_spoiled");
+  EXPECT_EQ(report.guilty[1].operation, "wrong_product");
+  EXPECT_EQ(report.guilty[1].gradient.name, "input 1");
+  EXPECT_EQ(report.guilty[1].gradient.explanation,
+            "Every element has the opposite sign: a minus is missing, or one too many.");
+}
+
+TEST(Blame, TellsAnOperationFromOtherReadersOfItsInput) {
+  // x is read three times, and by the wrong operation through two inputs.
+  const auto f = [](const Tensors& in) {
+    const Tensor x = exp(in[0]);
+    const Tensor y = custom(
+        "wrong_sum", {x, x}, [](const Tensors& v) { return v[0] + v[1] * v[1]; },
+        [](const BackwardContext& c) -> Tensors {
+          return {c.grad(), c.grad() * c.saved(1)};
+        });
+    return x * y + sum(x);
+  };
+  const GradcheckReport report = report_of(f, {sample_normal({4})});
+  ASSERT_EQ(report.guilty.size(), 1u) << report;
+  EXPECT_EQ(report.guilty[0].operation, "wrong_sum");
+  EXPECT_EQ(report.guilty[0].gradient.name, "inputs 0 and 1");
+}
+
+TEST(Blame, LooksThroughViews) {
+  const auto f = [](const Tensors& in) {
+    const Tensor rows = reshape(in[0], {2, 3});
+    return cat({square_spoiled(rows[0], tripled), rows[1], reshape(rows, {6})}, 0) * 2;
+  };
+  const GradcheckReport report = report_of(f, {sample_normal({6})});
+  ASSERT_EQ(report.guilty.size(), 1u) << report;
+  EXPECT_EQ(report.guilty[0].operation, "square_spoiled");
+}
+
+TEST(Blame, SaysWhereNoOperationIsGuilty) {
+  const auto f = [](const Tensors& in) { return in[0] * sum(in[0]).detach(); };
+  const GradcheckReport report = report_of(f, {sample_normal({5})});
+  EXPECT_TRUE(report.guilty.empty()) << report;
+  EXPECT_THAT(to_string(report),
+              HasSubstr("\nNo operation is guilty: each of the 1 on the tape has the gradient of its "
+                        "own inputs (to 1e-05). So a value went past the tape: by detach(), a NoGrad "
+                        "scope, data(), or as a constant computed from an input."));
+}
+
+TEST(Blame, FindsTheOneWrongElementOfMany) {
+  // 128 of the 3000 elements are compared; that this one is among them would be chance.
+  const auto f = [](const Tensors& in) {
+    return custom(
+        "one_off", {in[0]}, [](const Tensors& v) { return square(v[0]); },
+        [](const BackwardContext& c) -> Tensors {
+          Tensor g = (c.grad() * c.saved(0) * 2).detach().clone();
+          g.mutable_data<double>()[1234] *= 1.5;
+          return {g};
+        });
+  };
+  const GradcheckReport report = report_of(f, {sample_normal({60, 50})});
+  ASSERT_EQ(report.guilty.size(), 1u) << report;
+  EXPECT_EQ(report.guilty[0].gradient.worst, (std::vector<int64_t>{24, 34}));
+  EXPECT_EQ(report.guilty[0].gradient.wrong, 1);
+  EXPECT_EQ(report.guilty[0].gradient.checked, 129);
+}
+
+/// Looks words up, with dropout behind, in a table whose padding row 0 is frozen.
+Tensor look_up(const Tensor& table, const Tensor& ids) {
+  return dropout(embedding(table, ids, {.padding_index = 0}), 0.3);
+}
+
+TEST(Blame, DoesNotBlameAFrozenPaddingRow) {
+  const Tensor ids = tensor({{1, 0, 2}, {2, 0, 3}}, i64), table = sample_normal({4, 6});
+  const auto f = [&](const Tensors& in) {
+    const ModuleScope scope("words");
+    return look_up(in[0], ids);
+  };
+  const GradcheckReport report = report_of(f, {table});
+  EXPECT_TRUE(report.guilty.empty()) << report;
+  EXPECT_THAT(report.blame, testing::EndsWith(" Or it is the padding's, which gets no gradient by design: row 0 of "
+                                              "'embedding' (words)."));
+  // Nor is it named where what was looked up there does not count.
+  const Tensor counts = tensor({{{1.0}, {0.0}, {1.0}}, {{1.0}, {0.0}, {1.0}}}, f64);
+  const auto masked = [&](const Tensors& in) { return f(in) * counts * sum(in[0]).detach(); };
+  EXPECT_THAT(report_of(masked, {table}).blame, testing::EndsWith(" computed from an input."));
+  // Nor beside one that is guilty.
+  const auto wrong = [&](const Tensors& in) { return square_spoiled(f(in), tripled); };
+  const GradcheckReport both = report_of(wrong, {table});
+  ASSERT_EQ(both.guilty.size(), 1u) << both;
+  EXPECT_EQ(both.guilty[0].operation, "square_spoiled");
+}
+
+TEST(Blame, SaysWhatWasNotLookedAt) {
+  const auto f = [](const Tensors& in) {
+    const Tensor x = cast(square(cast(in[0], f32)), f64);
+    return in[0] * x.detach();
+  };
+  const GradcheckReport report = report_of(f, {tensor({0.5, 2.0}, f64)});
+  EXPECT_THAT(report.blame, StartsWith("No operation is guilty: each of the 1 on the tape "));
+  const auto single = [](const Tensors& in) { return cast(square(cast(in[0], f32)), f64) + in[0].detach(); };
+  EXPECT_THAT(report_of(single, {tensor({0.5, 2.0}, f64)}).blame, HasSubstr(" Not in f64, and so not looked at: 3."));
+}
+
+TEST(Blame, IgnoresWhatTheResultDoesNotDependOn) {
+  const auto f = [](const Tensors& in) {
+    square_spoiled(in[0], tripled);
+    return square_spoiled(tanh(in[0]), [](const Tensor& g) { return -g; });
+  };
+  const GradcheckReport report = report_of(f, {sample_normal({5})});
+  ASSERT_EQ(report.guilty.size(), 1u) << report;
+  EXPECT_EQ(report.guilty[0].place, 2);
+}
+
+TEST(Blame, FindsAFusedOperationsOwnGradient) {
+  const auto twice = [](const Tensors& in) {
+    const Tensor x = tanh(in[0]);
+    if (Composed::active()) return x + x;
+    return custom(
+        "fused_twice", {x}, [](const Tensors& v) { return v[0] + v[0]; },
+        [](const BackwardContext& c) -> Tensors { return {c.grad()}; });
+  };
+  const GradcheckReport report = report_of(twice, {sample_normal({4})});
+  ASSERT_EQ(report.guilty.size(), 1u) << report;
+  EXPECT_EQ(report.guilty[0].operation, "fused_twice");
+  EXPECT_EQ(report.blame,
+            "In a Composed scope, where fused operations are recorded step by step, every gradient is right: it is the "
+            "fused operation's own that is wrong.");
+}
+
+TEST(Blame, NamesTheStepInsideAFusedOperation) {
+  // The fused operation takes its gradient from a twin with a wrong step.
+  const auto twin = [](const Tensor& x) { return exp(square_spoiled(x, tripled)); };
+  const auto f = [twin](const Tensors& in) {
+    if (Composed::active()) return twin(in[0]);
+    return custom(
+        "fused_bell", {in[0]}, [](const Tensors& v) { return exp(v[0] * v[0]); },
+        [twin](const BackwardContext& c) -> Tensors {
+          const EnableGrad recording;
+          const Tensor x = c.saved(0).detach().requires_grad_();
+          return grad({twin(x)}, {x}, {.gradients = {c.grad()}});
+        });
+  };
+  const GradcheckReport report = report_of(f, {sample_normal({4})});
+  ASSERT_EQ(report.guilty.size(), 2u) << report;
+  EXPECT_EQ(report.guilty[0].operation, "fused_bell");
+  EXPECT_EQ(report.guilty[1].operation, "square_spoiled");
+  EXPECT_TRUE(report.guilty[1].composed);
+  EXPECT_THAT(to_string(report.guilty[1]), HasSubstr(", a step of the Composed scope: gradient of input 0 [4]: "));
+}
+
+TEST(Blame, PrintsALineForEach) {
+  const auto f = [](const Tensors& in) {
+    const ModuleScope outer("feed_forward"), inner("activation");
+    return square_spoiled(in[0], tripled);
+  };
+  const GradcheckReport report = report_of(f, {tensor({{1.0, 2.0}, {3.0, 4.0}}, f64)});
+  ASSERT_EQ(report.guilty.size(), 1u);
+  GuiltyOperation guilty = report.guilty[0];
+  EXPECT_EQ(guilty.module_path, "feed_forward.activation");
+  guilty.source = "/home/somebody/layer.cpp:42";
+  guilty.gradient.worst = {1, 1};
+  guilty.gradient.analytic = 1.53, guilty.gradient.numeric = 0.51;
+  EXPECT_EQ(
+      to_string(guilty),
+      "guilty: square_spoiled (feed_forward.activation), called at layer.cpp:42: gradient of input 0 [2, 2]: [1, 1] "
+      "is 1.53, should be 0.51 (200% off), all 4 elements wrong. Every element is 3 times the numeric value: a "
+      "constant factor is wrong.");
+  EXPECT_THAT(to_string(report), HasSubstr("\n\nguilty: square_spoiled (feed_forward.activation)"));
+}
+
+TEST(Blame, CanBeLeftOut) {
+  const auto f = [](const Tensors& in) { return square_spoiled(in[0], tripled); };
+  const GradcheckReport report = gradcheck(f, {sample_normal({5})}, {.blame = false});
+  EXPECT_FALSE(report.ok());
+  EXPECT_TRUE(report.guilty.empty());
+  EXPECT_EQ(report.blame, "");
+}
+
+TEST(Blame, LeavesValuesAndGradientsAsTheyWere) {
+  Tensor weight = sample_normal({3, 3}).requires_grad_();
+  const std::vector<double> before = weight.to_vector<double>();
+  const void* const place = weight.raw();
+  const auto f = [&] { return square_spoiled(matmul(weight, weight), tripled); };
+  const GradcheckReport report = gradcheck_variables(f, {{"weight", weight}});
+  ASSERT_EQ(report.guilty.size(), 1u);
+  EXPECT_EQ(weight.to_vector<double>(), before);
+  EXPECT_EQ(weight.raw(), place);
+  EXPECT_FALSE(weight.grad().defined());
+}
+
+TEST(Blame, EndsEarlyWhereTheFunctionRecordsOtherOperations) {
+  int runs = 0;
+  const auto f = [&](const Tensors& in) {
+    const Tensor y = square_spoiled(in[0], tripled);
+    // Equal values by other operations each time.
+    return ++runs % 2 ? y + y : y * 2;
+  };
+  const GradcheckReport report = report_of(f, {sample_normal({2})});
+  EXPECT_THAT(report.blame, StartsWith("The search for the guilty operation ended early: the function records "));
+}
+
+TEST(Blame, FindsEveryRegisteredOperationRight) {
+  int checked = 0;
+  for (const Op* op : registered_ops()) {
+    for (const OpSample& sample : op->samples()) {
+      Tensors leaves;
+      for (const Tensor& input : sample.inputs) leaves.push_back(input.detach().clone().requires_grad_());
+      const detail::FrozenStreams streams;
+      const auto f = [&] {
+        streams.reset();
+        return Tensors{sample.call(leaves)};
+      };
+      const detail::Verdict verdict = detail::find_guilty(f, 1);
+      EXPECT_THAT(verdict.text, StartsWith("No operation is guilty")) << op->name() << ": " << sample.label;
+      for (const GuiltyOperation& guilty : verdict.guilty)
+        ADD_FAILURE() << op->name() << ": " << sample.label << ": " << to_string(guilty);
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 100);
+}
+
+}  // namespace
+}  // namespace tape

@@ -1,0 +1,312 @@
+#include "autograd/io/safetensors.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "autograd/create.h"
+#include "base/file.h"
+#include "tests/support.h"
+
+namespace tape {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder of its own for each test, removed at the end.
+class Safetensors : public testing::Test {
+ protected:
+  Safetensors()
+      : folder_(fs::path(testing::TempDir()) /
+                fmt::format("tape-{}-{}", testing::UnitTest::GetInstance()->current_test_info()->name(), getpid())) {
+    fs::create_directories(folder_);
+    path_ = (folder_ / "m.safetensors").string();
+  }
+  ~Safetensors() override { fs::remove_all(folder_); }
+
+  void write_bytes(const std::string& bytes) {
+    fs::remove(path_);
+    std::ofstream(path_, std::ios::binary) << bytes;
+  }
+  std::string read_bytes() {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  /// The file with this header and that many bytes of data.
+  void write_header(const std::string& header, size_t data = 0) {
+    const uint64_t length = header.size();
+    std::string bytes(8, '\0');
+    std::memcpy(bytes.data(), &length, 8);
+    write_bytes(bytes + header + std::string(data, '\1'));
+  }
+  void expect_refused(const std::string& header, size_t data, const std::string& sentence,
+                      ErrorKind kind = ErrorKind::format) {
+    write_header(header, data);
+    EXPECT_TAPE_ERROR(load_safetensors(path_), kind, path_ + ": " + sentence);
+  }
+  /// One tensor "w".
+  void expect_entry_refused(const std::string& entry, size_t data, const std::string& sentence,
+                            ErrorKind kind = ErrorKind::format) {
+    expect_refused("{\"w\":" + entry + "}", data, "tensor \"w\": " + sentence, kind);
+  }
+
+  fs::path folder_;
+  std::string path_;
+};
+
+TEST_F(Safetensors, RoundTripsEveryTypeAndShape) {
+  const std::map<std::string, Tensor> tensors{{"f32", tensor({{1, -2.5, 3}, {NAN, INFINITY, -0.0}})},
+                                              {"f64", tensor({1e300, std::numeric_limits<double>::denorm_min()}, f64)},
+                                              {"i64", from_vector<int64_t>({INT64_MIN, -1, INT64_MAX})},
+                                              {"bool", tensor({1, 0, 1}, boolean)},
+                                              {"scalar", scalar(7)},
+                                              {"empty", zeros({2, 0, 3}, f64)},
+                                              {"a \"name\" \xC3\xA9\n", ones({1, 2, 3, 1})}};
+  const std::map<std::string, std::string> metadata{{"format", "pt"}, {"x", ""}};
+  save_safetensors(path_, tensors, metadata);
+  const SafetensorsFile loaded = load_safetensors(path_);
+  EXPECT_EQ(loaded.metadata, metadata);
+  ASSERT_EQ(loaded.tensors.size(), tensors.size());
+  for (const auto& [name, value] : tensors) {
+    const Tensor& found = loaded.tensors.at(name);
+    ASSERT_EQ(found.dtype(), value.dtype()) << name;
+    ASSERT_EQ(found.shape(), value.shape()) << name;
+    EXPECT_EQ(std::memcmp(found.raw(), value.raw(), static_cast<size_t>(value.numel() * size_of(value.dtype()))), 0)
+        << name;
+  }
+}
+
+TEST_F(Safetensors, WritesTheFormat) {
+  save_safetensors(path_, {{"b", tensor({1, 2})}, {"a", tensor({1}, boolean)}, {"c", tensor({3}, f64)}}, {{"k", "v"}});
+  const std::string bytes = read_bytes();
+  uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), 8);
+  EXPECT_EQ(length % 8, 0u);
+  EXPECT_EQ(
+      bytes.substr(8, length).substr(0, bytes.substr(8, length).find_last_not_of(' ') + 1),
+      R"({"__metadata__":{"k":"v"},"a":{"data_offsets":[16,17],"dtype":"BOOL","shape":[1]},)"
+      R"("b":{"data_offsets":[8,16],"dtype":"F32","shape":[2]},"c":{"data_offsets":[0,8],"dtype":"F64","shape":[1]}})");
+  EXPECT_EQ(bytes.size(), 8 + length + 17);
+  EXPECT_EQ(bytes.back(), '\1');
+}
+
+TEST_F(Safetensors, RoundTripsNothing) {
+  save_safetensors(path_, std::map<std::string, Tensor>{});
+  EXPECT_TRUE(load_safetensors(path_).tensors.empty());
+  // An empty file of the reference implementation has no padding.
+  write_header("{}");
+  EXPECT_TRUE(load_safetensors(path_).tensors.empty());
+}
+
+TEST_F(Safetensors, ReadsSmallerTypes) {
+  const auto stored = [&](const std::string& dtype, auto values) {
+    const size_t bytes = values.size() * sizeof(values[0]);
+    write_header(
+        fmt::format(R"({{"w":{{"dtype":"{}","shape":[{}],"data_offsets":[0,{}]}}}})", dtype, values.size(), bytes));
+    std::ofstream file(path_, std::ios::binary | std::ios::app);
+    file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(bytes));
+    file.close();
+    return load_safetensors(path_).tensors.at("w");
+  };
+  // 1, -2, largest, smallest normal, smallest subnormal, zero, infinity, NaN
+  const std::vector<uint16_t> half{0x3C00, 0xC000, 0x7BFF, 0x0400, 0x0001, 0x8000, 0xFC00, 0x7E00};
+  EXPECT_TRUE(tensors_equal(stored("F16", half), tensor({1, -2, 65504, 0x1p-14, 0x1p-24, -0.0, -INFINITY, NAN})));
+  EXPECT_TRUE(
+      tensors_equal(stored("BF16", std::vector<uint16_t>{0x3F80, 0xC049, 0x7F80}), tensor({1, -3.140625, INFINITY})));
+  EXPECT_TRUE(tensors_equal(stored("I32", std::vector<int32_t>{-1, INT32_MAX}), tensor({-1, 2147483647}, i64)));
+  EXPECT_TRUE(tensors_equal(stored("U8", std::vector<uint8_t>{0, 255}), tensor({0, 255}, i64)));
+}
+
+TEST_F(Safetensors, RefusesShortFiles) {
+  for (size_t size = 0; size < 8; ++size) {
+    write_bytes(std::string(size, '\0'));
+    EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::format,
+                      fmt::format("{}: header too small ({} bytes)", path_, size));
+  }
+}
+
+TEST_F(Safetensors, RefusesHeaderLengths) {
+  const auto with_length = [&](uint64_t length) {
+    std::string bytes(10, ' ');
+    std::memcpy(bytes.data(), &length, 8);
+    write_bytes(bytes);
+    EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::format,
+                      fmt::format("{}: header length {}, file has 10", path_, length));
+  };
+  with_length(0);
+  with_length(3);
+  with_length(100'000'001);
+  with_length(UINT64_MAX);
+}
+
+TEST_F(Safetensors, RefusesHeadersThatAreNotJsonObjects) {
+  expect_refused("[]", 0, "the header must begin with '{' (byte 8), found 0x5b");
+  expect_refused(" {}", 0, "the header must begin with '{' (byte 8), found 0x20");
+  expect_refused("{\"a\":}", 0, "the header is not JSON at byte 13");
+  expect_refused("{} x", 0, "the header is not JSON at byte 11");
+  expect_refused("{\"a\":1e999}", 0, "the header holds a number out of range");
+  expect_refused("{\"\xFF\":1}", 0, "the header is not UTF-8 at byte 10");
+  expect_refused("{\"\xED\xA0\x80\":1}", 0, "the header is not UTF-8 at byte 10");
+  write_header("{}      ");
+  EXPECT_TRUE(load_safetensors(path_).tensors.empty());
+}
+
+TEST_F(Safetensors, RefusesWhatJsonLibrariesLetPass) {
+  const std::string deep = "{\"deep\":" + std::string(64, '[') + std::string(64, ']') + "}";
+  expect_refused(deep, 0, "the header is nested deeper than 64 at key \"deep\"");
+  expect_refused("{\"deep\":" + std::string(1'000'000, '['), 0, "the header is nested deeper than 64 at key \"deep\"");
+  const std::string entry = R"({"dtype":"F32","shape":[],"data_offsets":[0,4]})";
+  expect_refused("{\"w\":" + entry + ",\"w\":" + entry + "}", 4, "key \"w\" appears twice");
+  expect_refused(R"({"w":{"dtype":"F32","dtype":"F64"}})", 4, "key \"dtype\" appears twice");
+  expect_refused(R"({"__metadata__":{"k":1}})", 0, "__metadata__: the value of \"k\" is not a string but number");
+  expect_refused(R"({"__metadata__":[]})", 0, "__metadata__ is not an object but array");
+  std::string many = "{";
+  for (int i = 0; i <= 100'001; ++i) many += fmt::format("{}\"{}\":1", i == 0 ? "" : ",", i);
+  expect_refused(many + "}", 0, "more than 100000 tensors, from \"100001\" on");
+}
+
+TEST_F(Safetensors, RefusesEntries) {
+  expect_entry_refused("1", 0, "its entry is not an object but number");
+  expect_entry_refused(R"({"shape":[],"data_offsets":[0,4]})", 4, "dtype is missing");
+  expect_entry_refused(R"({"dtype":"F32","data_offsets":[0,4]})", 4, "shape is missing");
+  expect_entry_refused(R"({"dtype":"F32","shape":[]})", 4, "data_offsets is missing");
+  expect_entry_refused(R"({"dtype":3,"shape":[],"data_offsets":[0,4]})", 4, "dtype is not a string but number");
+  expect_entry_refused(R"({"dtype":"F31","shape":[],"data_offsets":[0,4]})", 4, "unknown dtype \"F31\"");
+  expect_entry_refused(R"({"dtype":"F8_E5M2","shape":[],"data_offsets":[0,1]})", 1,
+                       "dtype F8_E5M2 is not supported (F64, F32, F16, BF16, I64, I32, U8 and BOOL are)",
+                       ErrorKind::dtype);
+}
+
+TEST_F(Safetensors, RefusesShapes) {
+  const auto refused = [&](const std::string& shape, const std::string& sentence) {
+    expect_entry_refused(fmt::format(R"({{"dtype":"F32","shape":{},"data_offsets":[0,4]}})", shape), 4, sentence);
+  };
+  refused("4", "shape is not a list but number");
+  refused("[-1]", "shape [-1] holds -1, which is not a size");
+  refused("[1.0]", "shape [1.0] holds 1.0, which is not a size");
+  refused("[\"1\"]", "shape [\"1\"] holds \"1\", which is not a size");
+  refused("[18446744073709551616]", "shape [1.8446744073709552e+19] holds 1.8446744073709552e+19, which is not a size");
+  refused("[9223372036854775808]", "shape [9223372036854775808] holds 9223372036854775808, which is not a size");
+  refused("[1,1,1,1,1,1,1,1,1]", "shape has 9 axes, at most 8 are supported");
+  refused("[4194305,4194305,211106198978564]", "shape [4194305,4194305,211106198978564] overflows");
+  refused("[4611686018427387904]", "shape [4611686018427387904] of F32 overflows");
+}
+
+TEST_F(Safetensors, RefusesOffsets) {
+  const auto refused = [&](const std::string& offsets, const std::string& sentence) {
+    expect_entry_refused(fmt::format(R"({{"dtype":"F32","shape":[2],"data_offsets":{}}})", offsets), 8, sentence);
+  };
+  refused("8", "data_offsets must be two whole numbers, found 8");
+  refused("[0]", "data_offsets must be two whole numbers, found [0]");
+  refused("[0,4,8]", "data_offsets must be two whole numbers, found [0,4,8]");
+  refused("[-8,0]", "data_offsets must be two whole numbers, found [-8,0]");
+  refused("[0,8.0]", "data_offsets must be two whole numbers, found [0,8.0]");
+  refused("[8,0]", "data_offsets [8, 0] run backwards");
+  refused("[0,4]", "data_offsets [0, 4] hold 4 bytes, shape [2] of F32 needs 8");
+  refused("[4,12]", "data_offsets [4, 12] reach past the end, the file has 8 bytes of data");
+  refused("[18446744073709551607,18446744073709551615]",
+          "data_offsets [18446744073709551607, 18446744073709551615] reach past the end, the file has 8 bytes of data");
+}
+
+TEST_F(Safetensors, RefusesDataThatIsNotCoveredOnce) {
+  const auto pair = [](int a, int b, int c, int d) {
+    return fmt::format(R"({{"a":{{"dtype":"F32","shape":[{}],"data_offsets":[{},{}]}},)"
+                       R"("b":{{"dtype":"F32","shape":[{}],"data_offsets":[{},{}]}}}})",
+                       (b - a) / 4, a, b, (d - c) / 4, c, d);
+  };
+  expect_refused(pair(0, 8, 4, 12), 12, "tensor \"b\": data_offsets [4, 12] overlap those of \"a\" [0, 8]");
+  expect_refused(pair(0, 8, 4, 4), 8, "tensor \"b\": data_offsets [4, 4] overlap those of \"a\" [0, 8]");
+  expect_refused(pair(0, 4, 8, 12), 12, "tensor \"b\": data_offsets [8, 12] leave a hole from byte 4");
+  expect_refused(pair(4, 8, 8, 12), 12, "tensor \"a\": data_offsets [4, 8] leave a hole from byte 0");
+  expect_refused(pair(0, 4, 4, 8), 9, "1 trailing bytes: the tensors end at 8, the data at 9");
+  write_header(pair(4, 4, 0, 4), 4);
+  EXPECT_EQ(load_safetensors(path_).tensors.at("a").numel(), 0);
+}
+
+TEST_F(Safetensors, RefusesBytesThatAreNoBool) {
+  write_header(R"({"w":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]}})");
+  std::ofstream(path_, std::ios::binary | std::ios::app) << '\2';
+  EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::format,
+                    path_ + ": tensor \"w\": a BOOL must be 0 or 1, found 2");
+}
+
+TEST_F(Safetensors, RefusesWhatIsNoFile) {
+  EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::io, path_ + ": cannot open: No such file or directory");
+  EXPECT_TAPE_ERROR(load_safetensors(folder_.string()), ErrorKind::io,
+                    folder_.string() + ": cannot read: Is a directory");
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::io, path_ + ": cannot read: not a regular file");
+}
+
+TEST_F(Safetensors, NamesAFileThatShrinks) {
+  write_bytes(std::string(100, 'x'));
+  const InputFile file(path_);
+  fs::resize_file(path_, 40);
+  std::string to(100, '\0');
+  EXPECT_TAPE_ERROR(file.read(0, to.data(), 100), ErrorKind::io,
+                    path_ + ": the file ends at byte 40, it had 100 bytes when it was opened");
+}
+
+TEST_F(Safetensors, RefusesToSave) {
+  EXPECT_TAPE_ERROR(save_safetensors(path_, std::map<std::string, Tensor>{{"w", Tensor()}}), ErrorKind::config,
+                    path_ + ": tensor \"w\" is undefined");
+  EXPECT_TAPE_ERROR(save_safetensors(path_, std::map<std::string, Tensor>{{"__metadata__", ones({1})}}),
+                    ErrorKind::config, path_ + ": a tensor cannot be called \"__metadata__\"");
+  EXPECT_TAPE_ERROR(save_safetensors(path_, std::map<std::string, Tensor>{{"\xFF", ones({1})}}), ErrorKind::config,
+                    path_ + ": a tensor's name or a value of the metadata is not UTF-8");
+  const std::vector<NamedTensor> twice{{"w", ones({1})}, {"w", ones({1})}};
+  EXPECT_TAPE_ERROR(save_safetensors(path_, twice), ErrorKind::config, path_ + ": two tensors are called \"w\"");
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(Safetensors, KeepsTheOldFileWhereSavingFails) {
+  const std::map<std::string, Tensor> tensors{{"w", ones({1})}};
+  const std::string lost = (folder_ / "missing" / "m.safetensors").string();
+  EXPECT_TAPE_ERROR(save_safetensors(lost, tensors), ErrorKind::io,
+                    lost + ": cannot create the file: No such file or directory");
+  fs::create_directories(path_);  // a folder in the place of the file
+  EXPECT_TAPE_ERROR(save_safetensors(path_, tensors), ErrorKind::io,
+                    path_ + ": cannot rename the new file to it: Is a directory");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "something was left beside";
+  // A full disk: the device refuses every byte.
+  const std::vector<std::string_view> parts{"x"};
+  fs::create_symlink("/dev/full", folder_ / fmt::format("full.tmp-{}", getpid()));
+  EXPECT_TAPE_ERROR(write_file((folder_ / "full").string(), parts), ErrorKind::io,
+                    (folder_ / "full").string() + ": cannot write: No space left on device");
+}
+
+TEST_F(Safetensors, RefusesEveryPrefix) {
+  save_safetensors(path_, {{"b", tensor({1, 2})}, {"a", tensor({1}, boolean)}}, {{"k", "v"}});
+  const std::string whole = read_bytes();
+  for (size_t size = 0; size < whole.size(); ++size) {
+    write_bytes(whole.substr(0, size));
+    EXPECT_THROW(load_safetensors(path_), Error) << size;
+  }
+}
+
+TEST_F(Safetensors, SurvivesEveryFlippedBitOfTheHeader) {
+  save_safetensors(path_, {{"b", tensor({1, 2})}, {"a", tensor({1}, boolean)}}, {{"k", "v"}});
+  const std::string whole = read_bytes();
+  uint64_t length = 0;
+  std::memcpy(&length, whole.data(), 8);
+  size_t refused = 0;
+  for (size_t bit = 0; bit < 8 * (8 + length); ++bit) {
+    std::string bytes = whole;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+    write_bytes(bytes);
+    try {
+      load_safetensors(path_);  // a flipped letter of a name is another valid name
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 4 * (8 + length));
+}
+
+}  // namespace
+}  // namespace tape

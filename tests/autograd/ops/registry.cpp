@@ -1,0 +1,164 @@
+// Every operation of the registry, checked with its own samples: an operation added to autograd/ops is tested here
+// without another line.
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <set>
+#include <unordered_set>
+
+#include "autograd/create.h"
+#include "autograd/gradcheck/gradcheck.h"
+#include "autograd/gradcheck/gtest.h"
+#include "autograd/ops.h"
+#include "autograd/ops/op.h"
+#include "tests/support.h"
+
+namespace tape {
+namespace {
+
+std::string sample_text(const Op& op, const OpSample& sample) { return std::string(op.name()) + ", " + sample.label; }
+
+/// Whether a node of this operation is on the tape of a tensor.
+bool records(const Tensor& output, const Op& op) {
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> stack;
+  const auto visit = [&](const Node* node) {
+    if (node && seen.insert(node).second) stack.push_back(node);
+  };
+  visit(output.impl().node.get());
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    if (node->op == &op) return true;
+    for (const Node::Edge& edge : node->inputs) visit(edge.node.get());
+  }
+  return false;
+}
+
+Tensors leaves_of(const OpSample& sample, DType dtype = f64) {
+  Tensors leaves;
+  for (const Tensor& input : sample.inputs) {
+    leaves.push_back(input.detach().to(dtype).clone());
+    if (is_floating(dtype)) leaves.back().requires_grad_();
+  }
+  return leaves;
+}
+
+/// The options of a check; gradients that are zero by nature are declared.
+GradcheckOptions options_for(const Op& op, const OpSample& sample) {
+  static const std::set<std::string> zero_by_nature = {"softmax, one value", "log_softmax, one value"};
+  GradcheckOptions options;
+  if (sample.step > 0) options.eps = sample.step;
+  const bool empty = sample.call(sample.inputs).numel() == 0;
+  for (size_t i = 0; i < sample.inputs.size(); ++i) {
+    options.names.push_back("input " + std::to_string(i));
+    if (empty || sample.inputs[i].numel() == 0 || zero_by_nature.contains(sample_text(op, sample)))
+      options.allow_zero.push_back(options.names.back());
+  }
+  return options;
+}
+
+/// The output and the gradients of the inputs for a random seed of the output.
+Tensors output_and_gradients(const OpSample& sample, const Tensors& inputs) {
+  const Tensor y = sample.call(inputs);
+  const Tensor seed = sample_normal(y.shape(), 17).to(y.dtype());
+  Tensors all = grad({y}, inputs, {.gradients = {seed}, .allow_unused = true});
+  for (size_t i = 0; i < all.size(); ++i)
+    if (!all[i].defined()) all[i] = zeros_like(inputs[i]);
+  all.insert(all.begin(), y.detach());
+  return all;
+}
+
+class Registry : public testing::TestWithParam<const Op*> {};
+
+TEST_P(Registry, HasSamplesThatRecordIt) {
+  const Op& op = *GetParam();
+  const std::vector<OpSample> samples = op.samples();
+  ASSERT_FALSE(samples.empty());
+  std::set<std::string> labels;
+  for (const OpSample& sample : samples) {
+    EXPECT_TRUE(labels.insert(sample.label).second) << "two samples are called " << sample.label;
+    ASSERT_FALSE(sample.inputs.empty()) << sample.label;
+    for (const Tensor& input : sample.inputs) EXPECT_EQ(input.dtype(), f64) << sample.label;
+    EXPECT_TRUE(records(sample.call(leaves_of(sample)), op)) << sample.label;
+  }
+}
+
+TEST_P(Registry, GradientIsRight) {
+  for (const OpSample& sample : GetParam()->samples()) {
+    const GradcheckReport report = gradcheck(sample.call, sample.inputs, options_for(*GetParam(), sample));
+    EXPECT_TRUE(gradients_match(report)) << sample.label;
+    for (const GradcheckResult& variable : report.variables) EXPECT_EQ(variable.kinks, 0) << sample.label;
+  }
+}
+
+TEST_P(Registry, SecondDerivativeIsRight) {
+  for (const OpSample& sample : GetParam()->samples())
+    EXPECT_TRUE(gradients_match(gradgradcheck(sample.call, sample.inputs, options_for(*GetParam(), sample))))
+        << sample.label;
+}
+
+/// Gradients are the same whether the backward is recorded (tensor operations) or not (fused kernels).
+TEST_P(Registry, RecordedBackwardAgreesWithFused) {
+  for (const OpSample& sample : GetParam()->samples()) {
+    const Tensors inputs = leaves_of(sample);
+    const Tensor y = sample.call(inputs);
+    const Tensor seed = sample_normal(y.shape(), 17);
+    const Tensors recorded = grad({y}, inputs, {.gradients = {seed}, .create_graph = true, .allow_unused = true});
+    const Tensors plain = grad({y}, inputs, {.gradients = {seed}, .allow_unused = true});
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      ASSERT_EQ(recorded[i].defined(), plain[i].defined()) << sample.label << ", input " << i;
+      if (plain[i].defined()) {
+        EXPECT_TRUE(tensors_near(plain[i], recorded[i], 1e-10)) << sample.label << ", input " << i;
+      }
+    }
+  }
+}
+
+TEST_P(Registry, FloatAgreesWithDouble) {
+  for (const OpSample& sample : GetParam()->samples()) {
+    Tensors exact, rounded;
+    for (const Tensor& input : sample.inputs) {
+      rounded.push_back(input.to(f32));
+      exact.push_back(rounded.back().to(f64));
+    }
+    Tensor y;
+    try {
+      y = sample.call(rounded);
+    } catch (const Error& error) {
+      // Samples may hold constants of their own, which are f64.
+      ASSERT_EQ(error.kind(), ErrorKind::dtype) << sample.label << ": " << error.what();
+      continue;
+    }
+    EXPECT_TRUE(tensors_near(y.to(f64), sample.call(exact), 2e-5)) << sample.label;
+  }
+}
+
+TEST_P(Registry, ComposedTwinAgrees) {
+  for (const OpSample& sample : GetParam()->samples()) {
+    const Tensors inputs = leaves_of(sample);
+    const Tensors fused = output_and_gradients(sample, inputs);
+    const Composed composed;
+    const Tensors twin = output_and_gradients(sample, inputs);
+    for (size_t i = 0; i < fused.size(); ++i)
+      EXPECT_TRUE(tensors_near(twin[i], fused[i], 1e-10))
+          << sample.label << (i ? ", gradient of input " : ", output ") << (i ? i - 1 : 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, Registry, testing::ValuesIn(registered_ops()), [](const auto& op) {
+  std::string name = op.param->name();
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+});
+
+TEST(RegistryNames, AreDistinctAndSorted) {
+  const std::vector<const Op*> ops = registered_ops();
+  EXPECT_GE(ops.size(), 60u);
+  for (size_t i = 1; i < ops.size(); ++i) EXPECT_LT(std::string(ops[i - 1]->name()), std::string(ops[i]->name()));
+}
+
+}  // namespace
+}  // namespace tape

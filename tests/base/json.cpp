@@ -1,0 +1,39 @@
+#include "base/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support.h"
+
+namespace tape {
+namespace {
+
+TEST(ParseJson, KeepsTheOrderOfKeys) {
+  const auto json = parse_json(R"({"b": 1, "a": [2, {"c": null}]})", "file");
+  EXPECT_EQ(json.dump(), R"({"b":1,"a":[2,{"c":null}]})");
+  EXPECT_EQ(parse_large_json(R"({"b": 1, "a": 2})", "file").dump(), R"({"a":2,"b":1})");
+}
+
+TEST(ParseJson, RefusesWhatStandsTwiceAtAnyDepth) {
+  EXPECT_TAPE_ERROR(parse_json(R"({"a": 1, "a": 2})", "file"), ErrorKind::format, "file: \"a\" stands twice");
+  EXPECT_TAPE_ERROR(parse_json(R"({"x": [{"a": 1}, {"b": {"c": 1, "c": 2}}]})", "file"), ErrorKind::format,
+                    "file: \"c\" stands twice");
+  EXPECT_NO_THROW(parse_json(R"({"x": [{"a": 1}, {"a": 2}], "a": {"a": {}}})", "file"));
+  EXPECT_TAPE_ERROR(parse_large_json(R"({"a": {"b": 1, "b": 2}})", "file"), ErrorKind::format,
+                    "file: \"b\" stands twice");
+}
+
+TEST(ParseJson, LimitsTheDepth) {
+  EXPECT_NO_THROW(parse_json(R"({"a": [1]})", "file", 2));
+  EXPECT_TAPE_ERROR(parse_json(R"({"a": [[1]]})", "file", 1), ErrorKind::format, "file: nested deeper than 1");
+  EXPECT_TAPE_ERROR(parse_json("{\"a\":" + std::string(1'000'000, '['), "file"), ErrorKind::format,
+                    "file: nested deeper than 8");
+}
+
+TEST(ParseJson, RefusesWhatIsNoObject) {
+  EXPECT_TAPE_ERROR(parse_json("[1]", "file"), ErrorKind::format, "file: not a JSON object");
+  for (const char* text : {"", "{", "{\"a\": 01}", "{\"a\": \"\xFF\"}", "{} {}"})
+    EXPECT_THROW(parse_json(text, "file"), Error) << text;
+}
+
+}  // namespace
+}  // namespace tape

@@ -1,0 +1,136 @@
+#include "inspect/ledger.h"
+
+#include <sstream>
+
+#include "autograd/create.h"
+#include "autograd/memory.h"
+#include "autograd/ops.h"
+#include "autograd/tape/checkpoint.h"
+#include "autograd/tape/tape.h"
+#include "tests/support.h"
+
+namespace tape {
+namespace {
+
+constexpr int64_t kRow = 100 * 4;  // bytes of 100 floats
+
+Tensor leaf() { return ones({100}).requires_grad_(); }
+
+std::vector<std::string> lines(const std::vector<LedgerEntry>& entries) {
+  std::vector<std::string> all;
+  for (const LedgerEntry& entry : entries)
+    all.push_back(fmt::format("{}:{}:{}:{}", entry.module_path, entry.operation, entry.values, entry.bytes));
+  return all;
+}
+
+TEST(Ledger, CountsEachStorageOnceAndParametersApart) {
+  const Tensor w = leaf();
+  const Tensor h = exp(w);                          // keeps h
+  const Tensor y = h * w;                           // h again, and w
+  const Tensor z = sin(reshape(y, {10, 10}));       // keeps y, through a view
+  const Ledger ledger = saved_tensors(sum(z * z));  // keeps z, twice
+  EXPECT_EQ(ledger.values, 3);
+  EXPECT_EQ(ledger.bytes, 3 * kRow);
+  EXPECT_EQ(ledger.parameter_bytes, kRow);
+  EXPECT_EQ(lines(ledger.by_operation()),
+            (std::vector<std::string>{fmt::format(":exp:1:{}", kRow), fmt::format(":mul:1:{}", kRow),
+                                      fmt::format(":sin:1:{}", kRow)}));
+  EXPECT_TRUE(ledger.checkpoints.empty());
+}
+
+/// Two modules in a row; each keeps three values, of which the first is what it was given.
+Tensor two_modules(const Tensor& w, const std::function<Tensor(const Tensor&)>& part) {
+  Tensor h = exp(w);
+  for (const char* name : {"layers.0", "layers.1"}) {
+    const ModuleScope outer("encoder"), module(name);
+    h = part(h);
+  }
+  return sum(h);
+}
+
+Tensor three_sines(const Tensor& x) {
+  const ModuleScope inner("inner");
+  return sin(sin(sin(x)));
+}
+
+TEST(Ledger, SaysWhatACheckpointOfEachModuleWouldFree) {
+  const Trace trace;
+  const Ledger ledger = saved_tensors(two_modules(leaf(), three_sines));
+  EXPECT_EQ(lines(ledger.entries), (std::vector<std::string>{fmt::format("encoder.layers.1.inner:sin:3:{}", 3 * kRow),
+                                                             fmt::format("encoder.layers.0.inner:sin:2:{}", 2 * kRow),
+                                                             fmt::format(":exp:1:{}", kRow)}));
+  std::vector<std::string> freed;
+  for (const CheckpointSaving& saving : ledger.checkpoints)
+    freed.push_back(fmt::format("{}:{}", saving.module_path, saving.bytes));
+  EXPECT_EQ(freed, (std::vector<std::string>{
+                       fmt::format("encoder:{}", 5 * kRow), fmt::format("encoder.layers.0:{}", 2 * kRow),
+                       fmt::format("encoder.layers.0.inner:{}", 2 * kRow), fmt::format("encoder.layers.1:{}", 2 * kRow),
+                       fmt::format("encoder.layers.1.inner:{}", 2 * kRow)}));
+}
+
+/// What the ledger foretells is what a checkpoint then frees.
+TEST(Ledger, IsRightAboutCheckpoints) {
+  const Trace trace;
+  const auto checkpointed = [](const Tensor& x) {
+    return checkpoint([](const Tensors& in) { return three_sines(in[0]); }, {x});
+  };
+  const Tensor w = leaf();
+  const Ledger before = saved_tensors(two_modules(w, three_sines)), after = saved_tensors(two_modules(w, checkpointed));
+  int64_t foretold = 0;
+  for (const CheckpointSaving& saving : before.checkpoints)
+    if (saving.module_path == "encoder.layers.0" || saving.module_path == "encoder.layers.1") foretold += saving.bytes;
+  EXPECT_EQ(before.bytes - after.bytes, foretold);
+  EXPECT_EQ(foretold, 4 * kRow);
+}
+
+TEST(Ledger, TakesOffInputsThatNobodyHeld) {
+  const Trace trace;
+  const auto part = [](const Tensor& x) { return sin(x + 1.0) * 2; };  // the sum keeps nothing: x is not held
+  const Ledger ledger = saved_tensors(two_modules(leaf(), [&](const Tensor& x) { return part(x); }));
+  // The first is given what exp keeps, the second what nobody does: it would free one value and hold another.
+  ASSERT_EQ(ledger.checkpoints.size(), 2u);
+  EXPECT_EQ(ledger.checkpoints[0].module_path, "encoder");
+  EXPECT_EQ(ledger.checkpoints[0].bytes, 2 * kRow);
+  EXPECT_EQ(ledger.checkpoints[1].module_path, "encoder.layers.0");
+  EXPECT_EQ(ledger.checkpoints[1].bytes, kRow);
+}
+
+TEST(Ledger, IsWhatTheAllocatorHolds) {
+  const Tensor w = ones({1 << 16}).requires_grad_();
+  const int64_t before = memory_stats().live_bytes;
+  Tensor loss = sum(sin(exp(w) * w));
+  const int64_t kept = memory_stats().live_bytes - before;
+  const Ledger ledger = saved_tensors(loss);
+  EXPECT_EQ(ledger.bytes, 2 * (4 << 16));
+  EXPECT_NEAR(static_cast<double>(kept), static_cast<double>(ledger.bytes), 64);  // and the loss itself
+}
+
+TEST(Ledger, PrintsATable) {
+  const Trace trace;
+  const Ledger ledger = saved_tensors(two_modules(leaf(), three_sines));
+  EXPECT_EQ(to_string(ledger, 2),
+            "saved for the backward: 2.3 KiB in 6 values; of parameters, apart: 0 B\n"
+            "module                  operation  values       bytes  share\n"
+            "encoder.layers.1.inner  sin             3     1.2 KiB    50%\n"
+            "encoder.layers.0.inner  sin             2       800 B    33%\n"
+            "1 more                                  1       400 B    17%\n"
+            "a checkpoint around     would free\n"
+            "encoder                    2.0 KiB\n"
+            "encoder.layers.0             800 B\n");
+  std::ostringstream stream;
+  stream << ledger;
+  EXPECT_EQ(stream.str(), to_string(ledger));
+}
+
+TEST(Ledger, NeedsATape) {
+  const Tensor w = leaf(), loss = sum(exp(w));
+  loss.backward();
+  EXPECT_TAPE_ERROR(saved_tensors(loss), ErrorKind::graph,
+                    "saved_tensors: the tape behind 'sum' was freed by a backward; look before it, or pass "
+                    ".retain_graph = true");
+  EXPECT_TAPE_ERROR(saved_tensors(ones({1})), ErrorKind::graph,
+                    "saved_tensors: the loss [1] has no graph: nothing it was made from requires gradients");
+}
+
+}  // namespace
+}  // namespace tape

@@ -30,7 +30,9 @@ class Bert : public nn::Layer<Bert> {
   /// Error (config) naming the value that does not fit.
   explicit Bert(const BertConfig& config);
 
-  /// ids and segments [B, T] (i64) -> hidden [B, T, C]. Segments may be left undefined: all are segment 0.
+  /// ids and segments [B, T] (i64) -> hidden [B, T, C]. Segments may be left undefined: all are segment 0. Error
+  /// (shape) for ids that are not [B, T] or more than max_length, and segments of another shape; (index) for an id
+  /// outside the vocabulary or a segment outside the table.
   Tensor forward(const Tensor& ids, const Mask& mask, const Tensor& segments = {});
   /// With the padding hidden.
   Tensor forward(const Tensor& ids);
@@ -54,7 +56,9 @@ class MaskedLanguageModel : public nn::Layer<MaskedLanguageModel> {
  public:
   explicit MaskedLanguageModel(const BertConfig& config);
 
+  /// ids and segments [B, T] (i64) -> logits [B, T, V]. Errors as Bert.
   Tensor forward(const Tensor& ids, const Mask& mask, const Tensor& segments = {});
+  /// With the padding hidden.
   Tensor forward(const Tensor& ids);
 
   const BertConfig& config() const { return bert->config(); }

@@ -33,7 +33,8 @@ class Gpt : public nn::Layer<Gpt> {
   /// Error (config) naming the value that does not fit.
   explicit Gpt(const GptConfig& config);
 
-  /// ids [B, T] (i64) -> logits [B, T, V]; position t sees tokens 0 .. t, fewer where `mask` hides some.
+  /// ids [B, T] (i64) -> logits [B, T, V]; position t sees tokens 0 .. t, fewer where `mask` hides some. Error (shape)
+  /// for ids that are not [B, T] or more than max_length, (index) for an id outside the vocabulary, (dtype) unless i64.
   Tensor forward(const Tensor& ids, const Mask& mask = {});
   /// Logits of the next ids [B, T], the earlier ones being in the cache (from encoder->init_cache()).
   Tensor forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask = {});

@@ -23,6 +23,7 @@ class SequenceClassifier : public nn::Layer<SequenceClassifier> {
   explicit SequenceClassifier(const SequenceClassifierConfig& config);
 
   /// ids and segments [B, T] (i64) -> logits [B, num_labels]; the mean is over the positions that the mask shows.
+  /// Errors as Bert.
   Tensor forward(const Tensor& ids, const Mask& mask, const Tensor& segments = {});
   /// With the padding hidden.
   Tensor forward(const Tensor& ids);

@@ -44,7 +44,8 @@ class Transformer : public nn::Layer<Transformer> {
   explicit Transformer(const TransformerConfig& config);
 
   /// src [B, S] and tgt [B, T] (i64) -> logits [B, T, tgt_vocab]; position t sees target tokens 0 .. t and the source,
-  /// but no padding (source_mask() and target_mask() of autograd/mask.h).
+  /// but no padding (source_mask() and target_mask() of autograd/mask.h). Error (shape) for ids of another form, more
+  /// than max_length of them, or batches that differ; (index) for an id outside its vocabulary.
   Tensor forward(const Tensor& src, const Tensor& tgt);
   /// With masks of the caller's: what of the source is hidden from all, what of the target from later positions.
   Tensor forward(const Tensor& src, const Tensor& tgt, const Mask& src_mask, const Mask& tgt_mask);

@@ -10,7 +10,8 @@ enum class ActivationKind { relu, gelu, gelu_tanh, silu, tanh, sigmoid };
 
 std::string_view to_string(ActivationKind kind);
 
-/// One of the usual nonlinearities as a layer.
+/// One of the usual nonlinearities as a layer (formulas in autograd/ops/unary.h): x of any shape, f32 or f64 -> the
+/// same shape.
 class Activation : public Layer<Activation> {
  public:
   explicit Activation(ActivationKind kind) : kind_(kind) {}

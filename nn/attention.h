@@ -17,11 +17,12 @@ struct MultiHeadAttentionOptions {
   std::optional<RotaryOptions> rotary = {};  ///< turns queries and keys by their positions, counted from 0
 };
 
-/// output(concat of heads softmax(Q K^T / sqrt(D)) V), Q = query(q), K = key(k), V = value(v), each head its own D = C
-/// / H columns (Vaswani et al. 2017, 3.2.2): q [B, Tq, C], k and v [B, Tk, C] -> [B, Tq, C].
+/// output(concat of heads softmax(Q K^T / sqrt(D)) V), Q = query(q), K = key(k), V = value(v), each head its own D =
+/// C/H columns (Vaswani et al. 2017, 3.2.2): q [B, Tq, C], k and v [B, Tk, C] -> [B, Tq, C]. Masks broadcast to the
+/// scores [B, H, Tq, Tk]. Error (shape) for inputs or masks that do not fit, (dtype) for dtypes that differ.
 class MultiHeadAttention : public Layer<MultiHeadAttention> {
  public:
-  /// Error (config) where heads does not divide d_model, or kv_heads does not divide heads.
+  /// Error (config) where heads does not divide d_model, or kv_heads does not divide heads, or unless 0 <= dropout < 1.
   MultiHeadAttention(int64_t d_model, int64_t heads, const MultiHeadAttentionOptions& options = {});
 
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {});

@@ -12,7 +12,7 @@ struct DecoderLayerCache {
 using DecoderCache = std::vector<DecoderLayerCache>;
 
 /// Causal self-attention, attention to the encoder's output, then feed-forward, each a residual step as in
-/// EncoderLayer: x [B, T, C], memory [B, S, C] -> [B, T, C].
+/// EncoderLayer: x [B, T, C], memory [B, S, C] -> [B, T, C]. Errors as EncoderLayer.
 class DecoderLayer : public Layer<DecoderLayer> {
  public:
   explicit DecoderLayer(const TransformerLayerOptions& options = {});
@@ -33,9 +33,11 @@ class DecoderLayer : public Layer<DecoderLayer> {
   NormPlace norm_;
 };
 
-/// A stack of decoder layers; with norms in front, a last norm behind them all.
+/// A stack of decoder layers, x [B, T, C] and memory [B, S, C] -> [B, T, C]; with norms in front, a last norm behind
+/// them all.
 class Decoder : public Layer<Decoder> {
  public:
+  /// Error (config) for a negative count.
   Decoder(int64_t count, const TransformerLayerOptions& options = {});
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {}, const Mask& memory_mask = {});
   /// A cache for a memory, before the first position.

@@ -4,9 +4,11 @@
 
 namespace tape::nn {
 
-/// In training, zeroes each value with probability p and divides the others by 1 - p; in evaluation, nothing.
+/// In training, zeroes each value with probability p and divides the others by 1 - p (Srivastava et al. 2014); in
+/// evaluation, x itself. x of any shape, f32 or f64 -> the same shape; the dropout stream draws.
 class Dropout : public Layer<Dropout> {
  public:
+  /// Error (config) unless 0 <= p < 1.
   explicit Dropout(double p = 0.5);
   Tensor forward(const Tensor& x) const;
   std::string settings() const override;

@@ -11,9 +11,11 @@ struct EmbeddingOptions {
 };
 
 /// Row weight[id] for each id: [...] i64 -> [..., C]; weight [V, C], started normal with deviation C^-0.5, so that
-/// times sqrt(C) it has deviation 1 (Vaswani et al. 2017, 3.4). Error (index) for an id outside [0, V).
+/// times sqrt(C) it has deviation 1 (Vaswani et al. 2017, 3.4). Error (index) for an id outside [0, V), (dtype) for ids
+/// that are not i64.
 class Embedding : public Layer<Embedding> {
  public:
+  /// Error (config) for sizes below 1 and a padding_index outside the table.
   Embedding(int64_t count, int64_t width, const EmbeddingOptions& options = {});
   Tensor forward(const Tensor& ids) const;
   /// Sets the padding row, if there is one, to zero.

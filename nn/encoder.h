@@ -8,9 +8,11 @@ namespace tape::nn {
 using EncoderCache = std::vector<KeyValueCache>;
 
 /// Self-attention, then feed-forward, each a residual step with dropout and a norm (Vaswani et al. 2017, 3.1; see
-/// residual()): x [B, T, C] -> [B, T, C]. With a causal mask it is the layer of a decoder-only model.
+/// residual()): x [B, T, C] -> [B, T, C]. With a causal mask it is the layer of a decoder-only model. Error (shape) for
+/// x or a mask that does not fit, under the path of the layer inside: `self_attention.query: linear: ...`.
 class EncoderLayer : public Layer<EncoderLayer> {
  public:
+  /// Error (config) for options that its layers do not take (heads that do not divide d_model, ...).
   explicit EncoderLayer(const TransformerLayerOptions& options = {});
   Tensor forward(const Tensor& x, const Mask& mask = {});
   /// The next positions alone, causally, with all earlier ones in the cache.
@@ -28,9 +30,10 @@ class EncoderLayer : public Layer<EncoderLayer> {
   NormPlace norm_;
 };
 
-/// A stack of encoder layers; with norms in front, a last norm behind them all.
+/// A stack of encoder layers, x [B, T, C] -> [B, T, C]; with norms in front, a last norm behind them all.
 class Encoder : public Layer<Encoder> {
  public:
+  /// Error (config) for a negative count.
   Encoder(int64_t count, const TransformerLayerOptions& options = {});
   Tensor forward(const Tensor& x, const Mask& mask = {});
   /// An empty cache, before the first position.

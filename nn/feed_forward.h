@@ -12,7 +12,8 @@ struct FeedForwardOptions {
   bool bias = true;    ///< of both products
 };
 
-/// linear2(dropout(activation(linear1(x)))): [..., C] -> [..., F] -> [..., C] (Vaswani et al. 2017, 3.3).
+/// linear2(dropout(activation(linear1(x)))): x [..., C] -> [..., F] -> [..., C] (Vaswani et al. 2017, 3.3). Errors as
+/// Linear and Dropout.
 class FeedForward : public Layer<FeedForward> {
  public:
   FeedForward(int64_t d_model, int64_t d_ff, const FeedForwardOptions& options = {});

@@ -12,8 +12,8 @@ struct GatedFeedForwardOptions {
   bool bias = false;                                 ///< of the three products
 };
 
-/// down(dropout(activation(gate(x)) * up(x))): [..., C] -> [..., F] -> [..., C] (Shazeer 2020, "GLU variants improve
-/// Transformer", 2).
+/// down(dropout(activation(gate(x)) * up(x))): x [..., C] -> [..., F] -> [..., C] (Shazeer 2020, "GLU variants improve
+/// Transformer", 2). Errors as Linear and Dropout.
 class GatedFeedForward : public Layer<GatedFeedForward> {
  public:
   GatedFeedForward(int64_t d_model, int64_t d_ff, const GatedFeedForwardOptions& options = {});

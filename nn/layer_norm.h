@@ -9,10 +9,11 @@ struct LayerNormOptions {
   bool bias = true;
 };
 
-/// y = (x - mean) / sqrt(var + eps) * weight + bias over the last axis [..., C] (Ba et al. 2016); weight starts at one,
-/// bias at zero.
+/// y = (x - mean) / sqrt(var + eps) * weight + bias over the last axis (Ba et al. 2016): x [..., C] -> [..., C]; weight
+/// [C] starts at one, bias [C] at zero. Error (shape) for another width, (dtype) for another dtype than the weight's.
 class LayerNorm : public Layer<LayerNorm> {
  public:
+  /// Error (config) for a width below 1 and a negative eps.
   explicit LayerNorm(int64_t width, const LayerNormOptions& options = {});
   Tensor forward(const Tensor& x) const;
   std::string settings() const override;

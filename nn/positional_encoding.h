@@ -15,13 +15,15 @@ struct PositionalEncodingOptions {
 };
 
 /// x + P, with sin(w_i t) and cos(w_i t), w_i = 10000^(-2i/C), in columns 2i and 2i + 1 of P[t] (Vaswani et al. 2017,
-/// 3.5), or in columns i and ceil(C/2) + i with halves: x [B, T, C] -> [B, T, C]. The table is a buffer that is not
+/// 3.5), or in columns i and ceil(C/2) + i with halves: x [..., T, C] -> [..., T, C]. The table is a buffer that is not
 /// saved; shorter sequences use its first rows.
 class PositionalEncoding : public Layer<PositionalEncoding> {
  public:
+  /// Error (config) for sizes below 1, a negative offset, and a width that fairseq's layout does not take.
   explicit PositionalEncoding(int64_t d_model, int64_t max_length = 5000,
                               const PositionalEncodingOptions& options = {});
-  /// `first` is the position of x's first token. Error (shape) beyond the table.
+  /// `first` is the position of x's first token. Error (shape) beyond the table and for another width, (dtype) for
+  /// another dtype than the table's.
   Tensor forward(const Tensor& x, int64_t first = 0) const;
   std::string settings() const override;
 
@@ -34,12 +36,13 @@ class PositionalEncoding : public Layer<PositionalEncoding> {
   PositionalEncodingOptions options_;
 };
 
-/// x + weight[t] with a trained row for each position (Gehring et al. 2017, Devlin et al. 2019): x [B, T, C] ->
-/// [B, T, C]; weight [max_length, C], started normal with deviation 0.02.
+/// x + weight[t] with a trained row for each position (Gehring et al. 2017, Devlin et al. 2019): x [..., T, C] ->
+/// [..., T, C]; weight [max_length, C], started normal with deviation 0.02.
 class LearnedPositionalEncoding : public Layer<LearnedPositionalEncoding> {
  public:
   explicit LearnedPositionalEncoding(int64_t d_model, int64_t max_length = 512);
-  /// `first` is the position of x's first token. Error (shape) beyond the table.
+  /// `first` is the position of x's first token. Error (shape) beyond the table and for another width, (dtype) for
+  /// another dtype than the table's.
   Tensor forward(const Tensor& x, int64_t first = 0) const;
   std::string settings() const override;
 

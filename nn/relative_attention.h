@@ -15,10 +15,10 @@ struct RelativeAttentionOptions {
 /// position representations", 3.1 and 3.2), in each head
 ///     e_ij = q_i (k_j + a^K_c)^T / sqrt(D),   z_i = sum_j softmax(e_i)_j (v_j + a^V_c),   c = clip(j - i, -k, k),
 /// with a^K and a^V [2k + 1, D] shared by the heads, row c + k. q [B, Tq, C], k and v [B, Tk, C] -> [B, Tq, C]. The
-/// tables start normal with deviation D^-0.5.
+/// tables start normal with deviation D^-0.5. Errors of a call as MultiHeadAttention.
 class RelativeAttention : public Layer<RelativeAttention> {
  public:
-  /// Error (config) where heads does not divide d_model.
+  /// Error (config) where heads does not divide d_model, max_distance is negative, or unless 0 <= dropout < 1.
   RelativeAttention(int64_t d_model, int64_t heads, const RelativeAttentionOptions& options = {});
 
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {}) {

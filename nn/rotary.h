@@ -21,7 +21,8 @@ class Rotary : public Layer<Rotary> {
  public:
   /// Error (config) for a width D of a head, or a fraction of it, that cannot be split into pairs.
   explicit Rotary(int64_t head_width, const RotaryOptions& options = {});
-  /// `first` is the position of x's first token. Error (shape) for a width that is no multiple of D.
+  /// `first` is the position of x's first token. Error (shape) for a width that is no multiple of D, (index) where
+  /// `first` is negative.
   Tensor forward(const Tensor& x, int64_t first = 0) const;
   std::string settings() const override;
 

@@ -4,8 +4,9 @@
 
 namespace tape {
 
-// Arithmetic with NumPy broadcasting. Both tensors have one dtype (f32, f64 or i64; Error (dtype) where they differ); a
-// number takes the tensor's dtype. i64 has no gradients, no division and no pow.
+// Arithmetic with NumPy broadcasting: [2, 1, 4] and [3, 1] -> [2, 3, 4]. Both tensors have one dtype (f32, f64 or i64;
+// Error (dtype) where they differ); a number takes the tensor's dtype. i64 has no gradients, no division and no pow.
+// Error (shape) `add: shapes do not broadcast: [2, 3, 4] and [5] (4 vs 5 on axis -1)`.
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
@@ -16,7 +17,7 @@ Tensor pow(const Tensor& x, double exponent);
 /// The larger or smaller of two; where they are equal each gets half of the gradient.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
-/// x * scale + shift
+/// x * scale + shift. Error (dtype) for i64 with numbers that are not whole.
 Tensor affine(const Tensor& x, double scale, double shift);
 
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }

@@ -4,7 +4,8 @@
 
 namespace tape {
 
-// Order along an axis; f32 and f64. Gradients flow through values, not through indices.
+// Order along an axis; f32 and f64 (Error (dtype) for others). Gradients flow through values, not through indices.
+// Error (index) for an axis that x does not have.
 
 /// Values with the positions (i64) that they came from.
 struct TopK {
@@ -15,7 +16,8 @@ struct TopK {
 struct TopKOptions {
   bool largest = true;  ///< or the smallest
 };
-/// The k best along an axis, best first; of equal ones the first.
+/// The k best along an axis, whose size becomes k, best first; of equal ones the first. Error (config) for k outside
+/// 0 .. size.
 TopK topk(const Tensor& x, int64_t k, int64_t axis = -1, const TopKOptions& options = {});
 
 struct SortOptions {

@@ -4,9 +4,12 @@
 
 namespace tape {
 
-/// y_i = e^(x_i) / sum_j e^(x_j) along an axis. A group of nothing but -inf gives zeros and zero gradients.
+/// y_i = e^(x_i) / sum_j e^(x_j) along an axis: x of any shape -> the same shape, f32 or f64; a negative axis counts
+/// from the end. A group of nothing but -inf gives zeros and zero gradients. Error (dtype) for i64 and bool, (index)
+/// for an axis that x does not have.
 Tensor softmax(const Tensor& x, int64_t axis);
-/// y_i = x_i - log sum_j e^(x_j) along an axis. A group of nothing but -inf gives -inf and zero gradients.
+/// y_i = x_i - log sum_j e^(x_j) along an axis; shapes, dtypes and errors as softmax(). A group of nothing but -inf
+/// gives -inf and zero gradients.
 Tensor log_softmax(const Tensor& x, int64_t axis);
 
 }  // namespace tape

@@ -4,7 +4,8 @@
 
 namespace tape {
 
-// One value at a time; f32 and f64.
+// One value at a time: x of any shape -> the same shape. f32 and f64; Error (dtype) for others, but for neg and clamp,
+// which take i64.
 Tensor neg(const Tensor& x);
 Tensor abs(const Tensor& x);   ///< gradient 0 at 0
 Tensor sign(const Tensor& x);  ///< -1, 0 or 1; its gradient is zero
@@ -25,7 +26,7 @@ Tensor gelu(const Tensor& x);
 /// Its tanh form: x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3))).
 Tensor gelu_tanh(const Tensor& x);
 Tensor silu(const Tensor& x);  ///< x * sigmoid(x)
-/// x held between two bounds; gradient 0 outside.
+/// x held between two bounds; gradient 0 outside. Error (config) where low is above high.
 Tensor clamp(const Tensor& x, double low, double high);
 
 }  // namespace tape

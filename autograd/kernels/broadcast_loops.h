@@ -3,7 +3,7 @@
 // Loops over a Broadcast plan: rows of the innermost dimension, with the strides of the operands known to the compiler
 // in the cases that matter (neighbouring, or one value repeated).
 
-#include "elementwise.h"
+#include "broadcast.h"
 #include "level.h"
 
 namespace tape::kernels::TAPE_LEVEL {
@@ -53,39 +53,45 @@ TAPE_INLINE void for_rows(const Broadcast& plan, const Visit& visit) {
   });
 }
 
-/// out[i] = f(a[i], b[i]), broadcast.
+/// out[i] = f(a[i * step_a], b[i * step_b]) for i < n: one row.
+template <class A, class Out>
+using PairLoop = void (*)(int64_t n, const A* a, int64_t step_a, const A* b, int64_t step_b, Out* out);
+
+/// The loop of a function without state, such as a lambda that captures nothing.
 template <class A, class Out, class F>
-TAPE_INLINE void for_pairs(const Broadcast& plan, const A* a, const A* b, Out* out, const F& f) {
-  const int64_t step_a = plan.rank > 0 ? plan.strides[0][plan.rank - 1] : 1;
-  const int64_t step_b = plan.rank > 0 ? plan.strides[1][plan.rank - 1] : 1;
+void pair_loop(int64_t n, const A* a, int64_t step_a, const A* b, int64_t step_b, Out* out) {
+  const F f = F();
   // out may be a or b themselves: each element is read before the same element is written.
   if (step_a == 1 && step_b == 1) {
-    for_rows(plan, [&](const RowOffsets& o) {
-      const A *pa = a + o.operand[0], *pb = b + o.operand[1];
-      Out* to = out + o.out;
 #pragma omp simd
-      for (int64_t i = 0; i < o.count; ++i) to[i] = f(pa[i], pb[i]);
-    });
+    for (int64_t i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
   } else if (step_a == 1 && step_b == 0) {
-    for_rows(plan, [&](const RowOffsets& o) {
-      const A *pa = a + o.operand[0], vb = b[o.operand[1]];
-      Out* to = out + o.out;
+    const A repeated = *b;
 #pragma omp simd
-      for (int64_t i = 0; i < o.count; ++i) to[i] = f(pa[i], vb);
-    });
+    for (int64_t i = 0; i < n; ++i) out[i] = f(a[i], repeated);
   } else if (step_a == 0 && step_b == 1) {
-    for_rows(plan, [&](const RowOffsets& o) {
-      const A va = a[o.operand[0]], *pb = b + o.operand[1];
-      Out* to = out + o.out;
+    const A repeated = *a;
 #pragma omp simd
-      for (int64_t i = 0; i < o.count; ++i) to[i] = f(va, pb[i]);
-    });
+    for (int64_t i = 0; i < n; ++i) out[i] = f(repeated, b[i]);
   } else {
-    for_rows(plan, [&](const RowOffsets& o) {
-      const A *pa = a + o.operand[0], *pb = b + o.operand[1];
-      for (int64_t i = 0; i < o.count; ++i) out[o.out + i] = f(pa[i * step_a], pb[i * step_b]);
-    });
+    for (int64_t i = 0; i < n; ++i) out[i] = f(a[i * step_a], b[i * step_b]);
   }
+}
+template <class A, class Out, class F>
+constexpr PairLoop<A, Out> pair_loop_of(F) {
+  return pair_loop<A, Out, F>;
+}
+
+/// out = f(a, b), broadcast, by the loop of f. Not one copy a function: walking the plan on several threads is a
+/// hundred times the code of a row.
+template <class A, class Out>
+__attribute__((noinline, noclone)) void for_pairs(const Broadcast& plan, const A* a, const A* b, Out* out,
+                                                  PairLoop<A, Out> loop) {
+  const int inner = plan.rank - 1;
+  const int64_t step_a = inner < 0 ? 1 : plan.strides[0][inner], step_b = inner < 0 ? 1 : plan.strides[1][inner];
+  for_rows(plan, [&](const RowOffsets& o) {
+    loop(o.count, a + o.operand[0], step_a, b + o.operand[1], step_b, out + o.out);
+  });
 }
 
 }  // namespace tape::kernels::TAPE_LEVEL

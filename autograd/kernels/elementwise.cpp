@@ -42,38 +42,47 @@ void compare(Compare op, const Broadcast& plan, const T* a, const T* b, bool* ou
   for_pairs(plan, a, b, out, compare_loop<T>(op));
 }
 
+/// c ? a : b of the bits: a choice that the compiler must not make a branch of, for conditions are hard to predict.
+TAPE_INLINE float choice(bool c, float a, float b) {
+  const uint32_t mask = -uint32_t{c};
+  return __builtin_bit_cast(float,
+                            (__builtin_bit_cast(uint32_t, a) & mask) | (__builtin_bit_cast(uint32_t, b) & ~mask));
+}
+TAPE_INLINE double choice(bool c, double a, double b) {
+  const uint64_t mask = -uint64_t{c};
+  return __builtin_bit_cast(double,
+                            (__builtin_bit_cast(uint64_t, a) & mask) | (__builtin_bit_cast(uint64_t, b) & ~mask));
+}
+
+/// One row: to[i] = c[i] ? a[i] : b[i].
+template <class T>
+TAPE_INLINE void choose(int64_t n, const bool* c, int64_t step_c, const T* a, int64_t step_a, const T* b,
+                        int64_t step_b, T* to) {
+  if (step_c == 1 && step_a == 1 && step_b == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] = choice(c[i], a[i], b[i]);
+  } else if (step_c == 1 && step_a == 1 && step_b == 0) {
+    const T repeated = *b;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] = choice(c[i], a[i], repeated);
+  } else if (step_c == 1 && step_a == 0 && step_b == 1) {
+    const T repeated = *a;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] = choice(c[i], repeated, b[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = c[i * step_c] ? a[i * step_a] : b[i * step_b];
+  }
+}
+
 template <class T>
 void where(const Broadcast& plan, const bool* c, const T* a, const T* b, T* out) {
   const int inner = plan.rank - 1;
-  const int64_t sa = inner < 0 ? 0 : plan.strides[0][inner], sb = inner < 0 ? 0 : plan.strides[1][inner];
-  const int64_t sc = inner < 0 ? 0 : plan.strides[2][inner];
-  for_rows(plan, [&](const RowOffsets& o) {
-    const T *pa = a + o.operand[0], *pb = b + o.operand[1];
-    const bool* pc = c + o.operand[2];
-    T* to = out + o.out;
-    if (sc == 1 && sa == 1 && sb == 1) {
-#pragma omp simd
-      for (int64_t i = 0; i < o.count; ++i) {
-        const T va = pa[i], vb = pb[i];
-        to[i] = pc[i] ? va : vb;
-      }
-    } else if (sc == 1 && sa == 1 && sb == 0) {
-      const T vb = *pb;
-#pragma omp simd
-      for (int64_t i = 0; i < o.count; ++i) {
-        const T va = pa[i];
-        to[i] = pc[i] ? va : vb;
-      }
-    } else if (sc == 1 && sa == 0 && sb == 1) {
-      const T va = *pa;
-#pragma omp simd
-      for (int64_t i = 0; i < o.count; ++i) {
-        const T vb = pb[i];
-        to[i] = pc[i] ? va : vb;
-      }
-    } else {
-      for (int64_t i = 0; i < o.count; ++i) to[i] = pc[i * sc] ? pa[i * sa] : pb[i * sb];
-    }
+  const int64_t step_a = inner < 0 ? 0 : plan.strides[0][inner], step_b = inner < 0 ? 0 : plan.strides[1][inner];
+  const int64_t step_c = inner < 0 ? 0 : plan.strides[2][inner];
+  for_rows(plan, [&](const Rows& o) {
+    for (int64_t r = 0; r < o.rows; ++r)
+      choose(o.count, c + o.operand[2] + r * o.next[2], step_c, a + o.operand[0] + r * o.next[0], step_a,
+             b + o.operand[1] + r * o.next[1], step_b, out + o.out + r * o.count);
   });
 }
 

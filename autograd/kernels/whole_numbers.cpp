@@ -18,9 +18,13 @@ void where_elements(const Broadcast& plan, const bool* c, const E* a, const E* b
   const int inner = plan.rank - 1;
   const int64_t step_a = inner < 0 ? 0 : plan.strides[0][inner], step_b = inner < 0 ? 0 : plan.strides[1][inner];
   const int64_t step_c = inner < 0 ? 0 : plan.strides[2][inner];
-  for_rows(plan, [&](const RowOffsets& o) {
-    for (int64_t i = 0; i < o.count; ++i)
-      out[o.out + i] = c[o.operand[2] + i * step_c] ? a[o.operand[0] + i * step_a] : b[o.operand[1] + i * step_b];
+  for_rows(plan, [&](const Rows& o) {
+    for (int64_t r = 0; r < o.rows; ++r) {
+      const bool* condition = c + o.operand[2] + r * o.next[2];
+      const E *from_a = a + o.operand[0] + r * o.next[0], *from_b = b + o.operand[1] + r * o.next[1];
+      E* to = out + o.out + r * o.count;
+      for (int64_t i = 0; i < o.count; ++i) to[i] = condition[i * step_c] ? from_a[i * step_a] : from_b[i * step_b];
+    }
   });
 }
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "autograd/kernels/random.h"
+#include "autograd/kernels/random_draw.h"
 
 namespace tape {
 

@@ -1,6 +1,7 @@
 # Kernels are compiled once a CPU level and chosen at run time (autograd/kernels/isa.h).
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/autograd/kernels/*.cpp)
-# Files that gain nothing from wide vectors are compiled once, for every CPU.
+# Files that gain nothing from wide vectors are compiled once, for every CPU: what moves bytes about (copy, take), sorts
+# or counts (index_sort, random_draw, whole_numbers), and what chooses, feeds or measures kernels (gemm, isa, memory, work).
 set(common_kernels copy gemm index_sort isa memory random_draw take whole_numbers work)
 set(vector_kernel_sources ${kernel_sources})
 set(common_kernel_sources)

@@ -34,3 +34,5 @@ endif()
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 # Speed lives in the kernels, which have their own flags; the rest is as fast at -O2 and builds sooner.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+# The installed command finds the library beside it.
+list(APPEND CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

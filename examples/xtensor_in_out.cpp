@@ -1,5 +1,5 @@
 // Values from xtensor and back, without a copy where none is needed.
-#include <autograd/xtensor.h>
+#include <tapeformer/autograd/xtensor.h>
 #include <tapeformer.h>
 
 #include <iostream>

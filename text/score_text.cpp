@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <utf8proc.h>
 
 #include "base/error.h"
+#include "base/version.h"
 #include "text/tokenizers/unicode.h"
 
 namespace tape::text {
@@ -159,6 +161,6 @@ void check_references(std::string_view score, std::span<const std::string> hypot
   }
 }
 
-std::string score_version() { return "tapeformer-" TAPEFORMER_VERSION; }
+std::string score_version() { return fmt::format("tapeformer-{}", version()); }
 
 }  // namespace tape::text

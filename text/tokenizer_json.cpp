@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include <nlohmann/json.hpp>
+
 #include "base/file.h"
 #include "base/json.h"
 #include "base/utf8.h"

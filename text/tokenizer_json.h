@@ -4,10 +4,11 @@
 #include <string>
 
 #include "tokenizers/config.h"
-#include "tokenizers/json_entry.h"
 #include "tokenizers/pipeline.h"
 
 namespace tape::text {
+
+class JsonEntry;
 
 /// A tokenizer as the package `tokenizers` saves it (tokenizer.json), of the kinds that `transformers` writes for BERT,
 /// GPT-2 and models converted from SentencePiece:

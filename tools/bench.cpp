@@ -159,52 +159,45 @@ int gemm(const Options& options) {
   return 0;
 }
 
-CLI::App& add_kind(CLI::App& bench, const char* name, const char* description, const std::shared_ptr<Options>& options,
-                   Chosen& chosen, int (*run)(const Options&)) {
-  CLI::App& command = *bench.add_subcommand(name, description);
+Command add_kind(Command& bench, const char* name, const char* description, const std::shared_ptr<Options>& options,
+                 int (*run)(const Options&)) {
+  Command command = bench.subcommand(name, description);
   add_threads(command, options->common);
-  command.add_flag("--json", options->common.json, "Print the JSON line alone, as without --profile");
-  command.callback([&chosen, options, run] { chosen = [options, run] { return run(*options); }; });
+  command.runs([options, run] { return run(*options); });
   return command;
+}
+
+Option add_line_flag(Command& command, Options& options) {
+  return command.flag("--json", options.common.json, "Print the JSON line alone, as without --profile");
 }
 
 }  // namespace
 
-void add_bench(CLI::App& app, Chosen& chosen) {
+void add_bench(Command app) {
   const auto options = std::make_shared<Options>();
-  CLI::App& bench = *app.add_subcommand("bench", "Measure training steps, decoding and matrix products");
-  bench.require_subcommand(1);
+  Command bench = app.subcommand("bench", "Measure training steps, decoding and matrix products");
   bench.footer("Example: tapeformer bench train-step --config gpt-nano --profile");
 
-  CLI::App& step =
-      add_kind(bench, "train-step", "Forward, backward and Adam on random tokens", options, chosen, train_step);
-  step.add_option("--config", options->config, "Model and batch")
-      ->check(CLI::IsMember(bench_names()))
-      ->capture_default_str();
-  step.add_option("--dropout", options->dropout, "Probability, everywhere the model has one")->capture_default_str();
-  step.add_option("--steps", options->steps, "Steps to time")->check(CLI::PositiveNumber)->capture_default_str();
-  step.add_option("--warm-up", options->warm_up, "Steps before them")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  step.add_flag("--profile", options->profile, "Print what each operation costs")->excludes("--json");
-  step.add_option("--trace", options->trace, "Write one more step to FILE, for chrome://tracing or Perfetto")
-      ->type_name("FILE");
+  Command step = add_kind(bench, "train-step", "Forward, backward and Adam on random tokens", options, train_step);
+  const Option line = add_line_flag(step, *options);
+  step.option("--config", options->config, "Model and batch").one_of(bench_names());
+  step.option("--dropout", options->dropout, "Probability, everywhere the model has one");
+  step.option("--steps", options->steps, "Steps to time").at_least(1);
+  step.option("--warm-up", options->warm_up, "Steps before them").at_least(0);
+  step.flag("--profile", options->profile, "Print what each operation costs").excludes(line);
+  step.option("--trace", options->trace, "Write one more step to FILE, for chrome://tracing or Perfetto")
+      .value_name("FILE");
 
   const auto decoded = std::make_shared<Options>(Options{.config = "base", .steps = 5});
-  CLI::App& decoding =
-      add_kind(bench, "decode", "32 tokens to 32 tokens with a key/value cache", decoded, chosen, decode);
-  decoding.add_option("--config", decoded->config, "Model")
-      ->check(CLI::IsMember({"base", "tiny"}))
-      ->capture_default_str();
-  decoding.add_option("--batch", decoded->batch, "Sentences at once")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  decoding.add_option("--beam", decoded->beams, "Beams; 1 takes the likeliest token each time")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  decoding.add_option("--steps", decoded->steps, "Runs to time")->check(CLI::PositiveNumber)->capture_default_str();
+  Command decoding = add_kind(bench, "decode", "32 tokens to 32 tokens with a key/value cache", decoded, decode);
+  add_line_flag(decoding, *decoded);
+  decoding.option("--config", decoded->config, "Model").one_of({"base", "tiny"});
+  decoding.option("--batch", decoded->batch, "Sentences at once").at_least(1);
+  decoding.option("--beam", decoded->beams, "Beams; 1 takes the likeliest token each time").at_least(1);
+  decoding.option("--steps", decoded->steps, "Runs to time").at_least(1);
 
-  CLI::App& products = add_kind(bench, "gemm", "Rates of single-precision matrix products", options, chosen, gemm);
+  Command products = add_kind(bench, "gemm", "Rates of single-precision matrix products", options, gemm);
+  add_line_flag(products, *options);
   add_dtype(step, options->common);
   add_dtype(products, options->common);
 }

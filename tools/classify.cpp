@@ -137,31 +137,25 @@ int classify(const Arguments& arguments) {
 
 }  // namespace
 
-void add_classify(CLI::App& app, Chosen& chosen) {
+void add_classify(Command app) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& command = *app.add_subcommand("classify", "A label for each line of standard input");
+  Command command = app.subcommand("classify", "A label for each line of standard input");
   command.footer(
       "Prints label TAB probability a line, in the order of the input; an empty line stays empty.\n"
       "Example: tapeformer classify --model sst2 < reviews.txt");
-  command.add_option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer")
-      ->required();
-  CLI::Option* all =
-      command.add_flag("--all", arguments->all, "All labels with their probabilities, the likeliest first");
-  command.add_flag("--pair", arguments->pair, "Lines hold two texts with a tab between them");
-  command.add_option("--batch-tokens", arguments->options.batch_tokens, "Tokens classified at once")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
+  const Option all = command.flag("--all", arguments->all, "All labels with their probabilities, the likeliest first");
+  command.flag("--pair", arguments->pair, "Lines hold two texts with a tab between them");
+  command.option("--batch-tokens", arguments->options.batch_tokens, "Tokens classified at once").at_least(1);
   command
-      .add_option("--buffer-lines", arguments->buffer,
-                  "Lines read before they are sorted and classified; 1 answers each line at once, as on a terminal")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_flag("--json", arguments->common.json, "A JSON object a line: label, probability, probabilities")
-      ->excludes(all);
+      .option("--buffer-lines", arguments->buffer,
+              "Lines read before they are sorted and classified; 1 answers each line at once, as on a terminal")
+      .at_least(1);
+  command.flag("--json", arguments->common.json, "A JSON object a line: label, probability, probabilities")
+      .excludes(all);
   add_threads(command, arguments->common);
   add_dtype(command, arguments->common);
-  command.callback(
-      [&chosen, arguments] { chosen = [arguments] { return until_closed([&] { return classify(*arguments); }); }; });
+  command.runs([arguments] { return until_closed([&] { return classify(*arguments); }); });
 }
 
 }  // namespace tape::tools

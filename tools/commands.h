@@ -1,28 +1,24 @@
 #pragma once
 
-#include <functional>
 #include <string>
 
-#include <CLI/CLI.hpp>
+#include "tools/arguments.h"
 
 namespace tape::tools {
 
-/// What runs once the arguments are read; gives the exit code.
-using Chosen = std::function<int()>;
-
 // Each adds a command to the program, in a file of its name.
-void add_demo(CLI::App& app, Chosen& chosen);
-void add_train(CLI::App& app, Chosen& chosen);
-void add_translate(CLI::App& app, Chosen& chosen);
-void add_generate(CLI::App& app, Chosen& chosen);
-void add_classify(CLI::App& app, Chosen& chosen);
-void add_tokenize(CLI::App& app, Chosen& chosen);
-void add_score(CLI::App& app, Chosen& chosen);
-void add_run(CLI::App& app, Chosen& chosen);
-void add_report(CLI::App& app, Chosen& chosen);
-void add_inspect(CLI::App& app, Chosen& chosen);
-void add_bench(CLI::App& app, Chosen& chosen);
-void add_info(CLI::App& app, Chosen& chosen);
+void add_demo(Command app);
+void add_train(Command app);
+void add_translate(Command app);
+void add_generate(Command app);
+void add_classify(Command app);
+void add_tokenize(Command app);
+void add_score(Command app);
+void add_run(Command app);
+void add_report(Command app);
+void add_inspect(Command app);
+void add_bench(Command app);
+void add_info(Command app);
 
 /// Options of every command that computes.
 struct Common {
@@ -31,9 +27,9 @@ struct Common {
   std::string dtype = "f32";
   bool bf16() const { return dtype == "bf16"; }  ///< for MixedPrecision
 };
-void add_threads(CLI::App& command, Common& common);
-void add_json(CLI::App& command, Common& common);
-void add_dtype(CLI::App& command, Common& common);
+void add_threads(Command& command, Common& common);
+void add_json(Command& command, Common& common);
+void add_dtype(Command& command, Common& common);
 void prepare(const Common& common);
 
 }  // namespace tape::tools

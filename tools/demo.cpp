@@ -52,24 +52,23 @@ int demo(const Arguments& arguments) {
 
 }  // namespace
 
-void add_demo(CLI::App& app, Chosen& chosen) {
+void add_demo(Command app) {
   const auto arguments = std::make_shared<Arguments>();
   train::NumberWordsOptions& options = arguments->options;
   options.interrupted = [] { return interrupted() != 0; };
-  CLI::App& command = *app.add_subcommand("demo", "Train the built-in German to English number-words task");
+  Command command = app.subcommand("demo", "Train the built-in German to English number-words task");
   command.footer("Example: tapeformer demo --out runs/words");
-  command.add_option("--steps", options.steps, "Training steps")->capture_default_str();
-  command.add_option("--seconds", options.seconds, "Take fewer steps where they would take longer; 0: never")
-      ->capture_default_str();
-  command.add_option("--batch", options.batch, "Pairs a step")->capture_default_str();
-  command.add_option("--lr", options.lr, "Learning rate at the end of the warm-up")->capture_default_str();
-  command.add_option("--seed", options.seed, "Of the weights, the numbers and the order")->capture_default_str();
-  command.add_option("--held-out", options.held_out, "Held-out numbers to translate")->capture_default_str();
-  command.add_option("--out", options.out, "Folder for the model")->capture_default_str();
+  command.option("--steps", options.steps, "Training steps");
+  command.option("--seconds", options.seconds, "Take fewer steps where they would take longer; 0: never");
+  command.option("--batch", options.batch, "Pairs a step");
+  command.option("--lr", options.lr, "Learning rate at the end of the warm-up");
+  command.option("--seed", options.seed, "Of the weights, the numbers and the order");
+  command.option("--held-out", options.held_out, "Held-out numbers to translate");
+  command.option("--out", options.out, "Folder for the model");
   add_threads(command, arguments->common);
   add_dtype(command, arguments->common);
   add_json(command, arguments->common);
-  command.callback([&chosen, arguments] { chosen = [arguments] { return demo(*arguments); }; });
+  command.runs([arguments] { return demo(*arguments); });
 }
 
 }  // namespace tape::tools

@@ -181,51 +181,38 @@ int generate(Arguments& arguments) {
   return 0;
 }
 
-void add_sampling(CLI::App& command, models::SamplingOptions& sampling) {
-  command.add_option("--temperature", sampling.temperature, "Scores are divided by it; 0: always the likeliest token")
-      ->capture_default_str();
-  command.add_option("--top-k", sampling.top_k, "Only the k likeliest tokens; 0: all")->capture_default_str();
-  command.add_option("--top-p", sampling.top_p, "Only the fewest likeliest whose probabilities reach this")
-      ->capture_default_str();
-  command.add_option("--min-p", sampling.min_p, "Only tokens with this share of the likeliest one's probability")
-      ->capture_default_str();
-  command
-      .add_option("--repetition-penalty", sampling.repetition_penalty,
-                  "Above 1: tokens that were there before become less likely")
-      ->capture_default_str();
+void add_sampling(Command& command, models::SamplingOptions& sampling) {
+  command.option("--temperature", sampling.temperature, "Scores are divided by it; 0: always the likeliest token");
+  command.option("--top-k", sampling.top_k, "Only the k likeliest tokens; 0: all");
+  command.option("--top-p", sampling.top_p, "Only the fewest likeliest whose probabilities reach this");
+  command.option("--min-p", sampling.min_p, "Only tokens with this share of the likeliest one's probability");
+  command.option("--repetition-penalty", sampling.repetition_penalty,
+                 "Above 1: tokens that were there before become less likely");
 }
 
 }  // namespace
 
-void add_generate(CLI::App& app, Chosen& chosen) {
+void add_generate(Command app) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& command = *app.add_subcommand("generate", "Continues a text, or each line of standard input");
+  Command command = app.subcommand("generate", "Continues a text, or each line of standard input");
   command.footer(
       "Prints the prompt and what follows, as it comes; several texts have a line --- between them.\n"
       "Text i of a run is drawn with seed + i. Beyond the model's positions the window slides, and tokens come "
       "slower.\n"
       "Example: tapeformer generate --model gpt2 --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95");
-  command.add_option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer")
-      ->required();
-  command.add_option("--prompt", arguments->prompt, "Text to continue; lines of standard input where not given");
+  command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
+  command.option("--prompt", arguments->prompt, "Text to continue; lines of standard input where not given");
   add_sampling(command, arguments->options.sampling);
-  command.add_option("--seed", arguments->seed, "Of the draws; another one each time where not given");
-  command.add_option("--max-new-tokens", arguments->options.max_new_tokens, "Tokens to say at most")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("--count", arguments->count, "Texts for each prompt")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_option("--batch", arguments->batch, "Texts computed at once")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_flag("--continuation-only", arguments->continuation_only, "Do not print the prompt");
-  command.add_flag("--json", arguments->common.json,
-                   "A JSON object a text: prompt, text (what follows), tokens, ids, ended, seed");
+  command.option("--seed", arguments->seed, "Of the draws; another one each time where not given");
+  command.option("--max-new-tokens", arguments->options.max_new_tokens, "Tokens to say at most").at_least(0);
+  command.option("--count", arguments->count, "Texts for each prompt").at_least(1);
+  command.option("--batch", arguments->batch, "Texts computed at once").at_least(1);
+  command.flag("--continuation-only", arguments->continuation_only, "Do not print the prompt");
+  command.flag("--json", arguments->common.json,
+               "A JSON object a text: prompt, text (what follows), tokens, ids, ended, seed");
   add_threads(command, arguments->common);
   add_dtype(command, arguments->common);
-  command.callback(
-      [&chosen, arguments] { chosen = [arguments] { return until_closed([&] { return generate(*arguments); }); }; });
+  command.runs([arguments] { return until_closed([&] { return generate(*arguments); }); });
 }
 
 }  // namespace tape::tools

@@ -31,13 +31,13 @@ int info(const Common& common) {
 
 }  // namespace
 
-void add_info(CLI::App& app, Chosen& chosen) {
+void add_info(Command app) {
   const auto common = std::make_shared<Common>();
-  CLI::App& command = *app.add_subcommand("info", "Version, CPU, kernels and matrix library in use, threads");
+  Command command = app.subcommand("info", "Version, CPU, kernels and matrix library in use, threads");
   command.footer("Example: tapeformer info --json");
   add_threads(command, *common);
   add_json(command, *common);
-  command.callback([&chosen, common] { chosen = [common] { return info(*common); }; });
+  command.runs([common] { return info(*common); });
 }
 
 }  // namespace tape::tools

@@ -224,46 +224,42 @@ int inspect_model(Arguments& arguments) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, Chosen& chosen) {
+void add_inspect(Command app) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& command =
-      *app.add_subcommand("inspect", "A model's forward and backward over a text, as one HTML file to look at");
+  Command command =
+      app.subcommand("inspect", "A model's forward and backward over a text, as one HTML file to look at");
   command.footer(
       "The page shows attention by layer and head, queries and keys, the tape with every value and gradient, and\n"
       "softmax and LayerNorm in numbers; it needs no network. Gradients are of the loss: of the translation for a\n"
       "translator, of the text itself for a language model, of the label for a classifier; of the squared norm of\n"
       "the mean hidden state for a BERT without a head.\n"
       "Example: tapeformer inspect --model runs/number-words --text dreiundvierzig --out page.html");
-  command.add_option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer")
-      ->required();
-  command.add_option("--text", arguments->text, "What the model reads")->required();
-  command.add_option("--text-b", arguments->text_b,
-                     "A translator's target (its greedy translation where not given), or the second text of a pair");
-  CLI::Option* out = command.add_option("--out", arguments->out, "The file to write");
-  command.add_option("--title", arguments->title, "Above the page; the model and its texts where not given")
-      ->needs(out);
-  command.add_option("--logit", arguments->logits,
-                     "POSITION:TOKEN, whose score is looked at beside the loss; position 0 of a translator says the "
-                     "first token. Of a classifier 0:LABEL. May be repeated");
-  command.add_option("--label", arguments->label,
-                     "Of a classifier: the loss is this label's; the likeliest's if not given");
+  command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
+  command.option("--text", arguments->text, "What the model reads").required();
+  command.option("--text-b", arguments->text_b,
+                 "A translator's target (its greedy translation where not given), or the second text of a pair");
+  const Option out = command.option("--out", arguments->out, "The file to write");
+  command.option("--title", arguments->title, "Above the page; the model and its texts where not given").needs(out);
+  command.option("--logit", arguments->logits,
+                 "POSITION:TOKEN, whose score is looked at beside the loss; position 0 of a translator says the "
+                 "first token. Of a classifier 0:LABEL. May be repeated");
+  command.option("--label", arguments->label,
+                 "Of a classifier: the loss is this label's; the likeliest's if not given");
   command
-      .add_flag("--gradcheck-report", arguments->gradcheck,
-                "Check every gradient against differences in f64 and show the report in the page")
-      ->needs(out);
-  command.add_option("--dot", arguments->dot, "The tape with ranges of values and gradients, for Graphviz (dot -Tsvg)");
-  CLI::Option* terminal =
-      command.add_flag("--terminal", arguments->terminal, "Print who looks at whom in one attention module");
-  command.add_option("--block", arguments->picture.block, "The module that --terminal shows; the last where not given")
-      ->needs(terminal);
-  command.add_option("--head", arguments->picture.head, "The head, counted from 0; the mean of all where not given")
-      ->needs(terminal);
-  command.add_flag("--gradients", arguments->picture.gradients, "Show the loss's gradients in place of probabilities")
-      ->needs(terminal);
+      .flag("--gradcheck-report", arguments->gradcheck,
+            "Check every gradient against differences in f64 and show the report in the page")
+      .needs(out);
+  command.option("--dot", arguments->dot, "The tape with ranges of values and gradients, for Graphviz (dot -Tsvg)");
+  const Option terminal =
+      command.flag("--terminal", arguments->terminal, "Print who looks at whom in one attention module");
+  command.option("--block", arguments->picture.block, "The module that --terminal shows; the last where not given")
+      .needs(terminal);
+  command.option("--head", arguments->picture.head, "The head, counted from 0; the mean of all where not given")
+      .needs(terminal);
+  command.flag("--gradients", arguments->picture.gradients, "Show the loss's gradients in place of probabilities")
+      .needs(terminal);
   add_threads(command, arguments->common);
-  command.callback([&chosen, arguments] {
-    chosen = [arguments] { return until_closed([&] { return inspect_model(*arguments); }); };
-  });
+  command.runs([arguments] { return until_closed([&] { return inspect_model(*arguments); }); });
 }
 
 }  // namespace tape::tools

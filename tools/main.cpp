@@ -2,8 +2,8 @@
 #include <iostream>
 
 #include "base/error.h"
+#include "base/version.h"
 #include "tools/commands.h"
-#include "train/machine.h"
 
 namespace {
 
@@ -23,28 +23,26 @@ int exit_code(ErrorKind kind) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Trains Transformers on a CPU, with every gradient in sight."};
-  app.set_version_flag("--version", tape::train::machine().version);
-  app.require_subcommand(1);
-  tape::tools::Chosen chosen;
-  tape::tools::add_demo(app, chosen);
-  tape::tools::add_train(app, chosen);
-  tape::tools::add_translate(app, chosen);
-  tape::tools::add_generate(app, chosen);
-  tape::tools::add_classify(app, chosen);
-  tape::tools::add_tokenize(app, chosen);
-  tape::tools::add_score(app, chosen);
-  tape::tools::add_run(app, chosen);
-  tape::tools::add_report(app, chosen);
-  tape::tools::add_inspect(app, chosen);
-  tape::tools::add_bench(app, chosen);
-  tape::tools::add_info(app, chosen);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  return chosen();
+  tape::tools::Program program("tapeformer", "Trains Transformers on a CPU, with every gradient in sight.",
+                               std::string(tape::version()));
+  tape::tools::add_demo(program.root());
+  tape::tools::add_train(program.root());
+  tape::tools::add_translate(program.root());
+  tape::tools::add_generate(program.root());
+  tape::tools::add_classify(program.root());
+  tape::tools::add_tokenize(program.root());
+  tape::tools::add_score(program.root());
+  tape::tools::add_run(program.root());
+  tape::tools::add_report(program.root());
+  tape::tools::add_inspect(program.root());
+  tape::tools::add_bench(program.root());
+  tape::tools::add_info(program.root());
+  program.root().footer(
+      "Exit codes: 0 all of it worked, 1 a fault of this program (or: train --doctor found one), 2 arguments that do "
+      "not fit,\n"
+      "3 a file or an option with a wrong content, 4 a file that cannot be read or written, 5 NaN or infinity,\n"
+      "6 not enough memory, 130 and 143 after Ctrl-C and SIGTERM.");
+  return program.run(argc, argv);
 }
 
 }  // namespace

@@ -25,23 +25,22 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Chosen& chosen) {
+void add_run(Command app) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& command =
-      *app.add_subcommand("run", "Everything a model computes for given inputs, to compare with PyTorch");
+  Command command = app.subcommand("run", "Everything a model computes for given inputs, to compare with PyTorch");
   command.footer(
       "The inputs are tensors input_ids, attention_mask, token_type_ids, decoder_input_ids, labels; the outputs "
       "logits,\n"
       "hidden_states.N, attentions.N, loss and, with --grads, grad.<parameter>.\n"
       "Example: tapeformer run --model bert --inputs in.safetensors --out out.safetensors --grads");
-  command.add_option("--model", arguments->model, "Folder with config.json and model.safetensors")->required();
-  command.add_option("--inputs", arguments->inputs, "Safetensors file with the inputs by name")->required();
-  command.add_option("--out", arguments->out, "Safetensors file to write")->required();
-  command.add_flag("--grads", arguments->options.gradients, "Also the gradient of the loss for every parameter");
-  command.add_option("--dtype", arguments->dtype, "Compute in f32 or f64; as the model is saved where not given")
-      ->check(CLI::IsMember({"f32", "f64"}));
+  command.option("--model", arguments->model, "Folder with config.json and model.safetensors").required();
+  command.option("--inputs", arguments->inputs, "Safetensors file with the inputs by name").required();
+  command.option("--out", arguments->out, "Safetensors file to write").required();
+  command.flag("--grads", arguments->options.gradients, "Also the gradient of the loss for every parameter");
+  command.option("--dtype", arguments->dtype, "Compute in f32 or f64; as the model is saved where not given")
+      .one_of({"f32", "f64"});
   add_threads(command, arguments->common);
-  command.callback([&chosen, arguments] { chosen = [arguments] { return run(*arguments); }; });
+  command.runs([arguments] { return run(*arguments); });
 }
 
 }  // namespace tape::tools

@@ -71,21 +71,18 @@ int score(const Options& options) {
 
 }  // namespace
 
-void add_score(CLI::App& app, std::function<int()>& chosen) {
+void add_score(Command app) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand("score", "BLEU and chrF of translations, equal to sacreBLEU's");
+  Command command = app.subcommand("score", "BLEU and chrF of translations, equal to sacreBLEU's");
   command.footer("Example: tapeformer score --hyp translated.de --ref test.de");
-  command.add_option("--hyp", options->hypotheses, "File with the translations, one a line")->required();
-  command.add_option("--ref", options->references, "File with their references; several for several sets")->required();
-  command.add_option("--tokenize", options->tokenizer, "How BLEU cuts words; none for texts that are tokenized")
-      ->check(CLI::IsMember({"13a", "none", "intl", "char"}))
-      ->capture_default_str();
-  command.add_flag("--lowercase", options->lowercase, "Ignore case");
-  command.add_option("--chrf-word-order", options->word_order, "n-grams of words in chrF; 2 is chrF++")
-      ->check(CLI::Range(0, 2))
-      ->capture_default_str();
-  command.add_flag("--json", options->json, "Print one JSON line only");
-  command.callback([options, &chosen] { chosen = [options] { return score(*options); }; });
+  command.option("--hyp", options->hypotheses, "File with the translations, one a line").required();
+  command.option("--ref", options->references, "File with their references; several for several sets").required();
+  command.option("--tokenize", options->tokenizer, "How BLEU cuts words; none for texts that are tokenized")
+      .one_of({"13a", "none", "intl", "char"});
+  command.flag("--lowercase", options->lowercase, "Ignore case");
+  command.option("--chrf-word-order", options->word_order, "n-grams of words in chrF; 2 is chrF++").within(0, 2);
+  command.flag("--json", options->json, "Print one JSON line only");
+  command.runs([options] { return score(*options); });
 }
 
 }  // namespace tape::tools

@@ -119,27 +119,26 @@ int tokenize(const Options& options) {
 
 }  // namespace
 
-void add_tokenize(CLI::App& app, std::function<int()>& chosen) {
+void add_tokenize(Command app) {
   const auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand("tokenize", "Ids of each line of standard input, or back");
+  Command command = app.subcommand("tokenize", "Ids of each line of standard input, or back");
   command.footer("Example: echo time flies like an arrow | tapeformer tokenize --model bert-base-uncased");
-  command.add_option("--model", options->model, "Folder with the tokenizer's files")->required();
-  CLI::Option* pair = command.add_flag("--pair", options->pair, "Lines hold two texts with a tab between them");
-  CLI::Option* decode = command.add_flag("--decode", options->decode, "Lines hold ids: print their text");
-  CLI::Option* explain = command.add_flag("--explain", options->explain, "Print each step of the split");
-  CLI::Option* tokens = command.add_flag("--tokens", options->tokens, "Print tokens in place of ids");
-  CLI::Option* json =
-      command.add_flag("--json", options->json,
-                       "Lines are JSON texts (lists of two with --pair); print ids, segments, tokens and "
-                       "byte offsets as JSON");
-  command.add_flag("--target", options->target, "The target language's side of a translation model");
-  command.add_flag("--no-special-tokens", options->no_special_tokens, "Add no start or end token");
-  command.add_flag("--keep-special-tokens", options->keep_special_tokens, "With --decode: show them")->needs(decode);
-  command.add_option("--max-length", options->max_length, "Cut to so many tokens")->check(CLI::PositiveNumber);
-  decode->excludes(pair)->excludes(explain)->excludes(tokens)->excludes(json);
-  explain->excludes(pair)->excludes(tokens)->excludes(json);
-  tokens->excludes(json);
-  command.callback([options, &chosen] { chosen = [options] { return tokenize(*options); }; });
+  command.option("--model", options->model, "Folder with the tokenizer's files").required();
+  Option pair = command.flag("--pair", options->pair, "Lines hold two texts with a tab between them");
+  Option decode = command.flag("--decode", options->decode, "Lines hold ids: print their text");
+  Option explain = command.flag("--explain", options->explain, "Print each step of the split");
+  Option tokens = command.flag("--tokens", options->tokens, "Print tokens in place of ids");
+  Option json = command.flag("--json", options->json,
+                             "Lines are JSON texts (lists of two with --pair); print ids, segments, tokens and "
+                             "byte offsets as JSON");
+  command.flag("--target", options->target, "The target language's side of a translation model");
+  command.flag("--no-special-tokens", options->no_special_tokens, "Add no start or end token");
+  command.flag("--keep-special-tokens", options->keep_special_tokens, "With --decode: show them").needs(decode);
+  command.option("--max-length", options->max_length, "Cut to so many tokens").at_least(1);
+  decode.excludes(pair).excludes(explain).excludes(tokens).excludes(json);
+  explain.excludes(pair).excludes(tokens).excludes(json);
+  tokens.excludes(json);
+  command.runs([options] { return tokenize(*options); });
 }
 
 }  // namespace tape::tools

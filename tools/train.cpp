@@ -2,13 +2,12 @@
 
 namespace tape::tools {
 
-void add_train(CLI::App& app, Chosen& chosen) {
-  CLI::App& train = *app.add_subcommand("train", "Train a model on text of your own");
-  train.require_subcommand(1);
+void add_train(Command app) {
+  Command train = app.subcommand("train", "Train a model on text of your own");
   train.footer("Example: tapeformer train lm --text book.txt --out runs/book");
-  add_train_translation(train, chosen);
-  add_train_lm(train, chosen);
-  add_train_classifier(train, chosen);
+  add_train_translation(train);
+  add_train_lm(train);
+  add_train_classifier(train);
 }
 
 }  // namespace tape::tools

@@ -35,37 +35,36 @@ int train_classifier(Arguments& arguments) {
 
 }  // namespace
 
-void add_train_classifier(CLI::App& train, Chosen& chosen) {
+void add_train_classifier(Command train) {
   const auto arguments = std::make_shared<Arguments>();
   train::ClassificationOptions& o = arguments->options;
-  CLI::App& command = *train.add_subcommand("classifier", "Learn to tell which label a line has");
+  Command command = train.subcommand("classifier", "Learn to tell which label a line has");
   command.footer(
       "Example: tapeformer train classifier --data train.tsv --valid dev.tsv --init MiniLM --out runs/sentiment");
-  command.add_option("--data", o.data, "Labelled lines to learn from")->required();
-  command.add_option("--valid", o.valid, "Labelled lines to validate with, in place of some of --data");
-  command.add_option("--valid-fraction", o.valid_fraction, "How many of each label those are (0.1)");
-  command.add_option("--format", arguments->format, "tsv: sentence TAB label; label-first: label SPACE sentence")
-      ->check(CLI::IsMember({"tsv", "label-first"}))
-      ->capture_default_str();
-  command.add_option("--init", o.init, "Folder of a BERT to begin with; without it the model starts from scratch");
-  command.add_flag("--new-head", o.new_head, "Where --init is a classifier: learn other labels than its own");
-  command.add_option("--freeze", o.freeze, "Hold the embeddings and so many layers of --init still");
-  command.add_option("--layer-decay", o.layer_decay, "Rate of each layer of --init beside the one above it (1)");
+  command.option("--data", o.data, "Labelled lines to learn from").required();
+  command.option("--valid", o.valid, "Labelled lines to validate with, in place of some of --data");
+  command.option("--valid-fraction", o.valid_fraction, "How many of each label those are (0.1)");
+  command.option("--format", arguments->format, "tsv: sentence TAB label; label-first: label SPACE sentence")
+      .one_of({"tsv", "label-first"});
+  command.option("--init", o.init, "Folder of a BERT to begin with; without it the model starts from scratch");
+  command.flag("--new-head", o.new_head, "Where --init is a classifier: learn other labels than its own");
+  command.option("--freeze", o.freeze, "Hold the embeddings and so many layers of --init still");
+  command.option("--layer-decay", o.layer_decay, "Rate of each layer of --init beside the one above it (1)");
   command
-      .add_option("--pooling", arguments->pooling,
-                  "How positions become one vector; mean from scratch, else as --init has it")
-      ->check(CLI::IsMember({"first", "mean"}));
-  command.add_option("--epochs", o.epochs, "Length of the run, in place of --steps");
-  command.add_option("--batch", o.batch, "Lines a batch (32)");
-  command.add_option("--batch-tokens", o.batch_tokens, "Most tokens of a batch besides, with padding");
-  command.add_option("--max-length", o.max_length, "Tokens of a line, longer ones are cut; the model's positions");
-  command.add_option("--vocab-size", o.vocab_size, "From scratch: tokens of the byte-level BPE");
-  command.add_option("--layers", o.layers, "From scratch: layers of the model");
-  command.add_option("--width", o.width, "From scratch: width of the model");
-  command.add_option("--heads", o.heads, "From scratch: heads of its attention");
+      .option("--pooling", arguments->pooling,
+              "How positions become one vector; mean from scratch, else as --init has it")
+      .one_of({"first", "mean"});
+  command.option("--epochs", o.epochs, "Length of the run, in place of --steps");
+  command.option("--batch", o.batch, "Lines a batch (32)");
+  command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch besides, with padding");
+  command.option("--max-length", o.max_length, "Tokens of a line, longer ones are cut; the model's positions");
+  command.option("--vocab-size", o.vocab_size, "From scratch: tokens of the byte-level BPE");
+  command.option("--layers", o.layers, "From scratch: layers of the model");
+  command.option("--width", o.width, "From scratch: width of the model");
+  command.option("--heads", o.heads, "From scratch: heads of its attention");
   add_run_options(command, *arguments,
                   "small (2 layers of width 128, 10 epochs) from scratch, fine-tune (3 epochs) with --init");
-  command.callback([&chosen, arguments] { chosen = [arguments] { return train_classifier(*arguments); }; });
+  command.runs([arguments] { return train_classifier(*arguments); });
 }
 
 }  // namespace tape::tools

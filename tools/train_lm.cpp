@@ -30,26 +30,25 @@ int train_lm(Arguments& arguments) {
 
 }  // namespace
 
-void add_train_lm(CLI::App& train, Chosen& chosen) {
+void add_train_lm(Command train) {
   const auto arguments = std::make_shared<Arguments>();
   train::LanguageModelOptions& o = arguments->options;
-  CLI::App& command = *train.add_subcommand("lm", "Learn to continue a text");
+  Command command = train.subcommand("lm", "Learn to continue a text");
   command.footer("Example: tapeformer train lm --text book.txt --out runs/book");
-  command.add_option("--text", o.text, "File to learn from")->required();
-  command.add_option("--valid", o.valid, "File to validate with, in place of the end of --text");
-  command.add_option("--valid-fraction", o.valid_fraction, "How much of the end")->capture_default_str();
-  command.add_option("--level", arguments->level, "What a token is: a character, or a piece of a byte-level BPE")
-      ->check(CLI::IsMember({"char", "bpe"}))
-      ->capture_default_str();
-  command.add_option("--vocab-size", o.vocab_size, "Tokens of the BPE")->capture_default_str();
-  command.add_option("--context", o.context, "Tokens that the model sees at once");
-  command.add_option("--batch", o.batch, "Windows of so many tokens a batch");
-  command.add_option("--layers", o.layers, "Layers of the model");
-  command.add_option("--width", o.width, "Width of the model");
-  command.add_option("--heads", o.heads, "Heads of its attention");
+  command.option("--text", o.text, "File to learn from").required();
+  command.option("--valid", o.valid, "File to validate with, in place of the end of --text");
+  command.option("--valid-fraction", o.valid_fraction, "How much of the end");
+  command.option("--level", arguments->level, "What a token is: a character, or a piece of a byte-level BPE")
+      .one_of({"char", "bpe"});
+  command.option("--vocab-size", o.vocab_size, "Tokens of the BPE");
+  command.option("--context", o.context, "Tokens that the model sees at once");
+  command.option("--batch", o.batch, "Windows of so many tokens a batch");
+  command.option("--layers", o.layers, "Layers of the model");
+  command.option("--width", o.width, "Width of the model");
+  command.option("--heads", o.heads, "Heads of its attention");
   add_run_options(command, *arguments,
                   "nano (4 layers of width 128, context 64: minutes; the default), shakespeare (6 of 192, 256)");
-  command.callback([&chosen, arguments] { chosen = [arguments] { return train_lm(*arguments); }; });
+  command.runs([arguments] { return train_lm(*arguments); });
 }
 
 }  // namespace tape::tools

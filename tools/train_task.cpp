@@ -9,27 +9,26 @@
 
 namespace tape::tools {
 
-void add_run_options(CLI::App& command, TrainArguments& arguments, const std::string& presets) {
+void add_run_options(Command& command, TrainArguments& arguments, const std::string& presets) {
   train::TaskOptions& run = arguments.run;
-  command.add_option("--out", run.out, "Folder of the run: model, checkpoints, log.jsonl, report.html")->required();
-  command.add_option("--preset", run.preset, presets);
-  CLI::Option* resume =
-      command.add_flag("--resume", arguments.resume, "Go on from the newest good checkpoint of --out");
-  command.add_flag("--overwrite", arguments.overwrite, "Remove the run that --out holds")->excludes(resume);
-  command.add_flag("--doctor", arguments.doctor, "Only look whether the set-up can learn one batch by heart");
-  command.add_option("--steps", run.steps, "Updates");
-  command.add_option("--seconds", run.seconds, "Stop after so much time; 0: never");
-  command.add_option("--lr", run.lr, "Highest learning rate");
-  command.add_option("--warmup", run.warmup, "Steps up to it");
-  command.add_option("--dropout", run.dropout, "Probability, in embeddings and sublayers");
-  command.add_option("--weight-decay", run.weight_decay, "Of matrices and tables, decoupled (AdamW)");
-  command.add_option("--clip-norm", run.clip_norm, "Largest norm of all gradients; 0: no clipping");
-  command.add_option("--accumulate", run.accumulate, "Batches an update");
-  command.add_option("--evaluate-every", run.evaluate_every, "Steps between evaluations, each with a checkpoint");
-  command.add_option("--patience", run.patience, "Stop after so many evaluations that were not better; 0: never");
-  command.add_option("--average-last", run.average_last, "Average so many checkpoints at the end; 0: none");
-  command.add_option("--ema", run.ema_decay, "Decay of a moving average of the weights; 0: none");
-  command.add_option("--seed", run.seed, "Of weights, order and dropout")->capture_default_str();
+  command.option("--out", run.out, "Folder of the run: model, checkpoints, log.jsonl, report.html").required();
+  command.option("--preset", run.preset, presets);
+  const Option resume = command.flag("--resume", arguments.resume, "Go on from the newest good checkpoint of --out");
+  command.flag("--overwrite", arguments.overwrite, "Remove the run that --out holds").excludes(resume);
+  command.flag("--doctor", arguments.doctor, "Only look whether the set-up can learn one batch by heart");
+  command.option("--steps", run.steps, "Updates");
+  command.option("--seconds", run.seconds, "Stop after so much time; 0: never");
+  command.option("--lr", run.lr, "Highest learning rate");
+  command.option("--warmup", run.warmup, "Steps up to it");
+  command.option("--dropout", run.dropout, "Probability, in embeddings and sublayers");
+  command.option("--weight-decay", run.weight_decay, "Of matrices and tables, decoupled (AdamW)");
+  command.option("--clip-norm", run.clip_norm, "Largest norm of all gradients; 0: no clipping");
+  command.option("--accumulate", run.accumulate, "Batches an update");
+  command.option("--evaluate-every", run.evaluate_every, "Steps between evaluations, each with a checkpoint");
+  command.option("--patience", run.patience, "Stop after so many evaluations that were not better; 0: never");
+  command.option("--average-last", run.average_last, "Average so many checkpoints at the end; 0: none");
+  command.option("--ema", run.ema_decay, "Decay of a moving average of the weights; 0: none");
+  command.option("--seed", run.seed, "Of weights, order and dropout");
   add_threads(command, arguments.common);
   add_dtype(command, arguments.common);
   add_json(command, arguments.common);

@@ -21,12 +21,12 @@ struct TrainArguments {
 };
 
 // `tapeformer train translation`, `lm` and `classifier`, each in a file of its name.
-void add_train_translation(CLI::App& train, Chosen& chosen);
-void add_train_lm(CLI::App& train, Chosen& chosen);
-void add_train_classifier(CLI::App& train, Chosen& chosen);
+void add_train_translation(Command train);
+void add_train_lm(Command train);
+void add_train_classifier(Command train);
 
 /// Options of every task: folder, preset, schedule, checkpoints, threads. `presets` says what the names mean.
-void add_run_options(CLI::App& command, TrainArguments& arguments, const std::string& presets);
+void add_run_options(Command& command, TrainArguments& arguments, const std::string& presets);
 
 /// What stands before every run: threads, the machine, signals, the report. The options are then ready for the library.
 void begin_run(TrainArguments& arguments);

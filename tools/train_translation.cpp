@@ -28,35 +28,30 @@ int train_translation(Arguments& arguments) {
 
 }  // namespace
 
-void add_train_translation(CLI::App& train, Chosen& chosen) {
+void add_train_translation(Command train) {
   const auto arguments = std::make_shared<Arguments>();
   train::TranslationOptions& o = arguments->options;
-  CLI::App& command = *train.add_subcommand("translation", "Learn to translate from sentences and their translations");
+  Command command = train.subcommand("translation", "Learn to translate from sentences and their translations");
   command.footer(
       "Example: tapeformer train translation --src train.de --tgt train.en --valid-src val.de --valid-tgt val.en "
       "--out runs/de-en");
-  command.add_option("--src", o.train.src, "Sentences, one a line");
-  command.add_option("--tgt", o.train.tgt, "Their translations, line by line");
-  command.add_option("--tsv", o.train.tsv, "Both in one file: source, a tab, target");
-  command.add_option("--valid-src", o.valid.src, "Sentences to validate with");
-  command.add_option("--valid-tgt", o.valid.tgt, "Their translations");
-  command.add_option("--valid-tsv", o.valid.tsv, "Both in one file");
-  command.add_option("--vocab-size", o.vocab_size, "Tokens of the joint vocabulary");
-  command.add_option("--batch-tokens", o.batch_tokens, "Most tokens of a batch on either side, with padding");
-  command.add_option("--label-smoothing", o.label_smoothing, "Share of the target spread over all tokens (0.1)");
-  command
-      .add_option_function<std::string>(
-          "--norm",
-          [&o](const std::string& name) { o.norm = name == "pre" ? nn::NormPlace::pre : nn::NormPlace::post; },
-          "Norms in front of the sublayers (pre) or behind them (post)")
-      ->check(CLI::IsMember({"pre", "post"}));
-  command.add_option("--max-length", o.max_length, "Longest sentence in tokens")->capture_default_str();
-  command.add_option("--bleu", o.bleu_tokenizer, "How validation BLEU cuts texts into words")
-      ->check(CLI::IsMember({"13a", "none", "intl", "char"}))
-      ->capture_default_str();
+  command.option("--src", o.train.src, "Sentences, one a line");
+  command.option("--tgt", o.train.tgt, "Their translations, line by line");
+  command.option("--tsv", o.train.tsv, "Both in one file: source, a tab, target");
+  command.option("--valid-src", o.valid.src, "Sentences to validate with");
+  command.option("--valid-tgt", o.valid.tgt, "Their translations");
+  command.option("--valid-tsv", o.valid.tsv, "Both in one file");
+  command.option("--vocab-size", o.vocab_size, "Tokens of the joint vocabulary");
+  command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch on either side, with padding");
+  command.option("--label-smoothing", o.label_smoothing, "Share of the target spread over all tokens (0.1)");
+  command.choice("--norm", o.norm, {{"pre", nn::NormPlace::pre}, {"post", nn::NormPlace::post}},
+                 "Norms in front of the sublayers (pre) or behind them (post)");
+  command.option("--max-length", o.max_length, "Longest sentence in tokens");
+  command.option("--bleu", o.bleu_tokenizer, "How validation BLEU cuts texts into words")
+      .one_of({"13a", "none", "intl", "char"});
   add_run_options(command, *arguments,
                   "tiny (4 + 4 layers of width 128; the default), small (3 + 3 of 256), base (6 + 6 of 512)");
-  command.callback([&chosen, arguments] { chosen = [arguments] { return train_translation(*arguments); }; });
+  command.runs([arguments] { return train_translation(*arguments); });
 }
 
 }  // namespace tape::tools

@@ -167,50 +167,39 @@ int translate(const Arguments& arguments) {
 
 }  // namespace
 
-void add_translate(CLI::App& app, Chosen& chosen) {
+void add_translate(Command app) {
   const auto arguments = std::make_shared<Arguments>();
   models::TranslateOptions& options = arguments->options;
-  CLI::App& command = *app.add_subcommand("translate", "Translates each line of standard input");
+  Command command = app.subcommand("translate", "Translates each line of standard input");
   command.footer(
       "A line in, a line out, in the same order; an empty one stays empty.\n"
       "--n-best K gives K lines each: index ||| translation ||| score. --alignments adds\n"
       "||| source tokens ||| target tokens ||| 0-0 1-2 (source-target places; none where a token looked at the end).\n"
       "Example: tapeformer translate --model opus-mt-de-en --beam 5 < german.txt > english.txt");
-  command.add_option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer")
-      ->required();
-  command.add_option("--beam", options.beams, "Hypotheses that go on at each step; 1 is greedy")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
+  command.option("--beam", options.beams, "Hypotheses that go on at each step; 1 is greedy").at_least(1);
+  command.option("--length-penalty", options.length_penalty,
+                 "Scores are log probabilities divided by length to this power");
+  command.option("--n-best", options.n_best, "Translations a line, at most --beam").at_least(1);
+  command.flag("--alignments", options.alignments, "Where each token looked in the source");
   command
-      .add_option("--length-penalty", options.length_penalty,
-                  "Scores are log probabilities divided by length to this power")
-      ->capture_default_str();
-  command.add_option("--n-best", options.n_best, "Translations a line, at most --beam")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_flag("--alignments", options.alignments, "Where each token looked in the source");
+      .option("--alignment-layer", options.alignment_layer,
+              "Decoder layer that alignments are taken from, counted from 0; the last but one by default")
+      .at_least(0);
   command
-      .add_option("--alignment-layer", options.alignment_layer,
-                  "Decoder layer that alignments are taken from, counted from 0; the last but one by default")
-      ->check(CLI::NonNegativeNumber);
+      .option("--max-length", options.max_length,
+              "Tokens of a translation at most; three for each of the source and 20 more by default")
+      .at_least(1);
+  command.option("--batch-tokens", options.batch_tokens, "Source tokens translated at once").at_least(1);
   command
-      .add_option("--max-length", options.max_length,
-                  "Tokens of a translation at most; three for each of the source and 20 more by default")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--batch-tokens", options.batch_tokens, "Source tokens translated at once")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command
-      .add_option("--buffer-lines", arguments->buffer,
-                  "Lines read before they are sorted and translated; 1 answers each line at once, as on a terminal")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_flag("--json", arguments->common.json,
-                   "A JSON object a line: translation, score, tokens, with --alignments source_tokens and the matrix");
+      .option("--buffer-lines", arguments->buffer,
+              "Lines read before they are sorted and translated; 1 answers each line at once, as on a terminal")
+      .at_least(1);
+  command.flag("--json", arguments->common.json,
+               "A JSON object a line: translation, score, tokens, with --alignments source_tokens and the matrix");
   add_threads(command, arguments->common);
   add_dtype(command, arguments->common);
-  command.callback(
-      [&chosen, arguments] { chosen = [arguments] { return until_closed([&] { return translate(*arguments); }); }; });
+  command.runs([arguments] { return until_closed([&] { return translate(*arguments); }); });
 }
 
 }  // namespace tape::tools

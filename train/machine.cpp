@@ -7,6 +7,7 @@
 
 #include "autograd/kernels/gemm.h"
 #include "base/error.h"
+#include "base/version.h"
 
 namespace tape::train {
 namespace {
@@ -25,7 +26,7 @@ kernels::Isa level_of_core(const std::string& core) {
 
 Machine machine() {
   const kernels::BlasInfo blas = kernels::blas_info();
-  return {.version = TAPEFORMER_VERSION,
+  return {.version = std::string(version()),
           .cpu = kernels::cpu_name(),
           .kernels = std::string(kernels::to_string(kernels::isa())),
           .blas = fmt::format("{} ({})", blas.version, blas.threading),

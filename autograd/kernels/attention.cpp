@@ -15,18 +15,17 @@ bool worth_threads(const AttentionShape& s) {
 
 /// Queries [i, i + count) of one head, their keys packed.
 template <class T>
-void forward_block(const Head<T>& head, int64_t i, int64_t count, const T* q, const T* packed, const T* v,
-                   const bool* keep, const T* additive, Dropout<T>& dropout, T* scores, T* out, T* lse,
-                   T* probabilities) {
+void forward_block(const Head<T>& head, int64_t i, int64_t count, const AttentionOperands<T>& in, const T* packed,
+                   Dropout<T>& dropout, T* scores, const AttentionResults<T>& to) {
   const AttentionShape& s = head.shape;
   const int64_t keys = head.visible(i + count - 1), width = padded<T>(keys), row = padded<T>(s.Tk);
-  multiply_packed(count, width, s.D, q + head.at(s.q) + i * s.q.row, s.q.row, row, packed, scores, row);
+  multiply_packed(count, width, s.D, in.q + head.at(s.q) + i * s.q.row, s.q.row, row, packed, scores, row);
   dropout.draw(head, i, count);
   // Rows are normalized behind the product with the values, where they are shorter.
   T sums[64], max[64], inverse[64];
   for (int64_t r = 0; r < count; ++r) {
     T* p = scores + r * row;
-    mask_row(head, i + r, keep, additive, width, p);
+    mask_row(head, i + r, in, width, p);
     max[r] = finite_or_zero(row_max(width, p));
     sums[r] = static_cast<T>(row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
       const Vec<T> e = exp_of_negative(x - max[r]);
@@ -34,20 +33,19 @@ void forward_block(const Head<T>& head, int64_t i, int64_t count, const T* q, co
       return e;
     }));
     inverse[r] = sums[r] == 0 ? T(0) : T(1) / sums[r];
-    if (probabilities) write_row(s.Tk, width, inverse[r], p, probabilities + head.row(i + r));
+    if (to.probabilities) write_row(s.Tk, width, inverse[r], p, to.probabilities + head.row(i + r));
     if (dropout.active()) dropout.apply(r, width, p);
   }
   map_vectors(count, sums, sums, [](Vec<T> x) { return log(x); });  // -inf where everything is hidden
-  for (int64_t r = 0; r < count; ++r) lse[head.lse_at(i + r)] = max[r] + sums[r];
-  T* const to = out + head.at(s.out) + i * s.out.row;
-  multiply(Product<T>{count, s.Dv, keys, scores, row, 1, v + head.at(s.v), s.v.row, to, s.out.row, false});
+  for (int64_t r = 0; r < count; ++r) to.lse[head.lse_at(i + r)] = max[r] + sums[r];
+  T* const out = to.out + head.at(s.out) + i * s.out.row;
+  multiply(Product<T>{count, s.Dv, keys, scores, row, 1, in.v + head.at(s.v), s.v.row, out, s.out.row, false});
   for (int64_t r = 0; r < count; ++r)
-    map_vectors(s.Dv, to + r * s.out.row, to + r * s.out.row, [&](Vec<T> x) { return x * inverse[r]; });
+    map_vectors(s.Dv, out + r * s.out.row, out + r * s.out.row, [&](Vec<T> x) { return x * inverse[r]; });
 }
 
 template <class T>
-void forward(const AttentionShape& s, const T* q, const T* k, const T* v, const bool* keep, const T* additive, T* out,
-             T* lse, T* probabilities) {
+void forward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionResults<T>& to) {
   const int64_t block = queries_per_block(s), blocks = divide_up(s.Tq, block), heads = s.B * s.H;
   if (heads == 0 || blocks == 0) return;
   // Few heads are split into parts of their blocks; rows have the same bits however they are split.
@@ -59,10 +57,9 @@ void forward(const AttentionShape& s, const T* q, const T* k, const T* v, const 
     const int64_t end = smaller(s.Tq, blocks * (part + 1) / parts * block), row = padded<T>(s.Tk);
     Scratch<T> packed(row * s.D), scores(block * row);
     Dropout<T> dropout(s, block);
-    if (begin < end) pack_transposed(s.Tk, s.D, k + head.at(s.k), s.k.row, packed.data());
+    if (begin < end) pack_transposed(s.Tk, s.D, in.k + head.at(s.k), s.k.row, packed.data());
     for (int64_t i = begin; i < end; i += block)
-      forward_block(head, i, smaller(block, end - i), q, packed.data(), v, keep, additive, dropout, scores.data(), out,
-                    lse, probabilities);
+      forward_block(head, i, smaller(block, end - i), in, packed.data(), dropout, scores.data(), to);
   });
 }
 
@@ -87,44 +84,36 @@ TAPE_INLINE void score_gradient(int64_t width, T lse, T scale, T* p, T* dp) {
   for (int64_t j = 0; j < width; j += kStep) store(dp + j, load(p + j) * (load(dp + j) - delta) * scale);
 }
 
-/// Operands of a backward pass, as the header names them.
 template <class T>
-struct Backward {
-  const T *q, *k, *v;
-  const bool* keep;
-  const T *additive, *lse, *dout, *dprobabilities;
-  T *dq, *dk, *dv, *dadditive;
-};
-
-template <class T>
-void backward_block(const Head<T>& head, int64_t i, int64_t count, const Backward<T>& x, const T* packed_k,
-                    const T* packed_v, Dropout<T>& dropout, T* p, T* dp) {
+void backward_block(const Head<T>& head, int64_t i, int64_t count, const AttentionOperands<T>& in,
+                    const AttentionGradients<T>& g, const T* packed_k, const T* packed_v, Dropout<T>& dropout, T* p,
+                    T* dp) {
   const AttentionShape& s = head.shape;
   const int64_t keys = head.visible(i + count - 1), width = padded<T>(keys), row = padded<T>(s.Tk);
-  const T *q = x.q + head.at(s.q) + i * s.q.row, *dout = x.dout + head.at(s.out) + i * s.out.row;
+  const T *q = in.q + head.at(s.q) + i * s.q.row, *dout = g.dout + head.at(s.out) + i * s.out.row;
   multiply_packed(count, width, s.D, q, s.q.row, row, packed_k, p, row);
   multiply_packed(count, width, s.Dv, dout, s.out.row, row, packed_v, dp, row);
   dropout.draw(head, i, count);
   const T scale = static_cast<T>(s.scale);
   for (int64_t r = 0; r < count; ++r) {
     T *pr = p + r * row, *dpr = dp + r * row;
-    mask_row(head, i + r, x.keep, x.additive, width, pr);
+    mask_row(head, i + r, in, width, pr);
     if (dropout.active()) dropout.apply(r, width, dpr);
-    if (x.dprobabilities) {
-      const T* more = x.dprobabilities + head.row(i + r);
+    if (g.dprobabilities) {
+      const T* more = g.dprobabilities + head.row(i + r);
       for (int64_t j = 0; j < keys; ++j) dpr[j] += more[j];
     }
-    score_gradient(width, x.lse[head.lse_at(i + r)], x.dadditive ? T(1) : scale, pr, dpr);
-    if (x.dadditive) {
-      write_row(s.Tk, width, T(1), dpr, x.dadditive + head.row(i + r));
+    score_gradient(width, g.lse[head.lse_at(i + r)], g.dadditive ? T(1) : scale, pr, dpr);
+    if (g.dadditive) {
+      write_row(s.Tk, width, T(1), dpr, g.dadditive + head.row(i + r));
       for (int64_t j = 0; j < width; j += kLanes<T>) store(dpr + j, load(dpr + j) * scale);
     }
     if (dropout.active()) dropout.apply(r, width, pr);
   }
-  const T* k = x.k + head.at(s.k);
-  multiply(Product<T>{count, s.D, keys, dp, row, 1, k, s.k.row, x.dq + head.at(s.q) + i * s.q.row, s.q.row, false});
-  multiply(Product<T>{keys, s.D, count, dp, 1, row, q, s.q.row, x.dk + head.at(s.k), s.k.row, true});
-  multiply(Product<T>{keys, s.Dv, count, p, 1, row, dout, s.out.row, x.dv + head.at(s.v), s.v.row, true});
+  const T* k = in.k + head.at(s.k);
+  multiply(Product<T>{count, s.D, keys, dp, row, 1, k, s.k.row, g.dq + head.at(s.q) + i * s.q.row, s.q.row, false});
+  multiply(Product<T>{keys, s.D, count, dp, 1, row, q, s.q.row, g.dk + head.at(s.k), s.k.row, true});
+  multiply(Product<T>{keys, s.Dv, count, p, 1, row, dout, s.out.row, g.dv + head.at(s.v), s.v.row, true});
 }
 
 template <class T>
@@ -133,27 +122,25 @@ TAPE_INLINE void clear_rows(int64_t rows, int64_t cols, int64_t stride, T* x) {
 }
 
 template <class T>
-void backward(const AttentionShape& s, const T* q, const T* k, const T* v, const bool* keep, const T* additive,
-              const T* lse, const T* dout, const T* dprobabilities, T* dq, T* dk, T* dv, T* dadditive) {
-  const Backward<T> operands{q, k, v, keep, additive, lse, dout, dprobabilities, dq, dk, dv, dadditive};
+void backward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionGradients<T>& g) {
   const int64_t block = queries_per_block(s), row = padded<T>(s.Tk);
   // dk and dv of a head are summed over its blocks of queries in order, by one thread.
   for_tasks(s.B * s.H, worth_threads(s), [&](int64_t task) {
     const Head<T> head{s, task / s.H, task % s.H};
-    clear_rows(s.Tk, s.D, s.k.row, dk + head.at(s.k));
-    clear_rows(s.Tk, s.Dv, s.v.row, dv + head.at(s.v));
+    clear_rows(s.Tk, s.D, s.k.row, g.dk + head.at(s.k));
+    clear_rows(s.Tk, s.Dv, s.v.row, g.dv + head.at(s.v));
     Scratch<T> packed_k(row * s.D), packed_v(row * s.Dv), p(block * row), dp(block * row);
     Dropout<T> dropout(s, block);
-    pack_transposed(s.Tk, s.D, k + head.at(s.k), s.k.row, packed_k.data());
-    pack_transposed(s.Tk, s.Dv, v + head.at(s.v), s.v.row, packed_v.data());
+    pack_transposed(s.Tk, s.D, in.k + head.at(s.k), s.k.row, packed_k.data());
+    pack_transposed(s.Tk, s.Dv, in.v + head.at(s.v), s.v.row, packed_v.data());
     for (int64_t i = 0; i < s.Tq; i += block)
-      backward_block(head, i, smaller(block, s.Tq - i), operands, packed_k.data(), packed_v.data(), dropout, p.data(),
+      backward_block(head, i, smaller(block, s.Tq - i), in, g, packed_k.data(), packed_v.data(), dropout, p.data(),
                      dp.data());
   });
 }
 }  // namespace
 
-extern const AttentionKernels<float> attention_f32 = {forward<float>, backward<float>};
-extern const AttentionKernels<double> attention_f64 = {forward<double>, backward<double>};
+extern const AttentionKernels<float> attention_f32 = {.forward = forward<float>, .backward = backward<float>};
+extern const AttentionKernels<double> attention_f64 = {.forward = forward<double>, .backward = backward<double>};
 
 }  // namespace tape::kernels::TAPE_LEVEL

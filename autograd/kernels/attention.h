@@ -12,32 +12,58 @@ struct HeadLayout {
   int64_t batch = 0, head = 0, row = 0;
 };
 
+/// The causal offset of attention that is not causal: large enough to hide nothing.
+inline constexpr int64_t kNotCausal = INT64_MAX / 2;
+
 /// softmax(scale * q k^T + additive, hidden where not kept) with dropout, times v (Vaswani et al. 2017, 3.2.1), for
 /// each of B*H pairs, in blocks of queries so that no [B, H, Tq, Tk] tensor is stored.
 struct AttentionShape {
   int64_t B = 0, H = 0, Tq = 0, Tk = 0, D = 0, Dv = 0;
   HeadLayout q, k, v, out;  // gradients have the layout of their values
   double scale = 1;
-  /// Query i sees keys j <= i + causal_offset; a huge offset hides nothing.
-  int64_t causal_offset = INT64_MAX / 2;
-  /// keep [B, H, Tq, Tk] by strides in elements (0 where repeated); null keep hides nothing.
-  int64_t keep_strides[4] = {};
-  /// additive scores [B, H, Tq, Tk], by strides likewise.
-  int64_t additive_strides[4] = {};
+  /// Query i sees keys j <= i + causal_offset.
+  int64_t causal_offset = kNotCausal;
+  /// Strides in elements, 0 where repeated, with which the masks fill [B, H, Tq, Tk].
+  int64_t keep_strides[4] = {}, additive_strides[4] = {};
   double dropout = 0;
   uint64_t seed = 0, counter = 0;  // the element (b, h, i, j) draws at counter + its row-major index
 };
 
+/// What both passes read.
+template <class T>
+struct AttentionOperands {
+  const T* q;                   ///< [B, H, Tq, D], as shape.q lays it out
+  const T* k;                   ///< [B, H, Tk, D], as shape.k
+  const T* v;                   ///< [B, H, Tk, Dv], as shape.v
+  const bool* keep = nullptr;   ///< by shape.keep_strides; null hides nothing
+  const T* additive = nullptr;  ///< by shape.additive_strides; null adds nothing
+};
+
+/// What the forward pass writes, all of it.
+template <class T>
+struct AttentionResults {
+  T* out;  ///< [B, H, Tq, Dv], as shape.out lays it out; zero where a query sees no key
+  /// [B, H, Tq]: log-sum-exp of each row's visible scores, -inf for a fully hidden row.
+  T* lse;
+  T* probabilities = nullptr;  ///< [B, H, Tq, Tk], before dropout; not written where null
+};
+
+/// What the backward pass reads besides the operands, and the gradients it writes, all of them.
+template <class T>
+struct AttentionGradients {
+  const T* lse;                       ///< as the forward pass wrote it
+  const T* dout;                      ///< as shape.out lays it out
+  const T* dprobabilities = nullptr;  ///< [B, H, Tq, Tk] contiguous; null for none
+  T* dq;                              ///< as shape.q lays it out; dk and dv likewise
+  T* dk;
+  T* dv;
+  T* dadditive = nullptr;  ///< [B, H, Tq, Tk] contiguous (the caller reduces it); not written where null
+};
+
 template <class T>
 struct AttentionKernels {
-  /// lse [B, H, Tq]: log-sum-exp of each row's visible scores (-inf for a fully hidden row, whose output is zero).
-  /// probabilities [B, H, Tq, Tk] is written (before dropout) where it is not null.
-  void (*forward)(const AttentionShape& shape, const T* q, const T* k, const T* v, const bool* keep, const T* additive,
-                  T* out, T* lse, T* probabilities);
-  /// Gradients from dout (layout of out) and, where not null, dprobabilities [B, H, Tq, Tk] contiguous.
-  /// dq, dk, dv are overwritten. dadditive, where not null, is [B, H, Tq, Tk] contiguous (the caller reduces it).
-  void (*backward)(const AttentionShape& shape, const T* q, const T* k, const T* v, const bool* keep, const T* additive,
-                   const T* lse, const T* dout, const T* dprobabilities, T* dq, T* dk, T* dv, T* dadditive);
+  void (*forward)(const AttentionShape& shape, const AttentionOperands<T>& in, const AttentionResults<T>& to);
+  void (*backward)(const AttentionShape& shape, const AttentionOperands<T>& in, const AttentionGradients<T>& gradients);
 };
 TAPE_KERNEL_TABLE(AttentionKernels, attention)
 }  // namespace tape::kernels

@@ -31,7 +31,7 @@ struct Head {
 
 /// Scores in place: scaled, plus the additive ones, -inf where hidden and up to `width`, a whole number of vectors.
 template <class T>
-TAPE_INLINE void mask_row(const Head<T>& head, int64_t i, const bool* keep, const T* additive, int64_t width, T* s) {
+TAPE_INLINE void mask_row(const Head<T>& head, int64_t i, const AttentionOperands<T>& in, int64_t width, T* s) {
   constexpr int kStep = kLanes<T>;
   const AttentionShape& shape = head.shape;
   const T scale = static_cast<T>(shape.scale), hidden = static_cast<T>(-kInfinity);
@@ -46,16 +46,16 @@ TAPE_INLINE void mask_row(const Head<T>& head, int64_t i, const bool* keep, cons
   const auto offset = [&](const int64_t* strides) {
     return head.b * strides[0] + head.h * strides[1] + i * strides[2];
   };
-  if (additive) {
-    const T* row = additive + offset(shape.additive_strides);
+  if (in.additive) {
+    const T* row = in.additive + offset(shape.additive_strides);
     const int64_t step = shape.additive_strides[3];
     if (step == 1)
       for (j = 0; j < visible; ++j) s[j] += row[j];
     else
       for (j = 0; j < visible; ++j) s[j] += row[j * step];
   }
-  if (keep) {
-    const bool* row = keep + offset(shape.keep_strides);
+  if (in.keep) {
+    const bool* row = in.keep + offset(shape.keep_strides);
     const int64_t step = shape.keep_strides[3];
     if (step == 1)
       for (j = 0; j < visible; ++j) s[j] = row[j] ? s[j] : hidden;

@@ -4,9 +4,6 @@
 
 namespace tape::kernels {
 
-/// Whether the CPU multiplies bf16 (AVX512-BF16) and the level in use lets it.
-bool bf16_supported();
-
 #if defined(__x86_64__)
 namespace bf16 {
 /// The product of gemm() with both operands rounded to bf16 (8 bits of precision, to nearest, ties to even) as they are

@@ -1,6 +1,8 @@
+#include "autograd/kernels/copy.h"
+
 #include <cstring>
 
-#include "autograd/kernels/elementwise.h"
+#include "autograd/kernels/broadcast.h"
 #include "autograd/kernels/level.h"
 
 namespace tape::kernels {

@@ -1,162 +1,88 @@
 #include "autograd/kernels/elementwise.h"
 
-#include "autograd/kernels/broadcast_loops.h"
+#include "autograd/kernels/compare_loop.h"
 #include "autograd/kernels/unary.h"
+#include "autograd/kernels/vec.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
-
-template <Unary op, class T>
-void unary_op(int64_t n, const T* x, T* y) {
-  for_chunks(n, 1, [&](int64_t begin, int64_t end) { unary_range<op>(end - begin, x + begin, y + begin); });
-}
-
-template <class T>
-void unary(Unary op, int64_t n, const T* x, T* y) {
-  switch (op) {
-    case Unary::neg:
-      return unary_op<Unary::neg>(n, x, y);
-    case Unary::abs:
-      return unary_op<Unary::abs>(n, x, y);
-    case Unary::sign:
-      return unary_op<Unary::sign>(n, x, y);
-    case Unary::square:
-      return unary_op<Unary::square>(n, x, y);
-    case Unary::reciprocal:
-      return unary_op<Unary::reciprocal>(n, x, y);
-    case Unary::exp:
-      return unary_op<Unary::exp>(n, x, y);
-    case Unary::log:
-      return unary_op<Unary::log>(n, x, y);
-    case Unary::sqrt:
-      return unary_op<Unary::sqrt>(n, x, y);
-    case Unary::rsqrt:
-      return unary_op<Unary::rsqrt>(n, x, y);
-    case Unary::sin:
-      return unary_op<Unary::sin>(n, x, y);
-    case Unary::cos:
-      return unary_op<Unary::cos>(n, x, y);
-    case Unary::tanh:
-      return unary_op<Unary::tanh>(n, x, y);
-    case Unary::sigmoid:
-      return unary_op<Unary::sigmoid>(n, x, y);
-    case Unary::erf:
-      return unary_op<Unary::erf>(n, x, y);
-    case Unary::relu:
-      return unary_op<Unary::relu>(n, x, y);
-    case Unary::gelu:
-      return unary_op<Unary::gelu>(n, x, y);
-    case Unary::gelu_tanh:
-      return unary_op<Unary::gelu_tanh>(n, x, y);
-    case Unary::silu:
-      return unary_op<Unary::silu>(n, x, y);
-  }
-}
-
-template <Unary op, class T>
-void backward_op(int64_t n, const T* from, const T* dy, T* dx) {
-  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
-    int64_t i = begin;
-    for (; i + kLanes<T> <= end; i += kLanes<T>) store(dx + i, load(dy + i) * unary_slope<op>(load(from + i)));
-    if (i < end)
-      store_first(dx + i, load_first(dy + i, end - i) * unary_slope<op>(load_first(from + i, end - i)), end - i);
-  });
-}
-
-template <class T>
-void unary_backward(Unary op, int64_t n, const T* x, const T* y, const T* dy, T* dx) {
-  switch (op) {
-    case Unary::tanh:
-      return backward_op<Unary::tanh>(n, y, dy, dx);
-    case Unary::sigmoid:
-      return backward_op<Unary::sigmoid>(n, y, dy, dx);
-    case Unary::relu:
-      return backward_op<Unary::relu>(n, x, dy, dx);
-    case Unary::gelu:
-      return backward_op<Unary::gelu>(n, x, dy, dx);
-    case Unary::gelu_tanh:
-      return backward_op<Unary::gelu_tanh>(n, x, dy, dx);
-    case Unary::silu:
-      return backward_op<Unary::silu>(n, x, dy, dx);
-    default:
-      return;  // not accepted, as the header says
-  }
-}
 
 TAPE_INLINE float power(float a, float b) { return __builtin_powf(a, b); }
 TAPE_INLINE double power(double a, double b) { return __builtin_pow(a, b); }
 
 template <class T>
-void binary(Binary op, const Broadcast& plan, const T* a, const T* b, T* out) {
+PairLoop<T, T> binary_loop(Binary op) {
   switch (op) {
     case Binary::add:
-      return for_pairs(plan, a, b, out, [](T x, T y) { return x + y; });
+      return pair_loop_of<T, T>([](T x, T y) { return x + y; });
     case Binary::sub:
-      return for_pairs(plan, a, b, out, [](T x, T y) { return x - y; });
+      return pair_loop_of<T, T>([](T x, T y) { return x - y; });
     case Binary::mul:
-      return for_pairs(plan, a, b, out, [](T x, T y) { return x * y; });
+      return pair_loop_of<T, T>([](T x, T y) { return x * y; });
     case Binary::div:
-      return for_pairs(plan, a, b, out, [](T x, T y) { return x / y; });
+      return pair_loop_of<T, T>([](T x, T y) { return x / y; });
     case Binary::pow:
-      return for_pairs(plan, a, b, out, [](T x, T y) { return power(x, y); });
+      return pair_loop_of<T, T>([](T x, T y) { return power(x, y); });
     // A NaN on either side is the result.
     case Binary::maximum:
-      return for_pairs(plan, a, b, out, [](T x, T y) { return (x > y) | (x != x) ? x : y; });
+      return pair_loop_of<T, T>([](T x, T y) { return (x > y) | (x != x) ? x : y; });
     case Binary::minimum:
-      return for_pairs(plan, a, b, out, [](T x, T y) { return (x < y) | (x != x) ? x : y; });
+      break;
   }
+  return pair_loop_of<T, T>([](T x, T y) { return (x < y) | (x != x) ? x : y; });
+}
+
+template <class T>
+void binary(Binary op, const Broadcast& plan, const T* a, const T* b, T* out) {
+  for_pairs(plan, a, b, out, binary_loop<T>(op));
 }
 
 template <class T>
 void compare(Compare op, const Broadcast& plan, const T* a, const T* b, bool* out) {
-  switch (op) {
-    case Compare::eq:
-      return for_pairs(plan, a, b, out, [](T x, T y) { return x == y; });
-    case Compare::ne:
-      return for_pairs(plan, a, b, out, [](T x, T y) { return x != y; });
-    case Compare::lt:
-      return for_pairs(plan, a, b, out, [](T x, T y) { return x < y; });
-    case Compare::le:
-      return for_pairs(plan, a, b, out, [](T x, T y) { return x <= y; });
-    case Compare::gt:
-      return for_pairs(plan, a, b, out, [](T x, T y) { return x > y; });
-    case Compare::ge:
-      return for_pairs(plan, a, b, out, [](T x, T y) { return x >= y; });
+  for_pairs(plan, a, b, out, compare_loop<T>(op));
+}
+
+/// c ? a : b of the bits: a choice that the compiler must not make a branch of, for conditions are hard to predict.
+TAPE_INLINE float choice(bool c, float a, float b) {
+  const uint32_t mask = -uint32_t{c};
+  return __builtin_bit_cast(float,
+                            (__builtin_bit_cast(uint32_t, a) & mask) | (__builtin_bit_cast(uint32_t, b) & ~mask));
+}
+TAPE_INLINE double choice(bool c, double a, double b) {
+  const uint64_t mask = -uint64_t{c};
+  return __builtin_bit_cast(double,
+                            (__builtin_bit_cast(uint64_t, a) & mask) | (__builtin_bit_cast(uint64_t, b) & ~mask));
+}
+
+/// One row: to[i] = c[i] ? a[i] : b[i].
+template <class T>
+TAPE_INLINE void choose(int64_t n, const bool* c, int64_t step_c, const T* a, int64_t step_a, const T* b,
+                        int64_t step_b, T* to) {
+  if (step_c == 1 && step_a == 1 && step_b == 1) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] = choice(c[i], a[i], b[i]);
+  } else if (step_c == 1 && step_a == 1 && step_b == 0) {
+    const T repeated = *b;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] = choice(c[i], a[i], repeated);
+  } else if (step_c == 1 && step_a == 0 && step_b == 1) {
+    const T repeated = *a;
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] = choice(c[i], repeated, b[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = c[i * step_c] ? a[i * step_a] : b[i * step_b];
   }
 }
 
 template <class T>
 void where(const Broadcast& plan, const bool* c, const T* a, const T* b, T* out) {
   const int inner = plan.rank - 1;
-  const int64_t sa = inner < 0 ? 0 : plan.strides[0][inner], sb = inner < 0 ? 0 : plan.strides[1][inner];
-  const int64_t sc = inner < 0 ? 0 : plan.strides[2][inner];
-  for_rows(plan, [&](const RowOffsets& o) {
-    const T *pa = a + o.operand[0], *pb = b + o.operand[1];
-    const bool* pc = c + o.operand[2];
-    T* to = out + o.out;
-    if (sc == 1 && sa == 1 && sb == 1) {
-#pragma omp simd
-      for (int64_t i = 0; i < o.count; ++i) {
-        const T va = pa[i], vb = pb[i];
-        to[i] = pc[i] ? va : vb;
-      }
-    } else if (sc == 1 && sa == 1 && sb == 0) {
-      const T vb = *pb;
-#pragma omp simd
-      for (int64_t i = 0; i < o.count; ++i) {
-        const T va = pa[i];
-        to[i] = pc[i] ? va : vb;
-      }
-    } else if (sc == 1 && sa == 0 && sb == 1) {
-      const T va = *pa;
-#pragma omp simd
-      for (int64_t i = 0; i < o.count; ++i) {
-        const T vb = pb[i];
-        to[i] = pc[i] ? va : vb;
-      }
-    } else {
-      for (int64_t i = 0; i < o.count; ++i) to[i] = pc[i * sc] ? pa[i * sa] : pb[i * sb];
-    }
+  const int64_t step_a = inner < 0 ? 0 : plan.strides[0][inner], step_b = inner < 0 ? 0 : plan.strides[1][inner];
+  const int64_t step_c = inner < 0 ? 0 : plan.strides[2][inner];
+  for_rows(plan, [&](const Rows& o) {
+    for (int64_t r = 0; r < o.rows; ++r)
+      choose(o.count, c + o.operand[2] + r * o.next[2], step_c, a + o.operand[0] + r * o.next[0], step_a,
+             b + o.operand[1] + r * o.next[1], step_b, out + o.out + r * o.count);
   });
 }
 
@@ -167,22 +93,19 @@ void affine(int64_t n, const T* x, T scale, T shift, T* y) {
   });
 }
 
-template <class T, class F>
-TAPE_INLINE void map_chunks(int64_t n, const T* x, T* y, const F& f) {
-  for_chunks(n, 1, [&](int64_t begin, int64_t end) { map_vectors(end - begin, x + begin, y + begin, f); });
-}
-
 template <class T>
 void pow_scalar(int64_t n, const T* x, T exponent, T* y) {
-  using V = Vec<T>;
-  if (exponent == T(1)) return map_chunks(n, x, y, [](V v) { return v; });
-  if (exponent == T(2)) return map_chunks(n, x, y, [](V v) { return v * v; });
-  if (exponent == T(3)) return map_chunks(n, x, y, [](V v) { return v * v * v; });
-  if (exponent == T(-1)) return map_chunks(n, x, y, [](V v) { return 1 / v; });
-  if (exponent == T(0.5)) return map_chunks(n, x, y, [](V v) { return square_root(v); });
-  if (exponent == T(-0.5)) return map_chunks(n, x, y, [](V v) { return 1 / square_root(v); });
+  if (exponent == T(1)) return affine(n, x, T(1), T(-0.0), y);  // -0 + -0 is -0
+  if (exponent == T(2)) return unary.square.loops<T>().forward(n, x, y);
+  if (exponent == T(-1)) return unary.reciprocal.loops<T>().forward(n, x, y);
+  if (exponent == T(0.5)) return unary.sqrt.loops<T>().forward(n, x, y);
+  if (exponent == T(-0.5)) return unary.rsqrt.loops<T>().forward(n, x, y);
+  const bool cube = exponent == T(3);
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) y[i] = power(x[i], exponent);
+    if (cube)
+      map_vectors(end - begin, x + begin, y + begin, [](Vec<T> v) { return v * v * v; });
+    else
+      for (int64_t i = begin; i < end; ++i) y[i] = power(x[i], exponent);
   });
 }
 
@@ -193,13 +116,17 @@ void accumulate(int64_t n, const T* x, T scale, T* y) {
     for (int64_t i = begin; i < end; ++i) y[i] += x[i] * scale;
   });
 }
+
+template <class T>
+constexpr ElementwiseKernels<T> kTable = {.binary = binary<T>,
+                                          .compare = compare<T>,
+                                          .where = where<T>,
+                                          .affine = affine<T>,
+                                          .pow_scalar = pow_scalar<T>,
+                                          .accumulate = accumulate<T>};
 }  // namespace
 
-extern const ElementwiseKernels<float> elementwise_f32 = {unary<float>,      unary_backward<float>, binary<float>,
-                                                          compare<float>,    where<float>,          affine<float>,
-                                                          pow_scalar<float>, accumulate<float>};
-extern const ElementwiseKernels<double> elementwise_f64 = {unary<double>,      unary_backward<double>, binary<double>,
-                                                           compare<double>,    where<double>,          affine<double>,
-                                                           pow_scalar<double>, accumulate<double>};
+extern const ElementwiseKernels<float> elementwise_f32 = kTable<float>;
+extern const ElementwiseKernels<double> elementwise_f64 = kTable<double>;
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -6,16 +6,7 @@
 
 namespace tape::kernels {
 
-// Indices are checked by the caller. x is [outer, size, inner] throughout.
-
-/// y [outer, count, inner] = x[o, index[c], i], for elements of any size (1, 4 or 8 bytes).
-void take(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
-          const int64_t* index, void* y);
-/// y [outer, count, inner] = x[o, index[o, c, i], i].
-void gather(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
-            const int64_t* index, void* y);
-/// The first index outside [0, size), or -1.
-int64_t first_outside(int64_t n, const int64_t* index, int64_t size);
+// Indices are checked by the caller (first_outside() in take.h). x is [outer, size, inner] throughout.
 
 template <class T>
 struct IndexKernels {

@@ -1,7 +1,5 @@
 #include "autograd/kernels/isa.h"
 
-#include "autograd/kernels/bf16_product.h"
-
 #include <atomic>
 #include <cstdlib>
 #include <stdexcept>

@@ -18,44 +18,47 @@ Isa isa();
 /// Changes the level in use, for tests and benchmarks. Throws std::invalid_argument where the CPU cannot run it.
 void set_isa(Isa isa);
 
+/// Whether the CPU multiplies bf16 (AVX512-BF16) and the level in use lets it.
+bool bf16_supported();
+
 }  // namespace tape::kernels
 
 // Every vector kernel file is compiled once a level, with TAPE_LEVEL naming the namespace its table goes to
-// (CMakeLists.txt lists the files). TAPE_KERNEL_TABLE declares the tables and the accessor that picks one:
-//   template <class T> const Table<T>& name();   // T is float or double
+// (cmake/TapeformerKernels.cmake lists the files). TAPE_LEVEL_TABLE declares the tables and the accessor that gives the
+// one of the level in use:
+//   const Table& name();
 #if defined(__x86_64__)
-#define TAPE_KERNEL_TABLE(Table, name)                                                               \
-  namespace v2 {                                                                                     \
-  extern const Table<float> name##_f32;                                                              \
-  extern const Table<double> name##_f64;                                                             \
-  }                                                                                                  \
-  namespace v3 {                                                                                     \
-  extern const Table<float> name##_f32;                                                              \
-  extern const Table<double> name##_f64;                                                             \
-  }                                                                                                  \
-  namespace v4 {                                                                                     \
-  extern const Table<float> name##_f32;                                                              \
-  extern const Table<double> name##_f64;                                                             \
-  }                                                                                                  \
-  template <class T>                                                                                 \
-  const Table<T>& name() {                                                                           \
-    const Isa level = isa();                                                                         \
-    if constexpr (sizeof(T) == sizeof(float))                                                        \
-      return level == Isa::v4 ? v4::name##_f32 : level == Isa::v3 ? v3::name##_f32 : v2::name##_f32; \
-    else                                                                                             \
-      return level == Isa::v4 ? v4::name##_f64 : level == Isa::v3 ? v3::name##_f64 : v2::name##_f64; \
+#define TAPE_LEVEL_TABLE(Table, name)                                            \
+  namespace v2 {                                                                 \
+  extern const Table name;                                                       \
+  }                                                                              \
+  namespace v3 {                                                                 \
+  extern const Table name;                                                       \
+  }                                                                              \
+  namespace v4 {                                                                 \
+  extern const Table name;                                                       \
+  }                                                                              \
+  inline const Table& name() {                                                   \
+    const Isa level = isa();                                                     \
+    return level == Isa::v4 ? v4::name : level == Isa::v3 ? v3::name : v2::name; \
   }
 #else
+#define TAPE_LEVEL_TABLE(Table, name) \
+  namespace portable {                \
+  extern const Table name;            \
+  }                                   \
+  inline const Table& name() { return portable::name; }
+#endif
+
+// The same for a table of each floating-point type:
+//   template <class T> const Table<T>& name();   // T is float or double
 #define TAPE_KERNEL_TABLE(Table, name)        \
-  namespace portable {                        \
-  extern const Table<float> name##_f32;       \
-  extern const Table<double> name##_f64;      \
-  }                                           \
+  TAPE_LEVEL_TABLE(Table<float>, name##_f32)  \
+  TAPE_LEVEL_TABLE(Table<double>, name##_f64) \
   template <class T>                          \
   const Table<T>& name() {                    \
     if constexpr (sizeof(T) == sizeof(float)) \
-      return portable::name##_f32;            \
+      return name##_f32();                    \
     else                                      \
-      return portable::name##_f64;            \
+      return name##_f64();                    \
   }
-#endif

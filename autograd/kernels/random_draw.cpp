@@ -1,4 +1,4 @@
-#include "autograd/kernels/random.h"
+#include "autograd/kernels/random_draw.h"
 
 namespace tape::kernels {
 namespace {

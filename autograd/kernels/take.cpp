@@ -1,6 +1,7 @@
+#include "autograd/kernels/take.h"
+
 #include <cstring>
 
-#include "autograd/kernels/index.h"
 #include "autograd/kernels/level.h"
 
 namespace tape::kernels {

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "autograd/create.h"
+#include "autograd/kernels/elementwise.h"
+#include "autograd/kernels/whole_numbers.h"
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/compare.h"

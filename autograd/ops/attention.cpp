@@ -11,6 +11,7 @@
 #include "autograd/ops/attention_listener.h"
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/compare.h"
+#include "autograd/ops/data_or_null.h"
 #include "autograd/ops/dropout.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/op.h"
@@ -34,9 +35,7 @@ const Op attention_op("scaled_dot_product_attention", samples);
 struct Call {
   kernels::AttentionShape shape;
   bool side_by_side = false;  // operands are [B, T, H D]
-  double scale = 1;
-  std::optional<int64_t> causal;
-  Tensor keep;  // bool, of four axes, or undefined
+  Tensor keep;                // bool, of four axes, or undefined
 
   Tensor split(const Tensor& x) const {
     if (!side_by_side) return reshape(x, Shape{shape.B, shape.H, x.size(-2), x.size(-1)});
@@ -48,7 +47,7 @@ struct Call {
   /// true where a query sees a key, broadcast to [B, H, Tq, Tk]; undefined where it sees all.
   Tensor visible() const {
     Mask mask = keep.defined() ? Mask::keep(keep) : Mask();
-    if (causal) mask = mask & Mask::causal(*causal);
+    if (shape.causal_offset != kernels::kNotCausal) mask = mask & Mask::causal(shape.causal_offset);
     return mask.hides_nothing() ? Tensor() : mask.visible(shape.Tq, shape.Tk);
   }
   Shape weights_shape() const { return {shape.B, shape.H, shape.Tq, shape.Tk}; }
@@ -67,7 +66,7 @@ void count_products(const kernels::AttentionShape& s, double over_d, double over
 AttentionSteps steps_of(const Call& call, const Tensors& in, const Shape& out_shape) {
   AttentionSteps steps;
   steps.query = call.split(in[0]), steps.key = call.split(in[1]), steps.value = call.split(in[2]);
-  steps.scores = matmul(steps.query, steps.key, {.transpose_b = true}) * call.scale;
+  steps.scores = matmul(steps.query, steps.key, {.transpose_b = true}) * call.shape.scale;
   steps.masked = in[3].defined() ? steps.scores + in[3] : steps.scores;
   if (const Tensor visible = call.visible(); visible.defined())
     steps.masked = masked_fill(steps.masked, logical_not(visible), -INFINITY);
@@ -100,6 +99,16 @@ void tell(AttentionListener& listener, const Call& call, const Tensors& in, cons
                      .steps = [call, out_shape](const Tensors& inputs) { return steps_of(call, inputs, out_shape); }});
 }
 
+template <class T>
+kernels::AttentionOperands<T> operands_of(const Call& call, const Tensor& query, const Tensor& key, const Tensor& value,
+                                          const Tensor& added) {
+  return {.q = query.data<T>(),
+          .k = key.data<T>(),
+          .v = value.data<T>(),
+          .keep = data_or_null<bool>(call.keep),
+          .additive = data_or_null<T>(added)};
+}
+
 Tensors fused_gradients(const Call& call, const BackwardContext& c) {
   const Tensor query = c.saved(0), key = c.saved(1), value = c.saved(2), added = c.saved(3), lse = c.saved(4),
                dout = c.grad();
@@ -108,11 +117,14 @@ Tensors fused_gradients(const Call& call, const BackwardContext& c) {
   if (c.needs(3)) dadded = empty(call.weights_shape(), query.dtype());
   dispatch_floating("scaled_dot_product_attention", query.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::attention<T>().backward(
-        call.shape, query.data<T>(), key.data<T>(), value.data<T>(),
-        call.keep.defined() ? call.keep.data<bool>() : nullptr, added.defined() ? added.data<T>() : nullptr,
-        lse.data<T>(), dout.data<T>(), c.has_grad(1) ? c.grad(1).data<T>() : nullptr, dquery.mutable_data<T>(),
-        dkey.mutable_data<T>(), dvalue.mutable_data<T>(), dadded.defined() ? dadded.mutable_data<T>() : nullptr);
+    kernels::attention<T>().backward(call.shape, operands_of<T>(call, query, key, value, added),
+                                     {.lse = lse.data<T>(),
+                                      .dout = dout.data<T>(),
+                                      .dprobabilities = c.has_grad(1) ? c.grad(1).data<T>() : nullptr,
+                                      .dq = dquery.mutable_data<T>(),
+                                      .dk = dkey.mutable_data<T>(),
+                                      .dv = dvalue.mutable_data<T>(),
+                                      .dadditive = mutable_data_or_null<T>(dadded)});
   });
   return {dquery, dkey, dvalue, dadded};
 }
@@ -124,10 +136,10 @@ AttentionResult fused(const Call& call, const Tensors& in, const Shape& out_shap
   count_products(call.shape, 1, 1);
   dispatch_floating("scaled_dot_product_attention", dtype, [&](auto zero) {
     using T = decltype(zero);
-    kernels::attention<T>().forward(call.shape, in[0].data<T>(), in[1].data<T>(), in[2].data<T>(),
-                                    call.keep.defined() ? call.keep.data<bool>() : nullptr,
-                                    in[3].defined() ? in[3].data<T>() : nullptr, out.mutable_data<T>(),
-                                    lse.mutable_data<T>(), want_weights ? weights.mutable_data<T>() : nullptr);
+    kernels::attention<T>().forward(call.shape, operands_of<T>(call, in[0], in[1], in[2], in[3]),
+                                    {.out = out.mutable_data<T>(),
+                                     .lse = lse.mutable_data<T>(),
+                                     .probabilities = mutable_data_or_null<T>(weights)});
   });
   const size_t count = want_weights ? 2 : 1;
   record_many(attention_op, in, want_weights ? Tensors{out, weights} : Tensors{out}, {in[0], in[1], in[2], in[3], lse},
@@ -162,10 +174,8 @@ void strides_over(const Tensor& mask, const Shape& scores, int64_t (&strides)[4]
 Tensor complete(Call& call, const Tensor& query, const AttentionOptions& options) {
   check_dropout("scaled_dot_product_attention", options.dropout);
   const Shape scores = call.weights_shape();
-  call.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(call.shape.D)));
-  call.shape.scale = call.scale;
-  call.causal = options.mask.causal_offset();
-  if (call.causal) call.shape.causal_offset = *call.causal;
+  call.shape.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(call.shape.D)));
+  call.shape.causal_offset = options.mask.causal_offset().value_or(kernels::kNotCausal);
   call.keep = attention_mask("keep", options.mask.kept(), call.side_by_side ? 4 : query.rank(), scores);
   const Tensor added = attention_mask("additive", options.mask.added(), call.side_by_side ? 4 : query.rank(), scores);
   if (call.keep.defined()) strides_over(call.keep, scores, call.shape.keep_strides);

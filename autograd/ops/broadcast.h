@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "../kernels/elementwise.h"
+#include "../kernels/broadcast.h"
 #include "../tensor.h"
 
 namespace tape {

@@ -1,6 +1,8 @@
 #include "autograd/ops/compare.h"
 
 #include "autograd/create.h"
+#include "autograd/kernels/elementwise.h"
+#include "autograd/kernels/whole_numbers.h"
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/op.h"

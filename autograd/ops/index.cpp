@@ -2,6 +2,7 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/index.h"
+#include "autograd/kernels/take.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/cast.h"

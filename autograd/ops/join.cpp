@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "autograd/create.h"
-#include "autograd/kernels/elementwise.h"
+#include "autograd/kernels/copy.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/extents.h"

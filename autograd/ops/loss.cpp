@@ -9,6 +9,7 @@
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/compare.h"
+#include "autograd/ops/data_or_null.h"
 #include "autograd/ops/index.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/op.h"
@@ -100,10 +101,9 @@ Tensor fused_gradient(const BackwardContext& c, const CrossEntropyOptions& o) {
   const int64_t classes = logits.size(-1);
   dispatch_floating("cross_entropy", logits.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::loss<T>().cross_entropy_backward(target.numel(), classes, logits.data<T>(), target.data<int64_t>(),
-                                              o.weight.defined() ? o.weight.data<T>() : nullptr, o.ignore_index,
-                                              static_cast<T>(o.label_smoothing), lse.data<T>(), dloss.data<T>(),
-                                              dlogits.mutable_data<T>());
+    kernels::loss<T>().cross_entropy_backward(
+        target.numel(), classes, logits.data<T>(), target.data<int64_t>(), data_or_null<T>(o.weight), o.ignore_index,
+        static_cast<T>(o.label_smoothing), lse.data<T>(), dloss.data<T>(), dlogits.mutable_data<T>());
   });
   return dlogits;
 }
@@ -114,9 +114,8 @@ Tensor losses_of(const Tensor& logits, const Tensor& target, const CrossEntropyO
   dispatch_floating("cross_entropy", logits.dtype(), [&](auto zero) {
     using T = decltype(zero);
     kernels::loss<T>().cross_entropy(target.numel(), logits.size(-1), logits.data<T>(), target.data<int64_t>(),
-                                     o.weight.defined() ? o.weight.data<T>() : nullptr, o.ignore_index,
-                                     static_cast<T>(o.label_smoothing), losses.mutable_data<T>(),
-                                     lse.mutable_data<T>());
+                                     data_or_null<T>(o.weight), o.ignore_index, static_cast<T>(o.label_smoothing),
+                                     losses.mutable_data<T>(), lse.mutable_data<T>());
   });
   return record(cross_entropy_op, {logits}, losses, {logits, target, lse}, [o](const BackwardContext& c) -> Tensors {
     if (!c.create_graph()) return {fused_gradient(c, o)};

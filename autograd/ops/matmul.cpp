@@ -6,6 +6,7 @@
 #include "autograd/kernels/gemm.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/broadcast.h"
+#include "autograd/ops/data_or_null.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
@@ -191,7 +192,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
                              .ldb = in,
                              .ldc = out,
                              .bf16 = MixedPrecision::active()};
-    kernels::gemm(gemm, x.data<T>(), weight.data<T>(), y.mutable_data<T>(), bias.defined() ? bias.data<T>() : nullptr);
+    kernels::gemm(gemm, x.data<T>(), weight.data<T>(), y.mutable_data<T>(), data_or_null<T>(bias));
   });
   return record(linear_op, {x, weight, bias}, y, {x, weight},
                 [mixed = MixedPrecision::active()](const BackwardContext& c) -> Tensors {

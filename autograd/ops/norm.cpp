@@ -4,6 +4,7 @@
 #include "autograd/kernels/norm.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/broadcast.h"
+#include "autograd/ops/data_or_null.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
@@ -50,10 +51,9 @@ Tensors fused_gradients(const BackwardContext& c) {
   if (c.needs(2)) dbias = empty({cols}, x.dtype());
   dispatch_floating("layer_norm", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const auto write = [](Tensor& t) { return t.defined() ? t.mutable_data<T>() : nullptr; };
-    kernels::norm<T>().layer_norm_backward(x.numel() / cols, cols, x.data<T>(),
-                                           weight.defined() ? weight.data<T>() : nullptr, mean.data<T>(),
-                                           rstd.data<T>(), dy.data<T>(), write(dx), write(dweight), write(dbias));
+    kernels::norm<T>().layer_norm_backward(x.numel() / cols, cols, x.data<T>(), data_or_null<T>(weight), mean.data<T>(),
+                                           rstd.data<T>(), dy.data<T>(), mutable_data_or_null<T>(dx),
+                                           mutable_data_or_null<T>(dweight), mutable_data_or_null<T>(dbias));
   });
   return {dx, dweight, dbias};
 }
@@ -72,10 +72,8 @@ Tensors rms_fused_gradients(const BackwardContext& c) {
   if (c.needs(1)) dweight = empty_like(weight);
   dispatch_floating("rms_norm", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::norm<T>().rms_norm_backward(x.numel() / cols, cols, x.data<T>(),
-                                         weight.defined() ? weight.data<T>() : nullptr, rstd.data<T>(), dy.data<T>(),
-                                         dx.defined() ? dx.mutable_data<T>() : nullptr,
-                                         dweight.defined() ? dweight.mutable_data<T>() : nullptr);
+    kernels::norm<T>().rms_norm_backward(x.numel() / cols, cols, x.data<T>(), data_or_null<T>(weight), rstd.data<T>(),
+                                         dy.data<T>(), mutable_data_or_null<T>(dx), mutable_data_or_null<T>(dweight));
   });
   return {dx, dweight};
 }
@@ -104,9 +102,9 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   Tensor y = empty_like(x), mean = empty({rows}, x.dtype()), rstd = empty({rows}, x.dtype());
   dispatch_floating("layer_norm", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::norm<T>().layer_norm(rows, cols, x.data<T>(), weight.defined() ? weight.data<T>() : nullptr,
-                                  bias.defined() ? bias.data<T>() : nullptr, static_cast<T>(eps), y.mutable_data<T>(),
-                                  mean.mutable_data<T>(), rstd.mutable_data<T>());
+    kernels::norm<T>().layer_norm(rows, cols, x.data<T>(), data_or_null<T>(weight), data_or_null<T>(bias),
+                                  static_cast<T>(eps), y.mutable_data<T>(), mean.mutable_data<T>(),
+                                  rstd.mutable_data<T>());
   });
   return record(
       layer_norm_op, {x, weight, bias}, y, {x, weight, mean, rstd, bias}, [eps](const BackwardContext& c) -> Tensors {
@@ -124,8 +122,8 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
   Tensor y = empty_like(x), rstd = empty({rows}, x.dtype());
   dispatch_floating("rms_norm", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::norm<T>().rms_norm(rows, cols, x.data<T>(), weight.defined() ? weight.data<T>() : nullptr,
-                                static_cast<T>(eps), y.mutable_data<T>(), rstd.mutable_data<T>());
+    kernels::norm<T>().rms_norm(rows, cols, x.data<T>(), data_or_null<T>(weight), static_cast<T>(eps),
+                                y.mutable_data<T>(), rstd.mutable_data<T>());
   });
   return record(rms_norm_op, {x, weight}, y, {x, weight, rstd}, [eps](const BackwardContext& c) -> Tensors {
     if (!c.create_graph()) return rms_fused_gradients(c);

@@ -1,6 +1,7 @@
 #include "autograd/ops/pad.h"
 
 #include "autograd/create.h"
+#include "autograd/kernels/copy.h"
 #include "autograd/kernels/index.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/broadcast.h"

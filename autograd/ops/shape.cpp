@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "autograd/create.h"
+#include "autograd/kernels/copy.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/op.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "autograd/kernels/bf16_product.h"
+#include "autograd/kernels/isa.h"
 #include "autograd/tape/scope_state.h"
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 // The numbers of docs/derivations/attention.md.
-#include <nn/attention.h>
-#include <nn/gradcheck.h>
+#include <tapeformer/nn/attention.h>
+#include <tapeformer/nn/gradcheck.h>
 
 #include <utility>
 

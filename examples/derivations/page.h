@@ -2,10 +2,10 @@
 // which every result worked out by hand is held against the library's.
 #pragma once
 
-#include <autograd/create.h>
-#include <autograd/gradcheck/gradcheck.h>
-#include <autograd/ops.h>
-#include <autograd/tape/tape.h>
+#include <tapeformer/autograd/create.h>
+#include <tapeformer/autograd/gradcheck/gradcheck.h>
+#include <tapeformer/autograd/ops.h>
+#include <tapeformer/autograd/tape/tape.h>
 #include <fmt/core.h>
 
 #include <cmath>

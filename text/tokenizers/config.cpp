@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "base/file.h"
 #include "base/json.h"
 #include "text/tokenizers/json_entry.h"

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/utf8.h"
 
@@ -12,6 +14,8 @@ void JsonEntry::fail(const std::string& what) const { raise(ErrorKind::format, "
 void JsonEntry::needs(const char* what) const {
   fail(fmt::format("must be {}, got {}", what, clipped(value_->dump(), 60)));
 }
+
+bool JsonEntry::is_null() const { return value_->is_null(); }
 
 bool JsonEntry::has(const std::string& key) const {
   if (!value_->is_object()) needs("an object");

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace tape::text {
 
@@ -15,7 +15,7 @@ class JsonEntry {
 
   const nlohmann::json& value() const { return *value_; }
   const std::string& where() const { return where_; }
-  bool is_null() const { return value_->is_null(); }
+  bool is_null() const;
 
   /// True where the object has the key, and not null there.
   bool has(const std::string& key) const;

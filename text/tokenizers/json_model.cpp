@@ -1,5 +1,7 @@
 #include "text/tokenizers/json_model.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/utf8.h"
 #include "text/tokenizers/decoder.h"
 

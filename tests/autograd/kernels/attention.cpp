@@ -3,7 +3,7 @@
 #include <functional>
 #include <limits>
 
-#include "autograd/kernels/random.h"
+#include "autograd/kernels/random_draw.h"
 #include "support.h"
 
 namespace tape::kernels::testing {
@@ -124,13 +124,21 @@ Result<T> run(const Case<T>& c, bool extras = true) {
               std::vector<T>(scores, nan)};
   Flags keep(static_cast<int64_t>(c.keep.size()));
   for (size_t i = 0; i < c.keep.size(); ++i) keep[static_cast<int64_t>(i)] = c.keep[i] != 0;
-  const bool* keep_data = c.has_keep ? keep.data() : nullptr;
-  const T* additive = c.has_additive ? c.additive.data() : nullptr;
-  attention<T>().forward(s, c.q.data(), c.k.data(), c.v.data(), keep_data, additive, r.out.data(), r.lse.data(),
-                         extras ? r.probabilities.data() : nullptr);
-  attention<T>().backward(s, c.q.data(), c.k.data(), c.v.data(), keep_data, additive, r.lse.data(), c.dout.data(),
-                          c.has_dprobabilities ? c.dprobabilities.data() : nullptr, r.dq.data(), r.dk.data(),
-                          r.dv.data(), extras ? r.dadditive.data() : nullptr);
+  const AttentionOperands<T> in{.q = c.q.data(),
+                                .k = c.k.data(),
+                                .v = c.v.data(),
+                                .keep = c.has_keep ? keep.data() : nullptr,
+                                .additive = c.has_additive ? c.additive.data() : nullptr};
+  attention<T>().forward(
+      s, in, {.out = r.out.data(), .lse = r.lse.data(), .probabilities = extras ? r.probabilities.data() : nullptr});
+  attention<T>().backward(s, in,
+                          {.lse = r.lse.data(),
+                           .dout = c.dout.data(),
+                           .dprobabilities = c.has_dprobabilities ? c.dprobabilities.data() : nullptr,
+                           .dq = r.dq.data(),
+                           .dk = r.dk.data(),
+                           .dv = r.dv.data(),
+                           .dadditive = extras ? r.dadditive.data() : nullptr});
   return r;
 }
 

@@ -1,7 +1,8 @@
+#include "autograd/kernels/copy.h"
+
 #include <algorithm>
 #include <numeric>
 
-#include "autograd/kernels/elementwise.h"
 #include "support.h"
 
 namespace tape::kernels::testing {

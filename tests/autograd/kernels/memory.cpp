@@ -1,5 +1,6 @@
 #include "autograd/kernels/memory.h"
 
+#include <algorithm>
 #include <new>
 
 #include "support.h"
@@ -26,8 +27,14 @@ TEST(ScratchMemory, survives_more_blocks_than_it_keeps) {
     blocks.push_back(acquire_scratch(i * 100));
     std::memset(blocks.back(), static_cast<int>(i), i * 100);
   }
+  for (size_t i = 0; i < blocks.size(); ++i) {  // no block lies in another
+    const unsigned char* bytes = static_cast<const unsigned char*>(blocks[i]);
+    EXPECT_TRUE(std::all_of(bytes, bytes + i * 100, [i](unsigned char byte) { return byte == i; })) << i;
+  }
   for (void* block : blocks) release_scratch(block);
-  release_scratch(acquire_scratch(size_t{20} << 20));
+  void* large = acquire_scratch(size_t{20} << 20);  // larger than what a thread keeps
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(large) % 64, 0U);
+  release_scratch(large);
 }
 
 TEST(ScratchMemory, says_when_there_is_none) { EXPECT_THROW(acquire_scratch(~size_t{0} - 8), std::bad_alloc); }

@@ -3,7 +3,7 @@
 #include <functional>
 #include <limits>
 
-#include "autograd/kernels/elementwise.h"
+#include "autograd/kernels/unary.h"
 #include "support.h"
 
 namespace tape::kernels::testing {
@@ -44,10 +44,10 @@ const std::vector<float>& samples() {
 
 class VecMath : public EveryLevel {
  protected:
-  static void check(Unary op, const char* name, double bound, const Function& exact) {
+  static void check(UnaryKernel UnaryKernels::*row, const char* name, double bound, const Function& exact) {
     const std::vector<float>& x = samples();
     std::vector<float> y(x.size());
-    elementwise<float>().unary(op, static_cast<int64_t>(x.size()), x.data(), y.data());
+    (unary().*row).f32.forward(static_cast<int64_t>(x.size()), x.data(), y.data());
     double worst = 0;
     size_t at = 0;
     for (size_t i = 0; i < x.size(); ++i) {
@@ -64,38 +64,38 @@ class VecMath : public EveryLevel {
 long double zero_at_minus_infinity(long double x, const Function& f) { return x < -1e5L ? -0.0L : f(x); }
 
 TEST_P(VecMath, exponentials_and_logarithm) {
-  check(Unary::exp, "exp", 1.1, [](long double x) { return std::exp(x); });
-  check(Unary::log, "log", 1.1, [](long double x) { return std::log(x); });
+  check(&UnaryKernels::exp, "exp", 1.1, [](long double x) { return std::exp(x); });
+  check(&UnaryKernels::log, "log", 1.1, [](long double x) { return std::log(x); });
 }
 
 TEST_P(VecMath, sine_and_cosine) {
-  check(Unary::sin, "sin", 1, [](long double x) { return std::sin(x); });
-  check(Unary::cos, "cos", 1, [](long double x) { return std::cos(x); });
+  check(&UnaryKernels::sin, "sin", 1, [](long double x) { return std::sin(x); });
+  check(&UnaryKernels::cos, "cos", 1, [](long double x) { return std::cos(x); });
 }
 
 TEST_P(VecMath, squashing_functions) {
-  check(Unary::tanh, "tanh", 1.5, [](long double x) { return std::tanh(x); });
-  check(Unary::sigmoid, "sigmoid", 1, [](long double x) { return 1 / (1 + std::exp(-x)); });
-  check(Unary::erf, "erf", 1.5, [](long double x) { return std::erf(x); });
+  check(&UnaryKernels::tanh, "tanh", 1.5, [](long double x) { return std::tanh(x); });
+  check(&UnaryKernels::sigmoid, "sigmoid", 1, [](long double x) { return 1 / (1 + std::exp(-x)); });
+  check(&UnaryKernels::erf, "erf", 1.5, [](long double x) { return std::erf(x); });
 }
 
 TEST_P(VecMath, activations) {
   const long double pi = std::acos(-1.0L);
-  check(Unary::gelu, "gelu", 8, [](long double x) {
+  check(&UnaryKernels::gelu, "gelu", 8, [](long double x) {
     return zero_at_minus_infinity(x, [](long double v) { return 0.5L * v * std::erfc(-v / std::sqrt(2.0L)); });
   });
-  check(Unary::gelu_tanh, "gelu_tanh", 1, [pi](long double x) {
+  check(&UnaryKernels::gelu_tanh, "gelu_tanh", 1, [pi](long double x) {
     return zero_at_minus_infinity(
         x, [pi](long double v) { return v / (1 + std::exp(-2 * std::sqrt(2 / pi) * (v + 0.044715L * v * v * v))); });
   });
-  check(Unary::silu, "silu", 1,
+  check(&UnaryKernels::silu, "silu", 1,
         [](long double x) { return zero_at_minus_infinity(x, [](long double v) { return v / (1 + std::exp(-v)); }); });
 }
 
 TEST_P(VecMath, roots_and_reciprocals) {
-  check(Unary::sqrt, "sqrt", 0.5, [](long double x) { return std::sqrt(x); });
-  check(Unary::rsqrt, "rsqrt", 1.5, [](long double x) { return 1 / std::sqrt(x); });
-  check(Unary::reciprocal, "reciprocal", 0.5, [](long double x) { return 1 / x; });
+  check(&UnaryKernels::sqrt, "sqrt", 0.5, [](long double x) { return std::sqrt(x); });
+  check(&UnaryKernels::rsqrt, "rsqrt", 1.5, [](long double x) { return 1 / std::sqrt(x); });
+  check(&UnaryKernels::reciprocal, "reciprocal", 0.5, [](long double x) { return 1 / x; });
 }
 
 TAPE_EVERY_LEVEL(VecMath);

@@ -1,6 +1,7 @@
+#include "autograd/kernels/whole_numbers.h"
+
 #include <limits>
 
-#include "autograd/kernels/elementwise.h"
 #include "support.h"
 
 namespace tape::kernels::testing {

@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "autograd/create.h"
-#include "autograd/kernels/bf16_product.h"
 #include "autograd/kernels/isa.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/matmul.h"

@@ -1,0 +1,7 @@
+#include "base/version.h"
+
+namespace tape {
+
+std::string_view version() { return TAPEFORMER_VERSION; }
+
+}  // namespace tape

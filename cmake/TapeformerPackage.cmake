@@ -1,0 +1,42 @@
+# What a user of the library sees, the same from the build tree, an installed tree and FetchContent: the target
+# Tapeformer::tapeformer, <tapeformer.h>, and single headers as <tapeformer/nn/linear.h>. Folders of ours with common names
+# (nn/, text/, train/) never lie on his include path. Our headers find each other by relative paths.
+set(include_tree ${PROJECT_BINARY_DIR}/include)
+set(library_folders base autograd nn optim models text train inspect)
+foreach(folder IN LISTS library_folders)
+  file(MAKE_DIRECTORY ${include_tree}/tapeformer)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${include_tree}/tapeformer/${folder} SYMBOLIC)
+endforeach()
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/tapeformer.h ${include_tree}/tapeformer/tapeformer.h SYMBOLIC)
+file(CONFIGURE OUTPUT ${include_tree}/tapeformer.h CONTENT "#pragma once\n\n#include \"tapeformer/tapeformer.h\"\n")
+target_include_directories(tapeformer INTERFACE
+  $<BUILD_INTERFACE:${include_tree}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Tapeformer)
+set_target_properties(tapeformer PROPERTIES VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+if(NOT BUILD_SHARED_LIBS)  # a shared object knows what it needs, an archive does not
+  target_link_libraries(tapeformer PRIVATE $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_OPENBLAS}>>
+    $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_SENTENCEPIECE_TRAIN}>> $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_SENTENCEPIECE}>>
+    $<INSTALL_INTERFACE:$<LINK_ONLY:${TAPEFORMER_UTF8PROC}>> $<INSTALL_INTERFACE:$<LINK_ONLY:${CMAKE_DL_LIBS}>>)
+  if(TAPEFORMER_HAS_BACKTRACE)
+    target_link_libraries(tapeformer PRIVATE $<INSTALL_INTERFACE:$<LINK_ONLY:backtrace>>)
+  endif()
+endif()
+install(TARGETS tapeformer EXPORT Tapeformer
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(folder IN LISTS library_folders)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapeformer
+    FILES_MATCHING PATTERN "*.h" PATTERN web EXCLUDE)
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/tapeformer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapeformer)
+install(FILES ${include_tree}/tapeformer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/TapeformerConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/TapeformerConfig.cmake INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/TapeformerConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(EXPORT Tapeformer NAMESPACE Tapeformer:: FILE TapeformerTargets.cmake DESTINATION ${package_folder})
+install(FILES ${PROJECT_BINARY_DIR}/TapeformerConfig.cmake ${PROJECT_BINARY_DIR}/TapeformerConfigVersion.cmake
+  DESTINATION ${package_folder})
+export(EXPORT Tapeformer NAMESPACE Tapeformer:: FILE ${PROJECT_BINARY_DIR}/TapeformerTargets.cmake)

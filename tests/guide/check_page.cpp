@@ -1,0 +1,137 @@
+// Holds a page of documentation against the programs it shows:
+//   check_page PAGE.md EXAMPLES_SOURCES EXAMPLES_PROGRAMS
+// Each ```cpp block with a main() must be one of the example files, letter for letter, and the ```text block that follows it
+// what that program prints. Whole numbers must be equal; others may differ by the share that the page states
+// (<!-- numbers within 0.01 -->) and by one in their last digit, as CPUs round differently; below 1e-6 they are
+// rounding errors themselves, and any other number as small will do. Exit code 1 and a sentence where something differs.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <regex>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read " + path.string());
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string output_of(const std::filesystem::path& program) {
+  FILE* pipe = popen(("cd \"$(mktemp -d)\" && '" + program.string() + "' 2>&1").c_str(), "r");
+  if (!pipe) throw std::runtime_error("cannot start " + program.string());
+  std::string text;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
+  if (const int status = pclose(pipe); status != 0)
+    throw std::runtime_error(program.string() + " ended with status " + std::to_string(status) + ":\n" + text);
+  return text;
+}
+
+struct Block {
+  std::string language, text;
+};
+
+std::vector<Block> blocks_of(const std::string& page) {
+  std::vector<Block> blocks;
+  std::istringstream lines(page);
+  std::optional<Block> open;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("```")) {
+      if (open) open->text += line + "\n";
+    } else if (open) {
+      blocks.push_back(*open);
+      open.reset();
+    } else {
+      open = Block{line.substr(3), ""};
+    }
+  }
+  return blocks;
+}
+
+/// How far apart two numbers of this spelling may be: one in the last digit.
+double last_digit(const std::string& number) {
+  const size_t e = number.find('e'), point = number.find('.');
+  const double exponent = e == std::string::npos ? 0 : std::atof(number.c_str() + e + 1);
+  const size_t end = std::min(e, number.size());
+  const double digits = point == std::string::npos ? 0 : static_cast<double>(end - point - 1);
+  return std::pow(10.0, exponent - digits);
+}
+
+bool agree(const std::string& a, const std::string& b, double tolerance) {
+  if (a == b) return true;
+  const bool whole = a.find_first_of(".e") == std::string::npos && b.find_first_of(".e") == std::string::npos;
+  const double x = std::atof(a.c_str()), y = std::atof(b.c_str());
+  if (whole) return false;
+  if (std::abs(x) < 1e-6 && std::abs(y) < 1e-6) return true;
+  return std::abs(x - y) <= tolerance * std::abs(x) + 1.001 * std::max(last_digit(a), last_digit(b));
+}
+
+/// Numbers and what stands between them, spaces in front of numbers apart (columns move with signs).
+void split(const std::string& text, std::vector<std::string>& numbers, std::string& rest) {
+  static const std::regex number("[ ]*(-?[0-9]+(?:[.][0-9]+)?(?:e[-+]?[0-9]+)?)");
+  size_t end = 0;
+  for (std::sregex_iterator it(text.begin(), text.end(), number), last; it != last; ++it) {
+    rest += text.substr(end, static_cast<size_t>(it->position()) - end) + "#";
+    numbers.push_back((*it)[1]);
+    end = static_cast<size_t>(it->position() + it->length());
+  }
+  rest += text.substr(end);
+}
+
+void compare(const std::string& name, const std::string& shown, const std::string& printed, double tolerance) {
+  std::vector<std::string> expected, found;
+  std::string expected_rest, found_rest;
+  split(shown, expected, expected_rest);
+  split(printed, found, found_rest);
+  if (expected_rest != found_rest || expected.size() != found.size())
+    throw std::runtime_error("the page does not show what " + name + " prints, which is now:\n" + printed);
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (!agree(expected[i], found[i], tolerance))
+      throw std::runtime_error("the page says " + expected[i] + " where " + name + " prints " + found[i] + " (number " +
+                               std::to_string(i + 1) + " of its output, which is now:)\n" + printed);
+}
+
+void check(const std::string& page_path, const std::filesystem::path& sources, const std::filesystem::path& programs) {
+  const std::string page = read(page_path);
+  std::smatch stated;
+  const bool states = std::regex_search(page, stated, std::regex("<!-- numbers within ([0-9.e-]+) -->"));
+  const std::vector<Block> blocks = blocks_of(page);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].language != "cpp" || blocks[i].text.find("int main(") == std::string::npos) continue;
+    std::string name;
+    for (const auto& entry : std::filesystem::directory_iterator(sources))
+      if (entry.path().extension() == ".cpp" && read(entry.path()) == blocks[i].text) name = entry.path().stem();
+    if (name.empty())
+      throw std::runtime_error("a program of the page is none of " + sources.string() + ":\n" + blocks[i].text);
+    if (i + 1 == blocks.size() || blocks[i + 1].language != "text")
+      throw std::runtime_error(name + ": the page does not show what it prints");
+    if (!states) throw std::runtime_error("the page does not state how far its numbers may differ");
+    compare(name, blocks[i + 1].text, output_of(programs / name), std::stod(stated[1]));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::cerr << "usage: check_page PAGE.md EXAMPLES_SOURCES EXAMPLES_PROGRAMS\n";
+    return 2;
+  }
+  try {
+    check(argv[1], argv[2], std::filesystem::absolute(argv[3]));
+  } catch (const std::exception& error) {
+    std::cerr << argv[1] << ": " << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}

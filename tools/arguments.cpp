@@ -1,0 +1,296 @@
+#include "tools/arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+namespace tape::tools {
+namespace {
+
+/// What users of other programs call an option of ours.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kOtherNames{{{"--learning-rate", "--lr"},
+                                                                                     {"--learning_rate", "--lr"},
+                                                                                     {"--output", "--out"},
+                                                                                     {"--output-dir", "--out"},
+                                                                                     {"--warm-up", "--warmup"},
+                                                                                     {"--warmup-steps", "--warmup"},
+                                                                                     {"--max-steps", "--steps"},
+                                                                                     {"--num-beams", "--beam"},
+                                                                                     {"--beams", "--beam"},
+                                                                                     {"--grads", "--gradients"},
+                                                                                     {"--batch-size", "--batch"},
+                                                                                     {"--source", "--src"}}};
+
+std::string shown(double number) { return fmt::format("{:g}", number); }
+
+/// A rule about a number; `holds` is false for what is none, too.
+CLI::Validator rule(const std::string& text, const std::function<bool(double)>& holds) {
+  return CLI::Validator(
+      [text, holds](const std::string& value) -> std::string {
+        double number = 0;
+        if (CLI::detail::lexical_cast(value, number) && holds(number)) return {};
+        return fmt::format("must be {}, got {}", text, value);
+      },
+      "");
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return text;
+}
+
+std::vector<std::string> subcommands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+/// The command that arguments lead to, as far as they are right.
+const CLI::App* reached(const CLI::App* app, const std::vector<std::string>& arguments) {
+  for (const std::string& word : arguments) {
+    const std::vector<std::string> names = subcommands_of(*app);
+    if (std::find(names.begin(), names.end(), word) == names.end()) break;
+    app = app->get_subcommand(word);
+  }
+  return app;
+}
+
+void add_words(const CLI::App& app, const std::string& path, std::string& text) {
+  std::vector<std::string> names = subcommands_of(app), options = options_of(app);
+  names.insert(names.end(), options.begin(), options.end());
+  text += fmt::format("{}:{}\n", path, fmt::join(names, " "));
+  for (const CLI::App* command : app.get_subcommands({}))
+    add_words(*command, path.empty() ? command->get_name() : path + " " + command->get_name(), text);
+}
+
+}  // namespace
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::one_of(const std::vector<std::string>& values) {
+  option_->check(CLI::Validator(
+      [values](const std::string& value) -> std::string {
+        if (std::find(values.begin(), values.end(), value) != values.end()) return {};
+        const auto meant = closest(value, values);
+        return fmt::format("must be {}, got {}{}", joined(values), value,
+                           meant ? fmt::format(" (did you mean {}?)", *meant) : "");
+      },
+      ""));
+  option_->type_name(fmt::format("{{{}}}", fmt::join(values, ",")));
+  return *this;
+}
+
+Option& Option::at_least(double least) {
+  option_->check(rule("at least " + shown(least), [least](double x) { return x >= least; }));
+  return *this;
+}
+
+Option& Option::above(double bound) {
+  option_->check(rule("above " + shown(bound), [bound](double x) { return x > bound; }));
+  return *this;
+}
+
+Option& Option::within(double least, double most) {
+  option_->check(rule(fmt::format("from {} to {}", shown(least), shown(most)),
+                      [least, most](double x) { return x >= least && x <= most; }));
+  return *this;
+}
+
+Option& Option::needs(const Option& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option& Option::default_text(const std::string& text) {
+  option_->default_str(text);
+  return *this;
+}
+
+Option& Option::value_name(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Command Command::subcommand(const std::string& name, const std::string& description) {
+  return {app_->add_subcommand(name, description), chosen_};
+}
+
+Command& Command::footer(const std::string& text) {
+  app_->footer(text);
+  return *this;
+}
+
+Command& Command::runs(Run run) {
+  app_->callback([chosen = chosen_, run = std::move(run)] { *chosen = run; });
+  return *this;
+}
+
+template <class T>
+Option Command::option(const std::string& name, T& target, const std::string& help) {
+  return Option(app_->add_option(name, target, help)->capture_default_str());
+}
+template Option Command::option(const std::string&, std::string&, const std::string&);
+template Option Command::option(const std::string&, int&, const std::string&);
+template Option Command::option(const std::string&, int64_t&, const std::string&);
+template Option Command::option(const std::string&, double&, const std::string&);
+template <>
+Option Command::option(const std::string& name, uint64_t& target, const std::string& help) {
+  return Option(app_->add_option(name, target, help)->capture_default_str()).at_least(0);
+}
+template <>
+Option Command::option(const std::string& name, std::vector<std::string>& target, const std::string& help) {
+  return Option(app_->add_option(name, target, help));
+}
+template <>
+Option Command::option(const std::string& name, std::optional<std::string>& target, const std::string& help) {
+  return Option(app_->add_option(name, target, help));
+}
+template <>
+Option Command::option(const std::string& name, std::optional<int64_t>& target, const std::string& help) {
+  return Option(app_->add_option(name, target, help));
+}
+template <>
+Option Command::option(const std::string& name, std::optional<double>& target, const std::string& help) {
+  return Option(app_->add_option(name, target, help));
+}
+template <>
+Option Command::option(const std::string& name, std::optional<uint64_t>& target, const std::string& help) {
+  return Option(app_->add_option(name, target, help)).at_least(0);
+}
+
+Option Command::flag(const std::string& name, bool& target, const std::string& help) {
+  return Option(app_->add_flag(name, target, help));
+}
+
+Option Command::positional(const std::string& name, std::string& target, const std::string& help) {
+  return Option(app_->add_option(name, target, help));
+}
+
+Option Command::read(const std::string& name, const std::function<void(const std::string&)>& take,
+                     const std::string& help) {
+  return Option(app_->add_option_function<std::string>(name, take, help));
+}
+
+Program::Program(const std::string& name, const std::string& description, const std::string& version)
+    : name_(name),
+      version_(version),
+      app_(std::make_unique<CLI::App>(description, name)),
+      chosen_(std::make_shared<Command::Run>()),
+      root_(app_.get(), chosen_) {
+  app_->set_version_flag("--version", version);
+  CLI::App* const help = app_->add_subcommand("help", "The same as --help, of the program or of a command");
+  help->add_option("COMMAND", asked_, "For example: train lm");
+  help->callback([this] {
+    *chosen_ = [this] {
+      print_help(asked_);
+      return 0;
+    };
+  });
+  app_->add_subcommand("version", "The same as --version")->callback([this] {
+    *chosen_ = [this] {
+      std::cout << version_ << "\n";
+      return 0;
+    };
+  });
+}
+
+Program::~Program() = default;
+
+int Program::run(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app_->exit(asked);
+  } catch (const CLI::ParseError& error) {
+    std::cerr << name_ << ": " << explain(error.what(), arguments) << "\n";
+    return 2;
+  }
+  if (*chosen_) return (*chosen_)();
+  const CLI::App* const group = reached(app_.get(), arguments);
+  std::cerr << fmt::format("{}: {}needs one of these: {}\n", name_, group == app_.get() ? "" : group->get_name() + " ",
+                           joined(subcommands_of(*group)));
+  return 2;
+}
+
+std::string Program::words() const {
+  std::string text;
+  add_words(*app_, "", text);
+  return text;
+}
+
+void Program::print_help(const std::vector<std::string>& path) {
+  const CLI::App* const command = reached(app_.get(), path);
+  std::string prefix = name_;
+  for (const CLI::App* parent = command->get_parent(); parent && parent->get_parent(); parent = parent->get_parent())
+    prefix += " " + parent->get_name();
+  std::cout << command->help(command == app_.get() ? "" : prefix);
+}
+
+std::string Program::explain(const std::string& error, const std::vector<std::string>& arguments) const {
+  const CLI::App* const command = reached(app_.get(), arguments);
+  const std::vector<std::string> commands = subcommands_of(*command), options = options_of(*command);
+  const auto meant = [](const std::optional<std::string>& word) {
+    return word ? fmt::format(" (did you mean {}?)", *word) : std::string();
+  };
+  for (const std::string& argument : arguments) {
+    const std::string word = argument.substr(0, argument.find('='));
+    if (!word.starts_with("--")) continue;
+    if (word == "--" || std::find(options.begin(), options.end(), word) != options.end()) continue;
+    for (const auto& [theirs, ours] : kOtherNames)
+      if (word == theirs && std::find(options.begin(), options.end(), ours) != options.end())
+        return fmt::format("{}: no such option (here it is {})", word, ours);
+    return fmt::format("{}: no such option{}", word, meant(closest(word, options)));
+  }
+  // The first word that led nowhere.
+  const CLI::App* at = app_.get();
+  for (const std::string& word : arguments) {
+    if (at == command && !commands.empty() && !word.starts_with("-"))
+      return fmt::format("{}: no such command{}", word, meant(closest(word, commands)));
+    if (word.starts_with("-") || at == command) break;
+    at = at->get_subcommand(word);
+  }
+  return error;
+}
+
+std::optional<std::string> closest(std::string_view word, const std::vector<std::string>& candidates) {
+  const auto distance = [](std::string_view a, std::string_view b) {  // insertions, deletions, changes, swaps
+    std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+    for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+    std::iota(d[0].begin(), d[0].end(), size_t{0});
+    for (size_t i = 1; i <= a.size(); ++i)
+      for (size_t j = 1; j <= b.size(); ++j) {
+        d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+        if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+          d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    return d[a.size()][b.size()];
+  };
+  std::optional<std::string> best;
+  size_t least = std::max<size_t>(word.size() / 3, 1) + 1;
+  for (const std::string& candidate : candidates)
+    if (const size_t d = distance(word, candidate); d < least) least = d, best = candidate;
+  return best;
+}
+
+}  // namespace tape::tools

@@ -1,6 +1,8 @@
 #include "autograd/random.h"
 
 #include <array>
+#include <atomic>
+#include <thread>
 
 #include "autograd/kernels/random_draw.h"
 
@@ -22,17 +24,43 @@ int64_t Generator::below(int64_t bound) {
 double Generator::uniform() { return static_cast<double>(kernels::philox_draw64(seed_, advance(1)) >> 11) * 0x1p-53; }
 
 namespace {
-std::array<Generator, kStreams>& streams() {
-  static std::array<Generator, kStreams> all{Generator(0), Generator(1), Generator(2), Generator(3)};
+
+/// The thread that loads the library.
+std::thread::id main_thread() {
+  static const std::thread::id id = std::this_thread::get_id();
+  return id;
+}
+[[maybe_unused]] const std::thread::id asked_when_loaded = main_thread();
+
+std::atomic<uint64_t> process_seed{0};
+
+/// Streams differ in the upper bits of the key, threads in those below, so that equal small seeds never meet.
+RandomState streams_of(uint64_t seed, uint64_t thread) {
+  RandomState all;
+  for (uint64_t i = 0; i < kStreams; ++i) all[i] = Generator(seed + (i << 56) + (thread << 48));
   return all;
 }
+
+RandomState first_streams() {
+  if (std::this_thread::get_id() != main_thread()) return streams_of(process_seed, 1);
+  return {Generator(0), Generator(1), Generator(2), Generator(3)};
+}
+
+RandomState& streams() {
+  thread_local RandomState all = first_streams();
+  return all;
+}
+
 }  // namespace
 
 Generator& generator(Stream stream) { return streams()[static_cast<size_t>(stream)]; }
 
 void manual_seed(uint64_t seed) {
-  // Streams differ in the upper bits of the key, so that equal small seeds never meet.
-  for (uint64_t i = 0; i < kStreams; ++i) streams()[i] = Generator(seed + (i << 56));
+  if (std::this_thread::get_id() == main_thread()) process_seed = seed;
+  streams() = streams_of(seed, 0);
 }
+
+RandomState random_state() { return streams(); }
+void set_random_state(const RandomState& state) { streams() = state; }
 
 }  // namespace tape

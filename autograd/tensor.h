@@ -121,6 +121,9 @@ class Tensor {
 
   /// Whether two handles are one tensor.
   bool is(const Tensor& other) const { return impl_ == other.impl_; }
+  /// Whether anybody sees these values besides the `handles` handles of this tensor that the caller has: another
+  /// handle, or another tensor in the same storage. Where nobody does, they may be written over.
+  bool is_shared(int64_t handles = 1) const { return impl().use_count() > handles || impl().storage->use_count() > 1; }
   /// Whether two tensors lie in one storage.
   bool shares_storage(const Tensor& other) const { return impl().storage == other.impl().storage; }
 

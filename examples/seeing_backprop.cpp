@@ -22,6 +22,6 @@ int main() {
   const Tensor x = randn({4, 4}).requires_grad_();
   inspect::write_page("softmax.html", inspect::study([&] { return sum(square(softmax(x, -1))); }, {{"x", x}}));
   const Tensor y = softmax(x, -1);
-  const Formula softmax_formula = formula_of("softmax", {x}, {y});
+  const Formula softmax_formula = formula_of(y, {x});
   std::cout << "\n" << softmax_formula.forward << "\n" << softmax_formula.backward[0] << "\n";
 }

@@ -8,7 +8,6 @@
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/shape.h"
-#include "autograd/tape/observer.h"
 #include "autograd/tape/tape.h"
 #include "nn/attention.h"
 #include "nn/disentangled_attention.h"
@@ -41,10 +40,11 @@ void keep_gradient(const Tensor& tensor, std::function<void(const Tensor&)> keep
 /// What the mask adds to scores: 0 or the additive scores, -inf where it hides.
 Tensor mask_of(const AttentionCall& call, const Tensor& scores) {
   const Tensor& added = call.inputs[3];
-  if (!added.defined() && !call.visible.defined()) return {};
+  const Tensor visible = call.visible();
+  if (!added.defined() && !visible.defined()) return {};
   Tensor mask = zeros(scores.shape(), scores.dtype());
   if (added.defined()) mask = mask + added.detach();
-  return call.visible.defined() ? masked_fill(mask, logical_not(call.visible), -INFINITY) : mask;
+  return visible.defined() ? masked_fill(mask, logical_not(visible), -INFINITY) : mask;
 }
 
 AttentionTensors detached(const AttentionSteps& steps, const Tensor& mask) {
@@ -71,7 +71,7 @@ AttentionTensors each(const AttentionTensors& tensors, const std::function<Tenso
 /// The call's steps and their gradients, given those of what it returned.
 AttentionRecord computed(const std::string& module, const AttentionCall& call, const Tensor& output_gradient,
                          const Tensor& weights_gradient) {
-  const Observer unseen;  // of the tape that is made here
+  const Unobserved own_tape;
   const bool differentiate = output_gradient.defined() || weights_gradient.defined();
   const EnableGrad mode(differentiate);
   Tensors inputs;

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "../autograd/ops/attention_listener.h"
+#include "../autograd/ops/attention_call.h"
+#include "../autograd/tape/listeners.h"
 #include "../nn/module.h"
 
 namespace tape::inspect {
@@ -44,7 +45,7 @@ struct AttentionRecord {
 /// arrives at its output, and computes the steps between by the composed twin when it is asked, on a tape of its own.
 /// Sees MultiHeadAttention and DisentangledAttention, fused and in a Composed scope; RelativeAttention, whose steps are
 /// operations on the tape already, it does not.
-class AttentionProbe : private AttentionListener {
+class AttentionProbe : private Observer {
  public:
   /// Error (config) where the model has no such module.
   explicit AttentionProbe(nn::Module& model);

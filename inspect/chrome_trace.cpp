@@ -31,6 +31,7 @@ Json slice(const std::string& name, const char* category, int64_t begin, int64_t
 Json operation(const Event& event) {
   Json json = slice(event.name, kPasses[static_cast<size_t>(event.pass)], event.begin, event.end);
   Json& details = json["args"] = {{"module", event.module_path}, {"bytes", event.bytes}, {"flops", event.flops}};
+  if (!event.attributes.empty()) details["attributes"] = event.attributes;
   const auto nanoseconds = static_cast<double>(event.end - event.begin);
   if (event.flops > 0 && nanoseconds > 0) details["GFLOP/s"] = event.flops / nanoseconds;
   return json;

@@ -33,15 +33,16 @@ class Explainer {
   }
 
  private:
-  /// "'linear' (node 3), in encoder.query"
+  /// "'layer_norm' (node 3: eps=1e-05), in encoder.norm"
   std::string called(const Node* node) const {
     if (node->is_leaf()) {
       const auto name = names_.find(node);
       return name == names_.end() ? fmt::format("a leaf (node {})", numbers_.at(node))
                                   : fmt::format("leaf {}", name->second);
     }
-    const std::string module = module_of(*node);
-    return fmt::format("'{}' (node {}){}{}", node->name(), numbers_.at(node), module.empty() ? "" : ", in ", module);
+    const std::string module = module_of(*node), attributes = to_string(node->attributes);
+    return fmt::format("'{}' (node {}{}{}){}{}", node->name(), numbers_.at(node), attributes.empty() ? "" : ": ",
+                       attributes, module.empty() ? "" : ", in ", module);
   }
 
   std::string origin() const {

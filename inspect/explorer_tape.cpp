@@ -1,10 +1,11 @@
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/diagnose/profile.h"
-#include "autograd/ops/formulas.h"
+#include "autograd/ops/formula.h"
+#include "autograd/tape/graph.h"
 #include "inspect/explorer_parts.h"
 
 namespace tape::inspect {
@@ -21,6 +22,19 @@ Json list_of(const std::vector<Corner>& corners, int64_t side) {
 Json time_json(const std::optional<double>& microseconds) {
   if (!microseconds) return nullptr;
   return std::round(*microseconds * 10) / 10;
+}
+
+/// Numbers that JSON does not have are words.
+Json attributes_json(const Attributes& attributes) {
+  Json json = Json::object();
+  for (const auto& [name, value] : attributes) {
+    const double* number = std::get_if<double>(&value);
+    if (number && !std::isfinite(*number))
+      json[name] = to_string(value);
+    else
+      std::visit([&](const auto& held) { json[name] = held; }, value);
+  }
+  return json;
 }
 
 std::string saved_as(const Recording::Operation& operation, const Node::Saved& saved) {
@@ -57,6 +71,7 @@ class TapeWriter {
     const Node& node = *operation.node;
     Json json{{"id", id},
               {"operation", node.name()},
+              {"attributes", attributes_json(node.attributes)},
               {"module", module_of(node)},
               {"line", node.trace ? node.trace->source() : ""},
               {"inputs", inputs(operation)},
@@ -66,8 +81,7 @@ class TapeWriter {
     json["forward_us"] = time_json(operation.forward_us);
     json["backward_us"] = time_json(operation.backward_us);
     const Tensors nothing;
-    const Formula formula = formula_of(node.name(), operation.step ? operation.step->inputs : nothing,
-                                       operation.step ? operation.step->outputs : nothing);
+    const Formula formula = formula_of(node, operation.step ? operation.step->inputs : nothing);
     json["formula"] = {{"forward", formula.forward}, {"backward", formula.backward}};
     if (const auto guilty = guilty_.find(id); guilty != guilty_.end())
       json["guilty"] = {{"error", guilty->second.gradient.max_error}, {"text", to_string(guilty->second)}};

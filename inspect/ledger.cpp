@@ -4,11 +4,11 @@
 #include <map>
 #include <ostream>
 #include <set>
-#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "autograd/ops/op.h"
 #include "autograd/tape/graph.h"
 
 namespace tape {
@@ -20,9 +20,8 @@ using Place = std::pair<const Node*, uint32_t>;
 /// The value that a chain of views shows.
 Place seen_through_views(Place place) {
   while (place.first && !place.first->inputs.empty()) {
-    const std::string_view name = place.first->name();
-    if (name != "reshape" && name != "alias") break;
-    const Node::Edge& edge = place.first->inputs[0];
+    if (place.first->is_leaf() || !place.first->op->traits().view) break;
+    const Node::Edge& edge = place.first->inputs[place.second];
     place = {edge.node.get(), edge.output};
   }
   return place;

@@ -5,6 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/reduce.h"
 #include "inspect/attention_picture.h"
+#include "nn/attention_weights.h"
 #include "text/number_words.h"
 
 namespace tape::inspect {
@@ -31,11 +32,11 @@ void show_attention(train::NumberWordsModel& model, int64_t number, std::ostream
 
   const NoGrad no_grad;
   model.model->eval();
-  nn::MultiHeadAttention& attention = *model.model->decoder->layers[model.model->config().layers - 1]->cross_attention;
-  attention.keep_weights(true);
+  const nn::MultiHeadAttention& attention =
+      *model.model->decoder->layers[model.model->config().layers - 1]->cross_attention;
+  const nn::AttentionWeights kept(*model.model, {&attention});
   (*model.model)(from_vector(src, {1, std::ssize(src)}), from_vector(fed, {1, std::ssize(fed)}));
-  const Tensor weights = mean(attention.last_weights(), {0, 1}).to(f64);  // [Tq, Tk]
-  attention.keep_weights(false);
+  const Tensor weights = mean(kept.of(attention), {0, 1}).to(f64);  // [Tq, Tk]
 
   sources.emplace_back("<end>");
   targets.emplace_back("<end>");

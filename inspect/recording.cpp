@@ -36,7 +36,7 @@ std::optional<double> time_of(const std::vector<double>& times, int64_t place) {
 
 /// What a LayerNorm's backward makes of the gradient of its output.
 Tensor input_gradient(const NormCall& call, const Tensor& gradient) {
-  const Observer unseen;  // of the tape that is made here
+  const Unobserved own_tape;
   const EnableGrad recording;
   Tensor x = call.input.detach();
   x.requires_grad_();

@@ -8,6 +8,7 @@
 #include "autograd/ops/loss.h"
 #include "autograd/ops/shape.h"
 #include "autograd/tape/tape.h"
+#include "nn/attention_weights.h"
 
 namespace tape::models {
 namespace {
@@ -50,7 +51,7 @@ class Inputs {
   const nn::StateDict& given_;
 };
 
-/// Keeps what the layers of a stack give while it is there: hidden states by hooks, attention weights in the layers.
+/// Keeps the hidden states that the layers of a stack give while it is there.
 template <class Stack>
 class Watched {
  public:
@@ -63,7 +64,6 @@ class Watched {
         states_.push_back(out);
         return Tensor();
       }));
-      keep_weights(i, true);
     }
   }
   ~Watched() {
@@ -71,30 +71,23 @@ class Watched {
       nn::Module& layer = *stack_.layers[i];
       if (i == 0) layer.remove_hook(before_);
       layer.remove_hook(after_[static_cast<size_t>(i)]);
-      keep_weights(i, false);
     }
   }
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
 
   /// `last` is what the whole stack gave: the last layer's state, behind a final norm where there is one.
-  void write(nn::StateDict& out, const char* prefix, const Tensor& last) {
+  void write(nn::StateDict& out, const char* prefix, const Tensor& last, const nn::AttentionWeights& weights) {
     for (size_t i = 0; i < states_.size(); ++i)
       out[fmt::format("{}hidden_states.{}", prefix, i)] = i + 1 == states_.size() ? last : states_[i];
     for (int64_t i = 0; i < stack_.layers.size(); ++i) {
-      out[fmt::format("{}attentions.{}", prefix, i)] = stack_.layers[i]->self_attention->last_weights();
+      out[fmt::format("{}attentions.{}", prefix, i)] = weights.of(*stack_.layers[i]->self_attention);
       if constexpr (requires { stack_.layers[i]->cross_attention; })
-        out[fmt::format("cross_attentions.{}", i)] = stack_.layers[i]->cross_attention->last_weights();
+        out[fmt::format("cross_attentions.{}", i)] = weights.of(*stack_.layers[i]->cross_attention);
     }
   }
 
  private:
-  void keep_weights(int64_t i, bool keep) {
-    stack_.layers[i]->self_attention->keep_weights(keep);
-    if constexpr (requires { stack_.layers[i]->cross_attention; })
-      stack_.layers[i]->cross_attention->keep_weights(keep);
-  }
-
   Stack& stack_;
   Tensors states_;
   int64_t before_ = 0;
@@ -129,19 +122,20 @@ void add_loss(nn::StateDict& out, const Tensor& logits, const Tensor& labels) {
   out["loss"] = cross_entropy(logits, labels);
 }
 
-/// The three Berts, all of which `call` runs: ids, mask, segments -> logits, or undefined.
+/// The Bert of a model, which `call` runs: ids, mask, segments -> logits, or undefined.
 template <class Call>
-nn::StateDict run_bert(Bert& bert, const nn::StateDict& given, int64_t label_rank, Call&& call) {
+nn::StateDict run_bert(nn::Module& model, Bert& bert, const nn::StateDict& given, int64_t label_rank, Call&& call) {
   std::set<std::string> known{"input_ids", "attention_mask", "token_type_ids"};
   if (label_rank > 0) known.insert("labels");
   const Inputs in(given, known);
   const Tensor ids = in.find("input_ids"), labels = label_rank > 0 ? in.find("labels", label_rank) : Tensor();
   nn::StateDict out;
   Watched<nn::Encoder> layers(*bert.encoder);
+  const nn::AttentionWeights weights(model);
   const Seen encoder(*bert.encoder);
   const Tensor logits = call(out, ids, in.mask("attention_mask", ids), in.find("token_type_ids"));
   out["last_hidden_state"] = encoder.last;
-  layers.write(out, "", encoder.last);
+  layers.write(out, "", encoder.last, weights);
   if (logits.defined()) {
     out["logits"] = logits;
     add_loss(out, logits, labels);
@@ -150,7 +144,7 @@ nn::StateDict run_bert(Bert& bert, const nn::StateDict& given, int64_t label_ran
 }
 
 nn::StateDict run_model(Bert& model, const nn::StateDict& given) {
-  return run_bert(model, given, 0,
+  return run_bert(model, model, given, 0,
                   [&](nn::StateDict& out, const Tensor& ids, const Mask& mask, const Tensor& segments) {
                     const Tensor hidden = model(ids, mask, segments);
                     if (model.pooler) out["pooler_output"] = model.pool(hidden);
@@ -159,14 +153,14 @@ nn::StateDict run_model(Bert& model, const nn::StateDict& given) {
 }
 
 nn::StateDict run_model(MaskedLanguageModel& model, const nn::StateDict& given) {
-  return run_bert(*model.bert, given, 2,
+  return run_bert(model, *model.bert, given, 2,
                   [&](nn::StateDict&, const Tensor& ids, const Mask& mask, const Tensor& segments) {
                     return model(ids, mask, segments);
                   });
 }
 
 nn::StateDict run_model(SequenceClassifier& model, const nn::StateDict& given) {
-  return run_bert(*model.bert, given, 1,
+  return run_bert(model, *model.bert, given, 1,
                   [&](nn::StateDict&, const Tensor& ids, const Mask& mask, const Tensor& segments) {
                     return model(ids, mask, segments);
                   });
@@ -177,11 +171,12 @@ nn::StateDict run_model(Gpt& model, const nn::StateDict& given) {
   const Tensor ids = in.find("input_ids"), labels = in.find("labels");
   nn::StateDict out;
   Watched<nn::Encoder> layers(*model.encoder);
+  const nn::AttentionWeights weights(model);
   const Seen encoder(*model.encoder);
   const Tensor logits = model(ids, in.mask("attention_mask", ids));
   out["logits"] = logits;
   out["last_hidden_state"] = encoder.last;
-  layers.write(out, "", encoder.last);
+  layers.write(out, "", encoder.last, weights);
   if (!labels.defined()) return out;
   if (!(labels.shape() == ids.shape()))
     raise(ErrorKind::shape, "run: labels {} do not fit input_ids {}", to_string(labels.shape()),
@@ -208,13 +203,14 @@ nn::StateDict run_model(Transformer& model, const nn::StateDict& given) {
   nn::StateDict out;
   Watched<nn::Encoder> encoder_layers(*model.encoder);
   Watched<nn::Decoder> decoder_layers(*model.decoder);
+  const nn::AttentionWeights weights(model);
   const Seen encoder(*model.encoder), decoder(*model.decoder);
   const Tensor logits = model(ids, targets, in.mask("attention_mask", ids), in.mask("decoder_attention_mask", targets));
   out["logits"] = logits;
   out["encoder_last_hidden_state"] = encoder.last;
   out["last_hidden_state"] = decoder.last;
-  encoder_layers.write(out, "encoder_", encoder.last);
-  decoder_layers.write(out, "decoder_", decoder.last);
+  encoder_layers.write(out, "encoder_", encoder.last, weights);
+  decoder_layers.write(out, "decoder_", decoder.last, weights);
   add_loss(out, logits, labels);
   return out;
 }

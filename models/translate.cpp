@@ -6,6 +6,7 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "models/length_batches.h"
+#include "nn/attention_weights.h"
 
 namespace tape::models {
 namespace {
@@ -40,21 +41,6 @@ void check(const TransformerConfig& config, std::span<const Ids> sources, const 
   }
 }
 
-/// Keeps the weights of a layer's attention to the memory while it is there.
-class KeptWeights {
- public:
-  explicit KeptWeights(nn::MultiHeadAttention& attention) : attention_(attention) { attention_.keep_weights(true); }
-  ~KeptWeights() { attention_.keep_weights(false); }
-  KeptWeights(const KeptWeights&) = delete;
-  KeptWeights& operator=(const KeptWeights&) = delete;
-
-  /// [B, T, S], averaged over heads.
-  Tensor average() const { return mean(attention_.last_weights(), {1}); }
-
- private:
-  nn::MultiHeadAttention& attention_;
-};
-
 /// Sets the alignment of one translation of each source; sources have none where there are fewer.
 void align(Transformer& model, std::span<const Ids> sources, std::span<Translation* const> translations,
            std::span<const int64_t> which, int64_t layer) {
@@ -68,9 +54,10 @@ void align(Transformer& model, std::span<const Ids> sources, std::span<Translati
     if (translation && !translation->tokens.empty())
       said.back().insert(said.back().end(), translation->tokens.begin(), translation->tokens.end() - 1);
   }
-  const KeptWeights kept(*model.decoder->layers[layer]->cross_attention);
+  const nn::MultiHeadAttention& attention = *model.decoder->layers[layer]->cross_attention;
+  const nn::AttentionWeights kept(model, {&attention});
   model(padded_rows(sources, which, config.padding_id), padded_rows(said, all, config.padding_id));
-  const Tensor weights = kept.average();
+  const Tensor weights = mean(kept.of(attention), {1});  // over heads, [B, T, S]
   for (size_t place = 0; place < translations.size(); ++place) {
     if (!translations[place]) continue;
     const Tensor row = select(weights, 0, static_cast<int64_t>(place));

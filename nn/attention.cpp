@@ -72,11 +72,10 @@ AttentionResult MultiHeadAttention::attend(const Tensor& q, const KeyValueCache&
       .mask = mask, .dropout = is_training() ? dropout_ : 0, .scale = scale_, .key_length = kv.length()};
   const Tensor keys = for_groups(kv.key, heads_, kv_heads_), values = for_groups(kv.value, heads_, kv_heads_);
   AttentionResult result;
-  if (weights || keep_weights_)
+  if (weights)
     result = multi_head_attention_with_weights(q, keys, values, heads_, options);
   else
     result.output = multi_head_attention(q, keys, values, heads_, options);
-  if (keep_weights_) last_weights_ = result.weights.detach();
   result.output = output(result.output);
   return result;
 }
@@ -108,11 +107,6 @@ Tensor MultiHeadAttention::forward_projected(const Tensor& q, const KeyValueCach
   // Queries of one memory see it beside each other: no row of it is repeated.
   const Tensor beside = reshape(queries, Shape{sources, rows / sources * length, d_model_});
   return reshape(attend(beside, memory, mask, false).output, Shape{rows, length, d_model_});
-}
-
-void MultiHeadAttention::keep_weights(bool keep) {
-  keep_weights_ = keep;
-  if (!keep) last_weights_ = Tensor();
 }
 
 std::string MultiHeadAttention::settings() const {

@@ -28,7 +28,7 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {});
   /// Self-attention.
   Tensor forward(const Tensor& x, const Mask& mask = {}) { return forward(x, x, x, mask); }
-  /// With the weights [B, H, Tq, Tk].
+  /// With the weights [B, H, Tq, Tk]; AttentionWeights has those of a model that runs.
   AttentionResult with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {});
 
   /// Causal self-attention of the next positions x [B, T, C] over all positions of the cache, which x is added to;
@@ -38,10 +38,6 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   KeyValueCache project(const Tensor& memory);
   /// q may have several rows for each of the memory, behind each other: q [G B, Tq, C] -> [G B, Tq, C].
   Tensor forward_projected(const Tensor& q, const KeyValueCache& memory, const Mask& mask = {});
-
-  /// Keeps the weights of each call in last_weights(), for looking at a model that runs.
-  void keep_weights(bool keep);
-  const Tensor& last_weights() const { return last_weights_; }
 
   std::string settings() const override;
 
@@ -55,8 +51,6 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   int64_t d_model_, heads_, kv_heads_;
   double dropout_;
   std::optional<double> scale_;
-  bool keep_weights_ = false;
-  Tensor last_weights_;
 };
 
 }  // namespace tape::nn

@@ -11,14 +11,11 @@
 namespace tape::nn {
 namespace {
 
-/// Whether nobody else sees the values, so that they may be written.
-bool is_alone(const Tensor& x) { return x.impl().use_count() == 1 && x.impl().storage->use_count() == 1; }
-
 /// Writes positions [length, length + T) of a buffer, which is made anew where it has no room or others see it.
 void write_behind(Tensor& buffer, int64_t length, const Tensor& next) {
   constexpr int64_t kLeastRoom = 16;
   const int64_t needed = length + next.size(1);
-  if (needed > buffer.size(1) || !is_alone(buffer)) {
+  if (needed > buffer.size(1) || buffer.is_shared()) {
     Tensor larger = empty(buffer.shape().with(1, std::max({needed, 2 * length, kLeastRoom})), buffer.dtype());
     put_slice_(larger, 1, 0, slice(buffer, 1, {.end = length}));
     buffer = larger;

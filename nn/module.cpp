@@ -193,10 +193,14 @@ struct Module::BackwardWatch {
 
 std::shared_ptr<Module::BackwardWatch> Module::watch_inputs(const Tensors& inputs, Tensors& behind) {
   if (backward_hooks_.empty()) return nullptr;
-  static const Op op("module_inputs");
+  static const Op op({.name = "module_inputs",
+                      .formula = {.forward = "y{y} = x, where a module with backward hooks begins",
+                                  .backward = {"dx{i} = dy{i}, or what a hook gave in its place"}},
+                      .traits = {.view = true}});
   const auto watch = std::make_shared<BackwardWatch>(BackwardWatch{*this, {}, inputs.size(), {}});
   behind = inputs;
   Tensors before, after;
+  observe_use(inputs);
   if (needs_record(inputs)) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i].requires_grad()) continue;

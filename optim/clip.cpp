@@ -64,11 +64,6 @@ double norm_of(const char* operation, const Tensors& parameters) {
   return std::isnormal(total) ? std::sqrt(total) : careful_norm(parameters);
 }
 
-/// Whether nobody but the parameter itself (and the caller's handle) sees the gradient.
-bool unshared(const Tensor& gradient) {
-  return gradient.ref()->use_count() == 2 && gradient.impl().storage->use_count() == 1;
-}
-
 }  // namespace
 
 double grad_norm(TensorList parameters) { return norm_of("grad_norm", with_gradient("grad_norm", parameters)); }
@@ -86,10 +81,11 @@ double clip_grad_norm(TensorList parameters, double max_norm) {
   if (scale == 1) return norm;
   for (Tensor& parameter : trained) {
     Tensor gradient = parameter.grad();
-    if (unshared(gradient))
-      gradient.mul_(scale);
-    else
+    // One handle is the parameter's own.
+    if (gradient.is_shared(2))
       parameter.set_grad(gradient * scale);
+    else
+      gradient.mul_(scale);
   }
   return norm;
 }

@@ -62,9 +62,9 @@ void one_step(const BenchModel& model, optim::Adam& adam, Profile& profile) {
   adam.zero_grad();
   const Tensor loss = model.loss();
   loss.backward();
-  profile.charge(Profile::Pass::other, "gradient sums and the tape");
+  profile.charge("gradient sums and the tape");
   adam.step();
-  profile.charge(Profile::Pass::other, "optimizer");
+  profile.charge("optimizer");
   loss.item();
 }
 
@@ -97,8 +97,8 @@ int train_step(const Options& options) {
   const double steps = static_cast<double>(times.size()), least = *std::min_element(times.begin(), times.end());
   const int64_t resident = peak_megabytes();
   const int64_t new_memory = memory_stats().system_allocations - after_two_steps;
-  if (!options.trace.empty()) trace_step(model, adam, options.trace);
   if (options.profile) print_profile(std::cout, profile.costs(), options.steps, measure_peaks(options.common.bf16()));
+  if (!options.trace.empty()) trace_step(model, adam, options.trace);
   nlohmann::ordered_json line = heading(options);
   line["params"] = model.module->parameter_count();
   line["ms"] = rounded(median(times) * 1e3);

@@ -89,10 +89,8 @@ nn::StateDict tensors_of(const std::string& path) { return load_safetensors(path
 nn::StateDict model_of(const std::string& folder, const CheckpointFiles& files) {
   if (!files.load_model) return tensors_of(in(folder, kModel));
   // A model that is made to be filled draws its first weights.
-  const RandomState before = random_state();
-  nn::StateDict model = files.load_model(folder);
-  set_random_state(before);
-  return model;
+  const ForkRandom random;
+  return files.load_model(folder);
 }
 
 std::vector<std::string> needed(std::vector<std::string> names, const CheckpointFiles& files) {
@@ -101,22 +99,6 @@ std::vector<std::string> needed(std::vector<std::string> names, const Checkpoint
 }
 
 }  // namespace
-
-RandomState random_state() {
-  RandomState state;
-  for (int i = 0; i < kStreams; ++i) {
-    const Generator& stream = generator(static_cast<Stream>(i));
-    state[static_cast<size_t>(i)] = {stream.seed(), stream.counter()};
-  }
-  return state;
-}
-
-void set_random_state(const RandomState& state) {
-  for (int i = 0; i < kStreams; ++i) {
-    const StreamState& stream = state[static_cast<size_t>(i)];
-    generator(static_cast<Stream>(i)).set_state(stream.seed, stream.counter);
-  }
-}
 
 std::string checkpoint_name(int64_t step) { return fmt::format("{}{}", kPrefix, step); }
 

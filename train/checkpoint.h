@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -13,18 +12,6 @@
 #include "loader.h"
 
 namespace tape::train {
-
-/// A stream of random numbers as it is saved.
-struct StreamState {
-  uint64_t seed = 0;
-  uint64_t counter = 0;
-  bool operator==(const StreamState&) const = default;
-};
-using RandomState = std::array<StreamState, kStreams>;  ///< by Stream
-
-/// All global streams, and back.
-RandomState random_state();
-void set_random_state(const RandomState& state);
 
 /// A checkpoint and the score of its evaluation.
 struct ScoredStep {

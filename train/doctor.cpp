@@ -24,8 +24,7 @@ std::vector<double> values_of(const Tensor& x) { return x.detach().to(f64).to_ve
 /// Puts model, optimizer, random streams and modes back.
 class AsItWas {
  public:
-  AsItWas(nn::Module& model, optim::Optimizer& optimizer)
-      : optimizer_(optimizer), random_(random_state()), weights_(model, {}) {
+  AsItWas(nn::Module& model, optim::Optimizer& optimizer) : optimizer_(optimizer), weights_(model, {}) {
     for (const auto& [name, tensor] : optimizer.state_dict()) state_.emplace(name, tensor.clone());
     for (auto& [name, module] : model.named_modules()) modes_.emplace_back(module, module->is_training());
   }
@@ -33,14 +32,13 @@ class AsItWas {
     optimizer_.zero_grad();
     optimizer_.load_state_dict(state_);
     for (auto& [module, training] : modes_) module->train(training);
-    set_random_state(random_);
   }
   AsItWas(const AsItWas&) = delete;
   AsItWas& operator=(const AsItWas&) = delete;
 
  private:
   optim::Optimizer& optimizer_;
-  const RandomState random_;
+  const ForkRandom random_;
   const WeightsInPlace weights_;
   std::map<std::string, Tensor> state_;
   std::vector<std::pair<nn::Module*, bool>> modes_;
@@ -65,7 +63,7 @@ class DeadWatch : public Observer {
   }
 
   void recorded(const Op& op, TensorList, TensorList outputs) override {
-    if (std::string_view(op.name()) != "relu" || outputs[0].rank() == 0) return;
+    if (!op.traits().rectifies || outputs[0].rank() == 0) return;
     const std::vector<double> values = values_of(outputs[0]);
     const auto units = static_cast<size_t>(outputs[0].size(-1));
     std::vector<bool> alive(units);
@@ -73,7 +71,7 @@ class DeadWatch : public Observer {
       if (values[i] != 0) alive[i % units] = true;
     const auto dead = std::count(alive.begin(), alive.end(), false);
     if (dead * 2 > static_cast<std::ptrdiff_t>(units))
-      found_.insert(fmt::format("{}: relu: {} of {} units are always 0", ModuleScope::path(), dead, units));
+      found_.insert(fmt::format("{}: {}: {} of {} units are always 0", ModuleScope::path(), op.name(), dead, units));
   }
 
   std::vector<std::string> found() const { return {found_.begin(), found_.end()}; }

@@ -105,9 +105,8 @@ std::string Stepper::find_fault(const Learn& learn) {
 }
 
 void Stepper::diagnose(const std::string& what, int64_t step, const Learn& learn) {
-  const RandomState random = random_state();
+  const ForkRandom random;
   const std::string fault = find_fault(learn);
-  set_random_state(random);
   optimizer_.zero_grad();
   Error error(ErrorKind::numeric,
               fmt::format("step {}, {}: {}: {}; nothing was updated", step, place_of(batches_), what, fault));

@@ -97,7 +97,7 @@ void read_machine(Reader machine, TrainerState& state) {
 std::string to_json(const TrainerState& state) {
   Json random = Json::object();
   for (size_t i = 0; i < kStreamNames.size(); ++i)
-    random[kStreamNames[i]] = {{"seed", state.random[i].seed}, {"counter", state.random[i].counter}};
+    random[kStreamNames[i]] = {{"seed", state.random[i].seed()}, {"counter", state.random[i].counter()}};
   Json best = Json::array();
   for (const ScoredStep& scored : state.best) best.push_back({{"step", scored.step}, {"score", scored.score}});
   const Json json{{"format", kFormat},
@@ -137,7 +137,8 @@ TrainerState trainer_state_from(const std::string& text, const std::string& wher
   Reader random = file.object("random");
   for (size_t i = 0; i < kStreamNames.size(); ++i) {
     Reader stream = random.object(kStreamNames[i]);
-    state.random[i] = {.seed = stream.bits("seed"), .counter = stream.bits("counter")};
+    const uint64_t seed = stream.bits("seed");
+    state.random[i].set_state(seed, stream.bits("counter"));
     stream.finish();
   }
   random.finish();

@@ -15,21 +15,20 @@ namespace {
 /// While in scope, a model is in evaluation mode and random streams may be used freely; both are put back.
 class Judging {
  public:
-  explicit Judging(nn::Module& model) : random_(random_state()) {
+  explicit Judging(nn::Module& model) {
     for (auto& [name, module] : model.named_modules()) modes_.emplace_back(module, module->is_training());
     model.eval();
   }
   ~Judging() {
     // Parents come before their children, so that each module's own mode is the last it is given.
     for (auto& [module, training] : modes_) module->train(training);
-    set_random_state(random_);
   }
   Judging(const Judging&) = delete;
   Judging& operator=(const Judging&) = delete;
 
  private:
   const NoGrad no_grad_;
-  const RandomState random_;
+  const ForkRandom random_;
   std::vector<std::pair<nn::Module*, bool>> modes_;
 };
 

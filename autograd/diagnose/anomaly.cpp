@@ -1,7 +1,6 @@
 #include "autograd/diagnose/anomaly.h"
 
 #include <cmath>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -78,8 +77,7 @@ void DetectAnomaly::recorded(const Op& op, TensorList inputs, TensorList outputs
     const NotFinite made = look_at(output);
     if (!made.any()) continue;
     const NotFinite given = look_at_all(inputs);
-    const bool hides = std::string_view(op.name()) == "where";
-    if (!made.faulty() && (given.below || hides)) continue;
+    if (!made.faulty() && (given.below || op.traits().hides)) continue;
     // What is wrong before the first recorded operation was in the data or in a parameter.
     for (size_t i = 0; i < inputs.size() && given.faulty(); ++i)
       if (const NotFinite found = look_at(inputs[i]); found.faulty())
@@ -92,7 +90,9 @@ void DetectAnomaly::recorded(const Op& op, TensorList inputs, TensorList outputs
 
 void DetectAnomaly::differentiated(const Node& node, const Tensors& gradients, const Tensors& results) {
   const auto raise_at = [&node](const std::string& text) {
-    Error error(ErrorKind::numeric, fmt::format("backward of '{}': {}", node.name(), text));
+    const std::string attributes = to_string(node.attributes);
+    Error error(ErrorKind::numeric, fmt::format("backward of '{}'{}: {}", node.name(),
+                                                attributes.empty() ? "" : fmt::format(" ({})", attributes), text));
     if (node.trace) error.set_module_path(node.trace->module_path);
     throw error;
   };

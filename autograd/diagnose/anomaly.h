@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../tape/observer.h"
+#include "../tape/tape.h"
 
 namespace tape {
 

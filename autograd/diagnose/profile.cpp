@@ -4,11 +4,10 @@
 
 #include "autograd/kernels/work.h"
 #include "autograd/memory.h"
+#include "autograd/tape/graph.h"
 
 namespace tape {
 namespace {
-
-thread_local Profile* innermost = nullptr;
 
 int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -17,14 +16,21 @@ int64_t now() {
 
 }  // namespace
 
-Profile::Profile(Keep keep) : previous_(innermost), keep_(keep) {
-  innermost = this;
-  reset();
+Profile::Profile(Keep keep) : keep_(keep) { reset(); }
+
+void Profile::recorded(const Op&, TensorList inputs, TensorList outputs) {
+  bytes_ = bytes_of(inputs) + bytes_of(outputs);
 }
 
-Profile::~Profile() { innermost = previous_; }
+void Profile::entered(Node& node, TensorList) { charge(Pass::forward, node.name(), bytes_, &node); }
 
-Profile* Profile::active() { return innermost; }
+void Profile::differentiating(const Node&) { charge("gradient sums and the tape"); }
+
+void Profile::differentiated(const Node& node, const Tensors& gradients, const Tensors& results) {
+  double bytes = bytes_of(gradients) + bytes_of(results);
+  for (const Node::Saved& saved : node.saved) bytes += bytes_of({saved.value});
+  charge(Pass::backward, node.name(), bytes, &node);
+}
 
 void Profile::charge(Pass pass, std::string_view name, double bytes, const Node* node) {
   const int64_t time = now();
@@ -37,6 +43,7 @@ void Profile::charge(Pass pass, std::string_view name, double bytes, const Node*
   if (keep_ == Keep::costs_and_events)
     keep_event({.pass = pass,
                 .name = std::string(name),
+                .attributes = node ? to_string(node->attributes) : "",
                 .module_path = {},
                 .begin = last_ - begin_,
                 .end = time - begin_,
@@ -57,13 +64,6 @@ void Profile::keep_event(Event event, const Node* node) {
     if (const auto found = modules_.find(node->sequence); found != modules_.end()) event.module_path = found->second;
   }
   events_.push_back(std::move(event));
-}
-
-double bytes_of(TensorList tensors) {
-  double bytes = 0;
-  for (const Tensor& tensor : tensors)
-    if (tensor.defined()) bytes += static_cast<double>(tensor.numel() * size_of(tensor.dtype()));
-  return bytes;
 }
 
 void Profile::reset() {

@@ -11,9 +11,10 @@
 
 namespace tape {
 
-/// While in scope, each operation of this thread is charged with the time since the one before it ended: what the code
-/// around an operation costs (modules, checks, the tape) is its operation's.
-class Profile {
+/// While in scope, each operation that this thread records is charged with the time since the one before it ended: what
+/// the code around an operation costs (modules, checks, the tape) is its operation's. In a backward the time between
+/// two gradient functions is that of "gradient sums and the tape", under Pass::other.
+class Profile : public Observer {
  public:
   enum class Pass { forward, backward, other };
   struct Cost {
@@ -27,6 +28,7 @@ class Profile {
   struct Event {
     Pass pass = Pass::other;
     std::string name;
+    std::string attributes;   ///< "axis=1, descending=true", of the call
     std::string module_path;  ///< that it ran in, in the backward that it was recorded in; "" outside of modules
     int64_t begin = 0;        ///< nanoseconds since the profile began
     int64_t end = 0;          ///< the same
@@ -38,32 +40,30 @@ class Profile {
 
   /// With events, write_chrome_trace() of inspect/chrome_trace.h can show the time as a picture.
   explicit Profile(Keep keep = Keep::costs);
-  ~Profile();
-  Profile(const Profile&) = delete;
-  Profile& operator=(const Profile&) = delete;
 
-  static Profile* active();
-  /// Something ended: charges it with the time since the last call.
-  /// `node` is what was recorded or differentiated.
-  void charge(Pass pass, std::string_view name, double bytes = 0, const Node* node = nullptr);
+  /// Something else than an operation ended: charges it with the time since what ended before it.
+  void charge(std::string_view name) { charge(Pass::other, name, 0, nullptr); }
   /// Forgets the costs and starts the clock again.
   void reset();
   const Costs& costs() const { return costs_; }
   const std::vector<Event>& events() const { return events_; }
 
  private:
+  void recorded(const Op& op, TensorList inputs, TensorList outputs) override;
+  void entered(Node& node, TensorList outputs) override;
+  void differentiating(const Node& node) override;
+  void differentiated(const Node& node, const Tensors& gradients, const Tensors& results) override;
+  /// `node` is what was recorded or differentiated.
+  void charge(Pass pass, std::string_view name, double bytes, const Node* node);
   void keep_event(Event event, const Node* node);
 
-  Profile* const previous_;
   const Keep keep_;
   int64_t begin_ = 0, last_ = 0;  // nanoseconds
   double flops_ = 0;
+  double bytes_ = 0;  // of the operation that is being recorded
   Costs costs_;
   std::vector<Event> events_;
   std::unordered_map<uint64_t, std::string> modules_;  // by a node's place in recording order
 };
-
-/// Of the values of all tensors that are defined.
-double bytes_of(TensorList tensors);
 
 }  // namespace tape

@@ -36,7 +36,7 @@ void TapeValues::forget_gradients() {
 
 void TapeValues::recorded(const Op&, TensorList inputs, TensorList) { inputs_ = without_history(inputs); }
 
-void TapeValues::entered(const Node& node, TensorList outputs) {
+void TapeValues::entered(Node& node, TensorList outputs) {
   places_.emplace(node.sequence, steps_.size());
   steps_.push_back({.sequence = node.sequence,
                     .inputs = std::move(inputs_),

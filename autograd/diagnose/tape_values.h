@@ -3,7 +3,7 @@
 #include <deque>
 #include <unordered_map>
 
-#include "../tape/observer.h"
+#include "../tape/tape.h"
 
 namespace tape {
 
@@ -33,7 +33,7 @@ class TapeValues : public Observer {
 
  private:
   void recorded(const Op& op, TensorList inputs, TensorList outputs) override;
-  void entered(const Node& node, TensorList outputs) override;
+  void entered(Node& node, TensorList outputs) override;
   void differentiated(const Node& node, const Tensors& gradients, const Tensors& results) override;
 
   std::deque<Step> steps_;

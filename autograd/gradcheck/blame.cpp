@@ -55,9 +55,9 @@ class Search {
     for (const RecordedStep& step : steps()) ops.push_back(step.op);
     return ops;
   }
-  bool has(std::string_view name) const {
+  bool has_segments() const {
     return std::any_of(steps().begin(), steps().end(),
-                       [name](const RecordedStep& step) { return step.op->name() == name; });
+                       [](const RecordedStep& step) { return step.node->segment != nullptr; });
   }
   std::vector<GuiltyOperation> run(bool composed);
 
@@ -206,6 +206,7 @@ std::vector<GuiltyOperation> Search::run(bool composed) {
       if (slots[slot].wrong.empty()) continue;
       GuiltyOperation found;
       found.operation = step.op->name();
+      found.attributes = to_string(step.node->attributes);
       found.place = static_cast<int64_t>(k);
       found.composed = composed;
       if (step.node->trace) {
@@ -234,7 +235,7 @@ std::string nobody(const Search& search) {
   if (!gradients.frozen.empty())
     text += fmt::format(" Or it is the padding's, which gets no gradient by design: {}.",
                         fmt::join(gradients.frozen, ", "));
-  if (search.has("checkpoint")) text += " What ran inside checkpoint() was not looked at.";
+  if (search.has_segments()) text += " What ran inside checkpoint() was not looked at.";
   if (gradients.other_dtypes > 0) text += fmt::format(" Not in f64, and so not looked at: {}.", gradients.other_dtypes);
   return text;
 }

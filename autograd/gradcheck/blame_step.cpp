@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <set>
-#include <string_view>
 #include <unordered_map>
 
 #include "autograd/create.h"
@@ -12,7 +10,7 @@
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
-#include "autograd/tape/observer.h"
+#include "autograd/tape/listeners.h"
 
 namespace tape::detail {
 namespace {
@@ -76,26 +74,22 @@ Tensors own_gradients(const RecordedStep& step, const Tensors& head) {
   return gradients;
 }
 
-/// embedding() gives its padding row no gradient, by design: takes that row out of the head and returns its number. It
-/// is the one row that was looked up and got no gradient.
-std::optional<int64_t> leave_out_padding(const RecordedStep& step, StepGradients& gradients) {
-  if (std::string_view(step.op->name()) != "embedding" || step.node->saved.empty()) return {};
-  const Tensor ids = step.node->saved[0].value, &rows = gradients.slots[0];
-  if (ids.dtype() != i64 || rows.rank() != 2 || !gradients.head[0].defined()) return {};
-  const int64_t width = rows.size(1);
-  double* w = gradients.head[0].mutable_data<double>();
-  const auto is_zero = [](double value) { return value == 0; };
-  std::set<int64_t> without;
+/// A table's padding row gets no gradient, by design: takes what was looked up of it out of the head. Returns the row
+/// where a gradient arrived for it.
+std::optional<int64_t> leave_out_padding(const RecordedStep& step, Tensors& head) {
+  const std::optional<int64_t> padding = step.node->attributes.get<int64_t>("padding_id");
+  if (!padding || !head[0].defined()) return {};
+  const Tensor ids = step.node->saved[0].value;
+  const int64_t width = head[0].size(-1);
+  double* w = head[0].mutable_data<double>();
+  bool arrived = false;
   for (int64_t i = 0; i < ids.numel(); ++i) {
-    const int64_t id = ids.data<int64_t>()[i];
-    const double* row = rows.data<double>() + id * width;
-    if (std::all_of(row, row + width, is_zero) && !std::all_of(w + i * width, w + (i + 1) * width, is_zero))
-      without.insert(id);
+    if (ids.data<int64_t>()[i] != *padding) continue;
+    double* row = w + i * width;
+    arrived = arrived || std::any_of(row, row + width, [](double value) { return value != 0; });
+    std::fill(row, row + width, 0.0);
   }
-  if (without.size() != 1) return {};
-  for (int64_t i = 0; i < ids.numel(); ++i)
-    if (ids.data<int64_t>()[i] == *without.begin()) std::fill(w + i * width, w + (i + 1) * width, 0.0);
-  return *without.begin();
+  return arrived ? padding : std::nullopt;
 }
 
 }  // namespace
@@ -112,8 +106,8 @@ RunGradients::RunGradients(const Replay& replay, Generator& stream) {
     }
     ++checked;
     gradients.head = make_head(step, found->second, stream);
+    const std::optional<int64_t> padding = leave_out_padding(step, gradients.head);
     gradients.slots = own_gradients(step, gradients.head);
-    const std::optional<int64_t> padding = leave_out_padding(step, gradients);
     if (!padding) continue;
     const std::string path = step.node->trace ? step.node->trace->module_path : "";
     frozen.push_back(

@@ -60,7 +60,7 @@ Tensors kept(const Tensors& outputs, const Tensor& variable) {
 }  // namespace
 
 Tensors Checker::evaluate(bool record) {
-  streams_.reset();
+  random_.rewind();
   const EnableGrad mode(record);
   Tensors outputs = f_();
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -77,7 +77,7 @@ Tensors Checker::evaluate(bool record) {
 
 /// The f32 outputs, recorded. They have to be those of the shadow.
 Tensors Checker::evaluate_single() {
-  streams_.reset();
+  random_.rewind();
   const EnableGrad recording;
   const Tensors outputs = single_.f();
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -126,7 +126,7 @@ Tensors Checker::analytic_gradients() {
     for (const NamedTensor& variable : variables_) leaves.push_back(variable.tensor);
   Tensors gradients(leaves.size());
   if (!reached.empty() && !leaves.empty()) {
-    streams_.reset();
+    random_.rewind();
     gradients = grad(reached, leaves, {.gradients = seeds, .allow_unused = true});
   }
   // Copies: an output may be a view of a variable, which is about to move.

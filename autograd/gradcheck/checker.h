@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -12,23 +11,6 @@
 #include "patterns.h"
 
 namespace tape::detail {
-
-/// Puts the random streams back to where they were when it was made, each time it is asked and at the end.
-class FrozenStreams {
- public:
-  FrozenStreams() {
-    for (int i = 0; i < kStreams; ++i) states_[static_cast<size_t>(i)] = generator(static_cast<Stream>(i));
-  }
-  ~FrozenStreams() { reset(); }
-  FrozenStreams(const FrozenStreams&) = delete;
-  FrozenStreams& operator=(const FrozenStreams&) = delete;
-  void reset() const {
-    for (int i = 0; i < kStreams; ++i) generator(static_cast<Stream>(i)) = states_[static_cast<size_t>(i)];
-  }
-
- private:
-  std::array<Generator, kStreams> states_;
-};
 
 /// Makes leaves of the variables while in scope.
 class GradientsOn {
@@ -103,7 +85,7 @@ class Checker {
   const bool zero_allowed_;
   SinglePrecision single_;  // without a function where all is f64
   const double rtol_, atol_;
-  FrozenStreams streams_;
+  const ForkRandom random_;
   GradientsOn leaves_;
   Tensors outputs_, head_;
   std::vector<GradcheckResult> along_;  // of each variable; with directions where it was checked along some

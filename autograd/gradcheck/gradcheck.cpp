@@ -11,7 +11,6 @@ namespace tape {
 namespace {
 
 using detail::Checker;
-using detail::FrozenStreams;
 using detail::SinglePrecision;
 
 void check_options(const GradcheckOptions& options, size_t inputs) {
@@ -162,7 +161,7 @@ GradcheckReport gradgradcheck(const std::function<Tensor(const Tensors&)>& f, co
   Generator stream(options.seed + 1);
   Shape shape;
   {
-    const FrozenStreams streams;
+    const ForkRandom random;
     const NoGrad no_grad;
     shape = f(leaves).shape();
   }

@@ -60,13 +60,15 @@ struct GradcheckResult {
 /// A recorded operation whose own gradient is not that of its own inputs.
 struct GuiltyOperation {
   std::string operation;     ///< "my_gelu"
+  std::string attributes;    ///< "axis=1, descending=true", of the call; "" where it has none
   std::string module_path;   ///< "layers.1.feed_forward.activation"; "" outside of modules
   std::string source;        ///< file:line of the call, a function's name without debug information, or ""
   int64_t place = 0;         ///< how many operations the function recorded before it, counted from its first
   bool composed = false;     ///< a step of a fused operation, seen in a Composed scope
   GradcheckResult gradient;  ///< of one input, named "input 0": analytic (its backward) against numeric
 };
-/// "guilty: my_gelu (feed_forward.activation), called at layer.cpp:42: gradient of input 0: [1, 3] is 0.512, should
+/// "guilty: my_norm(eps=1e-05) (feed_forward.norm), called at layer.cpp:42: gradient of input 0: [1, 3] is 0.512,
+/// should
 /// ..."
 std::string to_string(const GuiltyOperation& guilty);
 

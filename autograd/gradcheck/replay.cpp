@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "autograd/ops/op.h"
-#include "autograd/tape/observer.h"
+#include "autograd/tape/listeners.h"
 
 namespace tape::detail {
 namespace {
@@ -27,9 +27,9 @@ class Recorder : public Observer {
     steps_.push_back(std::move(step));
   }
 
-  void entered(const Node& node, TensorList outputs) override {
+  void entered(Node& node, TensorList outputs) override {
     RecordedStep& step = steps_.back();
-    step.node = Ref<Node>(const_cast<Node*>(&node));
+    step.node = Ref<Node>(&node);
     step.outputs.assign(outputs.begin(), outputs.end());
     for (size_t i = 0; i < outputs.size(); ++i) made_[&outputs[i].impl()] = {steps_.size() - 1, i};
   }
@@ -106,7 +106,7 @@ class Mover : public Observer {
     if (next_ == last_) throw Enough();
   }
 
-  void entered(const Node&, TensorList outputs) override {
+  void entered(Node&, TensorList outputs) override {
     const RecordedStep& step = steps_[next_];
     made_[next_].assign(outputs.begin(), outputs.end());
     for (size_t i = 0; i < outputs.size(); ++i) {

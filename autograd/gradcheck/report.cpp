@@ -126,6 +126,7 @@ std::string to_string(const GradcheckReport& report) {
 
 std::string to_string(const GuiltyOperation& guilty) {
   std::string text = fmt::format("guilty: {}", guilty.operation);
+  if (!guilty.attributes.empty()) text += fmt::format("({})", guilty.attributes);
   if (!guilty.module_path.empty()) text += fmt::format(" ({})", guilty.module_path);
   // The file without its folders: the whole path is in `source`.
   if (!guilty.source.empty())

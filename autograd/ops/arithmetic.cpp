@@ -18,14 +18,17 @@ using kernels::Binary;
 
 /// Samples of f(a, b): same shape, both ways of broadcasting, one operand twice, nothing at all.
 template <class F>
-std::vector<OpSample> binary_samples(F f, Tensor (*values)(const Shape&, uint64_t)) {
-  auto call = [f](const Tensors& in) { return f(in[0], in[1]); };
-  return {{"same shape", {values({2, 3}, 1), values({2, 3}, 2)}, call},
-          {"rows", {values({2, 3}, 1), values({3}, 2)}, call},
-          {"outer", {values({4, 1}, 1), values({1, 3}, 2)}, call},
-          {"rank 0", {values({}, 1), values({2, 1, 2}, 2)}, call},
-          {"aliased", {values({3}, 1)}, [f](const Tensors& in) { return f(in[0], in[0]) + in[0]; }},
-          {"empty", {values({0, 3}, 1), values({1, 3}, 2)}, call}};
+std::function<std::vector<OpSample>()> samples(F f, Tensor (*values)(const Shape&, uint64_t)) {
+  return [=] {
+    auto call = [f](const Tensors& in) { return f(in[0], in[1]); };
+    return std::vector<OpSample>{
+        {"same shape", {values({2, 3}, 1), values({2, 3}, 2)}, call},
+        {"rows", {values({2, 3}, 1), values({3}, 2)}, call},
+        {"outer", {values({4, 1}, 1), values({1, 3}, 2)}, call},
+        {"rank 0", {values({}, 1), values({2, 1, 2}, 2)}, call},
+        {"aliased", {values({3}, 1)}, [f](const Tensors& in) { return f(in[0], in[0]) + in[0]; }},
+        {"empty", {values({0, 3}, 1), values({1, 3}, 2)}, call}};
+  };
 }
 
 Tensor normal_values(const Shape& shape, uint64_t seed) { return sample_normal(shape, seed); }
@@ -52,37 +55,72 @@ Tensor binary(const Op& op, Binary kind, const Tensor& a, const Tensor& b) {
   return out;
 }
 
-/// y = a + b; da = dy, db = dy (summed over the axes it was broadcast along, as for all below).
-const Op add_op("add", [] { return binary_samples([](auto& a, auto& b) { return add(a, b); }, normal_values); });
-/// y = a - b; da = dy, db = -dy.
-const Op sub_op("sub", [] { return binary_samples([](auto& a, auto& b) { return sub(a, b) * a; }, normal_values); });
-/// y = a b; da = dy b, db = dy a.
-const Op mul_op("mul", [] { return binary_samples([](auto& a, auto& b) { return mul(a, b); }, normal_values); });
-/// y = a / b; da = dy / b, db = -dy y / b.
-const Op div_op("div", [] { return binary_samples([](auto& a, auto& b) { return div(a, b) * a; }, positive_values); });
-/// y = a^b; da = dy b a^(b-1), db = dy y log a.
-const Op pow_op("pow", [] { return binary_samples([](auto& a, auto& b) { return pow(a, b); }, positive_values); });
-/// y = max(a, b); the gradient goes to the larger, half to each where they are equal.
-const Op maximum_op("maximum",
-                    [] { return binary_samples([](auto& a, auto& b) { return maximum(a, b); }, distinct_values); });
-/// y = min(a, b), likewise.
-const Op minimum_op("minimum",
-                    [] { return binary_samples([](auto& a, auto& b) { return minimum(a, b); }, distinct_values); });
-/// y = scale x + shift; dx = scale dy.
-const Op affine_op("affine", [] {
+const Op add_op(
+    {.name = "add",
+     .formula = {.forward = "y{y} = a{0} + b{1}", .backward = {"da = dy", "db = dy"}, .summed = Summed::repeated_axes},
+     .samples = samples([](auto& a, auto& b) { return add(a, b); }, normal_values)});
+
+const Op sub_op(
+    {.name = "sub",
+     .formula = {.forward = "y{y} = a{0} − b{1}", .backward = {"da = dy", "db = −dy"}, .summed = Summed::repeated_axes},
+     .samples = samples([](auto& a, auto& b) { return sub(a, b) * a; }, normal_values)});
+
+const Op mul_op({.name = "mul",
+                 .formula = {.forward = "y{y} = a{0} ⊙ b{1}",
+                             .backward = {"da = dy ⊙ b", "db = dy ⊙ a"},
+                             .summed = Summed::repeated_axes},
+                 .samples = samples([](auto& a, auto& b) { return mul(a, b); }, normal_values)});
+
+const Op div_op({.name = "div",
+                 .formula = {.forward = "y{y} = a{0} / b{1}",
+                             .backward = {"da = dy / b", "db = −dy ⊙ a / b²"},
+                             .summed = Summed::repeated_axes},
+                 .samples = samples([](auto& a, auto& b) { return div(a, b) * a; }, positive_values)});
+
+const Op pow_op({.name = "pow",
+                 .formula = {.forward = "y{y} = a{0} ^ b{1}",
+                             .backward = {"da = dy ⊙ b ⊙ a^(b−1)", "db = dy ⊙ y ⊙ ln a"},
+                             .summed = Summed::repeated_axes},
+                 .samples = samples([](auto& a, auto& b) { return pow(a, b); }, positive_values)});
+
+const Op maximum_op({.name = "maximum",
+                     .formula = {.forward = "y{y} = max(a{0}, b{1})",
+                                 .backward = {"da = dy where a > b, dy/2 where equal, else 0",
+                                              "db = dy where b > a, dy/2 where equal, else 0"},
+                                 .summed = Summed::repeated_axes},
+                     .traits = {.kinks = true},
+                     .samples = samples([](auto& a, auto& b) { return maximum(a, b); }, distinct_values)});
+
+const Op minimum_op({.name = "minimum",
+                     .formula = {.forward = "y{y} = min(a{0}, b{1})",
+                                 .backward = {"da = dy where a < b, dy/2 where equal, else 0",
+                                              "db = dy where b < a, dy/2 where equal, else 0"},
+                                 .summed = Summed::repeated_axes},
+                     .traits = {.kinks = true},
+                     .samples = samples([](auto& a, auto& b) { return minimum(a, b); }, distinct_values)});
+
+std::vector<OpSample> affine_samples() {
   return std::vector<OpSample>{
       {"scale and shift", {sample_normal({2, 3})}, [](const Tensors& in) { return affine(in[0], -2.5, 3); }},
       {"empty", {sample_normal({0})}, [](const Tensors& in) { return affine(in[0], -2.5, 3); }}};
-});
-/// y = x^n; dx = dy n x^(n-1).
-const Op pow_scalar_op("pow_scalar", [] {
+}
+
+const Op affine_op({.name = "affine",
+                    .formula = {.forward = "y{y} = {scale} · x<shift: + {shift}>", .backward = {"dx = {scale} · dy"}},
+                    .samples = affine_samples});
+
+std::vector<OpSample> pow_scalar_samples() {
   std::vector<OpSample> samples;
   for (double n : {0.5, 2.0, 3.0, -1.0, -0.5, 1.7})
     samples.push_back({fmt::format("exponent {}", n), {sample_uniform({2, 3}, 0.5, 2)}, [n](const Tensors& in) {
                          return pow(in[0], n);
                        }});
   return samples;
-});
+}
+
+const Op pow_scalar_op({.name = "pow_scalar",
+                        .formula = {.forward = "y{y} = xⁿ, n = {exponent}", .backward = {"dx = dy ⊙ n xⁿ⁻¹"}},
+                        .samples = pow_scalar_samples});
 
 /// Weights of the first of two operands in a maximum or minimum: 1 where it is chosen, 1/2 where they are equal.
 Tensor share(const Tensor& chosen, const Tensor& equal, DType dtype) {
@@ -158,9 +196,10 @@ Tensor affine(const Tensor& x, double scale, double shift) {
     kernels::elementwise<T>().affine(x.numel(), x.data<T>(), static_cast<T>(scale), static_cast<T>(shift),
                                      y.mutable_data<T>());
   });
-  return record(affine_op, {x}, y, {}, [scale](const BackwardContext& c) -> Tensors {
-    return {scale == 1 ? c.grad() : affine(c.grad(), scale, 0)};
-  });
+  return record(
+      affine_op, {x}, y, {},
+      [scale](const BackwardContext& c) -> Tensors { return {scale == 1 ? c.grad() : affine(c.grad(), scale, 0)}; },
+      {{"scale", scale}, {"shift", shift}});
 }
 
 Tensor pow(const Tensor& x, double exponent) {
@@ -169,10 +208,12 @@ Tensor pow(const Tensor& x, double exponent) {
     using T = decltype(zero);
     kernels::elementwise<T>().pow_scalar(x.numel(), x.data<T>(), static_cast<T>(exponent), y.mutable_data<T>());
   });
-  return record(pow_scalar_op, {x}, y, {x}, [exponent](const BackwardContext& c) -> Tensors {
-    if (exponent == 0) return {zeros_like(c.grad())};
-    return {c.grad() * (exponent * pow(c.saved(0), exponent - 1))};
-  });
+  return record(pow_scalar_op, {x}, y, {x},
+                [exponent](const BackwardContext& c) -> Tensors {
+                  if (exponent == 0) return {zeros_like(c.grad())};
+                  return {c.grad() * (exponent * pow(c.saved(0), exponent - 1))};
+                },
+                {{"exponent", exponent}});
 }
 
 Tensor operator/(double s, const Tensor& x) { return affine(reciprocal(x), s, 0); }

@@ -7,8 +7,8 @@
 #include "autograd/kernels/attention.h"
 #include "autograd/kernels/work.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/attention_call.h"
 #include "autograd/ops/attention_check.h"
-#include "autograd/ops/attention_listener.h"
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/data_or_null.h"
@@ -29,7 +29,16 @@ std::vector<OpSample> samples();
 
 /// S = scale Q K^T + M, P = softmax S, D = dropout P, O = D V;
 /// dV = D^T dO, dP = dropout(dO V^T), dS = P (dP - rowsum(dP P)), dQ = scale dS K, dK = scale dS^T Q, dM = dS.
-const Op attention_op("scaled_dot_product_attention", samples);
+const Op attention_op({.name = "scaled_dot_product_attention",
+                       .formula = {.forward = "y{y} = <dropout_p:D|P> · V{2}, <dropout_p:D = dropout P with p = "
+                                              "{dropout_p}, >P = softmax(S + mask), S = {scale} · Q{0} · "
+                                              "K{1}ᵀ, for each of {heads} heads",
+                                   .backward = {"dQ{x} = {scale} · dS · K, dS = P ⊙ (dP − Σⱼ dPⱼ ⊙ Pⱼ), dP = "
+                                                "<dropout_p:dropout(dy · Vᵀ)|dy · Vᵀ>",
+                                                "dK{x} = {scale} · dSᵀ · Q", "dV{x} = <dropout_p:D|P>ᵀ · dy",
+                                                "dmask{x} = dS"}},
+                       .traits = {.random = true},
+                       .samples = samples});
 
 /// One call, with its operands brought to [B, H, T, D] in meaning, if not in memory.
 struct Call {
@@ -44,10 +53,13 @@ struct Call {
   Tensor merge(const Tensor& x, const Shape& like) const {
     return reshape(side_by_side ? permute(x, {0, 2, 1, 3}) : x, like);
   }
+  std::optional<int64_t> causal_offset() const {
+    return shape.causal_offset == kernels::kNotCausal ? std::nullopt : std::optional(shape.causal_offset);
+  }
   /// true where a query sees a key, broadcast to [B, H, Tq, Tk]; undefined where it sees all.
   Tensor visible() const {
     Mask mask = keep.defined() ? Mask::keep(keep) : Mask();
-    if (shape.causal_offset != kernels::kNotCausal) mask = mask & Mask::causal(shape.causal_offset);
+    if (const auto offset = causal_offset()) mask = mask & Mask::causal(*offset);
     return mask.hides_nothing() ? Tensor() : mask.visible(shape.Tq, shape.Tk);
   }
   Shape weights_shape() const { return {shape.B, shape.H, shape.Tq, shape.Tk}; }
@@ -84,19 +96,24 @@ Tensors composed(const Call& call, const Tensors& in, const Shape& out_shape) {
   return {steps.output, steps.probabilities};
 }
 
-/// Tells a listener of a call.
-void tell(AttentionListener& listener, const Call& call, const Tensors& in, const Shape& out_shape,
-          const AttentionResult& result) {
+bool observers_want_weights() {
+  bool wanted = false;
+  observe([&](Observer& observer) { wanted = wanted || observer.wants_attention_weights(); });
+  return wanted;
+}
+
+/// What observers are told of a call.
+AttentionCall described(const Call& call, const Tensors& in, const Shape& out_shape, const AttentionResult& result) {
   // Keys may have room behind them.
   const auto counted = [&call](const Tensor& x) {
     return x.size(-2) == call.shape.Tk ? x : slice(x, -2, {.end = call.shape.Tk});
   };
-  listener.attended({.inputs = {in[0], counted(in[1]), counted(in[2]), in[3]},
-                     .output = result.output,
-                     .weights = result.weights,
-                     .visible = call.visible(),
-                     .heads = call.shape.H,
-                     .steps = [call, out_shape](const Tensors& inputs) { return steps_of(call, inputs, out_shape); }});
+  return {.inputs = {in[0], counted(in[1]), counted(in[2]), in[3]},
+          .output = result.output,
+          .weights = result.weights,
+          .heads = call.shape.H,
+          .visible = [call] { return call.visible(); },
+          .steps = [call, out_shape](const Tensors& inputs) { return steps_of(call, inputs, out_shape); }};
 }
 
 template <class T>
@@ -147,13 +164,18 @@ AttentionResult fused(const Call& call, const Tensors& in, const Shape& out_shap
                 if (!c.create_graph()) return fused_gradients(call, c);
                 return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(2), c.saved(3)}, count,
                                       [&](const Tensors& inputs) { return composed(call, inputs, out_shape); });
-              });
+              },
+              {{"heads", call.shape.H},
+               {"scale", call.shape.scale},
+               {"causal_offset", call.causal_offset()},
+               {"dropout_p", call.shape.dropout}});
   return {out, weights};
 }
 
-/// Runs a call whose operands were checked. Weights are undefined unless wanted.
+/// Runs a call whose operands were checked. Weights are undefined unless wanted, by the caller or an observer.
 AttentionResult attend(const Call& call, const Tensors& in, const Shape& out_shape, bool want_weights) {
   AttentionResult result;
+  want_weights = want_weights || observers_want_weights();
   if (Composed::active()) {
     const Tensors steps = composed(call, in, out_shape);
     // Weights are a node of their own, as the fused operation's are: their gradient is not the output's as well.
@@ -161,7 +183,11 @@ AttentionResult attend(const Call& call, const Tensors& in, const Shape& out_sha
   } else {
     result = fused(call, in, out_shape, want_weights);
   }
-  if (AttentionListener* listener = AttentionListener::active()) tell(*listener, call, in, out_shape, result);
+  std::optional<AttentionCall> description;
+  observe([&](Observer& observer) {
+    if (!description) description = described(call, in, out_shape, result);
+    observer.attended(*description);
+  });
   return result;
 }
 

@@ -28,7 +28,8 @@ struct AttentionResult {
   Tensor output;   ///< [..., Tq, Dv]
   Tensor weights;  ///< [..., Tq, Tk], softmax of the scores before dropout
 };
-/// The same with the attention weights; gradients flow through both.
+/// The same with the attention weights; gradients flow through both. (Who wants to see the weights of a model that runs
+/// observes it: nn::AttentionWeights.)
 AttentionResult scaled_dot_product_attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
                                                           const AttentionOptions& options = {});
 

@@ -8,13 +8,17 @@
 namespace tape {
 namespace {
 
-/// y = x in another precision; dx = dy in x's precision. The sample's values and step are exact in f32.
-const Op cast_op("cast", [] {
+std::vector<OpSample> cast_samples() {
   return std::vector<OpSample>{{"through f32",
                                 {sample_distinct({2, 2})},
                                 [](const Tensors& in) { return cast(cast(in[0], f32), f64); },
                                 0x1p-6}};
-});
+}
+
+/// y = x in another precision; dx = dy in x's precision. The sample's values and step are exact in f32.
+const Op cast_op({.name = "cast",
+                  .formula = {.forward = "y{y} = x in {dtype}", .backward = {"dx = dy in the dtype of x"}},
+                  .samples = cast_samples});
 
 int64_t whole(double value) {
   if (!(value >= -9223372036854775808.0 && value < 9223372036854775808.0))
@@ -44,7 +48,8 @@ Tensor cast(const Tensor& x, DType dtype) {
   });
   if (!is_floating(dtype)) return y;
   return record(cast_op, {x}, y, {},
-                [from = x.dtype()](const BackwardContext& b) -> Tensors { return {cast(b.grad(), from)}; });
+                [from = x.dtype()](const BackwardContext& b) -> Tensors { return {cast(b.grad(), from)}; },
+                {{"dtype", to_string(dtype)}});
 }
 
 }  // namespace tape

@@ -34,8 +34,7 @@ void check_bool(const char* name, const Tensor& x) {
   if (x.dtype() != boolean) raise(ErrorKind::dtype, "{}: needs bool, got {}", name, to_string(x.dtype()));
 }
 
-/// y = c ? a : b; da = dy where c, db = dy elsewhere.
-const Op where_op("where", [] {
+std::vector<OpSample> where_samples() {
   auto condition = [](const Shape& shape) { return gt(sample_normal(shape, 9), 0); };
   auto call = [condition](const Shape& shape) {
     return [c = condition(shape)](const Tensors& in) { return where(c, in[0], in[1]); };
@@ -45,7 +44,15 @@ const Op where_op("where", [] {
       {"broadcast", {sample_normal({3, 1}, 1), sample_normal({4}, 2)}, call({2, 3, 4})},
       {"condition broadcast", {sample_normal({2, 4}, 1), sample_normal({}, 2)}, call({4})},
   };
-});
+}
+
+const Op where_op({.name = "where",
+                   .formula = {.forward = "y{y} = a{0} where the condition holds, else b{1}",
+                               .backward = {"da = dy where the condition holds, else 0",
+                                            "db = 0 where the condition holds, else dy"},
+                               .summed = Summed::repeated_axes},
+                   .traits = {.hides = true},
+                   .samples = where_samples});
 
 }  // namespace
 

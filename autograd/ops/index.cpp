@@ -16,18 +16,22 @@ namespace {
 
 Tensor positions(std::initializer_list<Values> values) { return tensor(values, i64); }
 
-/// y[c] = x[index[c]] along an axis; dx = dy added at the indices into zeros.
-const Op gather_op("gather", [] {
+std::vector<OpSample> gather_samples() {
   auto at = [](int64_t axis, Tensor index) { return [=](const Tensors& in) { return gather(in[0], axis, index); }; };
   return std::vector<OpSample>{
       {"columns, repeated", {sample_normal({2, 3})}, at(1, positions({{2, 0, 2, 2}, {1, 1, 0, 2}}))},
       {"rows", {sample_normal({3, 2})}, at(0, positions({{2, 0}}))},
       {"middle", {sample_normal({2, 3, 1})}, at(1, reshape(positions({1, 1, 2, 0}), {2, 2, 1}))},
       {"none", {sample_normal({2, 3})}, at(1, zeros({2, 0}, i64))}};
-});
+}
 
-/// y = x with s[c] added at index[c] along an axis; dx = dy, ds[c] = dy[index[c]].
-const Op scatter_add_op("scatter_add", [] {
+const Op gather_op({.name = "gather",
+                    .formula = {.forward = "y{y} = x{0} at the places that the index names along axis {axis}",
+                                .backward = {"dx{x} = 0, with each element of dy{y} added at the place it was taken "
+                                             "from"}},
+                    .samples = gather_samples});
+
+std::vector<OpSample> scatter_add_samples() {
   auto at = [](int64_t axis, Tensor index) {
     return [=](const Tensors& in) { return scatter_add(in[0], axis, index, in[1]); };
   };
@@ -39,10 +43,15 @@ const Op scatter_add_op("scatter_add", [] {
       {"aliased", {sample_normal({2, 2})}, [](const Tensors& in) {
          return scatter_add(in[0], 0, positions({{1, 0}, {1, 1}}), in[0] * in[0]);
        }}};
-});
+}
 
-/// y[c] = x[index[c]] along an axis; dx = dy added at the indices into zeros.
-const Op index_select_op("index_select", [] {
+const Op scatter_add_op({.name = "scatter_add",
+                         .formula = {.forward = "y{y} = x{0}, with the elements of source{1} added at the places that "
+                                                "the index names along axis {axis}",
+                                     .backward = {"dx = dy", "dsource{x} = the elements of dy{y} at the index"}},
+                         .samples = scatter_add_samples});
+
+std::vector<OpSample> index_select_samples() {
   auto at = [](int64_t axis, Tensor index) {
     return [=](const Tensors& in) { return index_select(in[0], axis, index); };
   };
@@ -50,26 +59,43 @@ const Op index_select_op("index_select", [] {
                                {"columns", {sample_normal({2, 3, 2})}, at(-1, positions({1}))},
                                {"middle", {sample_normal({2, 3, 2})}, at(1, positions({1, 1, 0}))},
                                {"none", {sample_normal({3, 2})}, at(0, zeros({0}, i64))}};
-});
+}
 
-/// y = x with s[c] added at index[c] along an axis; dx = dy, ds[c] = dy[index[c]].
-const Op index_add_op("index_add", [] {
+const Op index_select_op(
+    {.name = "index_select",
+     .formula = {.forward = "y{y} = the slices of x{0} that the index names along axis {axis}",
+                 .backward = {"dx{x} = 0, with each slice of dy{y} added at the place it was taken "
+                              "from"}},
+     .samples = index_select_samples});
+
+std::vector<OpSample> index_add_samples() {
   auto at = [](int64_t axis, Tensor index) {
     return [=](const Tensors& in) { return index_add(in[0], axis, index, in[1]); };
   };
   return std::vector<OpSample>{
       {"rows, repeated", {sample_normal({3, 2}, 1), sample_normal({4, 2}, 2)}, at(0, positions({2, 0, 2, 2}))},
       {"middle", {sample_normal({2, 3, 2}, 1), sample_normal({2, 2, 2}, 2)}, at(1, positions({1, 1}))}};
-});
+}
 
-/// y[...] = weight[ids[...]]; dweight = the rows of dy added up by id, but for the padding row.
-const Op embedding_op("embedding", [] {
+const Op index_add_op({.name = "index_add",
+                       .formula = {.forward = "y{y} = x{0}, with the slices of source{1} added at the places that "
+                                              "the index names along axis {axis}",
+                                   .backward = {"dx = dy", "dsource{x} = the slices of dy{y} at the index"}},
+                       .samples = index_add_samples});
+
+std::vector<OpSample> embedding_samples() {
   auto of = [](Tensor ids) { return [ids](const Tensors& in) { return embedding(in[0], ids); }; };
   return std::vector<OpSample>{{"vector, repeated", {sample_normal({4, 3})}, of(positions({3, 0, 3}))},
                                {"matrix", {sample_normal({4, 3})}, of(positions({{3, 0, 3}, {1, 1, 3}}))},
                                {"rank 0", {sample_normal({2, 2})}, of(scalar(1, i64))},
                                {"no ids", {sample_normal({2, 2})}, of(zeros({0, 2}, i64))}};
-});
+}
+
+const Op embedding_op({.name = "embedding",
+                       .formula = {.forward = "y{y} = the rows of weight{0} that the ids name",
+                                   .backward = {"dweight{x} = for each row the sum of the rows of dy{y} whose id it "
+                                                "is<padding_id:; 0 for row {padding_id}, the padding's>"}},
+                       .samples = embedding_samples});
 
 /// Where element `flat` of the tensor lies: "3" for a vector, "[1, 0]" for more axes.
 std::string position_text(const Shape& shape, int64_t flat) {
@@ -122,9 +148,11 @@ Tensor gather(const Tensor& x, int64_t axis, const Tensor& index) {
   Tensor y = empty(index.shape(), x.dtype());
   kernels::gather(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.shape()[axis], index.data<int64_t>(),
                   y.raw());
-  return record(gather_op, {x}, y, {index}, [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
-    return {scatter_add(zeros(shape, c.grad().dtype()), axis, c.saved(0), c.grad())};
-  });
+  return record(gather_op, {x}, y, {index},
+                [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
+                  return {scatter_add(zeros(shape, c.grad().dtype()), axis, c.saved(0), c.grad())};
+                },
+                {{"axis", axis}});
 }
 
 Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
@@ -142,9 +170,11 @@ Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Ten
     kernels::index<T>().scatter_add(e.outer, e.size, e.inner, y.mutable_data<T>(), index.shape()[axis],
                                     index.data<int64_t>(), source.data<T>());
   });
-  return record(scatter_add_op, {x, source}, y, {index}, [axis](const BackwardContext& c) -> Tensors {
-    return {c.grad(), c.needs(1) ? gather(c.grad(), axis, c.saved(0)) : Tensor()};
-  });
+  return record(scatter_add_op, {x, source}, y, {index},
+                [axis](const BackwardContext& c) -> Tensors {
+                  return {c.grad(), c.needs(1) ? gather(c.grad(), axis, c.saved(0)) : Tensor()};
+                },
+                {{"axis", axis}});
 }
 
 Tensor index_select(const Tensor& x, int64_t axis, const Tensor& index) {
@@ -154,9 +184,11 @@ Tensor index_select(const Tensor& x, int64_t axis, const Tensor& index) {
   check_index("index_select", "index", index, e.size);
   Tensor y = empty(x.shape().with(axis, index.numel()), x.dtype());
   kernels::take(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.numel(), index.data<int64_t>(), y.raw());
-  return record(index_select_op, {x}, y, {index}, [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
-    return {index_add(zeros(shape, c.grad().dtype()), axis, c.saved(0), c.grad())};
-  });
+  return record(index_select_op, {x}, y, {index},
+                [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
+                  return {index_add(zeros(shape, c.grad().dtype()), axis, c.saved(0), c.grad())};
+                },
+                {{"axis", axis}});
 }
 
 Tensor index_add(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
@@ -171,9 +203,11 @@ Tensor index_add(const Tensor& x, int64_t axis, const Tensor& index, const Tenso
   check_index("index_add", "index", index, e.size);
   Tensor y = x.detach().clone();
   add_at(y, e, index, source);
-  return record(index_add_op, {x, source}, y, {index}, [axis](const BackwardContext& c) -> Tensors {
-    return {c.grad(), c.needs(1) ? index_select(c.grad(), axis, c.saved(0)) : Tensor()};
-  });
+  return record(index_add_op, {x, source}, y, {index},
+                [axis](const BackwardContext& c) -> Tensors {
+                  return {c.grad(), c.needs(1) ? index_select(c.grad(), axis, c.saved(0)) : Tensor()};
+                },
+                {{"axis", axis}});
 }
 
 Tensor embedding(const Tensor& weight, const Tensor& ids, const EmbeddingOptions& options) {
@@ -185,19 +219,23 @@ Tensor embedding(const Tensor& weight, const Tensor& ids, const EmbeddingOptions
   check_index("embedding", "id", ids, vocabulary);
   Tensor y = empty(ids.shape().inserted(ids.rank(), width), weight.dtype());
   kernels::take(1, vocabulary, width, size_of(weight.dtype()), weight.raw(), ids.numel(), ids.data<int64_t>(), y.raw());
-  return record(embedding_op, {weight}, y, {ids}, [=](const BackwardContext& c) -> Tensors {
-    const Tensor index = reshape(c.saved(0), {c.saved(0).numel()});
-    const Tensor rows = reshape(c.grad(), Shape{index.numel(), width});
-    Tensor dweight = zeros({vocabulary, width}, rows.dtype());
-    if (c.create_graph()) {
-      const Tensor counted =
-          padding < 0 ? rows : masked_fill(rows, eq(unsqueeze(index, 1), scalar(static_cast<double>(padding), i64)), 0);
-      return {index_add(dweight, 0, index, counted)};
-    }
-    add_at(dweight, Extents(dweight.shape(), 0), index, rows);
-    if (padding >= 0) select(dweight, 0, padding).zero_();
-    return {dweight};
-  });
+  return record(embedding_op, {weight}, y, {ids},
+                [=](const BackwardContext& c) -> Tensors {
+                  const Tensor index = reshape(c.saved(0), {c.saved(0).numel()});
+                  const Tensor rows = reshape(c.grad(), Shape{index.numel(), width});
+                  Tensor dweight = zeros({vocabulary, width}, rows.dtype());
+                  if (c.create_graph()) {
+                    const Tensor counted =
+                        padding < 0
+                            ? rows
+                            : masked_fill(rows, eq(unsqueeze(index, 1), scalar(static_cast<double>(padding), i64)), 0);
+                    return {index_add(dweight, 0, index, counted)};
+                  }
+                  add_at(dweight, Extents(dweight.shape(), 0), index, rows);
+                  if (padding >= 0) select(dweight, 0, padding).zero_();
+                  return {dweight};
+                },
+                {{"padding_id", padding < 0 ? std::nullopt : std::optional(padding)}});
 }
 
 Tensor one_hot(const Tensor& ids, int64_t classes, DType dtype) {

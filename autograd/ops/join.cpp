@@ -13,8 +13,7 @@
 namespace tape {
 namespace {
 
-/// y = the inputs behind each other; dx_i = the part of dy that x_i fills.
-const Op cat_op("cat", [] {
+std::vector<OpSample> cat_samples() {
   auto along = [](int64_t axis) { return [axis](const Tensors& in) { return cat(in, axis); }; };
   const Tensor a = sample_normal({2, 3}, 1), b = sample_normal({2, 1}, 2), c = sample_normal({2, 3}, 3);
   return std::vector<OpSample>{{"rows", {a, c}, along(0)},
@@ -27,10 +26,14 @@ const Op cat_op("cat", [] {
                                   return cat({in[0], in[0] * in[0]}, 1);
                                 }},
                                {"with an empty one", {a, sample_normal({2, 0}, 6)}, along(1)}};
-});
+}
 
-/// y_i = x at the places of piece i; dx = cat(dy_0, dy_1, ...).
-const Op split_op("split", [] {
+const Op cat_op({.name = "cat",
+                 .formula = {.forward = "y{y} = the inputs one behind the other along axis {axis}",
+                             .backward = {"dx{i}{x} = the part of dy{y} that input {i} became"}},
+                 .samples = cat_samples});
+
+std::vector<OpSample> split_samples() {
   auto product = [](int64_t axis) {
     return [axis](const Tensors& in) {
       const Tensors pieces = split(in[0], 2, axis);
@@ -43,7 +46,12 @@ const Op split_op("split", [] {
                                {"a piece unused", {sample_normal({2, 5})}, [](const Tensors& in) {
                                   return split(in[0], {1, 3, 1}, 1)[1];
                                 }}};
-});
+}
+
+const Op split_op({.name = "split",
+                   .formula = {.forward = "y{y}, … = x{0} in pieces of {sizes} along axis {axis}",
+                               .backward = {"dx{x} = the gradients of the pieces one behind the other"}},
+                   .samples = split_samples});
 
 /// Copies `source`, which fills `width` positions of the axis, into `target` [outer, size, inner] from `start` on.
 void place(const Tensor& source, int64_t width, int64_t start, const Extents& target, Tensor& y) {
@@ -81,13 +89,15 @@ Tensor cat(const Tensors& tensors, int64_t axis) {
   const Extents whole(y.shape(), axis);
   int64_t start = 0;
   for (size_t i = 0; i < sizes.size(); start += sizes[i++]) place(tensors[i], sizes[i], start, whole, y);
-  return record(cat_op, tensors, y, {}, [axis, sizes](const BackwardContext& c) {
-    Tensors dx(sizes.size());
-    int64_t from = 0;
-    for (size_t i = 0; i < sizes.size(); from += sizes[i++])
-      if (c.needs(i)) dx[i] = slice(c.grad(), axis, {.start = from, .end = from + sizes[i]});
-    return dx;
-  });
+  return record(cat_op, tensors, y, {},
+                [axis, sizes](const BackwardContext& c) {
+                  Tensors dx(sizes.size());
+                  int64_t from = 0;
+                  for (size_t i = 0; i < sizes.size(); from += sizes[i++])
+                    if (c.needs(i)) dx[i] = slice(c.grad(), axis, {.start = from, .end = from + sizes[i]});
+                  return dx;
+                },
+                {{"axis", axis}});
 }
 
 void put_slice_(Tensor& x, int64_t axis, int64_t start, const Tensor& part) {
@@ -157,11 +167,13 @@ Tensors split(const Tensor& x, const std::vector<int64_t>& sizes, int64_t axis) 
     }
     start += size;
   }
-  return record_many(split_op, {x}, pieces, {}, [axis, count = sizes.size()](const BackwardContext& c) -> Tensors {
-    Tensors dy;
-    for (size_t i = 0; i < count; ++i) dy.push_back(c.grad(i));
-    return {cat(dy, axis)};
-  });
+  return record_many(split_op, {x}, pieces, {},
+                     [axis, count = sizes.size()](const BackwardContext& c) -> Tensors {
+                       Tensors dy;
+                       for (size_t i = 0; i < count; ++i) dy.push_back(c.grad(i));
+                       return {cat(dy, axis)};
+                     },
+                     {{"axis", axis}, {"sizes", sizes}});
 }
 
 Tensors chunk(const Tensor& x, int64_t count, int64_t axis) {

@@ -21,7 +21,7 @@
 namespace tape {
 namespace {
 
-const Op cross_entropy_op("cross_entropy", [] {
+std::vector<OpSample> cross_entropy_samples() {
   const Tensor target = tensor({{1, 0, 4}, {2, 2, 3}}, i64);
   const auto with = [target](const char* label, const CrossEntropyOptions& options) {
     return OpSample{
@@ -35,7 +35,17 @@ const Op cross_entropy_op("cross_entropy", [] {
                      with("smoothed", {.ignore_index = 0, .label_smoothing = 0.1}),
                      with("weighted", {.ignore_index = 2, .weight = weight}),
                      with("everything", {.ignore_index = 0, .label_smoothing = 0.2, .weight = weight})};
-});
+}
+
+const Op cross_entropy_op(
+    {.name = "cross_entropy",
+     .formula = {.forward = "y{y}ₜ = <label_smoothing:(1−s) (>logsumexp(x{0}ₜ) − x[t, "
+                            "target]<label_smoothing:) + s · its mean over all classes, s = "
+                            "{label_smoothing}>",
+                 .backward = {"dx{x} = dy ⊙ (softmax(x) − <label_smoothing:(1−s) onehot(target) − "
+                              "s/V|onehot(target)>), times the weight of the target where there are "
+                              "weights"}},
+     .samples = cross_entropy_samples});
 
 void check_targets(const char* name, const Tensor& scores, const Tensor& target, const Tensor& weight,
                    int64_t ignore_index) {
@@ -117,12 +127,14 @@ Tensor losses_of(const Tensor& logits, const Tensor& target, const CrossEntropyO
                                      data_or_null<T>(o.weight), o.ignore_index, static_cast<T>(o.label_smoothing),
                                      losses.mutable_data<T>(), lse.mutable_data<T>());
   });
-  return record(cross_entropy_op, {logits}, losses, {logits, target, lse}, [o](const BackwardContext& c) -> Tensors {
-    if (!c.create_graph()) return {fused_gradient(c, o)};
-    const Tensor fixed_target = c.saved(1);
-    return twin_gradients(c, {c.saved(0)}, 1,
-                          [&](const Tensors& in) { return Tensors{composed(in[0], fixed_target, o)}; });
-  });
+  return record(cross_entropy_op, {logits}, losses, {logits, target, lse},
+                [o](const BackwardContext& c) -> Tensors {
+                  if (!c.create_graph()) return {fused_gradient(c, o)};
+                  const Tensor fixed_target = c.saved(1);
+                  return twin_gradients(c, {c.saved(0)}, 1,
+                                        [&](const Tensors& in) { return Tensors{composed(in[0], fixed_target, o)}; });
+                },
+                {{"ignore_index", o.ignore_index}, {"label_smoothing", o.label_smoothing}});
 }
 
 void check_pair(const char* name, const Tensor& x, const Tensor& target) {

@@ -20,8 +20,7 @@ OpSample product(const char* label, const Shape& a, const Shape& b, MatmulOption
           }};
 }
 
-/// Y = A B; dA = dY B^T, dB = A^T dY (summed over batch axes that were broadcast).
-const Op matmul_op("matmul", [] {
+std::vector<OpSample> matmul_samples() {
   return std::vector{
       product("matrices", {2, 3}, {3, 4}),
       product("batch", {2, 2, 3}, {2, 3, 2}),
@@ -36,17 +35,30 @@ const Op matmul_op("matmul", [] {
       product("column", {2, 2, 3}, {3}),
       product("empty inner", {2, 0}, {0, 3}),
       OpSample{"aliased", {sample_normal({3, 3})}, [](const Tensors& in) { return matmul(in[0], in[0]); }}};
-});
+}
 
-/// Y = X W^T + b; dX = dY W, dW = dY^T X, db = sum of dY over rows.
-const Op linear_op("linear", [] {
+/// Y = A B; dA = dY B^T, dB = A^T dY (summed over batch axes that were broadcast).
+const Op matmul_op({.name = "matmul",
+                    .formula = {.forward = "y{y} = a{0}<transpose_a:ᵀ> · b{1}<transpose_b:ᵀ>",
+                                .backward = {"da{x} = <transpose_a:b<transpose_b:ᵀ> · dyᵀ|dy · b<transpose_b:|ᵀ>>",
+                                             "db{x} = <transpose_b:dyᵀ · a<transpose_a:ᵀ>|a<transpose_a:|ᵀ> · dy>"},
+                                .summed = Summed::batch},
+                    .samples = matmul_samples});
+
+std::vector<OpSample> linear_samples() {
   auto call = [](const Tensors& in) { return linear(in[0], in[1], in.size() > 2 ? in[2] : Tensor()); };
   return std::vector<OpSample>{
       {"with bias", {sample_normal({2, 3, 4}, 1), sample_normal({5, 4}, 2), sample_normal({5}, 3)}, call},
       {"without bias", {sample_normal({3, 4}, 1), sample_normal({2, 4}, 2)}, call},
       {"one row", {sample_normal({4}, 1), sample_normal({2, 4}, 2), sample_normal({2}, 3)}, call},
       {"no rows", {sample_normal({0, 4}, 1), sample_normal({2, 4}, 2), sample_normal({2}, 3)}, call}};
-});
+}
+
+const Op linear_op({.name = "linear",
+                    .formula = {.forward = "y{y} = x{0} · weightᵀ{1}<2: + bias{2}>",
+                                .backward = {"dx{x} = dy{y} · weight{1}", "dweight{x} = dyᵀ · x, summed over all rows",
+                                             "dbias{x} = Σ rows of dy"}},
+                    .samples = linear_samples});
 
 void check_blas_size(const char* name, int64_t size) {
   if (size > std::numeric_limits<int32_t>::max())
@@ -158,7 +170,8 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
                       db = options.transpose_b ? weight_gradient(dy, x) : weight_gradient(x, dy);
                   }
                   return {da, db};
-                });
+                },
+                {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}});
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {

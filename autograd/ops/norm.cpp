@@ -12,7 +12,7 @@
 namespace tape {
 namespace {
 
-const Op layer_norm_op("layer_norm", [] {
+std::vector<OpSample> layer_norm_samples() {
   auto call = [](const Tensors& in) {
     return layer_norm(in[0], in.size() > 1 ? in[1] : Tensor(), in.size() > 2 ? in[2] : Tensor());
   };
@@ -22,15 +22,29 @@ const Op layer_norm_op("layer_norm", [] {
       {"plain", {sample_normal({3, 4}, 1)}, call},
       {"one row", {sample_normal({7}, 1), sample_normal({7}, 2), sample_normal({7}, 3)}, call},
       {"no rows", {sample_normal({0, 4}, 1), sample_normal({4}, 2), sample_normal({4}, 3)}, call}};
-});
+}
 
-const Op rms_norm_op("rms_norm", [] {
+const Op layer_norm_op({.name = "layer_norm",
+                        .formula = {.forward = "y{y} = n<1: ⊙ weight{1}><2: + bias{2}>, n = (x − mean) · r, r = "
+                                               "1/√(var + {eps}), over the last axis",
+                                    .backward = {"dx{x} = r (g − mean(g) − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
+                                                 "dweight{x} = Σ rows of dy ⊙ n", "dbias{x} = Σ rows of dy"}},
+                        .samples = layer_norm_samples});
+
+std::vector<OpSample> rms_norm_samples() {
   auto call = [](const Tensors& in) { return rms_norm(in[0], in.size() > 1 ? in[1] : Tensor()); };
   return std::vector<OpSample>{{"weight", {sample_normal({2, 3, 5}, 1), sample_normal({5}, 2)}, call},
                                {"plain", {sample_normal({3, 4}, 1)}, call},
                                {"one row", {sample_normal({7}, 1), sample_normal({7}, 2)}, call},
                                {"no rows", {sample_normal({0, 4}, 1), sample_normal({4}, 2)}, call}};
-});
+}
+
+const Op rms_norm_op({.name = "rms_norm",
+                      .formula = {.forward = "y{y} = n<1: ⊙ weight{1}>, n = x · r, r = 1/√(mean(x²) + {eps}), over "
+                                             "the last axis",
+                                  .backward = {"dx{x} = r (g − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
+                                               "dweight{x} = Σ rows of dy ⊙ n"}},
+                      .samples = rms_norm_samples});
 
 Tensor composed(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   const Tensor centered = x - mean(x, -1, Dims::keep);
@@ -106,12 +120,14 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
                                   static_cast<T>(eps), y.mutable_data<T>(), mean.mutable_data<T>(),
                                   rstd.mutable_data<T>());
   });
-  return record(
-      layer_norm_op, {x, weight, bias}, y, {x, weight, mean, rstd, bias}, [eps](const BackwardContext& c) -> Tensors {
-        if (!c.create_graph()) return fused_gradients(c);
-        return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(4)}, 1,
-                              [eps](const Tensors& in) { return Tensors{composed(in[0], in[1], in[2], eps)}; });
-      });
+  return record(layer_norm_op, {x, weight, bias}, y, {x, weight, mean, rstd, bias},
+                [eps](const BackwardContext& c) -> Tensors {
+                  if (!c.create_graph()) return fused_gradients(c);
+                  return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(4)}, 1, [eps](const Tensors& in) {
+                    return Tensors{composed(in[0], in[1], in[2], eps)};
+                  });
+                },
+                {{"eps", eps}});
 }
 
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
@@ -125,11 +141,13 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
     kernels::norm<T>().rms_norm(rows, cols, x.data<T>(), data_or_null<T>(weight), static_cast<T>(eps),
                                 y.mutable_data<T>(), rstd.mutable_data<T>());
   });
-  return record(rms_norm_op, {x, weight}, y, {x, weight, rstd}, [eps](const BackwardContext& c) -> Tensors {
-    if (!c.create_graph()) return rms_fused_gradients(c);
-    return twin_gradients(c, {c.saved(0), c.saved(1)}, 1,
-                          [eps](const Tensors& in) { return Tensors{rms_composed(in[0], in[1], eps)}; });
-  });
+  return record(rms_norm_op, {x, weight}, y, {x, weight, rstd},
+                [eps](const BackwardContext& c) -> Tensors {
+                  if (!c.create_graph()) return rms_fused_gradients(c);
+                  return twin_gradients(c, {c.saved(0), c.saved(1)}, 1,
+                                        [eps](const Tensors& in) { return Tensors{rms_composed(in[0], in[1], eps)}; });
+                },
+                {{"eps", eps}});
 }
 
 }  // namespace tape

@@ -13,8 +13,8 @@ std::vector<const Op*>& registry() {
 }
 }  // namespace
 
-Op::Op(const char* name, std::function<std::vector<OpSample>()> samples) : name_(name), samples_(std::move(samples)) {
-  registry().push_back(this);
+Op::Op(OpDefinition definition) : definition_(std::move(definition)) {
+  if (definition_.samples) registry().push_back(this);
 }
 
 std::vector<const Op*> registered_ops() {

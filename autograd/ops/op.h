@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../tape/tape.h"
+#include "formula.h"
 
 namespace tape {
 
@@ -16,26 +17,50 @@ struct OpSample {
   double step = 0;  ///< of the central differences; 0 is the check's own choice
 };
 
-/// An operation's entry in the registry: its name on the tape, and the samples that its gradient is checked with. The
-/// test suite walks the registry, so an operation without a check cannot exist.
+/// What others have to know of an operation, where they would have to ask for it by name otherwise.
+struct OpTraits {
+  bool view = false;       ///< output i shows the values of input i and is kept by nobody on its own: a ledger looks
+                           ///< through it
+  bool random = false;     ///< may draw random numbers, from the stream that it is given or the current one
+  bool kinks = false;      ///< has points without a derivative, which its samples stay away from
+  bool hides = false;      ///< puts -inf in on purpose: no anomaly
+  bool rectifies = false;  ///< gives 0 for all values below 0: a unit may never give anything else
+};
+
+/// All that an operation is, beside the function that calls it: one aggregate in the file of its family.
+///
+///   const Op exp_op({.name = "exp",
+///                    .formula = {.forward = "y{y} = exp x", .backward = {"dx = dy ⊙ y"}},
+///                    .samples = samples(exp, -2, 2)});
+struct OpDefinition {
+  const char* name;  ///< on the tape, in messages and pictures; of static storage
+  OpFormula formula = {};
+  OpTraits traits = {};
+  /// Called when the registry is checked, not at start-up. An operation with samples is registered; one without is for
+  /// custom() and for operations that are made at run time.
+  std::function<std::vector<OpSample>()> samples = {};
+};
+
+/// An operation. Those with samples are in the registry, which the test suite walks: each needs a formula, and samples
+/// whose gradients are right.
 class Op {
  public:
-  /// `samples` is called when the registry is checked, not at start-up.
-  Op(const char* name, std::function<std::vector<OpSample>()> samples);
-  /// An operation outside the registry: without samples, for custom() and for operations that are made at run time.
-  explicit Op(const char* name) : name_(name) {}
+  explicit Op(OpDefinition definition);
   Op(const Op&) = delete;
   Op& operator=(const Op&) = delete;
 
-  const char* name() const { return name_; }
-  std::vector<OpSample> samples() const { return samples_ ? samples_() : std::vector<OpSample>(); }
+  const char* name() const { return definition_.name; }
+  const OpFormula& formula() const { return definition_.formula; }
+  const OpTraits& traits() const { return definition_.traits; }
+  std::vector<OpSample> samples() const {
+    return definition_.samples ? definition_.samples() : std::vector<OpSample>();
+  }
 
  private:
-  const char* name_;
-  std::function<std::vector<OpSample>()> samples_;
+  const OpDefinition definition_;
 };
 
-/// Every operation, ordered by name.
+/// Every registered operation, ordered by name.
 std::vector<const Op*> registered_ops();
 
 /// Values for samples: f64, normal, from a generator of their own so that each call gives the same.

@@ -11,8 +11,7 @@
 namespace tape {
 namespace {
 
-/// y = x at the positions of the k best; dx = dy put back at those positions.
-const Op topk_op("topk", [] {
+std::vector<OpSample> topk_samples() {
   auto best = [](int64_t k, int64_t axis, bool largest) {
     return [=](const Tensors& in) { return topk(in[0], k, axis, {.largest = largest}).values; };
   };
@@ -20,20 +19,30 @@ const Op topk_op("topk", [] {
                                {"smallest", {sample_distinct({3, 4})}, best(3, 0, false)},
                                {"middle", {sample_distinct({2, 3, 2})}, best(1, 1, true)},
                                {"none", {sample_distinct({2, 3})}, best(0, 1, true)}};
-});
+}
 
-/// y = x in order; dx = dy put back in x's order.
-const Op sort_op("sort", [] {
+const Op topk_op({.name = "topk",
+                  .formula = {.forward = "y{y} = the {k} <largest:largest|least> of x{0} along axis {axis}",
+                              .backward = {"dx{x} = 0, with each element of dy{y} at the place it came from"}},
+                  .traits = {.kinks = true},
+                  .samples = topk_samples});
+
+std::vector<OpSample> sort_samples() {
   auto along = [](int64_t axis, bool descending) {
     return [=](const Tensors& in) { return sort(in[0], axis, {.descending = descending}).values * in[0]; };
   };
   return std::vector<OpSample>{{"rows", {sample_distinct({3, 4})}, along(-1, false)},
                                {"middle, descending", {sample_distinct({2, 3, 2})}, along(1, true)},
                                {"empty", {sample_distinct({2, 0})}, along(1, false)}};
-});
+}
 
-/// y[i] = x[0] + ... + x[i]; dx[i] = dy[i] + ... + dy[n - 1], the cumsum from the other end.
-const Op cumsum_op("cumsum", [] {
+const Op sort_op({.name = "sort",
+                  .formula = {.forward = "y{y} = x in <descending:falling|rising> order along axis {axis}",
+                              .backward = {"dx = each element of dy at the place it came from"}},
+                  .traits = {.kinks = true},
+                  .samples = sort_samples});
+
+std::vector<OpSample> cumsum_samples() {
   auto along = [](int64_t axis, bool reverse) {
     return [=](const Tensors& in) { return cumsum(in[0], axis, {.reverse = reverse}); };
   };
@@ -41,7 +50,12 @@ const Op cumsum_op("cumsum", [] {
                                {"middle", {sample_normal({2, 3, 2})}, along(1, false)},
                                {"reverse", {sample_normal({4, 2})}, along(0, true)},
                                {"empty", {sample_normal({0, 2})}, along(0, false)}};
-});
+}
+
+const Op cumsum_op({.name = "cumsum",
+                    .formula = {.forward = "y{y}ⱼ = <reverse:Σᵢ≥ⱼ|Σᵢ≤ⱼ> xᵢ along axis {axis}",
+                                .backward = {"dxⱼ = <reverse:Σᵢ≤ⱼ|Σᵢ≥ⱼ> dyᵢ, the sum from the other end"}},
+                    .samples = cumsum_samples});
 
 /// The gradient of values that were taken from `indices`: each goes back to its place.
 auto put_back(int64_t axis, const Shape& shape) {
@@ -65,7 +79,8 @@ TopK topk(const Tensor& x, int64_t k, int64_t axis, const TopKOptions& options) 
     kernels::index<T>().topk(e.outer, e.size, e.inner, x.data<T>(), k, options.largest, best.values.mutable_data<T>(),
                              best.indices.mutable_data<int64_t>());
   });
-  record(topk_op, {x}, best.values, {best.indices}, put_back(axis, x.shape()));
+  record(topk_op, {x}, best.values, {best.indices}, put_back(axis, x.shape()),
+         {{"k", k}, {"axis", axis}, {"largest", options.largest}});
   return best;
 }
 
@@ -79,7 +94,8 @@ TopK sort(const Tensor& x, int64_t axis, const SortOptions& options) {
     kernels::index<T>().sort(e.outer, e.size, e.inner, x.data<T>(), options.descending, sorted.values.mutable_data<T>(),
                              sorted.indices.mutable_data<int64_t>());
   });
-  record(sort_op, {x}, sorted.values, {sorted.indices}, put_back(axis, x.shape()));
+  record(sort_op, {x}, sorted.values, {sorted.indices}, put_back(axis, x.shape()),
+         {{"axis", axis}, {"descending", options.descending}});
   return sorted;
 }
 
@@ -95,9 +111,11 @@ Tensor cumsum(const Tensor& x, int64_t axis, const CumsumOptions& options) {
     using T = decltype(zero);
     kernels::reduce<T>().cumsum(e.outer, e.size, e.inner, x.data<T>(), y.mutable_data<T>(), options.reverse);
   });
-  return record(cumsum_op, {x}, y, {}, [axis, reverse = options.reverse](const BackwardContext& c) -> Tensors {
-    return {cumsum(c.grad(), axis, {.reverse = !reverse})};
-  });
+  return record(cumsum_op, {x}, y, {},
+                [axis, reverse = options.reverse](const BackwardContext& c) -> Tensors {
+                  return {cumsum(c.grad(), axis, {.reverse = !reverse})};
+                },
+                {{"axis", axis}, {"reverse", options.reverse}});
 }
 
 }  // namespace tape

@@ -12,8 +12,7 @@
 namespace tape {
 namespace {
 
-/// y = x in a frame of one value; dx = dy without the frame.
-const Op pad_op("pad", [] {
+std::vector<OpSample> pad_samples() {
   auto by = [](std::vector<Padding> amounts, double value) {
     return [=](const Tensors& in) { return pad(in[0], amounts, value); };
   };
@@ -22,29 +21,45 @@ const Op pad_op("pad", [] {
                                {"every axis", {sample_normal({2, 2})}, by({{1, 1}, {1, 1}}, 3)},
                                {"by nothing", {sample_normal({3})}, by({{0, 0}}, 0)},
                                {"an empty one", {sample_normal({2, 0})}, by({{1, 1}}, 2)}};
-});
+}
 
-/// y = x mirrored; dx = dy mirrored.
-const Op flip_op("flip", [] {
+const Op pad_op({.name = "pad",
+                 .formula = {.forward = "y{y} = x{0} with margins of {value}",
+                             .backward = {"dx{x} = dy{y} without the margins"}},
+                 .samples = pad_samples});
+
+std::vector<OpSample> flip_samples() {
   auto along = [](Axes axes) { return [axes](const Tensors& in) { return flip(in[0], axes) * in[0]; }; };
   return std::vector<OpSample>{{"rows", {sample_normal({3, 2})}, along(0)},
                                {"two axes", {sample_normal({2, 3, 2})}, along({0, -1})},
                                {"every axis", {sample_normal({2, 3})}, along({})},
                                {"empty", {sample_normal({0, 2})}, along(1)}};
-});
-
-std::vector<OpSample> triangle_samples(Tensor (*f)(const Tensor&, int64_t)) {
-  auto at = [f](int64_t diagonal) { return [=](const Tensors& in) { return f(in[0], diagonal) * in[0]; }; };
-  return {{"square", {sample_normal({3, 3})}, at(0)},
-          {"wide batch", {sample_normal({2, 2, 4})}, at(1)},
-          {"tall", {sample_normal({4, 2})}, at(-1)},
-          {"empty", {sample_normal({0, 2})}, at(0)}};
 }
 
-/// y = x where col - row <= d, else 0; dx = the same of dy.
-const Op tril_op("tril", [] { return triangle_samples(tril); });
-/// y = x where col - row >= d, else 0; dx = the same of dy.
-const Op triu_op("triu", [] { return triangle_samples(triu); });
+const Op flip_op({.name = "flip",
+                  .formula = {.forward = "y{y} = x with axes {axes} reversed",
+                              .backward = {"dx = dy with the same axes reversed"}},
+                  .samples = flip_samples});
+
+std::function<std::vector<OpSample>()> triangle_samples(Tensor (*f)(const Tensor&, int64_t)) {
+  return [f] {
+    auto at = [f](int64_t diagonal) { return [=](const Tensors& in) { return f(in[0], diagonal) * in[0]; }; };
+    return std::vector<OpSample>{{"square", {sample_normal({3, 3})}, at(0)},
+                                 {"wide batch", {sample_normal({2, 2, 4})}, at(1)},
+                                 {"tall", {sample_normal({4, 2})}, at(-1)},
+                                 {"empty", {sample_normal({0, 2})}, at(0)}};
+  };
+}
+
+const Op tril_op({.name = "tril",
+                  .formula = {.forward = "y{y} = x on and below diagonal {diagonal}, 0 above",
+                              .backward = {"dx = dy on and below it, 0 above"}},
+                  .samples = triangle_samples(tril)});
+
+const Op triu_op({.name = "triu",
+                  .formula = {.forward = "y{y} = x on and above diagonal {diagonal}, 0 below",
+                              .backward = {"dx = dy on and above it, 0 below"}},
+                  .samples = triangle_samples(triu)});
 
 Tensor triangle(const Op& op, const Tensor& x, int64_t diagonal, bool lower) {
   if (x.rank() < 2) raise(ErrorKind::shape, "{}: needs at least two axes, got {}", op.name(), to_string(x.shape()));
@@ -86,23 +101,28 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& amounts, double value) {
   if (x.numel() > 0)
     kernels::copy_into_strided(static_cast<int>(x.rank()), x.shape().begin(), strides.data(), element, x.raw(),
                                static_cast<char*>(y.raw()) + start * element);
-  return record(pad_op, {x}, y, {}, [amounts, skipped, inside = x.shape()](const BackwardContext& c) -> Tensors {
-    Tensor dx = c.grad();
-    for (size_t i = 0; i < amounts.size(); ++i) {
-      const int64_t axis = skipped + static_cast<int64_t>(i), before = amounts[i].before;
-      if (dx.shape()[axis] != inside[axis]) dx = slice(dx, axis, {.start = before, .end = before + inside[axis]});
-    }
-    return {dx};
-  });
+  return record(pad_op, {x}, y, {},
+                [amounts, skipped, inside = x.shape()](const BackwardContext& c) -> Tensors {
+                  Tensor dx = c.grad();
+                  for (size_t i = 0; i < amounts.size(); ++i) {
+                    const int64_t axis = skipped + static_cast<int64_t>(i), before = amounts[i].before;
+                    if (dx.shape()[axis] != inside[axis])
+                      dx = slice(dx, axis, {.start = before, .end = before + inside[axis]});
+                  }
+                  return {dx};
+                },
+                {{"value", value}});
 }
 
 Tensor flip(const Tensor& x, const Axes& axes) {
   const std::vector<bool> meant = axes.mask(x.shape(), "flip");
+  std::vector<int64_t> reversed;
   Tensor y = empty_like(x);
   auto strides = contiguous_strides(x.shape());
   int64_t start = 0;
   for (size_t i = 0; i < meant.size(); ++i) {
     if (!meant[i]) continue;
+    reversed.push_back(static_cast<int64_t>(i));
     start += (x.shape()[static_cast<int64_t>(i)] - 1) * strides[i];
     strides[i] = -strides[i];
   }
@@ -110,17 +130,20 @@ Tensor flip(const Tensor& x, const Axes& axes) {
   if (x.numel() > 0)
     kernels::copy_strided(static_cast<int>(x.rank()), x.shape().begin(), strides.data(), element,
                           static_cast<const char*>(x.raw()) + start * element, y.raw());
-  return record(flip_op, {x}, y, {}, [axes](const BackwardContext& c) -> Tensors { return {flip(c.grad(), axes)}; });
+  return record(flip_op, {x}, y, {}, [axes](const BackwardContext& c) -> Tensors { return {flip(c.grad(), axes)}; },
+                {{"axes", reversed}});
 }
 
 Tensor tril(const Tensor& x, int64_t diagonal) {
   return record(tril_op, {x}, triangle(tril_op, x, diagonal, true), {},
-                [diagonal](const BackwardContext& c) -> Tensors { return {tril(c.grad(), diagonal)}; });
+                [diagonal](const BackwardContext& c) -> Tensors { return {tril(c.grad(), diagonal)}; },
+                {{"diagonal", diagonal}});
 }
 
 Tensor triu(const Tensor& x, int64_t diagonal) {
   return record(triu_op, {x}, triangle(triu_op, x, diagonal, false), {},
-                [diagonal](const BackwardContext& c) -> Tensors { return {triu(c.grad(), diagonal)}; });
+                [diagonal](const BackwardContext& c) -> Tensors { return {triu(c.grad(), diagonal)}; },
+                {{"diagonal", diagonal}});
 }
 
 }  // namespace tape

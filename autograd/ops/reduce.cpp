@@ -18,8 +18,9 @@ namespace {
 struct Reduction {
   Tensor values;
   int64_t outer = 1, size = 1, inner = 1;
-  Shape kept;     // every axis, reduced ones with size 1
-  Shape dropped;  // without the reduced axes
+  std::vector<int64_t> axes;  // the reduced ones
+  Shape kept;                 // every axis, reduced ones with size 1
+  Shape dropped;              // without the reduced axes
 };
 
 Reduction plan_reduction(const char* name, const Tensor& x, const Axes& axes) {
@@ -33,7 +34,7 @@ Reduction plan_reduction(const char* name, const Tensor& x, const Axes& axes) {
     (gone ? behind : order).push_back(i);
     groups += gone && (i == 0 || !reduced[static_cast<size_t>(i - 1)]);
   }
-  Reduction plan{x.detach(), 1, 1, 1, Shape(kept), Shape(dropped)};
+  Reduction plan{.values = x.detach(), .axes = behind, .kept = Shape(kept), .dropped = Shape(dropped)};
   if (groups > 1) {
     order.insert(order.end(), behind.begin(), behind.end());
     plan.values = permute(plan.values, order);
@@ -56,32 +57,43 @@ void check_not_empty(const char* name, const Tensor& x, const Reduction& plan) {
 }
 
 template <class F>
-std::vector<OpSample> reduction_samples(F f, Tensor (*values)(const Shape&, uint64_t)) {
-  const auto over = [&](const char* label, const Shape& shape, const Axes& axes, Dims dims) {
-    return OpSample{label, {values(shape, 1)}, [=](const Tensors& in) { return f(in[0], axes, dims); }};
+std::function<std::vector<OpSample>()> samples(F f, Tensor (*values)(const Shape&, uint64_t)) {
+  return [=] {
+    const auto over = [&](const char* label, const Shape& shape, const Axes& axes, Dims dims) {
+      return OpSample{label, {values(shape, 1)}, [=](const Tensors& in) { return f(in[0], axes, dims); }};
+    };
+    return std::vector{
+        over("all", {2, 3, 4}, {}, Dims::drop),       over("last", {2, 3, 4}, -1, Dims::keep),
+        over("first", {2, 3, 4}, 0, Dims::drop),      over("middle", {2, 3, 4}, 1, Dims::drop),
+        over("apart", {2, 3, 4}, {0, 2}, Dims::keep), over("apart, dropped", {2, 3, 4, 2}, {1, 3}, Dims::drop),
+        over("rank 0", {}, {}, Dims::drop),           over("size 1", {1, 3}, 0, Dims::drop)};
   };
-  return {over("all", {2, 3, 4}, {}, Dims::drop),       over("last", {2, 3, 4}, -1, Dims::keep),
-          over("first", {2, 3, 4}, 0, Dims::drop),      over("middle", {2, 3, 4}, 1, Dims::drop),
-          over("apart", {2, 3, 4}, {0, 2}, Dims::keep), over("apart, dropped", {2, 3, 4, 2}, {1, 3}, Dims::drop),
-          over("rank 0", {}, {}, Dims::drop),           over("size 1", {1, 3}, 0, Dims::drop)};
 }
 
-/// y = sum of x; dx = dy, repeated.
-const Op sum_op("sum", [] {
-  return reduction_samples([](auto& x, auto& axes, Dims d) { return sum(x, axes, d); }, sample_normal);
-});
-/// y = max of x; dx = dy where x is the maximum, shared evenly by equal ones.
-const Op max_op("max", [] {
-  return reduction_samples([](auto& x, auto& axes, Dims d) { return max(x, axes, d); }, sample_distinct);
-});
-/// y = min of x, likewise.
-const Op min_op("min", [] {
-  return reduction_samples([](auto& x, auto& axes, Dims d) { return min(x, axes, d); }, sample_distinct);
-});
+const Op sum_op({.name = "sum",
+                 .formula = {.forward = "y{y} = x{0} summed over axes {axes}",
+                             .backward = {"dx{x} = dy{y} repeated along these axes"}},
+                 .samples = samples([](auto& x, auto& axes, Dims d) { return sum(x, axes, d); }, sample_normal)});
+
+const Op max_op({.name = "max",
+                 .formula = {.forward = "y{y} = the largest of x{0} over axes {axes}",
+                             .backward = {"dx{x} = dy{y} where x is the largest, shared equally among ties, else "
+                                          "0"}},
+                 .traits = {.kinks = true},
+                 .samples = samples([](auto& x, auto& axes, Dims d) { return max(x, axes, d); }, sample_distinct)});
+
+const Op min_op({.name = "min",
+                 .formula = {.forward = "y{y} = the least of x{0} over axes {axes}",
+                             .backward = {"dx{x} = dy{y} where x is the least, shared equally among ties, else 0"}},
+                 .traits = {.kinks = true},
+                 .samples = samples([](auto& x, auto& axes, Dims d) { return min(x, axes, d); }, sample_distinct)});
+
 /// y = log sum e^x; dx = dy e^(x - y), and 0 in a group of nothing but -inf.
-const Op logsumexp_op("logsumexp", [] {
-  return reduction_samples([](auto& x, auto& axes, Dims d) { return logsumexp(x, axes, d); }, sample_normal);
-});
+const Op logsumexp_op({.name = "logsumexp",
+                       .formula = {.forward = "y{y} = ln Σ exp x{0} over axes {axes}",
+                                   .backward = {"dx{x} = dy{y} ⊙ exp(x − y), repeated along the summed axes"}},
+                       .samples = samples([](auto& x, auto& axes, Dims d) { return logsumexp(x, axes, d); },
+                                          sample_normal)});
 
 Tensor extreme(const Op& op, const Tensor& x, const Axes& axes, Dims dims, bool largest) {
   const Reduction plan = plan_reduction(op.name(), x, axes);
@@ -93,11 +105,13 @@ Tensor extreme(const Op& op, const Tensor& x, const Axes& axes, Dims dims, bool 
     (largest ? kernel.max : kernel.min)(plan.outer, plan.size, plan.inner, plan.values.data<T>(), y.mutable_data<T>(),
                                         nullptr);
   });
-  return record(op, {x}, y, {x, y}, [axes, kept = plan.kept](const BackwardContext& c) -> Tensors {
-    const Tensor value = c.saved(0).detach();
-    const Tensor best = cast(eq(value, reshape(c.saved(1).detach(), kept)), value.dtype());
-    return {reshape(c.grad(), kept) * (best / sum(best, axes, Dims::keep))};
-  });
+  return record(op, {x}, y, {x, y},
+                [axes, kept = plan.kept](const BackwardContext& c) -> Tensors {
+                  const Tensor value = c.saved(0).detach();
+                  const Tensor best = cast(eq(value, reshape(c.saved(1).detach(), kept)), value.dtype());
+                  return {reshape(c.grad(), kept) * (best / sum(best, axes, Dims::keep))};
+                },
+                {{"axes", plan.axes}, {"keepdim", dims == Dims::keep}});
 }
 
 Tensor arg_extreme(const char* name, const Tensor& x, int64_t axis, Dims dims, bool largest) {
@@ -131,9 +145,11 @@ Tensor sum(const Tensor& x, const Axes& axes, Dims dims) {
     using T = decltype(zero);
     kernels::reduce<T>().sum(plan.outer, plan.size, plan.inner, plan.values.data<T>(), y.mutable_data<T>());
   });
-  return record(sum_op, {x}, y, {}, [from = x.shape(), kept = plan.kept](const BackwardContext& c) -> Tensors {
-    return {expand_to(reshape(c.grad(), kept), from)};
-  });
+  return record(sum_op, {x}, y, {},
+                [from = x.shape(), kept = plan.kept](const BackwardContext& c) -> Tensors {
+                  return {expand_to(reshape(c.grad(), kept), from)};
+                },
+                {{"axes", plan.axes}, {"keepdim", dims == Dims::keep}});
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, Dims dims) {
@@ -166,11 +182,13 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, Dims dims) {
     y = reshape(log(sum(exp(x - shift), axes, Dims::keep)) + shift, dims == Dims::keep ? plan.kept : plan.dropped);
   }
   y = y.detach();
-  return record(logsumexp_op, {x}, y, {x, y}, [kept = plan.kept](const BackwardContext& c) -> Tensors {
-    const Tensor total = reshape(c.saved(1), kept);
-    const Tensor finite = masked_fill(total, eq(total.detach(), -INFINITY), 0);
-    return {reshape(c.grad(), kept) * exp(c.saved(0) - finite)};
-  });
+  return record(logsumexp_op, {x}, y, {x, y},
+                [kept = plan.kept](const BackwardContext& c) -> Tensors {
+                  const Tensor total = reshape(c.saved(1), kept);
+                  const Tensor finite = masked_fill(total, eq(total.detach(), -INFINITY), 0);
+                  return {reshape(c.grad(), kept) * exp(c.saved(0) - finite)};
+                },
+                {{"axes", plan.axes}, {"keepdim", dims == Dims::keep}});
 }
 
 Tensor argmax(const Tensor& x, int64_t axis, Dims dims) { return arg_extreme("argmax", x, axis, dims, true); }

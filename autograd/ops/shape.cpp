@@ -21,13 +21,24 @@ OpSample sample(const char* label, const Shape& shape, F f) {
   return {label, {sample_normal(shape)}, [f](const Tensors& in) { return f(in[0]); }};
 }
 
-/// Rearrangements only move values: the gradient moves them back.
-const Op clone_op("clone", [] {
+std::vector<OpSample> clone_samples() {
   return std::vector{sample("matrix", {2, 3}, [](auto& x) { return clone(x); }),
                      sample("rank 0", {}, [](auto& x) { return clone(x); })};
-});
-const Op alias_op("alias", [] { return std::vector{sample("matrix", {2, 3}, [](auto& x) { return alias(x); })}; });
-const Op reshape_op("reshape", [] {
+}
+
+/// Rearrangements only move values: the gradient moves them back.
+const Op clone_op({.name = "clone",
+                   .formula = {.forward = "y{y} = a copy of x", .backward = {"dx = dy"}},
+                   .samples = clone_samples});
+
+const Op alias_op({.name = "alias",
+                   .formula = {.forward = "y{y} = x, another node for the same values", .backward = {"dx = dy"}},
+                   .traits = {.view = true},
+                   .samples = [] {
+                     return std::vector{sample("matrix", {2, 3}, [](auto& x) { return alias(x); })};
+                   }});
+
+std::vector<OpSample> reshape_samples() {
   return std::vector{sample("merge", {2, 3, 2},
                             [](auto& x) {
                               return reshape(x, {-1, 2});
@@ -39,8 +50,15 @@ const Op reshape_op("reshape", [] {
                      sample("empty", {0, 3}, [](auto& x) {
                        return reshape(x, {3, 0});
                      })};
-});
-const Op expand_op("expand", [] {
+}
+
+const Op reshape_op({.name = "reshape",
+                     .formula = {.forward = "y{y} = the values of x{0} in another shape",
+                                 .backward = {"dx{x} = dy{y} in the shape of x"}},
+                     .traits = {.view = true},
+                     .samples = reshape_samples});
+
+std::vector<OpSample> expand_samples() {
   return std::vector{sample("inner", {2, 1},
                             [](auto& x) {
                               return expand(x, {3, 2, 4});
@@ -48,15 +66,27 @@ const Op expand_op("expand", [] {
                      sample("rank 0", {}, [](auto& x) {
                        return expand(x, {2, 2});
                      })};
-});
-const Op sum_to_op("sum_to", [] {
+}
+
+const Op expand_op({.name = "expand",
+                    .formula = {.forward = "y{y} = x{0} repeated along axes of size 1",
+                                .backward = {"dx{x} = dy{y} summed over the repeated axes"}},
+                    .samples = expand_samples});
+
+std::vector<OpSample> sum_to_samples() {
   return std::vector{sample("both", {3, 2, 4},
                             [](auto& x) {
                               return sum_to(x, {2, 1});
                             }),
                      sample("rank 0", {2, 2}, [](auto& x) { return sum_to(x, {}); })};
-});
-const Op permute_op("permute", [] {
+}
+
+const Op sum_to_op({.name = "sum_to",
+                    .formula = {.forward = "y{y} = x{0} summed to a shape that broadcasts to it",
+                                .backward = {"dx{x} = dy{y} repeated along the summed axes"}},
+                    .samples = sum_to_samples});
+
+std::vector<OpSample> permute_samples() {
   return std::vector{sample("rank 3", {2, 3, 4},
                             [](auto& x) {
                               return permute(x, {2, 0, 1});
@@ -67,23 +97,41 @@ const Op permute_op("permute", [] {
                             }),
                      sample("transpose", {2, 3}, [](auto& x) { return transpose(x); }),
                      sample("empty", {2, 0}, [](auto& x) { return transpose(x); })};
-});
-const Op slice_op("slice", [] {
+}
+
+const Op permute_op({.name = "permute",
+                     .formula = {.forward = "y{y} = x{0} with its axes in the order {axes}",
+                                 .backward = {"dx{x} = dy{y} with the axes back in theirs"}},
+                     .samples = permute_samples});
+
+std::vector<OpSample> slice_samples() {
   return std::vector{sample("rows, a view", {5, 2}, [](auto& x) { return slice(x, 0, {.start = 1, .end = 4}); }),
                      sample("columns", {3, 5}, [](auto& x) { return slice(x, 1, {.start = 1, .end = -1}); }),
                      sample("steps", {2, 7}, [](auto& x) { return slice(x, -1, {.start = 1, .step = 2}); }),
                      sample("select", {3, 4, 2}, [](auto& x) { return select(x, 1, -2); }),
                      sample("nothing", {3, 4}, [](auto& x) { return slice(x, 1, {.start = 2, .end = 2}); })};
-});
-/// The inverse of slice: the values of x at their places in zeros of the whole shape; its gradient is the slice.
-const Op unslice_op("unslice", [] {
+}
+
+const Op slice_op({.name = "slice",
+                   .formula = {.forward = "y{y} = x{0} from {start} to {end}<step: in steps of {step}> along "
+                                          "axis {axis}",
+                               .backward = {"dx{x} = 0, with dy{y} in the place of that part"}},
+                   .samples = slice_samples});
+
+std::vector<OpSample> unslice_samples() {
   return std::vector{OpSample{"gradient of a square of a slice", {sample_normal({3, 5})}, [](const Tensors& in) {
                                 const EnableGrad recording;
                                 const Tensor x = in[0].requires_grad() ? in[0] : in[0].detach().requires_grad_();
                                 const Tensor loss = sum(slice(x, 1, {.start = 1, .end = 4, .step = 2}));
                                 return grad({loss * loss}, {x}, {.create_graph = true})[0];
                               }}};
-});
+}
+
+/// The inverse of slice: the values of x at their places in zeros of the whole shape; its gradient is the slice.
+const Op unslice_op({.name = "unslice",
+                     .formula = {.forward = "y{y} = 0, with x{0} in the place of a part",
+                                 .backward = {"dx{x} = that part of dy{y}"}},
+                     .samples = unslice_samples});
 
 Tensor view(const Tensor& x, int64_t offset_elements, const Shape& shape) {
   const TensorImpl& from = x.impl();
@@ -202,7 +250,7 @@ Tensor permute(const Tensor& x, const std::vector<int64_t>& axes) {
     back[static_cast<size_t>(axis)] = static_cast<int64_t>(i);
   }
   return record(permute_op, {x}, gathered(x, Shape(sizes), strides.data()), {},
-                [back](const BackwardContext& c) -> Tensors { return {permute(c.grad(), back)}; });
+                [back](const BackwardContext& c) -> Tensors { return {permute(c.grad(), back)}; }, {{"axes", axes}});
 }
 
 Tensor transpose(const Tensor& x, int64_t a, int64_t b) {
@@ -218,6 +266,9 @@ namespace {
 /// A slice with its numbers worked out: count positions start, start + step, ... of an axis.
 struct Range {
   int64_t axis, start, step, count;
+
+  int64_t end() const { return count ? start + (count - 1) * step + 1 : start; }
+  std::optional<int64_t> stride() const { return step == 1 ? std::nullopt : std::optional(step); }
 };
 
 Tensor slice_range(const Tensor& x, const Range& range);
@@ -232,7 +283,8 @@ Tensor unslice(const Tensor& x, const Shape& whole, const Range& range) {
   kernels::copy_into_strided(static_cast<int>(x.rank()), x.shape().begin(), strides.data(), size, x.raw(),
                              static_cast<char*>(y.raw()) + offset * size);
   return record(unslice_op, {x}, y, {},
-                [range](const BackwardContext& c) -> Tensors { return {slice_range(c.grad(), range)}; });
+                [range](const BackwardContext& c) -> Tensors { return {slice_range(c.grad(), range)}; },
+                {{"axis", range.axis}, {"start", range.start}, {"end", range.end()}, {"step", range.stride()}});
 }
 
 Tensor slice_range(const Tensor& x, const Range& range) {
@@ -243,9 +295,10 @@ Tensor slice_range(const Tensor& x, const Range& range) {
   const bool leading = range.step == 1 && x.shape().slice(0, range.axis).numel() == 1;
   strides[static_cast<size_t>(range.axis)] *= range.step;
   Tensor y = leading ? view(x, offset, shape) : gathered(x, shape, strides.data(), offset);
-  return record(slice_op, {x}, y, {}, [whole = x.shape(), range](const BackwardContext& c) -> Tensors {
-    return {unslice(c.grad(), whole, range)};
-  });
+  return record(
+      slice_op, {x}, y, {},
+      [whole = x.shape(), range](const BackwardContext& c) -> Tensors { return {unslice(c.grad(), whole, range)}; },
+      {{"axis", range.axis}, {"start", range.start}, {"end", range.end()}, {"step", range.stride()}});
 }
 
 }  // namespace

@@ -30,8 +30,15 @@ std::function<std::vector<OpSample>()> samples(Tensor (*f)(const Tensor&, int64_
   };
 }
 
-const Op softmax_op("softmax", samples(softmax));
-const Op log_softmax_op("log_softmax", samples(log_softmax));
+const Op softmax_op({.name = "softmax",
+                     .formula = {.forward = "yⱼ = exp xⱼ / Σₖ exp xₖ along the last axis of{y}",
+                                 .backward = {"dx = y ⊙ (dy − Σⱼ dyⱼ yⱼ), along the last axis of{y}"}},
+                     .samples = samples(softmax)});
+
+const Op log_softmax_op({.name = "log_softmax",
+                         .formula = {.forward = "y{y} = x − ln Σⱼ exp xⱼ along the last axis",
+                                     .backward = {"dx = dy − softmax(x) ⊙ Σⱼ dyⱼ, along the last axis of{y}"}},
+                         .samples = samples(log_softmax)});
 
 enum class Kind { plain, logarithm };
 
@@ -67,11 +74,13 @@ Tensor softmax(const Tensor& x, int64_t axis) {
   if (axis != x.rank() - 1) return transpose(softmax(transpose(x, axis, -1), -1), axis, -1);
   const int64_t cols = x.shape()[axis];
   Tensor y = forward(Kind::plain, x, cols);
-  return record(softmax_op, {x}, y, {y}, [cols](const BackwardContext& c) -> Tensors {
-    const Tensor p = c.saved(0), dy = c.grad();
-    if (!c.create_graph()) return {fused_gradient(Kind::plain, p, dy, cols)};
-    return {p * (dy - sum(dy * p, -1, Dims::keep))};
-  });
+  return record(softmax_op, {x}, y, {y},
+                [cols](const BackwardContext& c) -> Tensors {
+                  const Tensor p = c.saved(0), dy = c.grad();
+                  if (!c.create_graph()) return {fused_gradient(Kind::plain, p, dy, cols)};
+                  return {p * (dy - sum(dy * p, -1, Dims::keep))};
+                },
+                {{"axis", axis}});
 }
 
 /// dy_i/dx_j = d_ij - e^(y_j), so dx = dy - e^y sum(dy).
@@ -80,11 +89,13 @@ Tensor log_softmax(const Tensor& x, int64_t axis) {
   if (axis != x.rank() - 1) return transpose(log_softmax(transpose(x, axis, -1), -1), axis, -1);
   const int64_t cols = x.shape()[axis];
   Tensor y = forward(Kind::logarithm, x, cols);
-  return record(log_softmax_op, {x}, y, {y}, [cols](const BackwardContext& c) -> Tensors {
-    const Tensor log_p = c.saved(0), dy = c.grad();
-    if (!c.create_graph()) return {fused_gradient(Kind::logarithm, log_p, dy, cols)};
-    return {dy - exp(log_p) * sum(dy, -1, Dims::keep)};
-  });
+  return record(log_softmax_op, {x}, y, {y},
+                [cols](const BackwardContext& c) -> Tensors {
+                  const Tensor log_p = c.saved(0), dy = c.grad();
+                  if (!c.create_graph()) return {fused_gradient(Kind::logarithm, log_p, dy, cols)};
+                  return {dy - exp(log_p) * sum(dy, -1, Dims::keep)};
+                },
+                {{"axis", axis}});
 }
 
 }  // namespace tape

@@ -66,31 +66,99 @@ std::function<std::vector<OpSample>()> kink_samples(Function f) {
   };
 }
 
-const Op neg_op("neg", samples(neg, -2, 2));
-const Op abs_op("abs", kink_samples(abs));
-const Op sign_op("sign", [] {
+const Op neg_op({.name = "neg",
+                 .formula = {.forward = "y{y} = −x", .backward = {"dx = −dy"}},
+                 .samples = samples(neg, -2, 2)});
+
+const Op abs_op({.name = "abs",
+                 .formula = {.forward = "y{y} = |x|", .backward = {"dx = dy ⊙ sign(x)"}},
+                 .traits = {.kinks = true},
+                 .samples = kink_samples(abs)});
+
+std::vector<OpSample> sign_samples() {
   return std::vector<OpSample>{
       {"beside x", {sample_distinct({3})}, [](const Tensors& in) { return in[0] * sign(in[0]); }}};
-});
-const Op square_op("square", samples(square, -2, 2));
-const Op reciprocal_op("reciprocal", samples(reciprocal, 0.5, 2));
-const Op exp_op("exp", samples(exp, -2, 2));
-const Op log_op("log", samples(log, 0.5, 2));
-const Op sqrt_op("sqrt", samples(sqrt, 0.5, 2));
-const Op rsqrt_op("rsqrt", samples(rsqrt, 0.5, 2));
-const Op sin_op("sin", samples(sin, -3, 3));
-const Op cos_op("cos", samples(cos, -3, 3));
-const Op tanh_op("tanh", samples(tanh, -2, 2));
-const Op sigmoid_op("sigmoid", samples(sigmoid, -3, 3));
-const Op erf_op("erf", samples(erf, -2, 2));
-const Op relu_op("relu", kink_samples(relu));
-const Op gelu_op("gelu", samples(gelu, -3, 3));
-const Op gelu_tanh_op("gelu_tanh", samples(gelu_tanh, -3, 3));
-const Op silu_op("silu", samples(silu, -3, 3));
-const Op clamp_op("clamp", [] {
+}
+
+const Op sign_op({.name = "sign",
+                  .formula = {.forward = "y{y} = sign(x)", .backward = {"dx = 0"}},
+                  .traits = {.kinks = true},
+                  .samples = sign_samples});
+
+const Op square_op({.name = "square",
+                    .formula = {.forward = "y{y} = x²", .backward = {"dx = 2 x ⊙ dy"}},
+                    .samples = samples(square, -2, 2)});
+
+const Op reciprocal_op({.name = "reciprocal",
+                        .formula = {.forward = "y{y} = 1 / x", .backward = {"dx = −dy ⊙ y²"}},
+                        .samples = samples(reciprocal, 0.5, 2)});
+
+const Op exp_op({.name = "exp",
+                 .formula = {.forward = "y{y} = exp x", .backward = {"dx = dy ⊙ y"}},
+                 .samples = samples(exp, -2, 2)});
+
+const Op log_op({.name = "log",
+                 .formula = {.forward = "y{y} = ln x", .backward = {"dx = dy / x"}},
+                 .samples = samples(log, 0.5, 2)});
+
+const Op sqrt_op({.name = "sqrt",
+                  .formula = {.forward = "y{y} = √x", .backward = {"dx = dy / (2y)"}},
+                  .samples = samples(sqrt, 0.5, 2)});
+
+const Op rsqrt_op({.name = "rsqrt",
+                   .formula = {.forward = "y{y} = 1 / √x", .backward = {"dx = −dy ⊙ y³ / 2"}},
+                   .samples = samples(rsqrt, 0.5, 2)});
+
+const Op sin_op({.name = "sin",
+                 .formula = {.forward = "y{y} = sin x", .backward = {"dx = dy ⊙ cos x"}},
+                 .samples = samples(sin, -3, 3)});
+
+const Op cos_op({.name = "cos",
+                 .formula = {.forward = "y{y} = cos x", .backward = {"dx = −dy ⊙ sin x"}},
+                 .samples = samples(cos, -3, 3)});
+
+const Op tanh_op({.name = "tanh",
+                  .formula = {.forward = "y{y} = tanh x", .backward = {"dx = dy ⊙ (1 − y²)"}},
+                  .samples = samples(tanh, -2, 2)});
+
+const Op sigmoid_op({.name = "sigmoid",
+                     .formula = {.forward = "y{y} = 1 / (1 + exp(−x))", .backward = {"dx = dy ⊙ y ⊙ (1 − y)"}},
+                     .samples = samples(sigmoid, -3, 3)});
+
+const Op erf_op({.name = "erf",
+                 .formula = {.forward = "y{y} = erf x", .backward = {"dx = dy ⊙ 2/√π · exp(−x²)"}},
+                 .samples = samples(erf, -2, 2)});
+
+const Op relu_op({.name = "relu",
+                  .formula = {.forward = "y{y} = max(x, 0)", .backward = {"dx = dy where x > 0, else 0"}},
+                  .traits = {.kinks = true, .rectifies = true},
+                  .samples = kink_samples(relu)});
+
+const Op gelu_op({.name = "gelu",
+                  .formula = {.forward = "y{y} = x ⊙ Φ(x), Φ(x) = (1 + erf(x/√2)) / 2",
+                              .backward = {"dx = dy ⊙ (Φ(x) + x ⊙ φ(x)), φ(x) = exp(−x²/2) / √(2π)"}},
+                  .samples = samples(gelu, -3, 3)});
+
+const Op gelu_tanh_op({.name = "gelu_tanh",
+                       .formula = {.forward = "y{y} = x/2 ⊙ (1 + t), t = tanh(k (x + a x³)), k = √(2/π), a = 0.044715",
+                                   .backward = {"dx = dy ⊙ ((1 + t)/2 + x/2 ⊙ (1 − t²) ⊙ k (1 + 3a x²))"}},
+                       .samples = samples(gelu_tanh, -3, 3)});
+
+const Op silu_op({.name = "silu",
+                  .formula = {.forward = "y{y} = x ⊙ s, s = sigmoid(x)",
+                              .backward = {"dx = dy ⊙ s ⊙ (1 + x ⊙ (1 − s))"}},
+                  .samples = samples(silu, -3, 3)});
+
+std::vector<OpSample> clamp_samples() {
   return std::vector<OpSample>{
       {"both sides", {sample_distinct({3, 4})}, [](const Tensors& in) { return clamp(in[0], -0.5, 0.7); }}};
-});
+}
+
+const Op clamp_op({.name = "clamp",
+                   .formula = {.forward = "y{y} = min(max(x, {low}), {high})",
+                               .backward = {"dx = dy where {low} ≤ x ≤ {high}, else 0"}},
+                   .traits = {.kinks = true},
+                   .samples = clamp_samples});
 
 }  // namespace
 
@@ -221,10 +289,12 @@ Tensor clamp(const Tensor& x, double low, double high) {
   if (!(low <= high)) raise(ErrorKind::config, "clamp: the lower bound {} is above the upper bound {}", low, high);
   const Tensor values = x.detach();
   Tensor y = minimum(maximum(values, scalar(low, x.dtype())), scalar(high, x.dtype()));
-  return record(clamp_op, {x}, y, {x}, [low, high](const BackwardContext& c) -> Tensors {
-    const Tensor v = c.saved(0).detach();
-    return {c.grad() * cast(logical_and(ge(v, low), le(v, high)), v.dtype())};
-  });
+  return record(clamp_op, {x}, y, {x},
+                [low, high](const BackwardContext& c) -> Tensors {
+                  const Tensor v = c.saved(0).detach();
+                  return {c.grad() * cast(logical_and(ge(v, low), le(v, high)), v.dtype())};
+                },
+                {{"low", low}, {"high", high}});
 }
 
 }  // namespace tape

@@ -1,3 +1,5 @@
+#include "autograd/tape/backward.h"
+
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -5,11 +7,8 @@
 #include <unordered_set>
 
 #include "autograd/create.h"
-#include "autograd/diagnose/profile.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/shape.h"
-#include "autograd/tape/checkpoint.h"
-#include "autograd/tape/observer.h"
 #include "autograd/tape/tape.h"
 
 namespace tape {
@@ -19,10 +18,6 @@ struct Pending {
   Ref<Node> node;  // keeps it alive until it has run
   Tensors gradients;
 };
-
-bool owned_alone(const Tensor& tensor) {
-  return tensor.ref()->use_count() == 1 && tensor.impl().storage->use_count() == 1;
-}
 
 /// One backward pass: replays the nodes that gradients reach in exactly the reverse of the order recorded. Every
 /// consumer of a value was recorded after it, so a node whose turn has come has all of its gradient.
@@ -42,9 +37,9 @@ class BackwardPass {
   void run_hooks(Node& node, Tensors& gradients);
   void gather_leaf(Node& leaf, const Tensor& gradient);
   void replay(Node& node, const Tensors& gradients);
-  /// Replaces a checkpoint by the nodes of a second run of its function, which are then the latest on the tape: their
-  /// gradients are summed in the order that they would be without the checkpoint.
-  void expand(Node& node, const detail::Segment& segment, Tensors& gradients);
+  /// Replaces a segment by the nodes of a second run, which are then the latest on the tape: their
+  /// gradients are summed in the order that they would be had it been recorded.
+  void expand(Node& node, Tensors& gradients);
   /// Adds the nodes behind the outputs that lead to needed ones; nothing recorded before `earliest` does.
   void find_needed(const Tensors& outputs, uint64_t earliest);
   bool wanted(const Node* node) const { return !capturing_ || needed_.contains(node); }
@@ -103,7 +98,7 @@ void BackwardPass::add(const Ref<Node>& node, uint32_t output, Tensor gradient) 
   Tensor& sum = pending.gradients[output];
   if (!sum.defined()) {
     sum = std::move(gradient);
-  } else if (!create_graph_ && owned_alone(sum)) {
+  } else if (!create_graph_ && !sum.is_shared()) {
     sum.add_(gradient);
   } else {
     sum = sum + gradient;
@@ -130,7 +125,7 @@ void BackwardPass::run_hooks(Node& node, Tensors& gradients) {
 void BackwardPass::gather_leaf(Node& leaf, const Tensor& gradient) {
   Tensor& sum = leaf.outputs[0].grad;
   if (!sum.defined()) {
-    sum = create_graph_ || owned_alone(gradient) ? gradient : gradient.clone();
+    sum = create_graph_ || !gradient.is_shared() ? gradient : gradient.clone();
   } else if (create_graph_) {
     sum = sum + gradient;
   } else {
@@ -138,10 +133,10 @@ void BackwardPass::gather_leaf(Node& leaf, const Tensor& gradient) {
   }
 }
 
-void BackwardPass::expand(Node& node, const detail::Segment& segment, Tensors& gradients) {
+void BackwardPass::expand(Node& node, Tensors& gradients) {
   const std::vector<bool> needed(node.inputs.size(), true);
   const uint64_t now = Ref<Node>(new Node)->sequence;
-  const Tensors outputs = segment.run_again(node, BackwardContext(node, gradients, needed, !retain_graph_));
+  const Tensors outputs = node.segment->run_again(node, BackwardContext(node, gradients, needed, !retain_graph_));
   if (capturing_) find_needed(outputs, now);
   for (size_t i = 0; i < outputs.size(); ++i)
     if (gradients[i].defined() && outputs[i].requires_grad())
@@ -151,15 +146,9 @@ void BackwardPass::expand(Node& node, const detail::Segment& segment, Tensors& g
 void BackwardPass::replay(Node& node, const Tensors& gradients) {
   std::vector<bool> needed(node.inputs.size());
   for (size_t i = 0; i < needed.size(); ++i) needed[i] = node.inputs[i].node && wanted(node.inputs[i].node.get());
-  Profile* const profile = Profile::active();
-  if (profile) profile->charge(Profile::Pass::other, "gradient sums and the tape");
+  observe([&](Observer& observer) { observer.differentiating(node); });
   Tensors results = node.backward(BackwardContext(node, gradients, needed, !retain_graph_));
-  if (profile) {
-    double bytes = bytes_of(gradients) + bytes_of(results);
-    for (const Node::Saved& saved : node.saved) bytes += bytes_of({saved.value});
-    profile->charge(Profile::Pass::backward, node.name(), bytes, &node);
-  }
-  if (Observer* observer = Observer::active()) observer->differentiated(node, gradients, results);
+  observe([&](Observer& observer) { observer.differentiated(node, gradients, results); });
   if (results.size() != needed.size())
     raise(ErrorKind::graph, "backward of '{}': returned {} gradients for {} inputs", node.name(), results.size(),
           needed.size());
@@ -207,8 +196,8 @@ void BackwardPass::run() {
               "backward: the saved values of '{}' were freed by an earlier backward; pass .retain_graph = true to that "
               "one",
               node->name());
-      if (const detail::Segment* segment = detail::segment_of(*node))
-        expand(*node, *segment, work.gradients);
+      if (node->segment)
+        expand(*node, work.gradients);
       else
         replay(*node, work.gradients);
     } catch (Error& error) {

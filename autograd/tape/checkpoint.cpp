@@ -1,7 +1,8 @@
 #include "autograd/tape/checkpoint.h"
 
 #include <algorithm>
-#include <array>
+#include <set>
+#include <utility>
 
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/dropout.h"
@@ -10,15 +11,13 @@
 #include "autograd/ops/unary.h"
 #include "autograd/random.h"
 #include "autograd/tape/scope_state.h"
-#include "autograd/tape/uses.h"
 
 namespace tape {
 namespace {
 
 using Function = std::function<Tensors(const Tensors&)>;
 
-/// y = f(x); its gradients are those of the operations inside f.
-const Op checkpoint_op("checkpoint", [] {
+std::vector<OpSample> checkpoint_samples() {
   const auto block = [](const Tensors& in) {
     generator(Stream::dropout).set_state(3, 0);
     return checkpoint([](const Tensors& x) { return dropout(tanh(matmul(x[0], x[1])), 0.3) * x[0]; }, in);
@@ -32,30 +31,33 @@ const Op checkpoint_op("checkpoint", [] {
   };
   const Tensors square{sample_normal({3, 3}, 1), sample_normal({3, 3}, 2)};
   return std::vector<OpSample>{{"a block", square, block}, {"captured", square, captured}, {"nested", square, nested}};
-});
-
-using RandomStates = std::array<Generator, kStreams>;
-
-RandomStates random_states() {
-  RandomStates states;
-  for (int i = 0; i < kStreams; ++i) states[static_cast<size_t>(i)] = generator(static_cast<Stream>(i));
-  return states;
 }
 
-void set_random_states(const RandomStates& states) {
-  for (int i = 0; i < kStreams; ++i) generator(static_cast<Stream>(i)) = states[static_cast<size_t>(i)];
-}
+const Op checkpoint_op({.name = "checkpoint",
+                        .formula = {.forward = "y{y} = f(x…), of which the inputs alone are kept",
+                                    .backward = {"dx{i}{x} = what the nodes of f give, run again and recorded"}},
+                        .samples = checkpoint_samples});
 
-/// Puts the streams where they were once, and back at the end.
-class StreamsOf {
+/// While in scope, gathers the tensors that need gradients, were made outside the scope, and were given to an operation
+/// inside it: what a function uses, be it passed or captured.
+class Uses : public Observer {
  public:
-  explicit StreamsOf(const RandomStates& states) : now_(random_states()) { set_random_states(states); }
-  ~StreamsOf() { set_random_states(now_); }
-  StreamsOf(const StreamsOf&) = delete;
-  StreamsOf& operator=(const StreamsOf&) = delete;
+  /// Each once, in the order of their first use.
+  const Tensors& found() const { return found_; }
 
  private:
-  const RandomStates now_;
+  void used(TensorList inputs) override {
+    for (const Tensor& input : inputs) {
+      if (!input.requires_grad()) continue;
+      const TensorImpl& place = input.impl();
+      if (place.node->sequence < begin_ && seen_.emplace(place.node.get(), place.output).second)
+        found_.push_back(input);
+    }
+  }
+
+  const uint64_t begin_ = Ref<Node>(new Node)->sequence;  // place in recording order
+  std::set<std::pair<const Node*, uint32_t>> seen_;
+  Tensors found_;
 };
 
 /// Outputs that have a place on the tape.
@@ -65,31 +67,32 @@ bool same_place(const Tensor& a, const Tensor& b) {
   return a.requires_grad() && a.impl().node == b.impl().node && a.impl().output == b.impl().output;
 }
 
-}  // namespace
+/// A call of a function and what both runs of it see.
+class FunctionSegment : public Segment {
+ public:
+  FunctionSegment(Function function, size_t inputs) : function_(std::move(function)), inputs_(inputs) {}
+  Tensors run_again(const Node& node, const BackwardContext& context) const override;
 
-struct detail::SegmentState {
-  Function function;
-  size_t inputs = 0;
-  RandomStates streams = random_states();
-  ScopeState scopes = ScopeState::now();
+ private:
+  const Function function_;
+  const size_t inputs_;
+  const RandomState random_ = random_state();
+  const ScopeState scopes_ = ScopeState::now();
 };
 
-namespace detail {
-
-Tensors Segment::run_again(const Node& node, const BackwardContext& context) const {
-  const SegmentState& state = *state_;
+Tensors FunctionSegment::run_again(const Node& node, const BackwardContext& context) const {
   Tensors inputs;
   // What was captured is looked at too: a parameter that has changed would give another function.
   for (size_t i = 0; i < node.saved.size(); ++i) {
     const Tensor value = context.saved(i);
-    if (i < state.inputs) inputs.push_back(value);
+    if (i < inputs_) inputs.push_back(value);
   }
   const EnableGrad recording;
-  const StreamsOf streams(state.streams);
-  const ScopesAs scopes(state.scopes);
+  const ForkRandom random(random_);
+  const ScopesAs scopes(scopes_);
 
   Tensors outputs;
-  for (const Tensor& output : state.function(inputs))
+  for (const Tensor& output : function_(inputs))
     if (differentiable(output)) outputs.push_back(output);
   const auto refuse = [](const std::string& found, const std::string& first) {
     raise(ErrorKind::graph, "backward of 'checkpoint': the function gave {} when it ran again, {} the first time",
@@ -104,21 +107,11 @@ Tensors Segment::run_again(const Node& node, const BackwardContext& context) con
   return outputs;
 }
 
-Tensors Segment::operator()(const BackwardContext&) const {
-  raise(ErrorKind::graph, "checkpoint: it has no gradient function of its own, only those of the operations inside");
-}
-
-const Segment* segment_of(const Node& node) {
-  return node.op == &checkpoint_op ? node.backward.target<Segment>() : nullptr;
-}
-
-}  // namespace detail
+}  // namespace
 
 Tensors checkpoint(const Function& fn, const Tensors& inputs) {
   if (!grad_enabled()) return fn(inputs);
-  auto state = std::make_shared<detail::SegmentState>();
-  state->function = fn;
-  state->inputs = inputs.size();
+  auto segment = std::make_unique<FunctionSegment>(fn, inputs.size());
   Tensors outputs, used = inputs;
   {
     const Uses uses;
@@ -134,8 +127,11 @@ Tensors checkpoint(const Function& fn, const Tensors& inputs) {
     output = output.detach();  // fn may hand on what it was given, or one tensor twice
     recorded.push_back(output);
   }
-  if (!recorded.empty() && needs_record(used))
-    record_node(checkpoint_op, used, recorded, used, detail::Segment(std::move(state)));
+  observe_use(used);
+  if (!recorded.empty() && needs_record(used)) {
+    record_node(checkpoint_op, used, recorded, used, nullptr);
+    recorded.front().impl().node->segment = std::move(segment);
+  }
   return outputs;
 }
 

@@ -16,9 +16,9 @@ namespace tape {
 ///
 /// Gradients are those without it, bit for bit: of the inputs, and of every tensor that fn captured, parameters or
 /// others. Both runs see the same random streams (dropout drops the same values), the same Composed, MixedPrecision and
-/// Trace scopes and the same module path. Calls may be nested, and create_graph differentiates again (nothing is saved
-/// then: the second run stays on the tape; second derivatives agree but for rounding, as their terms come in another
-/// order).
+/// Trace scopes and the same module path; observers are told of both. Calls may be nested, and create_graph
+/// differentiates again (nothing is saved then: the second run stays on the tape; second derivatives agree but for
+/// rounding, as their terms come in another order).
 ///
 /// fn is kept until then: what it captures by reference must still be there. It must do the same both times: what it
 /// draws from a Generator of its own is drawn anew, and a module that it calls must not go from train() to eval() in
@@ -28,27 +28,4 @@ namespace tape {
 Tensors checkpoint(const std::function<Tensors(const Tensors&)>& fn, const Tensors& inputs);
 Tensor checkpoint(const std::function<Tensor(const Tensors&)>& fn, const Tensors& inputs);
 
-namespace detail {
-
-struct SegmentState;
-
-/// Stands in a "checkpoint" node in the place of a gradient function: the backward pass runs the function again, puts
-/// the gradients of the node's outputs on what it gave, and goes on through the nodes recorded.
-class Segment {
- public:
-  explicit Segment(std::shared_ptr<const SegmentState> state) : state_(std::move(state)) {}
-
-  /// The outputs, recorded, one for each of the node's.
-  Tensors run_again(const Node& node, const BackwardContext& context) const;
-  /// A gradient function in form only, which the backward pass does not call: Error (graph).
-  Tensors operator()(const BackwardContext& context) const;
-
- private:
-  std::shared_ptr<const SegmentState> state_;
-};
-
-/// The segment of a "checkpoint" node; null for others.
-const Segment* segment_of(const Node& node);
-
-}  // namespace detail
 }  // namespace tape

@@ -82,6 +82,13 @@ std::string to_string(const ValueSummary& s) {
   return text;
 }
 
+double bytes_of(TensorList tensors) {
+  double bytes = 0;
+  for (const Tensor& tensor : tensors)
+    if (tensor.defined()) bytes += static_cast<double>(tensor.numel() * size_of(tensor.dtype()));
+  return bytes;
+}
+
 std::string bytes_text(double bytes) {
   constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
   size_t unit = 0;

@@ -26,6 +26,8 @@ ValueSummary summarize(const Tensor& tensor);
 /// "-0.31 .. 2.5, mean 0.12, 3 NaN"; "empty" where there are no values.
 std::string to_string(const ValueSummary& summary);
 
+/// Of the values of all tensors that are defined.
+double bytes_of(TensorList tensors);
 /// "12.3 MiB"
 std::string bytes_text(double bytes);
 

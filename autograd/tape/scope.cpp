@@ -1,11 +1,10 @@
 #include "autograd/tape/scope.h"
 
-#include <execinfo.h>
-
 #include <utility>
 #include <vector>
 
 #include "autograd/kernels/isa.h"
+#include "autograd/tape/listeners.h"
 #include "autograd/tape/scope_state.h"
 #include "base/error.h"
 
@@ -14,7 +13,6 @@ namespace {
 thread_local bool grad_mode = true;
 thread_local bool composed_mode = false;
 thread_local bool mixed_precision = false;
-thread_local bool trace_mode = false;
 thread_local std::vector<std::string_view> module_names;
 }  // namespace
 
@@ -39,19 +37,19 @@ MixedPrecision::MixedPrecision(bool enabled) : previous_(mixed_precision) {
 MixedPrecision::~MixedPrecision() { mixed_precision = previous_; }
 bool MixedPrecision::active() { return mixed_precision; }
 
-Trace::Trace() : previous_(trace_mode) { trace_mode = true; }
-Trace::~Trace() { trace_mode = previous_; }
-bool Trace::active() { return trace_mode; }
-
-TraceRecord Trace::capture() {
-  TraceRecord record;
-  record.module_path = ModuleScope::path();
-  record.depth = backtrace(record.addresses.data(), static_cast<int>(record.addresses.size()));
-  return record;
+ModuleScope::ModuleScope(std::string_view name) {
+  module_names.emplace_back(name);
+  try {
+    observe([](Observer& observer) { observer.module_entered(path()); });
+  } catch (...) {
+    module_names.pop_back();
+    throw;
+  }
 }
-
-ModuleScope::ModuleScope(std::string_view name) { module_names.emplace_back(name); }
-ModuleScope::~ModuleScope() { module_names.pop_back(); }
+ModuleScope::~ModuleScope() {
+  observe([](Observer& observer) { observer.module_left(path()); });
+  module_names.pop_back();
+}
 
 std::string ModuleScope::path() {
   std::string path;
@@ -63,18 +61,18 @@ std::string ModuleScope::path() {
   return path;
 }
 
-ScopeState ScopeState::now() { return {composed_mode, MixedPrecision::active(), trace_mode, ModuleScope::path()}; }
+ScopeState ScopeState::now() { return {composed_mode, MixedPrecision::active(), Trace::active(), ModuleScope::path()}; }
 
 ScopesAs::ScopesAs(const ScopeState& state)
     : composed_(std::exchange(composed_mode, state.composed)),
       mixed_precision_(std::exchange(mixed_precision, state.mixed_precision)),
-      trace_(std::exchange(trace_mode, state.trace)),
-      module_names_(std::exchange(module_names, {state.module_path})) {}
+      module_names_(std::exchange(module_names, {state.module_path})) {
+  if (state.trace) trace_.emplace();
+}
 
 ScopesAs::~ScopesAs() {
   composed_mode = composed_;
   mixed_precision = mixed_precision_;
-  trace_mode = trace_;
   module_names = std::move(module_names_);
 }
 

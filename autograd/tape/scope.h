@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
 
@@ -63,32 +62,8 @@ class MixedPrecision {
   bool previous_;
 };
 
-/// Who recorded a node.
-struct TraceRecord {
-  std::string module_path;               ///< "decoder.layers.2.cross_attention", or ""
-  std::array<void*, 24> addresses = {};  ///< return addresses, innermost first
-  int depth = 0;
-  /// `file:line` of the innermost caller outside the library, where the program has debug information; else its
-  /// function's name, or "".
-  std::string source() const;
-};
-
-/// While in scope, each node remembers the module path it ran under and the code that called it.
-class Trace {
- public:
-  Trace();
-  ~Trace();
-  Trace(const Trace&) = delete;
-  Trace& operator=(const Trace&) = delete;
-  static bool active();
-  static TraceRecord capture();
-
- private:
-  bool previous_;
-};
-
 /// Names the module that runs while in scope; the names of nested scopes, joined by dots, are the module path. The name
-/// must outlive the scope.
+/// must outlive the scope. Observers are told of its begin and end.
 class ModuleScope {
  public:
   explicit ModuleScope(std::string_view name);

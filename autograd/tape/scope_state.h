@@ -1,8 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "trace.h"
 
 namespace tape {
 
@@ -16,7 +19,8 @@ struct ScopeState {
   static ScopeState now();
 };
 
-/// While in scope, those scopes are open and no others; what is recorded or not stays as it is.
+/// While in scope, those scopes are open and no others, but for observers, which stay as they are: a Trace that is open
+/// goes on. What is recorded or not stays as it is too.
 class ScopesAs {
  public:
   /// `state` must outlive the scope.
@@ -26,8 +30,9 @@ class ScopesAs {
   ScopesAs& operator=(const ScopesAs&) = delete;
 
  private:
-  bool composed_, mixed_precision_, trace_;
+  bool composed_, mixed_precision_;
   std::vector<std::string_view> module_names_;
+  std::optional<Trace> trace_;
 };
 
 }  // namespace tape

@@ -3,11 +3,8 @@
 #include <atomic>
 
 #include "autograd/create.h"
-#include "autograd/diagnose/profile.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
-#include "autograd/tape/observer.h"
-#include "autograd/tape/uses.h"
 
 namespace tape {
 namespace {
@@ -43,21 +40,23 @@ void Node::release_saved() {
   saved.clear();
   inputs.clear();
   backward = nullptr;
+  segment = nullptr;
   released = true;
 }
 
 bool needs_record(TensorList inputs) {
-  if (Uses* uses = Uses::active()) uses->see(inputs);
   if (!grad_enabled()) return false;
   for (const Tensor& input : inputs)
     if (input.requires_grad()) return true;
   return false;
 }
 
-void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward) {
-  if (Observer* observer = Observer::active()) observer->recorded(op, inputs, outputs);
+void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward,
+                 AttributeList attributes) {
+  observe([&](Observer& observer) { observer.recorded(op, inputs, outputs); });
   Ref<Node> node(new Node);
   node->op = &op;
+  node->attributes = Attributes(attributes);
   node->backward = std::move(backward);
   node->inputs.reserve(inputs.size());
   for (const Tensor& input : inputs)
@@ -76,16 +75,13 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     // An output that held its own node alive would never be freed: it is kept without history.
     node->saved.push_back({made_here < 0 ? value : value.detach(), made_here, value.version()});
   }
-  if (Trace::active()) node->trace = std::make_unique<TraceRecord>(Trace::capture());
   for (size_t i = 0; i < outputs.size(); ++i) {
     TensorImpl& output = outputs[i].impl();
     TAPE_ASSERT(!output.node);
     output.node = node;
     output.output = static_cast<uint32_t>(i);
   }
-  if (Observer* observer = Observer::active()) observer->entered(*node, outputs);
-  if (Profile* profile = Profile::active())
-    profile->charge(Profile::Pass::forward, op.name(), bytes_of(inputs) + bytes_of(outputs), node.get());
+  observe([&](Observer& observer) { observer.entered(*node, outputs); });
 }
 
 Tensor BackwardContext::grad(size_t i) const {
@@ -109,8 +105,7 @@ Tensor BackwardContext::saved(size_t i) const {
 
 Tensor BackwardContext::room_of_saved(size_t i) const {
   const Tensor& value = node_.saved[i].value;
-  const bool unseen = value.ref()->use_count() == 1 && value.impl().storage->use_count() == 1;
-  return last_ && unseen ? value.detach() : empty_like(value);
+  return last_ && !value.is_shared() ? value.detach() : empty_like(value);
 }
 
 Tensors twin_gradients(const BackwardContext& context, const Tensors& inputs, size_t outputs,

@@ -1,15 +1,15 @@
 #pragma once
 
-#include <array>
 #include <memory>
 
+#include "../ops/attributes.h"
 #include "../tensor.h"
+#include "backward.h"
+#include "listeners.h"
 #include "scope.h"
+#include "trace.h"
 
 namespace tape {
-
-class Op;
-class Node;
 
 /// Tensors given to a function as a list in braces or as a vector.
 class TensorList {
@@ -58,8 +58,16 @@ class BackwardContext {
 /// broadcast to: the tape sums it back.
 using BackwardFunction = std::function<Tensors(const BackwardContext&)>;
 
-/// One recorded operation, or a leaf. Nodes refer to the nodes of their inputs; the tape is what the tensors in use
-/// reach.
+/// A part of the tape that is not recorded, but made anew when the backward comes to it; see checkpoint().
+class Segment {
+ public:
+  virtual ~Segment() = default;
+  /// The outputs of the node that stands for it, recorded, one for each.
+  virtual Tensors run_again(const Node& node, const BackwardContext& context) const = 0;
+};
+
+/// One recorded operation, a segment, or a leaf. Nodes refer to the nodes of their inputs; the tape is what the tensors
+/// in use reach.
 class Node : public RefCounted {
  public:
   struct Edge {
@@ -87,55 +95,47 @@ class Node : public RefCounted {
   void release_saved();
 
   const Op* op = nullptr;
+  Attributes attributes;    // what the call was given beside tensors; a backward does not free them
   const uint64_t sequence;  // place in recording order
   bool released = false;
   std::vector<Edge> inputs;
   std::vector<Output> outputs;
   std::vector<Saved> saved;
   BackwardFunction backward;
-  std::unique_ptr<TraceRecord> trace;  // who recorded it, while a Trace scope was open
+  std::unique_ptr<TraceRecord> trace;      // who recorded it, while a Trace scope was open
+  std::unique_ptr<const Segment> segment;  // in the place of a gradient function, or null
 };
 
 /// Whether an operation on these inputs has to be recorded.
 bool needs_record(TensorList inputs);
 
+/// Tells observers that an operation ran on these inputs.
+inline void observe_use(TensorList inputs) {
+  observe([&](Observer& observer) { observer.used(inputs); });
+}
+
 /// Puts an operation on the tape: `outputs` were computed from `inputs`; `saved` (inputs, outputs or others) is kept
-/// for the gradient function. The outputs must be new tensors, not handles of inputs.
-void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward);
+/// for the gradient function, and `attributes` for who looks at the tape. The outputs must be new tensors, not handles
+/// of inputs.
+void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward,
+                 AttributeList attributes = {});
 
 template <class F>
-Tensor record(const Op& op, TensorList inputs, Tensor output, TensorList saved, F&& backward) {
-  if (needs_record(inputs)) record_node(op, inputs, {output}, saved, BackwardFunction(std::forward<F>(backward)));
+Tensor record(const Op& op, TensorList inputs, Tensor output, TensorList saved, F&& backward,
+              AttributeList attributes = {}) {
+  observe_use(inputs);
+  if (needs_record(inputs))
+    record_node(op, inputs, {output}, saved, BackwardFunction(std::forward<F>(backward)), attributes);
   return output;
 }
 template <class F>
-Tensors record_many(const Op& op, TensorList inputs, Tensors outputs, TensorList saved, F&& backward) {
-  if (needs_record(inputs)) record_node(op, inputs, outputs, saved, BackwardFunction(std::forward<F>(backward)));
+Tensors record_many(const Op& op, TensorList inputs, Tensors outputs, TensorList saved, F&& backward,
+                    AttributeList attributes = {}) {
+  observe_use(inputs);
+  if (needs_record(inputs))
+    record_node(op, inputs, outputs, saved, BackwardFunction(std::forward<F>(backward)), attributes);
   return outputs;
 }
-
-struct BackwardOptions {
-  Tensor gradient = {};       ///< seed, of the output's shape; ones for a single element
-  bool retain_graph = false;  ///< keep the saved values for another backward
-  bool create_graph = false;  ///< record the backward itself, for higher derivatives (keeps the saved values too)
-};
-/// Gradients of several outputs at once, added to the grad() of every leaf that they were made from. `gradients` are
-/// the seeds dL/d(output), one an output and of its shape and dtype; none, or an undefined one, stands for ones and
-/// needs an output of a single element. The options' own seed is Tensor::backward()'s and is not read here. Error
-/// (graph) for an output without a graph, one that needs a seed, a second backward through values that the first has
-/// freed, and a value that was changed in place since; Error (shape) for a seed that does not fit.
-void backward(const Tensors& outputs, const Tensors& gradients, const BackwardOptions& options = {});
-
-struct GradOptions {
-  Tensors gradients = {};  ///< seeds, one an output; ones for single elements where empty
-  bool retain_graph = false;
-  bool create_graph = false;
-  bool allow_unused = false;  ///< an input the outputs do not depend on gives an undefined gradient, not an Error
-};
-/// Gradients of the outputs with respect to the inputs, one an input and of its shape and dtype; no grad() is touched.
-/// Errors as backward(), and Error (graph) for an input that does not require gradients, or that the outputs do not
-/// depend on unless .allow_unused.
-Tensors grad(const Tensors& outputs, const Tensors& inputs, const GradOptions& options = {});
 
 /// Gradients of a fused operation by its composed twin, recorded: for BackwardContext::create_graph(). `twin` computes
 /// the operation's outputs from its inputs with public operations.

@@ -1,5 +1,8 @@
+#include "autograd/tape/trace.h"
+
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <execinfo.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,9 +18,12 @@
 #include <fmt/format.h>
 
 #include "autograd/tape/scope.h"
+#include "autograd/tape/tape.h"
 
 namespace tape {
 namespace {
+
+thread_local int open_traces = 0;
 
 /// A place in the code: file and line where there is debug information, and a mangled function name.
 struct Place {
@@ -95,6 +101,18 @@ std::vector<Place> places_of(void* address) {
 #endif
 
 }  // namespace
+
+Trace::Trace() { ++open_traces; }
+Trace::~Trace() { --open_traces; }
+bool Trace::active() { return open_traces > 0; }
+
+void Trace::entered(Node& node, TensorList) {
+  if (node.trace) return;  // by a Trace around this one
+  node.trace = std::make_unique<TraceRecord>();
+  TraceRecord& record = *node.trace;
+  record.module_path = ModuleScope::path();
+  record.depth = backtrace(record.addresses.data(), static_cast<int>(record.addresses.size()));
+}
 
 std::string TraceRecord::source() const {
   // The library captured the addresses, so what lies above its own frames is no caller: a sanitizer's own, for example.

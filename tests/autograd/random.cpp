@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <thread>
 
 #include "autograd/create.h"
 #include "tests/support.h"
@@ -102,6 +103,50 @@ TEST(Random, PermutationsHoldEachNumberOnce) {
   std::set<std::vector<int64_t>> seen;
   for (int i = 0; i < 200; ++i) seen.insert(randperm(3, stream).to_vector<int64_t>());
   EXPECT_EQ(seen.size(), 6u);
+}
+
+double first_draw() { return generator(Stream::dropout).uniform(); }
+
+double first_draw_of_a_thread() {
+  double drawn = -1;
+  std::thread([&] { drawn = first_draw(); }).join();
+  return drawn;
+}
+
+TEST(Random, ThreadsHaveStreamsOfTheirOwn) {
+  manual_seed(5);
+  const double first = first_draw_of_a_thread();
+  EXPECT_EQ(generator(Stream::dropout).counter(), 0u) << "of this thread";
+  first_draw();
+  EXPECT_EQ(first_draw_of_a_thread(), first) << "whatever others drew";
+  double seeded = -1;
+  std::thread([&] {
+    manual_seed(6);
+    seeded = first_draw();
+  }).join();
+  EXPECT_EQ(first_draw_of_a_thread(), first) << "the process's seed is the main thread's";
+  manual_seed(5);
+  EXPECT_NE(first_draw(), first) << "the main thread's numbers are others";
+  manual_seed(6);
+  EXPECT_EQ(first_draw(), seeded) << "a seed of its own gives the same numbers in every thread";
+  EXPECT_NE(first_draw_of_a_thread(), first);
+}
+
+TEST(Random, ForkPutsStreamsBack) {
+  manual_seed(7);
+  first_draw();
+  const RandomState before = random_state();
+  RandomState other = before;
+  other[1].set_state(9, 4);
+  {
+    const ForkRandom random(other);
+    EXPECT_EQ(random_state(), other);
+    randn({3});
+    random.rewind();
+    EXPECT_EQ(random_state(), before);
+    first_draw();
+  }
+  EXPECT_EQ(random_state(), before);
 }
 
 TEST(Random, RefusesWholeNumberNormals) {

@@ -14,7 +14,7 @@
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
 #include "autograd/tape/checkpoint.h"
-#include "autograd/tape/observer.h"
+#include "autograd/tape/listeners.h"
 #include "models/bert.h"
 #include "models/gpt.h"
 #include "models/transformer.h"
@@ -125,7 +125,7 @@ class Steps : public Observer {
     else
       at->value = kept(inputs[1]);
   }
-  void entered(const Node& node, TensorList outputs) override {
+  void entered(Node& node, TensorList outputs) override {
     AttentionTensors* const at = here();
     if (!at) return;
     const std::string name = node.name();

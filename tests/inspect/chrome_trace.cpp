@@ -23,7 +23,7 @@ void one_step(Profile& profile) {
     h = tanh(matmul(h, w));
   }
   sum(h).backward();
-  profile.charge(Profile::Pass::other, "optimizer");
+  profile.charge("optimizer");
 }
 
 TEST(ProfileEvents, FollowEachOtherWithTheirModules) {
@@ -39,6 +39,7 @@ TEST(ProfileEvents, FollowEachOtherWithTheirModules) {
     seen.push_back(
         fmt::format("{} {} {}", event.pass == Profile::Pass::forward ? "f" : "b", event.name, event.module_path));
     EXPECT_GT(event.bytes, 0);
+    EXPECT_EQ(event.attributes, event.name == "sum" ? "axes=[0, 1]" : "") << event.name;
     EXPECT_EQ(event.flops > 0, event.name == "matmul");
     EXPECT_GT(event.live_bytes, 0);
   }
@@ -77,6 +78,9 @@ TEST(ChromeTrace, HoldsSlicesInsideTheirModules) {
     }
     if (event.at("ph") != "X") continue;
     ++slices;
+    if (event.at("name") == "sum") {
+      EXPECT_EQ(event.at("args").at("attributes"), "axes=[0, 1]");
+    }
     const Slice slice{event.at("cat"), event.at("name"), event.at("ts"),
                       event.at("ts").get<double>() + event.at("dur").get<double>()};
     while (!open.empty() && open.back().end <= slice.begin + 1e-6) open.pop_back();

@@ -30,7 +30,7 @@ TEST(Dot, DrawsEachNodeInItsModule) {
   subgraph "cluster_encoder" {
     label="encoder";
     n3 [label="exp\nf32 [2]\nvalue 20.09 .. 2981, mean 1501"];
-    n4 [label="sum\nf32 []\nvalue 3001"];
+    n4 [label="sum\naxes=[0]\nf32 []\nvalue 3001"];
     subgraph "cluster_encoder.layers.0" {
       label="layers.0";
       n1 [label="encoder.layers.0.weight\nf32 [2]\nvalue 3 .. 4, mean 3.5\ngradient 20.09 .. 5962, mean 2991", shape=ellipse];
@@ -54,9 +54,9 @@ TEST(Dot, ShowsWhatTapeValuesKept) {
   grad({loss}, {x}, {.retain_graph = true});
   const std::string text = to_dot(loss, {.kept = &kept});
   for (const char* label : {"[label=\"leaf\\nf32 [2]\\nvalue 1 .. 2, mean 1.5\", shape=ellipse]",
-                            "[label=\"affine\\nf32 [2]\\nvalue 2 .. 4, mean 3\\ngradient 7.389 .. 54.6, mean 30.99\"]",
+                            "[label=\"affine\\nscale=2, shift=0\\nf32 [2]\\nvalue 2 .. 4, mean 3\\ngradient 7.389 .. 54.6, mean 30.99\"]",
                             "[label=\"exp\\nf32 [2]\\nvalue 7.389 .. 54.6, mean 30.99\\ngradient 1\"]",
-                            "[label=\"sum\\nf32 []\\nvalue 61.99\\ngradient 1\"]"})
+                            "[label=\"sum\\naxes=[0]\\nf32 []\\nvalue 61.99\\ngradient 1\"]"})
     EXPECT_NE(text.find(label), std::string::npos) << label << " in\n" << text;
   EXPECT_EQ(to_dot(loss, {.gradients = false, .kept = &kept}).find("gradient"), std::string::npos);
 }

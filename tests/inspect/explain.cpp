@@ -62,7 +62,7 @@ TEST(Explain, WhoSavedItAndTheWayFromTheLoss) {
             "  'exp' (node 1), as its output\n"
             "  'mul' (node 2), 2 times\n"
             "the gradient comes from the loss along 2 paths, the shortest of 3 steps:\n"
-            "  'sum' (node 5)\n"
+            "  'sum' (node 5: axes=[0])\n"
             "  'add' (node 4)\n"
             "  'mul' (node 2)\n");
   EXPECT_EQ(explain(x, loss),
@@ -72,7 +72,7 @@ TEST(Explain, WhoSavedItAndTheWayFromTheLoss) {
             "  'sin' (node 3)\n"
             "gradient: 15.32 .. 108.8, mean 62.05\n"
             "the gradient comes from the loss along 3 paths, the shortest of 3 steps:\n"
-            "  'sum' (node 5)\n"
+            "  'sum' (node 5: axes=[0])\n"
             "  'add' (node 4)\n"
             "  'sin' (node 3)\n");
   EXPECT_NE(explain(loss, loss).find("it is the loss\n"), std::string::npos);
@@ -84,7 +84,7 @@ TEST(Explain, PartsOfAStorageAndOutputsAmongSeveral) {
   const Tensor x = tensor({{1, 2}, {3, 4}}).requires_grad_();
   const TopK best = topk(x * 1.0, 1);
   const std::string values = explain(best.values, kUnsourced);
-  EXPECT_NE(values.find("made by 'topk'"), std::string::npos) << values;
+  EXPECT_NE(values.find("made by 'topk' (node 2: k=1, axis=1, largest=true)"), std::string::npos) << values;
   const Tensor loss = sum(square(x[1]));
   EXPECT_NE(explain(x, loss).find("  'square' (node 3), a part [2] of its storage\n"), std::string::npos)
       << explain(x, loss);

@@ -11,6 +11,7 @@
 #include "autograd/ops/op.h"
 #include "base/file.h"
 #include "inspect/web_page.h"
+#include "nn/attention_weights.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/support.h"
 
@@ -179,11 +180,11 @@ TEST(Explorer, AttentionIsWhatTheModelComputes) {
                   "encoder.layers.1.self_attention|encoder self|1|00",
                   "decoder.layers.0.self_attention|decoder self|0|11", "decoder.layers.0.cross_attention|cross|0|10",
                   "decoder.layers.1.self_attention|decoder self|1|11", "decoder.layers.1.cross_attention|cross|1|10"));
-  nn::MultiHeadAttention& cross = *model->decoder->layers[1]->cross_attention;
-  cross.keep_weights(true);
+  const nn::MultiHeadAttention& cross = *model->decoder->layers[1]->cross_attention;
+  const nn::AttentionWeights weights(*model);
   plain_loss(*model);
   const Json& last = attention[5];
-  EXPECT_TRUE(tensors_near(tensor_of(last["values"]["probabilities"]), cross.last_weights()[0], 1e-6));
+  EXPECT_TRUE(tensors_near(tensor_of(last["values"]["probabilities"]), weights.of(cross)[0], 1e-6));
   for (const Json& one : attention) {
     SCOPED_TRACE(one["module"].get<std::string>());
     EXPECT_EQ(one["heads"], 2);
@@ -301,6 +302,8 @@ TEST(Explorer, ShowsAPlainFunction) {
             R"([{"what":"input 0","shape":[2],"bytes":8},{"what":"input 1","shape":[2],"bytes":8}])");
   EXPECT_EQ(nodes[1]["saved"].dump(), R"([{"what":"output 0","shape":[2],"bytes":8}])");
   EXPECT_EQ(nodes[1]["formula"].dump(), R"({"forward":"y [2] = exp x","backward":["dx = dy ⊙ y"]})");
+  EXPECT_EQ(nodes[1]["attributes"].dump(), "{}");
+  EXPECT_EQ(nodes[3]["attributes"].dump(), R"({"axes":[0],"keepdim":false})");
   EXPECT_EQ(nodes[3]["outputs"][0]["gradients"][0].dump(), R"({"shape":[],"data":"AACAPw=="})");
   EXPECT_TRUE(tensors_near(tensor_of(data["tape"]["leaves"][0]["gradients"][0]),
                            tensor({5 * 3 * std::exp(3.F), 6 * 4 * std::exp(8.F)}), 1e-5));

@@ -7,6 +7,7 @@
 #include "autograd/ops.h"
 #include "autograd/tape/checkpoint.h"
 #include "autograd/tape/tape.h"
+#include "nn/linear.h"
 #include "tests/support.h"
 
 namespace tape {
@@ -93,6 +94,16 @@ TEST(Ledger, TakesOffInputsThatNobodyHeld) {
   EXPECT_EQ(ledger.checkpoints[0].bytes, 2 * kRow);
   EXPECT_EQ(ledger.checkpoints[1].module_path, "encoder.layers.0");
   EXPECT_EQ(ledger.checkpoints[1].bytes, kRow);
+}
+
+TEST(Ledger, LooksThroughTheBeginningOfAModuleWithHooks) {
+  nn::Linear layer(10, 10);
+  const Tensor x = ones({10, 10}).requires_grad_();
+  EXPECT_EQ(saved_tensors(sum(layer(x))).parameter_bytes, 2 * kRow);  // x and the weight
+  layer.register_backward_hook([](nn::Module&, const Tensors&, const Tensor&) { return Tensors{}; });
+  const Ledger hooked = saved_tensors(sum(layer(x)));
+  EXPECT_EQ(hooked.parameter_bytes, 2 * kRow);
+  EXPECT_EQ(hooked.bytes, 0);
 }
 
 TEST(Ledger, IsWhatTheAllocatorHolds) {

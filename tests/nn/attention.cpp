@@ -95,20 +95,6 @@ TEST(MultiHeadAttention, IsTheSameWithWeights) {
   EXPECT_EQ(to_string(result.weights.shape()), "[2, 3, 4, 4]");
 }
 
-TEST(MultiHeadAttention, KeepsWeightsWhenAsked) {
-  MultiHeadAttention layer(4, 2);
-  const Tensor x = randn({1, 3, 4});
-  layer(x);
-  EXPECT_FALSE(layer.last_weights().defined());
-  layer.keep_weights(true);
-  layer(x, Mask::causal());
-  ASSERT_TRUE(layer.last_weights().defined());
-  EXPECT_TRUE(tensors_equal(layer.last_weights(), layer.with_weights(x, x, x, Mask::causal()).weights));
-  EXPECT_FALSE(layer.last_weights().requires_grad());
-  layer.keep_weights(false);
-  EXPECT_FALSE(layer.last_weights().defined());
-}
-
 TEST(MultiHeadAttention, WithACacheIsCausalAttention) {
   manual_seed(2);
   MultiHeadAttention layer(6, 2);

@@ -6,6 +6,7 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "nn/attention.h"
+#include "nn/attention_weights.h"
 #include "tests/support.h"
 
 namespace tape::nn {
@@ -95,13 +96,13 @@ TEST(MultiHeadAttention, WithRoomInItsCacheIsCausalAttention) {
   const Mask mask = Mask::padding(randint(0, 3, {3, 20}), 0);
   const NoGrad no_grad;
   const Tensor whole = layer(x, Mask::causal() & mask);
-  layer.keep_weights(true);
+  const AttentionWeights weights(layer);
   KeyValueCache cache;
   for (int64_t t = 0; t < 20; ++t) {
     const Mask seen_now = Mask::keep(slice(mask.kept(), 3, {.end = t + 1}));
     const Tensor y = layer.forward_cached(slice(x, 1, {.start = t, .end = t + 1}), cache, seen_now);
     EXPECT_TRUE(tensors_near(y, slice(whole, 1, {.start = t, .end = t + 1}), 1e-13)) << t;
-    EXPECT_EQ(layer.last_weights().size(-1), t + 1);
+    EXPECT_EQ(weights.of(layer).size(-1), t + 1);
   }
   EXPECT_GT(cache.key.size(1), 20) << "there was room";
 }

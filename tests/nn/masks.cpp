@@ -27,27 +27,31 @@ struct Way {
 
 using Place = std::pair<int64_t, int64_t>;  // row of the batch, position
 
+/// Wants the weights of every attention.
+class WeightsOfAll : public Observer {
+  bool wants_attention_weights() override { return true; }
+};
+
 class Masks : public testing::TestWithParam<Way> {
  protected:
   Masks() {
     manual_seed(11);
     if (GetParam().road == Road::composed) composed_.emplace();
+    if (GetParam().road == Road::weights) weights_.emplace();
   }
 
   DType dtype() const { return GetParam().dtype; }
-  /// Brings a module to the test's dtype and road.
+  /// Brings a module to the test's dtype.
   template <class M>
   M& ready(M& module) const {
     module.to(dtype());
-    for (const auto& [name, part] : module.named_modules())
-      if (auto* attention = dynamic_cast<MultiHeadAttention*>(part))
-        attention->keep_weights(GetParam().road == Road::weights);
     return module;
   }
   Tensor input(int64_t length, int64_t width = 8) const { return randn({2, length, width}, dtype()); }
 
  private:
   std::optional<Composed> composed_;
+  std::optional<WeightsOfAll> weights_;
 };
 
 Tensor with_values(const Tensor& x, const std::vector<Place>& places, double value) {

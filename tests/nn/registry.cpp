@@ -1,6 +1,7 @@
 // Every layer and model of the library, checked as it declares itself: a class added to nn/ or models/ is tested here
 // without another line, and one that declares no check fails.
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -23,29 +24,35 @@ std::string class_name(std::string text) {
   return colon == std::string::npos ? text : text.substr(colon + 1);
 }
 
-/// Names of the classes in the headers of a folder, each with the name of its base: from lines like
+/// Names of the classes in a header, each with the name of its base: from lines like
 /// `class Linear : public Layer<Linear> {`.
-void read_classes(const std::string& folder, std::multimap<std::string, std::string>& base_of) {
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(TAPEFORMER_SOURCE_DIR) / folder)) {
-    if (entry.path().extension() != ".h") continue;
-    std::ifstream file(entry.path());
-    for (std::string line; std::getline(file, line);) {
-      std::istringstream words(line);
-      std::string keyword, name, word;
-      words >> keyword >> name >> word;
-      if (keyword != "class" && keyword != "struct") continue;
-      if (word == "final") words >> word;
-      if (word != ":" || !(words >> word)) continue;
-      if (word == "public") words >> word;
-      base_of.emplace(name, class_name(word));
-    }
+void read_classes(const std::filesystem::path& header, std::multimap<std::string, std::string>& base_of) {
+  std::ifstream file(header);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string keyword, name, word;
+    words >> keyword >> name >> word;
+    if (keyword != "class" && keyword != "struct") continue;
+    if (word == "final") words >> word;
+    if (word != ":" || !(words >> word)) continue;
+    if (word == "public") words >> word;
+    base_of.emplace(name, class_name(word));
   }
+}
+
+/// The headers of nn/ and models/, from the root.
+std::vector<std::filesystem::path> headers() {
+  std::vector<std::filesystem::path> all;
+  for (const char* folder : {"nn", "models"})
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(TAPEFORMER_SOURCE_DIR) / folder))
+      if (entry.path().extension() == ".h") all.push_back(std::filesystem::path(folder) / entry.path().filename());
+  return all;
 }
 
 /// Classes that derive from Module, directly or not.
 std::set<std::string> module_classes() {
   std::multimap<std::string, std::string> base_of;
-  for (const char* folder : {"nn", "models"}) read_classes(folder, base_of);
+  for (const auto& header : headers()) read_classes(TAPEFORMER_SOURCE_DIR / header, base_of);
   std::set<std::string> modules{"Module"};
   for (size_t before = 0; before != modules.size();) {
     before = modules.size();
@@ -66,6 +73,23 @@ TEST(ModuleRegistry, HoldsEveryClassOfTheHeaders) {
   for (const ModuleCheck* check : registered_module_checks()) checked.insert(check->type());
   for (const std::string& name : classes) EXPECT_TRUE(checked.contains(name)) << name << " has no ModuleCheck";
   for (const std::string& name : checked) EXPECT_TRUE(classes.contains(name)) << name << " is in no header";
+}
+
+TEST(ModuleRegistry, HeadersOfModulesAreInTheUmbrellaHeader) {
+  std::ostringstream umbrella;
+  umbrella << std::ifstream(std::filesystem::path(TAPEFORMER_SOURCE_DIR) / "tapeformer.h").rdbuf();
+  const std::set<std::string> classes = module_classes();
+  int found = 0;
+  for (const auto& header : headers()) {
+    std::multimap<std::string, std::string> base_of;
+    read_classes(TAPEFORMER_SOURCE_DIR / header, base_of);
+    if (std::none_of(base_of.begin(), base_of.end(), [&](const auto& made) { return classes.contains(made.first); }))
+      continue;
+    ++found;
+    EXPECT_NE(umbrella.str().find("#include \"" + header.string() + "\""), std::string::npos)
+        << header << " is not in tapeformer.h";
+  }
+  EXPECT_GE(found, 12);
 }
 
 class ModuleGradients : public testing::TestWithParam<const ModuleCheck*> {};

@@ -59,8 +59,8 @@ Ending ending_of(const TinyTask& task, const std::string& folder) {
                 .best = last.state.best,
                 .planned = last.state.planned,
                 .loss_average = last.state.loss_average};
-  for (const StreamState& stream : last.state.random)
-    ending.random += fmt::format("{} {};", stream.seed, stream.counter);
+  for (const Generator& stream : last.state.random)
+    ending.random += fmt::format("{} {};", stream.seed(), stream.counter());
   return ending;
 }
 

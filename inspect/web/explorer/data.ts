@@ -38,6 +38,7 @@ export interface TapeOutput {
 export interface TapeNode {
   id: number;
   operation: string;
+  attributes: Record<string, boolean | number | number[] | string>;
   module: string;
   line: string;
   inputs: Source[];

@@ -62,7 +62,12 @@ export class Inspector {
 
   private operation(node: TapeNode, step: number | null, heats: Heat[]): (HTMLElement | string)[] {
     const parts: HTMLElement[] = [
-      element("h2", {}, visible(node.operation), element("span", { class: "muted" }, ` #${node.id}`)),
+      element(
+        "h2",
+        {},
+        visible(node.operation),
+        element("span", { class: "muted" }, `${attributesText(node)} #${node.id}`),
+      ),
       element(
         "p",
         { class: "where" },
@@ -261,6 +266,20 @@ export class Inspector {
     list.append(item);
     return value;
   }
+}
+
+// " (axis=1, descending=true)": what the call was given beside tensors, without flags that are off.
+function attributesText(node: TapeNode): string {
+  const text = Object.entries(node.attributes ?? {})
+    .filter(([, value]) => value !== false)
+    .map(([name, value]) => `${name}=${attributeText(value)}`)
+    .join(", ");
+  return text && ` (${visible(text)})`;
+}
+
+function attributeText(value: boolean | number | number[] | string): string {
+  if (Array.isArray(value)) return `[${value.join(", ")}]`;
+  return typeof value === "number" ? brief(value) : String(value);
 }
 
 function formulas(node: TapeNode): HTMLElement {

@@ -246,6 +246,8 @@ TEST(Blame, PrintsALineForEach) {
       "is 1.53, should be 0.51 (200% off), all 4 elements wrong. Every element is 3 times the numeric value: a "
       "constant factor is wrong.");
   EXPECT_THAT(to_string(report), HasSubstr("\n\nguilty: square_spoiled (feed_forward.activation)"));
+  guilty.attributes = "eps=1e-05";
+  EXPECT_THAT(to_string(guilty), StartsWith("guilty: square_spoiled(eps=1e-05) (feed_forward.activation), called"));
 }
 
 TEST(Blame, CanBeLeftOut) {
@@ -285,7 +287,7 @@ TEST(Blame, FindsEveryRegisteredOperationRight) {
     for (const OpSample& sample : op->samples()) {
       Tensors leaves;
       for (const Tensor& input : sample.inputs) leaves.push_back(input.detach().clone().requires_grad_());
-      const detail::FrozenStreams streams;
+      const ForkRandom random;
       const auto f = [&] {
         streams.reset();
         return Tensors{sample.call(leaves)};

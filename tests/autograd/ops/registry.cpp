@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <set>
 #include <unordered_set>
@@ -12,6 +13,7 @@
 #include "autograd/gradcheck/gtest.h"
 #include "autograd/ops.h"
 #include "autograd/ops/op.h"
+#include "autograd/tape/graph.h"
 #include "tests/support.h"
 
 namespace tape {
@@ -145,6 +147,54 @@ TEST_P(Registry, ComposedTwinAgrees) {
       EXPECT_TRUE(tensors_near(twin[i], fused[i], 1e-10))
           << sample.label << (i ? ", gradient of input " : ", output ") << (i ? i - 1 : 0);
   }
+}
+
+using StreamStates = std::vector<std::pair<uint64_t, uint64_t>>;
+
+StreamStates stream_states() {
+  StreamStates states;
+  for (int i = 0; i < kStreams; ++i) {
+    const Generator& stream = generator(static_cast<Stream>(i));
+    states.emplace_back(stream.seed(), stream.counter());
+  }
+  return states;
+}
+
+/// A sample of a random operation puts the stream to one place, and draws.
+TEST_P(Registry, DrawsRandomNumbersWhereItSaysSo) {
+  const Op& op = *GetParam();
+  bool drawn = false;
+  for (const OpSample& sample : op.samples()) {
+    manual_seed(23);
+    const StreamStates before = stream_states();
+    const Tensor y = sample.call(leaves_of(sample));
+    const std::vector<const Node*> nodes = nodes_behind({y});
+    // A function that is not on the tape may draw as it likes.
+    if (std::any_of(nodes.begin(), nodes.end(), [](const Node* node) { return node->segment != nullptr; })) continue;
+    const bool draws = stream_states() != before;
+    drawn = drawn || draws;
+    if (!draws) continue;
+    manual_seed(24);
+    EXPECT_TRUE(tensors_equal(sample.call(sample.inputs), y)) << sample.label << " is another with the same stream";
+  }
+  EXPECT_EQ(drawn, op.traits().random);
+}
+
+/// Operations with kinks have them where values are equal or at a bound; their samples, which are checked above, are
+/// not there.
+TEST_P(Registry, HasKinksWhereItSaysSo) {
+  const Op& op = *GetParam();
+  int64_t kinks = 0;
+  for (const OpSample& sample : op.samples()) {
+    if (sample.step > 0) continue;  // values and steps that are exact in f32
+    for (const double value : {0.0, 0.7}) {
+      Tensors inputs;
+      for (const Tensor& input : sample.inputs) inputs.push_back(full(input.shape(), value, f64));
+      for (const GradcheckResult& variable : gradcheck(sample.call, inputs, {.blame = false}).variables)
+        kinks += variable.kinks;
+    }
+  }
+  EXPECT_EQ(kinks > 0, op.traits().kinks) << kinks << " kinks";
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, Registry, testing::ValuesIn(registered_ops()), [](const auto& op) {

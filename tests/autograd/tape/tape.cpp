@@ -362,7 +362,7 @@ TEST(Tape, RequiresGradOnlyForFloatingLeaves) {
 }
 
 TEST(Tape, AWrongGradientFunctionIsNamed) {
-  static const Op op("test_wrong_gradient", [] { return std::vector<OpSample>{}; });
+  static const Op op({.name = "test_wrong_gradient"});
   const Tensor x = leaf({1, 2});
   const Tensor few =
       record(op, {x, x}, tensor({1, 2}, f64), {}, [](const BackwardContext& c) -> Tensors { return {c.grad()}; });

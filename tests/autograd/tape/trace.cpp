@@ -54,6 +54,18 @@ TEST(Trace, NamesTheCallersLine) {
   EXPECT_SOURCE(w, layer.line);
 }
 
+TEST(Trace, InsideAnotherRecordsOnce) {
+  const Trace outer;
+  const Tensor x = leaf();
+  {
+    const Trace inner;
+    const Tensor y = tape::exp(x);
+    EXPECT_SOURCE(y, __LINE__ - 1);
+  }
+  EXPECT_TRUE(Trace::active());
+  EXPECT_NE(tape::exp(x).impl().node->trace, nullptr);
+}
+
 TEST(Trace, KeepsNothingWithoutAddresses) { EXPECT_EQ(tape::TraceRecord().source(), ""); }
 
 }  // namespace somebody

@@ -19,32 +19,20 @@ struct AttentionSteps {
   Tensor output;         ///< the context in the shape that the call returned
 };
 
-/// What was computed by one call of scaled_dot_product_attention or multi_head_attention, with weights or without.
+/// What was computed by one call of scaled_dot_product_attention or multi_head_attention: what Observer::attended() is
+/// told.
 struct AttentionCall {
   Tensors inputs;  ///< query, key, value and the additive mask (or undefined), as the call was given them
   Tensor output;   ///< on the tape where an input is
-  Tensor weights;  ///< undefined unless they were asked for; their gradient is of what was made from them alone
-  Tensor visible;  ///< bool, true where a query sees a key, broadcast to [B, H, Tq, Tk]; undefined where it sees all
+  /// [B, H, Tq, Tk], before dropout; undefined unless the call was one with weights, or an observer wants them. Their
+  /// gradient is of what was made from them alone.
+  Tensor weights;
   int64_t heads = 1;
+  /// Gives: bool, true where a query sees a key, broadcast to [B, H, Tq, Tk]; undefined where it sees all.
+  std::function<Tensor()> visible;
   /// Computes the steps of `inputs`, or of other tensors of the same shapes, with the same mask, scale and dropout:
   /// operation by operation, recorded where its inputs need gradients.
   std::function<AttentionSteps(const Tensors& inputs)> steps;
-};
-
-/// While in scope, is told of each attention that this thread computes, by the fused kernel or composed.
-class AttentionListener {
- public:
-  AttentionListener();
-  virtual ~AttentionListener();
-  AttentionListener(const AttentionListener&) = delete;
-  AttentionListener& operator=(const AttentionListener&) = delete;
-
-  static AttentionListener* active();
-
-  virtual void attended(const AttentionCall& call) = 0;
-
- private:
-  AttentionListener* const previous_;
 };
 
 }  // namespace tape

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "../shape.h"
+
+namespace tape {
+
+/// What one call of an operation was given beside its tensors: a flag, a number, a list of axes or sizes, a word.
+using AttributeValue = std::variant<bool, int64_t, double, std::vector<int64_t>, std::string>;
+struct Attribute {
+  const char* name;  ///< of static storage
+  AttributeValue value;
+};
+
+/// An attribute as it is handed to record(): it refers to what the caller holds, so that nothing is made of it where
+/// nothing is recorded. An empty std::optional is not recorded.
+struct AttributeRef {
+  using Value = std::variant<std::monostate, bool, int64_t, double, std::span<const int64_t>, std::string_view>;
+
+  template <std::same_as<bool> B>
+  AttributeRef(const char* n, B flag) : name(n), value(flag) {}
+  template <std::integral I>
+    requires(!std::same_as<I, bool>)
+  AttributeRef(const char* n, I number) : name(n), value(static_cast<int64_t>(number)) {}
+  AttributeRef(const char* n, double number) : name(n), value(number) {}
+  AttributeRef(const char* n, const std::vector<int64_t>& list) : name(n), value(std::span<const int64_t>(list)) {}
+  AttributeRef(const char* n, const Shape& list)
+      : name(n), value(std::span(list.begin(), static_cast<size_t>(list.rank()))) {}
+  AttributeRef(const char* n, std::string_view text) : name(n), value(text) {}
+  AttributeRef(const char* n, const std::optional<int64_t>& number) : name(n) {
+    if (number) value = *number;
+  }
+
+  const char* name;
+  Value value;
+};
+
+/// Attributes given to record() as a list in braces: `{{"axis", axis}, {"descending", true}}`.
+class AttributeList {
+ public:
+  AttributeList() = default;
+  AttributeList(std::initializer_list<AttributeRef> attributes) : size_(attributes.size()) {
+    begin_ = attributes.begin();
+  }
+  const AttributeRef* begin() const { return begin_; }
+  const AttributeRef* end() const { return begin_ + size_; }
+  size_t size() const { return size_; }
+
+ private:
+  const AttributeRef* begin_ = nullptr;
+  size_t size_ = 0;
+};
+
+/// The attributes of a recorded call, by name, in the order the operation gave them. A name means the same wherever it
+/// stands, and is PyTorch's where it has one: padding_id is a row of a table that gets no gradient, for example.
+class Attributes {
+ public:
+  Attributes() = default;
+  explicit Attributes(AttributeList list);
+
+  /// Null where there is none of that name.
+  const AttributeValue* find(std::string_view name) const;
+  /// Nothing where there is none of that name and type.
+  template <class T>
+  std::optional<T> get(std::string_view name) const {
+    const AttributeValue* value = find(name);
+    const T* typed = value ? std::get_if<T>(value) : nullptr;
+    return typed ? std::optional<T>(*typed) : std::nullopt;
+  }
+
+  bool empty() const { return all_.empty(); }
+  size_t size() const { return all_.size(); }
+  const Attribute* begin() const { return all_.data(); }
+  const Attribute* end() const { return all_.data() + all_.size(); }
+
+ private:
+  std::vector<Attribute> all_;
+};
+
+/// "true", "2", "0.125", "[0, 2]" or the word.
+std::string to_string(const AttributeValue& value);
+/// "axis=1, descending=true", without flags that are off; "" for none.
+std::string to_string(const Attributes& attributes);
+
+}  // namespace tape

@@ -1,0 +1,69 @@
+#include "autograd/tape/listeners.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "autograd/tape/tape.h"
+
+namespace tape {
+namespace detail {
+
+constinit thread_local bool is_observed = false;
+
+}  // namespace detail
+
+namespace {
+
+/// The open observers of a thread, outermost first. One that was closed before those inside it leaves a gap, so that
+/// whoever goes through the list stays in his place.
+struct Chain {
+  std::vector<Observer*> open;
+  size_t hidden = 0;  // so many are not told
+
+  void settle() {
+    while (open.size() > hidden && !open.back()) open.pop_back();
+    detail::is_observed = open.size() > hidden;
+  }
+  size_t hide(size_t count) {
+    const size_t previous = std::exchange(hidden, count);
+    settle();
+    return previous;
+  }
+};
+
+thread_local Chain chain;
+
+}  // namespace
+
+Observer::Observer() {
+  chain.open.push_back(this);
+  chain.settle();
+}
+
+Observer::~Observer() {
+  std::replace(chain.open.begin(), chain.open.end(), this, static_cast<Observer*>(nullptr));
+  chain.settle();
+}
+
+void Observer::used(TensorList) {}
+void Observer::recorded(const Op&, TensorList, TensorList) {}
+void Observer::entered(Node&, TensorList) {}
+void Observer::differentiating(const Node&) {}
+void Observer::differentiated(const Node&, const Tensors&, const Tensors&) {}
+void Observer::attended(const AttentionCall&) {}
+bool Observer::wants_attention_weights() { return false; }
+void Observer::module_entered(const std::string&) {}
+void Observer::module_left(const std::string&) noexcept {}
+
+Unobserved::Unobserved() : previous_(chain.hide(chain.open.size())) {}
+Unobserved::~Unobserved() { chain.hide(previous_); }
+
+void detail::tell_observers(const std::function<void(Observer&)>& event) {
+  const size_t first = chain.hidden, end = chain.open.size();
+  const Unobserved event_itself;
+  for (size_t i = first; i < end; ++i)
+    if (Observer* const observer = chain.open[i]) event(*observer);
+}
+
+}  // namespace tape

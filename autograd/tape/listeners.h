@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "../tensor.h"
+
+namespace tape {
+
+class Op;
+class Node;
+class TensorList;
+struct AttentionCall;
+
+/// While in scope, is told of what this thread records, differentiates and runs: the one way to listen to the tape.
+///
+/// Derive and override the events of interest. Scopes may be nested, also several of one class, and every open one is
+/// told of every event, the outermost first. What an event does itself (tensor operations, a backward) is not observed,
+/// but by observers that it opens. An event that throws ends the operation or the backward with that exception, and the
+/// observers inside are not told; an operation that was not yet `entered` is then not on the tape. An observer may be
+/// closed at any time, also inside an event; one that was opened inside an event or an Unobserved scope sees nothing
+/// before it and must be closed by its end. It is of the thread that opened it.
+class Observer {
+ public:
+  Observer();
+  virtual ~Observer();
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
+
+  /// An operation ran on these, recorded or not.
+  virtual void used(TensorList inputs);
+  /// An operation gave its outputs and is about to be recorded.
+  virtual void recorded(const Op& op, TensorList inputs, TensorList outputs);
+  /// It is on the tape: `node` is the outputs' node now.
+  virtual void entered(Node& node, TensorList outputs);
+  /// The gradient function of a node is about to be called; what came before was other work of the backward.
+  virtual void differentiating(const Node& node);
+  /// It made `results`, one an input, of the gradients of the node's outputs; either may be undefined.
+  virtual void differentiated(const Node& node, const Tensors& gradients, const Tensors& results);
+  /// An attention was computed, by the fused kernel or composed; see autograd/ops/attention_call.h.
+  virtual void attended(const AttentionCall& call);
+  /// Whether the attention that is about to be computed has to say its weights in AttentionCall::weights.
+  virtual bool wants_attention_weights();
+  /// A module runs, or has run, or was left by an exception; `path` is ModuleScope::path().
+  virtual void module_entered(const std::string& path);
+  virtual void module_left(const std::string& path) noexcept;
+};
+
+/// While in scope, what this thread does is not observed, but by observers that are opened inside: for looking at a
+/// tape with a tape of one's own.
+class Unobserved {
+ public:
+  Unobserved();
+  ~Unobserved();
+  Unobserved(const Unobserved&) = delete;
+  Unobserved& operator=(const Unobserved&) = delete;
+
+ private:
+  const size_t previous_;
+};
+
+namespace detail {
+
+extern constinit thread_local bool is_observed;
+void tell_observers(const std::function<void(Observer&)>& event);
+
+}  // namespace detail
+
+/// Tells each observer of this thread of an event: one branch where there is none.
+template <class Event>
+void observe(Event&& event) {
+  if (detail::is_observed) [[unlikely]]
+    detail::tell_observers(event);
+}
+
+}  // namespace tape

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "listeners.h"
+
+namespace tape {
+
+/// Who recorded a node.
+struct TraceRecord {
+  std::string module_path;               ///< "decoder.layers.2.cross_attention", or ""
+  std::array<void*, 32> addresses = {};  ///< return addresses, innermost first
+  int depth = 0;
+  /// `file:line` of the innermost caller outside the library, where the program has debug information; else its
+  /// function's name, or "".
+  std::string source() const;
+};
+
+/// While in scope, each node remembers the module path it ran under and the code that called it.
+class Trace : public Observer {
+ public:
+  Trace();
+  ~Trace() override;
+  static bool active();
+
+ private:
+  void entered(Node& node, TensorList outputs) override;
+};
+
+}  // namespace tape

@@ -1,0 +1,240 @@
+#include "autograd/tape/listeners.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "autograd/create.h"
+#include "autograd/diagnose/anomaly.h"
+#include "autograd/diagnose/profile.h"
+#include "autograd/diagnose/tape_values.h"
+#include "autograd/ops.h"
+#include "autograd/ops/attention_call.h"
+#include "autograd/ops/op.h"
+#include "autograd/tape/checkpoint.h"
+#include "autograd/tape/tape.h"
+#include "tests/support.h"
+
+namespace tape {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+/// Writes down every event, behind its own name.
+class Diary : public Observer {
+ public:
+  Diary(std::string name, Lines& lines) : name_(std::move(name)), lines_(lines) {}
+
+  void used(TensorList inputs) override { note(fmt::format("used {}", inputs.size())); }
+  void recorded(const Op& op, TensorList, TensorList) override { note(fmt::format("recorded {}", op.name())); }
+  void entered(Node& node, TensorList) override { note(fmt::format("entered {}", node.name())); }
+  void differentiating(const Node& node) override { note(fmt::format("differentiating {}", node.name())); }
+  void differentiated(const Node& node, const Tensors&, const Tensors&) override {
+    note(fmt::format("differentiated {}", node.name()));
+  }
+  void attended(const AttentionCall& call) override { note(fmt::format("attended {}", call.heads)); }
+  void module_entered(const std::string& path) override { note("> " + path); }
+  void module_left(const std::string& path) noexcept override { note("< " + path); }
+
+ private:
+  void note(const std::string& event) { lines_.push_back(name_.empty() ? event : name_ + ": " + event); }
+
+  const std::string name_;
+  Lines& lines_;
+};
+
+Tensor leaf() { return tensor({1., 2.}, f64).requires_grad_(); }
+
+TEST(Observer, SeesEveryEventInTheOrderItHappens) {
+  Lines lines;
+  const Tensor x = leaf();
+  const Diary diary("", lines);
+  const ModuleScope outer("encoder");
+  {
+    const ModuleScope inner("norm");
+    exp(x).backward({.gradient = ones({2}, f64)});
+  }
+  {
+    const NoGrad no_grad;
+    exp(x);
+  }
+  EXPECT_EQ(lines, (Lines{"> encoder", "> encoder.norm", "used 1", "recorded exp", "entered exp", "differentiating exp",
+                          "differentiated exp", "< encoder.norm", "used 1"}));
+}
+
+TEST(Observer, HearsOfAttentionsFusedAndComposed) {
+  const Tensor x = sample_normal({1, 2, 3, 4}, 1);
+  for (const bool composed : {false, true}) {
+    std::optional<Composed> twins;
+    if (composed) twins.emplace();
+    Lines lines;
+    const Diary diary("", lines);
+    scaled_dot_product_attention(x, x, x);
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), "attended 2"), 1);
+  }
+}
+
+TEST(Observer, NestedScopesAllSeeTheOutermostFirst) {
+  Lines lines;
+  const Tensor x = leaf();
+  const Diary first("a", lines);
+  {
+    const Diary second("b", lines), third("c", lines);
+    exp(x);
+  }
+  exp(x);
+  EXPECT_EQ(lines, (Lines{"a: used 1", "b: used 1", "c: used 1", "a: recorded exp", "b: recorded exp",
+                          "c: recorded exp", "a: entered exp", "b: entered exp", "c: entered exp", "a: used 1",
+                          "a: recorded exp", "a: entered exp"}));
+}
+
+/// What a TapeValues keeps of two operations and their backward.
+Lines kept_by(const TapeValues& values) {
+  Lines lines;
+  for (const TapeValues::Step& step : values.steps())
+    lines.push_back(fmt::format("{} {} {}", step.inputs.size(), step.outputs.size(), step.gradients.size()));
+  return lines;
+}
+
+void two_operations() { sum(exp(leaf())).backward(); }
+
+TEST(Observer, OfDifferentKindsAndOfOneKindAllSeeInEitherOrder) {
+  const Lines expected{"1 1 1", "1 1 1"};
+  {
+    const TapeValues values;
+    const DetectAnomaly looking;
+    two_operations();
+    EXPECT_TAPE_ERROR(log(tensor({0.}, f64).requires_grad_()), ErrorKind::numeric,
+                      "log: gave -inf at [0] of [1], from finite inputs");
+    EXPECT_EQ(kept_by(values), expected);
+  }
+  {
+    const DetectAnomaly looking;
+    const TapeValues values;
+    two_operations();
+    EXPECT_TAPE_ERROR(log(tensor({0.}, f64).requires_grad_()), ErrorKind::numeric,
+                      "log: gave -inf at [0] of [1], from finite inputs");
+    EXPECT_EQ(kept_by(values), expected);
+  }
+  const TapeValues outer;
+  const Profile outer_times;
+  {
+    const TapeValues inner;
+    const Profile inner_times;
+    two_operations();
+    EXPECT_EQ(kept_by(inner), expected);
+    EXPECT_EQ(inner_times.costs().at({Profile::Pass::forward, "exp"}).calls, 1);
+  }
+  two_operations();
+  EXPECT_EQ(kept_by(outer), (Lines{"1 1 1", "1 1 1", "1 1 1", "1 1 1"}));
+  EXPECT_EQ(outer_times.costs().at({Profile::Pass::backward, "sum"}).calls, 2);
+}
+
+TEST(Observer, SeesNothingInAnUnobservedScope) {
+  Lines lines;
+  const Tensor x = leaf();
+  const Diary outer("outer", lines);
+  {
+    const Unobserved own_tape;
+    exp(x);
+    const Diary inner("inner", lines);
+    exp(x);
+  }
+  EXPECT_EQ(lines, (Lines{"inner: used 1", "inner: recorded exp", "inner: entered exp"}));
+  lines.clear();
+  exp(x);
+  EXPECT_EQ(lines.size(), 3u) << "it is seen again";
+}
+
+/// Calls a function at each operation that is entered.
+class Doing : public Observer {
+ public:
+  explicit Doing(std::function<void()> what) : what_(std::move(what)) {}
+  void entered(Node&, TensorList) override { what_(); }
+
+ private:
+  std::function<void()> what_;
+};
+
+TEST(Observer, DoesNotSeeWhatAnEventDoes) {
+  int64_t calls = 0;
+  const Doing doing([&] {
+    ++calls;
+    two_operations();
+  });
+  exp(leaf());
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Observer, ThatThrowsLeavesTheOthersListening) {
+  Lines lines;
+  const Tensor x = leaf();
+  const Diary outer("outer", lines);
+  std::optional<Doing> thrower(std::in_place, [] { throw std::runtime_error("enough"); });
+  const Diary inner("inner", lines);
+  EXPECT_THROW(exp(x), std::runtime_error);
+  EXPECT_EQ(lines.back(), "outer: entered exp");
+  thrower.reset();
+  lines.clear();
+  exp(x);
+  EXPECT_EQ(lines.size(), 6u);
+  EXPECT_EQ(lines.back(), "inner: entered exp");
+}
+
+TEST(Observer, ThatThrowsInAModulesBeginLeavesThePath) {
+  class Refuses : public Observer {
+    void module_entered(const std::string&) override { throw std::runtime_error("no"); }
+  };
+  const ModuleScope outer("outer");
+  {
+    const Refuses refuses;
+    EXPECT_THROW(ModuleScope("inner"), std::runtime_error);
+  }
+  EXPECT_EQ(ModuleScope::path(), "outer");
+}
+
+TEST(Observer, MayBeClosedInsideAnEventAndOutOfOrder) {
+  Lines lines;
+  const Tensor x = leaf();
+  std::optional<Diary> first(std::in_place, "first", lines), last;
+  std::optional<Doing> closing;
+  closing.emplace([&] {
+    first.reset();
+    last.reset();
+  });
+  last.emplace("last", lines);
+  exp(x);
+  EXPECT_EQ(lines, (Lines{"first: used 1", "last: used 1", "first: recorded exp", "last: recorded exp",
+                          "first: entered exp"}));
+  lines.clear();
+  closing.reset();
+  exp(x);
+  EXPECT_TRUE(lines.empty());
+  const Diary next("next", lines);
+  exp(x);
+  EXPECT_EQ(lines.size(), 3u);
+}
+
+TEST(Observer, ListensToItsOwnThreadAlone) {
+  Lines lines;
+  const Diary diary("", lines);
+  std::thread([] { two_operations(); }).join();
+  EXPECT_TRUE(lines.empty());
+}
+
+TEST(Observer, IsToldOfBothRunsOfACheckpoint) {
+  Lines lines;
+  const Tensor x = leaf();
+  const Diary diary("", lines);
+  const Tensor y = checkpoint([](const Tensors& in) { return exp(in[0]); }, {x});
+  EXPECT_EQ(lines, (Lines{"used 1", "used 1", "recorded checkpoint", "entered checkpoint"}));
+  lines.clear();
+  y.backward({.gradient = ones({2}, f64)});
+  EXPECT_EQ(lines, (Lines{"used 1", "recorded exp", "entered exp", "differentiating exp", "differentiated exp"}));
+}
+
+}  // namespace
+}  // namespace tape

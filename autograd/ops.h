@@ -7,6 +7,7 @@
 #include "ops/compare.h"
 #include "ops/dropout.h"
 #include "ops/einsum.h"
+#include "ops/heads.h"
 #include "ops/index.h"
 #include "ops/join.h"
 #include "ops/loss.h"

@@ -1,3 +1,5 @@
+#include "autograd/print.h"
+
 #include <algorithm>
 #include <cmath>
 #include <mutex>

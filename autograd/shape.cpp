@@ -69,6 +69,15 @@ Shape Shape::slice(int64_t first, int64_t last) const {
   return Shape(std::span<const int64_t>(begin() + first, begin() + last));
 }
 
+std::vector<int64_t> Shape::unravel(int64_t position) const {
+  std::vector<int64_t> index(static_cast<size_t>(rank_));
+  for (int64_t axis = rank_ - 1; axis >= 0; --axis) {
+    index[static_cast<size_t>(axis)] = position % sizes_[axis];
+    position /= sizes_[axis];
+  }
+  return index;
+}
+
 bool Shape::operator==(const Shape& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
 
 std::string to_string(const Shape& shape) { return join({shape.begin(), shape.end()}); }

@@ -38,6 +38,9 @@ class Shape {
   Shape removed(int64_t axis) const;                 ///< without an axis
   Shape slice(int64_t first, int64_t last) const;    ///< axes first .. last-1
 
+  /// Index of the element at a flat position, row by row: 4 of [2, 3] is {1, 1}. No check, 0 <= position < numel().
+  std::vector<int64_t> unravel(int64_t position) const;
+
   bool operator==(const Shape& other) const;
 
  private:

@@ -7,6 +7,7 @@
 
 #include "dtype.h"
 #include "memory.h"
+#include "print.h"
 #include "ref.h"
 #include "shape.h"
 
@@ -142,17 +143,5 @@ class Tensor {
 
   Ref<TensorImpl> impl_;
 };
-
-/// How tensors are printed, as in NumPy.
-struct PrintOptions {
-  int precision = 4;         ///< digits after the point
-  int64_t threshold = 1000;  ///< more elements than this are summarized
-  int64_t edge_items = 3;    ///< how many a summary keeps at each end of an axis
-  int line_width = 100;
-};
-void set_printoptions(const PrintOptions& options);
-PrintOptions printoptions();
-std::string to_string(const Tensor& tensor);
-std::ostream& operator<<(std::ostream& stream, const Tensor& tensor);
 
 }  // namespace tape

@@ -2,73 +2,116 @@
 
 #include <algorithm>
 
+#include <utf8proc.h>
+
 namespace tape {
 namespace {
 
-// Bytes of the valid sequence at the start of a text that is not empty, 0 when there is none (Unicode 15, table 3-7).
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-  // The second byte's range keeps out overlong forms, surrogates and what lies above U+10FFFF.
-  const unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  const unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-  if (byte(1) < low || byte(1) > high) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
-  }
-  return length;
-}
+/// What stands for a code point or a broken byte in a terminal, and the columns it takes.
+struct Cell {
+  std::string_view shown;
+  int64_t width;
+};
 
-// C0 controls, DEL and C1 controls (the latter as U+0080..U+009F, which is C2 80..C2 9F).
-bool is_control(std::string_view point) {
-  const auto lead = static_cast<unsigned char>(point[0]);
-  if (lead < 0x20 || lead == 0x7F) return true;
-  return point.size() == 2 && lead == 0xC2 && static_cast<unsigned char>(point[1]) < 0xA0;
+std::vector<Cell> cells_of(std::string_view text) {
+  std::vector<Cell> cells;
+  for (const std::string_view point : code_points(text)) {
+    const CodePoint decoded = decode_utf8(point);
+    const auto value = static_cast<utf8proc_int32_t>(decoded.value);
+    if (!decoded.valid || utf8proc_category(value) == UTF8PROC_CATEGORY_CC)
+      cells.push_back({"\uFFFD", 1});
+    else
+      cells.push_back({point, std::max(utf8proc_charwidth(value), 0)});
+  }
+  return cells;
 }
 
 }  // namespace
+
+// The ranges of each lead byte's second byte (Unicode 15, table 3-7) keep out overlong forms, surrogates and what lies
+// above U+10FFFF; a broken sequence is cut before the first byte that cannot follow.
+CodePoint decode_multibyte(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0xC2 || lead > 0xF4) return {0xFFFD, 1, false};
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  char32_t value = lead & (0x7Fu >> length);
+  for (size_t i = 1; i < length; ++i) {
+    unsigned char low = 0x80, high = 0xBF;
+    if (i == 1) {
+      low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+      high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    }
+    if (i >= text.size() || byte(i) < low || byte(i) > high) return {0xFFFD, static_cast<uint32_t>(i), false};
+    value = (value << 6) | (byte(i) & 0x3Fu);
+  }
+  return {value, static_cast<uint32_t>(length), true};
+}
+
+void append_utf8(char32_t point, std::string& to) {
+  const auto put = [&to](char32_t byte) { to.push_back(static_cast<char>(byte)); };
+  if (point < 0x80) return put(point);
+  if (point < 0x800) {
+    put(0xC0 | (point >> 6));
+  } else if (point < 0x10000) {
+    put(0xE0 | (point >> 12));
+    put(0x80 | ((point >> 6) & 0x3F));
+  } else {
+    put(0xF0 | (point >> 18));
+    put(0x80 | ((point >> 12) & 0x3F));
+    put(0x80 | ((point >> 6) & 0x3F));
+  }
+  put(0x80 | (point & 0x3F));
+}
+
+std::string replace_broken_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const CodePoint point = decode_utf8(text);
+    append_utf8(point.value, out);
+    text.remove_prefix(point.length);
+  }
+  return out;
+}
 
 std::vector<std::string_view> code_points(std::string_view text) {
   std::vector<std::string_view> points;
   points.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t length = std::max<std::size_t>(sequence_length(text), 1);
-    points.push_back(text.substr(0, length));
-    text.remove_prefix(length);
+    const CodePoint point = decode_utf8(text);
+    points.push_back(text.substr(0, point.valid ? point.length : 1));
+    text.remove_prefix(points.back().size());
   }
   return points;
 }
 
-bool valid_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
+std::optional<size_t> first_invalid_utf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint point = decode_utf8(text.substr(at));
+    if (!point.valid) return at;
+    at += point.length;
   }
-  return true;
+  return {};
 }
 
-std::vector<std::string> display_columns(std::string_view text) {
-  std::vector<std::string> columns;
-  for (std::string_view point : code_points(text)) {
-    columns.emplace_back(is_control(point) || !valid_utf8(point) ? std::string_view("\uFFFD") : point);
-  }
-  return columns;
+int64_t display_width(std::string_view text) {
+  int64_t width = 0;
+  for (const Cell& cell : cells_of(text)) width += cell.width;
+  return width;
 }
 
 std::string clipped(std::string_view text, int64_t columns) {
-  const std::vector<std::string> cells = display_columns(text);
-  const auto limit = static_cast<std::size_t>(columns < 0 ? 0 : columns);
+  if (columns <= 0) return "";
+  const bool fits = display_width(text) <= columns;
+  int64_t room = fits ? columns : columns - 1;  // "…" takes one
   std::string out;
-  for (std::size_t i = 0; i < cells.size() && i < limit; ++i) {
-    out += i + 1 == limit && cells.size() > limit ? "…" : cells[i];
+  for (const Cell& cell : cells_of(text)) {
+    room -= cell.width;
+    if (room < 0) break;
+    out += cell.shown;
   }
-  return out;
+  return fits ? out : out + "…";
 }
-
-int64_t display_width(std::string_view text) { return static_cast<int64_t>(code_points(text).size()); }
 
 }  // namespace tape

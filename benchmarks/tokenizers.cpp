@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
 
 int main(int argc, char** argv) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/module_path.h"
 
 namespace tape {
 namespace {
@@ -37,16 +38,6 @@ Json operation(const Event& event) {
   return json;
 }
 
-std::vector<std::string_view> parts_of(std::string_view path) {
-  std::vector<std::string_view> parts;
-  while (!path.empty()) {
-    const size_t dot = std::min(path.find('.'), path.size());
-    parts.push_back(path.substr(0, dot));
-    path.remove_prefix(std::min(dot + 1, path.size()));
-  }
-  return parts;
-}
-
 /// Slices of modules: one for each stretch of events that run in it, those of outer modules first.
 class ModuleSlices {
  public:
@@ -54,7 +45,7 @@ class ModuleSlices {
 
   void see(const Event& event) {
     if (event.pass == Profile::Pass::other) return;  // between two operations of a module
-    const std::vector<std::string_view> parts = parts_of(event.module_path);
+    const std::vector<std::string_view> parts = split_module_path(event.module_path);
     size_t common = 0;
     while (common < parts.size() && common < open_.size() && open_[common].name == parts[common] &&
            open_[common].pass == event.pass)

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "autograd/tape/graph.h"
+#include "base/module_path.h"
 
 namespace tape {
 namespace {
@@ -32,15 +33,14 @@ struct Frame {
   std::vector<size_t> nodes;
   std::map<std::string, std::unique_ptr<Frame>> inner;
 
-  Frame& at(const std::string& path) {
-    if (path.empty()) return *this;
-    // A number belongs to the name of its list: "layers.0".
-    size_t end = path.find('.');
-    while (end != std::string::npos && end + 1 < path.size() && path[end + 1] >= '0' && path[end + 1] <= '9')
-      end = path.find('.', end + 1);
-    std::unique_ptr<Frame>& frame = inner[path.substr(0, end)];
-    if (!frame) frame = std::make_unique<Frame>();
-    return frame->at(end == std::string::npos ? "" : path.substr(end + 1));
+  Frame& at(std::string_view path) {
+    Frame* frame = this;
+    for (const std::string_view name : split_module_path(path)) {
+      std::unique_ptr<Frame>& next = frame->inner[std::string(name)];
+      if (!next) next = std::make_unique<Frame>();
+      frame = next.get();
+    }
+    return *frame;
   }
 };
 

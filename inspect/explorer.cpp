@@ -1,3 +1,5 @@
+#include "base/check.h"
+#include "inspect/explorer_attention.h"
 #include "inspect/explorer_data.h"
 
 #include <algorithm>
@@ -11,7 +13,7 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
 #include "base/file.h"
-#include "inspect/explorer_parts.h"
+#include "inspect/explorer_tape.h"
 #include "inspect/web_page.h"
 #include "nn/tensor_swap.h"
 #include "train/machine.h"
@@ -137,9 +139,7 @@ class ModuleInDouble {
   std::unordered_map<const TensorImpl*, Tensor> fixed_;
 };
 
-void check(const PageOptions& options) {
-  if (options.side < 1) raise(ErrorKind::config, "explorer: side must be at least 1, got {}", options.side);
-}
+void check(const PageOptions& options) { check_at_least_one("explorer", {{"side", options.side}}); }
 
 }  // namespace
 

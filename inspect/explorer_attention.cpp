@@ -1,12 +1,14 @@
+#include "inspect/explorer_attention.h"
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 #include <nlohmann/json.hpp>
 
 #include "autograd/ops/cast.h"
 #include "autograd/ops/shape.h"
-#include "inspect/explorer_parts.h"
+#include "base/module_path.h"
 
 namespace tape::inspect {
 namespace {
@@ -18,12 +20,9 @@ constexpr int64_t kNormRows = 16;
 /// The last number of a path: 2 of "encoder.layers.2.self_attention"; 0 where there is none.
 int64_t layer_of(const std::string& module) {
   int64_t layer = 0;
-  for (size_t begin = 0; begin < module.size();) {
-    const size_t end = std::min(module.find('.', begin), module.size());
-    const std::string part = module.substr(begin, end - begin);
-    if (!part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; }))
-      layer = std::atoll(part.c_str());
-    begin = end + 1;
+  for (const std::string_view name : split_module_path(module)) {
+    const char *number = name.data() + name.rfind('.') + 1, *end = name.data() + name.size();
+    if (int64_t found = 0; std::from_chars(number, end, found).ptr == end) layer = found;
   }
   return layer;
 }

@@ -1,3 +1,5 @@
+#include "inspect/explorer_tape.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -6,7 +8,6 @@
 
 #include "autograd/ops/formula.h"
 #include "autograd/tape/graph.h"
-#include "inspect/explorer_parts.h"
 
 namespace tape::inspect {
 namespace {

@@ -1,7 +1,6 @@
 #include "inspect/heat_map.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -10,32 +9,10 @@
 #include "autograd/tape/scope.h"
 #include "base/error.h"
 #include "inspect/label_grid.h"
+#include "inspect/palette.h"
 
 namespace tape::inspect {
 namespace {
-
-constexpr std::array<std::string_view, 5> shades = {"·", "░", "▒", "▓", "█"};
-
-/// 0 to 4: each shade begins where those of attention_picture() do.
-size_t shade(double magnitude) {
-  constexpr std::array<double, 4> from = {0.05, 0.25, 0.5, 0.75};
-  return static_cast<size_t>(std::count_if(from.begin(), from.end(), [&](double f) { return magnitude >= f; }));
-}
-
-/// Orange, white, blue, as in the pages (safe for the colour-blind), in xterm's cube, a fifth of each side a colour.
-constexpr std::array<int, 11> cube = {130, 172, 173, 216, 223, 255, 153, 110, 74, 32, 25};
-
-/// place: -1 to 1.
-std::string paint(double place, Colors colors) {
-  if (colors == Colors::ansi256) {
-    const auto step = static_cast<size_t>(std::lround((place + 1) * 5));
-    return background(cube[step], step < 1 || step > 8);
-  }
-  const double t = std::abs(place);
-  const auto mix = [t](double from, double to) { return std::round(from + (to - from) * t); };
-  return place < 0 ? background(mix(247, 179), mix(247, 88), mix(247, 6))
-                   : background(mix(247, 33), mix(247, 102), mix(247, 172));
-}
 
 std::vector<std::string> labels_or_numbers(const std::vector<std::string>& labels, size_t count, const char* what) {
   if (!labels.empty() && labels.size() != count)
@@ -80,10 +57,10 @@ class Map {
     const bool nan = std::isnan(value), wide = grid_.cell_width() == 4;
     const double at = place(value);
     if (colors_ != Colors::none)
-      return fmt::format("{}{}", paint(at, colors_), wide ? nan ? " ?  " : "    " : nan ? "? " : "  ");
+      return fmt::format("{}{}", diverging_color(at, colors_), wide ? nan ? " ?  " : "    " : nan ? "? " : "  ");
     if (nan) return wide ? " ?  " : "? ";
-    const size_t step = shade(std::abs(at));
-    const std::string_view sign = step == 0 ? " " : at < 0 ? "-" : "+", block = shades[step];
+    const size_t step = shade_of(std::abs(at));
+    const std::string_view sign = step == 0 ? " " : at < 0 ? "-" : "+", block = kShades[step].block;
     if (!wide) return fmt::format("{}{}", sign, block);
     return step == 0 ? fmt::format(" {}  ", block) : fmt::format("{}{}{} ", sign, block, block);
   }
@@ -99,14 +76,11 @@ class Map {
 
   std::string legend() const {
     std::string out = spaces(grid_.label_width() + 2);
-    if (colors_ == Colors::none) {
-      for (size_t i = 0; i < shades.size(); ++i)
-        out += fmt::format("{} {:.2g}  ", shades[i], largest_ * std::array{0.0, 0.05, 0.25, 0.5, 0.75}[i]);
-      return out + "- below zero, + above\n";
-    }
-    out += fmt::format("{:.3g} ", largest_ == 0 ? 0 : -largest_);
-    for (int i = -8; i <= 8; ++i) out += paint(i / 8.0, colors_) + " ";
-    return out.append(kResetColors) + fmt::format(" {:.3g}\n", largest_);
+    if (colors_ == Colors::none)
+      return out + shade_legend([this](double from) { return fmt::format("{:.2g}", largest_ * from); }) +
+             "- below zero, + above\n";
+    const auto color = [this](double place) { return diverging_color(place, colors_); };
+    return out + fmt::format("{:.3g} {} {:.3g}\n", largest_ == 0 ? 0 : -largest_, color_legend(-1, color), largest_);
   }
 
   const std::vector<double> values_;

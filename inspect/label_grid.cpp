@@ -2,22 +2,12 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/utf8.h"
+#include "inspect/palette.h"
 
 namespace tape::inspect {
 
 std::string spaces(int64_t count) { return std::string(static_cast<size_t>(std::max<int64_t>(count, 0)), ' '); }
-
-std::string background(double red, double green, double blue) {
-  const bool dark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
-  return fmt::format("\x1b[{};48;2;{:.0f};{:.0f};{:.0f}m", dark ? 97 : 30, red, green, blue);
-}
-
-std::string background(int cube_color, bool white_text) {
-  return fmt::format("\x1b[{};48;5;{}m", white_text ? 97 : 30, cube_color);
-}
 
 LabelGrid::LabelGrid(std::span<const std::string> rows, std::span<const std::string> columns,
                      const LabelGridOptions& options)

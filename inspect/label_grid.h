@@ -45,12 +45,6 @@ class LabelGrid {
   int64_t label_width_ = 0, cell_ = 4, fitting_ = 1;
 };
 
-/// The escape sequence for a cell's background: red, green and blue of 0 to 255, or a colour of xterm's 256; with black
-/// or white text, whichever can be read on it.
-std::string background(double red, double green, double blue);
-std::string background(int cube_color, bool white_text);
-
-inline constexpr std::string_view kResetColors = "\x1b[0m";
 std::string spaces(int64_t count);
 
 }  // namespace tape::inspect

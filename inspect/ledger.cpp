@@ -10,6 +10,10 @@
 
 #include "autograd/ops/op.h"
 #include "autograd/tape/graph.h"
+#include "base/module_path.h"
+#include "base/number_text.h"
+#include "base/table.h"
+#include "base/utf8.h"
 
 namespace tape {
 namespace {
@@ -27,6 +31,8 @@ Place seen_through_views(Place place) {
   return place;
 }
 
+constexpr const char* kAdvice = "a checkpoint around";
+
 /// One storage that the tape keeps.
 struct Kept {
   std::vector<const Node*> holders;  // in the order recorded
@@ -34,22 +40,6 @@ struct Kept {
   int64_t bytes = 0;
   bool parameter = false;
 };
-
-bool lies_in(const std::string& path, const std::string& module) {
-  return path.starts_with(module) && (path.size() == module.size() || path[module.size()] == '.');
-}
-
-/// "encoder.layers.0.norm" lies in "encoder", "encoder.layers.0" and itself: a number belongs to its list's name.
-std::vector<std::string> modules_around(const std::string& path) {
-  std::vector<std::string> modules;
-  for (size_t end = 0; end != std::string::npos && !path.empty();) {
-    end = path.find('.', end + 1);
-    const bool number_follows =
-        end != std::string::npos && end + 1 < path.size() && path[end + 1] >= '0' && path[end + 1] <= '9';
-    if (!number_follows) modules.push_back(path.substr(0, end));
-  }
-  return modules;
-}
 
 class Bookkeeper {
  public:
@@ -126,7 +116,7 @@ class Bookkeeper {
   std::vector<CheckpointSaving> savings() const {
     std::set<std::string> modules;
     for (const Node* node : nodes_)
-      for (std::string& module : modules_around(module_of(*node))) modules.insert(std::move(module));
+      for (const std::string_view module : modules_around(module_of(*node))) modules.emplace(module);
     std::vector<CheckpointSaving> all;
     for (const std::string& module : modules)
       if (const int64_t bytes = saving(module); bytes > 0) all.push_back({module, bytes});
@@ -173,36 +163,34 @@ Ledger saved_tensors(const Tensor& loss) {
 
 std::string to_string(const Ledger& ledger, size_t rows) {
   const size_t shown = std::min(rows, ledger.entries.size()), advised = std::min(rows, ledger.checkpoints.size());
-  size_t module = 19, operation = 9;  // of the headings
-  for (size_t i = 0; i < shown; ++i) {
-    module = std::max(module, ledger.entries[i].module_path.size());
-    operation = std::max(operation, ledger.entries[i].operation.size());
-  }
-  for (size_t i = 0; i < advised; ++i) module = std::max(module, ledger.checkpoints[i].module_path.size());
+  // Both tables name modules, in columns of one width.
+  int64_t module = display_width(kAdvice);
+  for (size_t i = 0; i < shown; ++i) module = std::max(module, display_width(ledger.entries[i].module_path));
+  for (size_t i = 0; i < advised; ++i) module = std::max(module, display_width(ledger.checkpoints[i].module_path));
 
+  using enum TextTable::Align;
   const auto total = static_cast<double>(ledger.bytes);
-  std::string text =
-      fmt::format("saved for the backward: {} in {} values; of parameters, apart: {}\n", bytes_text(total),
-                  ledger.values, bytes_text(static_cast<double>(ledger.parameter_bytes)));
-  text += fmt::format("{:<{}}  {:<{}}  values       bytes  share\n", "module", module, "operation", operation);
-  const auto row = [&](const LedgerEntry& entry) {
+  TextTable saved({{left, module}, {left}, {right}, {right, 10}, {right}});
+  saved.add({"module", "operation", "values", "bytes", "share"});
+  const auto add = [&](const LedgerEntry& entry) {
     const auto bytes = static_cast<double>(entry.bytes);
-    text += fmt::format("{:<{}}  {:<{}}  {:>6}  {:>10}  {:>4.0f}%\n", entry.module_path, module, entry.operation,
-                        operation, entry.values, bytes_text(bytes), total > 0 ? 100 * bytes / total : 0);
+    saved.add({entry.module_path, entry.operation, std::to_string(entry.values), bytes_text(bytes),
+               fmt::format("{:.0f}%", total > 0 ? 100 * bytes / total : 0)});
   };
   LedgerEntry rest{.module_path = fmt::format("{} more", ledger.entries.size() - shown)};
   for (size_t i = 0; i < ledger.entries.size(); ++i) {
-    if (i < shown) row(ledger.entries[i]);
+    if (i < shown) add(ledger.entries[i]);
     if (i >= shown) rest.values += ledger.entries[i].values, rest.bytes += ledger.entries[i].bytes;
   }
-  if (shown < ledger.entries.size()) row(rest);
-  if (advised == 0) return text;
-  text += fmt::format("{:<{}}  would free\n", "a checkpoint around", module);
-  for (size_t i = 0; i < advised; ++i) {
-    const CheckpointSaving& saving = ledger.checkpoints[i];
-    text += fmt::format("{:<{}}  {:>10}\n", saving.module_path, module, bytes_text(static_cast<double>(saving.bytes)));
-  }
-  return text;
+  if (shown < ledger.entries.size()) add(rest);
+
+  TextTable advice({{left, module}, {right}});
+  if (advised > 0) advice.add({kAdvice, "would free"});
+  for (size_t i = 0; i < advised; ++i)
+    advice.add({ledger.checkpoints[i].module_path, bytes_text(static_cast<double>(ledger.checkpoints[i].bytes))});
+  return fmt::format("saved for the backward: {} in {} values; of parameters, apart: {}\n{}{}", bytes_text(total),
+                     ledger.values, bytes_text(static_cast<double>(ledger.parameter_bytes)), saved.text(),
+                     advice.text());
 }
 
 std::ostream& operator<<(std::ostream& stream, const Ledger& ledger) { return stream << to_string(ledger); }

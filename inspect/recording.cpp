@@ -47,15 +47,6 @@ Tensor input_gradient(const NormCall& call, const Tensor& gradient) {
 
 }  // namespace
 
-void ForwardHooks::add(nn::Module& module, nn::ForwardHook hook) {
-  hooks_.emplace_back(&module, module.register_forward_hook(std::move(hook)));
-}
-
-void ForwardHooks::remove() {
-  for (const auto& [module, hook] : hooks_) module->remove_hook(hook);
-  hooks_.clear();
-}
-
 Recording::Recording(const Study& study, int64_t side) : study_(study), side_(side) {
   if (!study.run) raise(ErrorKind::config, "explorer: the study has no function to run");
   watch_modules();
@@ -79,7 +70,7 @@ void Recording::watch_modules() {
   for (const auto& [path, module] : study_.module->named_modules()) {
     auto* layer = dynamic_cast<nn::LayerNorm*>(module);
     if (!layer) continue;
-    hooks_.add(*layer, [this, name = path, layer](nn::Module&, const Tensors& inputs, const Tensor& output) {
+    hooks_.forward(*layer, [this, name = path, layer](nn::Module&, const Tensors& inputs, const Tensor& output) {
       std::erase_if(norms_, [&](const NormCall& call) { return call.module == name; });
       norms_.push_back({name, layer, inputs[0].detach(), output, {}, {}});
       return Tensor();

@@ -6,6 +6,7 @@
 
 #include "../autograd/diagnose/tape_values.h"
 #include "../autograd/tape/graph.h"
+#include "../nn/hook_scope.h"
 #include "../nn/layer_norm.h"
 #include "attention_probe.h"
 #include "explorer.h"
@@ -20,21 +21,6 @@ struct NormCall {
   Tensor input, output;      // the output on the tape
   Tensors gradients_output;  // one an output of the study, undefined where none arrives
   Tensors gradients_input;   // what the layer makes of them
-};
-
-/// Forward hooks that are gone when it is.
-class ForwardHooks {
- public:
-  ForwardHooks() = default;
-  ~ForwardHooks() { remove(); }
-  ForwardHooks(const ForwardHooks&) = delete;
-  ForwardHooks& operator=(const ForwardHooks&) = delete;
-
-  void add(nn::Module& module, nn::ForwardHook hook);
-  void remove();
-
- private:
-  std::vector<std::pair<nn::Module*, int64_t>> hooks_;
 };
 
 /// A forward of a study and a backward of each of its outputs, with all that a page shows of them.
@@ -82,7 +68,7 @@ class Recording {
   const int64_t side_;
   TapeValues tape_;
   std::unique_ptr<AttentionProbe> probe_;
-  ForwardHooks hooks_;
+  nn::HookScope hooks_;
   std::vector<PageOutput> outputs_;
   std::vector<Operation> operations_;
   std::vector<Leaf> leaves_;

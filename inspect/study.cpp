@@ -1,3 +1,5 @@
+#include "inspect/study.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -7,7 +9,6 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
-#include "inspect/explorer.h"
 
 namespace tape::inspect {
 namespace {

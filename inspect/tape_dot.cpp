@@ -1,7 +1,8 @@
+#include "inspect/tape_dot.h"
+
 #include "autograd/tape/graph.h"
 #include "autograd/tape/tape.h"
 #include "inspect/dot.h"
-#include "inspect/explorer.h"
 
 namespace tape::inspect {
 

@@ -8,15 +8,15 @@
 #include "autograd/ops/order.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
+#include "base/check.h"
 
 namespace tape::models {
 namespace {
 
 void check(const BeamOptions& o, int64_t rows) {
-  if (o.beams < 1) raise(ErrorKind::config, "beam_search: beams must be at least 1, got {}", o.beams);
+  check_at_least_one("beam_search", {{"beams", o.beams}, {"max_length", o.max_length}});
   if (o.n_best < 1 || o.n_best > o.beams)
     raise(ErrorKind::config, "beam_search: n_best must be from 1 to beams, got {} (beams {})", o.n_best, o.beams);
-  if (o.max_length < 1) raise(ErrorKind::config, "beam_search: max_length must be at least 1, got {}", o.max_length);
   if (o.min_length < 0 || (o.max_lengths.empty() && o.min_length > o.max_length))
     raise(ErrorKind::config, "beam_search: min_length must be from 0 to max_length, got {} (max_length {})",
           o.min_length, o.max_length);

@@ -1,6 +1,7 @@
 #include "models/bert.h"
 
 #include "autograd/create.h"
+#include "base/check.h"
 #include "nn/check.h"
 #include "nn/init.h"
 
@@ -27,15 +28,12 @@ const nn::ModuleCheck masked_check("MaskedLanguageModel", "small", [](const nn::
 });
 
 const BertConfig& checked(const BertConfig& c) {
-  const auto at_least_one = [](const char* name, int64_t value) {
-    if (value < 1) raise(ErrorKind::config, "Bert: {} must be at least 1, got {}", name, value);
-  };
-  at_least_one("vocab", c.vocab);
-  at_least_one("d_model", c.d_model);
-  at_least_one("layers", c.layers);
-  at_least_one("heads", c.heads);
-  at_least_one("d_ff", c.d_ff);
-  at_least_one("max_length", c.max_length);
+  check_at_least_one("Bert", {{"vocab", c.vocab},
+                              {"d_model", c.d_model},
+                              {"layers", c.layers},
+                              {"heads", c.heads},
+                              {"d_ff", c.d_ff},
+                              {"max_length", c.max_length}});
   return c;
 }
 

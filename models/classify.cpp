@@ -1,6 +1,9 @@
 #include "models/classify.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "autograd/create.h"
 #include "autograd/ops/cast.h"
@@ -59,6 +62,13 @@ std::vector<std::vector<double>> classify(SequenceClassifier& model, std::span<c
     }
   }
   return found;
+}
+
+std::vector<size_t> ranked_labels(const std::vector<double>& probabilities) {
+  std::vector<size_t> labels(probabilities.size());
+  std::iota(labels.begin(), labels.end(), size_t{0});
+  std::ranges::stable_sort(labels, std::greater<>(), [&](size_t label) { return probabilities[label]; });
+  return labels;
 }
 
 }  // namespace tape::models

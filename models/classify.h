@@ -21,4 +21,7 @@ std::vector<std::vector<double>> classify(SequenceClassifier& model, std::span<c
                                           std::span<const std::vector<int64_t>> type_ids = {},
                                           const ClassifyOptions& options = {});
 
+/// Labels by their probabilities, the likeliest first; of equal ones the first.
+std::vector<size_t> ranked_labels(const std::vector<double>& probabilities);
+
 }  // namespace tape::models

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/check.h"
 #include "base/file.h"
 #include "models/hugging_face/bert.h"
 #include "models/hugging_face/gpt2.h"
@@ -70,7 +71,7 @@ AnyModel filled(const std::string& config_file, const Config& config, const Weig
 /// Whether a folder could hold that many layers: each has tensors of its own. Names are made for each before they are
 /// compared, so a number out of the air must stop here.
 void check_layers(const std::string& config_file, int64_t layers, const Weights& weights) {
-  if (layers < 1) raise(ErrorKind::config, "{}: layers must be at least 1, got {}", config_file, layers);
+  check_at_least_one(config_file, {{"layers", layers}});
   if (layers > std::ssize(weights.tensors))
     raise(ErrorKind::format, "{}: {} layers, but {} holds {} tensors", config_file, layers, weights.where,
           weights.tensors.size());

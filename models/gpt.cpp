@@ -5,6 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/shape.h"
+#include "base/check.h"
 #include "nn/check.h"
 #include "nn/init.h"
 
@@ -34,14 +35,11 @@ const nn::ModuleCheck apart_check("Gpt", "output of its own, probabilities", [](
 });
 
 GptConfig completed(GptConfig c) {
-  const auto at_least_one = [](const char* name, int64_t value) {
-    if (value < 1) raise(ErrorKind::config, "Gpt: {} must be at least 1, got {}", name, value);
-  };
-  at_least_one("vocab", c.vocab);
-  at_least_one("d_model", c.d_model);
-  at_least_one("layers", c.layers);
-  at_least_one("heads", c.heads);
-  at_least_one("max_length", c.max_length);
+  check_at_least_one("Gpt", {{"vocab", c.vocab},
+                             {"d_model", c.d_model},
+                             {"layers", c.layers},
+                             {"heads", c.heads},
+                             {"max_length", c.max_length}});
   if (c.d_ff < 0) raise(ErrorKind::config, "Gpt: d_ff must not be negative, got {}", c.d_ff);
   if (c.d_ff == 0) c.d_ff = 4 * c.d_model;
   return c;

@@ -8,6 +8,7 @@
 #include "autograd/ops/join.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
+#include "base/check.h"
 
 namespace tape::models {
 namespace {
@@ -24,8 +25,7 @@ Tensor likeliest(const Tensor& logits, int64_t padding_id) {
 }  // namespace
 
 std::vector<std::vector<int64_t>> greedy_decode(Transformer& model, const Tensor& src, const GreedyOptions& options) {
-  if (options.max_length < 1)
-    raise(ErrorKind::config, "greedy_decode: max_length must be at least 1, got {}", options.max_length);
+  check_at_least_one("greedy_decode", {{"max_length", options.max_length}});
   const NoGrad no_grad;
   const int64_t batch = src.size(0);
   std::vector<std::vector<int64_t>> found(static_cast<size_t>(batch));

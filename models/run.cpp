@@ -9,6 +9,7 @@
 #include "autograd/ops/shape.h"
 #include "autograd/tape/tape.h"
 #include "nn/attention_weights.h"
+#include "nn/hook_scope.h"
 
 namespace tape::models {
 namespace {
@@ -53,28 +54,20 @@ class Inputs {
 
 /// Keeps the hidden states that the layers of a stack give while it is there.
 template <class Stack>
-class Watched {
+class StackOutputs {
  public:
-  explicit Watched(Stack& stack) : stack_(stack) {
+  explicit StackOutputs(Stack& stack) : stack_(stack) {
     for (int64_t i = 0; i < stack.layers.size(); ++i) {
       nn::Module& layer = *stack.layers[i];
-      if (i == 0)
-        before_ = layer.register_forward_pre_hook([this](nn::Module&, const Tensors& in) { states_ = {in.front()}; });
-      after_.push_back(layer.register_forward_hook([this](nn::Module&, const Tensors&, const Tensor& out) {
+      if (i == 0) hooks_.forward_pre(layer, [this](nn::Module&, const Tensors& in) { states_ = {in.front()}; });
+      hooks_.forward(layer, [this](nn::Module&, const Tensors&, const Tensor& out) {
         states_.push_back(out);
         return Tensor();
-      }));
+      });
     }
   }
-  ~Watched() {
-    for (int64_t i = 0; i < stack_.layers.size(); ++i) {
-      nn::Module& layer = *stack_.layers[i];
-      if (i == 0) layer.remove_hook(before_);
-      layer.remove_hook(after_[static_cast<size_t>(i)]);
-    }
-  }
-  Watched(const Watched&) = delete;
-  Watched& operator=(const Watched&) = delete;
+  StackOutputs(const StackOutputs&) = delete;
+  StackOutputs& operator=(const StackOutputs&) = delete;
 
   /// `last` is what the whole stack gave: the last layer's state, behind a final norm where there is one.
   void write(nn::StateDict& out, const char* prefix, const Tensor& last, const nn::AttentionWeights& weights) {
@@ -90,28 +83,23 @@ class Watched {
  private:
   Stack& stack_;
   Tensors states_;
-  int64_t before_ = 0;
-  std::vector<int64_t> after_;
+  nn::HookScope hooks_;
 };
 
 /// What the last call of a module gave.
-class Seen {
+class LastOutput {
  public:
-  explicit Seen(nn::Module& module) : module_(module) {
-    hook_ = module.register_forward_hook([this](nn::Module&, const Tensors&, const Tensor& out) {
+  explicit LastOutput(nn::Module& module) {
+    hook_.forward(module, [this](nn::Module&, const Tensors&, const Tensor& out) {
       last = out;
       return Tensor();
     });
   }
-  ~Seen() { module_.remove_hook(hook_); }
-  Seen(const Seen&) = delete;
-  Seen& operator=(const Seen&) = delete;
 
   Tensor last;
 
  private:
-  nn::Module& module_;
-  int64_t hook_;
+  nn::HookScope hook_;
 };
 
 void add_loss(nn::StateDict& out, const Tensor& logits, const Tensor& labels) {
@@ -130,9 +118,9 @@ nn::StateDict run_bert(nn::Module& model, Bert& bert, const nn::StateDict& given
   const Inputs in(given, known);
   const Tensor ids = in.find("input_ids"), labels = label_rank > 0 ? in.find("labels", label_rank) : Tensor();
   nn::StateDict out;
-  Watched<nn::Encoder> layers(*bert.encoder);
+  StackOutputs<nn::Encoder> layers(*bert.encoder);
   const nn::AttentionWeights weights(model);
-  const Seen encoder(*bert.encoder);
+  const LastOutput encoder(*bert.encoder);
   const Tensor logits = call(out, ids, in.mask("attention_mask", ids), in.find("token_type_ids"));
   out["last_hidden_state"] = encoder.last;
   layers.write(out, "", encoder.last, weights);
@@ -170,9 +158,9 @@ nn::StateDict run_model(Gpt& model, const nn::StateDict& given) {
   const Inputs in(given, {"input_ids", "attention_mask", "labels"});
   const Tensor ids = in.find("input_ids"), labels = in.find("labels");
   nn::StateDict out;
-  Watched<nn::Encoder> layers(*model.encoder);
+  StackOutputs<nn::Encoder> layers(*model.encoder);
   const nn::AttentionWeights weights(model);
-  const Seen encoder(*model.encoder);
+  const LastOutput encoder(*model.encoder);
   const Tensor logits = model(ids, in.mask("attention_mask", ids));
   out["logits"] = logits;
   out["last_hidden_state"] = encoder.last;
@@ -201,10 +189,10 @@ nn::StateDict run_model(Transformer& model, const nn::StateDict& given) {
     targets = shifted(labels, model.config());
   }
   nn::StateDict out;
-  Watched<nn::Encoder> encoder_layers(*model.encoder);
-  Watched<nn::Decoder> decoder_layers(*model.decoder);
+  StackOutputs<nn::Encoder> encoder_layers(*model.encoder);
+  StackOutputs<nn::Decoder> decoder_layers(*model.decoder);
   const nn::AttentionWeights weights(model);
-  const Seen encoder(*model.encoder), decoder(*model.decoder);
+  const LastOutput encoder(*model.encoder), decoder(*model.decoder);
   const Tensor logits = model(ids, targets, in.mask("attention_mask", ids), in.mask("decoder_attention_mask", targets));
   out["logits"] = logits;
   out["encoder_last_hidden_state"] = encoder.last;

@@ -2,6 +2,7 @@
 
 #include "autograd/create.h"
 #include "autograd/random.h"
+#include "base/check.h"
 #include "nn/check.h"
 #include "nn/init.h"
 
@@ -28,8 +29,7 @@ const nn::ModuleCheck first_check("SequenceClassifier", "first position", check_
 const nn::ModuleCheck mean_check("SequenceClassifier", "mean", check_small<nn::Pooling::mean>);
 
 SequenceClassifierConfig completed(SequenceClassifierConfig c) {
-  if (c.num_labels < 1)
-    raise(ErrorKind::config, "SequenceClassifier: num_labels must be at least 1, got {}", c.num_labels);
+  check_at_least_one("SequenceClassifier", {{"num_labels", c.num_labels}});
   if (!c.labels.empty() && std::ssize(c.labels) != c.num_labels)
     raise(ErrorKind::config, "SequenceClassifier: {} names for {} labels", c.labels.size(), c.num_labels);
   c.bert.pooler = c.pooling == nn::Pooling::first;

@@ -4,6 +4,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
+#include "base/check.h"
 #include "nn/check.h"
 #include "nn/init.h"
 
@@ -35,19 +36,16 @@ const nn::ModuleCheck pre("Transformer", "pre-LN, tied",
                           [](const nn::Checker& check) { return check_small(check, nn::NormPlace::pre, true); });
 
 const TransformerConfig& checked(const TransformerConfig& c) {
-  const auto at_least_one = [](const char* name, int64_t value) {
-    if (value < 1) raise(ErrorKind::config, "Transformer: {} must be at least 1, got {}", name, value);
-  };
-  at_least_one("src_vocab", c.src_vocab);
-  at_least_one("tgt_vocab", c.tgt_vocab);
-  at_least_one("d_model", c.d_model);
-  at_least_one("layers", c.layers);
-  at_least_one("heads", c.heads);
-  at_least_one("d_ff", c.d_ff);
-  at_least_one("max_length", c.max_length);
-  at_least_one("decoder_layers", c.decoder_layers.value_or(1));
-  at_least_one("decoder_heads", c.decoder_heads.value_or(1));
-  at_least_one("decoder_d_ff", c.decoder_d_ff.value_or(1));
+  check_at_least_one("Transformer", {{"src_vocab", c.src_vocab},
+                                     {"tgt_vocab", c.tgt_vocab},
+                                     {"d_model", c.d_model},
+                                     {"layers", c.layers},
+                                     {"heads", c.heads},
+                                     {"d_ff", c.d_ff},
+                                     {"max_length", c.max_length},
+                                     {"decoder_layers", c.decoder_layers.value_or(1)},
+                                     {"decoder_heads", c.decoder_heads.value_or(1)},
+                                     {"decoder_d_ff", c.decoder_d_ff.value_or(1)}});
   if (c.share_embeddings && c.src_vocab != c.tgt_vocab)
     raise(ErrorKind::config, "Transformer: share_embeddings needs equal vocabularies, got {} and {}", c.src_vocab,
           c.tgt_vocab);

@@ -42,16 +42,14 @@ void visit_keys(Config& c, Visit&& visit) {
 }
 
 template <class T>
-using Names = std::vector<std::pair<const char*, T>>;
+using Names = std::vector<std::pair<std::string_view, T>>;
 
 template <class T>
 const Names<T>& names();
 
 template <>
 const Names<nn::ActivationKind>& names() {
-  using enum nn::ActivationKind;
-  static const Names<nn::ActivationKind> all{{"relu", relu}, {"gelu", gelu}, {"gelu_tanh", gelu_tanh},
-                                             {"silu", silu}, {"tanh", tanh}, {"sigmoid", sigmoid}};
+  static const Names<nn::ActivationKind> all = nn::activation_names();
   return all;
 }
 template <>

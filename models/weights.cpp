@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/io/safetensors.h"
+#include "base/check.h"
 #include "base/file.h"
 #include "base/json.h"
 
@@ -77,8 +78,7 @@ Weights read_weights(const std::string& folder) {
 }
 
 void write_weights(const std::string& folder, const std::map<std::string, Tensor>& tensors, int64_t max_shard_bytes) {
-  if (max_shard_bytes < 1)
-    raise(ErrorKind::config, "save: max_shard_bytes must be at least 1, got {}", max_shard_bytes);
+  check_at_least_one("save", {{"max_shard_bytes", max_shard_bytes}});
   std::vector<std::map<std::string, Tensor>> shards(1);
   int64_t filled = 0, total = 0;
   for (const auto& [name, tensor] : tensors) {

@@ -1,5 +1,7 @@
 #include "nn/activation.h"
 
+#include <array>
+
 #include "autograd/ops/unary.h"
 #include "nn/check.h"
 
@@ -19,42 +21,34 @@ const ModuleCheck silu_check("Activation", "silu", check_kind<ActivationKind::si
 const ModuleCheck tanh_check("Activation", "tanh", check_kind<ActivationKind::tanh>);
 const ModuleCheck sigmoid_check("Activation", "sigmoid", check_kind<ActivationKind::sigmoid>);
 
+struct Known {
+  ActivationKind kind;
+  std::string_view name;
+  Tensor (*apply)(const Tensor&);
+};
+constexpr std::array<Known, 6> kKnown{{{ActivationKind::relu, "relu", relu},
+                                       {ActivationKind::gelu, "gelu", gelu},
+                                       {ActivationKind::gelu_tanh, "gelu_tanh", gelu_tanh},
+                                       {ActivationKind::silu, "silu", silu},
+                                       {ActivationKind::tanh, "tanh", tape::tanh},
+                                       {ActivationKind::sigmoid, "sigmoid", sigmoid}}};
+
+const Known& known(ActivationKind kind) {
+  for (const Known& row : kKnown)
+    if (row.kind == kind) return row;
+  raise(ErrorKind::config, "Activation: unknown kind {}", static_cast<int>(kind));
+}
+
 }  // namespace
 
-std::string_view to_string(ActivationKind kind) {
-  switch (kind) {
-    case ActivationKind::relu:
-      return "relu";
-    case ActivationKind::gelu:
-      return "gelu";
-    case ActivationKind::gelu_tanh:
-      return "gelu_tanh";
-    case ActivationKind::silu:
-      return "silu";
-    case ActivationKind::tanh:
-      return "tanh";
-    case ActivationKind::sigmoid:
-      return "sigmoid";
-  }
-  return "?";
+std::string_view to_string(ActivationKind kind) { return known(kind).name; }
+
+std::vector<std::pair<std::string_view, ActivationKind>> activation_names() {
+  std::vector<std::pair<std::string_view, ActivationKind>> names;
+  for (const Known& row : kKnown) names.emplace_back(row.name, row.kind);
+  return names;
 }
 
-Tensor Activation::forward(const Tensor& x) const {
-  switch (kind_) {
-    case ActivationKind::relu:
-      return tape::relu(x);
-    case ActivationKind::gelu:
-      return tape::gelu(x);
-    case ActivationKind::gelu_tanh:
-      return tape::gelu_tanh(x);
-    case ActivationKind::silu:
-      return tape::silu(x);
-    case ActivationKind::tanh:
-      return tape::tanh(x);
-    case ActivationKind::sigmoid:
-      return tape::sigmoid(x);
-  }
-  raise(ErrorKind::config, "Activation: unknown kind {}", static_cast<int>(kind_));
-}
+Tensor Activation::forward(const Tensor& x) const { return known(kind_).apply(x); }
 
 }  // namespace tape::nn

@@ -8,7 +8,10 @@ namespace tape::nn {
 
 enum class ActivationKind { relu, gelu, gelu_tanh, silu, tanh, sigmoid };
 
+/// "gelu_tanh"
 std::string_view to_string(ActivationKind kind);
+/// All kinds with their names.
+std::vector<std::pair<std::string_view, ActivationKind>> activation_names();
 
 /// One of the usual nonlinearities as a layer (formulas in autograd/ops/unary.h): x of any shape, f32 or f64 -> the
 /// same shape.

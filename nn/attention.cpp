@@ -1,7 +1,7 @@
 #include "nn/attention.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/dropout.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/shape.h"
 #include "nn/check.h"
 

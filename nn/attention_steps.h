@@ -2,16 +2,14 @@
 
 #include <functional>
 
-#include "../autograd/mask.h"
+#include "../autograd/ops/heads.h"
 
 namespace tape::nn {
 
 // Attention step by step, for layers whose scores are not those of scaled_dot_product_attention alone.
 
-/// Heads that lie side by side apart, [B, T, H D] -> [B, H, T, D]. Error (shape) where they do not fit.
-Tensor split_heads(const Tensor& x, int64_t heads);
-/// And back.
-Tensor merge_heads(const Tensor& x);
+using tape::merge_heads;
+using tape::split_heads;
 /// softmax(scores + mask) over the keys, [B, H, Tq, Tk]; a query that sees no key gets zeros, and gives zero gradients.
 Tensor masked_softmax(const Tensor& scores, const Mask& mask);
 

@@ -4,10 +4,11 @@
 #include <cmath>
 
 #include "autograd/ops/arithmetic.h"
-#include "autograd/ops/dropout.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/index.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/shape.h"
+#include "base/check.h"
 #include "nn/attention_steps.h"
 #include "nn/check.h"
 
@@ -32,8 +33,7 @@ const ModuleCheck to_content("DisentangledAttention", "position to content", [](
 int64_t checked_width(int64_t d_model, int64_t heads, const DisentangledAttentionOptions& options) {
   if (d_model < 1 || heads < 1 || d_model % heads != 0)
     raise(ErrorKind::config, "DisentangledAttention: d_model {} is not divisible by heads {}", d_model, heads);
-  if (options.max_distance < 1)
-    raise(ErrorKind::config, "DisentangledAttention: max_distance must be at least 1, got {}", options.max_distance);
+  check_at_least_one("DisentangledAttention", {{"max_distance", options.max_distance}});
   check_dropout("DisentangledAttention", options.dropout);
   return d_model;
 }

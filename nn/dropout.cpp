@@ -1,5 +1,6 @@
 #include "nn/dropout.h"
 
+#include "autograd/ops/check.h"
 #include "autograd/ops/dropout.h"
 #include "nn/check.h"
 

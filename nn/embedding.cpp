@@ -43,9 +43,7 @@ void Embedding::clear_padding_row() {
   Tensor(weight)[*padding_index_].zero_();
 }
 
-Tensor Embedding::forward(const Tensor& ids) const {
-  return embedding(weight, ids, {.padding_index = padding_index_.value_or(-1)});
-}
+Tensor Embedding::forward(const Tensor& ids) const { return embedding(weight, ids, {.padding_index = padding_index_}); }
 
 std::string Embedding::settings() const {
   return fmt::format("{} x {}{}", weight.size(0), weight.size(1),

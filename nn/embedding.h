@@ -1,14 +1,12 @@
 #pragma once
 
-#include <optional>
-
+#include "../autograd/ops/index.h"
 #include "module.h"
 
 namespace tape::nn {
 
-struct EmbeddingOptions {
-  std::optional<int64_t> padding_index = {};  ///< a row that starts at zero and is never trained
-};
+/// What the operation takes, padding_index: of a layer that row also starts at zero.
+using tape::EmbeddingOptions;
 
 /// Row weight[id] for each id: [...] i64 -> [..., C]; weight [V, C], started normal with deviation C^-0.5, so that
 /// times sqrt(C) it has deviation 1 (Vaswani et al. 2017, 3.4). Error (index) for an id outside [0, V), (dtype) for ids

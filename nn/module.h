@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "../autograd/gradcheck/gradcheck.h"
+#include "../autograd/named_tensor.h"
 #include "../autograd/tape/scope.h"
-#include "../autograd/tensor.h"
 
 namespace tape::nn {
 

@@ -1,21 +1,12 @@
 #include "nn/print.h"
 
-#include <algorithm>
 #include <ostream>
+
+#include "base/number_text.h"
+#include "base/table.h"
 
 namespace tape::nn {
 namespace {
-
-/// 1234567 as "1,234,567".
-std::string grouped(int64_t count) {
-  const std::string digits = std::to_string(count);
-  std::string result;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) result += ',';
-    result += digits[i];
-  }
-  return result;
-}
 
 /// One line of the tree: what stands in it, and the columns behind.
 struct Line {
@@ -24,20 +15,14 @@ struct Line {
 };
 
 std::string joined(const std::vector<Line>& lines) {
-  size_t width = 0, digits = 0;
+  TextTable table({{TextTable::Align::left}, {TextTable::Align::right}, {TextTable::Align::left}});
   for (const Line& line : lines) {
-    if (line.count.empty() && line.shape.empty()) continue;
-    width = std::max(width, line.text.size());
-    digits = std::max(digits, line.count.size());
+    if (line.count.empty() && line.shape.empty())
+      table.add({line.text});
+    else
+      table.add({line.text, line.count, line.shape});
   }
-  std::string text;
-  for (const Line& line : lines) {
-    std::string row = fmt::format("{:<{}}  {:>{}}", line.text, width, line.count, digits);
-    if (!line.shape.empty()) row += fmt::format("  {}", line.shape);
-    row.erase(row.find_last_not_of(' ') + 1);
-    text += fmt::format("{}\n", row);
-  }
-  return text;
+  return table.text();
 }
 
 }  // namespace
@@ -98,14 +83,10 @@ class ModulePrinter {
 
 OutputShapes::OutputShapes(Module& module) {
   for (const auto& [name, part] : module.named_modules())
-    hooks_.emplace_back(part, part->register_forward_hook([this](Module& m, const Tensors&, const Tensor& out) {
+    hooks_.forward(*part, [this](Module& m, const Tensors&, const Tensor& out) {
       shapes_[&m] = to_string(out.shape());
       return Tensor();
-    }));
-}
-
-OutputShapes::~OutputShapes() {
-  for (const auto& [module, hook] : hooks_) module->remove_hook(hook);
+    });
 }
 
 std::string OutputShapes::of(const Module& module) const {

@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "../autograd/tape/scope.h"
-#include "module.h"
+#include "hook_scope.h"
 
 namespace tape::nn {
 
@@ -11,16 +11,13 @@ namespace tape::nn {
 class OutputShapes {
  public:
   explicit OutputShapes(Module& module);
-  ~OutputShapes();
-  OutputShapes(const OutputShapes&) = delete;
-  OutputShapes& operator=(const OutputShapes&) = delete;
 
   /// "" for a module that was not called, or that gives more than one tensor.
   std::string of(const Module& module) const;
 
  private:
-  std::vector<std::pair<Module*, int64_t>> hooks_;
   std::unordered_map<const Module*, std::string> shapes_;
+  HookScope hooks_;
 };
 
 /// The tree of modules that printing shows, each with its number of parameters and, where given, its output's shape.

@@ -5,6 +5,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/dropout.h"
 #include "autograd/ops/einsum.h"
 #include "autograd/ops/index.h"

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/check.h"
+
 namespace tape::optim {
 namespace {
 
@@ -17,12 +19,8 @@ double peak_lr(const char* name, const Optimizer& optimizer, const std::optional
   return lr;
 }
 
-void check_at_least_one(const char* name, const char* what, int64_t count) {
-  if (count < 1) raise(ErrorKind::config, "{}: {} must be at least 1, got {}", name, what, count);
-}
-
 void check_lengths(const char* name, int64_t warmup, int64_t total) {
-  check_at_least_one(name, "total", total);
+  check_at_least_one(name, {{"total", total}});
   if (warmup < 0) raise(ErrorKind::config, "{}: warmup must not be negative, got {}", name, warmup);
   if (warmup > total)
     raise(ErrorKind::config, "{}: warmup must not be longer than total, got {} and {}", name, warmup, total);
@@ -40,7 +38,7 @@ Formula constant(const Optimizer& optimizer, const ConstantOptions& options) {
 
 Formula warmup_only(const Optimizer& optimizer, const WarmupOptions& options) {
   const double lr = peak_lr("WarmupSchedule", optimizer, options.lr);
-  check_at_least_one("WarmupSchedule", "warmup", options.warmup);
+  check_at_least_one("WarmupSchedule", {{"warmup", options.warmup}});
   return [lr, warmup = options.warmup](int64_t t) { return lr * std::min(1.0, number(t) / number(warmup)); };
 }
 
@@ -65,15 +63,14 @@ Formula cosine(const Optimizer& optimizer, const CosineOptions& options) {
 
 Formula inverse_sqrt(const Optimizer& optimizer, const InverseSqrtOptions& options) {
   const double lr = peak_lr("InverseSqrtSchedule", optimizer, options.lr);
-  check_at_least_one("InverseSqrtSchedule", "warmup", options.warmup);
+  check_at_least_one("InverseSqrtSchedule", {{"warmup", options.warmup}});
   return [lr, warmup = number(options.warmup)](int64_t t) {
     return lr * std::min(number(t) / warmup, std::sqrt(warmup / number(t)));
   };
 }
 
 Formula noam(const NoamOptions& options) {
-  check_at_least_one("NoamSchedule", "d_model", options.d_model);
-  check_at_least_one("NoamSchedule", "warmup", options.warmup);
+  check_at_least_one("NoamSchedule", {{"d_model", options.d_model}, {"warmup", options.warmup}});
   if (!(options.factor > 0) || std::isinf(options.factor))
     raise(ErrorKind::config, "NoamSchedule: factor must be a number > 0, got {}", options.factor);
   const double scale = options.factor / std::sqrt(number(options.d_model));

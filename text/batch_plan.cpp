@@ -5,7 +5,9 @@
 #include <tuple>
 
 #include "autograd/random.h"
+#include "base/check.h"
 #include "base/error.h"
+#include "base/number_text.h"
 #include "text/corpus_file.h"
 
 namespace tape::text {
@@ -89,8 +91,7 @@ std::pair<BatchPlan, Examples> choose(std::span<const ExampleLength> lengths, co
 }
 
 void check_windows(const char* name, int64_t tokens, int64_t context, int64_t batch) {
-  if (context < 1) raise(ErrorKind::config, "{}: context must be at least 1, got {}", name, context);
-  if (batch < 1) raise(ErrorKind::config, "{}: batch must be at least 1, got {}", name, batch);
+  check_at_least_one(name, {{"context", context}, {"batch", batch}});
   if (tokens <= context)
     raise(ErrorKind::config, "{}: a text of {} tokens has no window of {} and the token behind it", name, tokens,
           context);
@@ -156,7 +157,7 @@ std::vector<int64_t> random_windows(int64_t tokens, int64_t context, int64_t bat
 }
 
 std::vector<Window> cover_windows(int64_t tokens, int64_t context) {
-  if (context < 1) raise(ErrorKind::config, "cover_windows: context must be at least 1, got {}", context);
+  check_at_least_one("cover_windows", {{"context", context}});
   std::vector<Window> windows;
   for (int64_t start = 0; start + 1 < tokens; start += context)
     windows.push_back({start, std::min(context, tokens - 1 - start)});

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tokenizers/bpe_model.h"
 #include "tokenizers/config.h"
 #include "tokenizers/pipeline.h"
 
@@ -43,21 +44,5 @@ class ByteLevelBpe : public Pipeline {
   Merges merges_;
   TokenizerConfig config_;
 };
-
-struct TrainBpeOptions {
-  int64_t vocab_size = 8000;  ///< tokens in all; at least 256 and the special tokens
-  int64_t min_frequency = 2;  ///< pairs that are rarer are not merged
-  std::vector<std::string> special_tokens{
-      "<|endoftext|>"};  ///< get the first ids; the first of them is bos, eos and unk
-  bool add_prefix_space = false;
-};
-
-/// Learns a byte-level BPE from lines of text (Sennrich, Haddow, Birch 2016): merges the most frequent pair of
-/// neighbours until the vocabulary is full. Of pairs that are equally frequent the one with the smaller ids comes
-/// first, the left token's before the right's: the result depends on nothing but the lines, in any order, and is
-/// `tokenizers`' own. Error (config) for a corpus without a character, sizes that make no sense, or a special token
-/// that is empty or stands twice.
-std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(std::span<const std::string> lines,
-                                                   const TrainBpeOptions& options = {});
 
 }  // namespace tape::text

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number_text.h"
 #include "text/corpus_file.h"
 
 namespace tape::text {

@@ -44,34 +44,6 @@ ParallelCorpus read_parallel(const std::string& source_file, const std::string& 
 /// One pair a line, `source TAB target`. Error (format) naming a line with another number of fields.
 ParallelCorpus read_parallel_tsv(const std::string& file);
 
-/// How a line says which class its sentence has.
-enum class LabelFormat {
-  sentence_tab_label,    ///< "a fine film<TAB>1"; a first line that says "sentence<TAB>label" is a header
-  label_space_sentence,  ///< "DESC How did serfdom develop ?": the label ends at the first blank
-};
-
-/// Sentences with their classes.
-struct LabelledCorpus {
-  std::vector<std::string> sentences;  ///< none is empty
-  std::vector<int64_t> labels;         ///< of each sentence: a place in label_names
-  std::vector<int64_t> line;           ///< where each stood in the file, from 1
-  std::vector<std::string> label_names;
-  int64_t empty_sentences = 0;  ///< lines skipped because the sentence has nothing but white space
-  std::vector<std::string> notes;
-
-  int64_t size() const { return static_cast<int64_t>(sentences.size()); }
-};
-
-/// Labelled lines to learn from. label_names are all labels of the file, sorted: by value when each is a whole number,
-/// else by bytes; so the numbering does not depend on the order of lines.
-///
-/// Error (format) naming the line: no tab or more than one, no blank, an empty label.
-LabelledCorpus read_labelled(const std::string& file, LabelFormat format = LabelFormat::sentence_tab_label);
-
-/// Labelled lines to test with: `label_names` are those of training, and a label that is not among them is an Error
-/// (format) that names file, line and label.
-LabelledCorpus read_labelled(const std::string& file, LabelFormat format, std::span<const std::string> label_names);
-
 /// A text to read on and on, for language models, and its end that is kept away from training.
 struct SplitText {
   std::string train, valid;

@@ -7,12 +7,6 @@
 // What the readers of corpora share.
 namespace tape::text {
 
-/// A count with a comma between thousands: 29,000.
-std::string grouped(int64_t n);
-
-/// A count and what was counted: "1 line", "29,000 lines".
-std::string counted(int64_t n, std::string_view what);
-
 /// True for a text of nothing but white space.
 bool is_empty(std::string_view text);
 

@@ -1,9 +1,12 @@
+#include "text/labelled.h"
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "text/corpus.h"
 #include "text/corpus_file.h"
 

@@ -1,3 +1,5 @@
+#include "text/load_tokenizer.h"
+
 #include <filesystem>
 #include <vector>
 
@@ -5,7 +7,6 @@
 #include "text/marian.h"
 #include "text/number_words_tokenizer.h"
 #include "text/sentence_piece.h"
-#include "text/tokenizer.h"
 #include "text/tokenizer_json.h"
 #include "text/word_piece.h"
 

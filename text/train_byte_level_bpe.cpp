@@ -1,9 +1,10 @@
+#include "text/train_byte_level_bpe.h"
+
 #include <algorithm>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "text/byte_level_bpe.h"
 #include "text/tokenizers/byte_level.h"
 
 namespace tape::text {

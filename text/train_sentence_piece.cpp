@@ -1,10 +1,11 @@
+#include "text/train_sentence_piece.h"
+
 #include <algorithm>
 #include <unordered_map>
 
 #include <sentencepiece_trainer.h>
 
 #include "base/error.h"
-#include "text/sentence_piece.h"
 
 namespace tape::text {
 namespace {

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/file.h"
+#include "text/tokenizers/word_piece_model.h"
 
 namespace tape::text {
 namespace {

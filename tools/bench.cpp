@@ -1,3 +1,5 @@
+#include "tools/bench.h"
+
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -18,7 +20,6 @@
 #include "tools/bench_model.h"
 #include "tools/bench_peaks.h"
 #include "tools/bench_profile.h"
-#include "tools/commands.h"
 #include "train/machine.h"
 #include "train/progress.h"
 

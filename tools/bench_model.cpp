@@ -16,17 +16,26 @@ struct Size {
 
 const std::map<std::string, Size>& translators() {
   static const std::map<std::string, Size> sizes{
-      {"base", {10000, 32, 32, 512, 8, 6, 2048}},
-      {"tiny", {10000, 256, 16, 128, 4, 4, 256, true}},
+      {"base", {.vocab = 10000, .batch = 32, .length = 32, .d_model = 512, .heads = 8, .layers = 6, .d_ff = 2048}},
+      {"tiny",
+       {.vocab = 10000,
+        .batch = 256,
+        .length = 16,
+        .d_model = 128,
+        .heads = 4,
+        .layers = 4,
+        .d_ff = 256,
+        .tied = true}},
   };
   return sizes;
 }
 
 const std::map<std::string, Size>& language_models() {
   static const std::map<std::string, Size> sizes{
-      {"gpt-char", {65, 16, 256, 384, 6, 6, 1536}},
-      {"gpt-nano", {65, 12, 64, 128, 4, 4, 512}},
-      {"gpt-124m", {50257, 2, 256, 768, 12, 12, 3072}},
+      {"gpt-char", {.vocab = 65, .batch = 16, .length = 256, .d_model = 384, .heads = 6, .layers = 6, .d_ff = 1536}},
+      {"gpt-nano", {.vocab = 65, .batch = 12, .length = 64, .d_model = 128, .heads = 4, .layers = 4, .d_ff = 512}},
+      {"gpt-124m",
+       {.vocab = 50257, .batch = 2, .length = 256, .d_model = 768, .heads = 12, .layers = 12, .d_ff = 3072}},
   };
   return sizes;
 }

@@ -1,16 +1,18 @@
+#include "tools/classify.h"
+
+#include "base/number_text.h"
 #include "models/classify.h"
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
-#include <numeric>
 
 #include <nlohmann/json.hpp>
 
 #include "autograd/tape/scope.h"
 #include "models/folder.h"
+#include "models/tokenizer_fit.h"
+#include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
-#include "tools/commands.h"
 #include "tools/lines.h"
 
 namespace tape::tools {
@@ -32,10 +34,7 @@ class Labels {
         model_(models::load<models::SequenceClassifier>(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model)),
         names_(model_->config().label_names()) {
-    const int64_t vocabulary = model_->config().bert.vocab;
-    if (tokenizer_->vocab_size() > vocabulary)
-      raise(ErrorKind::config, "{}: the tokenizer has {} tokens, the model {} (vocab_size)", arguments.model,
-            tokenizer_->vocab_size(), vocabulary);
+    models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->config().bert.vocab);
     if (model_->config().num_labels < 2)
       raise(ErrorKind::config, "{}/config.json: classify needs at least 2 labels, the model has {}", arguments.model,
             model_->config().num_labels);
@@ -59,7 +58,7 @@ class Labels {
   }
 
   /// What was not done in full, for people.
-  void tell() const {
+  void report() const {
     if (cut_ > 0)
       std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut_), grouped(count_),
                                grouped(model_->config().bert.max_length));
@@ -88,17 +87,9 @@ class Labels {
     return encode({.max_length = most});
   }
 
-  /// The likeliest first.
-  static std::vector<size_t> ranked(const std::vector<double>& p) {
-    std::vector<size_t> order(p.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return p[a] > p[b]; });
-    return order;
-  }
-
   std::string plain(const std::vector<double>& p) const {
     std::string out;
-    for (const size_t label : ranked(p)) {
+    for (const size_t label : models::ranked_labels(p)) {
       out += fmt::format("{}{}\t{:.6f}", out.empty() ? "" : "\t", one_line(names_[label]), p[label]);
       if (!arguments_.all) break;
     }
@@ -107,7 +98,7 @@ class Labels {
 
   std::string json(const std::vector<double>& p) const {
     nlohmann::ordered_json line{{"label", nullptr}, {"probability", nullptr}};
-    const std::vector<size_t> order = ranked(p);
+    const std::vector<size_t> order = models::ranked_labels(p);
     if (!order.empty()) line = {{"label", names_[order.front()]}, {"probability", p[order.front()]}};
     line["probabilities"] = nlohmann::ordered_json::object();
     for (const size_t label : order) line["probabilities"][names_[label]] = p[label];
@@ -131,7 +122,7 @@ int classify(const Arguments& arguments) {
     out.write(labels.lines(lines));
     out.flush();
   }
-  labels.tell();
+  labels.report();
   return 0;
 }
 

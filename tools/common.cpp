@@ -1,4 +1,5 @@
-#include "tools/commands.h"
+#include "tools/common.h"
+
 #include "train/machine.h"
 
 namespace tape::tools {

@@ -1,3 +1,5 @@
+#include "tools/demo.h"
+
 #include <iostream>
 #include <memory>
 
@@ -6,7 +8,6 @@
 #include "autograd/tape/scope.h"
 #include "base/terminal.h"
 #include "inspect/number_words.h"
-#include "tools/commands.h"
 #include "tools/interrupt.h"
 #include "train/machine.h"
 #include "train/number_words.h"

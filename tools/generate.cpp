@@ -1,4 +1,4 @@
-#include "models/generate.h"
+#include "tools/generate.h"
 
 #include <memory>
 #include <random>
@@ -8,8 +8,11 @@
 #include "autograd/tape/scope.h"
 #include "base/utf8.h"
 #include "models/folder.h"
+#include "models/generate.h"
+#include "models/text_streamer.h"
+#include "models/tokenizer_fit.h"
+#include "text/load_tokenizer.h"
 #include "text/stream_decoder.h"
-#include "tools/commands.h"
 #include "tools/lines.h"
 
 namespace tape::tools {
@@ -25,77 +28,19 @@ struct Arguments {
   Common common;
 };
 
-/// A prompt as it was given and as the model reads it.
-struct Prompt {
-  std::string text;
-  std::vector<int64_t> ids;
-};
-
-/// Shows the texts of a batch in the order of their rows: the first that has not ended as it grows, those behind it
-/// once their turn has come.
-class Show {
- public:
-  Show(const text::Tokenizer& tokenizer, const Arguments& arguments, Output& out)
-      : tokenizer_(tokenizer), arguments_(arguments), out_(out) {}
-
-  void begin(const std::vector<Prompt>& prompts) {
-    rows_.clear();
-    current_ = 0;
-    for (const Prompt& prompt : prompts) {
-      rows_.push_back({text::StreamDecoder(tokenizer_, prompt.ids)});
-      if (!arguments_.continuation_only) rows_.back().text = prompt.text;
-    }
-    show();
-  }
-
-  void token(size_t row, std::optional<int64_t> token) {
-    Row& r = rows_[row];
-    r.text += token ? r.decoder.push(*token) : r.decoder.finish();
-    r.ended = !token;
-    show();
-  }
-
- private:
-  struct Row {
-    text::StreamDecoder decoder;
-    std::string text = "";  // not shown yet
-    bool begun = false, ended = false;
-  };
-
-  void show() {
-    for (; current_ < rows_.size(); ++current_) {
-      Row& row = rows_[current_];
-      if (!row.begun && !first_) out_.write("---\n");
-      row.begun = true;
-      first_ = false;
-      out_.write(row.text);
-      row.text.clear();
-      if (!row.ended) break;
-      out_.write("\n");
-    }
-    out_.flush();
-  }
-
-  const text::Tokenizer& tokenizer_;
-  const Arguments& arguments_;
-  Output& out_;
-  std::vector<Row> rows_;
-  size_t current_ = 0;
-  bool first_ = true;  // of all texts
-};
-
 class Writer {
  public:
   explicit Writer(Arguments& arguments)
       : arguments_(arguments),
         model_(models::load<models::Gpt>(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model)),
-        show_(*tokenizer_, arguments_, out_),
+        streamer_(*tokenizer_,
+                  [this](std::string_view text) {
+                    out_.write(text);
+                    out_.flush();
+                  }),
         next_seed_(arguments.seed ? *arguments.seed : std::random_device()()) {
-    const int64_t vocabulary = model_->config().vocab;
-    if (tokenizer_->vocab_size() > vocabulary)
-      raise(ErrorKind::config, "{}: the tokenizer has {} tokens, the model {} (vocab_size)", arguments.model,
-            tokenizer_->vocab_size(), vocabulary);
+    models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->config().vocab);
     arguments_.options.vocabulary = tokenizer_->vocab_size();
   }
 
@@ -113,17 +58,18 @@ class Writer {
   void run() {
     if (prompts_.empty()) return;
     std::vector<std::vector<int64_t>> ids;
-    for (const Prompt& prompt : prompts_) ids.push_back(prompt.ids);
+    for (const auto& prompt : prompts_) ids.push_back(prompt.ids);
     arguments_.options.seed = next_seed_;
     if (arguments_.common.json) {
       const auto found = models::generate(*model_, ids, arguments_.options);
       for (size_t row = 0; row < found.size(); ++row) out_.write(json(row, found[row]));
       out_.flush();
     } else {
-      show_.begin(prompts_);
-      arguments_.options.on_token = [this](int64_t row, std::optional<int64_t> token) {
-        show_.token(static_cast<size_t>(row), token);
-      };
+      std::vector<models::TextStreamer::Prompt> shown = prompts_;
+      if (arguments_.continuation_only)
+        for (models::TextStreamer::Prompt& prompt : shown) prompt.text.clear();
+      streamer_.begin(shown);
+      arguments_.options.on_token = [this](int64_t row, std::optional<int64_t> token) { streamer_.push(row, token); };
       models::generate(*model_, ids, arguments_.options);
     }
     next_seed_ += prompts_.size();
@@ -156,8 +102,8 @@ class Writer {
   std::unique_ptr<models::Gpt> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   Output out_;
-  Show show_;
-  std::vector<Prompt> prompts_;
+  models::TextStreamer streamer_;
+  std::vector<models::TextStreamer::Prompt> prompts_;
   uint64_t next_seed_;
 };
 

@@ -1,9 +1,10 @@
+#include "tools/info.h"
+
 #include <iostream>
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
-#include "tools/commands.h"
 #include "train/machine.h"
 
 namespace tape::tools {

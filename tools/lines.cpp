@@ -18,16 +18,6 @@ namespace {
 /// The reader of standard output went away.
 struct Closed {};
 
-/// Counted from 1.
-size_t first_broken_byte(std::string_view line) {
-  size_t at = 1;
-  for (const std::string_view point : code_points(line)) {
-    if (!valid_utf8(point)) break;
-    at += point.size();
-  }
-  return at;
-}
-
 /// Without its line feed; nothing at the end. (A stream of C++ takes an error for the end.)
 std::optional<std::string> next_line() {
   std::string line;
@@ -57,8 +47,8 @@ std::vector<std::string> LineReader::next(int64_t most) {
     if (!line) break;
     if (count_ == 0 && line->starts_with("\xEF\xBB\xBF")) line->erase(0, 3);
     if (line->ends_with('\r')) line->pop_back();
-    if (!valid_utf8(*line)) {
-      broken_ = fmt::format("standard input: line {}, byte {}: not UTF-8", count_ + 1, first_broken_byte(*line));
+    if (const auto at = first_invalid_utf8(*line)) {
+      broken_ = fmt::format("standard input: line {}, byte {}: not UTF-8", count_ + 1, *at + 1);
       if (lines.empty()) raise(ErrorKind::format, "{}", broken_);
       break;
     }
@@ -90,12 +80,6 @@ int until_closed(const std::function<int()>& body) {
 std::string one_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  return text;
-}
-
-std::string grouped(int64_t number) {
-  std::string text = fmt::format("{}", number);
-  for (int64_t at = std::ssize(text) - 3; at > 0; at -= 3) text.insert(static_cast<size_t>(at), 1, ',');
   return text;
 }
 

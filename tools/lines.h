@@ -36,7 +36,4 @@ int until_closed(const std::function<int()>& body);
 /// The text with blanks in place of line breaks, so that it is one line.
 std::string one_line(std::string text);
 
-/// "1,234": for what is told to people.
-std::string grouped(int64_t number);
-
 }  // namespace tape::tools

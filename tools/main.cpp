@@ -3,7 +3,18 @@
 
 #include "base/error.h"
 #include "base/version.h"
-#include "tools/commands.h"
+#include "tools/bench.h"
+#include "tools/classify.h"
+#include "tools/demo.h"
+#include "tools/generate.h"
+#include "tools/info.h"
+#include "tools/inspect.h"
+#include "tools/report.h"
+#include "tools/run.h"
+#include "tools/score.h"
+#include "tools/tokenize.h"
+#include "tools/train.h"
+#include "tools/translate.h"
 
 namespace {
 

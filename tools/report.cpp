@@ -1,9 +1,10 @@
+#include "tools/report.h"
+
 #include <iostream>
 #include <memory>
 #include <string>
 
 #include "inspect/run_report.h"
-#include "tools/commands.h"
 
 namespace tape::tools {
 

@@ -1,9 +1,9 @@
-#include "models/run.h"
+#include "tools/run.h"
 
 #include <memory>
 
 #include "autograd/io/safetensors.h"
-#include "tools/commands.h"
+#include "models/run.h"
 
 namespace tape::tools {
 namespace {

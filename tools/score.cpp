@@ -1,3 +1,5 @@
+#include "tools/score.h"
+
 #include <iostream>
 #include <memory>
 #include <string>
@@ -9,7 +11,6 @@
 #include "text/bleu.h"
 #include "text/chrf.h"
 #include "text/corpus.h"
-#include "tools/commands.h"
 
 namespace tape::tools {
 namespace {

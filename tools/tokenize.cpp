@@ -1,3 +1,5 @@
+#include "tools/tokenize.h"
+
 #include <algorithm>
 #include <charconv>
 #include <iostream>
@@ -9,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
-#include "tools/commands.h"
 
 namespace tape::tools {
 namespace {

@@ -1,4 +1,8 @@
-#include "tools/train_task.h"
+#include "tools/train.h"
+
+#include "tools/train_classifier.h"
+#include "tools/train_lm.h"
+#include "tools/train_translation.h"
 
 namespace tape::tools {
 

@@ -1,3 +1,5 @@
+#include "tools/train_classifier.h"
+
 #include <iostream>
 #include <memory>
 

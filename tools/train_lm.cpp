@@ -1,3 +1,5 @@
+#include "tools/train_lm.h"
+
 #include <iostream>
 #include <memory>
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/commands.h"
+#include "tools/common.h"
 #include "train/doctor.h"
 #include "train/task.h"
 #include "train/trainer.h"
@@ -19,11 +19,6 @@ struct TrainArguments {
   bool doctor = false;
   Common common;
 };
-
-// `tapeformer train translation`, `lm` and `classifier`, each in a file of its name.
-void add_train_translation(Command train);
-void add_train_lm(Command train);
-void add_train_classifier(Command train);
 
 /// Options of every task: folder, preset, schedule, checkpoints, threads. `presets` says what the names mean.
 void add_run_options(Command& command, TrainArguments& arguments, const std::string& presets);

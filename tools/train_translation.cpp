@@ -1,3 +1,5 @@
+#include "tools/train_translation.h"
+
 #include <iostream>
 #include <memory>
 

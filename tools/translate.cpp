@@ -1,3 +1,8 @@
+#include "tools/translate.h"
+
+#include "base/number_text.h"
+#include "models/alignment.h"
+#include "models/tokenizer_fit.h"
 #include "models/translate.h"
 
 #include <cmath>
@@ -9,8 +14,8 @@
 #include "autograd/ops/cast.h"
 #include "autograd/tape/scope.h"
 #include "models/folder.h"
+#include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
-#include "tools/commands.h"
 #include "tools/lines.h"
 
 namespace tape::tools {
@@ -30,8 +35,8 @@ class Translator {
       : arguments_(arguments),
         model_(models::load<models::Transformer>(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model)) {
-    check_fit(source(), "src_vocab", model_->config().src_vocab);
-    check_fit(target(), "tgt_vocab", model_->config().tgt_vocab);
+    models::check_tokenizer_fits(arguments.model, source(), "src_vocab", model_->config().src_vocab);
+    models::check_tokenizer_fits(arguments.model, target(), "tgt_vocab", model_->config().tgt_vocab);
   }
 
   /// Output for some lines, in their order.
@@ -53,7 +58,7 @@ class Translator {
   }
 
   /// What was not done in full, for people.
-  void tell() const {
+  void report() const {
     if (cut_ > 0)
       std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut_), grouped(count_),
                                grouped(model_->config().max_length));
@@ -65,12 +70,6 @@ class Translator {
  private:
   const text::Tokenizer& source() const { return *tokenizer_; }
   const text::Tokenizer& target() const { return tokenizer_->target(); }
-
-  void check_fit(const text::Tokenizer& tokenizer, const char* key, int64_t vocabulary) const {
-    if (tokenizer.vocab_size() > vocabulary)
-      raise(ErrorKind::config, "{}: the tokenizer has {} tokens, the model {} ({})", arguments_.model,
-            tokenizer.vocab_size(), vocabulary, key);
-  }
 
   text::Encoding encoded(const std::string& text) {
     if (text.find_first_not_of(" \t") == std::string::npos) return {};
@@ -97,24 +96,14 @@ class Translator {
     return out;
   }
 
-  /// Both lists of tokens, and for each token of the translation the place of the source's that it looked at most; none
-  /// where that is the end.
+  /// Both lists of tokens, and the pairs of places that belong together.
   std::string aligned(const text::Encoding& from, const models::Translation& t) const {
     std::string words, said, pairs;
-    std::vector<int64_t> place(from.size(), -1);
-    int64_t places = 0;
-    for (size_t s = 0; s < from.size(); ++s) {
-      if (from.special_tokens_mask[s]) continue;
-      place[s] = places++;
-      words += fmt::format(" {}", source().token(from.ids[s]));
-    }
-    const std::vector<double> weights = cast(t.alignment, f64).to_vector<double>();
-    for (size_t i = 0; i < t.tokens.size(); ++i) {
-      said += fmt::format(" {}", target().token(t.tokens[i]));
-      const auto row = weights.begin() + static_cast<int64_t>(i * from.size());
-      const auto best = std::max_element(row, row + std::ssize(from.ids)) - row;
-      if (place[static_cast<size_t>(best)] >= 0) pairs += fmt::format(" {}-{}", place[static_cast<size_t>(best)], i);
-    }
+    for (size_t s = 0; s < from.size(); ++s)
+      if (!from.special_tokens_mask[s]) words += fmt::format(" {}", source().token(from.ids[s]));
+    for (const int64_t id : t.tokens) said += fmt::format(" {}", target().token(id));
+    for (const auto& [s, i] : models::aligned_tokens(t.alignment, from.special_tokens_mask))
+      pairs += fmt::format(" {}-{}", s, i);
     return one_line(fmt::format(" |||{} |||{} |||{}", words, said, pairs));
   }
 
@@ -161,7 +150,7 @@ int translate(const Arguments& arguments) {
     out.write(translator.lines(lines));
     out.flush();
   }
-  translator.tell();
+  translator.report();
   return 0;
 }
 

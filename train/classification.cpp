@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <numeric>
 #include <ostream>
@@ -13,6 +12,7 @@
 #include "autograd/ops/loss.h"
 #include "models/classify.h"
 #include "text/byte_level_bpe.h"
+#include "text/train_byte_level_bpe.h"
 #include "train/classifier_recipe.h"
 #include "train/confusion.h"
 #include "train/fine_tuning.h"
@@ -23,7 +23,7 @@ namespace tape::train {
 namespace {
 
 /// A byte-level BPE of the lines that can pad, as GPT-2's has no token for it.
-std::unique_ptr<text::Tokenizer> train_tokenizer(const std::vector<std::string>& lines, int64_t vocab_size) {
+std::unique_ptr<text::ByteLevelBpe> train_tokenizer(const std::vector<std::string>& lines, int64_t vocab_size) {
   const std::string end = "<|endoftext|>", pad = "<|pad|>";
   const auto learned = text::train_byte_level_bpe(lines, {.vocab_size = vocab_size, .special_tokens = {end, pad}});
   std::vector<int64_t> ids(static_cast<size_t>(learned->vocab_size()));
@@ -61,7 +61,7 @@ class Task : public TaskRun<LabelledBatch, models::SequenceClassifier, text::Tok
         LoaderOptions<LabelledBatch>{.plan = plan, .collate = [this](const std::vector<int64_t>& which) {
                                        return collate_labelled(train_, which, model_->config().bert.padding_id);
                                      }});
-    tell_sizes(std::ssize(plan(0)));
+    print_sizes(std::ssize(plan(0)));
   }
 
  private:
@@ -71,12 +71,12 @@ class Task : public TaskRun<LabelledBatch, models::SequenceClassifier, text::Tok
     if (std::ranges::adjacent_find(train_lines_.labels, std::not_equal_to<>()) == train_lines_.labels.end())
       raise(ErrorKind::config, "{}: all {} lines have the label \"{}\"; a classifier needs at least two", options_.data,
             train_lines_.size(), train_lines_.label_names[static_cast<size_t>(train_lines_.labels.front())]);
-    tell(train_lines_.notes);
+    print_notes(train_lines_.notes);
     if (options_.valid.empty()) {
       valid_lines_ = take_part(train_lines_, options_.valid_fraction.value_or(0.1), options_.run.seed, options_.data);
     } else {
       valid_lines_ = text::read_labelled(options_.valid, options_.format, train_lines_.label_names);
-      tell(valid_lines_.notes);
+      print_notes(valid_lines_.notes);
     }
   }
 
@@ -95,10 +95,9 @@ class Task : public TaskRun<LabelledBatch, models::SequenceClassifier, text::Tok
       tokenizer_ = std::move(pretrained_->tokenizer);
       return;
     }
-    const bool have = folder && folder->resumes() && std::filesystem::exists(folder->file("vocab.json"));
-    tokenizer_ = have ? text::ByteLevelBpe::load(folder->path())
-                      : train_tokenizer(train_lines_.sentences, options_.vocab_size.value_or(preset_.vocab_size));
-    if (folder && !have) tokenizer_->save(folder->path());
+    tokenizer_ = resume_tokenizer<text::ByteLevelBpe>(folder, "vocab.json", [this] {
+      return train_tokenizer(train_lines_.sentences, options_.vocab_size.value_or(preset_.vocab_size));
+    });
   }
 
   void make_model() {
@@ -198,7 +197,7 @@ class Task : public TaskRun<LabelledBatch, models::SequenceClassifier, text::Tok
     return samples;
   }
 
-  void tell_sizes(int64_t batches) const {
+  void print_sizes(int64_t batches) const {
     out_ << fmt::format("{} lines of {} labels to learn from, {} to validate, {} batches an epoch\n", train_.ids.size(),
                         train_lines_.label_names.size(), valid_.ids.size(), batches);
     const nn::Pooling pooling = model_->config().pooling;

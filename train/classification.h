@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../nn/heads.h"
-#include "../text/corpus.h"
+#include "../text/labelled.h"
 #include "doctor.h"
 #include "task.h"
 #include "trainer.h"

@@ -3,18 +3,34 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
+
 namespace tape::train {
 namespace {
 
 const std::vector<ClassifierPreset>& presets_from_scratch() {
   static const std::vector<ClassifierPreset> all{
-      {"small", 10, 32, 256, 4000, 2, 128, 4, {.lr = 1e-3, .dropout = 0.2, .weight_decay = 0.01, .clip_norm = 1}}};
+      {.name = "small",
+       .epochs = 10,
+       .batch = 32,
+       .max_length = 256,
+       .vocab_size = 4000,
+       .layers = 2,
+       .width = 128,
+       .heads = 4,
+       .recipe = {.lr = 1e-3, .dropout = 0.2, .weight_decay = 0.01, .clip_norm = 1}},
+  };
   return all;
 }
 
 const std::vector<ClassifierPreset>& presets_with_init() {
   static const std::vector<ClassifierPreset> all{
-      {"fine-tune", 3, 32, 512, 0, 0, 0, 0, {.lr = 2e-4, .weight_decay = 0.01, .clip_norm = 1}}};
+      {.name = "fine-tune",
+       .epochs = 3,
+       .batch = 32,
+       .max_length = 512,
+       .recipe = {.lr = 2e-4, .weight_decay = 0.01, .clip_norm = 1}},
+  };
   return all;
 }
 
@@ -23,22 +39,21 @@ void check(const ClassificationOptions& o) {
   const auto refuse = [](bool given, const char* name, const char* why) {
     if (given) raise(ErrorKind::config, "train classifier: {} {}", name, why);
   };
-  const auto at_least_one = [](const char* name, const std::optional<int64_t>& value) {
-    if (value && *value < 1) raise(ErrorKind::config, "train classifier: {} must be at least 1, got {}", name, *value);
-  };
   refuse(o.epochs && o.run.steps, "epochs", "and steps are both given: one of them is the length of the run");
   if (o.epochs && !(*o.epochs > 0 && *o.epochs < 1e6))
     raise(ErrorKind::config, "train classifier: epochs must be greater than 0 and below 1,000,000, got {}", *o.epochs);
   refuse(!o.valid.empty() && o.valid_fraction, "valid_fraction", "does not go with a file to validate with");
-  for (const auto& [name, value] :
-       {std::pair("batch", o.batch), {"batch_tokens", o.batch_tokens}, {"max_length", o.max_length}})
-    at_least_one(name, value);
+  check_at_least_one("train classifier", {{"batch", o.batch.value_or(1)},
+                                          {"batch_tokens", o.batch_tokens.value_or(1)},
+                                          {"max_length", o.max_length.value_or(1)},
+                                          {"vocab_size", o.vocab_size.value_or(1)},
+                                          {"layers", o.layers.value_or(1)},
+                                          {"width", o.width.value_or(1)},
+                                          {"heads", o.heads.value_or(1)}});
   const std::pair<const char*, std::optional<int64_t>> sizes[] = {
       {"vocab_size", o.vocab_size}, {"layers", o.layers}, {"width", o.width}, {"heads", o.heads}};
-  for (const auto& [name, value] : sizes) {
-    at_least_one(name, value);
+  for (const auto& [name, value] : sizes)
     refuse(!o.init.empty() && value, name, "is that of init, and cannot be chosen");
-  }
   refuse(o.init.empty() && o.freeze, "freeze", "needs init: a model from scratch has nothing to keep");
   refuse(o.init.empty() && o.layer_decay, "layer_decay", "needs init");
   refuse(o.init.empty() && o.new_head, "new_head", "needs init");

@@ -10,10 +10,10 @@ namespace tape::train {
 /// What a name of ClassificationOptions::run.preset stands for.
 struct ClassifierPreset {
   std::string name;
-  double epochs;
-  int64_t batch, max_length;
-  int64_t vocab_size, layers, width, heads;  // of a model from scratch
-  Recipe recipe;                             // without its length
+  double epochs = 0;
+  int64_t batch = 0, max_length = 0;
+  int64_t vocab_size = 0, layers = 0, width = 0, heads = 0;  ///< of a model from scratch
+  Recipe recipe = {};                                        ///< without its length
 };
 
 /// The preset that the options name, of those for a model from scratch or of those with init. Error (config) for a name

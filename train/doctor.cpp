@@ -10,6 +10,8 @@
 #include "autograd/diagnose/anomaly.h"
 #include "autograd/ops/op.h"
 #include "base/error.h"
+#include "nn/hook_scope.h"
+#include "nn/training_mode.h"
 #include "optim/clip.h"
 #include "train/average.h"
 #include "train/checkpoint.h"
@@ -21,27 +23,27 @@ constexpr int64_t kStepsWatched = 3;  // at the start: by then a gradient has re
 
 std::vector<double> values_of(const Tensor& x) { return x.detach().to(f64).to_vector<double>(); }
 
-/// Puts model, optimizer, random streams and modes back.
-class AsItWas {
+/// Puts model, optimizer, random streams and modes back. In between the model is in evaluation mode: without dropout
+/// the least loss can be reached.
+class StateGuard {
  public:
-  AsItWas(nn::Module& model, optim::Optimizer& optimizer) : optimizer_(optimizer), weights_(model, {}) {
+  StateGuard(nn::Module& model, optim::Optimizer& optimizer)
+      : optimizer_(optimizer), mode_(model, false), weights_(model, {}) {
     for (const auto& [name, tensor] : optimizer.state_dict()) state_.emplace(name, tensor.clone());
-    for (auto& [name, module] : model.named_modules()) modes_.emplace_back(module, module->is_training());
   }
-  ~AsItWas() {
+  ~StateGuard() {
     optimizer_.zero_grad();
     optimizer_.load_state_dict(state_);
-    for (auto& [module, training] : modes_) module->train(training);
   }
-  AsItWas(const AsItWas&) = delete;
-  AsItWas& operator=(const AsItWas&) = delete;
+  StateGuard(const StateGuard&) = delete;
+  StateGuard& operator=(const StateGuard&) = delete;
 
  private:
   optim::Optimizer& optimizer_;
   const ForkRandom random_;
+  const nn::TrainingModeGuard mode_;
   const WeightsInPlace weights_;
   std::map<std::string, Tensor> state_;
-  std::vector<std::pair<nn::Module*, bool>> modes_;
 };
 
 /// Sees units of a ReLU that stay 0, and modules whose output does not depend on their input.
@@ -50,16 +52,11 @@ class DeadWatch : public Observer {
   explicit DeadWatch(nn::Module& model) {
     for (auto& [name, module] : model.named_modules()) {
       if (name.empty()) continue;
-      const int64_t hook = module->register_forward_hook(
-          [this, path = name](nn::Module&, const Tensors&, const Tensor& output) -> Tensor {
-            see_output(path, output);
-            return {};
-          });
-      hooks_.emplace_back(module, hook);
+      hooks_.forward(*module, [this, path = name](nn::Module&, const Tensors&, const Tensor& output) -> Tensor {
+        see_output(path, output);
+        return {};
+      });
     }
-  }
-  ~DeadWatch() override {
-    for (auto& [module, hook] : hooks_) module->remove_hook(hook);
   }
 
   void recorded(const Op& op, TensorList, TensorList outputs) override {
@@ -84,8 +81,8 @@ class DeadWatch : public Observer {
     if (*low == *high) found_.insert(fmt::format("{}: every output is {}", path, *low));
   }
 
-  std::vector<std::pair<nn::Module*, int64_t>> hooks_;
   std::set<std::string> found_;
+  nn::HookScope hooks_;
 };
 
 /// Which parameters a gradient has reached.
@@ -162,21 +159,19 @@ class Doctor {
   }
 
   Diagnosis examine() {
-    model_.eval();  // without dropout the least loss can be reached
     overfit();
     gradients_.report(diagnosis_);
-    say_loss();
-    say_gradients();
-    say_rate();
-    say_verdict();
+    report_loss();
+    report_gradients();
+    report_rate();
+    report_verdict();
     return std::move(diagnosis_);
   }
 
  private:
   void overfit() {
-    const int64_t warm_up = std::max<int64_t>(options_.steps / 10, 1);
-    for (int64_t step = 1; step <= options_.steps; ++step) {
-      optimizer_.set_lr(lr_ * std::min(1.0, static_cast<double>(step) / static_cast<double>(warm_up)));
+    optim::WarmupSchedule schedule(optimizer_, {.lr = lr_, .warmup = std::max<int64_t>(options_.steps / 10, 1)});
+    for (int64_t step = 1; step <= options_.steps; ++step, schedule.step()) {
       optimizer_.zero_grad();
       const bool last = step == options_.steps;
       double loss = 0;
@@ -218,58 +213,59 @@ class Doctor {
   }
 
   template <class... A>
-  void say(fmt::format_string<A...> format, A&&... arguments) {
+  void report(fmt::format_string<A...> format, A&&... arguments) {
     diagnosis_.lines.push_back(fmt::format(format, std::forward<A>(arguments)...));
   }
 
-  void say_loss() {
-    say("loss on one batch: {:.4f} to {:.4f} in {} steps; the least possible is {:.4f}{}", diagnosis_.first_loss,
-        diagnosis_.last_loss, options_.steps, diagnosis_.floor,
-        options_.label_smoothing > 0 ? fmt::format(" (label smoothing {})", options_.label_smoothing) : "");
-    if (!fault_.empty()) say("{}", fault_);
+  void report_loss() {
+    report("loss on one batch: {:.4f} to {:.4f} in {} steps; the least possible is {:.4f}{}", diagnosis_.first_loss,
+           diagnosis_.last_loss, options_.steps, diagnosis_.floor,
+           options_.label_smoothing > 0 ? fmt::format(" (label smoothing {})", options_.label_smoothing) : "");
+    if (!fault_.empty()) report("{}", fault_);
   }
-  void say_gradients() {
+  void report_gradients() {
     if (diagnosis_.no_gradient.empty() && diagnosis_.zero_gradient.empty())
-      say("gradients reach all {} trainable parameters", gradients_.count());
+      report("gradients reach all {} trainable parameters", gradients_.count());
     if (!diagnosis_.no_gradient.empty())
-      say("no gradient reaches {} of {} parameters: {}", diagnosis_.no_gradient.size(), gradients_.count(),
-          listed(diagnosis_.no_gradient));
+      report("no gradient reaches {} of {} parameters: {}", diagnosis_.no_gradient.size(), gradients_.count(),
+             listed(diagnosis_.no_gradient));
     if (!diagnosis_.zero_gradient.empty())
-      say("the gradient of {} of {} parameters is zero: {}", diagnosis_.zero_gradient.size(), gradients_.count(),
-          listed(diagnosis_.zero_gradient));
-    for (const std::string& line : diagnosis_.dead) say("dead: {}", line);
-    if (diagnosis_.dead.empty() && fault_.empty()) say("no dead layer seen");
+      report("the gradient of {} of {} parameters is zero: {}", diagnosis_.zero_gradient.size(), gradients_.count(),
+             listed(diagnosis_.zero_gradient));
+    for (const std::string& line : diagnosis_.dead) report("dead: {}", line);
+    if (diagnosis_.dead.empty() && fault_.empty()) report("no dead layer seen");
   }
-  void say_rate() {
-    if (!options_.schedule) return say("learning rate: {:.2e}, without a schedule", lr_);
+  void report_rate() {
+    if (!options_.schedule) return report("learning rate: {:.2e}, without a schedule", lr_);
     const Peak peak = peak_of(*options_.schedule, options_.total_steps);
     const double share = static_cast<double>(peak.step) / static_cast<double>(options_.total_steps);
-    say("learning rate: {:.2e} at step 1, its peak {:.2e} at step {} of {}", options_.schedule->lr_at(1), peak.lr,
-        peak.step, options_.total_steps);
+    report("learning rate: {:.2e} at step 1, its peak {:.2e} at step {} of {}", options_.schedule->lr_at(1), peak.lr,
+           peak.step, options_.total_steps);
     if (peak.step == options_.total_steps && options_.total_steps > 1 && options_.schedule->lr_at(1) < peak.lr)
-      say("the learning rate still rises at the last step: the warm-up is longer than the run");
+      report("the learning rate still rises at the last step: the warm-up is longer than the run");
     else if (share > 0.5)
-      say("the warm-up takes {:.0f}% of the run: shorten it, or train longer", 100 * share);
+      report("the warm-up takes {:.0f}% of the run: shorten it, or train longer", 100 * share);
   }
-  void say_verdict() {
+  void report_verdict() {
     const double room = diagnosis_.first_loss - diagnosis_.floor;
     const double share = room > 0 ? (diagnosis_.first_loss - diagnosis_.last_loss) / room : 1;
     diagnosis_.can_learn = fault_.empty() && share >= 0.5;
     const bool all_reached = diagnosis_.no_gradient.empty() && diagnosis_.zero_gradient.empty();
     const char* but = all_reached ? "" : ", but look at the parameters without a gradient";
     if (!fault_.empty())
-      say("verdict: it cannot learn: the numbers break down at learning rate {:.2e}", lr_);
+      report("verdict: it cannot learn: the numbers break down at learning rate {:.2e}", lr_);
     else if (share >= 0.9)
-      say("verdict: it can learn: the batch is as good as known by heart{}", but);
+      report("verdict: it can learn: the batch is as good as known by heart{}", but);
     else if (share >= 0.5)
-      say("verdict: it learns, but slowly: {:.0f}% of the way in {} steps{}", 100 * share, options_.steps, but);
+      report("verdict: it learns, but slowly: {:.0f}% of the way in {} steps{}", 100 * share, options_.steps, but);
     else if (share < 0.005)
-      say("verdict: it does not learn: the loss does not fall; try another learning rate than {:.2e}, and look at "
+      report(
+          "verdict: it does not learn: the loss does not fall; try another learning rate than {:.2e}, and look at "
           "the loss and the labels",
           lr_);
     else
-      say("verdict: it hardly learns: {:.0f}% of the way in {} steps at learning rate {:.2e}{}", 100 * share,
-          options_.steps, lr_, but);
+      report("verdict: it hardly learns: {:.0f}% of the way in {} steps at learning rate {:.2e}{}", 100 * share,
+             options_.steps, lr_, but);
   }
 
   nn::Module& model_;
@@ -296,7 +292,7 @@ double smoothed_floor(double label_smoothing, int64_t classes) {
 Diagnosis overfit_one_batch(nn::Module& model, optim::Optimizer& optimizer, const std::function<Learned()>& learn,
                             const DoctorOptions& options) {
   check(options);
-  const AsItWas as_it_was(model, optimizer);
+  const StateGuard guard(model, optimizer);
   return Doctor(model, optimizer, learn, options).examine();
 }
 

@@ -8,6 +8,8 @@
 #include "base/file.h"
 #include "models/config_reader.h"
 #include "models/folder.h"
+#include "models/tokenizer_fit.h"
+#include "text/load_tokenizer.h"
 
 namespace tape::train {
 namespace {
@@ -74,9 +76,7 @@ Pretrained read_pretrained(const std::string& folder) {
   std::visit(Take{p}, model);
   choose_pooling(p);
   p.tokenizer = text::load_tokenizer(folder);
-  if (p.tokenizer->vocab_size() > p.config.bert.vocab)
-    raise(ErrorKind::config, "{}: the tokenizer has {} tokens, the model {} (vocab_size)", folder,
-          p.tokenizer->vocab_size(), p.config.bert.vocab);
+  models::check_tokenizer_fits(folder, *p.tokenizer, "vocab_size", p.config.bert.vocab);
   // A configuration need not name it.
   if (p.config.bert.padding_id < 0) p.config.bert.padding_id = std::max<int64_t>(p.tokenizer->special().pad, 0);
   return p;

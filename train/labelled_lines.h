@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../text/batch_plan.h"
-#include "../text/corpus.h"
+#include "../text/labelled.h"
 #include "../text/tokenizer.h"
 
 namespace tape::train {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <ostream>
 
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include "text/batch_plan.h"
 #include "text/characters.h"
 #include "text/corpus.h"
+#include "text/train_byte_level_bpe.h"
 #include "train/task_run.h"
 
 namespace tape::train {
@@ -27,28 +27,30 @@ struct Preset {
 
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> all{
-      {"nano",
-       4,
-       128,
-       4,
-       64,
-       12,
-       0.1,
-       {.steps = 2000, .lr = 1e-3, .warmup = 100, .weight_decay = 0.1, .clip_norm = 1, .evaluate_every = 250}},
-      {"shakespeare",
-       6,
-       192,
-       6,
-       256,
-       16,
-       0,
-       {.steps = 3000,
-        .lr = 2e-3,
-        .warmup = 100,
-        .dropout = 0.1,
-        .weight_decay = 0.1,
-        .clip_norm = 1,
-        .evaluate_every = 250}}};
+      {.name = "nano",
+       .layers = 4,
+       .width = 128,
+       .heads = 4,
+       .context = 64,
+       .batch = 12,
+       .least_lr = 0.1,
+       .recipe =
+           {.steps = 2000, .lr = 1e-3, .warmup = 100, .weight_decay = 0.1, .clip_norm = 1, .evaluate_every = 250}},
+      {.name = "shakespeare",
+       .layers = 6,
+       .width = 192,
+       .heads = 6,
+       .context = 256,
+       .batch = 16,
+       .least_lr = 0,
+       .recipe = {.steps = 3000,
+                  .lr = 2e-3,
+                  .warmup = 100,
+                  .dropout = 0.1,
+                  .weight_decay = 0.1,
+                  .clip_norm = 1,
+                  .evaluate_every = 250}},
+  };
   return all;
 }
 
@@ -67,9 +69,7 @@ class Task : public TaskRun<Batch, models::Gpt, text::ByteLevelBpe> {
         context_(options.context.value_or(preset_.context)) {
     recipe_ = with_options(preset_.recipe, options.run);
     read_text();
-    const bool have = folder && folder->resumes() && std::filesystem::exists(folder->file("vocab.json"));
-    tokenizer_ = have ? text::ByteLevelBpe::load(folder->path()) : make_tokenizer();
-    if (folder && !have) tokenizer_->save(folder->path());
+    tokenizer_ = resume_tokenizer<text::ByteLevelBpe>(folder, "vocab.json", [this] { return make_tokenizer(); });
     train_ = tokenizer_->encode(text_.train, {.add_special_tokens = false}).ids;
     valid_ = tokenizer_->encode(text_.valid, {.add_special_tokens = false}).ids;
     text_.train.clear();
@@ -104,7 +104,7 @@ class Task : public TaskRun<Batch, models::Gpt, text::ByteLevelBpe> {
       text_.train = text::read_plain_text(options_.text, &text_.notes);
       text_.valid = text::read_plain_text(options_.valid, &text_.notes);
     }
-    tell(text_.notes);
+    print_notes(text_.notes);
   }
 
   std::unique_ptr<text::ByteLevelBpe> make_tokenizer() const {

@@ -10,6 +10,7 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/random.h"
+#include "base/check.h"
 #include "models/folder.h"
 #include "models/greedy.h"
 #include "optim/adam.h"
@@ -75,12 +76,7 @@ int64_t count_exact(NumberWordsModel& task, const std::vector<int64_t>& numbers)
 }
 
 void check(const NumberWordsOptions& o) {
-  const auto at_least = [](const char* name, int64_t value, int64_t least) {
-    if (value < least) raise(ErrorKind::config, "number words: {} must be at least {}, got {}", name, least, value);
-  };
-  at_least("steps", o.steps, 1);
-  at_least("batch", o.batch, 1);
-  at_least("held_out", o.held_out, 1);
+  check_at_least_one("number words", {{"steps", o.steps}, {"batch", o.batch}, {"held_out", o.held_out}});
   if (!(o.lr >= 0 && std::isfinite(o.lr)))
     raise(ErrorKind::config, "number words: lr must be a number >= 0, got {}", o.lr);
   if (!(o.seconds >= 0)) raise(ErrorKind::config, "number words: seconds must not be negative, got {}", o.seconds);
@@ -96,7 +92,9 @@ class Run {
         out_(out),
         progress_(out, options.steps, terminal),
         sampler_(text::Split::train, options.seed),
-        adam_(task.model->parameters(), {.lr = options.lr, .betas = {0.9, 0.98}, .eps = 1e-9}) {}
+        adam_(task.model->parameters(), {.lr = options.lr, .betas = {0.9, 0.98}, .eps = 1e-9}) {
+    plan_rate(0);
+  }
 
   NumberWordsResult train() {
     const std::vector<int64_t> watched = text::held_out_sample(100, options_.seed + 1);
@@ -105,10 +103,11 @@ class Run {
     for (int64_t step = 1; step <= steps_; ++step) {
       const Batch batch = make_batch(task_, sampler_, options_.batch);
       tokens += batch.tokens;
-      result_.loss = learn(batch, step);
+      const double rate = adam_.lr();
+      result_.loss = learn(batch);
       progress_.update({.step = step,
                         .loss = result_.loss,
-                        .learning_rate = adam_.lr(),
+                        .learning_rate = rate,
                         .tokens = batch.tokens,
                         .extras = {{"exact", accuracy_}}});
       result_.steps = step;
@@ -128,20 +127,21 @@ class Run {
  private:
   static constexpr int64_t kPaceSteps = 40;
 
-  /// Linear warm-up over the first tenth, then linear decay to zero at the last step.
-  double rate(int64_t step) const {
-    const double at = static_cast<double>(step), all = static_cast<double>(steps_), warm_up = std::max(1.0, all / 10);
-    return options_.lr * std::min(at / warm_up, std::max(all - at + 1, 0.0) / std::max(all - warm_up, 1.0));
+  /// Linear warm-up over the first tenth, then linear decay to zero behind the last step.
+  void plan_rate(int64_t done) {
+    schedule_.emplace(adam_, optim::LinearOptions{
+                                 .lr = options_.lr, .warmup = std::max<int64_t>(steps_ / 10, 1), .total = steps_ + 1});
+    schedule_->set_last_step(done);
   }
 
-  double learn(const Batch& batch, int64_t step) {
-    adam_.set_lr(rate(step));
+  double learn(const Batch& batch) {
     const Tensor loss = cross_entropy((*task_.model)(batch.src, batch.tgt_in), batch.tgt_out,
                                       {.ignore_index = Vocabulary::pad, .label_smoothing = 0.05});
     adam_.zero_grad();
     loss.backward();
     optim::clip_grad_norm(task_.model->parameters(), 1.0);
     adam_.step();
+    schedule_->step();
     return loss.item();
   }
 
@@ -157,6 +157,7 @@ class Run {
     progress_.line(fmt::format("{:.0f} ms a step: {} steps instead of {}, to stay within {:.0f} s", pace * 1e3, fewer,
                                steps_, options_.seconds));
     steps_ = fewer;
+    plan_rate(step);
     progress_.set_total_steps(steps_);
   }
 
@@ -174,6 +175,7 @@ class Run {
   Progress progress_;
   text::NumberSampler sampler_;
   optim::Adam adam_;
+  std::optional<optim::LinearSchedule> schedule_;
   std::string accuracy_ = "-";
   double looked_at_ = 0;  // seconds of training at the last look at the pace
   NumberWordsResult result_;

@@ -21,8 +21,8 @@ struct NumberWordsOptions {
   uint64_t seed = 1;
   int64_t held_out = 1000;                ///< numbers that are translated at the end
   std::string out = "runs/number-words";  ///< folder for the model
-  std::function<bool()> interrupted =
-      {};  ///< asked after each step; true ends the training early, and the model is saved
+  /// Asked after each step; true ends the training early, and the model is saved.
+  std::function<bool()> interrupted = {};
 };
 
 struct NumberWordsResult {

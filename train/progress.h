@@ -36,8 +36,8 @@ struct ProgressState {
   double learning_rate = 0;
   std::optional<double> gradient_norm = {};  ///< not shown where it is not given
   int64_t tokens = 0;                        ///< tokens seen since the update before this one
-  std::vector<std::pair<std::string, std::string>> extras =
-      {};  ///< shown as "key value", for example {"exact", "93.1%"}
+  /// Shown as "key value", for example {"exact", "93.1%"}.
+  std::vector<std::pair<std::string, std::string>> extras = {};
 };
 
 /// Shows how a training run goes on: on a terminal one line that is redrawn in place, elsewhere a plain line now and

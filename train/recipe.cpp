@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/check.h"
+
 namespace tape::train {
 
 Recipe with_options(Recipe recipe, const TaskOptions& o) {
@@ -26,7 +28,7 @@ Recipe with_options(Recipe recipe, const TaskOptions& o) {
   take(recipe.ema_decay, o.ema_decay);
   if (!(recipe.lr > 0 && std::isfinite(recipe.lr)))
     raise(ErrorKind::config, "train: lr must be a number > 0, got {}", recipe.lr);
-  if (recipe.steps < 1) raise(ErrorKind::config, "train: steps must be at least 1, got {}", recipe.steps);
+  check_at_least_one("train", {{"steps", recipe.steps}});
   if (!o.warmup && recipe.steps < planned) recipe.warmup = std::min(recipe.warmup, recipe.steps / 10);
   if (recipe.warmup < 0 || recipe.warmup > recipe.steps)
     raise(ErrorKind::config, "train: warmup must be 0 to {} (steps), got {}", recipe.steps, recipe.warmup);

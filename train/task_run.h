@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -16,6 +17,16 @@
 #include "trainer.h"
 
 namespace tape::train {
+
+/// The tokenizer of a run that is resumed, where its folder holds the file; else a new one, which the folder is given.
+template <class Tokenizer, class Make>
+auto resume_tokenizer(const RunFolder* folder, const char* file, Make&& make) {
+  if (folder && folder->resumes() && std::filesystem::exists(folder->file(file)))
+    return Tokenizer::load(folder->path());
+  auto made = make();
+  if (folder) made->save(folder->path());
+  return made;
+}
 
 /// What the runs of all built-in tasks have in common. The task's constructor reads its data and makes tokenizer,
 /// model, optimizer, schedule and loader; it then says what a batch costs and how good the model is.
@@ -60,7 +71,7 @@ class TaskRun {
   virtual void describe(nlohmann::ordered_json& json) const = 0;
   virtual DoctorOptions doctor_options() const { return {}; }
 
-  void tell(const std::vector<std::string>& notes) const {
+  void print_notes(const std::vector<std::string>& notes) const {
     for (const std::string& note : notes) out_ << note << "\n";
   }
 

@@ -7,29 +7,23 @@
 #include "autograd/random.h"
 #include "autograd/tape/scope.h"
 #include "base/error.h"
+#include "nn/training_mode.h"
 #include "train/machine.h"
 
 namespace tape::train {
 namespace {
 
 /// While in scope, a model is in evaluation mode and random streams may be used freely; both are put back.
-class Judging {
+class EvaluationScope {
  public:
-  explicit Judging(nn::Module& model) {
-    for (auto& [name, module] : model.named_modules()) modes_.emplace_back(module, module->is_training());
-    model.eval();
-  }
-  ~Judging() {
-    // Parents come before their children, so that each module's own mode is the last it is given.
-    for (auto& [module, training] : modes_) module->train(training);
-  }
-  Judging(const Judging&) = delete;
-  Judging& operator=(const Judging&) = delete;
+  explicit EvaluationScope(nn::Module& model) : mode_(model, false) {}
+  EvaluationScope(const EvaluationScope&) = delete;
+  EvaluationScope& operator=(const EvaluationScope&) = delete;
 
  private:
   const NoGrad no_grad_;
   const ForkRandom random_;
-  std::vector<std::pair<nn::Module*, bool>> modes_;
+  const nn::TrainingModeGuard mode_;
 };
 
 /// Finite, so that it can be saved.
@@ -103,7 +97,7 @@ bool TrainingRun::checkpoint_due() const {
 }
 
 Evaluation TrainingRun::evaluated() {
-  const Judging judging(model_);
+  const EvaluationScope scope(model_);
   return evaluate_();
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <ostream>
 
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 #include "text/bleu.h"
 #include "text/corpus.h"
 #include "text/sentence_piece.h"
+#include "text/train_sentence_piece.h"
 #include "train/task_run.h"
 
 namespace tape::train {
@@ -32,51 +32,53 @@ const std::vector<Preset>& presets() {
   using enum nn::NormPlace;
   // The model of tiny is that of Wu et al. 2021 for Multi30k, but for its norms: in front of the sublayers it learns in
   // a fifth of the steps.
-  static const std::vector<Preset> all{{"tiny",
-                                        4,
-                                        128,
-                                        4,
-                                        256,
-                                        pre,
-                                        10'000,
-                                        4096,
-                                        {.steps = 10'000,
-                                         .lr = 5e-3,
-                                         .warmup = 1000,
-                                         .dropout = 0.3,
-                                         .clip_norm = 1,
-                                         .evaluate_every = 500,
-                                         .average_last = 5}},
-                                       {"small",
-                                        3,
-                                        256,
-                                        4,
-                                        1024,
-                                        pre,
-                                        10'000,
-                                        4096,
-                                        {.steps = 10'000,
-                                         .lr = 2e-3,
-                                         .warmup = 1000,
-                                         .dropout = 0.2,
-                                         .clip_norm = 1,
-                                         .evaluate_every = 1000,
-                                         .average_last = 5}},
-                                       {"base",
-                                        6,
-                                        512,
-                                        8,
-                                        2048,
-                                        pre,
-                                        16'000,
-                                        4096,
-                                        {.steps = 100'000,
-                                         .lr = 1e-3,
-                                         .warmup = 4000,
-                                         .dropout = 0.1,
-                                         .clip_norm = 1,
-                                         .evaluate_every = 2000,
-                                         .average_last = 5}}};
+  static const std::vector<Preset> all{
+      {.name = "tiny",
+       .layers = 4,
+       .d_model = 128,
+       .heads = 4,
+       .d_ff = 256,
+       .norm = pre,
+       .vocab_size = 10'000,
+       .batch_tokens = 4096,
+       .recipe = {.steps = 10'000,
+                  .lr = 5e-3,
+                  .warmup = 1000,
+                  .dropout = 0.3,
+                  .clip_norm = 1,
+                  .evaluate_every = 500,
+                  .average_last = 5}},
+      {.name = "small",
+       .layers = 3,
+       .d_model = 256,
+       .heads = 4,
+       .d_ff = 1024,
+       .norm = pre,
+       .vocab_size = 10'000,
+       .batch_tokens = 4096,
+       .recipe = {.steps = 10'000,
+                  .lr = 2e-3,
+                  .warmup = 1000,
+                  .dropout = 0.2,
+                  .clip_norm = 1,
+                  .evaluate_every = 1000,
+                  .average_last = 5}},
+      {.name = "base",
+       .layers = 6,
+       .d_model = 512,
+       .heads = 8,
+       .d_ff = 2048,
+       .norm = pre,
+       .vocab_size = 16'000,
+       .batch_tokens = 4096,
+       .recipe = {.steps = 100'000,
+                  .lr = 1e-3,
+                  .warmup = 4000,
+                  .dropout = 0.1,
+                  .clip_norm = 1,
+                  .evaluate_every = 2000,
+                  .average_last = 5}},
+  };
   return all;
 }
 
@@ -132,12 +134,10 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
     if (options.max_length < 2)
       raise(ErrorKind::config, "train translation: max_length must be at least 2, got {}", options.max_length);
     const text::ParallelCorpus train = read(options.train, "training"), valid = read(options.valid, "validation");
-    tell(train.notes);
-    tell(valid.notes);
-    const bool have = folder && folder->resumes() && std::filesystem::exists(folder->file("source.spm"));
-    tokenizer_ = have ? text::Marian::load(folder->path())
-                      : train_tokenizer(train, options.vocab_size.value_or(preset_.vocab_size));
-    if (folder && !have) tokenizer_->save(folder->path());
+    print_notes(train.notes);
+    print_notes(valid.notes);
+    tokenizer_ = resume_tokenizer<text::Marian>(
+        folder, "source.spm", [&] { return train_tokenizer(train, options.vocab_size.value_or(preset_.vocab_size)); });
     train_ = encode(train);
     valid_ = encode(valid);
     valid_source_ = valid.source;
@@ -153,7 +153,7 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
     loader_ = std::make_unique<Loader<Batch>>(LoaderOptions<Batch>{
         .plan = [this](int64_t epoch) { return text::plan_batches(train_.lengths, batching(), seed(), epoch).batches; },
         .collate = [this](const std::vector<int64_t>& indices) { return collate(train_, indices); }});
-    tell_sizes();
+    print_sizes();
   }
 
  private:
@@ -267,7 +267,7 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
     if (!note.empty()) out_ << note << " (from the loss; BLEU counts all)\n";
   }
 
-  void tell_sizes() const {
+  void print_sizes() const {
     const text::BatchPlan plan = text::plan_batches(train_.lengths, batching(), seed(), 0);
     if (const std::string note = text::skipped_note(plan, train_.lengths, name_of(options_.train)); !note.empty())
       out_ << note << "\n";

@@ -56,18 +56,8 @@ NotFinite look_at_all(TensorList tensors) {
 
 /// "nan at [1, 0] of [2, 3]"
 std::string place_of(const NotFinite& found, const Tensor& x) {
-  std::vector<int64_t> index(static_cast<size_t>(x.rank()));
-  int64_t rest = found.first;
-  for (size_t axis = index.size(); axis-- > 0;) {
-    const int64_t size = x.size(static_cast<int64_t>(axis));
-    index[axis] = rest % size;
-    rest /= size;
-  }
-  return fmt::format("{} at [{}] of {}",
-                     std::isnan(found.value) ? "NaN"
-                     : found.value > 0       ? "inf"
-                                             : "-inf",
-                     fmt::join(index, ", "), to_string(x.shape()));
+  const char* what = std::isnan(found.value) ? "NaN" : found.value > 0 ? "inf" : "-inf";
+  return fmt::format("{} at [{}] of {}", what, fmt::join(x.shape().unravel(found.first), ", "), to_string(x.shape()));
 }
 
 }  // namespace

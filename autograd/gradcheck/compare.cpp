@@ -1,7 +1,7 @@
+#include "autograd/gradcheck/compare.h"
+
 #include <algorithm>
 #include <cmath>
-
-#include "autograd/gradcheck/patterns.h"
 
 namespace tape::detail {
 

@@ -4,13 +4,13 @@
 #include <unordered_set>
 
 #include "autograd/create.h"
-#include "autograd/gradcheck/checker.h"
+#include "autograd/gradcheck/run.h"
 #include "autograd/tape/tape.h"
 
 namespace tape {
 namespace {
 
-using detail::Checker;
+using detail::GradcheckRun;
 using detail::SinglePrecision;
 
 void check_options(const GradcheckOptions& options, size_t inputs) {
@@ -135,11 +135,11 @@ GradcheckReport gradcheck(const std::function<Tensor(const Tensors&)>& f, const 
                           const GradcheckOptions& options) {
   std::vector<NamedTensor> named, single;
   const Tensors leaves = make_leaves(inputs, options, f64, named);
-  if (!is_single(inputs)) return Checker([&] { return Tensors{f(leaves)}; }, named, options, false).run();
+  if (!is_single(inputs)) return GradcheckRun([&] { return Tensors{f(leaves)}; }, named, options, false).run();
   const Tensors single_leaves = make_leaves(inputs, options, f32, single);
   SinglePrecision road{[&] { return Tensors{f(single_leaves)}; }, {}};
   for (const NamedTensor& leaf : single) road.leaves.push_back(leaf.tensor);
-  return Checker(shadow_of(f, leaves, options), named, options, false, std::move(road)).run();
+  return GradcheckRun(shadow_of(f, leaves, options), named, options, false, std::move(road)).run();
 }
 
 GradcheckReport gradcheck_variables(const std::function<Tensor()>& f, const std::vector<NamedTensor>& variables,
@@ -147,7 +147,7 @@ GradcheckReport gradcheck_variables(const std::function<Tensor()>& f, const std:
   check_options(options, options.names.size());
   check_variables(variables, options, f64);
   check_independent(variables, false);
-  return Checker([&] { return Tensors{f()}; }, variables, options, false).run();
+  return GradcheckRun([&] { return Tensors{f()}; }, variables, options, false).run();
 }
 
 GradcheckReport gradgradcheck(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs,
@@ -180,7 +180,7 @@ GradcheckReport gradgradcheck(const std::function<Tensor(const Tensors&)>& f, co
   };
   GradcheckOptions without_blame = options;
   without_blame.blame = false;
-  return Checker(gradients, variables, without_blame, true).run();
+  return GradcheckRun(gradients, variables, without_blame, true).run();
 }
 
 }  // namespace tape

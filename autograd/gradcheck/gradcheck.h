@@ -1,19 +1,13 @@
 #pragma once
 
 #include <functional>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
-#include "../tensor.h"
+#include "../named_tensor.h"
+#include "report.h"
 
 namespace tape {
-
-/// A tensor and what reports call it.
-struct NamedTensor {
-  std::string name;
-  Tensor tensor;
-};
 
 struct GradcheckOptions {
   double eps = 1e-6;         ///< step of the central differences, times max(1, |x|)
@@ -31,59 +25,6 @@ struct GradcheckOptions {
   double f32_rtol = 1e-3;  ///< the relative error allowed of the gradients of f32 inputs
   bool blame = true;       ///< where the check fails, find the recorded operations whose gradients are wrong
 };
-
-/// What the check found for one input or parameter.
-struct GradcheckResult {
-  std::string name;
-  Shape shape;
-  int64_t checked = 0;  ///< elements compared
-  int64_t wrong = 0;    ///< of these, how many are off
-  double max_error =
-      0;  ///< largest |analytic - numeric| / max(|analytic|, |numeric|); near zero, of what rounding allows
-  std::vector<int64_t> worst;  ///< index of the element with that error; empty for rank 0 and where nothing is wrong
-  double analytic = 0;         ///< its gradient on the tape
-  double numeric = 0;          ///< its gradient by central differences
-  bool all_zero = false;       ///< every element of the gradient is 0, and that was not declared
-  std::string explanation;     ///< what the pattern of errors suggests; empty where the gradient is right
-
-  int64_t kinks = 0;             ///< elements where the slopes below and above differ: no derivative to compare with
-  std::vector<int64_t> kink_at;  ///< the first of them
-  double slope_below = 0, slope_above = 0;  ///< there; the tape's gradient lies between
-
-  int64_t directions = 0;   ///< random directions compared in place of elements; then `checked` and `wrong` count them
-  double miss_chance = 0;   ///< that an error of 1% of the gradient's length goes unseen by all of them
-  double miss_element = 0;  ///< that an error as large as one element of average size does
-
-  bool ok() const { return wrong == 0 && !all_zero; }
-};
-
-/// A recorded operation whose own gradient is not that of its own inputs.
-struct GuiltyOperation {
-  std::string operation;     ///< "my_gelu"
-  std::string attributes;    ///< "axis=1, descending=true", of the call; "" where it has none
-  std::string module_path;   ///< "layers.1.feed_forward.activation"; "" outside of modules
-  std::string source;        ///< file:line of the call, a function's name without debug information, or ""
-  int64_t place = 0;         ///< how many operations the function recorded before it, counted from its first
-  bool composed = false;     ///< a step of a fused operation, seen in a Composed scope
-  GradcheckResult gradient;  ///< of one input, named "input 0": analytic (its backward) against numeric
-};
-/// "guilty: my_norm(eps=1e-05) (feed_forward.norm), called at layer.cpp:42: gradient of input 0: [1, 3] is 0.512,
-/// should
-/// ..."
-std::string to_string(const GuiltyOperation& guilty);
-
-/// The comparison of all gradients of a function with central differences; prints as a table with a paragraph for each
-/// wrong gradient, and a line for each guilty operation.
-struct GradcheckReport {
-  std::vector<GradcheckResult> variables;
-  std::vector<GuiltyOperation> guilty;  ///< in the order recorded
-  std::string blame;                    ///< what else the search for them found, "" where there was none
-
-  bool ok() const;
-  explicit operator bool() const { return ok(); }
-};
-std::string to_string(const GradcheckReport& report);
-std::ostream& operator<<(std::ostream& stream, const GradcheckReport& report);
 
 /// Compares the gradients of f with central differences in f64, through a random head: of sum(f(inputs) * w) with w
 /// normal, so that no error can hide behind a symmetric sum. i64 and bool inputs are passed on unchecked. A gradient

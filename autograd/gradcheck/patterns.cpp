@@ -205,16 +205,6 @@ std::string range_of_ratios(const ComparedGradient& variable) {
 
 }  // namespace
 
-std::vector<int64_t> ComparedGradient::index(size_t checked) const {
-  std::vector<int64_t> position(static_cast<size_t>(shape.rank()));
-  int64_t rest = elements[checked];
-  for (int64_t axis = shape.rank() - 1; axis >= 0; --axis) {
-    position[static_cast<size_t>(axis)] = rest % shape[axis];
-    rest /= shape[axis];
-  }
-  return position;
-}
-
 std::string explain_wrong(const ComparedGradient& variable, const std::vector<ComparedGradient>& all,
                           const Shape& output, const Contributions& contributions) {
   if (std::string text = not_finite(variable); !text.empty()) return joined(text, only_some(variable));

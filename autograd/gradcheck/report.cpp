@@ -1,18 +1,17 @@
+#include "autograd/gradcheck/report.h"
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <ostream>
 
 #include <fmt/format.h>
 
-#include "autograd/gradcheck/gradcheck.h"
+#include "base/table.h"
 
 namespace tape {
 namespace {
 
-using Row = std::array<std::string, 5>;
-
-Row row_of(const GradcheckResult& result) {
+std::vector<std::string> row_of(const GradcheckResult& result) {
   const int64_t numel = result.shape.numel();
   std::string wrong = fmt::format("{}/{}", result.wrong, result.checked);
   if (result.directions > 0)
@@ -24,12 +23,6 @@ Row row_of(const GradcheckResult& result) {
                         : result.kinks > 0                                   ? "ok but kinks"
                                                                              : "ok";
   return {result.name, to_string(result.shape), fmt::format("{:.1e}", result.max_error), wrong, verdict};
-}
-
-std::string print_row(const Row& row, const std::array<size_t, 5>& width) {
-  std::string line = fmt::format("{:<{}}  {:<{}}  {:>{}}  {:>{}}  {}", row[0], width[0], row[1], width[1], row[2],
-                                 width[2], row[3], width[3], row[4]);
-  return line + "\n";
 }
 
 /// A NaN has a sign in memory that nobody asked for.
@@ -101,17 +94,16 @@ bool GradcheckReport::ok() const {
 }
 
 std::string to_string(const GradcheckReport& report) {
-  std::vector<Row> rows{{"gradient of", "shape", "max rel error", "wrong", "verdict"}};
-  for (const GradcheckResult& result : report.variables) rows.push_back(row_of(result));
-  std::array<size_t, 5> width{};
-  for (const Row& row : rows)
-    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  using enum TextTable::Align;
+  TextTable table({{left}, {left}, {right}, {right}, {left}});
+  table.add({"gradient of", "shape", "max rel error", "wrong", "verdict"});
+  for (const GradcheckResult& result : report.variables) table.add(row_of(result));
   const auto failed = std::count_if(report.variables.begin(), report.variables.end(),
                                     [](const GradcheckResult& result) { return !result.ok(); });
   std::string text = failed == 0 ? fmt::format("gradcheck: all {} gradients are right\n", report.variables.size())
                                  : fmt::format("gradcheck: {} of {} gradients {} wrong\n", failed,
                                                report.variables.size(), failed == 1 ? "is" : "are");
-  for (const Row& row : rows) text += print_row(row, width);
+  text += table.text();
   for (const GradcheckResult& result : report.variables) {
     if (!result.ok()) text.append(1, '\n').append(paragraph(result));
     if (result.kinks > 0) text.append(1, '\n').append(kinks(result));

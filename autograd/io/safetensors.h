@@ -4,8 +4,7 @@
 #include <span>
 #include <string>
 
-#include "../gradcheck/gradcheck.h"
-#include "../tensor.h"
+#include "../named_tensor.h"
 
 namespace tape {
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace tape::detail {
 namespace {
@@ -33,28 +34,6 @@ constexpr std::array<TypeName, 8> kTypes{{{"F64", StoredType::f64, 8},
                                           {"BOOL", StoredType::boolean, 1}}};
 constexpr std::array<std::string_view, 12> kUnreadTypes{"F8_E4M3", "F8_E5M2", "F8_E8M0", "F6_E2M3", "F6_E3M2", "F4",
                                                         "C64",     "I8",      "I16",     "U16",     "U32",     "U64"};
-
-/// Position of the first byte that is not UTF-8 (RFC 3629).
-std::optional<size_t> first_invalid_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const auto byte = [&](size_t k) { return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0u; };
-    const unsigned lead = byte(0);
-    const size_t more = lead < 0x80                   ? 0
-                        : lead >= 0xC2 && lead < 0xE0 ? 1
-                        : lead >= 0xE0 && lead < 0xF0 ? 2
-                        : lead >= 0xF0 && lead < 0xF5 ? 3
-                                                      : 4;
-    if (more == 4) return i;
-    for (size_t k = 1; k <= more; ++k)
-      if ((byte(k) & 0xC0) != 0x80) return i;
-    // Overlong forms, surrogates and values above U+10FFFF.
-    if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F) || (lead == 0xF0 && byte(1) < 0x90) ||
-        (lead == 0xF4 && byte(1) > 0x8F))
-      return i;
-    i += more + 1;
-  }
-  return {};
-}
 
 /// The JSON of a header, checked while it is read for what the parser lets pass: depth, duplicate keys, too many of
 /// them.

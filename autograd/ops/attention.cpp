@@ -10,9 +10,10 @@
 #include "autograd/ops/attention_call.h"
 #include "autograd/ops/attention_check.h"
 #include "autograd/ops/broadcast.h"
-#include "autograd/ops/compare.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/data_or_null.h"
 #include "autograd/ops/dropout.h"
+#include "autograd/ops/heads.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
@@ -48,20 +49,20 @@ struct Call {
 
   Tensor split(const Tensor& x) const {
     if (!side_by_side) return reshape(x, Shape{shape.B, shape.H, x.size(-2), x.size(-1)});
-    return permute(reshape(x, Shape{shape.B, x.size(1), shape.H, x.size(2) / shape.H}), {0, 2, 1, 3});
+    return split_heads(x, shape.H);
   }
-  Tensor merge(const Tensor& x, const Shape& like) const {
-    return reshape(side_by_side ? permute(x, {0, 2, 1, 3}) : x, like);
-  }
+  Tensor merge(const Tensor& x, const Shape& like) const { return side_by_side ? merge_heads(x) : reshape(x, like); }
   std::optional<int64_t> causal_offset() const {
     return shape.causal_offset == kernels::kNotCausal ? std::nullopt : std::optional(shape.causal_offset);
   }
-  /// true where a query sees a key, broadcast to [B, H, Tq, Tk]; undefined where it sees all.
-  Tensor visible() const {
+  /// What hides keys, and with `added` what is added to the scores.
+  Mask mask(const Tensor& added = {}) const {
     Mask mask = keep.defined() ? Mask::keep(keep) : Mask();
     if (const auto offset = causal_offset()) mask = mask & Mask::causal(*offset);
-    return mask.hides_nothing() ? Tensor() : mask.visible(shape.Tq, shape.Tk);
+    return added.defined() ? mask & Mask::additive(added) : mask;
   }
+  /// true where a query sees a key, broadcast to [B, H, Tq, Tk]; undefined where it sees all.
+  Tensor visible() const { return mask().hides_nothing() ? Tensor() : mask().visible(shape.Tq, shape.Tk); }
   Shape weights_shape() const { return {shape.B, shape.H, shape.Tq, shape.Tk}; }
 };
 
@@ -79,9 +80,7 @@ AttentionSteps steps_of(const Call& call, const Tensors& in, const Shape& out_sh
   AttentionSteps steps;
   steps.query = call.split(in[0]), steps.key = call.split(in[1]), steps.value = call.split(in[2]);
   steps.scores = matmul(steps.query, steps.key, {.transpose_b = true}) * call.shape.scale;
-  steps.masked = in[3].defined() ? steps.scores + in[3] : steps.scores;
-  if (const Tensor visible = call.visible(); visible.defined())
-    steps.masked = masked_fill(steps.masked, logical_not(visible), -INFINITY);
+  steps.masked = masked_scores(steps.scores, call.mask(in[3]));
   steps.probabilities = softmax(steps.masked, -1);
   steps.dropped = call.shape.dropout > 0
                       ? dropout_at(steps.probabilities, call.shape.dropout, call.shape.seed, call.shape.counter)

@@ -1,7 +1,7 @@
 #include "autograd/ops/attention_check.h"
 
 #include "autograd/ops/arithmetic.h"
-#include "autograd/ops/broadcast.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/shape.h"
 
 namespace tape::detail {

@@ -37,9 +37,4 @@ kernels::Broadcast broadcast_plan(const Shape& out, const Shape& a, const Shape&
   return plan;
 }
 
-void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype())
-    raise(ErrorKind::dtype, "{}: dtypes differ: {} and {}", operation, to_string(a.dtype()), to_string(b.dtype()));
-}
-
 }  // namespace tape

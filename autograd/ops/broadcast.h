@@ -17,7 +17,4 @@ std::array<int64_t, Shape::kMaxRank> broadcast_strides(const Shape& from, const 
 /// How up to three operands fill `out`, with neighbouring axes merged where all operands allow it.
 kernels::Broadcast broadcast_plan(const Shape& out, const Shape& a, const Shape& b, const Shape& c = {});
 
-/// Throws Error `operation: dtypes differ: f32 and f64`.
-void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b);
-
 }  // namespace tape

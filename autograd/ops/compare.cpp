@@ -5,6 +5,7 @@
 #include "autograd/kernels/whole_numbers.h"
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/cast.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/op.h"
 
 namespace tape {

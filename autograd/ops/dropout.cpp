@@ -2,6 +2,7 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/random.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/op.h"
 
 namespace tape {
@@ -26,10 +27,6 @@ const Op dropout_op({.name = "dropout",
                      .samples = dropout_samples});
 
 }  // namespace
-
-void check_dropout(const char* name, double p) {
-  if (!(p >= 0 && p < 1)) raise(ErrorKind::config, "{}: the probability must be in [0, 1), got {}", name, p);
-}
 
 Tensor dropout(const Tensor& x, double p) { return dropout(x, p, generator(Stream::dropout)); }
 

@@ -14,7 +14,4 @@ Tensor dropout(const Tensor& x, double p, Generator& generator);
 /// The same with the draws given: element i uses draw counter + i of the seed.
 Tensor dropout_at(const Tensor& x, double p, uint64_t seed, uint64_t counter);
 
-/// Throws Error (config) `name: the probability must be in [0, 1), got p`.
-void check_dropout(const char* name, double p);
-
 }  // namespace tape

@@ -4,8 +4,8 @@
 #include "autograd/kernels/index.h"
 #include "autograd/kernels/take.h"
 #include "autograd/ops/arithmetic.h"
-#include "autograd/ops/broadcast.h"
 #include "autograd/ops/cast.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/extents.h"
 #include "autograd/ops/op.h"
@@ -100,12 +100,7 @@ const Op embedding_op({.name = "embedding",
 /// Where element `flat` of the tensor lies: "3" for a vector, "[1, 0]" for more axes.
 std::string position_text(const Shape& shape, int64_t flat) {
   if (shape.rank() == 1) return std::to_string(flat);
-  std::vector<int64_t> position(static_cast<size_t>(shape.rank()));
-  for (int64_t axis = shape.rank() - 1; axis >= 0; --axis) {
-    position[static_cast<size_t>(axis)] = flat % shape[axis];
-    flat /= shape[axis];
-  }
-  return to_string(Shape(position));
+  return to_string(Shape(shape.unravel(flat)));
 }
 
 void check_index(const char* operation, const char* what, const Tensor& index, int64_t size) {
@@ -213,9 +208,10 @@ Tensor index_add(const Tensor& x, int64_t axis, const Tensor& index, const Tenso
 Tensor embedding(const Tensor& weight, const Tensor& ids, const EmbeddingOptions& options) {
   if (weight.rank() != 2)
     raise(ErrorKind::shape, "embedding: the weight must be [V, C], got {}", to_string(weight.shape()));
-  const int64_t vocabulary = weight.size(0), width = weight.size(1), padding = options.padding_index;
-  if (padding < -1 || padding >= vocabulary)
-    raise(ErrorKind::config, "embedding: padding_index {} is outside [0, {})", padding, vocabulary);
+  const int64_t vocabulary = weight.size(0), width = weight.size(1);
+  const std::optional<int64_t> padding = options.padding_index;
+  if (padding && (*padding < 0 || *padding >= vocabulary))
+    raise(ErrorKind::config, "embedding: padding_index {} is outside [0, {})", *padding, vocabulary);
   check_index("embedding", "id", ids, vocabulary);
   Tensor y = empty(ids.shape().inserted(ids.rank(), width), weight.dtype());
   kernels::take(1, vocabulary, width, size_of(weight.dtype()), weight.raw(), ids.numel(), ids.data<int64_t>(), y.raw());
@@ -225,17 +221,16 @@ Tensor embedding(const Tensor& weight, const Tensor& ids, const EmbeddingOptions
                   const Tensor rows = reshape(c.grad(), Shape{index.numel(), width});
                   Tensor dweight = zeros({vocabulary, width}, rows.dtype());
                   if (c.create_graph()) {
-                    const Tensor counted =
-                        padding < 0
-                            ? rows
-                            : masked_fill(rows, eq(unsqueeze(index, 1), scalar(static_cast<double>(padding), i64)), 0);
-                    return {index_add(dweight, 0, index, counted)};
+                    const auto is_padding = [&] {
+                      return eq(unsqueeze(index, 1), scalar(static_cast<double>(*padding), i64));
+                    };
+                    return {index_add(dweight, 0, index, padding ? masked_fill(rows, is_padding(), 0) : rows)};
                   }
                   add_at(dweight, Extents(dweight.shape(), 0), index, rows);
-                  if (padding >= 0) select(dweight, 0, padding).zero_();
+                  if (padding) select(dweight, 0, *padding).zero_();
                   return {dweight};
                 },
-                {{"padding_id", padding < 0 ? std::nullopt : std::optional(padding)}});
+                {{"padding_id", padding}});
 }
 
 Tensor one_hot(const Tensor& ids, int64_t classes, DType dtype) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "../tensor.h"
 
 namespace tape {
@@ -20,7 +22,7 @@ Tensor index_select(const Tensor& x, int64_t axis, const Tensor& index);
 Tensor index_add(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source);
 
 struct EmbeddingOptions {
-  int64_t padding_index = -1;  ///< this row gets no gradient; -1 for none
+  std::optional<int64_t> padding_index = {};  ///< a row that gets no gradient; in a layer one that starts at zero, too
 };
 /// Rows of a table, y[..] = weight[ids[..]]: weight [V, C], ids [...] i64 -> [..., C] of the weight's dtype. Error
 /// (index) `embedding: id 8000 at position [0, 3] is outside [0, 8000)`, (shape) for a weight that is no matrix,

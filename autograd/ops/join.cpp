@@ -5,7 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/kernels/copy.h"
 #include "autograd/ops/arithmetic.h"
-#include "autograd/ops/broadcast.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/extents.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"

@@ -6,6 +6,7 @@
 #include "autograd/kernels/gemm.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/broadcast.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/data_or_null.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"

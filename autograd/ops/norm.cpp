@@ -3,7 +3,7 @@
 #include "autograd/create.h"
 #include "autograd/kernels/norm.h"
 #include "autograd/ops/arithmetic.h"
-#include "autograd/ops/broadcast.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/data_or_null.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"

@@ -15,7 +15,7 @@ namespace tape {
 namespace {
 
 /// x seen as [outer, size, inner] with the reduced axes in the middle: moved there first where they are not neighbours.
-struct Reduction {
+struct ReductionPlan {
   Tensor values;
   int64_t outer = 1, size = 1, inner = 1;
   std::vector<int64_t> axes;  // the reduced ones
@@ -23,7 +23,7 @@ struct Reduction {
   Shape dropped;              // without the reduced axes
 };
 
-Reduction plan_reduction(const char* name, const Tensor& x, const Axes& axes) {
+ReductionPlan plan_reduction(const char* name, const Tensor& x, const Axes& axes) {
   const std::vector<bool> reduced = axes.mask(x.shape(), name);
   std::vector<int64_t> kept, dropped, order, behind;
   int groups = 0;
@@ -34,7 +34,7 @@ Reduction plan_reduction(const char* name, const Tensor& x, const Axes& axes) {
     (gone ? behind : order).push_back(i);
     groups += gone && (i == 0 || !reduced[static_cast<size_t>(i - 1)]);
   }
-  Reduction plan{.values = x.detach(), .axes = behind, .kept = Shape(kept), .dropped = Shape(dropped)};
+  ReductionPlan plan{.values = x.detach(), .axes = behind, .kept = Shape(kept), .dropped = Shape(dropped)};
   if (groups > 1) {
     order.insert(order.end(), behind.begin(), behind.end());
     plan.values = permute(plan.values, order);
@@ -51,7 +51,7 @@ Reduction plan_reduction(const char* name, const Tensor& x, const Axes& axes) {
   return plan;
 }
 
-void check_not_empty(const char* name, const Tensor& x, const Reduction& plan) {
+void check_not_empty(const char* name, const Tensor& x, const ReductionPlan& plan) {
   if (plan.size == 0 && plan.dropped.numel() > 0)
     raise(ErrorKind::shape, "{}: nothing to reduce in {}", name, to_string(x.shape()));
 }
@@ -96,7 +96,7 @@ const Op logsumexp_op({.name = "logsumexp",
                                           sample_normal)});
 
 Tensor extreme(const Op& op, const Tensor& x, const Axes& axes, Dims dims, bool largest) {
-  const Reduction plan = plan_reduction(op.name(), x, axes);
+  const ReductionPlan plan = plan_reduction(op.name(), x, axes);
   check_not_empty(op.name(), x, plan);
   Tensor y = empty(dims == Dims::keep ? plan.kept : plan.dropped, x.dtype());
   dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
@@ -115,7 +115,7 @@ Tensor extreme(const Op& op, const Tensor& x, const Axes& axes, Dims dims, bool 
 }
 
 Tensor arg_extreme(const char* name, const Tensor& x, int64_t axis, Dims dims, bool largest) {
-  const Reduction plan = plan_reduction(name, x, axis);
+  const ReductionPlan plan = plan_reduction(name, x, axis);
   check_not_empty(name, x, plan);
   Tensor index = empty(dims == Dims::keep ? plan.kept : plan.dropped, i64);
   // i64 values beyond 2^53 are not expected as scores; they are compared as f64.
@@ -133,7 +133,7 @@ Tensor arg_extreme(const char* name, const Tensor& x, int64_t axis, Dims dims, b
 }  // namespace
 
 Tensor sum(const Tensor& x, const Axes& axes, Dims dims) {
-  const Reduction plan = plan_reduction("sum", x, axes);
+  const ReductionPlan plan = plan_reduction("sum", x, axes);
   const Shape shape = dims == Dims::keep ? plan.kept : plan.dropped;
   if (!is_floating(x.dtype())) {
     // Counts stay exact in double up to 2^53, far beyond any tensor's size.
@@ -153,7 +153,7 @@ Tensor sum(const Tensor& x, const Axes& axes, Dims dims) {
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, Dims dims) {
-  const Reduction plan = plan_reduction("mean", x, axes);
+  const ReductionPlan plan = plan_reduction("mean", x, axes);
   check_not_empty("mean", x, plan);
   if (!is_floating(x.dtype())) raise(ErrorKind::dtype, "mean: needs f32 or f64, got {}", to_string(x.dtype()));
   return sum(x, axes, dims) * (1.0 / static_cast<double>(plan.size));
@@ -163,7 +163,7 @@ Tensor max(const Tensor& x, const Axes& axes, Dims dims) { return extreme(max_op
 Tensor min(const Tensor& x, const Axes& axes, Dims dims) { return extreme(min_op, x, axes, dims, false); }
 
 Tensor var(const Tensor& x, const Axes& axes, const VarOptions& options) {
-  const Reduction plan = plan_reduction("var", x, axes);
+  const ReductionPlan plan = plan_reduction("var", x, axes);
   if (plan.size <= options.correction)
     raise(ErrorKind::shape, "var: {} values for correction {} in {}", plan.size, options.correction,
           to_string(x.shape()));
@@ -172,7 +172,7 @@ Tensor var(const Tensor& x, const Axes& axes, const VarOptions& options) {
 }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, Dims dims) {
-  const Reduction plan = plan_reduction("logsumexp", x, axes);
+  const ReductionPlan plan = plan_reduction("logsumexp", x, axes);
   Tensor y;
   {
     const NoGrad no_grad;

@@ -28,7 +28,5 @@ std::string to_string(const ValueSummary& summary);
 
 /// Of the values of all tensors that are defined.
 double bytes_of(TensorList tensors);
-/// "12.3 MiB"
-std::string bytes_text(double bytes);
 
 }  // namespace tape

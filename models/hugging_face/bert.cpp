@@ -7,24 +7,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+template <class Config, class Visit>
+void visit_keys(Config& c, Visit&& visit) {
+  visit("vocab_size", c.vocab);
+  visit("hidden_size", c.d_model);
+  visit("num_hidden_layers", c.layers);
+  visit("num_attention_heads", c.heads);
+  visit("intermediate_size", c.d_ff);
+  visit("max_position_embeddings", c.max_length);
+  visit("type_vocab_size", c.segments);
+  visit("hidden_act", c.activation);
+  visit("hidden_dropout_prob", c.dropout);
+  visit("attention_probs_dropout_prob", c.attention_dropout);
+  visit("layer_norm_eps", c.norm_eps);
+  visit("initializer_range", c.init_std);
+  visit("pad_token_id", c.padding_id);
+}
+
 Json bert_json(const BertConfig& c, const char* architecture, DType dtype) {
   if (c.segments < 1) raise(ErrorKind::config, "config.json: {} needs segments, got {}", architecture, c.segments);
   Json json = begin_config(architecture, "bert", dtype);
-  json.update({{"vocab_size", c.vocab},
-               {"hidden_size", c.d_model},
-               {"num_hidden_layers", c.layers},
-               {"num_attention_heads", c.heads},
-               {"intermediate_size", c.d_ff},
-               {"max_position_embeddings", c.max_length},
-               {"type_vocab_size", c.segments},
-               {"hidden_act", activation_name(c.activation)},
-               {"hidden_dropout_prob", c.dropout},
-               {"attention_probs_dropout_prob", c.attention_dropout},
-               {"layer_norm_eps", c.norm_eps},
-               {"initializer_range", c.init_std},
-               {"pad_token_id", c.padding_id},
-               {"tie_word_embeddings", true},
-               {"position_embedding_type", "absolute"}});
+  visit_keys(c, WriteKeys{json});
+  json.update({{"tie_word_embeddings", true}, {"position_embedding_type", "absolute"}});
   return json;
 }
 
@@ -64,24 +68,13 @@ void add_bert(Layout& layout, const BertConfig& c, const std::string& ours, cons
 }  // namespace
 
 BertConfig read_bert_config(const ConfigReader& config) {
-  const BertConfig base;
   if (config.text("position_embedding_type", "absolute") != "absolute")
     config.wrong("position_embedding_type", "\"absolute\"");
   config.require_flag("is_decoder", false, false);
   config.require_flag("add_cross_attention", false, false);
-  return {.vocab = config.whole("vocab_size", base.vocab),
-          .d_model = config.whole("hidden_size", base.d_model),
-          .layers = config.whole("num_hidden_layers", base.layers),
-          .heads = config.whole("num_attention_heads", base.heads),
-          .d_ff = config.whole("intermediate_size", base.d_ff),
-          .max_length = config.whole("max_position_embeddings", base.max_length),
-          .segments = config.whole("type_vocab_size", base.segments),
-          .activation = read_activation(config, "hidden_act", "gelu"),
-          .dropout = config.number("hidden_dropout_prob", base.dropout),
-          .attention_dropout = config.number("attention_probs_dropout_prob", base.attention_dropout),
-          .norm_eps = config.number("layer_norm_eps", base.norm_eps),
-          .padding_id = config.whole("pad_token_id", -1),
-          .init_std = config.number("initializer_range", base.init_std)};
+  BertConfig c{.padding_id = -1};
+  visit_keys(c, ReadKeys{config});
+  return c;
 }
 
 SequenceClassifierConfig read_classifier_config(const ConfigReader& config, nn::Pooling pooling) {

@@ -1,5 +1,6 @@
 #include "models/hugging_face/common.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -8,30 +9,31 @@ namespace {
 
 using nn::ActivationKind;
 
-/// Of several names for one kind the first is written.
-constexpr std::array<std::pair<const char*, ActivationKind>, 8> kActivations{
-    {{"relu", ActivationKind::relu},
-     {"gelu", ActivationKind::gelu},
-     {"gelu_new", ActivationKind::gelu_tanh},
+/// What transformers calls otherwise than we do; of several names for one kind the first is written.
+constexpr std::array<std::pair<std::string_view, ActivationKind>, 3> kOtherNames{
+    {{"gelu_new", ActivationKind::gelu_tanh},
      {"gelu_pytorch_tanh", ActivationKind::gelu_tanh},
-     {"silu", ActivationKind::silu},
-     {"swish", ActivationKind::silu},
-     {"tanh", ActivationKind::tanh},
-     {"sigmoid", ActivationKind::sigmoid}}};
+     {"swish", ActivationKind::silu}}};
+
+/// Whether transformers knows our name.
+bool shared_name(ActivationKind kind) { return kind != ActivationKind::gelu_tanh; }
 
 }  // namespace
 
-ActivationKind read_activation(const ConfigReader& config, const char* key, const char* otherwise) {
-  const std::string name = config.text(key, otherwise);
-  for (const auto& [known, kind] : kActivations)
-    if (name == known) return kind;
+ActivationKind read_activation(const ConfigReader& config, const char* key, ActivationKind otherwise) {
+  const std::string name = config.text(key, activation_name(otherwise));
+  for (const auto& [other, kind] : kOtherNames)
+    if (name == other) return kind;
+  for (const auto& [own, kind] : nn::activation_names())
+    if (name == own && shared_name(kind)) return kind;
   config.wrong(key, "one of relu, gelu, gelu_new, gelu_pytorch_tanh, silu, swish, tanh, sigmoid");
 }
 
 std::string activation_name(ActivationKind kind) {
-  for (const auto& [known, other] : kActivations)
-    if (kind == other) return known;
-  raise(ErrorKind::config, "config.json: no name for activation {}", nn::to_string(kind));
+  if (shared_name(kind)) return std::string(nn::to_string(kind));
+  const auto row =
+      std::find_if(kOtherNames.begin(), kOtherNames.end(), [&](const auto& r) { return r.second == kind; });
+  return std::string(row->first);
 }
 
 nlohmann::ordered_json begin_config(const char* architecture, const char* model_type, DType dtype) {

@@ -2,26 +2,35 @@
 
 namespace tape::models::hugging_face {
 
+namespace {
+
+template <class Config, class Visit>
+void visit_keys(Config& c, Visit&& visit) {
+  visit("vocab_size", c.vocab);
+  visit("n_embd", c.d_model);
+  visit("n_layer", c.layers);
+  visit("n_head", c.heads);
+  visit("n_inner", c.d_ff);
+  visit("n_positions", c.max_length);
+  visit("activation_function", c.activation);
+  visit("resid_pdrop", c.dropout);
+  visit("attn_pdrop", c.attention_dropout);
+  visit("embd_pdrop", c.embedding_dropout);
+  visit("layer_norm_epsilon", c.norm_eps);
+  visit("initializer_range", c.init_std);
+  visit("tie_word_embeddings", c.tie_output);
+  visit("bos_token_id", c.bos_id);
+  visit("eos_token_id", c.eos_id);
+}
+
+}  // namespace
+
 GptConfig read_gpt_config(const ConfigReader& config) {
-  const GptConfig base;
   config.require_flag("scale_attn_weights", true, true);
   config.require_flag("scale_attn_by_inverse_layer_idx", false, false);
   config.require_flag("add_cross_attention", false, false);
-  GptConfig c{.vocab = config.whole("vocab_size", base.vocab),
-              .d_model = config.whole("n_embd", base.d_model),
-              .layers = config.whole("n_layer", base.layers),
-              .heads = config.whole("n_head", base.heads),
-              .d_ff = config.whole("n_inner", 0),
-              .max_length = config.whole("n_positions", base.max_length),
-              .activation = read_activation(config, "activation_function", "gelu_new"),
-              .dropout = config.number("resid_pdrop", base.dropout),
-              .attention_dropout = config.number("attn_pdrop", base.attention_dropout),
-              .embedding_dropout = config.number("embd_pdrop", base.embedding_dropout),
-              .norm_eps = config.number("layer_norm_epsilon", base.norm_eps),
-              .tie_output = config.flag("tie_word_embeddings", true),
-              .init_std = config.number("initializer_range", base.init_std)};
-  if (config.has("bos_token_id")) c.bos_id = config.whole("bos_token_id");
-  if (config.has("eos_token_id")) c.eos_id = config.whole("eos_token_id");
+  GptConfig c;
+  visit_keys(c, ReadKeys{config});
   return c;
 }
 
@@ -30,21 +39,7 @@ nlohmann::ordered_json config_json(const Gpt& model, DType dtype) {
   if (c.output != nn::TokenOutput::logits)
     raise(ErrorKind::config, "config.json: GPT2LMHeadModel gives logits, not probabilities");
   nlohmann::ordered_json json = begin_config("GPT2LMHeadModel", "gpt2", dtype);
-  json.update({{"vocab_size", c.vocab},
-               {"n_embd", c.d_model},
-               {"n_layer", c.layers},
-               {"n_head", c.heads},
-               {"n_inner", c.d_ff},
-               {"n_positions", c.max_length},
-               {"activation_function", activation_name(c.activation)},
-               {"resid_pdrop", c.dropout},
-               {"attn_pdrop", c.attention_dropout},
-               {"embd_pdrop", c.embedding_dropout},
-               {"layer_norm_epsilon", c.norm_eps},
-               {"initializer_range", c.init_std},
-               {"tie_word_embeddings", c.tie_output}});
-  json["bos_token_id"] = c.bos_id ? nlohmann::ordered_json(*c.bos_id) : nullptr;
-  json["eos_token_id"] = c.eos_id ? nlohmann::ordered_json(*c.eos_id) : nullptr;
+  visit_keys(c, WriteKeys{json});
   return json;
 }
 

@@ -25,27 +25,67 @@ void add_layer(Layout& layout, const std::string& own, const std::string& their,
   norm(decoder ? "norm3" : "norm2", "final_layer_norm");
 }
 
-/// What both classes say in the same words.
-TransformerConfig read_sizes(const ConfigReader& config, int64_t padding) {
-  for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"})
+constexpr const char* kLayerDrops[] = {"encoder_layerdrop", "decoder_layerdrop"};
+
+/// What both classes say in the same words, in the order in which it is written.
+template <class Config, class Visit>
+void visit_sizes(Config& c, Visit&& visit) {
+  visit("vocab_size", c.src_vocab);
+  visit("d_model", c.d_model);
+  visit("encoder_layers", c.layers);
+  visit("encoder_attention_heads", c.heads);
+  visit("encoder_ffn_dim", c.d_ff);
+  visit("decoder_layers", c.decoder_layers);
+  visit("decoder_attention_heads", c.decoder_heads);
+  visit("decoder_ffn_dim", c.decoder_d_ff);
+  visit("dropout", c.dropout);
+  visit("attention_dropout", c.attention_dropout);
+  visit("activation_dropout", c.activation_dropout);
+}
+template <class Config, class Visit>
+void visit_choices(Config& c, Visit&& visit) {
+  visit("activation_function", c.activation);
+  visit("max_position_embeddings", c.max_length);
+  visit("scale_embedding", c.scale_embedding);
+  visit("tie_word_embeddings", c.tie_output);
+  visit("pad_token_id", c.padding_id);
+}
+template <class Config, class Visit>
+void visit_own_of_marian(Config& c, Visit&& visit) {
+  visit("decoder_vocab_size", c.tgt_vocab);
+  visit("share_encoder_decoder_embeddings", c.share_embeddings);
+  visit("output_bias", c.output_bias);
+}
+
+/// The values of `c` where the file has none.
+TransformerConfig read_over(const ConfigReader& config, TransformerConfig c) {
+  for (const char* key : kLayerDrops)
     if (config.number(key, 0) != 0) config.wrong(key, "0");
-  const int64_t vocab = config.whole("vocab_size");
-  return {.src_vocab = vocab,
-          .tgt_vocab = vocab,
-          .d_model = config.whole("d_model", 1024),
-          .layers = config.whole("encoder_layers", 12),
-          .heads = config.whole("encoder_attention_heads", 16),
-          .d_ff = config.whole("encoder_ffn_dim", 4096),
-          .decoder_layers = config.whole("decoder_layers", 12),
-          .decoder_heads = config.whole("decoder_attention_heads", 16),
-          .decoder_d_ff = config.whole("decoder_ffn_dim", 4096),
-          .dropout = config.number("dropout", 0.1),
-          .attention_dropout = config.number("attention_dropout", 0),
-          .activation_dropout = config.number("activation_dropout", 0),
-          .norm_eps = 1e-5,
-          .max_length = config.whole("max_position_embeddings", 1024),
-          .padding_id = padding,
-          .freeze_padding = config.flag("freeze_padding", true)};
+  c.src_vocab = config.whole("vocab_size");
+  c.d_model = 1024;
+  c.layers = 12, c.heads = 16, c.d_ff = 4096;
+  c.decoder_layers = 12, c.decoder_heads = 16, c.decoder_d_ff = 4096;
+  c.dropout = 0.1, c.attention_dropout = 0, c.activation_dropout = 0;
+  c.norm_eps = 1e-5;
+  c.max_length = 1024;
+  c.freeze_padding = config.flag("freeze_padding", true);
+  visit_sizes(c, ReadKeys{config});
+  visit_choices(c, ReadKeys{config});
+  c.tgt_vocab = c.src_vocab;
+  return c;
+}
+
+/// With a value for whatever may be left open.
+TransformerConfig filled(TransformerConfig c) {
+  const auto fill = [](auto& value, auto otherwise) { value = value.value_or(otherwise); };
+  fill(c.decoder_layers, c.layers);
+  fill(c.decoder_heads, c.heads);
+  fill(c.decoder_d_ff, c.d_ff);
+  fill(c.attention_dropout, c.dropout);
+  fill(c.activation_dropout, c.dropout);
+  fill(c.output_bias, !c.tie_output);
+  fill(c.freeze_padding, !c.tie_output);
+  return c;
 }
 
 }  // namespace
@@ -61,71 +101,53 @@ bool is_m2m100(const TransformerConfig& c) {
 }
 
 TransformerConfig read_marian_config(const ConfigReader& config) {
-  const bool share = config.flag("share_encoder_decoder_embeddings", true);
-  TransformerConfig c = read_sizes(config, config.whole("pad_token_id", -1));
-  c.tgt_vocab = share ? c.src_vocab : config.whole("decoder_vocab_size", c.src_vocab);
-  c.activation = read_activation(config, "activation_function", "gelu");
-  c.norm = nn::NormPlace::post;
-  c.positions = nn::SinusoidLayout::halves;
-  c.scale_embedding = config.flag("scale_embedding", false);
+  TransformerConfig c = read_over(config, {.activation = nn::ActivationKind::gelu,
+                                           .norm = nn::NormPlace::post,
+                                           .positions = nn::SinusoidLayout::halves,
+                                           .scale_embedding = false,
+                                           .padding_id = -1,
+                                           .share_embeddings = true,
+                                           .tie_output = true,
+                                           .output_bias = true});
+  visit_own_of_marian(c, ReadKeys{config});
+  if (c.share_embeddings) c.tgt_vocab = c.src_vocab;
   c.bos_id = config.whole("decoder_start_token_id", c.padding_id);
   c.eos_id = config.whole("eos_token_id", 0);
-  c.share_embeddings = share;
-  c.tie_output = config.flag("tie_word_embeddings", true);
-  c.output_bias = config.flag("output_bias", true);
   return c;
 }
 
 TransformerConfig read_m2m100_config(const ConfigReader& config) {
   config.require_flag("tie_word_embeddings", true, true);
-  TransformerConfig c = read_sizes(config, config.whole("pad_token_id", 1));
-  c.activation = read_activation(config, "activation_function", "relu");
-  c.norm = nn::NormPlace::pre;
-  c.positions = nn::SinusoidLayout::fairseq;
+  TransformerConfig c = read_over(config, {.activation = nn::ActivationKind::relu,
+                                           .norm = nn::NormPlace::pre,
+                                           .positions = nn::SinusoidLayout::fairseq,
+                                           .scale_embedding = true,
+                                           .padding_id = 1,
+                                           .share_embeddings = true,
+                                           .tie_output = true,
+                                           .output_bias = false});
   c.position_offset = c.padding_id + 1;
-  c.scale_embedding = config.flag("scale_embedding", true);
   c.bos_id = config.whole("decoder_start_token_id", 2);
   c.eos_id = config.whole("eos_token_id", 2);
-  c.share_embeddings = true;
-  c.tie_output = true;
-  c.output_bias = false;
   return c;
 }
 
 nlohmann::ordered_json config_json(const Transformer& model, DType dtype) {
-  const TransformerConfig& c = model.config();
+  const TransformerConfig c = filled(model.config());
   const bool marian = is_marian(c);
   nlohmann::ordered_json json = marian ? begin_config("MarianMTModel", "marian", dtype)
                                        : begin_config("M2M100ForConditionalGeneration", "m2m_100", dtype);
-  json.update({{"is_encoder_decoder", true},
-               {"vocab_size", c.src_vocab},
-               {"d_model", c.d_model},
-               {"encoder_layers", c.layers},
-               {"encoder_attention_heads", c.heads},
-               {"encoder_ffn_dim", c.d_ff},
-               {"decoder_layers", c.decoder_layers.value_or(c.layers)},
-               {"decoder_attention_heads", c.decoder_heads.value_or(c.heads)},
-               {"decoder_ffn_dim", c.decoder_d_ff.value_or(c.d_ff)},
-               {"dropout", c.dropout},
-               {"attention_dropout", c.attention_dropout.value_or(c.dropout)},
-               {"activation_dropout", c.activation_dropout.value_or(c.dropout)},
-               {"encoder_layerdrop", 0.0},
-               {"decoder_layerdrop", 0.0},
-               {"activation_function", activation_name(c.activation)},
-               {"max_position_embeddings", c.max_length},
-               {"scale_embedding", c.scale_embedding},
-               {"tie_word_embeddings", c.tie_output},
-               {"pad_token_id", c.padding_id},
-               {"decoder_start_token_id", c.bos_id},
+  json["is_encoder_decoder"] = true;
+  visit_sizes(c, WriteKeys{json});
+  for (const char* key : kLayerDrops) json[key] = 0.0;
+  visit_choices(c, WriteKeys{json});
+  json.update({{"decoder_start_token_id", c.bos_id},
                {"bos_token_id", nullptr},
                {"eos_token_id", c.eos_id},
                {"forced_eos_token_id", c.eos_id},
                // Ours, which transformers passes over: without it its own choice is read back.
-               {"freeze_padding", c.freeze_padding.value_or(!c.tie_output)}});
-  if (marian)
-    json.update({{"decoder_vocab_size", c.tgt_vocab},
-                 {"share_encoder_decoder_embeddings", c.share_embeddings},
-                 {"output_bias", c.output_bias.value_or(!c.tie_output)}});
+               {"freeze_padding", *c.freeze_padding}});
+  if (marian) visit_own_of_marian(c, WriteKeys{json});
   return json;
 }
 

@@ -10,6 +10,7 @@
 #include "autograd/ops.h"
 #include "autograd/ops/op.h"
 #include "base/file.h"
+#include "inspect/tape_dot.h"
 #include "inspect/web_page.h"
 #include "nn/attention_weights.h"
 #include "tests/inspect/explorer_json.h"

@@ -143,5 +143,29 @@ TEST(Ledger, NeedsATape) {
                     "saved_tensors: the loss [1] has no graph: nothing it was made from requires gradients");
 }
 
+TEST(Ledger, PrintsTwoTablesOfOneWidth) {
+  const Ledger ledger{
+      .entries = {{.module_path = "encoder.layers.0", .operation = "softmax", .values = 2, .bytes = 3072},
+                  {.operation = "sum", .values = 1, .bytes = 1024}},
+      .checkpoints = {{"encoder.layers.0", 2048}},
+      .values = 3,
+      .bytes = 4096,
+      .parameter_bytes = 1024};
+  EXPECT_EQ(to_string(ledger, 5),
+            "saved for the backward: 4.0 KiB in 3 values; of parameters, apart: 1.0 KiB\n"
+            "module               operation  values       bytes  share\n"
+            "encoder.layers.0     softmax         2     3.0 KiB    75%\n"
+            "                     sum             1     1.0 KiB    25%\n"
+            "a checkpoint around  would free\n"
+            "encoder.layers.0        2.0 KiB\n");
+  EXPECT_EQ(to_string(ledger, 1),
+            "saved for the backward: 4.0 KiB in 3 values; of parameters, apart: 1.0 KiB\n"
+            "module               operation  values       bytes  share\n"
+            "encoder.layers.0     softmax         2     3.0 KiB    75%\n"
+            "1 more                               1     1.0 KiB    25%\n"
+            "a checkpoint around  would free\n"
+            "encoder.layers.0        2.0 KiB\n");
+}
+
 }  // namespace
 }  // namespace tape

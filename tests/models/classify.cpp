@@ -78,6 +78,11 @@ TEST(Classify, RefusesWhatDoesNotFit) {
                     "classify: the model gives no numbers for sequence 0");
 }
 
+TEST(RankedLabels, BeginWithTheLikeliest) {
+  EXPECT_EQ(ranked_labels({0.2, 0.5, 0.1, 0.2}), (std::vector<size_t>{1, 0, 3, 2})) << "of equal ones the first";
+  EXPECT_TRUE(ranked_labels({}).empty());
+}
+
 TEST(LengthBatches, HoldLikeLengthsTheLongestFirst) {
   const Ids lengths{3, 9, 0, 4, 3, 1};
   EXPECT_EQ(batches_by_length(lengths, 8), (std::vector<Ids>{{1}, {3, 0}, {4, 5}}));

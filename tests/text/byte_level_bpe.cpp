@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 
 #include "tests/support.h"
+#include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
+#include "text/train_byte_level_bpe.h"
 
 namespace tape::text {
 namespace {

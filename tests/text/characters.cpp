@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/support.h"
+#include "text/load_tokenizer.h"
 
 namespace tape::text {
 namespace {

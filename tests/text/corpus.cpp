@@ -5,6 +5,7 @@
 
 #include "tests/support.h"
 #include "tests/text/tokenizer_support.h"
+#include "text/labelled.h"
 
 namespace tape::text {
 namespace {

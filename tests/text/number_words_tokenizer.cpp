@@ -1,4 +1,5 @@
 #include "text/number_words_tokenizer.h"
+#include "text/load_tokenizer.h"
 
 #include <filesystem>
 

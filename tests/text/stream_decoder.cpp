@@ -1,4 +1,5 @@
 #include "text/stream_decoder.h"
+#include "text/load_tokenizer.h"
 
 #include "base/utf8.h"
 #include "tests/support.h"

@@ -1,5 +1,6 @@
 // Malformed files: each has its own sentence, and none of them crashes.
 #include "tests/text/tokenizer_support.h"
+#include "text/load_tokenizer.h"
 #include "text/sentence_piece.h"
 #include "text/tokenizers/flat_map.h"
 

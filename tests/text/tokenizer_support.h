@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "tests/support.h"
+#include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
 
 // What the tests of tokenizers share.

@@ -1,5 +1,6 @@
 // Against the Python packages: tests/fixtures/make_tokenizers.py made what is expected.
 #include "tests/text/tokenizer_support.h"
+#include "text/load_tokenizer.h"
 #include "text/marian.h"
 #include "text/sentence_piece.h"
 #include "text/word_piece.h"

@@ -3,6 +3,9 @@
 #include "tests/text/tokenizer_support.h"
 #include "text/byte_level_bpe.h"
 #include "text/sentence_piece.h"
+#include "text/tokenizers/bpe_model.h"
+#include "text/train_byte_level_bpe.h"
+#include "text/train_sentence_piece.h"
 
 namespace tape::text {
 namespace {

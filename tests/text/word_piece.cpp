@@ -1,4 +1,5 @@
 #include "text/word_piece.h"
+#include "text/load_tokenizer.h"
 
 #include <filesystem>
 

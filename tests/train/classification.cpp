@@ -1,4 +1,6 @@
 #include "train/classification.h"
+#include "text/labelled.h"
+#include "text/load_tokenizer.h"
 
 #include <sstream>
 

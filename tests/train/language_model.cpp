@@ -1,4 +1,5 @@
 #include "train/language_model.h"
+#include "text/load_tokenizer.h"
 
 #include <sstream>
 

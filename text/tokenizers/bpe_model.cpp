@@ -1,10 +1,11 @@
+#include "text/tokenizers/bpe_model.h"
+
 #include <algorithm>
 #include <array>
 
 #include "base/utf8.h"
 #include "text/tokenizers/byte_level.h"
 #include "text/tokenizers/flat_map.h"
-#include "text/tokenizers/model.h"
 #include "text/tokenizers/unicode.h"
 
 namespace tape::text {

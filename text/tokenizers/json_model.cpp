@@ -3,7 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
+#include "text/tokenizers/bpe_model.h"
 #include "text/tokenizers/decoder.h"
+#include "text/tokenizers/unigram_model.h"
+#include "text/tokenizers/word_piece_model.h"
 
 namespace tape::text {
 namespace {

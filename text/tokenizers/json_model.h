@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "bpe_model.h"
 #include "json_entry.h"
 #include "model.h"
 

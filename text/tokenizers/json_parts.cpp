@@ -4,6 +4,9 @@
 
 #include <fmt/core.h>
 
+#include "text/tokenizers/precompiled_normalizer.h"
+#include "text/tokenizers/unicode_normalizer.h"
+
 namespace tape::text {
 namespace {
 

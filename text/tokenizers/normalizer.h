@@ -75,8 +75,6 @@ struct BertNormalizerOptions {
 /// drops.
 NormalizerPtr bert_normalizer(const BertNormalizerOptions& options);
 
-enum class UnicodeForm { nfd, nfc, nfkd, nfkc };
-NormalizerPtr unicode_normalizer(UnicodeForm form);
 NormalizerPtr lowercase_normalizer();
 /// Drops marks (M*); wants decomposed text.
 NormalizerPtr strip_accents_normalizer();
@@ -88,8 +86,6 @@ NormalizerPtr prepend_normalizer(std::string text);
 NormalizerPtr replace_normalizer(std::string pattern, std::string content);
 /// Replaces every run of two or more blanks (the pattern ` {2,}`).
 NormalizerPtr squeeze_blanks_normalizer(std::string content);
-/// SentencePiece's character map (its `precompiled_charsmap`). Error (format) for a blob that is malformed.
-NormalizerPtr precompiled_normalizer(std::string_view blob, const std::string& where);
 /// One after the other.
 NormalizerPtr normalizer_sequence(std::vector<NormalizerPtr> steps);
 

@@ -1,8 +1,8 @@
 // SentencePiece's precompiled character map: a double-array trie (darts-clone's layout) of what is replaced, and the
 // replacements, each ended by NUL.
+#include "text/tokenizers/precompiled_normalizer.h"
 
 #include "base/error.h"
-#include "text/tokenizers/normalizer.h"
 #include "text/tokenizers/unicode.h"
 
 namespace tape::text {

@@ -101,53 +101,6 @@ char32_t to_lower(char32_t point) {
   return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(point)));
 }
 
-// The ranges of each lead byte's second byte (Unicode 15, table 3-7) keep out overlong forms, surrogates and what lies
-// above U+10FFFF; a broken sequence is cut before the first byte that cannot follow.
-CodePoint decode_multibyte(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0xC2 || lead > 0xF4) return {0xFFFD, 1, false};
-  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  char32_t value = lead & (0x7Fu >> length);
-  for (size_t i = 1; i < length; ++i) {
-    unsigned char low = 0x80, high = 0xBF;
-    if (i == 1) {
-      low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-      high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-    }
-    if (i >= text.size() || byte(i) < low || byte(i) > high) return {0xFFFD, static_cast<uint32_t>(i), false};
-    value = (value << 6) | (byte(i) & 0x3Fu);
-  }
-  return {value, static_cast<uint32_t>(length), true};
-}
-
-void append_utf8(char32_t point, std::string& to) {
-  const auto put = [&to](char32_t byte) { to.push_back(static_cast<char>(byte)); };
-  if (point < 0x80) return put(point);
-  if (point < 0x800) {
-    put(0xC0 | (point >> 6));
-  } else if (point < 0x10000) {
-    put(0xE0 | (point >> 12));
-    put(0x80 | ((point >> 6) & 0x3F));
-  } else {
-    put(0xF0 | (point >> 18));
-    put(0x80 | ((point >> 12) & 0x3F));
-    put(0x80 | ((point >> 6) & 0x3F));
-  }
-  put(0x80 | (point & 0x3F));
-}
-
-std::string replace_broken_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const CodePoint point = decode_utf8(text);
-    append_utf8(point.value, out);
-    text.remove_prefix(point.length);
-  }
-  return out;
-}
-
 Decomposition decompose(char32_t point, bool compatibility) {
   std::array<utf8proc_int32_t, 32> buffer;
   int boundary = 0;

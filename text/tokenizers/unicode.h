@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "../../base/utf8.h"
+
 namespace tape::text {
 
 /// What the rules of tokenizers ask about a code point; the bits of char_class.
@@ -42,26 +44,6 @@ inline uint8_t char_class(char32_t point) { return point < 128 ? kAsciiClasses[p
 
 /// Lower case of one code point. U+0130 has two in Unicode and comes back as it is.
 char32_t to_lower(char32_t point);
-
-struct CodePoint {
-  char32_t value;
-  uint32_t length;  ///< bytes
-  bool valid;       ///< false: the bytes are the longest part of a broken sequence, and the value is U+FFFD
-};
-
-CodePoint decode_multibyte(std::string_view text);
-
-/// The code point at the start of a text that is not empty. Broken bytes are cut as Python's `errors="replace"` does.
-inline CodePoint decode_utf8(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return {lead, 1, true};
-  return decode_multibyte(text);
-}
-
-void append_utf8(char32_t point, std::string& to);
-
-/// The text with every broken sequence replaced by U+FFFD.
-std::string replace_broken_utf8(std::string_view text);
 
 /// Canonical (NFD) or compatibility (NFKD) decomposition of one code point: 1 to 18 code points.
 struct Decomposition {

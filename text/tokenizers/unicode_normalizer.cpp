@@ -1,7 +1,8 @@
 // The Unicode forms (Unicode Standard Annex 15), with the place that every character came from.
+#include "text/tokenizers/unicode_normalizer.h"
+
 #include <algorithm>
 
-#include "text/tokenizers/normalizer.h"
 #include "text/tokenizers/unicode.h"
 
 namespace tape::text {

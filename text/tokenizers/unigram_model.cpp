@@ -1,9 +1,10 @@
+#include "text/tokenizers/unigram_model.h"
+
 #include <algorithm>
 #include <array>
 #include <limits>
 
 #include "base/utf8.h"
-#include "text/tokenizers/model.h"
 #include "text/tokenizers/trie.h"
 #include "text/tokenizers/unicode.h"
 

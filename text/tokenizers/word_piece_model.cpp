@@ -1,5 +1,6 @@
+#include "text/tokenizers/word_piece_model.h"
+
 #include "base/utf8.h"
-#include "text/tokenizers/model.h"
 #include "text/tokenizers/trie.h"
 
 namespace tape::text {

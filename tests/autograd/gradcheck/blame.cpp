@@ -6,8 +6,8 @@
 
 #include "autograd/create.h"
 #include "autograd/custom.h"
-#include "autograd/gradcheck/checker.h"
 #include "autograd/gradcheck/gtest.h"
+#include "autograd/gradcheck/run.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/dropout.h"

@@ -1,4 +1,4 @@
-#include "autograd/gradcheck/checker.h"
+#include "autograd/gradcheck/run.h"
 
 #include "autograd/create.h"
 #include "autograd/gradcheck/blame.h"
@@ -59,7 +59,7 @@ Tensors kept(const Tensors& outputs, const Tensor& variable) {
 
 }  // namespace
 
-Tensors Checker::evaluate(bool record) {
+Tensors GradcheckRun::evaluate(bool record) {
   random_.rewind();
   const EnableGrad mode(record);
   Tensors outputs = f_();
@@ -76,7 +76,7 @@ Tensors Checker::evaluate(bool record) {
 }
 
 /// The f32 outputs, recorded. They have to be those of the shadow.
-Tensors Checker::evaluate_single() {
+Tensors GradcheckRun::evaluate_single() {
   random_.rewind();
   const EnableGrad recording;
   const Tensors outputs = single_.f();
@@ -99,7 +99,7 @@ Tensors Checker::evaluate_single() {
   return outputs;
 }
 
-void Checker::make_head() {
+void GradcheckRun::make_head() {
   outputs_ = evaluate(!single_.f);
   Generator stream(options_.seed);
   for (const Tensor& output : outputs_) head_.push_back(randn(output.shape(), f64, stream));
@@ -114,7 +114,7 @@ void Checker::make_head() {
   }
 }
 
-Tensors Checker::analytic_gradients() {
+Tensors GradcheckRun::analytic_gradients() {
   const Tensors outputs = single_.f ? evaluate_single() : outputs_;
   Tensors reached, seeds, leaves = single_.leaves;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -136,7 +136,7 @@ Tensors Checker::analytic_gradients() {
   return gradients;
 }
 
-std::vector<int64_t> Checker::choose_elements(int64_t numel, int64_t most) const {
+std::vector<int64_t> GradcheckRun::choose_elements(int64_t numel, int64_t most) const {
   Generator stream(options_.seed);
   const bool sample = most > 0 && numel > most;
   std::vector<int64_t> elements = (sample ? randperm(numel, stream) : arange(numel)).to_vector<int64_t>();
@@ -145,7 +145,7 @@ std::vector<int64_t> Checker::choose_elements(int64_t numel, int64_t most) const
   return elements;
 }
 
-Slopes Checker::slopes(const Tensor& variable, int64_t element, double step) {
+Slopes GradcheckRun::slopes(const Tensor& variable, int64_t element, double step) {
   Perturbed x(variable, element);
   // The step that is really taken: x + h and x - h are rounded.
   const double up = x.value() + step, down = x.value() - step;
@@ -155,7 +155,7 @@ Slopes Checker::slopes(const Tensor& variable, int64_t element, double step) {
   return slopes_of(above, outputs_, evaluate(false), head_, up - x.value(), x.value() - down);
 }
 
-Slopes Checker::slopes_along(const Tensor& variable, const Tensor& direction, double step) {
+Slopes GradcheckRun::slopes_along(const Tensor& variable, const Tensor& direction, double step) {
   PerturbedAlong x(variable, direction);
   x.move_to(step);
   const Tensors above = kept(evaluate(false), variable);
@@ -163,7 +163,7 @@ Slopes Checker::slopes_along(const Tensor& variable, const Tensor& direction, do
   return slopes_of(above, outputs_, evaluate(false), head_, step, step);
 }
 
-ComparedGradient Checker::compare(const NamedTensor& variable, const Tensor& gradient, int64_t most) {
+ComparedGradient GradcheckRun::compare(const NamedTensor& variable, const Tensor& gradient, int64_t most) {
   ComparedGradient result{.name = variable.name,
                           .shape = variable.tensor.shape(),
                           .elements = choose_elements(variable.tensor.numel(), most),
@@ -178,7 +178,7 @@ ComparedGradient Checker::compare(const NamedTensor& variable, const Tensor& gra
 
 /// An error e of the gradient shows along a normal direction v as e v, normal with deviation |e|: it goes unseen where
 /// |e v| stays within what is allowed, which happens with chance erf(allowed / (|e| sqrt 2)), each time anew.
-GradcheckResult Checker::compare_along(const NamedTensor& variable, const Tensor& gradient) {
+GradcheckResult GradcheckRun::compare_along(const NamedTensor& variable, const Tensor& gradient) {
   GradcheckResult result;
   result.name = variable.name;
   result.shape = variable.tensor.shape();
@@ -216,7 +216,7 @@ GradcheckResult Checker::compare_along(const NamedTensor& variable, const Tensor
   return result;
 }
 
-void Checker::explain(GradcheckResult& result, size_t which, const std::vector<ComparedGradient>& all) {
+void GradcheckRun::explain(GradcheckResult& result, size_t which, const std::vector<ComparedGradient>& all) {
   const ComparedGradient& variable = all[which];
   if (result.directions > 0 && variable.wrong.empty() && !result.all_zero) {
     result.explanation =
@@ -236,7 +236,7 @@ void Checker::explain(GradcheckResult& result, size_t which, const std::vector<C
                     variable.wrong.size() == 1 ? "is" : "are", result.explanation);
 }
 
-GradcheckResult Checker::judge(size_t which, const std::vector<ComparedGradient>& all) {
+GradcheckResult GradcheckRun::judge(size_t which, const std::vector<ComparedGradient>& all) {
   const ComparedGradient& variable = all[which];
   GradcheckResult result = along_[which].directions > 0 ? along_[which] : variable.result(rtol_);
   const auto is_zero = [](double value) { return value == 0; };
@@ -247,7 +247,7 @@ GradcheckResult Checker::judge(size_t which, const std::vector<ComparedGradient>
   return result;
 }
 
-void Checker::find_guilty_operations(GradcheckReport& report) {
+void GradcheckRun::find_guilty_operations(GradcheckReport& report) {
   const bool wrong = std::any_of(report.variables.begin(), report.variables.end(),
                                  [](const GradcheckResult& result) { return result.wrong > 0; });
   if (!wrong || !options_.blame) return;
@@ -264,7 +264,7 @@ void Checker::find_guilty_operations(GradcheckReport& report) {
         "only.";
 }
 
-GradcheckReport Checker::run() {
+GradcheckReport GradcheckRun::run() {
   make_head();
   const Tensors gradients = analytic_gradients();
   std::vector<ComparedGradient> compared;

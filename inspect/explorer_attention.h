@@ -4,14 +4,7 @@
 
 #include "recording.h"
 
-// What the explorer's data are made of, a file each.
 namespace tape::inspect {
-
-/// "tape": operations and leaves with values, gradients, contributions, what was saved, times and formulas. `guilty`
-/// are those that a gradient check named.
-nlohmann::ordered_json tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty, int64_t side);
-/// The number that a node has in the page: its place in recording order among the nodes shown.
-std::vector<size_t> guilty_nodes(const Recording& recording, const GuiltyOperation& guilty);
 
 /// What an attention module is between.
 struct AttentionPlace {

@@ -40,10 +40,10 @@ struct SinglePrecision {
 };
 
 /// The gradients of a function without arguments, compared with central differences at its variables' values.
-class Checker {
+class GradcheckRun {
  public:
-  Checker(std::function<Tensors()> f, const std::vector<NamedTensor>& variables, const GradcheckOptions& options,
-          bool zero_allowed, SinglePrecision single = {})
+  GradcheckRun(std::function<Tensors()> f, const std::vector<NamedTensor>& variables, const GradcheckOptions& options,
+               bool zero_allowed, SinglePrecision single = {})
       : f_(std::move(f)),
         variables_(variables),
         options_(options),

@@ -1,0 +1,16 @@
+#include "autograd/ops/check.h"
+
+#include "base/error.h"
+
+namespace tape {
+
+void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype())
+    raise(ErrorKind::dtype, "{}: dtypes differ: {} and {}", operation, to_string(a.dtype()), to_string(b.dtype()));
+}
+
+void check_dropout(const char* name, double p) {
+  if (!(p >= 0 && p < 1)) raise(ErrorKind::config, "{}: the probability must be in [0, 1), got {}", name, p);
+}
+
+}  // namespace tape

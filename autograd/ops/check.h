@@ -1,0 +1,14 @@
+#pragma once
+
+#include "../tensor.h"
+
+// What operations of several families check of their arguments.
+namespace tape {
+
+/// Throws Error (dtype) `operation: dtypes differ: f32 and f64`.
+void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b);
+
+/// Throws Error (config) `name: the probability must be in [0, 1), got p`.
+void check_dropout(const char* name, double p);
+
+}  // namespace tape

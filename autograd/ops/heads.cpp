@@ -1,0 +1,29 @@
+#include "autograd/ops/heads.h"
+
+#include <cmath>
+
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/shape.h"
+#include "base/error.h"
+
+namespace tape {
+
+Tensor split_heads(const Tensor& x, int64_t heads) {
+  if (x.rank() != 3 || heads < 1 || x.size(-1) % heads != 0)
+    raise(ErrorKind::shape, "split_heads: x must be [B, T, H D] with {} heads, got {}", heads, to_string(x.shape()));
+  return permute(reshape(x, Shape{x.size(0), x.size(1), heads, x.size(2) / heads}), {0, 2, 1, 3});
+}
+
+Tensor merge_heads(const Tensor& x) {
+  if (x.rank() != 4) raise(ErrorKind::shape, "merge_heads: x must be [B, H, T, D], got {}", to_string(x.shape()));
+  return reshape(permute(x, {0, 2, 1, 3}), Shape{x.size(0), x.size(2), x.size(1) * x.size(3)});
+}
+
+Tensor masked_scores(const Tensor& scores, const Mask& mask) {
+  const Tensor added = mask.added().defined() ? scores + mask.added() : scores;
+  if (!mask.causal_offset() && !mask.kept().defined()) return added;
+  return masked_fill(added, logical_not(mask.visible(scores.size(-2), scores.size(-1))), -INFINITY);
+}
+
+}  // namespace tape

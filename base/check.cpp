@@ -1,0 +1,12 @@
+#include "base/check.h"
+
+#include "base/error.h"
+
+namespace tape {
+
+void check_at_least_one(std::string_view owner, std::initializer_list<std::pair<const char*, int64_t>> values) {
+  for (const auto& [name, value] : values)
+    if (value < 1) raise(ErrorKind::config, "{}: {} must be at least 1, got {}", owner, name, value);
+}
+
+}  // namespace tape

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+namespace tape {
+
+/// Throws Error (config) `owner: name must be at least 1, got value` for the first value that is less: layers, heads,
+/// sizes, steps.
+void check_at_least_one(std::string_view owner, std::initializer_list<std::pair<const char*, int64_t>> values);
+
+}  // namespace tape

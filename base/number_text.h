@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+// Numbers as people read them.
+namespace tape {
+
+/// A whole number with a comma between thousands: 29,000.
+std::string grouped(int64_t number);
+
+/// A count and what was counted: "1 line", "29,000 lines".
+std::string counted(int64_t count, std::string_view what);
+
+/// "12.3 MiB"
+std::string bytes_text(double bytes);
+
+}  // namespace tape

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../autograd/named_tensor.h"
+#include "../models/gpt.h"
+#include "../models/sequence_classifier.h"
+#include "../models/transformer.h"
+
+namespace tape::inspect {
+
+/// A text as a model reads it.
+struct PageText {
+  std::vector<int64_t> ids = {};
+  std::vector<std::string> tokens = {};  ///< what the ids are called; the ids in digits where empty
+  std::vector<int64_t> segments = {};    ///< of the Berts: 0 in the first text, 1 in the second; all 0 where empty
+};
+
+/// A number whose gradients a page shows.
+struct PageOutput {
+  std::string name = {};
+  Tensor value = {};  ///< one element, on the tape
+};
+
+/// The score of a token at a position: what of a prediction comes from where.
+struct LogitChoice {
+  int64_t position = 0;   ///< in the text that is predicted from: 0 says the first token of a translation
+  int64_t token = 0;      ///< id; of a classifier the label, and the position is 0
+  std::string name = {};  ///< what the token is called
+};
+
+/// A computation that can be looked at: a function that is run once, and what stands beside its numbers.
+struct Study {
+  nn::Module* module = nullptr;   ///< whose parameters name the leaves; none for a plain function. It must live on.
+  std::string kind = "function";  ///< "encoder", "decoder", "encoder-decoder", "module" or "function"
+  /// The texts that attention is between, source and target of an encoder-decoder model; none: no attention is shown.
+  struct Text {
+    std::string name = {};
+    std::vector<std::string> tokens = {};
+    std::vector<int64_t> segments = {};
+  };
+  std::vector<Text> texts = {};
+  std::vector<NamedTensor> leaves = {};               ///< names of leaves that are not parameters of the module
+  std::function<std::vector<PageOutput>()> run = {};  ///< at least one; the first is what gradients are checked of
+};
+
+struct StudyOptions {
+  std::vector<LogitChoice> logits = {};  ///< further outputs, behind the loss
+  std::optional<int64_t> label = {};  ///< of a SequenceClassifier: the loss is that of this label, else the likeliest
+  std::string begin = "<bos>";        ///< what the token that begins a target is called
+};
+
+/// The cross-entropy of a target given a source: ids as the tokenizers give them, the target's without beginning and
+/// end, which are added (the decoder reads bos and the target, and shall say the target and eos).
+///
+/// Models run in the mode they are in, over a batch of the one text. Errors: (shape) for tokens or segments that are
+/// not one an id, (config) for an empty text, (index) for a logit outside the text or the vocabulary; and the model's
+/// own.
+Study study(models::Transformer& model, const PageText& source, const PageText& target,
+            const StudyOptions& options = {});
+/// The cross-entropy of each token but the first, given those before it. Error (config) for fewer than two tokens.
+Study study(models::Gpt& model, const PageText& text, const StudyOptions& options = {});
+/// The squared length of the mean of the last hidden states: what sentence embeddings are made of. Error (config) for
+/// logits, which it has not.
+Study study(models::Bert& model, const PageText& text, const StudyOptions& options = {});
+/// The cross-entropy of the text's own tokens, none of them hidden.
+Study study(models::MaskedLanguageModel& model, const PageText& text, const StudyOptions& options = {});
+/// The cross-entropy of a label; the output itself where there is but one.
+Study study(models::SequenceClassifier& model, const PageText& text, const StudyOptions& options = {});
+/// Any function of any leaves, such as a loss of a module of one's own: the tape alone is shown.
+Study study(const std::function<Tensor()>& loss, const std::vector<NamedTensor>& leaves);
+Study study(nn::Module& module, const std::function<Tensor()>& loss);
+
+}  // namespace tape::inspect

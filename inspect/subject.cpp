@@ -1,0 +1,160 @@
+#include "inspect/subject.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/utf8.h"
+#include "models/tokenizer_fit.h"
+#include "models/translate.h"
+#include "text/load_tokenizer.h"
+
+namespace tape::inspect {
+namespace {
+
+constexpr int64_t kMostTokens = 128;  // a page holds matrices of this many rows and columns for each head
+
+/// The study of each class of model.
+class StudyOf {
+ public:
+  StudyOf(const std::string& folder, const SubjectOptions& options, const text::Tokenizer& tokenizer)
+      : folder_(folder), options_(options), tokenizer_(tokenizer) {}
+
+  Study operator()(models::Transformer& model) const {
+    check_no_label();
+    const text::Tokenizer& target = tokenizer_.target();
+    models::check_tokenizer_fits(folder_, tokenizer_, "src_vocab", model.config().src_vocab);
+    models::check_tokenizer_fits(folder_, target, "tgt_vocab", model.config().tgt_vocab);
+    const PageText source = page_text(tokenizer_, tokenizer_.encode(options_.text), "--text");
+    text::Encoding said;
+    if (options_.text_b)
+      said = target.encode(*options_.text_b, {.add_special_tokens = false});
+    else
+      said.ids = greedy(model, source.ids);
+    StudyOptions options = chosen(target);
+    options.begin = target.token(model.config().bos_id);
+    return study(model, source, page_text(target, said, "--text-b"), options);
+  }
+
+  Study operator()(models::Gpt& model) const {
+    check_alone("Gpt");
+    check_no_label();
+    models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", model.config().vocab);
+    return study(model, page_text(tokenizer_, tokenizer_.encode(options_.text), "--text"), chosen(tokenizer_));
+  }
+
+  Study operator()(models::Bert& model) const {
+    check_no_label();
+    return study(model, read(model.config()), chosen(tokenizer_));
+  }
+
+  Study operator()(models::MaskedLanguageModel& model) const {
+    check_no_label();
+    return study(model, read(model.config()), chosen(tokenizer_));
+  }
+
+  Study operator()(models::SequenceClassifier& model) const {
+    const std::vector<std::string> names = model.config().label_names();
+    const auto label = [&](const std::string& name) {
+      const auto found = std::find(names.begin(), names.end(), name);
+      if (found == names.end())
+        raise(ErrorKind::config, "label \"{}\" is unknown; known are {}", name, fmt::join(names, ", "));
+      return static_cast<int64_t>(found - names.begin());
+    };
+    StudyOptions options;
+    if (options_.label) options.label = label(*options_.label);
+    for (const std::string& logit : options_.logits) {
+      const auto [position, name] = split_logit(logit);
+      options.logits.push_back({.position = position, .token = label(name), .name = name});
+    }
+    return study(model, read(model.config().bert), options);
+  }
+
+ private:
+  static PageText page_text(const text::Tokenizer& tokenizer, const text::Encoding& encoding, const char* option) {
+    if (std::ssize(encoding.ids) > kMostTokens)
+      raise(ErrorKind::config, "{}: {} tokens; a page shows {} at most", option, encoding.ids.size(), kMostTokens);
+    return {.ids = encoding.ids, .tokens = tokenizer.tokens(encoding.ids)};
+  }
+
+  void check_alone(const char* kind) const {
+    if (options_.text_b) raise(ErrorKind::config, "--text-b: {} holds a {}, which reads one text", folder_, kind);
+  }
+
+  void check_no_label() const {
+    if (options_.label) raise(ErrorKind::config, "--label: {} holds no classifier", folder_);
+  }
+
+  static std::vector<int64_t> greedy(models::Transformer& model, const std::vector<int64_t>& ids) {
+    const std::vector<std::vector<int64_t>> sources{ids};
+    // One less than there are positions: bos stands in front.
+    const int64_t most = std::min({3 * std::ssize(ids) + 20, model.config().max_length - 1, kMostTokens - 1});
+    const auto found = models::translate(model, sources, {.beams = 1, .max_length = std::max<int64_t>(most, 1)});
+    return found[0].empty() ? std::vector<int64_t>() : found[0][0].tokens;
+  }
+
+  /// What the Berts read: a text, or a pair.
+  PageText read(const models::BertConfig& config) const {
+    models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", config.vocab);
+    if (!options_.text_b) return page_text(tokenizer_, tokenizer_.encode(options_.text), "--text");
+    const text::Encoding pair = tokenizer_.encode_pair(options_.text, *options_.text_b);
+    PageText text = page_text(tokenizer_, pair, "--text and --text-b");
+    if (config.segments > 1) text.segments = pair.type_ids;
+    return text;
+  }
+
+  static std::pair<int64_t, std::string> split_logit(const std::string& logit) {
+    const size_t colon = logit.find(':');
+    int64_t position = 0;
+    const char* end = logit.data() + std::min(colon, logit.size());
+    const auto [stopped, error] = std::from_chars(logit.data(), end, position);
+    if (colon == std::string::npos || colon + 1 == logit.size() || error != std::errc() || stopped != end)
+      raise(ErrorKind::config, "--logit: needs POSITION:TOKEN, got \"{}\"", logit);
+    return {position, logit.substr(colon + 1)};
+  }
+
+  StudyOptions chosen(const text::Tokenizer& tokenizer) const {
+    StudyOptions options;
+    for (const std::string& logit : options_.logits) {
+      const auto [position, name] = split_logit(logit);
+      options.logits.push_back({.position = position, .token = token(tokenizer, name), .name = name});
+    }
+    return options;
+  }
+
+  /// The id of a token as the vocabulary writes it, or of a text that is one token.
+  static int64_t token(const text::Tokenizer& tokenizer, const std::string& name) {
+    if (const auto id = tokenizer.find(name)) return *id;
+    const text::Encoding encoding = tokenizer.encode(name, {.add_special_tokens = false});
+    if (encoding.ids.size() != 1 || encoding.ids[0] == tokenizer.special().unk)
+      raise(ErrorKind::config, "--logit: \"{}\" is no token of the vocabulary", name);
+    return encoding.ids[0];
+  }
+
+  const std::string& folder_;
+  const SubjectOptions& options_;
+  const text::Tokenizer& tokenizer_;
+};
+
+void check_utf8(const char* option, const std::string& text) {
+  if (!valid_utf8(text)) raise(ErrorKind::format, "{}: not UTF-8", option);
+}
+
+std::string shown(const Study::Text& text) { return clipped(fmt::format("{}", fmt::join(text.tokens, " ")), 60); }
+
+}  // namespace
+
+Subject::Subject(const std::string& folder, const SubjectOptions& options)
+    : model_(models::load_model(folder)), tokenizer_(text::load_tokenizer(folder)) {
+  check_utf8("--text", options.text);
+  if (options.text_b) check_utf8("--text-b", *options.text_b);
+  const StudyOf study_of(folder, options, *tokenizer_);
+  study_ = std::visit([&](auto& model) { return study_of(*model); }, model_);
+}
+
+std::string Subject::title() const {
+  std::string title;
+  for (const Study::Text& text : study_.texts) title += fmt::format("{}{}", title.empty() ? "" : " → ", shown(text));
+  return fmt::format("{}: {}", models::module_of(model_).type_name(), title);
+}
+
+}  // namespace tape::inspect

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "module.h"
+
+namespace tape::nn {
+
+/// Hooks of modules that are removed with it.
+class HookScope {
+ public:
+  HookScope() = default;
+  ~HookScope() { remove(); }
+  HookScope(const HookScope&) = delete;
+  HookScope& operator=(const HookScope&) = delete;
+
+  /// Each as Module::register_forward_pre_hook() and register_forward_hook(); the module must live as long as the hook.
+  void forward_pre(Module& module, ForwardPreHook hook);
+  void forward(Module& module, ForwardHook hook);
+  /// Before its end.
+  void remove();
+
+ private:
+  std::vector<std::pair<Module*, int64_t>> hooks_;
+};
+
+}  // namespace tape::nn

@@ -1,0 +1,35 @@
+#include "base/module_path.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tape {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(ModulePath, ANumberBelongsToItsListsName) {
+  EXPECT_THAT(split_module_path("encoder.layers.0.norm1"), ElementsAre("encoder", "layers.0", "norm1"));
+  EXPECT_THAT(split_module_path("layers.10"), ElementsAre("layers.10"));
+  EXPECT_THAT(split_module_path("blocks.0.1.norm"), ElementsAre("blocks.0.1", "norm")) << "a list of lists";
+  EXPECT_THAT(split_module_path("conv.1x1"), ElementsAre("conv", "1x1")) << "a name that only begins with a digit";
+  EXPECT_THAT(split_module_path("0.norm"), ElementsAre("0", "norm")) << "a number without a list";
+  EXPECT_THAT(split_module_path(""), IsEmpty());
+}
+
+TEST(ModulePath, ListsTheModulesAroundInnermostLast) {
+  EXPECT_THAT(modules_around("encoder.layers.0.norm1"),
+              ElementsAre("encoder", "encoder.layers.0", "encoder.layers.0.norm1"));
+  EXPECT_THAT(modules_around(""), IsEmpty());
+}
+
+TEST(ModulePath, KnowsWhatLiesInAModule) {
+  EXPECT_TRUE(lies_in("layers.1.norm", "layers.1"));
+  EXPECT_TRUE(lies_in("layers.1", "layers.1"));
+  EXPECT_FALSE(lies_in("layers.10", "layers.1"));
+  EXPECT_FALSE(lies_in("layers", "layers.1"));
+}
+
+}  // namespace
+}  // namespace tape

@@ -1,0 +1,26 @@
+#include "nn/training_mode.h"
+
+#include "nn/feed_forward.h"
+#include "tests/support.h"
+
+namespace tape::nn {
+namespace {
+
+TEST(TrainingModeGuard, PutsEachModuleBackInItsOwnMode) {
+  FeedForward layer(2, 3, {});
+  layer.train();
+  layer.linear1->eval();
+  {
+    const TrainingModeGuard guard(layer, false);
+    EXPECT_FALSE(layer.is_training());
+    EXPECT_FALSE(layer.linear2->is_training());
+    const TrainingModeGuard inner(layer, true);
+    EXPECT_TRUE(layer.linear1->is_training());
+  }
+  EXPECT_TRUE(layer.is_training());
+  EXPECT_FALSE(layer.linear1->is_training());
+  EXPECT_TRUE(layer.linear2->is_training());
+}
+
+}  // namespace
+}  // namespace tape::nn

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "common.h"
+
+namespace tape::tools {
+
+/// `tapeformer generate`.
+void add_generate(Command app);
+
+}  // namespace tape::tools

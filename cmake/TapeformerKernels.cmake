@@ -1,15 +1,17 @@
 # Kernels are compiled once a CPU level and chosen at run time (autograd/kernels/isa.h).
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/autograd/kernels/*.cpp)
 # Files that gain nothing from wide vectors are compiled once, for every CPU: what moves bytes about (copy, take), sorts
-# or counts (index_sort, random_draw, whole_numbers), and what chooses, feeds or measures kernels (gemm, isa, memory, work).
-set(common_kernels copy gemm index_sort isa memory random_draw take whole_numbers work)
+# or counts (index_sort, random_draw, whole_numbers), what chooses, feeds or measures kernels (bf16_road,
+# gemm, isa, memory, work), and what stands for a CPU that is not there (tile_emulation).
+set(common_kernels bf16_road copy gemm index_sort isa memory random_draw take tile_emulation whole_numbers work)
 set(vector_kernel_sources ${kernel_sources})
 set(common_kernel_sources)
 foreach(name IN LISTS common_kernels)
   list(REMOVE_ITEM vector_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/${name}.cpp)
   list(APPEND common_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/${name}.cpp)
 endforeach()
-list(REMOVE_ITEM vector_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/bf16_product.cpp)
+list(REMOVE_ITEM vector_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/bf16_product.cpp
+                                       ${PROJECT_SOURCE_DIR}/autograd/kernels/tile_product.cpp)
 # Random values must have the same bits at every level: no fused multiply-adds.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/autograd/kernels/random.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 
@@ -43,7 +45,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   tapeformer_kernel_library(tapeformer_kernels_bf16 bf16 ${PROJECT_SOURCE_DIR}/autograd/kernels/bf16_product.cpp)
   target_compile_options(tapeformer_kernels_bf16 PRIVATE -O3 -march=x86-64-v4 -mavx512bf16)
   list(APPEND kernel_objects $<TARGET_OBJECTS:tapeformer_kernels_bf16>)
-  list(APPEND kernel_levels bf16)
+  # For CPUs with matrix tiles on top of that: the same.
+  tapeformer_kernel_library(tapeformer_kernels_amx amx ${PROJECT_SOURCE_DIR}/autograd/kernels/tile_product.cpp)
+  target_compile_options(tapeformer_kernels_amx PRIVATE -O3 -march=x86-64-v4 -mavx512bf16 -mamx-tile -mamx-bf16)
+  list(APPEND kernel_objects $<TARGET_OBJECTS:tapeformer_kernels_amx>)
+  list(APPEND kernel_levels bf16 amx)
 endif()
 
 if(TAPEFORMER_TESTS AND CMAKE_NM)

@@ -1,5 +1,6 @@
 #include "nn/activation.h"
 
+#include <algorithm>
 #include <array>
 
 #include "autograd/ops/unary.h"
@@ -33,15 +34,19 @@ constexpr std::array<Known, 6> kKnown{{{ActivationKind::relu, "relu", relu},
                                        {ActivationKind::tanh, "tanh", tape::tanh},
                                        {ActivationKind::sigmoid, "sigmoid", sigmoid}}};
 
-const Known& known(ActivationKind kind) {
-  for (const Known& row : kKnown)
-    if (row.kind == kind) return row;
-  raise(ErrorKind::config, "Activation: unknown kind {}", static_cast<int>(kind));
+/// Null for a kind that is none.
+const Known* find(ActivationKind kind) {
+  const auto row =
+      std::find_if(kKnown.begin(), kKnown.end(), [kind](const Known& known) { return known.kind == kind; });
+  return row == kKnown.end() ? nullptr : &*row;
 }
 
 }  // namespace
 
-std::string_view to_string(ActivationKind kind) { return known(kind).name; }
+std::string_view to_string(ActivationKind kind) {
+  const Known* row = find(kind);
+  return row ? row->name : "?";
+}
 
 std::vector<std::pair<std::string_view, ActivationKind>> activation_names() {
   std::vector<std::pair<std::string_view, ActivationKind>> names;
@@ -49,6 +54,9 @@ std::vector<std::pair<std::string_view, ActivationKind>> activation_names() {
   return names;
 }
 
-Tensor Activation::forward(const Tensor& x) const { return known(kind_).apply(x); }
+Tensor Activation::forward(const Tensor& x) const {
+  if (const Known* row = find(kind_)) return row->apply(x);
+  raise(ErrorKind::config, "Activation: unknown kind {}", static_cast<int>(kind_));
+}
 
 }  // namespace tape::nn

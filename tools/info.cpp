@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "autograd/kernels/bf16_road.h"
 #include "train/machine.h"
 
 namespace tape::tools {
@@ -14,16 +15,21 @@ int info(const Common& common) {
   prepare(common);
   const train::Machine m = train::machine();
   const auto warning = train::weak_blas_warning();
+  const std::string bf16(kernels::to_string(kernels::bf16_road()));
   if (common.json) {
-    std::cout << nlohmann::ordered_json{{"version", m.version},     {"cpu", m.cpu},
-                                        {"isa", m.kernels},         {"blas", m.blas},
-                                        {"blas_core", m.blas_core}, {"blas_core_overridden", m.blas_core_overridden},
+    std::cout << nlohmann::ordered_json{{"version", m.version},
+                                        {"cpu", m.cpu},
+                                        {"isa", m.kernels},
+                                        {"bf16", bf16},
+                                        {"blas", m.blas},
+                                        {"blas_core", m.blas_core},
+                                        {"blas_core_overridden", m.blas_core_overridden},
                                         {"threads", m.threads}}
                      .dump()
               << "\n";
   } else {
     std::cout << "version    " << m.version << "\ncpu        " << m.cpu << "\nkernels    " << m.kernels
-              << "\nblas       " << m.blas << "\nblas core  " << m.blas_core
+              << "\nbf16       " << bf16 << "\nblas       " << m.blas << "\nblas core  " << m.blas_core
               << (m.blas_core_overridden ? " (by OPENBLAS_CORETYPE)" : "") << "\nthreads    " << m.threads << "\n";
   }
   if (warning) std::cerr << "warning: " << *warning << "\n";

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "autograd/kernels/bf16_product.h"
+#include "autograd/kernels/bf16_road.h"
 #include "autograd/kernels/blocked_product.h"
 #include "autograd/kernels/few_rows_product.h"
 #include "autograd/kernels/work.h"
@@ -52,14 +53,25 @@ void start(const Gemm& s, const T* bias, T* c) {
 
 enum class Road { bf16, few_rows, blocked, blas };
 
+// Packing B costs more than it saves where few rows meet a large weight, or where there is next to nothing to compute.
+constexpr int64_t kLargeWeight = 1 << 16, kHardlyAny = 4;
+
+/// Whether rounding to bf16 is faster than the exact product: on tiles not for a few rows, whose time goes into reading
+/// B, nor below 16 K multiplications (Sapphire Rapids: 8 rows of 512 x 512 take 64 us on tiles, 53 exact; 24 x 24 x 24
+/// takes 1.2 us both ways).
+bool bf16_pays(const Gemm& s) {
+  constexpr int64_t kRowsForTiles = 9, kWorkForTiles = 1 << 14;
+  const Bf16Road road = bf16_road();
+  if (road == Bf16Road::none || road == Bf16Road::avx512) return road == Bf16Road::avx512;
+  const bool exact_is_unpacked = !s.transpose_a && (s.m <= kHardlyAny || (s.transpose_b && s.n * s.k >= kLargeWeight));
+  return s.m * s.n * s.k >= kWorkForTiles && !(exact_is_unpacked && s.m < kRowsForTiles);
+}
+
 /// Which kernels compute a product: by its sizes as a whole, not by those of a thread's part, so that its bits do not
 /// depend on the number of threads.
 template <class T>
 Road road_of(const Gemm& s) {
-  // Packing B costs more than it saves where few rows meet a large weight, or where there is next to nothing to
-  // compute.
-  constexpr int64_t kLargeWeight = 1 << 16, kHardlyAny = 4;
-  if (s.bf16 && sizeof(T) == sizeof(float)) return Road::bf16;
+  if (s.bf16 && sizeof(T) == sizeof(float) && bf16_pays(s)) return Road::bf16;
   const int64_t few = s.n * s.k >= kLargeWeight ? kMostFewRows : kHardlyAny;
   if (s.m <= few && !s.transpose_a && s.transpose_b) return Road::few_rows;
   return isa() >= Isa::v3 && s.m > kHardlyAny ? Road::blocked : Road::blas;
@@ -68,10 +80,8 @@ Road road_of(const Gemm& s) {
 /// A part of a product on one thread.
 template <class T>
 void run_part(Road road, const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
-#if defined(__x86_64__)
   if constexpr (sizeof(T) == sizeof(float))
-    if (road == Road::bf16) return bf16::product(s, a, b, bias, c);
-#endif
+    if (road == Road::bf16) return bf16_product(s, a, b, bias, c);
   if (road == Road::few_rows) return few_rows<T>().product(s, a, b, bias, c);
   if (road == Road::blocked) return blocked_product<T>().product(s, a, b, bias, c);
   Gemm shape = s;
@@ -82,12 +92,20 @@ void run_part(Road road, const Gemm& s, const T* a, const T* b, const T* bias, T
   run_blas(shape, a, b, c);
 }
 
-constexpr int64_t kRowStep = 12, kColumnStep = 32;  // whole tiles of the kernels
+/// How a product on a road is best split among threads.
+struct Split {
+  int64_t row_step, column_step;  // whole tiles of the kernels
+  double packing;                 // a value to pack costs as much as so many multiplications
+  double least;                   // so many multiplications are worth a second thread
+};
+Split split_of(Road road) {
+  if (road == Road::bf16 && bf16_road() != Bf16Road::avx512) return {32, 32, 60, 6e6};
+  return {12, 32, 7, 2.5e5};
+}
 
 /// How many threads share the rows, the others sharing the columns, so that the dearest part is cheapest. Each thread
-/// packs the operands of its part; a value to pack costs about seven multiplications.
-int64_t threads_along_rows(const Gemm& s, int64_t threads, bool packs_a) {
-  constexpr double kPacking = 7;
+/// packs the operands of its part.
+int64_t threads_along_rows(const Gemm& s, const Split& split, int64_t threads, bool packs_a) {
   int64_t best = 1;
   double least = 0;
   for (int64_t by_rows = 1; by_rows <= threads; ++by_rows) {
@@ -96,8 +114,9 @@ int64_t threads_along_rows(const Gemm& s, int64_t threads, bool packs_a) {
       const int64_t steps = (length + step - 1) / step;
       return static_cast<double>((steps + parts - 1) / parts * step);
     };
-    const double rows = largest(s.m, kRowStep, by_rows), columns = largest(s.n, kColumnStep, threads / by_rows);
-    const double cost = rows * columns + kPacking * (columns + (packs_a ? rows : 0));
+    const double rows = largest(s.m, split.row_step, by_rows),
+                 columns = largest(s.n, split.column_step, threads / by_rows);
+    const double cost = rows * columns + split.packing * (columns + (packs_a ? rows : 0));
     if (by_rows == 1 || cost < least) {
       best = by_rows;
       least = cost;
@@ -112,10 +131,11 @@ int64_t threads_along_rows(const Gemm& s, int64_t threads, bool packs_a) {
 template <class T>
 void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-  const int64_t threads = work < 2.5e5 || omp_in_parallel() ? 1 : omp_get_max_threads();
   const Road road = road_of<T>(s);
+  const Split split = split_of(road);
+  const int64_t threads = work < split.least || omp_in_parallel() ? 1 : omp_get_max_threads();
   if (threads == 1) return run_part(road, s, a, b, bias, c);
-  const int64_t by_rows = threads_along_rows(s, threads, s.bf16 || packs_left(s, sizeof(T))),
+  const int64_t by_rows = threads_along_rows(s, split, threads, road == Road::bf16 || packs_left(s, sizeof(T))),
                 by_columns = threads / by_rows;
   const auto edge = [](int64_t part, int64_t parts, int64_t length, int64_t step) {
     const int64_t steps = (length + step - 1) / step;
@@ -123,11 +143,11 @@ void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   };
 #pragma omp parallel for schedule(static) num_threads(static_cast<int>(threads))
   for (int64_t part = 0; part < threads; ++part) {
-    const int64_t row = edge(part / by_columns, by_rows, s.m, kRowStep),
-                  column = edge(part % by_columns, by_columns, s.n, kColumnStep);
+    const int64_t row = edge(part / by_columns, by_rows, s.m, split.row_step),
+                  column = edge(part % by_columns, by_columns, s.n, split.column_step);
     Gemm piece = s;
-    piece.m = edge(part / by_columns + 1, by_rows, s.m, kRowStep) - row;
-    piece.n = edge(part % by_columns + 1, by_columns, s.n, kColumnStep) - column;
+    piece.m = edge(part / by_columns + 1, by_rows, s.m, split.row_step) - row;
+    piece.n = edge(part % by_columns + 1, by_columns, s.n, split.column_step) - column;
     if (piece.m == 0 || piece.n == 0) continue;
     run_part(road, piece, s.transpose_a ? a + row : a + row * s.lda, s.transpose_b ? b + column * s.ldb : b + column,
              bias ? bias + column : nullptr, c + row * s.ldc + column);

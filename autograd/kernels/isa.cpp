@@ -79,13 +79,4 @@ void set_isa(Isa level) {
   level_in_use.store(static_cast<int>(level), std::memory_order_relaxed);
 }
 
-bool bf16_supported() {
-#if defined(__x86_64__)
-  static const bool supported = supported_isa() == Isa::v4 && __builtin_cpu_supports("avx512bf16");
-  return supported && isa() == Isa::v4;
-#else
-  return false;
-#endif
-}
-
 }  // namespace tape::kernels

@@ -18,7 +18,7 @@ Isa isa();
 /// Changes the level in use, for tests and benchmarks. Throws std::invalid_argument where the CPU cannot run it.
 void set_isa(Isa isa);
 
-/// Whether the CPU multiplies bf16 (AVX512-BF16) and the level in use lets it.
+/// Whether bf16 can be multiplied: bf16_road() (bf16_road.h) is not `none`.
 bool bf16_supported();
 
 }  // namespace tape::kernels

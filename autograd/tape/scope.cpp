@@ -31,7 +31,7 @@ bool Composed::active() { return composed_mode; }
 MixedPrecision::MixedPrecision(bool enabled) : previous_(mixed_precision) {
   if (enabled && !kernels::bf16_supported())
     raise(ErrorKind::config,
-          "MixedPrecision: this CPU cannot multiply bf16 (it needs AVX512-BF16 and kernels of level v4)");
+          "MixedPrecision: this CPU cannot multiply bf16 (it needs AMX-BF16 or AVX512-BF16, and kernels of level v4)");
   mixed_precision = enabled;
 }
 MixedPrecision::~MixedPrecision() { mixed_precision = previous_; }

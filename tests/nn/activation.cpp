@@ -20,6 +20,9 @@ TEST(Activation, HasItsNames) {
   EXPECT_EQ(Activation(ActivationKind::gelu_tanh).settings(), "gelu_tanh");
   EXPECT_EQ(to_string(ActivationKind::relu), "relu");
   EXPECT_EQ(to_string(static_cast<ActivationKind>(77)), "?");
+  const auto names = activation_names();
+  EXPECT_EQ(names.size(), std::size(kAll));
+  for (const auto& [name, kind] : names) EXPECT_EQ(to_string(kind), name);
 }
 
 TEST(Activation, RefusesAnUnknownKind) {

@@ -289,7 +289,7 @@ TEST(Blame, FindsEveryRegisteredOperationRight) {
       for (const Tensor& input : sample.inputs) leaves.push_back(input.detach().clone().requires_grad_());
       const ForkRandom random;
       const auto f = [&] {
-        streams.reset();
+        random.rewind();
         return Tensors{sample.call(leaves)};
       };
       const detail::Verdict verdict = detail::find_guilty(f, 1);

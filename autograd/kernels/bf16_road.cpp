@@ -1,0 +1,92 @@
+#include "autograd/kernels/bf16_road.h"
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+#include "autograd/kernels/bf16_product.h"
+#include "autograd/kernels/isa.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace tape::kernels {
+namespace {
+
+constexpr int kUnset = -1;
+std::atomic<int> road_set{kUnset};
+
+#if defined(__x86_64__)
+/// A process must ask for the 8 KiB that tiles add to the state of each of its threads.
+bool tiles_permitted() {
+#if defined(__linux__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+bool cpu_has_tiles() {
+  constexpr unsigned kBf16 = 1U << 22, kTiles = 1U << 24;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kBf16) && (d & kTiles);
+}
+#endif
+
+Bf16Road detect() {
+#if defined(__x86_64__)
+  if (supported_isa() != Isa::v4 || !__builtin_cpu_supports("avx512bf16")) return Bf16Road::none;
+  return cpu_has_tiles() && tiles_permitted() ? Bf16Road::tiles : Bf16Road::avx512;
+#else
+  return Bf16Road::none;
+#endif
+}
+}  // namespace
+
+std::string_view to_string(Bf16Road road) {
+  switch (road) {
+    case Bf16Road::avx512:
+      return "AVX512-BF16";
+    case Bf16Road::tiles:
+      return "AMX tiles";
+    case Bf16Road::emulated_tiles:
+      return "emulated AMX tiles";
+    case Bf16Road::none:
+      break;
+  }
+  return "none";
+}
+
+Bf16Road supported_bf16_road() {
+  static const Bf16Road road = detect();
+  return road;
+}
+
+Bf16Road bf16_road() {
+  const int set = road_set.load(std::memory_order_relaxed);
+  const Bf16Road road = set == kUnset ? supported_bf16_road() : static_cast<Bf16Road>(set);
+  return road == Bf16Road::emulated_tiles || isa() == Isa::v4 ? road : Bf16Road::none;
+}
+
+void set_bf16_road(Bf16Road road) {
+  if (road != Bf16Road::emulated_tiles && road > supported_bf16_road())
+    throw std::invalid_argument("set_bf16_road: this CPU cannot take " + std::string(to_string(road)) +
+                                " (its best is " + std::string(to_string(supported_bf16_road())) + ")");
+  road_set.store(static_cast<int>(road), std::memory_order_relaxed);
+}
+
+bool bf16_supported() { return bf16_road() != Bf16Road::none; }
+
+void bf16_product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c) {
+#if defined(__x86_64__)
+  if (bf16_road() == Bf16Road::tiles) return amx::product(shape, a, b, bias, c);
+  if (bf16_road() == Bf16Road::avx512) return bf16::product(shape, a, b, bias, c);
+#endif
+  emulated_tile_product(shape, a, b, bias, c);
+}
+
+}  // namespace tape::kernels

@@ -1,0 +1,221 @@
+#pragma once
+
+// Products of bf16 on matrix tiles, by blocks: operands are rounded and packed into tiles, and 2 x 2 tiles of C are
+// summed at a time. What a tile is, and how values are rounded, is a parameter: AMX, or plain C++ that gives its bits.
+
+#include "gemm.h"
+#include "level.h"
+
+namespace tape::kernels::TAPE_LEVEL {
+
+// A tile has 16 rows of 64 bytes. Of A: 16 rows, 32 values of k each. Of B: 16 pairs along k, each of 16 columns. Of C:
+// 16 rows of 16 floats.
+inline constexpr int64_t kTile = 16, kTileDepth = 32;
+inline constexpr int64_t kTileBytes = 1024, kTileRowBytes = 64;
+inline constexpr int64_t kPair = 2 * kTile;  // rows and columns of C that are summed at a time
+
+// Blocks: so many of k, and of B as many values as are half of a second-level cache of 2 MB.
+inline constexpr int64_t kTileInner = 1024, kTileValues = 1 << 19;
+/// Of A's columns, packed at a time: runs of a cache line in each of k rows would be slow to read.
+inline constexpr int64_t kTileRows = 256;
+
+// `Tiles` says how:
+//   configure(), release(): before and after the tiles of one thread are used
+//   zero<t>(), load<t>(from, stride), store<t>(to, stride): tile t of eight, rows `stride` bytes apart
+//   multiply_add<c, a, b>(): C += A B
+//   round_row(from, count, to): 32 values of a row to bf16, zeros from `count` on
+//   round_columns(first, second, count, to): 16 columns of two rows as pairs, zeros from `count` on and for a null row
+//   transpose(from, to): 16 x 16 pairs
+
+/// One operand in memory: an axis of C, `count` long, and k. `across`: k runs along its rows.
+struct TileOperand {
+  const float* values;
+  int64_t stride;
+  bool across;
+
+  const float* at(int64_t i, int64_t k) const { return values + (across ? i * stride + k : k * stride + i); }
+};
+
+/// Where a packed operand's tiles lie: those of two neighbouring tiles of the axis side by side, [pair][k / 32][2]; the
+/// last one is alone where the axis ends.
+struct TileLayout {
+  char* tiles;
+  int64_t count, steps;  // of the axis, of k in tiles
+
+  char* at(int64_t i, int64_t step) const {
+    const int64_t pair = i / kPair, together = count - pair * kPair > kTile ? 2 : 1;
+    return tiles + (pair * 2 * steps + step * together + i % kPair / kTile) * kTileBytes;
+  }
+};
+
+/// Packs an operand's block: of the axis from `first` on as many as `to` has, of k `depth` from `k` on. `rows`: each
+/// row of a tile is one of the axis, else one pair of k. Memory is read in runs as long as may be.
+template <class Tiles>
+static void pack_tiles(const TileOperand& x, bool rows, int64_t first, int64_t k, int64_t depth, const TileLayout& to) {
+  constexpr int64_t kStrip = 4;  // tiles along a row
+  alignas(64) char other[kStrip * kTileBytes];
+  if (x.across) {
+    for (int64_t i = 0; i < to.count; i += kTile)
+      for (int64_t begin = 0; begin < to.steps; begin += kStrip) {
+        const int64_t tiles = smaller(kStrip, to.steps - begin);
+        char* row[kStrip];
+        for (int64_t t = 0; t < tiles; ++t) row[t] = rows ? to.at(i, begin + t) : other + t * kTileBytes;
+        for (int64_t r = 0; r < kTile; ++r) {
+          const bool there = i + r < to.count;
+          const float* const from = there ? x.at(first + i + r, k + begin * kTileDepth) : nullptr;
+          for (int64_t t = 0; t < tiles; ++t)
+            Tiles::round_row(from + t * kTileDepth, there ? smaller(kTileDepth, depth - (begin + t) * kTileDepth) : 0,
+                             row[t] + r * kTileRowBytes);
+        }
+        if (!rows)
+          for (int64_t t = 0; t < tiles; ++t) Tiles::transpose(row[t], to.at(i, begin + t));
+      }
+    return;
+  }
+  for (int64_t step = 0; step < to.steps; ++step)
+    for (int64_t i = 0; i < to.count; i += kTile) {
+      char* const row = rows ? other : to.at(i, step);
+      for (int64_t p = 0; p < kTile; ++p) {
+        const int64_t at = k + step * kTileDepth + 2 * p, left = k + depth - at;
+        Tiles::round_columns(left > 0 ? x.at(first + i, at) : nullptr, left > 1 ? x.at(first + i, at + 1) : nullptr,
+                             smaller(kTile, to.count - i), row + p * kTileRowBytes);
+      }
+      if (rows) Tiles::transpose(row, to.at(i, step));
+    }
+}
+
+/// Where 2 x 2 tiles of C go. A tile that C does not hold whole goes through memory of its own.
+struct TileOutput {
+  float* c;
+  int64_t row;  // elements from one row to the next
+  int64_t rows, columns;
+  bool accumulate;
+  const float* bias;  // null: none
+};
+
+/// What C holds of the tile at (row, column), from or to `whole` [16, 16].
+TAPE_INLINE void copy_part(const TileOutput& out, int64_t row, int64_t column, float* whole, bool to_c) {
+  const int64_t rows = smaller(kTile, out.rows - row), columns = smaller(kTile, out.columns - column);
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t j = 0; j < columns; ++j) {
+      float& of_c = out.c[(row + r) * out.row + column + j];
+      float& of_whole = whole[r * kTile + j];
+      (to_c ? of_c : of_whole) = to_c ? of_whole : of_c;
+    }
+}
+
+TAPE_INLINE bool is_whole(const TileOutput& out, int64_t row, int64_t column) {
+  return row + kTile <= out.rows && column + kTile <= out.columns;
+}
+
+template <class Tiles, int t>
+TAPE_INLINE void begin_sums(const TileOutput& out, int64_t row, int64_t column) {
+  const auto stride = static_cast<int64_t>(sizeof(float));
+  if (!out.accumulate && !out.bias) return Tiles::template zero<t>();
+  if (!out.bias && is_whole(out, row, column))
+    return Tiles::template load<t>(out.c + row * out.row + column, out.row * stride);
+  alignas(64) float whole[kTile * kTile] = {};
+  if (out.accumulate) copy_part(out, row, column, whole, false);
+  if (out.bias)
+    for (int64_t r = 0; r < kTile; ++r)
+      for (int64_t j = 0; j < smaller(kTile, out.columns - column); ++j) whole[r * kTile + j] += out.bias[column + j];
+  Tiles::template load<t>(whole, kTileRowBytes);
+}
+
+template <class Tiles, int t>
+TAPE_INLINE void end_sums(const TileOutput& out, int64_t row, int64_t column) {
+  const auto stride = static_cast<int64_t>(sizeof(float));
+  if (is_whole(out, row, column)) return Tiles::template store<t>(out.c + row * out.row + column, out.row * stride);
+  alignas(64) float whole[kTile * kTile];
+  Tiles::template store<t>(whole, kTileRowBytes);
+  copy_part(out, row, column, whole, true);
+}
+
+/// rows x columns tiles of C from the packed tiles of `steps` times 32 of k.
+template <class Tiles, int rows, int columns>
+static void sum_tiles(int64_t steps, const char* a, const char* b, const TileOutput& out) {
+  begin_sums<Tiles, 0>(out, 0, 0);
+  if constexpr (columns == 2) begin_sums<Tiles, 1>(out, 0, kTile);
+  if constexpr (rows == 2) begin_sums<Tiles, 2>(out, kTile, 0);
+  if constexpr (rows == 2 && columns == 2) begin_sums<Tiles, 3>(out, kTile, kTile);
+  int64_t near = 0;  // rows of C
+  for (int64_t i = 0; i < steps; ++i, a += rows * kTileBytes, b += columns * kTileBytes) {
+    const char* const next = b + columns * kTileBytes;
+    // Two rows of C a step: all at once, they would keep the tiles waiting.
+    for (const int64_t end = smaller(out.rows, near + 2); near < end; ++near)
+      for (int j = 0; j < columns; ++j) __builtin_prefetch(out.c + near * out.row + j * kTile, 1);
+#pragma GCC unroll 32
+    for (int64_t r = 0; r < columns * kTile; ++r)
+      __builtin_prefetch(next + r * kTileRowBytes);  // from the second-level cache
+    Tiles::template load<4>(a, kTileRowBytes);
+    Tiles::template load<6>(b, kTileRowBytes);
+    Tiles::template multiply_add<0, 4, 6>();
+    if constexpr (columns == 2) {
+      Tiles::template load<7>(b + kTileBytes, kTileRowBytes);
+      Tiles::template multiply_add<1, 4, 7>();
+    }
+    if constexpr (rows == 2) {
+      Tiles::template load<5>(a + kTileBytes, kTileRowBytes);
+      Tiles::template multiply_add<2, 5, 6>();
+      if constexpr (columns == 2) Tiles::template multiply_add<3, 5, 7>();
+    }
+  }
+  end_sums<Tiles, 0>(out, 0, 0);
+  if constexpr (columns == 2) end_sums<Tiles, 1>(out, 0, kTile);
+  if constexpr (rows == 2) end_sums<Tiles, 2>(out, kTile, 0);
+  if constexpr (rows == 2 && columns == 2) end_sums<Tiles, 3>(out, kTile, kTile);
+}
+
+/// All pairs of tiles of a block of C.
+template <class Tiles>
+TAPE_INLINE void multiply_blocks(int64_t steps, const char* a, const char* b, const TileOutput& all) {
+  for (int64_t row = 0; row < all.rows; row += kPair)
+    for (int64_t column = 0; column < all.columns; column += kPair) {
+      const TileOutput out{
+          all.c + row * all.row + column,       all.row,        smaller(kPair, all.rows - row),
+          smaller(kPair, all.columns - column), all.accumulate, all.bias ? all.bias + column : nullptr};
+      const char *const of_a = a + row / kTile * steps * kTileBytes, *const of_b =
+                                                                         b + column / kTile * steps * kTileBytes;
+      const bool two_rows = out.rows > kTile, two_columns = out.columns > kTile;
+      if (two_rows && two_columns)
+        sum_tiles<Tiles, 2, 2>(steps, of_a, of_b, out);
+      else if (two_rows)
+        sum_tiles<Tiles, 2, 1>(steps, of_a, of_b, out);
+      else if (two_columns)
+        sum_tiles<Tiles, 1, 2>(steps, of_a, of_b, out);
+      else
+        sum_tiles<Tiles, 1, 1>(steps, of_a, of_b, out);
+    }
+}
+
+TAPE_INLINE int64_t whole_tiles(int64_t length, int64_t of) { return divide_up(length, of) * of; }
+
+/// The product of gemm() on one thread.
+template <class Tiles>
+static void multiply_tiles(const Gemm& s, const float* a, const float* b, const float* bias, float* c) {
+  const TileOperand left{a, s.lda, !s.transpose_a}, right{b, s.ldb, s.transpose_b};
+  const int64_t parts = divide_up(s.k, kTileInner), inner = whole_tiles(divide_up(s.k, parts), kTileDepth);
+  const int64_t row_block = left.across ? kPair : kTileRows;
+  const int64_t column_block = kTileValues / inner / kPair * kPair;
+  constexpr int64_t kBytes = 2;  // of a packed value
+  Scratch<char> packed_a(whole_tiles(smaller(s.m, row_block), kTile) * inner * kBytes);
+  Scratch<char> packed_b(whole_tiles(smaller(s.n, column_block), kTile) * inner * kBytes);
+  Tiles::configure();
+  for (int64_t column = 0; column < s.n; column += column_block) {
+    const int64_t columns = smaller(column_block, s.n - column);
+    for (int64_t first = 0; first < s.k; first += inner) {
+      const int64_t k = smaller(inner, s.k - first), steps = divide_up(k, kTileDepth);
+      pack_tiles<Tiles>(right, false, column, first, k, TileLayout{packed_b.data(), columns, steps});
+      for (int64_t row = 0; row < s.m; row += row_block) {
+        const int64_t rows = smaller(row_block, s.m - row);
+        pack_tiles<Tiles>(left, true, row, first, k, TileLayout{packed_a.data(), rows, steps});
+        multiply_blocks<Tiles>(steps, packed_a.data(), packed_b.data(),
+                               TileOutput{c + row * s.ldc + column, s.ldc, rows, columns, s.accumulate || first > 0,
+                                          bias && first == 0 ? bias + column : nullptr});
+      }
+    }
+  }
+  Tiles::release();
+}
+
+}  // namespace tape::kernels::TAPE_LEVEL

@@ -1,0 +1,102 @@
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "autograd/kernels/bf16_product.h"
+#include "autograd/kernels/tile_blocks.h"
+
+namespace tape::kernels::TAPE_LEVEL {
+namespace {
+
+/// Zero for what is below the smallest normal number.
+float flushed(float x) { return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x; }
+
+uint16_t rounded(float x) {
+  uint32_t bits;
+  x = flushed(x);
+  std::memcpy(&bits, &x, sizeof(bits));
+  if (std::isnan(x)) return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+float widened(uint16_t x) {
+  const uint32_t bits = static_cast<uint32_t>(x) << 16;
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+/// The eight tiles of a thread.
+thread_local char tiles[8][kTileBytes];
+
+/// One value of a tile of A or B.
+float value(int t, int64_t row, int64_t column) {
+  uint16_t bits;
+  std::memcpy(&bits, tiles[t] + row * kTileRowBytes + 2 * column, sizeof(bits));
+  return flushed(widened(bits));
+}
+
+struct Emulated {
+  static void configure() {}
+  static void release() {}
+  template <int t>
+  static void zero() {
+    std::memset(tiles[t], 0, kTileBytes);
+  }
+  template <int t>
+  static void load(const void* from, int64_t stride) {
+    for (int64_t r = 0; r < kTile; ++r)
+      std::memcpy(tiles[t] + r * kTileRowBytes, static_cast<const char*>(from) + r * stride, kTileRowBytes);
+  }
+  template <int t>
+  static void store(void* to, int64_t stride) {
+    for (int64_t r = 0; r < kTile; ++r)
+      std::memcpy(static_cast<char*>(to) + r * stride, tiles[t] + r * kTileRowBytes, kTileRowBytes);
+  }
+  /// In the order of TDPBF16PS (Intel's manual, volume 2): the first and the second value of every pair have sums of
+  /// their own, each step a fused multiply-add.
+  template <int c, int a, int b>
+  static void multiply_add() {
+    for (int64_t i = 0; i < kTile; ++i)
+      for (int64_t j = 0; j < kTile; ++j) {
+        float first = 0, second = 0;
+        for (int64_t p = 0; p < kTile; ++p) {
+          first = flushed(std::fma(value(a, i, 2 * p), value(b, p, 2 * j), first));
+          second = flushed(std::fma(value(a, i, 2 * p + 1), value(b, p, 2 * j + 1), second));
+        }
+        char* const at = tiles[c] + i * kTileRowBytes + j * static_cast<int64_t>(sizeof(float));
+        float sum;
+        std::memcpy(&sum, at, sizeof(sum));
+        sum = flushed(flushed(sum) + flushed(first + second));
+        std::memcpy(at, &sum, sizeof(sum));
+      }
+  }
+  static void round_row(const float* from, int64_t count, char* to) {
+    uint16_t row[kTileDepth] = {};
+    for (int64_t i = 0; i < count; ++i) row[i] = rounded(from[i]);
+    std::memcpy(to, row, sizeof(row));
+  }
+  static void round_columns(const float* first, const float* second, int64_t count, char* to) {
+    uint16_t row[kTileDepth] = {};
+    for (int64_t j = 0; j < count; ++j) {
+      if (first) row[2 * j] = rounded(first[j]);
+      if (second) row[2 * j + 1] = rounded(second[j]);
+    }
+    std::memcpy(to, row, sizeof(row));
+  }
+  static void transpose(const char* from, char* to) {
+    for (int64_t i = 0; i < kTile; ++i)
+      for (int64_t j = 0; j < kTile; ++j)
+        std::memcpy(to + i * kTileRowBytes + 4 * j, from + j * kTileRowBytes + 4 * i, 4);
+  }
+};
+}  // namespace
+}  // namespace tape::kernels::TAPE_LEVEL
+
+namespace tape::kernels {
+
+void emulated_tile_product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c) {
+  TAPE_LEVEL::multiply_tiles<TAPE_LEVEL::Emulated>(shape, a, b, bias, c);
+}
+
+}  // namespace tape::kernels

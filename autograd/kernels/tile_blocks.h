@@ -48,40 +48,55 @@ struct TileLayout {
   }
 };
 
-/// Packs an operand's block: of the axis from `first` on as many as `to` has, of k `depth` from `k` on. `rows`: each
-/// row of a tile is one of the axis, else one pair of k. Memory is read in runs as long as may be.
+// Packs an operand's block: of the axis from `first` on as many as `to` has, of k `depth` from `k` on. `rows`: each row
+// of a tile is one of the axis, else one pair of k. Memory is read in runs as long as may be.
+
 template <class Tiles>
-static void pack_tiles(const TileOperand& x, bool rows, int64_t first, int64_t k, int64_t depth, const TileLayout& to) {
+static void pack_across(const TileOperand& x, bool rows, int64_t first, int64_t k, int64_t depth,
+                        const TileLayout& to) {
   constexpr int64_t kStrip = 4;  // tiles along a row
   alignas(64) char other[kStrip * kTileBytes];
-  if (x.across) {
-    for (int64_t i = 0; i < to.count; i += kTile)
-      for (int64_t begin = 0; begin < to.steps; begin += kStrip) {
-        const int64_t tiles = smaller(kStrip, to.steps - begin);
-        char* row[kStrip];
-        for (int64_t t = 0; t < tiles; ++t) row[t] = rows ? to.at(i, begin + t) : other + t * kTileBytes;
-        for (int64_t r = 0; r < kTile; ++r) {
-          const bool there = i + r < to.count;
-          const float* const from = there ? x.at(first + i + r, k + begin * kTileDepth) : nullptr;
-          for (int64_t t = 0; t < tiles; ++t)
-            Tiles::round_row(from + t * kTileDepth, there ? smaller(kTileDepth, depth - (begin + t) * kTileDepth) : 0,
-                             row[t] + r * kTileRowBytes);
+  for (int64_t i = 0; i < to.count; i += kTile)
+    for (int64_t begin = 0; begin < to.steps; begin += kStrip) {
+      const int64_t tiles = smaller(kStrip, to.steps - begin);
+      char* tile[kStrip];
+      for (int64_t t = 0; t < tiles; ++t) tile[t] = rows ? to.at(i, begin + t) : other + t * kTileBytes;
+      for (int64_t r = 0; r < kTile; ++r)
+        for (int64_t t = 0; t < tiles; ++t) {
+          const int64_t at = (begin + t) * kTileDepth;
+          char* const row = tile[t] + r * kTileRowBytes;
+          if (i + r < to.count)
+            Tiles::round_row(x.at(first + i + r, k + at), smaller(kTileDepth, depth - at), row);
+          else
+            Tiles::round_row(nullptr, 0, row);
         }
-        if (!rows)
-          for (int64_t t = 0; t < tiles; ++t) Tiles::transpose(row[t], to.at(i, begin + t));
-      }
-    return;
-  }
+      if (!rows)
+        for (int64_t t = 0; t < tiles; ++t) Tiles::transpose(tile[t], to.at(i, begin + t));
+    }
+}
+
+template <class Tiles>
+static void pack_along(const TileOperand& x, bool rows, int64_t first, int64_t k, int64_t depth, const TileLayout& to) {
+  alignas(64) char other[kTileBytes];
   for (int64_t step = 0; step < to.steps; ++step)
     for (int64_t i = 0; i < to.count; i += kTile) {
-      char* const row = rows ? other : to.at(i, step);
+      char* const tile = rows ? other : to.at(i, step);
       for (int64_t p = 0; p < kTile; ++p) {
-        const int64_t at = k + step * kTileDepth + 2 * p, left = k + depth - at;
-        Tiles::round_columns(left > 0 ? x.at(first + i, at) : nullptr, left > 1 ? x.at(first + i, at + 1) : nullptr,
-                             smaller(kTile, to.count - i), row + p * kTileRowBytes);
+        const int64_t at = step * kTileDepth + 2 * p;
+        Tiles::round_columns(at < depth ? x.at(first + i, k + at) : nullptr,
+                             at + 1 < depth ? x.at(first + i, k + at + 1) : nullptr, smaller(kTile, to.count - i),
+                             tile + p * kTileRowBytes);
       }
-      if (rows) Tiles::transpose(row, to.at(i, step));
+      if (rows) Tiles::transpose(tile, to.at(i, step));
     }
+}
+
+template <class Tiles>
+static void pack_tiles(const TileOperand& x, bool rows, int64_t first, int64_t k, int64_t depth, const TileLayout& to) {
+  if (x.across)
+    pack_across<Tiles>(x, rows, first, k, depth, to);
+  else
+    pack_along<Tiles>(x, rows, first, k, depth, to);
 }
 
 /// Where 2 x 2 tiles of C go. A tile that C does not hold whole goes through memory of its own.
@@ -112,6 +127,7 @@ template <class Tiles, int t>
 TAPE_INLINE void begin_sums(const TileOutput& out, int64_t row, int64_t column) {
   const auto stride = static_cast<int64_t>(sizeof(float));
   if (!out.accumulate && !out.bias) return Tiles::template zero<t>();
+  if (!out.accumulate && column + kTile <= out.columns) return Tiles::template load<t>(out.bias + column, 0);
   if (!out.bias && is_whole(out, row, column))
     return Tiles::template load<t>(out.c + row * out.row + column, out.row * stride);
   alignas(64) float whole[kTile * kTile] = {};

@@ -69,7 +69,7 @@ struct Amx {
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(c), "i"(a), "i"(b));
   }
   TAPE_INLINE void round_row(const float* from, int64_t count, char* to) {
-    _mm512_store_si512(to, rounded(first_of(from, count), first_of(from + 16, count - 16)));
+    _mm512_store_si512(to, rounded(first_of(from, count), first_of(count > 16 ? from + 16 : from, count - 16)));
   }
   TAPE_INLINE void round_columns(const float* first, const float* second, int64_t count, char* to) {
     typedef int16_t I16 __attribute__((vector_size(64)));

@@ -1,6 +1,6 @@
 // The numbers of docs/derivations/adam.md.
-#include <optim/adam.h>
-#include <optim/adamw.h>
+#include <tapeformer/optim/adam.h>
+#include <tapeformer/optim/adamw.h>
 
 #include <memory>
 

@@ -4,7 +4,8 @@
 
 #include <cmath>
 
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -22,7 +23,7 @@ TEST(Create, FillsEveryType) {
   EXPECT_EQ(ones_like(zeros({0, 2}, f64)).shape(), Shape({0, 2}));
 }
 
-TEST(Create, Ranges) {
+TEST(Create, CountsFromStartToStopBySteps) {
   EXPECT_EQ(arange(4).to_vector<int64_t>(), (std::vector<int64_t>{0, 1, 2, 3}));
   EXPECT_EQ(arange(5, 0, -2).to_vector<int64_t>(), (std::vector<int64_t>{5, 3, 1}));
   EXPECT_TRUE(tensors_near(arange(0, 1, 0.25, f64), tensor({0, 0.25, 0.5, 0.75}, f64), 0));
@@ -37,7 +38,7 @@ TEST(Create, Ranges) {
   EXPECT_TAPE_ERROR(linspace(0, 1, -1), ErrorKind::config, "linspace: count must not be negative, got -1");
 }
 
-TEST(Create, Identity) {
+TEST(Create, MakesOnesOnTheDiagonal) {
   EXPECT_TRUE(tensors_equal(eye(2, f64), tensor({{1, 0}, {0, 1}}, f64)));
   EXPECT_EQ(eye(0).shape(), Shape({0, 0}));
 }

@@ -7,7 +7,8 @@
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/unary.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {

@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "autograd/create.h"
 #include "autograd/random.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape {
 namespace {
@@ -108,31 +107,6 @@ TEST_F(Memory, ReleasesBorrowedMemoryOnce) {
 
 constexpr int64_t kMegabyte = 1 << 20;
 
-TEST_F(Memory, SplitsWhatWasFreed) {
-  if (!kCaching) GTEST_SKIP() << "the sanitizer wants every block to be new";
-  Storage::allocate(8 * kMegabyte);  // freed at once
-  const int64_t before = memory_stats().system_allocations;
-  const Ref<Storage> a = Storage::allocate(3 * kMegabyte), b = Storage::allocate(5 * kMegabyte);
-  EXPECT_EQ(memory_stats().system_allocations, before);
-  EXPECT_TRUE(a->data() != b->data());
-  const Ref<Storage> c = Storage::allocate(kMegabyte);
-  EXPECT_EQ(memory_stats().system_allocations, before + 1);
-}
-
-TEST_F(Memory, JoinsNeighboursInAnyOrder) {
-  if (!kCaching) GTEST_SKIP() << "the sanitizer wants every block to be new";
-  std::vector<int> order{0, 1, 2};
-  do {
-    std::vector<Ref<Storage>> parts;
-    for (int i = 0; i < 3; ++i) parts.push_back(Storage::allocate((i + 2) * kMegabyte));
-    const Ref<Storage> wall = Storage::allocate(kMegabyte);  // nothing behind it is joined
-    for (const int i : order) parts[static_cast<size_t>(i)] = {};
-    const int64_t before = memory_stats().system_allocations;
-    const Ref<Storage> whole = Storage::allocate(9 * kMegabyte);
-    EXPECT_EQ(memory_stats().system_allocations, before);
-  } while (std::next_permutation(order.begin(), order.end()));
-}
-
 TEST_F(Memory, BlocksNeverOverlap) {
   Generator draws(5);
   std::vector<Ref<Storage>> held;
@@ -156,19 +130,12 @@ TEST_F(Memory, BlocksNeverOverlap) {
 
 TEST_F(Memory, GivesLargeBlocksBackToTheSystem) {
   if (!kCaching) GTEST_SKIP() << "the sanitizer wants every block to be new";
-  auto* values = [] {
-    const Ref<Storage> block = Storage::allocate(4 * kMegabyte);
-    auto* first = static_cast<int64_t*>(block->data());
-    *first = 7;
-    return first;
-  }();
+  Storage::allocate(4 * kMegabyte);  // freed at once
   EXPECT_GE(memory_stats().cached_bytes, 4 * kMegabyte);
   empty_cache();
   EXPECT_EQ(memory_stats().cached_bytes, 0);
   const int64_t before = memory_stats().system_allocations;
   const Ref<Storage> again = Storage::allocate(4 * kMegabyte);
-  EXPECT_EQ(again->data(), values);
-  EXPECT_EQ(*values, 0) << "the memory is new";
   EXPECT_EQ(memory_stats().system_allocations, before + 1);
 }
 

@@ -7,7 +7,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/matmul.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape {
 namespace {
@@ -80,7 +80,7 @@ TEST_F(Print, BreaksLongRows) {
             "        16, 17], i64)");
 }
 
-TEST_F(Print, TakesOptions) {
+TEST_F(Print, HasASettableNumberOfDigits) {
   set_printoptions({.precision = 1});
   EXPECT_EQ(printoptions().precision, 1);
   EXPECT_EQ(to_string(tensor({1.25, 2})), "tensor([1.2, 2.0])");

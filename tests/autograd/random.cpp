@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "autograd/create.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape {
 namespace {

@@ -10,7 +10,8 @@
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/unary.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {

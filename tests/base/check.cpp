@@ -1,6 +1,6 @@
 #include "base/check.h"
 
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape {
 namespace {

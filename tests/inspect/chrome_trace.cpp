@@ -1,13 +1,11 @@
 #include "inspect/chrome_trace.h"
 
-#include <filesystem>
-
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
 #include "autograd/ops.h"
 #include "base/file.h"
-#include "tests/support.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tape {
 namespace {
@@ -104,12 +102,12 @@ TEST(ChromeTrace, HoldsSlicesInsideTheirModules) {
 }
 
 TEST(ChromeTrace, GoesIntoAFile) {
-  const std::string path = testing::TempDir() + "tapeformer_chrome_trace.json";
+  const TemporaryFolder folder;
+  const std::string path = folder / "trace.json";
   Profile profile(Profile::Keep::costs_and_events);
   one_step(profile);
   write_chrome_trace(path, profile);
   EXPECT_EQ(read_text(path), chrome_trace(profile));
-  std::filesystem::remove(path);
   EXPECT_THROW(write_chrome_trace("/nowhere/trace.json", profile), Error);
 }
 

@@ -3,7 +3,7 @@
 #include "autograd/create.h"
 #include "autograd/ops.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape {
 namespace {
@@ -53,10 +53,11 @@ TEST(Dot, ShowsWhatTapeValuesKept) {
   const Tensor loss = sum(exp(x * 2));
   grad({loss}, {x}, {.retain_graph = true});
   const std::string text = to_dot(loss, {.kept = &kept});
-  for (const char* label : {"[label=\"leaf\\nf32 [2]\\nvalue 1 .. 2, mean 1.5\", shape=ellipse]",
-                            "[label=\"affine\\nscale=2, shift=0\\nf32 [2]\\nvalue 2 .. 4, mean 3\\ngradient 7.389 .. 54.6, mean 30.99\"]",
-                            "[label=\"exp\\nf32 [2]\\nvalue 7.389 .. 54.6, mean 30.99\\ngradient 1\"]",
-                            "[label=\"sum\\naxes=[0]\\nf32 []\\nvalue 61.99\\ngradient 1\"]"})
+  for (const char* label :
+       {"[label=\"leaf\\nf32 [2]\\nvalue 1 .. 2, mean 1.5\", shape=ellipse]",
+        "[label=\"affine\\nscale=2, shift=0\\nf32 [2]\\nvalue 2 .. 4, mean 3\\ngradient 7.389 .. 54.6, mean 30.99\"]",
+        "[label=\"exp\\nf32 [2]\\nvalue 7.389 .. 54.6, mean 30.99\\ngradient 1\"]",
+        "[label=\"sum\\naxes=[0]\\nf32 []\\nvalue 61.99\\ngradient 1\"]"})
     EXPECT_NE(text.find(label), std::string::npos) << label << " in\n" << text;
   EXPECT_EQ(to_dot(loss, {.gradients = false, .kept = &kept}).find("gradient"), std::string::npos);
 }

@@ -5,7 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/ops.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape {
 namespace {

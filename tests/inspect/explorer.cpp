@@ -1,6 +1,6 @@
 #include "inspect/explorer_data.h"
 
-#include <filesystem>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -14,7 +14,9 @@
 #include "inspect/web_page.h"
 #include "nn/attention_weights.h"
 #include "tests/inspect/explorer_json.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tensors.h"
 
 namespace tape::inspect {
 namespace {
@@ -321,13 +323,13 @@ TEST(Explorer, TextCannotLeaveItsPlace) {
 
 TEST(Explorer, WritesOneFile) {
   const auto model = small_translator();
-  const std::string path = testing::TempDir() + "explorer_one_file.html";
+  const TemporaryFolder folder;
+  const std::string path = folder / "page.html";
   write_page(path, translation(*model));
   const std::string page = read_text(path);
   EXPECT_THAT(page, HasSubstr(R"("tokens":["vier","acht","\u003ceos\u003e"])"));
   EXPECT_THAT(page, testing::Not(HasSubstr("@data@")));
   EXPECT_LT(page.size(), 5'000'000u);
-  std::filesystem::remove(path);
   EXPECT_TAPE_ERROR(write_page("/proc/nowhere/page.html", translation(*model)), ErrorKind::io,
                     "/proc/nowhere/page.html: cannot create the file: No such file or directory");
 }
@@ -336,7 +338,7 @@ TEST(TapeDot, ShowsValuesAndGradientsOfEveryOperation) {
   const Tensor x = tensor({1, 2}).requires_grad_();
   const std::string text = tape_dot(study([&] { return sum(exp(x * 2)); }, {{"x", x}}));
   for (const char* label :
-       {"x\\nf32 [2]\\nvalue 1 .. 2, mean 1.5", "affine\\nf32 [2]\\nvalue 2 .. 4, mean 3\\ngradient 7.389",
+       {"x\\nf32 [2]\\nvalue 1 .. 2, mean 1.5", "affine\\nscale=2, shift=0\\nf32 [2]\\nvalue 2 .. 4, mean 3\\ngradient 7.389",
         "exp\\nf32 [2]\\nvalue 7.389 .. 54.6, mean 30.99\\ngradient 1"})
     EXPECT_THAT(text, HasSubstr(label));
   EXPECT_FALSE(x.grad().defined());

@@ -1,5 +1,6 @@
 #include "inspect/heat_map.h"
 
+#include <cmath>
 #include <limits>
 #include <sstream>
 
@@ -7,7 +8,7 @@
 
 #include "autograd/create.h"
 #include "base/utf8.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::inspect {
 namespace {

@@ -8,7 +8,7 @@
 #include "autograd/tape/checkpoint.h"
 #include "autograd/tape/tape.h"
 #include "nn/linear.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape {
 namespace {

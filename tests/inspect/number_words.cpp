@@ -1,10 +1,10 @@
 #include "inspect/number_words.h"
 
-#include <filesystem>
 #include <sstream>
 
 #include <gmock/gmock.h>
 
+#include "tests/support/temporary_folder.h"
 #include "text/number_words.h"
 
 namespace tape::inspect {
@@ -18,13 +18,12 @@ class ShowNumberWords : public testing::Test {
  protected:
   ShowNumberWords() {
     std::ostringstream ignored;
-    train::train_number_words({.steps = 2, .seconds = 0, .batch = 4, .held_out = 1, .out = folder_}, ignored, {});
-    model_ = train::NumberWordsModel::load(folder_);
+    train::train_number_words({.steps = 2, .seconds = 0, .batch = 4, .held_out = 1, .out = folder_.path()}, ignored,
+                              {});
+    model_ = train::NumberWordsModel::load(folder_.path());
   }
-  ~ShowNumberWords() override { std::filesystem::remove_all(folder_); }
 
-  // A folder a test: they may run at the same time.
-  std::string folder_ = testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name();
+  const TemporaryFolder folder_;
   train::NumberWordsModel model_;
   std::ostringstream out_;
 };

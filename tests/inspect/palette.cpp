@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "tests/support.h"
-
 namespace tape::inspect {
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::inspect {
 namespace {

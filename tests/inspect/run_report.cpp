@@ -1,37 +1,33 @@
 #include "inspect/run_report.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tape::inspect {
 namespace {
 
 using Json = nlohmann::json;
 
-/// A run's folder, one a test: they may run at the same time.
 class RunReport : public testing::Test {
  protected:
-  RunReport() { std::filesystem::create_directories(folder_); }
-  ~RunReport() override { std::filesystem::remove_all(folder_); }
-
-  void log(const std::string& text) const { std::ofstream(folder_ + "/log.jsonl") << text; }
+  void log(const std::string& text) const { write_text(folder_ / "log.jsonl", text); }
 
   /// What the page was given.
   Json data() const {
-    const std::string page = read_text(write_run_report(folder_));
+    const std::string page = read_text(write_run_report(folder_.path()));
     const std::string open = R"(<script type="application/json" id="data">)";
     const size_t begin = page.find(open) + open.size();
     return Json::parse(page.substr(begin, page.find("</script>", begin) - begin));
   }
 
-  std::string folder_ =
-      fmt::format("{}report-{}", testing::TempDir(), testing::UnitTest::GetInstance()->current_test_info()->name());
+  const TemporaryFolder folder_;
 };
 
 std::string step(int64_t number, double loss) {
@@ -55,9 +51,9 @@ TEST_F(RunReport, HoldsWhatTheLogSays) {
       "\n"
       R"({"event":"end","step":2,"seconds":3,"reason":"time"})"
       "\n");
-  EXPECT_EQ(write_run_report(folder_), folder_ + "/report.html");
+  EXPECT_EQ(write_run_report(folder_.path()), folder_ / "report.html");
   const Json shown = data();
-  EXPECT_EQ(shown["folder"], "report-HoldsWhatTheLogSays");
+  EXPECT_EQ(shown["folder"], std::filesystem::path(folder_.path()).filename());
   EXPECT_EQ(shown["start"],
             Json::parse(R"({"task":"translation","parameters":12,"machine":"m","options":{"seed":1},"model":"T"})"));
   EXPECT_EQ(shown["steps"]["step"], Json({1, 2}));
@@ -87,12 +83,12 @@ TEST_F(RunReport, IsThereBeforeTheFirstStep) {
 
 TEST_F(RunReport, GoesWhereItIsToldAndReplacesWhatWasThere) {
   log(step(1, 1));
-  const std::string path = folder_ + "/other.html";
-  std::ofstream(path) << "old";
-  EXPECT_EQ(write_run_report(folder_, path), path);
+  const std::string path = folder_ / "other.html";
+  write_text(path, "old");
+  EXPECT_EQ(write_run_report(folder_.path(), path), path);
   EXPECT_TRUE(read_text(path).starts_with("<!doctype html>"));
-  EXPECT_FALSE(std::filesystem::exists(folder_ + "/report.html"));
-  for (const auto& entry : std::filesystem::directory_iterator(folder_))
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "report.html"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
     EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("log.jsonl", "other.html"));
 }
 
@@ -112,7 +108,7 @@ TEST_F(RunReport, ShowsHostileTextAsText) {
                   "\n",
                   text));
   EXPECT_EQ(data()["samples"]["shown"][0]["samples"][0][2], R"--(</script><img src=x onerror="bad()"><!--)--");
-  EXPECT_EQ(read_text(folder_ + "/report.html").find("<img"), std::string::npos);
+  EXPECT_EQ(read_text(folder_ / "report.html").find("<img"), std::string::npos);
 }
 
 TEST_F(RunReport, StaysSmallHoweverLongTheRun) {
@@ -132,7 +128,7 @@ TEST_F(RunReport, StaysSmallHoweverLongTheRun) {
   }
   log(text);
   const Json shown = data();
-  EXPECT_LT(std::filesystem::file_size(folder_ + "/report.html"), 1'000'000u);
+  EXPECT_LT(std::filesystem::file_size(folder_ / "report.html"), 1'000'000u);
   EXPECT_EQ(shown["steps"]["logged"], 100'000);
   EXPECT_EQ(shown["steps"]["step"].front(), 1);
   EXPECT_EQ(shown["steps"]["step"].back(), 100'000);
@@ -165,15 +161,14 @@ TEST_F(RunReport, LeavesOutAMatrixThatIsTooLarge) {
 }
 
 TEST_F(RunReport, SaysWhatIsWrong) {
-  EXPECT_TAPE_ERROR(write_run_report(folder_), ErrorKind::io,
-                    fmt::format("{}/log.jsonl: cannot open: No such file or directory", folder_));
+  EXPECT_TAPE_ERROR(write_run_report(folder_.path()), ErrorKind::io,
+                    folder_ / "log.jsonl: cannot open: No such file or directory");
   log(step(1, 1) + "{}\n");
-  EXPECT_TAPE_ERROR(write_run_report(folder_), ErrorKind::format,
-                    fmt::format("{}/log.jsonl: line 2: no \"event\"", folder_));
-  EXPECT_FALSE(std::filesystem::exists(folder_ + "/report.html"));
+  EXPECT_TAPE_ERROR(write_run_report(folder_.path()), ErrorKind::format, folder_ / "log.jsonl: line 2: no \"event\"");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "report.html"));
   log(step(1, 1));
-  EXPECT_TAPE_ERROR(write_run_report(folder_, folder_ + "/none/report.html"), ErrorKind::io,
-                    fmt::format("{}/none/report.html: cannot create the file: No such file or directory", folder_));
+  EXPECT_TAPE_ERROR(write_run_report(folder_.path(), folder_ / "none/report.html"), ErrorKind::io,
+                    folder_ / "none/report.html: cannot create the file: No such file or directory");
 }
 
 }  // namespace

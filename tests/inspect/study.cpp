@@ -3,7 +3,7 @@
 #include "autograd/ops.h"
 #include "inspect/explorer_data.h"
 #include "tests/inspect/explorer_json.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::inspect {
 namespace {
@@ -119,7 +119,7 @@ TEST(Study, OfAClassifierIsOfTheLikeliestLabelOrOfOneGiven) {
   EXPECT_EQ(outputs(study(one, text))[0].first, "output");
 }
 
-TEST(Study, RefusesWhatDoesNotFit) {
+TEST(Study, RefusesTextsAndLogitsTheModelDoesNotHave) {
   models::Gpt model = small_gpt();
   EXPECT_TAPE_ERROR(study(model, {}), ErrorKind::config, "study: the text has no tokens");
   EXPECT_TAPE_ERROR(study(model, {.ids = {1}}), ErrorKind::config,

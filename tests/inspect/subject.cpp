@@ -1,12 +1,10 @@
 #include "inspect/subject.h"
 
-#include <unistd.h>
-
-#include <filesystem>
-
 #include <gmock/gmock.h>
 
-#include "tests/support.h"
+#include "autograd/random.h"
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 #include "text/characters.h"
 
 namespace tape::inspect {
@@ -18,8 +16,6 @@ using testing::ElementsAre;
 class SubjectTest : public testing::Test {
  protected:
   SubjectTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "subject.XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
     const auto tokenizer = text::character_tokenizer("abc");
     manual_seed(3);
     const models::Gpt model(
@@ -27,9 +23,9 @@ class SubjectTest : public testing::Test {
     models::save(folder_, model);
     tokenizer->save(folder_);
   }
-  ~SubjectTest() override { std::filesystem::remove_all(folder_); }
 
-  std::string folder_;
+  const TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(SubjectTest, IsTheStudyOfATextAsPeopleWriteIt) {

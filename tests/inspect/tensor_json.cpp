@@ -1,11 +1,12 @@
 #include "inspect/tensor_json.h"
 
+#include <cmath>
 #include <limits>
 
 #include "autograd/ops/cast.h"
 #include "autograd/ops/op.h"
 #include "tests/inspect/explorer_json.h"
-#include "tests/support.h"
+#include "tests/support/tensors.h"
 
 namespace tape::inspect {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::inspect {
 namespace {

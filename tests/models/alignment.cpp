@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::models {
 namespace {

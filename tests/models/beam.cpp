@@ -10,11 +10,11 @@
 #include "autograd/create.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"
-#include "base/file.h"
 #include "models/folder.h"
 #include "models/greedy.h"
 #include "tests/models/sources.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/fixtures.h"
 
 namespace tape::models {
 namespace {
@@ -188,9 +188,8 @@ TEST(Beam, GivesDifferentHypothesesBestFirst) {
 
 /// tests/fixtures/make_beam.py
 TEST(Beam, IsThatOfTransformers) {
-  const std::string folder = fmt::format("{}/tests/fixtures", TAPEFORMER_SOURCE_DIR);
-  const auto expected = nlohmann::json::parse(read_text(fmt::format("{}/beam.json", folder)));
-  const auto model = load<Transformer>(fmt::format("{}/hugging_face/marian", folder));
+  const auto& expected = fixture_json("beam.json");
+  const auto model = load<Transformer>(fixture_path("hugging_face/marian"));
   const NoGrad no_grad;
   for (auto& [name, parameter] : model->named_parameters())
     if (parameter.rank() == 2)
@@ -279,7 +278,7 @@ TEST(Beam, EndsWithoutHypothesesWhereNothingIsANumber) {
   EXPECT_TRUE(beam_search(model, sources(1, 1, 3))[0].empty());
 }
 
-TEST(Beam, RefusesWhatDoesNotFit) {
+TEST(Beam, RefusesBeamsLengthsAndPenaltiesOutOfRange) {
   Lively model(1);
   const Tensor src = sources(1, 1, 2);
   EXPECT_TAPE_ERROR(beam_search(model, src, {.beams = 0}), ErrorKind::config,

@@ -1,5 +1,7 @@
 #include "models/bert.h"
 
+#include <cmath>
+
 #include "autograd/create.h"
 #include "autograd/ops/loss.h"
 #include "autograd/ops/reduce.h"
@@ -7,7 +9,8 @@
 #include "autograd/ops/unary.h"
 #include "autograd/random.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::models {
 namespace {

@@ -7,7 +7,9 @@
 #include "autograd/ops/softmax.h"
 #include "models/folder.h"
 #include "models/length_batches.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/tensors.h"
 
 namespace tape::models {
 namespace {
@@ -16,8 +18,7 @@ using Ids = std::vector<int64_t>;
 
 /// 13 words, 11 positions, 3 labels, f64; larger weights, so that probabilities differ.
 std::unique_ptr<SequenceClassifier> lively() {
-  auto model =
-      load<SequenceClassifier>(fmt::format("{}/tests/fixtures/hugging_face/bert_classifier", TAPEFORMER_SOURCE_DIR));
+  auto model = load<SequenceClassifier>(fixture_path("hugging_face/bert_classifier"));
   const NoGrad no_grad;
   for (Tensor& parameter : model->parameters())
     if (parameter.rank() == 2) parameter.mul_(5);
@@ -62,7 +63,7 @@ TEST(Classify, SeesWordsWithThePaddingsId) {
       << "it makes no difference";
 }
 
-TEST(Classify, RefusesWhatDoesNotFit) {
+TEST(Classify, RefusesSequencesAndSegmentsTheModelCannotTake) {
   const auto model = lively();
   EXPECT_TAPE_ERROR(classify(*model, std::vector<Ids>{{2}, Ids(12, 3)}), ErrorKind::shape,
                     "classify: sequence 1 has 12 tokens, the model 11 positions");
@@ -72,6 +73,10 @@ TEST(Classify, RefusesWhatDoesNotFit) {
                     "classify: 2 lists of segments for 1 sequences");
   EXPECT_TAPE_ERROR(classify(*model, std::vector<Ids>{{2}}, std::vector<Ids>{{0, 0}}), ErrorKind::shape,
                     "classify: sequence 0 has 1 tokens and 2 segments");
+}
+
+TEST(Classify, NamesASequenceWhoseScoresAreNoNumbers) {
+  const auto model = lively();
   const NoGrad no_grad;
   model->head->classifier->bias.fill_(std::numeric_limits<double>::quiet_NaN());
   EXPECT_TAPE_ERROR(classify(*model, std::vector<Ids>{{2}}), ErrorKind::numeric,

@@ -9,7 +9,6 @@
 #include "models/transformer.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"
-#include "tests/support.h"
 
 namespace tape::models {
 namespace {

@@ -8,8 +8,12 @@
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
 #include "autograd/random.h"
+#include "base/file.h"
 #include "models/transformer_json.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tensors.h"
 
 namespace tape::models {
 namespace {
@@ -26,28 +30,15 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-/// A folder of its own for each test, gone afterwards.
 class TransformerFolder : public testing::Test {
  protected:
-  TransformerFolder() {
-    std::string pattern = (fs::temp_directory_path() / "transformer.XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~TransformerFolder() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  void write(const std::string& name, const std::string& content) const {
-    std::ofstream(path(name), std::ios::binary) << content;
-  }
-  std::string read(const std::string& name) const {
-    std::ifstream file(path(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string path(const std::string& name) const { return folder_ / name; }
+  void write(const std::string& name, const std::string& content) const { write_text(path(name), content); }
   void expect_refused(ErrorKind kind, const std::string& file, const std::string& sentence) const {
-    EXPECT_TAPE_ERROR(load<Transformer>(folder_), kind, path(file) + ": " + sentence);
+    EXPECT_TAPE_ERROR(load<Transformer>(folder_.path()), kind, path(file) + ": " + sentence);
   }
 
-  std::string folder_;
+  const TemporaryFolder folder_;
 };
 
 /// Weights away from their simple start (biases 0, norms 1), the same for the same seed.
@@ -65,8 +56,8 @@ Tensor logits(Transformer& model) {
 TEST_F(TransformerFolder, LoadsTheSameModel) {
   Transformer model(tiny());
   scatter(model, 5);
-  save(folder_ + "/new/model", model);
-  const auto loaded = load<Transformer>(folder_ + "/new/model");
+  save(folder_ / "new/model", model);
+  const auto loaded = load<Transformer>(folder_ / "new/model");
   EXPECT_EQ(to_json(loaded->config()), to_json(tiny()));
   EXPECT_TRUE(tensors_equal(logits(*loaded), logits(model)));
   scatter(model, 6);
@@ -75,13 +66,13 @@ TEST_F(TransformerFolder, LoadsTheSameModel) {
 
 TEST_F(TransformerFolder, ReplacesAModel) {
   Transformer model(tiny());
-  save(folder_, model);
+  save(folder_.path(), model);
   TransformerConfig wide = tiny();
   wide.d_ff = 20;
   Transformer other(wide);
   scatter(other, 7);
-  save(folder_, other);
-  EXPECT_TRUE(tensors_equal(logits(*load<Transformer>(folder_)), logits(other)));
+  save(folder_.path(), other);
+  EXPECT_TRUE(tensors_equal(logits(*load<Transformer>(folder_.path())), logits(other)));
 }
 
 TEST_F(TransformerFolder, KeepsSharedTablesShared) {
@@ -89,12 +80,12 @@ TEST_F(TransformerFolder, KeepsSharedTablesShared) {
   config.share_embeddings = config.tie_output = true;
   Transformer model(config);
   scatter(model, 8);
-  save(folder_, model);
+  save(folder_.path(), model);
   int64_t tables = 0;
   for (const auto& [name, tensor] : load_safetensors(path("model.safetensors")).tensors)
     tables += tensor.shape() == Shape{7, 8};
   EXPECT_EQ(tables, 1) << "saved once";
-  const auto loaded = load<Transformer>(folder_);
+  const auto loaded = load<Transformer>(folder_.path());
   EXPECT_TRUE(tensors_equal(logits(*loaded), logits(model)));
   EXPECT_TRUE(loaded->src_embedding->weight.is(loaded->tgt_embedding->weight));
   EXPECT_TRUE(loaded->output->weight.is(loaded->tgt_embedding->weight));
@@ -106,12 +97,12 @@ TEST_F(TransformerFolder, KeepsATiedOutputTied) {
   config.tie_output = true;
   Transformer model(config);
   scatter(model, 9);
-  save(folder_, model);
+  save(folder_.path(), model);
   int64_t tables = 0;
   for (const auto& [name, tensor] : load_safetensors(path("model.safetensors")).tensors)
     tables += tensor.shape() == Shape{7, 8};
   EXPECT_EQ(tables, 2);
-  const auto loaded = load<Transformer>(folder_);
+  const auto loaded = load<Transformer>(folder_.path());
   EXPECT_TRUE(tensors_equal(logits(*loaded), logits(model)));
   EXPECT_TRUE(loaded->output->weight.is(loaded->tgt_embedding->weight));
   EXPECT_FALSE(loaded->src_embedding->weight.is(loaded->tgt_embedding->weight));
@@ -127,7 +118,7 @@ TEST_F(TransformerFolder, NamesTheFileThatIsMissing) {
 TEST_F(TransformerFolder, NamesAFolderInPlaceOfAFile) {
   fs::create_directory(path("config.json"));
   expect_refused(ErrorKind::io, "config.json", "cannot read: Is a directory");
-  EXPECT_TAPE_ERROR(save(folder_, Transformer(tiny())), ErrorKind::io,
+  EXPECT_TAPE_ERROR(save(folder_.path(), Transformer(tiny())), ErrorKind::io,
                     path("config.json: cannot rename the new file to it: Is a directory"));
   fs::remove(path("config.json"));
   write("config.json", to_json(tiny()));
@@ -145,7 +136,7 @@ TEST_F(TransformerFolder, NamesAFileInPlaceOfAFolder) {
 }
 
 TEST_F(TransformerFolder, NamesTheConfigurationThatNoModelHas) {
-  save(folder_, Transformer(tiny()));
+  save(folder_.path(), Transformer(tiny()));
   write("config.json", replaced(to_json(tiny()), "\"heads\": 2", "\"heads\": 3"));
   expect_refused(ErrorKind::config, "config.json", "MultiHeadAttention: d_model 8 is not divisible by heads 3");
   write("config.json", replaced(to_json(tiny()), "\"layers\": 1", "\"layers\": -1"));
@@ -158,7 +149,7 @@ TEST_F(TransformerFolder, NamesTheConfigurationThatNoModelHas) {
 
 TEST_F(TransformerFolder, NamesEveryTensorThatDoesNotFit) {
   Transformer model(tiny());
-  save(folder_, model);
+  save(folder_.path(), model);
   write("config.json", replaced(to_json(tiny()), "\"d_ff\": 12", "\"d_ff\": 16"));
   expect_refused(ErrorKind::format, "model.safetensors",
                  "the tensors do not fit config.json:\n"
@@ -181,13 +172,13 @@ TEST_F(TransformerFolder, NamesEveryTensorThatDoesNotFit) {
 
 TEST_F(TransformerFolder, NamesTheBrokenValues) {
   Transformer model(tiny());
-  save(folder_, model);
-  const std::string good = read("model.safetensors");
+  save(folder_.path(), model);
+  const std::string good = read_text(path("model.safetensors"));
   for (const std::string& content : {std::string(), good.substr(0, 5), good.substr(0, 100),
                                      good.substr(0, good.size() - 1), good + "x", "\xff" + good.substr(1)}) {
     write("model.safetensors", content);
     try {
-      load<Transformer>(folder_);
+      load<Transformer>(folder_.path());
       ADD_FAILURE() << "accepted " << content.size() << " bytes";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::format);

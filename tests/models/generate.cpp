@@ -5,22 +5,20 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
 #include "models/folder.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/fixtures.h"
 
 namespace tape::models {
 namespace {
 
 using Ids = std::vector<int64_t>;
 
-nlohmann::json expected() {
-  return nlohmann::json::parse(read_text(fmt::format("{}/tests/fixtures/generate.json", TAPEFORMER_SOURCE_DIR)));
-}
+const nlohmann::json& expected() { return fixture_json("generate.json"); }
 
 /// The model of tests/fixtures/make_generate.py: 13 words, 11 positions, f64.
 std::unique_ptr<Gpt> lively() {
-  auto model = load<Gpt>(fmt::format("{}/tests/fixtures/hugging_face/gpt2", TAPEFORMER_SOURCE_DIR));
+  auto model = load<Gpt>(fixture_path("hugging_face/gpt2"));
   const NoGrad no_grad;
   for (Tensor& parameter : model->parameters())
     if (parameter.rank() == 2) parameter.mul_(expected().at("scale").get<double>());
@@ -170,7 +168,7 @@ TEST(Generate, TakesNothing) {
   EXPECT_FALSE(found[0].stopped);
 }
 
-TEST(Generate, RefusesWhatDoesNotFit) {
+TEST(Generate, RefusesPromptsAndSettingsOutOfRange) {
   const auto model = lively();
   EXPECT_TAPE_ERROR(generate(*model, {{7}}, {.max_new_tokens = -1}), ErrorKind::config,
                     "generate: max_new_tokens must be at least 0, got -1");
@@ -183,6 +181,10 @@ TEST(Generate, RefusesWhatDoesNotFit) {
   Gpt without({.vocab = 13, .d_model = 8, .layers = 1, .heads = 2, .max_length = 8});
   EXPECT_TAPE_ERROR(generate(without, {{7}, {}}), ErrorKind::config,
                     "generate: prompt 1 is empty, and the model has no bos_id to begin with");
+}
+
+TEST(Generate, NamesATokenWhoseScoreIsNoNumber) {
+  const auto model = lively();
   const NoGrad no_grad;
   model->embeddings->token->weight.fill_(std::numeric_limits<double>::quiet_NaN());
   EXPECT_TAPE_ERROR(generate(*model, {{7}}), ErrorKind::numeric, "generate: the score of token 0 is nan");

@@ -1,5 +1,7 @@
 #include "models/gpt.h"
 
+#include <cmath>
+
 #include "autograd/create.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/reduce.h"
@@ -7,7 +9,8 @@
 #include "autograd/ops/softmax.h"
 #include "autograd/ops/unary.h"
 #include "autograd/random.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::models {
 namespace {

@@ -5,7 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/shape.h"
 #include "tests/models/sources.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::models {
 namespace {
@@ -117,7 +117,7 @@ TEST(Greedy, RecordsNothing) {
   EXPECT_TRUE(grad_enabled());
 }
 
-TEST(Greedy, RefusesWhatDoesNotFit) {
+TEST(Greedy, RefusesLengthsBeyondTheModelsPositions) {
   Lively model(1, nn::NormPlace::post);
   EXPECT_TAPE_ERROR(greedy_decode(model, sources(1, 1, 2), {.max_length = 0}), ErrorKind::config,
                     "greedy_decode: max_length must be at least 1, got 0");

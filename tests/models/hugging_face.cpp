@@ -9,7 +9,11 @@
 #include "autograd/io/safetensors.h"
 #include "base/file.h"
 #include "models/folder.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tensors.h"
 
 namespace tape::models {
 namespace {
@@ -19,30 +23,24 @@ namespace fs = std::filesystem;
 /// A copy of one of the fixture folders, to be broken.
 class HuggingFaceFolder : public testing::Test {
  protected:
-  HuggingFaceFolder() {
-    std::string pattern = (fs::temp_directory_path() / "hugging_face.XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~HuggingFaceFolder() override { fs::remove_all(folder_); }
-
   void take(const std::string& name) const {
-    fs::copy(fmt::format("{}/tests/fixtures/hugging_face/{}", TAPEFORMER_SOURCE_DIR, name), folder_,
+    fs::copy(fixture_path(fmt::format("hugging_face/{}", name)), folder_.path(),
              fs::copy_options::recursive | fs::copy_options::overwrite_existing);
   }
-  std::string path(const std::string& name) const { return fmt::format("{}/{}", folder_, name); }
+  std::string path(const std::string& name) const { return folder_ / name; }
   void replace(const std::string& file, const std::string& from, const std::string& to) const {
     std::string text = read_text(path(file));
     const size_t at = text.find(from);
     ASSERT_NE(at, std::string::npos) << from;
     text.replace(at, from.size(), to);
-    std::ofstream(path(file), std::ios::binary) << text;
+    write_text(path(file), text);
   }
   /// `file` of a fixture, changed, is refused with this sentence.
   void expect_refused(const std::string& name, const std::string& from, const std::string& to, ErrorKind kind,
                       const std::string& sentence, const std::string& file = "config.json") const {
     take(name);
     replace(file, from, to);
-    EXPECT_TAPE_ERROR(load_model(folder_), kind, fmt::format("{}: {}", path(file), sentence));
+    EXPECT_TAPE_ERROR(load_model(folder_.path()), kind, fmt::format("{}: {}", path(file), sentence));
   }
   void change_tensors(const std::function<void(std::map<std::string, Tensor>&)>& change) const {
     SafetensorsFile file = load_safetensors(path("model.safetensors"));
@@ -50,16 +48,16 @@ class HuggingFaceFolder : public testing::Test {
     save_safetensors(path("model.safetensors"), file.tensors);
   }
   void expect_unfit(const std::string& sentence) const {
-    EXPECT_TAPE_ERROR(load_model(folder_), ErrorKind::format,
+    EXPECT_TAPE_ERROR(load_model(folder_.path()), ErrorKind::format,
                       fmt::format("{}: the tensors do not fit config.json:{}", path("model.safetensors"), sentence));
   }
 
-  std::string folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST_F(HuggingFaceFolder, ReadsSizesAndChoices) {
   take("gpt2");
-  const auto gpt = load<Gpt>(folder_);
+  const auto gpt = load<Gpt>(folder_.path());
   EXPECT_EQ(gpt->config().d_ff, 12);
   EXPECT_EQ(gpt->config().bos_id, 1);
   EXPECT_EQ(gpt->config().eos_id, 2);
@@ -67,13 +65,13 @@ TEST_F(HuggingFaceFolder, ReadsSizesAndChoices) {
   EXPECT_TRUE(gpt->output->weight.is(gpt->embeddings->token->weight));
   EXPECT_FALSE(gpt->is_training());
   take("marian");
-  const auto marian = load<Transformer>(folder_);
+  const auto marian = load<Transformer>(folder_.path());
   EXPECT_EQ(marian->config().bos_id, 12);
   EXPECT_EQ(marian->config().eos_id, 0);
   EXPECT_EQ(marian->config().decoder_layers, 2);
   EXPECT_TRUE(marian->src_embedding->weight.is(marian->output->weight));
   take("bert_classifier");
-  const auto classifier = load<SequenceClassifier>(folder_);
+  const auto classifier = load<SequenceClassifier>(folder_.path());
   EXPECT_THAT(classifier->config().labels, testing::ElementsAre("sad", "plain", "glad"));
   EXPECT_EQ(classifier->config().num_labels, 3);
   EXPECT_EQ(classifier->config().bert.norm_eps, 1e-12);
@@ -81,7 +79,7 @@ TEST_F(HuggingFaceFolder, ReadsSizesAndChoices) {
 
 TEST_F(HuggingFaceFolder, NamesTheClassThatItHolds) {
   take("gpt2");
-  EXPECT_TAPE_ERROR(load<Bert>(folder_), ErrorKind::config,
+  EXPECT_TAPE_ERROR(load<Bert>(folder_.path()), ErrorKind::config,
                     fmt::format("{}: holds a Gpt, which is another class than the one asked for", path("config.json")));
 }
 
@@ -142,7 +140,7 @@ TEST_F(HuggingFaceFolder, AllocatesNothingForSizesThatTheFileDoesNotHold) {
   expect_refused("gpt2", "\"n_head\": 2", "\"n_head\": 0", ErrorKind::config, "Gpt: heads must be at least 1, got 0");
   take("gpt2");
   replace("config.json", "\"n_embd\": 8", "\"n_embd\": -8");
-  EXPECT_THROW(load_model(folder_), Error);
+  EXPECT_THROW(load_model(folder_.path()), Error);
 }
 
 TEST_F(HuggingFaceFolder, ListsEveryTensorThatDoesNotFit) {
@@ -171,7 +169,7 @@ TEST_F(HuggingFaceFolder, ReadsWhatOlderReleasesWrote) {
     bare["lm_head.weight"] = bare.at("wte.weight");
     tensors = bare;
   });
-  EXPECT_EQ(load<Gpt>(folder_)->config().layers, 2);
+  EXPECT_EQ(load<Gpt>(folder_.path())->config().layers, 2);
   take("bert_masked");
   change_tensors([](auto& tensors) {
     std::map<std::string, Tensor> old;
@@ -186,25 +184,25 @@ TEST_F(HuggingFaceFolder, ReadsWhatOlderReleasesWrote) {
     old["bert.pooler.dense.bias"] = zeros({8});
     tensors = old;
   });
-  const auto model = load<MaskedLanguageModel>(folder_);
+  const auto model = load<MaskedLanguageModel>(folder_.path());
   EXPECT_NE((*model->bert->embeddings->norm)->weight[0].item(), 1) << "read from gamma";
   take("bert");
   change_tensors([](auto& tensors) {
     tensors.erase("pooler.dense.weight");
     tensors.erase("pooler.dense.bias");
   });
-  EXPECT_FALSE(load<Bert>(folder_)->pooler);
+  EXPECT_FALSE(load<Bert>(folder_.path())->pooler);
 }
 
 TEST_F(HuggingFaceFolder, SaysThatPicklesAreNotRead) {
   take("gpt2");
   fs::rename(path("model.safetensors"), path("pytorch_model.bin"));
   EXPECT_TAPE_ERROR(
-      load_model(folder_), ErrorKind::io,
+      load_model(folder_.path()), ErrorKind::io,
       fmt::format("{}: is not there; pytorch_model.bin is a pickle, which could run code, and is not read",
                   path("model.safetensors")));
   fs::remove(path("pytorch_model.bin"));
-  EXPECT_TAPE_ERROR(load_model(folder_), ErrorKind::io,
+  EXPECT_TAPE_ERROR(load_model(folder_.path()), ErrorKind::io,
                     fmt::format("{}: cannot open: No such file or directory", path("model.safetensors")));
 }
 
@@ -226,20 +224,22 @@ TEST_F(HuggingFaceFolder, ChecksTheIndexOfShards) {
   take("half_in_shards");
   fs::remove(path("model-00002-of-00002.safetensors"));
   EXPECT_TAPE_ERROR(
-      load_model(folder_), ErrorKind::io,
+      load_model(folder_.path()), ErrorKind::io,
       fmt::format("{}: cannot open: No such file or directory", path("model-00002-of-00002.safetensors")));
 }
 
 TEST_F(HuggingFaceFolder, RefusesToWriteWhatTransformersDoesNotKnow) {
   BertConfig small{.vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .d_ff = 4, .max_length = 3};
   small.segments = 0;
-  EXPECT_TAPE_ERROR(save(folder_, Bert(small)), ErrorKind::config, "config.json: BertModel needs segments, got 0");
+  EXPECT_TAPE_ERROR(save(folder_.path(), Bert(small)), ErrorKind::config,
+                    "config.json: BertModel needs segments, got 0");
   const Gpt probabilities(
       {.vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .output = nn::TokenOutput::probabilities});
-  EXPECT_TAPE_ERROR(save(folder_, probabilities), ErrorKind::config,
+  EXPECT_TAPE_ERROR(save(folder_.path(), probabilities), ErrorKind::config,
                     "config.json: GPT2LMHeadModel gives logits, not probabilities");
-  EXPECT_TAPE_ERROR(save(folder_, Bert({.vocab = 5, .d_model = 4, .layers = 1, .heads = 2}), {.max_shard_bytes = 0}),
-                    ErrorKind::config, "save: max_shard_bytes must be at least 1, got 0");
+  EXPECT_TAPE_ERROR(
+      save(folder_.path(), Bert({.vocab = 5, .d_model = 4, .layers = 1, .heads = 2}), {.max_shard_bytes = 0}),
+      ErrorKind::config, "save: max_shard_bytes must be at least 1, got 0");
 }
 
 // transformers has no such class: the folder's names must not make it load another model.
@@ -248,11 +248,11 @@ TEST_F(HuggingFaceFolder, KeepsAClassifierThatPoolsTheMean) {
   const BertConfig small{.vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .d_ff = 4, .max_length = 3};
   SequenceClassifier model({.bert = small, .num_labels = 2, .pooling = nn::Pooling::mean, .labels = {"no", "yes"}});
   model.eval();
-  save(folder_, model);
+  save(folder_.path(), model);
   const std::string config = read_text(path("config.json"));
   EXPECT_THAT(config, testing::HasSubstr("\"model_type\": \"tapeformer-mean-pooling-classifier\""));
   EXPECT_THAT(config, testing::Not(testing::HasSubstr("BertForSequenceClassification")));
-  const auto again = load<SequenceClassifier>(folder_);
+  const auto again = load<SequenceClassifier>(folder_.path());
   EXPECT_EQ(again->config().pooling, nn::Pooling::mean);
   EXPECT_EQ(again->config().labels, model.config().labels);
   const Tensor ids = tensor({{1, 2, 4}, {3, 1, 0}}, i64);
@@ -273,8 +273,8 @@ TEST_F(HuggingFaceFolder, KeepsLabelsAndDropouts) {
                                   .num_labels = 2,
                                   .dropout = 0.4,
                                   .labels = {"no", "yes"}});
-  save(folder_, model);
-  const SequenceClassifierConfig read = load<SequenceClassifier>(folder_)->config();
+  save(folder_.path(), model);
+  const SequenceClassifierConfig read = load<SequenceClassifier>(folder_.path())->config();
   EXPECT_THAT(read.labels, testing::ElementsAre("no", "yes"));
   EXPECT_EQ(read.dropout, 0.4);
   EXPECT_EQ(read.bert.dropout, 0.2);

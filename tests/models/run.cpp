@@ -1,19 +1,22 @@
 #include "models/run.h"
 
+#include <cmath>
 #include <filesystem>
 
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
-#include "tests/support.h"
+#include "autograd/ops/cast.h"
+#include "tests/support/errors.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tensors.h"
 
 namespace tape::models {
 namespace {
 
-std::string fixture_folder(const std::string& name) {
-  return fmt::format("{}/tests/fixtures/hugging_face/{}", TAPEFORMER_SOURCE_DIR, name);
-}
+std::string fixture_folder(const std::string& name) { return fixture_path(fmt::format("hugging_face/{}", name)); }
 
 /// The tensors of expected.safetensors whose names begin with "in." or "out.".
 nn::StateDict expected(const std::string& name, const std::string& prefix) {
@@ -51,13 +54,7 @@ void expect_near(const nn::StateDict& actual, const nn::StateDict& wanted, doubl
 
 class Run : public testing::TestWithParam<std::string> {
  protected:
-  Run() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "run.XXXXXX").string();
-    copy_ = mkdtemp(pattern.data());
-  }
-  ~Run() override { std::filesystem::remove_all(copy_); }
-
-  std::string copy_;
+  const TemporaryFolder copy_;
 };
 
 TEST_P(Run, ComputesWhatTransformersComputes) {
@@ -74,9 +71,9 @@ TEST_P(Run, ComputesTheSameFromWhatItWrote) {
   const AnyModel model = load_model(fixture_folder(GetParam()));
   const nn::StateDict before = run(model, in, options);
   for (const int64_t bytes : {int64_t{1} << 40, int64_t{1500}}) {
-    save(copy_, model, {.max_shard_bytes = bytes});
-    EXPECT_EQ(std::filesystem::exists(fmt::format("{}/model.safetensors", copy_)), bytes > 1500);
-    const nn::StateDict after = run(load_model(copy_), in, options);
+    save(copy_.path(), model, {.max_shard_bytes = bytes});
+    EXPECT_EQ(std::filesystem::exists(copy_ / "model.safetensors"), bytes > 1500);
+    const nn::StateDict after = run(load_model(copy_.path()), in, options);
     ASSERT_EQ(after.size(), before.size());
     for (const auto& [name, tensor] : before) EXPECT_TRUE(tensors_equal(after.at(name), tensor)) << name;
   }

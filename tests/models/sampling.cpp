@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/fixtures.h"
 
 namespace tape::models {
 namespace {
@@ -16,8 +16,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// tests/fixtures/make_generate.py
 TEST(Sampling, HasTheDistributionOfTransformers) {
-  const auto expected = nlohmann::json::parse(
-      read_text(fmt::format("{}/tests/fixtures/generate.json", TAPEFORMER_SOURCE_DIR)))["distributions"];
+  const auto& expected = fixture_json("generate.json").at("distributions");
   const auto logits = expected.at("logits").get<std::vector<double>>();
   const auto earlier = expected.at("earlier").get<std::vector<int64_t>>();
   size_t hidden = 0;
@@ -99,7 +98,7 @@ TEST(Sampling, DrawsTheSameWithTheSameSeed) {
   EXPECT_NE(first, other);
 }
 
-TEST(Sampling, RefusesWhatDoesNotFit) {
+TEST(Sampling, RefusesSettingsOutOfRange) {
   const std::vector<double> logits{1, 2};
   const auto refused = [&](const SamplingOptions& options) { token_probabilities(logits, {}, options); };
   const auto kind = ErrorKind::config;
@@ -110,6 +109,9 @@ TEST(Sampling, RefusesWhatDoesNotFit) {
   EXPECT_TAPE_ERROR(refused({.min_p = -0.1}), kind, "generate: min_p must be from 0 to 1, got -0.1");
   EXPECT_TAPE_ERROR(refused({.repetition_penalty = 0}), kind,
                     "generate: repetition_penalty must be more than 0, got 0");
+}
+
+TEST(Sampling, NamesScoresThatNothingCanBeDrawnFrom) {
   EXPECT_TAPE_ERROR(token_probabilities({0, NAN}, {}), ErrorKind::numeric, "generate: the score of token 1 is nan");
   EXPECT_TAPE_ERROR(token_probabilities({kInfinity}, {}), ErrorKind::numeric, "generate: the score of token 0 is inf");
   EXPECT_TAPE_ERROR(token_probabilities({-kInfinity, -kInfinity}, {}), ErrorKind::numeric,

@@ -12,7 +12,7 @@
 #include "autograd/ops/unary.h"
 #include "autograd/tape/tape.h"
 #include "tests/models/checked_transformer.h"
-#include "tests/support.h"
+#include "tests/support/tensors.h"
 
 namespace tape::models {
 namespace {

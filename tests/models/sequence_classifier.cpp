@@ -2,7 +2,8 @@
 
 #include "autograd/create.h"
 #include "autograd/random.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::models {
 namespace {

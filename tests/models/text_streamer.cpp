@@ -1,6 +1,5 @@
 #include "models/text_streamer.h"
 
-#include "tests/support.h"
 #include "text/characters.h"
 
 namespace tape::models {

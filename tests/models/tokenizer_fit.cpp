@@ -1,6 +1,6 @@
 #include "models/tokenizer_fit.h"
 
-#include "tests/support.h"
+#include "tests/support/errors.h"
 #include "text/characters.h"
 
 namespace tape::models {

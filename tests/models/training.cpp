@@ -1,19 +1,21 @@
 // Twenty steps of a small Transformer, step for step as PyTorch takes them (tests/fixtures/make_training.py).
 
+#include <cmath>
+
 #include "autograd/ops/loss.h"
 #include "autograd/ops/shape.h"
 #include "models/transformer.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/fixtures.h"
 
 namespace tape::models {
 namespace {
 
 Transformer& filled(Transformer& model) {
   model.to(f64);
-  Named start = with_prefix(fixture("training"), "start.");
+  Named start = with_prefix(fixture_tensors("training"), "start.");
   std::set<std::string> own;
   for (const NamedTensor& parameter : model.named_parameters()) own.insert(parameter.name);
   std::erase_if(start, [&](const auto& entry) { return !own.contains(entry.first); });
@@ -22,7 +24,7 @@ Transformer& filled(Transformer& model) {
 }
 
 void follow_torch(const std::string& name, nn::NormPlace norm) {
-  const Named& file = fixture("training");
+  const Named& file = fixture_tensors("training");
   Transformer model({.src_vocab = 11,
                      .tgt_vocab = 11,
                      .d_model = 16,

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::models {
 namespace {

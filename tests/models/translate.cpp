@@ -7,23 +7,22 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/reduce.h"
-#include "base/file.h"
 #include "models/folder.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/tensors.h"
 
 namespace tape::models {
 namespace {
 
 using Ids = std::vector<int64_t>;
 
-nlohmann::json expected() {
-  return nlohmann::json::parse(read_text(fmt::format("{}/tests/fixtures/translate.json", TAPEFORMER_SOURCE_DIR)));
-}
+const nlohmann::json& expected() { return fixture_json("translate.json"); }
 
 /// The model of tests/fixtures/make_generate.py: 13 words, 11 positions, f64.
 std::unique_ptr<Transformer> lively() {
   const auto given = expected();
-  auto model = load<Transformer>(fmt::format("{}/tests/fixtures/hugging_face/marian", TAPEFORMER_SOURCE_DIR));
+  auto model = load<Transformer>(fixture_path("hugging_face/marian"));
   const NoGrad no_grad;
   for (auto& [name, parameter] : model->named_parameters())
     if (parameter.rank() == 2)
@@ -100,7 +99,7 @@ TEST(Translate, CutsOffWhatDoesNotEnd) {
   EXPECT_TRUE(tensors_near(sum(whole.alignment, {1}), ones({11}, f64), 1e-12));
 }
 
-TEST(Translate, RefusesWhatDoesNotFit) {
+TEST(Translate, RefusesSourcesAndSettingsOutOfRange) {
   const auto model = lively();
   const auto refused = [&](const Ids& ids, const TranslateOptions& options) {
     translate(*model, std::vector<Ids>{{3}, ids}, options);
@@ -116,9 +115,14 @@ TEST(Translate, RefusesWhatDoesNotFit) {
                     "translate: source 1 has id -1 at position 1, which is not in 0..12");
   EXPECT_TAPE_ERROR(refused({12}, {}), ErrorKind::index,
                     "translate: source 1 has the padding id 12 at position 0: it would not be seen");
+}
+
+TEST(Translate, NamesASourceWhoseScoresAreNoNumbers) {
+  const auto model = lively();
   const NoGrad no_grad;
   model->output->bias.fill_(std::numeric_limits<double>::quiet_NaN());
-  EXPECT_TAPE_ERROR(refused({4}, {}), ErrorKind::numeric, "translate: the model gives no numbers for source 0");
+  EXPECT_TAPE_ERROR(translate(*model, std::vector<Ids>{{3}, {4}}), ErrorKind::numeric,
+                    "translate: the model gives no numbers for source 0");
 }
 
 }  // namespace

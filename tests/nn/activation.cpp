@@ -1,7 +1,7 @@
 #include "nn/activation.h"
 
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::nn {
 namespace {

@@ -6,7 +6,8 @@
 #include "autograd/ops/shape.h"
 #include "nn/attention.h"
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -41,7 +42,7 @@ TEST(Alibi, SeesBothDirectionsAndALaterQuery) {
   EXPECT_EQ(to_string(alibi(2, 0, 3).added().shape()), "[2, 0, 3]");
 }
 
-TEST(Alibi, RefusesWhatDoesNotFit) {
+TEST(Alibi, RefusesNoHeadsAndNegativeLengths) {
   EXPECT_TAPE_ERROR(alibi_slopes(0), ErrorKind::config, "alibi_slopes: the number of heads must be at least 1, got 0");
   EXPECT_TAPE_ERROR(alibi(2, -1, 3, 4), ErrorKind::config,
                     "alibi: lengths and the first position must not be negative, got -1, 3 and 4");

@@ -3,7 +3,8 @@
 #include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -138,7 +139,7 @@ TEST(MultiHeadAttention, ShowsItsSettings) {
             "4, 2 heads, 1 of keys and values, scale 1, dropout 0.1");
 }
 
-TEST(MultiHeadAttention, RefusesWhatDoesNotFit) {
+TEST(MultiHeadAttention, RefusesWidthsThatHeadsDoNotDivide) {
   const auto error = [](int64_t width, int64_t heads) {
     return fmt::format("MultiHeadAttention: d_model {} is not divisible by heads {}", width, heads);
   };
@@ -151,6 +152,9 @@ TEST(MultiHeadAttention, RefusesWhatDoesNotFit) {
                     "MultiHeadAttention: heads 4 is not divisible by kv_heads 3");
   EXPECT_TAPE_ERROR(MultiHeadAttention(8, 4, {.kv_heads = -1}), ErrorKind::config,
                     "MultiHeadAttention: heads 4 is not divisible by kv_heads -1");
+}
+
+TEST(MultiHeadAttention, RefusesInputsAndMasksOfOtherShapes) {
   MultiHeadAttention layer(4, 2);
   EXPECT_TAPE_ERROR(layer(zeros({2, 3, 5})), ErrorKind::shape,
                     "query: linear: inner sizes differ: x [2, 3, 5] x weight [4, 4] (5 vs 4)");

@@ -8,7 +8,7 @@
 #include "autograd/ops/reduce.h"
 #include "models/transformer.h"
 #include "nn/attention.h"
-#include "tests/support.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {

@@ -8,7 +8,7 @@
 #include "autograd/tape/tape.h"
 #include "models/transformer.h"
 #include "nn/encoder.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::nn {
 namespace {

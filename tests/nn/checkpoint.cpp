@@ -7,7 +7,6 @@
 #include "autograd/ops.h"
 #include "models/transformer.h"
 #include "nn/encoder.h"
-#include "tests/support.h"
 
 namespace tape::nn {
 namespace {

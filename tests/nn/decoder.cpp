@@ -1,11 +1,13 @@
 #include "nn/decoder.h"
 
+#include "autograd/ops/cast.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -76,13 +78,17 @@ TEST(Decoder, WithACacheIsTheSame) {
   }
 }
 
-TEST(Decoder, RefusesWhatDoesNotFit) {
+TEST(Decoder, RefusesOptionsOutOfRange) {
   const TransformerLayerOptions fits = options_of(NormPlace::post, ActivationKind::relu);
   TransformerLayerOptions wrong = fits;
   wrong.heads = 3;
   EXPECT_TAPE_ERROR(DecoderLayer(wrong), ErrorKind::config,
                     "MultiHeadAttention: d_model 8 is not divisible by heads 3");
   EXPECT_TAPE_ERROR(Decoder(-2, fits), ErrorKind::config, "layers: the number of modules must not be negative, got -2");
+}
+
+TEST(Decoder, RefusesCachesAndMemoriesOfOtherSizes) {
+  const TransformerLayerOptions fits = options_of(NormPlace::post, ActivationKind::relu);
   Decoder decoder(2, fits);
   DecoderCache cache(1);
   EXPECT_TAPE_ERROR(decoder.forward_cached(zeros({1, 1, 8}), cache), ErrorKind::config,

@@ -4,7 +4,8 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -58,13 +59,16 @@ TEST(DisentangledAttention, ShowsItsSettings) {
             "4, 2 heads, distances up to 8, dropout 0.1");
 }
 
-TEST(DisentangledAttention, RefusesWhatDoesNotFit) {
+TEST(DisentangledAttention, RefusesOptionsOutOfRange) {
   EXPECT_TAPE_ERROR(DisentangledAttention(6, 4), ErrorKind::config,
                     "DisentangledAttention: d_model 6 is not divisible by heads 4");
   EXPECT_TAPE_ERROR(DisentangledAttention(4, 2, {.max_distance = 0}), ErrorKind::config,
                     "DisentangledAttention: max_distance must be at least 1, got 0");
   EXPECT_TAPE_ERROR(DisentangledAttention(4, 2, {.dropout = 1}), ErrorKind::config,
                     "DisentangledAttention: the probability must be in [0, 1), got 1");
+}
+
+TEST(DisentangledAttention, RefusesInputsAndPositionsOfOtherShapes) {
   DisentangledAttention layer(4, 2, {.max_distance = 3});
   EXPECT_TAPE_ERROR(layer(zeros({2, 3, 4}), zeros({4, 4})), ErrorKind::shape,
                     "DisentangledAttention: positions must be [6, C], got [4, 4]");

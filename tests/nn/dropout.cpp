@@ -1,9 +1,12 @@
 #include "nn/dropout.h"
 
+#include <cmath>
+
 #include "autograd/ops/arithmetic.h"
 
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {

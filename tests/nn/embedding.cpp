@@ -1,7 +1,8 @@
 #include "nn/embedding.h"
 
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -32,13 +33,16 @@ TEST(Embedding, ShowsItsSettings) {
   EXPECT_EQ(Embedding(5, 4, {.padding_index = 0}).settings(), "5 x 4, padding 0");
 }
 
-TEST(Embedding, RefusesWhatDoesNotFit) {
+TEST(Embedding, RefusesSizesAndPaddingOutOfRange) {
   EXPECT_TAPE_ERROR(Embedding(0, 4), ErrorKind::config, "Embedding: sizes must be at least 1, got 0 x 4");
   EXPECT_TAPE_ERROR(Embedding(4, -2), ErrorKind::config, "Embedding: sizes must be at least 1, got 4 x -2");
   EXPECT_TAPE_ERROR(Embedding(4, 2, {.padding_index = 4}), ErrorKind::config,
                     "Embedding: padding_index 4 is outside [0, 4)");
   EXPECT_TAPE_ERROR(Embedding(4, 2, {.padding_index = -1}), ErrorKind::config,
                     "Embedding: padding_index -1 is outside [0, 4)");
+}
+
+TEST(Embedding, RefusesIdsOutsideItsTable) {
   Embedding layer(4, 2);
   EXPECT_TAPE_ERROR(layer(tensor({1, 4}, i64)), ErrorKind::index, "embedding: id 4 at position 1 is outside [0, 4)");
   EXPECT_TAPE_ERROR(layer(tensor({1, -1}, i64)), ErrorKind::index, "embedding: id -1 at position 1 is outside [0, 4)");

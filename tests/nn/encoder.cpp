@@ -1,11 +1,13 @@
 #include "nn/encoder.h"
 
+#include "autograd/ops/cast.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -102,7 +104,7 @@ TEST(Encoder, OfNoLayersIsItsInput) {
   EXPECT_TRUE(tensors_equal(none(x), x));
 }
 
-TEST(Encoder, RefusesWhatDoesNotFit) {
+TEST(Encoder, RefusesOptionsOutOfRange) {
   const TransformerLayerOptions fits = options_of(NormPlace::post, ActivationKind::relu);
   TransformerLayerOptions wrong = fits;
   EXPECT_TAPE_ERROR(Encoder(-1, fits), ErrorKind::config, "layers: the number of modules must not be negative, got -1");
@@ -121,6 +123,10 @@ TEST(Encoder, RefusesWhatDoesNotFit) {
                     "MultiHeadAttention: the probability must be in [0, 1), got -1");
   wrong = fits, wrong.activation_dropout = 2;
   EXPECT_TAPE_ERROR(EncoderLayer(wrong), ErrorKind::config, "Dropout: the probability must be in [0, 1), got 2");
+}
+
+TEST(Encoder, RefusesCachesAndInputsOfOtherSizes) {
+  const TransformerLayerOptions fits = options_of(NormPlace::post, ActivationKind::relu);
   Encoder encoder(2, fits);
   EncoderCache other(3);
   EXPECT_TAPE_ERROR(encoder.forward_cached(zeros({2, 3, 8}), other), ErrorKind::config,

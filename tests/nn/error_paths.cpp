@@ -7,7 +7,7 @@
 #include "autograd/ops/unary.h"
 #include "autograd/tape/tape.h"
 #include "nn/module.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::nn {
 namespace {

@@ -1,7 +1,8 @@
 #include "nn/feed_forward.h"
 
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -25,7 +26,7 @@ TEST(FeedForward, DropsBetweenItsProducts) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(FeedForward, RefusesWhatDoesNotFit) {
+TEST(FeedForward, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
   EXPECT_TAPE_ERROR(FeedForward(0, 3), ErrorKind::config, "Linear: sizes must be at least 1, got 0 -> 3");
   EXPECT_TAPE_ERROR(FeedForward(3, 0), ErrorKind::config, "Linear: sizes must be at least 1, got 3 -> 0");
   EXPECT_TAPE_ERROR(FeedForward(3, 4, {.dropout = 2}), ErrorKind::config,

@@ -1,7 +1,8 @@
 #include "nn/gated_feed_forward.h"
 
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -34,7 +35,7 @@ TEST(GatedFeedForward, DropsTheGatedValues) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(GatedFeedForward, RefusesWhatDoesNotFit) {
+TEST(GatedFeedForward, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
   EXPECT_TAPE_ERROR(GatedFeedForward(3, 0), ErrorKind::config, "Linear: sizes must be at least 1, got 3 -> 0");
   EXPECT_TAPE_ERROR(GatedFeedForward(3, 4, {.dropout = 1}), ErrorKind::config,
                     "Dropout: the probability must be in [0, 1), got 1");

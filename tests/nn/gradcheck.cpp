@@ -9,7 +9,8 @@
 #include "autograd/ops/unary.h"
 #include "autograd/tape/tape.h"
 #include "nn/attention.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {

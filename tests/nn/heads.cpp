@@ -9,7 +9,8 @@
 #include "autograd/ops/softmax.h"
 #include "autograd/ops/unary.h"
 #include "autograd/random.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -30,17 +31,18 @@ TEST(MeanPool, HasTheGradientOfAMean) {
       gradcheck([mask](const Tensors& in) { return mean_pool(in[0], mask); }, {randn({2, 3, 2}, f64)})));
 }
 
-TEST(MeanPool, NamesWhatDoesNotFit) {
+TEST(MeanPool, RefusesInputsAndMasksOfOtherShapes) {
   EXPECT_TAPE_ERROR(mean_pool(zeros({2, 3})), ErrorKind::shape, "mean_pool: hidden must be [B, T, C], got [2, 3]");
   EXPECT_TAPE_ERROR(mean_pool(zeros({2, 3, 4}), Mask::padding(ones({2, 4}, i64), 0)), ErrorKind::shape,
                     "mean_pool: mask [2, 1, 1, 4] must be [2, 1, 1, 3] for hidden [2, 3, 4]");
 }
 
 TEST(Pooler, ReadsTheFirstPosition) {
-  manual_seed(5);
-  Pooler layer(4);
-  const Tensor hidden = randn({2, 3, 4});
-  EXPECT_TRUE(tensors_equal(layer(hidden), tanh(layer.dense(select(hidden, 1, 0)))));
+  Pooler layer(2);
+  layer.dense->weight.detach().copy_(tensor({{0, 1}, {2, 0}}));
+  layer.dense->bias.detach().copy_(tensor({0, -1}));
+  const Tensor hidden = tensor({{{0.5, 0.25}, {7, 8}, {9, 6}}});
+  EXPECT_TRUE(tensors_near(layer(hidden), tensor({{std::tanh(0.25), 0}}), 1e-6));
   EXPECT_TAPE_ERROR(layer(zeros({2, 4})), ErrorKind::shape, "Pooler: hidden must be [B, T, C], got [2, 4]");
 }
 
@@ -53,11 +55,17 @@ TEST(ClassificationHead, DropsInTrainingOnly) {
   EXPECT_TRUE(tensors_equal(layer(pooled), layer.classifier(pooled)));
 }
 
-TEST(MaskedTokenHead, IsTheSumOfItsParts) {
-  manual_seed(5);
-  MaskedTokenHead layer(4, 7);
-  const Tensor hidden = randn({2, 3, 4});
-  EXPECT_TRUE(tensors_equal(layer(hidden), layer.decoder(layer.norm(gelu(layer.dense(hidden))))));
+TEST(MaskedTokenHead, ScoresTheNormalizedGeluOfAProduct) {
+  MaskedTokenHead layer(2, 3);
+  layer.dense->weight.detach().copy_(tensor({{0, 2}, {1, 0}}));
+  layer.dense->bias.detach().copy_(tensor({1, -1}));
+  layer.decoder->weight.detach().copy_(tensor({{1, 0}, {0, 1}, {3, 1}}));
+  layer.decoder->bias.detach().copy_(tensor({0.5, 0, 0}));
+  // [3, -1] gives [-1, 2] behind the product. Of two numbers that differ the norm makes -1 and 1: gelu(2) is the
+  // larger.
+  EXPECT_TRUE(tensors_near(layer(tensor({{{3, -1}}})), tensor({{{-0.5, 1, -2}}}), 1e-5));
+  // [0, -2] gives [-3, -1], and gelu(-1) = -0.159 lies below gelu(-3) = -0.004.
+  EXPECT_TRUE(tensors_near(layer(tensor({{{0, -2}}})), tensor({{{1.5, -1, 2}}}), 1e-3));
 }
 
 TEST(NextTokenHead, GivesLogitsOrTheirSoftmax) {

@@ -2,7 +2,6 @@
 
 #include "autograd/create.h"
 #include "nn/linear.h"
-#include "tests/support.h"
 
 namespace tape::nn {
 namespace {

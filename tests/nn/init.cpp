@@ -8,7 +8,8 @@
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/reduce.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -56,7 +57,7 @@ class Init : public testing::TestWithParam<DType> {
 INSTANTIATE_TEST_SUITE_P(Floating, Init, testing::Values(f32, f64),
                          [](const auto& each) { return std::string(to_string(each.param)); });
 
-TEST_P(Init, Xavier) {
+TEST_P(Init, XavierHasTheSpreadOfItsPaper) {
   const double bound = std::sqrt(6.0 / 500) * (1 + 1e-7);  // a bound rounded to f32 may lie that much outside
   expect_uniform(init::xavier_uniform_(weight(), 1, stream), -bound, bound);
   expect_uniform(init::xavier_uniform_(weight(), 3, stream), -3 * bound, 3 * bound);
@@ -64,7 +65,7 @@ TEST_P(Init, Xavier) {
   expect_normal(init::xavier_normal_(weight(), 2, stream), 0, 2 * std::sqrt(2.0 / 500));
 }
 
-TEST_P(Init, Kaiming) {
+TEST_P(Init, KaimingHasTheSpreadOfItsPaper) {
   using init::Fan, init::Nonlinearity;
   const double bound = std::sqrt(6.0 / 300) * (1 + 1e-7);
   expect_uniform(init::kaiming_uniform_(weight(), {}, stream), -bound, bound);
@@ -85,7 +86,7 @@ TEST_P(Init, UniformAndNormal) {
   EXPECT_TRUE(tensors_equal(init::normal_(empty({2}, GetParam()), 3, 0, stream), full({2}, 3, GetParam())));
 }
 
-TEST_P(Init, Constants) {
+TEST_P(Init, ConstantsFillEveryElement) {
   const Tensor x = empty({2, 3}, GetParam());
   EXPECT_TRUE(tensors_equal(init::constant_(x, 2.5), full({2, 3}, 2.5, GetParam())));
   EXPECT_TRUE(tensors_equal(init::ones_(x), ones({2, 3}, GetParam())));

@@ -7,7 +7,7 @@
 #include "autograd/ops/shape.h"
 #include "nn/attention.h"
 #include "nn/attention_weights.h"
-#include "tests/support.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {

@@ -1,7 +1,10 @@
 #include "nn/layer_norm.h"
 
+#include <cmath>
+
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -22,7 +25,7 @@ TEST(LayerNorm, OfEqualValuesIsTheBias) {
 
 TEST(LayerNorm, ShowsItsSettings) { EXPECT_EQ(LayerNorm(8, {.eps = 1e-6}).settings(), "8, eps 1e-06"); }
 
-TEST(LayerNorm, RefusesWhatDoesNotFit) {
+TEST(LayerNorm, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
   EXPECT_TAPE_ERROR(LayerNorm(0), ErrorKind::config, "LayerNorm: the width must be at least 1, got 0");
   EXPECT_TAPE_ERROR(LayerNorm(-3), ErrorKind::config, "LayerNorm: the width must be at least 1, got -3");
   EXPECT_TAPE_ERROR(LayerNorm(3, {.eps = -1}), ErrorKind::config, "LayerNorm: eps must not be negative, got -1");

@@ -1,7 +1,9 @@
 #include "nn/linear.h"
 
+#include <cmath>
+
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::nn {
 namespace {
@@ -35,7 +37,7 @@ TEST(Linear, ShowsItsSettings) {
   EXPECT_EQ(Linear(5, 4, {.bias = false}).settings(), "5 -> 4, no bias");
 }
 
-TEST(Linear, RefusesWhatDoesNotFit) {
+TEST(Linear, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
   EXPECT_TAPE_ERROR(Linear(0, 4), ErrorKind::config, "Linear: sizes must be at least 1, got 0 -> 4");
   EXPECT_TAPE_ERROR(Linear(3, -1), ErrorKind::config, "Linear: sizes must be at least 1, got 3 -> -1");
   Linear layer(5, 4);

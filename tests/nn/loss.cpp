@@ -1,6 +1,7 @@
 #include "autograd/ops/loss.h"
 
 #include "tests/nn/torch_case.h"
+#include "tests/support/fixtures.h"
 
 namespace tape {
 namespace {
@@ -16,7 +17,7 @@ void expect_loss_as_torch(const std::string& name, const Loss& loss) {
 }
 
 TEST(CrossEntropy, AgreesWithTorch) {
-  const Tensor weight = fixture("losses").at("weight");
+  const Tensor weight = fixture_tensors("losses").at("weight");
   struct Setting {
     const char* name;
     int64_t ignore;

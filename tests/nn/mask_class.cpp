@@ -1,5 +1,6 @@
 // The Mask type: what it hides, how masks combine, and what it refuses.
 
+#include <cmath>
 #include <limits>
 
 #include "autograd/create.h"
@@ -7,7 +8,8 @@
 #include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/attention.h"
 #include "autograd/tape/scope.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {

@@ -1,5 +1,6 @@
 // Masks cannot leak: whatever stands at hidden positions, the outputs at visible ones keep their bits.
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -12,7 +13,7 @@
 #include "autograd/tape/tape.h"
 #include "models/transformer.h"
 #include "nn/decoder.h"
-#include "tests/support.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {

@@ -1,14 +1,14 @@
 #include "nn/module.h"
 
-#include <filesystem>
-
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/tape/tape.h"
 #include "nn/dropout.h"
 #include "nn/linear.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -131,7 +131,8 @@ TEST(Module, ListsAllThatDoesNotFitAndChangesNothing) {
 }
 
 TEST(Module, GoesThroughAFile) {
-  const std::string path = testing::TempDir() + "tapeformer_module.safetensors";
+  const TemporaryFolder folder;
+  const std::string path = folder / "module.safetensors";
   manual_seed(1);
   Small model, other;
   EXPECT_FALSE(tensors_equal(other.first->weight, model.first->weight));
@@ -147,11 +148,11 @@ TEST(Module, GoesThroughAFile) {
   other.to(f64);
   other.load(path);
   EXPECT_TRUE(tensors_equal(other.first->weight, model.first->weight.to(f64)));
-  std::filesystem::remove(path);
 }
 
 TEST(Module, ListsATiedParameterOnce) {
-  const std::string path = testing::TempDir() + "tapeformer_tied.safetensors";
+  const TemporaryFolder folder;
+  const std::string path = folder / "tied.safetensors";
   Tied model;
   const Names once{"a.weight", "a.bias"};
   EXPECT_EQ(names_of(model.named_parameters()), once);
@@ -169,7 +170,6 @@ TEST(Module, ListsATiedParameterOnce) {
   both["b.bias"] = ones({3});  // there is no such bias: a parameter that is absent takes no value
   EXPECT_TAPE_ERROR(other.load_state_dict(both), ErrorKind::format,
                     "load_state_dict: Tied does not fit:\n  unexpected: \"b.bias\" [3]");
-  std::filesystem::remove(path);
 }
 
 TEST(Module, TiesOnlyWhatFits) {

@@ -1,7 +1,10 @@
 #include "nn/positional_encoding.h"
 
+#include <cmath>
+
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -52,7 +55,7 @@ TEST(LearnedPositionalEncoding, AgreesWithTorch) {
   }
 }
 
-TEST(LearnedPositionalEncoding, RefusesWhatDoesNotFit) {
+TEST(LearnedPositionalEncoding, RefusesPositionsBeyondItsTable) {
   EXPECT_TAPE_ERROR(LearnedPositionalEncoding(0, 5), ErrorKind::config,
                     "LearnedPositionalEncoding: sizes must be at least 1, got width 0 and length 5");
   LearnedPositionalEncoding layer(4, 5);
@@ -82,7 +85,7 @@ TEST(PositionalEncoding, TrainsAndSavesNothing) {
 
 TEST(PositionalEncoding, ShowsItsSettings) { EXPECT_EQ(PositionalEncoding(4, 5).settings(), "4, at most 5 positions"); }
 
-TEST(PositionalEncoding, RefusesWhatDoesNotFit) {
+TEST(PositionalEncoding, RefusesSizesAndOffsetsOutOfRange) {
   EXPECT_TAPE_ERROR(PositionalEncoding(0, 5), ErrorKind::config,
                     "PositionalEncoding: sizes must be at least 1, got width 0 and length 5");
   EXPECT_TAPE_ERROR(PositionalEncoding(4, 0), ErrorKind::config,
@@ -93,6 +96,9 @@ TEST(PositionalEncoding, RefusesWhatDoesNotFit) {
         fmt::format("PositionalEncoding: fairseq's sinusoids need an even width of at least 4, got {}", width));
   EXPECT_TAPE_ERROR(PositionalEncoding(4, 5, {.offset = -1}), ErrorKind::config,
                     "PositionalEncoding: offset must be at least 0, got -1");
+}
+
+TEST(PositionalEncoding, RefusesPositionsBeyondItsTable) {
   PositionalEncoding layer(4, 5);
   EXPECT_TAPE_ERROR(layer(zeros({2, 6, 4})), ErrorKind::shape,
                     "PositionalEncoding: positions 0 to 5 are beyond the table of 5");

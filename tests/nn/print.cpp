@@ -6,7 +6,6 @@
 #include "models/transformer.h"
 #include "nn/encoder.h"
 #include "nn/print.h"
-#include "tests/support.h"
 
 namespace tape::nn {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "autograd/gradcheck/gtest.h"
 #include "nn/check.h"
+#include "tests/support/paths.h"
 
 namespace tape::nn {
 namespace {
@@ -44,7 +45,7 @@ void read_classes(const std::filesystem::path& header, std::multimap<std::string
 std::vector<std::filesystem::path> headers() {
   std::vector<std::filesystem::path> all;
   for (const char* folder : {"nn", "models"})
-    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(TAPEFORMER_SOURCE_DIR) / folder))
+    for (const auto& entry : std::filesystem::directory_iterator(source_path(folder)))
       if (entry.path().extension() == ".h") all.push_back(std::filesystem::path(folder) / entry.path().filename());
   return all;
 }
@@ -52,7 +53,7 @@ std::vector<std::filesystem::path> headers() {
 /// Classes that derive from Module, directly or not.
 std::set<std::string> module_classes() {
   std::multimap<std::string, std::string> base_of;
-  for (const auto& header : headers()) read_classes(TAPEFORMER_SOURCE_DIR / header, base_of);
+  for (const auto& header : headers()) read_classes(source_path(header.string()), base_of);
   std::set<std::string> modules{"Module"};
   for (size_t before = 0; before != modules.size();) {
     before = modules.size();
@@ -77,12 +78,12 @@ TEST(ModuleRegistry, HoldsEveryClassOfTheHeaders) {
 
 TEST(ModuleRegistry, HeadersOfModulesAreInTheUmbrellaHeader) {
   std::ostringstream umbrella;
-  umbrella << std::ifstream(std::filesystem::path(TAPEFORMER_SOURCE_DIR) / "tapeformer.h").rdbuf();
+  umbrella << std::ifstream(source_path("tapeformer.h")).rdbuf();
   const std::set<std::string> classes = module_classes();
   int found = 0;
   for (const auto& header : headers()) {
     std::multimap<std::string, std::string> base_of;
-    read_classes(TAPEFORMER_SOURCE_DIR / header, base_of);
+    read_classes(source_path(header.string()), base_of);
     if (std::none_of(base_of.begin(), base_of.end(), [&](const auto& made) { return classes.contains(made.first); }))
       continue;
     ++found;

@@ -4,7 +4,8 @@
 #include "autograd/ops/reduce.h"
 #include "nn/attention_steps.h"
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -74,7 +75,7 @@ TEST(RelativeAttention, ShowsItsSettings) {
             "4, 2 heads, distances up to 3, dropout 0.1");
 }
 
-TEST(RelativeAttention, RefusesWhatDoesNotFit) {
+TEST(RelativeAttention, RefusesOptionsOutOfRangeAndInputsOfAnotherRank) {
   EXPECT_TAPE_ERROR(RelativeAttention(6, 4), ErrorKind::config,
                     "RelativeAttention: d_model 6 is not divisible by heads 4");
   EXPECT_TAPE_ERROR(RelativeAttention(4, 2, {.max_distance = -1}), ErrorKind::config,

@@ -3,7 +3,8 @@
 #include "autograd/ops/shape.h"
 #include "nn/attention.h"
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -60,7 +61,7 @@ TEST(RelativeBias, ShowsItsSettings) {
             "2 heads, 8 buckets of the past, distances up to 9");
 }
 
-TEST(RelativeBias, RefusesWhatDoesNotFit) {
+TEST(RelativeBias, RefusesNoHeadsAndTooFewBuckets) {
   EXPECT_TAPE_ERROR(RelativeBias(0), ErrorKind::config, "RelativeBias: the number of heads must be at least 1, got 0");
   const char* sentence =
       "RelativeBias: needs at least 2 buckets a direction and a max_distance beyond half of them, got {} and {}";

@@ -1,7 +1,10 @@
 #include "nn/rms_norm.h"
 
+#include <cmath>
+
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -28,7 +31,7 @@ TEST(RMSNorm, DoesNotCenter) {
 
 TEST(RMSNorm, ShowsItsSettings) { EXPECT_EQ(RMSNorm(8).settings(), "8, eps 1e-06"); }
 
-TEST(RMSNorm, RefusesWhatDoesNotFit) {
+TEST(RMSNorm, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
   EXPECT_TAPE_ERROR(RMSNorm(0), ErrorKind::config, "RMSNorm: the width must be at least 1, got 0");
   EXPECT_TAPE_ERROR(RMSNorm(3, {.eps = -1}), ErrorKind::config, "RMSNorm: eps must not be negative, got -1");
   EXPECT_TAPE_ERROR(RMSNorm(3, {.eps = NAN}), ErrorKind::config, "RMSNorm: eps must not be negative, got nan");

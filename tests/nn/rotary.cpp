@@ -1,12 +1,15 @@
 #include "nn/rotary.h"
 
+#include <cmath>
+
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "nn/attention.h"
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -82,7 +85,7 @@ TEST(Rotary, ShowsItsSettings) {
             "2 of 8 columns, interleaved, theta 500000");
 }
 
-TEST(Rotary, RefusesWhatDoesNotFit) {
+TEST(Rotary, RefusesColumnsThatCannotBeTurnedInPairs) {
   EXPECT_TAPE_ERROR(Rotary(5), ErrorKind::config, "Rotary: 5 of 5 columns a head cannot be turned in pairs");
   EXPECT_TAPE_ERROR(Rotary(0), ErrorKind::config, "Rotary: 0 of 0 columns a head cannot be turned in pairs");
   EXPECT_TAPE_ERROR(Rotary(8, {.fraction = 0.3}), ErrorKind::config,
@@ -93,6 +96,9 @@ TEST(Rotary, RefusesWhatDoesNotFit) {
                     "Rotary: theta must be positive and the fraction in (0, 1], got nan and 1");
   EXPECT_TAPE_ERROR(MultiHeadAttention(6, 2, {.rotary = RotaryOptions{}}), ErrorKind::config,
                     "Rotary: 3 of 3 columns a head cannot be turned in pairs");
+}
+
+TEST(Rotary, RefusesInputsOfAnotherWidthAndNegativePositions) {
   Rotary layer(4);
   EXPECT_TAPE_ERROR(layer(zeros({2, 3, 6})), ErrorKind::shape, "Rotary: x must be [B, T, H 4], got [2, 3, 6]");
   EXPECT_TAPE_ERROR(layer(zeros({3, 4})), ErrorKind::shape, "Rotary: x must be [B, T, H 4], got [3, 4]");

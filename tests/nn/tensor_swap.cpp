@@ -5,7 +5,8 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/tape/tape.h"
 #include "nn/linear.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {

@@ -5,29 +5,19 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/io/safetensors.h"
 #include "autograd/tape/tape.h"
 #include "nn/module.h"
+#include "tests/support/fixtures.h"
 
 // Layers against PyTorch: the cases that tests/fixtures/make_layers.py wrote.
 
 namespace tape {
 
 using Named = std::map<std::string, Tensor>;
-
-/// A fixture file, read once.
-inline const Named& fixture(std::string_view name) {
-  static std::map<std::string, Named, std::less<>> files;
-  const auto found = files.find(name);
-  if (found != files.end()) return found->second;
-  const std::string path = fmt::format("{}/tests/fixtures/{}.safetensors", TAPEFORMER_SOURCE_DIR, name);
-  return files.emplace(name, load_safetensors(path).tensors).first->second;
-}
 
 /// Those tensors of a file whose names begin with the prefix, without it.
 inline Named with_prefix(const Named& file, const std::string& prefix) {
@@ -40,12 +30,12 @@ inline Named with_prefix(const Named& file, const std::string& prefix) {
 struct TorchCase {
   TorchCase(const std::string& file, const std::string& name_)
       : name(name_),
-        in(with_prefix(fixture(file), name + "/in.")),
-        parameter(with_prefix(fixture(file), name + "/parameter.")),
-        out(with_prefix(fixture(file), name + "/out.")),
-        head(with_prefix(fixture(file), name + "/head.")),
-        grad_in(with_prefix(fixture(file), name + "/grad.in.")),
-        grad_parameter(with_prefix(fixture(file), name + "/grad.parameter.")) {
+        in(with_prefix(fixture_tensors(file), name + "/in.")),
+        parameter(with_prefix(fixture_tensors(file), name + "/parameter.")),
+        out(with_prefix(fixture_tensors(file), name + "/out.")),
+        head(with_prefix(fixture_tensors(file), name + "/head.")),
+        grad_in(with_prefix(fixture_tensors(file), name + "/grad.in.")),
+        grad_parameter(with_prefix(fixture_tensors(file), name + "/grad.parameter.")) {
     if (out.empty()) raise(ErrorKind::index, "{}: no case \"{}\"", file, name);
   }
 

@@ -1,7 +1,6 @@
 #include "nn/training_mode.h"
 
 #include "nn/feed_forward.h"
-#include "tests/support.h"
 
 namespace tape::nn {
 namespace {

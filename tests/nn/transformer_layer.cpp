@@ -5,7 +5,8 @@
 #include "autograd/ops/shape.h"
 #include "nn/decoder.h"
 #include "tests/nn/torch_case.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {

@@ -1,10 +1,14 @@
 #include "optim/adam.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
 #include "autograd/kernels/isa.h"
 #include "tests/optim/replay.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::optim {
 namespace {
@@ -100,7 +104,7 @@ TEST(Adam, FirstStepIsTheLearningRate) {
   EXPECT_TRUE(tensors_near(p.detach(), tensor({0.75, 1.25, 0.75}, f64), 1e-14));
 }
 
-TEST(Adam, SettingsOutOfRange) {
+TEST(Adam, RefusesSettingsOutOfRange) {
   const Tensor p = zeros({2}).requires_grad_();
   EXPECT_TAPE_ERROR(Adam({p}, {.lr = NAN}), ErrorKind::config, "Adam: lr must be a number >= 0, got nan");
   EXPECT_TAPE_ERROR(Adam({p}, {.betas = {0.9, 1}}), ErrorKind::config, "Adam: betas must be in [0, 1), got 0.9 and 1");

@@ -4,6 +4,8 @@
 
 #include "autograd/create.h"
 #include "tests/optim/replay.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::optim {
 namespace {

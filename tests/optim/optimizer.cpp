@@ -1,5 +1,6 @@
 #include "optim/optimizer.h"
 
+#include <cmath>
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -10,7 +11,8 @@
 #include "optim/adamw.h"
 #include "optim/clip.h"
 #include "optim/sgd.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::optim {
 namespace {
@@ -201,7 +203,7 @@ TEST(OptimizerState, ResumesExactly) {
   expect_exact_resume<Sgd>(SgdOptions{.lr = 0.1});
 }
 
-TEST(OptimizerState, Names) {
+TEST(OptimizerState, NamesParametersByTheirPlace) {
   Tensor a = parameter({1, 2}), b = parameter({1});
   Adam adam({a, b});
   a.set_grad(tensor({1, 1}, f64));

@@ -1,27 +1,19 @@
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 
 #include <fmt/format.h>
 
-#include "autograd/io/safetensors.h"
 #include "optim/clip.h"
 #include "optim/schedule.h"
-#include "tests/support.h"
+#include "tests/support/fixtures.h"
 
 // Replays the runs of tests/fixtures/make_optim.py.
 
 namespace tape::optim {
-
-inline const std::map<std::string, Tensor>& fixture_values(std::string_view name) {
-  static std::map<std::string, std::map<std::string, Tensor>> files;
-  auto [file, added] = files.try_emplace(std::string(name));
-  if (added) file->second = load_safetensors(fmt::format("{}/tests/fixtures/{}", TAPEFORMER_SOURCE_DIR, name)).tensors;
-  return file->second;
-}
 
 /// The largest |actual - expected| / max(|expected|, floor).
 inline double relative_error(const Tensor& actual, const Tensor& expected, double floor = 1e-3) {
@@ -37,7 +29,7 @@ inline double relative_error(const Tensor& actual, const Tensor& expected, doubl
 
 struct Replay {
   Tensor weight, bias;
-  const std::map<std::string, Tensor>& file = fixture_values("optim_steps.safetensors");
+  const std::map<std::string, Tensor>& file = fixture_tensors("optim_steps");
 
   Replay() {
     weight = file.at("start.weight").clone().requires_grad_();

@@ -1,11 +1,15 @@
 #include "optim/schedule.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
 #include "optim/adam.h"
 #include "optim/sgd.h"
 #include "tests/optim/replay.h"
+#include "tests/support/errors.h"
+#include "tests/support/fixtures.h"
 
 namespace tape::optim {
 namespace {
@@ -14,7 +18,7 @@ class ScheduleTest : public testing::Test {
  protected:
   /// The lr of steps 1 to 50 as the optimizer sees them.
   void expect_as_saved(Schedule& schedule, const std::string& name) const {
-    const Tensor& expected = fixture_values("optim_schedules.safetensors").at(name);
+    const Tensor& expected = fixture_tensors("optim_schedules").at(name);
     ASSERT_EQ(expected.numel(), 50);
     for (int64_t step = 1; step <= 50; ++step, schedule.step())
       EXPECT_NEAR(sgd.lr(), expected[step - 1].item(), 1e-12) << name << ", step " << step;
@@ -102,7 +106,7 @@ TEST_F(ScheduleTest, ResumesWhereItWas) {
   EXPECT_EQ(resumed.last_step(), 8);
 }
 
-TEST_F(ScheduleTest, OptionsOutOfRange) {
+TEST_F(ScheduleTest, RefusesOptionsOutOfRange) {
   EXPECT_TAPE_ERROR(NoamSchedule(sgd, {.warmup = 10}), ErrorKind::config,
                     "NoamSchedule: d_model must be at least 1, got 0");
   EXPECT_TAPE_ERROR(NoamSchedule(sgd, {.d_model = 8, .warmup = 0}), ErrorKind::config,

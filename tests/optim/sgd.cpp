@@ -1,9 +1,13 @@
 #include "optim/sgd.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
 #include "tests/optim/replay.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::optim {
 namespace {
@@ -34,7 +38,7 @@ TEST(Sgd, OneStepByHand) {
   EXPECT_TRUE(tensors_equal(p.detach(), tensor({-1, -3}, f32)));
 }
 
-TEST(Sgd, SettingsOutOfRange) {
+TEST(Sgd, RefusesSettingsOutOfRange) {
   const Tensor p = zeros({2}).requires_grad_();
   EXPECT_TAPE_ERROR(Sgd({p}, {.lr = -1}), ErrorKind::config, "Sgd: lr must be a number >= 0, got -1");
   EXPECT_TAPE_ERROR(Sgd({p}, {.momentum = NAN}), ErrorKind::config, "Sgd: momentum must be a number >= 0, got nan");

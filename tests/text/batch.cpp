@@ -41,7 +41,7 @@ TEST(PadBatch, TakesEmptySequencesAndBatches) {
   EXPECT_TRUE(none.tgt_in.empty());
 }
 
-TEST(PadBatch, NamesWhatIsWrong) {
+TEST(PadBatch, RefusesSidesOfOtherLengthsAndPaddingInsideARow) {
   const auto expect_error = [](const Sequences& src, const Sequences& tgt, ErrorKind kind, const std::string& message) {
     try {
       pad_batch(src, tgt);

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "autograd/random.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::text {
 namespace {
@@ -137,7 +137,7 @@ TEST(PlanBatches, TakesWhatIsEmpty) {
   EXPECT_EQ(all_of(plan_batches(lengths, {.max_tokens = 1, .max_sentences = 2}, 1, 0).batches), numbers_to(5));
 }
 
-TEST(PlanBatches, NamesWhatIsWrong) {
+TEST(PlanBatches, RefusesLimitsThatHoldNoExample) {
   const std::vector<ExampleLength> lengths{{3, 3}, {4, 9}};
   const auto plan = [&](const BatchOptions& options, int64_t epoch = 0) { plan_batches(lengths, options, 1, epoch); };
   const std::string wrong = "plan_batches: ";
@@ -212,7 +212,7 @@ TEST(CoverWindows, HaveEveryTokenAsATargetOnce) {
   EXPECT_THAT(cover_windows(0, 4), IsEmpty());
 }
 
-TEST(Windows, NameWhatIsWrong) {
+TEST(Windows, RefuseTextsShorterThanOneWindow) {
   EXPECT_TAPE_ERROR(plan_windows(10, 0, 1, 1, 0), ErrorKind::config, "plan_windows: context must be at least 1, got 0");
   EXPECT_TAPE_ERROR(plan_windows(10, 1, 0, 1, 0), ErrorKind::config, "plan_windows: batch must be at least 1, got 0");
   EXPECT_TAPE_ERROR(plan_windows(10, 10, 1, 1, 0), ErrorKind::config,

@@ -1,10 +1,9 @@
 #include "text/characters.h"
 
-#include <filesystem>
-
 #include <gmock/gmock.h>
 
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 #include "text/load_tokenizer.h"
 
 namespace tape::text {
@@ -43,10 +42,9 @@ TEST(CharacterTokenizer, TakesWhatItHasNotSeenApartOrLeavesItOut) {
 TEST(CharacterTokenizer, IsReadAgainAsItWasSaved) {
   const std::string text = "two lines\nand \u00e4\u00f6\u00fc";
   const auto tokenizer = character_tokenizer(text);
-  const std::string folder = fmt::format("{}/tape_characters", std::filesystem::temp_directory_path().string());
-  tokenizer->save(folder);
-  EXPECT_EQ(load_tokenizer(folder)->encode(text).ids, tokenizer->encode(text).ids);
-  std::filesystem::remove_all(folder);
+  const TemporaryFolder folder;
+  tokenizer->save(folder.path());
+  EXPECT_EQ(load_tokenizer(folder.path())->encode(text).ids, tokenizer->encode(text).ids);
 }
 
 TEST(CharacterTokenizer, RefusesAnEmptyText) {

@@ -1,10 +1,12 @@
 #include "text/corpus.h"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support.h"
-#include "tests/text/tokenizer_support.h"
+#include "tests/support/errors.h"
+#include "tests/text/tokenizer_fixture.h"
 #include "text/labelled.h"
 
 namespace tape::text {
@@ -63,7 +65,8 @@ TEST_F(Corpus, BrokenTextIsNamedByLineAndByte) {
 TEST_F(Corpus, FilesThatCannotBeReadAreNamed) {
   EXPECT_TAPE_ERROR(read_lines(path("none")), ErrorKind::io,
                     fmt::format("{}: cannot open: No such file or directory", path("none")));
-  EXPECT_TAPE_ERROR(read_lines(folder_), ErrorKind::io, fmt::format("{}: cannot read: Is a directory", folder_));
+  EXPECT_TAPE_ERROR(read_lines(folder_.path()), ErrorKind::io,
+                    fmt::format("{}: cannot read: Is a directory", folder_.path()));
 }
 
 TEST_F(Corpus, PairsComeFromTwoFiles) {

@@ -1,11 +1,10 @@
 #include "text/number_words_tokenizer.h"
 #include "text/load_tokenizer.h"
 
-#include <filesystem>
-
 #include <gmock/gmock.h>
 
-#include "tests/text/tokenizer_support.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/text/tokenizer_fixture.h"
 #include "text/number_words.h"
 
 namespace tape::text {
@@ -62,13 +61,11 @@ TEST(NumberWordsTokenizer, HasTwoSides) {
 }
 
 TEST(NumberWordsTokenizer, IsReadFromAFolderAsAnyOther) {
-  const std::string folder = testing::TempDir() + "number_words_tokenizer";
-  std::filesystem::remove_all(folder);
-  tokenizer().save(folder);
-  const auto loaded = load_tokenizer(folder);
+  const TemporaryFolder folder;
+  tokenizer().save(folder.path());
+  const auto loaded = load_tokenizer(folder.path());
   EXPECT_EQ(loaded->encode("einundzwanzig").ids, tokenizer().encode("einundzwanzig").ids);
   EXPECT_EQ(loaded->target().encode("twenty-one").ids, tokenizer().target().encode("twenty-one").ids);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
-#include "tests/support.h"
-#include "tests/text/tokenizer_support.h"
+#include "tests/support/errors.h"
+#include "tests/support/fixtures.h"
+#include "tests/text/tokenizer_fixture.h"
 #include "text/bleu.h"
 #include "text/chrf.h"
 #include "text/score_text.h"
@@ -13,10 +15,7 @@ namespace {
 using Texts = std::vector<std::string>;
 
 // tests/fixtures/scores.json, which make_scores.py writes with sacrebleu 2.6.0.
-const Json& scores() {
-  static const Json json = Json::parse(read_text(fixture_path("scores.json")));
-  return json;
-}
+const Json& scores() { return fixture_json("scores.json"); }
 
 BleuOptions bleu_options(const Json& kind) {
   BleuOptions options{.tokenizer = bleu_tokenizer(kind.at("tokenize").get<std::string>()),
@@ -102,7 +101,7 @@ TEST(Scores, TakeBrokenTextAsReplacementCharacters) {
   EXPECT_EQ(bleu(Texts{"a b c \xC3"}, Texts{"a b c \uFFFD"}).matches, (std::array<int64_t, 4>{4, 3, 2, 1}));
 }
 
-TEST(Scores, NameWhatIsWrong) {
+TEST(Scores, RefuseCountsThatDifferAndSettingsOutOfRange) {
   const Texts one{"a"}, two{"a", "b"}, none;
   const std::vector<Texts> no_sets, second_short{two, one};
   EXPECT_TAPE_ERROR(bleu(none, none), ErrorKind::config, "bleu: no hypotheses");

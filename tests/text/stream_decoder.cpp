@@ -2,14 +2,15 @@
 #include "text/load_tokenizer.h"
 
 #include "base/utf8.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/fixtures.h"
 #include "text/byte_level_bpe.h"
 
 namespace tape::text {
 namespace {
 
 std::unique_ptr<Tokenizer> tokenizer(const char* name) {
-  return load_tokenizer(fmt::format("{}/tests/fixtures/tokenizers/{}", TAPEFORMER_SOURCE_DIR, name));
+  return load_tokenizer(fixture_path(fmt::format("tokenizers/{}", name)));
 }
 
 const char* const texts[] = {"one two three", "naïve café 漢字 🙂👩‍👩‍👧 end", "a  b\n\nc ", "…",

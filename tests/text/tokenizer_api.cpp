@@ -1,6 +1,7 @@
 #include <thread>
 
-#include "tests/text/tokenizer_support.h"
+#include "tests/support/errors.h"
+#include "tests/text/tokenizer_fixture.h"
 #include "text/byte_level_bpe.h"
 #include "text/tokenizers/pre_tokenizer.h"
 #include "text/tokenizers/unicode.h"
@@ -87,7 +88,7 @@ TEST(Padding, FillsTheShorterOnes) {
   EXPECT_TRUE(tokenizer.encode_batch({}).empty());
 }
 
-TEST(Padding, NamesWhatIsWrong) {
+TEST(Padding, RefusesLengthsOutOfRangeAndTokenizersWithoutPadding) {
   const WordPiece tokenizer = small();
   const std::vector<std::string> one{"time"}, two{"time", "time flies"};
   EXPECT_TAPE_ERROR(tokenizer.encode_pair_batch(one, two), ErrorKind::shape,
@@ -101,7 +102,7 @@ TEST(Padding, NamesWhatIsWrong) {
   EXPECT_EQ(gpt->encode_batch(two, {}, {.to = Padding::none}).size(), 2u);
 }
 
-TEST(Truncating, NamesWhatIsWrong) {
+TEST(Truncating, RefusesLengthsThatLeaveNoRoom) {
   const WordPiece tokenizer = small();
   EXPECT_TAPE_ERROR(tokenizer.encode("time", {.max_length = -2}), ErrorKind::config,
                     "encode: max_length must not be negative, got -2");
@@ -144,14 +145,15 @@ TEST(ByteLevelBpe, LongTextsTakeTimeThatGrowsWithTheirLength) {
 
 TEST(ByteLevelBpe, EncodesFromSeveralThreads) {
   const auto tokenizer = load_fixture("gpt2");
-  const auto texts = fixture().at("texts").get<std::vector<std::string>>();
+  const auto texts = tokenizer_fixture().at("texts").get<std::vector<std::string>>();
   std::vector<std::thread> threads;
   std::vector<int> wrong(4);
   for (size_t t = 0; t < wrong.size(); ++t)
     threads.emplace_back([&, t] {
       for (int pass = 0; pass < 20; ++pass)
         for (size_t i = 0; i < texts.size(); ++i)
-          wrong[t] += tokenizer->encode(texts[i]).ids != ids_of(fixture().at("gpt2").at("single")[i].at("ids"));
+          wrong[t] +=
+              tokenizer->encode(texts[i]).ids != ids_of(tokenizer_fixture().at("gpt2").at("single")[i].at("ids"));
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));

@@ -1,5 +1,10 @@
 // Malformed files: each has its own sentence, and none of them crashes.
-#include "tests/text/tokenizer_support.h"
+#include <filesystem>
+
+#include "base/file.h"
+#include "tests/support/errors.h"
+#include "tests/support/fixtures.h"
+#include "tests/text/tokenizer_fixture.h"
 #include "text/load_tokenizer.h"
 #include "text/sentence_piece.h"
 #include "text/tokenizers/flat_map.h"
@@ -11,13 +16,13 @@ using MalformedTokenizer = TokenizerFolder;
 
 class MalformedJson : public TokenizerFolder {
  protected:
-  MalformedJson() : json_(Json::parse(read_text(fixture_path("tokenizers/bert_json/tokenizer.json")))) {}
+  MalformedJson() : json_(fixture_json("tokenizers/bert_json/tokenizer.json")) {}
 
   /// Checks the sentence behind "<folder>/tokenizer.json".
   void expect_refused(const std::string& sentence) const { expect_text_refused(json_.dump(), sentence); }
   void expect_text_refused(const std::string& text, const std::string& sentence) const {
     write("tokenizer.json", text);
-    EXPECT_TAPE_ERROR(load_tokenizer(folder_), ErrorKind::format, path("tokenizer.json") + sentence);
+    EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format, path("tokenizer.json") + sentence);
   }
   void use(const std::string& name) {
     json_ = Json::parse(read_text(fixture_path(fmt::format("tokenizers/{}/tokenizer.json", name))));
@@ -27,7 +32,7 @@ class MalformedJson : public TokenizerFolder {
   Json json_;
 };
 
-TEST_F(MalformedJson, Text) {
+TEST_F(MalformedJson, IsNamedWhereTheTextIsNoJson) {
   expect_text_refused("[]", ": not a JSON object");
   expect_text_refused(R"({"model": {"vocab": {"a": 0, "a": 1}}})", ": \"a\" stands twice");
   expect_text_refused(std::string(R"({"a":)") + std::string(100'000, '['), ": nested deeper than 16");
@@ -35,7 +40,7 @@ TEST_F(MalformedJson, Text) {
   expect_text_refused(R"({"model": 3})", ": model: must be an object, got 3");
 }
 
-TEST_F(MalformedJson, Types) {
+TEST_F(MalformedJson, IsNamedWhereATypeIsNotSupported) {
   json_["model"]["type"] = "WordLevel";
   expect_refused(": model: type \"WordLevel\" is not supported");
   json_["model"]["type"] = "WordPiece";
@@ -62,7 +67,7 @@ TEST_F(MalformedJson, Types) {
   expect_refused(": decoder: \"type\" is missing");
 }
 
-TEST_F(MalformedJson, Ids) {
+TEST_F(MalformedJson, IsNamedWhereIdsHaveHolesOrStandTwice) {
   const int64_t size = vocab_size();
   json_["model"]["vocab"]["[MASK]"] = -1;
   json_["added_tokens"] = Json::array();
@@ -84,7 +89,7 @@ TEST_F(MalformedJson, Ids) {
   expect_refused(fmt::format(": the token with id {} has 100001 bytes, at most 100000 are allowed", size));
 }
 
-TEST_F(MalformedJson, AddedTokens) {
+TEST_F(MalformedJson, IsNamedWhereAnAddedTokenIsBroken) {
   json_["added_tokens"][4]["id"] = 9;
   expect_refused(": added_tokens: \"[MASK]\" has id 9, in the vocabulary 4");
   json_["added_tokens"][4]["id"] = 4;
@@ -98,7 +103,7 @@ TEST_F(MalformedJson, AddedTokens) {
   expect_refused(": added_tokens[5]: \"id\" is missing");
 }
 
-TEST_F(MalformedJson, Model) {
+TEST_F(MalformedJson, IsNamedWhereASettingOfWordPieceIsBroken) {
   json_["model"]["unk_token"] = "nowhere";
   json_["added_tokens"] = Json::array();
   write("tokenizer_config.json", R"({"unk_token": null})");
@@ -108,7 +113,7 @@ TEST_F(MalformedJson, Model) {
   expect_refused(": model: max_input_chars_per_word must not be negative, got -1");
 }
 
-TEST_F(MalformedJson, Template) {
+TEST_F(MalformedJson, IsNamedWhereTheTemplateIsBroken) {
   json_["post_processor"]["special_tokens"]["[CLS]"]["ids"] = {99999};
   expect_refused(
       fmt::format(": post_processor.special_tokens.[CLS].ids[0]: id 99999 is not in 0..{}", vocab_size() - 1));
@@ -119,7 +124,7 @@ TEST_F(MalformedJson, Template) {
   expect_refused(": post_processor.single: must hold the text A once");
 }
 
-TEST_F(MalformedJson, Merges) {
+TEST_F(MalformedJson, IsNamedWhereAMergeIsBroken) {
   use("roberta_json");
   json_["model"]["merges"].push_back({"a", "nowhere"});
   const size_t last = json_["model"]["merges"].size() - 1;
@@ -127,7 +132,7 @@ TEST_F(MalformedJson, Merges) {
   json_["model"]["merges"][last] = {"!", "!"};
   expect_refused(fmt::format(": model: merge {} \"! !\": \"!!\" is not in the vocabulary", last));
   json_["model"]["merges"][last] = json_["model"]["merges"][0];
-  EXPECT_THROW(load_tokenizer(folder_), Error);
+  EXPECT_THROW(load_tokenizer(folder_.path()), Error);
   json_["model"]["merges"][last] = "one";
   expect_refused(fmt::format(": model.merges[{}]: must be two tokens with a blank between them, got \"one\"", last));
   json_["model"]["merges"][last] = {"a", "b", "c"};
@@ -140,7 +145,7 @@ TEST_F(MalformedJson, Merges) {
   expect_refused(": model.end_of_word_suffix: is not supported");
 }
 
-TEST_F(MalformedJson, Unigram) {
+TEST_F(MalformedJson, IsNamedWhereAUnigramIsBroken) {
   use("unigram_json");
   const int64_t size = vocab_size();
   json_["model"]["unk_id"] = size;
@@ -155,7 +160,7 @@ TEST_F(MalformedJson, Unigram) {
   expect_refused(fmt::format(": token \"{}\" stands twice", token));
 }
 
-TEST_F(MalformedJson, ByteTokens) {
+TEST_F(MalformedJson, IsNamedWhereAByteTokenIsNoByte) {
   use("spm_bpe_json");
   const int64_t size = vocab_size();
   for (const char* token : {"<0x-1>", "<0xZZ>", "<0x123>"}) {
@@ -165,7 +170,7 @@ TEST_F(MalformedJson, ByteTokens) {
   }
 }
 
-TEST_F(MalformedJson, CharacterMap) {
+TEST_F(MalformedJson, IsNamedWhereTheCharacterMapIsBroken) {
   const auto use_map = [this](const std::string& base64) {
     json_["normalizer"] = {{"type", "Precompiled"}, {"precompiled_charsmap", base64}};
   };
@@ -177,40 +182,42 @@ TEST_F(MalformedJson, CharacterMap) {
   expect_refused(": normalizer: precompiled_charsmap: a trie of 4294967295 bytes in 4");
 }
 
-TEST_F(MalformedTokenizer, Folder) {
-  EXPECT_TAPE_ERROR(load_tokenizer(folder_), ErrorKind::io,
-                    folder_ +
+TEST_F(MalformedTokenizer, IsNamedWhereTheFolderHoldsNone) {
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::io,
+                    folder_.path() +
                         ": no tokenizer: neither source.spm, target.spm and vocab.json, nor tokenizer.json, nor "
                         "vocab.txt, nor vocab.json and merges.txt, nor one *.model or *.spm file (0 found)");
   EXPECT_TAPE_ERROR(load_tokenizer(path("nowhere")), ErrorKind::io,
                     path("nowhere") + ": cannot read the folder: No such file or directory");
   std::filesystem::create_directories(path("vocab.txt"));
-  EXPECT_TAPE_ERROR(load_tokenizer(folder_), ErrorKind::io, path("vocab.txt") + ": cannot read: Is a directory");
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::io, path("vocab.txt") + ": cannot read: Is a directory");
 }
 
-TEST_F(MalformedTokenizer, VocabularyText) {
+TEST_F(MalformedTokenizer, IsNamedWhereALineOfTheVocabularyIsBroken) {
   write("vocab.txt", "[UNK]\none\none\n");
-  EXPECT_TAPE_ERROR(load_tokenizer(folder_), ErrorKind::format, path("vocab.txt") + ": token \"one\" stands twice");
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
+                    path("vocab.txt") + ": token \"one\" stands twice");
   write("vocab.txt", "[UNK]\n\none\n");
-  EXPECT_TAPE_ERROR(load_tokenizer(folder_), ErrorKind::format, path("vocab.txt") + ": the token with id 1 is empty");
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
+                    path("vocab.txt") + ": the token with id 1 is empty");
   write("vocab.txt", "[UNK]\r\none\r\n");
-  EXPECT_EQ(load_tokenizer(folder_)->find("one"), 1);
+  EXPECT_EQ(load_tokenizer(folder_.path())->find("one"), 1);
   write("tokenizer_config.json", R"({"do_lower_case": "yes"})");
-  EXPECT_TAPE_ERROR(load_tokenizer(folder_), ErrorKind::format,
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
                     path("tokenizer_config.json") + ": do_lower_case: must be true or false, got \"yes\"");
   write("tokenizer_config.json", R"({"added_tokens_decoder": {"x": {"content": "y"}}})");
-  EXPECT_TAPE_ERROR(load_tokenizer(folder_), ErrorKind::format,
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
                     path("tokenizer_config.json") + ": added_tokens_decoder.x: the key is not an id");
   write("tokenizer_config.json", R"({"cls_token": null})");
-  EXPECT_TAPE_ERROR(load_tokenizer(folder_), ErrorKind::format,
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
                     path("vocab.txt") + ": a start and an end token (cls_token, sep_token) are needed");
 }
 
-TEST_F(MalformedTokenizer, MergesText) {
+TEST_F(MalformedTokenizer, IsNamedWhereALineOfTheMergesIsBroken) {
   write("vocab.json", R"({"a": 0, "b": 1, "ab": 2})");
   const auto expect_refused = [this](const std::string& merges, const std::string& sentence) {
     write("merges.txt", merges);
-    EXPECT_TAPE_ERROR(load_tokenizer(folder_), ErrorKind::format, path("merges.txt") + sentence);
+    EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format, path("merges.txt") + sentence);
   };
   expect_refused("#version: 0.2\na b\nab\n", ":3: \"ab\" is not two tokens with a blank between them");
   expect_refused("a b c\n", ":1: \"a b c\" is not two tokens with a blank between them");
@@ -218,14 +225,14 @@ TEST_F(MalformedTokenizer, MergesText) {
   expect_refused("a c\n", ": merge 0 \"a c\": \"c\" is not in the vocabulary");
   expect_refused("a b\na b\n", ": merge 1 \"a b\" stands twice");
   write("merges.txt", "a b\n");
-  const auto tokenizer = load_tokenizer(folder_);
+  const auto tokenizer = load_tokenizer(folder_.path());
   EXPECT_EQ(tokenizer->encode("ab z").ids, (std::vector<int64_t>{2}));  // bytes without a token are left out
   write("vocab.json", R"({"a": 0, "b": 1, "ab": 2.5})");
-  EXPECT_TAPE_ERROR(load_tokenizer(folder_), ErrorKind::format,
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
                     path("vocab.json") + ": \"ab\": must be a whole number, got 2.5");
 }
 
-TEST_F(MalformedTokenizer, SentencePieceBytes) {
+TEST_F(MalformedTokenizer, IsNamedWhereTheModelsBytesAreBroken) {
   const std::string good = read_text(fixture_path("tokenizers/unigram/spiece.model"));
   const auto load = [](std::string bytes) { return SentencePiece::from_bytes(std::move(bytes), "m"); };
   EXPECT_TAPE_ERROR(load(""), ErrorKind::format, "m: holds no pieces");
@@ -257,15 +264,15 @@ TEST_F(MalformedTokenizer, SentencePieceBytes) {
   }
 }
 
-TEST_F(MalformedTokenizer, MarianVocabulary) {
+TEST_F(MalformedTokenizer, IsNamedWhereMariansVocabularyLacksAToken) {
   for (const char* name : {"source.spm", "target.spm"})
     write(name, read_text(fixture_path(fmt::format("tokenizers/marian/{}", name))));
   write("vocab.json", R"({"</s>": 0, "<pad>": 1})");
-  EXPECT_TAPE_ERROR(load_tokenizer(folder_), ErrorKind::format,
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
                     path("vocab.json") + ": \"<unk>\" is not in the vocabulary");
   write("source.spm", "x");
   write("vocab.json", R"({"</s>": 0, "<pad>": 1, "<unk>": 2})");
-  EXPECT_TAPE_ERROR(load_tokenizer(folder_), ErrorKind::format,
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
                     path("source.spm") + ": 1 bytes are needed, 0 are left (byte 1)");
 }
 

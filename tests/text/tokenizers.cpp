@@ -1,5 +1,9 @@
 // Against the Python packages: tests/fixtures/make_tokenizers.py made what is expected.
-#include "tests/text/tokenizer_support.h"
+#include "base/file.h"
+#include "tests/support/files.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/text/tokenizer_fixture.h"
 #include "text/load_tokenizer.h"
 #include "text/marian.h"
 #include "text/sentence_piece.h"
@@ -15,13 +19,13 @@ struct Case {
 
 class AgainstPackages : public testing::TestWithParam<Case> {
  protected:
-  const Json& expected() const { return fixture().at(GetParam().expected); }
+  const Json& expected() const { return tokenizer_fixture().at(GetParam().expected); }
   virtual std::unique_ptr<Tokenizer> load() const { return load_fixture(GetParam().folder); }
 };
 
 TEST_P(AgainstPackages, GivesTheSameIdsAndOffsets) {
   const auto tokenizer = load();
-  const Json &texts = fixture().at("texts"), &single = expected().at("single");
+  const Json &texts = tokenizer_fixture().at("texts"), &single = expected().at("single");
   ASSERT_EQ(texts.size(), single.size());
   ASSERT_GT(texts.size(), 50u);
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -33,7 +37,7 @@ TEST_P(AgainstPackages, GivesTheSameIdsAndOffsets) {
 
 TEST_P(AgainstPackages, GivesTheSamePairs) {
   const auto tokenizer = load();
-  const Json &texts = fixture().at("pair_texts"), &pairs = expected().at("pairs");
+  const Json &texts = tokenizer_fixture().at("pair_texts"), &pairs = expected().at("pairs");
   for (size_t i = 0; i < texts.size(); ++i) {
     const Encoding got = tokenizer->encode_pair(texts[i][0].get<std::string>(), texts[i][1].get<std::string>());
     EXPECT_EQ(got.ids, ids_of(pairs[i].at("ids"))) << texts[i];
@@ -53,7 +57,7 @@ TEST_P(AgainstPackages, DecodesTheSame) {
 
 TEST_P(AgainstPackages, BatchesAsOneByOneAndFromACacheThatIsWarm) {
   const auto tokenizer = load();
-  const auto texts = fixture().at("texts").get<std::vector<std::string>>();
+  const auto texts = tokenizer_fixture().at("texts").get<std::vector<std::string>>();
   for (int pass = 0; pass < 2; ++pass) {
     const auto batch = tokenizer->encode_batch(texts, {}, {.to = Padding::none});
     for (size_t i = 0; i < texts.size(); ++i) {
@@ -65,14 +69,11 @@ TEST_P(AgainstPackages, BatchesAsOneByOneAndFromACacheThatIsWarm) {
 
 TEST_P(AgainstPackages, SavesWhatLoadsTheSame) {
   const auto tokenizer = load();
-  const std::string folder =
-      fmt::format("{}/saved_{}_from_{}", testing::TempDir(), GetParam().expected, GetParam().folder);
-  std::filesystem::remove_all(folder);
-  tokenizer->save(folder);
-  const auto again = load_tokenizer(folder);
-  std::filesystem::remove_all(folder);
+  const TemporaryFolder folder;
+  tokenizer->save(folder.path());
+  const auto again = load_tokenizer(folder.path());
   ASSERT_EQ(again->vocab_size(), tokenizer->vocab_size());
-  for (const Json& text : fixture().at("texts")) {
+  for (const Json& text : tokenizer_fixture().at("texts")) {
     const Encoding a = tokenizer->encode(text.get<std::string>()), b = again->encode(text.get<std::string>());
     EXPECT_EQ(a.ids, b.ids);
     EXPECT_EQ(a.offsets, b.offsets);
@@ -98,7 +99,7 @@ std::unique_ptr<Tokenizer> load_piece(const std::string& folder) {
 TEST(SentencePiece, AgreesWithThePackage) {
   for (const std::string name : {"unigram", "spm_bpe"}) {
     const auto tokenizer = load_piece(name);
-    const Json &texts = fixture().at("texts"), &expected = fixture().at(name);
+    const Json &texts = tokenizer_fixture().at("texts"), &expected = tokenizer_fixture().at(name);
     for (size_t i = 0; i < texts.size(); ++i) {
       const Encoding got = tokenizer->encode(texts[i].get<std::string>());
       EXPECT_EQ(got.ids, ids_of(expected.at("single")[i].at("ids"))) << texts[i];
@@ -124,13 +125,11 @@ TEST(SentencePiece, AddsStartAndEndWhenAsked) {
 
 TEST(WordPiece, HonoursTheConfiguration) {
   const std::string vocabulary = read_text(fixture_path("tokenizers/bert/vocab.txt"));
-  const std::string folder = fmt::format("{}/cased", testing::TempDir());
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder + "/vocab.txt", std::ios::binary) << vocabulary;
-  std::ofstream(folder + "/tokenizer_config.json") << R"({"do_lower_case": false, "tokenize_chinese_chars": false})";
-  const auto tokenizer = load_tokenizer(folder);
-  std::filesystem::remove_all(folder);
-  const Json &texts = fixture().at("texts"), &single = fixture().at("bert_cased").at("single");
+  const TemporaryFolder folder;
+  write_text(folder / "vocab.txt", vocabulary);
+  write_text(folder / "tokenizer_config.json", R"({"do_lower_case": false, "tokenize_chinese_chars": false})");
+  const auto tokenizer = load_tokenizer(folder.path());
+  const Json &texts = tokenizer_fixture().at("texts"), &single = tokenizer_fixture().at("bert_cased").at("single");
   for (size_t i = 0; i < texts.size(); ++i)
     EXPECT_EQ(tokenizer->encode(texts[i].get<std::string>()).ids, ids_of(single[i].at("ids"))) << texts[i];
 }
@@ -138,7 +137,7 @@ TEST(WordPiece, HonoursTheConfiguration) {
 TEST(WordPiece, TruncatesAsThePackage) {
   const auto tokenizer = load_fixture("bert");
   int refused = 0;
-  for (const Json& one : fixture().at("truncation")) {
+  for (const Json& one : tokenizer_fixture().at("truncation")) {
     const std::string strategy = one.at("strategy");
     const EncodeOptions options{.max_length = one.at("length").get<int64_t>(),
                                 .truncation = strategy == "longest_first" ? Truncation::longest_first
@@ -163,7 +162,7 @@ TEST(WordPiece, TruncatesAsThePackage) {
 TEST(Marian, AgreesWithTransformersOnBothSides) {
   const std::string folder = fixture_path("tokenizers/marian");
   const auto tokenizer = Marian::load(folder);
-  const Json& expected = fixture().at("marian");
+  const Json& expected = tokenizer_fixture().at("marian");
   for (size_t i = 0; i < expected.at("texts").size(); ++i) {
     const auto text = expected.at("texts")[i].get<std::string>();
     EXPECT_EQ(tokenizer->encode(text).ids, ids_of(expected.at("source")[i])) << text;
@@ -175,11 +174,10 @@ TEST(Marian, AgreesWithTransformersOnBothSides) {
 
 TEST(Marian, SavesBothSides) {
   const auto tokenizer = load_fixture("marian");
-  const std::string folder = fmt::format("{}/saved_marian", testing::TempDir());
-  tokenizer->save(folder);
-  const auto again = Marian::load(folder);
-  std::filesystem::remove_all(folder);
-  const Json& expected = fixture().at("marian");
+  const TemporaryFolder folder;
+  tokenizer->save(folder.path());
+  const auto again = Marian::load(folder.path());
+  const Json& expected = tokenizer_fixture().at("marian");
   for (size_t i = 0; i < expected.at("texts").size(); ++i) {
     const auto text = expected.at("texts")[i].get<std::string>();
     EXPECT_EQ(again->encode(text).ids, ids_of(expected.at("source")[i])) << text;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "tests/text/tokenizer_support.h"
+#include "tests/support/errors.h"
+#include "tests/text/tokenizer_fixture.h"
 #include "text/byte_level_bpe.h"
 #include "text/sentence_piece.h"
 #include "text/tokenizers/bpe_model.h"
@@ -10,11 +11,13 @@
 namespace tape::text {
 namespace {
 
-std::vector<std::string> corpus() { return fixture().at("trained").at("corpus").get<std::vector<std::string>>(); }
+std::vector<std::string> corpus() {
+  return tokenizer_fixture().at("trained").at("corpus").get<std::vector<std::string>>();
+}
 
 TEST(TrainByteLevelBpe, LearnsThePackagesMerges) {
   auto lines = corpus();
-  const auto expected = fixture().at("trained").at("merges").get<Merges>();
+  const auto expected = tokenizer_fixture().at("trained").at("merges").get<Merges>();
   ASSERT_GT(expected.size(), 200u);
   const auto tokenizer = train_byte_level_bpe(lines, {.vocab_size = 600});
   EXPECT_EQ(tokenizer->merges(), expected);
@@ -40,7 +43,7 @@ TEST(TrainByteLevelBpe, KeepsSpecialTokensWhole) {
   EXPECT_EQ(tokenizer->decode(tokenizer->encode("<pad>one<eos>").ids), "one");
 }
 
-TEST(TrainByteLevelBpe, NamesWhatIsWrong) {
+TEST(TrainByteLevelBpe, RefusesAnEmptyCorpusAndSizesOutOfRange) {
   const std::vector<std::string> none, empty{"", ""}, one{"one"};
   EXPECT_TAPE_ERROR(train_byte_level_bpe(none), ErrorKind::config,
                     "train_byte_level_bpe: the corpus is empty (0 lines)");
@@ -81,7 +84,7 @@ TEST(TrainSentencePiece, LearnsBothKindsAndPrintsNothing) {
   }
 }
 
-TEST(TrainSentencePiece, TakesOptions) {
+TEST(TrainSentencePiece, LearnsWithTheIdsAndSymbolsGiven) {
   const auto tokenizer = train_sentencepiece(corpus(), {.vocab_size = 400,
                                                         .kind = SentencePieceKind::bpe,
                                                         .byte_fallback = true,
@@ -101,7 +104,7 @@ TEST(TrainSentencePiece, TakesOptions) {
   EXPECT_EQ(tokenizer->decode(got.ids), "one<a,b>\"q\" 語");
 }
 
-TEST(TrainSentencePiece, NamesWhatIsWrong) {
+TEST(TrainSentencePiece, RefusesAnEmptyCorpusAndSizesOutOfRange) {
   const std::vector<std::string> none, blank{" ", "\t"}, lines = corpus();
   EXPECT_TAPE_ERROR(train_sentencepiece(none), ErrorKind::config, "train_sentencepiece: the corpus is empty (0 lines)");
   EXPECT_TAPE_ERROR(train_sentencepiece(blank), ErrorKind::config,

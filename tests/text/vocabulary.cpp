@@ -1,12 +1,15 @@
 #include "text/vocabulary.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tape::text {
 namespace {
@@ -15,36 +18,18 @@ using testing::ElementsAre;
 
 const std::vector<std::string> words = {"drei", "und", "dreißig"};
 
-template <class Function>
-void expect_error(Function function, ErrorKind kind, const std::string& message) {
-  try {
-    function();
-    FAIL() << "no error, expected: " << message;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind);
-    EXPECT_EQ(error.what(), message);
-  }
-}
-
-// A folder of its own for each test, gone afterwards.
 class VocabularyFile : public testing::Test {
  protected:
-  VocabularyFile() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "vocabulary.XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~VocabularyFile() override { std::filesystem::remove_all(folder_); }
+  std::string path() const { return folder_ / "vocab.txt"; }
 
-  std::string path() const { return (folder_ / "vocab.txt").string(); }
-
-  void write(std::string_view content) const { std::ofstream(path(), std::ios::binary) << content; }
+  void write(std::string_view content) const { write_text(path(), content); }
 
   void expect_refused(std::string_view content, const std::string& message) const {
     write(content);
-    expect_error([&] { Vocabulary::load(path()); }, ErrorKind::format, path() + message);
+    EXPECT_TAPE_ERROR(Vocabulary::load(path()), ErrorKind::format, path() + message);
   }
 
-  std::filesystem::path folder_;
+  const TemporaryFolder folder_;
 };
 
 TEST(Vocabulary, SpecialTokensComeFirst) {
@@ -72,29 +57,24 @@ TEST(Vocabulary, EncodesAndDecodes) {
 
 TEST(Vocabulary, RefusesIdsOutside) {
   const Vocabulary vocabulary(words);
-  expect_error([&] { vocabulary.token(7); }, ErrorKind::index,
-               "Vocabulary: id 7 is not in 0..6 (the vocabulary has 7 tokens)");
-  expect_error(
-      [&] {
-        vocabulary.decode(std::vector<int64_t>{4, -1});
-      },
-      ErrorKind::index, "Vocabulary: id -1 is not in 0..6 (the vocabulary has 7 tokens)");
+  EXPECT_TAPE_ERROR(vocabulary.token(7), ErrorKind::index,
+                    "Vocabulary: id 7 is not in 0..6 (the vocabulary has 7 tokens)");
+  EXPECT_TAPE_ERROR(vocabulary.decode(std::vector<int64_t>{4, -1}), ErrorKind::index,
+                    "Vocabulary: id -1 is not in 0..6 (the vocabulary has 7 tokens)");
 }
 
 TEST(Vocabulary, RefusesBadTokens) {
-  const auto make = [](std::vector<std::string> tokens) { return [tokens] { Vocabulary{tokens}; }; };
-  expect_error(make({"a", "b", "a"}), ErrorKind::config, "Vocabulary: token 2: token \"a\" has id 4 already");
-  expect_error(make({"<eos>"}), ErrorKind::config, "Vocabulary: token 0: token \"<eos>\" has id 2 already");
-  expect_error(make({""}), ErrorKind::config, "Vocabulary: token 0: empty token");
-  expect_error(make({"a\nb"}), ErrorKind::config, "Vocabulary: token 0: token with a line break or NUL byte");
-  expect_error(make({"\xC3"}), ErrorKind::config, "Vocabulary: token 0: token is not UTF-8");
+  const auto make = [](const std::vector<std::string>& tokens) { Vocabulary{tokens}; };
+  EXPECT_TAPE_ERROR(make({"a", "b", "a"}), ErrorKind::config, "Vocabulary: token 2: token \"a\" has id 4 already");
+  EXPECT_TAPE_ERROR(make({"<eos>"}), ErrorKind::config, "Vocabulary: token 0: token \"<eos>\" has id 2 already");
+  EXPECT_TAPE_ERROR(make({""}), ErrorKind::config, "Vocabulary: token 0: empty token");
+  EXPECT_TAPE_ERROR(make({"a\nb"}), ErrorKind::config, "Vocabulary: token 0: token with a line break or NUL byte");
+  EXPECT_TAPE_ERROR(make({"\xC3"}), ErrorKind::config, "Vocabulary: token 0: token is not UTF-8");
 }
 
 TEST_F(VocabularyFile, ComesBackAsItWasSaved) {
   Vocabulary(words).save(path());
-  std::ifstream in(path(), std::ios::binary);
-  const std::string content((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  EXPECT_EQ(content, "<pad>\n<bos>\n<eos>\n<unk>\ndrei\nund\ndreißig\n");
+  EXPECT_EQ(read_text(path()), "<pad>\n<bos>\n<eos>\n<unk>\ndrei\nund\ndreißig\n");
   const Vocabulary loaded = Vocabulary::load(path());
   EXPECT_EQ(loaded.size(), 7);
   for (int64_t id = 0; id < 7; ++id) EXPECT_EQ(loaded.id(loaded.token(id)), id);
@@ -121,13 +101,13 @@ TEST_F(VocabularyFile, NamesTheLineAtFault) {
 }
 
 TEST_F(VocabularyFile, TellsWhyAFileCannotBeReadOrWritten) {
-  expect_error([&] { Vocabulary::load(path()); }, ErrorKind::io, path() + ": cannot open: No such file or directory");
-  expect_error([&] { Vocabulary::load(folder_); }, ErrorKind::io, folder_.string() + ": cannot read: Is a directory");
-  expect_error([&] { Vocabulary().save(folder_ / "no" / "vocab.txt"); }, ErrorKind::io,
-               (folder_ / "no" / "vocab.txt").string() + ": cannot create: No such file or directory");
+  EXPECT_TAPE_ERROR(Vocabulary::load(path()), ErrorKind::io, path() + ": cannot open: No such file or directory");
+  EXPECT_TAPE_ERROR(Vocabulary::load(folder_.path()), ErrorKind::io, folder_.path() + ": cannot read: Is a directory");
+  EXPECT_TAPE_ERROR(Vocabulary().save(folder_ / "no/vocab.txt"), ErrorKind::io,
+                    folder_ / "no/vocab.txt" + ": cannot create: No such file or directory");
   if (std::filesystem::exists("/dev/full")) {
-    expect_error([] { Vocabulary().save("/dev/full"); }, ErrorKind::io,
-                 "/dev/full: cannot write: No space left on device");
+    EXPECT_TAPE_ERROR(Vocabulary().save("/dev/full"), ErrorKind::io,
+                      "/dev/full: cannot write: No space left on device");
   }
 }
 

@@ -1,11 +1,10 @@
 #include "text/word_piece.h"
 #include "text/load_tokenizer.h"
 
-#include <filesystem>
-
 #include <gmock/gmock.h>
 
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 #include "text/tokenizer.h"
 
 namespace tape::text {
@@ -76,25 +75,17 @@ TEST(WordPiece, GoesBackToText) {
 }
 
 TEST(WordPiece, ReadsWhatItWrote) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "word_piece.XXXXXX").string();
-  const std::string folder = mkdtemp(pattern.data());
+  const TemporaryFolder folder;
   const WordPiece tokenizer(vocabulary, {.lowercase = false});
-  tokenizer.save(folder);
-  const auto read = load_tokenizer(folder);
+  tokenizer.save(folder.path());
+  const auto read = load_tokenizer(folder.path());
   EXPECT_EQ(read->vocab_size(), tokenizer.vocab_size());
   EXPECT_EQ(read->encode("Time timely").ids, tokenizer.encode("Time timely").ids);
   EXPECT_EQ(read->special().mask, 4);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(WordPiece, RefusesATokenThatStandsTwice) {
-  try {
-    WordPiece({"[UNK]", "a", "a"});
-    ADD_FAILURE() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::format);
-    EXPECT_THAT(error.what(), testing::HasSubstr("\"a\""));
-  }
+  EXPECT_TAPE_ERROR(WordPiece({"[UNK]", "a", "a"}), ErrorKind::format, "WordPiece: token \"a\" stands twice");
 }
 
 }  // namespace

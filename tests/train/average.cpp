@@ -1,8 +1,10 @@
 #include "train/average.h"
 
+#include <cmath>
+
 #include "autograd/create.h"
 #include "nn/linear.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::train {
 namespace {
@@ -24,7 +26,7 @@ TEST(MovingAverage, FollowsItsFormula) {
   EXPECT_EQ(layer.weight.to_vector<float>()[0], 4);
 }
 
-TEST(MovingAverage, RefusesWhatDoesNotFit) {
+TEST(MovingAverage, RefusesDecaysOutOfRangeAndValuesOfOtherShapes) {
   nn::Linear layer(1, 1);
   for (const double decay : {0.0, 1.0, -1.0, std::nan("")})
     EXPECT_TAPE_ERROR(MovingAverage(layer, decay), ErrorKind::config,
@@ -57,7 +59,7 @@ TEST(AverageOf, IsTheMean) {
   EXPECT_EQ(mean.at("n").to_vector<int64_t>(), (std::vector<int64_t>{9}));
 }
 
-TEST(AverageOf, RefusesWhatDoesNotFit) {
+TEST(AverageOf, RefusesStatesThatDiffer) {
   EXPECT_TAPE_ERROR(average_of({}), ErrorKind::config, "average_of: there is nothing to average");
   EXPECT_TAPE_ERROR(average_of({{{"w", tensor({1, 2})}}, {{"w", tensor({1})}}}), ErrorKind::format,
                     "average_of: \"w\" is f32 [2] in one state, f32 [1] in another");

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <filesystem>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -10,6 +11,9 @@
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
 #include "base/file.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/train/tiny_task.h"
 #include "train/average.h"
 #include "train/manifest.h"
@@ -32,10 +36,10 @@ Checkpoint checkpoint_of(int64_t step) {
 }
 
 void flip_bit(const std::string& path, int64_t bit) {
-  std::string bytes = read_file(path);
+  std::string bytes = read_text(path);
   char& byte = bytes.at(static_cast<size_t>(bit / 8));
   byte = static_cast<char>(byte ^ (1 << bit % 8));
-  write_file_plain(path, bytes);
+  write_text(path, bytes);
 }
 
 TrainerState odd_state() {
@@ -43,7 +47,12 @@ TrainerState odd_state() {
   state.step = 12;
   state.schedule_step = 11;
   state.data = {3, 4};
-  state.random = {{{1, 2}, {UINT64_MAX, UINT64_MAX - 1}, {5, 6}, {7, 8}}};
+  const auto stream = [](uint64_t seed, uint64_t counter) {
+    Generator generator;
+    generator.set_state(seed, counter);
+    return generator;
+  };
+  state.random = {stream(1, 2), stream(UINT64_MAX, UINT64_MAX - 1), stream(5, 6), stream(7, 8)};
   state.accumulate = 3;
   state.best = {{10, 0.1 + 0.2}, {5, -1e300}};
   state.best_score = 0.1 + 0.2;
@@ -77,7 +86,7 @@ TEST(TrainerState, KeepsEveryBit) {
   EXPECT_EQ(trainer_state_from(to_json(TrainerState()), "state").best_score, std::nullopt);
 }
 
-TEST(TrainerState, RefusesWhatItDoesNotKnow) {
+TEST(TrainerState, RefusesUnknownKeysAndValuesOutOfRange) {
   const auto changed = [](const std::string& from, const std::string& to) {
     std::string text = to_json(odd_state());
     text.replace(text.find(from), from.size(), to);
@@ -100,9 +109,8 @@ TEST(TrainerState, RefusesWhatItDoesNotKnow) {
 
 TEST(Checkpoint, ComesBack) {
   const TemporaryFolder run;
-  const std::string folder =
-      save_checkpoint(run.path(), checkpoint_of(5),
-                      {.more = [](const std::string& made) { write_file_plain(made + "/config.json", "{}"); }});
+  const std::string folder = save_checkpoint(
+      run.path(), checkpoint_of(5), {.more = [](const std::string& made) { write_text(made + "/config.json", "{}"); }});
   EXPECT_EQ(folder, run / "checkpoint-5");
   EXPECT_THAT(entries_of(folder), ElementsAre("MANIFEST.json", "average.safetensors", "config.json",
                                               "model.safetensors", "optimizer.safetensors", "trainer_state.json"));
@@ -137,7 +145,7 @@ TEST(Checkpoint, IgnoresAndRemovesWhatAKillLeft) {
   const TemporaryFolder run;
   save_checkpoint(run.path(), checkpoint_of(5));
   fs::create_directory(run / ".tmp-checkpoint-7");
-  write_file_plain(run / ".tmp-checkpoint-7/model.safetensors", "half");
+  write_text(run / ".tmp-checkpoint-7/model.safetensors", "half");
   EXPECT_EQ(newest_checkpoint(run.path())->checkpoint.state.step, 5);
   save_checkpoint(run.path(), checkpoint_of(6));
   EXPECT_THAT(entries_of(run.path()), ElementsAre("checkpoint-5", "checkpoint-6"));
@@ -183,13 +191,13 @@ TEST(Checkpoint, FallsBackOnTheNewestThatIsWhole) {
 TEST(Checkpoint, FindsEveryFlippedBitOfItsManifest) {
   const TemporaryFolder run;
   save_checkpoint(run.path(), checkpoint_of(1));
-  const std::string path = run / "checkpoint-1/MANIFEST.json", whole = read_file(path);
+  const std::string path = run / "checkpoint-1/MANIFEST.json", whole = read_text(path);
   for (int64_t bit = 0; bit < std::ssize(whole) * 8; ++bit) {
-    write_file_plain(path, whole);
+    write_text(path, whole);
     flip_bit(path, bit);
     EXPECT_THROW(load_checkpoint(run / "checkpoint-1"), Error) << "bit " << bit;
   }
-  write_file_plain(path, whole);
+  write_text(path, whole);
   load_checkpoint(run / "checkpoint-1");
 }
 
@@ -198,18 +206,18 @@ TEST(Checkpoint, FindsFlippedBitsAndCutsOfItsFiles) {
   save_checkpoint(run.path(), checkpoint_of(1));
   Generator draws(1);
   for (const char* name : {"model.safetensors", "optimizer.safetensors", "average.safetensors", "trainer_state.json"}) {
-    const std::string path = run / fmt::format("checkpoint-1/{}", name), whole = read_file(path);
+    const std::string path = run / fmt::format("checkpoint-1/{}", name), whole = read_text(path);
     for (int i = 0; i < 200; ++i) {
-      write_file_plain(path, whole);
+      write_text(path, whole);
       flip_bit(path, draws.below(std::ssize(whole) * 8));
       EXPECT_THROW(load_checkpoint(run / "checkpoint-1"), Error) << name;
     }
     for (const size_t size : {size_t{0}, whole.size() / 2, whole.size() - 1}) {
-      write_file_plain(path, whole.substr(0, size));
+      write_text(path, whole.substr(0, size));
       EXPECT_TAPE_ERROR(load_checkpoint(run / "checkpoint-1"), ErrorKind::format,
                         fmt::format("{}: {} bytes, its MANIFEST says {}", path, size, whole.size()));
     }
-    write_file_plain(path, whole);
+    write_text(path, whole);
   }
 }
 
@@ -217,20 +225,20 @@ TEST(Manifest, DoesNotLeaveTheFolder) {
   const TemporaryFolder run;
   const std::string path = run / "MANIFEST.json";
   for (const char* name : {"../secret", "/etc/passwd", "a/b", "", ".", ".."}) {
-    write_file_plain(path, fmt::format(R"({{"format":1,"files":[{{"name":"{}","bytes":1,"xxh3_64":"0"}}]}})", name));
+    write_text(path, fmt::format(R"({{"format":1,"files":[{{"name":"{}","bytes":1,"xxh3_64":"0"}}]}})", name));
     EXPECT_TAPE_ERROR(check_manifest(run.path(), {}), ErrorKind::format,
                       fmt::format("{}: file 0: the path \"{}\" leaves the folder", path, name));
   }
   fs::create_symlink("/etc/passwd", run / "link");
-  write_file_plain(path, R"({"format":1,"files":[{"name":"link","bytes":1,"xxh3_64":"0"}]})");
+  write_text(path, R"({"format":1,"files":[{"name":"link","bytes":1,"xxh3_64":"0"}]})");
   EXPECT_TAPE_ERROR(check_manifest(run.path(), {}), ErrorKind::format, run / "link: not a regular file");
 }
 
-TEST(Manifest, RefusesWhatItDoesNotKnow) {
+TEST(Manifest, RefusesOtherFormatsAndUnknownKeys) {
   const TemporaryFolder run;
   const std::string path = run / "MANIFEST.json";
   const auto refused = [&](const std::string& text, const std::string& sentence) {
-    write_file_plain(path, text);
+    write_text(path, text);
     EXPECT_TAPE_ERROR(check_manifest(run.path(), {"model.safetensors"}), ErrorKind::format, sentence);
   };
   refused(R"({"format":2,"files":[]})", fmt::format("{}: format 2, this version reads 1", path));
@@ -246,9 +254,9 @@ TEST(Manifest, RefusesWhatItDoesNotKnow) {
 TEST(Manifest, KnowsTheChecksum) {
   // Python: xxhash.xxh3_64(b"...").hexdigest()
   const TemporaryFolder run;
-  write_file_plain(run / "empty", "");
+  write_text(run / "empty", "");
   EXPECT_EQ(file_checksum(run / "empty"), 0x2d06800538d394c2U);
-  write_file_plain(run / "abc", "abc");
+  write_text(run / "abc", "abc");
   EXPECT_EQ(file_checksum(run / "abc"), 0x78af5f94892f3950U);
 }
 
@@ -330,7 +338,7 @@ TEST(Checkpoint, LeavesNothingWhereTheUsersFilesFail) {
 
 TEST(Checkpoint, NamesTheFolderItCannotWrite) {
   const TemporaryFolder run;
-  write_file_plain(run / "file", "");
+  write_text(run / "file", "");
   EXPECT_TAPE_ERROR(save_checkpoint(run / "file", checkpoint_of(2)), ErrorKind::io,
                     run / "file/.tmp-checkpoint-2: cannot make the folder: Not a directory");
 }

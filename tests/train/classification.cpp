@@ -2,13 +2,21 @@
 #include "text/labelled.h"
 #include "text/load_tokenizer.h"
 
+#include <filesystem>
 #include <sstream>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "models/classify.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tensors.h"
 #include "tests/train/labelled_files.h"
+#include "tests/train/one_thread.h"
+#include "tests/train/run_log.h"
 #include "text/byte_level_bpe.h"
 #include "train/labelled_lines.h"
 
@@ -16,25 +24,10 @@ namespace tape::train {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
-
-std::string read_all(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// The log's lines of an event.
-std::vector<Json> events(const std::string& run, const std::string& event) {
-  std::ifstream file(fmt::format("{}/log.jsonl", run));
-  std::vector<Json> found;
-  for (std::string line; std::getline(file, line);)
-    if (Json json = Json::parse(line); json["event"] == event) found.push_back(std::move(json));
-  return found;
-}
 
 class Classification : public testing::Test {
  protected:
@@ -79,14 +72,14 @@ TEST_F(Classification, LearnsFromScratch) {
   EXPECT_THAT(printed_.str(), HasSubstr("240 lines of 3 labels to learn from, 60 to validate, 15 batches an epoch\n"));
   EXPECT_THAT(printed_.str(), HasSubstr("pooling: mean\n"));
   // The rate rises over a tenth of the steps and falls to nothing; each epoch is validated.
-  const std::vector<Json> steps = events(run(), "step"), evaluations = events(run(), "eval");
+  const std::vector<Json> steps = events_of(run(), "step"), evaluations = events_of(run(), "eval");
   ASSERT_EQ(steps.size(), 150u);
   EXPECT_NEAR(steps[14]["lr"].get<double>(), 3e-3, 1e-12);
   EXPECT_NEAR(steps[0]["lr"].get<double>(), 2e-4, 1e-12);
   EXPECT_EQ(steps[149]["lr"].get<double>(), 0);
   EXPECT_EQ(evaluations.size(), 10u);
   EXPECT_EQ(evaluations[1]["step"].get<int64_t>(), 30);
-  const Json confusion = events(run(), "confusion").back();
+  const Json confusion = events_of(run(), "confusion").back();
   EXPECT_THAT(confusion["labels"].get<std::vector<std::string>>(), ElementsAre("german", "net", "number"));
   int64_t counted = 0;
   for (const auto& row : confusion["counts"])
@@ -123,7 +116,7 @@ TEST_F(Classification, BeginsWithAFolder) {
     if (name.ends_with("key.bias")) continue;
     EXPECT_EQ(static_cast<bool>(tensors_equal(now.at(name), value)), still) << name;
   }
-  const Json config = Json::parse(read_all(fmt::format("{}/config.json", run())));
+  const Json config = Json::parse(read_text(fmt::format("{}/config.json", run())));
   EXPECT_EQ(config["architectures"][0], "BertForSequenceClassification");
   EXPECT_EQ(config["label2id"], Json({{"german", 0}, {"net", 1}, {"number", 2}}));
   EXPECT_TRUE(fs::exists(fmt::format("{}/vocab.txt", run())));
@@ -138,7 +131,7 @@ TEST_F(Classification, GoesOnWithAClassifiersLabels) {
   on.run.steps = 1;
   on.run.lr = 1e-9;
   const double loss = train(on).valid_loss;
-  EXPECT_NEAR(loss, events(run(), "eval").back()["loss"].get<double>(), 1e-4);
+  EXPECT_NEAR(loss, events_of(run(), "eval").back()["loss"].get<double>(), 1e-4);
   EXPECT_THAT(printed_.str(), HasSubstr("pooling: mean (as the folder's classifier has it)\n"));
   write_text(data(), "gradients\tnet\na daisy\tplant\nnine\tnumber\n");
   write_text(valid(), "gradients\tnet\n");
@@ -228,7 +221,7 @@ TEST_F(Classification, ResumesToTheSameBits) {
   const ClassificationResult result = train(options);
   EXPECT_EQ(result.run.resumed_from, 5);
   EXPECT_EQ(result.run.step, 12);
-  EXPECT_EQ(read_all(run("stopped") + "/model.safetensors"), read_all(run() + "/model.safetensors"));
+  EXPECT_EQ(read_text(run("stopped") + "/model.safetensors"), read_text(run() + "/model.safetensors"));
 }
 
 TEST_F(Classification, LearnsOneBatchByHeart) {

@@ -1,17 +1,15 @@
 #include "train/confusion.h"
 
-#include <fstream>
-
 #include <nlohmann/json.hpp>
 
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/fixtures.h"
 
 namespace tape::train {
 namespace {
 
 TEST(Confusion, HasTheScoresOfScikitLearn) {
-  std::ifstream file(TAPEFORMER_SOURCE_DIR "/tests/fixtures/confusion.json");
-  const auto cases = nlohmann::json::parse(file);
+  const auto& cases = fixture_json("confusion.json");
   ASSERT_EQ(cases.size(), 5u);
   for (const auto& test : cases) {
     const auto truth = test["truth"].get<std::vector<int64_t>>(), said = test["said"].get<std::vector<int64_t>>();

@@ -7,6 +7,7 @@
 #include "autograd/ops.h"
 #include "nn/feed_forward.h"
 #include "nn/linear.h"
+#include "tests/support/errors.h"
 #include "tests/train/tiny_task.h"
 
 namespace tape::train {
@@ -143,7 +144,7 @@ TEST(Doctor, LeavesEverythingAsItWas) {
   EXPECT_TRUE(task.model.is_training());
 }
 
-TEST(Doctor, RefusesOptionsThatMakeNoSense) {
+TEST(Doctor, RefusesOptionsOutOfRange) {
   Patient patient;
   EXPECT_TAPE_ERROR(patient.examine(1, {.steps = 1}), ErrorKind::config, "doctor: steps must be at least 2, got 1");
   EXPECT_TAPE_ERROR(patient.examine(1, {.lr = 0.0}), ErrorKind::config, "doctor: lr must be a number > 0, got 0");

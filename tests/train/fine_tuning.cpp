@@ -1,7 +1,13 @@
 #include "train/fine_tuning.h"
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tensors.h"
 #include "tests/train/labelled_files.h"
 
 namespace tape::train {

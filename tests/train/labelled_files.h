@@ -1,6 +1,9 @@
 #pragma once
 
+#include <filesystem>
+
 #include "models/folder.h"
+#include "tests/support/fixtures.h"
 #include "tests/train/tiny_task.h"
 #include "text/tokenizer.h"
 
@@ -28,11 +31,6 @@ inline std::string labelled_text(int64_t count, uint64_t seed) {
   return text;
 }
 
-inline std::string write_text(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-  return path;
-}
-
 /// A BERT of random weights that fits the tokenizer tests/fixtures/tokenizers/bert.
 inline models::BertConfig small_bert(bool pooler = true) {
   return {.vocab = 450,
@@ -48,7 +46,7 @@ inline models::BertConfig small_bert(bool pooler = true) {
 }
 
 inline void add_tokenizer(const std::string& folder) {
-  std::filesystem::copy(TAPEFORMER_SOURCE_DIR "/tests/fixtures/tokenizers/bert/vocab.txt", folder);
+  std::filesystem::copy(fixture_path("tokenizers/bert/vocab.txt"), folder);
 }
 
 inline std::string save_bert(const std::string& folder, bool pooler = true) {

@@ -1,12 +1,17 @@
 #include "train/language_model.h"
 #include "text/load_tokenizer.h"
 
+#include <cmath>
 #include <sstream>
 
 #include <gmock/gmock.h>
 
 #include "models/folder.h"
 #include "models/generate.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/train/one_thread.h"
 #include "tests/train/tiny_task.h"
 #include "text/number_words.h"
 #include "text/tokenizer.h"
@@ -22,7 +27,7 @@ class LanguageModelTest : public testing::Test {
   LanguageModelTest() {
     std::string text;
     for (int64_t n = 0; n < 300; ++n) text += fmt::format("{}\n", text::english_number(n));
-    write_file_plain(folder_ / "numbers.txt", text);
+    write_text(folder_ / "numbers.txt", text);
   }
 
   LanguageModelOptions options(const std::string& run, int64_t steps) {
@@ -67,7 +72,7 @@ TEST_F(LanguageModelTest, LearnsPiecesOfABpe) {
 }
 
 TEST_F(LanguageModelTest, ValidatesWithAFileOfItsOwn) {
-  write_file_plain(folder_ / "valid.txt", "nine hundred ninety-nine\n");
+  write_text(folder_ / "valid.txt", "nine hundred ninety-nine\n");
   LanguageModelOptions given = options("run", 10);
   given.valid = folder_ / "valid.txt";
   EXPECT_EQ(train(given).run.evaluation->samples.front().input, "nine hundred nin");
@@ -114,14 +119,14 @@ TEST_F(LanguageModelTest, DoesNotGoOnWithAModelOfAnotherShape) {
   }
 }
 
-TEST_F(LanguageModelTest, RefusesWhatMakesNoSense) {
+TEST_F(LanguageModelTest, RefusesTextsShorterThanAWindowAndRatesOutOfRange) {
   LanguageModelOptions given = options("run", 10);
   given.context = 10'000;
   EXPECT_THROW(train(given), Error);
   given = options("run", 10);
   given.run.lr = 0;
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train: lr must be a number > 0, got 0");
-  write_file_plain(folder_ / "valid.txt", "x");
+  write_text(folder_ / "valid.txt", "x");
   given = options("run", 10);
   given.valid = folder_ / "valid.txt";
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train lm: the validation text has fewer than 2 tokens");

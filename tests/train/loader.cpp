@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "autograd/tape/scope.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape::train {
 namespace {
@@ -99,7 +99,7 @@ TEST(Loader, ThrowsWhereTheBatchWouldHaveBeenAndTriesItAgain) {
   }
 }
 
-TEST(Loader, RefusesWhatMakesNoSense) {
+TEST(Loader, RefusesAMissingPlanAndPositionsBehindItsEnd) {
   using Options = LoaderOptions<Indices>;
   EXPECT_TAPE_ERROR(Loader<Indices>(Options{.plan = {}, .collate = same}), ErrorKind::config,
                     "Loader: there is no plan");
@@ -120,10 +120,26 @@ TEST(Loader, RefusesWhatMakesNoSense) {
 }
 
 TEST(Loader, CanBeLeftWhileItsThreadWorks) {
+  std::atomic<int> begun = 0, ended = 0;
+  const auto slow = [&](const Indices& indices) {
+    ++begun;
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    ++ended;
+    return indices;
+  };
   for (int i = 0; i < 50; ++i) {
-    Loader<Indices> loader({.plan = plan, .collate = same, .prefetch = 3});
-    if (i % 2 == 0) loader.next();
+    {
+      Loader<Indices> loader({.plan = plan, .collate = slow, .prefetch = 3});
+      if (i % 2 == 0) {
+        EXPECT_EQ(loader.next(), (Indices{0, -1}));
+      }
+    }
+    ASSERT_EQ(begun, ended) << "a batch was still in the making";
   }
+  const int made = begun;
+  EXPECT_GE(made, 25);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(begun, made) << "a thread works for a loader that is gone";
 }
 
 }  // namespace

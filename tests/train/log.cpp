@@ -1,23 +1,22 @@
 #include "train/log.h"
 
 #include <cmath>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/train/tiny_task.h"
+#include "train/machine.h"
 
 namespace tape::train {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::vector<std::string> lines_of(const std::string& path) {
-  std::vector<std::string> lines;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
-  return lines;
-}
 
 TEST(Log, WritesTheLinesOfTheContract) {
   const TemporaryFolder folder;
@@ -70,13 +69,13 @@ TEST(Log, IsCutBehindAStep) {
   const TemporaryFolder folder;
   const std::string path = folder / "log.jsonl";
   const std::string kept = "{\"event\":\"start\"}\n{\"event\":\"step\",\"step\":1}\n{\"event\":\"step\",\"step\":2}\n";
-  write_file_plain(path, kept +
-                             "not a line\n{\"event\":\"step\",\"step\":3}\n{\"event\":\"checkpoint\",\"step\":2}\n"
-                             "{\"event\":\"step\",\"st");
+  write_text(path, kept +
+                       "not a line\n{\"event\":\"step\",\"step\":3}\n{\"event\":\"checkpoint\",\"step\":2}\n"
+                       "{\"event\":\"step\",\"st");
   cut_log(path, 2);
-  EXPECT_EQ(read_file(path), kept + "{\"event\":\"checkpoint\",\"step\":2}\n");
+  EXPECT_EQ(read_text(path), kept + "{\"event\":\"checkpoint\",\"step\":2}\n");
   cut_log(path, -2);
-  EXPECT_EQ(read_file(path), "");
+  EXPECT_EQ(read_text(path), "");
   cut_log(folder / "missing.jsonl", 2);
   EXPECT_FALSE(std::filesystem::exists(folder / "missing.jsonl"));
 }

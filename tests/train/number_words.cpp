@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <set>
 #include <sstream>
 
 #include <gmock/gmock.h>
 
+#include "base/file.h"
 #include "models/folder.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/train/one_thread.h"
 #include "text/number_words.h"
-#include "train/machine.h"
 
 namespace tape::train {
 namespace {
@@ -21,26 +23,9 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// A folder of its own for each test, gone afterwards.
 class NumberWords : public testing::Test {
  protected:
-  NumberWords() {
-    std::string pattern = (fs::temp_directory_path() / "number_words.XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-    set_threads(1);  // two threads on a busy machine wait for each other most of the time
-  }
-  ~NumberWords() override {
-    set_threads(threads_);
-    fs::remove_all(folder_);
-  }
-
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string path(const std::string& name) const { return folder_ / name; }
   NumberWordsOptions few_steps(const std::string& name) const {
     return {.steps = 2, .seconds = 0, .batch = 4, .held_out = 5, .out = path(name)};
   }
@@ -50,11 +35,11 @@ class NumberWords : public testing::Test {
   }
   std::string values(const NumberWordsOptions& options) {
     train(options);
-    return read(options.out + "/model.safetensors");
+    return read_text(options.out + "/model.safetensors");
   }
 
-  const int threads_ = machine().threads;
-  std::string folder_;
+  const OneThread one_thread_;
+  const TemporaryFolder folder_;
   std::ostringstream printed_;
 };
 
@@ -109,7 +94,7 @@ TEST_F(NumberWords, LearnsAndTranslatesTheSameFromItsFolder) {
   NumberWordsModel loaded = NumberWordsModel::load(options.out);
   loaded.save(path("copy"));
   for (const char* file : {"/config.json", "/model.safetensors", "/src_vocab.txt", "/tgt_vocab.txt"})
-    EXPECT_TRUE(read(options.out + file) == read(path("copy") + file)) << file;
+    EXPECT_TRUE(read_text(options.out + file) == read_text(path("copy") + file)) << file;
   NumberWordsModel copy = NumberWordsModel::load(path("copy"));
 
   const std::vector<int64_t> numbers = scored_numbers(100, options.seed);
@@ -141,7 +126,7 @@ TEST_F(NumberWords, StopsWhenInterruptedAndSavesTheModel) {
   EXPECT_EQ(result.held_out, 5);
   EXPECT_THAT(printed_.str(), HasSubstr("interrupted: the model is saved as it is\n"));
   EXPECT_THAT(printed_.str(), HasSubstr(" after 3 steps in "));
-  EXPECT_FALSE(read(path("three/model.safetensors")) == after_one) << "what was learnt until then is in it";
+  EXPECT_FALSE(read_text(path("three/model.safetensors")) == after_one) << "what was learnt until then is in it";
   EXPECT_EQ(NumberWordsModel::load(path("three")).translate({"drei"}).size(), 1u);
 }
 
@@ -159,7 +144,7 @@ TEST_F(NumberWords, TakesFewerStepsWhereTimeIsShort) {
   EXPECT_THAT(printed_.str(), testing::Not(HasSubstr("instead of")));
 }
 
-TEST_F(NumberWords, RefusesOptionsThatMakeNoSense) {
+TEST_F(NumberWords, RefusesOptionsOutOfRange) {
   const auto refused = [this](auto&& change, const std::string& sentence) {
     NumberWordsOptions options = few_steps("model");
     change(options);
@@ -179,7 +164,7 @@ TEST_F(NumberWords, RefusesOptionsThatMakeNoSense) {
 }
 
 TEST_F(NumberWords, SeesBeforeTrainingThatTheFolderCannotBeWritten) {
-  std::ofstream(path("file")) << "in the way";
+  write_text(path("file"), "in the way");
   NumberWordsOptions options = few_steps("file/model");
   bool trained = false;
   options.interrupted = [&] { return trained = true; };
@@ -198,10 +183,10 @@ class BrokenNumberWords : public NumberWords {
 
   void expect_refused(const std::string& file, const std::string& content, ErrorKind kind,
                       const std::string& sentence) const {
-    const std::string place = path("model/" + file), good = read(place);
-    std::ofstream(place, std::ios::binary) << content;
+    const std::string place = path("model/" + file), good = read_text(place);
+    write_text(place, content);
     EXPECT_TAPE_ERROR(NumberWordsModel::load(path("model")), kind, place + sentence);
-    std::ofstream(place, std::ios::binary) << good;
+    write_text(place, good);
   }
 };
 
@@ -236,7 +221,7 @@ TEST_F(BrokenNumberWords, NamesAVocabularyOfAnotherModel) {
   };
   expect_refused("src_vocab.txt", "<pad>\n<bos>\n<eos>\n<unk>\neins\n", ErrorKind::format,
                  fault(5, config.src_vocab, "src_vocab_size"));
-  expect_refused("tgt_vocab.txt", read(path("model/tgt_vocab.txt")) + "zillion\n", ErrorKind::format,
+  expect_refused("tgt_vocab.txt", read_text(path("model/tgt_vocab.txt")) + "zillion\n", ErrorKind::format,
                  fault(config.tgt_vocab + 1, config.tgt_vocab, "tgt_vocab_size"));
 }
 

@@ -240,7 +240,7 @@ TEST(Progress, RefusesFewerStepsThanAreDone) {
   run.progress.finish();
 }
 
-TEST(Format, Durations) {
+TEST(Format, ShowsDurationsInHoursMinutesAndSeconds) {
   EXPECT_EQ(format_duration(0), "0:00");
   EXPECT_EQ(format_duration(59.6), "1:00");
   EXPECT_EQ(format_duration(754), "12:34");
@@ -249,7 +249,7 @@ TEST(Format, Durations) {
   EXPECT_EQ(format_duration(std::numeric_limits<double>::infinity()), "?");
 }
 
-TEST(Format, Counts) {
+TEST(Format, ShowsCountsWithTheirUnit) {
   EXPECT_EQ(format_count(0), "0");
   EXPECT_EQ(format_count(950), "950");
   EXPECT_EQ(format_count(999.6), "1.00k");

@@ -7,13 +7,20 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <set>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/train/one_thread.h"
+#include "tests/train/run_log.h"
 #include "tests/train/tiny_task.h"
+#include "train/machine.h"
 
 namespace tape::train {
 namespace {
@@ -66,11 +73,7 @@ Ending ending_of(const TinyTask& task, const std::string& folder) {
 
 std::vector<int64_t> logged_steps(const std::string& run) {
   std::vector<int64_t> steps;
-  std::ifstream file(run + "/log.jsonl");
-  for (std::string line; std::getline(file, line);) {
-    const auto event = nlohmann::json::parse(line);
-    if (event["event"] == "step") steps.push_back(event["step"]);
-  }
+  for (const auto& event : events_of(run, "step")) steps.push_back(event["step"]);
   return steps;
 }
 
@@ -160,7 +163,7 @@ TEST_F(Resume, FallsBackWithAWarningAndEndsWithTheSameBits) {
     TinyTask task;
     task.fit(everything(folder_ / "run", 9));
   }
-  write_file_plain(folder_ / "run/checkpoint-9/model.safetensors", "broken");
+  write_text(folder_ / "run/checkpoint-9/model.safetensors", "broken");
   TinyTask task;
   const TrainResult result = task.fit(everything(folder_ / "run", 12));
   EXPECT_EQ(result.resumed_from, 8);
@@ -189,7 +192,7 @@ TEST_F(Resume, ANamedCheckpointMustBeWhole) {
 
 TEST_F(Resume, WithoutACheckpointBeginsAtTheStartAndSaysSo) {
   fs::create_directory(folder_ / "run");
-  write_file_plain(folder_ / "run/log.jsonl", "{\"event\":\"start\"}\n{\"event\":\"step\",\"step\":1}\n");
+  write_text(folder_ / "run/log.jsonl", "{\"event\":\"start\"}\n{\"event\":\"step\",\"step\":1}\n");
   TinyTask task;
   const TrainResult result = task.fit(everything(folder_ / "run", 3));
   EXPECT_THAT(result.warnings, ElementsAre("there is no checkpoint to go on from: the run begins at the start"));

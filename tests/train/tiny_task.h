@@ -1,9 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -19,59 +15,12 @@
 #include "models/gpt.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"
-#include "tests/support.h"
 #include "train/checkpoint.h"
-#include "train/machine.h"
 #include "train/trainer.h"
 
 // A task that a tiny model learns in seconds, for the tests of the training loop.
 
 namespace tape::train {
-
-/// A folder of its own, gone afterwards; in memory where the system has that, so that flushing takes no time.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    const bool in_memory = access("/dev/shm", W_OK) == 0;
-    std::string pattern =
-        (in_memory ? "/dev/shm" : std::filesystem::temp_directory_path().string()) + "/tape_train.XXXXXX";
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-/// While in scope, one thread computes: two on a busy machine wait for each other most of the time.
-class OneThread {
- public:
-  OneThread() { set_threads(1); }
-  ~OneThread() { set_threads(before_); }
-
- private:
-  const int before_ = machine().threads;
-};
-
-inline std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-inline void write_file_plain(const std::string& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-inline std::vector<std::string> entries_of(const std::string& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 struct Rows {
   std::vector<int64_t> ids;

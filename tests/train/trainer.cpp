@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <cmath>
+#include <filesystem>
 #include <sstream>
 #include <thread>
 
@@ -10,6 +11,11 @@
 #include "autograd/ops.h"
 #include "nn/linear.h"
 #include "optim/sgd.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/train/one_thread.h"
+#include "tests/train/run_log.h"
 #include "tests/train/tiny_task.h"
 #include "train/average.h"
 
@@ -31,14 +37,6 @@ void set_values(Tensor& parameter, double value) {
 
 class TrainerTest : public testing::Test {
  protected:
-  std::vector<Json> events(const std::string& run, const std::string& kind) {
-    std::vector<Json> found;
-    std::ifstream file(run + "/log.jsonl");
-    for (std::string line; std::getline(file, line);)
-      if (Json event = Json::parse(line); event["event"] == kind) found.push_back(std::move(event));
-    return found;
-  }
-
   const OneThread one_thread_;
   const TemporaryFolder folder_;
 };
@@ -75,19 +73,19 @@ TEST_F(TrainerTest, LearnsATaskEndToEnd) {
   EXPECT_THAT(shown.str(), HasSubstr("step 40  valid loss "));
   EXPECT_THAT(shown.str(), testing::ContainsRegex("step 160/160  epoch 32\\.00  loss [0-9.]+"));
 
-  const std::vector<Json> logged = events(folder_ / "run", "step");
+  const std::vector<Json> logged = events_of(folder_ / "run", "step");
   ASSERT_EQ(logged.size(), 160U);
   EXPECT_EQ(logged[6]["step"], 7);
   EXPECT_EQ(logged[6]["epoch"], 1.4);
   EXPECT_EQ(logged[6]["tokens"], 48);
   EXPECT_NEAR(logged[1]["lr"].get<double>(), 1e-2 * 2 / 4, 1e-12) << "the lr that the step used";
   EXPECT_GT(logged[6]["grad_norm"].get<double>(), 0);
-  const Json start = events(folder_ / "run", "start").at(0);
+  const Json start = events_of(folder_ / "run", "start").at(0);
   EXPECT_EQ(start["task"], "copy");
   EXPECT_EQ(start["parameters"], task.model.parameter_count());
   EXPECT_THAT(start["model"].get<std::string>(), HasSubstr("Gpt"));
-  EXPECT_EQ(events(folder_ / "run", "eval").size(), 4U);
-  const Json end = events(folder_ / "run", "end").at(0);
+  EXPECT_EQ(events_of(folder_ / "run", "eval").size(), 4U);
+  const Json end = events_of(folder_ / "run", "end").at(0);
   EXPECT_EQ(end["reason"], "steps");
   EXPECT_EQ(end["metrics"]["negative"], result.evaluation->metrics.at("negative"));
 }
@@ -202,7 +200,7 @@ TEST_F(TrainerTest, AveragesTheLastCheckpoints) {
                       [](double w) { return std::abs(w + 8); });
   EXPECT_EQ(result.weights, "step 8") << "which is better than the average";
   EXPECT_EQ(judged.weight(), -8);
-  EXPECT_EQ(events(folder_ / "b", "eval").back()["weights"], "average of the last 3 checkpoints");
+  EXPECT_EQ(events_of(folder_ / "b", "eval").back()["weights"], "average of the last 3 checkpoints");
 }
 
 TEST_F(TrainerTest, AveragesTheBestCheckpoints) {
@@ -221,7 +219,7 @@ TEST_F(TrainerTest, LeavesABrokenCheckpointOutOfTheAverage) {
                                       .checkpoint_every = 2,
                                       .average_last = 3,
                                       .callbacks = {.on_checkpoint = [&](int64_t step, const std::string& made, bool) {
-                                        if (step == 6) write_file_plain(made + "/model.safetensors", "broken");
+                                        if (step == 6) write_text(made + "/model.safetensors", "broken");
                                       }}});
   EXPECT_EQ(result.weights, "average of the last 2 checkpoints");
   EXPECT_EQ(run.weight(), -6) << "of -4 and -8";
@@ -257,7 +255,7 @@ TEST_F(TrainerTest, StopsWhereTheScoreNoLongerRises) {
   EXPECT_EQ(result.reason, StopReason::early_stop);
   EXPECT_EQ(result.step, 10);
   EXPECT_EQ(run.weight(), -4);
-  EXPECT_EQ(events(folder_ / "run", "end")[0]["reason"], "early stop");
+  EXPECT_EQ(events_of(folder_ / "run", "end")[0]["reason"], "early stop");
 }
 
 TEST_F(TrainerTest, AScoreThatIsNoNumberIsWorseThanAll) {
@@ -363,9 +361,9 @@ TEST_F(TrainerTest, StopsBeforeALossThatIsNoNumberAndNamesItsMaker) {
   EXPECT_EQ(newest_checkpoint(folder_ / "run")->checkpoint.state.step, 2) << "the last good one stays";
   EXPECT_EQ(bytes_of_state(run.model.state_dict()),
             bytes_of_state(load_checkpoint(folder_ / "run/checkpoint-2").model));
-  EXPECT_THAT(events(folder_ / "run", "warning").at(0)["text"].get<std::string>(),
+  EXPECT_THAT(events_of(folder_ / "run", "warning").at(0)["text"].get<std::string>(),
               HasSubstr("logarithm: log: gave NaN"));
-  EXPECT_EQ(events(folder_ / "run", "step").size(), 2U);
+  EXPECT_EQ(events_of(folder_ / "run", "step").size(), 2U);
 }
 
 TEST_F(TrainerTest, NamesTheBackwardThatMadeAnInfiniteGradient) {
@@ -433,12 +431,12 @@ TEST_F(TrainerTest, OneFolderIsOfOneRun) {
       fmt::format("{} holds another run (checkpoint-3); resume it, overwrite it, or choose another folder", out));
   run.fit({.out = out, .start = Start::overwrite, .steps = 2});
   EXPECT_THAT(entries_of(out), ElementsAre(".lock", "checkpoint-2", "log.jsonl"));
-  write_file_plain(folder_ / "file", "");
+  write_text(folder_ / "file", "");
   EXPECT_TAPE_ERROR(run.fit({.out = folder_ / "file", .steps = 1}), ErrorKind::io,
                     folder_ / "file: cannot make the folder: Not a directory");
 }
 
-TEST_F(TrainerTest, RefusesOptionsThatMakeNoSense) {
+TEST_F(TrainerTest, RefusesOptionsOutOfRange) {
   Countdown run;
   const auto refused = [&](TrainerOptions options, const std::string& sentence) {
     EXPECT_TAPE_ERROR(run.fit(std::move(options)), ErrorKind::config, sentence);

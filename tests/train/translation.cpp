@@ -1,5 +1,7 @@
 #include "train/translation.h"
 
+#include <cmath>
+#include <filesystem>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -7,6 +9,10 @@
 
 #include "models/folder.h"
 #include "models/translate.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/train/one_thread.h"
 #include "tests/train/tiny_task.h"
 #include "text/number_words.h"
 
@@ -27,9 +33,9 @@ class TranslationTest : public testing::Test {
     }
     for (int64_t n = 400; n < 420; ++n)
       valid += fmt::format("{}\t{}\n", text::german_number(n), text::english_number(n));
-    write_file_plain(folder_ / "train.de", german);
-    write_file_plain(folder_ / "train.en", english);
-    write_file_plain(folder_ / "valid.tsv", valid);
+    write_text(folder_ / "train.de", german);
+    write_text(folder_ / "train.en", english);
+    write_text(folder_ / "valid.tsv", valid);
   }
 
   TranslationOptions options(const std::string& run, int64_t steps) {
@@ -86,8 +92,8 @@ TEST_F(TranslationTest, GoesOnWithTheSameBits) {
 }
 
 TEST_F(TranslationTest, TellsWhatItSkips) {
-  write_file_plain(folder_ / "train.de", "eins\n\ndrei drei drei drei drei drei drei drei drei drei drei drei\nvier\n");
-  write_file_plain(folder_ / "train.en", "one\ntwo\nthree\nfour\n");
+  write_text(folder_ / "train.de", "eins\n\ndrei drei drei drei drei drei drei drei drei drei drei drei\nvier\n");
+  write_text(folder_ / "train.en", "one\ntwo\nthree\nfour\n");
   TranslationOptions given = options("run", 2);
   given.max_length = 12;
   train(given);
@@ -96,7 +102,7 @@ TEST_F(TranslationTest, TellsWhatItSkips) {
   EXPECT_THAT(told_.str(), HasSubstr("2 pairs to learn from"));
 }
 
-TEST_F(TranslationTest, RefusesWhatMakesNoSense) {
+TEST_F(TranslationTest, RefusesTextsAndPresetsThatAreMissing) {
   TranslationOptions given = options("run", 20);
   given.train.tsv = folder_ / "valid.tsv";
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,

@@ -6,7 +6,8 @@
 #include "autograd/create.h"
 #include "autograd/mask.h"
 #include "autograd/ops.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -39,20 +40,25 @@ TEST(Anomaly, FindsSumsOfGradientsThatOverflow) {
   const DetectAnomaly looking;
   const Tensor x = leaf({0}), y = x * 1.0;
   const Tensor z = sum(y * 3e38) + sum(y * 3e38 * 0.9);
-  EXPECT_TAPE_ERROR(
-      z.backward(), ErrorKind::numeric,
-      "backward of 'affine' (scale=1, shift=0): the gradient of output 0 is inf at [0] of [1] (a sum of finite gradients, or "
-      "the seed)");
+  EXPECT_TAPE_ERROR(z.backward(), ErrorKind::numeric,
+                    "backward of 'affine' (scale=1, shift=0): the gradient of output 0 is inf at [0] of [1] (a sum of "
+                    "finite gradients, or "
+                    "the seed)");
 }
 
 TEST(Anomaly, LetsHiddenValuesPass) {
   const DetectAnomaly looking;
   const Tensor scores = leaf({{1, 2}, {3, 4}});
-  const Tensor hidden = tensor({{0, 1}, {1, 1}}).to(f32);
+  const auto gradient = [&](const Tensor& masked) { return grad({sum(softmax(masked, -1) * scores)}, {scores})[0]; };
+  const double p = 1 / (1 + std::exp(1.0)), q = 1 - p, mean = 3 * p + 4 * q;  // the second row's weights
+  const double left = p + p * (3 - mean), right = q + q * (4 - mean);
   // Put in by masked_fill, and by an additive mask.
-  sum(softmax(masked_fill(scores, eq(hidden, 0), -INFINITY), -1) * scores).backward();
-  sum(softmax(scores + tensor({{-INFINITY, 0}, {0, 0}}), -1) * scores).backward();
-  sum(softmax(scores + tensor({{-INFINITY, -INFINITY}, {0, 0}}), -1) * scores).backward();
+  const Tensor one_seen = tensor({{0, 1}, {left, right}});
+  const Tensor hidden = tensor({{1, 0}, {0, 0}}, boolean);
+  EXPECT_TRUE(tensors_near(gradient(masked_fill(scores, hidden, -INFINITY)), one_seen, 1e-6));
+  EXPECT_TRUE(tensors_near(gradient(scores + tensor({{-INFINITY, 0}, {0, 0}})), one_seen, 1e-6));
+  EXPECT_TRUE(
+      tensors_near(gradient(scores + tensor({{-INFINITY, -INFINITY}, {0, 0}})), tensor({{0, 0}, {left, right}}), 1e-6));
 }
 
 TEST(Anomaly, LetsAttentionWithoutAnyVisibleKeyPass) {
@@ -64,6 +70,11 @@ TEST(Anomaly, LetsAttentionWithoutAnyVisibleKeyPass) {
     const Tensor q = randn({1, 2, 4}).requires_grad_(true), k = randn({1, 2, 4}).requires_grad_(true);
     const Tensor y = scaled_dot_product_attention(q, k, k, {.mask = Mask::keep(eq(mask, 1))});
     sum(square(y)).backward();
+    // The first query sees nothing, the second the first key alone, whatever they are.
+    const Tensor nothing = zeros({1, 4}), seen = select(k.detach(), 1, 0);
+    EXPECT_TRUE(tensors_equal(y.detach(), stack({nothing, seen}, 1)));
+    EXPECT_TRUE(tensors_near(q.grad(), zeros({1, 2, 4}), 1e-6));
+    EXPECT_TRUE(tensors_near(k.grad(), stack({seen * 2, nothing}, 1), 1e-6));
   }
 }
 

@@ -6,7 +6,7 @@
 #include "autograd/tape/checkpoint.h"
 #include "autograd/tape/graph.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {

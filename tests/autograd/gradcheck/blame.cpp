@@ -19,7 +19,6 @@
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"
 #include "autograd/ops/unary.h"
-#include "tests/support.h"
 
 namespace tape {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <limits>
 
 #include "autograd/create.h"
@@ -14,7 +15,7 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape {
 namespace {
@@ -259,7 +260,7 @@ std::string message_of(F&& f) {
   return "no error";
 }
 
-TEST(Gradcheck, ErrorsNameTheMistake) {
+TEST(Gradcheck, NamesInputsAndOptionsItCannotCheck) {
   const auto f = [](const Tensors& in) { return square(in[0]); };
   EXPECT_EQ(message_of([&] {
               gradcheck(f, {ones({2}, f32), ones({2}, f64)});
@@ -317,7 +318,7 @@ TEST(Gradgradcheck, FindsAGradientThatIsNotMadeOfOperations) {
   EXPECT_FALSE(gradgradcheck(f, {values({3})}).ok());
 }
 
-TEST(GradcheckOptions, RefusesWhatMakesNoSense) {
+TEST(GradcheckOptions, RefusesStepsTolerancesAndCountsOutOfRange) {
   const auto twice = [](const Tensors& in) { return in[0] * 2; };
   const Tensor x = ones({2}, f64);
   EXPECT_TAPE_ERROR(gradcheck(twice, {x}, {.eps = 0}), ErrorKind::config,

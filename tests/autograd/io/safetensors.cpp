@@ -6,43 +6,28 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 
 #include "autograd/create.h"
 #include "base/file.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder of its own for each test, removed at the end.
 class Safetensors : public testing::Test {
  protected:
-  Safetensors()
-      : folder_(fs::path(testing::TempDir()) /
-                fmt::format("tape-{}-{}", testing::UnitTest::GetInstance()->current_test_info()->name(), getpid())) {
-    fs::create_directories(folder_);
-    path_ = (folder_ / "m.safetensors").string();
-  }
-  ~Safetensors() override { fs::remove_all(folder_); }
-
-  void write_bytes(const std::string& bytes) {
-    fs::remove(path_);
-    std::ofstream(path_, std::ios::binary) << bytes;
-  }
-  std::string read_bytes() {
-    std::ifstream file(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
   /// The file with this header and that many bytes of data.
   void write_header(const std::string& header, size_t data = 0) {
     const uint64_t length = header.size();
     std::string bytes(8, '\0');
     std::memcpy(bytes.data(), &length, 8);
-    write_bytes(bytes + header + std::string(data, '\1'));
+    write_text(path_, bytes + header + std::string(data, '\1'));
   }
   void expect_refused(const std::string& header, size_t data, const std::string& sentence,
                       ErrorKind kind = ErrorKind::format) {
@@ -55,8 +40,8 @@ class Safetensors : public testing::Test {
     expect_refused("{\"w\":" + entry + "}", data, "tensor \"w\": " + sentence, kind);
   }
 
-  fs::path folder_;
-  std::string path_;
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_ / "m.safetensors";
 };
 
 TEST_F(Safetensors, RoundTripsEveryTypeAndShape) {
@@ -83,7 +68,7 @@ TEST_F(Safetensors, RoundTripsEveryTypeAndShape) {
 
 TEST_F(Safetensors, WritesTheFormat) {
   save_safetensors(path_, {{"b", tensor({1, 2})}, {"a", tensor({1}, boolean)}, {"c", tensor({3}, f64)}}, {{"k", "v"}});
-  const std::string bytes = read_bytes();
+  const std::string bytes = read_text(path_);
   uint64_t length = 0;
   std::memcpy(&length, bytes.data(), 8);
   EXPECT_EQ(length % 8, 0u);
@@ -108,9 +93,7 @@ TEST_F(Safetensors, ReadsSmallerTypes) {
     const size_t bytes = values.size() * sizeof(values[0]);
     write_header(
         fmt::format(R"({{"w":{{"dtype":"{}","shape":[{}],"data_offsets":[0,{}]}}}})", dtype, values.size(), bytes));
-    std::ofstream file(path_, std::ios::binary | std::ios::app);
-    file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(bytes));
-    file.close();
+    append_text(path_, {reinterpret_cast<const char*>(values.data()), bytes});
     return load_safetensors(path_).tensors.at("w");
   };
   // 1, -2, largest, smallest normal, smallest subnormal, zero, infinity, NaN
@@ -124,7 +107,7 @@ TEST_F(Safetensors, ReadsSmallerTypes) {
 
 TEST_F(Safetensors, RefusesShortFiles) {
   for (size_t size = 0; size < 8; ++size) {
-    write_bytes(std::string(size, '\0'));
+    write_text(path_, std::string(size, '\0'));
     EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::format,
                       fmt::format("{}: header too small ({} bytes)", path_, size));
   }
@@ -134,7 +117,7 @@ TEST_F(Safetensors, RefusesHeaderLengths) {
   const auto with_length = [&](uint64_t length) {
     std::string bytes(10, ' ');
     std::memcpy(bytes.data(), &length, 8);
-    write_bytes(bytes);
+    write_text(path_, bytes);
     EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::format,
                       fmt::format("{}: header length {}, file has 10", path_, length));
   };
@@ -230,21 +213,20 @@ TEST_F(Safetensors, RefusesDataThatIsNotCoveredOnce) {
 
 TEST_F(Safetensors, RefusesBytesThatAreNoBool) {
   write_header(R"({"w":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]}})");
-  std::ofstream(path_, std::ios::binary | std::ios::app) << '\2';
+  append_text(path_, "\2");
   EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::format,
                     path_ + ": tensor \"w\": a BOOL must be 0 or 1, found 2");
 }
 
 TEST_F(Safetensors, RefusesWhatIsNoFile) {
   EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::io, path_ + ": cannot open: No such file or directory");
-  EXPECT_TAPE_ERROR(load_safetensors(folder_.string()), ErrorKind::io,
-                    folder_.string() + ": cannot read: Is a directory");
+  EXPECT_TAPE_ERROR(load_safetensors(folder_.path()), ErrorKind::io, folder_.path() + ": cannot read: Is a directory");
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::io, path_ + ": cannot read: not a regular file");
 }
 
 TEST_F(Safetensors, NamesAFileThatShrinks) {
-  write_bytes(std::string(100, 'x'));
+  write_text(path_, std::string(100, 'x'));
   const InputFile file(path_);
   fs::resize_file(path_, 40);
   std::string to(100, '\0');
@@ -261,44 +243,44 @@ TEST_F(Safetensors, RefusesToSave) {
                     path_ + ": a tensor's name or a value of the metadata is not UTF-8");
   const std::vector<NamedTensor> twice{{"w", ones({1})}, {"w", ones({1})}};
   EXPECT_TAPE_ERROR(save_safetensors(path_, twice), ErrorKind::config, path_ + ": two tensors are called \"w\"");
-  EXPECT_TRUE(fs::is_empty(folder_));
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
 TEST_F(Safetensors, KeepsTheOldFileWhereSavingFails) {
   const std::map<std::string, Tensor> tensors{{"w", ones({1})}};
-  const std::string lost = (folder_ / "missing" / "m.safetensors").string();
+  const std::string lost = folder_ / "missing/m.safetensors";
   EXPECT_TAPE_ERROR(save_safetensors(lost, tensors), ErrorKind::io,
                     lost + ": cannot create the file: No such file or directory");
   fs::create_directories(path_);  // a folder in the place of the file
   EXPECT_TAPE_ERROR(save_safetensors(path_, tensors), ErrorKind::io,
                     path_ + ": cannot rename the new file to it: Is a directory");
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "something was left beside";
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1) << "something was left beside";
   // A full disk: the device refuses every byte.
   const std::vector<std::string_view> parts{"x"};
   fs::create_symlink("/dev/full", folder_ / fmt::format("full.tmp-{}", getpid()));
-  EXPECT_TAPE_ERROR(write_file((folder_ / "full").string(), parts), ErrorKind::io,
-                    (folder_ / "full").string() + ": cannot write: No space left on device");
+  EXPECT_TAPE_ERROR(write_file(folder_ / "full", parts), ErrorKind::io,
+                    folder_ / "full" + ": cannot write: No space left on device");
 }
 
 TEST_F(Safetensors, RefusesEveryPrefix) {
   save_safetensors(path_, {{"b", tensor({1, 2})}, {"a", tensor({1}, boolean)}}, {{"k", "v"}});
-  const std::string whole = read_bytes();
+  const std::string whole = read_text(path_);
   for (size_t size = 0; size < whole.size(); ++size) {
-    write_bytes(whole.substr(0, size));
+    write_text(path_, whole.substr(0, size));
     EXPECT_THROW(load_safetensors(path_), Error) << size;
   }
 }
 
 TEST_F(Safetensors, SurvivesEveryFlippedBitOfTheHeader) {
   save_safetensors(path_, {{"b", tensor({1, 2})}, {"a", tensor({1}, boolean)}}, {{"k", "v"}});
-  const std::string whole = read_bytes();
+  const std::string whole = read_text(path_);
   uint64_t length = 0;
   std::memcpy(&length, whole.data(), 8);
   size_t refused = 0;
   for (size_t bit = 0; bit < 8 * (8 + length); ++bit) {
     std::string bytes = whole;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
-    write_bytes(bytes);
+    write_text(path_, bytes);
     try {
       load_safetensors(path_);  // a flipped letter of a name is another valid name
     } catch (const Error&) {

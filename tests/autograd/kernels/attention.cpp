@@ -1,10 +1,11 @@
 #include "autograd/kernels/attention.h"
 
+#include <cmath>
 #include <functional>
 #include <limits>
 
 #include "autograd/kernels/random_draw.h"
-#include "support.h"
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "autograd/kernels/bf16_road.h"
-#include "support.h"
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {

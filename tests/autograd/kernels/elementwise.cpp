@@ -1,9 +1,11 @@
 #include "autograd/kernels/elementwise.h"
 
+#include <cmath>
+#include <functional>
 #include <limits>
 
 #include "autograd/kernels/whole_numbers.h"
-#include "support.h"
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "support.h"
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {
@@ -65,7 +65,7 @@ void check_gemm() {
 class GemmAtLevel : public EveryLevel {};
 TAPE_EVERY_LEVEL(GemmAtLevel);
 
-TEST_P(GemmAtLevel, products) {
+TEST_P(GemmAtLevel, products_are_those_of_a_loop) {
   check_gemm<float>();
   check_gemm<double>();
 }

@@ -1,9 +1,10 @@
 #include "autograd/kernels/index.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
-#include "support.h"
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {
@@ -87,7 +88,7 @@ TEST_P(Index, sort_and_topk) {
   check_sorting<double>();
 }
 
-TEST_P(Index, triangle) {
+TEST_P(Index, triangle_clears_one_side_of_the_diagonal) {
   const int64_t far = std::numeric_limits<int64_t>::max() / 2;
   for (const bool lower : {true, false})
     for (const int64_t diagonal : {int64_t{-9}, int64_t{-2}, int64_t{0}, int64_t{1}, int64_t{9}, far, -far})

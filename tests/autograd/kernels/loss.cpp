@@ -1,8 +1,9 @@
 #include "autograd/kernels/loss.h"
 
+#include <cmath>
 #include <limits>
 
-#include "support.h"
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "support.h"
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {

@@ -1,6 +1,8 @@
 #include "autograd/kernels/norm.h"
 
-#include "support.h"
+#include <cmath>
+
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {

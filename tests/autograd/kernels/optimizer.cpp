@@ -1,6 +1,8 @@
 #include "autograd/kernels/optimizer.h"
 
-#include "support.h"
+#include <cmath>
+
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {
@@ -31,7 +33,7 @@ void check_adam() {
         expect_close(p, p2, tolerance<T>(1e-6, 1e-14), "parameter");
       }
 }
-TEST_P(Optimizer, adam) {
+TEST_P(Optimizer, adam_follows_its_formula) {
   check_adam<float>();
   check_adam<double>();
 }
@@ -89,7 +91,7 @@ void check_sgd() {
           expect_close(buffer, b2, tolerance<T>(5e-7, 1e-15), "buffer");
         }
 }
-TEST_P(Optimizer, sgd) {
+TEST_P(Optimizer, sgd_follows_its_formula) {
   check_sgd<float>();
   check_sgd<double>();
 }

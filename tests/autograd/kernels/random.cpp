@@ -1,9 +1,10 @@
 #include "autograd/kernels/random.h"
 
+#include <cmath>
 #include <limits>
 
 #include "autograd/kernels/random_draw.h"
-#include "support.h"
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {

@@ -1,6 +1,6 @@
 #include "autograd/kernels/random_draw.h"
 
-#include "support.h"
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "support.h"
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {

@@ -1,10 +1,11 @@
 // Errors of the f32 polynomials of vec_math.h against long double, in units in the last place.
 
+#include <cmath>
 #include <functional>
 #include <limits>
 
 #include "autograd/kernels/unary.h"
-#include "support.h"
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {
@@ -79,7 +80,7 @@ TEST_P(VecMath, squashing_functions) {
   check(&UnaryKernels::erf, "erf", 1.5, [](long double x) { return std::erf(x); });
 }
 
-TEST_P(VecMath, activations) {
+TEST_P(VecMath, activations_are_near_their_formulas) {
   const long double pi = std::acos(-1.0L);
   check(&UnaryKernels::gelu, "gelu", 8, [](long double x) {
     return zero_at_minus_infinity(x, [](long double v) { return 0.5L * v * std::erfc(-v / std::sqrt(2.0L)); });

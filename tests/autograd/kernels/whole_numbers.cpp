@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "support.h"
+#include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
 namespace {
@@ -20,7 +20,7 @@ std::vector<int64_t> run(Binary op, const std::vector<int64_t>& a, const std::ve
   return out;
 }
 
-TEST(WholeNumbers, binary) {
+TEST(WholeNumbers, binary_functions_are_those_of_the_language) {
   const std::vector<int64_t> a = {7, -7, kMost, kLeast, 0}, b = {2, 2, 1, -1, 5};
   EXPECT_EQ(run(Binary::add, a, b), (std::vector<int64_t>{9, -5, kLeast, kMost, 5}));
   EXPECT_EQ(run(Binary::sub, a, b), (std::vector<int64_t>{5, -9, kMost - 1, kLeast + 1, -5}));

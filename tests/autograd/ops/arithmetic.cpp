@@ -10,7 +10,8 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -41,7 +42,7 @@ Tensor by_loops(const Function& f, const Tensor& a, const Tensor& b) {
   return y;
 }
 
-TEST_P(Binary, Broadcasts) {
+TEST_P(Binary, BroadcastsItsOperands) {
   const std::vector<std::pair<Shape, Shape>> pairs = {
       {{}, {}},         {{3}, {}},           {{}, {2, 3}},           {{2, 3}, {3}},       {{2, 3}, {2, 1}},
       {{4, 1}, {1, 3}}, {{5, 1, 7}, {4, 1}}, {{2, 3, 4}, {2, 3, 4}}, {{1}, {2, 1, 2}},    {{3, 1, 2, 1}, {2, 1, 5}},
@@ -57,7 +58,7 @@ TEST_P(Binary, Broadcasts) {
   }
 }
 
-TEST_P(Binary, Errors) {
+TEST_P(Binary, RefusesShapesThatDoNotBroadcastAndDtypesThatDiffer) {
   const std::string name = GetParam().name;
   EXPECT_TAPE_ERROR(GetParam().tensors(zeros({2, 3}), zeros({4})), ErrorKind::shape,
                     name + ": shapes do not broadcast: [2, 3] and [4] (3 vs 4 on axis -1)");

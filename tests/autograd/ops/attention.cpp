@@ -15,6 +15,8 @@
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"
 #include "tests/autograd/ops/cases.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -42,7 +44,7 @@ Tensor attend(const Operands& in, const AttentionOptions& options = {}) {
   return scaled_dot_product_attention(in.query, in.key, in.value, options);
 }
 
-TEST(Attention, PyTorch) {
+TEST(Attention, AgreesWithPyTorch) {
   expect_case(reference::attention_causal, {{2, 2, 3, 4}, {2, 2, 3, 4}, {2, 2, 3, 2}}, [](const Tensors& in) {
     return scaled_dot_product_attention(in[0], in[1], in[2], {.mask = Mask::causal()});
   });
@@ -136,7 +138,7 @@ TEST(AttentionMask, HugeHiddenScoresStayHidden) {
                            attend(in, {.mask = Mask::keep(keep)}), 1e-12));
 }
 
-TEST(Attention, Weights) {
+TEST(Attention, GivesTheWeightsThatMakeItsOutput) {
   const Operands in = operands({2, 2}, 3, 4, 2, 5);
   const auto both = scaled_dot_product_attention_with_weights(in.query, in.key, in.value);
   ASSERT_EQ(both.weights.shape(), Shape({2, 2, 3, 4}));
@@ -231,13 +233,13 @@ TEST(Attention, ComposedShowsEveryStep) {
     EXPECT_TRUE(steps.contains(step)) << step;
 }
 
-TEST(Attention, ZeroSizes) {
+TEST(Attention, TakesSizesOfZero) {
   EXPECT_EQ(attend(operands({0, 2}, 3, 4, 2, 2)).shape(), Shape({0, 2, 3, 2}));
   EXPECT_EQ(attend(operands({2}, 0, 4, 2, 3)).shape(), Shape({2, 0, 3}));
   EXPECT_TRUE(tensors_equal(attend(operands({2}, 3, 0, 2, 3)), zeros({2, 3, 3}, f64)));
 }
 
-TEST(Attention, Errors) {
+TEST(Attention, RefusesWidthsLengthsAndMasksThatDiffer) {
   const auto call = [](const Shape& q, const Shape& k, const Shape& v, const AttentionOptions& options = {}) {
     return scaled_dot_product_attention(zeros(q), zeros(k), zeros(v), options);
   };

@@ -7,7 +7,6 @@
 #include "autograd/mask.h"
 #include "autograd/ops.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
 
 namespace tape {
 namespace {

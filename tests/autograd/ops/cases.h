@@ -1,11 +1,12 @@
 #pragma once
 
+#include <cmath>
 #include <functional>
 
 #include "autograd/create.h"
 #include "autograd/tape/tape.h"
 #include "tests/autograd/ops/reference.h"
-#include "tests/support.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 

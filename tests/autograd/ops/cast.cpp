@@ -9,7 +9,8 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -21,7 +22,7 @@ TEST(Cast, BetweenAllDtypes) {
           << to_string(from) << " to " << to_string(to);
 }
 
-TEST(Cast, Truncates) {
+TEST(Cast, TruncatesTowardsZero) {
   EXPECT_TRUE(tensors_equal(cast(tensor({1.9, -1.9, 0.5}), i64), tensor({1, -1, 0}, i64)));
   EXPECT_TRUE(tensors_equal(cast(tensor({0.1, 0, -3, NAN}), boolean), tensor({1, 0, 1, 1}, boolean)));
 }
@@ -45,7 +46,7 @@ TEST(Cast, ToWholeNumbersIsNotOnTheTape) {
   EXPECT_FALSE(cast(x, boolean).requires_grad());
 }
 
-TEST(Cast, Errors) {
+TEST(Cast, RefusesNumbersThatDoNotFitI64) {
   EXPECT_TAPE_ERROR(cast(tensor({NAN}), i64), ErrorKind::numeric, "cast: nan does not fit i64");
   EXPECT_TAPE_ERROR(cast(tensor({INFINITY}, f64), i64), ErrorKind::numeric, "cast: inf does not fit i64");
   EXPECT_TAPE_ERROR(cast(tensor({1e19}, f64), i64), ErrorKind::numeric, "cast: 1e+19 does not fit i64");

@@ -8,7 +8,8 @@
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -28,7 +29,7 @@ TEST(Compare, EveryRelationAndDtype) {
   EXPECT_TRUE(tensors_equal(eq(tensor({1, 0}, boolean), tensor({1, 1}, boolean)), tensor({1, 0}, boolean)));
 }
 
-TEST(Compare, Broadcasts) {
+TEST(Compare, BroadcastsItsOperands) {
   EXPECT_TRUE(tensors_equal(gt(tensor({{1, 5}, {3, 0}}), tensor({2, 1})), tensor({{0, 1}, {1, 0}}, boolean)));
   EXPECT_EQ(eq(zeros({0, 3}), zeros({3})).shape(), Shape({0, 3}));
 }
@@ -44,13 +45,13 @@ TEST(Compare, IsNotOnTheTape) {
   EXPECT_FALSE(gt(x, 0).requires_grad());
 }
 
-TEST(Compare, Errors) {
+TEST(Compare, RefusesShapesThatDoNotBroadcastAndDtypesThatDiffer) {
   EXPECT_TAPE_ERROR(eq(tensor({1}), tensor({1}, f64)), ErrorKind::dtype, "eq: dtypes differ: f32 and f64");
   EXPECT_TAPE_ERROR(lt(zeros({2}), zeros({3})), ErrorKind::shape,
                     "lt: shapes do not broadcast: [2] and [3] (2 vs 3 on axis -1)");
 }
 
-TEST(Logic, Tables) {
+TEST(Logic, HasTheTruthTables) {
   const Tensor a = tensor({0, 0, 1, 1}, boolean), b = tensor({0, 1, 0, 1}, boolean);
   EXPECT_TRUE(tensors_equal(logical_and(a, b), tensor({0, 0, 0, 1}, boolean)));
   EXPECT_TRUE(tensors_equal(logical_or(a, b), tensor({0, 1, 1, 1}, boolean)));

@@ -9,7 +9,8 @@
 #include "autograd/ops/compare.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -56,7 +57,7 @@ TEST(Dropout, HiddenInfinityIsDropped) {
   EXPECT_EQ(sum(ne(y, y)).item(), 0) << "0 * infinity";
 }
 
-TEST(Dropout, Errors) {
+TEST(Dropout, RefusesWhatIsNoProbabilityAndWholeNumbers) {
   EXPECT_TAPE_ERROR(dropout(ones({2}), 1), ErrorKind::config, "dropout: the probability must be in [0, 1), got 1");
   EXPECT_TAPE_ERROR(dropout(ones({2}), -0.5), ErrorKind::config,
                     "dropout: the probability must be in [0, 1), got -0.5");

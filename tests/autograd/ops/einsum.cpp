@@ -13,6 +13,8 @@
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
 #include "tests/autograd/ops/cases.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -99,15 +101,15 @@ INSTANTIATE_TEST_SUITE_P(
         Example{"four", "i,j,k,ijk->", {{2}, {3}, {2}, {2, 3, 2}}}),
     [](const auto& example) { return std::string(example.param.name); });
 
-TEST(EinsumReference, Attention) {
+TEST(EinsumReference, ScoresOfAttentionAreThoseOfPyTorch) {
   expect_case(reference::einsum_attention, {{2, 2, 3, 2}, {2, 2, 2, 2}},
               [](const Tensors& in) { return einsum("bhqd,bhkd->bhqk", in); });
 }
-TEST(EinsumReference, Bilinear) {
+TEST(EinsumReference, BilinearFormIsThatOfPyTorch) {
   expect_case(reference::einsum_bilinear, {{2, 3}, {2, 3, 2}, {2, 2}},
               [](const Tensors& in) { return einsum("bi,oij,bj->bo", in); });
 }
-TEST(EinsumReference, Ellipsis) {
+TEST(EinsumReference, EllipsisIsThatOfPyTorch) {
   expect_case(reference::einsum_ellipsis, {{2, 1, 2, 3}, {3, 3, 2}},
               [](const Tensors& in) { return einsum("...ij,...jk->...ik", in); });
 }

@@ -8,7 +8,7 @@
 #include "autograd/ops.h"
 #include "autograd/ops/op.h"
 #include "autograd/tape/graph.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape {
 namespace {

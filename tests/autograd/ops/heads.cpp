@@ -4,7 +4,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/shape.h"
-#include "tests/support.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {

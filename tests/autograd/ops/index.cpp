@@ -11,7 +11,8 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -34,12 +35,12 @@ TEST(Gather, AgreesWithLoops) {
       for (int64_t i = 0; i < 5; ++i) ASSERT_EQ(y[o][c][i].item(), x[o][index[o][c][i].item<int64_t>()][i].item());
 }
 
-TEST(Gather, EveryDtype) {
+TEST(Gather, TakesEveryDtype) {
   for (const DType dtype : {f32, f64, i64, boolean})
     EXPECT_TRUE(tensors_equal(gather(tensor({1, 0}, dtype), 0, tensor({1, 0, 0}, i64)), tensor({0, 1, 1}, dtype)));
 }
 
-TEST(Gather, Errors) {
+TEST(Gather, RefusesIndicesOutsideAndShapesThatDiffer) {
   EXPECT_TAPE_ERROR(gather(a, 1, column({0, 3}, i64)), ErrorKind::index,
                     "gather: index 3 at position [1, 0] is outside [0, 3)");
   EXPECT_TAPE_ERROR(gather(a, 1, column({0, -1}, i64)), ErrorKind::index,
@@ -59,7 +60,7 @@ TEST(ScatterAdd, RepeatedPositionsAddUp) {
   EXPECT_TRUE(tensors_equal(a, tensor({{1, 2, 3}, {4, 5, 6}})));
 }
 
-TEST(ScatterAdd, Errors) {
+TEST(ScatterAdd, RefusesIndicesOutsideAndSourcesThatDiffer) {
   const Tensor index = tensor({{2, 2}, {0, 1}}, i64);
   EXPECT_TAPE_ERROR(scatter_add(a, 1, index, column({1, 2}, f32)), ErrorKind::shape,
                     "scatter_add: the index [2, 2] and the source [2, 1] differ");
@@ -78,7 +79,7 @@ TEST(IndexSelect, AlongBothAxes) {
   EXPECT_EQ(index_select(a, 0, zeros({0}, i64)).shape(), Shape({0, 3}));
 }
 
-TEST(IndexSelect, Errors) {
+TEST(IndexSelect, RefusesWhatIsNoListOfIndicesInside) {
   EXPECT_TAPE_ERROR(index_select(a, 0, tensor({0, 1, 2}, i64)), ErrorKind::index,
                     "index_select: index 2 at position 2 is outside [0, 2)");
   EXPECT_TAPE_ERROR(index_select(a, 0, zeros({1, 1}, i64)), ErrorKind::shape,
@@ -91,7 +92,7 @@ TEST(IndexAdd, RepeatedPositionsAddUp) {
   EXPECT_TRUE(tensors_equal(y, tensor({{1, 2, 3}, {15, 5, 106}})));
 }
 
-TEST(IndexAdd, Errors) {
+TEST(IndexAdd, RefusesIndicesOutsideAndSourcesThatDiffer) {
   EXPECT_TAPE_ERROR(index_add(a, 0, tensor({1}, i64), ones({2, 3})), ErrorKind::shape,
                     "index_add: 1 indices for axis 0 of the source [2, 3]");
   EXPECT_TAPE_ERROR(index_add(a, 0, tensor({1}, i64), ones({1, 2})), ErrorKind::shape,
@@ -135,7 +136,7 @@ TEST(Embedding, SecondDerivativeWithPadding) {
   EXPECT_TRUE(gradients_match(gradgradcheck(f, {sample_normal({2, 2})})));
 }
 
-TEST(Embedding, Errors) {
+TEST(Embedding, RefusesIdsOutsideAndWeightsOfAnotherRank) {
   const Tensor weight = zeros({8000, 2});
   EXPECT_TAPE_ERROR(embedding(weight, tensor({1, 2, 3, 8000}, i64)), ErrorKind::index,
                     "embedding: id 8000 at position 3 is outside [0, 8000)");
@@ -156,7 +157,7 @@ TEST(Embedding, ChangedIdsAreNoticed) {
   EXPECT_THROW(y.backward(), Error);
 }
 
-TEST(OneHot, EveryDtype) {
+TEST(OneHot, GivesEveryDtypeAndRefusesIdsOutside) {
   for (const DType dtype : {f32, f64, i64, boolean})
     EXPECT_TRUE(tensors_equal(one_hot(tensor({2, 0}, i64), 3, dtype), tensor({{0, 0, 1}, {1, 0, 0}}, dtype)));
   EXPECT_TRUE(tensors_equal(one_hot(scalar(1, i64), 2), tensor({0, 1})));

@@ -7,7 +7,8 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -15,19 +16,19 @@ namespace {
 const Tensor a = tensor({{1, 2, 3}, {4, 5, 6}});
 const Tensor b = tensor({{7, 8, 9}});
 
-TEST(Cat, Rows) { EXPECT_TRUE(tensors_equal(cat({a, b}), tensor({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}))); }
+TEST(Cat, JoinsRows) { EXPECT_TRUE(tensors_equal(cat({a, b}), tensor({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}))); }
 
-TEST(Cat, Columns) {
+TEST(Cat, JoinsColumns) {
   EXPECT_TRUE(tensors_equal(cat({a, reshape(tensor({7, 8}), {2, 1}), a}, -1),
                             tensor({{1, 2, 3, 7, 1, 2, 3}, {4, 5, 6, 8, 4, 5, 6}})));
 }
 
-TEST(Cat, Middle) {
+TEST(Cat, JoinsAlongAMiddleAxis) {
   const Tensor x = reshape(arange(8), {2, 2, 2}), y = reshape(arange(10, 14), {2, 1, 2});
   EXPECT_TRUE(tensors_equal(cat({x, y}, 1), reshape(tensor({0, 1, 2, 3, 10, 11, 4, 5, 6, 7, 12, 13}, i64), {2, 3, 2})));
 }
 
-TEST(Cat, EveryDtype) {
+TEST(Cat, TakesEveryDtype) {
   for (const DType dtype : {f32, f64, i64, boolean})
     EXPECT_TRUE(tensors_equal(cat({tensor({1, 0}, dtype), tensor({1}, dtype)}), tensor({1, 0, 1}, dtype)));
 }
@@ -49,7 +50,7 @@ TEST(Cat, GradientGoesWhereItIsNeeded) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({2 + 5, 3 + 6}, f64)));
 }
 
-TEST(Cat, Errors) {
+TEST(Cat, RefusesSizesThatDifferOutsideTheAxis) {
   EXPECT_TAPE_ERROR(cat({}), ErrorKind::config, "cat: needs at least one tensor");
   EXPECT_TAPE_ERROR(cat({a, b}, 1), ErrorKind::shape, "cat: sizes differ outside axis 1: [2, 3] and [1, 3]");
   EXPECT_TAPE_ERROR(cat({a, tensor({1, 2, 3})}), ErrorKind::shape, "cat: sizes differ outside axis 0: [2, 3] and [3]");
@@ -71,7 +72,7 @@ TEST(PutSlice, WritesInPlace) {
   }
 }
 
-TEST(PutSlice, Errors) {
+TEST(PutSlice, RefusesPositionsOutsideAndGradients) {
   Tensor x = zeros({2, 3});
   EXPECT_TAPE_ERROR(put_slice_(x, 1, 0, zeros({3, 1})), ErrorKind::shape,
                     "put_slice_: sizes differ outside axis 1: x [2, 3] and part [3, 1]");
@@ -91,7 +92,7 @@ TEST(Stack, AlongEveryAxis) {
   EXPECT_EQ(stack({a, a, a}, 1).shape(), Shape({2, 3, 3}));
 }
 
-TEST(Stack, Errors) {
+TEST(Stack, RefusesShapesThatDiffer) {
   EXPECT_TAPE_ERROR(stack({}), ErrorKind::config, "stack: needs at least one tensor");
   EXPECT_TAPE_ERROR(stack({a, b}), ErrorKind::shape, "stack: shapes differ: [2, 3] and [1, 3]");
   EXPECT_TAPE_ERROR(stack({a, a.to(i64)}), ErrorKind::dtype, "stack: dtypes differ: f32 and i64");
@@ -131,7 +132,7 @@ TEST(Split, GradientOfSomePieces) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({{3, 0, 1}, {6, 0, 4}}, f64)));
 }
 
-TEST(Split, Errors) {
+TEST(Split, RefusesSizesThatDoNotAddUp) {
   EXPECT_TAPE_ERROR(split(a, {1, 1}, 1), ErrorKind::shape,
                     "split: sizes [1, 1] do not add up to axis 1 of [2, 3] (2 vs 3)");
   EXPECT_TAPE_ERROR(split(a, {4, -1}, 1), ErrorKind::config, "split: sizes must not be negative, got [4, -1]");

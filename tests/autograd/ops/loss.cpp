@@ -13,6 +13,8 @@
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"
 #include "tests/autograd/ops/cases.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -20,7 +22,7 @@ namespace {
 const Tensor target = tensor({1, 0, 3}, i64);
 const Tensor class_weight = tensor({1, 0.5, 2, 1.5}, f64);
 
-TEST(CrossEntropy, Reference) {
+TEST(CrossEntropy, AgreesWithPyTorch) {
   const auto plain = [](const Tensors& in) { return cross_entropy(in[0], target); };
   const auto full = [](const Tensors& in) {
     return cross_entropy(in[0], target, {.ignore_index = 0, .label_smoothing = 0.1, .weight = class_weight});
@@ -32,7 +34,7 @@ TEST(CrossEntropy, Reference) {
   expect_case(reference::cross_entropy_full, {{3, 4}}, full);
 }
 
-TEST(CrossEntropy, Reductions) {
+TEST(CrossEntropy, ReducesToTheSumAndTheMeanOfEach) {
   const Tensor x = grid({3, 4});
   const Tensor each = cross_entropy(x, target, {.reduction = Reduction::none});
   ASSERT_EQ(each.shape(), Shape({3}));
@@ -66,7 +68,7 @@ TEST(CrossEntropy, LargeLogits) {
   EXPECT_NEAR(cross_entropy(tensor({{1e4, 0}, {0, 1e4}}), tensor({1, 1}, i64)).item(), 5e3, 1e-2);
 }
 
-TEST(CrossEntropy, Errors) {
+TEST(CrossEntropy, RefusesTargetsOutsideAndShapesThatDiffer) {
   const Tensor x = zeros({4, 10});
   EXPECT_TAPE_ERROR(cross_entropy(x, tensor({1, 2, 3, 12}, i64)), ErrorKind::index,
                     "cross_entropy: target 12 at position 3 is outside [0, 10)");
@@ -83,7 +85,7 @@ TEST(CrossEntropy, Errors) {
                     "cross_entropy: weight must be [10], got [3]");
 }
 
-TEST(NllLoss, Reference) {
+TEST(NllLoss, AgreesWithPyTorch) {
   expect_case(reference::nll_loss, {{3, 4}},
               [](const Tensors& in) { return nll_loss(in[0], target, {.reduction = Reduction::sum}); });
 }

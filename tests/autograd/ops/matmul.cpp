@@ -7,6 +7,8 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "tests/autograd/ops/cases.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -54,7 +56,7 @@ TEST(Matmul, SharedOperands) {
   for (int64_t i = 0; i < 3; ++i) EXPECT_TRUE(tensors_near(matmul(c, a)[i], by_loops(c, a[i]), 1e-12));
 }
 
-TEST(Matmul, Vectors) {
+TEST(Matmul, TakesVectors) {
   const Tensor v = tensor({1, 2}), m = tensor({{1, 2}, {3, 4}});
   EXPECT_TRUE(tensors_equal(matmul(v, v), scalar(5)));
   EXPECT_TRUE(tensors_equal(matmul(v, m), tensor({7, 10})));
@@ -63,19 +65,19 @@ TEST(Matmul, Vectors) {
   EXPECT_EQ(matmul(zeros({3, 4, 5, 2}), v).shape(), Shape({3, 4, 5}));
 }
 
-TEST(Matmul, ZeroSizes) {
+TEST(Matmul, TakesSizesOfZero) {
   EXPECT_TRUE(tensors_equal(matmul(zeros({2, 0}), zeros({0, 3})), zeros({2, 3})));
   EXPECT_EQ(matmul(zeros({0, 2}), zeros({2, 3})).shape(), Shape({0, 3}));
   EXPECT_EQ(matmul(zeros({0, 4, 2}), zeros({2, 3})).shape(), Shape({0, 4, 3}));
   EXPECT_EQ(matmul(zeros({3, 4, 2}), zeros({3, 2, 0})).shape(), Shape({3, 4, 0}));
 }
 
-TEST(Matmul, Reference) {
+TEST(Matmul, AgreesWithPyTorch) {
   expect_case(reference::matmul_batch, {{2, 1, 2, 3}, {3, 3, 2}},
               [](const Tensors& in) { return matmul(in[0], in[1]); });
 }
 
-TEST(Matmul, Errors) {
+TEST(Matmul, RefusesInnerSizesThatDiffer) {
   EXPECT_TAPE_ERROR(matmul(zeros({32, 10, 512}), zeros({256, 64})), ErrorKind::shape,
                     "matmul: inner sizes differ: a [32, 10, 512] x b [256, 64] (512 vs 256)");
   EXPECT_TAPE_ERROR(matmul(zeros({3, 2}), zeros({2, 3}), {.transpose_b = true}), ErrorKind::shape,
@@ -101,12 +103,12 @@ TEST(Linear, IsXWTransposedPlusBias) {
   EXPECT_TRUE(tensors_equal(linear(zeros({2, 0}), zeros({3, 0}), ones({3})), ones({2, 3})));
 }
 
-TEST(Linear, Reference) {
+TEST(Linear, AgreesWithPyTorch) {
   expect_case(reference::linear, {{2, 2, 3}, {4, 3}, {4}},
               [](const Tensors& in) { return linear(in[0], in[1], in[2]); });
 }
 
-TEST(Linear, Errors) {
+TEST(Linear, RefusesWeightsAndBiasesOfOtherSizes) {
   EXPECT_TAPE_ERROR(linear(zeros({2, 3}), zeros({4, 5})), ErrorKind::shape,
                     "linear: inner sizes differ: x [2, 3] x weight [4, 5] (3 vs 5)");
   EXPECT_TAPE_ERROR(linear(zeros({2, 3}), zeros({3})), ErrorKind::shape, "linear: weight must be [out, in], got [3]");

@@ -7,11 +7,13 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
 #include "tests/autograd/ops/cases.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
 
-TEST(LayerNorm, Reference) {
+TEST(LayerNorm, AgreesWithPyTorch) {
   const auto f = [](const Tensors& in) { return layer_norm(in[0], in[1], in[2]); };
   expect_case(reference::layer_norm, {{3, 5}, {5}, {5}}, f, 1e-11);
   const Composed composed;
@@ -44,7 +46,7 @@ TEST(LayerNorm, ConstantRowsStayFinite) {
   EXPECT_TRUE(tensors_equal(x.grad(), zeros({2, 3})));
 }
 
-TEST(LayerNorm, Errors) {
+TEST(LayerNorm, RefusesWeightsOfOtherSizesAndNothingToNormalize) {
   EXPECT_EQ(layer_norm(zeros({0, 3}), ones({3})).shape(), Shape({0, 3}));
   EXPECT_TAPE_ERROR(layer_norm(zeros({2, 0})), ErrorKind::shape, "layer_norm: nothing to normalize in [2, 0]");
   EXPECT_TAPE_ERROR(layer_norm(scalar(1)), ErrorKind::shape, "layer_norm: nothing to normalize in []");

@@ -8,6 +8,8 @@
 #include "autograd/ops/index.h"
 #include "autograd/ops/shape.h"
 #include "tests/autograd/ops/cases.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -50,11 +52,11 @@ TEST(TopK, NothingAndAll) {
   EXPECT_EQ(topk(zeros({0, 4}), 2).indices.shape(), Shape({0, 2}));
 }
 
-TEST(TopK, Reference) {
+TEST(TopK, AgreesWithPyTorch) {
   expect_case(reference::topk_rows, {{2, 5}}, [](const Tensors& in) { return topk(in[0], 2, 1).values; });
 }
 
-TEST(TopK, Errors) {
+TEST(TopK, RefusesMoreThanThereAre) {
   EXPECT_TAPE_ERROR(topk(tensor({1, 2}), 3), ErrorKind::config, "topk: k = 3 is outside 0 .. 2 (axis 0 of [2])");
   EXPECT_TAPE_ERROR(topk(tensor({1, 2}), -1), ErrorKind::config, "topk: k = -1 is outside 0 .. 2 (axis 0 of [2])");
   EXPECT_TAPE_ERROR(topk(tensor({1, 2}, i64), 1), ErrorKind::dtype, "topk: needs f32 or f64, got i64");
@@ -82,7 +84,7 @@ TEST(Sort, InfinityAndNaN) {
   EXPECT_TRUE(tensors_equal(sort(x, 0, {.descending = true}).values, tensor({inf, 0, -inf, NAN})));
 }
 
-TEST(Sort, Reference) {
+TEST(Sort, AgreesWithPyTorch) {
   expect_case(reference::sort_rows, {{2, 5}},
               [](const Tensors& in) { return sort(in[0], 1, {.descending = true}).values; });
 }
@@ -97,11 +99,11 @@ TEST(Cumsum, BothDirections) {
   EXPECT_EQ(cumsum(zeros({2, 0}), 1).shape(), Shape({2, 0}));
 }
 
-TEST(Cumsum, Reference) {
+TEST(Cumsum, AgreesWithPyTorch) {
   expect_case(reference::cumsum_rows, {{2, 4}}, [](const Tensors& in) { return cumsum(in[0], 1); });
 }
 
-TEST(Cumsum, Errors) {
+TEST(Cumsum, RefusesWholeNumbersAndAxesOutOfRange) {
   EXPECT_TAPE_ERROR(cumsum(tensor({1}, i64), 0), ErrorKind::dtype, "cumsum: needs f32 or f64, got i64");
   EXPECT_TAPE_ERROR(cumsum(tensor({1}), 1), ErrorKind::index, "cumsum: axis 1 is out of range for shape [1]");
 }

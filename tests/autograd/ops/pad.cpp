@@ -7,7 +7,8 @@
 #include "autograd/create.h"
 #include "autograd/ops/shape.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -34,13 +35,13 @@ TEST(Pad, GradientLosesTheFrame) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({{4, 5}}, f64)));
 }
 
-TEST(Pad, Errors) {
+TEST(Pad, RefusesNegativeAmountsAndTooManyAxes) {
   EXPECT_TAPE_ERROR(pad(a, {{1, -2}}), ErrorKind::config, "pad: amounts must not be negative, got 1 and -2");
   EXPECT_TAPE_ERROR(pad(a, {{0, 0}, {0, 0}, {0, 1}}), ErrorKind::shape,
                     "pad: amounts for 3 axes, the tensor is [2, 3]");
 }
 
-TEST(Flip, Axes) {
+TEST(Flip, ReversesTheAxesGiven) {
   EXPECT_TRUE(tensors_equal(flip(a, 0), tensor({{4, 5, 6}, {1, 2, 3}})));
   EXPECT_TRUE(tensors_equal(flip(a, -1), tensor({{3, 2, 1}, {6, 5, 4}})));
   EXPECT_TRUE(tensors_equal(flip(a), tensor({{6, 5, 4}, {3, 2, 1}})));
@@ -52,7 +53,7 @@ TEST(Flip, Axes) {
   EXPECT_TAPE_ERROR(flip(a, 2), ErrorKind::index, "flip: axis 2 is out of range for shape [2, 3]");
 }
 
-TEST(Triangle, Diagonals) {
+TEST(Triangle, KeepsWhatLiesOnItsSideOfTheDiagonal) {
   const Tensor x = tensor({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}});
   EXPECT_TRUE(tensors_equal(tril(x), tensor({{1, 0, 0}, {4, 5, 0}, {7, 8, 9}})));
   EXPECT_TRUE(tensors_equal(tril(x, -1), tensor({{0, 0, 0}, {4, 0, 0}, {7, 8, 0}})));
@@ -62,7 +63,7 @@ TEST(Triangle, Diagonals) {
   EXPECT_TRUE(tensors_equal(triu(x, -9), x));
 }
 
-TEST(Triangle, EveryDtype) {
+TEST(Triangle, TakesEveryDtype) {
   for (const DType dtype : {f32, f64, i64, boolean}) {
     EXPECT_TRUE(tensors_equal(tril(ones({2, 3}, dtype)), tensor({{1, 0, 0}, {1, 1, 0}}, dtype)));
     EXPECT_TRUE(tensors_equal(triu(ones({3, 2}, dtype), 1), tensor({{0, 1}, {0, 0}, {0, 0}}, dtype)));

@@ -9,6 +9,8 @@
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
 #include "tests/autograd/ops/cases.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -16,7 +18,7 @@ namespace {
 constexpr double inf = INFINITY;
 const Tensor a = tensor({{1, 2, 3}, {4, 5, 6}});
 
-TEST(Sum, OverAxes) {
+TEST(Sum, AddsOverTheAxesGiven) {
   EXPECT_TRUE(tensors_equal(sum(a), scalar(21)));
   EXPECT_TRUE(tensors_equal(sum(a, 0), tensor({5, 7, 9})));
   EXPECT_TRUE(tensors_equal(sum(a, -1), tensor({6, 15})));
@@ -69,12 +71,12 @@ TEST(Sum, OfNothing) {
   EXPECT_EQ(x.grad().shape(), Shape({0, 3}));
 }
 
-TEST(Sum, Errors) {
+TEST(Sum, RefusesAxesOutOfRangeOrNamedTwice) {
   EXPECT_TAPE_ERROR(sum(a, 2), ErrorKind::index, "sum: axis 2 is out of range for shape [2, 3]");
   EXPECT_TAPE_ERROR(sum(a, {0, -2}), ErrorKind::config, "sum: axis -2 is named twice");
 }
 
-TEST(Mean, OverAxes) {
+TEST(Mean, DividesByTheNumberAdded) {
   EXPECT_TRUE(tensors_near(mean(a), scalar(3.5), 1e-7));
   EXPECT_TRUE(tensors_near(mean(a, 1), tensor({2, 5}), 1e-7));
   EXPECT_TAPE_ERROR(mean(zeros({0})), ErrorKind::shape, "mean: nothing to reduce in [0]");
@@ -82,7 +84,7 @@ TEST(Mean, OverAxes) {
   EXPECT_EQ(mean(zeros({0, 3}), 1).shape(), Shape({0}));
 }
 
-TEST(Extremes, OverAxes) {
+TEST(Extremes, AreFoundOverTheAxisGiven) {
   const Tensor x = tensor({{3, 1, 2}, {0, 9, -4}});
   EXPECT_TRUE(tensors_equal(max(x), scalar(9)));
   EXPECT_TRUE(tensors_equal(min(x), scalar(-4)));
@@ -106,7 +108,7 @@ TEST(Extremes, TiesShareTheGradient) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({{0.5, 0.5, 0}, {0, 0.5, 0.5}}, f64)));
 }
 
-TEST(Extremes, Errors) {
+TEST(Extremes, RefuseNothingToReduceAndWholeNumbers) {
   EXPECT_TAPE_ERROR(max(zeros({0})), ErrorKind::shape, "max: nothing to reduce in [0]");
   EXPECT_TAPE_ERROR(min(zeros({2, 0}), 1), ErrorKind::shape, "min: nothing to reduce in [2, 0]");
   EXPECT_TAPE_ERROR(argmax(zeros({0}), 0), ErrorKind::shape, "argmax: nothing to reduce in [0]");
@@ -114,7 +116,7 @@ TEST(Extremes, Errors) {
   EXPECT_EQ(max(zeros({0, 3}), 1).shape(), Shape({0}));
 }
 
-TEST(Extremes, Reference) {
+TEST(Extremes, AgreeWithPyTorch) {
   expect_case(reference::maximum_rows, {{3, 4}}, [](const Tensors& in) { return max(in[0], 1); });
 }
 

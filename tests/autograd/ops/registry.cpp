@@ -14,7 +14,7 @@
 #include "autograd/ops.h"
 #include "autograd/ops/op.h"
 #include "autograd/tape/graph.h"
-#include "tests/support.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {

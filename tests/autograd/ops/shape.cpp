@@ -6,7 +6,8 @@
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -32,7 +33,7 @@ TEST(Reshape, IsAView) {
   EXPECT_EQ(reshape(zeros({0, 3}), {3, -1}).shape(), Shape({3, 0}));
 }
 
-TEST(Reshape, Errors) {
+TEST(Reshape, RefusesSizesThatDoNotHoldTheElements) {
   EXPECT_TAPE_ERROR(reshape(a, {4, 2}), ErrorKind::shape, "reshape: sizes differ: [2, 3] to [4, 2] (6 vs 8 elements)");
   EXPECT_TAPE_ERROR(reshape(a, {4, -1}), ErrorKind::shape, "reshape: no size for -1 fits: [2, 3] to [4, -1]");
   EXPECT_TAPE_ERROR(reshape(a, {-1, -1}), ErrorKind::shape, "reshape: only one size can be worked out, got [-1, -1]");
@@ -61,7 +62,7 @@ TEST(Squeeze, DropsAxesOfSizeOne) {
   EXPECT_TAPE_ERROR(squeeze(x, 4), ErrorKind::index, "squeeze: axis 4 is out of range for shape [1, 2, 1, 3]");
 }
 
-TEST(Expand, Repeats) {
+TEST(Expand, RepeatsAxesOfSizeOne) {
   EXPECT_TRUE(tensors_equal(expand(tensor({1, 2}), {2, 2}), tensor({{1, 2}, {1, 2}})));
   EXPECT_TRUE(tensors_equal(expand(reshape(tensor({1, 2}), {2, 1}), {-1, 3}), tensor({{1, 1, 1}, {2, 2, 2}})));
   EXPECT_TRUE(tensors_equal(expand(scalar(7, i64), {2}), tensor({7, 7}, i64)));
@@ -98,7 +99,7 @@ TEST(Permute, EveryDtypeAndLargeBlocks) {
   }
 }
 
-TEST(Permute, Errors) {
+TEST(Permute, RefusesAxesThatAreMissingTwiceOrOutOfRange) {
   EXPECT_TAPE_ERROR(permute(a, {0}), ErrorKind::shape, "permute: 1 axes for shape [2, 3]");
   EXPECT_TAPE_ERROR(permute(a, {0, 0}), ErrorKind::config, "permute: axis 0 is named twice");
   EXPECT_TAPE_ERROR(permute(a, {0, 2}), ErrorKind::index, "permute: axis 2 is out of range for shape [2, 3]");

@@ -8,13 +8,15 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
 #include "tests/autograd/ops/cases.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
 
 constexpr double inf = INFINITY;
 
-TEST(Softmax, Reference) {
+TEST(Softmax, AgreesWithPyTorch) {
   expect_case(reference::softmax_last, {{2, 4}}, [](const Tensors& in) { return softmax(in[0], -1); });
   expect_case(reference::softmax_first, {{3, 2}}, [](const Tensors& in) { return softmax(in[0], 0); });
 }
@@ -42,15 +44,18 @@ TEST(Softmax, NaNSpreadsOverItsRowAlone) {
   EXPECT_TRUE(tensors_near(softmax(tensor({{NAN, 0}, {0, 0}}), 1), tensor({{NAN, NAN}, {0.5, 0.5}}), 1e-7));
 }
 
-TEST(Softmax, SizesAndErrors) {
+TEST(Softmax, TakesAxesOfOneOrNoElement) {
   EXPECT_TRUE(tensors_equal(softmax(ones({3, 1}), -1), ones({3, 1})));
   EXPECT_EQ(softmax(zeros({0, 3}), -1).shape(), Shape({0, 3}));
   EXPECT_EQ(softmax(zeros({3, 0}), -1).shape(), Shape({3, 0}));
+}
+
+TEST(Softmax, RefusesAxesOutOfRangeAndWholeNumbers) {
   EXPECT_TAPE_ERROR(softmax(zeros({2}), 1), ErrorKind::index, "softmax: axis 1 is out of range for shape [2]");
   EXPECT_TAPE_ERROR(softmax(arange(3), 0), ErrorKind::dtype, "softmax: needs f32 or f64, got i64");
 }
 
-TEST(LogSoftmax, Reference) {
+TEST(LogSoftmax, AgreesWithPyTorch) {
   expect_case(reference::log_softmax_last, {{2, 4}}, [](const Tensors& in) { return log_softmax(in[0], -1); });
 }
 
@@ -60,7 +65,7 @@ TEST(LogSoftmax, IsTheLogOfSoftmax) {
     EXPECT_TRUE(tensors_near(exp(log_softmax(x, axis)), softmax(x, axis), 1e-14)) << axis;
 }
 
-TEST(LogSoftmax, Extremes) {
+TEST(LogSoftmax, TakesInfiniteAndHugeValues) {
   EXPECT_TRUE(tensors_equal(log_softmax(tensor({1000, 0}, f64), 0), tensor({0, -1000}, f64)));
   EXPECT_TRUE(
       tensors_equal(log_softmax(tensor({{-inf, -inf}, {0, -inf}}, f64), -1), tensor({{-inf, -inf}, {0, -inf}}, f64)));

@@ -9,6 +9,8 @@
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/reduce.h"
 #include "tests/autograd/ops/cases.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -55,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Functions, UnaryReference, testing::ValuesIn(reference:
 
 TEST(Unary, EveryFunctionHasAReference) { EXPECT_EQ(functions.size(), reference::unary.size()); }
 
-TEST(Unary, Infinity) {
+TEST(Unary, TakesInfinity) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   for (const DType dtype : {f32, f64}) {
     const Tensor x = tensor({-inf, inf}, dtype);
@@ -87,11 +89,11 @@ TEST(Unary, LongVectorsAgreeWithSingleValues) {
     }
 }
 
-TEST(Unary, ZeroSizes) {
+TEST(Unary, TakesSizesOfZero) {
   for (const auto& [name, f] : functions) EXPECT_EQ(f(zeros({2, 0})).shape(), Shape({2, 0})) << name;
 }
 
-TEST(Unary, Errors) {
+TEST(Unary, RefusesWholeNumbersAndBoundsThatCross) {
   EXPECT_TAPE_ERROR(exp(arange(3)), ErrorKind::dtype, "exp: needs f32 or f64, got i64");
   EXPECT_TAPE_ERROR(gelu(tensor({1}, boolean)), ErrorKind::dtype, "gelu: needs f32 or f64, got bool");
   EXPECT_TAPE_ERROR(clamp(tensor({1}), 2, 1), ErrorKind::config, "clamp: the lower bound 2 is above the upper bound 1");

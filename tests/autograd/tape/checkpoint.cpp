@@ -6,7 +6,8 @@
 #include "autograd/memory.h"
 #include "autograd/ops.h"
 #include "autograd/random.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -134,7 +135,7 @@ TEST(Checkpoint, OutputsThatNobodyUses) {
       {x, w});
 }
 
-TEST(Checkpoint, Nested) {
+TEST(Checkpoint, MayBeNested) {
   const Tensor x = leaf({6, 6}, 1), w = leaf({6, 6}, 2);
   expect_same_bits(
       [&](const Runner& run) {

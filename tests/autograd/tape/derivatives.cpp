@@ -9,7 +9,8 @@
 #include "autograd/ops.h"
 #include "autograd/ops/op.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
@@ -120,7 +121,7 @@ TEST(Jvp, TakesInputsWithoutTangents) {
   EXPECT_TRUE(tensors_equal(jvp([](const Tensors& in) { return in[0] * 2; }, {table}, {t}).tangent, t * 2));
 }
 
-TEST(Jvp, RefusesWhatDoesNotFit) {
+TEST(Jvp, RefusesTangentsUnlikeTheInputs) {
   const auto f = [](const Tensors& in) { return in[0] * 2; };
   const Tensor x = zeros({2, 3}, f64);
   EXPECT_TAPE_ERROR(jvp(f, {x}, {}), ErrorKind::shape, "jvp: 0 tangents for 1 inputs");
@@ -158,7 +159,7 @@ TEST(Hvp, OfARecordedLoss) {
   EXPECT_FALSE(w.grad().defined());
 }
 
-TEST(Hvp, RefusesWhatDoesNotFit) {
+TEST(Hvp, RefusesDirectionsUnlikeTheInputsAndLossesThatAreNoNumber) {
   const Tensor x = zeros({2}, f64);
   const auto f = [](const Tensors& in) { return in[0] * in[0]; };
   EXPECT_TAPE_ERROR(hvp(f, {x}, {zeros({3}, f64)}), ErrorKind::shape,

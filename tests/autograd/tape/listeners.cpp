@@ -16,7 +16,7 @@
 #include "autograd/ops/op.h"
 #include "autograd/tape/checkpoint.h"
 #include "autograd/tape/tape.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
 
 namespace tape {
 namespace {

@@ -8,7 +8,8 @@
 #include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/tape/scope.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {

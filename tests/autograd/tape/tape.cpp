@@ -3,13 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <thread>
 
 #include "autograd/create.h"
 #include "autograd/memory.h"
 #include "autograd/ops.h"
 #include "autograd/ops/op.h"
-#include "tests/support.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape {
 namespace {

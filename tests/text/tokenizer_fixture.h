@@ -1,14 +1,14 @@
 #pragma once
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "tests/support.h"
+#include "tests/support/files.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/temporary_folder.h"
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
 
@@ -18,15 +18,8 @@ namespace tape::text {
 
 using Json = nlohmann::json;
 
-inline std::string fixture_path(const std::string& name) {
-  return fmt::format("{}/tests/fixtures/{}", TAPEFORMER_SOURCE_DIR, name);
-}
-
 /// tests/fixtures/tokenizers.json, which make_tokenizers.py writes.
-inline const Json& fixture() {
-  static const Json json = Json::parse(read_text(fixture_path("tokenizers.json")));
-  return json;
-}
+inline const Json& tokenizer_fixture() { return fixture_json("tokenizers.json"); }
 
 inline std::unique_ptr<Tokenizer> load_fixture(const std::string& name) {
   return load_tokenizer(fixture_path(fmt::format("tokenizers/{}", name)));
@@ -47,20 +40,10 @@ inline std::ostream& operator<<(std::ostream& stream, const Range& range) {
 /// An empty folder that goes with the test.
 class TokenizerFolder : public testing::Test {
  protected:
-  TokenizerFolder() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fmt::format("{}/tokenizer_{}_{}", testing::TempDir(), test->test_suite_name(), test->name());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  ~TokenizerFolder() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return folder_ / name; }
+  void write(const std::string& name, const std::string& content) const { write_text(path(name), content); }
 
-  std::string path(const std::string& name) const { return fmt::format("{}/{}", folder_, name); }
-  void write(const std::string& name, const std::string& content) const {
-    std::ofstream(path(name), std::ios::binary) << content;
-  }
-
-  std::string folder_;
+  const TemporaryFolder folder_;
 };
 
 }  // namespace tape::text

@@ -1,0 +1,36 @@
+# cmake -D SCRIPTS=<this folder> -D FOLDER=<to work in> -P faults.cmake: the checks beside this one see what they look for,
+# each fault in a small tree of its own.
+cmake_minimum_required(VERSION 3.22)
+
+function(expect_noticed script sentence)
+  execute_process(COMMAND ${CMAKE_COMMAND} -D ROOT=${FOLDER} -P ${SCRIPTS}/${script} RESULT_VARIABLE code
+    OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")  # cmake breaks long lines
+  string(FIND "${output}" "${sentence}" at)
+  if(code EQUAL 0 OR at EQUAL -1)
+    message(SEND_ERROR "${script} does not say \"${sentence}\" but (${code}):\n${output}")
+  endif()
+  file(REMOVE_RECURSE ${FOLDER})
+endfunction()
+
+function(expect_include_noticed source written sentence)
+  file(REMOVE_RECURSE ${FOLDER})
+  foreach(header tapeformer.h base/error.h autograd/tensor.h nn/linear.h)
+    file(WRITE ${FOLDER}/${header} "#pragma once\n")
+  endforeach()
+  file(WRITE ${FOLDER}/${source} "#include \"${written}\"\n")
+  expect_noticed(includes.cmake "${sentence}")
+endfunction()
+
+expect_include_noticed(base/file.h ../autograd/tensor.h "base may not include autograd")
+expect_include_noticed(autograd/tape/tape.cpp nn/linear.h "autograd/tape may not include nn")
+expect_include_noticed(nn/module.h autograd/tensor.h "a header names a path relative to its own")
+expect_include_noticed(nn/module.cpp linear.h "a source names the path from the root, \"nn/linear.h\"")
+expect_include_noticed(nn/module.h ../autograd/tensor.h "nn/module.h: tapeformer.h does not reach it")
+expect_include_noticed(nn/module.h ../autograd/tensor.h "this exception is no longer needed: nn/module.cpp")
+
+foreach(test "TEST(Matmul, Errors) {" "TEST_F(Matmul, Broadcasts) {" "TEST_P(Matmul,\n       ZeroSizes) {")
+  file(REMOVE_RECURSE ${FOLDER})
+  file(WRITE ${FOLDER}/tests/autograd/matmul.cpp "${test}\n")
+  expect_noticed(names.cmake "a test's name is a sentence that says what holds")
+endforeach()

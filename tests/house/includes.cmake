@@ -1,0 +1,120 @@
+# cmake -D ROOT=<checkout> -P includes.cmake: reads the includes of all sources and fails on
+# - an arrow between folders that is not in the list below,
+# - a header of the library that includes another one of ours by anything but a relative path (an installed header finds
+#   its neighbours by these),
+# - a source of the library that includes one of ours by anything but its path from the root,
+# - a header of what users name that tapeformer.h does not reach.
+cmake_minimum_required(VERSION 3.22)
+
+# Who may include whom. autograd, autograd/tape and autograd/ops know each other: together they are the core.
+set(core base autograd/kernels autograd autograd/tape autograd/ops)
+set(may_base)
+set(may_autograd_kernels base)
+set(may_autograd ${core})
+set(may_autograd_tape ${core})
+set(may_autograd_ops ${core})
+set(may_autograd_gradcheck ${core})
+set(may_autograd_diagnose ${core})
+set(may_autograd_io ${core})
+set(may_nn ${core} autograd/gradcheck)
+set(may_optim ${core} autograd/gradcheck)
+set(may_text base autograd)
+set(all_of_autograd ${core} autograd/gradcheck autograd/diagnose autograd/io)
+set(may_models ${all_of_autograd} nn text)
+set(may_train ${all_of_autograd} nn optim text models)
+set(may_inspect ${may_train} train)
+set(may_tools ${may_inspect} inspect)
+
+# Arrows that are there all the same, by file. One that is gone must go here too.
+set(exceptions
+  "nn/module.cpp -> autograd/io/safetensors.h")  # Module::save() and load()
+
+# Headers for the library itself, in folders whose other headers users include.
+set(internal autograd/arena.h autograd/ops/attention_check.h autograd/ops/broadcast.h autograd/ops/check.h
+  autograd/ops/data_or_null.h autograd/ops/extents.h autograd/ops/op.h models/config_reader.h models/layout.h models/length_batches.h models/tokenizer_fit.h models/transformer_json.h
+  models/weights.h nn/check.h nn/tensor_swap.h)
+# And those that need xtensor, which is not everybody's.
+list(APPEND internal autograd/xtensor.h autograd/xtensor_guard.h)
+
+# The folder of a path: two names deep within autograd/, one elsewhere.
+function(room_of path result)
+  if(path MATCHES "^(autograd/[a-z_]+)/")
+    set(${result} ${CMAKE_MATCH_1} PARENT_SCOPE)
+  else()
+    string(REGEX REPLACE "/.*" "" room ${path})
+    set(${result} ${room} PARENT_SCOPE)
+  endif()
+endfunction()
+
+# Paths from the root that a source includes of ours; `wrong` gathers those that are not written as they should be.
+function(includes_of source result)
+  string(REGEX REPLACE "[^/]+$" "" folder ${source})
+  file(STRINGS ${ROOT}/${source} lines REGEX "^#include \"")
+  set(found)
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^#include \"([^\"]*)\".*" "\\1" written "${line}")
+    cmake_path(SET relative NORMALIZE "${folder}${written}")
+    if(EXISTS ${ROOT}/${relative})
+      list(APPEND found ${relative})
+      if(source MATCHES "\\.cpp$" AND NOT relative STREQUAL written)
+        message(SEND_ERROR "${source}: includes \"${written}\"; a source names the path from the root, \"${relative}\"")
+      endif()
+    elseif(EXISTS ${ROOT}/${written})
+      list(APPEND found ${written})
+      if(source MATCHES "\\.h$" AND NOT source MATCHES "^(tools/|tapeformer.h)")
+        message(SEND_ERROR "${source}: includes \"${written}\"; a header names a path relative to its own")
+      endif()
+    endif()
+  endforeach()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+set(folders base autograd nn optim models text train inspect tools)
+list(TRANSFORM folders APPEND "/*.h" OUTPUT_VARIABLE headers)
+list(TRANSFORM folders APPEND "/*.cpp" OUTPUT_VARIABLE bodies)
+list(TRANSFORM headers PREPEND "${ROOT}/")
+list(TRANSFORM bodies PREPEND "${ROOT}/")
+file(GLOB_RECURSE sources RELATIVE ${ROOT} ${headers} ${bodies})
+if(NOT sources)
+  message(FATAL_ERROR "no sources in ${ROOT}")
+endif()
+
+set(needed)
+foreach(source IN LISTS sources)
+  room_of(${source} from)
+  string(REPLACE "/" "_" key ${from})
+  includes_of(${source} included)
+  set(graph_${source} ${included})
+  foreach(target IN LISTS included)
+    room_of(${target} to)
+    if(from STREQUAL to OR to IN_LIST may_${key})
+      continue()
+    elseif("${source} -> ${target}" IN_LIST exceptions)
+      list(APPEND needed "${source} -> ${target}")
+    else()
+      message(SEND_ERROR "${source}: includes ${target}, but ${from} may not include ${to}")
+    endif()
+  endforeach()
+endforeach()
+foreach(exception IN LISTS exceptions)
+  if(NOT exception IN_LIST needed)
+    message(SEND_ERROR "this exception is no longer needed: ${exception}")
+  endif()
+endforeach()
+
+# What tapeformer.h reaches.
+set(reached)
+includes_of(tapeformer.h open)
+while(open)
+  list(POP_FRONT open header)
+  if(NOT header IN_LIST reached)
+    list(APPEND reached ${header})
+    list(APPEND open ${graph_${header}})
+  endif()
+endwhile()
+foreach(source IN LISTS sources)
+  if(source MATCHES "^(autograd|autograd/ops|nn|optim|models)/[a-z0-9_]+\\.h$" AND NOT source IN_LIST reached
+     AND NOT source IN_LIST internal)
+    message(SEND_ERROR "${source}: tapeformer.h does not reach it; include it there, or list it here as internal")
+  endif()
+endforeach()

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace tape {
+
+std::ostream& operator<<(std::ostream& stream, ErrorKind kind);
+
+void expect_tape_error(const std::function<void()>& call, ErrorKind kind, const std::string& sentence, const char* text,
+                       const char* file, int line);
+
+/// Checks that an expression throws tape::Error of a kind, with exactly this sentence.
+#define EXPECT_TAPE_ERROR(expression, kind, sentence) \
+  ::tape::expect_tape_error([&] { static_cast<void>(expression); }, (kind), (sentence), #expression, __FILE__, __LINE__)
+
+}  // namespace tape

@@ -53,7 +53,7 @@ TEST_F(RunReport, HoldsWhatTheLogSays) {
       "\n");
   EXPECT_EQ(write_run_report(folder_.path()), folder_ / "report.html");
   const Json shown = data();
-  EXPECT_EQ(shown["folder"], std::filesystem::path(folder_.path()).filename());
+  EXPECT_EQ(shown["folder"], std::filesystem::path(folder_.path()).filename().string());
   EXPECT_EQ(shown["start"],
             Json::parse(R"({"task":"translation","parameters":12,"machine":"m","options":{"seed":1},"model":"T"})"));
   EXPECT_EQ(shown["steps"]["step"], Json({1, 2}));

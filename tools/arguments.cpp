@@ -67,14 +67,6 @@ const CLI::App* reached(const CLI::App* app, const std::vector<std::string>& arg
   return app;
 }
 
-void add_words(const CLI::App& app, const std::string& path, std::string& text) {
-  std::vector<std::string> names = subcommands_of(app), options = options_of(app);
-  names.insert(names.end(), options.begin(), options.end());
-  text += fmt::format("{}:{}\n", path, fmt::join(names, " "));
-  for (const CLI::App* command : app.get_subcommands({}))
-    add_words(*command, path.empty() ? command->get_name() : path + " " + command->get_name(), text);
-}
-
 }  // namespace
 
 Option& Option::required() {
@@ -198,14 +190,8 @@ Program::Program(const std::string& name, const std::string& description, const 
       chosen_(std::make_shared<Command::Run>()),
       root_(app_.get(), chosen_) {
   app_->set_version_flag("--version", version);
-  CLI::App* const help = app_->add_subcommand("help", "The same as --help, of the program or of a command");
-  help->add_option("COMMAND", asked_, "For example: train lm");
-  help->callback([this] {
-    *chosen_ = [this] {
-      print_help(asked_);
-      return 0;
-    };
-  });
+  // Listed here, run before anything is parsed: what follows it are names of commands, not commands.
+  app_->add_subcommand("help", "The same as --help, of the program or of a command: help train lm");
   app_->add_subcommand("version", "The same as --version")->callback([this] {
     *chosen_ = [this] {
       std::cout << version_ << "\n";
@@ -218,6 +204,7 @@ Program::~Program() = default;
 
 int Program::run(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (!arguments.empty() && arguments.front() == "help") return print_help({arguments.begin() + 1, arguments.end()});
   try {
     app_->parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version
@@ -233,18 +220,22 @@ int Program::run(int argc, char** argv) {
   return 2;
 }
 
-std::string Program::words() const {
-  std::string text;
-  add_words(*app_, "", text);
-  return text;
-}
-
-void Program::print_help(const std::vector<std::string>& path) {
-  const CLI::App* const command = reached(app_.get(), path);
-  std::string prefix = name_;
-  for (const CLI::App* parent = command->get_parent(); parent && parent->get_parent(); parent = parent->get_parent())
-    prefix += " " + parent->get_name();
-  std::cout << command->help(command == app_.get() ? "" : prefix);
+int Program::print_help(const std::vector<std::string>& path) const {
+  const CLI::App* command = app_.get();
+  std::string before = name_;
+  for (const std::string& word : path) {
+    const std::vector<std::string> names = subcommands_of(*command);
+    if (std::find(names.begin(), names.end(), word) == names.end()) {
+      const auto meant = closest(word, names);
+      std::cerr << fmt::format("{}: help {}: no such command{}\n", name_, word,
+                               meant ? fmt::format(" (did you mean {}?)", *meant) : "");
+      return 2;
+    }
+    if (command != app_.get()) before += " " + command->get_name();
+    command = command->get_subcommand(word);
+  }
+  std::cout << command->help(command == app_.get() ? "" : before);
+  return 0;
 }
 
 std::string Program::explain(const std::string& error, const std::vector<std::string>& arguments) const {

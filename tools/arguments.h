@@ -93,18 +93,14 @@ class Program {
   /// not fit, with what was probably meant: `tapeformer: trian: no such command (did you mean train?)`.
   int run(int argc, char** argv);
 
-  /// For completion scripts: every command with its options, one a line: "train lm --text --out ...".
-  std::string words() const;
-
  private:
-  void print_help(const std::vector<std::string>& path);
+  int print_help(const std::vector<std::string>& path) const;
   std::string explain(const std::string& error, const std::vector<std::string>& arguments) const;
 
   std::string name_, version_;
   std::unique_ptr<CLI::App> app_;
   std::shared_ptr<Command::Run> chosen_;
   Command root_;
-  std::vector<std::string> asked_;  // after `help`
 };
 
 /// The candidate that a mistyped word is closest to, where one is close: for "did you mean".

@@ -5,8 +5,9 @@
 namespace tape::tools {
 
 void add_threads(Command& command, Common& common) {
-  command.option("--threads", common.threads, "Threads for kernels and matrix products; all cores by default")
-      .at_least(1);
+  command.option("--threads", common.threads, "Threads for kernels and matrix products")
+      .at_least(1)
+      .default_text("all cores");
 }
 
 void add_json(Command& command, Common& common) {

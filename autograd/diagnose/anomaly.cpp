@@ -60,29 +60,33 @@ std::string place_of(const NotFinite& found, const Tensor& x) {
   return fmt::format("{} at [{}] of {}", what, fmt::join(x.shape().unravel(found.first), ", "), to_string(x.shape()));
 }
 
+std::string in_parentheses(const Attributes& attributes) {
+  return attributes.empty() ? "" : fmt::format(" ({})", to_string(attributes));
+}
+
 }  // namespace
 
-void DetectAnomaly::recorded(const Op& op, TensorList inputs, TensorList outputs) {
+void DetectAnomaly::recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) {
   for (const Tensor& output : outputs) {
     const NotFinite made = look_at(output);
     if (!made.any()) continue;
     const NotFinite given = look_at_all(inputs);
     if (!made.faulty() && (given.below || op.traits().hides)) continue;
+    const std::string call = op.name() + in_parentheses(Attributes(attributes));
     // What is wrong before the first recorded operation was in the data or in a parameter.
     for (size_t i = 0; i < inputs.size() && given.faulty(); ++i)
       if (const NotFinite found = look_at(inputs[i]); found.faulty())
-        raise(ErrorKind::numeric, "{}: was given {} as input {}, which no recorded operation made", op.name(),
+        raise(ErrorKind::numeric, "{}: was given {} as input {}, which no recorded operation made", call,
               place_of(found, inputs[i]), i);
-    raise(ErrorKind::numeric, "{}: gave {}, from {}", op.name(), place_of(made, output),
+    raise(ErrorKind::numeric, "{}: gave {}, from {}", call, place_of(made, output),
           given.below ? "inputs with -inf" : "finite inputs");
   }
 }
 
 void DetectAnomaly::differentiated(const Node& node, const Tensors& gradients, const Tensors& results) {
   const auto raise_at = [&node](const std::string& text) {
-    const std::string attributes = to_string(node.attributes);
-    Error error(ErrorKind::numeric, fmt::format("backward of '{}'{}: {}", node.name(),
-                                                attributes.empty() ? "" : fmt::format(" ({})", attributes), text));
+    Error error(ErrorKind::numeric,
+                fmt::format("backward of '{}'{}: {}", node.name(), in_parentheses(node.attributes), text));
     if (node.trace) error.set_module_path(node.trace->module_path);
     throw error;
   };

@@ -14,7 +14,7 @@ namespace tape {
 /// masked_fill() put in. Each value is looked at, so this is for finding a fault, not for training.
 class DetectAnomaly : public Observer {
  public:
-  void recorded(const Op& op, TensorList inputs, TensorList outputs) override;
+  void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override;
   void differentiated(const Node& node, const Tensors& gradients, const Tensors& results) override;
 
  private:

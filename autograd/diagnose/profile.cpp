@@ -18,7 +18,7 @@ int64_t now() {
 
 Profile::Profile(Keep keep) : keep_(keep) { reset(); }
 
-void Profile::recorded(const Op&, TensorList inputs, TensorList outputs) {
+void Profile::recorded(const Op&, TensorList inputs, TensorList outputs, AttributeList) {
   bytes_ = bytes_of(inputs) + bytes_of(outputs);
 }
 

@@ -49,7 +49,7 @@ class Profile : public Observer {
   const std::vector<Event>& events() const { return events_; }
 
  private:
-  void recorded(const Op& op, TensorList inputs, TensorList outputs) override;
+  void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override;
   void entered(Node& node, TensorList outputs) override;
   void differentiating(const Node& node) override;
   void differentiated(const Node& node, const Tensors& gradients, const Tensors& results) override;

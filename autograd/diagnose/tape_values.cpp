@@ -34,7 +34,9 @@ void TapeValues::forget_gradients() {
   replayed_ = 0;
 }
 
-void TapeValues::recorded(const Op&, TensorList inputs, TensorList) { inputs_ = without_history(inputs); }
+void TapeValues::recorded(const Op&, TensorList inputs, TensorList, AttributeList) {
+  inputs_ = without_history(inputs);
+}
 
 void TapeValues::entered(Node& node, TensorList outputs) {
   places_.emplace(node.sequence, steps_.size());

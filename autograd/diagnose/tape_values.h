@@ -32,7 +32,7 @@ class TapeValues : public Observer {
   void forget_gradients();
 
  private:
-  void recorded(const Op& op, TensorList inputs, TensorList outputs) override;
+  void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override;
   void entered(Node& node, TensorList outputs) override;
   void differentiated(const Node& node, const Tensors& gradients, const Tensors& results) override;
 

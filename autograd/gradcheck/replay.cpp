@@ -13,7 +13,7 @@ class Recorder : public Observer {
  public:
   explicit Recorder(std::vector<RecordedStep>& steps) : steps_(steps) {}
 
-  void recorded(const Op& op, TensorList inputs, TensorList) override {
+  void recorded(const Op& op, TensorList inputs, TensorList, AttributeList) override {
     RecordedStep step;
     step.op = &op;
     step.inputs.assign(inputs.begin(), inputs.end());
@@ -90,7 +90,7 @@ class Mover : public Observer {
     prepare();
   }
 
-  void recorded(const Op& op, TensorList inputs, TensorList outputs) override {
+  void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList) override {
     if (next_ >= steps_.size() || steps_[next_].op != &op || steps_[next_].inputs.size() != inputs.size() ||
         steps_[next_].outputs.size() != outputs.size()) {
       borrowed_.give_back();

@@ -47,7 +47,7 @@ Observer::~Observer() {
 }
 
 void Observer::used(TensorList) {}
-void Observer::recorded(const Op&, TensorList, TensorList) {}
+void Observer::recorded(const Op&, TensorList, TensorList, AttributeList) {}
 void Observer::entered(Node&, TensorList) {}
 void Observer::differentiating(const Node&) {}
 void Observer::differentiated(const Node&, const Tensors&, const Tensors&) {}

@@ -7,6 +7,7 @@
 
 namespace tape {
 
+class AttributeList;
 class Op;
 class Node;
 class TensorList;
@@ -29,8 +30,8 @@ class Observer {
 
   /// An operation ran on these, recorded or not.
   virtual void used(TensorList inputs);
-  /// An operation gave its outputs and is about to be recorded.
-  virtual void recorded(const Op& op, TensorList inputs, TensorList outputs);
+  /// An operation gave its outputs and is about to be recorded (autograd/ops/attributes.h).
+  virtual void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes);
   /// It is on the tape: `node` is the outputs' node now.
   virtual void entered(Node& node, TensorList outputs);
   /// The gradient function of a node is about to be called; what came before was other work of the backward.

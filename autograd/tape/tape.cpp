@@ -53,7 +53,7 @@ bool needs_record(TensorList inputs) {
 
 void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward,
                  AttributeList attributes) {
-  observe([&](Observer& observer) { observer.recorded(op, inputs, outputs); });
+  observe([&](Observer& observer) { observer.recorded(op, inputs, outputs, attributes); });
   Ref<Node> node(new Node);
   node->op = &op;
   node->attributes = Attributes(attributes);

@@ -119,7 +119,7 @@ class Steps : public Observer {
     for (const std::string& module : modules) tensors[module] = {};
   }
 
-  void recorded(const Op& op, TensorList inputs, TensorList) override {
+  void recorded(const Op& op, TensorList inputs, TensorList, AttributeList) override {
     AttentionTensors* const at = here();
     if (!at || std::string(op.name()) != "matmul") return;
     if (!at->query.defined())

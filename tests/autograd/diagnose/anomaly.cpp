@@ -20,6 +20,8 @@ TEST(Anomaly, NamesTheOperationThatMadeIt) {
                     "log: gave -inf at [1, 0] of [2, 3], from finite inputs");
   EXPECT_TAPE_ERROR(sqrt(leaf({1, -1})), ErrorKind::numeric, "sqrt: gave NaN at [1] of [2], from finite inputs");
   EXPECT_TAPE_ERROR(exp(leaf({1, 1000})), ErrorKind::numeric, "exp: gave inf at [1] of [2], from finite inputs");
+  EXPECT_TAPE_ERROR(leaf({1e30}) * 1e30, ErrorKind::numeric,
+                    "affine (scale=1e+30, shift=0): gave inf at [0] of [1], from finite inputs");
 }
 
 TEST(Anomaly, NamesTheModule) {

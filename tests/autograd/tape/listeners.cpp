@@ -29,7 +29,9 @@ class Diary : public Observer {
   Diary(std::string name, Lines& lines) : name_(std::move(name)), lines_(lines) {}
 
   void used(TensorList inputs) override { note(fmt::format("used {}", inputs.size())); }
-  void recorded(const Op& op, TensorList, TensorList) override { note(fmt::format("recorded {}", op.name())); }
+  void recorded(const Op& op, TensorList, TensorList, AttributeList) override {
+    note(fmt::format("recorded {}", op.name()));
+  }
   void entered(Node& node, TensorList) override { note(fmt::format("entered {}", node.name())); }
   void differentiating(const Node& node) override { note(fmt::format("differentiating {}", node.name())); }
   void differentiated(const Node& node, const Tensors&, const Tensors&) override {

@@ -9,6 +9,9 @@ namespace {
 constexpr double kRounding = 0x1p-53;
 /// A difference of the two sides counts from so many times their rounding.
 constexpr double kClear = 50;
+/// Rounding inside a function may exceed the part that its outputs show by so much: sums that cancel hide how large
+/// they were.
+constexpr double kHidden = 1000;
 
 }  // namespace
 
@@ -63,7 +66,7 @@ SettledSlope settle_slope(double analytic, double step, double rtol, const Measu
     if (!right && error(near.central) <= rtol * size + near.noise)
       return {near.central, near.noise, false, near.below, near.above};
   }
-  if (right || !(miss < 1e-3 * size)) return best;
+  if (right || !(miss < 1e-3 * size || miss < kHidden * plain.noise)) return best;
   for (const double larger : {30.0, 1000.0}) {
     const double near = measure(larger * step).central;
     const double far = measure(2 * larger * step).central;

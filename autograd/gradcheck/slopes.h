@@ -36,7 +36,8 @@ struct SettledSlope {
 
 /// Differences with the plain step. Where the two sides disagree, smaller steps tell a kink at the point (they keep
 /// their distance, and the analytic value lies between) from one nearby (they meet); where the analytic value is missed
-/// by little, larger steps with a formula of fourth order take the part of rounding. `size` is what errors are relative
+/// by little, or by what rounding inside the function may be (a gradient that cancels to zero, as a key's bias under
+/// softmax), larger steps with a formula of fourth order take the part of rounding. `size` is what errors are relative
 /// to where it exceeds the values.
 SettledSlope settle_slope(double analytic, double step, double rtol, const MeasureSlopes& measure, double size = 0);
 

@@ -35,6 +35,33 @@ Tensor my_relu(const Tensor& x, double factor, double at_zero) {
       });
 }
 
+/// 1 + slope x, by sums so large that their rounding moves the result; the gradient that it states is `stated`.
+Tensor cancelling(const Tensor& x, double slope, double stated) {
+  return custom(
+      "cancelling", {x}, [=](const Tensors& in) { return 1 + slope * in[0] + (in[0] + 300 - in[0] - 300); },
+      [=](const BackwardContext& c) -> Tensors { return {c.grad() * stated}; });
+}
+
+TEST(GradcheckRounding, AcceptsAGradientThatCancelsToZeroInsideTheFunction) {
+  for (const uint64_t seed : {0, 1, 2, 3, 4}) {
+    Generator stream(seed);
+    const Tensor x = randn({20}, f64, stream);
+    const auto f = [&](const Tensors& in) { return cancelling(in[0], 0, 1e-17); };
+    EXPECT_TRUE(gradients_match(gradcheck(f, {x}, {.directions = 0}))) << seed;
+  }
+}
+
+TEST(GradcheckRounding, FindsASmallSlopeBehindTheRounding) {
+  const auto wrong = [](double slope, double stated) {
+    const auto f = [&](const Tensors& in) { return cancelling(in[0], slope, stated); };
+    Generator stream(1);
+    return gradcheck(f, {randn({20}, f64, stream)}, {.directions = 0}).variables[0].wrong;
+  };
+  EXPECT_EQ(wrong(1e-7, 1e-7), 0);
+  EXPECT_EQ(wrong(1e-7, 1e-17), 20);
+  EXPECT_EQ(wrong(1e-7, 1.1e-7), 20);
+}
+
 TEST(GradcheckKinks, ReportsReluAtZeroAsAKink) {
   const auto f = [](const Tensors& in) { return relu(in[0]); };
   const GradcheckReport report = gradcheck(f, {tensor({-1, 0, 2, 0}, f64)});

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "nn/training_mode.h"
 #include "train/machine.h"
+#include "train/resume.h"
 
 namespace tape::train {
 namespace {
@@ -40,6 +41,77 @@ std::string shown(const Evaluation& evaluation) {
 }
 
 }  // namespace
+
+TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const TrainerOptions& options,
+                         const RunFolder* folder, BatchSource& source, Stepper::Learn learn,
+                         std::function<Evaluation()> evaluate)
+    : model_(model),
+      optimizer_(optimizer),
+      options_(options),
+      folder_(folder),
+      source_(source),
+      learn_(std::move(learn)),
+      evaluate_(std::move(evaluate)),
+      stepper_(model, optimizer, options) {
+  if (options_.patience > 0 && !evaluate_)
+    raise(ErrorKind::config, "Trainer: patience {} needs an evaluation, and fit() was given none", options_.patience);
+}
+
+void TrainingRun::begin() {
+  const std::optional<FoundCheckpoint> found =
+      folder_ ? find_checkpoint(*folder_, options_, checkpoint_files()) : std::nullopt;
+  if (options_.seed && !found) manual_seed(*options_.seed);
+  if (options_.ema_decay > 0) average_.emplace(model_, options_.ema_decay);
+  if (found) restore(found->checkpoint, found->folder);
+  const std::string log = folder_ ? folder_->file("log.jsonl") : "";
+  if (folder_ && folder_->resumes()) cut_log(log, found ? state_.step : -2);
+  log_ = std::make_unique<Log>(log);
+  if (options_.progress)
+    progress_.emplace(*options_.progress, std::max(options_.steps, state_.step), options_.terminal,
+                      ProgressOptions{.first_step = state_.step});
+  began_ = steady_seconds();
+  if (!found) {
+    RunDescription description = options_.describe;
+    description.parameters = model_.parameter_count();
+    if (description.model.empty()) description.model = nn::to_string(model_);
+    log_->start(description);
+    if (folder_ && folder_->resumes()) warn("there is no checkpoint to go on from: the run begins at the start");
+    return;
+  }
+  log_->resume(state_.step);
+  for (const std::string& warning : found->warnings) warn(warning);
+  if (const std::string now = differences(found->checkpoint.state, options_); !now.empty())
+    warn(fmt::format("the bits may differ from those of a run that was not stopped: {}", now));
+  if (average_ && found->checkpoint.average.empty())
+    warn("the checkpoint has no moving average: it begins with the parameters of the checkpoint");
+  for (const std::string& done : set_aside_later_checkpoints(*folder_, state_.step)) warn(done);
+}
+
+void TrainingRun::restore(const Checkpoint& checkpoint, const std::string& from) {
+  try {
+    model_.load_state_dict(checkpoint.model);
+    optimizer_.load_state_dict(checkpoint.optimizer);
+    if (average_ && !checkpoint.average.empty()) average_->load(checkpoint.average);
+    if (average_ && checkpoint.average.empty()) average_.emplace(model_, options_.ema_decay);
+  } catch (const Error& error) {
+    raise(error.kind(), "{}: {}", from, error.what());
+  }
+  state_ = checkpoint.state;
+  if (options_.schedule) options_.schedule->set_last_step(state_.schedule_step);
+  source_.seek(state_.data);
+  set_random_state(state_.random);
+  seconds_before_ = state_.seconds;
+  saved_ = true;
+  result_.resumed_from = state_.step;
+  result_.checkpoint = from;
+}
+
+void TrainingRun::warn(const std::string& text) {
+  result_.warnings.push_back(text);
+  log_->warning(state_.step, text);
+  if (progress_) progress_->line(fmt::format("warning: {}", text));
+  if (options_.callbacks.on_warning) options_.callbacks.on_warning(text);
+}
 
 StopReason TrainingRun::loop() {
   for (;;) {
@@ -182,43 +254,13 @@ void TrainingRun::remove_old_checkpoints() {
   remove_checkpoints_except(folder_->path(), keep);
 }
 
-void TrainingRun::add_average(std::vector<Candidate>& all, const std::string& kind, std::vector<int64_t> steps) {
-  std::vector<nn::StateDict> states;
-  std::sort(steps.begin(), steps.end());
-  for (const int64_t at : steps) {
-    try {
-      states.push_back(load_checkpoint_model(folder_->file(checkpoint_name(at)), checkpoint_files()));
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::io && error.kind() != ErrorKind::format) throw;
-      warn(fmt::format("{} is left out of the average: {}", checkpoint_name(at), error.what()));
-    }
-  }
-  if (states.size() < 2) return;
-  all.push_back({fmt::format("average of the {} {} checkpoints", kind, states.size()), average_of(states)});
-}
-
-std::vector<TrainingRun::Candidate> TrainingRun::candidates() {
+std::vector<Candidate> TrainingRun::candidates() {
   std::vector<Candidate> all;
-  if (options_.average_last > 0) add_average(all, "last", state_.planned);
-  if (options_.average_best > 0) {
-    std::vector<int64_t> steps;
-    const auto count = std::min(std::ssize(state_.best), static_cast<std::ptrdiff_t>(options_.average_best));
-    for (std::ptrdiff_t i = 0; i < count; ++i) steps.push_back(state_.best[static_cast<size_t>(i)].step);
-    add_average(all, "best", steps);
-  }
-  const std::string kind = average_ ? ", moving average" : "";
   if (best_in_memory_ && best_in_memory_->name != fmt::format("step {}", state_.step)) all.push_back(*best_in_memory_);
-  if (folder_ && options_.keep_best > 0 && !state_.best.empty() && state_.best.front().step != state_.step) {
-    const int64_t step = state_.best.front().step;
-    try {
-      Checkpoint best = load_checkpoint(folder_->file(checkpoint_name(step)), checkpoint_files());
-      for (const auto& [name, tensor] : best.average) best.model[name] = tensor;
-      all.push_back({fmt::format("step {}{}", step, kind), std::move(best.model)});
-    } catch (const Error& error) {
-      if (error.kind() != ErrorKind::io && error.kind() != ErrorKind::format) throw;
-      warn(fmt::format("the best checkpoint is passed over: {}", error.what()));
-    }
-  }
+  if (folder_)
+    all = saved_candidates(*folder_, state_, options_, checkpoint_files(),
+                           [this](const std::string& text) { warn(text); });
+  const char* kind = average_ ? ", moving average" : "";
   all.push_back({fmt::format("step {}{}", state_.step, kind), judged_weights(), last_});
   return all;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "average.h"
+#include "candidates.h"
 #include "checkpoint.h"
 #include "log.h"
 #include "progress.h"
@@ -23,10 +24,7 @@ class TrainingRun {
 
  private:
   void begin();
-  std::optional<FoundCheckpoint> find_checkpoint();
   void restore(const Checkpoint& checkpoint, const std::string& from);
-  void set_aside_later_checkpoints();
-  void warn_of_differences(const TrainerState& before);
   void warn(const std::string& text);
 
   StopReason loop();
@@ -42,17 +40,10 @@ class TrainingRun {
   void remove_old_checkpoints();
   CheckpointFiles checkpoint_files() const;
 
-  struct Candidate {
-    std::string name;
-    nn::StateDict weights;                      // what differs from the model's own
-    std::optional<Evaluation> evaluation = {};  // not yet known of averages
-    double score = 0;
-  };
   void judge(Candidate& candidate);
   /// Gives the model the weights that the run ends with.
   void finish();
   std::vector<Candidate> candidates();
-  void add_average(std::vector<Candidate>& all, const std::string& kind, std::vector<int64_t> steps);
   void end(StopReason reason);
 
   double seconds() const { return seconds_before_ + steady_seconds() - began_; }

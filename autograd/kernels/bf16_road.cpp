@@ -6,6 +6,8 @@
 
 #include "autograd/kernels/bf16_product.h"
 #include "autograd/kernels/isa.h"
+#include "autograd/kernels/tile_emulation.h"
+#include "autograd/kernels/tile_product.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

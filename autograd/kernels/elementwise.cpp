@@ -1,5 +1,6 @@
 #include "autograd/kernels/elementwise.h"
 
+#include "autograd/kernels/choice_loop.h"
 #include "autograd/kernels/compare_loop.h"
 #include "autograd/kernels/unary.h"
 #include "autograd/kernels/vec.h"
@@ -42,50 +43,6 @@ void compare(Compare op, const Broadcast& plan, const T* a, const T* b, bool* ou
   for_pairs(plan, a, b, out, compare_loop<T>(op));
 }
 
-/// c ? a : b of the bits: a choice that the compiler must not make a branch of, for conditions are hard to predict.
-TAPE_INLINE float choice(bool c, float a, float b) {
-  const uint32_t mask = -uint32_t{c};
-  return __builtin_bit_cast(float,
-                            (__builtin_bit_cast(uint32_t, a) & mask) | (__builtin_bit_cast(uint32_t, b) & ~mask));
-}
-TAPE_INLINE double choice(bool c, double a, double b) {
-  const uint64_t mask = -uint64_t{c};
-  return __builtin_bit_cast(double,
-                            (__builtin_bit_cast(uint64_t, a) & mask) | (__builtin_bit_cast(uint64_t, b) & ~mask));
-}
-
-/// One row: to[i] = c[i] ? a[i] : b[i].
-template <class T>
-TAPE_INLINE void choose(int64_t n, const bool* c, int64_t step_c, const T* a, int64_t step_a, const T* b,
-                        int64_t step_b, T* to) {
-  if (step_c == 1 && step_a == 1 && step_b == 1) {
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) to[i] = choice(c[i], a[i], b[i]);
-  } else if (step_c == 1 && step_a == 1 && step_b == 0) {
-    const T repeated = *b;
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) to[i] = choice(c[i], a[i], repeated);
-  } else if (step_c == 1 && step_a == 0 && step_b == 1) {
-    const T repeated = *a;
-#pragma omp simd
-    for (int64_t i = 0; i < n; ++i) to[i] = choice(c[i], repeated, b[i]);
-  } else {
-    for (int64_t i = 0; i < n; ++i) to[i] = c[i * step_c] ? a[i * step_a] : b[i * step_b];
-  }
-}
-
-template <class T>
-void where(const Broadcast& plan, const bool* c, const T* a, const T* b, T* out) {
-  const int inner = plan.rank - 1;
-  const int64_t step_a = inner < 0 ? 0 : plan.strides[0][inner], step_b = inner < 0 ? 0 : plan.strides[1][inner];
-  const int64_t step_c = inner < 0 ? 0 : plan.strides[2][inner];
-  for_rows(plan, [&](const Rows& o) {
-    for (int64_t r = 0; r < o.rows; ++r)
-      choose(o.count, c + o.operand[2] + r * o.next[2], step_c, a + o.operand[0] + r * o.next[0], step_a,
-             b + o.operand[1] + r * o.next[1], step_b, out + o.out + r * o.count);
-  });
-}
-
 template <class T>
 void affine(int64_t n, const T* x, T scale, T shift, T* y) {
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
@@ -120,7 +77,7 @@ void accumulate(int64_t n, const T* x, T scale, T* y) {
 template <class T>
 constexpr ElementwiseKernels<T> kTable = {.binary = binary<T>,
                                           .compare = compare<T>,
-                                          .where = where<T>,
+                                          .where = where_loop<T>,
                                           .affine = affine<T>,
                                           .pow_scalar = pow_scalar<T>,
                                           .accumulate = accumulate<T>};

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "autograd/kernels/bf16_product.h"
 #include "autograd/kernels/bf16_road.h"
 #include "autograd/kernels/blocked_product.h"
 #include "autograd/kernels/few_rows_product.h"

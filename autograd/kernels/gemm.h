@@ -11,7 +11,7 @@ struct Gemm {
   int64_t m = 0, n = 0, k = 0;
   int64_t lda = 0, ldb = 0, ldc = 0;
   bool accumulate = false;
-  /// Rounds the operands of a product of floats to bf16 first (bf16_product.h), where that is faster.
+  /// Rounds the operands of a product of floats to bf16 first (bf16_road.h), where that is faster.
   bool bf16 = false;
 };
 /// `bias` [n] is added to each row; null is none. The kernels are our own where the CPU has AVX2 and there is more than

@@ -1,8 +1,9 @@
+#include "autograd/kernels/tile_emulation.h"
+
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "autograd/kernels/bf16_product.h"
 #include "autograd/kernels/tile_blocks.h"
 
 namespace tape::kernels::TAPE_LEVEL {

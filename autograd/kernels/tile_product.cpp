@@ -1,6 +1,7 @@
+#include "autograd/kernels/tile_product.h"
+
 #include <immintrin.h>
 
-#include "autograd/kernels/bf16_product.h"
 #include "autograd/kernels/tile_blocks.h"
 
 namespace tape::kernels::TAPE_LEVEL {

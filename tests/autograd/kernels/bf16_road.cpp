@@ -1,11 +1,12 @@
-#include "autograd/kernels/bf16_product.h"
+#include "autograd/kernels/bf16_road.h"
 
 #include <limits>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
-#include "autograd/kernels/bf16_road.h"
+#include "autograd/kernels/tile_emulation.h"
+#include "autograd/kernels/tile_product.h"
 #include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {

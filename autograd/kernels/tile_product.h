@@ -1,0 +1,13 @@
+#pragma once
+
+#include "gemm.h"
+
+#if defined(__x86_64__)
+namespace tape::kernels::amx {
+
+/// The product of bf16_product() (bf16_road.h) by tiles (AMX-BF16): the sums of 32 products at a time, in the order of
+/// k, are added to C and bias; values below the smallest normal one are zero.
+void product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c);
+
+}  // namespace tape::kernels::amx
+#endif

@@ -17,9 +17,9 @@ Mask Mask::causal(int64_t offset) {
 }
 
 Mask Mask::padding(const Tensor& ids, int64_t padding_id) {
-  if (ids.dtype() != i64 || ids.rank() < 1 || ids.rank() > 2)
-    raise(ErrorKind::shape, "Mask::padding: ids must be i64 [B, T] or [T], got {} {}", to_string(ids.dtype()),
-          to_string(ids.shape()));
+  if (ids.dtype() != i64) raise(ErrorKind::dtype, "Mask::padding: ids must be i64, got {}", to_string(ids.dtype()));
+  if (ids.rank() < 1 || ids.rank() > 2)
+    raise(ErrorKind::shape, "Mask::padding: ids must be [B, T] or [T], got {}", to_string(ids.shape()));
   const int64_t batch = ids.rank() == 2 ? ids.size(0) : 1;
   return keep(reshape(ne(ids, static_cast<double>(padding_id)), Shape{batch, 1, 1, ids.size(-1)}));
 }

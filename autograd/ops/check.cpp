@@ -9,6 +9,10 @@ void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b) {
     raise(ErrorKind::dtype, "{}: dtypes differ: {} and {}", operation, to_string(a.dtype()), to_string(b.dtype()));
 }
 
+void check_floating(const char* operation, const Tensor& x) {
+  if (!is_floating(x.dtype())) raise(ErrorKind::dtype, "{}: needs f32 or f64, got {}", operation, to_string(x.dtype()));
+}
+
 void check_dropout(const char* name, double p) {
   if (!(p >= 0 && p < 1)) raise(ErrorKind::config, "{}: the probability must be in [0, 1), got {}", name, p);
 }

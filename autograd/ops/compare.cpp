@@ -108,6 +108,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
+  check_bool("masked_fill", mask);
   if (!broadcasts_to(mask.shape(), x.shape()))
     raise(ErrorKind::shape, "masked_fill: the mask {} does not broadcast to {}", to_string(mask.shape()),
           to_string(x.shape()));

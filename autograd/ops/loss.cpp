@@ -49,6 +49,7 @@ const Op cross_entropy_op(
 
 void check_targets(const char* name, const Tensor& scores, const Tensor& target, const Tensor& weight,
                    int64_t ignore_index) {
+  check_floating(name, scores);
   if (target.dtype() != i64)
     raise(ErrorKind::dtype, "{}: targets must be i64, got {}", name, to_string(target.dtype()));
   if (scores.rank() == 0 || !(scores.shape().slice(0, scores.rank() - 1) == target.shape()))
@@ -139,6 +140,7 @@ Tensor losses_of(const Tensor& logits, const Tensor& target, const CrossEntropyO
 
 void check_pair(const char* name, const Tensor& x, const Tensor& target) {
   check_same_dtype(name, x, target);
+  check_floating(name, x);
   if (!(x.shape() == target.shape()))
     raise(ErrorKind::shape, "{}: shapes differ: {} and {}", name, to_string(x.shape()), to_string(target.shape()));
 }

@@ -92,7 +92,9 @@ Tensors rms_fused_gradients(const BackwardContext& c) {
   return {dx, dweight};
 }
 
-void check_input(const char* op, const Tensor& x) {
+void check_input(const char* op, const Tensor& x, double eps) {
+  check_floating(op, x);
+  if (!(eps >= 0)) raise(ErrorKind::config, "{}: eps must be 0 or more, got {}", op, eps);
   if (x.rank() == 0 || x.size(-1) == 0)
     raise(ErrorKind::shape, "{}: nothing to normalize in {}", op, to_string(x.shape()));
 }
@@ -108,7 +110,7 @@ void check_parameter(const char* op, const char* name, const Tensor& x, const Te
 }  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
-  check_input("layer_norm", x);
+  check_input("layer_norm", x, eps);
   check_parameter("layer_norm", "weight", x, weight);
   check_parameter("layer_norm", "bias", x, bias);
   if (Composed::active()) return composed(x, weight, bias, eps);
@@ -131,7 +133,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 }
 
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
-  check_input("rms_norm", x);
+  check_input("rms_norm", x, eps);
   check_parameter("rms_norm", "weight", x, weight);
   if (Composed::active()) return rms_composed(x, weight, eps);
   const int64_t cols = x.size(-1), rows = x.numel() / cols;

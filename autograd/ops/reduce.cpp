@@ -6,6 +6,7 @@
 #include "autograd/kernels/reduce.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/cast.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
@@ -155,7 +156,7 @@ Tensor sum(const Tensor& x, const Axes& axes, Dims dims) {
 Tensor mean(const Tensor& x, const Axes& axes, Dims dims) {
   const ReductionPlan plan = plan_reduction("mean", x, axes);
   check_not_empty("mean", x, plan);
-  if (!is_floating(x.dtype())) raise(ErrorKind::dtype, "mean: needs f32 or f64, got {}", to_string(x.dtype()));
+  check_floating("mean", x);
   return sum(x, axes, dims) * (1.0 / static_cast<double>(plan.size));
 }
 
@@ -163,6 +164,7 @@ Tensor max(const Tensor& x, const Axes& axes, Dims dims) { return extreme(max_op
 Tensor min(const Tensor& x, const Axes& axes, Dims dims) { return extreme(min_op, x, axes, dims, false); }
 
 Tensor var(const Tensor& x, const Axes& axes, const VarOptions& options) {
+  check_floating("var", x);
   const ReductionPlan plan = plan_reduction("var", x, axes);
   if (plan.size <= options.correction)
     raise(ErrorKind::shape, "var: {} values for correction {} in {}", plan.size, options.correction,
@@ -172,6 +174,7 @@ Tensor var(const Tensor& x, const Axes& axes, const VarOptions& options) {
 }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, Dims dims) {
+  check_floating("logsumexp", x);
   const ReductionPlan plan = plan_reduction("logsumexp", x, axes);
   Tensor y;
   {

@@ -94,10 +94,9 @@ TEST(Mask, RowsThatSeeNothingPassTheGradientChecks) {
 
 TEST(Mask, RefusesWhatItCannotMean) {
   EXPECT_TAPE_ERROR(Mask::causal(-1), ErrorKind::config, "Mask::causal: the offset must not be negative, got -1");
-  EXPECT_TAPE_ERROR(Mask::padding(ones({2, 3}), 0), ErrorKind::shape,
-                    "Mask::padding: ids must be i64 [B, T] or [T], got f32 [2, 3]");
+  EXPECT_TAPE_ERROR(Mask::padding(ones({2, 3}), 0), ErrorKind::dtype, "Mask::padding: ids must be i64, got f32");
   EXPECT_TAPE_ERROR(Mask::padding(ones({2, 3, 1}, i64), 0), ErrorKind::shape,
-                    "Mask::padding: ids must be i64 [B, T] or [T], got i64 [2, 3, 1]");
+                    "Mask::padding: ids must be [B, T] or [T], got [2, 3, 1]");
   EXPECT_TAPE_ERROR(Mask::keep(ones({2, 3})), ErrorKind::dtype,
                     "Mask::keep: needs bool, got f32; scores to add go to Mask::additive");
   EXPECT_TAPE_ERROR(Mask::additive(full({2}, 1, boolean)), ErrorKind::dtype,

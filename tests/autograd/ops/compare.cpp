@@ -87,6 +87,7 @@ TEST(MaskedFill, ValuesAndGradient) {
   y.backward({.gradient = tensor({{1, 2}, {3, 4}}, f64)});
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({{0, 2}, {0, 4}}, f64)));
   EXPECT_TRUE(tensors_equal(masked_fill(tensor({5, 6}, i64), tensor({1, 0}, boolean), 9), tensor({9, 6}, i64)));
+  EXPECT_TAPE_ERROR(masked_fill(zeros({2}), zeros({2}), 0), ErrorKind::dtype, "masked_fill: needs bool, got f32");
   EXPECT_TAPE_ERROR(masked_fill(zeros({2}), zeros({3, 2}, boolean), 0), ErrorKind::shape,
                     "masked_fill: the mask [3, 2] does not broadcast to [2]");
 }

@@ -56,6 +56,9 @@ TEST(LayerNorm, RefusesWeightsOfOtherSizesAndNothingToNormalize) {
                     "layer_norm: bias must be [3] for x [2, 3], got [1, 3]");
   EXPECT_TAPE_ERROR(layer_norm(zeros({2, 3}), ones({3}, f64)), ErrorKind::dtype,
                     "layer_norm: dtypes differ: f32 and f64");
+  EXPECT_TAPE_ERROR(layer_norm(zeros({2, 3}), {}, {}, -1), ErrorKind::config,
+                    "layer_norm: eps must be 0 or more, got -1");
+  EXPECT_TAPE_ERROR(rms_norm(zeros({2, 3}), {}, NAN), ErrorKind::config, "rms_norm: eps must be 0 or more, got nan");
   EXPECT_TAPE_ERROR(layer_norm(zeros({2, 3}, i64)), ErrorKind::dtype, "layer_norm: needs f32 or f64, got i64");
 }
 

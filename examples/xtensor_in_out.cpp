@@ -1,6 +1,6 @@
 // Values from xtensor and back, without a copy where none is needed.
-#include <tapeformer/autograd/xtensor.h>
 #include <tapeformer.h>
+#include <tapeformer/autograd/xtensor.h>
 
 #include <iostream>
 #include <xtensor/xio.hpp>

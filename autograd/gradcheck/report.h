@@ -43,8 +43,8 @@ struct GuiltyOperation {
   bool composed = false;     ///< a step of a fused operation, seen in a Composed scope
   GradcheckResult gradient;  ///< of one input, named "input 0": analytic (its backward) against numeric
 };
-/// "guilty: my_norm(eps=1e-05) (feed_forward.norm), called at layer.cpp:42: gradient of input 0: [1, 3] is 0.512, should
-/// be 0.256, ..."
+/// "guilty: my_norm(eps=1e-05) (feed_forward.norm), called at layer.cpp:42: gradient of input 0: [1, 3] is 0.512,
+/// should be 0.256, ..."
 std::string to_string(const GuiltyOperation& guilty);
 
 /// The comparison of all gradients of a function with central differences; prints as a table with a paragraph for each

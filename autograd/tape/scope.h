@@ -48,11 +48,12 @@ class Composed {
 
 /// While in scope, matrix products of f32 tensors (matmul, linear) and their gradients round their operands to bf16 and
 /// sum in f32: on AMX tiles several times as fast, on AMD's AVX512-BF16 about twice. Products too small to gain stay
-/// exact. Parameters, gradients and all else stay f32, so nothing needs a loss scale. The gradients of what was recorded
-/// in scope are of this kind wherever backward() is called.
+/// exact. Parameters, gradients and all else stay f32, so nothing needs a loss scale. The gradients of what was
+/// recorded in scope are of this kind wherever backward() is called.
 class MixedPrecision {
  public:
-  /// Error (config) where the CPU cannot multiply bf16 (AMX-BF16 or AVX512-BF16). `enabled` false: exact products again.
+  /// Error (config) where the CPU cannot multiply bf16 (AMX-BF16 or AVX512-BF16). `enabled` false: exact products
+  /// again.
   explicit MixedPrecision(bool enabled = true);
   ~MixedPrecision();
   MixedPrecision(const MixedPrecision&) = delete;

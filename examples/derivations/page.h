@@ -2,11 +2,11 @@
 // which every result worked out by hand is held against the library's.
 #pragma once
 
+#include <fmt/core.h>
 #include <tapeformer/autograd/create.h>
 #include <tapeformer/autograd/gradcheck/gradcheck.h>
 #include <tapeformer/autograd/ops.h>
 #include <tapeformer/autograd/tape/tape.h>
-#include <fmt/core.h>
 
 #include <cmath>
 #include <iostream>

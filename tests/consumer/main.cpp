@@ -24,7 +24,8 @@ int main() {
   tape::manual_seed(1);
   Classifier model;
   tape::optim::Adam adam(model.parameters(), {.lr = 0.1});
-  const tape::Tensor x = tape::randn({8, 4}), target = tape::randint(0, 3, {8}, tape::generator(tape::Stream::sampling));
+  const tape::Tensor x = tape::randn({8, 4}),
+                     target = tape::randint(0, 3, {8}, tape::generator(tape::Stream::sampling));
   double first = 0, last = 0;
   for (int step = 0; step < 50; ++step) {
     const tape::Tensor loss = tape::cross_entropy(model(x), target);

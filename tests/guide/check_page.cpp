@@ -1,9 +1,10 @@
 // Holds a page of documentation against the programs it shows:
 //   check_page PAGE.md EXAMPLES_SOURCES EXAMPLES_PROGRAMS
-// Each ```cpp block with a main() must be one of the example files, letter for letter, and the ```text block that follows it
-// what that program prints. Whole numbers must be equal; others may differ by the share that the page states
+// Each ```cpp block with a main() must be one of the example files, letter for letter, and the ```text block that
+// follows it what that program prints. Whole numbers must be equal; others may differ by the share that the page states
 // (<!-- numbers within 0.01 -->) and by one in their last digit, as CPUs round differently; below 1e-6 they are
-// rounding errors themselves, and any other number as small will do. Exit code 1 and a sentence where something differs.
+// rounding errors themselves, and any other number as small will do. Exit code 1 and a sentence where something
+// differs.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

@@ -337,9 +337,9 @@ TEST(Explorer, WritesOneFile) {
 TEST(TapeDot, ShowsValuesAndGradientsOfEveryOperation) {
   const Tensor x = tensor({1, 2}).requires_grad_();
   const std::string text = tape_dot(study([&] { return sum(exp(x * 2)); }, {{"x", x}}));
-  for (const char* label :
-       {"x\\nf32 [2]\\nvalue 1 .. 2, mean 1.5", "affine\\nscale=2, shift=0\\nf32 [2]\\nvalue 2 .. 4, mean 3\\ngradient 7.389",
-        "exp\\nf32 [2]\\nvalue 7.389 .. 54.6, mean 30.99\\ngradient 1"})
+  for (const char* label : {"x\\nf32 [2]\\nvalue 1 .. 2, mean 1.5",
+                            "affine\\nscale=2, shift=0\\nf32 [2]\\nvalue 2 .. 4, mean 3\\ngradient 7.389",
+                            "exp\\nf32 [2]\\nvalue 7.389 .. 54.6, mean 30.99\\ngradient 1"})
     EXPECT_THAT(text, HasSubstr(label));
   EXPECT_FALSE(x.grad().defined());
   const auto model = small_translator();

@@ -32,12 +32,17 @@ Json parse(const std::string& text, const std::string& where, int max_depth) {
     }
     return true;
   };
+  // nlohmann's texts begin with "[json.exception.parse_error.101] ".
+  const auto without_number = [](std::string_view what) {
+    const size_t end = what.starts_with("[json.") ? what.find("] ") : std::string_view::npos;
+    return end == std::string_view::npos ? what : what.substr(end + 2);
+  };
   try {
     Json json = Json::parse(text, refuse_doubled);
     if (!json.is_object()) raise(ErrorKind::format, "{}: not a JSON object", where);
     return json;
   } catch (const typename Json::exception& error) {
-    raise(ErrorKind::format, "{}: {}", where, error.what());
+    raise(ErrorKind::format, "{}: {}", where, without_number(error.what()));
   }
 }
 

@@ -39,9 +39,9 @@ int main(int argc, char** argv) try {
   for (std::string line; std::getline(std::cin, line);) sentences.push_back(line);
   if (sentences.empty()) return 0;
 
-  const Tensor all = embed(*bert, *tokenizer, sentences);                              // [sentences, C]
-  const Tensor query = embed(*bert, *tokenizer, std::vector<std::string>{argv[2]});    // [1, C]
-  const auto likeness = matmul(all, query, {.transpose_b = true}).to_vector<float>();  // cosines
+  const Tensor all = embed(*bert, *tokenizer, sentences);                                       // [sentences, C]
+  const Tensor query = embed(*bert, *tokenizer, std::vector<std::string>{argv[2]});             // [1, C]
+  const auto likeness = matmul(all, query, {.transpose_b = true}).to(f64).to_vector<double>();  // cosines
   std::vector<size_t> order(sentences.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return likeness[a] > likeness[b]; });

@@ -10,8 +10,6 @@
 
 namespace tape::inspect {
 
-using text::Vocabulary;
-
 void show_translations(train::NumberWordsModel& model, const std::vector<int64_t>& numbers, std::ostream& out) {
   std::vector<std::string> words;
   for (int64_t number : numbers) words.push_back(text::german_number(number));
@@ -26,9 +24,10 @@ void show_translations(train::NumberWordsModel& model, const std::vector<int64_t
 void show_attention(train::NumberWordsModel& model, int64_t number, std::ostream& out, const TerminalInfo& terminal) {
   std::vector<std::string> sources = text::split_german(text::german_number(number));
   std::vector<std::string> targets = text::split_english(text::english_number(number));
-  const std::vector<int64_t> src = model.encode(text::german_number(number));
-  std::vector<int64_t> fed = model.english.encode(targets);
-  fed.insert(fed.begin(), Vocabulary::bos);
+  const std::vector<int64_t> src = model.tokenizer->encode(text::german_number(number)).ids;
+  std::vector<int64_t> fed =
+      model.tokenizer->target().encode(text::english_number(number), {.add_special_tokens = false}).ids;
+  fed.insert(fed.begin(), text::Vocabulary::bos);
 
   const NoGrad no_grad;
   model.model->eval();

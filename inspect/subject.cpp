@@ -139,6 +139,10 @@ void check_utf8(const char* option, const std::string& text) {
   if (!valid_utf8(text)) raise(ErrorKind::format, "{}: not UTF-8", option);
 }
 
+void check_not_empty(const char* option, const std::string& text) {
+  if (text.find_first_not_of(" \t\n") == std::string::npos) raise(ErrorKind::config, "{}: the text is empty", option);
+}
+
 std::string shown(const Study::Text& text) { return clipped(fmt::format("{}", fmt::join(text.tokens, " ")), 60); }
 
 }  // namespace
@@ -146,6 +150,7 @@ std::string shown(const Study::Text& text) { return clipped(fmt::format("{}", fm
 Subject::Subject(const std::string& folder, const SubjectOptions& options)
     : model_(models::load_model(folder)), tokenizer_(text::load_tokenizer(folder)) {
   check_utf8("--text", options.text);
+  check_not_empty("--text", options.text);
   if (options.text_b) check_utf8("--text-b", *options.text_b);
   const StudyOf study_of(folder, options, *tokenizer_);
   study_ = std::visit([&](auto& model) { return study_of(*model); }, model_);

@@ -25,6 +25,7 @@ class Subject {
   Subject(const std::string& folder, const SubjectOptions& options);
 
   const Study& study() const { return study_; }
+  const text::Tokenizer& tokenizer() const { return *tokenizer_; }
   /// "Gpt: the tokens of the text"
   std::string title() const;
 

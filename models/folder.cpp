@@ -156,12 +156,26 @@ AnyModel load_model(const std::string& folder) {
         kOwnModelType);
 }
 
+/// What a folder of the class is called, ours and transformers'.
+template <class M>
+constexpr const char* kNeeded = nullptr;
+template <>
+constexpr const char* kNeeded<Transformer> = "a Transformer (Marian, M2M100)";
+template <>
+constexpr const char* kNeeded<Gpt> = "a Gpt (GPT-2)";
+template <>
+constexpr const char* kNeeded<Bert> = "a Bert without a head";
+template <>
+constexpr const char* kNeeded<MaskedLanguageModel> = "a MaskedLanguageModel (BertForMaskedLM)";
+template <>
+constexpr const char* kNeeded<SequenceClassifier> = "a SequenceClassifier (BertForSequenceClassification)";
+
 template <class M>
 std::unique_ptr<M> load(const std::string& folder) {
   AnyModel model = load_model(folder);
   if (auto* found = std::get_if<std::unique_ptr<M>>(&model)) return std::move(*found);
-  raise(ErrorKind::config, "{}/config.json: holds a {}, which is another class than the one asked for", folder,
-        module_of(model).type_name());
+  raise(ErrorKind::config, "{}/config.json: holds a {}, needed here is {}", folder, module_of(model).type_name(),
+        kNeeded<M>);
 }
 template std::unique_ptr<Transformer> load<Transformer>(const std::string&);
 template std::unique_ptr<Gpt> load<Gpt>(const std::string&);

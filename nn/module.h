@@ -211,7 +211,7 @@ decltype(auto) call(M& module, A&&... arguments) {
         // In braces, so that they are taken in their order.
         std::tuple<A&&...> given{detail::taken<A>(arguments, behind, next)...};
         const auto forward = [&self](A&&... a) { return Tensor(self.forward(std::forward<A>(a)...)); };
-        const Tensor output = base.run_hooks(inputs, std::apply(forward, std::move(given)));
+        Tensor output = base.run_hooks(inputs, std::apply(forward, std::move(given)));
         base.watch_output(watch, output);
         return output;
       }

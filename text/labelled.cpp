@@ -29,8 +29,11 @@ Parts split(std::string_view line, LabelFormat format, const std::string& file, 
   if (format == LabelFormat::sentence_tab_label) {
     const auto fields = std::ranges::count(line, '\t') + 1;
     if (fields != 2)
-      raise(ErrorKind::format, "{}: line {}: {}, expected 2: sentence TAB label", file, number,
-            counted(fields, "field"));
+      raise(ErrorKind::format, "{}: line {}: {}, expected 2: sentence TAB label{}", file, number,
+            counted(fields, "field"),
+            fields == 1 && line.find(' ') != std::string_view::npos
+                ? "; lines of label SPACE sentence are of the format label-first"
+                : "");
     const size_t tab = line.find('\t');
     parts = {line.substr(0, tab), trimmed(line.substr(tab + 1))};
   } else {

@@ -2,26 +2,32 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iostream>
 #include <numeric>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+
+#include "tools/completion.h"
 
 namespace tape::tools {
 namespace {
 
 /// What users of other programs call an option of ours.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kOtherNames{{{"--learning-rate", "--lr"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kOtherNames{{{"--learning-rate", "--lr"},
                                                                                      {"--learning_rate", "--lr"},
                                                                                      {"--output", "--out"},
                                                                                      {"--output-dir", "--out"},
                                                                                      {"--warm-up", "--warmup"},
+                                                                                     {"--bleu", "--tokenize"},
+                                                                                     {"--num-epochs", "--epochs"},
                                                                                      {"--warmup-steps", "--warmup"},
                                                                                      {"--max-steps", "--steps"},
                                                                                      {"--num-beams", "--beam"},
                                                                                      {"--beams", "--beam"},
-                                                                                     {"--grads", "--gradients"},
+                                                                                     {"--gradients", "--grads"},
                                                                                      {"--batch-size", "--batch"},
                                                                                      {"--source", "--src"}}};
 
@@ -32,7 +38,7 @@ CLI::Validator rule(const std::string& text, const std::function<bool(double)>& 
   return CLI::Validator(
       [text, holds](const std::string& value) -> std::string {
         double number = 0;
-        if (CLI::detail::lexical_cast(value, number) && holds(number)) return {};
+        if (CLI::detail::lexical_cast(value, number) && std::isfinite(number) && holds(number)) return {};
         return fmt::format("must be {}, got {}", text, value);
       },
       "");
@@ -55,6 +61,27 @@ std::vector<std::string> options_of(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   return names;
+}
+
+void list_completions(const CLI::App& app, const std::string& path, std::vector<Completions>& all) {
+  Completions command{.path = path, .help = app.get_description(), .commands = subcommands_of(app), .options = {}};
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      const std::string type = option->get_type_name(), help = option->get_description();
+      Completions::Option completed{.name = "--" + name,
+                                    .help = help.substr(0, help.find('\n')),
+                                    .values = {},
+                                    .takes_value = option->get_items_expected_max() > 0};
+      if (type.size() > 2 && type.front() == '{') {
+        std::istringstream words(type.substr(1, type.size() - 2));
+        for (std::string word; std::getline(words, word, ',');) completed.values.push_back(word);
+      }
+      command.options.push_back(std::move(completed));
+    }
+  }
+  all.push_back(std::move(command));
+  for (const CLI::App* below : app.get_subcommands({}))
+    list_completions(*below, path.empty() ? below->get_name() : path + " " + below->get_name(), all);
 }
 
 /// The command that arguments lead to, as far as they are right.
@@ -100,6 +127,11 @@ Option& Option::above(double bound) {
 Option& Option::within(double least, double most) {
   option_->check(rule(fmt::format("from {} to {}", shown(least), shown(most)),
                       [least, most](double x) { return x >= least && x <= most; }));
+  return *this;
+}
+
+Option& Option::probability() {
+  option_->check(rule("at least 0 and below 1", [](double x) { return x >= 0 && x < 1; }));
   return *this;
 }
 
@@ -174,10 +206,6 @@ Option Command::flag(const std::string& name, bool& target, const std::string& h
   return Option(app_->add_flag(name, target, help));
 }
 
-Option Command::positional(const std::string& name, std::string& target, const std::string& help) {
-  return Option(app_->add_option(name, target, help));
-}
-
 Option Command::read(const std::string& name, const std::function<void(const std::string&)>& take,
                      const std::string& help) {
   return Option(app_->add_option_function<std::string>(name, take, help));
@@ -201,6 +229,24 @@ Program::Program(const std::string& name, const std::string& description, const 
 }
 
 Program::~Program() = default;
+
+Program& Program::add_completion() {
+  const auto shell = std::make_shared<std::string>();
+  Command command = root_.subcommand("completion", "A script that completes commands and options in a shell");
+  command.footer(
+      fmt::format("bash: put this into ~/.bashrc:  source <({0} completion --shell bash)\n"
+                  "zsh: into ~/.zshrc:             source <({0} completion --shell zsh)\n"
+                  "fish:                           {0} completion --shell fish > ~/.config/fish/completions/{0}.fish",
+                  name_));
+  command.option("--shell", *shell, "Whose script").one_of({"bash", "zsh", "fish"}).required();
+  command.runs([this, shell] {
+    std::vector<Completions> all;
+    list_completions(*app_, "", all);
+    std::cout << completion_script(*shell, name_, all);
+    return 0;
+  });
+  return *this;
+}
 
 int Program::run(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);

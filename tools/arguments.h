@@ -27,6 +27,7 @@ class Option {
   Option& at_least(double least);
   Option& above(double bound);
   Option& within(double least, double most);
+  Option& probability();  ///< at least 0 and below 1
   Option& needs(const Option& other);
   Option& excludes(const Option& other);
   /// What --help shows as the default, where it depends on something: "0.1", "of the preset".
@@ -71,8 +72,6 @@ class Command {
                help)
         .one_of(names);
   }
-  /// Words in any place that are no option: `report DIR`.
-  Option positional(const std::string& name, std::string& target, const std::string& help);
 
  private:
   Option read(const std::string& name, const std::function<void(const std::string&)>& take, const std::string& help);
@@ -88,6 +87,9 @@ class Program {
   Program(const std::string& name, const std::string& description, const std::string& version);
   ~Program();
   Command& root() { return root_; }
+
+  /// Adds the command `completion --shell bash|zsh|fish`, which prints a script for that shell.
+  Program& add_completion();
 
   /// The exit code of what ran; 0 after --help and --version; 2 after a line on standard error for arguments that do
   /// not fit, with what was probably meant: `tapeformer: trian: no such command (did you mean train?)`.

@@ -182,9 +182,9 @@ void add_bench(Command app) {
   Command step = add_kind(bench, "train-step", "Forward, backward and Adam on random tokens", options, train_step);
   const Option line = add_line_flag(step, *options);
   step.option("--config", options->config, "Model and batch").one_of(bench_names());
-  step.option("--dropout", options->dropout, "Probability, everywhere the model has one");
+  step.option("--dropout", options->dropout, "Probability, everywhere the model has one").probability();
   step.option("--steps", options->steps, "Steps to time").at_least(1);
-  step.option("--warm-up", options->warm_up, "Steps before them").at_least(0);
+  step.option("--warmup", options->warm_up, "Steps before them").at_least(0);
   step.flag("--profile", options->profile, "Print what each operation costs").excludes(line);
   step.option("--trace", options->trace, "Write one more step to FILE, for chrome://tracing or Perfetto")
       .value_name("FILE");

@@ -14,6 +14,7 @@
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
 #include "tools/lines.h"
+#include "tools/unknown_tokens.h"
 
 namespace tape::tools {
 namespace {
@@ -59,6 +60,7 @@ class Labels {
 
   /// What was not done in full, for people.
   void report() const {
+    if (const std::string note = unknown_.note(); !note.empty()) std::cerr << "tapeformer: " << note << "\n";
     if (cut_ > 0)
       std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut_), grouped(count_),
                                grouped(model_->config().bert.max_length));
@@ -76,6 +78,9 @@ class Labels {
     const size_t tab = arguments_.pair ? text.find('\t') : std::string::npos;
     if (arguments_.pair && tab == std::string::npos)
       raise(ErrorKind::format, "standard input: line {}: no tab between two texts, as --pair needs", count_);
+    const std::string first = text.substr(0, tab);
+    unknown_.add(*tokenizer_, first, tokenizer_->encode(first));
+    if (arguments_.pair) unknown_.add(*tokenizer_, text.substr(tab + 1), tokenizer_->encode(text.substr(tab + 1)));
     const auto encode = [&](const text::EncodeOptions& options) {
       return arguments_.pair ? tokenizer_->encode_pair(text.substr(0, tab), text.substr(tab + 1), options)
                              : tokenizer_->encode(text, options);
@@ -110,6 +115,7 @@ class Labels {
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::vector<std::string> names_;
   int64_t count_ = 0, cut_ = 0, empty_ = 0;
+  UnknownTokens unknown_;
 };
 
 int classify(const Arguments& arguments) {

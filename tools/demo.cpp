@@ -1,54 +1,64 @@
 #include "tools/demo.h"
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/tape/scope.h"
-#include "base/terminal.h"
+#include "inspect/explorer.h"
 #include "inspect/number_words.h"
+#include "inspect/subject.h"
+#include "text/number_words.h"
 #include "tools/interrupt.h"
-#include "train/machine.h"
+#include "tools/shell.h"
+#include "tools/train_task.h"
 #include "train/number_words.h"
 
 namespace tape::tools {
 namespace {
 
-struct Arguments {
+struct Arguments : TrainArguments {
   train::NumberWordsOptions options;
-  Common common;
 };
 
-int demo(const Arguments& arguments) {
-  const train::NumberWordsOptions& options = arguments.options;
-  prepare(arguments.common);
-  const MixedPrecision precision(arguments.common.bf16());
-  std::cout << to_string(train::machine()) << "\n";
-  if (const auto warning = train::weak_blas_warning()) std::cerr << "warning: " << *warning << "\n";
-  note_interrupts();
-  const TerminalInfo terminal = terminal_info(1);
-  const auto result = train::train_number_words(options, std::cout, terminal);
+void show_next(const std::string& folder) {
+  const std::string command = shell_word(command_path()), out = shell_word(folder);
+  std::cout << fmt::format(
+      "\nTo go on:\n"
+      "  echo dreiundvierzig | {0} translate --model {1}\n"
+      "  {0} inspect --model {1} --text dreiundvierzig --gradcheck-report --out {1}/gradients.html\n"
+      "  {0} train lm --help\n",
+      command, out);
+}
+
+int demo(Arguments& arguments) {
+  begin_run(arguments);
+  train::NumberWordsOptions& options = arguments.options;
+  options.run = arguments.run;
+  if (!arguments.resume) options.run.start = train::Start::overwrite;
+  const std::string& out = options.run.out;
+  const train::NumberWordsResult result = train::train_number_words(options, std::cout, terminal_info(1));
 
   // Read back from the folder: what is shown is what was saved.
-  auto model = train::NumberWordsModel::load(options.out);
-  const auto shown = train::scored_numbers(12, options.seed);
+  auto model = train::NumberWordsModel::load(out);
+  const auto shown = train::scored_numbers(12, options.run.seed);
   std::cout << "\nHeld-out numbers, never seen in training:\n";
   inspect::show_translations(model, shown, std::cout);
   std::cout << "\n";
-  inspect::show_attention(model, shown.front(), std::cout, terminal);
-  std::cout << "\nThe model lies in " << options.out << "\n";
-  if (arguments.common.json) {
-    const nlohmann::ordered_json line{{"held_out_exact", result.held_out_exact()},
-                                      {"held_out", result.held_out},
-                                      {"train_seconds", result.train_seconds},
-                                      {"steps", result.steps},
-                                      {"tok_s", result.tokens_per_second},
-                                      {"loss", result.loss},
-                                      {"model", options.out}};
-    std::cout << line.dump() << "\n";
-  }
-  return interrupted() ? 128 + interrupted() : 0;
+  inspect::show_attention(model, shown.front(), std::cout, terminal_info(1));
+  const std::string page = out + "/explorer.html";
+  const inspect::Subject subject(out, {.text = text::german_number(shown.front())});
+  inspect::write_page(page, subject.study(), {.title = subject.title(), .address = page});
+  std::cout << "\n";
+  if (result.run.reason == train::StopReason::interrupted) print_end(arguments, result.run);
+  std::cout << fmt::format(
+      "In {0} lie the model, its checkpoints and log.jsonl; to open in a browser:\n"
+      "  {0}/report.html     curves and samples of the training\n"
+      "  {0}/explorer.html   the forward and backward of {1}, operation by operation\n",
+      out, text::german_number(shown.front()));
+  show_next(out);
+  return end_run(arguments, result.run, {{"held_out_exact", result.held_out_exact()}, {"held_out", result.held_out}});
 }
 
 }  // namespace
@@ -56,16 +66,20 @@ int demo(const Arguments& arguments) {
 void add_demo(Command app) {
   const auto arguments = std::make_shared<Arguments>();
   train::NumberWordsOptions& options = arguments->options;
-  options.interrupted = [] { return interrupted() != 0; };
+  train::TaskOptions& run = arguments->run;
+  run.out = "runs/number-words";
+  run.steps = 400;
+  run.lr = 2e-3;
   Command command = app.subcommand("demo", "Train the built-in German to English number-words task");
   command.footer("Example: tapeformer demo --out runs/words");
-  command.option("--steps", options.steps, "Training steps");
-  command.option("--seconds", options.seconds, "Take fewer steps where they would take longer; 0: never");
-  command.option("--batch", options.batch, "Pairs a step");
-  command.option("--lr", options.lr, "Learning rate at the end of the warm-up");
-  command.option("--seed", options.seed, "Of the weights, the numbers and the order");
-  command.option("--held-out", options.held_out, "Held-out numbers to translate");
-  command.option("--out", options.out, "Folder for the model");
+  command.option("--steps", run.steps, "Training steps").at_least(1);
+  command.option("--seconds", options.budget, "Take fewer steps where they would take longer; 0: never").at_least(0);
+  command.option("--batch", options.batch, "Pairs a step").at_least(1);
+  command.option("--lr", run.lr, "Learning rate at the end of the warm-up").above(0);
+  command.option("--seed", run.seed, "Of the weights, the numbers and the order");
+  command.option("--held-out", options.held_out, "Held-out numbers to translate").at_least(1);
+  command.option("--out", run.out, "Folder of the run; what an earlier run left there is replaced");
+  command.flag("--resume", arguments->resume, "Go on from the newest good checkpoint of --out");
   add_threads(command, arguments->common);
   add_dtype(command, arguments->common);
   add_json(command, arguments->common);

@@ -14,7 +14,6 @@ namespace {
 int info(const Common& common) {
   prepare(common);
   const train::Machine m = train::machine();
-  const auto warning = train::weak_blas_warning();
   const std::string bf16(kernels::to_string(kernels::bf16_road()));
   if (common.json) {
     std::cout << nlohmann::ordered_json{{"version", m.version},
@@ -32,7 +31,6 @@ int info(const Common& common) {
               << "\nbf16       " << bf16 << "\nblas       " << m.blas << "\nblas core  " << m.blas_core
               << (m.blas_core_overridden ? " (by OPENBLAS_CORETYPE)" : "") << "\nthreads    " << m.threads << "\n";
   }
-  if (warning) std::cerr << "warning: " << *warning << "\n";
   return 0;
 }
 

@@ -10,11 +10,14 @@
 
 #include "base/file.h"
 #include "base/number_text.h"
+#include "base/terminal.h"
+#include "base/utf8.h"
 #include "inspect/attention_text.h"
 #include "inspect/explorer_data.h"
 #include "inspect/subject.h"
 #include "inspect/tape_dot.h"
 #include "tools/lines.h"
+#include "tools/unknown_tokens.h"
 
 namespace tape::tools {
 namespace {
@@ -29,19 +32,42 @@ struct Arguments {
   Common common;
 };
 
+/// The report of all gradients; on a terminal a line on standard error shows which is looked at.
+GradcheckReport checked(const Study& study) {
+  constexpr const char* kErased = "\r\x1b[K";
+  const TerminalInfo terminal = terminal_info(2);
+  GradcheckOptions options{.directions = 8};
+  if (terminal.tty)
+    options.progress = [&](int64_t done, int64_t all, const std::string& name) {
+      const std::string line = fmt::format("checking gradients: {} of {}, {}", done + 1, all, name);
+      std::cerr << kErased << clipped(line, std::max(terminal.columns, 2) - 1) << std::flush;
+    };
+  const GradcheckReport report = inspect::check_gradients(study, options);
+  if (terminal.tty) std::cerr << kErased << std::flush;
+  return report;
+}
+
 /// Writes the page and says what is in it; the exit code is 1 where a gradient is wrong.
 int write(const Arguments& arguments, const Study& study, const std::string& title) {
   inspect::PageOptions options{.title = title, .address = arguments.out};
-  if (arguments.gradcheck) options.gradcheck = inspect::check_gradients(study);
+  if (arguments.gradcheck) options.gradcheck = checked(study);
   const nlohmann::ordered_json data = inspect::explorer_data(study, options);
   inspect::write_page(arguments.out, data);
-  if (arguments.gradcheck) std::cout << data["gradcheck"]["text"].get<std::string>() << "\n";
   for (const auto& output : data["outputs"])
     std::cout << fmt::format("{}: {:.6g}\n", output["name"].get<std::string>(), output["value"].get<double>());
   std::cout << fmt::format("{}: {} operations, {} of attention, {}\n", arguments.out, data["tape"]["nodes"].size(),
                            data["attention"].size(),
                            bytes_text(static_cast<double>(std::filesystem::file_size(arguments.out))));
+  if (arguments.gradcheck) std::cout << "\n" << data["gradcheck"]["text"].get<std::string>() << "\n";
   return arguments.gradcheck && !options.gradcheck->ok() ? 1 : 0;
+}
+
+void warn_of_unknown(const text::Tokenizer& tokenizer, const inspect::SubjectOptions& texts) {
+  UnknownTokens unknown;
+  unknown.add(tokenizer, texts.text, tokenizer.encode(texts.text));
+  const text::Tokenizer& second = tokenizer.target();  // of a translator; else the same
+  if (texts.text_b) unknown.add(second, *texts.text_b, second.encode(*texts.text_b));
+  if (const std::string note = unknown.note(); !note.empty()) std::cerr << "tapeformer: " << note << "\n";
 }
 
 int inspect_model(Arguments& arguments) {
@@ -49,6 +75,7 @@ int inspect_model(Arguments& arguments) {
   if (arguments.out.empty() && arguments.dot.empty() && !arguments.terminal)
     raise(ErrorKind::config, "inspect: nothing to do: give --out FILE, --dot FILE or --terminal");
   const inspect::Subject subject(arguments.model, arguments.subject);
+  warn_of_unknown(subject.tokenizer(), arguments.subject);
   if (arguments.terminal) {
     const TerminalInfo terminal = terminal_info(1);
     arguments.picture.colors = terminal.colors;
@@ -97,7 +124,7 @@ void add_inspect(Command app) {
       .needs(terminal);
   command.option("--head", arguments->picture.head, "The head, counted from 0; the mean of all where not given")
       .needs(terminal);
-  command.flag("--gradients", arguments->picture.gradients, "Show the loss's gradients in place of probabilities")
+  command.flag("--grads", arguments->picture.gradients, "Show the loss's gradients in place of probabilities")
       .needs(terminal);
   add_threads(command, arguments->common);
   command.runs([arguments] { return until_closed([&] { return inspect_model(*arguments); }); });

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <optional>
 #include <system_error>
 
 #include "base/error.h"
@@ -18,25 +17,25 @@ namespace {
 /// The reader of standard output went away.
 struct Closed {};
 
-/// Without its line feed; nothing at the end. (A stream of C++ takes an error for the end.)
-std::optional<std::string> next_line() {
-  std::string line;
-  for (int c = getc_unlocked(stdin); c != EOF; c = getc_unlocked(stdin)) {
-    if (c == '\n') return line;
-    line += static_cast<char>(c);
-  }
-  if (std::ferror(stdin))
-    raise(ErrorKind::io, "standard input: cannot read: {}", std::generic_category().message(errno));
-  if (line.empty()) return std::nullopt;
-  return line;
-}
-
 [[noreturn]] void cannot_write() {
   if (errno == EPIPE) throw Closed();
   raise(ErrorKind::io, "standard output: cannot write: {}", std::generic_category().message(errno));
 }
 
 }  // namespace
+
+std::optional<std::string> next_line() {
+  std::string line;
+  for (int c = getc_unlocked(stdin); c != EOF; c = getc_unlocked(stdin)) {
+    if (c == '\n') return line;
+    line += static_cast<char>(c);
+  }
+  // A stream of C++ would take the error for the end.
+  if (std::ferror(stdin))
+    raise(ErrorKind::io, "standard input: cannot read: {}", std::generic_category().message(errno));
+  if (line.empty()) return std::nullopt;
+  return line;
+}
 
 std::vector<std::string> LineReader::next(int64_t most) {
   if (!broken_.empty()) raise(ErrorKind::format, "{}", broken_);

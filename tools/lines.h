@@ -2,11 +2,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tape::tools {
+
+/// A line of standard input as it is, without its line feed; nothing at the end. Error (io).
+std::optional<std::string> next_line();
 
 /// Lines of text from standard input. A byte order mark at the start and carriage returns at the ends are passed over.
 class LineReader {

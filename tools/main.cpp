@@ -48,6 +48,7 @@ int run(int argc, char** argv) {
   tape::tools::add_inspect(program.root());
   tape::tools::add_bench(program.root());
   tape::tools::add_info(program.root());
+  program.add_completion();
   program.root().footer(
       "Exit codes: 0 all of it worked, 1 a fault of this program (or: train --doctor found one), 2 arguments that do "
       "not fit,\n"

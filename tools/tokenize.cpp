@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
+#include "tools/lines.h"
 
 namespace tape::tools {
 namespace {
@@ -23,13 +24,6 @@ struct Options {
   bool no_special_tokens = false, keep_special_tokens = false;
   int64_t max_length = 0;
 };
-
-/// A line without its line feed, nothing at the end of the input.
-std::optional<std::string> next_line(std::istream& in) {
-  std::string line;
-  if (!std::getline(in, line)) return std::nullopt;
-  return line;
-}
 
 std::vector<int64_t> read_ids(const std::string& line, int64_t number) {
   std::vector<int64_t> ids;
@@ -101,7 +95,7 @@ int tokenize(const Options& options) {
     tokenizer = &tokenizer->target();
   }
   int64_t number = 0;
-  for (auto line = next_line(std::cin); line; line = next_line(std::cin)) {
+  for (auto line = next_line(); line; line = next_line()) {
     ++number;
     std::string out;
     if (options.decode) {

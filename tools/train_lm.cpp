@@ -27,6 +27,7 @@ int train_lm(Arguments& arguments) {
     std::cout << fmt::format("validation: loss {:.4f} a token\n", result.valid_loss);
     figures = {{"valid_loss", result.valid_loss}};
   }
+  print_end(arguments, result.run);
   return end_run(arguments, result.run, std::move(figures));
 }
 
@@ -36,20 +37,24 @@ void add_train_lm(Command train) {
   const auto arguments = std::make_shared<Arguments>();
   train::LanguageModelOptions& o = arguments->options;
   Command command = train.subcommand("lm", "Learn to continue a text");
-  command.footer("Example: tapeformer train lm --text book.txt --out runs/book");
-  command.option("--text", o.text, "File to learn from").required();
-  command.option("--valid", o.valid, "File to validate with, in place of the end of --text");
-  command.option("--valid-fraction", o.valid_fraction, "How much of the end");
+  command.option("--text", o.text, "File to learn from").value_name("FILE").required();
+  command.option("--valid", o.valid, "File to validate with, in place of the end of --text").value_name("FILE");
+  command.option("--valid-fraction", o.valid_fraction, "How much of the end").within(0, 1);
   command.option("--level", arguments->level, "What a token is: a character, or a piece of a byte-level BPE")
       .one_of({"char", "bpe"});
-  command.option("--vocab-size", o.vocab_size, "Tokens of the BPE");
-  command.option("--context", o.context, "Tokens that the model sees at once");
-  command.option("--batch", o.batch, "Windows of so many tokens a batch");
-  command.option("--layers", o.layers, "Layers of the model");
-  command.option("--width", o.width, "Width of the model");
-  command.option("--heads", o.heads, "Heads of its attention");
-  add_run_options(command, *arguments,
-                  "nano (4 layers of width 128, context 64: minutes; the default), shakespeare (6 of 192, 256)");
+  command.footer(
+      "  preset       layers  width  heads  context  batch  steps  lr     warmup  dropout\n"
+      "  nano              4    128      4       64     12   2000  1e-3      100  0\n"
+      "  shakespeare       6    192      6      256     16   3000  2e-3      100  0.1\n"
+      "Both: weight decay 0.1, clip norm 1, an evaluation every 250 steps. nano is the default.\n"
+      "Example: tapeformer train lm --text book.txt --out runs/book");
+  command.option("--vocab-size", o.vocab_size, "Tokens of the BPE").at_least(1);
+  command.option("--context", o.context, "Tokens that the model sees at once")
+      .at_least(1)
+      .default_text("of the preset");
+  command.option("--batch", o.batch, "Windows of so many tokens a batch").at_least(1).default_text("of the preset");
+  add_model_options(command, o.layers, o.width, o.heads);
+  add_run_options(command, *arguments, {"nano", "shakespeare"});
   command.runs([arguments] { return train_lm(*arguments); });
 }
 

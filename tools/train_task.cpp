@@ -9,35 +9,56 @@
 
 namespace tape::tools {
 
-void add_run_options(Command& command, TrainArguments& arguments, const std::string& presets) {
+void add_run_options(Command& command, TrainArguments& arguments, const std::vector<std::string>& presets) {
   train::TaskOptions& run = arguments.run;
   command.option("--out", run.out, "Folder of the run: model, checkpoints, log.jsonl, report.html").required();
-  command.option("--preset", run.preset, presets);
+  command.option("--preset", run.preset, "Sizes and schedule, see below").one_of(presets).default_text(presets.front());
   const Option resume = command.flag("--resume", arguments.resume, "Go on from the newest good checkpoint of --out");
   command.flag("--overwrite", arguments.overwrite, "Remove the run that --out holds").excludes(resume);
   command.flag("--doctor", arguments.doctor, "Only look whether the set-up can learn one batch by heart");
-  command.option("--steps", run.steps, "Updates");
-  command.option("--seconds", run.seconds, "Stop after so much time; 0: never");
-  command.option("--lr", run.lr, "Highest learning rate");
-  command.option("--warmup", run.warmup, "Steps up to it");
-  command.option("--dropout", run.dropout, "Probability, in embeddings and sublayers");
-  command.option("--weight-decay", run.weight_decay, "Of matrices and tables, decoupled (AdamW)");
-  command.option("--clip-norm", run.clip_norm, "Largest norm of all gradients; 0: no clipping");
-  command.option("--accumulate", run.accumulate, "Batches an update");
-  command.option("--evaluate-every", run.evaluate_every, "Steps between evaluations, each with a checkpoint");
-  command.option("--patience", run.patience, "Stop after so many evaluations that were not better; 0: never");
-  command.option("--average-last", run.average_last, "Average so many checkpoints at the end; 0: none");
-  command.option("--ema", run.ema_decay, "Decay of a moving average of the weights; 0: none");
+  const Option steps = command.option("--steps", run.steps, "Updates").at_least(1).default_text("of the preset");
+  command.option("--epochs", run.epochs, "Passes over the data, in place of --steps").above(0).excludes(steps);
+  command.option("--seconds", run.seconds, "Stop after so much time; 0: never").at_least(0).default_text("0");
+  command.option("--lr", run.lr, "Highest learning rate").above(0).default_text("of the preset");
+  command.option("--warmup", run.warmup, "Steps up to it").at_least(0).default_text("of the preset");
+  command.option("--dropout", run.dropout, "Probability, in embeddings and sublayers")
+      .probability()
+      .default_text("of the preset");
+  command.option("--weight-decay", run.weight_decay, "Of matrices and tables, decoupled (AdamW)")
+      .at_least(0)
+      .default_text("of the preset");
+  command.option("--clip-norm", run.clip_norm, "Largest norm of all gradients; 0: no clipping")
+      .at_least(0)
+      .default_text("of the preset");
+  command.option("--accumulate", run.accumulate, "Batches an update").at_least(1).default_text("1");
+  command.option("--evaluate-every", run.evaluate_every, "Steps between evaluations, each with a checkpoint")
+      .at_least(0)
+      .default_text("of the preset");
+  command.option("--patience", run.patience, "Stop after so many evaluations that were not better; 0: never")
+      .at_least(0)
+      .default_text("0");
+  command.option("--average-last", run.average_last, "Average so many checkpoints at the end; 0: none")
+      .at_least(0)
+      .default_text("of the preset");
+  command.option("--ema", run.ema_decay, "Decay of a moving average of the weights; 0: none")
+      .probability()
+      .default_text("0");
   command.option("--seed", run.seed, "Of weights, order and dropout");
   add_threads(command, arguments.common);
   add_dtype(command, arguments.common);
   add_json(command, arguments.common);
 }
 
+void add_model_options(Command& command, std::optional<int64_t>& layers, std::optional<int64_t>& width,
+                       std::optional<int64_t>& heads) {
+  command.option("--layers", layers, "Layers of the model").at_least(1).default_text("of the preset");
+  command.option("--width", width, "Width of the model").at_least(1).default_text("of the preset");
+  command.option("--heads", heads, "Heads of its attention").at_least(1).default_text("of the preset");
+}
+
 void begin_run(TrainArguments& arguments) {
   prepare(arguments.common);
   std::cout << to_string(train::machine()) << "\n";
-  if (const auto warning = train::weak_blas_warning()) std::cerr << "warning: " << *warning << "\n";
   note_interrupts();
   train::TaskOptions& run = arguments.run;
   run.start = arguments.resume      ? train::Start::resume
@@ -54,22 +75,24 @@ int show(const train::Diagnosis& diagnosis) {
   return diagnosis.can_learn ? 0 : 1;
 }
 
-int end_run(const TrainArguments& arguments, const train::TrainResult& result, nlohmann::ordered_json figures) {
+void print_end(const TrainArguments& arguments, const train::TrainResult& result) {
   const std::string& out = arguments.run.out;
   if (result.reason == train::StopReason::interrupted)
-    std::cout << fmt::format("interrupted after step {}: the checkpoint is {}; --resume goes on from it\n", result.step,
-                             result.checkpoint);
+    std::cout << "the same command with --resume goes on from there\n";
   else
     std::cout << fmt::format(
         "{} steps in {} ({}); the model in {} is that of: {}\ncurves and samples: {}/report.html\n", result.step,
         train::format_duration(result.seconds), to_string(result.reason), out, result.weights, out);
+}
+
+int end_run(const TrainArguments& arguments, const train::TrainResult& result, nlohmann::ordered_json figures) {
   if (arguments.common.json) {
     figures["train_seconds"] = result.seconds;
     figures["steps"] = result.step;
     figures["tok_s"] = result.tokens_per_second;
     figures["loss"] = result.loss;
     figures["stopped"] = to_string(result.reason);
-    figures["model"] = out;
+    figures["model"] = arguments.run.out;
     std::cout << figures.dump() << "\n";
   }
   return interrupted() ? 128 + interrupted() : 0;

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -20,8 +23,12 @@ struct TrainArguments {
   Common common;
 };
 
-/// Options of every task: folder, preset, schedule, checkpoints, threads. `presets` says what the names mean.
-void add_run_options(Command& command, TrainArguments& arguments, const std::string& presets);
+/// Options of every task: folder, preset, schedule, checkpoints, threads. What the presets stand for is in the footer.
+void add_run_options(Command& command, TrainArguments& arguments, const std::vector<std::string>& presets);
+
+/// The size of a model, alike for every task.
+void add_model_options(Command& command, std::optional<int64_t>& layers, std::optional<int64_t>& width,
+                       std::optional<int64_t>& heads);
 
 /// What stands before every run: threads, the machine, signals, the report. The options are then ready for the library.
 void begin_run(TrainArguments& arguments);
@@ -29,8 +36,10 @@ void begin_run(TrainArguments& arguments);
 /// Prints a diagnosis; the exit code is 1 where the set-up cannot learn.
 int show(const train::Diagnosis& diagnosis);
 
-/// Says how a run ended and where it lies, and with --json ends with `figures` and what every run has as one line.
-/// Gives the exit code.
+/// Says how a run ended and where it lies.
+void print_end(const TrainArguments& arguments, const train::TrainResult& result);
+
+/// With --json ends with `figures` and what every run has as one line. Gives the exit code.
 int end_run(const TrainArguments& arguments, const train::TrainResult& result, nlohmann::ordered_json figures);
 
 }  // namespace tape::tools

@@ -21,10 +21,11 @@ int train_translation(Arguments& arguments) {
   const auto result = train::train_translation(arguments.options, std::cout, terminal_info(1));
   nlohmann::ordered_json figures;
   if (result.run.evaluation) {
-    std::cout << fmt::format("validation: loss {:.4f}, BLEU {:.2f} (greedy, tokens {})\n", result.valid_loss,
+    std::cout << fmt::format("validation: loss {:.4f}, BLEU {:.4g} (greedy, tokens {})\n", result.valid_loss,
                              result.valid_bleu, arguments.options.bleu_tokenizer);
     figures = {{"valid_loss", result.valid_loss}, {"valid_bleu", result.valid_bleu}};
   }
+  print_end(arguments, result.run);
   return end_run(arguments, result.run, std::move(figures));
 }
 
@@ -35,6 +36,12 @@ void add_train_translation(Command train) {
   train::TranslationOptions& o = arguments->options;
   Command command = train.subcommand("translation", "Learn to translate from sentences and their translations");
   command.footer(
+      "  preset  layers  width  heads  norm  vocabulary  tokens a batch  steps   lr    warmup  dropout\n"
+      "  tiny     4 + 4    128      4  pre        10000            4096  10000   5e-3    1000  0.3\n"
+      "  small    3 + 3    256      4  pre        10000            4096  10000   2e-3    1000  0.2\n"
+      "  base     6 + 6    512      8  pre        16000            4096  100000  1e-3    4000  0.1\n"
+      "All: clip norm 1, the last 5 checkpoints averaged; evaluations every 500, 1000 and 2000 steps. tiny is the\n"
+      "default.\n"
       "Example: tapeformer train translation --src train.de --tgt train.en --valid-src val.de --valid-tgt val.en "
       "--out runs/de-en");
   command.option("--src", o.train.src, "Sentences, one a line");
@@ -43,16 +50,22 @@ void add_train_translation(Command train) {
   command.option("--valid-src", o.valid.src, "Sentences to validate with");
   command.option("--valid-tgt", o.valid.tgt, "Their translations");
   command.option("--valid-tsv", o.valid.tsv, "Both in one file");
-  command.option("--vocab-size", o.vocab_size, "Tokens of the joint vocabulary");
-  command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch on either side, with padding");
-  command.option("--label-smoothing", o.label_smoothing, "Share of the target spread over all tokens (0.1)");
+  command.option("--vocab-size", o.vocab_size, "Tokens of the joint vocabulary")
+      .at_least(1)
+      .default_text("of the preset");
+  command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch on either side, with padding")
+      .at_least(1)
+      .default_text("of the preset");
+  command.option("--label-smoothing", o.label_smoothing, "Share of the target spread over all tokens")
+      .within(0, 1)
+      .default_text("0.1");
   command.choice("--norm", o.norm, {{"pre", nn::NormPlace::pre}, {"post", nn::NormPlace::post}},
                  "Norms in front of the sublayers (pre) or behind them (post)");
-  command.option("--max-length", o.max_length, "Longest sentence in tokens");
-  command.option("--bleu", o.bleu_tokenizer, "How validation BLEU cuts texts into words")
+  command.option("--max-length", o.max_length, "Longest sentence in tokens").at_least(2);
+  command.option("--tokenize", o.bleu_tokenizer, "How validation BLEU cuts texts into words")
       .one_of({"13a", "none", "intl", "char"});
-  add_run_options(command, *arguments,
-                  "tiny (4 + 4 layers of width 128; the default), small (3 + 3 of 256), base (6 + 6 of 512)");
+  add_model_options(command, o.layers, o.width, o.heads);
+  add_run_options(command, *arguments, {"tiny", "small", "base"});
   command.runs([arguments] { return train_translation(*arguments); });
 }
 

@@ -17,6 +17,7 @@
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
 #include "tools/lines.h"
+#include "tools/unknown_tokens.h"
 
 namespace tape::tools {
 namespace {
@@ -59,6 +60,7 @@ class Translator {
 
   /// What was not done in full, for people.
   void report() const {
+    if (const std::string note = unknown_.note(); !note.empty()) std::cerr << "tapeformer: " << note << "\n";
     if (cut_ > 0)
       std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut_), grouped(count_),
                                grouped(model_->config().max_length));
@@ -75,6 +77,7 @@ class Translator {
     if (text.find_first_not_of(" \t") == std::string::npos) return {};
     const int64_t most = model_->config().max_length;
     text::Encoding encoding = source().encode(text);
+    unknown_.add(source(), text, encoding);
     if (std::ssize(encoding.ids) <= most) return encoding;
     ++cut_;
     return source().encode(text, {.max_length = most});
@@ -138,6 +141,7 @@ class Translator {
   std::unique_ptr<models::Transformer> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   int64_t count_ = 0, cut_ = 0, unended_ = 0;
+  UnknownTokens unknown_;
 };
 
 int translate(const Arguments& arguments) {

@@ -63,6 +63,7 @@ class Task : public TaskRun<LabelledBatch, models::SequenceClassifier, text::Tok
                                      }});
     print_sizes(std::ssize(plan(0)));
   }
+  ~Task() override { stop_loading(); }
 
  private:
   void read_lines() {
@@ -205,7 +206,7 @@ class Task : public TaskRun<LabelledBatch, models::SequenceClassifier, text::Tok
     out_ << fmt::format("{} parameters, {} of them trained; pooling: {}{}\n", model_->parameter_count(),
                         model_->trainable_parameter_count(), name_of(pooling),
                         chosen ? "" : fmt::format(" ({})", pretrained_->pooling_reason));
-    if (pooling == nn::Pooling::mean)
+    if (options_.pooling == nn::Pooling::mean)
       out_ << "transformers has no class for this pooling and cannot read the folder; it can with the pooling "
               "\"first\"\n";
   }

@@ -14,7 +14,6 @@ struct ClassificationOptions {
   std::string valid = {};                     ///< labelled lines to validate with; "": some of `data`
   std::optional<double> valid_fraction = {};  ///< how many of each label those are (0.1); not with `valid`
   text::LabelFormat format = text::LabelFormat::sentence_tab_label;
-  std::optional<double> epochs = {};         ///< length of the run, in place of run.steps
   std::optional<int64_t> batch = {};         ///< lines a batch
   std::optional<int64_t> batch_tokens = {};  ///< most tokens of a batch besides, padding included
   std::optional<int64_t> max_length = {};    ///< tokens of a line, longer ones are cut; at most the model's positions
@@ -38,9 +37,9 @@ struct ClassificationResult {
 };
 
 /// Learns to tell which label a line has: an encoder, pooling and a linear layer, AdamW, and a rate that rises over a
-/// tenth of the steps and falls linearly to 0. Batches hold lines of like length; the run is as long as `epochs` says,
-/// and is validated after each. Lines of label 0, 1, ... are numbered as text::read_labelled does, or as the labels of
-/// init where its head is kept.
+/// tenth of the steps and falls linearly to 0. Batches hold lines of like length; the run is as long as `run.epochs`
+/// says, and is validated after each. Lines of label 0, 1, ... are numbered as text::read_labelled does, or as the
+/// labels of init where its head is kept.
 ///
 /// The run's folder becomes a BertForSequenceClassification's with label names and tokenizer, of the weights with the
 /// best validation accuracy, of equal ones those with the least loss; with the mean as pooling, for which transformers

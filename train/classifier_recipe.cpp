@@ -39,9 +39,7 @@ void check(const ClassificationOptions& o) {
   const auto refuse = [](bool given, const char* name, const char* why) {
     if (given) raise(ErrorKind::config, "train classifier: {} {}", name, why);
   };
-  refuse(o.epochs && o.run.steps, "epochs", "and steps are both given: one of them is the length of the run");
-  if (o.epochs && !(*o.epochs > 0 && *o.epochs < 1e6))
-    raise(ErrorKind::config, "train classifier: epochs must be greater than 0 and below 1,000,000, got {}", *o.epochs);
+  check_length(o.run);
   refuse(!o.valid.empty() && o.valid_fraction, "valid_fraction", "does not go with a file to validate with");
   check_at_least_one("train classifier", {{"batch", o.batch.value_or(1)},
                                           {"batch_tokens", o.batch_tokens.value_or(1)},
@@ -70,14 +68,12 @@ const ClassifierPreset& classifier_preset(const ClassificationOptions& options) 
 Recipe classifier_recipe(const ClassifierPreset& preset, const ClassificationOptions& options, int64_t batches,
                          std::optional<double> dropout) {
   Recipe recipe = preset.recipe;
-  const int64_t accumulate = std::max<int64_t>(options.run.accumulate.value_or(1), 1);
-  const double an_epoch = static_cast<double>(batches) / static_cast<double>(accumulate);
-  const double steps = std::ceil(options.epochs.value_or(preset.epochs) * an_epoch);
-  recipe.steps = options.run.steps.value_or(static_cast<int64_t>(std::max(1.0, steps)));
-  recipe.warmup = std::max<int64_t>(recipe.steps / 10, 0);
-  recipe.evaluate_every = static_cast<int64_t>(std::ceil(an_epoch));
+  const int64_t accumulate = options.run.accumulate.value_or(1);
+  recipe.steps = options.run.steps.value_or(steps_of(options.run.epochs.value_or(preset.epochs), batches, accumulate));
+  recipe.warmup = recipe.steps / 10;
+  recipe.evaluate_every = steps_of(1, batches, accumulate);
   if (dropout) recipe.dropout = *dropout;
-  return with_options(recipe, options.run);
+  return with_options(recipe, options.run, batches);
 }
 
 }  // namespace tape::train

@@ -67,12 +67,17 @@ class Task : public TaskRun<Batch, models::Gpt, text::ByteLevelBpe> {
         options_(options),
         preset_(find_preset("train lm", presets(), options.run.preset)),
         context_(options.context.value_or(preset_.context)) {
-    recipe_ = with_options(preset_.recipe, options.run);
+    with_options(preset_.recipe, options.run);  // refused before anything is read
     read_text();
     tokenizer_ = resume_tokenizer<text::ByteLevelBpe>(folder, "vocab.json", [this] { return make_tokenizer(); });
     train_ = tokenizer_->encode(text_.train, {.add_special_tokens = false}).ids;
     valid_ = tokenizer_->encode(text_.valid, {.add_special_tokens = false}).ids;
     text_.train.clear();
+    const auto plan = [this](int64_t epoch) {
+      return text::plan_windows(std::ssize(train_), context_, batch(), options_.run.seed, epoch);
+    };
+    const int64_t batches = std::ssize(plan(0));
+    recipe_ = with_options(preset_.recipe, options.run, batches);
     windows_ = text::cover_windows(std::ssize(valid_), context_);
     if (windows_.empty()) raise(ErrorKind::config, "train lm: the validation text has fewer than 2 tokens");
     manual_seed(options.run.seed);
@@ -83,16 +88,15 @@ class Task : public TaskRun<Batch, models::Gpt, text::ByteLevelBpe> {
     schedule_ = std::make_unique<optim::CosineSchedule>(
         *adam_, optim::CosineOptions{
                     .warmup = recipe_.warmup, .total = recipe_.steps, .min_lr = recipe_.lr * preset_.least_lr});
-    const auto plan = [this](int64_t epoch) {
-      return text::plan_windows(std::ssize(train_), context_, batch(), options_.run.seed, epoch);
-    };
     loader_ = std::make_unique<Loader<Batch>>(LoaderOptions<Batch>{
         .plan = plan,
         .collate = [this](const std::vector<int64_t>& starts) { return collate(train_, starts, context_); },
         .prefetch = 0});  // a copy of a few thousand ids costs less than waking a thread
-    out_ << fmt::format("{} tokens to learn from, {} to validate, {} in the vocabulary, {} batches an epoch\n",
-                        train_.size(), valid_.size(), tokenizer_->vocab_size(), plan(0).size());
+    out_ << fmt::format(
+        "{} tokens to learn from, {} to validate, {} in the vocabulary, {} batches an epoch; {} parameters\n",
+        train_.size(), valid_.size(), tokenizer_->vocab_size(), batches, model_->parameter_count());
   }
+  ~Task() override { stop_loading(); }
 
  private:
   int64_t batch() const { return options_.batch.value_or(preset_.batch); }

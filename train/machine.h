@@ -1,9 +1,6 @@
 #pragma once
 
-#include <optional>
 #include <string>
-
-#include "../autograd/kernels/isa.h"
 
 namespace tape::train {
 
@@ -21,11 +18,6 @@ Machine machine();
 
 /// One line for the banner of a run.
 std::string to_string(const Machine& machine);
-
-/// What to tell where OpenBLAS runs kernels made for a lesser CPU than this one.
-std::optional<std::string> weak_blas_warning();
-/// The same for a core that OpenBLAS chose, or was told to use (`overridden`), on a CPU of the level.
-std::optional<std::string> weak_blas_warning(const std::string& core, kernels::Isa cpu, bool overridden);
 
 /// The number of threads for kernels and BLAS; Error (config) unless it is at least 1.
 void set_threads(int threads);

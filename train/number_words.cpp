@@ -2,231 +2,230 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <ostream>
+
+#include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
 #include "autograd/ops/loss.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
 #include "autograd/random.h"
 #include "base/check.h"
-#include "models/folder.h"
 #include "models/greedy.h"
-#include "optim/adam.h"
 #include "optim/clip.h"
-#include "optim/schedule.h"
 #include "text/batch.h"
 #include "text/number_words.h"
 #include "train/progress.h"
+#include "train/task_run.h"
 
 namespace tape::train {
 namespace {
 
+using text::NumberWordsTokenizer;
 using text::Vocabulary;
 
-/// The 2 + 2 layers of width 128 that learn the task in well under a minute.
-models::TransformerConfig small_model(const Vocabulary& german, const Vocabulary& english) {
-  return {.src_vocab = german.size(),
-          .tgt_vocab = english.size(),
-          .d_model = 128,
-          .layers = 2,
-          .heads = 4,
-          .d_ff = 512,
-          .dropout = 0,
-          .norm = nn::NormPlace::pre,
-          .max_length = 64,
-          .padding_id = Vocabulary::pad};
-}
-
-NumberWordsModel make_model() {
-  NumberWordsModel task{Vocabulary(text::german_tokens()), Vocabulary(text::english_tokens()), nullptr};
-  task.model = std::make_unique<models::Transformer>(small_model(task.german, task.english));
-  return task;
-}
+constexpr Recipe kRecipe{.steps = 400, .lr = 2e-3, .warmup = 40, .clip_norm = 1};
+constexpr int64_t kBatchesAnEpoch = 100, kEvaluations = 8, kWatched = 100, kFewestSteps = 50;
 
 struct Batch {
-  Tensor src, tgt_in, tgt_out;
-  int64_t tokens = 0;  // without padding
+  text::PaddedBatch ids;
+  int64_t tokens = 0;  // of both sides, without padding
 };
 
-Batch make_batch(const NumberWordsModel& task, text::NumberSampler& sampler, int64_t size) {
-  std::vector<std::vector<int64_t>> sources, targets;
-  Batch batch;
-  for (int64_t i = 0; i < size; ++i) {
-    const int64_t number = sampler.next();
-    sources.push_back(task.encode(text::german_number(number)));
-    targets.push_back(task.english.encode(text::split_english(text::english_number(number))));
-    batch.tokens += std::ssize(sources.back()) + std::ssize(targets.back()) + 1;
-  }
-  const text::PaddedBatch padded = text::pad_batch(sources, targets);
-  batch.src = from_vector(padded.src, {padded.batch, padded.src_length});
-  batch.tgt_in = from_vector(padded.tgt_in, {padded.batch, padded.tgt_length});
-  batch.tgt_out = from_vector(padded.tgt_out, {padded.batch, padded.tgt_length});
-  return batch;
+Tensor ids_of(const std::vector<int64_t>& ids, int64_t rows, int64_t length) {
+  return from_vector(ids, {rows, length});
 }
 
-int64_t count_exact(NumberWordsModel& task, const std::vector<int64_t>& numbers) {
+std::vector<std::string> translated(models::Transformer& model, const NumberWordsTokenizer& tokenizer,
+                                    const std::vector<std::string>& words) {
+  constexpr size_t kAtOnce = 250;
+  std::vector<std::string> translations;
+  for (size_t first = 0; first < words.size(); first += kAtOnce) {
+    std::vector<std::vector<int64_t>> sources;
+    for (size_t i = first; i < std::min(first + kAtOnce, words.size()); ++i)
+      sources.push_back(tokenizer.encode(words[i]).ids);
+    const text::PaddedBatch padded = text::pad_batch(sources, std::vector<std::vector<int64_t>>(sources.size()));
+    const Tensor src = ids_of(padded.src, padded.batch, padded.src_length);
+    for (const auto& ids : models::greedy_decode(model, src, {.max_length = model.config().max_length}))
+      translations.push_back(tokenizer.target().decode(ids));
+  }
+  return translations;
+}
+
+std::vector<std::string> german(const std::vector<int64_t>& numbers) {
   std::vector<std::string> words;
-  for (int64_t number : numbers) words.push_back(text::german_number(number));
-  const std::vector<std::string> translations = task.translate(words);
+  for (const int64_t number : numbers) words.push_back(text::german_number(number));
+  return words;
+}
+
+int64_t count_exact(const std::vector<int64_t>& numbers, const std::vector<std::string>& translations) {
   int64_t exact = 0;
   for (size_t i = 0; i < numbers.size(); ++i) exact += translations[i] == text::english_number(numbers[i]);
   return exact;
 }
 
-void check(const NumberWordsOptions& o) {
-  check_at_least_one("number words", {{"steps", o.steps}, {"batch", o.batch}, {"held_out", o.held_out}});
-  if (!(o.lr >= 0 && std::isfinite(o.lr)))
-    raise(ErrorKind::config, "number words: lr must be a number >= 0, got {}", o.lr);
-  if (!(o.seconds >= 0)) raise(ErrorKind::config, "number words: seconds must not be negative, got {}", o.seconds);
-}
-
-/// The training loop itself.
-class Run {
+class Task : public TaskRun<Batch, models::Transformer, NumberWordsTokenizer> {
  public:
-  Run(NumberWordsModel& task, const NumberWordsOptions& options, std::ostream& out, const TerminalInfo& terminal)
-      : task_(task),
+  Task(const NumberWordsOptions& options, const RunFolder* folder, std::ostream& out, const Recipe& recipe)
+      : TaskRun("number words", options.run, out),
         options_(options),
-        steps_(options.steps),
-        out_(out),
-        progress_(out, options.steps, terminal),
-        sampler_(text::Split::train, options.seed),
-        adam_(task.model->parameters(), {.lr = options.lr, .betas = {0.9, 0.98}, .eps = 1e-9}) {
-    plan_rate(0);
+        watched_(text::held_out_sample(kWatched, options.run.seed + 1)) {
+    recipe_ = recipe;
+    tokenizer_ =
+        std::make_unique<NumberWordsTokenizer>(Vocabulary(text::german_tokens()), Vocabulary(text::english_tokens()));
+    if (folder) tokenizer_->save(folder->path());
+    manual_seed(options.run.seed);
+    model_ = std::make_unique<models::Transformer>(config());
+    adam_ = std::make_unique<optim::AdamW>(
+        decayed_groups(*model_),
+        optim::AdamWOptions{.lr = recipe_.lr, .betas = {0.9, 0.98}, .eps = 1e-9, .weight_decay = recipe_.weight_decay});
+    // Down to zero behind the last step.
+    schedule_ = std::make_unique<optim::LinearSchedule>(
+        *adam_, optim::LinearOptions{.lr = recipe_.lr, .warmup = recipe_.warmup, .total = recipe_.steps + 1});
+    loader_ = std::make_unique<Loader<Batch>>(
+        LoaderOptions<Batch>{.plan = [this](int64_t epoch) { return plan(epoch); },
+                             .collate = [this](const std::vector<int64_t>& numbers) { return collate(numbers); }});
   }
 
-  NumberWordsResult train() {
-    const std::vector<int64_t> watched = text::held_out_sample(100, options_.seed + 1);
-    const double began = steady_seconds();
-    int64_t tokens = 0;
-    for (int64_t step = 1; step <= steps_; ++step) {
-      const Batch batch = make_batch(task_, sampler_, options_.batch);
-      tokens += batch.tokens;
-      const double rate = adam_.lr();
-      result_.loss = learn(batch);
-      progress_.update({.step = step,
-                        .loss = result_.loss,
-                        .learning_rate = rate,
-                        .tokens = batch.tokens,
-                        .extras = {{"exact", accuracy_}}});
-      result_.steps = step;
-      if (options_.interrupted && options_.interrupted()) {
-        progress_.line("interrupted: the model is saved as it is");
-        break;
-      }
-      if (step % kPaceSteps == 0) fit_to_time(step, steady_seconds() - began);
-      if (step % std::max<int64_t>(steps_ / 8, 1) == 0 || step == steps_) watch(watched, step);
+  /// Seconds a step, of a few that are then forgotten.
+  double pace() {
+    constexpr int kUntimed = 3, kTimed = 5;
+    double began = 0;
+    for (int step = 0; step < kUntimed + kTimed; ++step) {
+      if (step == kUntimed) began = steady_seconds();
+      const Batch batch = loader_->next();
+      adam_->zero_grad();
+      training_loss(batch).loss.backward();
+      adam_->step({.gradient_scale = optim::clip_scale(optim::grad_norm(model_->parameters()), recipe_.clip_norm)});
     }
-    progress_.finish();
-    result_.train_seconds = steady_seconds() - began;
-    result_.tokens_per_second = static_cast<double>(tokens) / result_.train_seconds;
-    return result_;
+    return (steady_seconds() - began) / kTimed;
   }
+
+  void print_model() const {
+    const models::TransformerConfig& config = model_->config();
+    out_ << fmt::format("German number words to English: {} + {} layers, width {}, {} parameters\n", config.layers,
+                        config.layers, config.d_model, model_->parameter_count());
+  }
+
+  /// Of the model as it is, which is that of the folder behind train().
+  int64_t exact(const std::vector<int64_t>& numbers) {
+    model_->eval();
+    return count_exact(numbers, translated(*model_, *tokenizer_, german(numbers)));
+  }
+  ~Task() override { stop_loading(); }
 
  private:
-  static constexpr int64_t kPaceSteps = 40;
-
-  /// Linear warm-up over the first tenth, then linear decay to zero behind the last step.
-  void plan_rate(int64_t done) {
-    schedule_.emplace(adam_, optim::LinearOptions{
-                                 .lr = options_.lr, .warmup = std::max<int64_t>(steps_ / 10, 1), .total = steps_ + 1});
-    schedule_->set_last_step(done);
+  /// The 2 + 2 layers of width 128 that learn the task in well under a minute.
+  models::TransformerConfig config() const {
+    return {.src_vocab = tokenizer_->vocab_size(),
+            .tgt_vocab = tokenizer_->target().vocab_size(),
+            .d_model = 128,
+            .layers = 2,
+            .heads = 4,
+            .d_ff = 512,
+            .dropout = recipe_.dropout,
+            .norm = nn::NormPlace::pre,
+            .max_length = 64,
+            .padding_id = Vocabulary::pad};
   }
 
-  double learn(const Batch& batch) {
-    const Tensor loss = cross_entropy((*task_.model)(batch.src, batch.tgt_in), batch.tgt_out,
-                                      {.ignore_index = Vocabulary::pad, .label_smoothing = 0.05});
-    adam_.zero_grad();
-    loss.backward();
-    optim::clip_grad_norm(task_.model->parameters(), 1.0);
-    adam_.step();
-    schedule_->step();
-    return loss.item();
+  /// The numbers of an epoch, drawn anew for each: an example is the number itself.
+  std::vector<std::vector<int64_t>> plan(int64_t epoch) const {
+    text::NumberSampler sampler(text::Split::train, options_.run.seed + static_cast<uint64_t>(epoch));
+    std::vector<std::vector<int64_t>> batches(kBatchesAnEpoch);
+    for (std::vector<int64_t>& batch : batches)
+      for (int64_t i = 0; i < options_.batch; ++i) batch.push_back(sampler.next());
+    return batches;
   }
 
-  /// Shortens the run where, at the pace of the steps since the last look, it would take too long.
-  void fit_to_time(int64_t step, double elapsed) {
-    const double pace = (elapsed - looked_at_) / kPaceSteps;
-    looked_at_ = elapsed;
-    if (options_.seconds == 0) return;
-    const double affordable = std::max(options_.seconds - elapsed, 0.0) / pace;  // beyond int64_t where seconds is huge
-    if (affordable >= static_cast<double>(steps_ - step)) return;
-    const int64_t fewer = step + std::max(static_cast<int64_t>(affordable), kPaceSteps / 4);
-    if (fewer >= steps_) return;
-    progress_.line(fmt::format("{:.0f} ms a step: {} steps instead of {}, to stay within {:.0f} s", pace * 1e3, fewer,
-                               steps_, options_.seconds));
-    steps_ = fewer;
-    plan_rate(step);
-    progress_.set_total_steps(steps_);
+  Batch collate(const std::vector<int64_t>& numbers) const {
+    std::vector<std::vector<int64_t>> sources, targets;
+    Batch batch;
+    for (const int64_t number : numbers) {
+      sources.push_back(tokenizer_->encode(text::german_number(number)).ids);
+      targets.push_back(tokenizer_->target().encode(text::english_number(number), {.add_special_tokens = false}).ids);
+      batch.tokens += std::ssize(sources.back()) + std::ssize(targets.back()) + 1;
+    }
+    batch.ids = text::pad_batch(sources, targets);
+    return batch;
   }
 
-  void watch(const std::vector<int64_t>& numbers, int64_t step) {
-    const int64_t exact = count_exact(task_, numbers);
-    accuracy_ = fmt::format("{:.0f}%", 100.0 * static_cast<double>(exact) / static_cast<double>(numbers.size()));
-    progress_.line(fmt::format("step {:>5}: {} of {} held-out numbers exactly right", step, exact, numbers.size()));
-    task_.model->train();
+  Tensor loss(const Batch& batch, double label_smoothing) {
+    const text::PaddedBatch& b = batch.ids;
+    const Tensor logits = (*model_)(ids_of(b.src, b.batch, b.src_length), ids_of(b.tgt_in, b.batch, b.tgt_length));
+    return cross_entropy(logits, ids_of(b.tgt_out, b.batch, b.tgt_length),
+                         {.ignore_index = Vocabulary::pad, .label_smoothing = label_smoothing});
   }
 
-  NumberWordsModel& task_;
+  Learned training_loss(const Batch& batch) override { return {loss(batch, kSmoothing), batch.tokens}; }
+
+  Evaluation evaluate() override {
+    const std::vector<std::string> sources = german(watched_), said = translated(*model_, *tokenizer_, sources);
+    const double part = static_cast<double>(count_exact(watched_, said)) / static_cast<double>(watched_.size());
+    const double mean = loss(collate(watched_), 0).item();
+    Evaluation evaluation{.loss = mean, .metrics = {{"exact", part}}, .score = -mean};
+    for (size_t i = 0; i < 8; ++i)
+      evaluation.samples.push_back({sources[i], text::english_number(watched_[i]), said[i]});
+    return evaluation;
+  }
+
+  void describe(nlohmann::ordered_json& json) const override {
+    json["batch"] = options_.batch;
+    json["label_smoothing"] = kSmoothing;
+  }
+
+  static constexpr double kSmoothing = 0.05;
+
   const NumberWordsOptions& options_;
-  int64_t steps_;
-  std::ostream& out_;
-  Progress progress_;
-  text::NumberSampler sampler_;
-  optim::Adam adam_;
-  std::optional<optim::LinearSchedule> schedule_;
-  std::string accuracy_ = "-";
-  double looked_at_ = 0;  // seconds of training at the last look at the pace
-  NumberWordsResult result_;
+  const std::vector<int64_t> watched_;
 };
+
+/// Warm-up over the first tenth of the steps, and evaluations every eighth, where the options say nothing else.
+Recipe recipe_of(const TaskOptions& options, int64_t steps) {
+  Recipe recipe = kRecipe;
+  recipe.steps = steps;
+  recipe.warmup = std::max<int64_t>(steps / 10, 1);
+  recipe.evaluate_every = std::max<int64_t>(steps / kEvaluations, 1);
+  TaskOptions given = options;
+  given.steps = steps;
+  return with_options(recipe, given);
+}
+
+void check(const NumberWordsOptions& o) {
+  check_at_least_one("number words", {{"batch", o.batch}, {"held_out", o.held_out}});
+  if (!(o.budget >= 0)) raise(ErrorKind::config, "number words: the budget must not be negative, got {}", o.budget);
+}
+
+/// The steps asked for, or as many as this machine does within the budget.
+int64_t affordable_steps(const NumberWordsOptions& options, int64_t steps, std::ostream& out) {
+  if (options.budget == 0 || steps <= kFewestSteps || options.run.start == Start::resume) return steps;
+  const double pace = Task(options, nullptr, out, recipe_of(options.run, steps)).pace();
+  const double affordable = options.budget / pace;  // beyond int64_t where the budget is huge
+  if (affordable >= static_cast<double>(steps)) return steps;
+  const int64_t fewer = std::max(static_cast<int64_t>(affordable), kFewestSteps);
+  out << fmt::format("{:.0f} ms a step: {} steps instead of {}, to stay within {:.0f} s\n", pace * 1e3, fewer, steps,
+                     options.budget);
+  return fewer;
+}
 
 }  // namespace
 
-std::vector<int64_t> NumberWordsModel::encode(const std::string& word) const {
-  std::vector<int64_t> ids = german.encode(text::split_german(word));
-  ids.push_back(Vocabulary::eos);
-  return ids;
-}
-
 std::vector<std::string> NumberWordsModel::translate(const std::vector<std::string>& words) {
-  constexpr size_t kBatch = 250;
   model->eval();
-  std::vector<std::string> translations;
-  for (size_t first = 0; first < words.size(); first += kBatch) {
-    std::vector<std::vector<int64_t>> sources;
-    for (size_t i = first; i < std::min(first + kBatch, words.size()); ++i) sources.push_back(encode(words[i]));
-    const std::vector<std::vector<int64_t>> no_targets(sources.size());
-    const text::PaddedBatch padded = text::pad_batch(sources, no_targets);
-    const Tensor src = from_vector(padded.src, {padded.batch, padded.src_length});
-    for (const auto& ids : models::greedy_decode(*model, src, {.max_length = model->config().max_length}))
-      translations.push_back(text::join_english(english.decode(ids)));
-  }
-  return translations;
-}
-
-void NumberWordsModel::save(const std::string& folder) const {
-  models::save(folder, *model);
-  save_vocabularies(folder);
-}
-
-void NumberWordsModel::save_vocabularies(const std::string& folder) const {
-  german.save(folder + "/src_vocab.txt");
-  english.save(folder + "/tgt_vocab.txt");
+  return translated(*model, *tokenizer, words);
 }
 
 NumberWordsModel NumberWordsModel::load(const std::string& folder) {
-  const auto load = [&folder](const char* file, int64_t size, const char* key) {
-    Vocabulary vocabulary = Vocabulary::load(folder + file);
-    if (vocabulary.size() != size)
-      raise(ErrorKind::format, "{}{}: {} tokens, the model needs {} (config.json: {})", folder, file, vocabulary.size(),
-            size, key);
-    return vocabulary;
+  NumberWordsModel loaded{nullptr, models::load<models::Transformer>(folder)};
+  loaded.tokenizer = NumberWordsTokenizer::load(folder);
+  const models::TransformerConfig& config = loaded.model->config();
+  const auto check_size = [&folder](const char* file, int64_t size, int64_t needed, const char* key) {
+    if (size != needed)
+      raise(ErrorKind::format, "{}{}: {} tokens, the model needs {} (config.json: {})", folder, file, size, needed,
+            key);
   };
-  auto model = models::load<models::Transformer>(folder);
-  const models::TransformerConfig& config = model->config();
-  return {load("/src_vocab.txt", config.src_vocab, "src_vocab_size"),
-          load("/tgt_vocab.txt", config.tgt_vocab, "tgt_vocab_size"), std::move(model)};
+  check_size("/src_vocab.txt", loaded.tokenizer->vocab_size(), config.src_vocab, "src_vocab_size");
+  check_size("/tgt_vocab.txt", loaded.tokenizer->target().vocab_size(), config.tgt_vocab, "tgt_vocab_size");
+  return loaded;
 }
 
 std::vector<int64_t> scored_numbers(int64_t count, uint64_t seed) { return text::held_out_sample(count, seed + 2); }
@@ -234,23 +233,19 @@ std::vector<int64_t> scored_numbers(int64_t count, uint64_t seed) { return text:
 NumberWordsResult train_number_words(const NumberWordsOptions& options, std::ostream& out,
                                      const TerminalInfo& terminal) {
   check(options);
-  manual_seed(options.seed);
-  NumberWordsModel task = make_model();
-  out << fmt::format("German number words to English: {} + {} layers, width {}, {} parameters\n",
-                     task.model->config().layers, task.model->config().layers, task.model->config().d_model,
-                     task.model->parameter_count());
-  // Before any work is done: a folder that cannot be written should not cost a run, nor a run that is cut short the
-  // model of an earlier one.
-  if (!std::filesystem::exists(options.out + "/model.safetensors")) task.save(options.out);
-  task.save_vocabularies(options.out);
-  NumberWordsResult result = Run(task, options, out, terminal).train();
-  const std::vector<int64_t> numbers = scored_numbers(options.held_out, options.seed);
+  const int64_t asked = recipe_of(options.run, options.run.steps.value_or(kRecipe.steps)).steps;
+  const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
+  const int64_t steps = affordable_steps(options, asked, out);
+  Task task(options, folder.get(), out, recipe_of(options.run, steps));
+  task.print_model();
+  NumberWordsResult result{.run = task.train(folder, terminal)};
+  const std::vector<int64_t> numbers = scored_numbers(options.held_out, options.run.seed);
   result.held_out = std::ssize(numbers);
-  result.exact = count_exact(task, numbers);
-  task.save(options.out);
+  result.exact = task.exact(numbers);
   out << fmt::format(
       "\n{} of {} held-out numbers exactly right ({:.1f}%) after {} steps in {:.1f} s, {:.0f} tokens/s\n", result.exact,
-      result.held_out, 100 * result.held_out_exact(), result.steps, result.train_seconds, result.tokens_per_second);
+      result.held_out, 100 * result.held_out_exact(), result.run.step, result.run.seconds,
+      result.run.tokens_per_second);
   return result;
 }
 

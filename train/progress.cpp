@@ -130,11 +130,14 @@ std::vector<std::string> Progress::fields() const {
     fields.push_back(fmt::format("took {:>5}", format_duration(updated_at_ - started_at_)));
   } else if (recent_steps_ > 0 && recent_seconds_ > 0) {
     const double left = static_cast<double>(total_ - state_.step) * recent_seconds_ / recent_steps_;
+    fields.push_back(fmt::format("spent {:>5}", format_duration(updated_at_ - started_at_)));
     fields.push_back(fmt::format("left {:>5}", format_duration(left)));
   }
   if (recent_tokens_ > 0 && recent_seconds_ > 0) {
     fields.push_back(fmt::format("{:>5} tok/s", format_count(recent_tokens_ / recent_seconds_)));
   }
+  if (!finished_ && recent_steps_ > 0 && recent_seconds_ > 0)
+    fields.push_back(fmt::format("{:>4.3g} steps/s", recent_steps_ / recent_seconds_));
   fields.push_back(fmt::format("lr {:.2e}", state_.learning_rate));
   if (state_.gradient_norm) fields.push_back(fmt::format("grad {:.3g}", *state_.gradient_norm));
   return fields;
@@ -171,12 +174,6 @@ void Progress::write_plain() {
   written_at_ = updated_at_;
   written_step_ = state_.step;
   state_shown_ = true;
-}
-
-void Progress::set_total_steps(int64_t total_steps) {
-  if (total_steps < state_.step)
-    raise(ErrorKind::config, "Progress: {} steps in all, but {} are done", total_steps, state_.step);
-  total_ = total_steps;
 }
 
 void Progress::line(std::string_view text) {

@@ -43,7 +43,7 @@ struct ProgressState {
 /// Shows how a training run goes on: on a terminal one line that is redrawn in place, elsewhere a plain line now and
 /// then.
 ///
-///     42% ━━━━━━━━━╸───────────── 420/1000  loss 1.234  exact 93.1%  left 1:23  12.3k tok/s  lr 3.0e-04
+///     42% ━━━━━━━━━╸───────────── 420/1000  loss 1.2340  exact 93.1%  spent  1:01  left  1:23  12.3k tok/s ...
 ///
 /// The epoch (before the loss) and the gradient's norm (at the right) are shown where they are given. Where the
 /// terminal is too narrow for all of it, the fields at the right go first, then the bar. Speed and time left follow the
@@ -66,9 +66,6 @@ class Progress {
 
   /// Shows the last state and ends the line. Later calls do nothing; later updates are not shown.
   void finish();
-
-  /// The run got shorter or longer. Errors: ErrorKind::config when fewer than the steps done.
-  void set_total_steps(int64_t total_steps);
 
   /// The terminal has a new width.
   void resize(int columns) { terminal_.columns = columns; }

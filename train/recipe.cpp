@@ -9,7 +9,20 @@
 
 namespace tape::train {
 
-Recipe with_options(Recipe recipe, const TaskOptions& o) {
+int64_t steps_of(double epochs, int64_t batches, int64_t accumulate) {
+  const double an_epoch = static_cast<double>(batches) / static_cast<double>(std::max<int64_t>(accumulate, 1));
+  return static_cast<int64_t>(std::max(1.0, std::ceil(epochs * an_epoch)));
+}
+
+void check_length(const TaskOptions& o) {
+  if (o.epochs && o.steps)
+    raise(ErrorKind::config, "train: epochs and steps are both given: one of them is the length of the run");
+  if (o.epochs && !(*o.epochs > 0 && *o.epochs < 1e6))
+    raise(ErrorKind::config, "train: epochs must be greater than 0 and below 1,000,000, got {}", *o.epochs);
+}
+
+Recipe with_options(Recipe recipe, const TaskOptions& o, int64_t batches) {
+  check_length(o);
   const int64_t planned = recipe.steps;
   const auto take = [](auto& to, const auto& given) {
     if (given) to = *given;
@@ -26,6 +39,7 @@ Recipe with_options(Recipe recipe, const TaskOptions& o) {
   take(recipe.patience, o.patience);
   take(recipe.average_last, o.average_last);
   take(recipe.ema_decay, o.ema_decay);
+  if (o.epochs && batches > 0) recipe.steps = steps_of(*o.epochs, batches, recipe.accumulate);
   if (!(recipe.lr > 0 && std::isfinite(recipe.lr)))
     raise(ErrorKind::config, "train: lr must be a number > 0, got {}", recipe.lr);
   check_at_least_one("train", {{"steps", recipe.steps}});

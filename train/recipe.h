@@ -28,8 +28,15 @@ struct Recipe {
 };
 
 /// The recipe with what the options say in its place. A warm-up that is not given and longer than a tenth of fewer
-/// steps becomes that tenth. Error (config) naming what is out of range.
-Recipe with_options(Recipe recipe, const TaskOptions& options);
+/// steps becomes that tenth. `batches` is what an epoch has, where it is known; 0 looks at no epochs. Error (config)
+/// naming what is out of range.
+Recipe with_options(Recipe recipe, const TaskOptions& options, int64_t batches = 0);
+
+/// Error (config) for epochs out of range, or given beside steps.
+void check_length(const TaskOptions& options);
+
+/// The steps of so many passes over the data, at least 1.
+int64_t steps_of(double epochs, int64_t batches, int64_t accumulate);
 
 /// As the log shows it.
 nlohmann::ordered_json to_json(const Recipe& recipe);

@@ -15,6 +15,7 @@ struct TaskOptions {
   Start start = Start::fresh;
   std::string preset = {};                     ///< "": the task's first
   std::optional<int64_t> steps = {};           ///< updates
+  std::optional<double> epochs = {};           ///< passes over the data, in place of steps
   std::optional<double> seconds = {};          ///< stop after so much time; 0: never
   std::optional<double> lr = {};               ///< the highest of the schedule
   std::optional<int64_t> warmup = {};          ///< steps

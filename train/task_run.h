@@ -62,7 +62,9 @@ class TaskRun {
 
  protected:
   TaskRun(const char* name, const TaskOptions& run, std::ostream& out) : name_(name), run_(run), out_(out) {}
+  /// A task's own destructor calls stop_loading(): the thread that makes batches ahead reads what is the task's.
   virtual ~TaskRun() = default;
+  void stop_loading() { loader_.reset(); }
 
   /// The loss of a batch that the model learns from.
   virtual Learned training_loss(const Batch& batch) = 0;

@@ -153,7 +153,7 @@ void TrainingRun::step() {
                               .tokens = event.tokens};
     if (last_)
       for (const auto& [name, value] : last_->metrics)
-        shown_state.extras.emplace_back(name, fmt::format("{:.4g}", value));
+        shown_state.extras.emplace_back("valid " + name, fmt::format("{:.4g}", value));
     progress_->update(shown_state);
   }
   if (options_.callbacks.on_step) options_.callbacks.on_step(event);
@@ -310,9 +310,8 @@ void TrainingRun::end(StopReason reason) {
             result_.evaluation ? result_.evaluation->metrics : std::map<std::string, double>());
   if (progress_) progress_->finish();
   if (progress_ && reason == StopReason::interrupted)
-    progress_->line(folder_
-                        ? fmt::format("interrupted after step {}; it goes on from {}", state_.step, result_.checkpoint)
-                        : fmt::format("interrupted after step {}", state_.step));
+    progress_->line(folder_ ? fmt::format("interrupted after step {}, which {} holds", state_.step, result_.checkpoint)
+                            : fmt::format("interrupted after step {}", state_.step));
 }
 
 TrainResult TrainingRun::train() {

@@ -8,6 +8,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/loss.h"
+#include "base/check.h"
 #include "models/translate.h"
 #include "text/batch.h"
 #include "text/batch_plan.h"
@@ -130,7 +131,10 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
         options_(options),
         preset_(find_preset("train translation", presets(), options.run.preset)),
         bleu_{.tokenizer = text::bleu_tokenizer(options.bleu_tokenizer)} {
-    recipe_ = with_options(preset_.recipe, options.run);
+    with_options(preset_.recipe, options.run);  // refused before anything is read
+    check_at_least_one("train translation", {{"layers", options.layers.value_or(1)},
+                                             {"width", options.width.value_or(1)},
+                                             {"heads", options.heads.value_or(1)}});
     if (options.max_length < 2)
       raise(ErrorKind::config, "train translation: max_length must be at least 2, got {}", options.max_length);
     const text::ParallelCorpus train = read(options.train, "training"), valid = read(options.valid, "validation");
@@ -140,6 +144,7 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
         folder, "source.spm", [&] { return train_tokenizer(train, options.vocab_size.value_or(preset_.vocab_size)); });
     train_ = encode(train);
     valid_ = encode(valid);
+    recipe_ = with_options(preset_.recipe, options.run, std::ssize(plan(0).batches));
     valid_source_ = valid.source;
     valid_reference_ = valid.target;
     plan_valid();
@@ -151,10 +156,11 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
     schedule_ = std::make_unique<optim::CosineSchedule>(
         *adam_, optim::CosineOptions{.warmup = recipe_.warmup, .total = recipe_.steps, .min_lr = recipe_.lr / 100});
     loader_ = std::make_unique<Loader<Batch>>(LoaderOptions<Batch>{
-        .plan = [this](int64_t epoch) { return text::plan_batches(train_.lengths, batching(), seed(), epoch).batches; },
+        .plan = [this](int64_t epoch) { return plan(epoch).batches; },
         .collate = [this](const std::vector<int64_t>& indices) { return collate(train_, indices); }});
     print_sizes();
   }
+  ~Task() override { stop_loading(); }
 
  private:
   uint64_t seed() const { return options_.run.seed; }
@@ -174,13 +180,14 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
   /// A model that transformers has a class for: M2M100 with norms in front, Marian with norms behind.
   models::TransformerConfig config() const {
     const int64_t vocab = tokenizer_->vocab_size();
+    const int64_t width = options_.width.value_or(preset_.d_model);
     const bool pre = norm() == nn::NormPlace::pre;
     return {.src_vocab = vocab,
             .tgt_vocab = vocab,
-            .d_model = preset_.d_model,
-            .layers = preset_.layers,
-            .heads = preset_.heads,
-            .d_ff = preset_.d_ff,
+            .d_model = width,
+            .layers = options_.layers.value_or(preset_.layers),
+            .heads = options_.heads.value_or(preset_.heads),
+            .d_ff = width * preset_.d_ff / preset_.d_model,
             .dropout = recipe_.dropout,
             .attention_dropout = 0,
             .activation_dropout = 0,
@@ -194,6 +201,8 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
             .share_embeddings = true,
             .tie_output = true};
   }
+
+  text::BatchPlan plan(int64_t epoch) const { return text::plan_batches(train_.lengths, batching(), seed(), epoch); }
 
   Pairs encode(const text::ParallelCorpus& corpus) const {
     Pairs pairs;
@@ -268,12 +277,13 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
   }
 
   void print_sizes() const {
-    const text::BatchPlan plan = text::plan_batches(train_.lengths, batching(), seed(), 0);
-    if (const std::string note = text::skipped_note(plan, train_.lengths, name_of(options_.train)); !note.empty())
+    const text::BatchPlan first = plan(0);
+    if (const std::string note = text::skipped_note(first, train_.lengths, name_of(options_.train)); !note.empty())
       out_ << note << "\n";
-    out_ << fmt::format("{} pairs to learn from, {} to validate, {} tokens in the vocabulary, {} batches an epoch\n",
-                        train_.lengths.size() - plan.skipped.size(), valid_.lengths.size(), tokenizer_->vocab_size(),
-                        plan.batches.size());
+    out_ << fmt::format(
+        "{} pairs to learn from, {} to validate, {} tokens in the vocabulary, {} batches an epoch; {} parameters\n",
+        train_.lengths.size() - first.skipped.size(), valid_.lengths.size(), tokenizer_->vocab_size(),
+        first.batches.size(), model_->parameter_count());
   }
 
   void describe(nlohmann::ordered_json& json) const override {

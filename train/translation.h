@@ -20,7 +20,8 @@ struct TranslationOptions {
   TaskOptions run;  ///< presets: tiny, small, base
   ParallelFiles train;
   ParallelFiles valid;
-  std::optional<int64_t> vocab_size = {};    ///< tokens of the joint vocabulary
+  std::optional<int64_t> layers = {}, width = {}, heads = {};  ///< layers: of the encoder, and of the decoder
+  std::optional<int64_t> vocab_size = {};                      ///< tokens of the joint vocabulary
   std::optional<int64_t> batch_tokens = {};  ///< most tokens of a batch on either side, padding included
   std::optional<double> label_smoothing = {};
   std::optional<nn::NormPlace> norm = {};  ///< in front of the sublayers (the default), or behind them

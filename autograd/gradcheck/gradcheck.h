@@ -23,6 +23,8 @@ struct GradcheckOptions {
   /// For f32 inputs: the same function in f64, where f itself does not run in f64.
   std::function<Tensor(const Tensors&)> shadow = {};
   double f32_rtol = 1e-3;  ///< the relative error allowed of the gradients of f32 inputs
+  /// Called in front of each variable: how many are done, of how many, and its name.
+  std::function<void(int64_t done, int64_t all, const std::string& name)> progress = {};
   bool blame = true;       ///< where the check fails, find the recorded operations whose gradients are wrong
 };
 

@@ -270,6 +270,7 @@ GradcheckReport GradcheckRun::run() {
   std::vector<ComparedGradient> compared;
   for (size_t i = 0; i < variables_.size(); ++i) {
     along_.emplace_back();
+    if (options_.progress) options_.progress(static_cast<int64_t>(i), std::ssize(variables_), variables_[i].name);
     int64_t most = options_.max_elements;
     if (by_directions(variables_[i].tensor)) {
       along_[i] = compare_along(variables_[i], gradients[i]);

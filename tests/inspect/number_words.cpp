@@ -18,7 +18,7 @@ class ShowNumberWords : public testing::Test {
  protected:
   ShowNumberWords() {
     std::ostringstream ignored;
-    train::train_number_words({.steps = 2, .seconds = 0, .batch = 4, .held_out = 1, .out = folder_.path()}, ignored,
+    train::train_number_words({.run = {.out = folder_.path(), .steps = 2}, .batch = 4, .budget = 0, .held_out = 1}, ignored,
                               {});
     model_ = train::NumberWordsModel::load(folder_.path());
   }

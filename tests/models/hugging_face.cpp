@@ -80,7 +80,7 @@ TEST_F(HuggingFaceFolder, ReadsSizesAndChoices) {
 TEST_F(HuggingFaceFolder, NamesTheClassThatItHolds) {
   take("gpt2");
   EXPECT_TAPE_ERROR(load<Bert>(folder_.path()), ErrorKind::config,
-                    fmt::format("{}: holds a Gpt, which is another class than the one asked for", path("config.json")));
+                    fmt::format("{}: holds a Gpt, needed here is a Bert without a head", path("config.json")));
 }
 
 TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {

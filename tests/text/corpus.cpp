@@ -177,6 +177,9 @@ TEST_F(Corpus, LinesWithoutALabelAreNamed) {
   };
   const auto tab = LabelFormat::sentence_tab_label, space = LabelFormat::label_space_sentence;
   expect("x\t1\nfine\n", tab, ErrorKind::format, "line 2: 1 field, expected 2: sentence TAB label");
+  expect("NUM:count How many?\n", tab, ErrorKind::format,
+         "line 1: 1 field, expected 2: sentence TAB label; lines of label SPACE sentence are of the format "
+         "label-first");
   expect("x\t1\t2\n", tab, ErrorKind::format, "line 1: 3 fields, expected 2: sentence TAB label");
   expect("x\t \n", tab, ErrorKind::format, "line 1: the label is empty");
   expect("1 x\n2\n", space, ErrorKind::format, "line 2: no blank between label and sentence");

@@ -55,7 +55,7 @@ expect_status(0 ${words} --text-b forty-three --terminal)
 expect_text(out "decoder.layers.1.cross_attention, mean of 4 heads: probabilities\n")
 expect_text(out "forty ")
 expect_text(out "\nmodules:\n  encoder.layers.0.self_attention\n  encoder.layers.1.self_attention\n  decoder")
-expect_status(0 ${words} --text-b forty-three --terminal --block encoder.layers.0.self_attention --head 3 --gradients)
+expect_status(0 ${words} --text-b forty-three --terminal --block encoder.layers.0.self_attention --head 3 --grads)
 expect_text(out "encoder.layers.0.self_attention, head 3: gradient of the probabilities\n")
 expect_text(out "- below zero, + above")
 
@@ -75,6 +75,10 @@ expect_status(0 inspect --model ${FOLDER}/classifier --text "one two" --text-b "
 expect_in_page(page.html "\"kind\":\"encoder\"" "\"segments\":[0,0,0,0,1,1]")
 
 # What is wrong, in one line.
+expect_status(0 inspect --model ${FOLDER}/words --text "hello" --text-b forty ${page})
+expect_text(err "tapeformer: 1 of 2 tokens is unknown to the model, which reads \"<unk>\" in their place: \"hello\"\n")
+expect_status(3 inspect --model ${FOLDER}/words --text " " ${page})
+expect_text(err "tapeformer: --text: the text is empty\n")
 expect_status(3 ${words})
 expect_text(err "tapeformer: inspect: nothing to do: give --out FILE, --dot FILE or --terminal\n")
 expect_status(4 inspect --model ${FOLDER}/none --text a ${page})

@@ -100,7 +100,7 @@ TEST_F(Classification, BeginsWithAFolder) {
   ClassificationOptions options = with_init(save_bert(folder_ / "bert"));
   options.freeze = 1;
   options.layer_decay = 0.9;
-  options.epochs = 30;
+  options.run.epochs = 30;
   const ClassificationResult result = train(options);
   EXPECT_GE(result.valid_accuracy, 0.9);
   EXPECT_EQ(result.run.step, 450);
@@ -124,7 +124,7 @@ TEST_F(Classification, BeginsWithAFolder) {
 
 TEST_F(Classification, GoesOnWithAClassifiersLabels) {
   ClassificationOptions options = scratch();
-  options.epochs = 1;
+  options.run.epochs = 1;
   train(options);
   ClassificationOptions on = with_init(run());
   on.run.out = run("on");
@@ -256,9 +256,12 @@ TEST_F(Classification, NamesTheOptionThatDoesNotFit) {
     refuses(options, fmt::format("train classifier: {}", sentence));
   };
   using Options = ClassificationOptions;
-  refused("epochs must be greater than 0 and below 1,000,000, got -1", [](Options& o) { o.epochs = -1; });
-  refused("epochs and steps are both given: one of them is the length of the run",
-          [](Options& o) { o.epochs = 1, o.run.steps = 1; });
+  ClassificationOptions length = scratch();
+  length.run.epochs = -1;
+  refuses(length, "train: epochs must be greater than 0 and below 1,000,000, got -1");
+  length.run.epochs = 1;
+  length.run.steps = 1;
+  refuses(length, "train: epochs and steps are both given: one of them is the length of the run");
   refused("valid_fraction does not go with a file to validate with", [](Options& o) { o.valid_fraction = 0.1; });
   refused("batch must be at least 1, got 0", [](Options& o) { o.batch = 0; });
   refused("batch_tokens must be at least 1, got 0", [](Options& o) { o.batch_tokens = 0; });

@@ -2,12 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include "autograd/kernels/isa.h"
 #include "tests/support/errors.h"
 
 namespace tape::train {
 namespace {
-
-using kernels::Isa;
 
 TEST(Machine, IsKnown) {
   const Machine m = machine();
@@ -48,33 +47,6 @@ TEST(Machine, RunsOnTheThreadsItIsGiven) {
                       fmt::format("threads: must be at least 1, got {}", threads));
   EXPECT_EQ(machine().threads, 2) << "a refused number changes nothing";
   set_threads(before);
-}
-
-TEST(WeakBlas, IsToldWithItsCause) {
-  EXPECT_EQ(weak_blas_warning("Haswell", Isa::v4, true),
-            "OPENBLAS_CORETYPE makes OpenBLAS use Haswell kernels, below what this CPU can run; unset it for speed");
-  EXPECT_EQ(weak_blas_warning("Haswell", Isa::v4, false),
-            "OpenBLAS chose Haswell kernels, below what this CPU can run; try OPENBLAS_CORETYPE=SkylakeX");
-  EXPECT_EQ(weak_blas_warning("Prescott", Isa::v3, false),
-            "OpenBLAS chose Prescott kernels, below what this CPU can run; try OPENBLAS_CORETYPE=Haswell");
-}
-
-TEST(WeakBlas, IsNotToldOfKernelsThatFit) {
-  for (const bool overridden : {false, true}) {
-    for (const char* core : {"SkylakeX", "Cooperlake", "SapphireRapids"})
-      for (const Isa cpu : {Isa::v2, Isa::v3, Isa::v4})
-        EXPECT_EQ(weak_blas_warning(core, cpu, overridden), std::nullopt) << core;
-    for (const char* core : {"Haswell", "Zen", "Excavator"})
-      for (const Isa cpu : {Isa::v2, Isa::v3})
-        EXPECT_EQ(weak_blas_warning(core, cpu, overridden), std::nullopt) << core;
-    EXPECT_EQ(weak_blas_warning("Nehalem", Isa::v2, overridden), std::nullopt);
-    EXPECT_EQ(weak_blas_warning("NeoverseN1", Isa::portable, overridden), std::nullopt);
-  }
-}
-
-TEST(WeakBlas, IsAskedOfThisMachine) {
-  const Machine m = machine();
-  EXPECT_EQ(weak_blas_warning(), weak_blas_warning(m.blas_core, kernels::supported_isa(), m.blas_core_overridden));
 }
 
 }  // namespace

@@ -49,13 +49,13 @@ TEST(ProgressOnATerminal, RedrawsOneLineInPlace) {
   run.step(1, 0.5);
   EXPECT_EQ(run.written(),
             "\r  1% ──────────────────── "
-            "  1/100  loss 1.5000  exact 93.1%  left  0:50  2.00k tok/s  lr 3.00e-04\x1b[K");
+            "  1/100  loss 1.5000  exact 93.1%  spent  0:01  left  0:50  2.00k tok/s\x1b[K");
   run.step(2, 0.1);
   EXPECT_EQ(run.written(), "") << "too soon";
   run.step(55, 0.15);
   EXPECT_EQ(run.written(),
             "\r 55% ━━━━━━━━━━━───────── "
-            " 55/100  loss 1.5000  exact 93.1%  left  0:01  4.01k tok/s  lr 3.00e-04\x1b[K");
+            " 55/100  loss 1.5000  exact 93.1%  spent  0:01  left  0:01  4.01k tok/s\x1b[K");
   run.progress.finish();
   EXPECT_EQ(run.written(),
             "\r 55% ━━━━━━━━━━━───────── "
@@ -131,8 +131,8 @@ TEST(ProgressInAFile, WritesALineEachTenthAndNoEscapes) {
   run.extras = {{"exact", "93.1%"}};
   for (int64_t step = 1; step <= 20; ++step) run.step(step, 0.1);
   EXPECT_EQ(run.written(),
-            "step  10/100  loss 1.5000  exact 93.1%  left  0:09  10.0k tok/s  lr 3.00e-04\n"
-            "step  20/100  loss 1.5000  exact 93.1%  left  0:08  10.0k tok/s  lr 3.00e-04\n");
+            "step  10/100  loss 1.5000  exact 93.1%  spent  0:01  left  0:09  10.0k tok/s    10 steps/s  lr 3.00e-04\n"
+            "step  20/100  loss 1.5000  exact 93.1%  spent  0:02  left  0:08  10.0k tok/s    10 steps/s  lr 3.00e-04\n");
   run.progress.line("validation");
   EXPECT_EQ(run.written(), "validation\n");
   run.step(21, 0.1);
@@ -168,7 +168,7 @@ TEST(ProgressInAFile, DoesNotRepeatTheLastLine) {
 TEST(Progress, CountsNoSpeedForStepsBeforeAResume) {
   TestRun run(file, 100, 49);
   run.step(50, 2);
-  EXPECT_THAT(run.written(), testing::HasSubstr("left  1:40    500 tok/s"));
+  EXPECT_THAT(run.written(), testing::HasSubstr("left  1:40    500 tok/s   0.5 steps/s"));
 }
 
 TEST(Progress, ShowsALossThatIsNotANumberAndATotalOfZero) {
@@ -190,54 +190,6 @@ TEST(Progress, RefusesStepsThatMakeNoSense) {
   };
   expect_error(-1, 0, "Progress: total_steps -1 is negative");
   expect_error(10, 11, "Progress: first_step 11 is not in 0..10 (total_steps)");
-}
-
-TEST(Progress, TakesANewNumberOfStepsOnATerminal) {
-  TestRun run(wide);
-  run.step(20, 10);
-  EXPECT_THAT(run.written(), testing::StartsWith("\r 20% ━━━━"));
-  run.progress.set_total_steps(40);
-  EXPECT_EQ(run.written(), "") << "shown with the next state";
-  run.step(30, 5);
-  EXPECT_EQ(run.written(),
-            "\r 75% ━━━━━━━━━━━━━━━━━━━━━━━━━━───────── "
-            "30/40  loss 1.5000  left  0:05    141 tok/s  lr 3.00e-04\x1b[K");
-  run.progress.set_total_steps(1000);
-  run.step(31, 1);
-  EXPECT_THAT(run.written(), testing::AllOf(testing::StartsWith("\r  3% "), testing::HasSubstr("   31/1000  loss")));
-}
-
-TEST(Progress, TakesANewNumberOfStepsInAFile) {
-  TestRun run(file);
-  for (int64_t step = 1; step <= 15; ++step) run.step(step, 0.1);
-  run.written();
-  run.progress.set_total_steps(20);
-  for (int64_t step = 16; step <= 20; ++step) run.step(step, 0.1);
-  EXPECT_EQ(run.written(),
-            "step 16/20  loss 1.5000  left  0:00  10.0k tok/s  lr 3.00e-04\n"
-            "step 18/20  loss 1.5000  left  0:00  10.0k tok/s  lr 3.00e-04\n"
-            "step 20/20  loss 1.5000  left  0:00  10.0k tok/s  lr 3.00e-04\n");
-}
-
-TEST(Progress, RefusesFewerStepsThanAreDone) {
-  TestRun run(file);
-  run.step(20, 1);
-  run.written();
-  const auto expect_error = [&run](int64_t total, const std::string& message) {
-    try {
-      run.progress.set_total_steps(total);
-      FAIL() << "no error, expected: " << message;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::config);
-      EXPECT_EQ(error.what(), message);
-    }
-  };
-  expect_error(19, "Progress: 19 steps in all, but 20 are done");
-  expect_error(-1, "Progress: -1 steps in all, but 20 are done");
-  run.step(30, 1);
-  EXPECT_THAT(run.written(), testing::StartsWith("step  30/100 ")) << "a refused number changes nothing";
-  run.progress.set_total_steps(30);
-  run.progress.finish();
 }
 
 TEST(Format, ShowsDurationsInHoursMinutesAndSeconds) {

@@ -292,7 +292,7 @@ TEST_F(TrainerTest, AnInterruptionSavesAndSaysWhere) {
   EXPECT_EQ(result.checkpoint, folder_ / "run/checkpoint-3");
   EXPECT_EQ(run.weight(), -3);
   EXPECT_EQ(load_checkpoint(result.checkpoint).state.step, 3);
-  EXPECT_THAT(shown.str(), HasSubstr(fmt::format("interrupted after step 3; it goes on from {}", result.checkpoint)));
+  EXPECT_THAT(shown.str(), HasSubstr(fmt::format("interrupted after step 3, which {} holds", result.checkpoint)));
   EXPECT_EQ(saved.size(), 1U) << "it was never judged: there is no better model";
 }
 

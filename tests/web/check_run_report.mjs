@@ -12,7 +12,7 @@ function check(name, kind, body, settings) {
     const folder = join(browser.work, kind);
     const lines = kinds[kind]();
     writeLog(folder, lines);
-    return { lines, path: execFileSync(browser.command, ["report", folder], { encoding: "utf8" }).trim() };
+    return { lines, path: execFileSync(browser.command, ["report", "--model", folder], { encoding: "utf8" }).trim() };
   };
   return browser.check(name, make, body, settings);
 }

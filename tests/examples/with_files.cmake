@@ -1,0 +1,46 @@
+# Runs the examples that read and write files, on the fixtures.
+#   cmake -D PROGRAMS=<folder of the examples> -D FIXTURES=... -D FOLDER=... -P with_files.cmake
+cmake_minimum_required(VERSION 3.22)
+file(REMOVE_RECURSE ${FOLDER})
+file(MAKE_DIRECTORY ${FOLDER})
+
+# Runs a program; sets `out`; stops unless it ends well.
+macro(run program)
+  execute_process(COMMAND ${PROGRAMS}/${program} ${ARGN} INPUT_FILE ${FOLDER}/in.txt RESULT_VARIABLE status
+                  OUTPUT_VARIABLE out ERROR_VARIABLE err)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${program} ended with ${status}:\n${out}${err}")
+  endif()
+endmacro()
+macro(expect condition)
+  if(NOT (${condition} ${ARGN}))
+    message(FATAL_ERROR "not ${condition} ${ARGN}:\n${out}")
+  endif()
+endmacro()
+
+file(WRITE ${FOLDER}/in.txt "a red car\na blue sky\nthe red car\n")
+
+# What is read is written again, in several files.
+run(hugging_face_folder ${FIXTURES}/hugging_face/bert ${FOLDER}/bert 2000)
+set(model "${out}")
+string(FIND "${model}" "Bert" place)
+expect(place GREATER -1)
+expect(EXISTS ${FOLDER}/bert/model.safetensors.index.json)
+run(hugging_face_folder ${FOLDER}/bert ${FOLDER}/again)
+expect(out STREQUAL model)
+
+# A sentence is nearest to itself.
+file(WRITE ${FOLDER}/again/vocab.txt "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nthe\nred\nblue\ncar\nsky\nand\nof\n")
+run(nearest_sentence ${FOLDER}/again "a blue sky" ${FOLDER}/embeddings.safetensors)
+expect(out MATCHES "^ *1.000  a blue sky\n *[-0-9.]+  [a-z ]+\n *[-0-9.]+  [a-z ]+\n$")
+expect(EXISTS ${FOLDER}/embeddings.safetensors)
+
+foreach(kind_and_size byte_level_bpe:270 bpe:17 unigram:17)
+  string(REPLACE ":" ";" parts ${kind_and_size})
+  list(GET parts 0 kind)
+  list(GET parts 1 size)
+  run(train_tokenizer ${FOLDER}/in.txt ${FOLDER}/${kind} ${kind} ${size})
+  string(FIND "${out}" "a red car" place)
+  expect(place GREATER -1)
+endforeach()
+expect(EXISTS ${FOLDER}/byte_level_bpe/vocab.json)

@@ -1,0 +1,108 @@
+#include "tools/completion.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tape::tools {
+namespace {
+
+std::string names_of(const Completions& command) {
+  std::string names;
+  for (const auto& option : command.options) names += (names.empty() ? "" : " ") + option.name;
+  return names;
+}
+
+/// In single quotes, as bash, zsh and fish read them.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// Words so far lead to a command; behind an option stand its values, behind a command those below it.
+std::string bash_script(const std::string& program, const std::vector<Completions>& commands) {
+  std::string paths, values, words;
+  for (const Completions& command : commands) {
+    for (const std::string& name : command.commands)
+      paths += fmt::format("      {}) path={} ;;\n", quoted(command.path + "/" + name),
+                           quoted(command.path.empty() ? name : command.path + " " + name));
+    for (const auto& option : command.options) {
+      if (!option.values.empty())
+        values += fmt::format("    {}) COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n",
+                              quoted(command.path + "/" + option.name),
+                              quoted(fmt::format("{}", fmt::join(option.values, " "))));
+      else if (option.takes_value)
+        values += fmt::format("    {}) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n",
+                              quoted(command.path + "/" + option.name));
+    }
+    words += fmt::format("    {}) options={} commands={} ;;\n", quoted(command.path), quoted(names_of(command)),
+                         quoted(fmt::format("{}", fmt::join(command.commands, " "))));
+  }
+  return fmt::format(R"(_{0}() {{
+  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} path='' options='' commands='' word
+  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+    case $path/$word in
+{1}    esac
+  done
+  case $path/$previous in
+{2}  esac
+  case $path in
+{3}  esac
+  if [[ $current == -* ]]; then
+    COMPREPLY=($(compgen -W "$options" -- "$current"))
+  elif [[ -n $commands ]]; then
+    COMPREPLY=($(compgen -W "$commands" -- "$current"))
+  else
+    COMPREPLY=($(compgen -f -- "$current"))
+  fi
+}}
+complete -o filenames -F _{0} {0}
+)",
+                     program, paths, values, words);
+}
+
+std::string fish_script(const std::string& program, const std::vector<Completions>& commands) {
+  std::string script;
+  for (const Completions& command : commands) {
+    // Where the words so far are those of this command and none of the commands below it.
+    std::string here = "__fish_use_subcommand";
+    if (!command.path.empty()) {
+      here.clear();
+      std::string rest = command.path;
+      while (!rest.empty()) {
+        const size_t blank = rest.find(' ');
+        here += fmt::format("{}__fish_seen_subcommand_from {}", here.empty() ? "" : "; and ", rest.substr(0, blank));
+        rest = blank == std::string::npos ? "" : rest.substr(blank + 1);
+      }
+      if (!command.commands.empty())
+        here += fmt::format("; and not __fish_seen_subcommand_from {}", fmt::join(command.commands, " "));
+    }
+    for (const std::string& name : command.commands) {
+      std::string help;
+      for (const Completions& other : commands)
+        if (other.path == (command.path.empty() ? name : command.path + " " + name)) help = other.help;
+      script += fmt::format("complete -c {} -f -n {} -a {} -d {}\n", program, quoted(here), name, quoted(help));
+    }
+    for (const auto& option : command.options) {
+      script += fmt::format("complete -c {} -n {} -l {} -d {}", program, quoted(here), option.name.substr(2),
+                            quoted(option.help));
+      if (!option.values.empty())
+        script += fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(option.values, " "))));
+      else if (option.takes_value)
+        script += " -r";
+      script += '\n';
+    }
+  }
+  return script;
+}
+
+}  // namespace
+
+std::string completion_script(const std::string& shell, const std::string& program,
+                              const std::vector<Completions>& commands) {
+  if (shell == "fish") return fish_script(program, commands);
+  const std::string script = bash_script(program, commands);
+  return shell == "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" + script : script;
+}
+
+}  // namespace tape::tools

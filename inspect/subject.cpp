@@ -1,5 +1,7 @@
 #include "inspect/subject.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 

@@ -1,5 +1,7 @@
 #include "models/text_streamer.h"
 
+#include <utility>
+
 namespace tape::models {
 
 void TextStreamer::begin(std::span<const Prompt> prompts) {

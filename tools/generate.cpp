@@ -128,12 +128,16 @@ int generate(Arguments& arguments) {
 }
 
 void add_sampling(Command& command, models::SamplingOptions& sampling) {
-  command.option("--temperature", sampling.temperature, "Scores are divided by it; 0: always the likeliest token");
-  command.option("--top-k", sampling.top_k, "Only the k likeliest tokens; 0: all");
-  command.option("--top-p", sampling.top_p, "Only the fewest likeliest whose probabilities reach this");
-  command.option("--min-p", sampling.min_p, "Only tokens with this share of the likeliest one's probability");
-  command.option("--repetition-penalty", sampling.repetition_penalty,
-                 "Above 1: tokens that were there before become less likely");
+  command.option("--temperature", sampling.temperature, "Scores are divided by it; 0: always the likeliest token")
+      .at_least(0);
+  command.option("--top-k", sampling.top_k, "Only the k likeliest tokens; 0: all").at_least(0);
+  command.option("--top-p", sampling.top_p, "Only the fewest likeliest whose probabilities reach this").within(0, 1);
+  command.option("--min-p", sampling.min_p, "Only tokens with this share of the likeliest one's probability")
+      .within(0, 1);
+  command
+      .option("--repetition-penalty", sampling.repetition_penalty,
+              "Above 1: tokens that were there before become less likely")
+      .above(0);
 }
 
 }  // namespace

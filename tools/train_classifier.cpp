@@ -71,10 +71,10 @@ void add_train_classifier(Command train) {
   command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch besides, with padding").at_least(1);
   command.option("--max-length", o.max_length, "Tokens of a line, longer ones are cut")
       .at_least(1)
-      .default_text("of the preset");
+      .default_text("preset");
   command.option("--vocab-size", o.vocab_size, "From scratch: tokens of the byte-level BPE")
       .at_least(1)
-      .default_text("of the preset");
+      .default_text("preset");
   add_model_options(command, o.layers, o.width, o.heads);
   add_run_options(command, *arguments, {"small", "fine-tune"});
   command.runs([arguments] { return train_classifier(*arguments); });

@@ -49,10 +49,8 @@ void add_train_lm(Command train) {
       "Both: weight decay 0.1, clip norm 1, an evaluation every 250 steps. nano is the default.\n"
       "Example: tapeformer train lm --text book.txt --out runs/book");
   command.option("--vocab-size", o.vocab_size, "Tokens of the BPE").at_least(1);
-  command.option("--context", o.context, "Tokens that the model sees at once")
-      .at_least(1)
-      .default_text("of the preset");
-  command.option("--batch", o.batch, "Windows of so many tokens a batch").at_least(1).default_text("of the preset");
+  command.option("--context", o.context, "Tokens that the model sees at once").at_least(1).default_text("preset");
+  command.option("--batch", o.batch, "Windows of so many tokens a batch").at_least(1).default_text("preset");
   add_model_options(command, o.layers, o.width, o.heads);
   add_run_options(command, *arguments, {"nano", "shakespeare"});
   command.runs([arguments] { return train_lm(*arguments); });

@@ -16,30 +16,30 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
   const Option resume = command.flag("--resume", arguments.resume, "Go on from the newest good checkpoint of --out");
   command.flag("--overwrite", arguments.overwrite, "Remove the run that --out holds").excludes(resume);
   command.flag("--doctor", arguments.doctor, "Only look whether the set-up can learn one batch by heart");
-  const Option steps = command.option("--steps", run.steps, "Updates").at_least(1).default_text("of the preset");
+  const Option steps = command.option("--steps", run.steps, "Updates").at_least(1).default_text("preset");
   command.option("--epochs", run.epochs, "Passes over the data, in place of --steps").above(0).excludes(steps);
   command.option("--seconds", run.seconds, "Stop after so much time; 0: never").at_least(0).default_text("0");
-  command.option("--lr", run.lr, "Highest learning rate").above(0).default_text("of the preset");
-  command.option("--warmup", run.warmup, "Steps up to it").at_least(0).default_text("of the preset");
+  command.option("--lr", run.lr, "Highest learning rate").above(0).default_text("preset");
+  command.option("--warmup", run.warmup, "Steps up to it").at_least(0).default_text("preset");
   command.option("--dropout", run.dropout, "Probability, in embeddings and sublayers")
       .probability()
-      .default_text("of the preset");
+      .default_text("preset");
   command.option("--weight-decay", run.weight_decay, "Of matrices and tables, decoupled (AdamW)")
       .at_least(0)
-      .default_text("of the preset");
+      .default_text("preset");
   command.option("--clip-norm", run.clip_norm, "Largest norm of all gradients; 0: no clipping")
       .at_least(0)
-      .default_text("of the preset");
+      .default_text("preset");
   command.option("--accumulate", run.accumulate, "Batches an update").at_least(1).default_text("1");
   command.option("--evaluate-every", run.evaluate_every, "Steps between evaluations, each with a checkpoint")
       .at_least(0)
-      .default_text("of the preset");
+      .default_text("preset");
   command.option("--patience", run.patience, "Stop after so many evaluations that were not better; 0: never")
       .at_least(0)
       .default_text("0");
   command.option("--average-last", run.average_last, "Average so many checkpoints at the end; 0: none")
       .at_least(0)
-      .default_text("of the preset");
+      .default_text("preset");
   command.option("--ema", run.ema_decay, "Decay of a moving average of the weights; 0: none")
       .probability()
       .default_text("0");
@@ -51,9 +51,9 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
 
 void add_model_options(Command& command, std::optional<int64_t>& layers, std::optional<int64_t>& width,
                        std::optional<int64_t>& heads) {
-  command.option("--layers", layers, "Layers of the model").at_least(1).default_text("of the preset");
-  command.option("--width", width, "Width of the model").at_least(1).default_text("of the preset");
-  command.option("--heads", heads, "Heads of its attention").at_least(1).default_text("of the preset");
+  command.option("--layers", layers, "Layers of the model").at_least(1).default_text("preset");
+  command.option("--width", width, "Width of the model").at_least(1).default_text("preset");
+  command.option("--heads", heads, "Heads of its attention").at_least(1).default_text("preset");
 }
 
 void begin_run(TrainArguments& arguments) {

@@ -50,12 +50,10 @@ void add_train_translation(Command train) {
   command.option("--valid-src", o.valid.src, "Sentences to validate with");
   command.option("--valid-tgt", o.valid.tgt, "Their translations");
   command.option("--valid-tsv", o.valid.tsv, "Both in one file");
-  command.option("--vocab-size", o.vocab_size, "Tokens of the joint vocabulary")
-      .at_least(1)
-      .default_text("of the preset");
+  command.option("--vocab-size", o.vocab_size, "Tokens of the joint vocabulary").at_least(1).default_text("preset");
   command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch on either side, with padding")
       .at_least(1)
-      .default_text("of the preset");
+      .default_text("preset");
   command.option("--label-smoothing", o.label_smoothing, "Share of the target spread over all tokens")
       .within(0, 1)
       .default_text("0.1");

@@ -1,5 +1,7 @@
 #include "inspect/chrome_trace.h"
 
+#include <gmock/gmock.h>
+
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"

@@ -18,8 +18,8 @@ class ShowNumberWords : public testing::Test {
  protected:
   ShowNumberWords() {
     std::ostringstream ignored;
-    train::train_number_words({.run = {.out = folder_.path(), .steps = 2}, .batch = 4, .budget = 0, .held_out = 1}, ignored,
-                              {});
+    train::train_number_words({.run = {.out = folder_.path(), .steps = 2}, .batch = 4, .budget = 0, .held_out = 1},
+                              ignored, {});
     model_ = train::NumberWordsModel::load(folder_.path());
   }
 

@@ -1,5 +1,8 @@
 #include "inspect/palette.h"
 
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
 #include <cmath>
 
 namespace tape::inspect {

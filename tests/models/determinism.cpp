@@ -1,5 +1,6 @@
 // Training is a function of the seed alone, not of the number of threads.
 
+#include <gmock/gmock.h>
 #include <cstring>
 
 #include "autograd/create.h"

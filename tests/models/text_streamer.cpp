@@ -1,5 +1,7 @@
 #include "models/text_streamer.h"
 
+#include <gmock/gmock.h>
+
 #include "text/characters.h"
 
 namespace tape::models {

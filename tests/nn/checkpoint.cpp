@@ -2,6 +2,8 @@
 
 #include "autograd/tape/checkpoint.h"
 
+#include <gmock/gmock.h>
+
 #include "autograd/create.h"
 #include "autograd/memory.h"
 #include "autograd/ops.h"

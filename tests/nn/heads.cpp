@@ -1,5 +1,7 @@
 #include "nn/heads.h"
 
+#include <cmath>
+
 #include "autograd/create.h"
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/gradcheck/gtest.h"

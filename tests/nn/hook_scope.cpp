@@ -1,5 +1,7 @@
 #include "nn/hook_scope.h"
 
+#include <gmock/gmock.h>
+
 #include "autograd/create.h"
 #include "nn/linear.h"
 

@@ -1,5 +1,6 @@
 // The tree of modules that printing shows.
 
+#include <gmock/gmock.h>
 #include <sstream>
 
 #include "autograd/create.h"

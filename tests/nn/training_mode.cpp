@@ -1,5 +1,7 @@
 #include "nn/training_mode.h"
 
+#include <gmock/gmock.h>
+
 #include "nn/feed_forward.h"
 
 namespace tape::nn {

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <thread>
 
 #include "tests/support/errors.h"

@@ -1,5 +1,8 @@
 // Against the Python packages: tests/fixtures/make_tokenizers.py made what is expected.
 #include "base/file.h"
+
+#include <gmock/gmock.h>
+
 #include "tests/support/files.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/temporary_folder.h"

@@ -25,7 +25,7 @@ struct GradcheckOptions {
   double f32_rtol = 1e-3;  ///< the relative error allowed of the gradients of f32 inputs
   /// Called in front of each variable: how many are done, of how many, and its name.
   std::function<void(int64_t done, int64_t all, const std::string& name)> progress = {};
-  bool blame = true;       ///< where the check fails, find the recorded operations whose gradients are wrong
+  bool blame = true;  ///< where the check fails, find the recorded operations whose gradients are wrong
 };
 
 /// Compares the gradients of f with central differences in f64, through a random head: of sum(f(inputs) * w) with w

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Looks through the library and the command with clang-tidy 16 (.clang-tidy says for what); arguments are parts of paths:
-# scripts/tidy.sh autograd/ops. Takes half an hour for everything on two cores.
+# scripts/tidy.sh autograd/ops. Needs clang-16, clang-tidy-16 and libomp-16-dev.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build/tidy
 
-# Its own folder: clang reads no header that another compiler precompiled.
-cmake -S "$root" -B "$build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D CMAKE_EXPORT_COMPILE_COMMANDS=ON \
+# Its own folder and compiler: clang reads no header that another compiler precompiled, nor finds g++'s own.
+cmake -S "$root" -B "$build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D CMAKE_EXPORT_COMPILE_COMMANDS=ON -D CMAKE_CXX_COMPILER=clang++-16 \
   -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON -D TAPEFORMER_TESTS=OFF -D TAPEFORMER_EXAMPLES=OFF > "$build.log"
 parts=("$@")
 [[ ${#parts[@]} -gt 0 ]] || parts=(autograd/ base/ inspect/ models/ nn/ optim/ text/ tools/ train/)

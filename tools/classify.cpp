@@ -78,14 +78,12 @@ class Labels {
     const size_t tab = arguments_.pair ? text.find('\t') : std::string::npos;
     if (arguments_.pair && tab == std::string::npos)
       raise(ErrorKind::format, "standard input: line {}: no tab between two texts, as --pair needs", count_);
-    const std::string first = text.substr(0, tab);
-    unknown_.add(*tokenizer_, first, tokenizer_->encode(first));
-    if (arguments_.pair) unknown_.add(*tokenizer_, text.substr(tab + 1), tokenizer_->encode(text.substr(tab + 1)));
     const auto encode = [&](const text::EncodeOptions& options) {
       return arguments_.pair ? tokenizer_->encode_pair(text.substr(0, tab), text.substr(tab + 1), options)
                              : tokenizer_->encode(text, options);
     };
     text::Encoding encoding = encode({});
+    unknown_.add(*tokenizer_, encoding, text.substr(0, tab), arguments_.pair ? text.substr(tab + 1) : "");
     const int64_t most = model_->config().bert.max_length;
     if (std::ssize(encoding.ids) <= most) return encoding;
     ++cut_;

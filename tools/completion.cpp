@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/shell.h"
+
 namespace tape::tools {
 namespace {
 
@@ -12,31 +14,25 @@ std::string names_of(const Completions& command) {
   return names;
 }
 
-/// In single quotes, as bash, zsh and fish read them.
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 /// Words so far lead to a command; behind an option stand its values, behind a command those below it.
 std::string bash_script(const std::string& program, const std::vector<Completions>& commands) {
   std::string paths, values, words;
   for (const Completions& command : commands) {
     for (const std::string& name : command.commands)
-      paths += fmt::format("      {}) path={} ;;\n", quoted(command.path + "/" + name),
-                           quoted(command.path.empty() ? name : command.path + " " + name));
+      paths += fmt::format("      {}) path={} ;;\n", shell_quoted(command.path + "/" + name),
+                           shell_quoted(command.path.empty() ? name : command.path + " " + name));
     for (const auto& option : command.options) {
       if (!option.values.empty())
         values += fmt::format("    {}) COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n",
-                              quoted(command.path + "/" + option.name),
-                              quoted(fmt::format("{}", fmt::join(option.values, " "))));
+                              shell_quoted(command.path + "/" + option.name),
+                              shell_quoted(fmt::format("{}", fmt::join(option.values, " "))));
       else if (option.takes_value)
         values += fmt::format("    {}) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n",
-                              quoted(command.path + "/" + option.name));
+                              shell_quoted(command.path + "/" + option.name));
     }
-    words += fmt::format("    {}) options={} commands={} ;;\n", quoted(command.path), quoted(names_of(command)),
-                         quoted(fmt::format("{}", fmt::join(command.commands, " "))));
+    words +=
+        fmt::format("    {}) options={} commands={} ;;\n", shell_quoted(command.path), shell_quoted(names_of(command)),
+                    shell_quoted(fmt::format("{}", fmt::join(command.commands, " "))));
   }
   return fmt::format(R"(_{0}() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} path='' options='' commands='' word
@@ -81,13 +77,14 @@ std::string fish_script(const std::string& program, const std::vector<Completion
       std::string help;
       for (const Completions& other : commands)
         if (other.path == (command.path.empty() ? name : command.path + " " + name)) help = other.help;
-      script += fmt::format("complete -c {} -f -n {} -a {} -d {}\n", program, quoted(here), name, quoted(help));
+      script +=
+          fmt::format("complete -c {} -f -n {} -a {} -d {}\n", program, shell_quoted(here), name, shell_quoted(help));
     }
     for (const auto& option : command.options) {
-      script += fmt::format("complete -c {} -n {} -l {} -d {}", program, quoted(here), option.name.substr(2),
-                            quoted(option.help));
+      script += fmt::format("complete -c {} -n {} -l {} -d {}", program, shell_quoted(here), option.name.substr(2),
+                            shell_quoted(option.help));
       if (!option.values.empty())
-        script += fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(option.values, " "))));
+        script += fmt::format(" -x -a {}", shell_quoted(fmt::format("{}", fmt::join(option.values, " "))));
       else if (option.takes_value)
         script += " -r";
       script += '\n';

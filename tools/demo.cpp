@@ -1,6 +1,5 @@
 #include "tools/demo.h"
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 

@@ -64,9 +64,9 @@ int write(const Arguments& arguments, const Study& study, const std::string& tit
 
 void warn_of_unknown(const text::Tokenizer& tokenizer, const inspect::SubjectOptions& texts) {
   UnknownTokens unknown;
-  unknown.add(tokenizer, texts.text, tokenizer.encode(texts.text));
+  unknown.add(tokenizer, tokenizer.encode(texts.text), texts.text);
   const text::Tokenizer& second = tokenizer.target();  // of a translator; else the same
-  if (texts.text_b) unknown.add(second, *texts.text_b, second.encode(*texts.text_b));
+  if (texts.text_b) unknown.add(second, second.encode(*texts.text_b), *texts.text_b);
   if (const std::string note = unknown.note(); !note.empty()) std::cerr << "tapeformer: " << note << "\n";
 }
 

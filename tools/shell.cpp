@@ -16,15 +16,18 @@ std::string command_path() {
   return failed || near.empty() || near.size() >= called.size() ? called : near;
 }
 
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string shell_word(const std::string& word) {
   const auto plain = [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '/' ||
            c == '_' || c == '-';
   };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), plain)) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
+  return !word.empty() && std::all_of(word.begin(), word.end(), plain) ? word : shell_quoted(word);
 }
 
 }  // namespace tape::tools

@@ -8,6 +8,9 @@ namespace tape::tools {
 /// found it, else its path, relative where that is shorter.
 std::string command_path();
 
+/// In single quotes, as bash, zsh and fish read them.
+std::string shell_quoted(const std::string& text);
+
 /// A word as a shell reads it back: in quotes where it holds more than letters, digits and ./_-
 std::string shell_word(const std::string& word);
 

@@ -77,7 +77,7 @@ class Translator {
     if (text.find_first_not_of(" \t") == std::string::npos) return {};
     const int64_t most = model_->config().max_length;
     text::Encoding encoding = source().encode(text);
-    unknown_.add(source(), text, encoding);
+    unknown_.add(source(), encoding, text);
     if (std::ssize(encoding.ids) <= most) return encoding;
     ++cut_;
     return source().encode(text, {.max_length = most});

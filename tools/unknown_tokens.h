@@ -11,7 +11,9 @@ namespace tape::tools {
 /// Counts what of the texts a model reads its tokenizer has no token for: the model sees <unk> in its place.
 class UnknownTokens {
  public:
-  void add(const text::Tokenizer& tokenizer, const std::string& text, const text::Encoding& encoding);
+  /// The encoding of a text, or of a pair of texts.
+  void add(const text::Tokenizer& tokenizer, const text::Encoding& encoding, const std::string& text,
+           const std::string& second = "");
 
   /// `3 of 40 tokens are unknown to the model, which reads "<unk>" for them: "hello", "world"`; "" where all are known.
   std::string note() const;

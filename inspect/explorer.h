@@ -27,11 +27,14 @@ struct PageOptions {
 /// elements, (io) naming the file.
 void write_page(const std::string& path, const Study& study, const PageOptions& options = {});
 
+/// Along so many random directions check_gradients() looks at each parameter of more elements.
+inline constexpr int64_t kDirections = 8;
+
 /// Compares the gradients of a study's first output with central differences in f64 (nn::gradcheck's), and looks for
 /// the operation that is guilty where they differ. The module runs in f64 for it, and is left as it was. Passed over
 /// are parameters that are frozen or that the output does not depend on, and biases of keys where their gradient is
 /// zero but for rounding: what is added to all keys alike shifts all scores of a query alike, and softmax does not see
 /// it.
-GradcheckReport check_gradients(const Study& study, const GradcheckOptions& options = {.directions = 8});
+GradcheckReport check_gradients(const Study& study, const GradcheckOptions& options = {.directions = kDirections});
 
 }  // namespace tape::inspect

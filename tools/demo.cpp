@@ -67,8 +67,8 @@ void add_demo(Command app) {
   train::NumberWordsOptions& options = arguments->options;
   train::TaskOptions& run = arguments->run;
   run.out = "runs/number-words";
-  run.steps = 400;
-  run.lr = 2e-3;
+  run.steps = train::kNumberWordsRecipe.steps;
+  run.lr = train::kNumberWordsRecipe.lr;
   Command command = app.subcommand("demo", "Train the built-in German to English number-words task");
   command.footer("Example: tapeformer demo --out runs/words");
   command.option("--steps", run.steps, "Training steps").at_least(1);

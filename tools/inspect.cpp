@@ -36,7 +36,7 @@ struct Arguments {
 GradcheckReport checked(const Study& study) {
   constexpr const char* kErased = "\r\x1b[K";
   const TerminalInfo terminal = terminal_info(2);
-  GradcheckOptions options{.directions = 8};
+  GradcheckOptions options{.directions = inspect::kDirections};
   if (terminal.tty)
     options.progress = [&](int64_t done, int64_t all, const std::string& name) {
       const std::string line = fmt::format("checking gradients: {} of {}, {}", done + 1, all, name);

@@ -40,6 +40,10 @@ void add_average(std::vector<Candidate>& all, const std::string& kind, std::vect
 
 }  // namespace
 
+std::string name_of_step(int64_t step, bool averaged) {
+  return fmt::format("step {}{}", step, averaged ? ", moving average" : "");
+}
+
 std::vector<Candidate> saved_candidates(const RunFolder& folder, const TrainerState& state,
                                         const TrainerOptions& options, const CheckpointFiles& files,
                                         const std::function<void(const std::string&)>& warn) {
@@ -57,8 +61,7 @@ std::vector<Candidate> saved_candidates(const RunFolder& folder, const TrainerSt
                        [&] { return load_checkpoint(folder.file(checkpoint_name(step)), files); });
   if (!best) return all;
   for (const auto& [name, tensor] : best->average) best->model[name] = tensor;
-  const char* kind = options.ema_decay > 0 ? ", moving average" : "";
-  all.push_back({fmt::format("step {}{}", step, kind), std::move(best->model)});
+  all.push_back({name_of_step(step, options.ema_decay > 0), std::move(best->model)});
   return all;
 }
 

@@ -20,6 +20,9 @@ struct Candidate {
   double score = 0;
 };
 
+/// What the weights of a step are called; `averaged`: those of the moving average.
+std::string name_of_step(int64_t step, bool averaged);
+
 /// Those that a run's folder holds besides the present weights: the averages that the options ask for, and the best
 /// checkpoint where it is not of the present step. A checkpoint that cannot be read is passed over with a warning.
 std::vector<Candidate> saved_candidates(const RunFolder& folder, const TrainerState& state,

@@ -23,7 +23,6 @@ namespace {
 using text::NumberWordsTokenizer;
 using text::Vocabulary;
 
-constexpr Recipe kRecipe{.steps = 400, .lr = 2e-3, .warmup = 40, .clip_norm = 1};
 constexpr int64_t kBatchesAnEpoch = 100, kEvaluations = 8, kWatched = 100, kFewestSteps = 50;
 
 struct Batch {
@@ -183,7 +182,7 @@ class Task : public TaskRun<Batch, models::Transformer, NumberWordsTokenizer> {
 
 /// Warm-up over the first tenth of the steps, and evaluations every eighth, where the options say nothing else.
 Recipe recipe_of(const TaskOptions& options, int64_t steps) {
-  Recipe recipe = kRecipe;
+  Recipe recipe = kNumberWordsRecipe;
   recipe.steps = steps;
   recipe.warmup = std::max<int64_t>(steps / 10, 1);
   recipe.evaluate_every = std::max<int64_t>(steps / kEvaluations, 1);
@@ -235,7 +234,7 @@ std::vector<int64_t> scored_numbers(int64_t count, uint64_t seed) { return text:
 NumberWordsResult train_number_words(const NumberWordsOptions& options, std::ostream& out,
                                      const TerminalInfo& terminal) {
   check(options);
-  const int64_t asked = recipe_of(options.run, options.run.steps.value_or(kRecipe.steps)).steps;
+  const int64_t asked = recipe_of(options.run, options.run.steps.value_or(kNumberWordsRecipe.steps)).steps;
   const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
   const int64_t steps = affordable_steps(options, asked, out);
   Task task(options, folder.get(), out, recipe_of(options.run, steps));

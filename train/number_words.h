@@ -8,14 +8,17 @@
 #include "../base/terminal.h"
 #include "../models/transformer.h"
 #include "../text/number_words_tokenizer.h"
+#include "recipe.h"
 #include "task.h"
 #include "trainer.h"
 
 namespace tape::train {
 
+/// What the built-in task's options leave open; the warm-up is never more than the first tenth of the steps, and an
+/// evaluation follows every eighth of them.
+inline constexpr Recipe kNumberWordsRecipe{.steps = 400, .lr = 2e-3, .warmup = 40, .clip_norm = 1};
+
 /// How the built-in task is trained: German number words to English ones with the full encoder-decoder Transformer.
-/// What `run` leaves open: 400 steps, a learning rate of 2e-3 after a warm-up over the first tenth, an evaluation every
-/// eighth of the steps.
 struct NumberWordsOptions {
   TaskOptions run;
   int64_t batch = 128;      ///< pairs a step

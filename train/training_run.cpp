@@ -185,7 +185,7 @@ void TrainingRun::evaluate() {
   if (progress_)
     progress_->line(fmt::format("step {}  {}{}", state_.step, shown(*last_), best ? "  (the best so far)" : ""));
   if (best && !folder_)
-    best_in_memory_ = {.name = fmt::format("step {}", state_.step), .weights = {}, .evaluation = last_};
+    best_in_memory_ = {.name = name_of_step(state_.step, false), .weights = {}, .evaluation = last_};
   if (best && !folder_)
     for (const auto& [name, tensor] : model_.state_dict()) best_in_memory_->weights[name] = tensor.detach().clone();
   if (best && folder_ && options_.save_model) options_.save_model(folder_->path());
@@ -256,12 +256,11 @@ void TrainingRun::remove_old_checkpoints() {
 
 std::vector<Candidate> TrainingRun::candidates() {
   std::vector<Candidate> all;
-  if (best_in_memory_ && best_in_memory_->name != fmt::format("step {}", state_.step)) all.push_back(*best_in_memory_);
+  if (best_in_memory_ && best_in_memory_->name != name_of_step(state_.step, false)) all.push_back(*best_in_memory_);
   if (folder_)
     all = saved_candidates(*folder_, state_, options_, checkpoint_files(),
                            [this](const std::string& text) { warn(text); });
-  const char* kind = average_ ? ", moving average" : "";
-  all.push_back({fmt::format("step {}{}", state_.step, kind), judged_weights(), last_});
+  all.push_back({name_of_step(state_.step, average_.has_value()), judged_weights(), last_});
   return all;
 }
 
@@ -294,7 +293,7 @@ void TrainingRun::finish() {
 void TrainingRun::end(StopReason reason) {
   if (reason == StopReason::interrupted) {
     if (!saved_) save(Cause::interruption);
-    result_.weights = fmt::format("step {}", state_.step);
+    result_.weights = name_of_step(state_.step, false);
     if (state_.evaluated_step == state_.step) result_.evaluation = last_;
     // A run that was never judged has no model yet.
     if (folder_ && options_.save_model && !state_.best_score) options_.save_model(folder_->path());

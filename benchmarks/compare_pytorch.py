@@ -27,7 +27,7 @@ def sides(args, config, dropout, folder):
     python = [sys.executable, HERE / "pytorch_train_step.py", *common]
     tapeformer = [args.command, "bench", "train-step", *common, "--json"]
     if args.bf16:
-        return {"tapeformer": ([*tapeformer, "--dtype", "bf16"], None), "eager bf16": ([*python, "--bf16"], None),
+        return {"tapeformer": ([*tapeformer, "--precision", "medium"], None), "eager bf16": ([*python, "--bf16"], None),
                 "compiled bf16": ([*python, "--bf16", "--compile"], None)}  # fmt: skip
     found = {"tapeformer": (tapeformer, None), "eager": (python, None), "compiled": ([*python, "--compile"], None)}
     if not is_intel():

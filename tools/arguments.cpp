@@ -1,7 +1,6 @@
 #include "tools/arguments.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iostream>
 #include <numeric>
@@ -16,20 +15,17 @@ namespace tape::tools {
 namespace {
 
 /// What users of other programs call an option of ours.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kOtherNames{{{"--learning-rate", "--lr"},
-                                                                                     {"--learning_rate", "--lr"},
-                                                                                     {"--output", "--out"},
-                                                                                     {"--output-dir", "--out"},
-                                                                                     {"--warm-up", "--warmup"},
-                                                                                     {"--bleu", "--tokenize"},
-                                                                                     {"--num-epochs", "--epochs"},
-                                                                                     {"--warmup-steps", "--warmup"},
-                                                                                     {"--max-steps", "--steps"},
-                                                                                     {"--num-beams", "--beam"},
-                                                                                     {"--beams", "--beam"},
-                                                                                     {"--gradients", "--grads"},
-                                                                                     {"--batch-size", "--batch"},
-                                                                                     {"--source", "--src"}}};
+struct OtherName {
+  std::string_view theirs, ours;
+};
+constexpr OtherName kOtherNames[] = {
+    {"--learning-rate", "--lr"},  {"--learning_rate", "--lr"},    {"--output", "--out"},
+    {"--output-dir", "--out"},    {"--warm-up", "--warmup"},      {"--bleu", "--tokenize"},
+    {"--num-epochs", "--epochs"}, {"--warmup-steps", "--warmup"}, {"--max-steps", "--steps"},
+    {"--num-beams", "--beam"},    {"--beams", "--beam"},          {"--gradients", "--grads"},
+    {"--batch-size", "--batch"},  {"--source", "--src"},          {"--dtype", "--precision"},
+    {"--bf16", "--precision"},
+};
 
 std::string shown(double number) { return fmt::format("{:g}", number); }
 

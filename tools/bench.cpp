@@ -11,6 +11,7 @@
 
 #include "autograd/create.h"
 #include "autograd/diagnose/profile.h"
+#include "autograd/kernels/bf16_road.h"
 #include "autograd/kernels/gemm.h"
 #include "autograd/random.h"
 #include "inspect/chrome_trace.h"
@@ -78,7 +79,7 @@ void trace_step(const BenchModel& model, optim::Adam& adam, const std::string& p
 
 int train_step(const Options& options) {
   prepare(options.common);
-  const MixedPrecision precision(options.common.bf16());
+  const MatmulPrecisionScope precision(options.common.matmul_precision());
   manual_seed(1);
   BenchModel model = make_bench_model(options.config, options.dropout);
   model.module->train();
@@ -98,7 +99,8 @@ int train_step(const Options& options) {
   const double steps = static_cast<double>(times.size()), least = *std::min_element(times.begin(), times.end());
   const int64_t resident = peak_megabytes();
   const int64_t new_memory = memory_stats().system_allocations - after_two_steps;
-  if (options.profile) print_profile(std::cout, profile.costs(), options.steps, measure_peaks(options.common.bf16()));
+  if (options.profile)
+    print_profile(std::cout, profile.costs(), options.steps, measure_peaks(options.common.matmul_precision()));
   if (!options.trace.empty()) trace_step(model, adam, options.trace);
   nlohmann::ordered_json line = heading(options);
   line["params"] = model.module->parameter_count();
@@ -108,7 +110,8 @@ int train_step(const Options& options) {
   line["rss_mb"] = resident;
   line["gflops"] = rounded(flops / steps / least / 1e9, 10);
   line["dropout"] = options.dropout;
-  line["dtype"] = options.common.dtype;
+  line["precision"] = options.common.precision;
+  line["products"] = kernels::products_in_use(options.common.matmul_precision());
   line["new_memory_after_two_steps"] = new_memory;
   print(line);
   return 0;
@@ -116,6 +119,7 @@ int train_step(const Options& options) {
 
 int decode(const Options& options) {
   prepare(options.common);
+  const MatmulPrecisionScope precision(options.common.matmul_precision());
   manual_seed(1);
   const auto model = make_bench_transformer(options.config, 0);
   model->eval();
@@ -135,6 +139,7 @@ int decode(const Options& options) {
   nlohmann::ordered_json line = heading(options);
   line["batch"] = options.batch;
   line["beam"] = options.beams;
+  line["precision"] = options.common.precision;
   line["ms"] = rounded(median(times) * 1e3);
   line["min_ms"] = rounded(least * 1e3);
   line["tok_s"] = std::llround(static_cast<double>(options.batch * kLength) / least);
@@ -145,13 +150,13 @@ int decode(const Options& options) {
 
 int gemm(const Options& options) {
   prepare(options.common);
-  const MixedPrecision precision(options.common.bf16());
+  const MatmulPrecisionScope precision(options.common.matmul_precision());
   constexpr int64_t kSizes[][3] = {{256, 256, 256},   {768, 128, 128},   {1024, 512, 512},  {2048, 2048, 512},
                                    {2048, 512, 2048}, {4096, 1152, 384}, {1024, 10000, 512}};
   double best = 0;
   nlohmann::ordered_json line{{"cfg", "gemm"}, {"threads", kernels::num_threads()}};
   for (const auto& [m, n, k] : kSizes) {
-    const double rate = product_rate(m, n, k, options.common.bf16());
+    const double rate = product_rate(m, n, k, options.common.matmul_precision());
     best = std::max(best, rate);
     line[fmt::format("{}x{}x{}", m, n, k)] = std::llround(rate);
   }
@@ -199,8 +204,9 @@ void add_bench(Command app) {
 
   Command products = add_kind(bench, "gemm", "Rates of single-precision matrix products", options, gemm);
   add_line_flag(products, *options);
-  add_dtype(step, options->common);
-  add_dtype(products, options->common);
+  add_precision(decoding, decoded->common);
+  add_precision(step, options->common);
+  add_precision(products, options->common);
 }
 
 }  // namespace tape::tools

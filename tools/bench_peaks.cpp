@@ -37,10 +37,11 @@ double memory_rate() {
 
 }  // namespace
 
-double product_rate(int64_t m, int64_t n, int64_t k, bool bf16) {
+double product_rate(int64_t m, int64_t n, int64_t k, MatmulPrecision precision) {
   const Tensor x = ones({m, k}), w = ones({n, k});
   Tensor y = empty({m, n});
-  const kernels::Gemm gemm{.transpose_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .bf16 = bf16};
+  const kernels::Gemm gemm{
+      .transpose_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .precision = precision};
   const double flops = 2 * static_cast<double>(m * n * k);
   const int64_t repeats = static_cast<int64_t>(3e9 / flops) + 1;
   const double least = least_seconds([&] {
@@ -50,6 +51,8 @@ double product_rate(int64_t m, int64_t n, int64_t k, bool bf16) {
   return flops * static_cast<double>(repeats) / least / 1e9;
 }
 
-Peaks measure_peaks(bool bf16) { return {.gflops = product_rate(2048, 512, 2048, bf16), .gbytes = memory_rate()}; }
+Peaks measure_peaks(MatmulPrecision precision) {
+  return {.gflops = product_rate(2048, 512, 2048, precision), .gbytes = memory_rate()};
+}
 
 }  // namespace tape::tools

@@ -118,7 +118,7 @@ class Labels {
 
 int classify(const Arguments& arguments) {
   prepare(arguments.common);
-  const MixedPrecision precision(arguments.common.bf16());
+  const MatmulPrecisionScope precision(arguments.common.matmul_precision());
   Labels labels(arguments);
   LineReader in;
   Output out;
@@ -149,7 +149,7 @@ void add_classify(Command app) {
   command.flag("--json", arguments->common.json, "A JSON object a line: label, probability, probabilities")
       .excludes(all);
   add_threads(command, arguments->common);
-  add_dtype(command, arguments->common);
+  add_precision(command, arguments->common);
   command.runs([arguments] { return until_closed([&] { return classify(*arguments); }); });
 }
 

@@ -14,9 +14,17 @@ void add_json(Command& command, Common& common) {
   command.flag("--json", common.json, "End with the figures as one JSON line");
 }
 
-void add_dtype(Command& command, Common& common) {
-  command.option("--dtype", common.dtype, "bf16: products of operands rounded to bf16, all else in f32")
-      .one_of({"f32", "bf16"});
+void add_precision(Command& command, Common& common) {
+  command
+      .option("--precision", common.precision,
+              "Of matrix products, at least: highest (f32), high (16 bits), medium (bf16)")
+      .one_of({"highest", "high", "medium"});
+}
+
+MatmulPrecision Common::matmul_precision() const {
+  return precision == "medium" ? MatmulPrecision::medium
+         : precision == "high" ? MatmulPrecision::high
+                               : MatmulPrecision::highest;
 }
 
 void prepare(const Common& common) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "autograd/tape/scope.h"
 #include "tools/arguments.h"
 
 namespace tape::tools {
@@ -10,12 +11,12 @@ namespace tape::tools {
 struct Common {
   int threads = 0;  ///< 0: as many as the machine has
   bool json = false;
-  std::string dtype = "f32";
-  bool bf16() const { return dtype == "bf16"; }  ///< for MixedPrecision
+  std::string precision = "highest";
+  MatmulPrecision matmul_precision() const;
 };
 void add_threads(Command& command, Common& common);
 void add_json(Command& command, Common& common);
-void add_dtype(Command& command, Common& common);
+void add_precision(Command& command, Common& common);
 void prepare(const Common& common);
 
 }  // namespace tape::tools

@@ -80,7 +80,7 @@ void add_demo(Command app) {
   command.option("--out", run.out, "Folder of the run; what an earlier run left there is replaced");
   command.flag("--resume", arguments->resume, "Go on from the newest good checkpoint of --out");
   add_threads(command, arguments->common);
-  add_dtype(command, arguments->common);
+  add_precision(command, arguments->common);
   add_json(command, arguments->common);
   command.runs([arguments] { return demo(*arguments); });
 }

@@ -110,7 +110,7 @@ class Writer {
 int generate(Arguments& arguments) {
   prepare(arguments.common);
   models::check(arguments.options.sampling);
-  const MixedPrecision precision(arguments.common.bf16());
+  const MatmulPrecisionScope precision(arguments.common.matmul_precision());
   if (arguments.prompt && !valid_utf8(*arguments.prompt)) raise(ErrorKind::format, "--prompt: not UTF-8");
   Writer writer(arguments);
   if (arguments.prompt) {
@@ -161,7 +161,7 @@ void add_generate(Command app) {
   command.flag("--json", arguments->common.json,
                "A JSON object a text: prompt, text (what follows), tokens, ids, ended, seed");
   add_threads(command, arguments->common);
-  add_dtype(command, arguments->common);
+  add_precision(command, arguments->common);
   command.runs([arguments] { return until_closed([&] { return generate(*arguments); }); });
 }
 

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/kernels/bf16_road.h"
@@ -15,21 +16,26 @@ int info(const Common& common) {
   prepare(common);
   const train::Machine m = train::machine();
   const std::string bf16(kernels::to_string(kernels::bf16_road()));
+  nlohmann::ordered_json precisions;
+  std::string text;
+  for (const MatmulPrecision asked : {MatmulPrecision::highest, MatmulPrecision::high, MatmulPrecision::medium}) {
+    const std::string products = kernels::products_in_use(asked);
+    precisions[to_string(asked)] = products;
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", to_string(asked), products);
+  }
   if (common.json) {
-    std::cout << nlohmann::ordered_json{{"version", m.version},
-                                        {"cpu", m.cpu},
-                                        {"isa", m.kernels},
-                                        {"bf16", bf16},
-                                        {"blas", m.blas},
-                                        {"blas_core", m.blas_core},
-                                        {"blas_core_overridden", m.blas_core_overridden},
+    std::cout << nlohmann::ordered_json{{"version", m.version},     {"cpu", m.cpu},
+                                        {"isa", m.kernels},         {"bf16", bf16},
+                                        {"precision", precisions},  {"blas", m.blas},
+                                        {"blas_core", m.blas_core}, {"blas_core_overridden", m.blas_core_overridden},
                                         {"threads", m.threads}}
                      .dump()
               << "\n";
   } else {
     std::cout << "version    " << m.version << "\ncpu        " << m.cpu << "\nkernels    " << m.kernels
-              << "\nbf16       " << bf16 << "\nblas       " << m.blas << "\nblas core  " << m.blas_core
-              << (m.blas_core_overridden ? " (by OPENBLAS_CORETYPE)" : "") << "\nthreads    " << m.threads << "\n";
+              << "\nbf16       " << bf16 << "\nprecision  " << text << "\nblas       " << m.blas << "\nblas core  "
+              << m.blas_core << (m.blas_core_overridden ? " (by OPENBLAS_CORETYPE)" : "") << "\nthreads    "
+              << m.threads << "\n";
   }
   return 0;
 }

@@ -2,6 +2,9 @@
 
 #include <iostream>
 
+#include <fmt/format.h>
+
+#include "autograd/kernels/bf16_road.h"
 #include "inspect/run_report.h"
 #include "tools/interrupt.h"
 #include "train/machine.h"
@@ -45,7 +48,7 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
       .default_text("0");
   command.option("--seed", run.seed, "Of weights, order and dropout");
   add_threads(command, arguments.common);
-  add_dtype(command, arguments.common);
+  add_precision(command, arguments.common);
   add_json(command, arguments.common);
 }
 
@@ -59,13 +62,14 @@ void add_model_options(Command& command, std::optional<int64_t>& layers, std::op
 void begin_run(TrainArguments& arguments) {
   prepare(arguments.common);
   std::cout << to_string(train::machine()) << "\n";
+  if (const MatmulPrecision asked = arguments.common.matmul_precision(); asked != MatmulPrecision::highest)
+    std::cout << fmt::format("products of {} precision: {}\n", to_string(asked), kernels::products_in_use(asked));
   note_interrupts();
   train::TaskOptions& run = arguments.run;
   run.start = arguments.resume      ? train::Start::resume
               : arguments.overwrite ? train::Start::overwrite
                                     : train::Start::fresh;
-  run.bf16 = arguments.common.bf16();
-  const MixedPrecision usable(run.bf16);  // refuses bf16 before anything is read
+  run.precision = arguments.common.matmul_precision();
   run.interrupted = [] { return interrupted() != 0; };
   run.report = [](const std::string& folder) { inspect::write_run_report(folder); };
 }

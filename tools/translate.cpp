@@ -146,7 +146,7 @@ class Translator {
 
 int translate(const Arguments& arguments) {
   prepare(arguments.common);
-  const MixedPrecision precision(arguments.common.bf16());
+  const MatmulPrecisionScope precision(arguments.common.matmul_precision());
   Translator translator(arguments);
   LineReader in;
   Output out;
@@ -191,7 +191,7 @@ void add_translate(Command app) {
   command.flag("--json", arguments->common.json,
                "A JSON object a line: translation, score, tokens, with --alignments source_tokens and the matrix");
   add_threads(command, arguments->common);
-  add_dtype(command, arguments->common);
+  add_precision(command, arguments->common);
   command.runs([arguments] { return until_closed([&] { return translate(*arguments); }); });
 }
 

@@ -40,6 +40,7 @@ struct TrainerState {
   std::string kernels = {};
   std::string blas = {};
   std::string blas_core = {};
+  std::string products = {};  ///< kernels::products_in_use(); "" in checkpoints that do not say
   int threads = 0;
 };
 

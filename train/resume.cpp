@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "autograd/kernels/bf16_road.h"
 #include "base/error.h"
 #include "train/machine.h"
 
@@ -43,6 +44,7 @@ std::string differences(const TrainerState& before, const TrainerOptions& option
   compare("kernels", before.kernels, here.kernels);
   compare("BLAS", before.blas, here.blas);
   compare("BLAS core", before.blas_core, here.blas_core);
+  if (!before.products.empty()) compare("products", before.products, kernels::products_in_use(options.precision));
   compare("batches a step", before.accumulate, options.accumulate);
   return fmt::format("{}", fmt::join(all, "; "));
 }

@@ -4,6 +4,7 @@
 
 #include "autograd/create.h"
 #include "autograd/diagnose/anomaly.h"
+#include "autograd/tape/scope.h"
 #include "base/error.h"
 #include "optim/clip.h"
 #include "train/checkpoint.h"
@@ -35,6 +36,7 @@ bool is_finite(const Tensor& gradient) {
 
 /// The batch's loss; its gradient is added as that of the sum over its tokens where there are several batches.
 double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn) {
+  const MatmulPrecisionScope precision(options_.precision);
   const Learned learned = checked(learn(item.batch.get()));
   const double loss = learned.loss.item();
   if (!std::isfinite(loss)) return loss;

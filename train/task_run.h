@@ -47,7 +47,7 @@ class TaskRun {
     options.load_model = [](const std::string& path) { return models::load<Model>(path)->state_dict(); };
     Trainer trainer(*model_, *adam_, options);
     TrainResult result = trainer.fit(
-        *loader_, [this](const Batch& batch) { return learn(batch); }, [this] { return evaluate(); });
+        *loader_, [this](const Batch& batch) { return training_loss(batch); }, [this] { return evaluate(); });
     if (run_.report) run_.report(folder->path());
     return result;
   }
@@ -57,7 +57,12 @@ class TaskRun {
     options.schedule = schedule_.get();
     options.total_steps = recipe_.steps;
     return overfit_one_batch(
-        *model_, *adam_, *loader_, [this](const Batch& batch) { return learn(batch); }, options);
+        *model_, *adam_, *loader_,
+        [this](const Batch& batch) {
+          const MatmulPrecisionScope precision(run_.precision);
+          return training_loss(batch);
+        },
+        options);
   }
 
  protected:
@@ -88,16 +93,11 @@ class TaskRun {
   std::unique_ptr<Loader<Batch>> loader_;
 
  private:
-  Learned learn(const Batch& batch) {
-    const MixedPrecision precision(run_.bf16);
-    return training_loss(batch);
-  }
-
   nlohmann::ordered_json description() const {
     nlohmann::ordered_json json = to_json(recipe_);
     describe(json);
     json["seed"] = run_.seed;
-    json["dtype"] = run_.bf16 ? "bf16" : "f32";
+    json["precision"] = to_string(run_.precision);
     return json;
   }
 };

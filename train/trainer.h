@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../autograd/kernels/matmul_precision.h"
 #include "../base/terminal.h"
 #include "../nn/module.h"
 #include "../optim/optimizer.h"
@@ -41,6 +42,8 @@ struct TrainerOptions {
   optim::Schedule* schedule = nullptr;     ///< of the optimizer; stepped after each update
   double clip_norm = 0;                    ///< largest norm of all gradients; 0: no clipping
   int64_t accumulate = 1;                  ///< batches an update
+  /// Of the matrix products of training, at least; evaluations keep theirs.
+  MatmulPrecision precision = MatmulPrecision::highest;
   int64_t evaluate_every = 0;              ///< steps; 0: at the end only
   int64_t patience = 0;                    ///< stop after so many evaluations without a better score; 0: never
   int64_t checkpoint_every = 0;            ///< steps; 0: at each evaluation. The last step has one always

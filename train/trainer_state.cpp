@@ -23,6 +23,7 @@ class Reader {
     if (!object_.is_object()) raise(ErrorKind::format, "{}: not an object", where_);
   }
 
+  bool has(const char* key) const { return object_.contains(key); }
   const Json& take(const char* key) {
     taken_.insert(key);
     const auto found = object_.find(key);
@@ -88,6 +89,7 @@ void read_machine(Reader machine, TrainerState& state) {
   state.kernels = machine.text("kernels");
   state.blas = machine.text("blas");
   state.blas_core = machine.text("blas_core");
+  if (machine.has("products")) state.products = machine.text("products");
   state.threads = static_cast<int>(machine.whole("threads"));
   machine.finish();
 }
@@ -119,6 +121,7 @@ std::string to_json(const TrainerState& state) {
                     {"kernels", state.kernels},
                     {"blas", state.blas},
                     {"blas_core", state.blas_core},
+                    {"products", state.products},
                     {"threads", state.threads}}}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "autograd/kernels/bf16_road.h"
 #include "autograd/random.h"
 #include "autograd/tape/scope.h"
 #include "base/error.h"
@@ -225,6 +226,7 @@ void TrainingRun::save(Cause cause) {
   state_.kernels = here.kernels;
   state_.blas = here.blas;
   state_.blas_core = here.blas_core;
+  state_.products = kernels::products_in_use(options_.precision);
   state_.threads = here.threads;
   result_.checkpoint = save_checkpoint(folder_->path(),
                                        {.model = model_.state_dict(),

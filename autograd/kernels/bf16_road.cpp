@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "autograd/kernels/bf16_product.h"
 #include "autograd/kernels/isa.h"
 #include "autograd/kernels/tile_emulation.h"
@@ -15,7 +17,8 @@
 #include <unistd.h>
 #endif
 
-namespace tape::kernels {
+namespace tape {
+namespace kernels {
 namespace {
 
 constexpr int kUnset = -1;
@@ -47,7 +50,22 @@ Bf16Road detect() {
   return Bf16Road::none;
 #endif
 }
+
+Bf16Road fastest_road() {
+  const Bf16Road road = supported_bf16_road();
+#if defined(__x86_64__)
+  if (road == Bf16Road::avx512 && !__builtin_cpu_is("amd")) return Bf16Road::none;
+#endif
+  return road;
+}
 }  // namespace
+}  // namespace kernels
+
+std::string_view to_string(MatmulPrecision precision) {
+  return precision == MatmulPrecision::highest ? "highest" : precision == MatmulPrecision::high ? "high" : "medium";
+}
+
+namespace kernels {
 
 std::string_view to_string(Bf16Road road) {
   switch (road) {
@@ -70,7 +88,7 @@ Bf16Road supported_bf16_road() {
 
 Bf16Road bf16_road() {
   const int set = road_set.load(std::memory_order_relaxed);
-  const Bf16Road road = set == kUnset ? supported_bf16_road() : static_cast<Bf16Road>(set);
+  const Bf16Road road = set == kUnset ? fastest_road() : static_cast<Bf16Road>(set);
   return road == Bf16Road::emulated_tiles || isa() == Isa::v4 ? road : Bf16Road::none;
 }
 
@@ -81,14 +99,27 @@ void set_bf16_road(Bf16Road road) {
   road_set.store(static_cast<int>(road), std::memory_order_relaxed);
 }
 
-bool bf16_supported() { return bf16_road() != Bf16Road::none; }
-
-void bf16_product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c) {
-#if defined(__x86_64__)
-  if (bf16_road() == Bf16Road::tiles) return amx::product(shape, a, b, bias, c);
-  if (bf16_road() == Bf16Road::avx512) return bf16::product(shape, a, b, bias, c);
-#endif
-  emulated_tile_product(shape, a, b, bias, c);
+MatmulPrecision precision_in_use(MatmulPrecision asked) {
+  const Bf16Road road = bf16_road();
+  if (road == Bf16Road::none) return MatmulPrecision::highest;
+  // Three products on AVX512-BF16 take longer than one of f32.
+  return road == Bf16Road::avx512 && asked == MatmulPrecision::high ? MatmulPrecision::highest : asked;
 }
 
-}  // namespace tape::kernels
+std::string products_in_use(MatmulPrecision asked) {
+  const MatmulPrecision used = precision_in_use(asked);
+  if (used == MatmulPrecision::highest) return "f32";
+  return fmt::format("{} on {}", used == MatmulPrecision::high ? "two bf16 a value" : "bf16", to_string(bf16_road()));
+}
+
+void bf16_product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c) {
+  const int parts = shape.precision == MatmulPrecision::high ? 2 : 1;
+#if defined(__x86_64__)
+  if (bf16_road() == Bf16Road::tiles) return amx::product(shape, parts, a, b, bias, c);
+  if (bf16_road() == Bf16Road::avx512) return bf16::product(shape, a, b, bias, c);
+#endif
+  emulated_tile_product(shape, parts, a, b, bias, c);
+}
+
+}  // namespace kernels
+}  // namespace tape

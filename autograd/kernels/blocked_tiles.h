@@ -25,8 +25,7 @@ inline constexpr int64_t kInnerBytes = 3072;
 //   kReadsRows: whether a tile may read A as it lies
 //   multiply_add(sum, b, a): sum + b a, b a vector of packed values, a one
 //   pack<width>(across, count, k, x, stride, last, to): one axis of x, of `count`, in panels of `width` (the last one
-//   of
-//     `last` where it is not whole), each [k / kDepth, width]. `across`: that axis runs along the rows of x, and k
+//     of `last` where it is not whole), each [k / kDepth, width]. `across`: that axis runs along the rows of x, and k
 //     along each row.
 
 template <class T>

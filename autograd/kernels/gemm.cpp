@@ -50,18 +50,19 @@ void start(const Gemm& s, const T* bias, T* c) {
     }
 }
 
-enum class Road { bf16, few_rows, blocked, blas };
+enum class Road { rounded, few_rows, blocked, blas };
 
 // Packing B costs more than it saves where few rows meet a large weight, or where there is next to nothing to compute.
 constexpr int64_t kLargeWeight = 1 << 16, kHardlyAny = 4;
 
-/// Whether rounding to bf16 is faster than the exact product: on tiles not for a few rows, whose time goes into reading
-/// B, nor below 16 K multiplications (Sapphire Rapids: 8 rows of 512 x 512 take 64 us on tiles, 53 exact; 24 x 24 x 24
-/// takes 1.2 us both ways).
-bool bf16_pays(const Gemm& s) {
+/// Whether rounding is asked for and faster than the exact product: on tiles not for a few rows, whose time goes into
+/// reading B, nor below 16 K multiplications (Sapphire Rapids: 8 rows of 512 x 512 take 64 us on tiles, 53 exact; 24 x
+/// 24 x 24 takes 1.2 us both ways).
+bool rounding_pays(const Gemm& s) {
   constexpr int64_t kRowsForTiles = 9, kWorkForTiles = 1 << 14;
-  const Bf16Road road = bf16_road();
-  if (road == Bf16Road::none || road == Bf16Road::avx512) return road == Bf16Road::avx512;
+  if (s.precision == MatmulPrecision::highest || precision_in_use(s.precision) == MatmulPrecision::highest)
+    return false;
+  if (bf16_road() == Bf16Road::avx512) return true;
   const bool exact_is_unpacked = !s.transpose_a && (s.m <= kHardlyAny || (s.transpose_b && s.n * s.k >= kLargeWeight));
   return s.m * s.n * s.k >= kWorkForTiles && !(exact_is_unpacked && s.m < kRowsForTiles);
 }
@@ -70,7 +71,7 @@ bool bf16_pays(const Gemm& s) {
 /// depend on the number of threads.
 template <class T>
 Road road_of(const Gemm& s) {
-  if (s.bf16 && sizeof(T) == sizeof(float) && bf16_pays(s)) return Road::bf16;
+  if (sizeof(T) == sizeof(float) && rounding_pays(s)) return Road::rounded;
   const int64_t few = s.n * s.k >= kLargeWeight ? kMostFewRows : kHardlyAny;
   if (s.m <= few && !s.transpose_a && s.transpose_b) return Road::few_rows;
   return isa() >= Isa::v3 && s.m > kHardlyAny ? Road::blocked : Road::blas;
@@ -80,7 +81,7 @@ Road road_of(const Gemm& s) {
 template <class T>
 void run_part(Road road, const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   if constexpr (sizeof(T) == sizeof(float))
-    if (road == Road::bf16) return bf16_product(s, a, b, bias, c);
+    if (road == Road::rounded) return bf16_product(s, a, b, bias, c);
   if (road == Road::few_rows) return few_rows<T>().product(s, a, b, bias, c);
   if (road == Road::blocked) return blocked_product<T>().product(s, a, b, bias, c);
   Gemm shape = s;
@@ -98,7 +99,7 @@ struct Split {
   double least;                   // so many multiplications are worth a second thread
 };
 Split split_of(Road road) {
-  if (road == Road::bf16 && bf16_road() != Bf16Road::avx512) return {32, 32, 60, 6e6};
+  if (road == Road::rounded && bf16_road() != Bf16Road::avx512) return {32, 32, 60, 6e6};
   return {12, 32, 7, 2.5e5};
 }
 
@@ -134,7 +135,7 @@ void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   const Split split = split_of(road);
   const int64_t threads = work < split.least || omp_in_parallel() ? 1 : omp_get_max_threads();
   if (threads == 1) return run_part(road, s, a, b, bias, c);
-  const int64_t by_rows = threads_along_rows(s, split, threads, road == Road::bf16 || packs_left(s, sizeof(T))),
+  const int64_t by_rows = threads_along_rows(s, split, threads, road == Road::rounded || packs_left(s, sizeof(T))),
                 by_columns = threads / by_rows;
   const auto edge = [](int64_t part, int64_t parts, int64_t length, int64_t step) {
     const int64_t steps = (length + step - 1) / step;

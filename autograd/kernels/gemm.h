@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "matmul_precision.h"
+
 namespace tape::kernels {
 
 /// One row-major product C [m, n] = op(A) op(B) + bias, added to C where `accumulate`; op(A) is [m, k].
@@ -11,8 +13,8 @@ struct Gemm {
   int64_t m = 0, n = 0, k = 0;
   int64_t lda = 0, ldb = 0, ldc = 0;
   bool accumulate = false;
-  /// Rounds the operands of a product of floats to bf16 first (bf16_road.h), where that is faster.
-  bool bf16 = false;
+  /// Of a product of floats, at least: what is less exact is used where it is faster (bf16_road.h).
+  MatmulPrecision precision = MatmulPrecision::highest;
 };
 /// `bias` [n] is added to each row; null is none. The kernels are our own where the CPU has AVX2 and there is more than
 /// a row or two (blocked_product.h), else OpenBLAS's.

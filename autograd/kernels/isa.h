@@ -18,9 +18,6 @@ Isa isa();
 /// Changes the level in use, for tests and benchmarks. Throws std::invalid_argument where the CPU cannot run it.
 void set_isa(Isa isa);
 
-/// Whether bf16 can be multiplied: bf16_road() (bf16_road.h) is not `none`.
-bool bf16_supported();
-
 }  // namespace tape::kernels
 
 // Every vector kernel file is compiled once a level, with TAPE_LEVEL naming the namespace its table goes to

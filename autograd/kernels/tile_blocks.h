@@ -2,6 +2,11 @@
 
 // Products of bf16 on matrix tiles, by blocks: operands are rounded and packed into tiles, and 2 x 2 tiles of C are
 // summed at a time. What a tile is, and how values are rounded, is a parameter: AMX, or plain C++ that gives its bits.
+//
+// `parts` says what an operand's value becomes. 1: the nearest bf16, x ~ h, |x - h| <= 2^-8 |x|. 2: the sum of two,
+// x ~ h + l with l nearest to x - h, which leaves at most 2^-17 |x|; then a b ~ ah bh + ah bl + al bh, three products.
+// al bl, left out, is at most 2^-16 |a b|; with what the rests miss, all is within 2^-15 |a b| where every rounding is
+// the worst.
 
 #include "gemm.h"
 #include "level.h"
@@ -23,8 +28,10 @@ inline constexpr int64_t kTileRows = 256;
 //   configure(), release(): before and after the tiles of one thread are used
 //   zero<t>(), load<t>(from, stride), store<t>(to, stride): tile t of eight, rows `stride` bytes apart
 //   multiply_add<c, a, b>(): C += A B
-//   round_row(from, count, to): 32 values of a row to bf16, zeros from `count` on
-//   round_columns(first, second, count, to): 16 columns of two rows as pairs, zeros from `count` on and for a null row
+//   round_row<parts>(from, count, to): 32 values of a row to bf16, zeros from `count` on; the second part a tile
+//   further round_columns<parts>(first, second, count, to): 16 columns of two rows as pairs, zeros from `count` on and
+//   for a
+//     null row; the second part a tile further
 //   transpose(from, to): 16 x 16 pairs
 
 /// One operand in memory: an axis of C, `count` long, and k. `across`: k runs along its rows.
@@ -36,63 +43,71 @@ struct TileOperand {
   const float* at(int64_t i, int64_t k) const { return values + (across ? i * stride + k : k * stride + i); }
 };
 
-/// Where a packed operand's tiles lie: those of two neighbouring tiles of the axis side by side, [pair][k / 32][2]; the
-/// last one is alone where the axis ends.
+/// Where a packed operand's tiles lie: those of two neighbouring tiles of the axis side by side, [pair][k /
+/// 32][2][part]; the last one is alone where the axis ends.
+template <int parts>
 struct TileLayout {
   char* tiles;
   int64_t count, steps;  // of the axis, of k in tiles
 
   char* at(int64_t i, int64_t step) const {
     const int64_t pair = i / kPair, together = count - pair * kPair > kTile ? 2 : 1;
-    return tiles + (pair * 2 * steps + step * together + i % kPair / kTile) * kTileBytes;
+    return tiles + (pair * 2 * steps + step * together + i % kPair / kTile) * parts * kTileBytes;
   }
 };
+
+template <class Tiles, int parts>
+TAPE_INLINE void transpose_parts(const char* from, char* to) {
+  for (int part = 0; part < parts; ++part) Tiles::transpose(from + part * kTileBytes, to + part * kTileBytes);
+}
 
 // Packs an operand's block: of the axis from `first` on as many as `to` has, of k `depth` from `k` on. `rows`: each row
 // of a tile is one of the axis, else one pair of k. Memory is read in runs as long as may be.
 
-template <class Tiles>
+template <class Tiles, int parts>
 static void pack_across(const TileOperand& x, bool rows, int64_t first, int64_t k, int64_t depth,
-                        const TileLayout& to) {
+                        const TileLayout<parts>& to) {
   constexpr int64_t kStrip = 4;  // tiles along a row
-  alignas(64) char other[kStrip * kTileBytes];
+  alignas(64) char other[kStrip * parts * kTileBytes];
   for (int64_t i = 0; i < to.count; i += kTile)
     for (int64_t begin = 0; begin < to.steps; begin += kStrip) {
       const int64_t tiles = smaller(kStrip, to.steps - begin);
       char* tile[kStrip];
-      for (int64_t t = 0; t < tiles; ++t) tile[t] = rows ? to.at(i, begin + t) : other + t * kTileBytes;
+      for (int64_t t = 0; t < tiles; ++t) tile[t] = rows ? to.at(i, begin + t) : other + t * parts * kTileBytes;
       for (int64_t r = 0; r < kTile; ++r)
         for (int64_t t = 0; t < tiles; ++t) {
           const int64_t at = (begin + t) * kTileDepth;
           char* const row = tile[t] + r * kTileRowBytes;
           if (i + r < to.count)
-            Tiles::round_row(x.at(first + i + r, k + at), smaller(kTileDepth, depth - at), row);
+            Tiles::template round_row<parts>(x.at(first + i + r, k + at), smaller(kTileDepth, depth - at), row);
           else
-            Tiles::round_row(nullptr, 0, row);
+            Tiles::template round_row<parts>(nullptr, 0, row);
         }
       if (!rows)
-        for (int64_t t = 0; t < tiles; ++t) Tiles::transpose(tile[t], to.at(i, begin + t));
+        for (int64_t t = 0; t < tiles; ++t) transpose_parts<Tiles, parts>(tile[t], to.at(i, begin + t));
     }
 }
 
-template <class Tiles>
-static void pack_along(const TileOperand& x, bool rows, int64_t first, int64_t k, int64_t depth, const TileLayout& to) {
-  alignas(64) char other[kTileBytes];
+template <class Tiles, int parts>
+static void pack_along(const TileOperand& x, bool rows, int64_t first, int64_t k, int64_t depth,
+                       const TileLayout<parts>& to) {
+  alignas(64) char other[parts * kTileBytes];
   for (int64_t step = 0; step < to.steps; ++step)
     for (int64_t i = 0; i < to.count; i += kTile) {
       char* const tile = rows ? other : to.at(i, step);
       for (int64_t p = 0; p < kTile; ++p) {
         const int64_t at = step * kTileDepth + 2 * p;
-        Tiles::round_columns(at < depth ? x.at(first + i, k + at) : nullptr,
-                             at + 1 < depth ? x.at(first + i, k + at + 1) : nullptr, smaller(kTile, to.count - i),
-                             tile + p * kTileRowBytes);
+        Tiles::template round_columns<parts>(at < depth ? x.at(first + i, k + at) : nullptr,
+                                             at + 1 < depth ? x.at(first + i, k + at + 1) : nullptr,
+                                             smaller(kTile, to.count - i), tile + p * kTileRowBytes);
       }
-      if (rows) Tiles::transpose(tile, to.at(i, step));
+      if (rows) transpose_parts<Tiles, parts>(tile, to.at(i, step));
     }
 }
 
-template <class Tiles>
-static void pack_tiles(const TileOperand& x, bool rows, int64_t first, int64_t k, int64_t depth, const TileLayout& to) {
+template <class Tiles, int parts>
+static void pack_tiles(const TileOperand& x, bool rows, int64_t first, int64_t k, int64_t depth,
+                       const TileLayout<parts>& to) {
   if (x.across)
     pack_across<Tiles>(x, rows, first, k, depth, to);
   else
@@ -147,33 +162,45 @@ TAPE_INLINE void end_sums(const TileOutput& out, int64_t row, int64_t column) {
   copy_part(out, row, column, whole, true);
 }
 
-/// rows x columns tiles of C from the packed tiles of `steps` times 32 of k.
+/// rows x columns tiles of C: += A B of one part each, at `a` and `b`, those of the next row and column `step` bytes
+/// on.
 template <class Tiles, int rows, int columns>
+TAPE_INLINE void multiply_step(const char* a, const char* b, int64_t step) {
+  Tiles::template load<4>(a, kTileRowBytes);
+  Tiles::template load<6>(b, kTileRowBytes);
+  Tiles::template multiply_add<0, 4, 6>();
+  if constexpr (columns == 2) {
+    Tiles::template load<7>(b + step, kTileRowBytes);
+    Tiles::template multiply_add<1, 4, 7>();
+  }
+  if constexpr (rows == 2) {
+    Tiles::template load<5>(a + step, kTileRowBytes);
+    Tiles::template multiply_add<2, 5, 6>();
+    if constexpr (columns == 2) Tiles::template multiply_add<3, 5, 7>();
+  }
+}
+
+/// rows x columns tiles of C from the packed tiles of `steps` times 32 of k.
+template <class Tiles, int parts, int rows, int columns>
 static void sum_tiles(int64_t steps, const char* a, const char* b, const TileOutput& out) {
+  constexpr int64_t kStep = parts * kTileBytes;
   begin_sums<Tiles, 0>(out, 0, 0);
   if constexpr (columns == 2) begin_sums<Tiles, 1>(out, 0, kTile);
   if constexpr (rows == 2) begin_sums<Tiles, 2>(out, kTile, 0);
   if constexpr (rows == 2 && columns == 2) begin_sums<Tiles, 3>(out, kTile, kTile);
   int64_t near = 0;  // rows of C
-  for (int64_t i = 0; i < steps; ++i, a += rows * kTileBytes, b += columns * kTileBytes) {
-    const char* const next = b + columns * kTileBytes;
+  for (int64_t i = 0; i < steps; ++i, a += rows * kStep, b += columns * kStep) {
+    const char* const next = b + columns * kStep;
     // Two rows of C a step: all at once, they would keep the tiles waiting.
     for (const int64_t end = smaller(out.rows, near + 2); near < end; ++near)
       for (int j = 0; j < columns; ++j) __builtin_prefetch(out.c + near * out.row + j * kTile, 1);
-#pragma GCC unroll 32
-    for (int64_t r = 0; r < columns * kTile; ++r)
+#pragma GCC unroll 64
+    for (int64_t r = 0; r < columns * parts * kTile; ++r)
       __builtin_prefetch(next + r * kTileRowBytes);  // from the second-level cache
-    Tiles::template load<4>(a, kTileRowBytes);
-    Tiles::template load<6>(b, kTileRowBytes);
-    Tiles::template multiply_add<0, 4, 6>();
-    if constexpr (columns == 2) {
-      Tiles::template load<7>(b + kTileBytes, kTileRowBytes);
-      Tiles::template multiply_add<1, 4, 7>();
-    }
-    if constexpr (rows == 2) {
-      Tiles::template load<5>(a + kTileBytes, kTileRowBytes);
-      Tiles::template multiply_add<2, 5, 6>();
-      if constexpr (columns == 2) Tiles::template multiply_add<3, 5, 7>();
+    multiply_step<Tiles, rows, columns>(a, b, kStep);
+    if constexpr (parts == 2) {
+      multiply_step<Tiles, rows, columns>(a, b + kTileBytes, kStep);
+      multiply_step<Tiles, rows, columns>(a + kTileBytes, b, kStep);
     }
   }
   end_sums<Tiles, 0>(out, 0, 0);
@@ -183,37 +210,38 @@ static void sum_tiles(int64_t steps, const char* a, const char* b, const TileOut
 }
 
 /// All pairs of tiles of a block of C.
-template <class Tiles>
+template <class Tiles, int parts>
 TAPE_INLINE void multiply_blocks(int64_t steps, const char* a, const char* b, const TileOutput& all) {
   for (int64_t row = 0; row < all.rows; row += kPair)
     for (int64_t column = 0; column < all.columns; column += kPair) {
       const TileOutput out{
           all.c + row * all.row + column,       all.row,        smaller(kPair, all.rows - row),
           smaller(kPair, all.columns - column), all.accumulate, all.bias ? all.bias + column : nullptr};
-      const char *const of_a = a + row / kTile * steps * kTileBytes, *const of_b =
-                                                                         b + column / kTile * steps * kTileBytes;
+      const int64_t length = steps * parts * kTileBytes;  // of a row's or a column's tiles
+      const char* const of_a = a + row / kTile * length;
+      const char* const of_b = b + column / kTile * length;
       const bool two_rows = out.rows > kTile, two_columns = out.columns > kTile;
       if (two_rows && two_columns)
-        sum_tiles<Tiles, 2, 2>(steps, of_a, of_b, out);
+        sum_tiles<Tiles, parts, 2, 2>(steps, of_a, of_b, out);
       else if (two_rows)
-        sum_tiles<Tiles, 2, 1>(steps, of_a, of_b, out);
+        sum_tiles<Tiles, parts, 2, 1>(steps, of_a, of_b, out);
       else if (two_columns)
-        sum_tiles<Tiles, 1, 2>(steps, of_a, of_b, out);
+        sum_tiles<Tiles, parts, 1, 2>(steps, of_a, of_b, out);
       else
-        sum_tiles<Tiles, 1, 1>(steps, of_a, of_b, out);
+        sum_tiles<Tiles, parts, 1, 1>(steps, of_a, of_b, out);
     }
 }
 
 TAPE_INLINE int64_t whole_tiles(int64_t length, int64_t of) { return divide_up(length, of) * of; }
 
 /// The product of gemm() on one thread.
-template <class Tiles>
+template <class Tiles, int parts>
 static void multiply_tiles(const Gemm& s, const float* a, const float* b, const float* bias, float* c) {
   const TileOperand left{a, s.lda, !s.transpose_a}, right{b, s.ldb, s.transpose_b};
-  const int64_t parts = divide_up(s.k, kTileInner), inner = whole_tiles(divide_up(s.k, parts), kTileDepth);
+  const int64_t blocks = divide_up(s.k, kTileInner), inner = whole_tiles(divide_up(s.k, blocks), kTileDepth);
   const int64_t row_block = left.across ? kPair : kTileRows;
-  const int64_t column_block = kTileValues / inner / kPair * kPair;
-  constexpr int64_t kBytes = 2;  // of a packed value
+  const int64_t column_block = kTileValues / parts / inner / kPair * kPair;
+  constexpr int64_t kBytes = 2 * parts;  // of a packed value
   Scratch<char> packed_a(whole_tiles(smaller(s.m, row_block), kTile) * inner * kBytes);
   Scratch<char> packed_b(whole_tiles(smaller(s.n, column_block), kTile) * inner * kBytes);
   Tiles::configure();
@@ -221,13 +249,14 @@ static void multiply_tiles(const Gemm& s, const float* a, const float* b, const 
     const int64_t columns = smaller(column_block, s.n - column);
     for (int64_t first = 0; first < s.k; first += inner) {
       const int64_t k = smaller(inner, s.k - first), steps = divide_up(k, kTileDepth);
-      pack_tiles<Tiles>(right, false, column, first, k, TileLayout{packed_b.data(), columns, steps});
+      pack_tiles<Tiles>(right, false, column, first, k, TileLayout<parts>{packed_b.data(), columns, steps});
       for (int64_t row = 0; row < s.m; row += row_block) {
         const int64_t rows = smaller(row_block, s.m - row);
-        pack_tiles<Tiles>(left, true, row, first, k, TileLayout{packed_a.data(), rows, steps});
-        multiply_blocks<Tiles>(steps, packed_a.data(), packed_b.data(),
-                               TileOutput{c + row * s.ldc + column, s.ldc, rows, columns, s.accumulate || first > 0,
-                                          bias && first == 0 ? bias + column : nullptr});
+        pack_tiles<Tiles>(left, true, row, first, k, TileLayout<parts>{packed_a.data(), rows, steps});
+        multiply_blocks<Tiles, parts>(
+            steps, packed_a.data(), packed_b.data(),
+            TileOutput{c + row * s.ldc + column, s.ldc, rows, columns, s.accumulate || first > 0,
+                       bias && first == 0 ? bias + column : nullptr});
       }
     }
   }

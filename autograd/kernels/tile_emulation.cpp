@@ -72,18 +72,31 @@ struct Emulated {
         std::memcpy(at, &sum, sizeof(sum));
       }
   }
+  template <int parts>
   static void round_row(const float* from, int64_t count, char* to) {
-    uint16_t row[kTileDepth] = {};
-    for (int64_t i = 0; i < count; ++i) row[i] = rounded(from[i]);
-    std::memcpy(to, row, sizeof(row));
+    float row[kTileDepth] = {};
+    for (int64_t i = 0; i < count; ++i) row[i] = from[i];
+    round_all<parts>(row, to);
   }
+  template <int parts>
   static void round_columns(const float* first, const float* second, int64_t count, char* to) {
-    uint16_t row[kTileDepth] = {};
+    float row[kTileDepth] = {};
     for (int64_t j = 0; j < count; ++j) {
-      if (first) row[2 * j] = rounded(first[j]);
-      if (second) row[2 * j + 1] = rounded(second[j]);
+      if (first) row[2 * j] = first[j];
+      if (second) row[2 * j + 1] = second[j];
     }
-    std::memcpy(to, row, sizeof(row));
+    round_all<parts>(row, to);
+  }
+  template <int parts>
+  static void round_all(float* row, char* to) {
+    for (int part = 0; part < parts; ++part, to += kTileBytes) {
+      uint16_t nearest[kTileDepth];
+      for (int64_t i = 0; i < kTileDepth; ++i) {
+        nearest[i] = rounded(row[i]);
+        row[i] -= widened(nearest[i]);
+      }
+      std::memcpy(to, nearest, sizeof(nearest));
+    }
   }
   static void transpose(const char* from, char* to) {
     for (int64_t i = 0; i < kTile; ++i)
@@ -96,8 +109,10 @@ struct Emulated {
 
 namespace tape::kernels {
 
-void emulated_tile_product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c) {
-  TAPE_LEVEL::multiply_tiles<TAPE_LEVEL::Emulated>(shape, a, b, bias, c);
+void emulated_tile_product(const Gemm& shape, int parts, const float* a, const float* b, const float* bias, float* c) {
+  using TAPE_LEVEL::Emulated, TAPE_LEVEL::multiply_tiles;
+  if (parts == 1) return multiply_tiles<Emulated, 1>(shape, a, b, bias, c);
+  multiply_tiles<Emulated, 2>(shape, a, b, bias, c);
 }
 
 }  // namespace tape::kernels

@@ -32,6 +32,13 @@ TAPE_INLINE Pairs odd_fours(Pairs a, Pairs b) {
 }
 
 TAPE_INLINE __m512i rounded(__m512 low, __m512 high) { return (__m512i)_mm512_cvtne2ps_pbh(high, low); }
+/// What rounded() leaves of its operands, rounded.
+TAPE_INLINE __m512i rounded_rest(__m512 low, __m512 high, __m512i both) {
+  __m256i half[2];
+  __builtin_memcpy(half, &both, sizeof(half));
+  const auto widened = [](__m256i x) { return (__m512)((Pairs)_mm512_maskz_cvtepu16_epi32(0xffff, x) << 16); };
+  return rounded(low - widened(half[0]), high - widened(half[1]));
+}
 TAPE_INLINE __m512 first_of(const float* from, int64_t count) {
   if (count >= 16) return _mm512_loadu_ps(from);
   return count > 0 ? _mm512_maskz_loadu_ps(static_cast<__mmask16>((1U << count) - 1), from) : _mm512_setzero_ps();
@@ -69,16 +76,23 @@ struct Amx {
   TAPE_INLINE void multiply_add() {
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(c), "i"(a), "i"(b));
   }
+  template <int parts>
   TAPE_INLINE void round_row(const float* from, int64_t count, char* to) {
-    _mm512_store_si512(to, rounded(first_of(from, count), first_of(count > 16 ? from + 16 : from, count - 16)));
+    const __m512 low = first_of(from, count), high = first_of(count > 16 ? from + 16 : from, count - 16);
+    const __m512i both = rounded(low, high);
+    _mm512_store_si512(to, both);
+    if constexpr (parts == 2) _mm512_store_si512(to + kTileBytes, rounded_rest(low, high, both));
   }
+  template <int parts>
   TAPE_INLINE void round_columns(const float* first, const float* second, int64_t count, char* to) {
     typedef int16_t I16 __attribute__((vector_size(64)));
     const I16 order = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
                        8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-    _mm512_store_si512(to, _mm512_maskz_permutexvar_epi16(
-                               0xffffffff, (__m512i)order,
-                               rounded(first_of(first, first ? count : 0), first_of(second, second ? count : 0))));
+    const auto paired = [&](__m512i x) { return _mm512_maskz_permutexvar_epi16(0xffffffff, (__m512i)order, x); };
+    const __m512 a = first_of(first, first ? count : 0), b = first_of(second, second ? count : 0);
+    const __m512i both = rounded(a, b);
+    _mm512_store_si512(to, paired(both));
+    if constexpr (parts == 2) _mm512_store_si512(to + kTileBytes, paired(rounded_rest(a, b, both)));
   }
   TAPE_INLINE void transpose(const char* from, char* to) {
     Pairs x[kTile], y[kTile];
@@ -105,7 +119,8 @@ struct Amx {
 };
 }  // namespace
 
-void product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c) {
-  multiply_tiles<Amx>(shape, a, b, bias, c);
+void product(const Gemm& shape, int parts, const float* a, const float* b, const float* bias, float* c) {
+  if (parts == 1) return multiply_tiles<Amx, 1>(shape, a, b, bias, c);
+  multiply_tiles<Amx, 2>(shape, a, b, bias, c);
 }
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -90,7 +90,7 @@ Tensor product_values(const Tensor& a, const Tensor& b, const MatmulOptions& opt
   const Shape &sa = a.shape(), &sb = b.shape();
   const int64_t ra = sa.rank(), rb = sb.rank();
   kernels::Gemm gemm{.transpose_a = options.transpose_a, .transpose_b = options.transpose_b};
-  gemm.bf16 = MixedPrecision::active();
+  gemm.precision = MatmulPrecisionScope::current();
   gemm.lda = sa[ra - 1];
   gemm.ldb = sb[rb - 1];
   gemm.m = options.transpose_a ? sa[ra - 1] : sa[ra - 2];
@@ -158,8 +158,8 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1), options), -1);
   return record(matmul_op, {a, b}, product_values(a, b, options), {a, b},
-                [options, mixed = MixedPrecision::active()](const BackwardContext& c) -> Tensors {
-                  const MixedPrecision as_recorded(mixed);
+                [options, precision = MatmulPrecisionScope::current()](const BackwardContext& c) -> Tensors {
+                  const MatmulPrecisionScope as_recorded(precision);
                   const Tensor dy = c.grad(), x = c.saved(0), y = c.saved(1);
                   Tensor da, db;
                   if (c.needs(0)) da = left_gradient(dy, y, options);
@@ -205,12 +205,12 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
                              .lda = in,
                              .ldb = in,
                              .ldc = out,
-                             .bf16 = MixedPrecision::active()};
+                             .precision = MatmulPrecisionScope::current()};
     kernels::gemm(gemm, x.data<T>(), weight.data<T>(), y.mutable_data<T>(), data_or_null<T>(bias));
   });
   return record(linear_op, {x, weight, bias}, y, {x, weight},
-                [mixed = MixedPrecision::active()](const BackwardContext& c) -> Tensors {
-                  const MixedPrecision as_recorded(mixed);
+                [precision = MatmulPrecisionScope::current()](const BackwardContext& c) -> Tensors {
+                  const MatmulPrecisionScope as_recorded(precision);
                   const Tensor dy = c.grad();
                   Tensor dx, dweight, dbias;
                   if (c.needs(0)) dx = matmul(dy, c.saved(1));

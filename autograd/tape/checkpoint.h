@@ -15,10 +15,10 @@ namespace tape {
 ///     Tensor h = checkpoint([&layer, mask](const Tensors& in) { return layer(in[0], mask); }, {x});
 ///
 /// Gradients are those without it, bit for bit: of the inputs, and of every tensor that fn captured, parameters or
-/// others. Both runs see the same random streams (dropout drops the same values), the same Composed, MixedPrecision and
-/// Trace scopes and the same module path; observers are told of both. Calls may be nested, and create_graph
-/// differentiates again (nothing is saved then: the second run stays on the tape; second derivatives agree but for
-/// rounding, as their terms come in another order).
+/// others. Both runs see the same random streams (dropout drops the same values), the same Composed,
+/// MatmulPrecisionScope and Trace scopes and the same module path; observers are told of both. Calls may be nested, and
+/// create_graph differentiates again (nothing is saved then: the second run stays on the tape; second derivatives agree
+/// but for rounding, as their terms come in another order).
 ///
 /// fn is kept until then: what it captures by reference must still be there. It must do the same both times: what it
 /// draws from a Generator of its own is drawn anew, and a module that it calls must not go from train() to eval() in

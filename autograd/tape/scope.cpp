@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "autograd/kernels/isa.h"
+#include "autograd/kernels/bf16_road.h"
 #include "autograd/tape/listeners.h"
 #include "autograd/tape/scope_state.h"
 #include "base/error.h"
@@ -12,7 +12,7 @@ namespace tape {
 namespace {
 thread_local bool grad_mode = true;
 thread_local bool composed_mode = false;
-thread_local bool mixed_precision = false;
+thread_local MatmulPrecision matmul_precision = MatmulPrecision::highest;
 thread_local std::vector<std::string_view> module_names;
 }  // namespace
 
@@ -28,14 +28,12 @@ Composed::Composed() : previous_(composed_mode) { composed_mode = true; }
 Composed::~Composed() { composed_mode = previous_; }
 bool Composed::active() { return composed_mode; }
 
-MixedPrecision::MixedPrecision(bool enabled) : previous_(mixed_precision) {
-  if (enabled && !kernels::bf16_supported())
-    raise(ErrorKind::config,
-          "MixedPrecision: this CPU cannot multiply bf16 (it needs AMX-BF16 or AVX512-BF16, and kernels of level v4)");
-  mixed_precision = enabled;
-}
-MixedPrecision::~MixedPrecision() { mixed_precision = previous_; }
-bool MixedPrecision::active() { return mixed_precision; }
+MatmulPrecisionScope::MatmulPrecisionScope(MatmulPrecision precision)
+    : previous_(std::exchange(matmul_precision, precision)) {}
+MatmulPrecisionScope::~MatmulPrecisionScope() { matmul_precision = previous_; }
+MatmulPrecision MatmulPrecisionScope::current() { return matmul_precision; }
+
+MatmulPrecision matmul_precision_in_use(MatmulPrecision asked) { return kernels::precision_in_use(asked); }
 
 ModuleScope::ModuleScope(std::string_view name) {
   module_names.emplace_back(name);
@@ -61,18 +59,20 @@ std::string ModuleScope::path() {
   return path;
 }
 
-ScopeState ScopeState::now() { return {composed_mode, MixedPrecision::active(), Trace::active(), ModuleScope::path()}; }
+ScopeState ScopeState::now() {
+  return {composed_mode, MatmulPrecisionScope::current(), Trace::active(), ModuleScope::path()};
+}
 
 ScopesAs::ScopesAs(const ScopeState& state)
     : composed_(std::exchange(composed_mode, state.composed)),
-      mixed_precision_(std::exchange(mixed_precision, state.mixed_precision)),
+      matmul_precision_(std::exchange(matmul_precision, state.matmul_precision)),
       module_names_(std::exchange(module_names, {state.module_path})) {
   if (state.trace) trace_.emplace();
 }
 
 ScopesAs::~ScopesAs() {
   composed_mode = composed_;
-  mixed_precision = mixed_precision_;
+  matmul_precision = matmul_precision_;
   module_names = std::move(module_names_);
 }
 

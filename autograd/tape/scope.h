@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "../kernels/matmul_precision.h"
+
 namespace tape {
 
 /// Whether operations on tensors that require gradients are recorded by this thread.
@@ -46,23 +48,27 @@ class Composed {
   bool previous_;
 };
 
-/// While in scope, matrix products of f32 tensors (matmul, linear) and their gradients round their operands to bf16 and
-/// sum in f32: on AMX tiles several times as fast, on AMD's AVX512-BF16 about twice. Products too small to gain stay
-/// exact. Parameters, gradients and all else stay f32, so nothing needs a loss scale. The gradients of what was
-/// recorded in scope are of this kind wherever backward() is called.
-class MixedPrecision {
+/// While in scope, matrix products of f32 tensors (matmul, linear) and their gradients are of at least this precision:
+/// `medium` rounds operands to bf16, on AMX tiles several times as fast, on AMD's AVX512-BF16 about twice; `high` takes
+/// each value as the sum of two bf16, on tiles faster than f32 still. Where the CPU has nothing faster, and for
+/// products too small to gain, they are of a higher one (matmul_precision_in_use). Parameters, gradients and all else
+/// stay f32, so nothing needs a loss scale. The gradients of what was recorded in scope are of this kind wherever
+/// backward() is called.
+class MatmulPrecisionScope {
  public:
-  /// Error (config) where the CPU cannot multiply bf16 (AMX-BF16 or AVX512-BF16). `enabled` false: exact products
-  /// again.
-  explicit MixedPrecision(bool enabled = true);
-  ~MixedPrecision();
-  MixedPrecision(const MixedPrecision&) = delete;
-  MixedPrecision& operator=(const MixedPrecision&) = delete;
-  static bool active();
+  explicit MatmulPrecisionScope(MatmulPrecision precision);
+  ~MatmulPrecisionScope();
+  MatmulPrecisionScope(const MatmulPrecisionScope&) = delete;
+  MatmulPrecisionScope& operator=(const MatmulPrecisionScope&) = delete;
+  /// That of the innermost scope of this thread; `highest` without one.
+  static MatmulPrecision current();
 
  private:
-  bool previous_;
+  MatmulPrecision previous_;
 };
+
+/// What products asked for in a precision run in on this CPU: that one, or a higher one that is as fast.
+MatmulPrecision matmul_precision_in_use(MatmulPrecision asked);
 
 /// Names the module that runs while in scope; the names of nested scopes, joined by dots, are the module path. The name
 /// must outlive the scope. Observers are told of its begin and end.

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../kernels/matmul_precision.h"
 #include "trace.h"
 
 namespace tape {
@@ -12,7 +13,7 @@ namespace tape {
 /// The scopes that an operation of this thread runs under: for running a part of a model again from somewhere else.
 struct ScopeState {
   bool composed = false;
-  bool mixed_precision = false;
+  MatmulPrecision matmul_precision = MatmulPrecision::highest;
   bool trace = false;
   std::string module_path;
 
@@ -30,7 +31,8 @@ class ScopesAs {
   ScopesAs& operator=(const ScopesAs&) = delete;
 
  private:
-  bool composed_, mixed_precision_;
+  bool composed_;
+  MatmulPrecision matmul_precision_;
   std::vector<std::string_view> module_names_;
   std::optional<Trace> trace_;
 };

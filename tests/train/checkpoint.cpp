@@ -66,6 +66,7 @@ TrainerState odd_state() {
   state.kernels = "v4";
   state.blas = "OpenBLAS \"x\"";
   state.blas_core = "Cooperlake";
+  state.products = "bf16 on AMX tiles";
   state.threads = 2;
   return state;
 }
@@ -82,8 +83,17 @@ TEST(TrainerState, KeepsEveryBit) {
   EXPECT_EQ(back.planned, state.planned);
   EXPECT_EQ(back.loss_average, state.loss_average);
   EXPECT_EQ(back.tokens, state.tokens);
+  EXPECT_EQ(back.products, state.products);
   EXPECT_EQ(back.threads, state.threads);
   EXPECT_EQ(trainer_state_from(to_json(TrainerState()), "state").best_score, std::nullopt);
+}
+
+TEST(TrainerState, OfACheckpointThatDoesNotSayHowItMultipliedIsRead) {
+  std::string text = to_json(odd_state());
+  const std::string said = "\"products\": \"bf16 on AMX tiles\",\n";
+  ASSERT_NE(text.find(said), std::string::npos);
+  text.erase(text.find(said), said.size());
+  EXPECT_EQ(trainer_state_from(text, "state").products, "");
 }
 
 TEST(TrainerState, RefusesUnknownKeysAndValuesOutOfRange) {

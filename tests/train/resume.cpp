@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "autograd/kernels/bf16_road.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
@@ -226,13 +227,21 @@ TEST_F(Resume, TellsWhatMayChangeTheBits) {
     task.fit({.out = folder_ / "run", .steps = 1}, false);
   }
   set_threads(2);
+  const kernels::Bf16Road road = kernels::bf16_road();
+  kernels::set_bf16_road(kernels::Bf16Road::emulated_tiles);
   TinyTask task;
-  const TrainResult result =
-      task.fit({.out = folder_ / "run", .start = Start::resume, .steps = 2, .accumulate = 2, .ema_decay = 0.5}, false);
+  const TrainResult result = task.fit({.out = folder_ / "run",
+                                       .start = Start::resume,
+                                       .steps = 2,
+                                       .accumulate = 2,
+                                       .precision = MatmulPrecision::medium,
+                                       .ema_decay = 0.5},
+                                      false);
+  kernels::set_bf16_road(road);
   set_threads(1);
   EXPECT_THAT(result.warnings,
               ElementsAre("the bits may differ from those of a run that was not stopped: threads 1 then, 2 now; "
-                          "batches a step 1 then, 2 now",
+                          "products f32 then, bf16 on emulated AMX tiles now; batches a step 1 then, 2 now",
                           "the checkpoint has no moving average: it begins with the parameters of the checkpoint"));
 }
 

@@ -12,11 +12,19 @@
 namespace tape::kernels::testing {
 namespace {
 
-/// Roads that run on this CPU, the emulation on every one.
-std::vector<Bf16Road> roads() {
-  std::vector<Bf16Road> all{Bf16Road::emulated_tiles};
-  for (const Bf16Road road : {Bf16Road::avx512, Bf16Road::tiles})
-    if (road <= supported_bf16_road()) all.push_back(road);
+using enum MatmulPrecision;
+
+struct Way {
+  Bf16Road road;
+  MatmulPrecision precision;
+};
+
+/// Roads that run on this CPU, the emulation on every one, and what they offer.
+std::vector<Way> ways() {
+  std::vector<Way> all{{Bf16Road::emulated_tiles, medium}, {Bf16Road::emulated_tiles, high}};
+  if (supported_bf16_road() >= Bf16Road::avx512) all.push_back({Bf16Road::avx512, medium});
+  if (supported_bf16_road() >= Bf16Road::tiles)
+    all.insert(all.end(), {{Bf16Road::tiles, medium}, {Bf16Road::tiles, high}});
   return all;
 }
 
@@ -36,11 +44,11 @@ class RoadScope {
   int threads_before_ = num_threads();
 };
 
-class Bf16Products : public ::testing::TestWithParam<Bf16Road> {};
-INSTANTIATE_TEST_SUITE_P(Roads, Bf16Products, ::testing::ValuesIn(roads()), [](const auto& road) {
-  return std::string(road.param == Bf16Road::avx512  ? "avx512"
-                     : road.param == Bf16Road::tiles ? "tiles"
-                                                     : "emulated_tiles");
+class Bf16Products : public ::testing::TestWithParam<Way> {};
+INSTANTIATE_TEST_SUITE_P(Roads, Bf16Products, ::testing::ValuesIn(ways()), [](const auto& way) {
+  const Bf16Road road = way.param.road;
+  const char* name = road == Bf16Road::avx512 ? "avx512" : road == Bf16Road::tiles ? "tiles" : "emulated_tiles";
+  return fmt::format("{}_{}", name, to_string(way.param.precision));
 });
 
 struct Sizes {
@@ -58,13 +66,13 @@ struct Case {
 
 /// Calls check(case) for every orientation of products of these sizes; `value(seed, count)` makes operands.
 template <class Values, class Check>
-void for_cases(const std::vector<Sizes>& sizes, const Values& values, const Check& check) {
+void for_cases(MatmulPrecision precision, const std::vector<Sizes>& sizes, const Values& values, const Check& check) {
   for (const auto& [m, n, k] : sizes)
     for (const bool ta : {false, true})
       for (const bool tb : {false, true})
         for (const bool accumulate : {false, true})
           for (const bool bias : {false, true}) {
-            const Gemm s{ta, tb, m, n, k, (ta ? m : k) + 2, (tb ? k : n) + 1, n + 3, accumulate, true};
+            const Gemm s{ta, tb, m, n, k, (ta ? m : k) + 2, (tb ? k : n) + 1, n + 3, accumulate, precision};
             SCOPED_TRACE(fmt::format("{} x {} x {}{}{}{}{}", m, n, k, ta ? ", A transposed" : "",
                                      tb ? ", B transposed" : "", accumulate ? ", added" : "", bias ? ", bias" : ""));
             check(Case{s, values((ta ? k : m) * s.lda, 1U), values((tb ? n : k) * s.ldb, 2U), values(m * s.ldc, 3U),
@@ -73,6 +81,12 @@ void for_cases(const std::vector<Sizes>& sizes, const Values& values, const Chec
 }
 
 std::vector<float> ordinary(int64_t n, unsigned seed) { return random_values<float>(n, seed); }
+std::vector<float> of_many_magnitudes(int64_t n, unsigned seed) {
+  std::vector<float> values = random_values<float>(n, seed);
+  const std::vector<int64_t> exponents = random_indices(n, seed + 1, 40);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = std::ldexp(values[i], static_cast<int>(exponents[i]) - 20);
+  return values;
+}
 
 float to_bf16(float x) {
   uint32_t bits;
@@ -82,33 +96,73 @@ float to_bf16(float x) {
   return x;
 }
 
-std::vector<double> product_of_rounded(const Case& of) {
+/// Calls use(index in C, bias + sum of values, sum of their absolute values, both in double) for each element of C.
+template <class Value, class Use>
+void for_sums(const Case& of, const Value& value, const Use& use) {
   const Gemm& s = of.shape;
-  std::vector<double> out(of.c.begin(), of.c.end());
   for (int64_t i = 0; i < s.m; ++i)
     for (int64_t j = 0; j < s.n; ++j) {
-      double sum = of.added() ? static_cast<double>(of.bias[static_cast<size_t>(j)]) : 0.0;
-      for (int64_t p = 0; p < s.k; ++p)
-        sum += static_cast<double>(to_bf16(of.a[static_cast<size_t>(s.transpose_a ? p * s.lda + i : i * s.lda + p)])) *
-               static_cast<double>(to_bf16(of.b[static_cast<size_t>(s.transpose_b ? j * s.ldb + p : p * s.ldb + j)]));
-      double& to = out[static_cast<size_t>(i * s.ldc + j)];
-      to = sum + (s.accumulate ? to : 0);
+      const auto at = static_cast<size_t>(i * s.ldc + j);
+      double sum = s.accumulate ? static_cast<double>(of.c[at]) : 0.0, size = 0;
+      if (of.added()) sum += static_cast<double>(of.bias[static_cast<size_t>(j)]);
+      for (int64_t p = 0; p < s.k; ++p) {
+        const double x = value(of.a[static_cast<size_t>(s.transpose_a ? p * s.lda + i : i * s.lda + p)]) *
+                         value(of.b[static_cast<size_t>(s.transpose_b ? j * s.ldb + p : p * s.ldb + j)]);
+        sum += x;
+        size += std::fabs(x);
+      }
+      use(at, sum, size);
     }
-  return out;
 }
 
-TEST_P(Bf16Products, are_those_of_rounded_operands) {
-  const RoadScope scope(GetParam());
-  for_cases(kSizes, ordinary, [](const Case& one) {
-    std::vector<float> c = one.c;
-    bf16_product(one.shape, one.a.data(), one.b.data(), one.added(), c.data());
-    expect_close(c, product_of_rounded(one), 2e-4, "product");
+std::vector<float> rounded_product(const Case& of) {
+  std::vector<float> c = of.c;
+  bf16_product(of.shape, of.a.data(), of.b.data(), of.added(), c.data());
+  return c;
+}
+
+void expect_rounded_operands(Bf16Road road) {
+  const RoadScope scope(road);
+  for_cases(medium, kSizes, ordinary, [](const Case& one) {
+    std::vector<double> wanted(one.c.begin(), one.c.end());
+    for_sums(
+        one, [](float x) { return static_cast<double>(to_bf16(x)); },
+        [&](size_t at, double sum, double) { wanted[at] = sum; });
+    expect_close(rounded_product(one), wanted, 2e-4, "product");
   });
 }
 
+/// An element within 2^-15 of its sum of |a_i b_i|, all within 2^-16 of the norm of those.
+void expect_sixteen_bits(Bf16Road road) {
+  const RoadScope scope(road);
+  for (const auto& values : {ordinary, of_many_magnitudes}) {
+    double of_missing = 0, of_sizes = 0, worst = 0;  // squares; share of one element
+    for_cases(high, kSizes, values, [&](const Case& one) {
+      const std::vector<float> c = rounded_product(one);
+      const auto exact = [](float x) { return static_cast<double>(x); };
+      for_sums(one, exact, [&](size_t at, double sum, double size) {
+        const double missing = std::fabs(exact(c[at]) - sum);
+        // f32's own rounding, of each step of the sum.
+        const double rounding = 0x1p-23 * (size + std::fabs(sum)) * std::sqrt(static_cast<double>(one.shape.k));
+        EXPECT_LE(missing, 0x1p-15 * size + rounding) << at;
+        if (size > 0) worst = std::max(worst, (missing - rounding) / size);
+        of_missing += missing * missing;
+        of_sizes += size * size;
+      });
+    });
+    EXPECT_LT(std::sqrt(of_missing / of_sizes), 0x1p-16);
+    EXPECT_GT(worst, 0x1p-18) << "the bound of an element is far from what happens";
+  }
+}
+
+TEST_P(Bf16Products, are_as_exact_as_their_precision_says) {
+  const auto [road, precision] = GetParam();
+  precision == medium ? expect_rounded_operands(road) : expect_sixteen_bits(road);
+}
+
 TEST_P(Bf16Products, bits_do_not_depend_on_threads_or_other_rows_and_columns) {
-  const RoadScope scope(GetParam());
-  for_cases({{98, 100, 620}, {700, 66, 132}}, ordinary, [](const Case& one) {
+  const RoadScope scope(GetParam().road);
+  for_cases(GetParam().precision, {{98, 100, 620}, {700, 66, 132}}, ordinary, [](const Case& one) {
     if (one.shape.accumulate == one.bias.empty()) return;  // half of the cases will do
     const auto product = [&](const Gemm& shape) {
       std::vector<float> c = one.c;
@@ -129,10 +183,10 @@ TEST_P(Bf16Products, bits_do_not_depend_on_threads_or_other_rows_and_columns) {
 }
 
 /// Whether gemm() rounds operands of this shape, [m, k] times a transposed [n, k].
-bool rounds(int64_t m, int64_t n, int64_t k) {
-  const Gemm s{.transpose_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .bf16 = true};
+bool rounds(MatmulPrecision precision, int64_t m, int64_t n, int64_t k) {
+  const Gemm s{.transpose_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n, .precision = precision};
   Gemm exact = s;
-  exact.bf16 = false;
+  exact.precision = highest;
   const std::vector<float> a = ordinary(m * k, 1), b = ordinary(n * k, 2);
   std::vector<float> c(static_cast<size_t>(m * n)), wanted = c;
   gemm(s, a.data(), b.data(), c.data());
@@ -141,14 +195,15 @@ bool rounds(int64_t m, int64_t n, int64_t k) {
 }
 
 TEST_P(Bf16Products, are_exact_where_rounding_is_slower) {
-  const RoadScope scope(GetParam());
-  const bool always = GetParam() == Bf16Road::avx512;
-  EXPECT_EQ(rounds(8, 300, 300), always);
-  EXPECT_TRUE(rounds(9, 300, 300));
-  EXPECT_EQ(rounds(4, 64, 100), always);
-  EXPECT_TRUE(rounds(5, 64, 100));
-  EXPECT_EQ(rounds(25, 25, 26), always);
-  EXPECT_TRUE(rounds(26, 26, 26));
+  const auto [road, precision] = GetParam();
+  const RoadScope scope(road);
+  const bool always = road == Bf16Road::avx512;
+  EXPECT_EQ(rounds(precision, 8, 300, 300), always);
+  EXPECT_TRUE(rounds(precision, 9, 300, 300));
+  EXPECT_EQ(rounds(precision, 4, 64, 100), always);
+  EXPECT_TRUE(rounds(precision, 5, 64, 100));
+  EXPECT_EQ(rounds(precision, 25, 25, 26), always);
+  EXPECT_TRUE(rounds(precision, 26, 26, 26));
 }
 
 /// Bits anywhere between zero and infinity, both ends included: products that vanish, that overflow, that are not
@@ -168,33 +223,29 @@ std::vector<float> tiny(int64_t n, unsigned seed) {
   for (float& value : values) value = std::ldexp(value, -64);
   return values;
 }
-std::vector<float> of_many_magnitudes(int64_t n, unsigned seed) {
-  std::vector<float> values = random_values<float>(n, seed);
-  const std::vector<int64_t> exponents = random_indices(n, seed + 1, 40);
-  for (size_t i = 0; i < values.size(); ++i) values[i] = std::ldexp(values[i], static_cast<int>(exponents[i]) - 20);
-  return values;
-}
 
 TEST(TileProduct, emulation_has_the_bits_of_the_cpu) {
   if (supported_bf16_road() != Bf16Road::tiles) GTEST_SKIP() << "this CPU has no tiles";
   const RoadScope scope(Bf16Road::tiles);
-  for (const auto& values : {ordinary, any_bits, tiny, of_many_magnitudes})
-    for_cases(kSizes, values, [](const Case& one) {
-      std::vector<float> c = one.c, emulated = one.c;
-      bf16_product(one.shape, one.a.data(), one.b.data(), one.added(), c.data());
-      emulated_tile_product(one.shape, one.a.data(), one.b.data(), one.added(), emulated.data());
-      for (size_t i = 0; i < c.size(); ++i) {
-        if (std::isnan(c[i]) && std::isnan(emulated[i])) continue;
-        ASSERT_EQ(std::memcmp(&c[i], &emulated[i], sizeof(float)), 0) << i << ": " << c[i] << ", " << emulated[i];
-      }
-    });
+  for (const MatmulPrecision precision : {medium, high})
+    for (const auto& values : {ordinary, any_bits, tiny, of_many_magnitudes})
+      for_cases(precision, kSizes, values, [&](const Case& one) {
+        const std::vector<float> c = rounded_product(one);
+        std::vector<float> emulated = one.c;
+        emulated_tile_product(one.shape, precision == high ? 2 : 1, one.a.data(), one.b.data(), one.added(),
+                              emulated.data());
+        for (size_t i = 0; i < c.size(); ++i) {
+          if (std::isnan(c[i]) && std::isnan(emulated[i])) continue;
+          ASSERT_EQ(std::memcmp(&c[i], &emulated[i], sizeof(float)), 0) << i << ": " << c[i] << ", " << emulated[i];
+        }
+      });
 }
 
 TEST(TileProduct, sums_pairs_apart_and_flushes_what_is_below_normal) {
   const auto product = [](std::vector<float> a, const std::vector<float>& b, float c) {
     const auto k = static_cast<int64_t>(a.size());
     const Gemm s{.transpose_b = true, .m = 1, .n = 1, .k = k, .lda = k, .ldb = k, .ldc = 1, .accumulate = true};
-    emulated_tile_product(s, a.data(), b.data(), nullptr, &c);
+    emulated_tile_product(s, 1, a.data(), b.data(), nullptr, &c);
     return c;
   };
   // 2^24 + 1 - 2^24: the one is lost where it meets 2^24 in a sum, and kept where its sum is the other.
@@ -214,26 +265,48 @@ TEST(Bf16Road, falls_with_the_level) {
   if (supported_bf16_road() == Bf16Road::none) GTEST_SKIP() << "this CPU cannot multiply bf16";
   const Isa before = isa();
   set_isa(Isa::v4);
-  EXPECT_EQ(bf16_road(), supported_bf16_road());
-  EXPECT_TRUE(bf16_supported());
+  EXPECT_NE(bf16_road(), Bf16Road::emulated_tiles);
   for (const Isa level : {Isa::v2, Isa::v3}) {
     set_isa(level);
     EXPECT_EQ(bf16_road(), Bf16Road::none);
-    EXPECT_FALSE(bf16_supported());
   }
   set_isa(before);
 }
 
-TEST(Bf16Road, without_one_products_are_exact) {
-  const RoadScope scope(Bf16Road::none);
-  for_cases({{20, 30, 40}}, ordinary, [](const Case& one) {
+void expect_exact(MatmulPrecision precision) {
+  for_cases(precision, {{20, 30, 40}}, ordinary, [](const Case& one) {
     Gemm exact = one.shape;
-    exact.bf16 = false;
+    exact.precision = highest;
     std::vector<float> c = one.c, wanted = one.c;
     gemm(one.shape, one.a.data(), one.b.data(), c.data(), one.added());
     gemm(exact, one.a.data(), one.b.data(), wanted.data(), one.added());
     EXPECT_EQ(c, wanted);
   });
+}
+
+TEST(Bf16Road, without_one_products_are_exact) {
+  const RoadScope scope(Bf16Road::none);
+  for (const MatmulPrecision precision : {medium, high}) {
+    EXPECT_EQ(precision_in_use(precision), highest);
+    EXPECT_EQ(products_in_use(precision), "f32");
+    expect_exact(precision);
+  }
+}
+
+TEST(Bf16Road, that_is_slow_with_two_values_leaves_high_precision_to_f32) {
+  if (supported_bf16_road() < Bf16Road::avx512) GTEST_SKIP() << "this CPU cannot multiply bf16";
+  const RoadScope scope(Bf16Road::avx512);
+  EXPECT_EQ(precision_in_use(high), highest);
+  expect_exact(high);
+  EXPECT_EQ(products_in_use(medium), "bf16 on AVX512-BF16");
+}
+
+TEST(Bf16Road, offers_on_tiles_what_is_asked_for) {
+  const RoadScope scope(Bf16Road::emulated_tiles);
+  for (const MatmulPrecision precision : {highest, high, medium}) EXPECT_EQ(precision_in_use(precision), precision);
+  EXPECT_EQ(products_in_use(highest), "f32");
+  EXPECT_EQ(products_in_use(high), "two bf16 a value on emulated AMX tiles");
+  EXPECT_EQ(products_in_use(medium), "bf16 on emulated AMX tiles");
 }
 
 TEST(Bf16Road, refuses_what_the_cpu_cannot_take) {

@@ -1,0 +1,150 @@
+#include <array>
+#include <cstring>
+
+#include "autograd/create.h"
+#include "autograd/kernels/bf16_road.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/matmul.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/unary.h"
+#include "autograd/tape/checkpoint.h"
+#include "autograd/tape/scope.h"
+#include "tests/support/tensors.h"
+
+namespace tape {
+namespace {
+
+/// Products on emulated tiles, which every CPU has, until the test ends.
+class MatmulPrecisions : public ::testing::Test {
+ protected:
+  MatmulPrecisions() { kernels::set_bf16_road(kernels::Bf16Road::emulated_tiles); }
+  ~MatmulPrecisions() override { kernels::set_bf16_road(before_); }
+
+ private:
+  const kernels::Bf16Road before_ = kernels::bf16_road();
+};
+
+/// Each value to the nearest of 8 significant bits, ties to even.
+Tensor to_bf16(const Tensor& x) {
+  Tensor y = x.detach().clone();
+  float* values = y.mutable_data<float>();
+  for (int64_t i = 0; i < y.numel(); ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, values + i, sizeof(bits));
+    bits = (bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000;
+    std::memcpy(values + i, &bits, sizeof(bits));
+  }
+  return y;
+}
+
+Tensor normal(const Shape& shape, uint64_t seed) {
+  Generator stream(seed);
+  return randn(shape, f32, stream);
+}
+
+/// Nothing: as they are.
+Tensor as_it_is(const Tensor& x) { return x.detach(); }
+
+struct Rounding {
+  MatmulPrecision precision;
+  Tensor (*operand)(const Tensor&);
+  double tolerance;
+};
+// Of high precision: 2^-16 of sums of at most 1,601 products of size about 1.
+const std::array<Rounding, 2> kRoundings{
+    {{MatmulPrecision::medium, to_bf16, 1e-4}, {MatmulPrecision::high, as_it_is, 1e-3}}};
+
+// Sizes that are faster rounded than exact.
+TEST_F(MatmulPrecisions, RoundTheOperandsOfProducts) {
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{13, 33, 40}, {40, 70, 129}, {5, 17, 1601}, {5, 1601, 17}})
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true})
+        for (const Rounding& rounding : kRoundings) {
+          const Tensor a = normal(ta ? Shape{k, m} : Shape{m, k}, 1), b = normal(tb ? Shape{n, k} : Shape{k, n}, 2);
+          const MatmulOptions options{.transpose_a = ta, .transpose_b = tb};
+          const Tensor wanted = matmul(rounding.operand(a), rounding.operand(b), options);
+          const MatmulPrecisionScope scope(rounding.precision);
+          const Tensor y = matmul(a, b, options);
+          EXPECT_TRUE(tensors_near(y, wanted, rounding.tolerance));
+          const MatmulPrecisionScope exact(MatmulPrecision::highest);
+          EXPECT_NE(y.to_vector<float>(), matmul(a, b, options).to_vector<float>());
+        }
+}
+
+TEST_F(MatmulPrecisions, RoundTheOperandsOfGradientsWhereverBackwardIsCalled) {
+  for (const auto& [precision, operand, tolerance] : kRoundings) {
+    Tensor x = normal({20, 40}, 1).requires_grad_(), w = normal({25, 40}, 2).requires_grad_(),
+           b = normal({25}, 3).requires_grad_();
+    const Tensor dy = normal({20, 25}, 4);
+    Tensor y;
+    {
+      const MatmulPrecisionScope scope(precision);
+      y = linear(x, w, b);
+    }
+    backward({y}, {dy});
+    EXPECT_EQ(y.dtype(), f32);
+    const Tensor exact = matmul(dy, w.detach());
+    EXPECT_TRUE(tensors_near(y, linear(operand(x), operand(w), b.detach()), tolerance));
+    EXPECT_TRUE(tensors_near(x.grad(), matmul(operand(dy), operand(w)), tolerance));
+    EXPECT_NE(x.grad().to_vector<float>(), exact.to_vector<float>());
+    EXPECT_TRUE(tensors_near(w.grad(), matmul(operand(dy), operand(x), {.transpose_a = true}), tolerance));
+    EXPECT_TRUE(tensors_near(b.grad(), sum(dy, 0), 1e-4));  // no product: exact
+  }
+}
+
+TEST_F(MatmulPrecisions, EndWithTheirScopeAndCanBeRaisedInside) {
+  const Tensor a = normal({30, 40}, 1), b = normal({40, 50}, 2), exact = matmul(a, b);
+  EXPECT_EQ(MatmulPrecisionScope::current(), MatmulPrecision::highest);
+  {
+    const MatmulPrecisionScope medium(MatmulPrecision::medium);
+    EXPECT_NE(matmul(a, b).to_vector<float>(), exact.to_vector<float>());
+    const MatmulPrecisionScope highest(MatmulPrecision::highest);
+    EXPECT_EQ(matmul(a, b).to_vector<float>(), exact.to_vector<float>());
+  }
+  EXPECT_EQ(MatmulPrecisionScope::current(), MatmulPrecision::highest);
+  EXPECT_EQ(matmul(a, b).to_vector<float>(), exact.to_vector<float>());
+}
+
+TEST_F(MatmulPrecisions, AreKeptByCheckpoints) {
+  const auto gradient = [](bool in_checkpoint) {
+    Tensor x = normal({20, 40}, 1).requires_grad_();
+    const Tensor w = normal({40, 50}, 2);
+    const auto product = [w](const Tensors& in) { return matmul(in[0], w); };
+    Tensor loss;
+    {
+      const MatmulPrecisionScope scope(MatmulPrecision::medium);
+      loss = sum(square(in_checkpoint ? checkpoint(product, {x}) : product({x})));
+    }
+    loss.backward();
+    return x.grad().to_vector<float>();
+  };
+  EXPECT_EQ(gradient(true), gradient(false));
+}
+
+TEST_F(MatmulPrecisions, LeaveDoublesAlone) {
+  const Tensor a = sample_normal({30, 40}), b = sample_normal({40, 50}), exact = matmul(a, b);
+  const MatmulPrecisionScope scope(MatmulPrecision::medium);
+  EXPECT_EQ(matmul(a, b).to_vector<double>(), exact.to_vector<double>());
+}
+
+TEST(MatmulPrecision, IsHighestWhereTheCpuHasNothingFaster) {
+  const kernels::Bf16Road before = kernels::bf16_road();
+  kernels::set_bf16_road(kernels::Bf16Road::none);
+  const Tensor a = normal({30, 40}, 1), b = normal({40, 50}, 2), exact = matmul(a, b);
+  for (const MatmulPrecision asked : {MatmulPrecision::high, MatmulPrecision::medium}) {
+    EXPECT_EQ(matmul_precision_in_use(asked), MatmulPrecision::highest);
+    const MatmulPrecisionScope scope(asked);
+    EXPECT_EQ(matmul(a, b).to_vector<float>(), exact.to_vector<float>());
+  }
+  kernels::set_bf16_road(before);
+}
+
+TEST(MatmulPrecision, HasPyTorchsWords) {
+  EXPECT_EQ(to_string(MatmulPrecision::highest), "highest");
+  EXPECT_EQ(to_string(MatmulPrecision::high), "high");
+  EXPECT_EQ(to_string(MatmulPrecision::medium), "medium");
+}
+
+}  // namespace
+}  // namespace tape

@@ -4,7 +4,7 @@ process to its end, reading, validating and (Tapeformer) checkpoints, log and re
 
     python3 benchmarks/compare_language_model.py --text input.txt --command build/release/tools/tapeformer [--steps 500]
 
-On a CPU that is not Intel's also with MKL's AVX-512 kernels (rows "unlocked"; see compare_pytorch.py). Nothing else should
+On a CPU that is not Intel's also with MKL's AVX-512 kernels (rows "unlocked"; see compare.py). Nothing else should
 run meanwhile.
 """
 

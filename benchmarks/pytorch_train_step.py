@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times training steps of a benchmark model in PyTorch and prints a JSON line with the keys of `tapeformer bench`.
 
-    python3 benchmarks/pytorch_train_step.py --config gpt-nano [--compile] [--bf16]
+    python3 benchmarks/pytorch_train_step.py --config gpt-nano [--compile] [--precision medium]
 """
 
 import argparse
@@ -22,10 +22,12 @@ def main():
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warm-up", type=int, default=3)
     parser.add_argument("--compile", action="store_true")
-    parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--precision", default="highest", choices=["highest", "high", "medium"], help="medium: bf16 autocast")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
+    autocast = args.precision == "medium"
+    torch.set_float32_matmul_precision("highest" if autocast else args.precision)
     model, loss, tokens = make(args.config, args.dropout)
     if args.compile:
         loss = torch.compile(loss)
@@ -34,7 +36,7 @@ def main():
     for step in range(args.warm_up + args.steps):
         start = time.perf_counter()
         adam.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=args.bf16):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
             value = loss()
         value.backward()
         adam.step()

@@ -28,8 +28,13 @@ def rounds(count, sides):
     return results
 
 
+def info(command):
+    """What the command says of this machine."""
+    return json.loads(subprocess.run([command, "info", "--json"], capture_output=True, text=True, check=True, env=CLEAN).stdout)
+
+
 def print_machine(command):
-    print(subprocess.run([command, "info"], capture_output=True, text=True, check=True, env=CLEAN).stdout, end="")
+    print("\n".join(f"{key}: {value}" for key, value in info(command).items()))
 
 
 def is_intel():

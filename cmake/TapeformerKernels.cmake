@@ -10,8 +10,9 @@ foreach(name IN LISTS common_kernels)
   list(REMOVE_ITEM vector_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/${name}.cpp)
   list(APPEND common_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/${name}.cpp)
 endforeach()
-list(REMOVE_ITEM vector_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/bf16_product.cpp
-                                       ${PROJECT_SOURCE_DIR}/autograd/kernels/tile_product.cpp)
+set(tile_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/tile_attention.cpp
+                        ${PROJECT_SOURCE_DIR}/autograd/kernels/tile_product.cpp)
+list(REMOVE_ITEM vector_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/bf16_product.cpp ${tile_kernel_sources})
 # Random values must have the same bits at every level: no fused multiply-adds.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/autograd/kernels/random.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
 
@@ -45,9 +46,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   tapeformer_kernel_library(tapeformer_kernels_bf16 bf16 ${PROJECT_SOURCE_DIR}/autograd/kernels/bf16_product.cpp)
   target_compile_options(tapeformer_kernels_bf16 PRIVATE -O3 -march=x86-64-v4 -mavx512bf16)
   list(APPEND kernel_objects $<TARGET_OBJECTS:tapeformer_kernels_bf16>)
-  # For CPUs with matrix tiles on top of that: the same.
-  tapeformer_kernel_library(tapeformer_kernels_amx amx ${PROJECT_SOURCE_DIR}/autograd/kernels/tile_product.cpp)
-  target_compile_options(tapeformer_kernels_amx PRIVATE -O3 -march=x86-64-v4 -mavx512bf16 -mamx-tile -mamx-bf16)
+  # For CPUs with matrix tiles on top of that.
+  tapeformer_kernel_library(tapeformer_kernels_amx amx "${tile_kernel_sources}")
+  target_compile_options(tapeformer_kernels_amx PRIVATE -O3 -fno-math-errno -fno-trapping-math -march=x86-64-v4 -mavx512bf16 -mamx-tile -mamx-bf16)
   list(APPEND kernel_objects $<TARGET_OBJECTS:tapeformer_kernels_amx>)
   list(APPEND kernel_levels bf16 amx)
 endif()

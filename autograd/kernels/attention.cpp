@@ -1,146 +1,52 @@
 #include "autograd/kernels/attention.h"
 
-#include "autograd/kernels/attention_rows.h"
+#include "autograd/kernels/attention_blocks.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// Multiplications below which threads are not worth waking.
-constexpr double kParallelWork = 3e5;
-
-bool worth_threads(const AttentionShape& s) {
-  const double scores = static_cast<double>(s.B * s.H) * static_cast<double>(s.Tq) * static_cast<double>(s.Tk);
-  return scores * static_cast<double>(s.D + s.Dv) > kParallelWork;
-}
-
-/// Queries [i, i + count) of one head, their keys packed.
 template <class T>
-void forward_block(const Head<T>& head, int64_t i, int64_t count, const AttentionOperands<T>& in, const T* packed,
-                   Dropout<T>& dropout, T* scores, const AttentionResults<T>& to) {
-  const AttentionShape& s = head.shape;
-  const int64_t keys = head.visible(i + count - 1), width = padded<T>(keys), row = padded<T>(s.Tk);
-  multiply_packed(count, width, s.D, in.q + head.at(s.q) + i * s.q.row, s.q.row, row, packed, scores, row);
-  dropout.draw(head, i, count);
-  // Rows are normalized behind the product with the values, where they are shorter.
-  T sums[64], max[64], inverse[64];
-  for (int64_t r = 0; r < count; ++r) {
-    T* p = scores + r * row;
-    mask_row(head, i + r, in, width, p);
-    max[r] = finite_or_zero(row_max(width, p));
-    sums[r] = static_cast<T>(row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
-      const Vec<T> e = exp_of_negative(x - max[r]);
-      store(p + j, e);
-      return e;
-    }));
-    inverse[r] = sums[r] == 0 ? T(0) : T(1) / sums[r];
-    if (to.probabilities) write_row(s.Tk, width, inverse[r], p, to.probabilities + head.row(i + r));
-    if (dropout.active()) dropout.apply(r, width, p);
+class ExactProducts {
+ public:
+  ExactProducts(const AttentionShape& shape, int64_t, const T* k, const T* v)
+      : shape_(shape), k_(k), v_(v), keys_(padded<T>(shape.Tk) * shape.D), values_(padded<T>(shape.Tk) * shape.Dv) {}
+
+  /// A block of queries has its scores, with all keys, in the second-level cache.
+  static int64_t queries_per_block(const AttentionShape& s) {
+    return larger(1, smaller(s.Tq, larger(8, smaller(24, 65536 / larger(1, s.Tk)))));
   }
-  map_vectors(count, sums, sums, [](Vec<T> x) { return log(x); });  // -inf where everything is hidden
-  for (int64_t r = 0; r < count; ++r) to.lse[head.lse_at(i + r)] = max[r] + sums[r];
-  T* const out = to.out + head.at(s.out) + i * s.out.row;
-  multiply(Product<T>{count, s.Dv, keys, scores, row, 1, in.v + head.at(s.v), s.v.row, out, s.out.row, false});
-  for (int64_t r = 0; r < count; ++r)
-    map_vectors(s.Dv, out + r * s.out.row, out + r * s.out.row, [&](Vec<T> x) { return x * inverse[r]; });
-}
-
-template <class T>
-void forward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionResults<T>& to) {
-  const int64_t block = queries_per_block(s), blocks = divide_up(s.Tq, block), heads = s.B * s.H;
-  if (heads == 0 || blocks == 0) return;
-  // Few heads are split into parts of their blocks; rows have the same bits however they are split.
-  const int64_t threads = omp_get_max_threads();
-  const int64_t parts = heads >= 2 * threads ? 1 : smaller(blocks, divide_up(2 * threads, heads));
-  for_tasks(heads * parts, worth_threads(s), [&](int64_t task) {
-    const Head<T> head{s, task / parts / s.H, task / parts % s.H};
-    const int64_t part = task % parts, begin = blocks * part / parts * block;
-    const int64_t end = smaller(s.Tq, blocks * (part + 1) / parts * block), row = padded<T>(s.Tk);
-    Scratch<T> packed(row * s.D), scores(block * row);
-    Dropout<T> dropout(s, block);
-    if (begin < end) pack_transposed(s.Tk, s.D, in.k + head.at(s.k), s.k.row, packed.data());
-    for (int64_t i = begin; i < end; i += block)
-      forward_block(head, i, smaller(block, end - i), in, packed.data(), dropout, scores.data(), to);
-  });
-}
-
-/// One row: probabilities p from its scores, and the gradient of what was scaled from dp, the gradient of what dropout
-/// let through: ds = scale p (dp - delta), delta = sum of p dp. (The product of dout and out is delta too, but rounded
-/// otherwise, so that ds would not sum to zero.)
-template <class T>
-TAPE_INLINE void score_gradient(int64_t width, T lse, T scale, T* p, T* dp) {
-  constexpr int kStep = kLanes<T>;
-  if (lse == static_cast<T>(-kInfinity)) {  // fully hidden
-    for (int64_t j = 0; j < width; j += kStep) {
-      store(p + j, Vec<T>{});
-      store(dp + j, Vec<T>{});
-    }
-    return;
+  void prepare_forward() { pack_transposed(shape_.Tk, shape_.D, k_, shape_.k.row, keys_.data()); }
+  void prepare_backward() {
+    prepare_forward();
+    pack_transposed(shape_.Tk, shape_.Dv, v_, shape_.v.row, values_.data());
   }
-  const T delta = static_cast<T>(row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
-    const Vec<T> probability = exp_of_negative(x - lse);
-    store(p + j, probability);
-    return probability * load(dp + j);
-  }));
-  for (int64_t j = 0; j < width; j += kStep) store(dp + j, load(p + j) * (load(dp + j) - delta) * scale);
-}
-
-template <class T>
-void backward_block(const Head<T>& head, int64_t i, int64_t count, const AttentionOperands<T>& in,
-                    const AttentionGradients<T>& g, const T* packed_k, const T* packed_v, Dropout<T>& dropout, T* p,
-                    T* dp) {
-  const AttentionShape& s = head.shape;
-  const int64_t keys = head.visible(i + count - 1), width = padded<T>(keys), row = padded<T>(s.Tk);
-  const T *q = in.q + head.at(s.q) + i * s.q.row, *dout = g.dout + head.at(s.out) + i * s.out.row;
-  multiply_packed(count, width, s.D, q, s.q.row, row, packed_k, p, row);
-  multiply_packed(count, width, s.Dv, dout, s.out.row, row, packed_v, dp, row);
-  dropout.draw(head, i, count);
-  const T scale = static_cast<T>(s.scale);
-  for (int64_t r = 0; r < count; ++r) {
-    T *pr = p + r * row, *dpr = dp + r * row;
-    mask_row(head, i + r, in, width, pr);
-    if (dropout.active()) dropout.apply(r, width, dpr);
-    if (g.dprobabilities) {
-      const T* more = g.dprobabilities + head.row(i + r);
-      for (int64_t j = 0; j < keys; ++j) dpr[j] += more[j];
-    }
-    score_gradient(width, g.lse[head.lse_at(i + r)], g.dadditive ? T(1) : scale, pr, dpr);
-    if (g.dadditive) {
-      write_row(s.Tk, width, T(1), dpr, g.dadditive + head.row(i + r));
-      for (int64_t j = 0; j < width; j += kLanes<T>) store(dpr + j, load(dpr + j) * scale);
-    }
-    if (dropout.active()) dropout.apply(r, width, pr);
+  void times_keys(int64_t count, int64_t width, const T* a, int64_t a_row, T* c, int64_t c_row) {
+    multiply_packed(count, width, shape_.D, a, a_row, padded<T>(shape_.Tk), keys_.data(), c, c_row);
   }
-  const T* k = in.k + head.at(s.k);
-  multiply(Product<T>{count, s.D, keys, dp, row, 1, k, s.k.row, g.dq + head.at(s.q) + i * s.q.row, s.q.row, false});
-  multiply(Product<T>{keys, s.D, count, dp, 1, row, q, s.q.row, g.dk + head.at(s.k), s.k.row, true});
-  multiply(Product<T>{keys, s.Dv, count, p, 1, row, dout, s.out.row, g.dv + head.at(s.v), s.v.row, true});
-}
+  void times_values(int64_t count, int64_t width, const T* a, int64_t a_row, T* c, int64_t c_row) {
+    multiply_packed(count, width, shape_.Dv, a, a_row, padded<T>(shape_.Tk), values_.data(), c, c_row);
+  }
+  void sum_values(int64_t count, int64_t keys, const T* a, int64_t a_row, T* c, int64_t c_row) {
+    multiply(Product<T>{count, shape_.Dv, keys, a, a_row, 1, v_, shape_.v.row, c, c_row, false});
+  }
+  void sum_keys(int64_t count, int64_t keys, const T* a, int64_t a_row, T* c, int64_t c_row) {
+    multiply(Product<T>{count, shape_.D, keys, a, a_row, 1, k_, shape_.k.row, c, c_row, false});
+  }
+  void add_transposed(int64_t keys, int64_t width, int64_t count, const T* a, int64_t a_row, const T* b, int64_t b_row,
+                      T* c, int64_t c_row) {
+    multiply(Product<T>{keys, width, count, a, 1, a_row, b, b_row, c, c_row, true});
+  }
 
-template <class T>
-TAPE_INLINE void clear_rows(int64_t rows, int64_t cols, int64_t stride, T* x) {
-  for (int64_t r = 0; r < rows; ++r) __builtin_memset(x + r * stride, 0, static_cast<uint64_t>(cols) * sizeof(T));
-}
-
-template <class T>
-void backward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionGradients<T>& g) {
-  const int64_t block = queries_per_block(s), row = padded<T>(s.Tk);
-  // dk and dv of a head are summed over its blocks of queries in order, by one thread.
-  for_tasks(s.B * s.H, worth_threads(s), [&](int64_t task) {
-    const Head<T> head{s, task / s.H, task % s.H};
-    clear_rows(s.Tk, s.D, s.k.row, g.dk + head.at(s.k));
-    clear_rows(s.Tk, s.Dv, s.v.row, g.dv + head.at(s.v));
-    Scratch<T> packed_k(row * s.D), packed_v(row * s.Dv), p(block * row), dp(block * row);
-    Dropout<T> dropout(s, block);
-    pack_transposed(s.Tk, s.D, in.k + head.at(s.k), s.k.row, packed_k.data());
-    pack_transposed(s.Tk, s.Dv, in.v + head.at(s.v), s.v.row, packed_v.data());
-    for (int64_t i = 0; i < s.Tq; i += block)
-      backward_block(head, i, smaller(block, s.Tq - i), in, g, packed_k.data(), packed_v.data(), dropout, p.data(),
-                     dp.data());
-  });
-}
+ private:
+  const AttentionShape& shape_;
+  const T *k_, *v_;
+  Scratch<T> keys_, values_;  // transposed
+};
 }  // namespace
 
-extern const AttentionKernels<float> attention_f32 = {.forward = forward<float>, .backward = backward<float>};
-extern const AttentionKernels<double> attention_f64 = {.forward = forward<double>, .backward = backward<double>};
+extern const AttentionKernels<float> attention_f32 = {.forward = forward<ExactProducts<float>, float>,
+                                                      .backward = backward<ExactProducts<float>, float>};
+extern const AttentionKernels<double> attention_f64 = {.forward = forward<ExactProducts<double>, double>,
+                                                       .backward = backward<ExactProducts<double>, double>};
 
 }  // namespace tape::kernels::TAPE_LEVEL

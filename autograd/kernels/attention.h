@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "isa.h"
+#include "matmul_precision.h"
 
 namespace tape::kernels {
 
@@ -25,6 +26,8 @@ struct AttentionShape {
   int64_t causal_offset = kNotCausal;
   /// Strides in elements, 0 where repeated, with which the masks fill [B, H, Tq, Tk].
   int64_t keep_strides[4] = {}, additive_strides[4] = {};
+  /// Of the products of floats, at least.
+  MatmulPrecision precision = MatmulPrecision::highest;
   double dropout = 0;
   uint64_t seed = 0, counter = 0;  // the element (b, h, i, j) draws at counter + its row-major index
 };
@@ -65,5 +68,6 @@ struct AttentionKernels {
   void (*forward)(const AttentionShape& shape, const AttentionOperands<T>& in, const AttentionResults<T>& to);
   void (*backward)(const AttentionShape& shape, const AttentionOperands<T>& in, const AttentionGradients<T>& gradients);
 };
+/// Those of exact products.
 TAPE_KERNEL_TABLE(AttentionKernels, attention)
 }  // namespace tape::kernels

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the forward and the backward pass of attention share: where a head's operands lie, its blocks of queries, and
-// the masked scores of a block.
+// What the forward and the backward pass of attention share: where a head's operands lie, and the masked scores of a
+// block of queries.
 
 #include "attention.h"
 #include "philox.h"
@@ -9,11 +9,6 @@
 #include "small_gemm.h"
 
 namespace tape::kernels::TAPE_LEVEL {
-
-/// A block of queries has its scores, with all keys, in the second-level cache.
-TAPE_INLINE int64_t queries_per_block(const AttentionShape& s) {
-  return larger(1, smaller(s.Tq, larger(8, smaller(24, 65536 / larger(1, s.Tk)))));
-}
 
 /// One head of one batch element.
 template <class T>

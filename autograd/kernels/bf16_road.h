@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "attention.h"
 #include "gemm.h"
 #include "matmul_precision.h"
 
@@ -37,5 +38,9 @@ void set_bf16_road(Bf16Road road);
 /// number, gives NaN. On the thread that calls. The bits of an element do not depend on what part of C it is computed
 /// with.
 void bf16_product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c);
+
+/// The kernels that are fastest for attention of at least the shape's precision: on tiles, where there are any, if
+/// it has scores enough (128 x 128 in medium, 256 x 256 in high precision); else attention<float>().
+const AttentionKernels<float>& attention_by_precision(const AttentionShape& shape);
 
 }  // namespace tape::kernels

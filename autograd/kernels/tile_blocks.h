@@ -209,17 +209,17 @@ static void sum_tiles(int64_t steps, const char* a, const char* b, const TileOut
   if constexpr (rows == 2 && columns == 2) end_sums<Tiles, 3>(out, kTile, kTile);
 }
 
-/// All pairs of tiles of a block of C.
+/// All pairs of tiles of a block of C; of B, which has `b_steps`, the first ones.
 template <class Tiles, int parts>
-TAPE_INLINE void multiply_blocks(int64_t steps, const char* a, const char* b, const TileOutput& all) {
+TAPE_INLINE void multiply_blocks(int64_t steps, const char* a, const char* b, int64_t b_steps, const TileOutput& all) {
   for (int64_t row = 0; row < all.rows; row += kPair)
     for (int64_t column = 0; column < all.columns; column += kPair) {
       const TileOutput out{
           all.c + row * all.row + column,       all.row,        smaller(kPair, all.rows - row),
           smaller(kPair, all.columns - column), all.accumulate, all.bias ? all.bias + column : nullptr};
-      const int64_t length = steps * parts * kTileBytes;  // of a row's or a column's tiles
-      const char* const of_a = a + row / kTile * length;
-      const char* const of_b = b + column / kTile * length;
+      constexpr int64_t kStep = parts * kTileBytes;
+      const char* const of_a = a + row / kTile * steps * kStep;
+      const char* const of_b = b + column / kTile * b_steps * kStep;
       const bool two_rows = out.rows > kTile, two_columns = out.columns > kTile;
       if (two_rows && two_columns)
         sum_tiles<Tiles, parts, 2, 2>(steps, of_a, of_b, out);
@@ -254,7 +254,7 @@ static void multiply_tiles(const Gemm& s, const float* a, const float* b, const 
         const int64_t rows = smaller(row_block, s.m - row);
         pack_tiles<Tiles>(left, true, row, first, k, TileLayout<parts>{packed_a.data(), rows, steps});
         multiply_blocks<Tiles, parts>(
-            steps, packed_a.data(), packed_b.data(),
+            steps, packed_a.data(), packed_b.data(), steps,
             TileOutput{c + row * s.ldc + column, s.ldc, rows, columns, s.accumulate || first > 0,
                        bias && first == 0 ? bias + column : nullptr});
       }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "autograd/kernels/attention_blocks.h"
+#include "autograd/kernels/tile_attention_products.h"
 #include "autograd/kernels/tile_blocks.h"
 
 namespace tape::kernels::TAPE_LEVEL {
@@ -104,6 +106,10 @@ struct Emulated {
         std::memcpy(to + i * kTileRowBytes + 4 * j, from + j * kTileRowBytes + 4 * i, 4);
   }
 };
+
+template <int parts>
+constexpr AttentionKernels<float> kAttention = {.forward = forward<TileProducts<Emulated, parts>, float>,
+                                                .backward = backward<TileProducts<Emulated, parts>, float>};
 }  // namespace
 }  // namespace tape::kernels::TAPE_LEVEL
 
@@ -113,6 +119,10 @@ void emulated_tile_product(const Gemm& shape, int parts, const float* a, const f
   using TAPE_LEVEL::Emulated, TAPE_LEVEL::multiply_tiles;
   if (parts == 1) return multiply_tiles<Emulated, 1>(shape, a, b, bias, c);
   multiply_tiles<Emulated, 2>(shape, a, b, bias, c);
+}
+
+const AttentionKernels<float>& emulated_tile_attention(int parts) {
+  return parts == 1 ? TAPE_LEVEL::kAttention<1> : TAPE_LEVEL::kAttention<2>;
 }
 
 }  // namespace tape::kernels

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/kernels/attention.h"
+#include "autograd/kernels/bf16_road.h"
 #include "autograd/kernels/work.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/attention_call.h"
@@ -18,6 +18,7 @@
 #include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"
+#include "autograd/tape/scope.h"
 
 namespace tape {
 namespace {
@@ -77,6 +78,7 @@ void count_products(const kernels::AttentionShape& s, double over_d, double over
 
 /// The composed twin: every step of the formula as an operation. `in` is query, key, value and the additive mask.
 AttentionSteps steps_of(const Call& call, const Tensors& in, const Shape& out_shape) {
+  const MatmulPrecisionScope as_called(call.shape.precision);
   AttentionSteps steps;
   steps.query = call.split(in[0]), steps.key = call.split(in[1]), steps.value = call.split(in[2]);
   steps.scores = matmul(steps.query, steps.key, {.transpose_b = true}) * call.shape.scale;
@@ -125,6 +127,15 @@ kernels::AttentionOperands<T> operands_of(const Call& call, const Tensor& query,
           .additive = data_or_null<T>(added)};
 }
 
+/// The kernels of a type; floats' by the precision asked for when the call was made.
+template <class T>
+const kernels::AttentionKernels<T>& kernels_of(const Call& call) {
+  if constexpr (std::is_same_v<T, float>)
+    return kernels::attention_by_precision(call.shape);
+  else
+    return kernels::attention<T>();
+}
+
 Tensors fused_gradients(const Call& call, const BackwardContext& c) {
   const Tensor query = c.saved(0), key = c.saved(1), value = c.saved(2), added = c.saved(3), lse = c.saved(4),
                dout = c.grad();
@@ -133,14 +144,14 @@ Tensors fused_gradients(const Call& call, const BackwardContext& c) {
   if (c.needs(3)) dadded = empty(call.weights_shape(), query.dtype());
   dispatch_floating("scaled_dot_product_attention", query.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::attention<T>().backward(call.shape, operands_of<T>(call, query, key, value, added),
-                                     {.lse = lse.data<T>(),
-                                      .dout = dout.data<T>(),
-                                      .dprobabilities = c.has_grad(1) ? c.grad(1).data<T>() : nullptr,
-                                      .dq = dquery.mutable_data<T>(),
-                                      .dk = dkey.mutable_data<T>(),
-                                      .dv = dvalue.mutable_data<T>(),
-                                      .dadditive = mutable_data_or_null<T>(dadded)});
+    kernels_of<T>(call).backward(call.shape, operands_of<T>(call, query, key, value, added),
+                                 {.lse = lse.data<T>(),
+                                  .dout = dout.data<T>(),
+                                  .dprobabilities = c.has_grad(1) ? c.grad(1).data<T>() : nullptr,
+                                  .dq = dquery.mutable_data<T>(),
+                                  .dk = dkey.mutable_data<T>(),
+                                  .dv = dvalue.mutable_data<T>(),
+                                  .dadditive = mutable_data_or_null<T>(dadded)});
   });
   return {dquery, dkey, dvalue, dadded};
 }
@@ -152,10 +163,10 @@ AttentionResult fused(const Call& call, const Tensors& in, const Shape& out_shap
   count_products(call.shape, 1, 1);
   dispatch_floating("scaled_dot_product_attention", dtype, [&](auto zero) {
     using T = decltype(zero);
-    kernels::attention<T>().forward(call.shape, operands_of<T>(call, in[0], in[1], in[2], in[3]),
-                                    {.out = out.mutable_data<T>(),
-                                     .lse = lse.mutable_data<T>(),
-                                     .probabilities = mutable_data_or_null<T>(weights)});
+    kernels_of<T>(call).forward(call.shape, operands_of<T>(call, in[0], in[1], in[2], in[3]),
+                                {.out = out.mutable_data<T>(),
+                                 .lse = lse.mutable_data<T>(),
+                                 .probabilities = mutable_data_or_null<T>(weights)});
   });
   const size_t count = want_weights ? 2 : 1;
   record_many(attention_op, in, want_weights ? Tensors{out, weights} : Tensors{out}, {in[0], in[1], in[2], in[3], lse},
@@ -199,6 +210,7 @@ void strides_over(const Tensor& mask, const Shape& scores, int64_t (&strides)[4]
 Tensor complete(Call& call, const Tensor& query, const AttentionOptions& options) {
   check_dropout("scaled_dot_product_attention", options.dropout);
   const Shape scores = call.weights_shape();
+  call.shape.precision = MatmulPrecisionScope::current();
   call.shape.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(call.shape.D)));
   call.shape.causal_offset = options.mask.causal_offset().value_or(kernels::kNotCausal);
   call.keep = attention_mask("keep", options.mask.kept(), call.side_by_side ? 4 : query.rank(), scores);

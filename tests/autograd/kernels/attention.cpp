@@ -5,6 +5,9 @@
 #include <limits>
 
 #include "autograd/kernels/random_draw.h"
+#include "autograd/kernels/tile_attention.h"
+#include "autograd/kernels/tile_emulation.h"
+#include "tests/autograd/kernels/bf16_ways.h"
 #include "tests/autograd/kernels/levels.h"
 
 namespace tape::kernels::testing {
@@ -115,7 +118,7 @@ Result<Wide> reference(const Case<T>& c) {
 }
 
 template <class T>
-Result<T> run(const Case<T>& c, bool extras = true) {
+Result<T> run(const Case<T>& c, bool extras = true, const AttentionKernels<T>& kernels = attention<T>()) {
   const AttentionShape& s = c.shape;
   const size_t scores = extras ? static_cast<size_t>(s.B * s.H * s.Tq * s.Tk) : 0;
   const T nan = std::numeric_limits<T>::quiet_NaN();  // everything must be overwritten
@@ -130,24 +133,24 @@ Result<T> run(const Case<T>& c, bool extras = true) {
                                 .v = c.v.data(),
                                 .keep = c.has_keep ? keep.data() : nullptr,
                                 .additive = c.has_additive ? c.additive.data() : nullptr};
-  attention<T>().forward(
+  kernels.forward(
       s, in, {.out = r.out.data(), .lse = r.lse.data(), .probabilities = extras ? r.probabilities.data() : nullptr});
-  attention<T>().backward(s, in,
-                          {.lse = r.lse.data(),
-                           .dout = c.dout.data(),
-                           .dprobabilities = c.has_dprobabilities ? c.dprobabilities.data() : nullptr,
-                           .dq = r.dq.data(),
-                           .dk = r.dk.data(),
-                           .dv = r.dv.data(),
-                           .dadditive = extras ? r.dadditive.data() : nullptr});
+  kernels.backward(s, in,
+                   {.lse = r.lse.data(),
+                    .dout = c.dout.data(),
+                    .dprobabilities = c.has_dprobabilities ? c.dprobabilities.data() : nullptr,
+                    .dq = r.dq.data(),
+                    .dk = r.dk.data(),
+                    .dv = r.dv.data(),
+                    .dadditive = extras ? r.dadditive.data() : nullptr});
   return r;
 }
 
 template <class T>
-void check(const Case<T>& c) {
+void check(const Case<T>& c, double bound = tolerance<T>(1e-5, 1e-12),
+           const AttentionKernels<T>& kernels = attention<T>()) {
   const Result<Wide> wanted = reference(c);
-  const Result<T> got = run(c), plain = run(c, false);
-  const double bound = tolerance<T>(1e-5, 1e-12);
+  const Result<T> got = run(c, true, kernels), plain = run(c, false, kernels);
   expect_close(got.out, wanted.out, bound, c.name + ": out");
   expect_close(got.lse, wanted.lse, bound, c.name + ": lse");
   expect_close(got.probabilities, wanted.probabilities, bound, c.name + ": probabilities");
@@ -266,6 +269,79 @@ TEST_P(Attention, same_bits_for_every_number_of_threads) {
 }
 
 TAPE_EVERY_LEVEL(Attention);
+
+/// Attention on tiles, of two precisions.
+class TileAttention : public ::testing::TestWithParam<Way> {
+ protected:
+  static const AttentionKernels<float>& kernels() {
+    const int parts = GetParam().precision == MatmulPrecision::high ? 2 : 1;
+#if defined(__x86_64__)
+    if (GetParam().road == Bf16Road::tiles) return amx::attention(parts);
+#endif
+    return emulated_tile_attention(parts);
+  }
+};
+
+TEST_P(TileAttention, agrees_with_composed) {
+  for (const Case<float>& c : cases<float>())
+    check(c, GetParam().precision == MatmulPrecision::high ? 2e-4 : 5e-2, kernels());
+}
+
+TEST_P(TileAttention, hidden_rows_give_exact_zeros_and_nan_is_not_lost) {
+  Case<float> c = make_case<float>("hidden", 1, 2, 70, 65, 16, 16, true);
+  c.shape.causal_offset = -100;
+  const Result<float> hidden = run(c, true, kernels());
+  for (const std::vector<float>* values : {&hidden.out, &hidden.dq, &hidden.dk, &hidden.dv})
+    for (const float value : *values) ASSERT_EQ(value, 0);
+  c.shape.causal_offset = kNotCausal;
+  c.q[place(c.shape.q, 0, 1, 33, 5)] = std::nanf("");
+  const Result<float> r = run(c, true, kernels());
+  EXPECT_TRUE(std::isnan(r.out[place(c.shape.out, 0, 1, 33, 0)]));
+  EXPECT_FALSE(std::isnan(r.out[place(c.shape.out, 0, 1, 34, 0)]));
+  EXPECT_FALSE(std::isnan(r.out[place(c.shape.out, 0, 0, 33, 0)]));
+}
+
+TEST_P(TileAttention, same_bits_for_every_number_of_threads) {
+  const int threads = num_threads();
+  for (const int64_t B : {1, 8}) {
+    Case<float> c = make_case<float>("threads", B, 1, 200, 200, 32, 32, true);
+    c.shape.causal_offset = 0;
+    c.shape.dropout = 0.1;
+    expect_same_bits([&] { return run(c, false, kernels()).out; });
+    expect_same_bits([&] { return run(c, false, kernels()).dk; });
+    expect_same_bits([&] { return run(c, false, kernels()).dq; });
+  }
+  set_num_threads(threads);
+}
+
+std::vector<Way> tile_ways() {
+  std::vector<Way> all = ways();
+  std::erase_if(all, [](const Way& way) { return way.road == Bf16Road::avx512; });
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Roads, TileAttention, ::testing::ValuesIn(tile_ways()), way_name);
+
+TEST(AttentionByPrecision, takes_tiles_where_there_are_scores_enough) {
+  using enum MatmulPrecision;
+  const auto on_tiles = [](MatmulPrecision precision, int64_t Tq, int64_t Tk, int64_t D) {
+    AttentionShape shape = make_case<float>("sizes", 1, 1, Tq, Tk, D, D, false).shape;
+    shape.precision = precision;
+    return &attention_by_precision(shape) != &attention<float>();
+  };
+  {
+    const RoadScope scope(Bf16Road::emulated_tiles);
+    EXPECT_TRUE(on_tiles(medium, 128, 128, 16));
+    EXPECT_TRUE(on_tiles(high, 256, 256, 16));
+    EXPECT_FALSE(on_tiles(medium, 128, 127, 16));
+    EXPECT_FALSE(on_tiles(high, 256, 255, 16));
+    EXPECT_FALSE(on_tiles(medium, 15, 2000, 16));
+    EXPECT_FALSE(on_tiles(medium, 2000, 15, 16));
+    EXPECT_FALSE(on_tiles(medium, 128, 128, 15));
+    EXPECT_FALSE(on_tiles(highest, 512, 512, 64));
+  }
+  const RoadScope scope(Bf16Road::none);
+  EXPECT_FALSE(on_tiles(medium, 512, 512, 64));
+}
 
 }  // namespace
 }  // namespace tape::kernels::testing

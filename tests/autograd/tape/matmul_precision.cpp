@@ -1,9 +1,11 @@
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "autograd/create.h"
 #include "autograd/kernels/bf16_road.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/attention.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
@@ -120,6 +122,31 @@ TEST_F(MatmulPrecisions, AreKeptByCheckpoints) {
     return x.grad().to_vector<float>();
   };
   EXPECT_EQ(gradient(true), gradient(false));
+}
+
+TEST_F(MatmulPrecisions, ReachAttentionItsGradientsAndItsTwin) {
+  const auto attend = [](MatmulPrecision precision, bool composed) {
+    Tensors in;
+    for (uint64_t i = 0; i < 3; ++i) in.push_back(normal({2, 260, 16}, i).requires_grad_());
+    Tensor y;
+    {
+      const MatmulPrecisionScope scope(precision);
+      std::optional<Composed> twin;
+      if (composed) twin.emplace();
+      y = scaled_dot_product_attention(in[0], in[1], in[2], {.mask = Mask::causal()});
+    }
+    backward({y}, {normal(y.shape(), 7)});
+    return Tensors{y.detach(), in[0].grad(), in[1].grad(), in[2].grad()};
+  };
+  const Tensors exact = attend(MatmulPrecision::highest, false);
+  for (const auto& [precision, operand, tolerance] : kRoundings) {
+    const Tensors fused = attend(precision, false), twin = attend(precision, true);
+    for (size_t i = 0; i < exact.size(); ++i) {
+      EXPECT_NE(fused[i].to_vector<float>(), exact[i].to_vector<float>()) << i;
+      EXPECT_TRUE(tensors_near(fused[i], exact[i], precision == MatmulPrecision::high ? 1e-3 : 5e-2)) << i;
+      EXPECT_TRUE(tensors_near(fused[i], twin[i], precision == MatmulPrecision::high ? 1e-3 : 5e-2)) << i;
+    }
+  }
 }
 
 TEST_F(MatmulPrecisions, LeaveDoublesAlone) {

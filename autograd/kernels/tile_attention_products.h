@@ -1,0 +1,98 @@
+#pragma once
+
+// The products of attention (attention_blocks.h) on matrix tiles, each value taken as the sum of so many bf16.
+
+#include "attention.h"
+#include "small_gemm.h"
+#include "tile_blocks.h"
+
+namespace tape::kernels::TAPE_LEVEL {
+
+template <class Tiles, int parts>
+class TileProducts {
+ public:
+  TileProducts(const AttentionShape& shape, int64_t block, const float* k, const float* v)
+      : shape_(shape),
+        k_(k),
+        v_(v),
+        keys_(bytes(shape.Tk, shape.D)),
+        values_transposed_(bytes(shape.Tk, shape.Dv)),
+        keys_along_(bytes(shape.D, shape.Tk)),
+        values_(bytes(shape.Dv, shape.Tk)),
+        left_(larger(bytes(block, larger(shape.Tk, larger(shape.D, shape.Dv))), bytes(shape.Tk, block))),
+        right_(bytes(larger(shape.D, shape.Dv), block)) {
+    Tiles::configure();
+  }
+  ~TileProducts() { Tiles::release(); }
+  TileProducts(const TileProducts&) = delete;
+  TileProducts& operator=(const TileProducts&) = delete;
+
+  /// Two pairs of tiles, so that the sums over queries of the backward pass are of two steps.
+  static int64_t queries_per_block(const AttentionShape& s) { return larger(1, smaller(s.Tq, 2 * kPair)); }
+
+  void prepare_forward() {
+    pack_right(across(k_, shape_.k.row), shape_.Tk, shape_.D, keys_);
+    pack_right(along(v_, shape_.v.row), shape_.Dv, shape_.Tk, values_);
+  }
+  void prepare_backward() {
+    pack_right(across(k_, shape_.k.row), shape_.Tk, shape_.D, keys_);
+    pack_right(across(v_, shape_.v.row), shape_.Tk, shape_.Dv, values_transposed_);
+    pack_right(along(k_, shape_.k.row), shape_.D, shape_.Tk, keys_along_);
+  }
+  void times_keys(int64_t count, int64_t width, const float* a, int64_t a_row, float* c, int64_t c_row) {
+    times(count, width, a, a_row, shape_.D, keys_, c, c_row);
+  }
+  void times_values(int64_t count, int64_t width, const float* a, int64_t a_row, float* c, int64_t c_row) {
+    times(count, width, a, a_row, shape_.Dv, values_transposed_, c, c_row);
+  }
+  void sum_values(int64_t count, int64_t keys, const float* a, int64_t a_row, float* c, int64_t c_row) {
+    sum(count, keys, a, a_row, shape_.Dv, values_, c, c_row);
+  }
+  void sum_keys(int64_t count, int64_t keys, const float* a, int64_t a_row, float* c, int64_t c_row) {
+    sum(count, keys, a, a_row, shape_.D, keys_along_, c, c_row);
+  }
+  void add_transposed(int64_t keys, int64_t width, int64_t count, const float* a, int64_t a_row, const float* b,
+                      int64_t b_row, float* c, int64_t c_row) {
+    pack_right(along(b, b_row), width, count, right_);
+    multiply(along(a, a_row), keys, count, right_, count, TileOutput{c, c_row, keys, width, true, nullptr});
+  }
+
+ private:
+  /// An axis of the product along the rows of x, k along each; and the other way.
+  static TileOperand across(const float* x, int64_t row) { return {x, row, true}; }
+  static TileOperand along(const float* x, int64_t row) { return {x, row, false}; }
+
+  static int64_t bytes(int64_t count, int64_t depth) {
+    return whole_tiles(count, kTile) * whole_tiles(depth, kTileDepth) * 2 * parts;
+  }
+  static void pack_right(const TileOperand& x, int64_t count, int64_t depth, const Scratch<char>& to) {
+    pack_tiles<Tiles>(x, false, 0, 0, depth, TileLayout<parts>{to.data(), count, divide_up(depth, kTileDepth)});
+  }
+  /// Of `right`, packed with `right_depth`, so much as the product needs.
+  void multiply(const TileOperand& left, int64_t rows, int64_t depth, const Scratch<char>& right, int64_t right_depth,
+                const TileOutput& to) {
+    const int64_t steps = divide_up(depth, kTileDepth);
+    pack_tiles<Tiles>(left, true, 0, 0, depth, TileLayout<parts>{left_.data(), rows, steps});
+    multiply_blocks<Tiles, parts>(steps, left_.data(), right.data(), divide_up(right_depth, kTileDepth), to);
+  }
+  void times(int64_t count, int64_t width, const float* a, int64_t a_row, int64_t depth, const Scratch<char>& right,
+             float* c, int64_t c_row) {
+    // Whole pairs of tiles, as they are packed; what is beyond the last key is not in them.
+    const int64_t columns = smaller(shape_.Tk, whole_tiles(width, kPair));
+    multiply(across(a, a_row), count, depth, right, depth, TileOutput{c, c_row, count, columns, false, nullptr});
+    for (int64_t r = 0; r < count; ++r)
+      for (int64_t j = columns; j < width; ++j) c[r * c_row + j] = 0;
+  }
+  void sum(int64_t count, int64_t keys, const float* a, int64_t a_row, int64_t width, const Scratch<char>& right,
+           float* c, int64_t c_row) {
+    multiply(across(a, a_row), count, keys, right, shape_.Tk, TileOutput{c, c_row, count, width, false, nullptr});
+  }
+
+  const AttentionShape& shape_;
+  const float *k_, *v_;
+  Scratch<char> keys_, values_transposed_;  // to be multiplied by queries
+  Scratch<char> keys_along_, values_;       // to be summed over keys
+  Scratch<char> left_, right_;
+};
+
+}  // namespace tape::kernels::TAPE_LEVEL

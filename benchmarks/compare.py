@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Tapeformer beside PyTorch and transformers on this machine: training steps, and decoding 32 tokens to 32 tokens.
+
+    python3 benchmarks/compare.py                                        # everything; an hour or two on two cores
+    python3 benchmarks/compare.py --what steps --configs gpt-nano --rounds 1
+    python3 benchmarks/compare.py --what steps --configs gpt-char base --precision highest high medium
+
+Each round runs every side once, in turn. A row has the medians over the rounds of each side's fastest step or decoding,
+its peak memory, and how many times as fast Tapeformer is as the fastest other side. PyTorch runs eager and compiled; in
+medium precision under bf16 autocast, else with `torch.set_float32_matmul_precision`. On a CPU that is not Intel's PyTorch
+also runs with MKL's AVX-512 kernels, which MKL keeps for Intel's CPUs unless a function of its own says otherwise
+("unlocked"; needs gcc). Nothing else should run meanwhile.
+
+The tables are printed row by row, and stand in OUT.md and, with every run's figures and what `tapeformer info` says of the
+machine, in OUT.json: both are written after each row, so that what was measured is kept when it is stopped.
+"""
+
+import argparse
+import itertools
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+
+from sides import info, is_intel, rounds, unlocked
+
+HERE = pathlib.Path(__file__).resolve().parent
+STEPS = {"gpt-nano": 100, "gpt-124m": 5}  # a run; of other models 10
+
+
+def with_unlocked(sides, folder):
+    """The sides, and on other CPUs than Intel's those of PyTorch once more with all of MKL's kernels."""
+    if is_intel():
+        return sides
+    more = {f"{name} unlocked": (command, unlocked(folder)) for name, (command, _) in sides.items() if name != "tapeformer"}
+    return {**sides, **more}
+
+
+def training_steps(args, folder):
+    """(What a row is, name -> (command, environment)) of each training step that is compared."""
+    for config, dropout, precision, threads in itertools.product(args.configs, args.dropout, args.precision, args.threads):
+        steps = args.steps or STEPS.get(config, 10)
+        common = ["--config", config, "--dropout", dropout, "--threads", threads, "--steps", steps, "--precision", precision]
+        common = [str(word) for word in common]
+        python = [sys.executable, HERE / "pytorch_train_step.py", *common]
+        sides = {
+            "tapeformer": ([args.command, "bench", "train-step", *common, "--json"], None),
+            "eager": (python, None),
+            "compiled": ([*python, "--compile"], None),
+        }
+        row = {"config": config, "dropout": dropout, "precision": precision, "threads": threads}
+        yield row, with_unlocked(sides, folder)
+
+
+def decoding(args, folder):
+    """The same of each decoding."""
+    for batch, beam, threads in itertools.product(args.batch, args.beam, args.threads):
+        common = ["--config", "base", "--threads", threads, "--steps", 5, "--batch", batch, "--beam", beam]
+        common = [str(word) for word in common]
+        sides = {
+            "tapeformer": ([args.command, "bench", "decode", *common, "--json"], None),
+            "generate": ([sys.executable, HERE / "pytorch_decode.py", *common], None),
+        }
+        yield {"config": "base", "batch": batch, "beams": beam, "threads": threads}, with_unlocked(sides, folder)
+
+
+WHAT = {"steps": ("Training steps", training_steps), "decoding": ("Decoding", decoding)}
+
+
+def summary(row, results):
+    """One row's figures: of each side milliseconds and megabytes, and the ratio."""
+    sides = {
+        name: {"ms": statistics.median(run["min_ms"] for run in runs), "mb": max(run["rss_mb"] for run in runs), "runs": runs}
+        for name, runs in results.items()
+    }
+    best = min(side["ms"] for name, side in sides.items() if name != "tapeformer")
+    return {**row, "sides": sides, "times_as_fast": best / sides["tapeformer"]["ms"]}
+
+
+def heading(row):
+    what = [name for name in row if name not in ("sides", "times_as_fast")]
+    columns = [*what, *row["sides"], "times as fast as the best"]
+    return f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}"
+
+
+def line(row):
+    what = [str(row[name]) for name in row if name not in ("sides", "times_as_fast")]
+    sides = [f"{side['ms']:,.1f} ms, {side['mb']:,} MB" for side in row["sides"].values()]
+    return f"| {' | '.join([*what, *sides, format(row['times_as_fast'], '.2f')])} |"
+
+
+def table(rows):
+    return "\n".join([heading(rows[0]), *map(line, rows)])
+
+
+def save(out, machine, tables):
+    said = "\n".join(f"- {key}: {value}" for key, value in machine.items() if not isinstance(value, dict))
+    parts = [f"## {WHAT[what][0]}\n\n{table(rows)}\n" for what, rows in tables.items() if rows]
+    pathlib.Path(f"{out}.md").write_text(f"# Tapeformer beside PyTorch\n\n{said}\n\n" + "\n".join(parts))
+    pathlib.Path(f"{out}.json").write_text(json.dumps({"machine": machine, **tables}, indent=1) + "\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--command", default="build/release/tools/tapeformer")
+    parser.add_argument("--what", nargs="+", choices=sorted(WHAT), default=list(WHAT))
+    parser.add_argument("--configs", nargs="+", default=["gpt-nano", "gpt-char", "base", "gpt-124m", "tiny"])
+    parser.add_argument("--dropout", type=float, nargs="+", default=[0.0])
+    parser.add_argument("--precision", nargs="+", choices=["highest", "high", "medium"], default=["highest", "medium"])
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 32], help="sentences decoded at once")
+    parser.add_argument("--beam", type=int, nargs="+", default=[1, 4])
+    parser.add_argument("--threads", type=int, nargs="+", default=[2])
+    parser.add_argument("--steps", type=int, default=0, help="training steps a run; 0: 10, more for small models")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--out", default="compare", help="name of the files, without .md and .json")
+    args = parser.parse_args()
+    machine = info(args.command)
+    print("\n".join(f"{key}: {value}" for key, value in machine.items()), flush=True)
+    tables = {what: [] for what in args.what}
+    with tempfile.TemporaryDirectory() as folder:
+        for what, rows in tables.items():
+            title, cases = WHAT[what]
+            for row, sides in cases(args, pathlib.Path(folder)):
+                rows.append(summary(row, rounds(args.rounds, sides)))
+                if len(rows) == 1:
+                    print(f"\n{title}\n\n{heading(rows[0])}")
+                print(line(rows[-1]), flush=True)
+                save(args.out, machine, tables)
+
+
+if __name__ == "__main__":
+    main()

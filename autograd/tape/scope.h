@@ -48,7 +48,7 @@ class Composed {
   bool previous_;
 };
 
-/// While in scope, products of f32 tensors (matmul, linear, attention) and their gradients have at least this precision:
+/// While in scope, products of f32 tensors (matmul, linear, attention) and their gradients are at least this exact:
 /// `medium` rounds operands to bf16, on AMX tiles several times as fast, on AMD's AVX512-BF16 about twice; `high` takes
 /// each value as the sum of two bf16, on tiles faster than f32 still. Where the CPU has nothing faster, and for
 /// products too small to gain, they are of a higher one (matmul_precision_in_use). Parameters, gradients and all else

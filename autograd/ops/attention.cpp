@@ -214,7 +214,7 @@ Tensor complete(Call& call, const Tensor& query, const AttentionOptions& options
   call.shape.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(call.shape.D)));
   call.shape.causal_offset = options.mask.causal_offset().value_or(kernels::kNotCausal);
   call.keep = attention_mask("keep", options.mask.kept(), call.side_by_side ? 4 : query.rank(), scores);
-  const Tensor added = attention_mask("additive", options.mask.added(), call.side_by_side ? 4 : query.rank(), scores);
+  Tensor added = attention_mask("additive", options.mask.added(), call.side_by_side ? 4 : query.rank(), scores);
   if (call.keep.defined()) strides_over(call.keep, scores, call.shape.keep_strides);
   if (added.defined()) {
     check_same_dtype("scaled_dot_product_attention", query, added);

@@ -115,7 +115,7 @@ std::string products_in_use(MatmulPrecision asked) {
 }
 
 void bf16_product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c) {
-  const int parts = shape.precision == MatmulPrecision::high ? 2 : 1;
+  const int parts = parts_of(shape.precision);
 #if defined(__x86_64__)
   if (bf16_road() == Bf16Road::tiles) return amx::product(shape, parts, a, b, bias, c);
   if (bf16_road() == Bf16Road::avx512) return bf16::product(shape, a, b, bias, c);
@@ -130,7 +130,7 @@ const AttentionKernels<float>& attention_by_precision(const AttentionShape& shap
   // Packing costs more than products on tiles save where there are few scores (Sapphire Rapids, forward and backward in
   // ms, heads of 64: 128 x 128 scores take 10.1 exact, 8.9 in medium and 12.1 in high precision, 512 x 512
   // take 12.9, 7.1 and 11.6).
-  const int parts = shape.precision == MatmulPrecision::high ? 2 : 1;
+  const int parts = parts_of(shape.precision);
   const int64_t least = parts == 2 ? 1 << 16 : 1 << 14;
   constexpr int64_t kTile = 16;
   if (shape.Tq * shape.Tk < least || std::min(shape.Tq, shape.Tk) < kTile || std::min(shape.D, shape.Dv) < kTile)

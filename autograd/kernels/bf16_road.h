@@ -32,6 +32,9 @@ std::string products_in_use(MatmulPrecision asked);
 /// Changes the road in use, for tests and benchmarks. Throws std::invalid_argument where the CPU cannot take it.
 void set_bf16_road(Bf16Road road);
 
+/// How many bf16 a value is the sum of, on tiles: 2 in high precision, else 1.
+inline int parts_of(MatmulPrecision precision) { return precision == MatmulPrecision::high ? 2 : 1; }
+
 /// The product of gemm() in a precision below the highest by the road in use, which must offer it: both operands are
 /// rounded to bf16 (8 bits of precision, to nearest, ties to even) as they are packed; products and sums are f32's. In
 /// high precision on tiles what rounding leaves is rounded and multiplied too, and an infinite value, which leaves no

@@ -274,7 +274,7 @@ TAPE_EVERY_LEVEL(Attention);
 class TileAttention : public ::testing::TestWithParam<Way> {
  protected:
   static const AttentionKernels<float>& kernels() {
-    const int parts = GetParam().precision == MatmulPrecision::high ? 2 : 1;
+    const int parts = parts_of(GetParam().precision);
 #if defined(__x86_64__)
     if (GetParam().road == Bf16Road::tiles) return amx::attention(parts);
 #endif

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../nn/module.h"
@@ -24,7 +25,7 @@ class Layout {
   /// A tensor that a file may hold though it is tied to another; its values must be the other's.
   void copy(const std::string& theirs, const std::string& of);
   /// Names of tensors with this text in them mean nothing to the model.
-  void ignore(std::string part) { ignored_.push_back(std::move(part)); }
+  void ignore(std::string_view part) { ignored_.emplace_back(part); }
 
   /// The layout of a file that names and shapes its tensors as the model does.
   Layout with_own_names() const;

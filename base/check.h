@@ -11,4 +11,7 @@ namespace tape {
 /// sizes, steps.
 void check_at_least_one(std::string_view owner, std::initializer_list<std::pair<const char*, int64_t>> values);
 
+/// `value`, where a member is initialized with it; throws as check_at_least_one does.
+int64_t at_least_one(std::string_view owner, const char* name, int64_t value);
+
 }  // namespace tape

@@ -14,10 +14,6 @@
 namespace tape {
 namespace {
 
-[[noreturn]] void raise_errno(const std::string& path, const char* action, int number) {
-  raise(ErrorKind::io, "{}: cannot {}: {}", path, action, std::generic_category().message(number));
-}
-
 /// Linux moves at most 2^31 - 4096 bytes a call.
 constexpr int64_t kMaxTransfer = 1 << 30;
 
@@ -73,6 +69,10 @@ class FileBeside {
 };
 
 }  // namespace
+
+void raise_errno(const std::string& path, const char* action, int number) {
+  raise(ErrorKind::io, "{}: cannot {}: {}", path, action, std::generic_category().message(number));
+}
 
 InputFile::InputFile(const std::string& path) : path_(path) {
   descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -35,4 +35,7 @@ std::string read_text(const std::string& path);
 /// any moment leaves the old file or the new one. Error (io) leaves the old file and nothing beside it.
 void write_file(const std::string& path, std::span<const std::string_view> parts);
 
+/// Throws Error (io) `path: cannot action: what the system says of that errno`.
+[[noreturn]] void raise_errno(const std::string& path, const char* action, int number);
+
 }  // namespace tape

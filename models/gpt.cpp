@@ -12,7 +12,7 @@
 namespace tape::models {
 namespace {
 
-GptConfig small(bool tied) {
+GptConfig small_gpt(bool tied) {
   return {.vocab = 5,
           .d_model = 4,
           .layers = 1,
@@ -24,11 +24,11 @@ GptConfig small(bool tied) {
 }
 
 const nn::ModuleCheck tied_check("Gpt", "tied", [](const nn::Checker& check) {
-  Gpt model(small(true));
+  Gpt model(small_gpt(true));
   return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
 });
 const nn::ModuleCheck apart_check("Gpt", "output of its own, probabilities", [](const nn::Checker& check) {
-  GptConfig config = small(false);
+  GptConfig config = small_gpt(false);
   config.output = nn::TokenOutput::probabilities;
   Gpt model(config);
   return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");

@@ -3,6 +3,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/shape.h"
+#include "nn/attention_steps.h"
 #include "nn/check.h"
 
 namespace tape::nn {
@@ -17,7 +18,7 @@ const ModuleCheck cross_attention("MultiHeadAttention", "cross", [](const Checke
   return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 5, 4}, 2), sample_normal({2, 5, 4}, 3)});
 });
 
-const ModuleCheck grouped("MultiHeadAttention", "grouped queries", [](const Checker& check) {
+const ModuleCheck grouped_queries("MultiHeadAttention", "grouped queries", [](const Checker& check) {
   MultiHeadAttention layer(8, 4, {.dropout = 0.2, .kv_heads = 2, .scale = 0.7});
   return check(layer, {sample_normal({2, 3, 8}, 1), sample_normal({2, 4, 8}, 2), sample_normal({2, 4, 8}, 3)},
                "key.bias");
@@ -26,12 +27,6 @@ const ModuleCheck turned_keys("MultiHeadAttention", "rotary, multi-query", [](co
   MultiHeadAttention layer(8, 2, {.kv_heads = 1, .rotary = RotaryOptions{.fraction = 0.5}});
   return check(layer, {sample_normal({2, 3, 8})});
 });
-
-int64_t checked_width(int64_t d_model, int64_t heads) {
-  if (d_model < 1 || heads < 1 || d_model % heads != 0)
-    raise(ErrorKind::config, "MultiHeadAttention: d_model {} is not divisible by heads {}", d_model, heads);
-  return d_model;
-}
 
 int64_t checked_groups(int64_t heads, int64_t kv_heads) {
   if (kv_heads == 0) return heads;
@@ -51,7 +46,7 @@ Tensor for_groups(const Tensor& x, int64_t heads, int64_t kv_heads) {
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(int64_t d_model, int64_t heads, const MultiHeadAttentionOptions& options)
-    : query(this, "query", checked_width(d_model, heads), d_model, LinearOptions{options.bias}),
+    : query(this, "query", checked_width("MultiHeadAttention", d_model, heads), d_model, LinearOptions{options.bias}),
       key(this, "key", d_model, d_model / heads * checked_groups(heads, options.kv_heads), LinearOptions{options.bias}),
       value(this, "value", d_model, d_model / heads * checked_groups(heads, options.kv_heads),
             LinearOptions{options.bias}),

@@ -5,6 +5,12 @@
 
 namespace tape::nn {
 
+int64_t checked_width(const char* layer, int64_t d_model, int64_t heads) {
+  if (d_model < 1 || heads < 1 || d_model % heads != 0)
+    raise(ErrorKind::config, "{}: d_model {} is not divisible by heads {}", layer, d_model, heads);
+  return d_model;
+}
+
 Tensor masked_softmax(const Tensor& scores, const Mask& mask) { return softmax(masked_scores(scores, mask), -1); }
 
 Tensor rows_by_distance(int64_t query_length, int64_t key_length, const std::function<int64_t(int64_t)>& row_of) {

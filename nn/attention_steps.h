@@ -10,6 +10,10 @@ namespace tape::nn {
 
 using tape::merge_heads;
 using tape::split_heads;
+
+/// d_model, where a layer's first member is initialized with it. Throws Error (config) unless heads divides it.
+int64_t checked_width(const char* layer, int64_t d_model, int64_t heads);
+
 /// softmax(scores + mask) over the keys, [B, H, Tq, Tk]; a query that sees no key gets zeros, and gives zero gradients.
 Tensor masked_softmax(const Tensor& scores, const Mask& mask);
 

@@ -5,24 +5,20 @@
 namespace tape::nn {
 namespace {
 
-TransformerLayerOptions small(NormPlace norm) {
-  return {.d_model = 4, .heads = 2, .d_ff = 6, .dropout = 0.2, .activation = ActivationKind::gelu, .norm = norm};
-}
-
-const ModuleCheck layer_post("DecoderLayer", "post-LN", [](const Checker& check) {
-  DecoderLayer layer(small(NormPlace::post));
+const ModuleCheck decoder_layer_post("DecoderLayer", "post-LN", [](const Checker& check) {
+  DecoderLayer layer(detail::small_layer(NormPlace::post));
   return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 2, 4}, 2)}, "key.bias");
 });
-const ModuleCheck layer_pre("DecoderLayer", "pre-LN", [](const Checker& check) {
-  DecoderLayer layer(small(NormPlace::pre));
+const ModuleCheck decoder_layer_pre("DecoderLayer", "pre-LN", [](const Checker& check) {
+  DecoderLayer layer(detail::small_layer(NormPlace::pre));
   return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 2, 4}, 2)}, "key.bias");
 });
-const ModuleCheck layer_dropout_last("DecoderLayer", "dropout behind the norm", [](const Checker& check) {
-  DecoderLayer layer(small(NormPlace::post_dropout));
+const ModuleCheck decoder_layer_dropout_last("DecoderLayer", "dropout behind the norm", [](const Checker& check) {
+  DecoderLayer layer(detail::small_layer(NormPlace::post_dropout));
   return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 2, 4}, 2)}, "key.bias");
 });
-const ModuleCheck stack("Decoder", "two layers, post-LN", [](const Checker& check) {
-  Decoder decoder(2, small(NormPlace::post));
+const ModuleCheck decoder_stack("Decoder", "two layers, post-LN", [](const Checker& check) {
+  Decoder decoder(2, detail::small_layer(NormPlace::post));
   return check(decoder, {sample_normal({1, 3, 4}, 1), sample_normal({1, 2, 4}, 2)}, "key.bias");
 });
 

@@ -20,8 +20,8 @@ GradcheckReport check_terms(const Checker& check, PositionTerms terms, const std
   return check(layer, {sample_normal({2, 4, 4}, 1), sample_normal({4, 4}, 2)}, zero);
 }
 
-const ModuleCheck both("DisentangledAttention", "both terms",
-                       [](const Checker& check) { return check_terms(check, PositionTerms::both, ""); });
+const ModuleCheck disentangled_both("DisentangledAttention", "both terms",
+                                    [](const Checker& check) { return check_terms(check, PositionTerms::both, ""); });
 // What is added to all keys alike shifts all scores of a query alike, where keys meet no positions.
 const ModuleCheck to_position("DisentangledAttention", "content to position", [](const Checker& check) {
   return check_terms(check, PositionTerms::content_to_position, "key.bias");
@@ -30,25 +30,19 @@ const ModuleCheck to_content("DisentangledAttention", "position to content", [](
   return check_terms(check, PositionTerms::position_to_content, "");
 });
 
-int64_t checked_width(int64_t d_model, int64_t heads, const DisentangledAttentionOptions& options) {
-  if (d_model < 1 || heads < 1 || d_model % heads != 0)
-    raise(ErrorKind::config, "DisentangledAttention: d_model {} is not divisible by heads {}", d_model, heads);
-  check_at_least_one("DisentangledAttention", {{"max_distance", options.max_distance}});
-  check_dropout("DisentangledAttention", options.dropout);
-  return d_model;
-}
-
 }  // namespace
 
 DisentangledAttention::DisentangledAttention(int64_t d_model, int64_t heads,
                                              const DisentangledAttentionOptions& options)
-    : query(this, "query", checked_width(d_model, heads, options), d_model),
+    : query(this, "query", checked_width("DisentangledAttention", d_model, heads), d_model),
       key(this, "key", d_model, d_model),
       value(this, "value", d_model, d_model),
       output(this, "output", d_model, d_model),
       heads_(heads),
       max_distance_(options.max_distance),
       dropout_(options.dropout) {
+  check_at_least_one("DisentangledAttention", {{"max_distance", max_distance_}});
+  check_dropout("DisentangledAttention", dropout_);
   if (options.terms != PositionTerms::position_to_content)
     position_key = std::make_unique<Child<Linear>>(this, "position_key", d_model, d_model);
   if (options.terms != PositionTerms::content_to_position)

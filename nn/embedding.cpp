@@ -11,16 +11,16 @@
 namespace tape::nn {
 namespace {
 
-const ModuleCheck plain("Embedding", "repeated ids", [](const Checker& check) {
+const ModuleCheck embedding_repeated("Embedding", "repeated ids", [](const Checker& check) {
   Embedding layer(5, 3);
   return check(layer, {tensor({{1, 4, 1}, {0, 2, 1}}, i64)});
 });
-const ModuleCheck padded("Embedding", "padding index", [](const Checker& check) {
+const ModuleCheck embedding_padded("Embedding", "padding index", [](const Checker& check) {
   Embedding layer(4, 3, {.padding_index = 0});
   return check(layer, {tensor({1, 3, 2}, i64)});
 });
 
-Shape weight_shape(int64_t count, int64_t width) {
+Shape embedding_shape(int64_t count, int64_t width) {
   if (count < 1 || width < 1)
     raise(ErrorKind::config, "Embedding: sizes must be at least 1, got {} x {}", count, width);
   return {count, width};
@@ -29,7 +29,7 @@ Shape weight_shape(int64_t count, int64_t width) {
 }  // namespace
 
 Embedding::Embedding(int64_t count, int64_t width, const EmbeddingOptions& options)
-    : weight(this, "weight", empty(weight_shape(count, width))), padding_index_(options.padding_index) {
+    : weight(this, "weight", empty(embedding_shape(count, width))), padding_index_(options.padding_index) {
   init::normal_(weight, 0, 1 / std::sqrt(static_cast<double>(width)));
   if (!padding_index_) return;
   if (*padding_index_ < 0 || *padding_index_ >= count)

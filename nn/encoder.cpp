@@ -5,43 +5,35 @@
 namespace tape::nn {
 namespace {
 
-const TransformerLayerOptions small{
-    .d_model = 4, .heads = 2, .d_ff = 6, .dropout = 0.2, .activation = ActivationKind::gelu};
-
-TransformerLayerOptions with_norm(NormPlace norm) {
-  TransformerLayerOptions options = small;
-  options.norm = norm;
-  return options;
-}
-
-const ModuleCheck layer_post("EncoderLayer", "post-LN", [](const Checker& check) {
-  EncoderLayer layer(with_norm(NormPlace::post));
+const ModuleCheck encoder_layer_post("EncoderLayer", "post-LN", [](const Checker& check) {
+  EncoderLayer layer(detail::small_layer(NormPlace::post));
   return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
 });
-const ModuleCheck layer_pre("EncoderLayer", "pre-LN", [](const Checker& check) {
-  EncoderLayer layer(with_norm(NormPlace::pre));
+const ModuleCheck encoder_layer_pre("EncoderLayer", "pre-LN", [](const Checker& check) {
+  EncoderLayer layer(detail::small_layer(NormPlace::pre));
   return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
 });
-const ModuleCheck layer_dropout_last("EncoderLayer", "dropout behind the norm", [](const Checker& check) {
-  EncoderLayer layer(with_norm(NormPlace::post_dropout));
+const ModuleCheck encoder_layer_dropout_last("EncoderLayer", "dropout behind the norm", [](const Checker& check) {
+  EncoderLayer layer(detail::small_layer(NormPlace::post_dropout));
   return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
 });
-const ModuleCheck layer_as_llama("EncoderLayer", "RMSNorm, SwiGLU, grouped queries, rotary", [](const Checker& check) {
-  EncoderLayer layer({.d_model = 8,
-                      .heads = 4,
-                      .d_ff = 6,
-                      .dropout = 0.2,
-                      .activation = ActivationKind::silu,
-                      .norm = NormPlace::pre,
-                      .norm_kind = NormKind::rms_norm,
-                      .feed_forward = FeedForwardKind::gated,
-                      .bias = false,
-                      .kv_heads = 2,
-                      .rotary = RotaryOptions{}});
-  return check(layer, {sample_normal({1, 3, 8})});
-});
-const ModuleCheck stack("Encoder", "two layers, pre-LN", [](const Checker& check) {
-  Encoder encoder(2, with_norm(NormPlace::pre));
+const ModuleCheck encoder_layer_as_llama("EncoderLayer", "RMSNorm, SwiGLU, grouped queries, rotary",
+                                         [](const Checker& check) {
+                                           EncoderLayer layer({.d_model = 8,
+                                                               .heads = 4,
+                                                               .d_ff = 6,
+                                                               .dropout = 0.2,
+                                                               .activation = ActivationKind::silu,
+                                                               .norm = NormPlace::pre,
+                                                               .norm_kind = NormKind::rms_norm,
+                                                               .feed_forward = FeedForwardKind::gated,
+                                                               .bias = false,
+                                                               .kv_heads = 2,
+                                                               .rotary = RotaryOptions{}});
+                                           return check(layer, {sample_normal({1, 3, 8})});
+                                         });
+const ModuleCheck encoder_stack("Encoder", "two layers, pre-LN", [](const Checker& check) {
+  Encoder encoder(2, detail::small_layer(NormPlace::pre));
   return check(encoder, {sample_normal({1, 3, 4})}, "key.bias");
 });
 

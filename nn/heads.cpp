@@ -37,7 +37,7 @@ const ModuleCheck probabilities_check("NextTokenHead", "probabilities", [](const
   return check(layer, {sample_normal({2, 3, 4})});
 });
 
-Shape table_shape(int64_t vocab, int64_t d_model) {
+Shape next_token_shape(int64_t vocab, int64_t d_model) {
   if (vocab < 1 || d_model < 1)
     raise(ErrorKind::config, "NextTokenHead: sizes must be at least 1, got {} -> {}", d_model, vocab);
   return {vocab, d_model};
@@ -84,7 +84,7 @@ MaskedTokenHead::MaskedTokenHead(int64_t d_model, int64_t vocab, const MaskedTok
 Tensor MaskedTokenHead::forward(const Tensor& hidden) { return decoder(norm(activation(dense(hidden)))); }
 
 NextTokenHead::NextTokenHead(int64_t d_model, int64_t vocab, const NextTokenHeadOptions& options)
-    : weight(this, "weight", empty(table_shape(vocab, d_model))),
+    : weight(this, "weight", empty(next_token_shape(vocab, d_model))),
       bias(this, "bias", options.bias ? zeros({vocab}) : Tensor()),
       output_(options.output) {
   init::xavier_uniform_(weight);

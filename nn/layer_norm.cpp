@@ -2,29 +2,25 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/norm.h"
+#include "base/check.h"
 #include "nn/check.h"
 
 namespace tape::nn {
 namespace {
 
-const ModuleCheck last_axis("LayerNorm", "last axis", [](const Checker& check) {
+const ModuleCheck layer_norm_last_axis("LayerNorm", "last axis", [](const Checker& check) {
   LayerNorm layer(5);
   return check(layer, {sample_normal({2, 3, 5})});
 });
-const ModuleCheck without_bias("LayerNorm", "without bias", [](const Checker& check) {
+const ModuleCheck layer_norm_without_bias("LayerNorm", "without bias", [](const Checker& check) {
   LayerNorm layer(4, {.eps = 1e-12, .bias = false});
   return check(layer, {sample_normal({3, 4})});
 });
 
-int64_t checked_width(int64_t width) {
-  if (width < 1) raise(ErrorKind::config, "LayerNorm: the width must be at least 1, got {}", width);
-  return width;
-}
-
 }  // namespace
 
 LayerNorm::LayerNorm(int64_t width, const LayerNormOptions& options)
-    : weight(this, "weight", ones({checked_width(width)})),
+    : weight(this, "weight", ones({at_least_one("LayerNorm", "width", width)})),
       bias(this, "bias", options.bias ? zeros({width}) : Tensor()),
       eps_(options.eps) {
   if (!(eps_ >= 0)) raise(ErrorKind::config, "LayerNorm: eps must not be negative, got {}", eps_);

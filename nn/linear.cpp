@@ -8,16 +8,16 @@
 namespace tape::nn {
 namespace {
 
-const ModuleCheck with_bias("Linear", "with bias", [](const Checker& check) {
+const ModuleCheck linear_with_bias("Linear", "with bias", [](const Checker& check) {
   Linear layer(3, 4);
   return check(layer, {sample_normal({2, 5, 3})});
 });
-const ModuleCheck without_bias("Linear", "without bias", [](const Checker& check) {
+const ModuleCheck linear_without_bias("Linear", "without bias", [](const Checker& check) {
   Linear layer(3, 2, {.bias = false});
   return check(layer, {sample_normal({4, 3})});
 });
 
-Shape weight_shape(int64_t in, int64_t out) {
+Shape linear_shape(int64_t in, int64_t out) {
   if (in < 1 || out < 1) raise(ErrorKind::config, "Linear: sizes must be at least 1, got {} -> {}", in, out);
   return {out, in};
 }
@@ -25,7 +25,7 @@ Shape weight_shape(int64_t in, int64_t out) {
 }  // namespace
 
 Linear::Linear(int64_t in, int64_t out, const LinearOptions& options)
-    : weight(this, "weight", empty(weight_shape(in, out))), bias(this, "bias", options.bias ? zeros({out}) : Tensor()) {
+    : weight(this, "weight", empty(linear_shape(in, out))), bias(this, "bias", options.bias ? zeros({out}) : Tensor()) {
   init::xavier_uniform_(weight);
 }
 

@@ -17,22 +17,16 @@
 namespace tape::nn {
 namespace {
 
-const ModuleCheck self_attention("RelativeAttention", "self", [](const Checker& check) {
+const ModuleCheck relative_self_attention("RelativeAttention", "self", [](const Checker& check) {
   RelativeAttention layer(4, 2, {.max_distance = 2, .dropout = 0.2});
   return check(layer, {sample_normal({2, 4, 4})}, "key.bias");
 });
-const ModuleCheck cross_attention("RelativeAttention", "cross", [](const Checker& check) {
+const ModuleCheck relative_cross_attention("RelativeAttention", "cross", [](const Checker& check) {
   RelativeAttention layer(4, 2, {.max_distance = 1, .bias = false});
   return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 4, 4}, 2), sample_normal({2, 4, 4}, 3)});
 });
 
-int64_t checked_width(int64_t d_model, int64_t heads) {
-  if (d_model < 1 || heads < 1 || d_model % heads != 0)
-    raise(ErrorKind::config, "RelativeAttention: d_model {} is not divisible by heads {}", d_model, heads);
-  return d_model;
-}
-
-Shape table_shape(int64_t max_distance, int64_t head_width) {
+Shape positions_shape(int64_t max_distance, int64_t head_width) {
   if (max_distance < 0)
     raise(ErrorKind::config, "RelativeAttention: max_distance must not be negative, got {}", max_distance);
   return {2 * max_distance + 1, head_width};
@@ -41,12 +35,12 @@ Shape table_shape(int64_t max_distance, int64_t head_width) {
 }  // namespace
 
 RelativeAttention::RelativeAttention(int64_t d_model, int64_t heads, const RelativeAttentionOptions& options)
-    : query(this, "query", checked_width(d_model, heads), d_model, LinearOptions{options.bias}),
+    : query(this, "query", checked_width("RelativeAttention", d_model, heads), d_model, LinearOptions{options.bias}),
       key(this, "key", d_model, d_model, LinearOptions{options.bias}),
       value(this, "value", d_model, d_model, LinearOptions{options.bias}),
       output(this, "output", d_model, d_model, LinearOptions{options.bias}),
-      key_positions(this, "key_positions", empty(table_shape(options.max_distance, d_model / heads))),
-      value_positions(this, "value_positions", empty(table_shape(options.max_distance, d_model / heads))),
+      key_positions(this, "key_positions", empty(positions_shape(options.max_distance, d_model / heads))),
+      value_positions(this, "value_positions", empty(positions_shape(options.max_distance, d_model / heads))),
       heads_(heads),
       max_distance_(options.max_distance),
       dropout_(options.dropout) {

@@ -27,11 +27,11 @@ struct Biased : Module {
   }
 };
 
-const ModuleCheck both("RelativeBias", "both directions", [](const Checker& check) {
+const ModuleCheck bias_both("RelativeBias", "both directions", [](const Checker& check) {
   Biased layer({.buckets = 8, .max_distance = 4});
   return check(layer, {sample_normal({2, 5, 4})});
 });
-const ModuleCheck past("RelativeBias", "the past", [](const Checker& check) {
+const ModuleCheck bias_past("RelativeBias", "the past", [](const Checker& check) {
   Biased layer({.buckets = 3, .max_distance = 4, .direction = RelativeDirection::past});
   return check(layer, {sample_normal({2, 5, 4})});
 });

@@ -2,25 +2,21 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/norm.h"
+#include "base/check.h"
 #include "nn/check.h"
 
 namespace tape::nn {
 namespace {
 
-const ModuleCheck last_axis("RMSNorm", "last axis", [](const Checker& check) {
+const ModuleCheck rms_norm_last_axis("RMSNorm", "last axis", [](const Checker& check) {
   RMSNorm layer(5);
   return check(layer, {sample_normal({2, 3, 5})});
 });
 
-int64_t checked_width(int64_t width) {
-  if (width < 1) raise(ErrorKind::config, "RMSNorm: the width must be at least 1, got {}", width);
-  return width;
-}
-
 }  // namespace
 
 RMSNorm::RMSNorm(int64_t width, const RMSNormOptions& options)
-    : weight(this, "weight", ones({checked_width(width)})), eps_(options.eps) {
+    : weight(this, "weight", ones({at_least_one("RMSNorm", "width", width)})), eps_(options.eps) {
   if (!(eps_ >= 0)) raise(ErrorKind::config, "RMSNorm: eps must not be negative, got {}", eps_);
 }
 

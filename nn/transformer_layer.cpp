@@ -36,4 +36,8 @@ MultiHeadAttentionOptions cross_attention_options(const TransformerLayerOptions&
   return {.dropout = o.attention_dropout.value_or(o.dropout), .bias = o.bias};
 }
 
+TransformerLayerOptions detail::small_layer(NormPlace norm) {
+  return {.d_model = 4, .heads = 2, .d_ff = 6, .dropout = 0.2, .activation = ActivationKind::gelu, .norm = norm};
+}
+
 }  // namespace tape::nn

@@ -46,4 +46,9 @@ FeedForwardBlock make_feed_forward(Module* owner, std::string name, const Transf
 MultiHeadAttentionOptions self_attention_options(const TransformerLayerOptions& options);
 MultiHeadAttentionOptions cross_attention_options(const TransformerLayerOptions& options);
 
+namespace detail {
+/// A layer of width 4 with two heads and dropout: what the registered checks of encoder and decoder are made of.
+TransformerLayerOptions small_layer(NormPlace norm);
+}  // namespace detail
+
 }  // namespace tape::nn

@@ -8,7 +8,7 @@ build=$root/build/tidy
 
 # Its own folder and compiler: clang reads no header that another compiler precompiled, nor finds g++'s own.
 cmake -S "$root" -B "$build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D CMAKE_EXPORT_COMPILE_COMMANDS=ON -D CMAKE_CXX_COMPILER=clang++-16 \
-  -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON -D TAPEFORMER_TESTS=OFF -D TAPEFORMER_EXAMPLES=OFF > "$build.log"
+  -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON -D TAPEFORMER_UNITY=OFF -D TAPEFORMER_TESTS=OFF -D TAPEFORMER_EXAMPLES=OFF > "$build.log"
 parts=("$@")
 [[ ${#parts[@]} -gt 0 ]] || parts=(autograd/ base/ inspect/ models/ nn/ optim/ text/ tools/ train/)
 patterns=()

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <unordered_map>
 
 #include "base/error.h"
 #include "text/score_text.h"
@@ -13,34 +12,25 @@ namespace {
 
 constexpr size_t kOrders = 4;
 
-/// Numbers for the words of one hypothesis and its references, so that n-grams of words are short texts themselves.
-class WordNumbers {
- public:
-  std::u32string of(const std::string& line, const BleuOptions& options) {
-    std::u32string text = to_code_points(line);
-    if (options.lowercase) text = lower_case(text);
-    const std::u32string separated = separate_words(trim_end(text), options.tokenizer);
-    std::u32string numbers;
-    for (const std::u32string_view word : split_words(separated))
-      numbers.push_back(
-          numbers_.try_emplace(std::u32string(word), static_cast<char32_t>(numbers_.size())).first->second);
-    return numbers;
-  }
-
- private:
-  std::unordered_map<std::u32string, char32_t> numbers_;
-};
+std::u32string numbered_words(const std::string& line, const BleuOptions& options, WordNumbers& numbers) {
+  std::u32string text = to_code_points(line);
+  if (options.lowercase) text = lower_case(text);
+  const std::u32string separated = separate_words(trim_end(text), options.tokenizer);
+  std::u32string out;
+  for (const std::u32string_view word : split_words(separated)) out.push_back(numbers.of(word));
+  return out;
+}
 
 /// Adds the counts of one hypothesis.
 void add_segment(const std::string& hypothesis, std::span<const std::string* const> references,
                  const BleuOptions& options, BleuScore& sums) {
   WordNumbers numbers;
-  const std::u32string words = numbers.of(hypothesis, options);
+  const std::u32string words = numbered_words(hypothesis, options, numbers);
   std::vector<std::u32string> sides;
   const auto length = static_cast<int64_t>(words.size());
   int64_t nearest = std::numeric_limits<int64_t>::max();
   for (const std::string* reference : references) {
-    sides.push_back(numbers.of(*reference, options));
+    sides.push_back(numbered_words(*reference, options, numbers));
     const auto other = static_cast<int64_t>(sides.back().size());
     const int64_t far = std::abs(other - length), least = std::abs(nearest - length);
     if (far < least || (far == least && other < nearest)) nearest = other;

@@ -27,13 +27,6 @@ TokenizerConfig config_of(const ByteLevelBpeOptions& options, const std::vector<
   return config;
 }
 
-TokenTable::Entries numbered(const std::vector<std::string>& tokens) {
-  TokenTable::Entries out;
-  out.reserve(tokens.size());
-  for (const std::string& token : tokens) out.emplace_back(token, static_cast<int64_t>(out.size()));
-  return out;
-}
-
 Merges read_merges(const std::string& path) {
   const std::string content = read_text(path);
   Merges out;
@@ -83,7 +76,7 @@ ByteLevelBpe::ByteLevelBpe(TokenTable::Entries vocabulary, Merges merges, Tokeni
 
 ByteLevelBpe::ByteLevelBpe(const std::vector<std::string>& vocabulary, Merges merges,
                            const ByteLevelBpeOptions& options)
-    : ByteLevelBpe(numbered(vocabulary), std::move(merges), config_of(options, vocabulary),
+    : ByteLevelBpe(TokenTable::numbered(vocabulary), std::move(merges), config_of(options, vocabulary),
                    {"ByteLevelBpe", "ByteLevelBpe"}) {}
 
 std::unique_ptr<ByteLevelBpe> ByteLevelBpe::load(const std::string& folder) {

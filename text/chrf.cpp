@@ -1,7 +1,6 @@
 #include "text/chrf.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "base/error.h"
 #include "text/score_text.h"
@@ -35,8 +34,6 @@ std::vector<std::u32string_view> chrf_words(std::u32string_view text) {
   return words;
 }
 
-using WordNumbers = std::unordered_map<std::u32string, char32_t>;
-
 /// A text's n-grams of characters and then of words, order by order.
 class Ngrams {
  public:
@@ -44,9 +41,7 @@ class Ngrams {
     std::u32string text = to_code_points(line);
     if (options.lowercase) text = lower_case(text);
     if (options.word_order > 0) {
-      for (const std::u32string_view word : chrf_words(text))
-        words_.push_back(
-            numbers.try_emplace(std::u32string(word), static_cast<char32_t>(numbers.size())).first->second);
+      for (const std::u32string_view word : chrf_words(text)) words_.push_back(numbers.of(word));
     }
     if (!options.white_space) std::erase_if(text, is_blank);
     characters_ = std::move(text);

@@ -78,7 +78,7 @@ std::string_view longest_morpheme(std::string_view text) {
 
 // The finalizer of splitmix64 (Steele, Lea, Flood 2014, variant 13 of Stafford's mixers): a bijection of 64 bits.
 constexpr uint64_t golden_gamma = 0x9E3779B97F4A7C15;
-constexpr uint64_t mix(uint64_t z) {
+constexpr uint64_t splitmix(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
   return z ^ (z >> 31);
@@ -171,10 +171,10 @@ const std::vector<std::string>& english_tokens() {
 
 bool held_out(int64_t n) {
   constexpr uint64_t one_twentieth = std::numeric_limits<uint64_t>::max() / 20;
-  return n != 0 && mix(static_cast<uint64_t>(n) + golden_gamma) < one_twentieth;
+  return n != 0 && splitmix(static_cast<uint64_t>(n) + golden_gamma) < one_twentieth;
 }
 
-uint64_t NumberSampler::random() { return mix(mix(seed_ + golden_gamma) + ++position_ * golden_gamma); }
+uint64_t NumberSampler::random() { return splitmix(splitmix(seed_ + golden_gamma) + ++position_ * golden_gamma); }
 
 int64_t NumberSampler::next() {
   constexpr std::array<int64_t, 7> first_of_length = {0, 0, 10, 100, 1'000, 10'000, 100'000};
@@ -201,7 +201,7 @@ std::vector<int64_t> held_out_sample(int64_t count, uint64_t seed) {
   // The first places of a Fisher-Yates shuffle.
   const std::size_t wanted = std::min(static_cast<std::size_t>(count), numbers.size());
   for (std::size_t i = 0; i < wanted; ++i) {
-    const uint64_t draw = mix(mix(seed + golden_gamma) + (i + 1) * golden_gamma);
+    const uint64_t draw = splitmix(splitmix(seed + golden_gamma) + (i + 1) * golden_gamma);
     std::swap(numbers[i], numbers[i + draw % (numbers.size() - i)]);
   }
   numbers.resize(wanted);

@@ -67,7 +67,7 @@ std::u32string to_code_points(std::string_view text) {
   return points;
 }
 
-bool is_blank(char32_t point) { return (point >= 0x1C && point <= 0x1F) || (char_class(point) & kWhiteSpace) != 0; }
+bool is_blank(char32_t point) { return (point >= 0x1C && point <= 0x1F) || is_white_space(point); }
 
 std::u32string_view trim_end(std::u32string_view text) {
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);

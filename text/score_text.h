@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,17 @@ std::u32string lower_case(std::u32string_view text);
 
 /// The stretches between white space.
 std::vector<std::u32string_view> split_words(std::u32string_view text);
+
+/// Numbers for the words of one hypothesis and its references, so that n-grams of words are short texts themselves.
+class WordNumbers {
+ public:
+  char32_t of(std::u32string_view word) {
+    return numbers_.try_emplace(std::u32string(word), static_cast<char32_t>(numbers_.size())).first->second;
+  }
+
+ private:
+  std::unordered_map<std::u32string, char32_t> numbers_;
+};
 
 /// N-grams of one length in ascending order, each with how often it occurs. They point into the text.
 using NgramCounts = std::vector<std::pair<std::u32string_view, int64_t>>;

@@ -13,7 +13,7 @@ using Text = std::u32string;
 using View = std::u32string_view;
 using Class = bool (*)(char32_t);
 
-constexpr std::array<std::string_view, 4> kNames{"13a", "none", "intl", "char"};
+constexpr std::array<std::string_view, 4> kTokenizerNames{"13a", "none", "intl", "char"};
 
 bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
 bool is_no_digit(char32_t c) { return !is_digit(c); }
@@ -109,11 +109,11 @@ std::u32string separate_words(View text, BleuTokenizer tokenizer) {
   return Text(text);
 }
 
-std::string_view name_of(BleuTokenizer tokenizer) { return kNames[static_cast<size_t>(tokenizer)]; }
+std::string_view name_of(BleuTokenizer tokenizer) { return kTokenizerNames[static_cast<size_t>(tokenizer)]; }
 
 BleuTokenizer bleu_tokenizer(std::string_view name) {
-  for (size_t i = 0; i < kNames.size(); ++i)
-    if (kNames[i] == name) return static_cast<BleuTokenizer>(i);
+  for (size_t i = 0; i < kTokenizerNames.size(); ++i)
+    if (kTokenizerNames[i] == name) return static_cast<BleuTokenizer>(i);
   raise(ErrorKind::config, "bleu: tokenizer \"{}\" is not one of 13a, none, intl, char", name);
 }
 

@@ -14,17 +14,13 @@
 namespace tape::text {
 namespace {
 
-std::vector<AddedToken> read_added(const JsonEntry& file) {
+std::vector<AddedToken> read_added_list(const JsonEntry& file) {
   std::vector<AddedToken> out;
   if (!file.has("added_tokens")) return out;
-  for (const JsonEntry& entry : file.at("added_tokens").items())
-    out.push_back({.content = entry.at("content").text(),
-                   .id = entry.at("id").integer(),
-                   .special = entry.flag("special", false),
-                   .single_word = entry.flag("single_word", false),
-                   .lstrip = entry.flag("lstrip", false),
-                   .rstrip = entry.flag("rstrip", false),
-                   .normalized = entry.flag("normalized", false)});
+  for (const JsonEntry& entry : file.at("added_tokens").items()) {
+    out.push_back(read_added_token(entry));
+    out.back().id = entry.at("id").integer();
+  }
   return out;
 }
 
@@ -92,7 +88,7 @@ TokenizerJson::TokenizerJson(const JsonEntry& file, TokenizerConfig config, std:
         const JsonEntry post = optional(file, "post_processor");
         bool byte_level = false;
         Parts parts;
-        parts.table = table_of(model, read_added(file), config, file.where());
+        parts.table = table_of(model, read_added_list(file), config, file.where());
         parts.normalizer = json_normalizer(optional(file, "normalizer"));
         parts.pre_tokenizer = json_pre_tokenizer(optional(file, "pre_tokenizer"), byte_level);
         parts.model = model.make(*parts.table, byte_level);
@@ -102,7 +98,7 @@ TokenizerJson::TokenizerJson(const JsonEntry& file, TokenizerConfig config, std:
       }()),
       config_(std::move(config)),
       content_(std::move(content)) {
-  for (const AddedToken& token : read_added(file)) add_token(token, file.where());
+  for (const AddedToken& token : read_added_list(file)) add_token(token, file.where());
   for (const AddedToken& token : added_tokens(config_, table())) add_token(token, file.where());
   special_ = special_ids(config_, table());
   read_template(optional(file, "post_processor"));
@@ -174,7 +170,7 @@ std::unique_ptr<TokenizerJson> TokenizerJson::load(const std::string& folder) {
   std::string content = read_text(path);
   const nlohmann::json json = parse_large_json(content, path, 16);
   const JsonEntry file(json, path);
-  const TokenizerConfig usual = usual_names(read_added(file), JsonModel(file.at("model")).unk_token());
+  const TokenizerConfig usual = usual_names(read_added_list(file), JsonModel(file.at("model")).unk_token());
   return std::unique_ptr<TokenizerJson>(
       new TokenizerJson(file, read_tokenizer_config(folder, usual), std::move(content)));
 }

@@ -28,10 +28,10 @@ struct Uses {
   std::vector<uint32_t> words;
 };
 
-struct Candidate {
+struct CountedPair {
   int64_t count;
   Pair pair;
-  bool operator<(const Candidate& other) const {
+  bool operator<(const CountedPair& other) const {
     return count != other.count ? count < other.count : pair.key() > other.pair.key();
   }
 };
@@ -70,7 +70,7 @@ class Trainer {
   /// The most frequent pair, false when each is rarer than `min_count`.
   bool best(int64_t min_count, Pair& pair) {
     while (!queue_.empty()) {
-      const Candidate top = queue_.top();
+      const CountedPair top = queue_.top();
       queue_.pop();
       const auto found = pairs_.find(top.pair.key());
       const int64_t count = found == pairs_.end() ? 0 : found->second.count;
@@ -130,7 +130,7 @@ class Trainer {
 
   std::vector<Word> words_;
   std::unordered_map<uint64_t, Uses> pairs_;
-  std::priority_queue<Candidate> queue_;
+  std::priority_queue<CountedPair> queue_;
   std::unordered_set<uint64_t> grown_;
 };
 

@@ -10,9 +10,9 @@
 namespace tape::text {
 namespace {
 
-class Lines : public sentencepiece::SentenceIterator {
+class LineIterator : public sentencepiece::SentenceIterator {
  public:
-  explicit Lines(std::span<const std::string> lines) : lines_(lines) {}
+  explicit LineIterator(std::span<const std::string> lines) : lines_(lines) {}
   bool done() const override { return at_ == lines_.size(); }
   void Next() override { ++at_; }
   const std::string& value() const override { return lines_[at_]; }
@@ -75,7 +75,7 @@ std::unique_ptr<SentencePiece> train_sentencepiece(std::span<const std::string> 
       {"num_threads", "1"},
       {"minloglevel", "3"}};
   if (!options.symbols.empty()) settings["user_defined_symbols"] = comma_list(options.symbols);
-  Lines corpus(lines);
+  LineIterator corpus(lines);
   std::string bytes;
   const auto status = sentencepiece::SentencePieceTrainer::Train(settings, &corpus, &bytes);
   if (!status.ok()) raise(ErrorKind::config, "train_sentencepiece: {}", status.ToString());

@@ -9,13 +9,6 @@
 namespace tape::text {
 namespace {
 
-TokenTable::Entries numbered(std::vector<std::string> tokens) {
-  TokenTable::Entries out;
-  out.reserve(tokens.size());
-  for (std::string& token : tokens) out.emplace_back(std::move(token), static_cast<int64_t>(out.size()));
-  return out;
-}
-
 TokenizerConfig config_of(const WordPieceOptions& options) {
   TokenizerConfig config;
   config.tokenizer_class = "BertTokenizer";
@@ -67,7 +60,8 @@ WordPiece::WordPiece(TokenTable::Entries vocabulary, TokenizerConfig config, int
 }
 
 WordPiece::WordPiece(std::vector<std::string> vocabulary, const WordPieceOptions& options)
-    : WordPiece(numbered(std::move(vocabulary)), config_of(options), options.max_word_characters, "WordPiece") {}
+    : WordPiece(TokenTable::numbered(std::move(vocabulary)), config_of(options), options.max_word_characters,
+                "WordPiece") {}
 
 std::unique_ptr<WordPiece> WordPiece::load(const std::string& folder) {
   const std::string path = fmt::format("{}/vocab.txt", folder), content = read_text(path);
@@ -79,9 +73,9 @@ std::unique_ptr<WordPiece> WordPiece::load(const std::string& folder) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     tokens.emplace_back(line);
   }
-  const TokenizerConfig config = read_tokenizer_config(folder, config_of({}));
+  const TokenizerConfig config = read_tokenizer_config(folder, config_of(WordPieceOptions{}));
   return std::unique_ptr<WordPiece>(
-      new WordPiece(numbered(std::move(tokens)), config, WordPieceOptions{}.max_word_characters, path));
+      new WordPiece(TokenTable::numbered(std::move(tokens)), config, WordPieceOptions{}.max_word_characters, path));
 }
 
 void WordPiece::save(const std::string& folder) const {

@@ -27,7 +27,7 @@
 namespace tape::tools {
 namespace {
 
-struct Options {
+struct BenchOptions {
   Common common = {};
   std::string config = "gpt-nano";
   double dropout = 0;
@@ -47,7 +47,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-nlohmann::ordered_json heading(const Options& options) {
+nlohmann::ordered_json heading(const BenchOptions& options) {
   return {{"cfg", options.config}, {"threads", kernels::num_threads()}};
 }
 
@@ -77,7 +77,7 @@ void trace_step(const BenchModel& model, optim::Adam& adam, const std::string& p
   write_chrome_trace(path, profile);
 }
 
-int train_step(const Options& options) {
+int train_step(const BenchOptions& options) {
   prepare(options.common);
   const MatmulPrecisionScope precision(options.common.matmul_precision());
   manual_seed(1);
@@ -117,7 +117,7 @@ int train_step(const Options& options) {
   return 0;
 }
 
-int decode(const Options& options) {
+int decode(const BenchOptions& options) {
   prepare(options.common);
   const MatmulPrecisionScope precision(options.common.matmul_precision());
   manual_seed(1);
@@ -148,7 +148,7 @@ int decode(const Options& options) {
   return 0;
 }
 
-int gemm(const Options& options) {
+int gemm(const BenchOptions& options) {
   prepare(options.common);
   const MatmulPrecisionScope precision(options.common.matmul_precision());
   constexpr int64_t kSizes[][3] = {{256, 256, 256},   {768, 128, 128},   {1024, 512, 512},  {2048, 2048, 512},
@@ -165,22 +165,22 @@ int gemm(const Options& options) {
   return 0;
 }
 
-Command add_kind(Command& bench, const char* name, const char* description, const std::shared_ptr<Options>& options,
-                 int (*run)(const Options&)) {
+Command add_kind(Command& bench, const char* name, const char* description,
+                 const std::shared_ptr<BenchOptions>& options, int (*run)(const BenchOptions&)) {
   Command command = bench.subcommand(name, description);
   add_threads(command, options->common);
   command.runs([options, run] { return run(*options); });
   return command;
 }
 
-Option add_line_flag(Command& command, Options& options) {
+Option add_line_flag(Command& command, BenchOptions& options) {
   return command.flag("--json", options.common.json, "Print the JSON line alone, as without --profile");
 }
 
 }  // namespace
 
 void add_bench(Command app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchOptions>();
   Command bench = app.subcommand("bench", "Measure training steps, decoding and matrix products");
   bench.footer("Example: tapeformer bench train-step --config gpt-nano --profile");
 
@@ -194,7 +194,7 @@ void add_bench(Command app) {
   step.option("--trace", options->trace, "Write one more step to FILE, for chrome://tracing or Perfetto")
       .value_name("FILE");
 
-  const auto decoded = std::make_shared<Options>(Options{.config = "base", .steps = 5});
+  const auto decoded = std::make_shared<BenchOptions>(BenchOptions{.config = "base", .steps = 5});
   Command decoding = add_kind(bench, "decode", "32 tokens to 32 tokens with a key/value cache", decoded, decode);
   add_line_flag(decoding, *decoded);
   decoding.option("--config", decoded->config, "Model").one_of({"base", "tiny"});

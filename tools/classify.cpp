@@ -19,7 +19,7 @@
 namespace tape::tools {
 namespace {
 
-struct Arguments {
+struct ClassifyArguments {
   std::string model;
   bool all = false, pair = false;
   int64_t buffer = 2000;
@@ -30,7 +30,7 @@ struct Arguments {
 /// Texts to labels.
 class Labels {
  public:
-  explicit Labels(const Arguments& arguments)
+  explicit Labels(const ClassifyArguments& arguments)
       : arguments_(arguments),
         model_(models::load<models::SequenceClassifier>(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model)),
@@ -108,7 +108,7 @@ class Labels {
     return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
   }
 
-  const Arguments& arguments_;
+  const ClassifyArguments& arguments_;
   std::unique_ptr<models::SequenceClassifier> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::vector<std::string> names_;
@@ -116,7 +116,7 @@ class Labels {
   UnknownTokens unknown_;
 };
 
-int classify(const Arguments& arguments) {
+int classify(const ClassifyArguments& arguments) {
   prepare(arguments.common);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
   Labels labels(arguments);
@@ -133,7 +133,7 @@ int classify(const Arguments& arguments) {
 }  // namespace
 
 void add_classify(Command app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ClassifyArguments>();
   Command command = app.subcommand("classify", "A label for each line of standard input");
   command.footer(
       "Prints label TAB probability a line, in the order of the input; an empty line stays empty.\n"

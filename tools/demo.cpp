@@ -17,7 +17,7 @@
 namespace tape::tools {
 namespace {
 
-struct Arguments : TrainArguments {
+struct DemoArguments : TrainArguments {
   train::NumberWordsOptions options;
 };
 
@@ -31,7 +31,7 @@ void show_next(const std::string& folder) {
       command, out);
 }
 
-int demo(Arguments& arguments) {
+int demo(DemoArguments& arguments) {
   begin_run(arguments);
   train::NumberWordsOptions& options = arguments.options;
   options.run = arguments.run;
@@ -63,7 +63,7 @@ int demo(Arguments& arguments) {
 }  // namespace
 
 void add_demo(Command app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DemoArguments>();
   train::NumberWordsOptions& options = arguments->options;
   train::TaskOptions& run = arguments->run;
   run.out = "runs/number-words";

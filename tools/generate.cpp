@@ -18,7 +18,7 @@
 namespace tape::tools {
 namespace {
 
-struct Arguments {
+struct GenerateArguments {
   std::string model;
   std::optional<std::string> prompt;
   std::optional<uint64_t> seed;
@@ -30,7 +30,7 @@ struct Arguments {
 
 class Writer {
  public:
-  explicit Writer(Arguments& arguments)
+  explicit Writer(GenerateArguments& arguments)
       : arguments_(arguments),
         model_(models::load<models::Gpt>(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model)),
@@ -98,7 +98,7 @@ class Writer {
     return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
   }
 
-  Arguments& arguments_;
+  GenerateArguments& arguments_;
   std::unique_ptr<models::Gpt> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   Output out_;
@@ -107,7 +107,7 @@ class Writer {
   uint64_t next_seed_;
 };
 
-int generate(Arguments& arguments) {
+int generate(GenerateArguments& arguments) {
   prepare(arguments.common);
   models::check(arguments.options.sampling);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
@@ -143,7 +143,7 @@ void add_sampling(Command& command, models::SamplingOptions& sampling) {
 }  // namespace
 
 void add_generate(Command app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<GenerateArguments>();
   Command command = app.subcommand("generate", "Continues a text, or each line of standard input");
   command.footer(
       "Prints the prompt and what follows, as it comes; several texts have a line --- between them.\n"

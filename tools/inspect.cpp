@@ -24,7 +24,7 @@ namespace {
 
 using inspect::Study;
 
-struct Arguments {
+struct InspectArguments {
   std::string model, out, title, dot;
   inspect::SubjectOptions subject;
   bool gradcheck = false, terminal = false;
@@ -48,7 +48,7 @@ GradcheckReport checked(const Study& study) {
 }
 
 /// Writes the page and says what is in it; the exit code is 1 where a gradient is wrong.
-int write(const Arguments& arguments, const Study& study, const std::string& title) {
+int write(const InspectArguments& arguments, const Study& study, const std::string& title) {
   inspect::PageOptions options{.title = title, .address = arguments.out};
   if (arguments.gradcheck) options.gradcheck = checked(study);
   const nlohmann::ordered_json data = inspect::explorer_data(study, options);
@@ -70,7 +70,7 @@ void warn_of_unknown(const text::Tokenizer& tokenizer, const inspect::SubjectOpt
   if (const std::string note = unknown.note(); !note.empty()) std::cerr << "tapeformer: " << note << "\n";
 }
 
-int inspect_model(Arguments& arguments) {
+int inspect_model(InspectArguments& arguments) {
   prepare(arguments.common);
   if (arguments.out.empty() && arguments.dot.empty() && !arguments.terminal)
     raise(ErrorKind::config, "inspect: nothing to do: give --out FILE, --dot FILE or --terminal");
@@ -93,7 +93,7 @@ int inspect_model(Arguments& arguments) {
 }  // namespace
 
 void add_inspect(Command app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<InspectArguments>();
   Command command =
       app.subcommand("inspect", "A model's forward and backward over a text, as one HTML file to look at");
   command.footer(

@@ -8,13 +8,13 @@
 namespace tape::tools {
 namespace {
 
-struct Arguments {
+struct RunArguments {
   std::string model, inputs, out, dtype;
   models::RunOptions options;
   Common common;
 };
 
-int run(const Arguments& arguments) {
+int run(const RunArguments& arguments) {
   prepare(arguments.common);
   const auto inputs = load_safetensors(arguments.inputs).tensors;
   const models::AnyModel model = models::load_model(arguments.model);
@@ -26,7 +26,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_run(Command app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<RunArguments>();
   Command command = app.subcommand("run", "Everything a model computes for given inputs, to compare with PyTorch");
   command.footer(
       "The inputs are tensors input_ids, attention_mask, token_type_ids, decoder_input_ids, labels; the outputs "

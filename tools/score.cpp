@@ -15,7 +15,7 @@
 namespace tape::tools {
 namespace {
 
-struct Options {
+struct ScoreOptions {
   std::string hypotheses;
   std::vector<std::string> references;
   std::string tokenizer = "13a";
@@ -44,7 +44,7 @@ void print_json(const text::BleuScore& bleu, const text::ChrfScore& chrf) {
             << "\n";
 }
 
-int score(const Options& options) {
+int score(const ScoreOptions& options) {
   const std::vector<std::string> hypotheses = read(options.hypotheses);
   if (hypotheses.empty()) raise(ErrorKind::config, "{}: the file is empty", options.hypotheses);
   std::vector<std::vector<std::string>> references;
@@ -73,7 +73,7 @@ int score(const Options& options) {
 }  // namespace
 
 void add_score(Command app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ScoreOptions>();
   Command command = app.subcommand("score", "BLEU and chrF of translations, equal to sacreBLEU's");
   command.footer("Example: tapeformer score --hyp translated.de --ref test.de");
   command.option("--hyp", options->hypotheses, "File with the translations, one a line").required();

@@ -18,7 +18,7 @@
 namespace tape::tools {
 namespace {
 
-struct Options {
+struct TokenizeOptions {
   std::string model;
   bool pair = false, decode = false, explain = false, tokens = false, json = false, target = false;
   bool no_special_tokens = false, keep_special_tokens = false;
@@ -72,7 +72,8 @@ std::string json_line(const text::Tokenizer& tokenizer, const text::Encoding& en
   return line.dump();
 }
 
-std::string encoded(const text::Tokenizer& tokenizer, const std::string& line, int64_t number, const Options& options) {
+std::string encoded(const text::Tokenizer& tokenizer, const std::string& line, int64_t number,
+                    const TokenizeOptions& options) {
   const text::EncodeOptions how{.add_special_tokens = !options.no_special_tokens, .max_length = options.max_length};
   const Texts texts = options.json ? read_json(line, number, options.pair) : read_plain(line, number, options.pair);
   const text::Encoding encoding =
@@ -86,7 +87,7 @@ std::string encoded(const text::Tokenizer& tokenizer, const std::string& line, i
   return out;
 }
 
-int tokenize(const Options& options) {
+int tokenize(const TokenizeOptions& options) {
   const auto loaded = text::load_tokenizer(options.model);
   const text::Tokenizer* tokenizer = loaded.get();
   if (options.target) {
@@ -116,7 +117,7 @@ int tokenize(const Options& options) {
 }  // namespace
 
 void add_tokenize(Command app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TokenizeOptions>();
   Command command = app.subcommand("tokenize", "Ids of each line of standard input, or back");
   command.footer("Example: echo time flies like an arrow | tapeformer tokenize --model bert-base-uncased");
   command.option("--model", options->model, "Folder with the tokenizer's files").required();

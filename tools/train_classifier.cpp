@@ -10,12 +10,12 @@
 namespace tape::tools {
 namespace {
 
-struct Arguments : TrainArguments {
+struct TrainClassifierArguments : TrainArguments {
   train::ClassificationOptions options;
   std::string format = "tsv", pooling;
 };
 
-int train_classifier(Arguments& arguments) {
+int train_classifier(TrainClassifierArguments& arguments) {
   begin_run(arguments);
   train::ClassificationOptions& options = arguments.options;
   options.run = arguments.run;
@@ -39,7 +39,7 @@ int train_classifier(Arguments& arguments) {
 }  // namespace
 
 void add_train_classifier(Command train) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TrainClassifierArguments>();
   train::ClassificationOptions& o = arguments->options;
   Command command = train.subcommand("classifier", "Learn to tell which label a line has");
   command.footer(

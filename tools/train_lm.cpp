@@ -10,12 +10,12 @@
 namespace tape::tools {
 namespace {
 
-struct Arguments : TrainArguments {
+struct TrainLmArguments : TrainArguments {
   train::LanguageModelOptions options;
   std::string level = "char";
 };
 
-int train_lm(Arguments& arguments) {
+int train_lm(TrainLmArguments& arguments) {
   begin_run(arguments);
   train::LanguageModelOptions& options = arguments.options;
   options.run = arguments.run;
@@ -34,7 +34,7 @@ int train_lm(Arguments& arguments) {
 }  // namespace
 
 void add_train_lm(Command train) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TrainLmArguments>();
   train::LanguageModelOptions& o = arguments->options;
   Command command = train.subcommand("lm", "Learn to continue a text");
   command.option("--text", o.text, "File to learn from").value_name("FILE").required();

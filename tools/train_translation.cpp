@@ -10,11 +10,11 @@
 namespace tape::tools {
 namespace {
 
-struct Arguments : TrainArguments {
+struct TrainTranslationArguments : TrainArguments {
   train::TranslationOptions options;
 };
 
-int train_translation(Arguments& arguments) {
+int train_translation(TrainTranslationArguments& arguments) {
   begin_run(arguments);
   arguments.options.run = arguments.run;
   if (arguments.doctor) return show(train::examine_translation(arguments.options, std::cout));
@@ -32,7 +32,7 @@ int train_translation(Arguments& arguments) {
 }  // namespace
 
 void add_train_translation(Command train) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TrainTranslationArguments>();
   train::TranslationOptions& o = arguments->options;
   Command command = train.subcommand("translation", "Learn to translate from sentences and their translations");
   command.footer(

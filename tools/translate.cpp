@@ -22,7 +22,7 @@
 namespace tape::tools {
 namespace {
 
-struct Arguments {
+struct TranslateArguments {
   std::string model;
   models::TranslateOptions options;
   int64_t buffer = 2000;
@@ -32,7 +32,7 @@ struct Arguments {
 /// Texts to translations.
 class Translator {
  public:
-  explicit Translator(const Arguments& arguments)
+  explicit Translator(const TranslateArguments& arguments)
       : arguments_(arguments),
         model_(models::load<models::Transformer>(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model)) {
@@ -137,14 +137,14 @@ class Translator {
     return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
   }
 
-  const Arguments& arguments_;
+  const TranslateArguments& arguments_;
   std::unique_ptr<models::Transformer> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   int64_t count_ = 0, cut_ = 0, unended_ = 0;
   UnknownTokens unknown_;
 };
 
-int translate(const Arguments& arguments) {
+int translate(const TranslateArguments& arguments) {
   prepare(arguments.common);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
   Translator translator(arguments);
@@ -161,7 +161,7 @@ int translate(const Arguments& arguments) {
 }  // namespace
 
 void add_translate(Command app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TranslateArguments>();
   models::TranslateOptions& options = arguments->options;
   Command command = app.subcommand("translate", "Translates each line of standard input");
   command.footer(

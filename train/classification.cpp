@@ -36,9 +36,9 @@ std::unique_ptr<text::ByteLevelBpe> train_tokenizer(const std::vector<std::strin
 const char* name_of(nn::Pooling pooling) { return pooling == nn::Pooling::mean ? "mean" : "first"; }
 
 /// Everything of a run but its loop.
-class Task : public TaskRun<LabelledBatch, models::SequenceClassifier, text::Tokenizer> {
+class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassifier, text::Tokenizer> {
  public:
-  Task(const ClassificationOptions& options, const RunFolder* folder, std::ostream& out)
+  ClassificationTask(const ClassificationOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("classification", options.run, out), options_(options), preset_(classifier_preset(options)) {
     if (!options.init.empty()) pretrained_ = read_pretrained(options.init);
     read_lines();
@@ -63,7 +63,7 @@ class Task : public TaskRun<LabelledBatch, models::SequenceClassifier, text::Tok
                                      }});
     print_sizes(std::ssize(plan(0)));
   }
-  ~Task() override { stop_loading(); }
+  ~ClassificationTask() override { stop_loading(); }
 
  private:
   void read_lines() {
@@ -235,7 +235,7 @@ class Task : public TaskRun<LabelledBatch, models::SequenceClassifier, text::Tok
 ClassificationResult train_classification(const ClassificationOptions& options, std::ostream& out,
                                           const TerminalInfo& terminal) {
   const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
-  Task task(options, folder.get(), out);
+  ClassificationTask task(options, folder.get(), out);
   ClassificationResult result{.run = task.train(folder, terminal)};
   if (const auto& evaluation = result.run.evaluation) {
     result.valid_loss = evaluation->loss;
@@ -246,7 +246,7 @@ ClassificationResult train_classification(const ClassificationOptions& options, 
 }
 
 Diagnosis examine_classification(const ClassificationOptions& options, std::ostream& out) {
-  return Task(options, nullptr, out).examine();
+  return ClassificationTask(options, nullptr, out).examine();
 }
 
 }  // namespace tape::train

@@ -18,15 +18,15 @@
 namespace tape::train {
 namespace {
 
-struct Preset {
+struct LanguageModelPreset {
   std::string name;
   int64_t layers, width, heads, context, batch;
   double least_lr;  // of the cosine, as a part of lr
   Recipe recipe;
 };
 
-const std::vector<Preset>& presets() {
-  static const std::vector<Preset> all{
+const std::vector<LanguageModelPreset>& language_model_presets() {
+  static const std::vector<LanguageModelPreset> all{
       {.name = "nano",
        .layers = 4,
        .width = 128,
@@ -55,17 +55,17 @@ const std::vector<Preset>& presets() {
 }
 
 /// Windows of a text: what is read, and what must be said.
-struct Batch {
+struct WindowBatch {
   std::vector<int64_t> in = {}, out = {};  // [rows, length]
   int64_t rows = 0, length = 0;
 };
 
-class Task : public TaskRun<Batch, models::Gpt, text::ByteLevelBpe> {
+class LanguageModelTask : public TaskRun<WindowBatch, models::Gpt, text::ByteLevelBpe> {
  public:
-  Task(const LanguageModelOptions& options, const RunFolder* folder, std::ostream& out)
+  LanguageModelTask(const LanguageModelOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("language model", options.run, out),
         options_(options),
-        preset_(find_preset("train lm", presets(), options.run.preset)),
+        preset_(find_preset("train lm", language_model_presets(), options.run.preset)),
         context_(options.context.value_or(preset_.context)) {
     with_options(preset_.recipe, options.run);  // refused before anything is read
     read_text();
@@ -88,7 +88,7 @@ class Task : public TaskRun<Batch, models::Gpt, text::ByteLevelBpe> {
     schedule_ = std::make_unique<optim::CosineSchedule>(
         *adam_, optim::CosineOptions{
                     .warmup = recipe_.warmup, .total = recipe_.steps, .min_lr = recipe_.lr * preset_.least_lr});
-    loader_ = std::make_unique<Loader<Batch>>(LoaderOptions<Batch>{
+    loader_ = std::make_unique<Loader<WindowBatch>>(LoaderOptions<WindowBatch>{
         .plan = plan,
         .collate = [this](const std::vector<int64_t>& starts) { return collate(train_, starts, context_); },
         .prefetch = 0});  // a copy of a few thousand ids costs less than waking a thread
@@ -96,7 +96,7 @@ class Task : public TaskRun<Batch, models::Gpt, text::ByteLevelBpe> {
         "{} tokens to learn from, {} to validate, {} in the vocabulary, {} batches an epoch; {} parameters\n",
         train_.size(), valid_.size(), tokenizer_->vocab_size(), batches, model_->parameter_count());
   }
-  ~Task() override { stop_loading(); }
+  ~LanguageModelTask() override { stop_loading(); }
 
  private:
   int64_t batch() const { return options_.batch.value_or(preset_.batch); }
@@ -132,8 +132,8 @@ class Task : public TaskRun<Batch, models::Gpt, text::ByteLevelBpe> {
             .eos_id = tokenizer_->special().eos};
   }
 
-  static Batch collate(const std::vector<int64_t>& text, const std::vector<int64_t>& starts, int64_t length) {
-    Batch batch{.rows = std::ssize(starts), .length = length};
+  static WindowBatch collate(const std::vector<int64_t>& text, const std::vector<int64_t>& starts, int64_t length) {
+    WindowBatch batch{.rows = std::ssize(starts), .length = length};
     for (const int64_t start : starts) {
       const auto first = text.begin() + start;
       batch.in.insert(batch.in.end(), first, first + length);
@@ -142,7 +142,7 @@ class Task : public TaskRun<Batch, models::Gpt, text::ByteLevelBpe> {
     return batch;
   }
 
-  Learned training_loss(const Batch& b) override {
+  Learned training_loss(const WindowBatch& b) override {
     const Tensor logits = (*model_)(from_vector(b.in, {b.rows, b.length}));
     return {cross_entropy(logits, from_vector(b.out, {b.rows, b.length})), b.rows * b.length};
   }
@@ -185,7 +185,7 @@ class Task : public TaskRun<Batch, models::Gpt, text::ByteLevelBpe> {
   }
 
   const LanguageModelOptions& options_;
-  const Preset& preset_;
+  const LanguageModelPreset& preset_;
   const int64_t context_;
   text::SplitText text_;
   std::vector<int64_t> train_, valid_;
@@ -197,14 +197,14 @@ class Task : public TaskRun<Batch, models::Gpt, text::ByteLevelBpe> {
 LanguageModelResult train_language_model(const LanguageModelOptions& options, std::ostream& out,
                                          const TerminalInfo& terminal) {
   const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
-  Task task(options, folder.get(), out);
+  LanguageModelTask task(options, folder.get(), out);
   LanguageModelResult result{.run = task.train(folder, terminal)};
   if (result.run.evaluation) result.valid_loss = result.run.evaluation->loss;
   return result;
 }
 
 Diagnosis examine_language_model(const LanguageModelOptions& options, std::ostream& out) {
-  return Task(options, nullptr, out).examine();
+  return LanguageModelTask(options, nullptr, out).examine();
 }
 
 }  // namespace tape::train

@@ -23,10 +23,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-[[noreturn]] void raise_errno(const std::string& path, const char* action, int number) {
-  raise(ErrorKind::io, "{}: cannot {}: {}", path, action, std::generic_category().message(number));
-}
-
 /// The step of a line; -1 for a line without one, nothing for what is no line of a log.
 std::optional<int64_t> step_of(std::string_view line) {
   const Json event = Json::parse(line, nullptr, false);

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kManifest = "MANIFEST.json";
-constexpr int64_t kFormat = 1;
+constexpr int64_t kManifestFormat = 1;
 constexpr int64_t kChunk = 1 << 20;
 
 struct Entry {
@@ -72,8 +72,8 @@ Entry read_entry(const Json& item, const std::string& where) {
 std::vector<Entry> read_manifest(const std::string& path) {
   const Json manifest = parse_json(read_text(path), path);
   check_keys(manifest, {"format", "files"}, path);
-  if (manifest["format"] != kFormat)
-    raise(ErrorKind::format, "{}: format {}, this version reads {}", path, manifest["format"].dump(), kFormat);
+  if (manifest["format"] != kManifestFormat)
+    raise(ErrorKind::format, "{}: format {}, this version reads {}", path, manifest["format"].dump(), kManifestFormat);
   if (!manifest["files"].is_array()) raise(ErrorKind::format, "{}: \"files\" must be a list", path);
   std::vector<Entry> entries;
   for (const Json& item : manifest["files"])
@@ -123,7 +123,7 @@ void write_manifest(const std::string& folder) {
     const InputFile file(path);
     files.push_back({{"name", name}, {"bytes", file.size()}, {"xxh3_64", hexadecimal(checksum_of(file))}});
   }
-  const std::string text = Json{{"format", kFormat}, {"files", std::move(files)}}.dump(2) + "\n";
+  const std::string text = Json{{"format", kManifestFormat}, {"files", std::move(files)}}.dump(2) + "\n";
   const std::string_view part = text;
   write_file(fmt::format("{}/{}", folder, kManifest), {&part, 1});
   flush_to_disk(folder);

@@ -25,7 +25,7 @@ using text::Vocabulary;
 
 constexpr int64_t kBatchesAnEpoch = 100, kEvaluations = 8, kWatched = 100, kFewestSteps = 50;
 
-struct Batch {
+struct NumberWordsBatch {
   text::PaddedBatch ids;
   int64_t tokens = 0;  // of both sides, without padding
 };
@@ -62,9 +62,9 @@ int64_t count_exact(const std::vector<int64_t>& numbers, const std::vector<std::
   return exact;
 }
 
-class Task : public TaskRun<Batch, models::Transformer, NumberWordsTokenizer> {
+class NumberWordsTask : public TaskRun<NumberWordsBatch, models::Transformer, NumberWordsTokenizer> {
  public:
-  Task(const NumberWordsOptions& options, const RunFolder* folder, std::ostream& out, const Recipe& recipe)
+  NumberWordsTask(const NumberWordsOptions& options, const RunFolder* folder, std::ostream& out, const Recipe& recipe)
       : TaskRun("number words", options.run, out),
         options_(options),
         watched_(text::held_out_sample(kWatched, options.run.seed + 1)) {
@@ -80,9 +80,9 @@ class Task : public TaskRun<Batch, models::Transformer, NumberWordsTokenizer> {
     // Down to zero behind the last step.
     schedule_ = std::make_unique<optim::LinearSchedule>(
         *adam_, optim::LinearOptions{.lr = recipe_.lr, .warmup = recipe_.warmup, .total = recipe_.steps + 1});
-    loader_ = std::make_unique<Loader<Batch>>(
-        LoaderOptions<Batch>{.plan = [this](int64_t epoch) { return plan(epoch); },
-                             .collate = [this](const std::vector<int64_t>& numbers) { return collate(numbers); }});
+    loader_ = std::make_unique<Loader<NumberWordsBatch>>(LoaderOptions<NumberWordsBatch>{
+        .plan = [this](int64_t epoch) { return plan(epoch); },
+        .collate = [this](const std::vector<int64_t>& numbers) { return collate(numbers); }});
   }
 
   /// Seconds a step, of a few that are then forgotten.
@@ -91,7 +91,7 @@ class Task : public TaskRun<Batch, models::Transformer, NumberWordsTokenizer> {
     double began = 0;
     for (int step = 0; step < kUntimed + kTimed; ++step) {
       if (step == kUntimed) began = steady_seconds();
-      const Batch batch = loader_->next();
+      const NumberWordsBatch batch = loader_->next();
       adam_->zero_grad();
       training_loss(batch).loss.backward();
       adam_->step({.gradient_scale = optim::clip_scale(optim::grad_norm(model_->parameters()), recipe_.clip_norm)});
@@ -110,7 +110,7 @@ class Task : public TaskRun<Batch, models::Transformer, NumberWordsTokenizer> {
     model_->eval();
     return count_exact(numbers, translated(*model_, *tokenizer_, german(numbers)));
   }
-  ~Task() override { stop_loading(); }
+  ~NumberWordsTask() override { stop_loading(); }
 
  private:
   /// The 2 + 2 layers of width 128 that learn the task in well under a minute.
@@ -136,9 +136,9 @@ class Task : public TaskRun<Batch, models::Transformer, NumberWordsTokenizer> {
     return batches;
   }
 
-  Batch collate(const std::vector<int64_t>& numbers) const {
+  NumberWordsBatch collate(const std::vector<int64_t>& numbers) const {
     std::vector<std::vector<int64_t>> sources, targets;
-    Batch batch;
+    NumberWordsBatch batch;
     for (const int64_t number : numbers) {
       sources.push_back(tokenizer_->encode(text::german_number(number)).ids);
       targets.push_back(tokenizer_->target().encode(text::english_number(number), {.add_special_tokens = false}).ids);
@@ -148,19 +148,19 @@ class Task : public TaskRun<Batch, models::Transformer, NumberWordsTokenizer> {
     return batch;
   }
 
-  Tensor loss(const Batch& batch, double label_smoothing) {
+  Tensor loss(const NumberWordsBatch& batch, double label_smoothing) {
     const text::PaddedBatch& b = batch.ids;
     const Tensor logits = (*model_)(ids_of(b.src, b.batch, b.src_length), ids_of(b.tgt_in, b.batch, b.tgt_length));
     return cross_entropy(logits, ids_of(b.tgt_out, b.batch, b.tgt_length),
                          {.ignore_index = Vocabulary::pad, .label_smoothing = label_smoothing});
   }
 
-  Learned training_loss(const Batch& batch) override { return {loss(batch, kSmoothing), batch.tokens}; }
+  Learned training_loss(const NumberWordsBatch& batch) override { return {loss(batch, kSmoothing), batch.tokens}; }
 
   Evaluation evaluate() override {
     const std::vector<std::string> sources = german(watched_), said = translated(*model_, *tokenizer_, sources);
     const double part = static_cast<double>(count_exact(watched_, said)) / static_cast<double>(watched_.size());
-    const Batch batch = collate(watched_);
+    const NumberWordsBatch batch = collate(watched_);
     // Judged by what is learned: without smoothing, a model that has learned it better has the larger loss.
     Evaluation evaluation{
         .loss = loss(batch, 0).item(), .metrics = {{"exact", part}}, .score = -loss(batch, kSmoothing).item()};
@@ -199,7 +199,7 @@ void check(const NumberWordsOptions& o) {
 /// The steps asked for, or as many as this machine does within the budget.
 int64_t affordable_steps(const NumberWordsOptions& options, int64_t steps, std::ostream& out) {
   if (options.budget == 0 || steps <= kFewestSteps || options.run.start == Start::resume) return steps;
-  const double pace = Task(options, nullptr, out, recipe_of(options.run, steps)).pace();
+  const double pace = NumberWordsTask(options, nullptr, out, recipe_of(options.run, steps)).pace();
   const double affordable = options.budget / pace;  // beyond int64_t where the budget is huge
   if (affordable >= static_cast<double>(steps)) return steps;
   const int64_t fewer = std::max(static_cast<int64_t>(affordable), kFewestSteps);
@@ -237,7 +237,7 @@ NumberWordsResult train_number_words(const NumberWordsOptions& options, std::ost
   const int64_t asked = recipe_of(options.run, options.run.steps.value_or(kNumberWordsRecipe.steps)).steps;
   const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
   const int64_t steps = affordable_steps(options, asked, out);
-  Task task(options, folder.get(), out, recipe_of(options.run, steps));
+  NumberWordsTask task(options, folder.get(), out, recipe_of(options.run, steps));
   task.print_model();
   NumberWordsResult result{.run = task.train(folder, terminal)};
   const std::vector<int64_t> numbers = scored_numbers(options.held_out, options.run.seed);

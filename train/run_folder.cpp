@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "train/checkpoint.h"
 
 namespace tape::train {
@@ -20,10 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array kRunFiles{"log.jsonl", "model.safetensors"};
-
-[[noreturn]] void raise_errno(const std::string& path, const char* action, int number) {
-  raise(ErrorKind::io, "{}: cannot {}: {}", path, action, std::generic_category().message(number));
-}
 
 /// What shows that a folder holds a run.
 std::optional<std::string> trace_of_run(const std::string& folder) {

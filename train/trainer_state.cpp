@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kFormat = 1;
+constexpr int64_t kStateFormat = 1;
 constexpr std::array<const char*, kStreams> kStreamNames{"init", "dropout", "shuffle", "sampling"};
 
 /// Takes the members of an object one by one, and refuses what is left over.
@@ -102,7 +102,7 @@ std::string to_json(const TrainerState& state) {
     random[kStreamNames[i]] = {{"seed", state.random[i].seed()}, {"counter", state.random[i].counter()}};
   Json best = Json::array();
   for (const ScoredStep& scored : state.best) best.push_back({{"step", scored.step}, {"score", scored.score}});
-  const Json json{{"format", kFormat},
+  const Json json{{"format", kStateFormat},
                   {"step", state.step},
                   {"schedule_step", state.schedule_step},
                   {"data", {{"epoch", state.data.epoch}, {"batch", state.data.batch}}},
@@ -129,8 +129,8 @@ std::string to_json(const TrainerState& state) {
 TrainerState trainer_state_from(const std::string& text, const std::string& where) {
   const Json json = parse_json(text, where);
   Reader file(json, where);
-  if (const int64_t format = file.whole("format"); format != kFormat)
-    raise(ErrorKind::format, "{}: format {}, this version reads {}", where, format, kFormat);
+  if (const int64_t format = file.whole("format"); format != kStateFormat)
+    raise(ErrorKind::format, "{}: format {}, this version reads {}", where, format, kStateFormat);
   TrainerState state;
   state.step = file.whole("step");
   state.schedule_step = file.whole("schedule_step");

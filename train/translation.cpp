@@ -21,7 +21,7 @@
 namespace tape::train {
 namespace {
 
-struct Preset {
+struct TranslationPreset {
   std::string name;
   int64_t layers, d_model, heads, d_ff;
   nn::NormPlace norm;
@@ -29,11 +29,11 @@ struct Preset {
   Recipe recipe;
 };
 
-const std::vector<Preset>& presets() {
+const std::vector<TranslationPreset>& translation_presets() {
   using enum nn::NormPlace;
   // The model of tiny is that of Wu et al. 2021 for Multi30k, but for its norms: in front of the sublayers it learns in
   // a fifth of the steps.
-  static const std::vector<Preset> all{
+  static const std::vector<TranslationPreset> all{
       {.name = "tiny",
        .layers = 4,
        .d_model = 128,
@@ -89,7 +89,7 @@ struct Pairs {
   std::vector<text::ExampleLength> lengths;
 };
 
-struct Batch {
+struct TranslationBatch {
   text::PaddedBatch ids;
   int64_t tokens = 0;  // target tokens, the ends included
 };
@@ -124,12 +124,12 @@ std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus
 }
 
 /// Everything of a run but its loop.
-class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
+class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, text::Marian> {
  public:
-  Task(const TranslationOptions& options, const RunFolder* folder, std::ostream& out)
+  TranslationTask(const TranslationOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("translation", options.run, out),
         options_(options),
-        preset_(find_preset("train translation", presets(), options.run.preset)),
+        preset_(find_preset("train translation", translation_presets(), options.run.preset)),
         bleu_{.tokenizer = text::bleu_tokenizer(options.bleu_tokenizer)} {
     with_options(preset_.recipe, options.run);  // refused before anything is read
     check_at_least_one("train translation", {{"layers", options.layers.value_or(1)},
@@ -155,12 +155,12 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
         optim::AdamWOptions{.lr = recipe_.lr, .betas = {0.9, 0.98}, .eps = 1e-9, .weight_decay = recipe_.weight_decay});
     schedule_ = std::make_unique<optim::CosineSchedule>(
         *adam_, optim::CosineOptions{.warmup = recipe_.warmup, .total = recipe_.steps, .min_lr = recipe_.lr / 100});
-    loader_ = std::make_unique<Loader<Batch>>(LoaderOptions<Batch>{
+    loader_ = std::make_unique<Loader<TranslationBatch>>(LoaderOptions<TranslationBatch>{
         .plan = [this](int64_t epoch) { return plan(epoch).batches; },
         .collate = [this](const std::vector<int64_t>& indices) { return collate(train_, indices); }});
     print_sizes();
   }
-  ~Task() override { stop_loading(); }
+  ~TranslationTask() override { stop_loading(); }
 
  private:
   uint64_t seed() const { return options_.run.seed; }
@@ -215,9 +215,9 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
     return pairs;
   }
 
-  Batch collate(const Pairs& pairs, const std::vector<int64_t>& indices) const {
+  TranslationBatch collate(const Pairs& pairs, const std::vector<int64_t>& indices) const {
     std::vector<std::vector<int64_t>> sources, targets;
-    Batch batch;
+    TranslationBatch batch;
     for (const int64_t i : indices) {
       sources.push_back(pairs.sources[static_cast<size_t>(i)]);
       targets.push_back(pairs.targets[static_cast<size_t>(i)]);
@@ -227,7 +227,7 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
     return batch;
   }
 
-  Learned loss(const Batch& batch, double label_smoothing) {
+  Learned loss(const TranslationBatch& batch, double label_smoothing) {
     const text::PaddedBatch& b = batch.ids;
     const Tensor logits =
         (*model_)(from_vector(b.src, {b.batch, b.src_length}), from_vector(b.tgt_in, {b.batch, b.tgt_length}));
@@ -236,7 +236,7 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
             batch.tokens};
   }
 
-  Learned training_loss(const Batch& batch) override { return loss(batch, smoothing()); }
+  Learned training_loss(const TranslationBatch& batch) override { return loss(batch, smoothing()); }
 
   DoctorOptions doctor_options() const override {
     return {.label_smoothing = smoothing(), .classes = tokenizer_->vocab_size()};
@@ -245,7 +245,7 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
   Evaluation evaluate() override {
     double sum = 0, tokens = 0;
     for (const std::vector<int64_t>& indices : valid_plan_) {
-      const Batch batch = collate(valid_, indices);
+      const TranslationBatch batch = collate(valid_, indices);
       sum += loss(batch, 0).loss.item() * static_cast<double>(batch.tokens);
       tokens += static_cast<double>(batch.tokens);
     }
@@ -296,7 +296,7 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
   }
 
   const TranslationOptions& options_;
-  const Preset& preset_;
+  const TranslationPreset& preset_;
   const text::BleuOptions bleu_;
   Pairs train_, valid_;
   std::vector<std::string> valid_source_, valid_reference_;
@@ -308,7 +308,7 @@ class Task : public TaskRun<Batch, models::Transformer, text::Marian> {
 TranslationResult train_translation(const TranslationOptions& options, std::ostream& out,
                                     const TerminalInfo& terminal) {
   const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
-  Task task(options, folder.get(), out);
+  TranslationTask task(options, folder.get(), out);
   TranslationResult result{.run = task.train(folder, terminal)};
   if (result.run.evaluation) {
     result.valid_loss = result.run.evaluation->loss;
@@ -318,7 +318,7 @@ TranslationResult train_translation(const TranslationOptions& options, std::ostr
 }
 
 Diagnosis examine_translation(const TranslationOptions& options, std::ostream& out) {
-  return Task(options, nullptr, out).examine();
+  return TranslationTask(options, nullptr, out).examine();
 }
 
 }  // namespace tape::train

@@ -19,7 +19,7 @@ constexpr double kStep = 1e-6;
 constexpr double kTolerance = 1e-5;
 constexpr int kDirections = 2;
 constexpr size_t kSuspects = 8;
-constexpr int64_t kElements = 128;
+constexpr int64_t kMostElements = 128;
 
 double weight(double x) { return std::isfinite(x) ? std::max(1.0, std::abs(x)) : 0; }
 
@@ -187,7 +187,7 @@ ComparedGradient Search::compare(size_t step, size_t slot) {
   const int64_t numel = steps()[step].slots[slot].tensor.numel();
   Generator stream(seed_);
   std::vector<int64_t> elements = randperm(numel, stream).to_vector<int64_t>();
-  elements.resize(static_cast<size_t>(std::min(kElements, numel)));
+  elements.resize(static_cast<size_t>(std::min(kMostElements, numel)));
   ComparedGradient sample = compare(step, slot, elements);
   if (!sample.wrong.empty() || std::ssize(elements) == numel) return sample;
   const int64_t off = find_miss(step, slot);

@@ -8,7 +8,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 template <class Config, class Visit>
-void visit_keys(Config& c, Visit&& visit) {
+void visit_bert_keys(Config& c, Visit&& visit) {
   visit("vocab_size", c.vocab);
   visit("hidden_size", c.d_model);
   visit("num_hidden_layers", c.layers);
@@ -27,7 +27,7 @@ void visit_keys(Config& c, Visit&& visit) {
 Json bert_json(const BertConfig& c, const char* architecture, DType dtype) {
   if (c.segments < 1) raise(ErrorKind::config, "config.json: {} needs segments, got {}", architecture, c.segments);
   Json json = begin_config(architecture, "bert", dtype);
-  visit_keys(c, WriteKeys{json});
+  visit_bert_keys(c, WriteKeys{json});
   json.update({{"tie_word_embeddings", true}, {"position_embedding_type", "absolute"}});
   return json;
 }
@@ -73,7 +73,7 @@ BertConfig read_bert_config(const ConfigReader& config) {
   config.require_flag("is_decoder", false, false);
   config.require_flag("add_cross_attention", false, false);
   BertConfig c{.padding_id = -1};
-  visit_keys(c, ReadKeys{config});
+  visit_bert_keys(c, ReadKeys{config});
   return c;
 }
 

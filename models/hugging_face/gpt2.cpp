@@ -5,7 +5,7 @@ namespace tape::models::hugging_face {
 namespace {
 
 template <class Config, class Visit>
-void visit_keys(Config& c, Visit&& visit) {
+void visit_gpt2_keys(Config& c, Visit&& visit) {
   visit("vocab_size", c.vocab);
   visit("n_embd", c.d_model);
   visit("n_layer", c.layers);
@@ -30,7 +30,7 @@ GptConfig read_gpt_config(const ConfigReader& config) {
   config.require_flag("scale_attn_by_inverse_layer_idx", false, false);
   config.require_flag("add_cross_attention", false, false);
   GptConfig c;
-  visit_keys(c, ReadKeys{config});
+  visit_gpt2_keys(c, ReadKeys{config});
   return c;
 }
 
@@ -39,7 +39,7 @@ nlohmann::ordered_json config_json(const Gpt& model, DType dtype) {
   if (c.output != nn::TokenOutput::logits)
     raise(ErrorKind::config, "config.json: GPT2LMHeadModel gives logits, not probabilities");
   nlohmann::ordered_json json = begin_config("GPT2LMHeadModel", "gpt2", dtype);
-  visit_keys(c, WriteKeys{json});
+  visit_gpt2_keys(c, WriteKeys{json});
   return json;
 }
 

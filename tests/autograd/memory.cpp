@@ -105,7 +105,7 @@ TEST_F(Memory, ReleasesBorrowedMemoryOnce) {
   EXPECT_EQ(released, 1);
 }
 
-constexpr int64_t kMegabyte = 1 << 20;
+constexpr int64_t kOneMegabyte = 1 << 20;
 
 TEST_F(Memory, BlocksNeverOverlap) {
   Generator draws(5);
@@ -120,7 +120,7 @@ TEST_F(Memory, BlocksNeverOverlap) {
       ASSERT_EQ(ends[last], storage->bytes());
       held.erase(held.begin() + at);
     } else {
-      const int64_t bytes = 8 * (1 + draws.below(kMegabyte / 2));
+      const int64_t bytes = 8 * (1 + draws.below(kOneMegabyte / 2));
       held.push_back(Storage::allocate(bytes));
       auto* ends = static_cast<int64_t*>(held.back()->data());
       ends[0] = ends[bytes / 8 - 1] = bytes;
@@ -130,12 +130,12 @@ TEST_F(Memory, BlocksNeverOverlap) {
 
 TEST_F(Memory, GivesLargeBlocksBackToTheSystem) {
   if (!kCaching) GTEST_SKIP() << "the sanitizer wants every block to be new";
-  Storage::allocate(4 * kMegabyte);  // freed at once
-  EXPECT_GE(memory_stats().cached_bytes, 4 * kMegabyte);
+  Storage::allocate(4 * kOneMegabyte);  // freed at once
+  EXPECT_GE(memory_stats().cached_bytes, 4 * kOneMegabyte);
   empty_cache();
   EXPECT_EQ(memory_stats().cached_bytes, 0);
   const int64_t before = memory_stats().system_allocations;
-  const Ref<Storage> again = Storage::allocate(4 * kMegabyte);
+  const Ref<Storage> again = Storage::allocate(4 * kOneMegabyte);
   EXPECT_EQ(memory_stats().system_allocations, before + 1);
 }
 

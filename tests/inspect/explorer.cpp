@@ -184,10 +184,10 @@ TEST(Explorer, AttentionIsWhatTheModelComputes) {
                   "decoder.layers.0.self_attention|decoder self|0|11", "decoder.layers.0.cross_attention|cross|0|10",
                   "decoder.layers.1.self_attention|decoder self|1|11", "decoder.layers.1.cross_attention|cross|1|10"));
   const nn::MultiHeadAttention& cross = *model->decoder->layers[1]->cross_attention;
-  const nn::AttentionWeights weights(*model);
+  const nn::AttentionWeights all(*model);
   plain_loss(*model);
   const Json& last = attention[5];
-  EXPECT_TRUE(tensors_near(tensor_of(last["values"]["probabilities"]), weights.of(cross)[0], 1e-6));
+  EXPECT_TRUE(tensors_near(tensor_of(last["values"]["probabilities"]), all.of(cross)[0], 1e-6));
   for (const Json& one : attention) {
     SCOPED_TRACE(one["module"].get<std::string>());
     EXPECT_EQ(one["heads"], 2);

@@ -13,24 +13,24 @@
 namespace tape::inspect {
 namespace {
 
-using Json = nlohmann::json;
+using ReportJson = nlohmann::json;
 
 class RunReport : public testing::Test {
  protected:
   void log(const std::string& text) const { write_text(folder_ / "log.jsonl", text); }
 
   /// What the page was given.
-  Json data() const {
+  ReportJson data() const {
     const std::string page = read_text(write_run_report(folder_.path()));
     const std::string open = R"(<script type="application/json" id="data">)";
     const size_t begin = page.find(open) + open.size();
-    return Json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+    return ReportJson::parse(page.substr(begin, page.find("</script>", begin) - begin));
   }
 
   const TemporaryFolder folder_;
 };
 
-std::string step(int64_t number, double loss) {
+std::string step_line(int64_t number, double loss) {
   return fmt::format(
       R"({{"event":"step","step":{},"epoch":{},"loss":{},"lr":0.001,"grad_norm":2,"tokens_per_second":900,"seconds":{}}})"
       "\n",
@@ -40,7 +40,7 @@ std::string step(int64_t number, double loss) {
 TEST_F(RunReport, HoldsWhatTheLogSays) {
   log(R"({"event":"start","task":"translation","parameters":12,"machine":"m","options":{"seed":1},"model":"T"})"
       "\n" +
-      step(1, 4.123456789) + step(2, 2) +
+      step_line(1, 4.123456789) + step_line(2, 2) +
       R"({"event":"eval","step":2,"seconds":2.5,"loss":3,"metrics":{"bleu":31.2}})"
       "\n"
       R"({"event":"samples","step":2,"samples":[{"input":"i","reference":"r","output":"o"}]})"
@@ -52,37 +52,38 @@ TEST_F(RunReport, HoldsWhatTheLogSays) {
       R"({"event":"end","step":2,"seconds":3,"reason":"time"})"
       "\n");
   EXPECT_EQ(write_run_report(folder_.path()), folder_ / "report.html");
-  const Json shown = data();
+  const ReportJson shown = data();
   EXPECT_EQ(shown["folder"], std::filesystem::path(folder_.path()).filename().string());
-  EXPECT_EQ(shown["start"],
-            Json::parse(R"({"task":"translation","parameters":12,"machine":"m","options":{"seed":1},"model":"T"})"));
-  EXPECT_EQ(shown["steps"]["step"], Json({1, 2}));
-  EXPECT_EQ(shown["steps"]["epoch"], Json({0.01, 0.02}));
-  EXPECT_EQ(shown["steps"]["loss"], Json({4.12346, 2.0}));
+  EXPECT_EQ(
+      shown["start"],
+      ReportJson::parse(R"({"task":"translation","parameters":12,"machine":"m","options":{"seed":1},"model":"T"})"));
+  EXPECT_EQ(shown["steps"]["step"], ReportJson({1, 2}));
+  EXPECT_EQ(shown["steps"]["epoch"], ReportJson({0.01, 0.02}));
+  EXPECT_EQ(shown["steps"]["loss"], ReportJson({4.12346, 2.0}));
   EXPECT_NEAR(shown["steps"]["smooth_loss"][1], (4.123456789 * std::exp2(-0.25) + 2) / (std::exp2(-0.25) + 1), 1e-5);
-  EXPECT_EQ(shown["steps"]["smooth_grad_norm"], Json({2.0, 2.0}));
-  EXPECT_EQ(shown["steps"]["smooth_speed"], Json({900.0, 900.0}));
-  EXPECT_EQ(shown["steps"]["lr"], Json({0.001, 0.001}));
-  EXPECT_EQ(shown["steps"]["grad_norm"], Json({2.0, 2.0}));
-  EXPECT_EQ(shown["steps"]["speed"], Json({900.0, 900.0}));
+  EXPECT_EQ(shown["steps"]["smooth_grad_norm"], ReportJson({2.0, 2.0}));
+  EXPECT_EQ(shown["steps"]["smooth_speed"], ReportJson({900.0, 900.0}));
+  EXPECT_EQ(shown["steps"]["lr"], ReportJson({0.001, 0.001}));
+  EXPECT_EQ(shown["steps"]["grad_norm"], ReportJson({2.0, 2.0}));
+  EXPECT_EQ(shown["steps"]["speed"], ReportJson({900.0, 900.0}));
   EXPECT_EQ(shown["evals"],
-            Json::parse(R"([{"step":2,"seconds":2.5,"loss":3.0,"metrics":{"bleu":31.2},"weights":""}])"));
-  EXPECT_EQ(shown["samples"], Json::parse(R"({"logged":1,"shown":[{"step":2,"samples":[["i","r","o"]]}]})"));
-  EXPECT_EQ(shown["confusions"]["shown"][0]["counts"], Json::parse("[[3,1],[0,2]]"));
+            ReportJson::parse(R"([{"step":2,"seconds":2.5,"loss":3.0,"metrics":{"bleu":31.2},"weights":""}])"));
+  EXPECT_EQ(shown["samples"], ReportJson::parse(R"({"logged":1,"shown":[{"step":2,"samples":[["i","r","o"]]}]})"));
+  EXPECT_EQ(shown["confusions"]["shown"][0]["counts"], ReportJson::parse("[[3,1],[0,2]]"));
   EXPECT_EQ(shown["marks"]["shown"],
-            Json::parse(R"([{"kind":"checkpoint","step":2,"text":"checkpoint-2","best":true}])"));
-  EXPECT_EQ(shown["end"], Json::parse(R"({"step":2,"seconds":3.0,"reason":"time","metrics":{}})"));
+            ReportJson::parse(R"([{"kind":"checkpoint","step":2,"text":"checkpoint-2","best":true}])"));
+  EXPECT_EQ(shown["end"], ReportJson::parse(R"({"step":2,"seconds":3.0,"reason":"time","metrics":{}})"));
 }
 
 TEST_F(RunReport, IsThereBeforeTheFirstStep) {
   log("");
-  const Json shown = data();
-  EXPECT_EQ(shown["steps"]["step"], Json::array());
+  const ReportJson shown = data();
+  EXPECT_EQ(shown["steps"]["step"], ReportJson::array());
   EXPECT_EQ(shown["end"], nullptr);
 }
 
 TEST_F(RunReport, GoesWhereItIsToldAndReplacesWhatWasThere) {
-  log(step(1, 1));
+  log(step_line(1, 1));
   const std::string path = folder_ / "other.html";
   write_text(path, "old");
   EXPECT_EQ(write_run_report(folder_.path(), path), path);
@@ -114,7 +115,7 @@ TEST_F(RunReport, ShowsHostileTextAsText) {
 TEST_F(RunReport, StaysSmallHoweverLongTheRun) {
   std::string text;
   for (int64_t i = 1; i <= 100'000; ++i) {
-    text += step(i, i == 54'321 ? 77 : 3 + 1.0 / static_cast<double>(i % 1000 + 1));
+    text += step_line(i, i == 54'321 ? 77 : 3 + 1.0 / static_cast<double>(i % 1000 + 1));
     if (i % 100 != 0) continue;
     text += fmt::format(R"({{"event":"samples","step":{},"samples":[{{"output":"{}"}}]}})"
                         "\n",
@@ -127,7 +128,7 @@ TEST_F(RunReport, StaysSmallHoweverLongTheRun) {
                         i, "again");
   }
   log(text);
-  const Json shown = data();
+  const ReportJson shown = data();
   EXPECT_LT(std::filesystem::file_size(folder_ / "report.html"), 1'000'000u);
   EXPECT_EQ(shown["steps"]["logged"], 100'000);
   EXPECT_EQ(shown["steps"]["step"].front(), 1);
@@ -140,7 +141,7 @@ TEST_F(RunReport, StaysSmallHoweverLongTheRun) {
   EXPECT_EQ(shown["samples"]["shown"].back()["step"], 100'000);
   EXPECT_EQ(shown["samples"]["shown"][0]["samples"][0][2], std::string(4000, 'x') + "…");
   bool best = false;
-  for (const Json& eval : shown["evals"]) best |= eval["metrics"]["bleu"] == 40;
+  for (const ReportJson& eval : shown["evals"]) best |= eval["metrics"]["bleu"] == 40;
   EXPECT_TRUE(best) << "the evaluation with the best score";
   EXPECT_EQ(shown["marks"]["logged"], 1000);
   EXPECT_LT(shown["marks"]["shown"].size(), 1000u);
@@ -157,16 +158,16 @@ TEST_F(RunReport, LeavesOutAMatrixThatIsTooLarge) {
   log(fmt::format(R"({{"event":"confusion","step":1,"labels":[{}],"counts":[{}]}})"
                   "\n",
                   labels, rows));
-  EXPECT_EQ(data()["confusions"], Json::parse(R"({"logged":1,"shown":[]})"));
+  EXPECT_EQ(data()["confusions"], ReportJson::parse(R"({"logged":1,"shown":[]})"));
 }
 
 TEST_F(RunReport, SaysWhatIsWrong) {
   EXPECT_TAPE_ERROR(write_run_report(folder_.path()), ErrorKind::io,
                     folder_ / "log.jsonl: cannot open: No such file or directory");
-  log(step(1, 1) + "{}\n");
+  log(step_line(1, 1) + "{}\n");
   EXPECT_TAPE_ERROR(write_run_report(folder_.path()), ErrorKind::format, folder_ / "log.jsonl: line 2: no \"event\"");
   EXPECT_FALSE(std::filesystem::exists(folder_ / "report.html"));
-  log(step(1, 1));
+  log(step_line(1, 1));
   EXPECT_TAPE_ERROR(write_run_report(folder_.path(), folder_ / "none/report.html"), ErrorKind::io,
                     folder_ / "none/report.html: cannot create the file: No such file or directory");
 }

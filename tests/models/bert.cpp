@@ -15,13 +15,13 @@
 namespace tape::models {
 namespace {
 
-BertConfig tiny() {
+BertConfig tiny_bert() {
   return {.vocab = 11, .d_model = 8, .layers = 2, .heads = 2, .d_ff = 12, .max_length = 6, .init_std = 0.3};
 }
 
 TEST(Bert, HidesPaddingUnlessTold) {
   manual_seed(2);
-  Bert model(tiny());
+  Bert model(tiny_bert());
   model.eval();
   const Tensor ids = tensor({{1, 2, 3, 0}}, i64);
   EXPECT_TRUE(tensors_equal(model(ids), model(ids, Mask::padding(ids, 0))));
@@ -40,16 +40,16 @@ TEST(Bert, StartsAsThePapersDo) {
 }
 
 TEST(Bert, PoolsWhereItHasAPooler) {
-  BertConfig config = tiny();
+  BertConfig config = tiny_bert();
   config.pooler = false;
   Bert without(config);
   EXPECT_TAPE_ERROR(without.pool(zeros({1, 2, 8})), ErrorKind::config, "Bert: this model has no pooler");
-  EXPECT_EQ(Bert(tiny()).parameter_count() - without.parameter_count(), 8 * 8 + 8);
+  EXPECT_EQ(Bert(tiny_bert()).parameter_count() - without.parameter_count(), 8 * 8 + 8);
 }
 
 TEST(Bert, NamesTheValueThatDoesNotFit) {
   const auto refused = [](const std::function<void(BertConfig&)>& change, const std::string& sentence) {
-    BertConfig config = tiny();
+    BertConfig config = tiny_bert();
     change(config);
     EXPECT_TAPE_ERROR(Bert(config), ErrorKind::config, sentence);
   };
@@ -63,7 +63,7 @@ TEST(Bert, NamesTheValueThatDoesNotFit) {
 }
 
 TEST(MaskedLanguageModel, IsTiedAndHasNoPooler) {
-  MaskedLanguageModel model(tiny());
+  MaskedLanguageModel model(tiny_bert());
   EXPECT_TRUE(model.head->decoder->weight.is(model.bert->embeddings->token->weight));
   EXPECT_FALSE(model.bert->pooler);
   const Tensor logits = model(tensor({{1, 2, 0}}, i64));

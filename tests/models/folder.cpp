@@ -20,14 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TransformerConfig tiny() {
+TransformerConfig tiny_transformer() {
   return {.src_vocab = 7, .tgt_vocab = 7, .d_model = 8, .layers = 1, .heads = 2, .d_ff = 12, .max_length = 6};
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
 class TransformerFolder : public testing::Test {
@@ -54,20 +48,20 @@ Tensor logits(Transformer& model) {
 }
 
 TEST_F(TransformerFolder, LoadsTheSameModel) {
-  Transformer model(tiny());
+  Transformer model(tiny_transformer());
   scatter(model, 5);
   save(folder_ / "new/model", model);
   const auto loaded = load<Transformer>(folder_ / "new/model");
-  EXPECT_EQ(to_json(loaded->config()), to_json(tiny()));
+  EXPECT_EQ(to_json(loaded->config()), to_json(tiny_transformer()));
   EXPECT_TRUE(tensors_equal(logits(*loaded), logits(model)));
   scatter(model, 6);
   EXPECT_FALSE(tensors_equal(logits(*loaded), logits(model))) << "the comparison sees the weights";
 }
 
 TEST_F(TransformerFolder, ReplacesAModel) {
-  Transformer model(tiny());
+  Transformer model(tiny_transformer());
   save(folder_.path(), model);
-  TransformerConfig wide = tiny();
+  TransformerConfig wide = tiny_transformer();
   wide.d_ff = 20;
   Transformer other(wide);
   scatter(other, 7);
@@ -76,7 +70,7 @@ TEST_F(TransformerFolder, ReplacesAModel) {
 }
 
 TEST_F(TransformerFolder, KeepsSharedTablesShared) {
-  TransformerConfig config = tiny();
+  TransformerConfig config = tiny_transformer();
   config.share_embeddings = config.tie_output = true;
   Transformer model(config);
   scatter(model, 8);
@@ -93,7 +87,7 @@ TEST_F(TransformerFolder, KeepsSharedTablesShared) {
 }
 
 TEST_F(TransformerFolder, KeepsATiedOutputTied) {
-  TransformerConfig config = tiny();
+  TransformerConfig config = tiny_transformer();
   config.tie_output = true;
   Transformer model(config);
   scatter(model, 9);
@@ -111,17 +105,17 @@ TEST_F(TransformerFolder, KeepsATiedOutputTied) {
 TEST_F(TransformerFolder, NamesTheFileThatIsMissing) {
   EXPECT_TAPE_ERROR(load<Transformer>(path("nowhere")), ErrorKind::io,
                     path("nowhere/config.json: cannot open: No such file or directory"));
-  write("config.json", to_json(tiny()));
+  write("config.json", to_json(tiny_transformer()));
   expect_refused(ErrorKind::io, "model.safetensors", "cannot open: No such file or directory");
 }
 
 TEST_F(TransformerFolder, NamesAFolderInPlaceOfAFile) {
   fs::create_directory(path("config.json"));
   expect_refused(ErrorKind::io, "config.json", "cannot read: Is a directory");
-  EXPECT_TAPE_ERROR(save(folder_.path(), Transformer(tiny())), ErrorKind::io,
+  EXPECT_TAPE_ERROR(save(folder_.path(), Transformer(tiny_transformer())), ErrorKind::io,
                     path("config.json: cannot rename the new file to it: Is a directory"));
   fs::remove(path("config.json"));
-  write("config.json", to_json(tiny()));
+  write("config.json", to_json(tiny_transformer()));
   fs::remove(path("model.safetensors"));
   fs::create_directory(path("model.safetensors"));
   expect_refused(ErrorKind::io, "model.safetensors", "cannot read: Is a directory");
@@ -129,28 +123,29 @@ TEST_F(TransformerFolder, NamesAFolderInPlaceOfAFile) {
 
 TEST_F(TransformerFolder, NamesAFileInPlaceOfAFolder) {
   write("file", "");
-  EXPECT_TAPE_ERROR(save(path("file"), Transformer(tiny())), ErrorKind::io, path("file: Not a directory"));
-  EXPECT_TAPE_ERROR(save(path("file/model"), Transformer(tiny())), ErrorKind::io, path("file/model: Not a directory"));
+  EXPECT_TAPE_ERROR(save(path("file"), Transformer(tiny_transformer())), ErrorKind::io, path("file: Not a directory"));
+  EXPECT_TAPE_ERROR(save(path("file/model"), Transformer(tiny_transformer())), ErrorKind::io,
+                    path("file/model: Not a directory"));
   EXPECT_TAPE_ERROR(load<Transformer>(path("file")), ErrorKind::io,
                     path("file/config.json: cannot open: Not a directory"));
 }
 
 TEST_F(TransformerFolder, NamesTheConfigurationThatNoModelHas) {
-  save(folder_.path(), Transformer(tiny()));
-  write("config.json", replaced(to_json(tiny()), "\"heads\": 2", "\"heads\": 3"));
+  save(folder_.path(), Transformer(tiny_transformer()));
+  write("config.json", replaced(to_json(tiny_transformer()), "\"heads\": 2", "\"heads\": 3"));
   expect_refused(ErrorKind::config, "config.json", "MultiHeadAttention: d_model 8 is not divisible by heads 3");
-  write("config.json", replaced(to_json(tiny()), "\"layers\": 1", "\"layers\": -1"));
+  write("config.json", replaced(to_json(tiny_transformer()), "\"layers\": 1", "\"layers\": -1"));
   expect_refused(ErrorKind::config, "config.json", "layers must be at least 1, got -1");
-  write("config.json", replaced(to_json(tiny()), "\"layers\": 1", "\"layers\": 1.5"));
+  write("config.json", replaced(to_json(tiny_transformer()), "\"layers\": 1", "\"layers\": 1.5"));
   expect_refused(ErrorKind::config, "config.json", "\"layers\" must be a whole number, got 1.5");
   write("config.json", "[]");
   expect_refused(ErrorKind::format, "config.json", "not a JSON object");
 }
 
 TEST_F(TransformerFolder, NamesEveryTensorThatDoesNotFit) {
-  Transformer model(tiny());
+  Transformer model(tiny_transformer());
   save(folder_.path(), model);
-  write("config.json", replaced(to_json(tiny()), "\"d_ff\": 12", "\"d_ff\": 16"));
+  write("config.json", replaced(to_json(tiny_transformer()), "\"d_ff\": 12", "\"d_ff\": 16"));
   expect_refused(ErrorKind::format, "model.safetensors",
                  "the tensors do not fit config.json:\n"
                  "  shape: \"encoder.layers.0.feed_forward.linear1.weight\" is [12, 8], config.json needs [16, 8]\n"
@@ -159,7 +154,7 @@ TEST_F(TransformerFolder, NamesEveryTensorThatDoesNotFit) {
                  "  shape: \"decoder.layers.0.feed_forward.linear1.weight\" is [12, 8], config.json needs [16, 8]\n"
                  "  shape: \"decoder.layers.0.feed_forward.linear1.bias\" is [12], config.json needs [16]\n"
                  "  shape: \"decoder.layers.0.feed_forward.linear2.weight\" is [8, 12], config.json needs [8, 16]");
-  write("config.json", to_json(tiny()));
+  write("config.json", to_json(tiny_transformer()));
   SafetensorsFile file = load_safetensors(path("model.safetensors"));
   file.tensors.erase("output.bias");
   file.tensors.emplace("output.offset", zeros({7}));
@@ -171,7 +166,7 @@ TEST_F(TransformerFolder, NamesEveryTensorThatDoesNotFit) {
 }
 
 TEST_F(TransformerFolder, NamesTheBrokenValues) {
-  Transformer model(tiny());
+  Transformer model(tiny_transformer());
   save(folder_.path(), model);
   const std::string good = read_text(path("model.safetensors"));
   for (const std::string& content : {std::string(), good.substr(0, 5), good.substr(0, 100),

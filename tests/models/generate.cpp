@@ -14,14 +14,14 @@ namespace {
 
 using Ids = std::vector<int64_t>;
 
-const nlohmann::json& expected() { return fixture_json("generate.json"); }
+const nlohmann::json& expected_continuations() { return fixture_json("generate.json"); }
 
 /// The model of tests/fixtures/make_generate.py: 13 words, 11 positions, f64.
-std::unique_ptr<Gpt> lively() {
+std::unique_ptr<Gpt> lively_gpt() {
   auto model = load<Gpt>(fixture_path("hugging_face/gpt2"));
   const NoGrad no_grad;
   for (Tensor& parameter : model->parameters())
-    if (parameter.rank() == 2) parameter.mul_(expected().at("scale").get<double>());
+    if (parameter.rank() == 2) parameter.mul_(expected_continuations().at("scale").get<double>());
   return model;
 }
 
@@ -34,8 +34,8 @@ std::vector<Ids> tokens(const std::vector<Continuation>& found) {
 const std::vector<Ids> prompts{{7}, {12, 6, 3, 6}, {12, 10}, {6, 10, 6, 4, 9, 9}, {3, 4, 5}, {5, 5, 5, 5, 5}};
 
 TEST(Generate, IsGreedyAsTransformersIs) {
-  const auto model = lively();
-  const auto given = expected();
+  const auto model = lively_gpt();
+  const auto given = expected_continuations();
   for (const auto& one : given.at("greedy")) {
     const auto found = generate(
         *model, given.at("prompts").get<std::vector<Ids>>(),
@@ -46,8 +46,8 @@ TEST(Generate, IsGreedyAsTransformersIs) {
 }
 
 TEST(Generate, SlidesBeyondThePositions) {
-  const auto model = lively();
-  const auto given = expected();
+  const auto model = lively_gpt();
+  const auto given = expected_continuations();
   const auto begun = given.at("prompts").get<std::vector<Ids>>();
   const auto texts = given.at("window").get<std::vector<Ids>>();
   for (const bool cache : {true, false})
@@ -65,7 +65,7 @@ TEST(Generate, SlidesBeyondThePositions) {
 }
 
 TEST(Generate, IsTheSameWithAndWithoutACacheAndAlone) {
-  const auto model = lively();
+  const auto model = lively_gpt();
   std::set<size_t> lengths;
   std::set<int64_t> words;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
@@ -88,7 +88,7 @@ TEST(Generate, IsTheSameWithAndWithoutACacheAndAlone) {
 }
 
 TEST(Generate, DrawsFromTheSamplingStreamWithoutASeed) {
-  const auto model = lively();
+  const auto model = lively_gpt();
   const GenerateOptions options{.sampling = {.temperature = 9}, .max_new_tokens = 20, .stop_ids = Ids{}};
   manual_seed(4);
   const auto first = tokens(generate(*model, prompts, options)), second = tokens(generate(*model, prompts, options));
@@ -100,7 +100,7 @@ TEST(Generate, DrawsFromTheSamplingStreamWithoutASeed) {
 }
 
 TEST(Generate, TellsOfEachTokenAsItComes) {
-  const auto model = lively();
+  const auto model = lively_gpt();
   std::vector<Ids> heard(prompts.size());
   std::vector<int> ends(prompts.size(), 0);
   std::vector<int64_t> order;
@@ -123,7 +123,7 @@ TEST(Generate, TellsOfEachTokenAsItComes) {
 }
 
 TEST(Generate, StopsWhereItIsTold) {
-  const auto model = lively();
+  const auto model = lively_gpt();
   const Ids whole =
       generate(*model, {{7}}, {.sampling = {.temperature = 0}, .max_new_tokens = 25, .stop_ids = Ids{}})[0].tokens;
   const auto at = std::find(whole.begin(), whole.end(), 12) - whole.begin();
@@ -135,7 +135,7 @@ TEST(Generate, StopsWhereItIsTold) {
 }
 
 TEST(Generate, SaysNoIdBeyondTheVocabularyGiven) {
-  const auto model = lively();
+  const auto model = lively_gpt();
   for (const auto& found :
        generate(*model, prompts,
                 {.sampling = {.temperature = 50}, .max_new_tokens = 40, .stop_ids = Ids{}, .seed = 1, .vocabulary = 6}))
@@ -143,7 +143,7 @@ TEST(Generate, SaysNoIdBeyondTheVocabularyGiven) {
 }
 
 TEST(Generate, BeginsAnEmptyPromptWithBos) {
-  const auto model = lively();
+  const auto model = lively_gpt();
   const GenerateOptions options{.sampling = {.temperature = 3}, .max_new_tokens = 9, .seed = 5};
   EXPECT_EQ(tokens(generate(*model, {{}}, options)), tokens(generate(*model, {{1}}, options)));
 }
@@ -161,7 +161,7 @@ TEST(Generate, ReadsProbabilitiesWhereTheModelGivesThem) {
 }
 
 TEST(Generate, TakesNothing) {
-  const auto model = lively();
+  const auto model = lively_gpt();
   EXPECT_TRUE(generate(*model, {}).empty());
   const auto found = generate(*model, {{7}}, {.max_new_tokens = 0});
   EXPECT_TRUE(found[0].tokens.empty());
@@ -169,7 +169,7 @@ TEST(Generate, TakesNothing) {
 }
 
 TEST(Generate, RefusesPromptsAndSettingsOutOfRange) {
-  const auto model = lively();
+  const auto model = lively_gpt();
   EXPECT_TAPE_ERROR(generate(*model, {{7}}, {.max_new_tokens = -1}), ErrorKind::config,
                     "generate: max_new_tokens must be at least 0, got -1");
   EXPECT_TAPE_ERROR(generate(*model, {{7}}, {.vocabulary = 14}), ErrorKind::config,
@@ -184,7 +184,7 @@ TEST(Generate, RefusesPromptsAndSettingsOutOfRange) {
 }
 
 TEST(Generate, NamesATokenWhoseScoreIsNoNumber) {
-  const auto model = lively();
+  const auto model = lively_gpt();
   const NoGrad no_grad;
   model->embeddings->token->weight.fill_(std::numeric_limits<double>::quiet_NaN());
   EXPECT_TAPE_ERROR(generate(*model, {{7}}), ErrorKind::numeric, "generate: the score of token 0 is nan");

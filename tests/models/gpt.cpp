@@ -15,13 +15,13 @@
 namespace tape::models {
 namespace {
 
-GptConfig tiny() {
+GptConfig tiny_gpt() {
   return {.vocab = 11, .d_model = 8, .layers = 2, .heads = 2, .d_ff = 12, .max_length = 6, .init_std = 0.3};
 }
 
 TEST(Gpt, SeesThePastAlone) {
   manual_seed(2);
-  Gpt model(tiny());
+  Gpt model(tiny_gpt());
   model.eval();
   const Tensor before = model(tensor({{1, 2, 3, 4}}, i64)), after = model(tensor({{1, 2, 9, 8}}, i64));
   EXPECT_TRUE(tensors_equal(slice(before, 1, {.end = 2}), slice(after, 1, {.end = 2})));
@@ -30,7 +30,7 @@ TEST(Gpt, SeesThePastAlone) {
 
 TEST(Gpt, WithACacheIsTheSameModel) {
   manual_seed(2);
-  Gpt model(tiny());
+  Gpt model(tiny_gpt());
   model.eval();
   const Tensor ids = tensor({{1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}}, i64);
   nn::EncoderCache cache = model.encoder->init_cache();
@@ -44,7 +44,7 @@ TEST(Gpt, WithACacheIsTheSameModel) {
 
 TEST(Gpt, HidesWhatAMaskHides) {
   manual_seed(2);
-  Gpt model(tiny());
+  Gpt model(tiny_gpt());
   model.eval();
   const Mask mask = Mask::padding(tensor({{0, 1, 1}}, i64), 0);
   const Tensor a = model(tensor({{1, 2, 3}}, i64), mask), b = model(tensor({{9, 2, 3}}, i64), mask);
@@ -52,7 +52,7 @@ TEST(Gpt, HidesWhatAMaskHides) {
 }
 
 TEST(Gpt, GivesProbabilitiesWhereAsked) {
-  GptConfig config = tiny();
+  GptConfig config = tiny_gpt();
   config.output = nn::TokenOutput::probabilities;
   Gpt model(config);
   EXPECT_TRUE(tensors_near(sum(model(tensor({{1, 2, 3}}, i64)), {-1}), ones({1, 3}), 1e-5));
@@ -71,7 +71,7 @@ TEST(Gpt, StartsProjectionsIntoTheSumSmaller) {
 }
 
 TEST(Gpt, TiesItsOutput) {
-  GptConfig config = tiny();
+  GptConfig config = tiny_gpt();
   Gpt tied(config);
   EXPECT_TRUE(tied.output->weight.is(tied.embeddings->token->weight));
   config.tie_output = false;
@@ -82,7 +82,7 @@ TEST(Gpt, TiesItsOutput) {
 
 TEST(Gpt, NamesTheValueThatDoesNotFit) {
   const auto refused = [](const std::function<void(GptConfig&)>& change, const std::string& sentence) {
-    GptConfig config = tiny();
+    GptConfig config = tiny_gpt();
     change(config);
     EXPECT_TAPE_ERROR(Gpt(config), ErrorKind::config, sentence);
   };

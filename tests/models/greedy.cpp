@@ -10,9 +10,9 @@
 namespace tape::models {
 namespace {
 
-using Words = std::vector<std::vector<int64_t>>;
+using Lines = std::vector<std::vector<int64_t>>;
 
-TransformerConfig small(nn::NormPlace norm) {
+TransformerConfig small_transformer(nn::NormPlace norm) {
   return {.src_vocab = 13,
           .tgt_vocab = 12,
           .d_model = 16,
@@ -25,8 +25,8 @@ TransformerConfig small(nn::NormPlace norm) {
 }
 
 /// A model whose words vary and end: with fresh weights the same word wins at every position.
-struct Lively : Transformer {
-  Lively(uint64_t seed, nn::NormPlace norm) : Transformer((manual_seed(seed), small(norm))) {
+struct LivelyInF32 : Transformer {
+  LivelyInF32(uint64_t seed, nn::NormPlace norm) : Transformer((manual_seed(seed), small_transformer(norm))) {
     const NoGrad no_grad;
     for (Tensor& parameter : parameters())
       if (parameter.rank() == 2) parameter.mul_(2.5);
@@ -39,10 +39,10 @@ TEST(Greedy, IsTheSameWithAndWithoutACache) {
   size_t words = 0, ended = 0;
   std::set<int64_t> seen;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
-    Lively model(seed, seed % 2 ? nn::NormPlace::post : nn::NormPlace::pre);
+    LivelyInF32 model(seed, seed % 2 ? nn::NormPlace::post : nn::NormPlace::pre);
     for (const int64_t length : {1, 4, 7}) {
       const Tensor src = sources(seed + 100, 5, length);
-      const Words cached = greedy_decode(model, src, {.max_length = 20});
+      const Lines cached = greedy_decode(model, src, {.max_length = 20});
       EXPECT_EQ(cached, greedy_decode(model, src, {.max_length = 20, .use_cache = false}))
           << "seed " << seed << ", length " << length;
       for (const auto& row : cached) {
@@ -61,10 +61,10 @@ TEST(Greedy, IsTheSameWithAndWithoutACache) {
 }
 
 TEST(Greedy, TranslatesARowAsItWouldAlone) {
-  Lively model(3, nn::NormPlace::post);
+  LivelyInF32 model(3, nn::NormPlace::post);
   model.to(f64);
   const Tensor src = sources(9, 4, 6);
-  const Words together = greedy_decode(model, src, {.max_length = 15});
+  const Lines together = greedy_decode(model, src, {.max_length = 15});
   for (int64_t row = 0; row < 4; ++row) {
     // Alone and without the padding.
     const Tensor alone = slice(slice(src, 0, {.start = row, .end = row + 1}), 1, {.start = 0, .end = 6 - row});
@@ -72,53 +72,45 @@ TEST(Greedy, TranslatesARowAsItWouldAlone) {
   }
 }
 
-/// With the output's bias the model says what the test wants.
-void prefer(Transformer& model, int64_t word) {
-  const NoGrad no_grad;
-  model.output->weight.zero_();
-  model.output->bias.zero_();
-  model.output->bias.mutable_data<float>()[word] = 1;
-}
-
 TEST(Greedy, EndsAtTheEndWord) {
-  Lively model(1, nn::NormPlace::post);
+  LivelyInF32 model(1, nn::NormPlace::post);
   prefer(model, 2);
-  EXPECT_EQ(greedy_decode(model, sources(1, 2, 3)), (Words{{}, {}}));
+  EXPECT_EQ(greedy_decode(model, sources(1, 2, 3)), (Lines{{}, {}}));
   prefer(model, 7);
-  EXPECT_EQ(greedy_decode(model, sources(1, 1, 3), {.eos = 7}), (Words{{}}));
+  EXPECT_EQ(greedy_decode(model, sources(1, 1, 3), {.eos = 7}), (Lines{{}}));
 }
 
 TEST(Greedy, EndsAtTheLargestLength) {
-  Lively model(1, nn::NormPlace::post);
+  LivelyInF32 model(1, nn::NormPlace::post);
   prefer(model, 5);
   for (const bool use_cache : {true, false}) {
     EXPECT_EQ(greedy_decode(model, sources(1, 2, 3), {.max_length = 3, .use_cache = use_cache}),
-              (Words{{5, 5, 5}, {5, 5, 5}}));
-    EXPECT_EQ(greedy_decode(model, sources(1, 1, 3), {.max_length = 1, .use_cache = use_cache}), (Words{{5}}));
+              (Lines{{5, 5, 5}, {5, 5, 5}}));
+    EXPECT_EQ(greedy_decode(model, sources(1, 1, 3), {.max_length = 1, .use_cache = use_cache}), (Lines{{5}}));
   }
 }
 
 TEST(Greedy, NeverSaysPadding) {
-  Lively model(1, nn::NormPlace::post);
+  LivelyInF32 model(1, nn::NormPlace::post);
   prefer(model, 0);
   for (const auto& row : greedy_decode(model, sources(1, 2, 3), {.max_length = 4}))
     EXPECT_EQ(std::count(row.begin(), row.end(), 0), 0);
 }
 
 TEST(Greedy, TakesAnEmptyBatch) {
-  Lively model(1, nn::NormPlace::post);
+  LivelyInF32 model(1, nn::NormPlace::post);
   EXPECT_TRUE(greedy_decode(model, empty({0, 3}, i64)).empty());
 }
 
 TEST(Greedy, RecordsNothing) {
-  Lively model(1, nn::NormPlace::post);
+  LivelyInF32 model(1, nn::NormPlace::post);
   greedy_decode(model, sources(1, 2, 3), {.max_length = 4});
   for (const Tensor& parameter : model.parameters()) EXPECT_FALSE(parameter.grad().defined());
   EXPECT_TRUE(grad_enabled());
 }
 
 TEST(Greedy, RefusesLengthsBeyondTheModelsPositions) {
-  Lively model(1, nn::NormPlace::post);
+  LivelyInF32 model(1, nn::NormPlace::post);
   EXPECT_TAPE_ERROR(greedy_decode(model, sources(1, 1, 2), {.max_length = 0}), ErrorKind::config,
                     "greedy_decode: max_length must be at least 1, got 0");
   prefer(model, 5);

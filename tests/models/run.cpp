@@ -27,7 +27,7 @@ nn::StateDict expected(const std::string& name, const std::string& prefix) {
   return found;
 }
 
-double largest(const Tensor& x) {
+double largest_element(const Tensor& x) {
   double most = 0;
   for (const double value : cast(x, f64).to_vector<double>()) most = std::max(most, std::abs(value));
   return most;
@@ -36,8 +36,9 @@ double largest(const Tensor& x) {
 /// What is added to all keys alike changes nothing: its gradient is rounding, measured by that of the weight beside it.
 double scale_of(const std::string& name, const nn::StateDict& all) {
   for (const std::string suffix : {"key.bias", "k_proj.bias"})
-    if (name.ends_with(suffix)) return largest(all.at(fmt::format("{}weight", name.substr(0, name.size() - 4))));
-  return largest(all.at(name));
+    if (name.ends_with(suffix))
+      return largest_element(all.at(fmt::format("{}weight", name.substr(0, name.size() - 4))));
+  return largest_element(all.at(name));
 }
 
 void expect_near(const nn::StateDict& actual, const nn::StateDict& wanted, double tolerance) {

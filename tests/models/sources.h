@@ -1,11 +1,15 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "autograd/create.h"
 #include "autograd/random.h"
+#include "models/transformer.h"
 
 namespace tape {
+
+// What the tests of greedy and beam search share.
 
 /// Source ids [batch, length] for models of 13 words.
 inline Tensor sources(uint64_t seed, int64_t batch, int64_t length) {
@@ -15,6 +19,15 @@ inline Tensor sources(uint64_t seed, int64_t batch, int64_t length) {
     for (int64_t t = std::max<int64_t>(1, length - row); t < length; ++t)
       ids.mutable_data<int64_t>()[row * length + t] = 0;
   return ids;
+}
+
+/// With the output's bias the model says what the test wants.
+inline void prefer(models::Transformer& model, int64_t word) {
+  const NoGrad no_grad;
+  model.output->weight.zero_();
+  std::vector<double> bias(static_cast<size_t>(model.output->bias.numel()), 0);
+  bias[static_cast<size_t>(word)] = 9;
+  model.output->bias.copy_(from_vector(bias));
 }
 
 }  // namespace tape

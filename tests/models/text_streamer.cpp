@@ -12,8 +12,8 @@ TEST(TextStreamer, WritesRowsInTheirOrderAsTheyGrow) {
   const auto id = [&](const char* token) { return *tokenizer->find(token); };
   std::vector<std::string> written;
   TextStreamer streamer(*tokenizer, [&](std::string_view text) { written.emplace_back(text); });
-  const std::vector<TextStreamer::Prompt> prompts{{.text = "a", .ids = {id("a")}}, {.ids = {id("x")}}};
-  streamer.begin(prompts);
+  const std::vector<TextStreamer::Prompt> given{{.text = "a", .ids = {id("a")}}, {.ids = {id("x")}}};
+  streamer.begin(given);
   streamer.push(1, id("y"));  // waits for its turn
   streamer.push(0, id("b"));
   streamer.push(0, std::nullopt);
@@ -22,7 +22,7 @@ TEST(TextStreamer, WritesRowsInTheirOrderAsTheyGrow) {
   EXPECT_EQ(written, (std::vector<std::string>{"a", "b", "\n---\ny", "z", "\n"}));
 
   written.clear();
-  streamer.begin(std::span(prompts).first(1));
+  streamer.begin(std::span(given).first(1));
   EXPECT_EQ(written, (std::vector<std::string>{"---\na"})) << "of a second batch";
 }
 

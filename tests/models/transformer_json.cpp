@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/files.h"
 
 namespace tape::models {
 namespace {
@@ -36,12 +37,6 @@ TransformerConfig unusual() {
           .tie_output = true,
           .output_bias = true,
           .freeze_padding = true};
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
 TEST(TransformerConfigJson, KeepsEveryField) {

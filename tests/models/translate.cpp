@@ -17,11 +17,11 @@ namespace {
 
 using Ids = std::vector<int64_t>;
 
-const nlohmann::json& expected() { return fixture_json("translate.json"); }
+const nlohmann::json& expected_translations() { return fixture_json("translate.json"); }
 
 /// The model of tests/fixtures/make_generate.py: 13 words, 11 positions, f64.
-std::unique_ptr<Transformer> lively() {
-  const auto given = expected();
+std::unique_ptr<Transformer> lively_transformer() {
+  const auto given = expected_translations();
   auto model = load<Transformer>(fixture_path("hugging_face/marian"));
   const NoGrad no_grad;
   for (auto& [name, parameter] : model->named_parameters())
@@ -34,8 +34,8 @@ std::unique_ptr<Transformer> lively() {
 }
 
 TEST(Translate, IsTransformersSearchOfEachSourceAlone) {
-  const auto given = expected();
-  const auto model = lively();
+  const auto given = expected_translations();
+  const auto model = lively_transformer();
   const auto sources = given.at("sources").get<std::vector<Ids>>();
   std::set<size_t> lengths;
   for (const int64_t batch_tokens : {1, 14, 4096})
@@ -67,7 +67,7 @@ TEST(Translate, IsTransformersSearchOfEachSourceAlone) {
 }
 
 TEST(Translate, AlignsByTheLastLayerButOne) {
-  const auto model = lively();
+  const auto model = lively_transformer();
   const std::vector<Ids> sources{{3, 4, 5}};
   const auto align = [&](std::optional<int64_t> layer) {
     return translate(*model, sources, {.alignments = true, .alignment_layer = layer})[0][0].alignment;
@@ -78,7 +78,7 @@ TEST(Translate, AlignsByTheLastLayerButOne) {
 }
 
 TEST(Translate, GivesNothingForAnEmptySource) {
-  const auto model = lively();
+  const auto model = lively_transformer();
   const auto found = translate(*model, std::vector<Ids>{{}, {3, 4}, {}}, {.alignments = true});
   EXPECT_TRUE(found[0].empty());
   EXPECT_EQ(found[1].size(), 1u);
@@ -87,7 +87,7 @@ TEST(Translate, GivesNothingForAnEmptySource) {
 }
 
 TEST(Translate, CutsOffWhatDoesNotEnd) {
-  const auto model = lively();
+  const auto model = lively_transformer();
   const NoGrad no_grad;
   model->output->bias.mutable_data<double>()[0] = -1e4;
   const auto found = translate(*model, std::vector<Ids>{{3}, {3, 4, 5, 6, 7}}, {.max_length = 4});
@@ -100,7 +100,7 @@ TEST(Translate, CutsOffWhatDoesNotEnd) {
 }
 
 TEST(Translate, RefusesSourcesAndSettingsOutOfRange) {
-  const auto model = lively();
+  const auto model = lively_transformer();
   const auto refused = [&](const Ids& ids, const TranslateOptions& options) {
     translate(*model, std::vector<Ids>{{3}, ids}, options);
   };
@@ -118,7 +118,7 @@ TEST(Translate, RefusesSourcesAndSettingsOutOfRange) {
 }
 
 TEST(Translate, NamesASourceWhoseScoresAreNoNumbers) {
-  const auto model = lively();
+  const auto model = lively_transformer();
   const NoGrad no_grad;
   model->output->bias.fill_(std::numeric_limits<double>::quiet_NaN());
   EXPECT_TAPE_ERROR(translate(*model, std::vector<Ids>{{3}, {4}}), ErrorKind::numeric,

@@ -21,7 +21,7 @@ std::vector<std::byte> bits(const Tensor& x) {
 const TransformerLayerOptions kOptions{.d_model = 32, .heads = 4, .d_ff = 128, .dropout = 0.1};
 
 /// A stack of encoder layers, each under a checkpoint of its own or none.
-struct Stack : Layer<Stack> {
+struct Blocks : Layer<Blocks> {
   Children<EncoderLayer> layers{this, "layers", 6, kOptions};
   bool checkpoints = false;
   Tensor forward(const Tensor& x, const Mask& mask) {
@@ -40,7 +40,7 @@ struct Outcome {
   int64_t peak = 0;
 };
 
-Outcome step(Stack& stack, bool checkpoints, const Tensor& x, const Mask& mask) {
+Outcome step(Blocks& stack, bool checkpoints, const Tensor& x, const Mask& mask) {
   stack.checkpoints = checkpoints;
   stack.zero_grad();
   generator(Stream::dropout).set_state(4, 0);
@@ -55,7 +55,7 @@ Outcome step(Stack& stack, bool checkpoints, const Tensor& x, const Mask& mask) 
 
 TEST(CheckpointedLayers, GiveTheSameBitsForLessMemory) {
   manual_seed(1);
-  Stack stack;
+  Blocks stack;
   const Tensor x = randn({8, 24, 32}), ids = randint(0, 4, {8, 24});
   const Mask mask = Mask::padding(ids, 0);
   const Outcome plain = step(stack, false, x, mask), again = step(stack, true, x, mask);
@@ -65,7 +65,7 @@ TEST(CheckpointedLayers, GiveTheSameBitsForLessMemory) {
 }
 
 TEST(CheckpointedLayers, KeepTheirPathInErrorsAndTraces) {
-  Stack stack;
+  Blocks stack;
   stack.checkpoints = true;
   const Trace trace;
   const Tensor x = randn({1, 2, 32}).requires_grad_();

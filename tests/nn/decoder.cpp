@@ -13,7 +13,7 @@ namespace tape::nn {
 namespace {
 
 /// The sizes of make_layers.py.
-TransformerLayerOptions options_of(NormPlace norm, ActivationKind activation) {
+TransformerLayerOptions decoder_options(NormPlace norm, ActivationKind activation) {
   return {.d_model = 8,
           .heads = 2,
           .d_ff = 12,
@@ -38,7 +38,7 @@ void expect_decoder_as_torch(const std::string& name, M& module) {
 TEST(DecoderLayer, AgreesWithTorch) {
   for (const auto& [place, norm] : {std::pair{"post", NormPlace::post}, {"pre", NormPlace::pre}}) {
     for (const ActivationKind activation : {ActivationKind::relu, ActivationKind::gelu}) {
-      DecoderLayer layer(options_of(norm, activation));
+      DecoderLayer layer(decoder_options(norm, activation));
       expect_decoder_as_torch(fmt::format("decoder layer {} {}", place, to_string(activation)), layer);
     }
   }
@@ -46,7 +46,7 @@ TEST(DecoderLayer, AgreesWithTorch) {
 
 /// Without dropout its place makes no difference.
 TEST(DecoderLayer, MayDropBehindItsNorms) {
-  TransformerLayerOptions options = options_of(NormPlace::post_dropout, ActivationKind::relu);
+  TransformerLayerOptions options = decoder_options(NormPlace::post_dropout, ActivationKind::relu);
   DecoderLayer layer(options);
   expect_decoder_as_torch("decoder layer post relu", layer);
   options.dropout = 0.5;
@@ -57,8 +57,8 @@ TEST(DecoderLayer, MayDropBehindItsNorms) {
 }
 
 TEST(Decoder, AgreesWithTorch) {
-  Decoder post(2, options_of(NormPlace::post, ActivationKind::relu));
-  Decoder pre(2, options_of(NormPlace::pre, ActivationKind::relu));
+  Decoder post(2, decoder_options(NormPlace::post, ActivationKind::relu));
+  Decoder pre(2, decoder_options(NormPlace::pre, ActivationKind::relu));
   expect_decoder_as_torch("decoder post relu", post);
   expect_decoder_as_torch("decoder pre relu", pre);
 }
@@ -66,7 +66,7 @@ TEST(Decoder, AgreesWithTorch) {
 TEST(Decoder, WithACacheIsTheSame) {
   for (const NormPlace norm : {NormPlace::post, NormPlace::pre}) {
     manual_seed(6);
-    Decoder decoder(2, options_of(norm, ActivationKind::gelu));
+    Decoder decoder(2, decoder_options(norm, ActivationKind::gelu));
     decoder.to(f64);
     const Tensor x = randn({2, 5, 8}, f64), memory = randn({2, 4, 8}, f64);
     const Mask memory_mask = Mask::padding(tensor({{1, 1, 1, 0}, {1, 1, 0, 0}}, i64), 0);
@@ -79,7 +79,7 @@ TEST(Decoder, WithACacheIsTheSame) {
 }
 
 TEST(Decoder, RefusesOptionsOutOfRange) {
-  const TransformerLayerOptions fits = options_of(NormPlace::post, ActivationKind::relu);
+  const TransformerLayerOptions fits = decoder_options(NormPlace::post, ActivationKind::relu);
   TransformerLayerOptions wrong = fits;
   wrong.heads = 3;
   EXPECT_TAPE_ERROR(DecoderLayer(wrong), ErrorKind::config,
@@ -88,7 +88,7 @@ TEST(Decoder, RefusesOptionsOutOfRange) {
 }
 
 TEST(Decoder, RefusesCachesAndMemoriesOfOtherSizes) {
-  const TransformerLayerOptions fits = options_of(NormPlace::post, ActivationKind::relu);
+  const TransformerLayerOptions fits = decoder_options(NormPlace::post, ActivationKind::relu);
   Decoder decoder(2, fits);
   DecoderCache cache(1);
   EXPECT_TAPE_ERROR(decoder.forward_cached(zeros({1, 1, 8}), cache), ErrorKind::config,

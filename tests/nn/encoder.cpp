@@ -13,7 +13,7 @@ namespace tape::nn {
 namespace {
 
 /// The sizes of make_layers.py.
-TransformerLayerOptions options_of(NormPlace norm, ActivationKind activation) {
+TransformerLayerOptions encoder_options(NormPlace norm, ActivationKind activation) {
   return {.d_model = 8,
           .heads = 2,
           .d_ff = 12,
@@ -38,24 +38,24 @@ void expect_encoder_as_torch(const std::string& name, M& module, const Mask& mas
 TEST(EncoderLayer, AgreesWithTorch) {
   for (const auto& [place, norm] : {std::pair{"post", NormPlace::post}, {"pre", NormPlace::pre}}) {
     for (const ActivationKind activation : {ActivationKind::relu, ActivationKind::gelu}) {
-      EncoderLayer layer(options_of(norm, activation));
+      EncoderLayer layer(encoder_options(norm, activation));
       expect_encoder_as_torch(fmt::format("encoder layer {} {}", place, to_string(activation)), layer);
     }
   }
 }
 
 TEST(Encoder, AgreesWithTorch) {
-  Encoder post(2, options_of(NormPlace::post, ActivationKind::relu));
-  Encoder pre(2, options_of(NormPlace::pre, ActivationKind::relu));
+  Encoder post(2, encoder_options(NormPlace::post, ActivationKind::relu));
+  Encoder pre(2, encoder_options(NormPlace::pre, ActivationKind::relu));
   expect_encoder_as_torch("encoder post relu", post, Mask::causal());
   expect_encoder_as_torch("encoder pre relu", pre, Mask::causal());
 }
 
 TEST(EncoderLayer, DropsBehindItsNorm) {
-  EncoderLayer layer(options_of(NormPlace::post_dropout, ActivationKind::relu));
+  EncoderLayer layer(encoder_options(NormPlace::post_dropout, ActivationKind::relu));
   expect_encoder_as_torch("encoder layer post relu", layer);
   // The last thing the layer does is dropping: zeros in the output, which no norm would leave.
-  TransformerLayerOptions dropping = options_of(NormPlace::post_dropout, ActivationKind::relu);
+  TransformerLayerOptions dropping = encoder_options(NormPlace::post_dropout, ActivationKind::relu);
   dropping.dropout = 0.5;
   EncoderLayer dropper(dropping);
   const Tensor y = dropper(randn({4, 5, 8}));
@@ -65,7 +65,7 @@ TEST(EncoderLayer, DropsBehindItsNorm) {
 }
 
 TEST(EncoderLayer, HasDropoutsOfItsOwn) {
-  TransformerLayerOptions options = options_of(NormPlace::post, ActivationKind::relu);
+  TransformerLayerOptions options = encoder_options(NormPlace::post, ActivationKind::relu);
   options.dropout = 0.1;
   EXPECT_EQ(EncoderLayer(options).self_attention->settings(), "8, 2 heads, dropout 0.1");
   EXPECT_EQ(EncoderLayer(options).feed_forward.as<FeedForward>()->dropout->settings(), "0.1");
@@ -78,7 +78,7 @@ TEST(EncoderLayer, HasDropoutsOfItsOwn) {
 TEST(Encoder, WithACacheIsACausalEncoder) {
   for (const NormPlace norm : {NormPlace::post, NormPlace::pre, NormPlace::post_dropout}) {
     manual_seed(4);
-    Encoder encoder(2, options_of(norm, ActivationKind::gelu));
+    Encoder encoder(2, encoder_options(norm, ActivationKind::gelu));
     encoder.to(f64);
     const Tensor x = randn({2, 5, 8}, f64);
     const Tensor ids = tensor({{0, 0, 1, 1, 1}, {1, 1, 1, 1, 1}}, i64);
@@ -94,18 +94,18 @@ TEST(Encoder, WithACacheIsACausalEncoder) {
 }
 
 TEST(Encoder, HasALastNormWithNormsInFront) {
-  EXPECT_EQ(Encoder(1, options_of(NormPlace::post, ActivationKind::relu)).norm, nullptr);
-  EXPECT_NE(Encoder(1, options_of(NormPlace::pre, ActivationKind::relu)).norm, nullptr);
+  EXPECT_EQ(Encoder(1, encoder_options(NormPlace::post, ActivationKind::relu)).norm, nullptr);
+  EXPECT_NE(Encoder(1, encoder_options(NormPlace::pre, ActivationKind::relu)).norm, nullptr);
 }
 
 TEST(Encoder, OfNoLayersIsItsInput) {
-  Encoder none(0, options_of(NormPlace::post, ActivationKind::relu));
+  Encoder none(0, encoder_options(NormPlace::post, ActivationKind::relu));
   const Tensor x = randn({1, 2, 8});
   EXPECT_TRUE(tensors_equal(none(x), x));
 }
 
 TEST(Encoder, RefusesOptionsOutOfRange) {
-  const TransformerLayerOptions fits = options_of(NormPlace::post, ActivationKind::relu);
+  const TransformerLayerOptions fits = encoder_options(NormPlace::post, ActivationKind::relu);
   TransformerLayerOptions wrong = fits;
   EXPECT_TAPE_ERROR(Encoder(-1, fits), ErrorKind::config, "layers: the number of modules must not be negative, got -1");
   wrong.heads = 3;
@@ -126,7 +126,7 @@ TEST(Encoder, RefusesOptionsOutOfRange) {
 }
 
 TEST(Encoder, RefusesCachesAndInputsOfOtherSizes) {
-  const TransformerLayerOptions fits = options_of(NormPlace::post, ActivationKind::relu);
+  const TransformerLayerOptions fits = encoder_options(NormPlace::post, ActivationKind::relu);
   Encoder encoder(2, fits);
   EncoderCache other(3);
   EXPECT_TAPE_ERROR(encoder.forward_cached(zeros({2, 3, 8}), other), ErrorKind::config,

@@ -30,7 +30,7 @@ TEST(MeanPool, TakesWhatTheMaskShows) {
 TEST(MeanPool, HasTheGradientOfAMean) {
   const Mask mask = Mask::padding(tensor({{4, 4, 0}, {0, 0, 0}}, i64), 0);
   EXPECT_TRUE(gradients_match(
-      gradcheck([mask](const Tensors& in) { return mean_pool(in[0], mask); }, {randn({2, 3, 2}, f64)})));
+      tape::gradcheck([mask](const Tensors& in) { return mean_pool(in[0], mask); }, {randn({2, 3, 2}, f64)})));
 }
 
 TEST(MeanPool, RefusesInputsAndMasksOfOtherShapes) {

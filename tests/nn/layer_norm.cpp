@@ -26,8 +26,8 @@ TEST(LayerNorm, OfEqualValuesIsTheBias) {
 TEST(LayerNorm, ShowsItsSettings) { EXPECT_EQ(LayerNorm(8, {.eps = 1e-6}).settings(), "8, eps 1e-06"); }
 
 TEST(LayerNorm, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
-  EXPECT_TAPE_ERROR(LayerNorm(0), ErrorKind::config, "LayerNorm: the width must be at least 1, got 0");
-  EXPECT_TAPE_ERROR(LayerNorm(-3), ErrorKind::config, "LayerNorm: the width must be at least 1, got -3");
+  EXPECT_TAPE_ERROR(LayerNorm(0), ErrorKind::config, "LayerNorm: width must be at least 1, got 0");
+  EXPECT_TAPE_ERROR(LayerNorm(-3), ErrorKind::config, "LayerNorm: width must be at least 1, got -3");
   EXPECT_TAPE_ERROR(LayerNorm(3, {.eps = -1}), ErrorKind::config, "LayerNorm: eps must not be negative, got -1");
   EXPECT_TAPE_ERROR(LayerNorm(3, {.eps = NAN}), ErrorKind::config, "LayerNorm: eps must not be negative, got nan");
   LayerNorm layer(3);

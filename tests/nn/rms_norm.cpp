@@ -32,7 +32,7 @@ TEST(RMSNorm, DoesNotCenter) {
 TEST(RMSNorm, ShowsItsSettings) { EXPECT_EQ(RMSNorm(8).settings(), "8, eps 1e-06"); }
 
 TEST(RMSNorm, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
-  EXPECT_TAPE_ERROR(RMSNorm(0), ErrorKind::config, "RMSNorm: the width must be at least 1, got 0");
+  EXPECT_TAPE_ERROR(RMSNorm(0), ErrorKind::config, "RMSNorm: width must be at least 1, got 0");
   EXPECT_TAPE_ERROR(RMSNorm(3, {.eps = -1}), ErrorKind::config, "RMSNorm: eps must not be negative, got -1");
   EXPECT_TAPE_ERROR(RMSNorm(3, {.eps = NAN}), ErrorKind::config, "RMSNorm: eps must not be negative, got nan");
   RMSNorm layer(3);

@@ -11,10 +11,10 @@
 namespace tape::nn {
 namespace {
 
-struct Tied : Layer<Tied> {
+struct TiedTwice : Layer<TiedTwice> {
   Child<Linear> a{this, "a", 2, 2, LinearOptions{.bias = false}}, b{this, "b", 2, 2, LinearOptions{.bias = false}};
   Buffer shift{this, "shift", ones({2}, f64)};
-  Tied() {
+  TiedTwice() {
     b->weight = a->weight;
     a->to(f64);
   }
@@ -22,7 +22,7 @@ struct Tied : Layer<Tied> {
 };
 
 TEST(TensorSwap, RunsAModuleWithOtherValues) {
-  Tied model;
+  TiedTwice model;
   const Tensor weight = model.a->weight, shift = model.shift;
   const Tensor two = eye(2, f64) * 2.0, five = full({2}, 5, f64);
   {
@@ -36,7 +36,7 @@ TEST(TensorSwap, RunsAModuleWithOtherValues) {
 }
 
 TEST(TensorSwap, PutsBackWhenAnErrorPasses) {
-  Tied model;
+  TiedTwice model;
   const Tensor weight = model.a->weight;
   const auto run = [&] {
     const TensorSwap swap(model, {{weight.ref().get(), ones({2, 5}, f64)}});
@@ -49,7 +49,7 @@ TEST(TensorSwap, PutsBackWhenAnErrorPasses) {
 /// The gradient reaches what the replacement was made of, and can be differentiated again: y = s^2 W W x, y'' = 2 W W
 /// x.
 TEST(TensorSwap, GivesDerivativesThroughTheReplacement) {
-  Tied model;
+  TiedTwice model;
   const Tensor weight = model.a->weight.detach();
   const Tensor s = scalar(3, f64).requires_grad_(), x = ones({1, 2}, f64);
   const double once = sum(model(x) - model.shift).item();

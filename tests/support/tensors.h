@@ -2,9 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include "autograd/tensor.h"
+#include <limits>
+
+#include "autograd/create.h"
 
 namespace tape {
+
+inline constexpr double inf = std::numeric_limits<double>::infinity();
+
+/// [[1, 2, 3], [4, 5, 6]]
+inline const Tensor one_to_six = tensor({{1, 2, 3}, {4, 5, 6}});
 
 /// For EXPECT_TRUE: same dtype, same shape and every |actual - expected| <= tolerance * max(1, |expected|); NaN is near
 /// NaN, infinity near the same infinity.

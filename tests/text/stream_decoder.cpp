@@ -13,13 +13,13 @@ std::unique_ptr<Tokenizer> tokenizer(const char* name) {
   return load_tokenizer(fixture_path(fmt::format("tokenizers/{}", name)));
 }
 
-const char* const texts[] = {"one two three", "naïve café 漢字 🙂👩‍👩‍👧 end", "a  b\n\nc ", "…",
-                             "🙂"};
+const char* const kTexts[] = {"one two three", "naïve café 漢字 🙂👩‍👩‍👧 end", "a  b\n\nc ", "…",
+                              "🙂"};
 
 TEST(StreamDecoder, GivesTheWholeTextInWholeCharacters) {
   for (const char* name : {"gpt2", "spm_bpe", "unigram", "spm_bpe_json", "roberta_json"}) {
     const auto t = tokenizer(name);
-    for (const std::string text : texts) {
+    for (const std::string text : kTexts) {
       const Encoding encoding = t->encode(text, {.add_special_tokens = false});
       StreamDecoder decoder(*t);
       std::string all;

@@ -11,8 +11,6 @@ bool is_word_character(char32_t point) {
   return point == '_' || (char_class(point) & (kLetter | kNumber | kAccent)) != 0;
 }
 
-bool is_white_space(char32_t point) { return (char_class(point) & kWhiteSpace) != 0; }
-
 /// The last code point before a place that is not the start.
 CodePoint before(std::string_view text, size_t at) {
   for (size_t back = std::min<size_t>(at, 4); back > 1; --back) {

@@ -23,10 +23,10 @@ struct Symbol {
 };
 
 /// A pair that may be merged; the queue gives the lowest rank, then the leftmost.
-struct Candidate {
+struct QueuedMerge {
   int32_t rank, at, id;
   int32_t left, right;  // what stood there when it was queued
-  bool operator<(const Candidate& other) const { return rank != other.rank ? rank > other.rank : at > other.at; }
+  bool operator<(const QueuedMerge& other) const { return rank != other.rank ? rank > other.rank : at > other.at; }
 };
 
 class BpeModel : public WordModel {
@@ -129,13 +129,13 @@ class BpeModel : public WordModel {
 
   /// A merge of two changes only its neighbours' pairs: with a queue, n bytes take n log n steps.
   void merge_all(std::vector<Symbol>& symbols, std::vector<std::string>* lines) const {
-    std::vector<Candidate> queued;
+    std::vector<QueuedMerge> queued;
     queued.reserve(symbols.size());
     for (size_t at = 0; at + 1 < symbols.size(); ++at) offer(symbols, static_cast<int32_t>(at), queued);
     std::make_heap(queued.begin(), queued.end());
     while (!queued.empty()) {
       std::pop_heap(queued.begin(), queued.end());
-      const Candidate best = queued.back();
+      const QueuedMerge best = queued.back();
       queued.pop_back();
       Symbol& left = symbols[static_cast<size_t>(best.at)];
       if (left.id != best.left || left.behind < 0) continue;  // merged since
@@ -161,7 +161,7 @@ class BpeModel : public WordModel {
   }
 
   /// Queues the pair that begins at a symbol, if it may be merged.
-  void offer(const std::vector<Symbol>& symbols, int32_t at, std::vector<Candidate>& queued) const {
+  void offer(const std::vector<Symbol>& symbols, int32_t at, std::vector<QueuedMerge>& queued) const {
     const Symbol& left = symbols[static_cast<size_t>(at)];
     if (left.behind < 0) return;
     const Symbol& right = symbols[static_cast<size_t>(left.behind)];

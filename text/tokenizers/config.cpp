@@ -15,7 +15,7 @@
 namespace tape::text {
 namespace {
 
-constexpr std::array<std::pair<const char*, std::string TokenizerConfig::*>, 7> kNames{
+constexpr std::array<std::pair<const char*, std::string TokenizerConfig::*>, 7> kTokenNames{
     {{"bos_token", &TokenizerConfig::bos},
      {"eos_token", &TokenizerConfig::eos},
      {"unk_token", &TokenizerConfig::unk},
@@ -39,22 +39,17 @@ std::string token_name(const JsonEntry& entry) {
 }
 
 void read_names(const JsonEntry& file, TokenizerConfig& config) {
-  for (const auto& [key, member] : kNames) {
+  for (const auto& [key, member] : kTokenNames) {
     const auto found = file.value().find(key);
     if (found == file.value().end()) continue;
     config.*member = found->is_null() ? "" : token_name(file.at(key));
   }
 }
 
-void read_added(const JsonEntry& list, TokenizerConfig& config) {
+void read_added_by_id(const JsonEntry& list, TokenizerConfig& config) {
   for (const auto& [key, value] : list.value().items()) {
     const JsonEntry entry(value, fmt::format("{}.{}", list.where(), key));
-    AddedToken token{.content = entry.at("content").text(),
-                     .special = entry.flag("special", false),
-                     .single_word = entry.flag("single_word", false),
-                     .lstrip = entry.flag("lstrip", false),
-                     .rstrip = entry.flag("rstrip", false),
-                     .normalized = entry.flag("normalized", false)};
+    AddedToken token = read_added_token(entry);
     const auto [end, failed] = std::from_chars(key.data(), key.data() + key.size(), token.id);
     if (failed != std::errc() || end != key.data() + key.size() || token.id < 0) entry.fail("the key is not an id");
     config.added.push_back(std::move(token));
@@ -64,6 +59,15 @@ void read_added(const JsonEntry& list, TokenizerConfig& config) {
 
 }  // namespace
 
+AddedToken read_added_token(const JsonEntry& entry) {
+  return {.content = entry.at("content").text(),
+          .special = entry.flag("special", false),
+          .single_word = entry.flag("single_word", false),
+          .lstrip = entry.flag("lstrip", false),
+          .rstrip = entry.flag("rstrip", false),
+          .normalized = entry.flag("normalized", false)};
+}
+
 TokenizerConfig read_tokenizer_config(const std::string& folder, const TokenizerConfig& defaults) {
   TokenizerConfig config = defaults;
   for (const char* name : {"special_tokens_map.json", "tokenizer_config.json"}) {
@@ -72,7 +76,7 @@ TokenizerConfig read_tokenizer_config(const std::string& folder, const Tokenizer
     const nlohmann::json json = parse_large_json(read_text(path), path, 32);
     const JsonEntry file(json, path);
     read_names(file, config);
-    if (file.has("added_tokens_decoder")) read_added(file.at("added_tokens_decoder"), config);
+    if (file.has("added_tokens_decoder")) read_added_by_id(file.at("added_tokens_decoder"), config);
     for (const auto& [key, member] : kFlags)
       if (file.has(key)) config.*member = file.at(key).flag();
     config.tokenizer_class = file.text("tokenizer_class", config.tokenizer_class);
@@ -86,7 +90,7 @@ std::string tokenizer_config_json(const TokenizerConfig& config) {
   for (const auto& [key, member] : kFlags)
     if (config.*member) json[key] = *(config.*member);
   if (config.extra_ids) json["extra_ids"] = *config.extra_ids;
-  for (const auto& [key, member] : kNames)
+  for (const auto& [key, member] : kTokenNames)
     if (!(config.*member).empty()) json[key] = config.*member;
   for (const AddedToken& token : config.added)
     json["added_tokens_decoder"][fmt::format("{}", token.id)] = {
@@ -104,7 +108,7 @@ void write_in_folder(const std::string& folder, const std::string& name, std::st
 
 std::vector<std::string> special_names(const TokenizerConfig& config) {
   std::vector<std::string> out;
-  for (const auto& [key, member] : kNames)
+  for (const auto& [key, member] : kTokenNames)
     if (!(config.*member).empty()) out.push_back(config.*member);
   return out;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "added_tokens.h"
+#include "json_entry.h"
 #include "token_table.h"
 
 namespace tape::text {
@@ -22,6 +23,9 @@ struct TokenizerConfig {
 
 /// Reads both files of a folder where they are; names that neither gives are those of `defaults`.
 TokenizerConfig read_tokenizer_config(const std::string& folder, const TokenizerConfig& defaults);
+
+/// An added token as both tokenizer.json and tokenizer_config.json write it, without its id.
+AddedToken read_added_token(const JsonEntry& entry);
 
 /// The JSON text of tokenizer_config.json.
 std::string tokenizer_config_json(const TokenizerConfig& config);

@@ -113,7 +113,7 @@ class StripNormalizer : public Normalizer {
     size_t begin = all.size(), end = 0;
     for (size_t at = 0; at < all.size();) {
       const CodePoint point = decode_utf8(all.substr(at));
-      if (!(char_class(point.value) & kWhiteSpace)) {
+      if (!is_white_space(point.value)) {
         begin = std::min(begin, at);
         end = at + point.length;
       }

@@ -9,6 +9,13 @@ constexpr size_t kLongestToken = 100'000;
 
 }  // namespace
 
+TokenTable::Entries TokenTable::numbered(std::vector<std::string> tokens) {
+  Entries out;
+  out.reserve(tokens.size());
+  for (std::string& token : tokens) out.emplace_back(std::move(token), static_cast<int64_t>(out.size()));
+  return out;
+}
+
 TokenTable::TokenTable(Entries entries, const Entries& added, const std::string& where) {
   const size_t own = entries.size();
   entries.insert(entries.end(), added.begin(), added.end());

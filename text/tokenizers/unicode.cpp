@@ -20,7 +20,7 @@ bool is_ideograph(char32_t c) {
          (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-bool is_white_space(char32_t c) {
+bool has_white_space_property(char32_t c) {
   return (c >= 0x9 && c <= 0xD) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
@@ -74,7 +74,7 @@ std::unique_ptr<const Table> make_table() {
   for (char32_t c = 0; c < kPoints; ++c) {
     table[c] = category_classes(c);
     if (is_ideograph(c)) table[c] |= kIdeograph;
-    if (is_white_space(c)) table[c] |= kWhiteSpace;
+    if (has_white_space_property(c)) table[c] |= kWhiteSpace;
   }
   overrule(table, unicode_ranges::kControl, kControl);
   overrule(table, unicode_ranges::kPunctuation, kPunctuation);

@@ -41,6 +41,7 @@ uint8_t wide_char_class(char32_t point);
 
 /// The classes of a code point up to U+10FFFF, as the Python package tokenizers sorts them.
 inline uint8_t char_class(char32_t point) { return point < 128 ? kAsciiClasses[point] : wide_char_class(point); }
+inline bool is_white_space(char32_t point) { return (char_class(point) & kWhiteSpace) != 0; }
 
 /// Lower case of one code point. U+0130 has two in Unicode and comes back as it is.
 char32_t to_lower(char32_t point);

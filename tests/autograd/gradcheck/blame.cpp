@@ -19,19 +19,13 @@
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"
 #include "autograd/ops/unary.h"
+#include "tests/autograd/gradcheck/spoiled.h"
 
 namespace tape {
 namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-
-/// y = x^2 whose gradient goes through `spoil`.
-Tensor square_spoiled(const Tensor& x, const std::function<Tensor(const Tensor&)>& spoil) {
-  return custom(
-      "square_spoiled", {x}, [](const Tensors& in) { return in[0] * in[0]; },
-      [spoil](const BackwardContext& c) -> Tensors { return {spoil(c.grad() * c.saved(0) * 2)}; });
-}
 
 Tensor tripled(const Tensor& g) { return g * 3; }
 

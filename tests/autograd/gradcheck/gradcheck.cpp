@@ -15,6 +15,7 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
+#include "tests/autograd/gradcheck/spoiled.h"
 #include "tests/support/errors.h"
 
 namespace tape {
@@ -25,13 +26,6 @@ using testing::HasSubstr;
 Tensor values(const Shape& shape, uint64_t seed = 1) {
   Generator stream(seed);
   return randn(shape, f64, stream);
-}
-
-/// y = x^2 whose gradient 2x goes through `spoil` before the tape gets it.
-Tensor square_spoiled(const Tensor& x, const std::function<Tensor(const Tensor&)>& spoil) {
-  return custom(
-      "square_spoiled", {x}, [](const Tensors& in) { return in[0] * in[0]; },
-      [spoil](const BackwardContext& c) -> Tensors { return {spoil(c.grad() * c.saved(0) * 2)}; });
 }
 
 std::string report_of_spoiled(const Shape& shape, const std::function<Tensor(const Tensor&)>& spoil) {

@@ -17,14 +17,12 @@
 namespace tape {
 namespace {
 
-const Tensor a = tensor({{1, 2, 3}, {4, 5, 6}});
-
 Tensor column(std::initializer_list<Values> values, DType dtype) { return unsqueeze(tensor(values, dtype), 1); }
 
 TEST(Gather, AlongBothAxes) {
-  EXPECT_TRUE(tensors_equal(gather(a, 1, tensor({{2, 0}, {1, 1}}, i64)), tensor({{3, 1}, {5, 5}})));
-  EXPECT_TRUE(tensors_equal(gather(a, 0, tensor({{1, 0, 1}}, i64)), tensor({{4, 2, 6}})));
-  EXPECT_TRUE(tensors_equal(gather(a, -2, zeros({0, 3}, i64)), zeros({0, 3})));
+  EXPECT_TRUE(tensors_equal(gather(one_to_six, 1, tensor({{2, 0}, {1, 1}}, i64)), tensor({{3, 1}, {5, 5}})));
+  EXPECT_TRUE(tensors_equal(gather(one_to_six, 0, tensor({{1, 0, 1}}, i64)), tensor({{4, 2, 6}})));
+  EXPECT_TRUE(tensors_equal(gather(one_to_six, -2, zeros({0, 3}, i64)), zeros({0, 3})));
 }
 
 TEST(Gather, AgreesWithLoops) {
@@ -41,72 +39,75 @@ TEST(Gather, TakesEveryDtype) {
 }
 
 TEST(Gather, RefusesIndicesOutsideAndShapesThatDiffer) {
-  EXPECT_TAPE_ERROR(gather(a, 1, column({0, 3}, i64)), ErrorKind::index,
+  EXPECT_TAPE_ERROR(gather(one_to_six, 1, column({0, 3}, i64)), ErrorKind::index,
                     "gather: index 3 at position [1, 0] is outside [0, 3)");
-  EXPECT_TAPE_ERROR(gather(a, 1, column({0, -1}, i64)), ErrorKind::index,
+  EXPECT_TAPE_ERROR(gather(one_to_six, 1, column({0, -1}, i64)), ErrorKind::index,
                     "gather: index -1 at position [1, 0] is outside [0, 3)");
-  EXPECT_TAPE_ERROR(gather(a, 1, zeros({1, 1}, i64)), ErrorKind::shape,
+  EXPECT_TAPE_ERROR(gather(one_to_six, 1, zeros({1, 1}, i64)), ErrorKind::shape,
                     "gather: the index [1, 1] and x [2, 3] differ outside axis 1");
-  EXPECT_TAPE_ERROR(gather(a, 1, tensor({0}, i64)), ErrorKind::shape,
+  EXPECT_TAPE_ERROR(gather(one_to_six, 1, tensor({0}, i64)), ErrorKind::shape,
                     "gather: the index [1] and x [2, 3] differ outside axis 1");
-  EXPECT_TAPE_ERROR(gather(a, 1, column({0, 1}, f32)), ErrorKind::dtype, "gather: the index must be i64, got f32");
+  EXPECT_TAPE_ERROR(gather(one_to_six, 1, column({0, 1}, f32)), ErrorKind::dtype,
+                    "gather: the index must be i64, got f32");
   EXPECT_TAPE_ERROR(gather(zeros({0}), 0, tensor({0}, i64)), ErrorKind::index,
                     "gather: index 0 at position 0 is outside [0, 0)");
 }
 
 TEST(ScatterAdd, RepeatedPositionsAddUp) {
-  const Tensor y = scatter_add(a, 1, tensor({{2, 2}, {0, 1}}, i64), tensor({{10, 20}, {30, 40}}));
+  const Tensor y = scatter_add(one_to_six, 1, tensor({{2, 2}, {0, 1}}, i64), tensor({{10, 20}, {30, 40}}));
   EXPECT_TRUE(tensors_equal(y, tensor({{1, 2, 33}, {34, 45, 6}})));
-  EXPECT_TRUE(tensors_equal(a, tensor({{1, 2, 3}, {4, 5, 6}})));
+  EXPECT_TRUE(tensors_equal(one_to_six, tensor({{1, 2, 3}, {4, 5, 6}})));
 }
 
 TEST(ScatterAdd, RefusesIndicesOutsideAndSourcesThatDiffer) {
   const Tensor index = tensor({{2, 2}, {0, 1}}, i64);
-  EXPECT_TAPE_ERROR(scatter_add(a, 1, index, column({1, 2}, f32)), ErrorKind::shape,
+  EXPECT_TAPE_ERROR(scatter_add(one_to_six, 1, index, column({1, 2}, f32)), ErrorKind::shape,
                     "scatter_add: the index [2, 2] and the source [2, 1] differ");
-  EXPECT_TAPE_ERROR(scatter_add(a, 1, index, ones({2, 2}, f64)), ErrorKind::dtype,
+  EXPECT_TAPE_ERROR(scatter_add(one_to_six, 1, index, ones({2, 2}, f64)), ErrorKind::dtype,
                     "scatter_add: dtypes differ: f32 and f64");
-  EXPECT_TAPE_ERROR(scatter_add(a.to(i64), 1, index, ones({2, 2}, i64)), ErrorKind::dtype,
+  EXPECT_TAPE_ERROR(scatter_add(one_to_six.to(i64), 1, index, ones({2, 2}, i64)), ErrorKind::dtype,
                     "scatter_add: needs f32 or f64, got i64");
-  EXPECT_TAPE_ERROR(scatter_add(a, 1, index + 1, ones({2, 2})), ErrorKind::index,
+  EXPECT_TAPE_ERROR(scatter_add(one_to_six, 1, index + 1, ones({2, 2})), ErrorKind::index,
                     "scatter_add: index 3 at position [0, 0] is outside [0, 3)");
 }
 
 TEST(IndexSelect, AlongBothAxes) {
-  EXPECT_TRUE(tensors_equal(index_select(a, 0, tensor({1, 1, 0}, i64)), tensor({{4, 5, 6}, {4, 5, 6}, {1, 2, 3}})));
-  EXPECT_TRUE(tensors_equal(index_select(a, -1, tensor({2, 0}, i64)), tensor({{3, 1}, {6, 4}})));
+  EXPECT_TRUE(
+      tensors_equal(index_select(one_to_six, 0, tensor({1, 1, 0}, i64)), tensor({{4, 5, 6}, {4, 5, 6}, {1, 2, 3}})));
+  EXPECT_TRUE(tensors_equal(index_select(one_to_six, -1, tensor({2, 0}, i64)), tensor({{3, 1}, {6, 4}})));
   EXPECT_TRUE(tensors_equal(index_select(tensor({1, 0}, boolean), 0, tensor({1}, i64)), tensor({0}, boolean)));
-  EXPECT_EQ(index_select(a, 0, zeros({0}, i64)).shape(), Shape({0, 3}));
+  EXPECT_EQ(index_select(one_to_six, 0, zeros({0}, i64)).shape(), Shape({0, 3}));
 }
 
 TEST(IndexSelect, RefusesWhatIsNoListOfIndicesInside) {
-  EXPECT_TAPE_ERROR(index_select(a, 0, tensor({0, 1, 2}, i64)), ErrorKind::index,
+  EXPECT_TAPE_ERROR(index_select(one_to_six, 0, tensor({0, 1, 2}, i64)), ErrorKind::index,
                     "index_select: index 2 at position 2 is outside [0, 2)");
-  EXPECT_TAPE_ERROR(index_select(a, 0, zeros({1, 1}, i64)), ErrorKind::shape,
+  EXPECT_TAPE_ERROR(index_select(one_to_six, 0, zeros({1, 1}, i64)), ErrorKind::shape,
                     "index_select: the index must have one axis, got [1, 1]");
-  EXPECT_TAPE_ERROR(index_select(a, 0, tensor({0})), ErrorKind::dtype, "index_select: the index must be i64, got f32");
+  EXPECT_TAPE_ERROR(index_select(one_to_six, 0, tensor({0})), ErrorKind::dtype,
+                    "index_select: the index must be i64, got f32");
 }
 
 TEST(IndexAdd, RepeatedPositionsAddUp) {
-  const Tensor y = index_add(a, 0, tensor({1, 1}, i64), tensor({{1, 0, 0}, {10, 0, 100}}));
+  const Tensor y = index_add(one_to_six, 0, tensor({1, 1}, i64), tensor({{1, 0, 0}, {10, 0, 100}}));
   EXPECT_TRUE(tensors_equal(y, tensor({{1, 2, 3}, {15, 5, 106}})));
 }
 
 TEST(IndexAdd, RefusesIndicesOutsideAndSourcesThatDiffer) {
-  EXPECT_TAPE_ERROR(index_add(a, 0, tensor({1}, i64), ones({2, 3})), ErrorKind::shape,
+  EXPECT_TAPE_ERROR(index_add(one_to_six, 0, tensor({1}, i64), ones({2, 3})), ErrorKind::shape,
                     "index_add: 1 indices for axis 0 of the source [2, 3]");
-  EXPECT_TAPE_ERROR(index_add(a, 0, tensor({1}, i64), ones({1, 2})), ErrorKind::shape,
+  EXPECT_TAPE_ERROR(index_add(one_to_six, 0, tensor({1}, i64), ones({1, 2})), ErrorKind::shape,
                     "index_add: the source [1, 2] and x [2, 3] differ outside axis 0");
-  EXPECT_TAPE_ERROR(index_add(a, 0, tensor({5}, i64), ones({1, 3})), ErrorKind::index,
+  EXPECT_TAPE_ERROR(index_add(one_to_six, 0, tensor({5}, i64), ones({1, 3})), ErrorKind::index,
                     "index_add: index 5 at position 0 is outside [0, 2)");
 }
 
 TEST(Embedding, LooksUpRows) {
   const Tensor ids = tensor({{1, 0}, {1, 1}}, i64);
-  const Tensor y = embedding(a, ids);
+  const Tensor y = embedding(one_to_six, ids);
   EXPECT_TRUE(tensors_equal(y, tensor({{{4, 5, 6}, {1, 2, 3}}, {{4, 5, 6}, {4, 5, 6}}})));
-  EXPECT_TRUE(tensors_equal(embedding(a, scalar(1, i64)), tensor({4, 5, 6})));
-  EXPECT_EQ(embedding(a, zeros({0, 4}, i64)).shape(), Shape({0, 4, 3}));
+  EXPECT_TRUE(tensors_equal(embedding(one_to_six, scalar(1, i64)), tensor({4, 5, 6})));
+  EXPECT_EQ(embedding(one_to_six, zeros({0, 4}, i64)).shape(), Shape({0, 4, 3}));
 }
 
 TEST(Embedding, GradientAddsUpRows) {

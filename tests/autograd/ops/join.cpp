@@ -13,13 +13,14 @@
 namespace tape {
 namespace {
 
-const Tensor a = tensor({{1, 2, 3}, {4, 5, 6}});
-const Tensor b = tensor({{7, 8, 9}});
+const Tensor seven_to_nine = tensor({{7, 8, 9}});
 
-TEST(Cat, JoinsRows) { EXPECT_TRUE(tensors_equal(cat({a, b}), tensor({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}))); }
+TEST(Cat, JoinsRows) {
+  EXPECT_TRUE(tensors_equal(cat({one_to_six, seven_to_nine}), tensor({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}})));
+}
 
 TEST(Cat, JoinsColumns) {
-  EXPECT_TRUE(tensors_equal(cat({a, reshape(tensor({7, 8}), {2, 1}), a}, -1),
+  EXPECT_TRUE(tensors_equal(cat({one_to_six, reshape(tensor({7, 8}), {2, 1}), one_to_six}, -1),
                             tensor({{1, 2, 3, 7, 1, 2, 3}, {4, 5, 6, 8, 4, 5, 6}})));
 }
 
@@ -34,14 +35,14 @@ TEST(Cat, TakesEveryDtype) {
 }
 
 TEST(Cat, OfEmptyOnes) {
-  EXPECT_TRUE(tensors_equal(cat({zeros({0, 3}), b}), b));
+  EXPECT_TRUE(tensors_equal(cat({zeros({0, 3}), seven_to_nine}), seven_to_nine));
   EXPECT_EQ(cat({zeros({0, 3}), zeros({0, 3})}).shape(), Shape({0, 3}));
   EXPECT_EQ(cat({zeros({0, 3}), zeros({0, 2})}, 1).shape(), Shape({0, 5}));
 }
 
 TEST(Cat, IsACopy) {
-  const Tensor y = cat({a});
-  EXPECT_FALSE(y.shares_storage(a));
+  const Tensor y = cat({one_to_six});
+  EXPECT_FALSE(y.shares_storage(one_to_six));
 }
 
 TEST(Cat, GradientGoesWhereItIsNeeded) {
@@ -52,10 +53,13 @@ TEST(Cat, GradientGoesWhereItIsNeeded) {
 
 TEST(Cat, RefusesSizesThatDifferOutsideTheAxis) {
   EXPECT_TAPE_ERROR(cat({}), ErrorKind::config, "cat: needs at least one tensor");
-  EXPECT_TAPE_ERROR(cat({a, b}, 1), ErrorKind::shape, "cat: sizes differ outside axis 1: [2, 3] and [1, 3]");
-  EXPECT_TAPE_ERROR(cat({a, tensor({1, 2, 3})}), ErrorKind::shape, "cat: sizes differ outside axis 0: [2, 3] and [3]");
-  EXPECT_TAPE_ERROR(cat({a, b.to(f64)}), ErrorKind::dtype, "cat: dtypes differ: f32 and f64");
-  EXPECT_TAPE_ERROR(cat({a, b}, 2), ErrorKind::index, "cat: axis 2 is out of range for shape [2, 3]");
+  EXPECT_TAPE_ERROR(cat({one_to_six, seven_to_nine}, 1), ErrorKind::shape,
+                    "cat: sizes differ outside axis 1: [2, 3] and [1, 3]");
+  EXPECT_TAPE_ERROR(cat({one_to_six, tensor({1, 2, 3})}), ErrorKind::shape,
+                    "cat: sizes differ outside axis 0: [2, 3] and [3]");
+  EXPECT_TAPE_ERROR(cat({one_to_six, seven_to_nine.to(f64)}), ErrorKind::dtype, "cat: dtypes differ: f32 and f64");
+  EXPECT_TAPE_ERROR(cat({one_to_six, seven_to_nine}, 2), ErrorKind::index,
+                    "cat: axis 2 is out of range for shape [2, 3]");
   EXPECT_TAPE_ERROR(cat({scalar(1)}), ErrorKind::index, "cat: axis 0 is out of range for shape []");
 }
 
@@ -89,13 +93,13 @@ TEST(Stack, AlongEveryAxis) {
   EXPECT_TRUE(tensors_equal(stack({x, y}), tensor({{1, 2, 3}, {4, 5, 6}})));
   EXPECT_TRUE(tensors_equal(stack({x, y}, -1), tensor({{1, 4}, {2, 5}, {3, 6}})));
   EXPECT_TRUE(tensors_equal(stack({scalar(1), scalar(2)}), tensor({1, 2})));
-  EXPECT_EQ(stack({a, a, a}, 1).shape(), Shape({2, 3, 3}));
+  EXPECT_EQ(stack({one_to_six, one_to_six, one_to_six}, 1).shape(), Shape({2, 3, 3}));
 }
 
 TEST(Stack, RefusesShapesThatDiffer) {
   EXPECT_TAPE_ERROR(stack({}), ErrorKind::config, "stack: needs at least one tensor");
-  EXPECT_TAPE_ERROR(stack({a, b}), ErrorKind::shape, "stack: shapes differ: [2, 3] and [1, 3]");
-  EXPECT_TAPE_ERROR(stack({a, a.to(i64)}), ErrorKind::dtype, "stack: dtypes differ: f32 and i64");
+  EXPECT_TAPE_ERROR(stack({one_to_six, seven_to_nine}), ErrorKind::shape, "stack: shapes differ: [2, 3] and [1, 3]");
+  EXPECT_TAPE_ERROR(stack({one_to_six, one_to_six.to(i64)}), ErrorKind::dtype, "stack: dtypes differ: f32 and i64");
 }
 
 TEST(Split, BySize) {
@@ -106,7 +110,7 @@ TEST(Split, BySize) {
 }
 
 TEST(Split, BySizes) {
-  const Tensors pieces = split(a, {1, 0, 2}, 1);
+  const Tensors pieces = split(one_to_six, {1, 0, 2}, 1);
   ASSERT_EQ(pieces.size(), 3u);
   EXPECT_TRUE(tensors_equal(pieces[0], reshape(tensor({1, 4}), {2, 1})));
   EXPECT_EQ(pieces[1].shape(), Shape({2, 0}));
@@ -114,10 +118,10 @@ TEST(Split, BySizes) {
 }
 
 TEST(Split, RowsAreViews) {
-  const Tensors pieces = split(a, 1);
-  EXPECT_TRUE(pieces[1].shares_storage(a));
+  const Tensors pieces = split(one_to_six, 1);
+  EXPECT_TRUE(pieces[1].shares_storage(one_to_six));
   EXPECT_TRUE(tensors_equal(pieces[1], tensor({{4, 5, 6}})));
-  EXPECT_FALSE(split(a, 1, 1)[0].shares_storage(a));
+  EXPECT_FALSE(split(one_to_six, 1, 1)[0].shares_storage(one_to_six));
 }
 
 TEST(Split, IsUndoneByCat) {
@@ -133,11 +137,11 @@ TEST(Split, GradientOfSomePieces) {
 }
 
 TEST(Split, RefusesSizesThatDoNotAddUp) {
-  EXPECT_TAPE_ERROR(split(a, {1, 1}, 1), ErrorKind::shape,
+  EXPECT_TAPE_ERROR(split(one_to_six, {1, 1}, 1), ErrorKind::shape,
                     "split: sizes [1, 1] do not add up to axis 1 of [2, 3] (2 vs 3)");
-  EXPECT_TAPE_ERROR(split(a, {4, -1}, 1), ErrorKind::config, "split: sizes must not be negative, got [4, -1]");
-  EXPECT_TAPE_ERROR(split(a, 0), ErrorKind::config, "split: the size must be positive, got 0");
-  EXPECT_TAPE_ERROR(split(a, 1, 5), ErrorKind::index, "split: axis 5 is out of range for shape [2, 3]");
+  EXPECT_TAPE_ERROR(split(one_to_six, {4, -1}, 1), ErrorKind::config, "split: sizes must not be negative, got [4, -1]");
+  EXPECT_TAPE_ERROR(split(one_to_six, 0), ErrorKind::config, "split: the size must be positive, got 0");
+  EXPECT_TAPE_ERROR(split(one_to_six, 1, 5), ErrorKind::index, "split: axis 5 is out of range for shape [2, 3]");
 }
 
 TEST(Chunk, AsPyTorch) {
@@ -150,7 +154,7 @@ TEST(Chunk, AsPyTorch) {
   EXPECT_EQ(sizes(7, 3), (std::vector<int64_t>{3, 3, 1}));
   EXPECT_EQ(sizes(5, 4), (std::vector<int64_t>{2, 2, 1}));
   EXPECT_EQ(sizes(2, 4), (std::vector<int64_t>{1, 1}));
-  EXPECT_TAPE_ERROR(chunk(a, 0), ErrorKind::config, "chunk: the count must be positive, got 0");
+  EXPECT_TAPE_ERROR(chunk(one_to_six, 0), ErrorKind::config, "chunk: the count must be positive, got 0");
 }
 
 TEST(Repeat, TilesAsNumPy) {
@@ -160,8 +164,8 @@ TEST(Repeat, TilesAsNumPy) {
   EXPECT_TRUE(tensors_equal(repeat(tensor({{1, 2}, {3, 4}}), {2, 1}), tensor({{1, 2}, {3, 4}, {1, 2}, {3, 4}})));
   EXPECT_TRUE(tensors_equal(repeat(tensor({{1, 2}, {3, 4}}), {2}), tensor({{1, 2, 1, 2}, {3, 4, 3, 4}})));
   EXPECT_TRUE(tensors_equal(repeat(scalar(3, i64), {2}), tensor({3, 3}, i64)));
-  EXPECT_EQ(repeat(a, {0, 2}).shape(), Shape({0, 6}));
-  EXPECT_TAPE_ERROR(repeat(a, {2, -1}), ErrorKind::config, "repeat: counts must not be negative, got [2, -1]");
+  EXPECT_EQ(repeat(one_to_six, {0, 2}).shape(), Shape({0, 6}));
+  EXPECT_TAPE_ERROR(repeat(one_to_six, {2, -1}), ErrorKind::config, "repeat: counts must not be negative, got [2, -1]");
 }
 
 TEST(Repeat, GradientAddsUp) {
@@ -176,7 +180,7 @@ TEST(Roll, MovesAround) {
   EXPECT_TRUE(tensors_equal(roll(x, -1, 0), tensor({2, 3, 4, 1})));
   EXPECT_TRUE(tensors_equal(roll(x, 9, 0), tensor({4, 1, 2, 3})));
   EXPECT_TRUE(tensors_equal(roll(x, 4, 0), x));
-  EXPECT_TRUE(tensors_equal(roll(a, 1, -1), tensor({{3, 1, 2}, {6, 4, 5}})));
+  EXPECT_TRUE(tensors_equal(roll(one_to_six, 1, -1), tensor({{3, 1, 2}, {6, 4, 5}})));
   EXPECT_EQ(roll(zeros({0, 2}), 1, 0).shape(), Shape({0, 2}));
 }
 

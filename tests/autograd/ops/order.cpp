@@ -14,8 +14,6 @@
 namespace tape {
 namespace {
 
-constexpr double inf = std::numeric_limits<double>::infinity();
-
 TEST(TopK, LargestAndSmallest) {
   const Tensor x = tensor({{3, 1, 4, 1, 5}, {9, 2, 6, 5, 3}});
   const TopK best = topk(x, 2);

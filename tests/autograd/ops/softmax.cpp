@@ -14,8 +14,6 @@
 namespace tape {
 namespace {
 
-constexpr double inf = INFINITY;
-
 TEST(Softmax, AgreesWithPyTorch) {
   expect_case(reference::softmax_last, {{2, 4}}, [](const Tensors& in) { return softmax(in[0], -1); });
   expect_case(reference::softmax_first, {{3, 2}}, [](const Tensors& in) { return softmax(in[0], 0); });

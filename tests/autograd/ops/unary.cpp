@@ -15,31 +15,31 @@
 namespace tape {
 namespace {
 
-using Function = Tensor (*)(const Tensor&);
-const std::map<std::string, Function> functions = {{"neg", neg},
-                                                   {"abs", abs},
-                                                   {"sign", sign},
-                                                   {"square", square},
-                                                   {"reciprocal", reciprocal},
-                                                   {"exp", exp},
-                                                   {"log", log},
-                                                   {"sqrt", sqrt},
-                                                   {"rsqrt", rsqrt},
-                                                   {"sin", sin},
-                                                   {"cos", cos},
-                                                   {"tanh", tanh},
-                                                   {"sigmoid", sigmoid},
-                                                   {"erf", erf},
-                                                   {"relu", relu},
-                                                   {"gelu", gelu},
-                                                   {"gelu_tanh", gelu_tanh},
-                                                   {"silu", silu},
-                                                   {"clamp", [](const Tensor& x) { return clamp(x, -1, 1.5); }}};
+using UnaryFunction = Tensor (*)(const Tensor&);
+const std::map<std::string, UnaryFunction> functions = {{"neg", neg},
+                                                        {"abs", abs},
+                                                        {"sign", sign},
+                                                        {"square", square},
+                                                        {"reciprocal", reciprocal},
+                                                        {"exp", exp},
+                                                        {"log", log},
+                                                        {"sqrt", sqrt},
+                                                        {"rsqrt", rsqrt},
+                                                        {"sin", sin},
+                                                        {"cos", cos},
+                                                        {"tanh", tanh},
+                                                        {"sigmoid", sigmoid},
+                                                        {"erf", erf},
+                                                        {"relu", relu},
+                                                        {"gelu", gelu},
+                                                        {"gelu_tanh", gelu_tanh},
+                                                        {"silu", silu},
+                                                        {"clamp", [](const Tensor& x) { return clamp(x, -1, 1.5); }}};
 
 class UnaryReference : public testing::TestWithParam<reference::Unary> {};
 
 TEST_P(UnaryReference, ValuesAndSlopes) {
-  const Function f = functions.at(GetParam().name);
+  const UnaryFunction f = functions.at(GetParam().name);
   for (const DType dtype : {f64, f32}) {
     const double tolerance = dtype == f64 ? 1e-13 : 1e-6;
     const Tensor x = from_vector(GetParam().x).to(dtype).requires_grad_();

@@ -12,9 +12,9 @@
 namespace tape {
 namespace {
 
-using Function = std::function<Tensors(const Tensors&)>;
+using Stretch = std::function<Tensors(const Tensors&)>;
 
-Tensor leaf(const Shape& shape, uint64_t seed, DType dtype = f32) {
+Tensor normal_leaf(const Shape& shape, uint64_t seed, DType dtype = f32) {
   Generator draws(seed);
   return randn(shape, dtype, draws).requires_grad_();
 }
@@ -25,21 +25,21 @@ std::vector<std::byte> bits(const Tensor& x) {
 }
 
 /// The output and the leaves' gradients of a loss that runs its part through `run`.
-using Runner = std::function<Tensors(const Function&, const Tensors&)>;
+using Runner = std::function<Tensors(const Stretch&, const Tensors&)>;
 using Model = std::function<Tensor(const Runner& run)>;
 
 Tensors values_and_gradients(const Model& model, const Tensors& leaves, const Runner& run) {
   manual_seed(5);
-  for (Tensor leaf : leaves) leaf.zero_grad();
+  for (Tensor normal_leaf : leaves) normal_leaf.zero_grad();
   const Tensor loss = model(run);
   loss.backward();
   Tensors all{loss.detach()};
-  for (const Tensor& leaf : leaves) all.push_back(leaf.grad());
+  for (const Tensor& normal_leaf : leaves) all.push_back(normal_leaf.grad());
   return all;
 }
 
-Tensors plainly(const Function& fn, const Tensors& inputs) { return fn(inputs); }
-Tensors checkpointed(const Function& fn, const Tensors& inputs) { return checkpoint(fn, inputs); }
+Tensors plainly(const Stretch& fn, const Tensors& inputs) { return fn(inputs); }
+Tensors checkpointed(const Stretch& fn, const Tensors& inputs) { return checkpoint(fn, inputs); }
 
 void expect_same_bits(const Model& model, const Tensors& leaves) {
   const Tensors plain = values_and_gradients(model, leaves, plainly);
@@ -56,7 +56,7 @@ void expect_same_bits(const Model& model, const Tensors& leaves) {
 }
 
 TEST(Checkpoint, KeepsOnlyTheInputs) {
-  const Tensor x = leaf({2, 3}, 1);
+  const Tensor x = normal_leaf({2, 3}, 1);
   const Tensor y = checkpoint([](const Tensors& in) { return exp(tanh(in[0])); }, {x});
   EXPECT_TRUE(tensors_equal(y.detach(), exp(tanh(x.detach()))));
   const Node& node = *y.impl().node;
@@ -67,7 +67,7 @@ TEST(Checkpoint, KeepsOnlyTheInputs) {
 }
 
 TEST(Checkpoint, GradientsAreTheSameBits) {
-  const Tensor x = leaf({7, 9}, 1), w = leaf({9, 9}, 2);
+  const Tensor x = normal_leaf({7, 9}, 1), w = normal_leaf({9, 9}, 2);
   expect_same_bits(
       [&](const Runner& run) {
         const auto block = [](const Tensors& in) {
@@ -80,7 +80,7 @@ TEST(Checkpoint, GradientsAreTheSameBits) {
 
 /// A sum of floats depends on its order: what reaches a leaf from inside and outside must come in the same one.
 TEST(Checkpoint, SumsInTheSameOrder) {
-  const Tensor x = leaf({31}, 1), w = leaf({31}, 2);
+  const Tensor x = normal_leaf({31}, 1), w = normal_leaf({31}, 2);
   expect_same_bits(
       [&](const Runner& run) {
         Tensor h = x * w;
@@ -96,7 +96,7 @@ TEST(Checkpoint, SumsInTheSameOrder) {
 }
 
 TEST(Checkpoint, FindsCapturedTensorsThatAreNoLeaves) {
-  const Tensor x = leaf({5}, 1), w = leaf({5}, 2);
+  const Tensor x = normal_leaf({5}, 1), w = normal_leaf({5}, 2);
   expect_same_bits(
       [&](const Runner& run) {
         const Tensor h = exp(w);
@@ -106,7 +106,7 @@ TEST(Checkpoint, FindsCapturedTensorsThatAreNoLeaves) {
 }
 
 TEST(Checkpoint, SeveralInputsAndOutputs) {
-  const Tensor x = leaf({4, 6}, 1), y = leaf({4, 6}, 2), unused = leaf({2}, 3);
+  const Tensor x = normal_leaf({4, 6}, 1), y = normal_leaf({4, 6}, 2), unused = normal_leaf({2}, 3);
   const Tensor ids = tensor({1, 0, 3}, i64);
   expect_same_bits(
       [&](const Runner& run) {
@@ -127,7 +127,7 @@ TEST(Checkpoint, SeveralInputsAndOutputs) {
 }
 
 TEST(Checkpoint, OutputsThatNobodyUses) {
-  const Tensor x = leaf({4}, 1), w = leaf({4}, 2);
+  const Tensor x = normal_leaf({4}, 1), w = normal_leaf({4}, 2);
   expect_same_bits(
       [&](const Runner& run) {
         return sum(run([&](const Tensors& in) { return Tensors{exp(in[0]), in[0] * w, w * 2}; }, {x})[0]);
@@ -136,11 +136,11 @@ TEST(Checkpoint, OutputsThatNobodyUses) {
 }
 
 TEST(Checkpoint, MayBeNested) {
-  const Tensor x = leaf({6, 6}, 1), w = leaf({6, 6}, 2);
+  const Tensor x = normal_leaf({6, 6}, 1), w = normal_leaf({6, 6}, 2);
   expect_same_bits(
       [&](const Runner& run) {
-        const Function inner = [w](const Tensors& in) { return Tensors{dropout(tanh(matmul(in[0], w)), 0.4)}; };
-        const Function outer = [&run, inner, w](const Tensors& in) {
+        const Stretch inner = [w](const Tensors& in) { return Tensors{dropout(tanh(matmul(in[0], w)), 0.4)}; };
+        const Stretch outer = [&run, inner, w](const Tensors& in) {
           const Tensor h = run(inner, {dropout(in[0], 0.2)})[0];
           return Tensors{run(inner, {h * w})[0] + in[0]};
         };
@@ -150,7 +150,7 @@ TEST(Checkpoint, MayBeNested) {
 }
 
 TEST(Checkpoint, WithoutInputsThatNeedGradients) {
-  const Tensor x = leaf({3, 4}, 1).detach(), w = leaf({4, 4}, 2);
+  const Tensor x = normal_leaf({3, 4}, 1).detach(), w = normal_leaf({4, 4}, 2);
   expect_same_bits(
       [&](const Runner& run) {
         return sum(square(run([&](const Tensors& in) { return Tensors{matmul(in[0], w)}; }, {x})[0]));
@@ -163,7 +163,7 @@ TEST(Checkpoint, WithoutInputsThatNeedGradients) {
 }
 
 TEST(Checkpoint, RunsAgainUnderTheSameScopes) {
-  const Tensor q = leaf({1, 3, 4}, 1);
+  const Tensor q = normal_leaf({1, 3, 4}, 1);
   std::vector<std::string> seen;
   const auto look = [&](const Tensors& in) {
     const ModuleScope module("attention");
@@ -194,7 +194,7 @@ TEST(Checkpoint, RunsAgainUnderTheSameScopes) {
 }
 
 TEST(Checkpoint, GradOfSomeInputsAlone) {
-  const Tensor x = leaf({5}, 1, f64), w = leaf({5}, 2, f64), other = leaf({5}, 3, f64);
+  const Tensor x = normal_leaf({5}, 1, f64), w = normal_leaf({5}, 2, f64), other = normal_leaf({5}, 3, f64);
   const auto block = [&](const Tensors& in) { return sin(in[0] * w) * exp(other); };
   const Tensor h = x * 2;
   const Tensors plain = grad({sum(block({h}) * h)}, {w, h}, {});
@@ -202,14 +202,14 @@ TEST(Checkpoint, GradOfSomeInputsAlone) {
   for (size_t i = 0; i < 2; ++i) EXPECT_EQ(bits(plain[i]), bits(again[i])) << i;
   EXPECT_FALSE(w.grad().defined());
   EXPECT_FALSE(other.grad().defined());
-  EXPECT_TAPE_ERROR(grad({sum(checkpoint(block, {h}))}, {leaf({2}, 4)}), ErrorKind::graph,
+  EXPECT_TAPE_ERROR(grad({sum(checkpoint(block, {h}))}, {normal_leaf({2}, 4)}), ErrorKind::graph,
                     "grad: the outputs do not depend on input 0 [2]; pass .allow_unused = true to accept that");
 }
 
 TEST(Checkpoint, CanBeDifferentiatedAgain) {
-  const Tensor w = leaf({3, 3}, 2, f64);
+  const Tensor w = normal_leaf({3, 3}, 2, f64);
   const auto block = [&](const Tensors& in) { return tanh(matmul(in[0], w)) * in[1]; };
-  const Tensors inputs{leaf({2, 3}, 3, f64).detach(), leaf({2, 3}, 4, f64).detach()};
+  const Tensors inputs{normal_leaf({2, 3}, 3, f64).detach(), normal_leaf({2, 3}, 4, f64).detach()};
   EXPECT_TRUE(gradients_match(gradgradcheck([&](const Tensors& in) { return checkpoint(block, in); }, inputs)));
   // With respect to what was captured too.
   const auto second = [&](const Runner& run) {
@@ -221,7 +221,7 @@ TEST(Checkpoint, CanBeDifferentiatedAgain) {
 }
 
 TEST(Checkpoint, BackwardTwice) {
-  const Tensor x = leaf({4}, 1);
+  const Tensor x = normal_leaf({4}, 1);
   const Tensor loss = sum(checkpoint([](const Tensors& in) { return exp(in[0]) * in[0]; }, {x}));
   loss.backward({.retain_graph = true});
   const Tensor once = x.grad().clone();
@@ -233,7 +233,7 @@ TEST(Checkpoint, BackwardTwice) {
 }
 
 TEST(Checkpoint, HooksAndRetainedGradientsOfTheOutput) {
-  const Tensor x = leaf({3}, 1);
+  const Tensor x = normal_leaf({3}, 1);
   Tensor y = checkpoint([](const Tensors& in) { return in[0] * 2; }, {x});
   y.retain_grad();
   y.register_hook([](const Tensor& g) { return g * 10; });
@@ -243,22 +243,22 @@ TEST(Checkpoint, HooksAndRetainedGradientsOfTheOutput) {
 }
 
 TEST(Checkpoint, RefusesAFunctionThatChanged) {
-  const Tensor x = leaf({3}, 1);
+  const Tensor x = normal_leaf({3}, 1);
   int runs = 0;
   const auto grows = [&](const Tensors& in) { return expand(in[0], {++runs, 3}); };
   EXPECT_TAPE_ERROR(sum(checkpoint(grows, {x})).backward(), ErrorKind::graph,
                     "backward of 'checkpoint': the function gave f32 [2, 3] when it ran again, f32 [1, 3] the first "
                     "time");
   runs = 0;
-  const Function more = [&](const Tensors& in) { return Tensors(static_cast<size_t>(++runs), in[0]); };
+  const Stretch more = [&](const Tensors& in) { return Tensors(static_cast<size_t>(++runs), in[0]); };
   EXPECT_TAPE_ERROR(sum(checkpoint(more, {x})[0]).backward(), ErrorKind::graph,
                     "backward of 'checkpoint': the function gave 2 outputs with gradients when it ran again, 1 the "
                     "first time");
 }
 
 TEST(Checkpoint, RefusesTensorsThatChanged) {
-  const Tensor x = leaf({3}, 1);
-  Tensor w = leaf({3}, 2);
+  const Tensor x = normal_leaf({3}, 1);
+  Tensor w = normal_leaf({3}, 2);
   const Tensor loss = sum(checkpoint([&](const Tensors& in) { return in[0] + w; }, {x}));
   {
     const NoGrad no_grad;
@@ -271,7 +271,7 @@ TEST(Checkpoint, RefusesTensorsThatChanged) {
 }
 
 TEST(Checkpoint, StreamsAndScopesComeBackAfterAnError) {
-  const Tensor x = leaf({3}, 1);
+  const Tensor x = normal_leaf({3}, 1);
   int runs = 0;
   const Tensor loss = sum(checkpoint(
       [&](const Tensors& in) {
@@ -288,7 +288,7 @@ TEST(Checkpoint, StreamsAndScopesComeBackAfterAnError) {
 
 TEST(Checkpoint, HoldsOnePartAtATime) {
   constexpr int64_t kParts = 8, kSteps = 10, kBytes = 4 << 16;
-  const Tensor x = leaf({1 << 16}, 1);
+  const Tensor x = normal_leaf({1 << 16}, 1);
   const auto part = [](const Tensors& in) {
     Tensor h = in[0];
     for (int64_t i = 0; i < kSteps; ++i) h = sin(h);  // each saves its input

@@ -18,17 +18,17 @@ namespace {
 
 using testing::ElementsAre;
 
-Tensor leaf(std::initializer_list<Values> values) { return tensor(values, f64).requires_grad_(); }
-Tensor leaf(double value) { return scalar(value, f64).requires_grad_(); }
+Tensor leaf_of(std::initializer_list<Values> values) { return tensor(values, f64).requires_grad_(); }
+Tensor leaf_of(double value) { return scalar(value, f64).requires_grad_(); }
 
 TEST(Tape, GradientOfAChain) {
-  const Tensor x = leaf({1, 2, 3});
+  const Tensor x = leaf_of({1, 2, 3});
   sum(square(x) * 2).backward();
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({4, 8, 12}, f64)));
 }
 
 TEST(Tape, ReplaysInReverseOrderOfRecording) {
-  const Tensor x = leaf({1, 2});
+  const Tensor x = leaf_of({1, 2});
   std::vector<std::string> log;
   const auto watch = [&log](const Tensor& t, const char* name) {
     Tensor(t).register_hook([&log, name](const Tensor&) {
@@ -47,13 +47,13 @@ TEST(Tape, ReplaysInReverseOrderOfRecording) {
 }
 
 TEST(Tape, FanOutAddsUp) {
-  const Tensor x = leaf(3);
+  const Tensor x = leaf_of(3);
   (x * x + x * 2 + x).backward();  // x^2 + 3x
   EXPECT_DOUBLE_EQ(x.grad().item(), 9);
 }
 
 TEST(Tape, FanOutOfAnIntermediateAddsUpBeforeItRuns) {
-  const Tensor x = leaf(0.5);
+  const Tensor x = leaf_of(0.5);
   const Tensor y = exp(x);
   int calls = 0;
   Tensor(y).register_hook([&](const Tensor& g) {
@@ -67,7 +67,7 @@ TEST(Tape, FanOutOfAnIntermediateAddsUpBeforeItRuns) {
 }
 
 TEST(Tape, BackwardsAccumulate) {
-  const Tensor x = leaf({1, 2});
+  const Tensor x = leaf_of({1, 2});
   sum(x * 3).backward();
   sum(square(x)).backward();
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({5, 7}, f64)));
@@ -76,14 +76,14 @@ TEST(Tape, BackwardsAccumulate) {
 }
 
 TEST(Tape, GatheredGradientIsNobodyElses) {
-  const Tensor x = leaf({1, 2}), y = leaf({3, 4});
+  const Tensor x = leaf_of({1, 2}), y = leaf_of({3, 4});
   (x + y).backward({.gradient = tensor({1, 1}, f64)});
   x.grad().mul_(10);
   EXPECT_TRUE(tensors_equal(y.grad(), tensor({1, 1}, f64)));
 }
 
 TEST(Tape, SeedsScaleTheGradient) {
-  const Tensor x = leaf({1, 2, 3});
+  const Tensor x = leaf_of({1, 2, 3});
   const Tensor seed = tensor({1, 10, 100}, f64);
   square(x).backward({.gradient = seed});
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({2, 40, 600}, f64)));
@@ -91,7 +91,7 @@ TEST(Tape, SeedsScaleTheGradient) {
 }
 
 TEST(Tape, RefusesToStartWithoutASeedOrGraph) {
-  const Tensor x = leaf({1, 2});
+  const Tensor x = leaf_of({1, 2});
   EXPECT_TAPE_ERROR(
       square(x).backward(), ErrorKind::graph,
       "backward: the output is [2]; only a single element can start without a seed: pass .gradient of that shape");
@@ -106,13 +106,13 @@ TEST(Tape, RefusesToStartWithoutASeedOrGraph) {
 }
 
 TEST(Tape, SeveralOutputsAtOnce) {
-  const Tensor x = leaf({1, 2});
+  const Tensor x = leaf_of({1, 2});
   backward({sum(x), square(x)}, {scalar(2, f64), tensor({1, 10}, f64)});
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({2 + 2, 2 + 40}, f64)));
 }
 
 TEST(Tape, SecondBackwardIsRefusedUnlessRetained) {
-  const Tensor x = leaf(2);
+  const Tensor x = leaf_of(2);
   const Tensor y = exp(x);
   y.backward({.retain_graph = true});
   y.backward();
@@ -145,7 +145,7 @@ TEST(Tape, SavedValuesAreFreedAsTheBackwardRuns) {
 }
 
 TEST(Tape, RetainGradKeepsAnIntermediateGradient) {
-  const Tensor x = leaf({1, 2});
+  const Tensor x = leaf_of({1, 2});
   Tensor y = square(x);
   y.retain_grad();
   const Tensor untouched = y * 1;
@@ -156,7 +156,7 @@ TEST(Tape, RetainGradKeepsAnIntermediateGradient) {
 }
 
 TEST(Tape, DetachCutsTheGraph) {
-  const Tensor x = leaf({1, 2});
+  const Tensor x = leaf_of({1, 2});
   const Tensor y = square(x).detach();
   EXPECT_FALSE(y.requires_grad());
   EXPECT_TRUE(y.is_leaf());
@@ -165,7 +165,7 @@ TEST(Tape, DetachCutsTheGraph) {
 }
 
 TEST(Tape, HookReplacesTheGradient) {
-  const Tensor x = leaf({1, 2});
+  const Tensor x = leaf_of({1, 2});
   Tensor y = x * 3;
   y.register_hook([](const Tensor& g) { return g * 10; });
   y.register_hook([](const Tensor& g) { return g + 1; });
@@ -174,7 +174,7 @@ TEST(Tape, HookReplacesTheGradient) {
 }
 
 TEST(Tape, HookOnALeafSeesTheWholeGradientAndChangesWhatIsGathered) {
-  Tensor x = leaf(2);
+  Tensor x = leaf_of(2);
   x.register_hook([](const Tensor& g) {
     EXPECT_DOUBLE_EQ(g.item(), 7);
     return g * 2;
@@ -184,7 +184,7 @@ TEST(Tape, HookOnALeafSeesTheWholeGradientAndChangesWhatIsGathered) {
 }
 
 TEST(Tape, RemovedHookIsNotCalled) {
-  Tensor x = leaf(2);
+  Tensor x = leaf_of(2);
   int first = 0, second = 0;
   const int64_t handle = x.register_hook([&](const Tensor&) { return ++first, Tensor(); });
   x.register_hook([&](const Tensor&) { return ++second, Tensor(); });
@@ -195,7 +195,7 @@ TEST(Tape, RemovedHookIsNotCalled) {
 }
 
 TEST(Tape, HookHandlesAreNeverReused) {
-  Tensor x = leaf(2);
+  Tensor x = leaf_of(2);
   const int64_t first = x.register_hook([](const Tensor&) { return Tensor(); });
   x.remove_hook(first);
   int calls = 0;
@@ -206,7 +206,7 @@ TEST(Tape, HookHandlesAreNeverReused) {
 }
 
 TEST(Tape, HookOfAWrongShapeIsRefused) {
-  const Tensor x = leaf({1, 2});
+  const Tensor x = leaf_of({1, 2});
   Tensor y = exp(x);
   y.register_hook([](const Tensor&) { return tensor({1, 2, 3}, f64); });
   EXPECT_TAPE_ERROR(sum(y).backward(), ErrorKind::shape,
@@ -214,7 +214,7 @@ TEST(Tape, HookOfAWrongShapeIsRefused) {
 }
 
 TEST(Tape, NothingIsRecordedUnderNoGrad) {
-  const Tensor x = leaf({1, 2});
+  const Tensor x = leaf_of({1, 2});
   {
     const NoGrad no_grad;
     EXPECT_FALSE(grad_enabled());
@@ -237,7 +237,7 @@ TEST(Tape, ModesBelongToTheirThread) {
 }
 
 TEST(Tape, GradReturnsAndTouchesNoGrad) {
-  const Tensor x = leaf({1, 2}), y = leaf({3, 4});
+  const Tensor x = leaf_of({1, 2}), y = leaf_of({3, 4});
   const Tensor z = square(x) * y;
   const Tensors g = grad({sum(z)}, {y, x});
   EXPECT_TRUE(tensors_equal(g[0], tensor({1, 4}, f64)));
@@ -247,7 +247,7 @@ TEST(Tape, GradReturnsAndTouchesNoGrad) {
 }
 
 TEST(Tape, GradOfAnIntermediate) {
-  const Tensor x = leaf(2);
+  const Tensor x = leaf_of(2);
   const Tensor y = square(x);
   const Tensor z = y * y;
   const Tensors g = grad({z}, {y, x});
@@ -256,13 +256,13 @@ TEST(Tape, GradOfAnIntermediate) {
 }
 
 TEST(Tape, GradOfAnOutputItself) {
-  const Tensor x = leaf(2);
+  const Tensor x = leaf_of(2);
   const Tensor y = square(x);
   EXPECT_DOUBLE_EQ(grad({y}, {y})[0].item(), 1);
 }
 
 TEST(Tape, GradOfUnusedInputs) {
-  const Tensor x = leaf({1, 2}), unused = leaf({3, 4, 5});
+  const Tensor x = leaf_of({1, 2}), unused = leaf_of({3, 4, 5});
   EXPECT_TAPE_ERROR(grad({sum(x)}, {x, unused}), ErrorKind::graph,
                     "grad: the outputs do not depend on input 1 [3]; pass .allow_unused = true to accept that");
   const Tensors g = grad({sum(x)}, {x, unused}, {.allow_unused = true});
@@ -272,7 +272,7 @@ TEST(Tape, GradOfUnusedInputs) {
 }
 
 TEST(Tape, GradRunsOnlyWhatLeadsToTheInputs) {
-  const Tensor x = leaf(2), other = leaf(3);
+  const Tensor x = leaf_of(2), other = leaf_of(3);
   Tensor side = exp(other);
   int calls = 0;
   side.register_hook([&](const Tensor&) { return ++calls, Tensor(); });
@@ -281,7 +281,7 @@ TEST(Tape, GradRunsOnlyWhatLeadsToTheInputs) {
 }
 
 TEST(Tape, ThirdDerivative) {
-  const Tensor x = leaf({1.5, -2});
+  const Tensor x = leaf_of({1.5, -2});
   const Tensor y = square(x) * square(x);
   const Tensor seed = tensor({1, 1}, f64);
   const Tensor first = grad({y}, {x}, {.gradients = {seed}, .create_graph = true})[0];
@@ -293,7 +293,7 @@ TEST(Tape, ThirdDerivative) {
 }
 
 TEST(Tape, BackwardThroughAGradient) {
-  const Tensor x = leaf(3), w = leaf(2);
+  const Tensor x = leaf_of(3), w = leaf_of(2);
   const Tensor slope = grad({w * square(x)}, {x}, {.create_graph = true})[0];  // 2 w x
   square(slope).backward();                                                    // 4 w^2 x^2
   EXPECT_DOUBLE_EQ(w.grad().item(), 8 * 2 * 9);
@@ -301,7 +301,7 @@ TEST(Tape, BackwardThroughAGradient) {
 }
 
 TEST(Tape, InPlaceWriteToASavedValueIsRefusedByName) {
-  const Tensor x = leaf({1, 2});
+  const Tensor x = leaf_of({1, 2});
   Tensor w = tensor({3, 4}, f64);
   const Tensor y = sum(x * w);
   w.fill_(0);
@@ -311,7 +311,7 @@ TEST(Tape, InPlaceWriteToASavedValueIsRefusedByName) {
 }
 
 TEST(Tape, InPlaceWriteThroughAViewIsSeen) {
-  const Tensor x = leaf({1, 2});
+  const Tensor x = leaf_of({1, 2});
   const Tensor w = tensor({{3, 4}, {5, 6}}, f64);
   Tensor row = w[1];
   ASSERT_TRUE(row.shares_storage(w));
@@ -321,7 +321,7 @@ TEST(Tape, InPlaceWriteThroughAViewIsSeen) {
 }
 
 TEST(Tape, InPlaceWriteToAnUnsavedValueIsFine) {
-  const Tensor x = leaf({1, 2});
+  const Tensor x = leaf_of({1, 2});
   Tensor w = tensor({3, 4}, f64);
   const Tensor y = sum(x + w);
   w.fill_(0);
@@ -330,7 +330,7 @@ TEST(Tape, InPlaceWriteToAnUnsavedValueIsFine) {
 }
 
 TEST(Tape, InPlaceWriteToATensorWithGradientsIsRefused) {
-  Tensor x = leaf({1, 2});
+  Tensor x = leaf_of({1, 2});
   EXPECT_TAPE_ERROR(x.fill_(0), ErrorKind::graph,
                     "fill_: in-place write to a tensor [2] that requires gradients; use a NoGrad scope, or detach()");
   EXPECT_TAPE_ERROR(x.add_(tensor({1, 1}, f64)), ErrorKind::graph,
@@ -341,7 +341,7 @@ TEST(Tape, InPlaceWriteToATensorWithGradientsIsRefused) {
 }
 
 TEST(Tape, ParameterStepBetweenForwardAndBackwardIsCaught) {
-  Tensor w = leaf({1, 2});
+  Tensor w = leaf_of({1, 2});
   const Tensor loss = sum(square(w));
   {
     const NoGrad no_grad;
@@ -353,19 +353,19 @@ TEST(Tape, ParameterStepBetweenForwardAndBackwardIsCaught) {
 TEST(Tape, RequiresGradOnlyForFloatingLeaves) {
   EXPECT_TAPE_ERROR(arange(3).requires_grad_(), ErrorKind::dtype,
                     "requires_grad_: only f32 and f64 tensors have gradients, this one is i64");
-  Tensor y = exp(leaf(1));
+  Tensor y = exp(leaf_of(1));
   EXPECT_FALSE(y.is_leaf());
   EXPECT_TAPE_ERROR(y.requires_grad_(false), ErrorKind::graph,
                     "requires_grad_: the tensor is the result of 'exp'; use detach()");
   EXPECT_TAPE_ERROR(tensor({1}).retain_grad(), ErrorKind::graph, "retain_grad: the tensor does not require gradients");
-  Tensor x = leaf(1);
+  Tensor x = leaf_of(1);
   x.requires_grad_(false);
   EXPECT_FALSE(exp(x).requires_grad());
 }
 
 TEST(Tape, AWrongGradientFunctionIsNamed) {
   static const Op op({.name = "test_wrong_gradient"});
-  const Tensor x = leaf({1, 2});
+  const Tensor x = leaf_of({1, 2});
   const Tensor few =
       record(op, {x, x}, tensor({1, 2}, f64), {}, [](const BackwardContext& c) -> Tensors { return {c.grad()}; });
   EXPECT_TAPE_ERROR(sum(few).backward(), ErrorKind::graph,
@@ -378,7 +378,7 @@ TEST(Tape, AWrongGradientFunctionIsNamed) {
 }
 
 TEST(Tape, BroadcastGradientsAreSummedByTheTape) {
-  const Tensor x = leaf({1, 2, 3}), s = leaf(2);
+  const Tensor x = leaf_of({1, 2, 3}), s = leaf_of(2);
   const Tensor wide = ones({4, 3}, f64);
   sum(wide * x * s).backward();
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({8, 8, 8}, f64)));
@@ -387,7 +387,7 @@ TEST(Tape, BroadcastGradientsAreSummedByTheTape) {
 
 /// A chain as deep as no stack: forward, backward and freeing take one step a node.
 void run_chain(int64_t length) {
-  const Tensor x = leaf(1);
+  const Tensor x = leaf_of(1);
   {
     Tensor y = x;
     for (int64_t i = 0; i < length; ++i) y = y + 1.0;
@@ -403,7 +403,7 @@ TEST(Tape, DeepChain) { run_chain(100'000); }
 TEST(Tape, VeryDeepChain) { run_chain(1'000'000); }
 
 TEST(Tape, DeepChainIsFreedWithoutABackward) {
-  const Tensor x = leaf(1);
+  const Tensor x = leaf_of(1);
   Tensor y = x;
   for (int i = 0; i < 100'000; ++i) y = y * x;
   y = Tensor();
@@ -427,7 +427,7 @@ TEST(Tape, ThreadsRecordGraphsOfTheirOwn) {
   for (size_t t = 0; t < results.size(); ++t)
     threads.emplace_back([t, &results] {
       for (int round = 0; round < 50; ++round) {
-        const Tensor x = leaf({1, static_cast<double>(t)});
+        const Tensor x = leaf_of({1, static_cast<double>(t)});
         Tensor y = x;
         for (int i = 0; i < 20; ++i) y = y * 2 - x;
         sum(square(y)).backward();
@@ -440,7 +440,7 @@ TEST(Tape, ThreadsRecordGraphsOfTheirOwn) {
 }
 
 TEST(Tape, ParametersSharedByThreadsForReading) {
-  const Tensor w = leaf({2, 3});
+  const Tensor w = leaf_of({2, 3});
   std::vector<Tensor> results(4);
   std::vector<std::thread> threads;
   for (size_t t = 0; t < results.size(); ++t)

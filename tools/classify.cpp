@@ -13,8 +13,8 @@
 #include "models/tokenizer_fit.h"
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
+#include "text/unknown_tokens.h"
 #include "tools/lines.h"
-#include "tools/unknown_tokens.h"
 
 namespace tape::tools {
 namespace {
@@ -113,7 +113,7 @@ class Labels {
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::vector<std::string> names_;
   int64_t count_ = 0, cut_ = 0, empty_ = 0;
-  UnknownTokens unknown_;
+  text::UnknownTokens unknown_;
 };
 
 int classify(const ClassifyArguments& arguments) {

@@ -16,8 +16,8 @@
 #include "inspect/explorer_data.h"
 #include "inspect/subject.h"
 #include "inspect/tape_dot.h"
+#include "text/unknown_tokens.h"
 #include "tools/lines.h"
-#include "tools/unknown_tokens.h"
 
 namespace tape::tools {
 namespace {
@@ -63,7 +63,7 @@ int write(const InspectArguments& arguments, const Study& study, const std::stri
 }
 
 void warn_of_unknown(const text::Tokenizer& tokenizer, const inspect::SubjectOptions& texts) {
-  UnknownTokens unknown;
+  text::UnknownTokens unknown;
   unknown.add(tokenizer, tokenizer.encode(texts.text), texts.text);
   const text::Tokenizer& second = tokenizer.target();  // of a translator; else the same
   if (texts.text_b) unknown.add(second, second.encode(*texts.text_b), *texts.text_b);

@@ -16,8 +16,8 @@
 #include "models/folder.h"
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
+#include "text/unknown_tokens.h"
 #include "tools/lines.h"
-#include "tools/unknown_tokens.h"
 
 namespace tape::tools {
 namespace {
@@ -141,7 +141,7 @@ class Translator {
   std::unique_ptr<models::Transformer> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   int64_t count_ = 0, cut_ = 0, unended_ = 0;
-  UnknownTokens unknown_;
+  text::UnknownTokens unknown_;
 };
 
 int translate(const TranslateArguments& arguments) {

@@ -3,16 +3,17 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 
-#include "text/tokenizer.h"
+#include "byte_level_bpe.h"
 
-namespace tape::tools {
+namespace tape::text {
 
 /// Counts what of the texts a model reads its tokenizer has no token for: the model sees <unk> in its place.
 class UnknownTokens {
  public:
   /// The encoding of a text, or of a pair of texts.
-  void add(const text::Tokenizer& tokenizer, const text::Encoding& encoding, const std::string& text,
+  void add(const Tokenizer& tokenizer, const Encoding& encoding, const std::string& text,
            const std::string& second = "");
 
   /// `3 of 40 tokens are unknown to the model, which reads "<unk>" for them: "hello", "world"`; "" where all are known.
@@ -24,4 +25,9 @@ class UnknownTokens {
   std::set<std::string> some_;  // the first few
 };
 
-}  // namespace tape::tools
+/// What of the characters (code points) of a text a byte-level tokenizer loses, as character_tokenizer's does with
+/// those that it has not seen: `3 of 40 characters are unknown to the tokenizer, which loses them: "é", "ö"`; "" for
+/// none.
+std::string lost_characters_note(const ByteLevelBpe& tokenizer, std::string_view text);
+
+}  // namespace tape::text

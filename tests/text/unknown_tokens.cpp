@@ -1,0 +1,28 @@
+#include "text/unknown_tokens.h"
+
+#include <gtest/gtest.h>
+
+#include "text/characters.h"
+#include "text/train_byte_level_bpe.h"
+
+namespace tape::text {
+namespace {
+
+TEST(UnknownTokens, NamesTheCharactersThatAByteLevelTokenizerLoses) {
+  const auto tokenizer = character_tokenizer("abc é\n");
+  EXPECT_EQ(lost_characters_note(*tokenizer, "cab\né a"), "");
+  EXPECT_EQ(lost_characters_note(*tokenizer, "abx"),
+            "1 of 3 characters is unknown to the tokenizer, which loses it: \"x\"");
+  // The first byte of ê is that of é, so a part of it is kept.
+  EXPECT_EQ(lost_characters_note(*tokenizer, "xêx\nzzab"),
+            "5 of 8 characters are unknown to the tokenizer, which loses them: \"x\", \"z\", \"ê\"");
+  EXPECT_EQ(lost_characters_note(*tokenizer, ""), "");
+}
+
+TEST(UnknownTokens, ATokenizerOfAllBytesLosesNothing) {
+  const std::string lines[] = {"abc"};
+  EXPECT_EQ(lost_characters_note(*train_byte_level_bpe(lines, {.vocab_size = 300}), "漢\xff"), "");
+}
+
+}  // namespace
+}  // namespace tape::text

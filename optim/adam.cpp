@@ -11,7 +11,8 @@ Adam::Adam(const char* name, const ParameterGroups& groups, const AdamOptions& o
                          .lr = options.lr,
                          .weight_decay = options.weight_decay,
                          .check_finite = options.check_finite,
-                         .kept_names = {"m", "v"}}),
+                         .kept_names = {"m", "v"},
+                         .squares = "v"}),
       options_(options),
       decoupled_(decoupled) {
   for (size_t i = 0; i < 2; ++i)

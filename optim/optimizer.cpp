@@ -1,5 +1,6 @@
 #include "optim/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
@@ -15,6 +16,16 @@ bool all_finite(const Tensor& x) {
     return kernels::reduce<T>().all_finite(x.numel(), x.data<T>());
   });
 }
+
+bool has_negative(const Tensor& x) {
+  return dispatch_floating("load_state_dict", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    return std::any_of(x.data<T>(), x.data<T>() + x.numel(), [](T value) { return value < 0; });
+  });
+}
+
+/// Beyond it doubles, in which bias corrections are worked out, no longer count one by one.
+constexpr int64_t kMostSteps = int64_t{1} << 53;
 
 std::string key_of(size_t index, const std::string& what) { return std::to_string(index) + "." + what; }
 
@@ -39,6 +50,15 @@ class StateReader {
       note(fmt::format("\"{}\" is {} {}, needed is {} {}", key, to_string(tensor.dtype()), to_string(tensor.shape()),
                        to_string(dtype), to_string(shape)));
     return {};
+  }
+  /// What is kept of a parameter.
+  Tensor take_values(const std::string& key, const Tensor& parameter, bool squares) {
+    const Tensor values = take(key, parameter.shape(), parameter.dtype());
+    if (values.defined() && !all_finite(values))
+      note(fmt::format("\"{}\" holds NaN or infinity", key));
+    else if (values.defined() && squares && has_negative(values))
+      note(fmt::format("\"{}\" holds a negative mean of squares", key));
+    return values;
   }
   void skip(const std::string& key) { left_.erase(key); }
   void note(const std::string& line) { problems_ += "\n  " + line; }
@@ -163,13 +183,14 @@ void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
     slot.kept.clear();
     const Tensor steps = reader.take(key_of(i, "step"), {}, i64);
     slot.steps = steps.defined() ? *steps.data<int64_t>() : -1;
-    if (steps.defined() && slot.steps < 0)
-      reader.note(fmt::format("\"{}\" must not be negative, is {}", key_of(i, "step"), slot.steps));
+    if (steps.defined() && (slot.steps < 0 || slot.steps > kMostSteps))
+      reader.note(fmt::format("\"{}\" must be from 0 to {}, is {}", key_of(i, "step"), kMostSteps, slot.steps));
     for (const std::string& kept : settings_.kept_names) {
+      const std::string key = key_of(i, kept);
       if (slot.steps > 0)
-        slot.kept.push_back(reader.take(key_of(i, kept), slot.parameter.shape(), slot.parameter.dtype()));
+        slot.kept.push_back(reader.take_values(key, slot.parameter, kept == settings_.squares));
       else if (slot.steps < 0)
-        reader.skip(key_of(i, kept));  // whether it belongs here cannot be told
+        reader.skip(key);  // whether it belongs here cannot be told
     }
   }
   const std::string problems = reader.problems();

@@ -51,7 +51,8 @@ class Optimizer {
   /// tensor for each value kept of it, "0.m". They are the optimizer's own tensors: save or clone them before the next
   /// step.
   std::map<std::string, Tensor> state_dict() const;
-  /// Copies a state in. All or nothing: one Error (format) lists every missing, unexpected and unfitting entry.
+  /// Copies a state in. All or nothing: one Error (format) lists every missing, unexpected and unfitting entry, and
+  /// those with values that no run gives: steps below 0 or above 2^53, NaN, infinity, squares below 0.
   void load_state_dict(const std::map<std::string, Tensor>& state);
 
  protected:
@@ -69,6 +70,7 @@ class Optimizer {
     double weight_decay;
     bool check_finite;
     std::vector<std::string> kept_names;  // what is kept of each parameter
+    std::string squares = {};             // which of these are means of squares, so never negative
   };
 
   Optimizer(const ParameterGroups& groups, Settings settings);

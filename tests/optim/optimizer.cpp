@@ -238,8 +238,20 @@ TEST(OptimizerState, ListsAllProblemsAndChangesNothing) {
                     ErrorKind::format,
                     "load_state_dict: Adam does not fit:"
                     "\n  undefined: \"lr\""
-                    "\n  \"0.step\" must not be negative, is -3"
+                    "\n  \"0.step\" must be from 0 to 9007199254740992, is -3"
                     "\n  \"1.step\" is f32 [], needed is i64 []");
+  state = before;
+  state["0.step"] = full({}, 1e18, i64);
+  state["0.m"] = tensor({1, NAN}, f64);
+  state["0.v"] = tensor({0, -1e-9}, f64);
+  state["1.m"] = tensor({INFINITY}, f64);
+  EXPECT_TAPE_ERROR(adam.load_state_dict(state), ErrorKind::format,
+                    "load_state_dict: Adam does not fit:"
+                    "\n  \"0.step\" must be from 0 to 9007199254740992, is 1000000000000000000"
+                    "\n  \"0.m\" holds NaN or infinity"
+                    "\n  \"0.v\" holds a negative mean of squares"
+                    "\n  \"1.m\" holds NaN or infinity");
+  EXPECT_TRUE(adam.state_dict().at("0.m").is(before.at("0.m")));
   Sgd plain({a});
   train(plain, 0, 1);
   Sgd with_momentum({a}, {.momentum = 0.9});

@@ -1,7 +1,12 @@
 // The tapeformer command: reads the arguments and calls the library.
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstdio>
 #include <iostream>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/version.h"
 #include "tools/bench.h"
 #include "tools/classify.h"
@@ -33,6 +38,22 @@ int exit_code(ErrorKind kind) {
   }
 }
 
+/// Where standard input, output or error is closed, the next file that is opened would take its place, and what is
+/// printed would land in it.
+void hold_standard_descriptors() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor)
+    if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) tape::raise_errno("/dev/null", "open", errno);
+}
+
+/// What could not be written was not said: no success.
+void check_output() {
+  errno = 0;
+  if (std::cout.flush() && std::fflush(stdout) == 0 && !std::ferror(stdout)) return;
+  // A stream that failed before no longer knows why.
+  if (errno == 0) tape::raise(ErrorKind::io, "standard output: cannot write: an earlier write failed");
+  tape::raise_errno("standard output", "write", errno);
+}
+
 int run(int argc, char** argv) {
   tape::tools::Program program("tapeformer", "Trains Transformers on a CPU, with every gradient in sight.",
                                std::string(tape::version()));
@@ -61,7 +82,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    hold_standard_descriptors();
+    const int code = run(argc, argv);
+    if (code == 0) check_output();
+    return code;
   } catch (const tape::Error& error) {
     std::cerr << "tapeformer: " << error.what() << "\n";
     return exit_code(error.kind());

@@ -16,6 +16,28 @@ expect_status(0 info --json)
 expect_text(out "\"blas_core\":")
 expect_text(out "\"precision\":{\"highest\":\"f32\",\"high\":\"")
 
+# Results that nobody got are no success, whichever command printed them.
+foreach(arguments "info" "--version" "train lm --help" "completion --shell bash")
+  execute_process(COMMAND sh -c "exec '${COMMAND}' ${arguments} > /dev/full" RESULT_VARIABLE status ERROR_VARIABLE err)
+  check_status(4 ${arguments})
+  expect_text(err "tapeformer: standard output: cannot write: ")
+endforeach()
+# What is closed stays free of the run's files: nothing that is printed lands in them.
+execute_process(COMMAND sh -c "exec '${COMMAND}' demo --steps 2 --batch 2 --held-out 1 --seconds 0 --threads 1 \
+  --out '${FOLDER}/closed' <&- >&- 2>&-" RESULT_VARIABLE status)
+check_status(0 "demo with its descriptors closed")
+file(STRINGS ${FOLDER}/closed/.lock lock)
+if(NOT lock MATCHES "^[0-9]+$")
+  message(FATAL_ERROR "what was printed lies in .lock:\n${lock}")
+endif()
+file(STRINGS ${FOLDER}/closed/log.jsonl lines)
+foreach(line IN LISTS lines)
+  string(JSON event ERROR_VARIABLE broken GET "${line}" event)
+  if(broken)
+    message(FATAL_ERROR "no line of a log: ${line}")
+  endif()
+endforeach()
+
 expect_status(0 demo --steps 3 --batch 8 --held-out 5 --seconds 0 --json --out ${FOLDER}/model)
 expect_text(out "Where the decoder looks")
 expect_text(out "In ${FOLDER}/model lie the model")

@@ -17,6 +17,8 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
   command.option("--out", run.out, "Folder of the run: model, checkpoints, log.jsonl, report.html").required();
   command.option("--preset", run.preset, "Sizes and schedule, see below").one_of(presets).default_text(presets.front());
   const Option resume = command.flag("--resume", arguments.resume, "Go on from the newest good checkpoint of --out");
+  command.flag("--allow-changes", run.allow_changes, "Resume though options or data are others than they were")
+      .needs(resume);
   command.flag("--overwrite", arguments.overwrite, "Remove the run that --out holds").excludes(resume);
   command.flag("--doctor", arguments.doctor, "Only look whether the set-up can learn one batch by heart");
   const Option steps = command.option("--steps", run.steps, "Updates").at_least(1).default_text("preset");

@@ -38,6 +38,14 @@ void remove_folder(const std::string& path) {
   if (failed) raise_code(path, "remove", failed);
 }
 
+/// N of "checkpoint-N".
+std::optional<int64_t> step_of(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  int64_t step = -1;
+  std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step);
+  return step >= 0 && name == checkpoint_name(step) ? std::optional(step) : std::nullopt;
+}
+
 /// What a kill during an earlier save left.
 void remove_leftovers(const std::string& run) {
   std::error_code failed;
@@ -93,6 +101,28 @@ nn::StateDict model_of(const std::string& folder, const CheckpointFiles& files) 
   return files.load_model(folder);
 }
 
+/// The newest checkpoint that `read` takes without an Error.
+template <class Read>
+std::optional<FoundCheckpoint> newest_that_reads(const std::string& run, const Read& read) {
+  const std::vector<int64_t> steps = checkpoint_steps(run);
+  if (steps.empty()) return std::nullopt;
+  FoundCheckpoint found;
+  std::string broken;
+  for (size_t i = steps.size(); i-- > 0;) {
+    found.folder = in(run, checkpoint_name(steps[i]));
+    try {
+      read(found);
+      return found;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::out_of_memory) throw;
+      found.warnings.push_back(
+          fmt::format("{} is broken and passed over: {}", checkpoint_name(steps[i]), error.what()));
+      broken += fmt::format("\n  {}", error.what());
+    }
+  }
+  raise(ErrorKind::format, "{}: none of its {} checkpoints is whole:{}", run, steps.size(), broken);
+}
+
 std::vector<std::string> needed(std::vector<std::string> names, const CheckpointFiles& files) {
   if (!files.load_model) names.emplace_back(kModel);
   return names;
@@ -105,13 +135,8 @@ std::string checkpoint_name(int64_t step) { return fmt::format("{}{}", kPrefix, 
 std::vector<int64_t> checkpoint_steps(const std::string& run) {
   std::vector<int64_t> steps;
   std::error_code failed;
-  for (fs::directory_iterator at(run, failed), end; !failed && at != end; at.increment(failed)) {
-    const std::string name = at->path().filename().string();
-    if (!name.starts_with(kPrefix)) continue;
-    int64_t step = -1;
-    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step);
-    if (step >= 0 && name == checkpoint_name(step)) steps.push_back(step);
-  }
+  for (fs::directory_iterator at(run, failed), end; !failed && at != end; at.increment(failed))
+    if (const auto step = step_of(at->path().filename().string())) steps.push_back(*step);
   if (failed && failed != std::errc::no_such_file_or_directory) raise_code(run, "list the folder", failed);
   std::sort(steps.begin(), steps.end());
   return steps;
@@ -140,6 +165,9 @@ Checkpoint load_checkpoint(const std::string& folder, const CheckpointFiles& fil
   check_manifest(folder, needed({kOptimizer, kState}, files));
   Checkpoint checkpoint;
   checkpoint.state = trainer_state_from(read_text(in(folder, kState)), in(folder, kState));
+  if (const auto named = step_of(fs::path(folder).filename().string()); named && *named != checkpoint.state.step)
+    raise(ErrorKind::format, "{}: \"step\" must be {}, as the folder's name has it, is {}", in(folder, kState), *named,
+          checkpoint.state.step);
   checkpoint.model = model_of(folder, files);
   checkpoint.optimizer = tensors_of(in(folder, kOptimizer));
   if (fs::exists(in(folder, kAverage))) checkpoint.average = tensors_of(in(folder, kAverage));
@@ -152,23 +180,13 @@ nn::StateDict load_checkpoint_model(const std::string& folder, const CheckpointF
 }
 
 std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run, const CheckpointFiles& files) {
-  const std::vector<int64_t> steps = checkpoint_steps(run);
-  if (steps.empty()) return std::nullopt;
-  FoundCheckpoint found;
-  std::string broken;
-  for (size_t i = steps.size(); i-- > 0;) {
-    found.folder = in(run, checkpoint_name(steps[i]));
-    try {
-      found.checkpoint = load_checkpoint(found.folder, files);
-      return found;
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::out_of_memory) throw;
-      found.warnings.push_back(
-          fmt::format("{} is broken and passed over: {}", checkpoint_name(steps[i]), error.what()));
-      broken += fmt::format("\n  {}", error.what());
-    }
-  }
-  raise(ErrorKind::format, "{}: none of its {} checkpoints is whole:{}", run, steps.size(), broken);
+  return newest_that_reads(
+      run, [&files](FoundCheckpoint& found) { found.checkpoint = load_checkpoint(found.folder, files); });
+}
+
+std::optional<std::string> newest_whole_folder(const std::string& run) {
+  const auto found = newest_that_reads(run, [](FoundCheckpoint& checked) { check_manifest(checked.folder, {}); });
+  return found ? std::optional(found->folder) : std::nullopt;
 }
 
 void remove_checkpoints_except(const std::string& run, const std::vector<int64_t>& keep) {

@@ -42,6 +42,8 @@ struct TrainerState {
   std::string blas_core = {};
   std::string products = {};  ///< kernels::products_in_use(); "" in checkpoints that do not say
   int threads = 0;
+  /// The options and data of the run, see train/settings.h; "" in checkpoints that do not say.
+  std::string settings = {};
 };
 
 /// A checkpoint in memory.
@@ -87,6 +89,10 @@ struct FoundCheckpoint {
 /// The newest checkpoint that is whole; nothing where there is no checkpoint at all. Error (format) where there are
 /// some and none is whole.
 std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run, const CheckpointFiles& files = {});
+
+/// The folder of the newest checkpoint whose files are those that its MANIFEST lists. Nothing and Error as
+/// newest_checkpoint.
+std::optional<std::string> newest_whole_folder(const std::string& run);
 
 /// Removes all checkpoints but the given steps.
 void remove_checkpoints_except(const std::string& run, const std::vector<int64_t>& keep);

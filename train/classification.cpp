@@ -17,6 +17,8 @@
 #include "train/confusion.h"
 #include "train/fine_tuning.h"
 #include "train/labelled_lines.h"
+#include "train/model_memory.h"
+#include "train/settings.h"
 #include "train/task_run.h"
 
 namespace tape::train {
@@ -42,7 +44,7 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
       : TaskRun("classification", options.run, out), options_(options), preset_(classifier_preset(options)) {
     if (!options.init.empty()) pretrained_ = read_pretrained(options.init);
     read_lines();
-    take_tokenizer(folder);
+    take_tokenizer(folder, [this] { return make_tokenizer(); });
     train_ = encode(train_lines_, options.data);
     valid_ = encode(valid_lines_, options.valid.empty() ? options.data : options.valid);
     const auto plan = [this](int64_t epoch) {
@@ -91,14 +93,11 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
     }
   }
 
-  void take_tokenizer(const RunFolder* folder) {
-    if (pretrained_) {
-      tokenizer_ = std::move(pretrained_->tokenizer);
-      return;
-    }
-    tokenizer_ = resume_tokenizer<text::ByteLevelBpe>(folder, "vocab.json", [this] {
-      return train_tokenizer(train_lines_.sentences, options_.vocab_size.value_or(preset_.vocab_size));
-    });
+  int64_t vocab_size() const { return options_.vocab_size.value_or(preset_.vocab_size); }
+
+  std::unique_ptr<text::Tokenizer> make_tokenizer() {
+    if (pretrained_) return std::move(pretrained_->tokenizer);
+    return train_tokenizer(train_lines_.sentences, vocab_size());
   }
 
   void make_model() {
@@ -110,21 +109,26 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
       pretrained_->values.clear();
       return;
     }
+    const models::SequenceClassifierConfig config = scratch_config();
+    check_memory("train classifier", parameter_count(config));
+    model_ = std::make_unique<models::SequenceClassifier>(config);
+  }
+
+  models::SequenceClassifierConfig scratch_config() const {
     const int64_t width = options_.width.value_or(preset_.width);
-    model_ = std::make_unique<models::SequenceClassifier>(
-        models::SequenceClassifierConfig{.bert = {.vocab = tokenizer_->vocab_size(),
-                                                  .d_model = width,
-                                                  .layers = options_.layers.value_or(preset_.layers),
-                                                  .heads = options_.heads.value_or(preset_.heads),
-                                                  .d_ff = 4 * width,
-                                                  .max_length = max_length(),
-                                                  .segments = 1,
-                                                  .dropout = recipe_.dropout,
-                                                  .attention_dropout = recipe_.dropout,
-                                                  .padding_id = tokenizer_->special().pad},
-                                         .num_labels = std::ssize(train_lines_.label_names),
-                                         .pooling = options_.pooling.value_or(nn::Pooling::mean),
-                                         .labels = train_lines_.label_names});
+    return {.bert = {.vocab = tokenizer_->vocab_size(),
+                     .d_model = width,
+                     .layers = options_.layers.value_or(preset_.layers),
+                     .heads = options_.heads.value_or(preset_.heads),
+                     .d_ff = 4 * width,
+                     .max_length = max_length(),
+                     .segments = 1,
+                     .dropout = recipe_.dropout,
+                     .attention_dropout = recipe_.dropout,
+                     .padding_id = tokenizer_->special().pad},
+            .num_labels = std::ssize(train_lines_.label_names),
+            .pooling = options_.pooling.value_or(nn::Pooling::mean),
+            .labels = train_lines_.label_names};
   }
 
   /// Tokens of a line at most.
@@ -152,6 +156,7 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
     LabelledIds encoded = encode_labelled(lines, *tokenizer_, max_length());
     if (encoded.cut > 0)
       out_ << fmt::format("{}: {} of {} lines cut to {} tokens\n", name, encoded.cut, encoded.ids.size(), max_length());
+    if (!encoded.unknown.empty()) out_ << fmt::format("{}: {}\n", name, encoded.unknown);
     return encoded;
   }
 
@@ -211,16 +216,29 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
               "\"first\"\n";
   }
 
-  void describe(nlohmann::ordered_json& json) const override {
+  void add_settings(nlohmann::ordered_json& json) const override {
+    const models::BertConfig& bert = model_->config().bert;
     json["preset"] = preset_.name;
-    json["data"] = options_.data;
-    if (!options_.valid.empty()) json["valid"] = options_.valid;
-    if (pretrained_) json["init"] = options_.init;
-    if (options_.freeze) json["freeze"] = *options_.freeze;
-    if (pretrained_) json["layer_decay"] = options_.layer_decay.value_or(1);
+    json["data"] = file_setting(options_.data);
+    json["valid"] = file_setting(options_.valid);
+    if (options_.valid.empty()) json["valid_fraction"] = options_.valid_fraction.value_or(0.1);
+    json["format"] = options_.format == text::LabelFormat::sentence_tab_label ? "tsv" : "label-first";
+    if (pretrained_) {
+      // Its weights are in the checkpoint.
+      json["init"] = file_setting(fmt::format("{}/config.json", options_.init));
+      json["new_head"] = options_.new_head;
+      json["freeze"] = options_.freeze.value_or(0);
+      json["layer_decay"] = options_.layer_decay.value_or(1);
+    } else {
+      json["vocab_size"] = vocab_size();
+    }
     json["pooling"] = name_of(model_->config().pooling);
     json["batch"] = batching().max_sentences;
+    json["batch_tokens"] = batching().max_tokens;
     json["max_length"] = max_length();
+    json["layers"] = bert.layers;
+    json["width"] = bert.d_model;
+    json["heads"] = bert.heads;
   }
 
   const ClassificationOptions& options_;

@@ -5,6 +5,7 @@
 
 #include "autograd/random.h"
 #include "base/error.h"
+#include "text/unknown_tokens.h"
 
 namespace tape::train {
 
@@ -41,8 +42,11 @@ text::LabelledCorpus take_part(text::LabelledCorpus& corpus, double fraction, ui
 LabelledIds encode_labelled(const text::LabelledCorpus& corpus, const text::Tokenizer& tokenizer, int64_t max_length) {
   LabelledIds lines;
   lines.labels = corpus.labels;
+  text::UnknownTokens unknown;
   for (const std::string& sentence : corpus.sentences) {
-    std::vector<int64_t> ids = tokenizer.encode(sentence).ids;
+    text::Encoding encoding = tokenizer.encode(sentence);
+    unknown.add(tokenizer, encoding, sentence);
+    std::vector<int64_t> ids = std::move(encoding.ids);
     if (std::ssize(ids) > max_length) {
       ids = tokenizer.encode(sentence, {.max_length = max_length}).ids;
       ++lines.cut;
@@ -50,6 +54,7 @@ LabelledIds encode_labelled(const text::LabelledCorpus& corpus, const text::Toke
     lines.lengths.push_back({.source = std::ssize(ids)});
     lines.ids.push_back(std::move(ids));
   }
+  lines.unknown = unknown.note();
   return lines;
 }
 

@@ -16,7 +16,8 @@ struct LabelledIds {
   std::vector<std::vector<int64_t>> ids;
   std::vector<int64_t> labels;
   std::vector<text::ExampleLength> lengths;
-  int64_t cut = 0;  ///< lines that were longer than max_length
+  int64_t cut = 0;      ///< lines that were longer than max_length
+  std::string unknown;  ///< what the tokenizer has no token for, see UnknownTokens::note()
 };
 
 /// With the tokenizer's own tokens around them, cut to max_length tokens, which is counted.

@@ -13,6 +13,9 @@
 #include "text/characters.h"
 #include "text/corpus.h"
 #include "text/train_byte_level_bpe.h"
+#include "text/unknown_tokens.h"
+#include "train/model_memory.h"
+#include "train/settings.h"
 #include "train/task_run.h"
 
 namespace tape::train {
@@ -69,9 +72,11 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::Gpt, text::ByteLev
         context_(options.context.value_or(preset_.context)) {
     with_options(preset_.recipe, options.run);  // refused before anything is read
     read_text();
-    tokenizer_ = resume_tokenizer<text::ByteLevelBpe>(folder, "vocab.json", [this] { return make_tokenizer(); });
+    take_tokenizer(folder, [this] { return make_tokenizer(); });
     train_ = tokenizer_->encode(text_.train, {.add_special_tokens = false}).ids;
     valid_ = tokenizer_->encode(text_.valid, {.add_special_tokens = false}).ids;
+    tell_lost_characters(text_.train, options.text);
+    tell_lost_characters(text_.valid, options.valid.empty() ? options.text : options.valid);
     text_.train.clear();
     const auto plan = [this](int64_t epoch) {
       return text::plan_windows(std::ssize(train_), context_, batch(), options_.run.seed, epoch);
@@ -80,6 +85,7 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::Gpt, text::ByteLev
     recipe_ = with_options(preset_.recipe, options.run, batches);
     windows_ = text::cover_windows(std::ssize(valid_), context_);
     if (windows_.empty()) raise(ErrorKind::config, "train lm: the validation text has fewer than 2 tokens");
+    check_memory("train lm", parameter_count(config()));
     manual_seed(options.run.seed);
     model_ = std::make_unique<models::Gpt>(config());
     adam_ = std::make_unique<optim::AdamW>(
@@ -109,6 +115,12 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::Gpt, text::ByteLev
       text_.valid = text::read_plain_text(options_.valid, &text_.notes);
     }
     print_notes(text_.notes);
+  }
+
+  /// A tokenizer that was made for another text need not know this one's characters.
+  void tell_lost_characters(const std::string& text, const std::string& name) const {
+    const std::string note = text::lost_characters_note(*tokenizer_, text);
+    if (!note.empty()) out_ << fmt::format("{}: {}\n", name, note);
   }
 
   std::unique_ptr<text::ByteLevelBpe> make_tokenizer() const {
@@ -175,13 +187,19 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::Gpt, text::ByteLev
     return {tokenizer_->decode(begin), tokenizer_->decode(rest), tokenizer_->decode(said.front().tokens)};
   }
 
-  void describe(nlohmann::ordered_json& json) const override {
+  void add_settings(nlohmann::ordered_json& json) const override {
+    const bool bpe = options_.level == TokenLevel::bpe;
     json["preset"] = preset_.name;
-    json["text"] = options_.text;
-    if (!options_.valid.empty()) json["valid"] = options_.valid;
-    json["level"] = options_.level == TokenLevel::bpe ? "bpe" : "characters";
+    json["text"] = file_setting(options_.text);
+    json["valid"] = file_setting(options_.valid);
+    if (options_.valid.empty()) json["valid_fraction"] = options_.valid_fraction;
+    json["level"] = bpe ? "bpe" : "characters";
+    if (bpe) json["vocab_size"] = options_.vocab_size;
     json["context"] = context_;
     json["batch"] = batch();
+    json["layers"] = model_->config().layers;
+    json["width"] = model_->config().d_model;
+    json["heads"] = model_->config().heads;
   }
 
   const LanguageModelOptions& options_;

@@ -17,13 +17,17 @@ class BatchSource::Maker {
  public:
   Maker(Plan plan, Collate collate) : plan_(std::move(plan)), collate_(std::move(collate)) {}
 
-  Item make(DataPosition position) {
-    if (planned_ != position.epoch) {
+  int64_t batches(int64_t epoch) {
+    if (planned_ != epoch) {
       planned_.reset();
-      batches_ = plan_(position.epoch);
-      planned_ = position.epoch;
+      batches_ = plan_(epoch);
+      planned_ = epoch;
     }
-    const int64_t count = std::ssize(batches_);
+    return std::ssize(batches_);
+  }
+
+  Item make(DataPosition position) {
+    const int64_t count = batches(position.epoch);
     if (count == 0) raise(ErrorKind::config, "Loader: the plan of epoch {} has no batches", position.epoch);
     if (position.batch >= count)
       raise(ErrorKind::config, "Loader: epoch {} has {} batches, so there is no batch {} (from 0) to go on with",
@@ -125,6 +129,12 @@ void BatchSource::seek(DataPosition position) {
     raise(ErrorKind::config, "Loader: epoch {}, batch {} is no position", position.epoch, position.batch);
   thread_.reset();
   position_ = position;
+}
+
+DataPosition BatchSource::seek_within(DataPosition position) {
+  seek(position);
+  if (position.batch >= maker_->batches(position.epoch)) seek({.epoch = position.epoch + 1, .batch = 0});
+  return position_;
 }
 
 }  // namespace tape::train

@@ -38,6 +38,8 @@ class BatchSource {
   Item next();
   DataPosition position() const { return position_; }
   void seek(DataPosition position);
+  /// Goes on from a position of another plan: from the next epoch where this one has no such batch. Gives the place.
+  DataPosition seek_within(DataPosition position);
 
  private:
   class Maker;

@@ -169,7 +169,7 @@ class NumberWordsTask : public TaskRun<NumberWordsBatch, models::Transformer, Nu
     return evaluation;
   }
 
-  void describe(nlohmann::ordered_json& json) const override {
+  void add_settings(nlohmann::ordered_json& json) const override {
     json["batch"] = options_.batch;
     json["label_smoothing"] = kSmoothing;
   }

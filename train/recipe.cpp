@@ -72,6 +72,7 @@ TrainerOptions trainer_options(const TaskOptions& options, const Recipe& recipe,
                          .average_last = recipe.average_last,
                          .progress = &out,
                          .terminal = terminal,
+                         .allow_changes = options.allow_changes,
                          .interrupted = options.interrupted};
   if (options.report) {
     trainer.callbacks.on_evaluation = [report = options.report, path = trainer.folder->path()](

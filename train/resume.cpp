@@ -3,10 +3,13 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "autograd/kernels/bf16_road.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "train/machine.h"
+#include "train/settings.h"
 
 namespace tape::train {
 
@@ -33,7 +36,7 @@ std::vector<std::string> set_aside_later_checkpoints(const RunFolder& folder, in
   return done;
 }
 
-std::string differences(const TrainerState& before, const TrainerOptions& options) {
+std::string machine_differences(const TrainerState& before, const TrainerOptions& options) {
   const Machine here = machine();
   std::vector<std::string> all;
   const auto compare = [&all](const char* what, const auto& then, const auto& now) {
@@ -45,8 +48,27 @@ std::string differences(const TrainerState& before, const TrainerOptions& option
   compare("BLAS", before.blas, here.blas);
   compare("BLAS core", before.blas_core, here.blas_core);
   if (!before.products.empty()) compare("products", before.products, kernels::products_in_use(options.precision));
-  compare("batches a step", before.accumulate, options.accumulate);
+  if (before.settings.empty()) compare("batches a step", before.accumulate, options.accumulate);
   return fmt::format("{}", fmt::join(all, "; "));
+}
+
+std::string settings_of(const TrainerOptions& options) {
+  nlohmann::ordered_json settings{{"clip_norm", options.clip_norm},
+                                  {"accumulate", options.accumulate},
+                                  {"ema_decay", options.ema_decay},
+                                  {"precision", to_string(options.precision)}};
+  if (!options.settings_json.empty()) settings.update(parse_json(options.settings_json, "settings of the run"));
+  return settings.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::vector<std::string> changed_settings(const FoundCheckpoint& from, const TrainerOptions& options) {
+  const TrainerState& before = from.checkpoint.state;
+  if (before.settings.empty()) return {};
+  std::vector<std::string> changed = differing_settings(before.settings, settings_of(options));
+  if (!changed.empty() && !options.allow_changes)
+    raise(ErrorKind::config, "{}: the run has other settings now: {}; allow changes to go on all the same", from.folder,
+          fmt::join(changed, "; "));
+  return changed;
 }
 
 }  // namespace tape::train

@@ -19,8 +19,15 @@ std::optional<FoundCheckpoint> find_checkpoint(const RunFolder& folder, const Tr
 /// for a checkpoint: they are broken, or of a future that will be another one. What was done, a line each.
 std::vector<std::string> set_aside_later_checkpoints(const RunFolder& folder, int64_t step);
 
-/// What differs between the machine and options of a saved run and those of now so that bits may differ; "" for
-/// nothing.
-std::string differences(const TrainerState& before, const TrainerOptions& options);
+/// What differs between the machine of a saved run and that of now so that bits may differ; "" for nothing.
+std::string machine_differences(const TrainerState& before, const TrainerOptions& options);
+
+/// The settings of a run as its checkpoints hold them: those of the Trainer and what the user says (settings_json).
+/// Error (format) for settings_json that is no JSON object.
+std::string settings_of(const TrainerOptions& options);
+
+/// Which settings of a saved run are others now, a phrase each; nothing where the checkpoint does not say. Where there
+/// are some and the options do not allow it: Error (config) with all of them.
+std::vector<std::string> changed_settings(const FoundCheckpoint& from, const TrainerOptions& options);
 
 }  // namespace tape::train

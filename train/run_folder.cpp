@@ -10,6 +10,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -38,6 +39,25 @@ std::string holder_of(int lock) {
   std::string_view number(text.data(), size > 0 ? static_cast<size_t>(size) : 0);
   number = number.substr(0, number.find_first_not_of("0123456789"));
   return number.empty() ? "another process" : fmt::format("process {}", number);
+}
+
+/// "vocab.json.tmp-1234", as write_file names the file that it has not finished.
+bool is_half_written(std::string_view name) {
+  constexpr std::string_view kMark = ".tmp-";
+  const size_t mark = name.rfind(kMark);
+  if (mark == std::string_view::npos || mark == 0 || mark + kMark.size() == name.size()) return false;
+  return name.find_first_not_of("0123456789", mark + kMark.size()) == std::string_view::npos;
+}
+
+void remove_half_written(const std::string& folder) {
+  std::error_code failed, ignored;
+  std::vector<fs::path> left;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    if (is_half_written(at->path().filename().string()) && fs::is_regular_file(at->symlink_status(ignored)))
+      left.push_back(at->path());
+  for (const fs::path& path : left)
+    if (fs::remove(path, failed); failed)
+      raise(ErrorKind::io, "{}: cannot remove: {}", path.string(), failed.message());
 }
 
 int locked(const std::string& folder) {
@@ -73,6 +93,7 @@ RunFolder::RunFolder(std::string path, Start start) : path_(std::move(path)), re
     if (trace && start == Start::fresh)
       raise(ErrorKind::io, "{} holds another run ({}); resume it, overwrite it, or choose another folder", path_,
             *trace);
+    if (start != Start::fresh) remove_half_written(path_);
     if (trace && start == Start::overwrite) {
       remove_checkpoints_except(path_, {});
       fs::remove(file("log.jsonl"), failed);

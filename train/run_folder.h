@@ -11,7 +11,8 @@ enum class Start {
   overwrite  ///< remove its log and checkpoints
 };
 
-/// The folder of a run, made where it is missing and locked for this process while the object lives.
+/// The folder of a run, made where it is missing and locked for this process while the object lives. Unless it must be
+/// a fresh one, files that a kill left half written (`model.safetensors.tmp-1234`, see write_file) are removed.
 ///
 /// Error (io): the folder cannot be made or written; `runs/mt: locked by process 1234, which trains there`;
 /// `runs/mt holds another run (log.jsonl); resume it, overwrite it, or choose another folder`.

@@ -29,6 +29,7 @@ struct TaskOptions {
   std::optional<int64_t> average_last = {};    ///< checkpoints averaged at the end; 0: none
   std::optional<double> ema_decay = {};        ///< moving average of the weights; 0: none
   uint64_t seed = 1;
+  bool allow_changes = false;  ///< resume though options or data are others than the checkpoint's
   MatmulPrecision precision = MatmulPrecision::highest;  ///< of the products of training
   std::function<bool()> interrupted = {};  ///< asked after each step; true saves a checkpoint and ends the run
   /// Called with the run's folder after each evaluation and at the end, to write a report.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -12,21 +11,13 @@
 #include "../autograd/tape/scope.h"
 #include "../models/folder.h"
 #include "../optim/adamw.h"
+#include "../text/load_tokenizer.h"
+#include "checkpoint.h"
 #include "doctor.h"
 #include "recipe.h"
 #include "trainer.h"
 
 namespace tape::train {
-
-/// The tokenizer of a run that is resumed, where its folder holds the file; else a new one, which the folder is given.
-template <class Tokenizer, class Make>
-auto resume_tokenizer(const RunFolder* folder, const char* file, Make&& make) {
-  if (folder && folder->resumes() && std::filesystem::exists(folder->file(file)))
-    return Tokenizer::load(folder->path());
-  auto made = make();
-  if (folder) made->save(folder->path());
-  return made;
-}
 
 /// What the runs of all built-in tasks have in common. The task's constructor reads its data and makes tokenizer,
 /// model, optimizer, schedule and loader; it then says what a batch costs and how good the model is.
@@ -39,7 +30,9 @@ class TaskRun {
   TrainResult train(const std::shared_ptr<RunFolder>& folder, const TerminalInfo& terminal) {
     TrainerOptions options = trainer_options(run_, recipe_, folder, out_, terminal);
     options.schedule = schedule_.get();
-    options.describe = {.task = name_, .options_json = description().dump()};
+    const nlohmann::ordered_json run_settings = settings();
+    options.describe = {.task = name_, .options_json = text_of(description(run_settings))};
+    options.settings_json = text_of(run_settings);
     options.save_model = [this](const std::string& path) {
       models::save(path, *model_);
       tokenizer_->save(path);
@@ -71,11 +64,25 @@ class TaskRun {
   virtual ~TaskRun() = default;
   void stop_loading() { loader_.reset(); }
 
+  /// The tokenizer of the checkpoint that a resumed run goes on from, whose checksums are right; else a new one. The
+  /// run's folder is given it, whatever a kill or a disk left of it there.
+  template <class Make>
+  void take_tokenizer(const RunFolder* folder, Make&& make) {
+    const auto saved = folder && folder->resumes() ? newest_whole_folder(folder->path()) : std::nullopt;
+    if (!saved)
+      tokenizer_ = make();
+    else if constexpr (requires { Tokenizer::load(*saved); })
+      tokenizer_ = Tokenizer::load(*saved);
+    else
+      tokenizer_ = text::load_tokenizer(*saved);
+    if (folder) tokenizer_->save(folder->path());
+  }
+
   /// The loss of a batch that the model learns from.
   virtual Learned training_loss(const Batch& batch) = 0;
   virtual Evaluation evaluate() = 0;
-  /// What the log says of the task's own options.
-  virtual void describe(nlohmann::ordered_json& json) const = 0;
+  /// The task's own part of settings(): every option and file that the bits depend on, null where it is not given.
+  virtual void add_settings(nlohmann::ordered_json& json) const = 0;
   virtual DoctorOptions doctor_options() const { return {}; }
 
   void print_notes(const std::vector<std::string>& notes) const {
@@ -93,13 +100,30 @@ class TaskRun {
   std::unique_ptr<Loader<Batch>> loader_;
 
  private:
-  nlohmann::ordered_json description() const {
-    nlohmann::ordered_json json = to_json(recipe_);
-    describe(json);
-    json["seed"] = run_.seed;
+  using Json = nlohmann::ordered_json;
+
+  /// The warm-up as it is given: the preset's follows the steps, which may change on a resume.
+  Json settings() const {
+    Json json{{"lr", recipe_.lr},
+              {"warmup", run_.warmup ? Json(*run_.warmup) : Json()},
+              {"dropout", recipe_.dropout},
+              {"weight_decay", recipe_.weight_decay},
+              {"seed", run_.seed}};
+    add_settings(json);
+    return json;
+  }
+
+  /// What the log says: the whole recipe, and what is given of the settings.
+  Json description(const Json& run_settings) const {
+    Json json = to_json(recipe_);
+    for (const auto& [key, value] : run_settings.items())
+      if (!value.is_null()) json[key] = value;
     json["precision"] = to_string(run_.precision);
     return json;
   }
+
+  /// File names need not be UTF-8.
+  static std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 };
 
 }  // namespace tape::train

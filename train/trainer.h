@@ -44,19 +44,23 @@ struct TrainerOptions {
   int64_t accumulate = 1;                  ///< batches an update
   /// Of the matrix products of training, at least; evaluations keep theirs.
   MatmulPrecision precision = MatmulPrecision::highest;
-  int64_t evaluate_every = 0;              ///< steps; 0: at the end only
-  int64_t patience = 0;                    ///< stop after so many evaluations without a better score; 0: never
-  int64_t checkpoint_every = 0;            ///< steps; 0: at each evaluation. The last step has one always
-  int64_t keep_last = 2;                   ///< checkpoints, at least 1
-  int64_t keep_best = 1;                   ///< checkpoints with the best scores, kept besides
-  double ema_decay = 0;                    ///< of the moving average of parameters; 0: none
-  int64_t average_last = 0;                ///< at the end, average the last so many checkpoints; 0: none
-  int64_t average_best = 0;                ///< the same of those with the best scores
-  std::optional<uint64_t> seed = {};       ///< manual_seed() when a new run begins
-  int64_t log_every = 1;                   ///< steps a line of the log
-  RunDescription describe = {};            ///< what the log says at the start
-  std::ostream* progress = nullptr;        ///< where progress is shown; null: nowhere
-  TerminalInfo terminal = {};              ///< what that stream is shown on
+  int64_t evaluate_every = 0;         ///< steps; 0: at the end only
+  int64_t patience = 0;               ///< stop after so many evaluations without a better score; 0: never
+  int64_t checkpoint_every = 0;       ///< steps; 0: at each evaluation. The last step has one always
+  int64_t keep_last = 2;              ///< checkpoints, at least 1
+  int64_t keep_best = 1;              ///< checkpoints with the best scores, kept besides
+  double ema_decay = 0;               ///< of the moving average of parameters; 0: none
+  int64_t average_last = 0;           ///< at the end, average the last so many checkpoints; 0: none
+  int64_t average_best = 0;           ///< the same of those with the best scores
+  std::optional<uint64_t> seed = {};  ///< manual_seed() when a new run begins
+  int64_t log_every = 1;              ///< steps a line of the log
+  RunDescription describe = {};       ///< what the log says at the start
+  std::ostream* progress = nullptr;   ///< where progress is shown; null: nowhere
+  TerminalInfo terminal = {};         ///< what that stream is shown on
+  /// A JSON object of what else the bits depend on, the hash of the data for example (settings.h): every checkpoint
+  /// holds it, and a resume with another one is refused unless allow_changes.
+  std::string settings_json = {};
+  bool allow_changes = false;              ///< go on with other settings than the checkpoint's, with a warning
   std::function<bool()> interrupted = {};  ///< asked after each step; true saves a checkpoint and ends the run
   TrainerCallbacks callbacks = {};
   /// Saves the model as users load it (models::save, the tokenizer): called with the run's folder, the weights in
@@ -98,7 +102,10 @@ struct TrainResult {
 /// it was trained. Evaluation runs in evaluation mode, without recording, and does not move the random streams.
 ///
 /// A run goes on exactly where a checkpoint was made: the parameters, the optimizer and the order of the data are then
-/// those of a run that was never stopped, bit for bit, with the same number of threads on the same kind of machine.
+/// those of a run that was never stopped, bit for bit, with the same number of threads on the same kind of machine. A
+/// checkpoint holds the settings that the bits depend on (clip_norm, accumulate, ema_decay, precision, settings_json):
+/// Error (config) names those that are others now, unless allow_changes. How long a run is, and how often it is
+/// evaluated and saved, may change.
 ///
 /// A loss or gradient that is not finite ends the run before the update: Error (numeric) names the step, the batch, and
 /// the first operation and module that made it. Error (config) for options that make no sense; Error (io) for a folder

@@ -14,6 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kStateFormat = 1;
+/// Beyond it doubles, in which schedules and Adam count steps, are no longer exact.
+constexpr int64_t kMost = int64_t{1} << 53;
 constexpr std::array<const char*, kStreams> kStreamNames{"init", "dropout", "shuffle", "sampling"};
 
 /// Takes the members of an object one by one, and refuses what is left over.
@@ -30,10 +32,14 @@ class Reader {
     if (found == object_.end()) raise(ErrorKind::format, "{}: \"{}\" is missing", where_, key);
     return *found;
   }
-  int64_t whole(const char* key, int64_t least = 0) {
-    const Json& value = take(key);
-    if (!value.is_number_integer() || value > std::numeric_limits<int64_t>::max() || value < least)
-      raise(ErrorKind::format, "{}: \"{}\" must be a whole number >= {}, is {}", where_, key, least, value.dump());
+  int64_t whole(const char* key, int64_t least = 0, int64_t most = kMost) {
+    return whole_number(take(key), key, least, most);
+  }
+  int64_t whole_number(const Json& value, const char* key, int64_t least, int64_t most) const {
+    const bool beyond = value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(most);
+    if (!value.is_number_integer() || beyond || value < least)
+      raise(ErrorKind::format, "{}: \"{}\" must be a whole number from {} to {}, is {}", where_, key, least, most,
+            value.dump());
     return value.get<int64_t>();
   }
   uint64_t bits(const char* key) {
@@ -71,17 +77,16 @@ class Reader {
   std::set<std::string> taken_;
 };
 
+/// Of steps that were done.
 void read_best(Reader& file, const std::string& where, TrainerState& state) {
   for (const Json& item : file.list("best")) {
     Reader entry(item, fmt::format("{}: \"best\"", where));
-    state.best.push_back({.step = entry.whole("step"), .score = entry.number("score")});
+    state.best.push_back({.step = entry.whole("step", 0, state.step), .score = entry.number("score")});
     entry.finish();
   }
   if (!file.take("best_score").is_null()) state.best_score = file.number("best_score");
-  for (const Json& step : file.list("planned")) {
-    if (!step.is_number_unsigned()) raise(ErrorKind::format, "{}: \"planned\" must hold whole numbers", where);
-    state.planned.push_back(step.get<int64_t>());
-  }
+  for (const Json& step : file.list("planned"))
+    state.planned.push_back(file.whole_number(step, "planned", 0, state.step));
 }
 
 void read_machine(Reader machine, TrainerState& state) {
@@ -102,27 +107,28 @@ std::string to_json(const TrainerState& state) {
     random[kStreamNames[i]] = {{"seed", state.random[i].seed()}, {"counter", state.random[i].counter()}};
   Json best = Json::array();
   for (const ScoredStep& scored : state.best) best.push_back({{"step", scored.step}, {"score", scored.score}});
-  const Json json{{"format", kStateFormat},
-                  {"step", state.step},
-                  {"schedule_step", state.schedule_step},
-                  {"data", {{"epoch", state.data.epoch}, {"batch", state.data.batch}}},
-                  {"random", std::move(random)},
-                  {"accumulate", state.accumulate},
-                  {"best", std::move(best)},
-                  {"best_score", state.best_score ? Json(*state.best_score) : Json()},
-                  {"stale", state.stale},
-                  {"evaluated_step", state.evaluated_step},
-                  {"planned", state.planned},
-                  {"loss_average", state.loss_average},
-                  {"seconds", state.seconds},
-                  {"tokens", state.tokens},
-                  {"machine",
-                   {{"version", state.version},
-                    {"kernels", state.kernels},
-                    {"blas", state.blas},
-                    {"blas_core", state.blas_core},
-                    {"products", state.products},
-                    {"threads", state.threads}}}};
+  Json json{{"format", kStateFormat},
+            {"step", state.step},
+            {"schedule_step", state.schedule_step},
+            {"data", {{"epoch", state.data.epoch}, {"batch", state.data.batch}}},
+            {"random", std::move(random)},
+            {"accumulate", state.accumulate},
+            {"best", std::move(best)},
+            {"best_score", state.best_score ? Json(*state.best_score) : Json()},
+            {"stale", state.stale},
+            {"evaluated_step", state.evaluated_step},
+            {"planned", state.planned},
+            {"loss_average", state.loss_average},
+            {"seconds", state.seconds},
+            {"tokens", state.tokens},
+            {"machine",
+             {{"version", state.version},
+              {"kernels", state.kernels},
+              {"blas", state.blas},
+              {"blas_core", state.blas_core},
+              {"products", state.products},
+              {"threads", state.threads}}}};
+  if (!state.settings.empty()) json["settings"] = Json::parse(state.settings);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -148,11 +154,13 @@ TrainerState trainer_state_from(const std::string& text, const std::string& wher
   state.accumulate = file.whole("accumulate", 1);
   read_best(file, where, state);
   state.stale = file.whole("stale");
-  state.evaluated_step = file.whole("evaluated_step", -1);
+  state.evaluated_step = file.whole("evaluated_step", -1, state.step);
   state.loss_average = file.number("loss_average");
   state.seconds = file.number("seconds");
-  state.tokens = file.whole("tokens");
+  if (!(state.seconds >= 0)) raise(ErrorKind::format, "{}: \"seconds\" must be >= 0, is {}", where, state.seconds);
+  state.tokens = file.whole("tokens", 0, std::numeric_limits<int64_t>::max());
   read_machine(file.object("machine"), state);
+  if (file.has("settings")) state.settings = file.take("settings").dump();
   file.finish();
   return state;
 }

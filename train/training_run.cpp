@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "autograd/kernels/bf16_road.h"
 #include "autograd/random.h"
 #include "autograd/tape/scope.h"
@@ -61,9 +63,11 @@ TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const T
 void TrainingRun::begin() {
   const std::optional<FoundCheckpoint> found =
       folder_ ? find_checkpoint(*folder_, options_, checkpoint_files()) : std::nullopt;
+  const std::vector<std::string> changed = found ? changed_settings(*found, options_) : std::vector<std::string>();
   if (options_.seed && !found) manual_seed(*options_.seed);
   if (options_.ema_decay > 0) average_.emplace(model_, options_.ema_decay);
   if (found) restore(found->checkpoint, found->folder);
+  if (!changed.empty()) state_.data = source_.seek_within(state_.data);
   const std::string log = folder_ ? folder_->file("log.jsonl") : "";
   if (folder_ && folder_->resumes()) cut_log(log, found ? state_.step : -2);
   log_ = std::make_unique<Log>(log);
@@ -81,7 +85,11 @@ void TrainingRun::begin() {
   }
   log_->resume(state_.step);
   for (const std::string& warning : found->warnings) warn(warning);
-  if (const std::string now = differences(found->checkpoint.state, options_); !now.empty())
+  if (found->checkpoint.state.settings.empty())
+    warn(fmt::format("{} does not say which options and data it was trained with: they were not compared",
+                     checkpoint_name(state_.step)));
+  if (!changed.empty()) warn(fmt::format("the run goes on with other settings: {}", fmt::join(changed, "; ")));
+  if (const std::string now = machine_differences(found->checkpoint.state, options_); !now.empty())
     warn(fmt::format("the bits may differ from those of a run that was not stopped: {}", now));
   if (average_ && found->checkpoint.average.empty())
     warn("the checkpoint has no moving average: it begins with the parameters of the checkpoint");
@@ -228,6 +236,7 @@ void TrainingRun::save(Cause cause) {
   state_.blas_core = here.blas_core;
   state_.products = kernels::products_in_use(options_.precision);
   state_.threads = here.threads;
+  state_.settings = settings_of(options_);
   result_.checkpoint = save_checkpoint(folder_->path(),
                                        {.model = model_.state_dict(),
                                         .optimizer = optimizer_.state_dict(),

@@ -16,6 +16,9 @@
 #include "text/corpus.h"
 #include "text/sentence_piece.h"
 #include "text/train_sentence_piece.h"
+#include "text/unknown_tokens.h"
+#include "train/model_memory.h"
+#include "train/settings.h"
 #include "train/task_run.h"
 
 namespace tape::train {
@@ -140,14 +143,14 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
     const text::ParallelCorpus train = read(options.train, "training"), valid = read(options.valid, "validation");
     print_notes(train.notes);
     print_notes(valid.notes);
-    tokenizer_ = resume_tokenizer<text::Marian>(
-        folder, "source.spm", [&] { return train_tokenizer(train, options.vocab_size.value_or(preset_.vocab_size)); });
-    train_ = encode(train);
-    valid_ = encode(valid);
+    take_tokenizer(folder, [&] { return train_tokenizer(train, vocab_size()); });
+    train_ = encode(train, options.train);
+    valid_ = encode(valid, options.valid);
     recipe_ = with_options(preset_.recipe, options.run, std::ssize(plan(0).batches));
     valid_source_ = valid.source;
     valid_reference_ = valid.target;
     plan_valid();
+    check_memory("train translation", parameter_count(config()));
     manual_seed(options.run.seed);
     model_ = std::make_unique<models::Transformer>(config());
     adam_ = std::make_unique<optim::AdamW>(
@@ -166,6 +169,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
   uint64_t seed() const { return options_.run.seed; }
   double smoothing() const { return options_.label_smoothing.value_or(0.1); }
   int64_t pad() const { return tokenizer_->special().pad; }
+  int64_t vocab_size() const { return options_.vocab_size.value_or(preset_.vocab_size); }
   nn::NormPlace norm() const { return options_.norm.value_or(preset_.norm); }
   /// What a target begins with: M2M100's padding has no position.
   int64_t bos() const { return norm() == nn::NormPlace::pre ? eos() : pad(); }
@@ -204,14 +208,21 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
 
   text::BatchPlan plan(int64_t epoch) const { return text::plan_batches(train_.lengths, batching(), seed(), epoch); }
 
-  Pairs encode(const text::ParallelCorpus& corpus) const {
+  Pairs encode(const text::ParallelCorpus& corpus, const ParallelFiles& files) const {
     Pairs pairs;
+    text::UnknownTokens unknown;
+    const auto ids = [&unknown](const text::Tokenizer& tokenizer, const std::string& line, bool end) {
+      text::Encoding encoding = tokenizer.encode(line, {.add_special_tokens = end});
+      unknown.add(tokenizer, encoding, line);
+      return std::move(encoding.ids);
+    };
     for (int64_t i = 0; i < corpus.size(); ++i) {
       const size_t at = static_cast<size_t>(i);
-      pairs.sources.push_back(tokenizer_->encode(corpus.source[at]).ids);
-      pairs.targets.push_back(tokenizer_->target().encode(corpus.target[at], {.add_special_tokens = false}).ids);
+      pairs.sources.push_back(ids(*tokenizer_, corpus.source[at], true));
+      pairs.targets.push_back(ids(tokenizer_->target(), corpus.target[at], false));
       pairs.lengths.push_back({std::ssize(pairs.sources.back()), std::ssize(pairs.targets.back()) + 1});
     }
+    if (const std::string note = unknown.note(); !note.empty()) out_ << fmt::format("{}: {}\n", name_of(files), note);
     return pairs;
   }
 
@@ -286,13 +297,25 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
         first.batches.size(), model_->parameter_count());
   }
 
-  void describe(nlohmann::ordered_json& json) const override {
+  void add_settings(nlohmann::ordered_json& json) const override {
+    const models::TransformerConfig& model = model_->config();
     json["preset"] = preset_.name;
-    json["train"] = name_of(options_.train);
-    json["valid"] = name_of(options_.valid);
-    json["vocab_size"] = tokenizer_->vocab_size();
+    for (const auto& [key, file] : {std::pair("src", options_.train.src),
+                                    {"tgt", options_.train.tgt},
+                                    {"tsv", options_.train.tsv},
+                                    {"valid_src", options_.valid.src},
+                                    {"valid_tgt", options_.valid.tgt},
+                                    {"valid_tsv", options_.valid.tsv}})
+      json[key] = file_setting(file);
+    json["vocab_size"] = vocab_size();
     json["batch_tokens"] = batching().max_tokens;
+    json["max_length"] = options_.max_length;
     json["label_smoothing"] = smoothing();
+    json["layers"] = model.layers;
+    json["width"] = model.d_model;
+    json["heads"] = model.heads;
+    json["norm"] = norm() == nn::NormPlace::pre ? "pre" : "post";
+    json["bleu_tokenizer"] = options_.bleu_tokenizer;
   }
 
   const TranslationOptions& options_;

@@ -68,6 +68,7 @@ TrainerState odd_state() {
   state.blas_core = "Cooperlake";
   state.products = "bf16 on AMX tiles";
   state.threads = 2;
+  state.settings = R"({"lr":0.1,"text":{"file":"a.txt"}})";
   return state;
 }
 
@@ -85,6 +86,8 @@ TEST(TrainerState, KeepsEveryBit) {
   EXPECT_EQ(back.tokens, state.tokens);
   EXPECT_EQ(back.products, state.products);
   EXPECT_EQ(back.threads, state.threads);
+  EXPECT_EQ(back.settings, state.settings);
+  EXPECT_EQ(trainer_state_from(to_json(TrainerState()), "state").settings, "");
   EXPECT_EQ(trainer_state_from(to_json(TrainerState()), "state").best_score, std::nullopt);
 }
 
@@ -105,14 +108,24 @@ TEST(TrainerState, RefusesUnknownKeysAndValuesOutOfRange) {
   const auto refused = [&](const std::string& from, const std::string& to, const std::string& sentence) {
     EXPECT_TAPE_ERROR(trainer_state_from(changed(from, to), "state"), ErrorKind::format, sentence);
   };
-  refused("\"step\": 12", "\"step\": 1.5", "state: \"step\" must be a whole number >= 0, is 1.5");
-  refused("\"step\": 12", "\"step\": -1", "state: \"step\" must be a whole number >= 0, is -1");
+  refused("\"step\": 12", "\"step\": 1.5", "state: \"step\" must be a whole number from 0 to 9007199254740992, is 1.5");
+  refused("\"step\": 12", "\"step\": -1", "state: \"step\" must be a whole number from 0 to 9007199254740992, is -1");
   refused("\"step\": 12", "\"step\": 18446744073709551615",
-          "state: \"step\" must be a whole number >= 0, is 18446744073709551615");
+          "state: \"step\" must be a whole number from 0 to 9007199254740992, is 18446744073709551615");
   refused("\"stale\"", "\"stall\"", "state: \"stale\" is missing");
   refused("\"stale\"", "\"more\": 1, \"stale\"", "state: unknown key \"more\"");
   refused("\"format\": 1", "\"format\": 2", "state: format 2, this version reads 1");
-  refused("\"epoch\": 3", "\"epoch\": null", "state: \"data\": \"epoch\" must be a whole number >= 0, is null");
+  refused("\"epoch\": 3", "\"epoch\": null",
+          "state: \"data\": \"epoch\" must be a whole number from 0 to 9007199254740992, is null");
+  refused("\"step\": 12", "\"step\": 1000000000000000000",
+          "state: \"step\" must be a whole number from 0 to 9007199254740992, is 1000000000000000000");
+  // No step behind this one was saved, scored or planned.
+  refused("\"step\": 10,", "\"step\": 13,", "state: \"best\": \"step\" must be a whole number from 0 to 12, is 13");
+  refused("\"evaluated_step\": -1", "\"evaluated_step\": 13",
+          "state: \"evaluated_step\" must be a whole number from -1 to 12, is 13");
+  refused("    5,\n    10\n", "5, 13", "state: \"planned\" must be a whole number from 0 to 12, is 13");
+  refused("\"seconds\": 1e-09", "\"seconds\": -1", "state: \"seconds\" must be >= 0, is -1");
+  refused("\"seconds\": 1e-09", "\"seconds\": null", "state: \"seconds\" must be >= 0, is nan");
   refused("\"seed\": 1", "\"seed\": \"1\"",
           "state: \"random\": \"init\": \"seed\" must be a whole number >= 0, is \"1\"");
 }
@@ -159,6 +172,28 @@ TEST(Checkpoint, IgnoresAndRemovesWhatAKillLeft) {
   EXPECT_EQ(newest_checkpoint(run.path())->checkpoint.state.step, 5);
   save_checkpoint(run.path(), checkpoint_of(6));
   EXPECT_THAT(entries_of(run.path()), ElementsAre("checkpoint-5", "checkpoint-6"));
+}
+
+TEST(Checkpoint, IsOfTheStepThatItsNameSays) {
+  const TemporaryFolder run;
+  save_checkpoint(run.path(), checkpoint_of(5));
+  fs::rename(run / "checkpoint-5", run / "checkpoint-7");
+  EXPECT_TAPE_ERROR(load_checkpoint(run / "checkpoint-7"), ErrorKind::format,
+                    fmt::format("{}: \"step\" must be 7, as the folder's name has it, is 5",
+                                run / "checkpoint-7/trainer_state.json"));
+  fs::rename(run / "checkpoint-7", run / "the best");
+  EXPECT_EQ(load_checkpoint(run / "the best").state.step, 5);
+}
+
+TEST(Checkpoint, NewestWholeFolderPassesOverTheBroken) {
+  const TemporaryFolder run;
+  EXPECT_EQ(newest_whole_folder(run.path()), std::nullopt);
+  for (const int64_t step : {8, 9}) save_checkpoint(run.path(), checkpoint_of(step));
+  EXPECT_EQ(newest_whole_folder(run.path()), run / "checkpoint-9");
+  flip_bit(run / "checkpoint-9/model.safetensors", 8 * 100);
+  EXPECT_EQ(newest_whole_folder(run.path()), run / "checkpoint-8");
+  fs::remove(run / "checkpoint-8/model.safetensors");
+  EXPECT_THROW(newest_whole_folder(run.path()), Error);
 }
 
 TEST(Checkpoint, RemovesAllButTheGivenSteps) {

@@ -195,6 +195,18 @@ TEST_F(Classification, CutsAndCountsLongLines) {
   EXPECT_THAT(printed_.str(), HasSubstr(fmt::format("{}: 1 of 3 lines cut to 4 tokens\n", data())));
 }
 
+TEST_F(Classification, TellsWhatTheTokenizerHasNoTokenFor) {
+  ClassificationOptions options = with_init(save_bert(folder_ / "bert"));
+  options.run.steps = 1;
+  write_text(data(), "layers 漢\tnet\nseven eight\tnumber\n");
+  write_text(valid(), "layers\tnet\n");
+  train(options);
+  EXPECT_THAT(printed_.str(), HasSubstr(fmt::format("{}: 1 of ", data())));
+  EXPECT_THAT(printed_.str(),
+              HasSubstr("tokens is unknown to the model, which reads \"[UNK]\" in their place: \"漢\"\n"));
+  EXPECT_THAT(printed_.str(), Not(HasSubstr(fmt::format("{}: 1 of ", valid()))));
+}
+
 TEST_F(Classification, PadsRowsAndHidesThePadding) {
   LabelledIds lines;
   lines.ids = {{5, 6, 7}, {}, {8}};

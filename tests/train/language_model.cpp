@@ -2,10 +2,13 @@
 #include "text/load_tokenizer.h"
 
 #include <cmath>
+#include <filesystem>
 #include <sstream>
 
 #include <gmock/gmock.h>
 
+#include "base/file.h"
+#include "base/number_text.h"
 #include "models/folder.h"
 #include "models/generate.h"
 #include "tests/support/errors.h"
@@ -15,10 +18,12 @@
 #include "tests/train/tiny_task.h"
 #include "text/number_words.h"
 #include "text/tokenizer.h"
+#include "train/manifest.h"
 
 namespace tape::train {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -104,18 +109,97 @@ TEST_F(LanguageModelTest, ACheckpointIsAModelsFolderToo) {
             text::load_tokenizer(folder_ / "run")->vocab_size());
 }
 
-TEST_F(LanguageModelTest, DoesNotGoOnWithAModelOfAnotherShape) {
+TEST_F(LanguageModelTest, NamesEveryOptionThatIsAnotherThanTheCheckpoints) {
+  train(options("run", 10));
+  const auto file = [this](const char* name) {
+    return fmt::format("{} ({}, XXH3 {:016x})", folder_ / name, counted(std::ssize(read_text(folder_ / name)), "byte"),
+                       file_checksum(folder_ / name));
+  };
+  write_text(folder_ / "other.txt", read_text(folder_ / "numbers.txt").substr(3) + "\n\nQ");
   LanguageModelOptions given = options("run", 10);
-  train(given);
   given.run.start = Start::resume;
-  given.width = *given.width * 2;
+  given.run.lr = 0.5;
+  given.run.warmup = 3;
+  given.run.dropout = 0.25;
+  given.run.weight_decay = 0;
+  given.run.clip_norm = 2;
+  given.run.seed = 9;
+  given.text = folder_ / "other.txt";
+  given.valid_fraction = 0.25;
+  given.level = TokenLevel::bpe;
+  given.vocab_size = 300;
+  given.context = 8;
+  given.batch = 4;
+  given.layers = 2;
+  given.width = 64;
+  given.heads = 4;
+  const std::string all = fmt::format(
+      "clip_norm 1.0 then, 2.0 now; lr 0.001 then, 0.5 now; warmup not given then, 3 now; dropout 0.0 then, 0.25 now; "
+      "weight_decay 0.1 then, 0.0 now; seed 1 then, 9 now; text {} then, {} now; valid_fraction 0.1 then, 0.25 now; "
+      "level characters then, bpe now; vocab_size not given then, 300 now; context 16 then, 8 now; batch 8 then, 4 "
+      "now; layers 1 then, 2 now; width 32 then, 64 now; heads 2 then, 4 now",
+      file("numbers.txt"), file("other.txt"));
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
+                    fmt::format("{}: the run has other settings now: {}; allow changes to go on all the same",
+                                folder_ / "run/checkpoint-10", all));
+  EXPECT_THAT(told_.str(),
+              HasSubstr("other.txt: 1 of 1,370 characters is unknown to the tokenizer, which loses it: \"Q\"\n"));
+}
+
+TEST_F(LanguageModelTest, GoesOnWithOtherDataWhereThatIsAllowed) {
+  train(options("run", 10));
+  LanguageModelOptions given = options("run", 30);
+  given.run.start = Start::resume;
+  // The same bytes in another place are the same data, and how long a run is may change.
+  std::filesystem::copy_file(given.text, folder_ / "copy.txt");
+  given.text = folder_ / "copy.txt";
+  EXPECT_THAT(train(given).run.warnings, testing::IsEmpty());
+  // Too few batches for the checkpoint's place: the run goes on with the next epoch.
+  given.run.steps = 35;
+  given.run.allow_changes = true;
+  given.batch = 200;
+  const LanguageModelResult result = train(given);
+  EXPECT_EQ(result.run.step, 35);
+  EXPECT_THAT(result.run.warnings, ElementsAre("the run goes on with other settings: batch 8 then, 200 now"));
+}
+
+TEST_F(LanguageModelTest, TakesTheTokenizerOfTheCheckpointAndMendsTheFolders) {
+  train(options("run", 10));
+  const std::string vocabulary = folder_ / "run/vocab.json", merges = folder_ / "run/merges.txt";
+  const std::string whole = read_text(vocabulary), whole_merges = read_text(merges);
+  LanguageModelOptions given = options("run", 20);
+  given.run.start = Start::resume;
+  std::string swapped = whole;  // still a vocabulary, but another one
+  std::swap(swapped[swapped.find("\"a\"") + 1], swapped[swapped.find("\"b\"") + 1]);
+  for (const std::string& broken : {swapped, whole.substr(0, whole.size() / 2), std::string()}) {
+    write_text(vocabulary, broken);
+    std::filesystem::remove(merges);
+    ++*given.run.steps;
+    EXPECT_EQ(train(given).run.step, given.run.steps);
+    EXPECT_EQ(read_text(vocabulary), whole);
+    EXPECT_EQ(read_text(merges), whole_merges);
+  }
+  train(options("whole", 10));
+  // Without a checkpoint the tokenizer is made anew, whatever the folder holds of it.
+  LanguageModelOptions anew = options("killed", 10);
+  std::filesystem::create_directory(folder_ / "killed");
+  write_text(folder_ / "killed/vocab.json", swapped);
+  anew.run.start = Start::resume;
+  train(anew);
+  EXPECT_EQ(read_text(folder_ / "killed/vocab.json"), whole);
+  EXPECT_EQ(read_text(folder_ / "killed/checkpoint-10/model.safetensors"),
+            read_text(folder_ / "whole/checkpoint-10/model.safetensors"));
+}
+
+TEST_F(LanguageModelTest, RefusesSizesThatThisMachineCannotHold) {
+  LanguageModelOptions given = options("run", 10);
+  given.layers = 1'000'000'000;
   try {
     train(given);
-    ADD_FAILURE() << "a model of twice the width took the checkpoint";
+    ADD_FAILURE() << "a billion layers";
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::format);
-    EXPECT_THAT(error.what(), StartsWith(fmt::format("{}: ", folder_ / "run/checkpoint-10")));
-    EXPECT_THAT(error.what(), HasSubstr("embeddings.token.weight"));
+    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
+    EXPECT_THAT(error.what(), StartsWith("train lm: 1.270e+13 parameters take 47326.1 GiB, with their gradients and "));
   }
 }
 

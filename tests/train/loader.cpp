@@ -142,5 +142,13 @@ TEST(Loader, CanBeLeftWhileItsThreadWorks) {
   EXPECT_EQ(begun, made) << "a thread works for a loader that is gone";
 }
 
+TEST(Loader, OfAShorterPlanGoesOnWithTheNextEpoch) {
+  BatchSource source([](int64_t epoch) { return std::vector<std::vector<int64_t>>(epoch == 0 ? 3 : 2, {epoch}); },
+                     [](const std::vector<int64_t>&) { return std::make_shared<int>(); }, 0);
+  EXPECT_EQ(source.seek_within({0, 2}), (DataPosition{0, 2}));
+  EXPECT_EQ(source.seek_within({0, 3}), (DataPosition{1, 0}));
+  EXPECT_EQ(source.next().position, (DataPosition{1, 0}));
+}
+
 }  // namespace
 }  // namespace tape::train

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/kernels/bf16_road.h"
+#include "base/file.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
@@ -22,6 +23,7 @@
 #include "tests/train/run_log.h"
 #include "tests/train/tiny_task.h"
 #include "train/machine.h"
+#include "train/manifest.h"
 
 namespace tape::train {
 namespace {
@@ -221,28 +223,71 @@ TEST_F(Resume, RefusesAnotherModel) {
   }
 }
 
-TEST_F(Resume, TellsWhatMayChangeTheBits) {
+TEST_F(Resume, RefusesOtherSettingsUnlessTheyAreAllowed) {
+  const auto saved = [this] { return fmt::format("{}/run/checkpoint-1", folder_.path()); };
   {
     TinyTask task;
-    task.fit({.out = folder_ / "run", .steps = 1}, false);
+    task.fit({.out = folder_ / "run", .steps = 1, .settings_json = R"({"lr":0.5,"gone":7})"}, false);
   }
   set_threads(2);
   const kernels::Bf16Road road = kernels::bf16_road();
   kernels::set_bf16_road(kernels::Bf16Road::emulated_tiles);
   TinyTask task;
-  const TrainResult result = task.fit({.out = folder_ / "run",
-                                       .start = Start::resume,
-                                       .steps = 2,
-                                       .accumulate = 2,
-                                       .precision = MatmulPrecision::medium,
-                                       .ema_decay = 0.5},
-                                      false);
+  TrainerOptions options{.out = folder_ / "run",
+                         .start = Start::resume,
+                         .steps = 2,
+                         .accumulate = 2,
+                         .precision = MatmulPrecision::medium,
+                         .ema_decay = 0.5,
+                         .settings_json = R"({"lr":0.25})"};
+  const std::string all =
+      "accumulate 1 then, 2 now; ema_decay 0.0 then, 0.5 now; precision highest then, medium now; lr 0.5 then, 0.25 "
+      "now; gone 7 then, not given now";
+  EXPECT_TAPE_ERROR(
+      task.fit(options, false), ErrorKind::config,
+      fmt::format("{}: the run has other settings now: {}; allow changes to go on all the same", saved(), all));
+  options.allow_changes = true;
+  const TrainResult result = task.fit(options, false);
   kernels::set_bf16_road(road);
   set_threads(1);
   EXPECT_THAT(result.warnings,
-              ElementsAre("the bits may differ from those of a run that was not stopped: threads 1 then, 2 now; "
-                          "products f32 then, bf16 on emulated AMX tiles now; batches a step 1 then, 2 now",
+              ElementsAre(fmt::format("the run goes on with other settings: {}", all),
+                          "the bits may differ from those of a run that was not stopped: threads 1 then, 2 now; "
+                          "products f32 then, bf16 on emulated AMX tiles now",
                           "the checkpoint has no moving average: it begins with the parameters of the checkpoint"));
+}
+
+TEST_F(Resume, OfACheckpointWithoutSettingsWarns) {
+  {
+    TinyTask task;
+    task.fit({.out = folder_ / "run", .steps = 1}, false);
+  }
+  const std::string saved = folder_ / "run/checkpoint-1", state = saved + "/trainer_state.json";
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(read_text(state));
+  ASSERT_EQ(json.erase("settings"), 1u);
+  write_text(state, json.dump());
+  fs::remove(saved + "/MANIFEST.json");
+  write_manifest(saved);
+  TinyTask task;
+  const TrainResult result =
+      task.fit({.out = folder_ / "run", .start = Start::resume, .steps = 2, .accumulate = 2}, false);
+  EXPECT_THAT(
+      result.warnings,
+      ElementsAre("checkpoint-1 does not say which options and data it was trained with: they were not compared",
+                  "the bits may differ from those of a run that was not stopped: batches a step 1 then, 2 now"));
+}
+
+TEST_F(Resume, RemovesWhatAKillLeftHalfWritten) {
+  {
+    TinyTask task;
+    task.fit({.out = folder_ / "run", .steps = 1}, false);
+  }
+  for (const char* name : {"log.jsonl.tmp-12", "model.safetensors.tmp-1", "mine.tmp-x", "mine.tmp-", ".tmp-5"})
+    write_text(folder_ / fmt::format("run/{}", name), "half");
+  TinyTask task;
+  task.fit({.out = folder_ / "run", .start = Start::resume, .steps = 1}, false);
+  EXPECT_THAT(entries_of(folder_ / "run"),
+              ElementsAre(".lock", "checkpoint-1", "log.jsonl", "mine.tmp-", "mine.tmp-x"));
 }
 
 TEST_F(Resume, AFullDiskLeavesTheLastCheckpointAndTheLog) {

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "models/folder.h"
 #include "models/translate.h"
 #include "tests/support/errors.h"
@@ -100,6 +101,35 @@ TEST_F(TranslationTest, TellsWhatItSkips) {
   EXPECT_THAT(told_.str(), HasSubstr("train.de: 1 of 4 pairs skipped: empty source 1"));
   EXPECT_THAT(told_.str(), HasSubstr("train.de: 1 of 3 examples skipped: too long"));
   EXPECT_THAT(told_.str(), HasSubstr("2 pairs to learn from"));
+}
+
+TEST_F(TranslationTest, TellsWhatTheTokenizerHasNoTokenFor) {
+  write_text(folder_ / "valid.tsv", "eins 漢\tone\nzwei\ttwo 字\n");
+  train(options("run", 1));
+  EXPECT_THAT(told_.str(), HasSubstr("valid.tsv: 2 of "));
+  EXPECT_THAT(told_.str(), HasSubstr(" tokens are unknown to the model, which reads \"<unk>\" in their place: "));
+  EXPECT_THAT(told_.str(), HasSubstr("\"字\""));
+  EXPECT_THAT(told_.str(), testing::Not(HasSubstr("train.de: ")));
+}
+
+TEST_F(TranslationTest, DoesNotGoOnWithAnotherTranslation) {
+  train(options("run", 10));
+  TranslationOptions given = options("run", 20);
+  given.run.start = Start::resume;
+  write_text(folder_ / "train.en", read_text(folder_ / "train.en") + "\n");
+  write_text(folder_ / "train.de", read_text(folder_ / "train.de") + "\n");
+  given.norm = nn::NormPlace::post;
+  given.label_smoothing = 0.25;
+  try {
+    train(given);
+    ADD_FAILURE() << "other files were taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::config);
+    for (const char* part : {"settings now: src ", "train.de (", "; tgt ",
+                             "; label_smoothing 0.1 then, 0.25 now; norm pre "
+                             "then, post now; allow changes"})
+      EXPECT_THAT(error.what(), HasSubstr(part));
+  }
 }
 
 TEST_F(TranslationTest, RefusesTextsAndPresetsThatAreMissing) {

@@ -1,0 +1,60 @@
+#include "train/model_memory.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/support/errors.h"
+
+namespace tape::train {
+namespace {
+
+template <class Model, class Config>
+void expect_counted(const Config& config) {
+  EXPECT_EQ(parameter_count(config), static_cast<double>(Model(config).parameter_count()));
+}
+
+TEST(ModelMemory, CountsWhatTheModelHas) {
+  for (const bool tied : {true, false}) {
+    expect_counted<models::Gpt>(models::GptConfig{.vocab = 11,
+                                                  .d_model = 8,
+                                                  .layers = 3,
+                                                  .heads = 2,
+                                                  .d_ff = tied ? 0 : 20,
+                                                  .max_length = 5,
+                                                  .tie_output = tied});
+    for (const nn::NormPlace norm : {nn::NormPlace::pre, nn::NormPlace::post})
+      expect_counted<models::Transformer>(models::TransformerConfig{.src_vocab = 11,
+                                                                    .tgt_vocab = tied ? 11 : 13,
+                                                                    .d_model = 8,
+                                                                    .layers = 3,
+                                                                    .heads = 2,
+                                                                    .d_ff = 20,
+                                                                    .decoder_layers = tied ? 3 : 2,
+                                                                    .decoder_d_ff = tied ? 20 : 12,
+                                                                    .norm = norm,
+                                                                    .max_length = 6,
+                                                                    .share_embeddings = tied,
+                                                                    .tie_output = tied});
+    expect_counted<models::SequenceClassifier>(models::SequenceClassifierConfig{
+        .bert =
+            {.vocab = 11, .d_model = 8, .layers = 3, .heads = 2, .d_ff = 20, .max_length = 6, .segments = tied ? 1 : 2},
+        .num_labels = 4,
+        .pooling = tied ? nn::Pooling::mean : nn::Pooling::first});
+  }
+}
+
+TEST(ModelMemory, RefusesWhatTheMachineCannotHold) {
+  check_memory("train lm", 1e6);
+  try {
+    check_memory("train lm", 1e15);
+    ADD_FAILURE() << "16 PB";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
+    EXPECT_THAT(
+        error.what(),
+        testing::MatchesRegex("train lm: 1.000e\\+15 parameters take 3725290.3 GiB, with their gradients and Adam's "
+                              "means 14901161.2 GiB; this machine has [0-9.]+ GiB"));
+  }
+}
+
+}  // namespace
+}  // namespace tape::train

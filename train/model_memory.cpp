@@ -1,0 +1,63 @@
+#include "train/model_memory.h"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/number_text.h"
+
+namespace tape::train {
+namespace {
+
+double of(int64_t size) { return static_cast<double>(size); }
+
+/// Weights and biases.
+double linear(double in, double out) { return in * out + out; }
+/// Queries, keys, values and the output.
+double attention(double width) { return 4 * linear(width, width); }
+double feed_forward(double width, double inner) { return linear(width, inner) + linear(inner, width); }
+double norm(double width) { return 2 * width; }
+
+double encoder_layer(double width, double inner) {
+  return attention(width) + feed_forward(width, inner) + 2 * norm(width);
+}
+double decoder_layer(double width, double inner) {
+  return 2 * attention(width) + feed_forward(width, inner) + 3 * norm(width);
+}
+
+}  // namespace
+
+double parameter_count(const models::GptConfig& c) {
+  const double width = of(c.d_model), inner = c.d_ff == 0 ? 4 * width : of(c.d_ff);
+  const double tables = (of(c.vocab) * (c.tie_output ? 1 : 2) + of(c.max_length)) * width;
+  return tables + of(c.layers) * encoder_layer(width, inner) + norm(width);
+}
+
+double parameter_count(const models::TransformerConfig& c) {
+  const double width = of(c.d_model), source = of(c.src_vocab), target = of(c.tgt_vocab);
+  const double tables = (c.share_embeddings ? target : source + target) + (c.tie_output ? 0 : target);
+  const double bias = c.output_bias.value_or(!c.tie_output) ? target : 0;
+  const double stacks =
+      of(c.layers) * encoder_layer(width, of(c.d_ff)) +
+      of(c.decoder_layers.value_or(c.layers)) * decoder_layer(width, of(c.decoder_d_ff.value_or(c.d_ff)));
+  return tables * width + bias + stacks + (c.norm == nn::NormPlace::pre ? 2 * norm(width) : 0);
+}
+
+double parameter_count(const models::SequenceClassifierConfig& c) {
+  const double width = of(c.bert.d_model);
+  const double tables = (of(c.bert.vocab) + of(c.bert.max_length) + of(c.bert.segments)) * width + norm(width);
+  const double pooler = c.pooling == nn::Pooling::first ? linear(width, width) : 0;
+  return tables + of(c.bert.layers) * encoder_layer(width, of(c.bert.d_ff)) + pooler + linear(width, of(c.num_labels));
+}
+
+void check_memory(const char* task, double parameters) {
+  const double machine = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  const double each = 4, in_training = 4 * each;
+  if (in_training * parameters <= machine) return;
+  raise(ErrorKind::out_of_memory,
+        "{}: {:.3e} parameters take {}, with their gradients and Adam's means {}; this machine has {}", task,
+        parameters, bytes_text(each * parameters), bytes_text(in_training * parameters), bytes_text(machine));
+}
+
+}  // namespace tape::train

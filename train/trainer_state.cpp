@@ -66,6 +66,7 @@ class Reader {
     return value;
   }
   Reader object(const char* key) { return {take(key), fmt::format("{}: \"{}\"", where_, key)}; }
+  std::string text_of_all() const { return object_.dump(); }
   void finish() const {
     for (const auto& [key, value] : object_.items())
       if (!taken_.contains(key)) raise(ErrorKind::format, "{}: unknown key \"{}\"", where_, key);
@@ -160,7 +161,7 @@ TrainerState trainer_state_from(const std::string& text, const std::string& wher
   if (!(state.seconds >= 0)) raise(ErrorKind::format, "{}: \"seconds\" must be >= 0, is {}", where, state.seconds);
   state.tokens = file.whole("tokens", 0, std::numeric_limits<int64_t>::max());
   read_machine(file.object("machine"), state);
-  if (file.has("settings")) state.settings = file.take("settings").dump();
+  if (file.has("settings")) state.settings = file.object("settings").text_of_all();
   file.finish();
   return state;
 }

@@ -126,6 +126,7 @@ TEST(TrainerState, RefusesUnknownKeysAndValuesOutOfRange) {
   refused("    5,\n    10\n", "5, 13", "state: \"planned\" must be a whole number from 0 to 12, is 13");
   refused("\"seconds\": 1e-09", "\"seconds\": -1", "state: \"seconds\" must be >= 0, is -1");
   refused("\"seconds\": 1e-09", "\"seconds\": null", "state: \"seconds\" must be >= 0, is nan");
+  refused("\"settings\": {", "\"settings\": 3, \"more\": {", "state: \"settings\": not an object");
   refused("\"seed\": 1", "\"seed\": \"1\"",
           "state: \"random\": \"init\": \"seed\" must be a whole number >= 0, is \"1\"");
 }

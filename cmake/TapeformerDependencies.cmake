@@ -20,18 +20,16 @@ find_path(TAPEFORMER_XXHASH_INCLUDE xxhash.h REQUIRED)
 add_library(tapeformer_xxhash INTERFACE)
 target_include_directories(tapeformer_xxhash SYSTEM INTERFACE ${TAPEFORMER_XXHASH_INCLUDE})
 
-# OpenBLAS in its OpenMP flavour where the system has it: our parallel regions and BLAS then share one pool of threads,
-# and a product called inside a region runs on one thread by itself.
+# OpenBLAS in its OpenMP flavour where the system has it: told to, it keeps to the thread that calls, and starts none. It is
+# loaded when it is needed first (autograd/kernels/blas.cpp), by the name that programs know it by.
 find_library(TAPEFORMER_OPENBLAS NAMES openblas PATH_SUFFIXES openblas-openmp REQUIRED)
 find_path(TAPEFORMER_OPENBLAS_INCLUDE cblas.h
   PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE} openblas REQUIRED)
+get_filename_component(TAPEFORMER_OPENBLAS_DIR ${TAPEFORMER_OPENBLAS} DIRECTORY)
 add_library(tapeformer_blas INTERFACE)
 target_include_directories(tapeformer_blas SYSTEM INTERFACE ${TAPEFORMER_OPENBLAS_INCLUDE})
-target_link_libraries(tapeformer_blas INTERFACE ${TAPEFORMER_OPENBLAS})
-# The system's libopenblas.so.0 may point to another flavour: look in the folder that was linked.
-get_filename_component(TAPEFORMER_OPENBLAS_DIR ${TAPEFORMER_OPENBLAS} DIRECTORY)
-list(APPEND CMAKE_BUILD_RPATH ${TAPEFORMER_OPENBLAS_DIR})
-list(APPEND CMAKE_INSTALL_RPATH ${TAPEFORMER_OPENBLAS_DIR})
+target_compile_definitions(tapeformer_blas INTERFACE TAPEFORMER_OPENBLAS_FILE="${TAPEFORMER_OPENBLAS_DIR}/libopenblas.so.0")
+target_link_libraries(tapeformer_blas INTERFACE ${CMAKE_DL_LIBS})
 message(STATUS "OpenBLAS: ${TAPEFORMER_OPENBLAS}")
 
 # xtensor is headers only, and only autograd/xtensor.h includes it; users of that header need it too.

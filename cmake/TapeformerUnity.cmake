@@ -1,6 +1,6 @@
 option(TAPEFORMER_UNITY "Compile sources that are seldom changed several at a time: half of a first build's work" ON)
 
-# Lets the sources of a target be compiled in groups of eight neighbours: they parse, and instantiate, the same headers.
+# Lets the sources of a target be compiled in groups of a dozen neighbours: they parse, and instantiate, the same headers.
 # Without TAPEFORMER_UNITY each is compiled alone. Names in unnamed namespaces must differ within a folder. What has
 # options of its own is compiled alone in any case.
 function(tapeformer_unity target)
@@ -18,8 +18,8 @@ function(tapeformer_unity target)
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)
     list(LENGTH sources_${folder} count)
-    # As many to each group, rounded up: 9 become 5 and 4.
-    math(EXPR groups "(${count} + 7) / 8")
+    # As many to each group, rounded up: 13 become 7 and 6.
+    math(EXPR groups "(${count} + 11) / 12")
     math(EXPR size "(${count} + ${groups} - 1) / ${groups}")
     set(place 0)
     foreach(source IN LISTS sources_${folder})

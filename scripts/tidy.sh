@@ -6,11 +6,15 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build/tidy
 
+# Everything is looked through as it is built, several files at a time; parts of it file by file.
+unity=ON
+patterns=("^$root/autograd/" "^$build/.*/Unity/")
+if [[ $# -gt 0 ]]; then
+  unity=OFF
+  patterns=()
+  for part in "$@"; do patterns+=("^$root/$part"); done
+fi
 # Its own folder and compiler: clang reads no header that another compiler precompiled, nor finds g++'s own.
 cmake -S "$root" -B "$build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D CMAKE_EXPORT_COMPILE_COMMANDS=ON -D CMAKE_CXX_COMPILER=clang++-16 \
-  -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON -D TAPEFORMER_UNITY=OFF -D TAPEFORMER_TESTS=OFF -D TAPEFORMER_EXAMPLES=OFF > "$build.log"
-parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(autograd/ base/ inspect/ models/ nn/ optim/ text/ tools/ train/)
-patterns=()
-for part in "${parts[@]}"; do patterns+=("^$root/$part"); done
+  -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON -D TAPEFORMER_UNITY=$unity -D TAPEFORMER_TESTS=OFF -D TAPEFORMER_EXAMPLES=OFF > "$build.log"
 exec run-clang-tidy-16 -quiet -p "$build" -clang-tidy-binary clang-tidy-16 "${patterns[@]}"

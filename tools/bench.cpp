@@ -13,6 +13,7 @@
 #include "autograd/diagnose/profile.h"
 #include "autograd/kernels/bf16_road.h"
 #include "autograd/kernels/gemm.h"
+#include "autograd/kernels/threads.h"
 #include "autograd/random.h"
 #include "inspect/chrome_trace.h"
 #include "models/beam.h"

@@ -2,8 +2,9 @@
 
 #include <fmt/core.h>
 
-#include "autograd/kernels/gemm.h"
+#include "autograd/kernels/blas.h"
 #include "autograd/kernels/isa.h"
+#include "autograd/kernels/threads.h"
 #include "base/error.h"
 #include "base/version.h"
 

@@ -62,7 +62,7 @@ static void forward(const AttentionShape& s, const AttentionOperands<T>& in, con
   const int64_t block = Products::queries_per_block(s), blocks = divide_up(s.Tq, block), heads = s.B * s.H;
   if (heads == 0 || blocks == 0) return;
   // Few heads are split into parts of their blocks; rows have the same bits however they are split.
-  const int64_t threads = omp_get_max_threads();
+  const int64_t threads = num_threads();
   const int64_t parts = heads >= 2 * threads ? 1 : smaller(blocks, divide_up(2 * threads, heads));
   for_tasks(heads * parts, worth_threads(s), [&](int64_t task) {
     const Head<T> head{s, task / parts / s.H, task / parts % s.H};

@@ -1,44 +1,16 @@
 #include "autograd/kernels/gemm.h"
 
-#include <cblas.h>
-#include <omp.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 
 #include "autograd/kernels/bf16_road.h"
+#include "autograd/kernels/blas.h"
 #include "autograd/kernels/blocked_product.h"
 #include "autograd/kernels/few_rows_product.h"
+#include "autograd/kernels/threads.h"
 #include "autograd/kernels/work.h"
 
 namespace tape::kernels {
 namespace {
-
-void cblas_gemm(const Gemm& s, const float* a, const float* b, float* c) {
-  cblas_sgemm(CblasRowMajor, s.transpose_a ? CblasTrans : CblasNoTrans, s.transpose_b ? CblasTrans : CblasNoTrans,
-              static_cast<blasint>(s.m), static_cast<blasint>(s.n), static_cast<blasint>(s.k), 1, a,
-              static_cast<blasint>(s.lda), b, static_cast<blasint>(s.ldb), s.accumulate ? 1 : 0, c,
-              static_cast<blasint>(s.ldc));
-}
-void cblas_gemm(const Gemm& s, const double* a, const double* b, double* c) {
-  cblas_dgemm(CblasRowMajor, s.transpose_a ? CblasTrans : CblasNoTrans, s.transpose_b ? CblasTrans : CblasNoTrans,
-              static_cast<blasint>(s.m), static_cast<blasint>(s.n), static_cast<blasint>(s.k), 1, a,
-              static_cast<blasint>(s.lda), b, static_cast<blasint>(s.ldb), s.accumulate ? 1 : 0, c,
-              static_cast<blasint>(s.ldc));
-}
-
-/// OpenBLAS refuses a leading dimension below the row's length even where there is one row and it is never used.
-template <class T>
-void run_blas(Gemm s, const T* a, const T* b, T* c) {
-  const auto at_least = [](int64_t& leading, int64_t length, bool one_row) {
-    if (one_row && leading < length) leading = length;
-  };
-  at_least(s.lda, s.transpose_a ? s.m : s.k, (s.transpose_a ? s.k : s.m) == 1);
-  at_least(s.ldb, s.transpose_b ? s.k : s.n, (s.transpose_b ? s.n : s.k) == 1);
-  at_least(s.ldc, s.n, s.m == 1);
-  cblas_gemm(s, a, b, c);
-}
 
 /// C = bias, or 0, or C, before a product is added to it.
 template <class T>
@@ -89,7 +61,7 @@ void run_part(Road road, const Gemm& s, const T* a, const T* b, const T* bias, T
     start(s, bias, c);
     shape.accumulate = true;
   }
-  run_blas(shape, a, b, c);
+  blas_gemm(shape, a, b, c);
 }
 
 /// How a product on a road is best split among threads.
@@ -125,15 +97,13 @@ int64_t threads_along_rows(const Gemm& s, const Split& split, int64_t threads, b
   return best;
 }
 
-/// A large product in parts, one a thread. OpenBLAS's own threads wait for each other several times within a product,
-/// and hand the core to any other process while they do: on a machine that is not idle that costs more than the
-/// product. Parts wait once, at the end.
+/// A large product in parts, one a thread.
 template <class T>
 void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
   const Road road = road_of<T>(s);
   const Split split = split_of(road);
-  const int64_t threads = work < split.least || omp_in_parallel() ? 1 : omp_get_max_threads();
+  const int64_t threads = work < split.least || in_task() ? 1 : num_threads();
   if (threads == 1) return run_part(road, s, a, b, bias, c);
   const int64_t by_rows = threads_along_rows(s, split, threads, road == Road::rounded || packs_left(s, sizeof(T))),
                 by_columns = threads / by_rows;
@@ -141,17 +111,17 @@ void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
     const int64_t steps = (length + step - 1) / step;
     return std::min(length, steps * part / parts * step);
   };
-#pragma omp parallel for schedule(static) num_threads(static_cast<int>(threads))
-  for (int64_t part = 0; part < threads; ++part) {
+  const auto one = [&](int64_t part) {
     const int64_t row = edge(part / by_columns, by_rows, s.m, split.row_step),
                   column = edge(part % by_columns, by_columns, s.n, split.column_step);
     Gemm piece = s;
     piece.m = edge(part / by_columns + 1, by_rows, s.m, split.row_step) - row;
     piece.n = edge(part % by_columns + 1, by_columns, s.n, split.column_step) - column;
-    if (piece.m == 0 || piece.n == 0) continue;
+    if (piece.m == 0 || piece.n == 0) return;
     run_part(road, piece, s.transpose_a ? a + row : a + row * s.lda, s.transpose_b ? b + column * s.ldb : b + column,
              bias ? bias + column : nullptr, c + row * s.ldc + column);
-  }
+  };
+  run_tasks(threads, one);
 }
 
 template <class T>
@@ -166,17 +136,14 @@ void run_batched(const Gemm& s, int64_t count, const T* a, const int64_t* offset
                  const int64_t* offsets_b, T* c, const int64_t* offsets_c) {
   // Below about two million multiplications a product does not keep several threads busy.
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-  const bool parallel = count > 1 && work < 2e6 && work * static_cast<double>(count) > 1e5 && !omp_in_parallel() &&
-                        omp_get_max_threads() > 1;
+  const bool parallel =
+      count > 1 && work < 2e6 && work * static_cast<double>(count) > 1e5 && !in_task() && num_threads() > 1;
   const auto product = [&](int64_t i) { run<T>(s, a + offsets_a[i], b + offsets_b[i], nullptr, c + offsets_c[i]); };
-  // Not an `if` clause: a region that it makes serial is a region still, and the threads that BLAS starts inside one
-  // are new ones each time.
   if (!parallel) {
     for (int64_t i = 0; i < count; ++i) product(i);
     return;
   }
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < count; ++i) product(i);
+  run_tasks(count, product);
 }
 
 void count(const Gemm& s, int64_t products) {
@@ -193,9 +160,6 @@ void gemm(const Gemm& shape, const double* a, const double* b, double* c, const 
   run(shape, a, b, bias, c);
 }
 
-void blas_gemm(const Gemm& shape, const float* a, const float* b, float* c) { run_blas(shape, a, b, c); }
-void blas_gemm(const Gemm& shape, const double* a, const double* b, double* c) { run_blas(shape, a, b, c); }
-
 void gemm_batched(const Gemm& shape, int64_t count, const float* a, const int64_t* offsets_a, const float* b,
                   const int64_t* offsets_b, float* c, const int64_t* offsets_c) {
   kernels::count(shape, count);
@@ -205,37 +169,6 @@ void gemm_batched(const Gemm& shape, int64_t count, const double* a, const int64
                   const int64_t* offsets_b, double* c, const int64_t* offsets_c) {
   kernels::count(shape, count);
   run_batched(shape, count, a, offsets_a, b, offsets_b, c, offsets_c);
-}
-
-int num_threads() { return omp_get_max_threads(); }
-
-void set_num_threads(int threads) {
-  if (threads < 1) threads = 1;
-  omp_set_num_threads(threads);
-  openblas_set_num_threads(threads);
-}
-
-BlasInfo blas_info() {
-  BlasInfo info;
-  const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 DYNAMIC_ARCH ... MAX_THREADS=64"
-  const auto name_end = config.find(' ');
-  info.version = config.substr(0, name_end == std::string::npos ? name_end : config.find(' ', name_end + 1));
-  info.core = openblas_get_corename();
-  const int threading = openblas_get_parallel();
-  info.threading = threading == OPENBLAS_OPENMP ? "openmp" : threading == OPENBLAS_THREAD ? "pthread" : "sequential";
-  const char* core_type = std::getenv("OPENBLAS_CORETYPE");
-  info.overridden = core_type && *core_type;
-  return info;
-}
-
-std::string cpu_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("model name", 0) != 0) continue;
-    const auto colon = line.find(':');
-    if (colon != std::string::npos && colon + 2 <= line.size()) return line.substr(colon + 2);
-  }
-  return "unknown CPU";
 }
 
 }  // namespace tape::kernels

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "matmul_precision.h"
 
@@ -28,21 +27,4 @@ void gemm_batched(const Gemm& shape, int64_t count, const float* a, const int64_
 void gemm_batched(const Gemm& shape, int64_t count, const double* a, const int64_t* offsets_a, const double* b,
                   const int64_t* offsets_b, double* c, const int64_t* offsets_c);
 
-/// The same product by OpenBLAS, on the thread that calls: what our kernels are compared with.
-void blas_gemm(const Gemm& shape, const float* a, const float* b, float* c);
-void blas_gemm(const Gemm& shape, const double* a, const double* b, double* c);
-
-/// How many threads kernels and BLAS may use together: the one place that sets both.
-int num_threads();
-void set_num_threads(int threads);
-
-struct BlasInfo {
-  std::string version;    ///< "OpenBLAS 0.3.21"
-  std::string core;       ///< the kernels it chose: "Cooperlake", "Haswell", ...
-  std::string threading;  ///< "openmp", "pthread" or "sequential"
-  bool overridden;        ///< OPENBLAS_CORETYPE made the choice
-};
-BlasInfo blas_info();
-/// "AMD EPYC 9R14", as the operating system names it.
-std::string cpu_name();
 }  // namespace tape::kernels

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 
@@ -77,6 +78,16 @@ void set_isa(Isa level) {
     throw std::invalid_argument("set_isa: this CPU cannot run " + std::string(to_string(level)) +
                                 " (its best level is " + std::string(to_string(supported_isa())) + ")");
   level_in_use.store(static_cast<int>(level), std::memory_order_relaxed);
+}
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const auto colon = line.find(':');
+    if (colon != std::string::npos && colon + 2 <= line.size()) return line.substr(colon + 2);
+  }
+  return "unknown CPU";
 }
 
 }  // namespace tape::kernels

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace tape::kernels {
@@ -17,6 +18,9 @@ Isa isa();
 
 /// Changes the level in use, for tests and benchmarks. Throws std::invalid_argument where the CPU cannot run it.
 void set_isa(Isa isa);
+
+/// "AMD EPYC 9R14", as the operating system names it.
+std::string cpu_name();
 
 }  // namespace tape::kernels
 

@@ -3,11 +3,10 @@
 // Private to the kernels: what every file compiled once a CPU level shares. Everything here lives in the namespace of
 // its level, so that the linker cannot give code compiled for AVX-512 to a CPU without it.
 
-#include <omp.h>
-
 #include <cstdint>
 
 #include "memory.h"
+#include "threads.h"
 
 #ifndef TAPE_LEVEL
 #error "compile this file with -DTAPE_LEVEL=v2, v3, v4 or portable (cmake/TapeformerKernels.cmake)"
@@ -25,16 +24,15 @@ TAPE_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 TAPE_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 TAPE_INLINE int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// body(task) for each task, on several threads where `parallel`, never nested. Tasks must not depend on the number of
+/// body(task) for each task, on several threads (run_tasks()) where `parallel`. Tasks must not depend on the number of
 /// threads: that, and nothing else, keeps the bits of results the same for every number of threads.
 template <class Body>
 TAPE_INLINE void for_tasks(int64_t tasks, bool parallel, const Body& body) {
-  if (!parallel || tasks < 2 || omp_get_max_threads() == 1 || omp_in_parallel()) {
+  if (!parallel || tasks < 2) {
     for (int64_t task = 0; task < tasks; ++task) body(task);
     return;
   }
-#pragma omp parallel for schedule(static)
-  for (int64_t task = 0; task < tasks; ++task) body(task);
+  run_tasks(tasks, body);
 }
 
 /// body(begin, end) over [0, n) in chunks of fixed size; `cost` values of work each.

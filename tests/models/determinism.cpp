@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "autograd/create.h"
-#include "autograd/kernels/gemm.h"
+#include "autograd/kernels/threads.h"
 #include "autograd/ops/loss.h"
 #include "autograd/ops/shape.h"
 #include "models/transformer.h"

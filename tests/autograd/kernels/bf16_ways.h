@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "autograd/kernels/bf16_road.h"
+#include "autograd/kernels/threads.h"
 
 namespace tape::kernels::testing {
 

@@ -1,5 +1,8 @@
 #include "autograd/kernels/gemm.h"
 
+#include "autograd/kernels/blas.h"
+#include "autograd/kernels/isa.h"
+
 #include <fmt/format.h>
 
 #include "tests/autograd/kernels/levels.h"
@@ -136,16 +139,6 @@ void check_batched() {
 TEST(Gemm, batches_with_repeated_operands) {
   check_batched<float>();
   check_batched<double>();
-}
-
-TEST(Gemm, threads_are_set_in_one_place) {
-  const int before = num_threads();
-  set_num_threads(1);
-  EXPECT_EQ(num_threads(), 1);
-  set_num_threads(0);
-  EXPECT_EQ(num_threads(), 1);
-  set_num_threads(before);
-  EXPECT_EQ(num_threads(), before);
 }
 
 TEST(Gemm, names_its_blas_and_cpu) {

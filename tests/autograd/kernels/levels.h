@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "autograd/kernels/gemm.h"
+#include "autograd/kernels/threads.h"
 #include "autograd/kernels/isa.h"
 
 namespace tape::kernels::testing {

@@ -1,0 +1,131 @@
+#include "autograd/kernels/blas.h"
+
+#include <cblas.h>
+#include <dlfcn.h>
+#include <omp.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+
+#include "base/error.h"
+
+namespace tape::kernels {
+namespace {
+
+/// What is used of OpenBLAS.
+struct Blas {
+  decltype(&cblas_sgemm) sgemm;
+  decltype(&cblas_dgemm) dgemm;
+  decltype(&openblas_set_num_threads) set_num_threads;
+  decltype(&openblas_get_config) config;
+  decltype(&openblas_get_corename) core;
+  decltype(&openblas_get_parallel) parallel;
+};
+
+/// OpenBLAS takes its working memory while it is loaded, 128 MB of addresses a CPU, and where it gets none asks again
+/// without an end.
+void check_room() {
+  const size_t cpus = static_cast<size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  const size_t megabytes = 128 + 128 * cpus, bytes = megabytes << 20;
+  void* const room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED)
+    raise(ErrorKind::out_of_memory, "OpenBLAS: needs {} MB of address space, which this process may not have",
+          megabytes);
+  munmap(room, bytes);
+}
+
+template <class Function>
+void find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  if (!function) raise(ErrorKind::io, "OpenBLAS: {} has no {}", TAPEFORMER_OPENBLAS_FILE, name);
+}
+
+Blas load() {
+  check_room();
+  // The one that was found when this was built; elsewhere the system's.
+  void* library = dlopen(TAPEFORMER_OPENBLAS_FILE, RTLD_NOW | RTLD_LOCAL);
+  if (!library) library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  if (!library) raise(ErrorKind::io, "OpenBLAS: cannot be loaded: {}", dlerror());
+  Blas blas{};
+  find(library, "cblas_sgemm", blas.sgemm);
+  find(library, "cblas_dgemm", blas.dgemm);
+  find(library, "openblas_set_num_threads", blas.set_num_threads);
+  find(library, "openblas_get_config", blas.config);
+  find(library, "openblas_get_corename", blas.core);
+  find(library, "openblas_get_parallel", blas.parallel);
+  return blas;
+}
+
+/// Loaded at the first call that succeeds.
+const Blas& blas() {
+  static const Blas loaded = load();
+  return loaded;
+}
+
+/// OpenBLAS on this thread alone, while in scope: its threads wait for each other several times within a product, and
+/// hand the core to any other process while they do, where parts of ours wait once, at the end.
+class OneBlasThread {
+ public:
+  explicit OneBlasThread(const Blas& blas) : before_(omp_get_max_threads()) {
+    omp_set_num_threads(1);
+    // In the flavour without OpenMP the number is one for the process.
+    static std::once_flag once;
+    std::call_once(once, [&blas] { blas.set_num_threads(1); });
+  }
+  ~OneBlasThread() { omp_set_num_threads(before_); }
+  OneBlasThread(const OneBlasThread&) = delete;
+  OneBlasThread& operator=(const OneBlasThread&) = delete;
+
+ private:
+  int before_;
+};
+
+template <class Function, class T>
+void call(Function gemm, const Gemm& s, const T* a, const T* b, T* c) {
+  gemm(CblasRowMajor, s.transpose_a ? CblasTrans : CblasNoTrans, s.transpose_b ? CblasTrans : CblasNoTrans,
+       static_cast<blasint>(s.m), static_cast<blasint>(s.n), static_cast<blasint>(s.k), 1, a,
+       static_cast<blasint>(s.lda), b, static_cast<blasint>(s.ldb), s.accumulate ? 1 : 0, c,
+       static_cast<blasint>(s.ldc));
+}
+
+/// OpenBLAS refuses a leading dimension below the row's length even where there is one row and it is never used.
+Gemm with_whole_rows(Gemm s) {
+  const auto at_least = [](int64_t& leading, int64_t length, bool one_row) {
+    if (one_row && leading < length) leading = length;
+  };
+  at_least(s.lda, s.transpose_a ? s.m : s.k, (s.transpose_a ? s.k : s.m) == 1);
+  at_least(s.ldb, s.transpose_b ? s.k : s.n, (s.transpose_b ? s.n : s.k) == 1);
+  at_least(s.ldc, s.n, s.m == 1);
+  return s;
+}
+}  // namespace
+
+void blas_gemm(const Gemm& shape, const float* a, const float* b, float* c) {
+  const OneBlasThread alone(blas());
+  call(blas().sgemm, with_whole_rows(shape), a, b, c);
+}
+
+void blas_gemm(const Gemm& shape, const double* a, const double* b, double* c) {
+  const OneBlasThread alone(blas());
+  call(blas().dgemm, with_whole_rows(shape), a, b, c);
+}
+
+BlasInfo blas_info() try {
+  BlasInfo info;
+  const std::string config = blas().config();  // "OpenBLAS 0.3.21 DYNAMIC_ARCH ... MAX_THREADS=64"
+  const auto name_end = config.find(' ');
+  info.version = config.substr(0, name_end == std::string::npos ? name_end : config.find(' ', name_end + 1));
+  info.core = blas().core();
+  const int threading = blas().parallel();
+  info.threading = threading == OPENBLAS_OPENMP ? "openmp" : threading == OPENBLAS_THREAD ? "pthread" : "sequential";
+  const char* core_type = std::getenv("OPENBLAS_CORETYPE");
+  info.overridden = core_type && *core_type;
+  return info;
+} catch (const Error& error) {
+  return {.version = "no OpenBLAS", .core = "none", .threading = error.what(), .overridden = false};
+}
+
+}  // namespace tape::kernels

@@ -90,6 +90,7 @@
 #include "text/characters.h"
 #include "text/chrf.h"
 #include "text/corpus.h"
+#include "text/fairseq.h"
 #include "text/labelled.h"
 #include "text/load_tokenizer.h"
 #include "text/marian.h"

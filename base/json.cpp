@@ -6,39 +6,42 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_builder.h"
 
 namespace tape {
 namespace {
 
+/// Refuses what is nested too deep, and keys that stand twice.
+class Checks {
+ public:
+  Checks(const std::string& where, int max_depth) : where_(where), max_depth_(static_cast<size_t>(max_depth)) {}
+
+  void opens(size_t depth) {
+    if (depth >= max_depth_) raise(ErrorKind::format, "{}: nested deeper than {}", where_, max_depth_);
+    keys_.emplace_back();
+  }
+  void key(const std::string& name) {
+    if (!keys_.back().insert(name).second) raise(ErrorKind::format, "{}: \"{}\" stands twice", where_, name);
+  }
+  void closes() { keys_.pop_back(); }
+
+ private:
+  const std::string& where_;
+  size_t max_depth_;
+  std::vector<std::unordered_set<std::string>> keys_;  // of the values that are open
+};
+
 template <class Json>
 Json parse(const std::string& text, const std::string& where, int max_depth) {
-  // The keys of the objects that are open.
-  std::vector<std::unordered_set<std::string>> open;
-  const auto refuse_doubled = [&](int depth, typename Json::parse_event_t event, Json& value) {
-    if (depth > max_depth) raise(ErrorKind::format, "{}: nested deeper than {}", where, max_depth);
-    switch (event) {
-      case Json::parse_event_t::object_start:
-        open.emplace_back();
-        break;
-      case Json::parse_event_t::object_end:
-        open.pop_back();
-        break;
-      case Json::parse_event_t::key:
-        if (!open.back().insert(value.template get<std::string>()).second)
-          raise(ErrorKind::format, "{}: \"{}\" stands twice", where, value.template get<std::string>());
-        break;
-      default:
-        break;
-    }
-    return true;
-  };
   // nlohmann's texts begin with "[json.exception.parse_error.101] ".
   const auto without_number = [](std::string_view what) {
     const size_t end = what.starts_with("[json.") ? what.find("] ") : std::string_view::npos;
     return end == std::string_view::npos ? what : what.substr(end + 2);
   };
   try {
-    Json json = Json::parse(text, refuse_doubled);
+    JsonBuilder<Json, Checks> builder{Checks(where, max_depth)};
+    Json::sax_parse(text, &builder);
+    Json json = builder.take();
     if (!json.is_object()) raise(ErrorKind::format, "{}: not a JSON object", where);
     return json;
   } catch (const typename Json::exception& error) {

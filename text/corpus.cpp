@@ -50,6 +50,7 @@ Lines read_lines(const std::string& file) {
   Lines out;
   out.file = file;
   std::string content = read_text(file);
+  check_not_utf16(content, file);
   std::string_view rest = content;
   if (rest.starts_with("\xEF\xBB\xBF")) {
     out.byte_order_mark = true;
@@ -113,6 +114,7 @@ ParallelCorpus read_parallel_tsv(const std::string& file) {
 
 std::string read_plain_text(const std::string& file, std::vector<std::string>* notes) {
   std::string text = read_text(file);
+  check_not_utf16(text, file);
   int64_t number = 1;
   for (size_t begin = 0; begin < text.size(); ++number) {
     const size_t end = std::min(text.find('\n', begin), text.size());

@@ -10,7 +10,8 @@
 /// user to see. Nothing is left out in silence.
 ///
 /// Errors of every reader: ErrorKind::io for a file that cannot be read; ErrorKind::format with file, line and byte for
-/// invalid UTF-8; ErrorKind::config for a file in which nothing is left to read (only read_lines takes an empty file).
+/// invalid UTF-8, and for UTF-16 with or without a mark; ErrorKind::config for a file in which nothing is left to read
+/// (only read_lines takes an empty file).
 namespace tape::text {
 
 struct Lines {

@@ -1,5 +1,7 @@
 #include "text/corpus_file.h"
 
+#include <array>
+
 #include "base/error.h"
 #include "base/utf8.h"
 #include "text/score_text.h"
@@ -15,11 +17,21 @@ bool is_empty(std::string_view text) {
   return true;
 }
 
+void check_not_utf16(std::string_view content, const std::string& file) {
+  if (content.starts_with("\xFF\xFE") || content.starts_with("\xFE\xFF"))
+    raise(ErrorKind::format, "{}: line 1, byte 1: the text is UTF-16, expected UTF-8", file);
+  constexpr size_t kLooked = 4096, kFewest = 8;
+  const std::string_view begin = content.substr(0, kLooked);
+  std::array<size_t, 2> nuls{};  // at even and at odd places
+  for (size_t i = 0; i < begin.size(); ++i) nuls[i % 2] += begin[i] == '\0';
+  const size_t found = nuls[0] + nuls[1];
+  if (found >= kFewest && 32 * found >= begin.size() && (nuls[0] == 0 || nuls[1] == 0))
+    raise(ErrorKind::format, "{}: the text is UTF-16 (NUL bytes in every other place), expected UTF-8", file);
+}
+
 void check_utf8(std::string_view line, const std::string& file, int64_t number, int64_t line_begin) {
   const std::optional<size_t> at = first_invalid_utf8(line);
   if (!at) return;
-  if (number == 1 && (line.starts_with("\xFF\xFE") || line.starts_with("\xFE\xFF")))
-    raise(ErrorKind::format, "{}: line 1, byte 1: the text is UTF-16, expected UTF-8", file);
   raise(ErrorKind::format, "{}: line {}, byte {}: 0x{:02X} is not valid UTF-8 (byte {} of the file)", file, number,
         *at + 1, static_cast<unsigned char>(line[*at]), static_cast<size_t>(line_begin) + *at + 1);
 }

@@ -1,9 +1,14 @@
 #include "text/load_tokenizer.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <span>
 #include <vector>
 
+#include "base/utf8.h"
 #include "text/byte_level_bpe.h"
+#include "text/fairseq.h"
 #include "text/marian.h"
 #include "text/number_words_tokenizer.h"
 #include "text/sentence_piece.h"
@@ -27,10 +32,57 @@ std::vector<std::string> model_files(const std::string& folder) {
   return out;
 }
 
-/// What the `transformers` class of a model adds to a text, where the configuration does not say.
-SentencePieceOptions added_of(const TokenizerConfig& config) {
-  return {.add_bos = config.add_bos_token.value_or(config.tokenizer_class.starts_with("Llama")),
-          .add_eos = config.add_eos_token.value_or(config.tokenizer_class.starts_with("T5"))};
+// Classes of `transformers`, without "Fast" at their ends, that read such files as we do.
+constexpr std::array<std::string_view, 12> kWordPieceClasses{
+    "BertTokenizer",      "ConvBertTokenizer",           "DistilBertTokenizer", "DPRContextEncoderTokenizer",
+    "DPRReaderTokenizer", "DPRQuestionEncoderTokenizer", "ElectraTokenizer",    "LayoutLMTokenizer",
+    "LxmertTokenizer",    "MobileBertTokenizer",         "RetriBertTokenizer",  "SqueezeBertTokenizer"};
+constexpr std::array<std::string_view, 1> kByteLevelBpeClasses{"GPT2Tokenizer"};
+constexpr std::array<std::string_view, 2> kSentencePieceClasses{"LlamaTokenizer", "T5Tokenizer"};
+
+/// Error (format) for a class that would give other ids. None at all is what such files usually belong to.
+void check_class(const std::string& folder, const std::string& name, std::span<const std::string_view> classes,
+                 const char* files) {
+  if (name.empty() || std::ranges::find(classes, name) != classes.end()) return;
+  raise(ErrorKind::format,
+        "{}/tokenizer_config.json: tokenizer_class {} is not read from {}: save it with its fast tokenizer, which "
+        "writes tokenizer.json",
+        folder, clipped(name, 60), files);
+}
+
+std::string class_of(const TokenizerConfig& config) {
+  std::string_view name = config.tokenizer_class;
+  if (name.ends_with("Fast")) name.remove_suffix(4);
+  return std::string(name);
+}
+
+/// A SentencePiece model with its own ids, and what the class adds to a text where the configuration does not say.
+std::unique_ptr<Tokenizer> load_sentence_piece(const std::string& folder, const std::string& file,
+                                               const TokenizerConfig& config) {
+  const std::string name = class_of(config), where = fmt::format("{}/tokenizer_config.json", folder);
+  check_class(folder, name, kSentencePieceClasses, "a SentencePiece model");
+  if (name.empty() && fs::path(file).filename() == "sentencepiece.bpe.model")
+    raise(ErrorKind::format,
+          "{}: its ids are not those of the pieces, and no tokenizer_class in {} says what they are (such as "
+          "XLMRobertaTokenizer)",
+          file, where);
+  if (name == "T5Tokenizer" && config.extra_ids.value_or(100) != 0)
+    raise(
+        ErrorKind::format,
+        "{}: T5Tokenizer with extra_ids ({}) is not read from a SentencePiece model: save it with its fast tokenizer, "
+        "which writes tokenizer.json",
+        where, config.extra_ids.value_or(100));
+  auto tokenizer = std::make_unique<SentencePiece>(
+      file, SentencePieceOptions{.add_bos = config.add_bos_token.value_or(name == "LlamaTokenizer"),
+                                 .add_eos = config.add_eos_token.value_or(name == "T5Tokenizer")});
+  for (const std::string& special : special_names(config))
+    if (!tokenizer->find(special))
+      raise(ErrorKind::format, "{}: the token \"{}\" is not a piece of {}", where, clipped(special, 40), file);
+  for (const AddedToken& token : config.added)
+    if (tokenizer->find(token.content) != token.id)
+      raise(ErrorKind::format, "{}: the added token \"{}\" is not piece {} of {}", where, clipped(token.content, 40),
+            token.id, file);
+  return tokenizer;
 }
 
 }  // namespace
@@ -39,12 +91,20 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder) {
   const auto has = [&folder](const char* name) { return fs::exists(fmt::format("{}/{}", folder, name)); };
   if (has("source.spm") && has("target.spm") && has("vocab.json")) return Marian::load(folder);
   if (has("tokenizer.json")) return TokenizerJson::load(folder);
-  if (has("vocab.txt")) return WordPiece::load(folder);
-  if (has("vocab.json") && has("merges.txt")) return ByteLevelBpe::load(folder);
+  const TokenizerConfig config = read_tokenizer_config(folder, {});
+  const std::string name = class_of(config);
+  if (Fairseq::knows(name)) return Fairseq::load(folder);
+  if (has("vocab.txt")) {
+    check_class(folder, name, kWordPieceClasses, "vocab.txt");
+    return WordPiece::load(folder);
+  }
+  if (has("vocab.json") && has("merges.txt")) {
+    check_class(folder, name, kByteLevelBpeClasses, "vocab.json and merges.txt");
+    return ByteLevelBpe::load(folder);
+  }
   if (has("src_vocab.txt") && has("tgt_vocab.txt")) return NumberWordsTokenizer::load(folder);
   const std::vector<std::string> models = model_files(folder);
-  if (models.size() == 1)
-    return std::make_unique<SentencePiece>(models[0], added_of(read_tokenizer_config(folder, {})));
+  if (models.size() == 1) return load_sentence_piece(folder, models[0], config);
   raise(ErrorKind::io,
         "{}: no tokenizer: neither source.spm, target.spm and vocab.json, nor tokenizer.json, nor vocab.txt, nor "
         "vocab.json and merges.txt, nor one *.model or *.spm file ({} found)",

@@ -7,13 +7,16 @@ namespace tape::text {
 /// The tokenizer of a model folder in the Hugging Face layout, of what it finds first:
 ///   source.spm, target.spm, vocab.json    Marian
 ///   tokenizer.json                        WordPiece, byte-level BPE, and those converted from SentencePiece
+///   sentencepiece.bpe.model               XLM-R, mBART, mBART-50, NLLB, M2M100 (with vocab.json), by tokenizer_class
 ///   vocab.txt                             WordPiece (BERT)
 ///   vocab.json, merges.txt                byte-level BPE (GPT-2)
 ///   src_vocab.txt, tgt_vocab.txt          the number-words task of `tapeformer demo`
 ///   one *.model or *.spm                  SentencePiece
-/// `tokenizer_config.json` and `special_tokens_map.json` are honoured where they are. Truncation and padding written in
-/// tokenizer.json are not: they are given with each call. Error (io) naming the folder when there is none of these;
-/// (format) naming file and entry for one that is malformed.
+/// `tokenizer_config.json`, `special_tokens_map.json` and `added_tokens.json` are honoured where they are. Truncation
+/// and padding written in tokenizer.json are not: they are given with each call. Error (io) naming the folder when
+/// there is none of these; (format) naming file and entry for one that is malformed, and the tokenizer_class for one
+/// whose ids such files alone do not give (CamemBERT, ALBERT, XLNet, T5 with its extra ids, RoBERTa without
+/// tokenizer.json, and others).
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
 
 }  // namespace tape::text

@@ -4,20 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "tokenizer.h"
-#include "tokenizers/added_tokens.h"
-#include "tokenizers/config.h"
+#include "mapped_sentence_piece.h"
 
 namespace tape::text {
-
-class SentencePieceModel;
 
 /// The tokenizer of Marian's translation models (Junczys-Dowmunt et al. 2018), equal to `transformers`'
 /// MarianTokenizer: a SentencePiece model a side splits the text, and a vocabulary of its own gives the ids. The end
 /// token stands behind the text. A leading `>>xyz<<` is one token, the target language.
 ///
 /// This object encodes the source side; target() the other one. The *.spm files are trusted input, see SentencePiece.
-class Marian : public Tokenizer {
+class Marian : public MappedSentencePiece {
  public:
   /// What a model is made of: the content of both model files, and the tokens of the joint vocabulary (or of the
   /// source's, where `target_vocabulary` is not empty) with their ids. It must have the names of unk, eos and pad.
@@ -30,16 +26,9 @@ class Marian : public Tokenizer {
   static std::unique_ptr<Marian> from_parts(Parts parts);
   /// Reads source.spm, target.spm, vocab.json, target_vocab.json where it is, and tokenizer_config.json of a folder.
   static std::unique_ptr<Marian> load(const std::string& folder);
-  ~Marian() override;
 
   /// Encodes texts of the target language.
-  const Tokenizer& target() const override { return target_ ? *target_ : *this; }
-
-  int64_t vocab_size() const override { return table_->size(); }
-  const std::string& token(int64_t id) const override { return table_->token(id); }
-  std::optional<int64_t> find(std::string_view token) const override { return table_->find(token); }
-  bool is_special(int64_t id) const override { return id == special_.unk || id == special_.eos || id == special_.pad; }
-  std::vector<std::string> explain(std::string_view text) const override;
+  const Marian& target() const override { return target_ ? *target_ : *this; }
   /// Writes the files that load reads.
   void save(const std::string& folder) const override;
 
@@ -50,15 +39,8 @@ class Marian : public Tokenizer {
   /// Both; file names begin with `prefix`.
   static std::unique_ptr<Marian> make(Parts parts, const TokenizerConfig& config, const std::string& prefix);
 
-  void split(std::string_view text, std::vector<Piece>& to) const override;
-  void split_part(std::string_view text, uint32_t at, std::vector<Piece>& to) const;
-  std::string join(std::span<const int64_t> ids) const override;
+  void split_part(std::string_view text, uint32_t at, std::vector<Piece>& to) const override;
 
-  std::unique_ptr<SentencePieceModel> model_;
-  std::shared_ptr<const TokenTable> table_;
-  std::vector<int32_t> ids_;  // of the model's pieces
-  AddedTokens added_;
-  TokenizerConfig config_;
   std::unique_ptr<Marian> target_;
 };
 

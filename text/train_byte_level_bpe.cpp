@@ -1,6 +1,7 @@
 #include "text/train_byte_level_bpe.h"
 
 #include <algorithm>
+#include <limits>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
@@ -10,11 +11,6 @@
 namespace tape::text {
 namespace {
 
-struct Word {
-  std::vector<int32_t> tokens;
-  int64_t count;
-};
-
 struct Pair {
   int32_t left, right;
   uint64_t key() const {
@@ -22,10 +18,23 @@ struct Pair {
   }
 };
 
-/// How often a pair stands in the corpus, and in which words (some may have lost it since).
+/// How often a pair stands in the corpus, and where (some places may have lost it since).
 struct Uses {
   int64_t count = 0;
-  std::vector<uint32_t> words;
+  std::vector<uint32_t> places;
+};
+
+/// A token of one of the corpus's words; neighbours in the word by place, -1 at its ends.
+struct Place {
+  int32_t token;  // -1: merged into the one before
+  int32_t before, behind;
+  uint32_t word;
+};
+
+/// The different words of a corpus, one behind the other, and how often each stands there.
+struct Corpus {
+  std::vector<Place> places;
+  std::vector<int64_t> counts;  // of the words
 };
 
 struct CountedPair {
@@ -36,8 +45,7 @@ struct CountedPair {
   }
 };
 
-std::vector<Word> count_words(std::span<const std::string> lines, bool add_prefix_space,
-                              const std::vector<int32_t>& byte_ids) {
+Corpus count_words(std::span<const std::string> lines, bool add_prefix_space, const std::vector<int32_t>& byte_ids) {
   std::unordered_map<std::string, int64_t> counts;
   const PreTokenizerPtr split = byte_level_pre_tokenizer(add_prefix_space);
   for (const std::string& line : lines) {
@@ -47,23 +55,33 @@ std::vector<Word> count_words(std::span<const std::string> lines, bool add_prefi
     split->apply(text, words, true);
     for (const Range& word : words) ++counts[text.text.substr(word.begin, word.end - word.begin)];
   }
-  std::vector<Word> out;
-  out.reserve(counts.size());
-  for (const auto& [bytes, count] : counts) {
-    Word word{{}, count};
-    for (const char c : bytes) word.tokens.push_back(byte_ids[static_cast<unsigned char>(c)]);
-    out.push_back(std::move(word));
+  Corpus out;
+  size_t bytes = 0;
+  for (const auto& [word, count] : counts) bytes += word.size();
+  if (bytes > std::numeric_limits<int32_t>::max())
+    raise(ErrorKind::config, "train_byte_level_bpe: the different words have {} bytes, at most {} fit", bytes,
+          std::numeric_limits<int32_t>::max());
+  out.places.reserve(bytes);
+  for (const auto& [word, count] : counts) {
+    const auto number = static_cast<uint32_t>(out.counts.size());
+    const auto begin = static_cast<int32_t>(out.places.size()), end = begin + static_cast<int32_t>(word.size());
+    for (int32_t at = begin; at < end; ++at) {
+      const auto byte = static_cast<unsigned char>(word[static_cast<size_t>(at - begin)]);
+      out.places.push_back({byte_ids[byte], at > begin ? at - 1 : -1, at + 1 < end ? at + 1 : -1, number});
+    }
+    out.counts.push_back(count);
   }
   return out;
 }
 
+/// Finds the most frequent pair and merges it. Each merge touches only the places where its pair stands and their
+/// neighbours: n bytes take n log n steps, whatever the length of the words.
 class Trainer {
  public:
-  explicit Trainer(std::vector<Word> words) : words_(std::move(words)) {
-    for (uint32_t at = 0; at < words_.size(); ++at) {
-      const std::vector<int32_t>& tokens = words_[at].tokens;
-      for (size_t i = 0; i + 1 < tokens.size(); ++i) change({tokens[i], tokens[i + 1]}, words_[at].count, at);
-    }
+  explicit Trainer(Corpus corpus) : places_(std::move(corpus.places)), counts_(std::move(corpus.counts)) {
+    for (uint32_t at = 0; at < places_.size(); ++at)
+      if (places_[at].behind >= 0)
+        change({places_[at].token, behind(places_[at]).token}, counts_[places_[at].word], at);
     for (const auto& [key, uses] : pairs_) queue_.push({uses.count, pair_of(key)});
   }
 
@@ -84,11 +102,11 @@ class Trainer {
   }
 
   void merge(Pair pair, int32_t id) {
-    std::vector<uint32_t> where = std::move(pairs_[pair.key()].words);
+    std::vector<uint32_t> where = std::move(pairs_[pair.key()].places);
     std::sort(where.begin(), where.end());
     where.erase(std::unique(where.begin(), where.end()), where.end());
     grown_.clear();
-    for (const uint32_t at : where) merge_in(at, pair, id);
+    for (const uint32_t at : where) merge_at(at, pair, id);
     pairs_.erase(pair.key());
     for (const uint64_t key : grown_)
       if (const auto found = pairs_.find(key); found != pairs_.end()) queue_.push({found->second.count, pair_of(key)});
@@ -98,37 +116,43 @@ class Trainer {
   static Pair pair_of(uint64_t key) {
     return {static_cast<int32_t>(key >> 32), static_cast<int32_t>(key & 0xFFFFFFFFu)};
   }
+  Place& before(const Place& place) { return places_[static_cast<size_t>(place.before)]; }
+  Place& behind(const Place& place) { return places_[static_cast<size_t>(place.behind)]; }
 
-  void change(Pair pair, int64_t by, uint32_t word) {
+  /// Counts a pair whose left token stands at a place.
+  void change(Pair pair, int64_t by, uint32_t at) {
     Uses& uses = pairs_[pair.key()];
     uses.count += by;
-    if (by > 0 && (uses.words.empty() || uses.words.back() != word)) uses.words.push_back(word);
+    if (by > 0) uses.places.push_back(at);
   }
 
-  void merge_in(uint32_t at, Pair pair, int32_t id) {
-    std::vector<int32_t>& tokens = words_[at].tokens;
-    const int64_t count = words_[at].count;
-    for (size_t i = 0; i + 1 < tokens.size(); ++i) {
-      if (tokens[i] != pair.left || tokens[i + 1] != pair.right) continue;
-      if (i > 0) {
-        change({tokens[i - 1], pair.left}, -count, at);
-        gain({tokens[i - 1], id}, count, at);
-      }
-      if (i + 2 < tokens.size()) {
-        change({pair.right, tokens[i + 2]}, -count, at);
-        gain({id, tokens[i + 2]}, count, at);
-      }
-      tokens[i] = id;
-      tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(i) + 1);
+  void merge_at(uint32_t at, Pair pair, int32_t id) {
+    Place& left = places_[at];
+    if (left.token != pair.left || left.behind < 0 || behind(left).token != pair.right) return;
+    Place& right = behind(left);
+    const int64_t count = counts_[left.word];
+    if (left.before >= 0) {
+      const auto from = static_cast<uint32_t>(left.before);
+      change({before(left).token, pair.left}, -count, from);
+      gain({before(left).token, id}, count, from);
     }
+    if (right.behind >= 0) {
+      change({pair.right, behind(right).token}, -count, at);
+      gain({id, behind(right).token}, count, at);
+      behind(right).before = static_cast<int32_t>(at);
+    }
+    left.token = id;
+    left.behind = right.behind;
+    right.token = -1;
   }
 
-  void gain(Pair pair, int64_t count, uint32_t word) {
-    change(pair, count, word);
+  void gain(Pair pair, int64_t count, uint32_t at) {
+    change(pair, count, at);
     grown_.insert(pair.key());
   }
 
-  std::vector<Word> words_;
+  std::vector<Place> places_;
+  std::vector<int64_t> counts_;
   std::unordered_map<uint64_t, Uses> pairs_;
   std::priority_queue<CountedPair> queue_;
   std::unordered_set<uint64_t> grown_;
@@ -176,6 +200,7 @@ std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(std::span<const std::string> 
          trainer.best(std::max<int64_t>(options.min_frequency, 1), pair)) {
     const std::string &left = vocabulary[static_cast<size_t>(pair.left)],
                       &right = vocabulary[static_cast<size_t>(pair.right)];
+    if (left.size() + right.size() > TokenTable::kLongestToken) continue;  // no file may hold it
     merges.emplace_back(left, right);
     trainer.merge(pair, add(fmt::format("{}{}", left, right)).first);
   }

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/file.h"
+#include "text/corpus_file.h"
 #include "text/tokenizers/word_piece_model.h"
 
 namespace tape::text {
@@ -65,6 +66,7 @@ WordPiece::WordPiece(std::vector<std::string> vocabulary, const WordPieceOptions
 
 std::unique_ptr<WordPiece> WordPiece::load(const std::string& folder) {
   const std::string path = fmt::format("{}/vocab.txt", folder), content = read_text(path);
+  check_not_utf16(content, path);
   std::vector<std::string> tokens;
   for (std::string_view rest = content; !rest.empty();) {
     const size_t end = std::min(rest.find('\n'), rest.size());

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_builder.h"
 #include "base/utf8.h"
 
 namespace tape::detail {
@@ -15,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMaxDepth = 64;
+constexpr size_t kMaxDepth = 64;
 constexpr size_t kMaxTensors = 100'000;
 constexpr int64_t kHeaderStart = 8;
 
@@ -35,52 +36,47 @@ constexpr std::array<TypeName, 8> kTypes{{{"F64", StoredType::f64, 8},
 constexpr std::array<std::string_view, 12> kUnreadTypes{"F8_E4M3", "F8_E5M2", "F8_E8M0", "F6_E2M3", "F6_E3M2", "F4",
                                                         "C64",     "I8",      "I16",     "U16",     "U32",     "U64"};
 
-/// The JSON of a header, checked while it is read for what the parser lets pass: depth, duplicate keys, too many of
-/// them.
-class HeaderParser {
+/// What the parser would let pass in a header: depth, duplicate keys, too many of them.
+class HeaderChecks {
  public:
-  HeaderParser(const std::string& path, std::string_view text) : path_(path), text_(text) {}
+  explicit HeaderChecks(const std::string& path) : path_(path) {}
 
-  json parse() {
-    if (text_.front() != '{')
-      raise(ErrorKind::format, "{}: the header must begin with '{{' (byte {}), found 0x{:02x}", path_, kHeaderStart,
-            static_cast<unsigned char>(text_.front()));
-    if (const auto bad = first_invalid_utf8(text_))
-      raise(ErrorKind::format, "{}: the header is not UTF-8 at byte {}", path_,
-            static_cast<int64_t>(*bad) + kHeaderStart);
-    try {
-      return json::parse(text_, [this](int depth, json::parse_event_t event, json& value) {
-        check(depth, event, value);
-        return true;
-      });
-    } catch (const json::parse_error& error) {
-      raise(ErrorKind::format, "{}: the header is not JSON at byte {}", path_,
-            static_cast<int64_t>(std::max<size_t>(error.byte, 1)) - 1 + kHeaderStart);
-    } catch (const json::out_of_range&) {
-      raise(ErrorKind::format, "{}: the header holds a number out of range", path_);
-    }
+  void opens(size_t depth) {
+    if (depth >= kMaxDepth)
+      raise(ErrorKind::format, "{}: the header is nested deeper than {} at key \"{}\"", path_, kMaxDepth, last_key_);
+    keys_.emplace_back();
   }
+  void key(const std::string& name) {
+    last_key_ = name;
+    if (!keys_.back().insert(name).second) raise(ErrorKind::format, "{}: key \"{}\" appears twice", path_, name);
+    if (keys_.size() == 1 && keys_.back().size() > kMaxTensors + 1)
+      raise(ErrorKind::format, "{}: more than {} tensors, from \"{}\" on", path_, kMaxTensors, name);
+  }
+  void closes() { keys_.pop_back(); }
 
  private:
-  void check(int depth, json::parse_event_t event, const json& value) {
-    using Event = json::parse_event_t;
-    if ((event == Event::object_start || event == Event::array_start) && depth >= kMaxDepth)
-      raise(ErrorKind::format, "{}: the header is nested deeper than {} at key \"{}\"", path_, kMaxDepth, last_key_);
-    if (event == Event::object_start) keys_.emplace_back();
-    if (event == Event::object_end) keys_.pop_back();
-    if (event != Event::key) return;
-    last_key_ = value.get_ref<const std::string&>();
-    if (!keys_.back().insert(last_key_).second)
-      raise(ErrorKind::format, "{}: key \"{}\" appears twice", path_, last_key_);
-    if (keys_.size() == 1 && keys_.back().size() > kMaxTensors + 1)
-      raise(ErrorKind::format, "{}: more than {} tensors, from \"{}\" on", path_, kMaxTensors, last_key_);
-  }
-
   const std::string& path_;
-  std::string_view text_;
-  std::vector<std::set<std::string>> keys_;
+  std::vector<std::set<std::string>> keys_;  // of the values that are open
   std::string last_key_;
 };
+
+json parse_header(const std::string& path, std::string_view text) {
+  if (text.front() != '{')
+    raise(ErrorKind::format, "{}: the header must begin with '{{' (byte {}), found 0x{:02x}", path, kHeaderStart,
+          static_cast<unsigned char>(text.front()));
+  if (const auto bad = first_invalid_utf8(text))
+    raise(ErrorKind::format, "{}: the header is not UTF-8 at byte {}", path, static_cast<int64_t>(*bad) + kHeaderStart);
+  try {
+    JsonBuilder<json, HeaderChecks> builder{HeaderChecks(path)};
+    json::sax_parse(text, &builder);
+    return builder.take();
+  } catch (const json::parse_error& error) {
+    raise(ErrorKind::format, "{}: the header is not JSON at byte {}", path,
+          static_cast<int64_t>(std::max<size_t>(error.byte, 1)) - 1 + kHeaderStart);
+  } catch (const json::out_of_range&) {
+    raise(ErrorKind::format, "{}: the header holds a number out of range", path);
+  }
+}
 
 /// Reads one tensor's entry; every error names file and tensor.
 class EntryReader {
@@ -193,7 +189,7 @@ void check_cover(const std::string& path, const std::vector<StoredTensor>& tenso
 }  // namespace
 
 SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_view text, int64_t data_bytes) {
-  const json parsed = HeaderParser(path, text).parse();
+  const json parsed = parse_header(path, text);
   SafetensorsHeader header;
   for (const auto& [name, entry] : parsed.items()) {
     if (name == "__metadata__") {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/errors.h"
+#include "tests/support/growth.h"
 
 namespace tape {
 namespace {
@@ -27,6 +28,26 @@ TEST(ParseJson, LimitsTheDepth) {
   EXPECT_TAPE_ERROR(parse_json(R"({"a": [[1]]})", "file", 1), ErrorKind::format, "file: nested deeper than 1");
   EXPECT_TAPE_ERROR(parse_json("{\"a\":" + std::string(1'000'000, '['), "file"), ErrorKind::format,
                     "file: nested deeper than 8");
+}
+
+TEST(ParseJson, TakesTimeInProportionToTheEntries) {
+  expect_almost_linear(2000, [](size_t entries) {
+    std::string object = "{\"-1\": 0", list = "{\"list\": [{}";
+    for (size_t i = 0; i < entries; ++i) {
+      object += fmt::format(", \"{}\": {{}}", i);
+      list += ", {}";
+    }
+    EXPECT_EQ(parse_json(object + "}", "file").size(), entries + 1);
+    EXPECT_EQ(parse_large_json(object + "}", "file").size(), entries + 1);
+    EXPECT_EQ(parse_large_json(list + "]}", "file").at("list").size(), entries + 1);
+  });
+}
+
+TEST(ParseJson, KeepsValuesOfEveryKind) {
+  const std::string text =
+      R"({"a":[null,true,-1,18446744073709551615,1.5,"x",[],{}],"b":{"c":{"d":[[1],[2,{"e":"f"}]]}}})";
+  EXPECT_EQ(parse_json(text, "file").dump(), text);
+  EXPECT_EQ(parse_large_json(text, "file").dump(), text);
 }
 
 TEST(ParseJson, RefusesWhatIsNoObject) {

@@ -62,6 +62,35 @@ TEST_F(Corpus, BrokenTextIsNamedByLineAndByte) {
                     fmt::format("{}: line 1, byte 1: the text is UTF-16, expected UTF-8", path("c")));
 }
 
+TEST_F(Corpus, Utf16WithoutAMarkIsNamed) {
+  const auto utf16 = [](const std::u16string& text, bool little) {
+    std::string out;
+    for (const char16_t unit : text) {
+      const char high = static_cast<char>(unit >> 8), low = static_cast<char>(unit & 0xFF);
+      out += little ? std::string{low, high} : std::string{high, low};
+    }
+    return out;
+  };
+  const std::u16string russian =
+      u"\u0420\u0430\u0437 \u0434\u0432\u0430 \u0442\u0440\u0438\n\u0420\u0430\u0437 \u0434\u0432\u0430 "
+      u"\u0442\u0440\u0438\n\u0420\u0430\u0437 \u0434\u0432\u0430 \u0442\u0440\u0438\n";
+  for (const std::u16string& text : {std::u16string(u"one two\nthree\n"), russian})
+    for (const bool little : {true, false}) {
+      write("a", utf16(text, little));
+      const std::string sentence =
+          fmt::format("{}: the text is UTF-16 (NUL bytes in every other place), expected UTF-8", path("a"));
+      EXPECT_TAPE_ERROR(read_lines(path("a")), ErrorKind::format, sentence);
+      EXPECT_TAPE_ERROR(read_plain_text(path("a")), ErrorKind::format, sentence);
+    }
+  // NUL characters here and there are kept.
+  write("b", "a\0\0b\0\0\0\0c\0\0\0"s);
+  EXPECT_EQ(read_lines(path("b")).nul_lines, 1);
+  std::string rare(3000, 'x');
+  for (size_t i = 0; i < 3000; i += 100) rare[i] = '\0';
+  write("b", rare);
+  EXPECT_EQ(read_lines(path("b")).nul_lines, 1);
+}
+
 TEST_F(Corpus, FilesThatCannotBeReadAreNamed) {
   EXPECT_TAPE_ERROR(read_lines(path("none")), ErrorKind::io,
                     fmt::format("{}: cannot open: No such file or directory", path("none")));

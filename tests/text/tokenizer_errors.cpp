@@ -213,6 +213,82 @@ TEST_F(MalformedTokenizer, IsNamedWhereALineOfTheVocabularyIsBroken) {
                     path("vocab.txt") + ": a start and an end token (cls_token, sep_token) are needed");
 }
 
+TEST_F(MalformedTokenizer, IsNamedWhereTheVocabularyIsEmptyOrUtf16) {
+  write("vocab.txt", "");
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format, path("vocab.txt") + ": the vocabulary is empty");
+  std::string wide;
+  for (const char c : std::string("[UNK]\n[CLS]\n[SEP]\n")) wide += std::string{c, '\0'};
+  write("vocab.txt", wide);
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
+                    path("vocab.txt") + ": the text is UTF-16 (NUL bytes in every other place), expected UTF-8");
+  write("vocab.txt", "\xFF\xFE" + wide);
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
+                    path("vocab.txt") + ": line 1, byte 1: the text is UTF-16, expected UTF-8");
+  std::filesystem::remove(path("vocab.txt"));
+  write("vocab.json", "{}");
+  write("merges.txt", "");
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
+                    path("vocab.json") + ": the vocabulary is empty");
+}
+
+TEST_F(MalformedTokenizer, IsNamedWhereItsClassGivesOtherIds) {
+  const auto expect_refused = [this](const std::string& name, const char* files) {
+    write("tokenizer_config.json", Json{{"tokenizer_class", name}}.dump());
+    EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
+                      fmt::format("{}: tokenizer_class {} is not read from {}: save it with its fast tokenizer, which "
+                                  "writes tokenizer.json",
+                                  path("tokenizer_config.json"), name, files));
+  };
+  write("spiece.model", read_text(fixture_path("tokenizers/unigram/spiece.model")));
+  for (const char* name :
+       {"CamembertTokenizer", "AlbertTokenizer", "XLNetTokenizer", "DebertaV2Tokenizer", "NewTokenizer"})
+    expect_refused(name, "a SentencePiece model");
+  write("vocab.json", R"({"a": 0})");
+  expect_refused("Speech2TextTokenizer", "a SentencePiece model");
+  write("merges.txt", "");
+  expect_refused("RobertaTokenizer", "vocab.json and merges.txt");
+  write("vocab.txt", "[UNK]\n");
+  expect_refused("MPNetTokenizer", "vocab.txt");
+}
+
+TEST_F(MalformedTokenizer, IsNamedWhereASentencePieceModelIsNotAll) {
+  const std::string model = read_text(fixture_path("tokenizers/unigram/spiece.model"));
+  const auto expect_refused = [this](const Json& config, const std::string& sentence) {
+    write("tokenizer_config.json", config.dump());
+    EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format, sentence);
+  };
+  write("sentencepiece.bpe.model", model);
+  const std::string no_class = ": its ids are not those of the pieces, and no tokenizer_class in " +
+                               path("tokenizer_config.json") + " says what they are (such as XLMRobertaTokenizer)";
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format, path("sentencepiece.bpe.model") + no_class);
+  std::filesystem::remove(path("sentencepiece.bpe.model"));
+  write("spiece.model", model);
+  EXPECT_EQ(load_tokenizer(folder_.path())->vocab_size(), SentencePiece(path("spiece.model")).vocab_size());
+  expect_refused({{"tokenizer_class", "T5Tokenizer"}},
+                 path("tokenizer_config.json") +
+                     ": T5Tokenizer with extra_ids (100) is not read from a SentencePiece model: save it with its fast "
+                     "tokenizer, which writes tokenizer.json");
+  expect_refused({{"pad_token", "[PAD]"}}, fmt::format("{}: the token \"[PAD]\" is not a piece of {}",
+                                                       path("tokenizer_config.json"), path("spiece.model")));
+  expect_refused({{"added_tokens_decoder", {{"300", {{"content", "<new>"}}}}}},
+                 fmt::format("{}: the added token \"<new>\" is not piece 300 of {}", path("tokenizer_config.json"),
+                             path("spiece.model")));
+  write("tokenizer_config.json", R"({"tokenizer_class": "T5TokenizerFast", "extra_ids": 0})");
+  EXPECT_EQ(load_tokenizer(folder_.path())->encode("").ids, (std::vector<int64_t>{1}));
+}
+
+TEST_F(MalformedTokenizer, AddedTokensOfOlderReleasesCount) {
+  write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\none\n");
+  write("added_tokens.json", R"({"<new>": 6, "<more>": 7})");
+  write("special_tokens_map.json", R"({"additional_special_tokens": ["<more>"]})");
+  const auto tokenizer = load_tokenizer(folder_.path());
+  EXPECT_EQ(tokenizer->encode("one<new>one<more>").ids, (std::vector<int64_t>{2, 5, 6, 5, 7, 3}));
+  EXPECT_EQ(tokenizer->decode(tokenizer->encode("one<new>one<more>").ids), "one <new> one");
+  write("added_tokens.json", R"({"<new>": 9})");
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
+                    path("vocab.txt") + ": token \"<new>\" has id 9, 8 tokens need ids 0 to 7");
+}
+
 TEST_F(MalformedTokenizer, IsNamedWhereALineOfTheMergesIsBroken) {
   write("vocab.json", R"({"a": 0, "b": 1, "ab": 2})");
   const auto expect_refused = [this](const std::string& merges, const std::string& sentence) {

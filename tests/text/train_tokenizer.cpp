@@ -43,6 +43,23 @@ TEST(TrainByteLevelBpe, KeepsSpecialTokensWhole) {
   EXPECT_EQ(tokenizer->decode(tokenizer->encode("<pad>one<eos>").ids), "one");
 }
 
+TEST(TrainByteLevelBpe, LearnsNoTokenThatIsTooLongToLoad) {
+  const std::vector<std::string> lines{std::string(400'000, 'a')};
+  const auto tokenizer = train_byte_level_bpe(lines, {.vocab_size = 400});
+  size_t longest = 0;
+  for (int64_t id = 0; id < tokenizer->vocab_size(); ++id) longest = std::max(longest, tokenizer->token(id).size());
+  EXPECT_EQ(longest, 65'536u);  // twice that is more than 100,000
+  const TemporaryFolder folder;
+  tokenizer->save(folder.path());
+  EXPECT_EQ(load_tokenizer(folder.path())->encode(lines[0]).ids, tokenizer->encode(lines[0]).ids);
+}
+
+TEST(TrainByteLevelBpe, MergesWhatOverlapsFromTheLeft) {
+  const std::vector<std::string> lines{"aaaaa"};
+  const auto tokenizer = train_byte_level_bpe(lines, {.vocab_size = 1000, .min_frequency = 1});
+  EXPECT_EQ(tokenizer->merges(), (Merges{{"a", "a"}, {"aa", "a"}, {"aa", "aaa"}}));
+}
+
 TEST(TrainByteLevelBpe, RefusesAnEmptyCorpusAndSizesOutOfRange) {
   const std::vector<std::string> none, empty{"", ""}, one{"one"};
   EXPECT_TAPE_ERROR(train_byte_level_bpe(none), ErrorKind::config,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../tokenizer.h"
+#include "token_table.h"
 #include "trie.h"
 
 namespace tape::text {
@@ -20,6 +21,9 @@ struct AddedToken {
   bool rstrip = false;       ///< takes the white space behind it
   bool normalized = false;   ///< looked for in the normalized text
 };
+
+/// Error (format) `where: ...` where the table gives the token another id, or does not have it.
+void check_added_token(const AddedToken& token, const TokenTable& table, const std::string& where);
 
 /// Finds added tokens in a text: the leftmost, of those the longest.
 class AddedTokens {

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "text/tokenizers/json_entry.h"
+#include "text/tokenizers/vocabulary_json.h"
 
 namespace tape::text {
 namespace {
@@ -24,14 +27,21 @@ constexpr std::array<std::pair<const char*, std::string TokenizerConfig::*>, 7> 
      {"cls_token", &TokenizerConfig::cls},
      {"mask_token", &TokenizerConfig::mask}}};
 
-constexpr std::array<std::pair<const char*, std::optional<bool> TokenizerConfig::*>, 7> kFlags{
+constexpr std::array<std::pair<const char*, std::optional<bool> TokenizerConfig::*>, 8> kFlags{
     {{"do_lower_case", &TokenizerConfig::do_lower_case},
      {"strip_accents", &TokenizerConfig::strip_accents},
      {"tokenize_chinese_chars", &TokenizerConfig::tokenize_chinese_chars},
      {"add_prefix_space", &TokenizerConfig::add_prefix_space},
      {"add_bos_token", &TokenizerConfig::add_bos_token},
      {"add_eos_token", &TokenizerConfig::add_eos_token},
-     {"separate_vocabs", &TokenizerConfig::separate_vocabs}}};
+     {"separate_vocabs", &TokenizerConfig::separate_vocabs},
+     {"legacy_behaviour", &TokenizerConfig::legacy_behaviour}}};
+
+constexpr std::array<std::pair<const char*, std::string TokenizerConfig::*>, 4> kTexts{
+    {{"tokenizer_class", &TokenizerConfig::tokenizer_class},
+     {"src_lang", &TokenizerConfig::src_lang},
+     {"tgt_lang", &TokenizerConfig::tgt_lang},
+     {"language_codes", &TokenizerConfig::language_codes}}};
 
 /// A token is written as a text or as an object with its "content".
 std::string token_name(const JsonEntry& entry) {
@@ -44,6 +54,22 @@ void read_names(const JsonEntry& file, TokenizerConfig& config) {
     if (found == file.value().end()) continue;
     config.*member = found->is_null() ? "" : token_name(file.at(key));
   }
+  std::vector<std::string> more;
+  for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
+    if (!file.has(key)) continue;
+    const JsonEntry list = file.at(key);
+    // The second may be {"name": token, ...}.
+    if (list.value().is_object())
+      for (const auto& [name, value] : list.value().items())
+        more.push_back(token_name(JsonEntry(value, fmt::format("{}.{}", list.where(), name))));
+    else
+      for (const JsonEntry& token : list.items()) more.push_back(token_name(token));
+  }
+  if (!more.empty()) config.more = std::move(more);
+}
+
+void sort_by_id(std::vector<AddedToken>& tokens) {
+  std::sort(tokens.begin(), tokens.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
 }
 
 void read_added_by_id(const JsonEntry& list, TokenizerConfig& config) {
@@ -54,7 +80,20 @@ void read_added_by_id(const JsonEntry& list, TokenizerConfig& config) {
     if (failed != std::errc() || end != key.data() + key.size() || token.id < 0) entry.fail("the key is not an id");
     config.added.push_back(std::move(token));
   }
-  std::sort(config.added.begin(), config.added.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  sort_by_id(config.added);
+}
+
+/// The tokens of added_tokens.json that the configuration does not list.
+void read_added_by_name(const std::string& path, TokenizerConfig& config) {
+  std::unordered_set<std::string> listed, special;
+  for (const AddedToken& token : config.added) listed.insert(token.content);
+  for (const std::string& name : special_names(config)) special.insert(name);
+  for (const auto& [token, id] : read_vocabulary_json(path)) {
+    const bool is_special = special.contains(token);
+    if (!listed.contains(token))
+      config.added.push_back({.content = token, .id = id, .special = is_special, .normalized = !is_special});
+  }
+  sort_by_id(config.added);
 }
 
 }  // namespace
@@ -79,19 +118,24 @@ TokenizerConfig read_tokenizer_config(const std::string& folder, const Tokenizer
     if (file.has("added_tokens_decoder")) read_added_by_id(file.at("added_tokens_decoder"), config);
     for (const auto& [key, member] : kFlags)
       if (file.has(key)) config.*member = file.at(key).flag();
-    config.tokenizer_class = file.text("tokenizer_class", config.tokenizer_class);
+    for (const auto& [key, member] : kTexts) config.*member = file.text(key, config.*member);
+    config.extra_ids = file.has("extra_ids") ? file.at("extra_ids").integer() : config.extra_ids;
   }
+  if (const std::string path = fmt::format("{}/added_tokens.json", folder); std::filesystem::exists(path))
+    read_added_by_name(path, config);
   return config;
 }
 
 std::string tokenizer_config_json(const TokenizerConfig& config) {
   nlohmann::ordered_json json;
-  json["tokenizer_class"] = config.tokenizer_class;
+  for (const auto& [key, member] : kTexts)
+    if (!(config.*member).empty()) json[key] = config.*member;
   for (const auto& [key, member] : kFlags)
     if (config.*member) json[key] = *(config.*member);
   if (config.extra_ids) json["extra_ids"] = *config.extra_ids;
   for (const auto& [key, member] : kTokenNames)
     if (!(config.*member).empty()) json[key] = config.*member;
+  if (!config.more.empty()) json["additional_special_tokens"] = config.more;
   for (const AddedToken& token : config.added)
     json["added_tokens_decoder"][fmt::format("{}", token.id)] = {
         {"content", token.content}, {"lstrip", token.lstrip},           {"normalized", token.normalized},
@@ -110,17 +154,19 @@ std::vector<std::string> special_names(const TokenizerConfig& config) {
   std::vector<std::string> out;
   for (const auto& [key, member] : kTokenNames)
     if (!(config.*member).empty()) out.push_back(config.*member);
+  out.insert(out.end(), config.more.begin(), config.more.end());
   return out;
 }
 
 std::vector<AddedToken> added_tokens(const TokenizerConfig& config, const TokenTable& table) {
   std::vector<AddedToken> out = config.added;
+  std::unordered_map<std::string, size_t> places;
+  for (size_t i = 0; i < out.size(); ++i) places.try_emplace(out[i].content, i);
   for (const std::string& name : special_names(config)) {
-    const auto same = [&name](const AddedToken& token) { return token.content == name; };
-    const auto found = std::find_if(out.begin(), out.end(), same);
-    if (found != out.end())
-      found->special = true;
-    else if (const auto id = table.find(name))
+    const auto id = table.find(name);
+    if (const auto found = places.find(name); found != places.end())
+      out[found->second].special = true;
+    else if (id && places.try_emplace(name, out.size()).second)
       out.push_back({.content = name, .id = *id, .special = true});
   }
   return out;

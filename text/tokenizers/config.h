@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "added_tokens.h"
@@ -15,13 +16,16 @@ struct TokenizerConfig {
   /// The special tokens' names; empty: none.
   std::string bos, eos, unk, sep, pad, cls, mask;
   std::vector<AddedToken> added;
+  std::vector<std::string> more;  ///< further special tokens
   std::optional<bool> do_lower_case, strip_accents, tokenize_chinese_chars, add_prefix_space, add_bos_token,
-      add_eos_token, separate_vocabs;
-  std::optional<int64_t> extra_ids;  ///< T5's sentinels, read nowhere and written where they would be added
+      add_eos_token, separate_vocabs, legacy_behaviour;
+  std::optional<int64_t> extra_ids;                ///< T5's sentinels
+  std::string src_lang, tgt_lang, language_codes;  ///< of translators of many languages
   std::string tokenizer_class;
 };
 
-/// Reads both files of a folder where they are; names that neither gives are those of `defaults`.
+/// Reads both files of a folder where they are, and added_tokens.json, {"token": id, ...}, which older releases of
+/// `transformers` wrote; names that none gives are those of `defaults`.
 TokenizerConfig read_tokenizer_config(const std::string& folder, const TokenizerConfig& defaults);
 
 /// An added token as both tokenizer.json and tokenizer_config.json write it, without its id.
@@ -33,7 +37,7 @@ std::string tokenizer_config_json(const TokenizerConfig& config);
 /// Writes a file of a folder, which is made where it is missing.
 void write_in_folder(const std::string& folder, const std::string& name, std::string_view content);
 
-/// The names above in the order in which `transformers` appends those that the vocabulary lacks.
+/// The names above, `more` included, in the order in which `transformers` appends those that the vocabulary lacks.
 std::vector<std::string> special_names(const TokenizerConfig& config);
 
 /// Tokens that a vocabulary of `size` entries lacks, with the ids that follow it: those of config.added, which have
@@ -41,10 +45,9 @@ std::vector<std::string> special_names(const TokenizerConfig& config);
 template <class Known>
 TokenTable::Entries missing_tokens(const TokenizerConfig& config, int64_t size, Known&& known) {
   TokenTable::Entries out;
+  std::unordered_set<std::string> seen;
   const auto add = [&](const std::string& content, int64_t id) {
-    for (const auto& [other, _] : out)
-      if (other == content) return;
-    if (!content.empty() && !known(content)) out.emplace_back(content, id);
+    if (!content.empty() && !known(content) && seen.insert(content).second) out.emplace_back(content, id);
   };
   for (const AddedToken& token : config.added) add(token.content, token.id);
   for (const std::string& name : special_names(config)) add(name, size + static_cast<int64_t>(out.size()));

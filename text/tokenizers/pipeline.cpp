@@ -14,17 +14,16 @@ Pipeline::Pipeline(Parts parts)
       model_(std::move(parts.model)),
       decoder_(std::move(parts.decoder)),
       trim_(parts.trim),
+      is_added_(static_cast<size_t>(table_->size())),
       special_ids_(static_cast<size_t>(table_->size())) {}
 
 void Pipeline::add_token(const AddedToken& token, const std::string& where) {
-  const auto known = table_->find(token.content);
-  if (!known || *known != token.id)
-    raise(ErrorKind::format, "{}: added token \"{}\" has id {}, the vocabulary says {}", where,
-          clipped(token.content, 40), token.id, known ? fmt::format("{}", *known) : "nothing of it");
-  const auto same = [&](const AddedToken& other) { return other.id == token.id; };
-  if (std::any_of(added_list_.begin(), added_list_.end(), same)) return;
+  check_added_token(token, *table_, where);
+  const auto place = static_cast<size_t>(token.id);
+  if (is_added_[place]) return;
+  is_added_[place] = true;
   added_list_.push_back(token);
-  if (token.special) special_ids_[static_cast<size_t>(token.id)] = true;
+  special_ids_[place] = token.special;
   if (!token.normalized) return added_.add(token, token.content);
   Normalized content(token.content);
   if (normalizer_) normalizer_->apply(content);

@@ -41,7 +41,7 @@ class Pipeline : public Tokenizer {
   };
   explicit Pipeline(Parts parts);
 
-  /// Error (format) `where: ...` when the token's id is another's in the table.
+  /// A token that is cut out of the text before anything else. Error (format) as check_added_token.
   void add_token(const AddedToken& token, const std::string& where);
 
   void split(std::string_view text, std::vector<Piece>& to) const override;
@@ -66,8 +66,8 @@ class Pipeline : public Tokenizer {
   DecoderPtr decoder_;
   TrimOffsets trim_;
   std::vector<AddedToken> added_list_;
-  AddedTokens added_, added_normalized_;  // looked for before and behind the normalizer
-  std::vector<bool> special_ids_;
+  AddedTokens added_, added_normalized_;      // looked for before and behind the normalizer
+  std::vector<bool> is_added_, special_ids_;  // by id
 };
 
 }  // namespace tape::text

@@ -3,11 +3,6 @@
 #include "base/utf8.h"
 
 namespace tape::text {
-namespace {
-
-constexpr size_t kLongestToken = 100'000;
-
-}  // namespace
 
 TokenTable::Entries TokenTable::numbered(std::vector<std::string> tokens) {
   Entries out;
@@ -18,6 +13,7 @@ TokenTable::Entries TokenTable::numbered(std::vector<std::string> tokens) {
 
 TokenTable::TokenTable(Entries entries, const Entries& added, const std::string& where) {
   const size_t own = entries.size();
+  if (own == 0) raise(ErrorKind::format, "{}: the vocabulary is empty", where);
   entries.insert(entries.end(), added.begin(), added.end());
   const auto count = static_cast<int64_t>(entries.size());
   tokens_.resize(entries.size());

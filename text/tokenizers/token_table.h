@@ -16,11 +16,12 @@ namespace tape::text {
 class TokenTable {
  public:
   using Entries = std::vector<std::pair<std::string, int64_t>>;
+  static constexpr size_t kLongestToken = 100'000;  ///< bytes
   /// A vocabulary as a list: each token with its place as its id.
   static Entries numbered(std::vector<std::string> tokens);
 
   /// `added`: entries that stand beside the model's own. Error (format) `where: ...` for an id that is taken, negative
-  /// or leaves a gap, a token that stands twice, is empty or has more than 100,000 bytes.
+  /// or leaves a gap, a token that stands twice, is empty or has more than kLongestToken bytes, and for no own entries.
   TokenTable(Entries entries, const Entries& added, const std::string& where);
 
   int64_t size() const { return static_cast<int64_t>(tokens_.size()); }

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
+#include "tests/support/growth.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tensors.h"
 
@@ -151,6 +152,16 @@ TEST_F(Safetensors, RefusesWhatJsonLibrariesLetPass) {
   std::string many = "{";
   for (int i = 0; i <= 100'001; ++i) many += fmt::format("{}\"{}\":1", i == 0 ? "" : ",", i);
   expect_refused(many + "}", 0, "more than 100000 tensors, from \"100001\" on");
+}
+
+TEST_F(Safetensors, ReadsAHeaderInTimeInProportionToItsTensors) {
+  expect_almost_linear(2500, [this](size_t tensors) {
+    std::string header = "{";
+    for (size_t i = 0; i < tensors; ++i)
+      header += fmt::format(R"({}"{}":{{"dtype":"F32","shape":[0],"data_offsets":[0,0]}})", i == 0 ? "" : ",", i);
+    write_header(header + "}");
+    EXPECT_EQ(load_safetensors(path_).tensors.size(), tensors);
+  });
 }
 
 TEST_F(Safetensors, RefusesEntries) {

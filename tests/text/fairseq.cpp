@@ -1,0 +1,150 @@
+// Against transformers' slow tokenizers: tests/fixtures/make_multilingual.py made what is expected.
+#include "text/fairseq.h"
+
+#include <filesystem>
+
+#include "tests/support/errors.h"
+#include "tests/text/tokenizer_fixture.h"
+
+namespace tape::text {
+namespace {
+
+const Json& multilingual() { return fixture_json("multilingual.json"); }
+
+/// A folder of the fixtures, with changes in its tokenizer_config.json.
+std::string changed(const TemporaryFolder& to, const std::string& name, const Json& changes) {
+  const std::string from = fixture_path(fmt::format("tokenizers/{}", name));
+  using Options = std::filesystem::copy_options;
+  std::filesystem::copy(from, to.path(), Options::recursive | Options::overwrite_existing);
+  Json config = Json::parse(read_text(to / "tokenizer_config.json"));
+  config.merge_patch(changes);
+  write_text(to / "tokenizer_config.json", config.dump());
+  return to.path();
+}
+
+void expect_ids(const Tokenizer& tokenizer, const Json& texts, const Json& ids) {
+  ASSERT_EQ(texts.size(), ids.size());
+  ASSERT_GT(texts.size(), 50u);
+  for (size_t i = 0; i < texts.size(); ++i)
+    EXPECT_EQ(tokenizer.encode(texts[i].get<std::string>()).ids, ids_of(ids[i])) << texts[i];
+}
+
+void expect_agrees(const Tokenizer& tokenizer, const char* key) {
+  const Json &expected = multilingual().at(key), &texts = multilingual().at("texts"),
+             &pairs = multilingual().at("pair_texts");
+  expect_ids(tokenizer, texts, expected.at("single"));
+  if (expected.contains("target")) expect_ids(tokenizer.target(), texts, expected.at("target"));
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const Encoding got = tokenizer.encode_pair(pairs[i][0].get<std::string>(), pairs[i][1].get<std::string>());
+    EXPECT_EQ(got.ids, ids_of(expected.at("pairs")[i])) << pairs[i];
+    EXPECT_EQ(got.type_ids, std::vector<int64_t>(got.size(), 0));
+  }
+}
+
+void expect_decodes(const Tokenizer& tokenizer, const char* key) {
+  const Json& expected = multilingual().at(key);
+  for (size_t i = 0; i < expected.at("single").size(); ++i)
+    EXPECT_EQ(tokenizer.decode(ids_of(expected.at("single")[i])), expected.at("decoded")[i].get<std::string>()) << i;
+}
+
+class FairseqKinds : public testing::TestWithParam<const char*> {};
+
+TEST_P(FairseqKinds, GivesTheIdsOfTransformers) {
+  const auto tokenizer = load_fixture(GetParam());
+  expect_agrees(*tokenizer, GetParam());
+  // transformers leaves M2M100's languages in the text.
+  if (std::string_view(GetParam()) != "m2m100") expect_decodes(*tokenizer, GetParam());
+}
+
+TEST_P(FairseqKinds, SavesWhatLoadsTheSame) {
+  const TemporaryFolder folder;
+  load_fixture(GetParam())->save(folder.path());
+  const auto again = load_tokenizer(folder.path());
+  expect_agrees(*again, GetParam());
+  EXPECT_EQ(again->special().mask, load_fixture(GetParam())->special().mask);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FairseqKinds, testing::Values("xlm_roberta", "mbart", "mbart50", "nllb", "m2m100"));
+
+TEST(Fairseq, CutsOutTheLanguagesThatAConfigurationOfM2M100Lists) {
+  Json languages = Json::array();
+  const auto plain = load_fixture("m2m100");
+  const auto english = plain->encode("").ids.front();
+  for (int64_t id = english; id < plain->vocab_size(); ++id) languages.push_back(plain->token(id));
+  for (int64_t id = english - 1; plain->token(id).starts_with("__"); --id) languages.push_back(plain->token(id));
+  ASSERT_EQ(languages.size(), 100u);
+  const TemporaryFolder folder;
+  const auto listed = load_tokenizer(changed(folder, "m2m100", {{"additional_special_tokens", languages}}));
+  expect_agrees(*listed, "m2m100_listed");
+  expect_decodes(*listed, "m2m100_listed");
+}
+
+TEST(Fairseq, PutsNllbsLanguageBehindTheTextInItsLegacyForm) {
+  const TemporaryFolder folder;
+  expect_agrees(*load_tokenizer(changed(folder, "nllb", {{"legacy_behaviour", true}})), "nllb_legacy");
+}
+
+TEST(Fairseq, NeedsNoIdsInTheConfigurationButForNllb) {
+  for (const char* name : {"xlm_roberta", "mbart", "mbart50", "m2m100"}) {
+    const TemporaryFolder folder;
+    expect_agrees(*load_tokenizer(changed(folder, name, {{"added_tokens_decoder", nullptr}})), name);
+  }
+  const TemporaryFolder folder;
+  changed(folder, "nllb", {{"added_tokens_decoder", nullptr}, {"additional_special_tokens", nullptr}});
+  std::filesystem::remove(folder / "special_tokens_map.json");
+  EXPECT_TAPE_ERROR(load_tokenizer(folder.path()), ErrorKind::format,
+                    folder / "tokenizer_config.json" +
+                        ": the language \"eng_Latn\" has no id (of a special token, as in added_tokens_decoder)");
+}
+
+TEST(Fairseq, KnowsTheOffsetsOfItsPieces) {
+  const auto tokenizer = load_fixture("xlm_roberta");
+  const Encoding got = tokenizer->encode("one <mask> two");
+  ASSERT_EQ(tokenizer->token(got.ids[0]), "<s>");
+  EXPECT_EQ(got.offsets[0], (Range{0, 0}));
+  EXPECT_EQ(got.offsets[1].begin, 0u);
+  const auto mask = std::ranges::find(got.ids, tokenizer->special().mask) - got.ids.begin();
+  ASSERT_LT(mask, std::ssize(got.ids));
+  EXPECT_EQ(got.offsets[static_cast<size_t>(mask)], (Range{3, 10}));  // takes the blank before it
+  EXPECT_EQ(got.offsets[got.size() - 2].end, 14u);
+}
+
+TEST(Fairseq, HasOneSideWhereNoTargetIsGiven) {
+  const TemporaryFolder folder;
+  const auto tokenizer = load_tokenizer(changed(folder, "m2m100", {{"src_lang", "fr"}, {"tgt_lang", nullptr}}));
+  EXPECT_EQ(tokenizer->token(tokenizer->encode("one").ids.front()), "__fr__");
+  EXPECT_EQ(&tokenizer->target(), tokenizer.get());
+}
+
+class MalformedFairseq : public testing::Test {
+ protected:
+  void expect_refused(const std::string& name, const Json& changes, const std::string& sentence) {
+    changed(folder_, name, changes);
+    EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format, folder_.path() + "/" + sentence);
+  }
+  const TemporaryFolder folder_;
+};
+
+TEST_F(MalformedFairseq, IsNamedWhereTheConfigurationDoesNotFit) {
+  const std::string config = "tokenizer_config.json: ";
+  expect_refused("m2m100", {{"src_lang", "tlh"}},
+                 config + "the language \"tlh\" has no id (of a special token, as in added_tokens_decoder)");
+  expect_refused("m2m100", {{"language_codes", "all"}},
+                 config + "language_codes: must be m2m100 or wmt21, got \"all\"");
+  expect_refused("m2m100", {{"mask_token", "<mask>"}}, config + "the token \"<mask>\" has no id");
+  expect_refused("m2m100", {{"unk_token", "<no>"}}, "vocab.json: \"<no>\" is not in the vocabulary");
+  expect_refused("xlm_roberta", {{"sep_token", ""}},
+                 config + "a start and an end token (cls_token, sep_token) are needed");
+  expect_refused("xlm_roberta", {{"added_tokens_decoder", {{"1", {{"content", "<s>"}}}}}},
+                 config + "added token \"<s>\" has id 1, the vocabulary says 0");
+}
+
+TEST_F(MalformedFairseq, IsNamedWhereTheModelIsNoneOfFairseqs) {
+  changed(folder_, "xlm_roberta", Json::object());
+  write_text(folder_ / "sentencepiece.bpe.model", read_text(fixture_path("tokenizers/unigram/spiece.model")));
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
+                    folder_ / "sentencepiece.bpe.model" + ": piece 0 must be <unk>, as in fairseq's models");
+}
+
+}  // namespace
+}  // namespace tape::text

@@ -1,0 +1,115 @@
+#include "text/mapped_sentence_piece.h"
+
+#include "base/utf8.h"
+#include "text/tokenizers/sentence_piece_model.h"
+
+namespace tape::text {
+namespace {
+
+/// Blanks in the place of U+2581, which stands for one in a piece.
+std::string with_blanks(std::string_view text) {
+  constexpr std::string_view kBlankPiece = "\xE2\x96\x81";
+  std::string out;
+  for (size_t at; (at = text.find(kBlankPiece)) != std::string_view::npos;) {
+    out += text.substr(0, at);
+    out += ' ';
+    text.remove_prefix(at + kBlankPiece.size());
+  }
+  return out += text;
+}
+
+// White space as Python's str.strip() takes it, of what may stand at the ends here.
+std::string stripped(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \t\n\v\f\r");
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\n\v\f\r") + 1 - begin);
+}
+
+}  // namespace
+
+MappedSentencePiece::MappedSentencePiece(std::shared_ptr<const SentencePieceModel> model,
+                                         std::shared_ptr<const TokenTable> table, TokenizerConfig config,
+                                         const std::string& where)
+    : model_(std::move(model)),
+      table_(std::move(table)),
+      special_ids_(static_cast<size_t>(table_->size())),
+      config_(std::move(config)) {
+  for (const std::string& name : {config_.unk, config_.eos, config_.pad})
+    if (!table_->find(name)) raise(ErrorKind::format, "{}: \"{}\" is not in the vocabulary", where, clipped(name, 40));
+  special_ = special_ids(config_, *table_);
+  const auto& processor = model_->processor();
+  for (int id = 0; id < processor.GetPieceSize(); ++id)
+    ids_.push_back(static_cast<int32_t>(table_->find(processor.IdToPiece(id)).value_or(special_.unk)));
+}
+
+MappedSentencePiece::~MappedSentencePiece() = default;
+
+bool MappedSentencePiece::is_special(int64_t id) const {
+  return id >= 0 && id < table_->size() && special_ids_[static_cast<size_t>(id)];
+}
+
+void MappedSentencePiece::add_token(const AddedToken& token, const std::string& where) {
+  check_added_token(token, *table_, where);
+  added_.add(token, token.content);
+  if (token.special) mark_special(token.id);
+}
+
+void MappedSentencePiece::split(std::string_view text, std::vector<Piece>& to) const {
+  std::vector<AddedTokens::Part> parts;
+  added_.split(text, parts);
+  for (const AddedTokens::Part& part : parts) {
+    if (part.id >= 0)
+      to.push_back({static_cast<int32_t>(part.id), part.range.begin, part.range.end});
+    else
+      split_part(text.substr(part.range.begin, part.range.end - part.range.begin), part.range.begin, to);
+  }
+}
+
+void MappedSentencePiece::split_part(std::string_view text, uint32_t at, std::vector<Piece>& to) const {
+  const size_t before = to.size();
+  const auto unknown = static_cast<uint32_t>(model_->processor().unk_id());
+  // What this model does not know may still be a token, of another side's model.
+  model_->split(text, to, [&](const auto& piece) -> int64_t {
+    if (piece.id() == unknown) return table_->find(piece.piece()).value_or(special_.unk);
+    return ids_[piece.id()];
+  });
+  for (size_t i = before; i < to.size(); ++i) {
+    to[i].begin += at;
+    to[i].end += at;
+  }
+}
+
+std::string MappedSentencePiece::join(std::span<const int64_t> ids) const {
+  std::string out;
+  std::vector<std::string> pieces;
+  const auto flush = [&] {
+    out += model_->processor().DecodePieces(pieces);
+    pieces.clear();
+  };
+  for (const int64_t id : ids) {
+    if (!is_special(id)) {
+      pieces.push_back(token(id));
+      continue;
+    }
+    flush();
+    out += fmt::format("{} ", token(id));
+  }
+  flush();
+  // Pieces that the other side's model made come through as they are written.
+  return stripped(with_blanks(out));
+}
+
+std::vector<std::string> MappedSentencePiece::explain(std::string_view text) const {
+  std::vector<std::string> lines{fmt::format("text: {}", clipped(text, 1000))};
+  const auto pieces = model_->processor().EncodeAsImmutableProto(text);
+  std::string line = "pieces:";
+  for (const auto& piece : pieces.pieces()) line += fmt::format(" {}", clipped(piece.piece(), 100));
+  lines.push_back(std::move(line));
+  std::vector<Piece> found;
+  split(text, found);
+  line = "tokens:";
+  for (const Piece& piece : found) line += fmt::format(" {} ({})", clipped(token(piece.id), 100), piece.id);
+  lines.push_back(std::move(line));
+  return lines;
+}
+
+}  // namespace tape::text

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tokenizer.h"
+#include "tokenizers/added_tokens.h"
+#include "tokenizers/config.h"
+
+namespace tape::text {
+
+class SentencePieceModel;
+
+/// What tokenizers share that split with a SentencePiece model and take the ids from a vocabulary of their own, by the
+/// pieces' names. What the vocabulary lacks is the unknown token.
+class MappedSentencePiece : public Tokenizer {
+ public:
+  ~MappedSentencePiece() override;
+
+  int64_t vocab_size() const override { return table_->size(); }
+  const std::string& token(int64_t id) const override { return table_->token(id); }
+  std::optional<int64_t> find(std::string_view token) const override { return table_->find(token); }
+  bool is_special(int64_t id) const override;
+  std::vector<std::string> explain(std::string_view text) const override;
+
+ protected:
+  /// Error (format) `where: ...` where the vocabulary lacks the configuration's unk, eos or pad.
+  MappedSentencePiece(std::shared_ptr<const SentencePieceModel> model, std::shared_ptr<const TokenTable> table,
+                      TokenizerConfig config, const std::string& where);
+
+  /// A token that is cut out of the text before it is split. Error (format) as check_added_token.
+  void add_token(const AddedToken& token, const std::string& where);
+  /// A token that decode leaves out.
+  void mark_special(int64_t id) { special_ids_[static_cast<size_t>(id)] = true; }
+
+  const std::shared_ptr<const SentencePieceModel>& model() const { return model_; }
+  const std::shared_ptr<const TokenTable>& table() const { return table_; }
+  const TokenizerConfig& config() const { return config_; }
+
+  void split(std::string_view text, std::vector<Piece>& to) const override;
+  /// Splits what stands between added tokens, which begins at a byte of the text.
+  virtual void split_part(std::string_view text, uint32_t at, std::vector<Piece>& to) const;
+  std::string join(std::span<const int64_t> ids) const override;
+
+ private:
+  std::shared_ptr<const SentencePieceModel> model_;
+  std::shared_ptr<const TokenTable> table_;
+  std::vector<int32_t> ids_;  // of the model's pieces
+  std::vector<bool> special_ids_;
+  AddedTokens added_;
+  TokenizerConfig config_;
+};
+
+}  // namespace tape::text

@@ -232,6 +232,9 @@ class Continuations {
 std::vector<std::vector<BeamHypothesis>> beam_search(Transformer& model, const Tensor& src,
                                                      const BeamOptions& options) {
   check(options, src.size(0));
+  if (options.forced_bos && (*options.forced_bos < 0 || *options.forced_bos >= model.config().tgt_vocab))
+    raise(ErrorKind::index, "beam_search: forced_bos {} is not in 0..{}", *options.forced_bos,
+          model.config().tgt_vocab - 1);
   const NoGrad no_grad;
   std::vector<Search> searches;
   for (size_t row = 0; row < static_cast<size_t>(src.size(0)); ++row)
@@ -246,7 +249,10 @@ std::vector<std::vector<BeamHypothesis>> beam_search(Transformer& model, const T
     int64_t first = 0;
     for (const int64_t source : rows.sources()) {
       Search& search = searches[static_cast<size_t>(source)];
-      if (!search.ended()) search.extend(continuations.best(first, search.running(), options.beams));
+      const bool forced = length == 0 && options.forced_bos;
+      if (!search.ended())
+        search.extend(forced ? std::vector<Candidate>{{.token = *options.forced_bos}}
+                             : continuations.best(first, search.running(), options.beams));
       first += rows.width();
     }
     rows.follow(searches);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "transformer.h"
 
 namespace tape::models {
@@ -12,6 +14,9 @@ struct BeamOptions {
   double length_penalty = 1;  ///< alpha below; more favours longer ones, 0 is the sum alone
   int64_t bos = 1;
   int64_t eos = 2;
+  /// Every target's first token, whatever the model says: a language (transformers' forced_bos_token_id). It counts as
+  /// a token of probability 1.
+  std::optional<int64_t> forced_bos = {};
   bool use_cache = true;                  ///< keep keys and values of earlier positions; the same tokens either way
   std::vector<int64_t> max_lengths = {};  ///< one a source row, in place of max_length
 };

@@ -83,7 +83,8 @@ std::vector<std::vector<Translation>> translate(Transformer& model, std::span<co
                        .n_best = options.n_best,
                        .length_penalty = options.length_penalty,
                        .bos = config.bos_id,
-                       .eos = config.eos_id};
+                       .eos = config.eos_id,
+                       .forced_bos = options.forced_bos};
     for (const int64_t row : batch) {
       const int64_t asked = options.max_length > 0 ? options.max_length : 3 * lengths[static_cast<size_t>(row)] + 20;
       search.max_lengths.push_back(std::min(asked, config.max_length));

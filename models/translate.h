@@ -11,6 +11,7 @@ struct TranslateOptions {
   int64_t beams = 4;
   int64_t n_best = 1;
   double length_penalty = 1;
+  std::optional<int64_t> forced_bos = {};  ///< as in BeamOptions: the language, of a model of many
   /// Tokens of a translation, its end included; 0: three for each of the source and 20 more. Never more than the
   /// model has positions.
   int64_t max_length = 0;

@@ -146,6 +146,7 @@ void Fairseq::surround(const Kind& kind, const std::string& language, const std:
   if (!id || !is_special(*id))
     raise(ErrorKind::format, "{}: the language \"{}\" has no id (of a special token, as in added_tokens_decoder)",
           where, clipped(language, 40));
+  language_ = id;
   const Part tag = special(*id), eos = special(special_.eos);
   const bool behind = kind.language_behind || config().legacy_behaviour.value_or(false);
   template_.single = behind ? std::vector<Part>{first, eos, tag} : std::vector<Part>{tag, first, eos};

@@ -32,6 +32,7 @@ class Fairseq : public MappedSentencePiece {
 
   /// Encodes texts of the target language; itself where tgt_lang is not given.
   const Tokenizer& target() const override { return target_ ? *target_ : *this; }
+  std::optional<int64_t> language() const override { return language_; }
   /// Writes the files that load reads.
   void save(const std::string& folder) const override;
 
@@ -49,6 +50,7 @@ class Fairseq : public MappedSentencePiece {
   void surround(const Kind& kind, const std::string& language, const std::string& where);
 
   std::unique_ptr<Fairseq> target_;
+  std::optional<int64_t> language_;
 };
 
 }  // namespace tape::text

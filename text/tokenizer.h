@@ -94,6 +94,9 @@ class Tokenizer {
 
   /// Encodes and decodes texts of the target language; itself unless a translator's two sides differ.
   virtual const Tokenizer& target() const { return *this; }
+  /// The token of the language whose texts this encodes, where it has several: what a model of many languages says
+  /// first in a translation.
+  virtual std::optional<int64_t> language() const { return std::nullopt; }
 
   /// Ids are 0 to vocab_size() - 1.
   virtual int64_t vocab_size() const = 0;

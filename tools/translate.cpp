@@ -34,10 +34,16 @@ class Translator {
  public:
   explicit Translator(const TranslateArguments& arguments)
       : arguments_(arguments),
+        options_(arguments.options),
         model_(models::load<models::Transformer>(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model)) {
     models::check_tokenizer_fits(arguments.model, source(), "src_vocab", model_->config().src_vocab);
     models::check_tokenizer_fits(arguments.model, target(), "tgt_vocab", model_->config().tgt_vocab);
+    if (!source().language()) return;
+    if (&target() == &source())
+      raise(ErrorKind::config, "{}/tokenizer_config.json: no tgt_lang: which language to translate to",
+            arguments.model);
+    options_.forced_bos = target().language();
   }
 
   /// Output for some lines, in their order.
@@ -48,7 +54,7 @@ class Translator {
       encodings.push_back(encoded(text));
       ids.push_back(encodings.back().ids);
     }
-    const auto found = models::translate(*model_, ids, arguments_.options);
+    const auto found = models::translate(*model_, ids, options_);
     std::string out;
     for (size_t i = 0; i < texts.size(); ++i) {
       for (const models::Translation& t : found[i]) unended_ += t.ended ? 0 : 1;
@@ -138,6 +144,7 @@ class Translator {
   }
 
   const TranslateArguments& arguments_;
+  models::TranslateOptions options_;
   std::unique_ptr<models::Transformer> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   int64_t count_ = 0, cut_ = 0, unended_ = 0;

@@ -227,6 +227,37 @@ TEST(Beam, IsThatOfTransformers) {
   EXPECT_GT(lengths.size(), 6u);
 }
 
+TEST(Beam, BeginsWithAForcedToken) {
+  LivelyInF64 model(2);
+  const Tensor src = sources(5, 3, 4);
+  const int64_t padding = model.config().padding_id, eos = 2, forced = 7;
+  for (const bool cache : {true, false}) {
+    const auto found = beam_search(model, src, {.beams = 1, .max_length = 8, .forced_bos = forced, .use_cache = cache});
+    for (int64_t row = 0; row < 3; ++row) {
+      const NoGrad no_grad;
+      const Tensor one = slice(src, 0, {.start = row, .end = row + 1}), memory = model.encode(one);
+      Words said{1, forced};
+      double sum = 0;
+      int64_t length = 1;
+      for (bool ended = false; !ended && length < 8; ++length) {
+        const Tensor logits = model.decode(from_vector(said, {1, std::ssize(said)}), memory, one);
+        const auto p = log_softmax(select(logits, 1, -1), -1).to_vector<double>();
+        int64_t best = eos;
+        for (int64_t word = 0; word < std::ssize(p); ++word)
+          if (word != padding && p[static_cast<size_t>(word)] > p[static_cast<size_t>(best)]) best = word;
+        sum += p[static_cast<size_t>(best)];
+        ended = best == eos;
+        if (!ended) said.push_back(best);
+      }
+      const BeamHypothesis& hypothesis = found[static_cast<size_t>(row)][0];
+      EXPECT_EQ(hypothesis.tokens, Words(said.begin() + 1, said.end())) << row;
+      EXPECT_NEAR(hypothesis.score, sum / static_cast<double>(length), 1e-9) << row;
+    }
+  }
+  EXPECT_TAPE_ERROR(beam_search(model, src, {.forced_bos = 12}), ErrorKind::index,
+                    "beam_search: forced_bos 12 is not in 0..11");
+}
+
 TEST(Beam, HidesTheEndUntilTheLeastLength) {
   LivelyInF64 model(1);
   prefer(model, 2);

@@ -56,6 +56,15 @@ TEST_P(FairseqKinds, GivesTheIdsOfTransformers) {
   if (std::string_view(GetParam()) != "m2m100") expect_decodes(*tokenizer, GetParam());
 }
 
+TEST(Fairseq, KnowsTheLanguagesOfItsSides) {
+  const auto tokenizer = load_fixture("m2m100");
+  ASSERT_TRUE(tokenizer->language() && tokenizer->target().language());
+  EXPECT_EQ(*tokenizer->language(), tokenizer->encode("one").ids.front());
+  EXPECT_EQ(*tokenizer->target().language(), tokenizer->target().encode("one").ids.front());
+  EXPECT_NE(*tokenizer->language(), *tokenizer->target().language());
+  EXPECT_FALSE(load_fixture("xlm_roberta")->language());
+}
+
 TEST_P(FairseqKinds, SavesWhatLoadsTheSame) {
   const TemporaryFolder folder;
   load_fixture(GetParam())->save(folder.path());

@@ -28,12 +28,12 @@ Json time_json(const std::optional<double>& microseconds) {
 /// Numbers that JSON does not have are words.
 Json attributes_json(const Attributes& attributes) {
   Json json = Json::object();
-  for (const auto& [name, value] : attributes) {
-    const double* number = std::get_if<double>(&value);
+  for (const Attribute& attribute : attributes) {
+    const double* number = std::get_if<double>(&attribute.value);
     if (number && !std::isfinite(*number))
-      json[name] = to_string(value);
+      json[attribute.name] = to_string(attribute.value);
     else
-      std::visit([&](const auto& held) { json[name] = held; }, value);
+      std::visit([&](const auto& held) { json[attribute.name] = held; }, attribute.value);
   }
   return json;
 }

@@ -12,6 +12,7 @@ namespace tape::inspect {
 
 void show_translations(train::NumberWordsModel& model, const std::vector<int64_t>& numbers, std::ostream& out) {
   std::vector<std::string> words;
+  words.reserve(numbers.size());
   for (int64_t number : numbers) words.push_back(text::german_number(number));
   const std::vector<std::string> translations = model.translate(words);
   for (size_t i = 0; i < numbers.size(); ++i) {

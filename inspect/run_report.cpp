@@ -25,9 +25,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What keeps the page below a megabyte, however long the run.
-constexpr size_t buckets = 400;       // of curves, each with the extremes of every curve
-constexpr size_t eval_buckets = 150;  //
-constexpr size_t most_marks = 400;    // of each kind
+constexpr size_t curve_buckets = 400;  // of curves, each with the extremes of every curve
+constexpr size_t eval_buckets = 150;   //
+constexpr size_t most_marks = 400;     // of each kind
 constexpr size_t samples_bytes = 200'000;
 constexpr size_t confusion_bytes = 100'000;
 constexpr size_t longest_text = 4000;  // bytes of one sample's text
@@ -60,7 +60,7 @@ Json steps_json(const std::vector<LoggedStep>& steps) {
   const std::vector<double> loss = column(steps, &LoggedStep::loss), lr = column(steps, &LoggedStep::lr),
                             norm = column(steps, &LoggedStep::grad_norm),
                             speed = column(steps, &LoggedStep::tokens_per_second);
-  const std::vector<size_t> kept = thin({loss, lr, norm, speed}, buckets);
+  const std::vector<size_t> kept = thin({loss, lr, norm, speed}, curve_buckets);
   const auto n = static_cast<double>(steps.size());
   // A 200th of the run, at least four logged steps.
   const double half_life = std::max(4.0, n / 200);
@@ -135,6 +135,7 @@ template <class Entry>
 Json within(const std::vector<Entry>& entries, size_t bytes) {
   std::vector<Json> all;
   std::vector<size_t> sizes;
+  sizes.reserve(entries.size());
   for (const Entry& entry : entries) sizes.push_back(all.emplace_back(one_json(entry)).dump().size());
   size_t most = entries.size();
   std::vector<size_t> kept;

@@ -30,7 +30,7 @@ class TextStreamer {
  private:
   struct Row {
     text::StreamDecoder decoder;
-    std::string text = "";  // not written yet
+    std::string text = {};  // not written yet
     bool begun = false, ended = false;
   };
   void write();

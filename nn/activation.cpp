@@ -50,6 +50,7 @@ std::string_view to_string(ActivationKind kind) {
 
 std::vector<std::pair<std::string_view, ActivationKind>> activation_names() {
   std::vector<std::pair<std::string_view, ActivationKind>> names;
+  names.reserve(std::size(kKnown));
   for (const Known& row : kKnown) names.emplace_back(row.name, row.kind);
   return names;
 }

@@ -23,10 +23,10 @@ GradcheckReport check_terms(const Checker& check, PositionTerms terms, const std
 const ModuleCheck disentangled_both("DisentangledAttention", "both terms",
                                     [](const Checker& check) { return check_terms(check, PositionTerms::both, ""); });
 // What is added to all keys alike shifts all scores of a query alike, where keys meet no positions.
-const ModuleCheck to_position("DisentangledAttention", "content to position", [](const Checker& check) {
+const ModuleCheck disentangled_to_position("DisentangledAttention", "content to position", [](const Checker& check) {
   return check_terms(check, PositionTerms::content_to_position, "key.bias");
 });
-const ModuleCheck to_content("DisentangledAttention", "position to content", [](const Checker& check) {
+const ModuleCheck disentangled_to_content("DisentangledAttention", "position to content", [](const Checker& check) {
   return check_terms(check, PositionTerms::position_to_content, "");
 });
 
@@ -48,7 +48,8 @@ DisentangledAttention::DisentangledAttention(int64_t d_model, int64_t heads,
   if (options.terms != PositionTerms::content_to_position)
     position_query = std::make_unique<Child<Linear>>(this, "position_query", d_model, d_model);
   const int64_t terms = 1 + (position_key ? 1 : 0) + (position_query ? 1 : 0);
-  scale_ = 1 / std::sqrt(static_cast<double>(terms * (d_model / heads)));
+  const int64_t head_width = d_model / heads;
+  scale_ = 1 / std::sqrt(static_cast<double>(terms * head_width));
 }
 
 /// The two terms with positions, [B, H, Tq, Tk]: products with all 2k rows, of which each pair picks its own.

@@ -45,7 +45,8 @@ RelativeAttention::RelativeAttention(int64_t d_model, int64_t heads, const Relat
       max_distance_(options.max_distance),
       dropout_(options.dropout) {
   check_dropout("RelativeAttention", dropout_);
-  const double deviation = 1 / std::sqrt(static_cast<double>(d_model / heads));
+  const int64_t head_width = d_model / heads;
+  const double deviation = 1 / std::sqrt(static_cast<double>(head_width));
   init::normal_(key_positions, 0, deviation);
   init::normal_(value_positions, 0, deviation);
 }

@@ -11,11 +11,11 @@
 namespace tape::nn {
 namespace {
 
-const ModuleCheck halves("Rotary", "halves", [](const Checker& check) {
+const ModuleCheck rotary_halves("Rotary", "halves", [](const Checker& check) {
   Rotary layer(4);
   return check(layer, {sample_normal({2, 3, 8})});
 });
-const ModuleCheck interleaved("Rotary", "interleaved, a part of the columns", [](const Checker& check) {
+const ModuleCheck rotary_interleaved("Rotary", "interleaved, a part of the columns", [](const Checker& check) {
   Rotary layer(8, {.pairing = RotaryPairing::interleaved, .theta = 100, .fraction = 0.5});
   return check(layer, {sample_normal({1, 3, 8})});
 });

@@ -41,7 +41,7 @@ class StateReader {
       note(fmt::format("missing: \"{}\" {} {}", key, to_string(dtype), to_string(shape)));
       return {};
     }
-    const Tensor tensor = given->second;
+    Tensor tensor = given->second;
     left_.erase(given);
     if (tensor.defined() && tensor.shape() == shape && tensor.dtype() == dtype) return tensor;
     if (!tensor.defined())
@@ -53,7 +53,7 @@ class StateReader {
   }
   /// What is kept of a parameter.
   Tensor take_values(const std::string& key, const Tensor& parameter, bool squares) {
-    const Tensor values = take(key, parameter.shape(), parameter.dtype());
+    Tensor values = take(key, parameter.shape(), parameter.dtype());
     if (values.defined() && !all_finite(values))
       note(fmt::format("\"{}\" holds NaN or infinity", key));
     else if (values.defined() && squares && has_negative(values))

@@ -62,6 +62,7 @@ class Command {
   Option choice(const std::string& name, T& target,
                 const std::vector<std::pair<std::string, typename T::value_type>>& words, const std::string& help) {
     std::vector<std::string> names;
+    names.reserve(words.size());
     for (const auto& word : words) names.push_back(word.first);
     return read(
                name,

@@ -58,6 +58,7 @@ class Writer {
   void run() {
     if (prompts_.empty()) return;
     std::vector<std::vector<int64_t>> ids;
+    ids.reserve(prompts_.size());
     for (const auto& prompt : prompts_) ids.push_back(prompt.ids);
     arguments_.options.seed = next_seed_;
     if (arguments_.common.json) {

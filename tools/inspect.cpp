@@ -42,7 +42,7 @@ GradcheckReport checked(const Study& study) {
       const std::string line = fmt::format("checking gradients: {} of {}, {}", done + 1, all, name);
       std::cerr << kErased << clipped(line, std::max(terminal.columns, 2) - 1) << std::flush;
     };
-  const GradcheckReport report = inspect::check_gradients(study, options);
+  GradcheckReport report = inspect::check_gradients(study, options);
   if (terminal.tty) std::cerr << kErased << std::flush;
   return report;
 }

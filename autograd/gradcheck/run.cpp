@@ -79,7 +79,7 @@ Tensors GradcheckRun::evaluate(bool record) {
 Tensors GradcheckRun::evaluate_single() {
   random_.rewind();
   const EnableGrad recording;
-  const Tensors outputs = single_.f();
+  Tensors outputs = single_.f();
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].defined()) raise(ErrorKind::graph, "gradcheck: the function returned an undefined tensor");
     if (!is_floating(outputs[i].dtype()) || !(outputs[i].shape() == outputs_[i].shape()))

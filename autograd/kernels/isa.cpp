@@ -6,18 +6,31 @@
 #include <stdexcept>
 #include <string>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace tape::kernels {
 namespace {
 
 constexpr int kUnset = -1;
 std::atomic<int> level_in_use{kUnset};
 
+#if defined(__x86_64__)
+/// MOVBE, F16C and LZCNT, which clang 16 cannot ask for by name.
+bool has_the_rest_of_v3() {
+  constexpr unsigned kMovbe = 1U << 22, kF16c = 1U << 29, kLzcnt = 1U << 5;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & kMovbe) || !(c & kF16c)) return false;
+  return __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & kLzcnt);
+}
+#endif
+
 Isa detect() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-        __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt") &&
-        __builtin_cpu_supports("movbe")))
+        __builtin_cpu_supports("fma") && has_the_rest_of_v3()))
     return Isa::v2;
   if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")))

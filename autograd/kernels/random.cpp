@@ -77,8 +77,8 @@ TAPE_INLINE double log_of_unit(double x) {
 
 /// sin(2 pi u) and cos(2 pi u) for u in [0, 1): the turn is reduced exactly, then fdlibm's polynomials.
 TAPE_INLINE void sine_of_turn(double u, double& sine, double& cosine) {
-  const double quarters = 4.0 * u;
-  const int32_t q = static_cast<int32_t>(quarters + 0.5);
+  const double quarters = 4.0 * u, next = quarters + 0.5;
+  const int32_t q = static_cast<int32_t>(next);
   const double r = (quarters - static_cast<double>(q)) * 1.57079632679489661923, z = r * r;
   const double s = r + r * z *
                            (-1.66666666666666324348e-01 +

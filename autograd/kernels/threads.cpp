@@ -80,8 +80,9 @@ class Pool {
     failure_ = nullptr;
     failed_.store(false, std::memory_order_relaxed);
     for (int i = 0; i < threads_; ++i) {
-      shares_[i].next.store(tasks * i / threads_, std::memory_order_relaxed);
-      shares_[i].end = tasks * (i + 1) / threads_;
+      Share& share = shares_[static_cast<size_t>(i)];
+      share.next.store(tasks * i / threads_, std::memory_order_relaxed);
+      share.end = tasks * (i + 1) / threads_;
     }
     // Zero is the number of no job.
     number_ = number_ + 1 == 0 ? 1 : number_ + 1;
@@ -142,7 +143,7 @@ class Pool {
     inside = true;
     try {
       for (int i = 0; i < threads_; ++i) {
-        Share& share = shares_[(place + i) % threads_];
+        Share& share = shares_[static_cast<size_t>((place + i) % threads_)];
         // Looked at first: many threads that only read what has run out do not get into each other's way.
         while (share.next.load(std::memory_order_relaxed) < share.end && !failed_.load(std::memory_order_relaxed)) {
           const int64_t task = share.next.fetch_add(1, std::memory_order_relaxed);

@@ -97,7 +97,7 @@ Tensor picked(const Tensor& log_p, const Tensor& target, const Tensor& target_we
 Tensor composed(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& o) {
   const Tensor log_p = log_softmax(logits, -1);
   const Tensor weights = target_weight(target, o.weight, o.ignore_index, logits.dtype());
-  const Tensor exact = picked(log_p, target, weights, o.ignore_index);
+  Tensor exact = picked(log_p, target, weights, o.ignore_index);
   if (o.label_smoothing == 0) return exact;
   const Tensor spread = o.weight.defined() ? sum(log_p * o.weight, -1) : sum(log_p, -1);
   const double share = o.label_smoothing / static_cast<double>(logits.size(-1));

@@ -42,8 +42,9 @@ Tensor sample_distinct(const Shape& shape, uint64_t seed) {
   Tensor x = empty(shape, f64);
   double* values = x.mutable_data<double>();
   // Centred on an odd multiple of a half step, so that no value is zero either.
+  const int64_t middle = x.numel() / 2;
   for (int64_t i = 0; i < x.numel(); ++i)
-    values[i] = 0.25 * (static_cast<double>(order.data<int64_t>()[i] - x.numel() / 2) + 0.5);
+    values[i] = 0.25 * (static_cast<double>(order.data<int64_t>()[i] - middle) + 0.5);
   return x;
 }
 

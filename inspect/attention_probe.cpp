@@ -153,6 +153,7 @@ std::vector<std::string> AttentionProbe::modules() const {
 
 std::vector<AttentionRecord> AttentionProbe::records() const {
   std::vector<AttentionRecord> records;
+  records.reserve(seen_.size());
   for (const auto& seen : seen_)
     records.push_back(computed(seen->module, seen->call, seen->output_gradient, seen->weights_gradient));
   return records;

@@ -142,6 +142,7 @@ std::vector<LedgerEntry> added_up(const std::vector<LedgerEntry>& entries, const
     sum.values += entry.values, sum.bytes += entry.bytes;
   }
   std::vector<LedgerEntry> sorted;
+  sorted.reserve(sums.size());
   for (auto& [name, sum] : sums) sorted.push_back(std::move(sum));
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const LedgerEntry& a, const LedgerEntry& b) { return a.bytes > b.bytes; });

@@ -83,8 +83,8 @@ int64_t threads_along_rows(const Gemm& s, const Split& split, int64_t threads, b
   for (int64_t by_rows = 1; by_rows <= threads; ++by_rows) {
     if (threads % by_rows != 0) continue;
     const auto largest = [](int64_t length, int64_t step, int64_t parts) {
-      const int64_t steps = (length + step - 1) / step;
-      return static_cast<double>((steps + parts - 1) / parts * step);
+      const int64_t steps = (length + step - 1) / step, most = (steps + parts - 1) / parts;
+      return static_cast<double>(most * step);
     };
     const double rows = largest(s.m, split.row_step, by_rows),
                  columns = largest(s.n, split.column_step, threads / by_rows);

@@ -1,7 +1,5 @@
 #include "autograd/memory.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -11,6 +9,7 @@
 
 #include "autograd/arena.h"
 #include "base/error.h"
+#include "base/physical_memory.h"
 
 namespace tape {
 namespace {
@@ -23,8 +22,6 @@ constexpr bool kCaching = false;  // a recycled block would hide a use after fre
 #else
 constexpr bool kCaching = true;
 #endif
-
-int64_t physical_memory() { return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE); }
 
 /// Training asks for the same sizes each step. Small blocks are rounded up to four classes a doubling and kept by
 /// class; large ones live in an arena.

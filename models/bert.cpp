@@ -8,22 +8,12 @@
 namespace tape::models {
 namespace {
 
-const BertConfig small_bert{.vocab = 6,
-                            .d_model = 4,
-                            .layers = 1,
-                            .heads = 2,
-                            .d_ff = 5,
-                            .max_length = 3,
-                            .padding_id = 5,
-                            .pooler = false,
-                            .init_std = 0.5};
-
 const nn::ModuleCheck bert_check("Bert", "small", [](const nn::Checker& check) {
-  Bert model(small_bert);
+  Bert model(detail::small_bert());
   return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
 });
 const nn::ModuleCheck masked_check("MaskedLanguageModel", "small", [](const nn::Checker& check) {
-  MaskedLanguageModel model(small_bert);
+  MaskedLanguageModel model(detail::small_bert());
   return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)}, "key.bias");
 });
 
@@ -101,5 +91,17 @@ Tensor MaskedLanguageModel::forward(const Tensor& ids, const Mask& mask, const T
 }
 
 Tensor MaskedLanguageModel::forward(const Tensor& ids) { return forward(ids, Mask::padding(ids, config().padding_id)); }
+
+BertConfig detail::small_bert() {
+  return {.vocab = 6,
+          .d_model = 4,
+          .layers = 1,
+          .heads = 2,
+          .d_ff = 5,
+          .max_length = 3,
+          .padding_id = 5,
+          .pooler = false,
+          .init_std = 0.5};
+}
 
 }  // namespace tape::models

@@ -67,4 +67,9 @@ class MaskedLanguageModel : public nn::Layer<MaskedLanguageModel> {
   nn::Child<nn::MaskedTokenHead> head;
 };
 
+namespace detail {
+/// What the registered checks of Bert and of what is built on it are made of.
+BertConfig small_bert();
+}  // namespace detail
+
 }  // namespace tape::models

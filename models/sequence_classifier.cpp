@@ -12,16 +12,7 @@ namespace {
 template <nn::Pooling pooling>
 GradcheckReport check_small(const nn::Checker& check) {
   manual_seed(1);
-  SequenceClassifier model({.bert = {.vocab = 6,
-                                     .d_model = 4,
-                                     .layers = 1,
-                                     .heads = 2,
-                                     .d_ff = 5,
-                                     .max_length = 3,
-                                     .padding_id = 5,
-                                     .init_std = 0.5},
-                            .num_labels = 3,
-                            .pooling = pooling});
+  SequenceClassifier model({.bert = detail::small_bert(), .num_labels = 3, .pooling = pooling});
   return check(model, {tensor({{1, 2, 4}, {3, 1, 5}}, i64)}, "key.bias");
 }
 

@@ -117,7 +117,7 @@ Fairseq::Fairseq(const Kind& kind, std::shared_ptr<const SentencePieceModel> mod
     if (!find(name)) raise(ErrorKind::format, "{}: the token \"{}\" has no id", where, clipped(name, 40));
   std::unordered_set<std::string> listed;
   for (const AddedToken& token : settings.added) listed.insert(token.content);
-  for (AddedToken token : added_tokens(settings, *table())) {
+  for (AddedToken token : added_tokens(settings, table())) {
     if (!listed.contains(token.content) && token.content == settings.mask) token.lstrip = true;
     add_token(token, where);
   }
@@ -181,7 +181,7 @@ std::unique_ptr<Fairseq> Fairseq::load(const std::string& folder) {
 
 void Fairseq::save(const std::string& folder) const {
   write_in_folder(folder, kModelFile, model()->bytes());
-  if (kind_of(config().tokenizer_class)->own_ids) write_in_folder(folder, "vocab.json", vocabulary_json(*table()));
+  if (kind_of(config().tokenizer_class)->own_ids) write_in_folder(folder, "vocab.json", vocabulary_json(table()));
   write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config()));
 }
 

@@ -29,26 +29,20 @@ std::string stripped(const std::string& text) {
 MappedSentencePiece::MappedSentencePiece(std::shared_ptr<const SentencePieceModel> model,
                                          std::shared_ptr<const TokenTable> table, TokenizerConfig config,
                                          const std::string& where)
-    : model_(std::move(model)),
-      table_(std::move(table)),
-      special_ids_(static_cast<size_t>(table_->size())),
-      config_(std::move(config)) {
+    : TableTokenizer(std::move(table)), model_(std::move(model)), config_(std::move(config)) {
   for (const std::string& name : {config_.unk, config_.eos, config_.pad})
-    if (!table_->find(name)) raise(ErrorKind::format, "{}: \"{}\" is not in the vocabulary", where, clipped(name, 40));
-  special_ = special_ids(config_, *table_);
+    if (!this->table().find(name))
+      raise(ErrorKind::format, "{}: \"{}\" is not in the vocabulary", where, clipped(name, 40));
+  special_ = special_ids(config_, this->table());
   const auto& processor = model_->processor();
   for (int id = 0; id < processor.GetPieceSize(); ++id)
-    ids_.push_back(static_cast<int32_t>(table_->find(processor.IdToPiece(id)).value_or(special_.unk)));
+    ids_.push_back(static_cast<int32_t>(this->table().find(processor.IdToPiece(id)).value_or(special_.unk)));
 }
 
 MappedSentencePiece::~MappedSentencePiece() = default;
 
-bool MappedSentencePiece::is_special(int64_t id) const {
-  return id >= 0 && id < table_->size() && special_ids_[static_cast<size_t>(id)];
-}
-
 void MappedSentencePiece::add_token(const AddedToken& token, const std::string& where) {
-  check_added_token(token, *table_, where);
+  check_added_token(token, table(), where);
   added_.add(token, token.content);
   if (token.special) mark_special(token.id);
 }
@@ -69,7 +63,7 @@ void MappedSentencePiece::split_part(std::string_view text, uint32_t at, std::ve
   const auto unknown = static_cast<uint32_t>(model_->processor().unk_id());
   // What this model does not know may still be a token, of another side's model.
   model_->split(text, to, [&](const auto& piece) -> int64_t {
-    if (piece.id() == unknown) return table_->find(piece.piece()).value_or(special_.unk);
+    if (piece.id() == unknown) return table().find(piece.piece()).value_or(special_.unk);
     return ids_[piece.id()];
   });
   for (size_t i = before; i < to.size(); ++i) {

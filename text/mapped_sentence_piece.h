@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "tokenizer.h"
 #include "tokenizers/added_tokens.h"
 #include "tokenizers/config.h"
+#include "tokenizers/table_tokenizer.h"
 
 namespace tape::text {
 
@@ -14,14 +14,10 @@ class SentencePieceModel;
 
 /// What tokenizers share that split with a SentencePiece model and take the ids from a vocabulary of their own, by the
 /// pieces' names. What the vocabulary lacks is the unknown token.
-class MappedSentencePiece : public Tokenizer {
+class MappedSentencePiece : public TableTokenizer {
  public:
   ~MappedSentencePiece() override;
 
-  int64_t vocab_size() const override { return table_->size(); }
-  const std::string& token(int64_t id) const override { return table_->token(id); }
-  std::optional<int64_t> find(std::string_view token) const override { return table_->find(token); }
-  bool is_special(int64_t id) const override;
   std::vector<std::string> explain(std::string_view text) const override;
 
  protected:
@@ -31,11 +27,8 @@ class MappedSentencePiece : public Tokenizer {
 
   /// A token that is cut out of the text before it is split. Error (format) as check_added_token.
   void add_token(const AddedToken& token, const std::string& where);
-  /// A token that decode leaves out.
-  void mark_special(int64_t id) { special_ids_[static_cast<size_t>(id)] = true; }
 
   const std::shared_ptr<const SentencePieceModel>& model() const { return model_; }
-  const std::shared_ptr<const TokenTable>& table() const { return table_; }
   const TokenizerConfig& config() const { return config_; }
 
   void split(std::string_view text, std::vector<Piece>& to) const override;
@@ -45,9 +38,7 @@ class MappedSentencePiece : public Tokenizer {
 
  private:
   std::shared_ptr<const SentencePieceModel> model_;
-  std::shared_ptr<const TokenTable> table_;
   std::vector<int32_t> ids_;  // of the model's pieces
-  std::vector<bool> special_ids_;
   AddedTokens added_;
   TokenizerConfig config_;
 };

@@ -25,7 +25,7 @@ Marian::Marian(std::string spm, std::shared_ptr<const TokenTable> table, const T
                const std::string& spm_file, const std::string& vocabulary_file)
     : MappedSentencePiece(std::make_shared<const SentencePieceModel>(std::move(spm), spm_file), std::move(table),
                           config, vocabulary_file) {
-  for (const AddedToken& token : added_tokens(config, *this->table())) add_token(token, vocabulary_file);
+  for (const AddedToken& token : added_tokens(config, this->table())) add_token(token, vocabulary_file);
   const Part eos{Part::Kind::special, special_.eos, 0};
   template_.single = {{Part::Kind::first}, eos};
   template_.pair = {{Part::Kind::first}, {Part::Kind::second}, eos};
@@ -78,12 +78,12 @@ void Marian::split_part(std::string_view text, uint32_t at, std::vector<Piece>& 
 
 void Marian::save(const std::string& folder) const {
   TokenizerConfig saved = config();
-  const bool joint = !target_ || target_->table() == table();
+  const bool joint = !target_ || &target_->table() == &table();
   saved.separate_vocabs = !joint;
   write_in_folder(folder, "source.spm", model()->bytes());
   write_in_folder(folder, "target.spm", target().model()->bytes());
-  write_in_folder(folder, "vocab.json", vocabulary_json(*table()));
-  if (!joint) write_in_folder(folder, "target_vocab.json", vocabulary_json(*target_->table()));
+  write_in_folder(folder, "vocab.json", vocabulary_json(table()));
+  if (!joint) write_in_folder(folder, "target_vocab.json", vocabulary_json(target_->table()));
   write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(saved));
 }
 

@@ -1,11 +1,10 @@
 #include "train/model_memory.h"
 
-#include <unistd.h>
-
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "base/physical_memory.h"
 
 namespace tape::train {
 namespace {
@@ -52,7 +51,7 @@ double parameter_count(const models::SequenceClassifierConfig& c) {
 }
 
 void check_memory(const char* task, double parameters) {
-  const double machine = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  const double machine = of(physical_memory());
   const double each = 4, in_training = 4 * each;
   if (in_training * parameters <= machine) return;
   raise(ErrorKind::out_of_memory,

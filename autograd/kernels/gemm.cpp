@@ -136,14 +136,9 @@ void run_batched(const Gemm& s, int64_t count, const T* a, const int64_t* offset
                  const int64_t* offsets_b, T* c, const int64_t* offsets_c) {
   // Below about two million multiplications a product does not keep several threads busy.
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-  const bool parallel =
-      count > 1 && work < 2e6 && work * static_cast<double>(count) > 1e5 && !in_task() && num_threads() > 1;
   const auto product = [&](int64_t i) { run<T>(s, a + offsets_a[i], b + offsets_b[i], nullptr, c + offsets_c[i]); };
-  if (!parallel) {
-    for (int64_t i = 0; i < count; ++i) product(i);
-    return;
-  }
-  run_tasks(count, product);
+  if (work < 2e6 && work * static_cast<double>(count) > 1e5) return run_tasks(count, product);
+  for (int64_t i = 0; i < count; ++i) product(i);
 }
 
 void count(const Gemm& s, int64_t products) {

@@ -21,26 +21,6 @@ namespace {
 
 using Words = std::vector<int64_t>;
 
-/// A model in f64 whose words vary and end: with fresh weights the same word wins at every position.
-struct LivelyInF64 : Transformer {
-  explicit LivelyInF64(uint64_t seed, int64_t vocab = 12, double end = 1)
-      : Transformer((manual_seed(seed), TransformerConfig{.src_vocab = 13,
-                                                          .tgt_vocab = vocab,
-                                                          .d_model = 16,
-                                                          .layers = 2,
-                                                          .heads = 4,
-                                                          .d_ff = 24,
-                                                          .norm = seed % 2 ? nn::NormPlace::post : nn::NormPlace::pre,
-                                                          .max_length = 40})) {
-    const NoGrad no_grad;
-    for (Tensor& parameter : parameters())
-      if (parameter.rank() == 2) parameter.mul_(2.5);
-    output->bias.mutable_data<float>()[2] = static_cast<float>(end);
-    to(f64);
-    eval();
-  }
-};
-
 void expect_same(const std::vector<BeamHypothesis>& a, const std::vector<BeamHypothesis>& b, const std::string& what) {
   ASSERT_EQ(a.size(), b.size()) << what;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -53,7 +33,7 @@ void expect_same(const std::vector<BeamHypothesis>& a, const std::vector<BeamHyp
 TEST(Beam, IsGreedyWithOneBeam) {
   size_t ended = 0, cut = 0;
   for (uint64_t seed = 1; seed <= 6; ++seed) {
-    LivelyInF64 model(seed, 12, 3);
+    Lively model(seed, 12, 3);
     const Tensor src = sources(seed + 100, 5, 6);
     const auto greedy = greedy_decode(model, src, {.max_length = 12});
     for (const double alpha : {0.0, 1.0, 2.0}) {
@@ -74,7 +54,7 @@ TEST(Beam, IsTheSameWithAndWithoutACache) {
   std::set<size_t> lengths;
   std::set<int64_t> seen;
   for (uint64_t seed = 1; seed <= 6; ++seed) {
-    LivelyInF64 model(seed, 12, 3);
+    Lively model(seed, 12, 3);
     const Tensor src = sources(seed + 50, 6, 5);
     const BeamOptions options{.beams = 3, .n_best = 3, .max_length = 20};
     BeamOptions uncached = options;
@@ -97,7 +77,7 @@ TEST(Beam, IsTheSameWithAndWithoutACache) {
 
 TEST(Beam, FindsForARowWhatItWouldAlone) {
   for (const uint64_t seed : {3u, 4u}) {
-    LivelyInF64 model(seed, 12, 3);
+    Lively model(seed, 12, 3);
     const Tensor src = sources(9, 6, 6);
     const BeamOptions options{.beams = 4, .n_best = 4, .max_length = 15};
     const auto together = beam_search(model, src, options);
@@ -153,7 +133,7 @@ std::vector<BeamHypothesis> all_translations(Transformer& model, const Tensor& s
 TEST(Beam, FindsTheBestOfAllTranslationsWhenItIsWide) {
   std::set<Words> winners;
   for (uint64_t seed = 1; seed <= 3; ++seed) {
-    LivelyInF64 model(seed, 4, 0.5);
+    Lively model(seed, 4, 0.5);
     const Tensor src = sources(seed, 1, 4);
     for (const double alpha : {-1.0, 0.0, 0.6, 1.0, 3.0})
       for (const int64_t shortest : {0, 2}) {
@@ -171,7 +151,7 @@ TEST(Beam, FindsTheBestOfAllTranslationsWhenItIsWide) {
 }
 
 TEST(Beam, GivesDifferentHypothesesBestFirst) {
-  LivelyInF64 model(2);
+  Lively model(2);
   const auto found = beam_search(model, sources(7, 4, 5), {.beams = 6, .n_best = 5, .max_length = 10});
   for (const auto& row : found) {
     ASSERT_EQ(row.size(), 5u);
@@ -228,7 +208,7 @@ TEST(Beam, IsThatOfTransformers) {
 }
 
 TEST(Beam, BeginsWithAForcedToken) {
-  LivelyInF64 model(2);
+  Lively model(2);
   const Tensor src = sources(5, 3, 4);
   const int64_t padding = model.config().padding_id, eos = 2, forced = 7;
   for (const bool cache : {true, false}) {
@@ -259,7 +239,7 @@ TEST(Beam, BeginsWithAForcedToken) {
 }
 
 TEST(Beam, HidesTheEndUntilTheLeastLength) {
-  LivelyInF64 model(1);
+  Lively model(1);
   prefer(model, 2);
   const Tensor src = sources(1, 2, 3);
   EXPECT_EQ(beam_search(model, src, {.max_length = 6})[0][0].tokens.size(), 0u);
@@ -271,7 +251,7 @@ TEST(Beam, HidesTheEndUntilTheLeastLength) {
 }
 
 TEST(Beam, CutsEachRowAtALengthOfItsOwn) {
-  LivelyInF64 model(1, 12, -50);
+  Lively model(1, 12, -50);
   const Tensor src = sources(1, 3, 5);
   const std::vector<int64_t> lengths{7, 2, 5};
   const auto found = beam_search(model, src, {.n_best = 2, .max_lengths = lengths});
@@ -283,26 +263,26 @@ TEST(Beam, CutsEachRowAtALengthOfItsOwn) {
 }
 
 TEST(Beam, NeverSaysPadding) {
-  LivelyInF64 model(1);
+  Lively model(1);
   prefer(model, 0);
   for (const auto& row : beam_search(model, sources(1, 2, 3), {.n_best = 4, .max_length = 4}))
     for (const BeamHypothesis& h : row) EXPECT_EQ(std::count(h.tokens.begin(), h.tokens.end(), 0), 0);
 }
 
 TEST(Beam, TakesAnEmptyBatch) {
-  LivelyInF64 model(1);
+  Lively model(1);
   EXPECT_TRUE(beam_search(model, empty({0, 3}, i64)).empty());
 }
 
 TEST(Beam, EndsWithoutHypothesesWhereNothingIsANumber) {
-  LivelyInF64 model(1);
+  Lively model(1);
   const NoGrad no_grad;
   model.output->bias.fill_(std::numeric_limits<double>::quiet_NaN());
   EXPECT_TRUE(beam_search(model, sources(1, 1, 3))[0].empty());
 }
 
 TEST(Beam, RefusesBeamsLengthsAndPenaltiesOutOfRange) {
-  LivelyInF64 model(1);
+  Lively model(1);
   const Tensor src = sources(1, 1, 2);
   EXPECT_TAPE_ERROR(beam_search(model, src, {.beams = 0}), ErrorKind::config,
                     "beam_search: beams must be at least 1, got 0");

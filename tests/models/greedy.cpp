@@ -12,34 +12,11 @@ namespace {
 
 using Lines = std::vector<std::vector<int64_t>>;
 
-TransformerConfig small_transformer(nn::NormPlace norm) {
-  return {.src_vocab = 13,
-          .tgt_vocab = 12,
-          .d_model = 16,
-          .layers = 2,
-          .heads = 4,
-          .d_ff = 24,
-          .dropout = 0.1,
-          .norm = norm,
-          .max_length = 40};
-}
-
-/// A model whose words vary and end: with fresh weights the same word wins at every position.
-struct LivelyInF32 : Transformer {
-  LivelyInF32(uint64_t seed, nn::NormPlace norm) : Transformer((manual_seed(seed), small_transformer(norm))) {
-    const NoGrad no_grad;
-    for (Tensor& parameter : parameters())
-      if (parameter.rank() == 2) parameter.mul_(2.5);
-    output->bias.mutable_data<float>()[2] = 3;
-    eval();
-  }
-};
-
 TEST(Greedy, IsTheSameWithAndWithoutACache) {
   size_t words = 0, ended = 0;
   std::set<int64_t> seen;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
-    LivelyInF32 model(seed, seed % 2 ? nn::NormPlace::post : nn::NormPlace::pre);
+    Lively model(seed, 12, 3, f32);
     for (const int64_t length : {1, 4, 7}) {
       const Tensor src = sources(seed + 100, 5, length);
       const Lines cached = greedy_decode(model, src, {.max_length = 20});
@@ -61,7 +38,7 @@ TEST(Greedy, IsTheSameWithAndWithoutACache) {
 }
 
 TEST(Greedy, TranslatesARowAsItWouldAlone) {
-  LivelyInF32 model(3, nn::NormPlace::post);
+  Lively model(3, 12, 3, f32);
   model.to(f64);
   const Tensor src = sources(9, 4, 6);
   const Lines together = greedy_decode(model, src, {.max_length = 15});
@@ -73,7 +50,7 @@ TEST(Greedy, TranslatesARowAsItWouldAlone) {
 }
 
 TEST(Greedy, EndsAtTheEndWord) {
-  LivelyInF32 model(1, nn::NormPlace::post);
+  Lively model(1, 12, 3, f32);
   prefer(model, 2);
   EXPECT_EQ(greedy_decode(model, sources(1, 2, 3)), (Lines{{}, {}}));
   prefer(model, 7);
@@ -81,7 +58,7 @@ TEST(Greedy, EndsAtTheEndWord) {
 }
 
 TEST(Greedy, EndsAtTheLargestLength) {
-  LivelyInF32 model(1, nn::NormPlace::post);
+  Lively model(1, 12, 3, f32);
   prefer(model, 5);
   for (const bool use_cache : {true, false}) {
     EXPECT_EQ(greedy_decode(model, sources(1, 2, 3), {.max_length = 3, .use_cache = use_cache}),
@@ -91,26 +68,26 @@ TEST(Greedy, EndsAtTheLargestLength) {
 }
 
 TEST(Greedy, NeverSaysPadding) {
-  LivelyInF32 model(1, nn::NormPlace::post);
+  Lively model(1, 12, 3, f32);
   prefer(model, 0);
   for (const auto& row : greedy_decode(model, sources(1, 2, 3), {.max_length = 4}))
     EXPECT_EQ(std::count(row.begin(), row.end(), 0), 0);
 }
 
 TEST(Greedy, TakesAnEmptyBatch) {
-  LivelyInF32 model(1, nn::NormPlace::post);
+  Lively model(1, 12, 3, f32);
   EXPECT_TRUE(greedy_decode(model, empty({0, 3}, i64)).empty());
 }
 
 TEST(Greedy, RecordsNothing) {
-  LivelyInF32 model(1, nn::NormPlace::post);
+  Lively model(1, 12, 3, f32);
   greedy_decode(model, sources(1, 2, 3), {.max_length = 4});
   for (const Tensor& parameter : model.parameters()) EXPECT_FALSE(parameter.grad().defined());
   EXPECT_TRUE(grad_enabled());
 }
 
 TEST(Greedy, RefusesLengthsBeyondTheModelsPositions) {
-  LivelyInF32 model(1, nn::NormPlace::post);
+  Lively model(1, 12, 3, f32);
   EXPECT_TAPE_ERROR(greedy_decode(model, sources(1, 1, 2), {.max_length = 0}), ErrorKind::config,
                     "greedy_decode: max_length must be at least 1, got 0");
   prefer(model, 5);

@@ -21,6 +21,28 @@ inline Tensor sources(uint64_t seed, int64_t batch, int64_t length) {
   return ids;
 }
 
+/// A model whose words vary and end: with fresh weights the same word wins at every position. The more the bias of the
+/// end, the sooner they do.
+struct Lively : models::Transformer {
+  explicit Lively(uint64_t seed, int64_t vocab = 12, double end = 1, DType dtype = f64)
+      : Transformer(
+            (manual_seed(seed), models::TransformerConfig{.src_vocab = 13,
+                                                          .tgt_vocab = vocab,
+                                                          .d_model = 16,
+                                                          .layers = 2,
+                                                          .heads = 4,
+                                                          .d_ff = 24,
+                                                          .norm = seed % 2 ? nn::NormPlace::post : nn::NormPlace::pre,
+                                                          .max_length = 40})) {
+    const NoGrad no_grad;
+    for (Tensor& parameter : parameters())
+      if (parameter.rank() == 2) parameter.mul_(2.5);
+    output->bias.mutable_data<float>()[2] = static_cast<float>(end);
+    to(dtype);
+    eval();
+  }
+};
+
 /// With the output's bias the model says what the test wants.
 inline void prefer(models::Transformer& model, int64_t word) {
   const NoGrad no_grad;

@@ -8,30 +8,25 @@
 namespace tape::text {
 
 Pipeline::Pipeline(Parts parts)
-    : table_(std::move(parts.table)),
+    : TableTokenizer(std::move(parts.table)),
       normalizer_(std::move(parts.normalizer)),
       pre_tokenizer_(std::move(parts.pre_tokenizer)),
       model_(std::move(parts.model)),
       decoder_(std::move(parts.decoder)),
       trim_(parts.trim),
-      is_added_(static_cast<size_t>(table_->size())),
-      special_ids_(static_cast<size_t>(table_->size())) {}
+      is_added_(static_cast<size_t>(table().size())) {}
 
 void Pipeline::add_token(const AddedToken& token, const std::string& where) {
-  check_added_token(token, *table_, where);
+  check_added_token(token, table(), where);
   const auto place = static_cast<size_t>(token.id);
   if (is_added_[place]) return;
   is_added_[place] = true;
   added_list_.push_back(token);
-  special_ids_[place] = token.special;
+  mark_special(token.id, token.special);
   if (!token.normalized) return added_.add(token, token.content);
   Normalized content(token.content);
   if (normalizer_) normalizer_->apply(content);
   added_normalized_.add(token, content.text);
-}
-
-bool Pipeline::is_special(int64_t id) const {
-  return id >= 0 && id < table_->size() && special_ids_[static_cast<size_t>(id)];
 }
 
 template <class Text, class Token>

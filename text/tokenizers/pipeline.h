@@ -3,13 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "../tokenizer.h"
 #include "added_tokens.h"
 #include "decoder.h"
 #include "model.h"
 #include "normalizer.h"
 #include "pre_tokenizer.h"
-#include "token_table.h"
+#include "table_tokenizer.h"
 
 namespace tape::text {
 
@@ -22,12 +21,8 @@ enum class TrimOffsets {
 
 /// A tokenizer made of steps: added tokens are cut out, the rest is normalized, split into words, and each word into
 /// tokens.
-class Pipeline : public Tokenizer {
+class Pipeline : public TableTokenizer {
  public:
-  int64_t vocab_size() const override { return table_->size(); }
-  const std::string& token(int64_t id) const override { return table_->token(id); }
-  std::optional<int64_t> find(std::string_view token) const override { return table_->find(token); }
-  bool is_special(int64_t id) const override;
   std::vector<std::string> explain(std::string_view text) const override;
 
  protected:
@@ -46,7 +41,6 @@ class Pipeline : public Tokenizer {
 
   void split(std::string_view text, std::vector<Piece>& to) const override;
   std::string join(std::span<const int64_t> ids) const override;
-  const TokenTable& table() const { return *table_; }
   const std::vector<AddedToken>& added() const { return added_list_; }
 
  private:
@@ -59,15 +53,14 @@ class Pipeline : public Tokenizer {
   void split_normalized(Normalized& text, bool starts, std::vector<Piece>& to, Lines* lines) const;
   void trim(std::string_view text, std::span<Piece> pieces) const;
 
-  std::unique_ptr<const TokenTable> table_;
   NormalizerPtr normalizer_;
   PreTokenizerPtr pre_tokenizer_;
   WordModelPtr model_;
   DecoderPtr decoder_;
   TrimOffsets trim_;
   std::vector<AddedToken> added_list_;
-  AddedTokens added_, added_normalized_;      // looked for before and behind the normalizer
-  std::vector<bool> is_added_, special_ids_;  // by id
+  AddedTokens added_, added_normalized_;  // looked for before and behind the normalizer
+  std::vector<bool> is_added_;            // by id
 };
 
 }  // namespace tape::text

@@ -1,5 +1,6 @@
 #include "models/weights.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -23,6 +24,15 @@ const std::map<std::string, std::string> kMetadata{{"format", "pt"}};
 
 std::string joined(const std::string& folder, const std::string& name) { return fmt::format("{}/{}", folder, name); }
 
+/// Whether a file is a link that leads out of its folder. What is not there is no such link.
+bool leads_out(const std::string& folder, const std::string& name) {
+  std::error_code failed;
+  const fs::path root = fs::weakly_canonical(folder, failed),
+                 file = fs::weakly_canonical(fs::path(folder) / name, failed);
+  const auto [end, at] = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
+  return !failed && end != root.end();
+}
+
 Weights read_shards(const std::string& folder) {
   Weights weights{{}, joined(folder, kIndex)};
   const auto json = parse_large_json(read_text(weights.where), weights.where);
@@ -35,6 +45,9 @@ Weights read_shards(const std::string& folder) {
     const auto name = file.get<std::string>();
     if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos || name == "..")
       raise(ErrorKind::format, "{}: \"{}\": path \"{}\" leaves the folder", weights.where, tensor, name);
+    if (!files.contains(name) && leads_out(folder, name))
+      raise(ErrorKind::format, "{}: \"{}\": {} is a link that leaves the folder; copy the file there", weights.where,
+            tensor, name);
     files[name].insert(tensor);
   }
   for (const auto& [file, names] : files) {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <iostream>
+#include <new>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -89,6 +90,9 @@ int main(int argc, char** argv) {
   } catch (const tape::Error& error) {
     std::cerr << "tapeformer: " << error.what() << "\n";
     return exit_code(error.kind());
+  } catch (const std::bad_alloc&) {
+    std::cerr << "tapeformer: the system refuses more memory\n";
+    return exit_code(ErrorKind::out_of_memory);
   } catch (const std::exception& error) {
     std::cerr << "tapeformer: internal error: " << error.what() << "\n";
     return 1;

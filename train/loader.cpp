@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "autograd/tape/scope.h"
@@ -113,7 +114,11 @@ BatchSource::BatchSource(Plan plan, Collate collate, int64_t prefetch) : prefetc
 BatchSource::~BatchSource() = default;
 
 BatchSource::Item BatchSource::next() {
-  if (prefetch_ > 0 && !thread_) thread_ = std::make_unique<Prefetch>(*maker_, position_, prefetch_);
+  try {
+    if (prefetch_ > 0 && !thread_) thread_ = std::make_unique<Prefetch>(*maker_, position_, prefetch_);
+  } catch (const std::system_error&) {
+    prefetch_ = 0;  // the system has no thread to give: batches are made when they are asked for
+  }
   try {
     Item item = thread_ ? thread_->take() : maker_->make(position_);
     position_ = Maker::after(item);

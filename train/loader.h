@@ -46,7 +46,7 @@ class BatchSource {
   class Prefetch;
 
   std::unique_ptr<Maker> maker_;
-  const int64_t prefetch_;
+  int64_t prefetch_;
   DataPosition position_;
   std::unique_ptr<Prefetch> thread_;  // started by the first next() after a seek
 };

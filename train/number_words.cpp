@@ -10,12 +10,16 @@
 #include "autograd/ops/loss.h"
 #include "autograd/random.h"
 #include "base/check.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "models/greedy.h"
 #include "optim/clip.h"
 #include "text/batch.h"
 #include "text/number_words.h"
+#include "train/checkpoint.h"
 #include "train/progress.h"
 #include "train/task_run.h"
+#include "train/trainer_state.h"
 
 namespace tape::train {
 namespace {
@@ -62,6 +66,8 @@ int64_t count_exact(const std::vector<int64_t>& numbers, const std::vector<std::
   for (size_t i = 0; i < numbers.size(); ++i) exact += translations[i] == text::english_number(numbers[i]);
   return exact;
 }
+
+int64_t asked_steps(const TaskOptions& options) { return options.steps.value_or(kNumberWordsRecipe.steps); }
 
 class NumberWordsTask : public TaskRun<NumberWordsBatch, models::Transformer, NumberWordsTokenizer> {
  public:
@@ -173,6 +179,9 @@ class NumberWordsTask : public TaskRun<NumberWordsBatch, models::Transformer, Nu
   void add_settings(nlohmann::ordered_json& json) const override {
     json["batch"] = options_.batch;
     json["label_smoothing"] = kSmoothing;
+    // The schedule's length: a resume plans the same, whatever its machine's pace.
+    if (const int64_t asked = asked_steps(options_.run); asked != recipe_.steps)
+      json["planned"] = {{"asked", asked}, {"steps", recipe_.steps}};
   }
 
   static constexpr double kSmoothing = 0.05;
@@ -197,9 +206,26 @@ void check(const NumberWordsOptions& o) {
   if (!(o.budget >= 0)) raise(ErrorKind::config, "number words: the budget must not be negative, got {}", o.budget);
 }
 
-/// The steps asked for, or as many as this machine does within the budget.
-int64_t affordable_steps(const NumberWordsOptions& options, int64_t steps, std::ostream& out) {
-  if (options.budget == 0 || steps <= kFewestSteps || options.run.start == Start::resume) return steps;
+/// How many steps the run of a whole checkpoint has planned where so many are asked for; nothing where there is none.
+std::optional<int64_t> steps_planned_before(const RunFolder& folder, int64_t asked) {
+  const auto checkpoint = folder.resumes() ? newest_whole_folder(folder.path()) : std::nullopt;
+  if (!checkpoint) return std::nullopt;
+  const std::string where = *checkpoint + "/trainer_state.json";
+  const TrainerState state = trainer_state_from(read_text(where), where);
+  if (state.settings.empty()) return asked;
+  const auto settings = parse_json(state.settings, where);
+  const auto planned = settings.find("planned");
+  const auto number = [&](const char* key) {
+    const bool there = planned != settings.end() && planned->is_object() && planned->contains(key);
+    return there && planned->at(key).is_number_integer() ? planned->at(key).get<int64_t>() : asked;
+  };
+  return number("asked") == asked ? std::clamp<int64_t>(number("steps"), 1, asked) : asked;
+}
+
+/// The steps asked for, or as many as this machine does within the budget; on a resume what the run has planned.
+int64_t affordable_steps(const NumberWordsOptions& options, const RunFolder& folder, int64_t steps, std::ostream& out) {
+  if (const auto planned = steps_planned_before(folder, steps)) return *planned;
+  if (options.budget == 0 || steps <= kFewestSteps) return steps;
   const double pace = NumberWordsTask(options, nullptr, out, recipe_of(options.run, steps)).pace();
   const double affordable = options.budget / pace;  // beyond int64_t where the budget is huge
   if (affordable >= static_cast<double>(steps)) return steps;
@@ -235,9 +261,9 @@ std::vector<int64_t> scored_numbers(int64_t count, uint64_t seed) { return text:
 NumberWordsResult train_number_words(const NumberWordsOptions& options, std::ostream& out,
                                      const TerminalInfo& terminal) {
   check(options);
-  const int64_t asked = recipe_of(options.run, options.run.steps.value_or(kNumberWordsRecipe.steps)).steps;
+  const int64_t asked = recipe_of(options.run, asked_steps(options.run)).steps;
   const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
-  const int64_t steps = affordable_steps(options, asked, out);
+  const int64_t steps = affordable_steps(options, *folder, asked, out);
   NumberWordsTask task(options, folder.get(), out, recipe_of(options.run, steps));
   task.print_model();
   NumberWordsResult result{.run = task.train(folder, terminal)};

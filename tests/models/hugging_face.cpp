@@ -228,6 +228,25 @@ TEST_F(HuggingFaceFolder, ChecksTheIndexOfShards) {
       fmt::format("{}: cannot open: No such file or directory", path("model-00002-of-00002.safetensors")));
 }
 
+TEST_F(HuggingFaceFolder, FollowsALinkToAShardInsideItsFolderAlone) {
+  const std::string shard = "model-00002-of-00002.safetensors";
+  take("half_in_shards");
+  fs::rename(path(shard), path("elsewhere"));
+  fs::create_symlink("elsewhere", path(shard));
+  EXPECT_NO_THROW(load_model(folder_.path()));
+  const TemporaryFolder outside;
+  fs::rename(path("elsewhere"), outside.path() + "/elsewhere");
+  fs::remove(path(shard));
+  fs::create_symlink(outside.path() + "/elsewhere", path(shard));
+  try {
+    load_model(folder_.path());
+    FAIL() << "a link out of the folder was followed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::format);
+    EXPECT_THAT(error.what(), testing::HasSubstr(shard + " is a link that leaves the folder; copy the file there"));
+  }
+}
+
 TEST_F(HuggingFaceFolder, RefusesToWriteWhatTransformersDoesNotKnow) {
   BertConfig small{.vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .d_ff = 4, .max_length = 3};
   small.segments = 0;

@@ -125,6 +125,24 @@ TEST_F(NumberWords, GoesOnWhereItWasInterruptedToTheSameModel) {
   EXPECT_TRUE(values(options) == expected);
 }
 
+TEST_F(NumberWords, PlansOnAResumeWhatItHadPlannedWhateverThePace) {
+  NumberWordsOptions whole = few_steps("whole");
+  whole.run.steps = 90;
+  whole.batch = 1;
+  whole.budget = 1e-6;
+  const std::string expected = values(whole);
+  NumberWordsOptions options = whole;
+  options.run.out = path("stopped");
+  int64_t asked = 0;
+  options.run.interrupted = [&] { return ++asked == 4; };
+  EXPECT_EQ(train(options).run.reason, StopReason::interrupted);
+  options.run.interrupted = {};
+  options.run.start = Start::resume;
+  options.budget = 1e6;
+  EXPECT_TRUE(values(options) == expected);
+  EXPECT_THAT(read_text(options.run.out + "/checkpoint-50/trainer_state.json"), HasSubstr(R"("planned")"));
+}
+
 TEST_F(NumberWords, LeavesALogAndCallsForTheReport) {
   NumberWordsOptions options = few_steps("model");
   std::string reported;

@@ -111,4 +111,16 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder) {
         folder, models.size());
 }
 
+void remove_tokenizer(const std::string& folder) {
+  for (const char* name :
+       {"source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer.json", "sentencepiece.bpe.model",
+        "tokenizer.model", "spiece.model", "vocab.txt", "merges.txt", "src_vocab.txt", "tgt_vocab.txt",
+        "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}) {
+    const std::string file = fmt::format("{}/{}", folder, name);
+    std::error_code failed;
+    fs::remove(file, failed);
+    if (failed) raise(ErrorKind::io, "{}: cannot remove: {}", file, failed.message());
+  }
+}
+
 }  // namespace tape::text

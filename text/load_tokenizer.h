@@ -19,4 +19,8 @@ namespace tape::text {
 /// tokenizer.json, and others).
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
 
+/// Removes the files that any tokenizer is saved as, so that none is found beside one that is saved next. Error (io)
+/// naming the file that cannot be removed.
+void remove_tokenizer(const std::string& folder);
+
 }  // namespace tape::text

@@ -78,7 +78,7 @@ class NumberWordsTask : public TaskRun<NumberWordsBatch, models::Transformer, Nu
     recipe_ = recipe;
     tokenizer_ =
         std::make_unique<NumberWordsTokenizer>(Vocabulary(text::german_tokens()), Vocabulary(text::english_tokens()));
-    if (folder) tokenizer_->save(folder->path());
+    save_tokenizer(folder);
     manual_seed(options.run.seed);
     model_ = std::make_unique<models::Transformer>(config());
     adam_ = std::make_unique<optim::AdamW>(

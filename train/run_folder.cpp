@@ -94,7 +94,8 @@ RunFolder::RunFolder(std::string path, Start start) : path_(std::move(path)), re
       raise(ErrorKind::io, "{} holds another run ({}); resume it, overwrite it, or choose another folder", path_,
             *trace);
     if (start != Start::fresh) remove_half_written(path_);
-    if (trace && start == Start::overwrite) {
+    replaces_ = trace && start == Start::overwrite;
+    if (replaces_) {
       remove_checkpoints_except(path_, {});
       fs::remove(file("log.jsonl"), failed);
       if (failed) raise(ErrorKind::io, "{}: cannot remove: {}", file("log.jsonl"), failed.message());

@@ -8,7 +8,7 @@ namespace tape::train {
 enum class Start {
   fresh,     ///< refuse it
   resume,    ///< go on from its newest good checkpoint; from the start where it has none
-  overwrite  ///< remove its log and checkpoints
+  overwrite  ///< remove its log and checkpoints, and its tokenizer when the new one is saved
 };
 
 /// The folder of a run, made where it is missing and locked for this process while the object lives. Unless it must be
@@ -25,12 +25,14 @@ class RunFolder {
 
   const std::string& path() const { return path_; }
   bool resumes() const { return resumes_; }
+  /// Whether another run, which was in the folder, is overwritten.
+  bool replaces() const { return replaces_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
 
  private:
   std::string path_;
   int lock_ = -1;
-  bool resumes_;
+  bool resumes_, replaces_ = false;
 };
 
 }  // namespace tape::train

@@ -75,7 +75,14 @@ class TaskRun {
       tokenizer_ = Tokenizer::load(*saved);
     else
       tokenizer_ = text::load_tokenizer(*saved);
-    if (folder) tokenizer_->save(folder->path());
+    save_tokenizer(folder);
+  }
+
+  /// In the run's folder, and none of another kind beside it.
+  void save_tokenizer(const RunFolder* folder) {
+    if (!folder) return;
+    if (folder->replaces()) text::remove_tokenizer(folder->path());
+    tokenizer_->save(folder->path());
   }
 
   /// The loss of a batch that the model learns from.

@@ -1,6 +1,8 @@
 // Against the Python packages: tests/fixtures/make_tokenizers.py made what is expected.
 #include "base/file.h"
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 
 #include "tests/support/files.h"
@@ -83,6 +85,9 @@ TEST_P(AgainstPackages, SavesWhatLoadsTheSame) {
   }
   EXPECT_EQ(again->special().pad, tokenizer->special().pad);
   EXPECT_EQ(again->special().unk, tokenizer->special().unk);
+  write_text(folder.path() + "/notes.md", "mine");
+  remove_tokenizer(folder.path());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "a file of the tokenizer's";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AgainstPackages,

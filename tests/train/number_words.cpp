@@ -83,6 +83,18 @@ TEST_F(NumberWords, IsTheSameForTheSameSeed) {
   EXPECT_FALSE(values(options) == first);
 }
 
+TEST_F(NumberWords, LeavesNoTokenizerOfTheRunThatItOverwrites) {
+  NumberWordsOptions options = few_steps("model");
+  train(options);
+  write_text(path("model/tokenizer.json"), "{}");
+  write_text(path("model/notes.md"), "mine");
+  options.run.start = Start::overwrite;
+  train(options);
+  EXPECT_FALSE(std::filesystem::exists(path("model/tokenizer.json")));
+  EXPECT_EQ(read_text(path("model/notes.md")), "mine");
+  EXPECT_NO_THROW(NumberWordsModel::load(options.run.out));
+}
+
 TEST_F(NumberWords, LearnsAndTranslatesTheSameFromItsFolder) {
   NumberWordsOptions options = few_steps("model");
   options.run.steps = 60;

@@ -57,6 +57,14 @@ TEST(Sampling, NeverSaysWhatHasNoScore) {
   EXPECT_EQ(p, (std::vector<double>{0.5, 0, 0.5}));
 }
 
+TEST(Sampling, HidesWhatLeavesExactlyTopP) {
+  const auto kept = [](double top_p) { return token_probabilities({0, 0, 0, 0}, {}, {.top_p = top_p}); };
+  EXPECT_EQ(kept(0.76), (std::vector<double>{0.25, 0.25, 0.25, 0.25}));
+  EXPECT_EQ(kept(0.75), (std::vector<double>{0, 1.0 / 3, 1.0 / 3, 1.0 / 3}));
+  EXPECT_EQ(kept(0.5), (std::vector<double>{0, 0, 0.5, 0.5}));
+  EXPECT_EQ(kept(0), (std::vector<double>{0, 0, 0, 1}));
+}
+
 /// Pearson's statistic of draws against their distribution.
 double chi_square(const std::vector<double>& p, int64_t draws, uint64_t seed) {
   Generator stream(seed);

@@ -1,6 +1,7 @@
 """How scripts/mutate.py makes a mutant and runs tests with it: everything happens to copies."""
 
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -74,8 +75,13 @@ class Build:
             return [(made, name) for made, parts in self.parts.items() if name in parts]
         read = subprocess.run(["ninja", "-C", str(self.build), "-t", "deps", *self.compiles], check=True,
                               capture_output=True, text=True).stdout
-        made = [block.lstrip().split(":")[0] for block in read.split("\n\n") if str(self.root / name) in block.split()]
-        return [(one, part) for one in made for part in self.parts[one]]
+        found = []
+        for block in filter(None, read.split("\n\n")):
+            made, *files = block.split()
+            made = made.removesuffix(":")
+            if any(os.path.normpath(self.build / file) == str(self.root / name) for file in files):
+                found += [(made, part) for part in self.parts[made]]
+        return found
 
     def compile(self, made, source, out):
         """Whether a copied source compiles, as its object is made."""
@@ -102,9 +108,9 @@ class Build:
         objects = self.objects_of(name)
         if not objects:
             sys.exit(f"mutate: no object is made of {name}")
-        self.split.update(made for made, _ in objects if len(self.parts[made]) > 1)
-        before = {(made, part): self.baseline(made, part)
-                  for made in {made for made, _ in objects} for part in self.parts[made]}
+        if "ModuleCheck" in text:  # it would be registered twice
+            self.split.update(made for made, _ in objects if len(self.parts[made]) > 1)
+        before = {(made, part): self.baseline(made, part) for made, part in objects}
         replaced, same = {}, True
         try:
             (self.sources / name).write_text(text)
@@ -122,10 +128,12 @@ class Build:
         words = []
         for word in shlex.split(self.link.removeprefix(": && ").removesuffix(" && :")):
             parts = self.parts.get(word, [])
-            if word in self.split or any((word, part) in replaced for part in parts):
+            if word in self.split or (len(parts) == 1 and (word, parts[0]) in replaced):
                 words += [str(replaced.get((word, part)) or self.baseline(word, part)) for part in parts]
             else:
-                words.append(word)
+                # Of a function that is defined twice the linker takes the first.
+                words += [str(replaced[word, part]) for part in parts if (word, part) in replaced] + [word]
+        words.append("-Wl,--allow-multiple-definition")
         words[words.index("-o") + 1] = str(self.library / "libtapeformer.so")
         soname = next(word.split(",")[-1] for word in words if word.startswith("-Wl,-soname,"))
         linked = subprocess.run(words, cwd=self.objects, capture_output=True, text=True, check=False)
@@ -135,17 +143,24 @@ class Build:
         return "made"
 
     def check(self, steps):
-        """The tests have to pass as things are; notes how long they take."""
+        """The tests have to pass as things are; notes how long they take, for as long as nothing changes."""
         for program in sorted({program for program, _ in steps}):
             shutil.copy2(self.build / "tests" / program, self.out / "programs" / program)
         if self.link_library({}) != "made":
             sys.exit("mutate: the library does not link")
+        note = self.out / "seconds.json"
+        known = json.loads(note.read_text()) if note.exists() else {}
         for program, chosen in sorted(steps):
-            began = time.monotonic()
-            failed = self.run(program, chosen)
-            if failed:
-                sys.exit(f"mutate: {program} fails without a mutant: {failed}")
-            self.seconds[program, chosen] = time.monotonic() - began
+            contents = (self.out / "programs" / program).read_bytes() + (self.out / "baseline/sources.txt").read_bytes()
+            key = f"{program} {chosen} {hashlib.sha256(contents).hexdigest()}"
+            if key not in known:
+                began = time.monotonic()
+                failed = self.run(program, chosen)
+                if failed:
+                    sys.exit(f"mutate: {program} fails without a mutant: {failed}")
+                known[key] = time.monotonic() - began
+                note.write_text(json.dumps(known, indent=1))
+            self.seconds[program, chosen] = known[key]
 
     def run(self, program, chosen):
         """The first test that fails, or that ran when the program ended or time was up; "" where all pass."""

@@ -63,21 +63,21 @@ AREAS = {
 }
 
 
-def places_of(area):
+def places_of(sources, area):
     """All mutants of an area by rule."""
     by_rule = collections.defaultdict(list)
     for pattern in AREAS[area].sources:
-        for path in sorted(ROOT.glob(pattern)):
-            name = str(path.relative_to(ROOT))
+        for path in sorted(sources.glob(pattern)):
+            name = str(path.relative_to(sources))
             for mutant in mutation_rules.mutants_of(path.read_text()):
                 by_rule[mutant.rule].append((name, mutant))
     return by_rule
 
 
-def in_random_order(area, seed):
+def in_random_order(sources, area, seed):
     """Each place once: a rule is drawn first, so that rules with few places are tried, too."""
     draws = random.Random(f"{seed} {area}")
-    by_rule = places_of(area)
+    by_rule = places_of(sources, area)
     for places in by_rule.values():
         draws.shuffle(places)
     while by_rule:
@@ -87,8 +87,8 @@ def in_random_order(area, seed):
             del by_rule[rule]
 
 
-def key_of(name, mutant):
-    line = (ROOT / name).read_text().split("\n")[mutant.line - 1].strip()
+def key_of(sources, name, mutant):
+    line = (sources / name).read_text().split("\n")[mutant.line - 1].strip()
     return {"file": name, "line": mutant.line, "rule": mutant.rule, "begin": mutant.begin, "text": line}
 
 
@@ -113,7 +113,7 @@ def own_tests(name):
 
 def judge(build, area, name, mutant):
     """Makes the mutant and runs the area's tests; what to write down."""
-    made = build.make(name, mutant.apply((ROOT / name).read_text()))
+    made = build.make(name, mutant)
     if made != "made":
         return {"result": made}
     for program, chosen in (*own_tests(name), *AREAS[area].steps):
@@ -133,7 +133,7 @@ class Run:
         self.build = mutation_build.Build(ROOT, options.build, options.out)
 
     def note(self, area, name, mutant, found):
-        one = {"area": area, **key_of(name, mutant), "new": mutant.new, **found}
+        one = {"area": area, **key_of(self.build.sources, name, mutant), "new": mutant.new, **found}
         self.results[(one["file"], one["rule"], one["begin"], one["text"])] = one
         with self.path.open("a") as out:
             out.write(json.dumps(one) + "\n")
@@ -141,12 +141,12 @@ class Run:
               f'{" by " + found["by"] if "by" in found else ""}', flush=True)
 
     def known(self, name, mutant):
-        key = key_of(name, mutant)
+        key = key_of(self.build.sources, name, mutant)
         return self.results.get((name, mutant.rule, mutant.begin, key["text"]))
 
     def go(self):
         wanted = {area: max(1, round(self.options.count * AREAS[area].share)) for area in self.options.areas}
-        places = {area: in_random_order(area, self.options.seed) for area in wanted}
+        places = {area: in_random_order(self.build.sources, area, self.options.seed) for area in wanted}
         counted = dict.fromkeys(wanted, 0)
         while places:
             area = min(places, key=lambda a: counted[a] / wanted[a])
@@ -161,11 +161,10 @@ class Run:
             counted[area] += found["result"] in ("killed", "survived")
 
     def again(self):
-        for one in [one for one in self.results.values() if one["result"] == "survived"]:
-            text = (ROOT / one["file"]).read_text()
-            for mutant in mutation_rules.mutants_of(text):
-                key = key_of(one["file"], mutant)
-                if key["rule"] == one["rule"] and key["text"] == one["text"] and key["begin"] == one["begin"]:
+        survivors = [one for one in self.results.values() if one["result"] == "survived"]
+        for one in [one for one in survivors if one["area"] in self.options.areas]:
+            for mutant in mutation_rules.mutants_of((self.build.sources / one["file"]).read_text()):
+                if self.known(one["file"], mutant) is one:
                     self.note(one["area"], one["file"], mutant, judge(self.build, one["area"], one["file"], mutant))
 
 

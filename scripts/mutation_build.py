@@ -103,17 +103,18 @@ class Build:
                 sys.exit(f"mutate: {source} does not compile as it is")
         return path
 
-    def make(self, name, text):
+    def make(self, name, mutant):
         """Compiles and links the library with one source changed: "made", or why there is nothing to test."""
         objects = self.objects_of(name)
         if not objects:
             sys.exit(f"mutate: no object is made of {name}")
-        if "ModuleCheck" in text:  # it would be registered twice
+        original = (self.sources / name).read_text()
+        if "ModuleCheck" in original:  # it would be registered twice
             self.split.update(made for made, _ in objects if len(self.parts[made]) > 1)
         before = {(made, part): self.baseline(made, part) for made, part in objects}
         replaced, same = {}, True
         try:
-            (self.sources / name).write_text(text)
+            (self.sources / name).write_text(mutant.apply(original))
             for number, (made, part) in enumerate(objects):
                 out = self.out / "mutant" / f"{number}.o"
                 if not self.compile(made, part, out):
@@ -121,7 +122,7 @@ class Build:
                 same = same and out.read_bytes() == before[made, part].read_bytes()
                 replaced[made, part] = out
         finally:
-            shutil.copy2(self.root / name, self.sources / name)
+            (self.sources / name).write_text(original)
         return "same code" if same else self.link_library(replaced)
 
     def link_library(self, replaced):
@@ -168,7 +169,7 @@ class Build:
         scratch.mkdir(exist_ok=True)
         environment = {**os.environ, "LD_LIBRARY_PATH": str(self.library), "OMP_WAIT_POLICY": "passive",
                        "TMPDIR": str(scratch)}
-        limit = 60 + 4 * self.seconds.get((program, chosen), 300)
+        limit = 60 + 4 * self.seconds.get((program, chosen), 120)
         with log.open("w") as out:
             tests = subprocess.Popen([str(self.out / "programs" / program), f"--gtest_filter={chosen}",
                                       "--gtest_fail_fast"], stdout=out, stderr=subprocess.STDOUT, env=environment,

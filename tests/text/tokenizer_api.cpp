@@ -6,6 +6,7 @@
 #include "text/byte_level_bpe.h"
 #include "text/tokenizers/bpe_model.h"
 #include "text/tokenizers/decoder.h"
+#include "text/tokenizers/normalizer.h"
 #include "text/tokenizers/pre_tokenizer.h"
 #include "text/tokenizers/unicode.h"
 #include "text/tokenizers/unigram_model.h"
@@ -232,6 +233,21 @@ TEST(ByteFallbackDecoder, TakesEveryByteFromTheFirstToTheLast) {
   std::vector<std::string> tokens{"<0x00>", "<0x0A>", "<0xFF>", "<0xGG>", "a"};
   byte_fallback_decoder()->apply(tokens);
   EXPECT_EQ(tokens, (std::vector<std::string>{std::string(1, '\0'), "\n", "\xFF", "<0xGG>", "a"}));
+}
+
+TEST(StripNormalizer, TakesWhiteSpaceFromTheEndsAlone) {
+  const auto stripped = [](const std::string& text, bool left, bool right) {
+    Normalized normalized(text);
+    strip_normalizer(left, right)->apply(normalized);
+    return normalized.text;
+  };
+  EXPECT_EQ(stripped("a b", true, true), "a b");
+  EXPECT_EQ(stripped(" \t　a b\n ", true, true), "a b");
+  EXPECT_EQ(stripped(" é ", true, false), "é ");
+  EXPECT_EQ(stripped(" é ", false, true), " é");
+  EXPECT_EQ(stripped(" a ", false, false), " a ");
+  EXPECT_EQ(stripped(" \n", true, true), "");
+  EXPECT_EQ(stripped("", true, true), "");
 }
 
 }  // namespace

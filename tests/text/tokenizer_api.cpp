@@ -4,6 +4,7 @@
 #include "tests/support/errors.h"
 #include "tests/text/tokenizer_fixture.h"
 #include "text/byte_level_bpe.h"
+#include "text/tokenizers/added_tokens.h"
 #include "text/tokenizers/bpe_model.h"
 #include "text/tokenizers/decoder.h"
 #include "text/tokenizers/normalizer.h"
@@ -248,6 +249,26 @@ TEST(StripNormalizer, TakesWhiteSpaceFromTheEndsAlone) {
   EXPECT_EQ(stripped(" a ", false, false), " a ");
   EXPECT_EQ(stripped(" \n", true, true), "");
   EXPECT_EQ(stripped("", true, true), "");
+}
+
+TEST(AddedTokens, TakeWhiteSpaceOnTheSidesTheyAreToldTo) {
+  const auto parts = [](bool lstrip, bool rstrip) {
+    AddedTokens tokens;
+    tokens.add({.content = "<m>", .id = 7, .lstrip = lstrip, .rstrip = rstrip}, "<m>");
+    std::vector<AddedTokens::Part> found;
+    const std::string text = "a  <m>  b <m> ";
+    tokens.split(text, found);
+    std::string shown;
+    for (const AddedTokens::Part& part : found) {
+      const std::string piece = text.substr(part.range.begin, part.range.end - part.range.begin);
+      shown += part.id == 7 ? fmt::format("[{}]", piece) : piece;
+    }
+    return shown;
+  };
+  EXPECT_EQ(parts(false, false), "a  [<m>]  b [<m>] ");
+  EXPECT_EQ(parts(true, false), "a[  <m>]  b[ <m>] ");
+  EXPECT_EQ(parts(false, true), "a  [<m>  ]b [<m> ]");
+  EXPECT_EQ(parts(true, true), "a[  <m>  ]b[ <m> ]");
 }
 
 }  // namespace

@@ -9,10 +9,19 @@
 
 namespace tape::nn {
 
-/// Runs gradcheck or, for second derivatives, gradgradcheck on a module: what a ModuleCheck is given.
+/// What a ModuleCheck is given: asks a question of the module that it makes.
 class Checker {
  public:
-  explicit Checker(detail::Order order, GradcheckOptions options = {}) : order_(order), options_(std::move(options)) {}
+  /// `forward` calls the module with tensors like the inputs, which are f64 where they are not whole numbers.
+  using Question = std::function<GradcheckReport(Module& module, const std::function<Tensor(const Tensors&)>& forward,
+                                                 const Tensors& inputs, const GradcheckOptions& options)>;
+  explicit Checker(Question question) : question_(std::move(question)) {}
+  /// Asks gradcheck or, for second derivatives, gradgradcheck.
+  explicit Checker(detail::Order order, GradcheckOptions options = {})
+      : question_([order](Module& module, const auto& forward, const Tensors& inputs, const GradcheckOptions& o) {
+          return detail::check_module(module, forward, inputs, o, order);
+        }),
+        options_(std::move(options)) {}
 
   /// Parameters whose names end in `zero` may have a gradient of zero: "key.bias" of attention, because what is added
   /// to all keys alike shifts all scores of a query alike, and softmax does not see it.
@@ -21,11 +30,12 @@ class Checker {
     GradcheckOptions options = options_;
     for (const NamedTensor& parameter : module.named_parameters())
       if (!zero.empty() && parameter.name.ends_with(zero)) options.allow_zero.push_back(parameter.name);
-    return order_ == detail::Order::first ? gradcheck(module, inputs, options) : gradgradcheck(module, inputs, options);
+    return question_(
+        module, [&module](const Tensors& in) { return detail::call_with(module, in); }, inputs, options);
   }
 
  private:
-  detail::Order order_;
+  Question question_;
   GradcheckOptions options_;
 };
 

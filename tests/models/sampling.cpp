@@ -57,6 +57,20 @@ TEST(Sampling, NeverSaysWhatHasNoScore) {
   EXPECT_EQ(p, (std::vector<double>{0.5, 0, 0.5}));
 }
 
+TEST(Sampling, PenalizesARepeatedTokenOnce) {
+  const std::vector<int64_t> once{0, 2}, often{2, 0, 2, 0, 0};
+  const SamplingOptions options{.repetition_penalty = 1.5};
+  EXPECT_EQ(token_probabilities({1, 2, -1}, often, options), token_probabilities({1, 2, -1}, once, options));
+}
+
+TEST(Sampling, HidesWhatLeavesExactlyTopP) {
+  const auto kept = [](double top_p) { return token_probabilities({0, 0, 0, 0}, {}, {.top_p = top_p}); };
+  EXPECT_EQ(kept(0.76), (std::vector<double>{0.25, 0.25, 0.25, 0.25}));
+  EXPECT_EQ(kept(0.75), (std::vector<double>{0, 1.0 / 3, 1.0 / 3, 1.0 / 3}));
+  EXPECT_EQ(kept(0.5), (std::vector<double>{0, 0, 0.5, 0.5}));
+  EXPECT_EQ(kept(0), (std::vector<double>{0, 0, 0, 1}));
+}
+
 /// Pearson's statistic of draws against their distribution.
 double chi_square(const std::vector<double>& p, int64_t draws, uint64_t seed) {
   Generator stream(seed);

@@ -187,6 +187,11 @@ TEST(InitErrors, NameTheFunction) {
                     "uniform_: needs finite bounds, low <= high, got 2 and 1");
   EXPECT_TAPE_ERROR(init::normal_(x, 0, -1), ErrorKind::config,
                     "normal_: needs a finite mean and stddev >= 0, got 0 and -1");
+  EXPECT_THROW(init::uniform_(x, -INFINITY, 1), Error);
+  EXPECT_THROW(init::normal_(x, NAN, 1), Error);
+  EXPECT_THROW(init::normal_(x, 0, INFINITY), Error);
+  EXPECT_TRUE(tensors_equal(init::normal_(x, 3, 0), full(x.shape(), 3)));
+  EXPECT_TRUE(tensors_equal(init::uniform_(x, 2, 2), full(x.shape(), 2)));
   EXPECT_TAPE_ERROR(init::truncated_normal_(x, {.stddev = 0}), ErrorKind::config,
                     "truncated_normal_: needs stddev > 0 and low < high, got 0, -2 and 2");
   EXPECT_TAPE_ERROR(init::truncated_normal_(x, {.low = 1, .high = 1}), ErrorKind::config,

@@ -30,6 +30,7 @@ TEST(LayerNorm, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
   EXPECT_TAPE_ERROR(LayerNorm(-3), ErrorKind::config, "LayerNorm: width must be at least 1, got -3");
   EXPECT_TAPE_ERROR(LayerNorm(3, {.eps = -1}), ErrorKind::config, "LayerNorm: eps must not be negative, got -1");
   EXPECT_TAPE_ERROR(LayerNorm(3, {.eps = NAN}), ErrorKind::config, "LayerNorm: eps must not be negative, got nan");
+  EXPECT_NO_THROW(LayerNorm(3, {.eps = 0}));
   LayerNorm layer(3);
   EXPECT_TAPE_ERROR(layer(zeros({2, 4})), ErrorKind::shape, "layer_norm: weight must be [4] for x [2, 4], got [3]");
   EXPECT_TAPE_ERROR(layer(zeros({2, 3}, f64)), ErrorKind::dtype, "layer_norm: dtypes differ: f64 and f32");

@@ -93,21 +93,52 @@ TEST(ModuleRegistry, HeadersOfModulesAreInTheUmbrellaHeader) {
   EXPECT_GE(found, 12);
 }
 
-class ModuleGradients : public testing::TestWithParam<const ModuleCheck*> {};
+class EveryModule : public testing::TestWithParam<const ModuleCheck*> {};
 
-TEST_P(ModuleGradients, AreRight) {
+TEST_P(EveryModule, HasRightGradients) {
   const GradcheckReport report = GetParam()->run(Checker(detail::Order::first));
   EXPECT_FALSE(report.variables.empty());
   EXPECT_TRUE(gradients_match(report));
 }
 
-TEST_P(ModuleGradients, OfGradientsAreRight) {
+TEST_P(EveryModule, HasRightSecondDerivatives) {
   const GradcheckReport report = GetParam()->run(Checker(detail::Order::second, {.max_elements = 6}));
   EXPECT_FALSE(report.variables.empty());
   EXPECT_TRUE(gradients_match(report));
 }
 
-INSTANTIATE_TEST_SUITE_P(Modules, ModuleGradients, testing::ValuesIn(registered_module_checks()), [](const auto& made) {
+/// Calls the module until a result differs from the first.
+bool varies(const std::function<Tensor(const Tensors&)>& forward, const Tensors& inputs, int calls) {
+  const NoGrad no_grad;
+  const auto bits = [&] {
+    const Tensor y = forward(inputs);
+    const auto* bytes = static_cast<const char*>(y.raw());
+    return std::string(bytes, bytes + y.numel() * size_of(y.dtype()));
+  };
+  const std::string first = bits();
+  for (int call = 1; call < calls; ++call)
+    if (bits() != first) return true;
+  return false;
+}
+
+TEST_P(EveryModule, RepeatsItselfInEvaluation) {
+  int asked = 0;
+  GetParam()->run(Checker([&](Module& module, const auto& forward, const Tensors& given, const GradcheckOptions&) {
+    ++asked;
+    Tensors inputs;
+    for (const Tensor& x : given) inputs.push_back(is_floating(x.dtype()) ? x.to(f32) : x);
+    // What is random says so, as "dropout 0.2" or "Dropout(0.2)".
+    const std::string shown = to_string(module);
+    const bool drops = shown.find("ropout 0.") != std::string::npos || shown.find("ropout(0.") != std::string::npos;
+    EXPECT_EQ(varies(forward, inputs, 100), drops) << shown;
+    module.eval();
+    EXPECT_FALSE(varies(forward, inputs, 2)) << shown;
+    return GradcheckReport{};
+  }));
+  EXPECT_EQ(asked, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modules, EveryModule, testing::ValuesIn(registered_module_checks()), [](const auto& made) {
   std::string name = std::string(made.param->type()) + "_" + made.param->label();
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';

@@ -35,6 +35,7 @@ TEST(RMSNorm, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
   EXPECT_TAPE_ERROR(RMSNorm(0), ErrorKind::config, "RMSNorm: width must be at least 1, got 0");
   EXPECT_TAPE_ERROR(RMSNorm(3, {.eps = -1}), ErrorKind::config, "RMSNorm: eps must not be negative, got -1");
   EXPECT_TAPE_ERROR(RMSNorm(3, {.eps = NAN}), ErrorKind::config, "RMSNorm: eps must not be negative, got nan");
+  EXPECT_NO_THROW(RMSNorm(3, {.eps = 0}));
   RMSNorm layer(3);
   EXPECT_TAPE_ERROR(layer(zeros({2, 4})), ErrorKind::shape, "rms_norm: weight must be [4] for x [2, 4], got [3]");
   EXPECT_TAPE_ERROR(layer(zeros({2, 0})), ErrorKind::shape, "rms_norm: nothing to normalize in [2, 0]");

@@ -49,6 +49,14 @@ TEST(ClipGradNorm, ScalesASharedGradientOnce) {
   EXPECT_TRUE(tensors_equal(gradient, tensor({3, 4}, f64)));
 }
 
+TEST(ClipGradNorm, LeavesViewsOfTheGradientAlone) {
+  Tensor p = with_gradient(tensor({3, 4}, f64));
+  const Tensor view = reshape(p.grad(), {2, 1});
+  EXPECT_DOUBLE_EQ(clip_grad_norm({p}, 1), 5);
+  EXPECT_NEAR(clip_grad_norm({p}, 1), 1, 1e-6);
+  EXPECT_TRUE(tensors_equal(view, reshape(tensor({3, 4}, f64), {2, 1})));
+}
+
 TEST(ClipGradNorm, WorksOnWhatABackwardLeft) {
   Tensor p = tensor({3, 4}, f32).requires_grad_();
   (sum(square(p)) * 0.5).backward();

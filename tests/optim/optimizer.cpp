@@ -213,6 +213,19 @@ TEST(OptimizerState, NamesParametersByTheirPlace) {
   EXPECT_EQ(keys, (std::vector<std::string>{"0.m", "0.step", "0.v", "1.step", "lr"}));
 }
 
+TEST(OptimizerState, AfterARefusedFirstStepIsThatOfANewOptimizer) {
+  Tensor a = parameter({1, 2}), b = parameter({1});
+  Adam adam({a, b});
+  a.set_grad(tensor({1, 1}, f64));
+  b.set_grad(tensor({NAN}, f64));
+  EXPECT_THROW(adam.step(), Error);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : adam.state_dict()) keys.push_back(key);
+  EXPECT_EQ(keys, (std::vector<std::string>{"0.step", "1.step", "lr"}));
+  Adam resumed({a, b});
+  EXPECT_NO_THROW(resumed.load_state_dict(adam.state_dict()));
+}
+
 TEST(OptimizerState, ListsAllProblemsAndChangesNothing) {
   Tensor a = parameter({1, 2}), b = parameter({1});
   Adam adam({a, b}, {.lr = 0.5});

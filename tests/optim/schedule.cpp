@@ -106,6 +106,20 @@ TEST_F(ScheduleTest, ResumesWhereItWas) {
   EXPECT_EQ(resumed.last_step(), 8);
 }
 
+TEST_F(ScheduleTest, TakesOptionsAtTheEdgesOfTheirRanges) {
+  EXPECT_EQ(LinearSchedule(sgd, {.lr = 0.5, .warmup = 4, .total = 4}).lr_at(4), 0.5);
+  EXPECT_EQ(LinearSchedule(sgd, {.lr = 0.5, .warmup = 4, .total = 4}).lr_at(5), 0);
+  EXPECT_EQ(LinearSchedule(sgd, {.lr = 0.5, .warmup = 0, .total = 4}).lr_at(1), 0.375);
+  EXPECT_EQ(LinearSchedule(sgd, {.lr = 0.5, .total = 1}).lr_at(1), 0);
+  EXPECT_EQ(LinearSchedule(sgd, {.lr = 0, .total = 3}).lr_at(1), 0);
+  EXPECT_EQ(CosineSchedule(sgd, {.lr = 0.5, .warmup = 4, .total = 4}).lr_at(4), 0.5);
+  EXPECT_EQ(CosineSchedule(sgd, {.lr = 0.5, .total = 4, .min_lr = 0.5}).lr_at(3), 0.5);
+  EXPECT_EQ(CosineSchedule(sgd, {.lr = 0.5, .total = 4, .min_lr = 0}).lr_at(4), 0);
+  EXPECT_EQ(WarmupSchedule(sgd, {.lr = 0.5, .warmup = 1}).lr_at(1), 0.5);
+  EXPECT_EQ(InverseSqrtSchedule(sgd, {.lr = 0.5, .warmup = 1}).lr_at(4), 0.25);
+  EXPECT_EQ(NoamSchedule(sgd, {.d_model = 1, .warmup = 1}).lr_at(4), 0.5);
+}
+
 TEST_F(ScheduleTest, RefusesOptionsOutOfRange) {
   EXPECT_TAPE_ERROR(NoamSchedule(sgd, {.warmup = 10}), ErrorKind::config,
                     "NoamSchedule: d_model must be at least 1, got 0");

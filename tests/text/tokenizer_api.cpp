@@ -4,8 +4,13 @@
 #include "tests/support/errors.h"
 #include "tests/text/tokenizer_fixture.h"
 #include "text/byte_level_bpe.h"
+#include "text/tokenizers/added_tokens.h"
+#include "text/tokenizers/bpe_model.h"
+#include "text/tokenizers/decoder.h"
+#include "text/tokenizers/normalizer.h"
 #include "text/tokenizers/pre_tokenizer.h"
 #include "text/tokenizers/unicode.h"
+#include "text/tokenizers/unigram_model.h"
 #include "text/word_piece.h"
 
 namespace tape::text {
@@ -196,6 +201,74 @@ TEST(Explain, ShowsEachStep) {
   ASSERT_GE(unigram.size(), 3u);
   EXPECT_THAT(unigram[1], testing::StartsWith("split 1, log probability -"));
   EXPECT_THAT(unigram.back(), testing::StartsWith("tokens: "));
+}
+
+/// The ids that a model splits a word into.
+std::vector<int64_t> ids_of_word(const WordModel& model, const std::string& word) {
+  std::vector<Piece> pieces;
+  const std::vector<Range> words{{0, static_cast<uint32_t>(word.size())}};
+  model.split(word, words, pieces);
+  std::vector<int64_t> ids;
+  for (const Piece& piece : pieces) ids.push_back(piece.id);
+  return ids;
+}
+
+TEST(UnigramModel, TakesTheUnknownForLessLikelyThanEveryToken) {
+  const TokenTable vocabulary(TokenTable::numbered({"<unk>", "a", "b", "bx"}), {}, "here");
+  const auto model = unigram_model(vocabulary, {0, -1, -20, -40}, {.unk_id = 0}, "here");
+  EXPECT_EQ(ids_of_word(*model, "bx"), (std::vector<int64_t>{3}));
+  EXPECT_EQ(ids_of_word(*model, "bya"), (std::vector<int64_t>{2, 0, 1}));
+}
+
+TEST(BpeModel, TakesTheFirstTokenForTheUnknownToo) {
+  const TokenTable vocabulary(TokenTable::numbered({"<unk>", "a", "b", "ab"}), {}, "here");
+  const auto ids = [&](bool fuse_unk) {
+    const BpeModelOptions options{.bytes = false, .unk_token = "<unk>", .fuse_unk = fuse_unk};
+    return ids_of_word(*bpe_model(vocabulary, {{"a", "b"}}, options, "here"), "abxyax");
+  };
+  EXPECT_EQ(ids(true), (std::vector<int64_t>{3, 0, 1, 0}));
+  EXPECT_EQ(ids(false), (std::vector<int64_t>{3, 0, 0, 1, 0}));
+}
+
+TEST(ByteFallbackDecoder, TakesEveryByteFromTheFirstToTheLast) {
+  std::vector<std::string> tokens{"<0x00>", "<0x0A>", "<0xFF>", "<0xGG>", "a"};
+  byte_fallback_decoder()->apply(tokens);
+  EXPECT_EQ(tokens, (std::vector<std::string>{std::string(1, '\0'), "\n", "\xFF", "<0xGG>", "a"}));
+}
+
+TEST(StripNormalizer, TakesWhiteSpaceFromTheEndsAlone) {
+  const auto stripped = [](const std::string& text, bool left, bool right) {
+    Normalized normalized(text);
+    strip_normalizer(left, right)->apply(normalized);
+    return normalized.text;
+  };
+  EXPECT_EQ(stripped("a b", true, true), "a b");
+  EXPECT_EQ(stripped(" \t　a b\n ", true, true), "a b");
+  EXPECT_EQ(stripped(" é ", true, false), "é ");
+  EXPECT_EQ(stripped(" é ", false, true), " é");
+  EXPECT_EQ(stripped(" a ", false, false), " a ");
+  EXPECT_EQ(stripped(" \n", true, true), "");
+  EXPECT_EQ(stripped("", true, true), "");
+}
+
+TEST(AddedTokens, TakeWhiteSpaceOnTheSidesTheyAreToldTo) {
+  const auto parts = [](bool lstrip, bool rstrip) {
+    AddedTokens tokens;
+    tokens.add({.content = "<m>", .id = 7, .lstrip = lstrip, .rstrip = rstrip}, "<m>");
+    std::vector<AddedTokens::Part> found;
+    const std::string text = "a  <m>  b <m> ";
+    tokens.split(text, found);
+    std::string shown;
+    for (const AddedTokens::Part& part : found) {
+      const std::string piece = text.substr(part.range.begin, part.range.end - part.range.begin);
+      shown += part.id == 7 ? fmt::format("[{}]", piece) : piece;
+    }
+    return shown;
+  };
+  EXPECT_EQ(parts(false, false), "a  [<m>]  b [<m>] ");
+  EXPECT_EQ(parts(true, false), "a[  <m>]  b[ <m>] ");
+  EXPECT_EQ(parts(false, true), "a  [<m>  ]b [<m> ]");
+  EXPECT_EQ(parts(true, true), "a[  <m>  ]b[ <m> ]");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 
+#include "autograd/random.h"
 #include "tests/support/errors.h"
 #include "tests/text/tokenizer_fixture.h"
 #include "text/byte_level_bpe.h"
@@ -58,6 +60,61 @@ TEST(TrainByteLevelBpe, MergesWhatOverlapsFromTheLeft) {
   const std::vector<std::string> lines{"aaaaa"};
   const auto tokenizer = train_byte_level_bpe(lines, {.vocab_size = 1000, .min_frequency = 1});
   EXPECT_EQ(tokenizer->merges(), (Merges{{"a", "a"}, {"aa", "a"}, {"aa", "aaa"}}));
+}
+
+TEST(TrainByteLevelBpe, TakesTheLowerIdsWherePairsAreEquallyFrequent) {
+  const std::vector<std::string> lines{"cb", "ba", "ca", "ab"};
+  const auto tokenizer = train_byte_level_bpe(lines, {.vocab_size = 1000, .min_frequency = 1});
+  EXPECT_EQ(tokenizer->merges(), (Merges{{"a", "b"}, {"b", "a"}, {"c", "a"}, {"c", "b"}}));
+}
+
+/// The definition: every pair of every word is counted anew for each merge.
+Merges merges_by_counting(const std::vector<std::string>& lines) {
+  std::map<std::string, int> ids;
+  std::vector<std::vector<std::string>> words;
+  for (const std::string& line : lines) {
+    words.emplace_back();
+    for (const char letter : line) words.back().emplace_back(1, letter);
+  }
+  for (char letter = 'a'; letter <= 'z'; ++letter) ids.emplace(std::string(1, letter), letter);
+  Merges merges;
+  for (;;) {
+    std::map<std::pair<int, int>, std::pair<int, std::pair<std::string, std::string>>> pairs;
+    for (const auto& word : words)
+      for (size_t i = 0; i + 1 < word.size(); ++i) {
+        auto& [count, tokens] = pairs[{ids.at(word[i]), ids.at(word[i + 1])}];
+        --count;
+        tokens = {word[i], word[i + 1]};
+      }
+    if (pairs.empty()) return merges;
+    const auto best = std::min_element(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
+      return a.second.first < b.second.first;  // of equals the first: the one of lower ids
+    });
+    const auto [left, right] = best->second.second;
+    merges.emplace_back(left, right);
+    ids.emplace(left + right, 1000 + static_cast<int>(merges.size()));
+    for (auto& word : words)
+      for (size_t i = 0; i + 1 < word.size(); ++i)
+        if (word[i] == left && word[i + 1] == right) {
+          word[i] += right;
+          word.erase(word.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        }
+  }
+}
+
+TEST(TrainByteLevelBpe, LearnsWhatCountingAnewWould) {
+  Generator draws(3);
+  for (int round = 0; round < 40; ++round) {
+    std::vector<std::string> lines;
+    for (int word = 0; word < 12; ++word) {
+      lines.emplace_back();
+      const int64_t length = 1 + draws.below(10);
+      for (int64_t i = 0; i < length; ++i) lines.back() += static_cast<char>('a' + draws.below(3));
+    }
+    EXPECT_EQ(train_byte_level_bpe(lines, {.vocab_size = 2000, .min_frequency = 1})->merges(),
+              merges_by_counting(lines))
+        << "round " << round;
+  }
 }
 
 TEST(TrainByteLevelBpe, RefusesAnEmptyCorpusAndSizesOutOfRange) {

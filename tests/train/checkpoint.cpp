@@ -68,7 +68,7 @@ TrainerState odd_state() {
   state.blas_core = "Cooperlake";
   state.products = "bf16 on AMX tiles";
   state.threads = 2;
-  state.settings = R"({"lr":0.1,"text":{"file":"a.txt"}})";
+  state.settings = R"({"lr":0.1,"text":{"file":"Märchen.txt"}})";
   return state;
 }
 
@@ -77,6 +77,7 @@ TEST(TrainerState, KeepsEveryBit) {
   const std::string text = to_json(state);
   const TrainerState back = trainer_state_from(text, "state");
   EXPECT_EQ(to_json(back), text);
+  EXPECT_THAT(text, HasSubstr("Märchen.txt")) << "as people read it";
   EXPECT_EQ(back.random, state.random);
   EXPECT_EQ(back.data, state.data);
   EXPECT_EQ(back.best, state.best);
@@ -158,10 +159,10 @@ TEST(Checkpoint, ReplacesOneOfTheSameStep) {
 
 TEST(Checkpoint, OnlyItsOwnNamesCount) {
   const TemporaryFolder run;
-  for (const char* name : {"checkpoint-5", "checkpoint-12", "checkpoint-05", "checkpoint-", "checkpoint-3x",
-                           "checkpoint--1", ".tmp-checkpoint-9", "checkpoint-99999999999999999999"})
+  for (const char* name : {"checkpoint-5", "checkpoint-12", "checkpoint-0", "checkpoint-05", "checkpoint-",
+                           "checkpoint-3x", "checkpoint--1", ".tmp-checkpoint-9", "checkpoint-99999999999999999999"})
     fs::create_directory(run / name);
-  EXPECT_EQ(checkpoint_steps(run.path()), (std::vector<int64_t>{5, 12}));
+  EXPECT_EQ(checkpoint_steps(run.path()), (std::vector<int64_t>{0, 5, 12}));
   EXPECT_EQ(checkpoint_steps(run / "none"), (std::vector<int64_t>{}));
 }
 

@@ -219,6 +219,18 @@ TEST_F(Classification, PadsRowsAndHidesThePadding) {
   EXPECT_EQ(collate_labelled(lines, {1}, 9).length, 1);
 }
 
+TEST_F(Classification, LearnsWithThePaddingHidden) {
+  // A batch of lines of different lengths costs the mean of what each costs alone.
+  ClassificationOptions options = scratch();
+  options.run.steps = 1;
+  options.run.lr = 1e-12;
+  options.run.dropout = 0;
+  options.valid = data();
+  options.batch = 240;
+  const double alone = train(options).valid_loss;
+  EXPECT_NEAR(events_of(run(), "step").at(0)["loss"].get<double>(), alone, 1e-6);
+}
+
 TEST_F(Classification, ResumesToTheSameBits) {
   ClassificationOptions options = scratch();
   options.run.steps = 12;

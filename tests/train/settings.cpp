@@ -6,6 +6,8 @@
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
+#include "train/resume.h"
+#include "train/trainer.h"
 
 namespace tape::train {
 namespace {
@@ -43,6 +45,12 @@ TEST(Settings, TakesFilesOfTheSameBytesForTheSame) {
               ElementsAre("text a (1 byte, XXH3 01) then, a (2 bytes, XXH3 01) now"));
   EXPECT_THAT(differing_settings(text("a", 1, "01"), R"({"text":null})"),
               ElementsAre("text a (1 byte, XXH3 01) then, not given now"));
+}
+
+TEST(Settings, AreWrittenAsPeopleReadThem) {
+  TrainerOptions options;
+  options.settings_json = R"({"text":"Märchen.txt"})";
+  EXPECT_THAT(settings_of(options), testing::HasSubstr(R"("text":"Märchen.txt")"));
 }
 
 TEST(Settings, MustBeAnObject) { EXPECT_THROW(differing_settings("[1]", "{}"), Error); }

@@ -112,8 +112,13 @@ TEST_F(TrainerTest, ClipsAndReportsTheNormBefore) {
   EXPECT_NEAR(layer.weight.to_vector<float>()[0], 2.5, 1e-5);
 }
 
-/// All weights after a step of Sgd over the first examples, in batches of the given sizes.
-std::vector<double> weights_after_one_step(const std::vector<int64_t>& sizes) {
+struct OneStep {
+  std::vector<double> weights;
+  double norm = 0;
+};
+
+/// All weights after a step of Sgd over the first examples, in batches of the given sizes, and the norm it reported.
+OneStep one_step(const std::vector<int64_t>& sizes, double clip_norm = 0) {
   TinyTask task(0);
   std::vector<std::vector<int64_t>> plan;
   int64_t at = 0;
@@ -123,12 +128,16 @@ std::vector<double> weights_after_one_step(const std::vector<int64_t>& sizes) {
   }
   Loader<Rows> loader({.plan = [plan](int64_t) { return plan; }, .collate = TinyTask::collate});
   optim::Sgd sgd(task.model.parameters(), {.lr = 1});
-  Trainer trainer(task.model, sgd, {.steps = 1, .accumulate = std::ssize(sizes)});
+  OneStep result;
+  Trainer trainer(task.model, sgd,
+                  {.steps = 1,
+                   .clip_norm = clip_norm,
+                   .accumulate = std::ssize(sizes),
+                   .callbacks = {.on_step = [&](const StepEvent& event) { result.norm = event.grad_norm; }}});
   trainer.fit(loader, [&](const Rows& rows) { return task.learn(rows); });
-  std::vector<double> values;
   for (const Tensor& parameter : task.model.parameters())
-    for (const double value : parameter.detach().to(f64).to_vector<double>()) values.push_back(value);
-  return values;
+    for (const double value : parameter.detach().to(f64).to_vector<double>()) result.weights.push_back(value);
+  return result;
 }
 
 double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
@@ -138,10 +147,22 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 }
 
 TEST_F(TrainerTest, AccumulatedBatchesAreOneBigBatch) {
-  const std::vector<double> big = weights_after_one_step({20});
+  const OneStep big = one_step({20});
   for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{10, 10}, {1, 4, 15}, {19, 1}})
-    EXPECT_LT(largest_difference(weights_after_one_step(sizes), big), 2e-6);
-  EXPECT_GT(largest_difference(weights_after_one_step({19}), big), 1e-4) << "a row less is seen";
+    EXPECT_LT(largest_difference(one_step(sizes).weights, big.weights), 2e-6);
+  EXPECT_GT(largest_difference(one_step({19}).weights, big.weights), 1e-4) << "a row less is seen";
+}
+
+TEST_F(TrainerTest, AccumulatedBatchesAreClippedAsOneBigBatch) {
+  const OneStep free = one_step({20});
+  const double limit = free.norm / 2;
+  const OneStep big = one_step({20}, limit);
+  EXPECT_GT(largest_difference(free.weights, big.weights), 1e-4) << "the limit holds";
+  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{10, 10}, {1, 4, 15}}) {
+    const OneStep parts = one_step(sizes, limit);
+    EXPECT_NEAR(parts.norm, free.norm, 1e-5 * free.norm);
+    EXPECT_LT(largest_difference(parts.weights, big.weights), 2e-6);
+  }
 }
 
 /// A model of one weight w whose loss is w: each step of Sgd takes 1 from it.
@@ -256,6 +277,16 @@ TEST_F(TrainerTest, StopsWhereTheScoreNoLongerRises) {
   EXPECT_EQ(result.step, 10);
   EXPECT_EQ(run.weight(), -4);
   EXPECT_EQ(events_of(folder_ / "run", "end")[0]["reason"], "early stop");
+}
+
+TEST_F(TrainerTest, AnEqualScoreIsNotBetter) {
+  Countdown run;
+  const TrainResult result =
+      run.fit({.out = folder_ / "run", .steps = 100, .evaluate_every = 1, .patience = 3}, [](double) { return 1.5; });
+  EXPECT_EQ(result.reason, StopReason::early_stop);
+  EXPECT_EQ(result.step, 4);
+  EXPECT_EQ(result.weights, "step 1");
+  EXPECT_EQ(run.weight(), -1);
 }
 
 TEST_F(TrainerTest, AScoreThatIsNoNumberIsWorseThanAll) {

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "autograd/create.h"
 #include "autograd/custom.h"
 #include "autograd/gradcheck/gtest.h"
@@ -80,6 +82,20 @@ TEST(Blame, NamesEachWrongOperationAndTheInput) {
   EXPECT_EQ(report.guilty[1].gradient.name, "input 1");
   EXPECT_EQ(report.guilty[1].gradient.explanation,
             "Every element has the opposite sign: a minus is missing, or one too many.");
+}
+
+TEST(Blame, KeepsTheWorstOfManySuspects) {
+  const std::vector<double> factors{1.6, 1.05, 2.5, 1.7, 1.1, 1.8, 1.9, 1.01, 2.1, 2.2, 1.15, 2.3};
+  const auto f = [&](const Tensors& in) {
+    Tensor total = in[0];
+    for (const double factor : factors)
+      total = total + square_spoiled(in[0], [factor](const Tensor& g) { return g * factor; });
+    return total;
+  };
+  std::vector<double> kept;
+  for (const GuiltyOperation& guilty : report_of(f, {sample_normal({3})}).guilty)
+    kept.push_back(std::round(guilty.gradient.analytic / guilty.gradient.numeric * 1000) / 1000);
+  EXPECT_THAT(kept, testing::ElementsAre(1.6, 2.5, 1.7, 1.8, 1.9, 2.1, 2.2, 2.3));
 }
 
 TEST(Blame, TellsAnOperationFromOtherReadersOfItsInput) {

@@ -57,6 +57,19 @@ TEST(Gradcheck, PassesRightGradients) {
   }
 }
 
+TEST(Gradcheck, HoldsGradientsToAMillionth) {
+  const auto wrong = [](double factor) {
+    const auto f = [&](const Tensors& in) {
+      return square_spoiled(in[0], [&](const Tensor& g) { return g * factor; });
+    };
+    return gradcheck(f, {tensor({0.5, -1.0, 2.0}, f64)}, {.blame = false}).variables[0].wrong;
+  };
+  EXPECT_EQ(wrong(1 + 5e-7), 0);
+  EXPECT_EQ(wrong(1 - 5e-7), 0);
+  EXPECT_EQ(wrong(1 + 2e-6), 3);
+  EXPECT_EQ(wrong(1 - 2e-6), 3);
+}
+
 TEST(Gradcheck, PassesRankZeroAndEmptyShapes) {
   const auto f = [](const Tensors& in) { return in[0] * in[1]; };
   EXPECT_TRUE(gradients_match(gradcheck(f, {values({}), values({2}, 2)})));

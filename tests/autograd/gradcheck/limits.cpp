@@ -313,8 +313,14 @@ TEST(GradcheckDirections, GiveWayToElementsWhereAllCrossKinks) {
   EXPECT_FALSE(check(1.0001).ok());
 }
 
-TEST(GradcheckDirections, MissAsOftenAsStated) {
-  // An error of 1% of the gradient's length, and a tolerance so wide that a direction often misses it.
+/// How often, of so many runs, one direction misses an error of x^2's gradient, and how often the report says it does.
+struct Missed {
+  double share, stated;
+  double deviation;  // of the share, by chance
+};
+
+/// The error points along `shape`, and is `part` times as long as the gradient.
+Missed missed_share(const Tensor& shape, double part, double rtol, double GradcheckResult::*chance) {
   const Tensor x = sample_normal({12});
   double stated = 0;
   int missed = 0;
@@ -323,17 +329,30 @@ TEST(GradcheckDirections, MissAsOftenAsStated) {
     // The head, and with it the gradient, is another for each seed.
     Generator stream(static_cast<uint64_t>(run));
     const Tensor gradient = randn({12}, f64, stream) * x * 2;
-    const Tensor shape = sample_normal({12}, 3);
-    const Tensor error = shape * (0.01 * std::sqrt(sum(square(gradient)).item() / sum(square(shape)).item()));
+    const Tensor error = shape * (part * std::sqrt(sum(square(gradient)).item() / sum(square(shape)).item()));
     const GradcheckReport report =
         gradcheck([&](const Tensors& in) { return square_off(in[0], error); }, {x},
-                  {.rtol = 0.005, .seed = static_cast<uint64_t>(run), .directions = 1, .blame = false});
+                  {.rtol = rtol, .seed = static_cast<uint64_t>(run), .directions = 1, .blame = false});
     missed += report.ok();
-    stated += report.variables[0].miss_chance / kRuns;
+    stated += report.variables[0].*chance / kRuns;
   }
-  EXPECT_NEAR(stated, std::erf(0.5 / std::sqrt(2.0)), 0.01);
-  const double deviation = std::sqrt(stated * (1 - stated) / kRuns);
-  EXPECT_NEAR(static_cast<double>(missed) / kRuns, stated, 4 * deviation);
+  return {static_cast<double>(missed) / kRuns, stated, std::sqrt(stated * (1 - stated) / kRuns)};
+}
+
+TEST(GradcheckDirections, MissAsOftenAsStated) {
+  // An error of 1% of the gradient's length, and a tolerance so wide that a direction often misses it.
+  const Missed notable = missed_share(sample_normal({12}, 3), 0.01, 0.005, &GradcheckResult::miss_chance);
+  EXPECT_NEAR(notable.stated, std::erf(0.5 / std::sqrt(2.0)), 0.01);
+  EXPECT_NEAR(notable.share, notable.stated, 4 * notable.deviation);
+}
+
+TEST(GradcheckDirections, MissAnElementAsOftenAsStated) {
+  // One element is off by as much as an element of average size.
+  Tensor one = zeros({12}, f64);
+  one.mutable_data<double>()[5] = 1;
+  const Missed element = missed_share(one, 1 / std::sqrt(12.0), 0.1, &GradcheckResult::miss_element);
+  EXPECT_NEAR(element.stated, std::erf(0.1 * std::sqrt(12.0) / std::sqrt(2.0)), 0.01);
+  EXPECT_NEAR(element.share, element.stated, 4 * element.deviation);
 }
 
 }  // namespace

@@ -122,6 +122,8 @@ TEST_F(Safetensors, RefusesHeaderLengths) {
     EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::format,
                       fmt::format("{}: header length {}, file has 10", path_, length));
   };
+  write_text(path_, std::string(8, '\0'));
+  EXPECT_TAPE_ERROR(load_safetensors(path_), ErrorKind::format, fmt::format("{}: header length 0, file has 8", path_));
   with_length(0);
   with_length(3);
   with_length(100'000'001);

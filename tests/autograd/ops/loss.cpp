@@ -142,6 +142,8 @@ TEST(Losses, AreDifferentiable) {
       const auto f = [&](const Tensors& in) { return loss(in[0], t, reduction); };
       EXPECT_TRUE(gradients_match(gradcheck(f, {x})));
       EXPECT_TRUE(gradients_match(gradgradcheck(f, {x})));
+      const auto both = [&](const Tensors& in) { return loss(in[0], in[1], reduction); };
+      EXPECT_TRUE(gradients_match(gradcheck(both, {x, t}))) << "of the target, too";
     };
     check(mse_loss, sample_normal({2, 3}));
     check(l1_loss, sample_distinct({2, 3}) * 8 + 0.3);

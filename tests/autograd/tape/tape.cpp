@@ -82,6 +82,16 @@ TEST(Tape, GatheredGradientIsNobodyElses) {
   EXPECT_TRUE(tensors_equal(y.grad(), tensor({1, 1}, f64)));
 }
 
+TEST(Tape, CreateGraphGathersWithoutWritingInPlace) {
+  const Tensor x = leaf_of({1, 2});
+  (sum(square(x) * x)).backward({.create_graph = true});
+  const Tensor before = x.grad();
+  sum(square(x)).backward({.create_graph = true});
+  EXPECT_TRUE(tensors_equal(before.detach(), tensor({3, 12}, f64)));
+  EXPECT_TRUE(tensors_equal(x.grad().detach(), tensor({5, 16}, f64)));
+  EXPECT_TRUE(tensors_equal(grad({sum(x.grad())}, {x})[0], tensor({8, 14}, f64)));  // 6 x + 2
+}
+
 TEST(Tape, SeedsScaleTheGradient) {
   const Tensor x = leaf_of({1, 2, 3});
   const Tensor seed = tensor({1, 10, 100}, f64);
@@ -155,6 +165,17 @@ TEST(Tape, RetainGradKeepsAnIntermediateGradient) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({6, 12}, f64)));
 }
 
+TEST(Tape, RetainedGradientIsNotTheSeed) {
+  const Tensor x = leaf_of({1, 2});
+  Tensor y = square(x), seed = tensor({3, 5}, f64);
+  y.retain_grad();
+  y.backward({.gradient = seed});
+  seed.mul_(10);
+  EXPECT_TRUE(tensors_equal(y.grad(), tensor({3, 5}, f64)));
+  y.grad().mul_(2);
+  EXPECT_TRUE(tensors_equal(seed, tensor({30, 50}, f64)));
+}
+
 TEST(Tape, DetachCutsTheGraph) {
   const Tensor x = leaf_of({1, 2});
   const Tensor y = square(x).detach();
@@ -171,6 +192,17 @@ TEST(Tape, HookReplacesTheGradient) {
   y.register_hook([](const Tensor& g) { return g + 1; });
   sum(y).backward();
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({33, 33}, f64)));
+}
+
+TEST(Tape, HookReplacesTheGradientOfASecondOutput) {
+  static const Op op({.name = "twice_and_thrice"});
+  const Tensor x = leaf_of(5);
+  Tensor twice = scalar(10, f64), thrice = scalar(15, f64);
+  record_node(op, {x}, {twice, thrice}, {},
+              [](const BackwardContext& c) -> Tensors { return {c.grad(0) * 2 + c.grad(1) * 3}; }, {});
+  thrice.register_hook([](const Tensor& g) { return g * 10; });
+  (twice + thrice).backward();
+  EXPECT_EQ(x.grad().item(), 2 + 30);
 }
 
 TEST(Tape, HookOnALeafSeesTheWholeGradientAndChangesWhatIsGathered) {
@@ -192,6 +224,23 @@ TEST(Tape, RemovedHookIsNotCalled) {
   (x * 3).backward();
   EXPECT_EQ(first, 0);
   EXPECT_EQ(second, 1);
+}
+
+TEST(Tape, HookMayRemoveItself) {
+  Tensor x = leaf_of(2);
+  std::vector<std::string> log;
+  int64_t handle = 0;
+  handle = x.register_hook([&](const Tensor&) {
+    log.push_back("once");
+    x.remove_hook(handle);
+    return Tensor();
+  });
+  for (const char* name : {"second", "third"})
+    x.register_hook([&log, name](const Tensor&) { return log.push_back(name), Tensor(); });
+  (x * 3).backward();
+  EXPECT_THAT(log, ElementsAre("once", "second", "third"));
+  (x * 3).backward();
+  EXPECT_THAT(log, ElementsAre("once", "second", "third", "second", "third"));
 }
 
 TEST(Tape, HookHandlesAreNeverReused) {
@@ -244,6 +293,14 @@ TEST(Tape, GradReturnsAndTouchesNoGrad) {
   EXPECT_TRUE(tensors_equal(g[1], tensor({6, 16}, f64)));
   EXPECT_FALSE(x.grad().defined());
   EXPECT_FALSE(y.grad().defined());
+}
+
+TEST(Tape, GradOfAnInputGivenTwiceFillsBoth) {
+  const Tensor x = leaf_of({1, 2}), y = leaf_of({3, 4});
+  const Tensors g = grad({sum(square(x) * y)}, {x, y, x});
+  EXPECT_TRUE(tensors_equal(g[0], tensor({6, 16}, f64)));
+  EXPECT_TRUE(tensors_equal(g[1], tensor({1, 4}, f64)));
+  EXPECT_TRUE(tensors_equal(g[2], tensor({6, 16}, f64)));
 }
 
 TEST(Tape, GradOfAnIntermediate) {

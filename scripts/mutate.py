@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""Breaks the library by rule, one place at a time, and counts how often its tests notice.
+
+    scripts/mutate.py                       150 mutants, chosen with seed 1
+    scripts/mutate.py --count 30 --areas optim,decoding --seed 7
+    scripts/mutate.py --summary             only the table of what was found so far
+    scripts/mutate.py --again               those that survived once more (there may be new tests)
+
+Build first: it takes objects and test programs from --build (build/release). Sources stay as they are: a mutant is made
+of copies in --out (build/mutate), compiled, linked to a library of its own, and tests run with that until the first
+fails, crashes or runs for too long: those of the file in tests/ that mirrors the source, then the area's programs. What
+does not compile, or gives the same object code, does not count. Results are lines of JSON in OUT/results.jsonl:
+stopped, it goes on where it was.
+"""
+
+import argparse
+import collections
+import dataclasses
+import json
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import mutation_build
+import mutation_rules
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Left out, as in FOLDER.in_one_process (tests/CMakeLists.txt): what takes more than some seconds.
+QUICK_AUTOGRAD = ("-Levels/Attention*:Roads/TileAttention*:Levels/VecMath*:Levels/GemmAtLevel*:Roads/Bf16Products*:"
+                  "TileProduct.*:Tape.VeryDeepChain:Tape.DeepChain*:Blame.FindsEveryRegistered*")
+QUICK_TRAIN = "-NumberWords.Learns*:NumberWords.TakesFewer*:TranslationTest.DoctorSays*:TranslationTest.GoesOn*"
+
+
+@dataclasses.dataclass(frozen=True)
+class Area:
+    """Sources, the share of all mutants that are made of them, and what runs: programs and filters, in this order."""
+    sources: tuple
+    share: float
+    steps: tuple
+
+
+AREAS = {
+    # Of the headers those that few kernels include.
+    "kernels": Area(("autograd/kernels/*.cpp", "autograd/kernels/*_rows.h", "autograd/kernels/*_blocks.h",
+                     "autograd/kernels/broadcast_loops.h"), 0.19,
+                    (("test_autograd", QUICK_AUTOGRAD),)),
+    "operations": Area(("autograd/ops/*.cpp",), 0.19, (("test_autograd", QUICK_AUTOGRAD), ("test_nn", "*"))),
+    "layers": Area(("nn/*.cpp", "autograd/mask.cpp"), 0.16,
+                   (("test_nn", "*"), ("test_models", "-Warmup.*:SecondDerivatives.OfAWhole*"))),
+    "optimizers": Area(("optim/*.cpp",), 0.10, (("test_optim", "*"), ("test_train", QUICK_TRAIN))),
+    "checkpoints": Area(("train/checkpoint.cpp", "train/trainer_state.cpp", "train/manifest.cpp", "train/resume.cpp",
+                         "train/run_folder.cpp", "autograd/io/*.cpp"), 0.12,
+                        (("test_autograd", "*Safetensors*"), ("test_train", QUICK_TRAIN))),
+    "decoding": Area(("models/beam.cpp", "models/greedy.cpp", "models/sampling.cpp", "models/generate.cpp",
+                      "models/translate.cpp", "models/length_batches.cpp"), 0.10,
+                     (("test_models", "-Warmup.*:SecondDerivatives.OfAWhole*"),)),
+    "tokenizers": Area(("text/*.cpp", "text/tokenizers/*.cpp"), 0.14,
+                       (("test_text", "-NumberWords.EveryNumberComesBack*:ReadingTime.EveryTokenizer*"),)),
+}
+
+
+def places_of(sources, area):
+    """All mutants of an area by rule."""
+    by_rule = collections.defaultdict(list)
+    for pattern in AREAS[area].sources:
+        for path in sorted(sources.glob(pattern)):
+            name = str(path.relative_to(sources))
+            for mutant in mutation_rules.mutants_of(path.read_text()):
+                by_rule[mutant.rule].append((name, mutant))
+    return by_rule
+
+
+def in_random_order(sources, area, seed):
+    """Each place once: a rule is drawn first, so that rules with few places are tried, too."""
+    draws = random.Random(f"{seed} {area}")
+    by_rule = places_of(sources, area)
+    for places in by_rule.values():
+        draws.shuffle(places)
+    while by_rule:
+        rule = draws.choice(sorted(by_rule))
+        yield by_rule[rule].pop()
+        if not by_rule[rule]:
+            del by_rule[rule]
+
+
+def key_of(sources, name, mutant):
+    line = (sources / name).read_text().split("\n")[mutant.line - 1].strip()
+    return {"file": name, "line": mutant.line, "rule": mutant.rule, "begin": mutant.begin, "text": line}
+
+
+def read_results(path):
+    results = {}
+    if path.exists():
+        for line in path.read_text().splitlines():
+            one = json.loads(line)
+            results[(one["file"], one["rule"], one["begin"], one["text"])] = one
+    return results
+
+
+def own_tests(name):
+    """Program and filter of the file in tests/ that mirrors a source, where there is one."""
+    path = (ROOT / "tests" / name).with_suffix(".cpp")
+    text = path.read_text() if path.exists() else ""
+    suites = set(re.findall(r"^(?:TYPED_)?TEST(?:_[FP])?\((\w+),", text, re.MULTILINE))
+    if not suites:
+        return []
+    return [(f'test_{name.split("/", maxsplit=1)[0]}', ":".join(f"{suite}.*:*/{suite}.*" for suite in sorted(suites)))]
+
+
+def judge(build, area, name, mutant):
+    """Makes the mutant and runs the area's tests; what to write down."""
+    made = build.make(name, mutant)
+    if made != "made":
+        return {"result": made}
+    for program, chosen in (*own_tests(name), *AREAS[area].steps):
+        noticed = build.run(program, chosen)
+        if noticed:
+            return {"result": "killed", "by": noticed}
+    return {"result": "survived"}
+
+
+class Run:
+    """Mutants of several areas in turn, each area to its share."""
+
+    def __init__(self, options):
+        self.options = options
+        self.path = options.out / "results.jsonl"
+        self.results = read_results(self.path)
+        self.build = mutation_build.Build(ROOT, options.build, options.out)
+
+    def note(self, area, name, mutant, found):
+        one = {"area": area, **key_of(self.build.sources, name, mutant), "new": mutant.new, **found}
+        self.results[(one["file"], one["rule"], one["begin"], one["text"])] = one
+        with self.path.open("a") as out:
+            out.write(json.dumps(one) + "\n")
+        print(f'{time.strftime("%H:%M:%S")} {area} {name}:{mutant.line} {mutant.rule}: {found["result"]}'
+              f'{" by " + found["by"] if "by" in found else ""}', flush=True)
+
+    def known(self, name, mutant):
+        key = key_of(self.build.sources, name, mutant)
+        return self.results.get((name, mutant.rule, mutant.begin, key["text"]))
+
+    def go(self):
+        wanted = {area: max(1, round(self.options.count * AREAS[area].share)) for area in self.options.areas}
+        places = {area: in_random_order(self.build.sources, area, self.options.seed) for area in wanted}
+        counted = dict.fromkeys(wanted, 0)
+        while places:
+            area = min(places, key=lambda a: counted[a] / wanted[a])
+            place = next(places[area], None)
+            if place is None or counted[area] >= wanted[area]:
+                del places[area]
+                continue
+            found = self.known(*place)
+            if found is None:
+                self.note(area, *place, judge(self.build, area, *place))
+                found = self.known(*place)
+            counted[area] += found["result"] in ("killed", "survived")
+
+    def again(self):
+        survivors = [one for one in self.results.values() if one["result"] == "survived"]
+        for one in [one for one in survivors if one["area"] in self.options.areas]:
+            for mutant in mutation_rules.mutants_of((self.build.sources / one["file"]).read_text()):
+                if self.known(one["file"], mutant) is one:
+                    self.note(one["area"], one["file"], mutant, judge(self.build, one["area"], one["file"], mutant))
+
+
+def summary(results):
+    counts = collections.defaultdict(collections.Counter)
+    for one in results.values():
+        counts[one["area"]][one["result"]] += 1
+        counts["all"][one["result"]] += 1
+    lines = ["| area | mutants | killed | share | same code | do not compile |",
+             "| --- | --- | --- | --- | --- | --- |"]
+    for area in [*AREAS, "all"]:
+        found = counts[area]
+        made = found["killed"] + found["survived"]
+        share = f'{100 * found["killed"] / made:.1f}%' if made else "-"
+        lines.append(f'| {area} | {made} | {found["killed"]} | {share} | {found["same code"]} | '
+                     f'{found["does not compile"]} |')
+    survivors = [one for one in results.values() if one["result"] == "survived"]
+    for one in sorted(survivors, key=lambda one: (one["file"], one["line"])):
+        lines.append(f'survived: {one["file"]}:{one["line"]}: {one["rule"]}: {one["text"]}')
+    return "\n".join(lines)
+
+
+def parsed():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=150, help="mutants that compile, over all areas")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--areas", type=lambda text: text.split(","), default=list(AREAS), help=", ".join(AREAS))
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/mutate")
+    parser.add_argument("--summary", action="store_true")
+    parser.add_argument("--again", action="store_true")
+    options = parser.parse_args()
+    options.build, options.out = options.build.resolve(), options.out.resolve()
+    for area in options.areas:
+        if area not in AREAS:
+            parser.error(f'--areas: "{area}" is not one of {", ".join(AREAS)}')
+    return options
+
+
+def main():
+    options = parsed()
+    if options.summary:
+        print(summary(read_results(options.out / "results.jsonl")))
+        return 0
+    # Ended from outside it ends the tests that it runs, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    run = Run(options)
+    try:
+        run.build.check({step for area in options.areas for step in AREAS[area].steps})
+        run.again() if options.again else run.go()
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on")
+        return 130
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"mutate: {error.cmd[0]} ended with {error.returncode}: {error.stderr}")
+    print(summary(run.results))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

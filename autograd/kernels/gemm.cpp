@@ -110,9 +110,9 @@ void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   if (parts == 1) return run_part(road, s, a, b, bias, c);
   const int64_t by_rows = threads_along_rows(s, split, parts, road == Road::rounded || packs_left(s, sizeof(T))),
                 by_columns = parts / by_rows;
-  const auto edge = [](int64_t part, int64_t parts, int64_t length, int64_t step) {
+  const auto edge = [](int64_t part, int64_t among, int64_t length, int64_t step) {
     const int64_t steps = (length + step - 1) / step;
-    return std::min(length, steps * part / parts * step);
+    return std::min(length, steps * part / among * step);
   };
   const auto one = [&](int64_t part) {
     const int64_t row = edge(part / by_columns, by_rows, s.m, split.row_step),

@@ -31,5 +31,12 @@ if [ ! -d "$folder/$commit" ]; then
 fi
 interface "$folder/$commit" "$folder/$commit-build"
 interface "$root" "$folder/this-build"
-exec abidiff --drop-private-types --headers-dir1 "$folder/$commit" --headers-dir2 "$root" \
+# Instantiations of the standard library's templates are every program's own.
+cat > "$folder/suppressions.ini" <<'END'
+[suppress_function]
+  symbol_name_regexp = ^_ZN?K?St
+[suppress_variable]
+  symbol_name_regexp = ^_ZT[VIS]N?St
+END
+exec abidiff --suppressions "$folder/suppressions.ini" --drop-private-types --headers-dir1 "$folder/$commit" --headers-dir2 "$root" \
   "$folder/$commit-build/libtapeformer.so" "$folder/this-build/libtapeformer.so"

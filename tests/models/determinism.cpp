@@ -213,8 +213,8 @@ TEST(DeterminismOfLevels, OthersGiveTheSameButForRounding) {
   };
   const Tensors best = of({kernels::supported_isa(), kernels::Bf16Road::none, MatmulPrecision::highest});
   for (const Choice& choice : choices()) {
-    const double bound = choice.precision == MatmulPrecision::highest ? 1e-5
-                         : choice.precision == MatmulPrecision::high  ? 1e-4
+    const double bound = choice.precision == MatmulPrecision::highest ? 1e-6
+                         : choice.precision == MatmulPrecision::high  ? 2e-5
                                                                       : 5e-2;
     const Tensors other = of(choice);
     const std::string name = choice_name({choice, 0});

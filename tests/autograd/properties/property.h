@@ -63,6 +63,7 @@ struct Case {
   DType dtype = f32;                    ///< of the result
   std::optional<Array> magnitude = {};  ///< of what is added up and rounded; |expected| where it is not given
   int64_t length = 1;                   ///< how many values an element is the sum of; 0 where nothing is rounded
+  bool constant = false;                ///< whatever the inputs are: differences would be rounding alone
 };
 
 struct Property {

@@ -11,18 +11,18 @@ constexpr int64_t kPage = 4096;
 /// What is left of a split block below this stays with it.
 constexpr int64_t kSmallest = 256 << 10;
 
-}  // namespace
-
-Arena::Blocks::iterator Arena::insert_free(char* begin, Block block) {
-  if (!block.cold) cached_ += block.bytes;
-  free_.emplace(block.bytes, begin);
-  return blocks_.insert_or_assign(begin, block).first;
+template <class Free>
+typename Free::node_type new_place() {
+  Free one{{0, nullptr}};
+  return one.extract(one.begin());
 }
 
-void Arena::remove_free(Blocks::iterator found) {
-  if (!found->second.cold) cached_ -= found->second.bytes;
-  free_.erase({found->second.bytes, found->first});
-  blocks_.erase(found);
+}  // namespace
+
+/// Takes a block off the free ones, with its place there.
+Arena::Free::node_type Arena::take_out(Block& block, char* begin) {
+  if (!block.cold) cached_ -= block.bytes;
+  return free_.extract({block.bytes, begin});
 }
 
 Arena::Taken Arena::take(int64_t bytes) {
@@ -35,15 +35,24 @@ Arena::Taken Arena::take_free(int64_t bytes) {
   const auto best = free_.lower_bound({bytes, nullptr});
   if (best == free_.end()) return {};
   char* const begin = best->second;
-  const Block whole = blocks_.at(begin);
-  remove_free(blocks_.find(begin));
-  int64_t taken = whole.bytes;
-  if (whole.bytes - bytes >= kSmallest) {
-    taken = bytes;
-    insert_free(begin + bytes, {whole.bytes - bytes, true, whole.cold});
+  Block& block = blocks_.at(begin);
+  const bool cold = block.cold;
+  const int64_t rest = block.bytes - bytes;
+  // What can fail comes first.
+  Free::node_type place_of_rest;
+  if (rest >= kSmallest) {
+    place_of_rest = new_place<Free>();
+    blocks_.emplace(begin + bytes, Block{rest, true, cold});
   }
-  blocks_[begin] = {taken, false, false};
-  return {begin, taken, whole.cold};
+  block.place = take_out(block, begin);
+  block.free = block.cold = false;
+  if (place_of_rest) {
+    block.bytes = bytes;
+    place_of_rest.value() = {rest, begin + bytes};
+    free_.insert(std::move(place_of_rest));
+    if (!cold) cached_ += rest;
+  }
+  return {begin, block.bytes, cold};
 }
 
 Arena::Taken Arena::take_new(int64_t bytes) {
@@ -56,22 +65,26 @@ Arena::Taken Arena::take_new(int64_t bytes) {
     const bool ends_there = last->first + last->second.bytes == regions_.back().top;
     return last->second.free && ends_there ? last : blocks_.end();
   };
-  auto joined = last_free();
-  int64_t more = bytes - (joined == blocks_.end() ? 0 : joined->second.bytes);
+  auto block = last_free();
+  const int64_t more = bytes - (block == blocks_.end() ? 0 : block->second.bytes);
   if (regions_.empty() || regions_.back().end - regions_.back().top < more) {
     if (!reserve(bytes)) return {};
-    joined = blocks_.end();
-    more = bytes;
+    block = blocks_.end();
   }
   Region& region = regions_.back();
-  char* const begin = joined == blocks_.end() ? region.top : joined->first;
-  if (joined != blocks_.end()) remove_free(joined);
-  region.top += more;
-  blocks_[begin] = {bytes, false, false};
-  return {begin, bytes, true};
+  if (block == blocks_.end()) {
+    block = blocks_.emplace(region.top, Block{0, false, false, new_place<Free>()}).first;
+  } else {
+    block->second.place = take_out(block->second, block->first);
+  }
+  region.top = block->first + bytes;
+  block->second.bytes = bytes;
+  block->second.free = block->second.cold = false;
+  return {block->first, bytes, true};
 }
 
 bool Arena::reserve(int64_t bytes) {
+  regions_.reserve(regions_.size() + 1);
   for (int64_t size = std::max(bytes, region_bytes_); size >= bytes;
        size = size > bytes ? std::max(bytes, size / 2) : 0) {
     void* const begin = mmap(nullptr, static_cast<size_t>(size), PROT_READ | PROT_WRITE,
@@ -85,25 +98,30 @@ bool Arena::reserve(int64_t bytes) {
   return false;
 }
 
+/// Takes no memory, for it is called where nothing may fail.
 void Arena::give_back(void* block) {
-  auto found = blocks_.find(static_cast<char*>(block));
-  char* begin = found->first;
-  Block joined{found->second.bytes, true, false};
-  const auto next = std::next(found);
-  if (next != blocks_.end() && next->second.free && begin + joined.bytes == next->first) {
-    joined.bytes += next->second.bytes;
-    remove_free(next);
+  auto whole = blocks_.find(static_cast<char*>(block));
+  Free::node_type place = std::move(whole->second.place);
+  const auto next = std::next(whole);
+  if (next != blocks_.end() && next->second.free && whole->first + whole->second.bytes == next->first) {
+    whole->second.bytes += next->second.bytes;
+    take_out(next->second, next->first);
+    blocks_.erase(next);
   }
-  if (found != blocks_.begin()) {
-    const auto before = std::prev(found);
-    if (before->second.free && before->first + before->second.bytes == begin) {
-      blocks_.erase(found);
-      begin = before->first;
-      joined.bytes += before->second.bytes;
-      remove_free(before);
+  if (whole != blocks_.begin()) {
+    const auto before = std::prev(whole);
+    if (before->second.free && before->first + before->second.bytes == whole->first) {
+      take_out(before->second, before->first);
+      before->second.bytes += whole->second.bytes;
+      blocks_.erase(whole);
+      whole = before;
     }
   }
-  insert_free(begin, joined);
+  whole->second.free = true;
+  whole->second.cold = false;
+  cached_ += whole->second.bytes;
+  place.value() = {whole->second.bytes, whole->first};
+  free_.insert(std::move(place));
 }
 
 void Arena::trim() {

@@ -33,10 +33,12 @@ class Arena {
   int64_t cached_bytes() const { return cached_; }
 
  private:
+  using Free = std::set<std::pair<int64_t, char*>>;  // by size, then by address
   struct Block {
     int64_t bytes;
     bool free;
-    bool cold;  // free, and without memory
+    bool cold;                   // free, and without memory
+    Free::node_type place = {};  // among the free ones, while it is not: giving it back needs no memory
   };
   using Blocks = std::map<char*, Block>;
   struct Region {
@@ -46,13 +48,12 @@ class Arena {
   Taken take_free(int64_t bytes);
   Taken take_new(int64_t bytes);
   bool reserve(int64_t bytes);
-  Blocks::iterator insert_free(char* begin, Block block);
-  void remove_free(Blocks::iterator block);
+  Free::node_type take_out(Block& block, char* begin);
 
   int64_t region_bytes_;
   std::vector<Region> regions_;
   Blocks blocks_;
-  std::set<std::pair<int64_t, char*>> free_;  // by size, then by address
+  Free free_;
   int64_t cached_ = 0;
 };
 

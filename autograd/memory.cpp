@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "autograd/arena.h"
@@ -62,8 +63,7 @@ class CachingAllocator {
     } else if (capacity >= kLarge) {
       arena_.give_back(block);
     } else {
-      small_bytes_ += capacity;
-      small_[capacity].push_back(block);
+      keep(block, capacity);
     }
   }
 
@@ -88,6 +88,16 @@ class CachingAllocator {
 
  private:
   CachingAllocator() : arena_(physical_memory()), limit_(physical_memory()) {}
+
+  /// Called where nothing may fail: what cannot be kept goes back to the system.
+  void keep(void* block, int64_t capacity) noexcept {
+    try {
+      small_[capacity].push_back(block);
+      small_bytes_ += capacity;
+    } catch (const std::bad_alloc&) {
+      std::free(block);
+    }
+  }
 
   static int64_t rounded(int64_t bytes) {
     bytes = std::max(bytes, kAlignment);

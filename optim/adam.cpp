@@ -47,8 +47,10 @@ void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
         add(doubles);
     });
   }
+  // More of them first: what working memory these take suffices for the others, so that nothing fails half done.
+  if (singles.size() < doubles.size()) kernels::optimizer<double>().adam(std::ssize(doubles), doubles.data());
   kernels::optimizer<float>().adam(std::ssize(singles), singles.data());
-  kernels::optimizer<double>().adam(std::ssize(doubles), doubles.data());
+  if (singles.size() >= doubles.size()) kernels::optimizer<double>().adam(std::ssize(doubles), doubles.data());
 }
 
 }  // namespace tape::optim

@@ -129,9 +129,12 @@ void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite)
   if (settings_.check_finite && !known_finite && !all_finite(gradient))
     raise(ErrorKind::numeric, "{}: the gradient of parameter {} {} holds NaN or infinity; nothing was changed",
           settings_.name, index, to_string(parameter.shape()));
-  if (slot.kept.empty())
+  if (slot.kept.empty()) {
+    Tensors kept;
     for (size_t i = 0; i < settings_.kept_names.size(); ++i)
-      slot.kept.push_back(zeros(parameter.shape(), parameter.dtype()));
+      kept.push_back(zeros(parameter.shape(), parameter.dtype()));
+    slot.kept = std::move(kept);
+  }
   for (const Tensor& kept : slot.kept)
     if (!(kept.shape() == parameter.shape()) || kept.dtype() != parameter.dtype())
       raise(ErrorKind::graph,
@@ -148,13 +151,19 @@ void Optimizer::step(const StepOptions& options) {
     if (const Tensor gradient = slots_[i].parameter.grad(); gradient.defined())
       prepare(i, gradient, options.known_finite);
   std::vector<Update> updates;
+  updates.reserve(slots_.size());
   for (Slot& slot : slots_) {
     const Tensor gradient = slot.parameter.grad();
     if (!gradient.defined()) continue;
     ++slot.steps;
     updates.push_back({slot, gradient, lr_ * slot.lr_factor});
   }
-  update(updates, options.gradient_scale);
+  try {
+    update(updates, options.gradient_scale);
+  } catch (...) {
+    for (const Update& refused : updates) --refused.slot.steps;
+    throw;
+  }
 }
 
 std::map<std::string, Tensor> Optimizer::state_dict() const {

@@ -85,7 +85,7 @@ class Optimizer {
     Tensor gradient;
     double lr;  // of this parameter
   };
-  virtual void update(const std::vector<Update>& updates, double gradient_scale) = 0;
+  virtual void update(const std::vector<Update>& updates, double gradient_scale) = 0;  ///< all, or throws before any
 
  private:
   void prepare(size_t index, const Tensor& gradient, bool known_finite);

@@ -101,6 +101,9 @@ int64_t threads_along_rows(const Gemm& s, const Split& split, int64_t threads, b
   return best;
 }
 
+/// The bits that OpenBLAS gives depend on the sizes of a part: its parts are the same for any number of threads.
+constexpr int64_t kBlasParts = 8;
+
 /// Where the part of so many begins, in whole steps.
 int64_t edge(int64_t part, int64_t parts, int64_t length, int64_t step) {
   const int64_t steps = (length + step - 1) / step;
@@ -113,10 +116,10 @@ void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
   const Road road = road_of<T>(s);
   const Split split = split_of<T>(s, road);
-  const int64_t threads = work < split.least || in_task() ? 1 : num_threads();
-  if (threads == 1) return run_part(road, s, a, b, bias, c);
-  const int64_t by_rows = threads_along_rows(s, split, threads, road == Road::rounded || packs_left(s, sizeof(T))),
-                by_columns = threads / by_rows;
+  const int64_t parts = work < split.least ? 1 : road == Road::blas ? kBlasParts : in_task() ? 1 : num_threads();
+  if (parts == 1) return run_part(road, s, a, b, bias, c);
+  const int64_t by_rows = threads_along_rows(s, split, parts, road == Road::rounded || packs_left(s, sizeof(T))),
+                by_columns = parts / by_rows;
   const auto one = [&](int64_t part) {
     const int64_t row = edge(part / by_columns, by_rows, s.m, split.row_step),
                   column = edge(part % by_columns, by_columns, s.n, split.column_step);
@@ -128,7 +131,7 @@ void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
     run_part(road, piece, s.transpose_a ? a + row : a + row * s.lda, s.transpose_b ? b + column * s.ldb : b + column,
              bias ? bias + column : nullptr, c + row * s.ldc + column);
   };
-  run_tasks(threads, one);
+  run_tasks(parts, one);
 }
 
 template <class T>

@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -102,9 +103,9 @@ class Pool {
   int start_helpers(int wanted) {
     if (wanted <= helpers_) return wanted;
     if (refused_) return helpers_;
-    // Nobody reads the shares: the last job is closed, and this one not open.
-    shares_ = std::make_unique<Share[]>(static_cast<size_t>(wanted) + 1);
     try {
+      // Nobody reads the shares: the last job is closed, and this one not open.
+      shares_ = std::make_unique<Share[]>(static_cast<size_t>(wanted) + 1);
       const NoSignals no_signals;
       while (helpers_ < wanted) {
         std::thread([this, place = helpers_ + 1, seen = announced_.load()] { help(place, seen); }).detach();
@@ -112,6 +113,7 @@ class Pool {
       }
     } catch (const std::system_error&) {
       refused_ = true;
+    } catch (const std::bad_alloc&) {  // asked again at the next job
     }
     return helpers_;
   }

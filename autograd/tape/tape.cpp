@@ -1,6 +1,7 @@
 #include "autograd/tape/tape.h"
 
 #include <atomic>
+#include <new>
 
 #include "autograd/create.h"
 #include "autograd/ops/op.h"
@@ -21,7 +22,12 @@ uint64_t next_sequence() {
 void dispose(Node* node) {
   thread_local std::vector<Node*> pending;
   thread_local bool freeing = false;
-  pending.push_back(node);
+  try {
+    pending.push_back(node);
+  } catch (const std::bad_alloc&) {
+    delete node;  // one level deeper, where there is no memory for the list
+    return;
+  }
   if (freeing) return;
   freeing = true;
   while (!pending.empty()) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "autograd/create.h"
@@ -126,6 +128,28 @@ TEST_F(Memory, BlocksNeverOverlap) {
       ends[0] = ends[bytes / 8 - 1] = bytes;
     }
   }
+}
+
+TEST_F(Memory, ServesThreadsAtOnce) {
+  const int64_t before = memory_stats().live_bytes;
+  std::vector<std::thread> threads;
+  std::array<int, 4> overwritten{};
+  for (size_t t = 0; t < overwritten.size(); ++t)
+    threads.emplace_back([t, &overwritten] {
+      std::vector<Ref<Storage>> held;
+      for (size_t i = 0; i < 1000; ++i) {
+        const bool large = (i * 7919 + t) % 3 == 0;
+        held.push_back(Storage::allocate(static_cast<int64_t>(large ? 3'000'000 + 4096 * (i % 7) : 64 * (1 + i % 50))));
+        *static_cast<size_t*>(held.back()->data()) = t;
+        if (held.size() < 20) continue;
+        const auto given_back = held.begin() + static_cast<int64_t>(i % 20);
+        overwritten[t] += *static_cast<size_t*>((*given_back)->data()) != t;
+        held.erase(given_back);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(overwritten, (std::array<int, 4>{}));
+  EXPECT_EQ(memory_stats().live_bytes, before);
 }
 
 TEST_F(Memory, GivesLargeBlocksBackToTheSystem) {

@@ -1,44 +1,74 @@
-// Training is a function of the seed alone, not of the number of threads.
+// Training and decoding are functions of the seed alone, not of the number of threads, with each of the kernels that
+// this machine can run; with others than that the same but for rounding.
 
-#include <gmock/gmock.h>
+#include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 
 #include "autograd/create.h"
+#include "autograd/kernels/bf16_road.h"
+#include "autograd/kernels/isa.h"
 #include "autograd/kernels/threads.h"
 #include "autograd/ops/loss.h"
 #include "autograd/ops/shape.h"
-#include "models/transformer.h"
+#include "models/beam.h"
+#include "models/generate.h"
+#include "models/greedy.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"
 
 namespace tape::models {
 namespace {
 
-/// The weights after ten steps with dropout: sizes at which products, attention and element-wise kernels use more than
-/// one thread where they ever do.
+/// Sizes at which products, attention and element-wise kernels use more than one thread where they ever do.
+TransformerConfig threaded_config() {
+  return {.src_vocab = 200,
+          .tgt_vocab = 200,
+          .d_model = 64,
+          .layers = 1,
+          .heads = 4,
+          .d_ff = 256,
+          .dropout = 0.2,
+          .max_length = 32};
+}
+
+Tensor loss_of(Transformer& model, Generator& data) {
+  const Tensor src = randint(0, 200, {8, 16}, data), tgt = randint(0, 200, {8, 17}, data);
+  const Tensor logits = model(src, slice(tgt, 1, {.start = 0, .end = 16}));
+  return cross_entropy(logits, slice(tgt, 1, {.start = 1, .end = 17}), {.ignore_index = 0, .label_smoothing = 0.1});
+}
+
+/// The weights after ten steps with dropout.
 Tensors train(uint64_t seed) {
   manual_seed(seed);
-  Transformer model({.src_vocab = 200,
-                     .tgt_vocab = 200,
-                     .d_model = 64,
-                     .layers = 1,
-                     .heads = 4,
-                     .d_ff = 256,
-                     .dropout = 0.2,
-                     .max_length = 32});
+  Transformer model(threaded_config());
   optim::Adam adam(model.parameters(), {.betas = {0.9, 0.98}, .eps = 1e-9});
   optim::NoamSchedule schedule(adam, {.d_model = 64, .warmup = 5});
   Generator data(99);
   for (int step = 0; step < 10; ++step) {
-    const Tensor src = randint(0, 200, {8, 16}, data), tgt = randint(0, 200, {8, 17}, data);
-    const Tensor logits = model(src, slice(tgt, 1, {.start = 0, .end = 16}));
+    const Tensor loss = loss_of(model, data);
     adam.zero_grad();
-    cross_entropy(logits, slice(tgt, 1, {.start = 1, .end = 17}), {.ignore_index = 0, .label_smoothing = 0.1})
-        .backward();
+    loss.backward();
     adam.step();
     schedule.step();
   }
   return model.parameters();
+}
+
+/// The loss of a first step, and its gradients.
+Tensors first_step() {
+  manual_seed(7);
+  Transformer model(threaded_config());
+  Generator data(99);
+  const Tensor loss = loss_of(model, data);
+  loss.backward();
+  Tensors all{loss.detach()};
+  for (const Tensor& parameter : model.parameters()) all.push_back(parameter.grad());
+  return all;
 }
 
 bool same_bits(const Tensors& a, const Tensors& b) {
@@ -49,24 +79,150 @@ bool same_bits(const Tensors& a, const Tensors& b) {
   return true;
 }
 
-class Threads {
- public:
-  explicit Threads(int count) : before_(kernels::num_threads()) { kernels::set_num_threads(count); }
-  ~Threads() { kernels::set_num_threads(before_); }
+/// The length of the difference of all values, as a part of theirs.
+double relative_difference(const Tensors& a, const Tensors& b) {
+  double difference = 0, length = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    for (int64_t j = 0; j < a[i].numel(); ++j) {
+      const double x = a[i].data<float>()[j], y = b[i].data<float>()[j];
+      difference += (x - y) * (x - y);
+      length += x * x;
+    }
+  }
+  return std::sqrt(difference / length);
+}
 
- private:
-  int before_;
+/// What decoding says, with the bits of its scores.
+struct Said {
+  std::vector<std::vector<int64_t>> greedy;
+  std::vector<std::vector<std::pair<std::vector<int64_t>, double>>> beams;
+  std::vector<std::vector<int64_t>> sampled;
+  bool operator==(const Said&) const = default;
 };
 
-TEST(Determinism, WeightsAreAFunctionOfTheSeedAlone) {
-  const auto with = [](int count, uint64_t seed) {
-    const Threads threads(count);
-    return train(seed);
-  };
-  const Tensors weights = with(2, 7);
-  EXPECT_TRUE(same_bits(weights, with(2, 7))) << "a second run";
-  EXPECT_TRUE(same_bits(weights, with(1, 7))) << "one thread";
+Said decode(uint64_t seed) {
+  manual_seed(seed);
+  Transformer model(threaded_config());
+  Gpt gpt({.vocab = 200, .d_model = 64, .layers = 1, .heads = 4, .max_length = 32});
+  model.eval();
+  gpt.eval();
+  Generator data(5);
+  const Tensor src = randint(1, 200, {12, 24}, data);
+  Said said{.greedy = greedy_decode(model, src, {.max_length = 12}), .beams = {}, .sampled = {}};
+  for (const auto& row : beam_search(model, src, {.beams = 4, .n_best = 2, .max_length = 12})) {
+    said.beams.emplace_back();
+    for (const BeamHypothesis& hypothesis : row) said.beams.back().emplace_back(hypothesis.tokens, hypothesis.score);
+  }
+  std::vector<std::vector<int64_t>> prompts;
+  for (int64_t row = 0; row < 12; ++row) prompts.push_back(src[row].to_vector<int64_t>());
+  for (const Continuation& text : generate(gpt, prompts, {.max_new_tokens = 12, .seed = seed}))
+    said.sampled.push_back(text.tokens);
+  return said;
+}
+
+/// Kernels of a level and a road for products in bf16, until the end of the scope.
+class Kernels {
+ public:
+  Kernels(kernels::Isa isa, kernels::Bf16Road road) {
+    kernels::set_isa(isa);
+    kernels::set_bf16_road(road);
+  }
+  ~Kernels() {
+    kernels::set_isa(isa_);
+    kernels::set_bf16_road(road_);
+    kernels::set_num_threads(threads_);
+  }
+
+ private:
+  const kernels::Isa isa_ = kernels::isa();
+  const kernels::Bf16Road road_ = kernels::bf16_road();
+  const int threads_ = kernels::num_threads();
+};
+
+template <class Call>
+auto with_threads(int count, const Call& call) {
+  kernels::set_num_threads(count);
+  return call();
+}
+
+int64_t threads_of_process() {
+  int64_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) ++count;
+  return count;
+}
+
+struct Choice {
+  kernels::Isa isa;
+  kernels::Bf16Road road;
+  MatmulPrecision precision;
+};
+
+/// Every level in f32; both precisions below on every road that this CPU has, at the highest level. (The emulation of
+/// tiles has the tiles' bits, by the kernels' own tests, and takes minutes here.)
+std::vector<Choice> choices() {
+  using kernels::Bf16Road, kernels::Isa;
+  using enum MatmulPrecision;
+  std::vector<Choice> all;
+  for (const Isa isa : {Isa::portable, Isa::v2, Isa::v3, Isa::v4})
+    if (isa <= kernels::supported_isa() && (isa == Isa::portable) == (kernels::supported_isa() == Isa::portable))
+      all.push_back({isa, Bf16Road::none, highest});
+  const Isa best = kernels::supported_isa();
+  if (kernels::supported_bf16_road() >= Bf16Road::avx512) all.push_back({best, Bf16Road::avx512, medium});
+  if (kernels::supported_bf16_road() >= Bf16Road::tiles)
+    all.insert(all.end(), {{best, Bf16Road::tiles, high}, {best, Bf16Road::tiles, medium}});
+  return all;
+}
+
+std::string choice_name(const testing::TestParamInfo<Choice>& choice) {
+  const kernels::Bf16Road road = choice.param.road;
+  const char* name = road == kernels::Bf16Road::none ? "f32" : road == kernels::Bf16Road::avx512 ? "avx512" : "tiles";
+  return fmt::format("{}_{}_{}", to_string(choice.param.isa), name, to_string(choice.param.precision));
+}
+
+class Determinism : public testing::TestWithParam<Choice> {
+ protected:
+  const Kernels kernels_{GetParam().isa, GetParam().road};
+  const MatmulPrecisionScope precision_{GetParam().precision};
+};
+
+TEST_P(Determinism, WeightsAreAFunctionOfTheSeedAlone) {
+  const auto with = [](int count, uint64_t seed) { return with_threads(count, [&] { return train(seed); }); };
+  const Tensors weights = with(1, 7);
+  EXPECT_TRUE(same_bits(weights, with(1, 7))) << "a second run";
+  EXPECT_TRUE(same_bits(weights, with(2, 7))) << "two threads";
+  EXPECT_TRUE(same_bits(weights, with(4, 7))) << "four threads";
+  EXPECT_GE(threads_of_process(), 4) << "nothing ran on four threads";
   EXPECT_FALSE(same_bits(weights, with(1, 8))) << "another seed";
+}
+
+TEST_P(Determinism, DecodingIsAFunctionOfTheSeedAlone) {
+  const Said said = with_threads(1, [] { return decode(3); });
+  EXPECT_TRUE(said == with_threads(2, [] { return decode(3); })) << "two threads";
+  EXPECT_TRUE(said == with_threads(4, [] { return decode(3); })) << "four threads";
+  EXPECT_FALSE(said == with_threads(1, [] { return decode(4); })) << "another seed";
+}
+
+INSTANTIATE_TEST_SUITE_P(Choices, Determinism, testing::ValuesIn(choices()), choice_name);
+
+/// The bounds are those of docs/guide/reliability.md.
+TEST(DeterminismOfLevels, OthersGiveTheSameButForRounding) {
+  const auto of = [](const Choice& choice) {
+    const Kernels kernels(choice.isa, choice.road);
+    const MatmulPrecisionScope precision(choice.precision);
+    return first_step();
+  };
+  const Tensors best = of({kernels::supported_isa(), kernels::Bf16Road::none, MatmulPrecision::highest});
+  for (const Choice& choice : choices()) {
+    const double bound = choice.precision == MatmulPrecision::highest ? 1e-6
+                         : choice.precision == MatmulPrecision::high  ? 2e-5
+                                                                      : 5e-2;
+    const Tensors other = of(choice);
+    const std::string name = choice_name({choice, 0});
+    const double difference = relative_difference(best, other), loss = best[0].item();
+    RecordProperty(name, fmt::format("{:.1e}", difference));
+    EXPECT_LE(difference, bound) << name;
+    EXPECT_NEAR(other[0].item(), loss, bound * loss) << name;
+  }
 }
 
 }  // namespace

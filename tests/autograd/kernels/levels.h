@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "autograd/kernels/threads.h"
 #include "autograd/kernels/isa.h"
+#include "autograd/kernels/threads.h"
 
 namespace tape::kernels::testing {
 
@@ -101,16 +101,18 @@ void expect_close(const std::vector<T>& got, const std::vector<W>& wanted, doubl
   }
 }
 
-/// compute() gives the same bits with one thread and with two.
+/// compute() gives the same bits with one thread, with two and with four.
 template <class Compute>
 void expect_same_bits(const Compute& compute) {
   set_num_threads(1);
   const auto one = compute();
-  set_num_threads(2);
-  const auto two = compute();
-  ASSERT_EQ(one.size(), two.size());
-  if (one.empty()) return;
-  EXPECT_EQ(std::memcmp(one.data(), two.data(), one.size() * sizeof(one[0])), 0);
+  for (const int threads : {2, 4}) {
+    set_num_threads(threads);
+    const auto several = compute();
+    ASSERT_EQ(one.size(), several.size());
+    if (one.empty()) return;
+    EXPECT_EQ(std::memcmp(one.data(), several.data(), one.size() * sizeof(one[0])), 0) << threads << " threads";
+  }
 }
 
 }  // namespace tape::kernels::testing

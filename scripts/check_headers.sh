@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Compiles every header of the library alone, and all of them together, as users do whose warnings are errors, with g++ and
+# with clang++-16 where it is there. Arguments are parts of paths: scripts/check_headers.sh nn/. Needs no build.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+flags=(-std=c++20 -fsyntax-only -Wall -Wextra -Wshadow -Wconversion -Werror -I . -x c++)
+compilers=(g++)
+if command -v clang++-16 > /dev/null; then compilers+=(clang++-16); fi
+
+# Installed with the library, but for what a level of kernels alone can read (it needs its name as a macro).
+mapfile -t headers < <(find base autograd nn optim models text train inspect tapeformer.h -name '*.h' | sort |
+  xargs grep -LE 'TAPE_LEVEL|#include "(level|vec|vec_math)\.h"' | grep -F -e "${1:-}")
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for header in "${headers[@]}"; do
+  printf '#include "%s"\n' "$header" > "$work/${header//\//__}.cpp"
+done
+# xtensor's bridge stands first: it mends what xtensor's own headers break in C++20.
+{
+  printf '#include "autograd/xtensor.h"\n'
+  printf '#include "%s"\n' "${headers[@]}"
+} > "$work/all_together.cpp"
+
+for compiler in "${compilers[@]}"; do
+  find "$work" -name '*.cpp' -print0 | xargs -0 -n 1 -P "$(nproc)" "$compiler" "${flags[@]}"
+  printf '%s: %d headers, each alone and all together\n' "$compiler" "${#headers[@]}"
+done

@@ -1,0 +1,80 @@
+#include "tests/allocation/failing_allocator.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace tape {
+namespace {
+
+struct Plan {
+  bool open = false;
+  int64_t asked = 0, failed = 0, first = 0, count = 0;
+};
+thread_local Plan plan;
+thread_local int64_t held = 0;
+
+bool refuses() {
+  if (!plan.open) return false;
+  const int64_t number = plan.asked++;
+  if (number < plan.first || number - plan.first >= plan.count) return false;
+  ++plan.failed;
+  return true;
+}
+
+}  // namespace
+
+FailingAllocations::FailingAllocations(int64_t first, int64_t count) {
+  plan = {.open = true, .first = first, .count = count};
+}
+FailingAllocations::~FailingAllocations() { plan.open = false; }
+int64_t FailingAllocations::asked() const { return plan.asked; }
+int64_t FailingAllocations::failed() const { return plan.failed; }
+
+int64_t blocks_held() { return held; }
+
+namespace {
+
+void* take(size_t bytes) {
+  void* const block = refuses() ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
+  held += block != nullptr;
+  return block;
+}
+void* take_aligned(size_t bytes, size_t alignment) {
+  void* block = nullptr;
+  if (!refuses() && posix_memalign(&block, alignment, bytes > 0 ? bytes : 1) == 0) ++held;
+  return block;
+}
+void give_back(void* block) {
+  held -= block != nullptr;
+  std::free(block);
+}
+
+}  // namespace
+}  // namespace tape
+
+void* operator new(size_t bytes) {
+  if (void* const block = tape::take(bytes)) return block;
+  throw std::bad_alloc();
+}
+void* operator new[](size_t bytes) { return operator new(bytes); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return tape::take(bytes); }
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return tape::take(bytes); }
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  if (void* const block = tape::take_aligned(bytes, static_cast<size_t>(alignment))) return block;
+  throw std::bad_alloc();
+}
+void* operator new[](size_t bytes, std::align_val_t alignment) { return operator new(bytes, alignment); }
+void operator delete(void* block) noexcept { tape::give_back(block); }
+void operator delete[](void* block) noexcept { tape::give_back(block); }
+void operator delete(void* block, size_t) noexcept { tape::give_back(block); }
+void operator delete[](void* block, size_t) noexcept { tape::give_back(block); }
+void operator delete(void* block, std::align_val_t) noexcept { tape::give_back(block); }
+void operator delete[](void* block, std::align_val_t) noexcept { tape::give_back(block); }
+void operator delete(void* block, size_t, std::align_val_t) noexcept { tape::give_back(block); }
+void operator delete[](void* block, size_t, std::align_val_t) noexcept { tape::give_back(block); }
+
+/// What tensors and the kernels' working memory are made of.
+extern "C" void* aligned_alloc(size_t alignment, size_t bytes) {
+  void* block = nullptr;
+  return !tape::refuses() && posix_memalign(&block, alignment, bytes) == 0 ? block : nullptr;
+}

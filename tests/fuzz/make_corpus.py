@@ -298,5 +298,19 @@ def make_texts():
     write("file_names", "longest", "x" * 255)
 
 
-for make in [make_safetensors, make_json, make_models, make_tokenizers, make_training, make_texts]:
+def make_command_lines():
+    for name, words in {
+            "train": "train lm --text a.txt --steps 100 --lr 0.5 --decay 0.1 --norm pre --dropout 0.1 --seed 7",
+            "equals": "train lm --text=a.txt --layers=3 --shell=zsh --resume", "info": "info --files a b --limit -5 --quiet",
+            "no_such_command": "trian lm", "no_such_option": "train lm --learning-rate 1", "missing_text": "train lm",
+            "group": "train", "help": "help train lm", "help_option": "info --help", "help_nothing": "help train ml",
+            "version": "--version", "completion": "completion --shell fish", "nothing": "", "ends": "-- -", "single": "-x -",
+            "negative_seed": "train lm --text a --seed -1", "beyond": "train lm --text a --steps 1e400 --layers 99999999999",
+            "not_a_number": "train lm --text a --lr nan --dropout inf", "excluded": "train lm --text a --out b --resume",
+            "needs": "train lm --text a --decay 1", "no_value": "train lm --text", "twice": "info --limit 1 --limit 2",
+            "list": "info --files [a,b] --other-seed 18446744073709551616 --top-p 1.0000001"}.items():
+        write("command_line", name, words.replace(" ", "\n"))
+
+
+for make in [make_safetensors, make_json, make_models, make_tokenizers, make_training, make_texts, make_command_lines]:
     make()

@@ -6,6 +6,7 @@ namespace tape::fuzz {
 
 void fuzz_byte_level_bpe(Bytes bytes);
 void fuzz_checkpoint(Bytes bytes);
+void fuzz_command_line(Bytes bytes);
 void fuzz_corpora(Bytes bytes);
 void fuzz_einsum(Bytes bytes);
 void fuzz_file_names(Bytes bytes);
@@ -32,6 +33,7 @@ std::span<const Target> targets() {
   static constexpr Target all[] = {
       {"byte_level_bpe", fuzz_byte_level_bpe},
       {"checkpoint", fuzz_checkpoint},
+      {"command_line", fuzz_command_line},
       {"corpora", fuzz_corpora},
       {"einsum", fuzz_einsum},
       {"file_names", fuzz_file_names},

@@ -170,6 +170,7 @@ class Rows {
     memory_ = index_select(memory_, 0, index);
     for (nn::DecoderLayerCache& layer : cache_) layer.memory.select(index);
     std::vector<int64_t> kept;
+    kept.reserve(places.size());
     for (const int64_t place : places) kept.push_back(sources_[static_cast<size_t>(place)]);
     sources_ = std::move(kept);
   }
@@ -258,6 +259,7 @@ std::vector<std::vector<BeamHypothesis>> beam_search(Transformer& model, const T
     rows.follow(searches);
   }
   std::vector<std::vector<BeamHypothesis>> found;
+  found.reserve(searches.size());
   for (Search& search : searches) found.push_back(search.best());
   return found;
 }

@@ -15,7 +15,7 @@ namespace {
 
 /// logits [B, V] -> [B, 1]. Padding is never a word: chosen, it would be hidden from the positions behind it.
 Tensor likeliest(const Tensor& logits, int64_t padding_id) {
-  const Tensor best = argmax(logits, -1, Dims::keep);
+  Tensor best = argmax(logits, -1, Dims::keep);
   const int64_t* words = best.data<int64_t>();
   if (std::find(words, words + best.numel(), padding_id) == words + best.numel()) return best;
   const Tensor padding = eq(arange(logits.size(-1)), static_cast<double>(padding_id));

@@ -141,7 +141,7 @@ Tensor normal_(Tensor x, double mean, double stddev, Generator& stream) {
 }
 
 Tensor truncated_normal_(Tensor x, const TruncatedNormalOptions& options, Generator& stream) {
-  const auto [mean, stddev, low, high] = options;
+  const double mean = options.mean, stddev = options.stddev, low = options.low, high = options.high;
   check_deviation("truncated_normal_", mean, stddev);
   if (!(stddev > 0) || !(low < high))
     raise(ErrorKind::config, "truncated_normal_: needs stddev > 0 and low < high, got {}, {} and {}", stddev, low,

@@ -197,7 +197,7 @@ std::shared_ptr<Module::BackwardWatch> Module::watch_inputs(const Tensors& input
                       .formula = {.forward = "y{y} = x, where a module with backward hooks begins",
                                   .backward = {"dx{i} = dy{i}, or what a hook gave in its place"}},
                       .traits = {.view = true}});
-  const auto watch = std::make_shared<BackwardWatch>(BackwardWatch{*this, {}, inputs.size(), {}});
+  auto watch = std::make_shared<BackwardWatch>(BackwardWatch{*this, {}, inputs.size(), {}});
   behind = inputs;
   Tensors before, after;
   observe_use(inputs);

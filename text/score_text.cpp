@@ -1,6 +1,7 @@
 #include "text/score_text.h"
 
 #include <algorithm>
+#include <compare>
 
 #include <fmt/format.h>
 #include <utf8proc.h>
@@ -120,9 +121,9 @@ int64_t common_ngrams(const NgramCounts& a, const NgramCounts& b) {
   int64_t common = 0;
   for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
     const auto order = x->first <=> y->first;
-    if (order == 0) common += std::min(x->second, y->second);
-    if (order <= 0) ++x;
-    if (order >= 0) ++y;
+    if (std::is_eq(order)) common += std::min(x->second, y->second);
+    if (std::is_lteq(order)) ++x;
+    if (std::is_gteq(order)) ++y;
   }
   return common;
 }

@@ -95,6 +95,7 @@ nn::StateDict average_of(const std::vector<nn::StateDict>& states) {
 
 nn::StateDict average_checkpoints(const std::vector<std::string>& folders, const CheckpointFiles& files) {
   std::vector<nn::StateDict> states;
+  states.reserve(folders.size());
   for (const std::string& folder : folders) states.push_back(load_checkpoint_model(folder, files));
   return average_of(states);
 }

@@ -145,7 +145,8 @@ std::vector<int64_t> checkpoint_steps(const std::string& run) {
 std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint, const CheckpointFiles& files) {
   remove_leftovers(run);
   const std::string name = checkpoint_name(checkpoint.state.step);
-  const std::string made = in(run, fmt::format(".tmp-{}", name)), folder = in(run, name);
+  const std::string made = in(run, fmt::format(".tmp-{}", name));
+  std::string folder = in(run, name);
   std::error_code failed;
   fs::create_directory(made, failed);
   if (failed) raise_code(made, "make the folder", failed);

@@ -176,12 +176,12 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
       loss -= std::log(std::max(right, std::numeric_limits<double>::min()));
     }
     Confusion confusion = confusion_of(train_lines_.label_names, valid_.labels, said);
-    const double right = accuracy(confusion), lines = static_cast<double>(found.size());
+    const double right = accuracy(confusion), f1 = macro_f1(confusion), lines = static_cast<double>(found.size());
     loss /= lines;
     // The loss tells equal accuracies apart: it counts for less than one line.
     const double score = right - loss / (1 + loss) / (2 * lines);
     return {.loss = loss,
-            .metrics = {{"accuracy", right}, {"macro_f1", macro_f1(confusion)}},
+            .metrics = {{"accuracy", right}, {"macro_f1", f1}},
             .score = score,
             .samples = mistakes(found, said),
             .confusion = std::move(confusion)};
@@ -196,6 +196,7 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
     std::ranges::stable_sort(wrong, std::greater<>(), sure);
     wrong.resize(std::min<size_t>(wrong.size(), 8));
     std::vector<Sample> samples;
+    samples.reserve(wrong.size());
     const std::vector<std::string>& names = train_lines_.label_names;
     for (const size_t i : wrong)
       samples.push_back({valid_lines_.sentences[i], names[static_cast<size_t>(valid_.labels[i])],

@@ -52,6 +52,7 @@ std::vector<std::string> translated(models::Transformer& model, const NumberWord
 
 std::vector<std::string> german(const std::vector<int64_t>& numbers) {
   std::vector<std::string> words;
+  words.reserve(numbers.size());
   for (const int64_t number : numbers) words.push_back(text::german_number(number));
   return words;
 }

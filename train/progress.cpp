@@ -59,7 +59,7 @@ std::string format_duration(double seconds) {
 
 std::string format_count(double count) {
   if (!std::isfinite(count) || count < 0) return "?";
-  std::string_view unit = "";
+  std::string_view unit;
   // 999.5 would be shown as 1000.
   for (std::string_view larger : {"k", "M", "G", "T"}) {
     if (count < 999.5) break;
@@ -155,7 +155,7 @@ std::string Progress::bar_line() const {
     const int64_t left = room - display_width(percent) - display_width(shown) - 2;
     if (left >= narrowest_bar) {
       const int64_t columns = std::min(left, widest_bar) / 5 * 5;  // a field that grows by a column leaves it alone
-      return percent + " " + bar(clamped, columns, terminal_.colors != Colors::none) + " " + shown;
+      return fmt::format("{} {} {}", percent, bar(clamped, columns, terminal_.colors != Colors::none), shown);
     }
   }
   return clipped(percent + " " + all.front(), room);

@@ -104,8 +104,7 @@ constexpr PairLoop<A, Out> pair_loop_of(F) {
 /// out = f(a, b), broadcast, by the loop of f. Not one copy a function: that would compile the walk over the plan, on
 /// one and on several threads, once a function.
 template <class A, class Out>
-__attribute__((noinline, noclone)) void for_pairs(const Broadcast& plan, const A* a, const A* b, Out* out,
-                                                  PairLoop<A, Out> loop) {
+TAPE_APART void for_pairs(const Broadcast& plan, const A* a, const A* b, Out* out, PairLoop<A, Out> loop) {
   const int inner = plan.rank - 1;
   const int64_t step_a = inner < 0 ? 1 : plan.strides[0][inner], step_b = inner < 0 ? 1 : plan.strides[1][inner];
   for_rows(plan, [&](const Rows& rows) { loop(rows, a, step_a, b, step_b, out); });

@@ -26,11 +26,11 @@ PairLoop<T, T> binary_loop(Binary op) {
       return pair_loop_of<T, T>([](T x, T y) { return power(x, y); });
     // A NaN on either side is the result.
     case Binary::maximum:
-      return pair_loop_of<T, T>([](T x, T y) { return (x > y) | (x != x) ? x : y; });
+      return pair_loop_of<T, T>([](T x, T y) { return ((x > y) | (x != x)) ? x : y; });
     case Binary::minimum:
       break;
   }
-  return pair_loop_of<T, T>([](T x, T y) { return (x < y) | (x != x) ? x : y; });
+  return pair_loop_of<T, T>([](T x, T y) { return ((x < y) | (x != x)) ? x : y; });
 }
 
 template <class T>

@@ -14,6 +14,12 @@
 
 #define TAPE_INLINE static inline __attribute__((always_inline))
 #define TAPE_MEMBER inline __attribute__((always_inline))
+// One copy of a function that many call: g++ makes one for each caller's constants even where nothing is inlined.
+#ifdef __clang__
+#define TAPE_APART __attribute__((noinline))
+#else
+#define TAPE_APART __attribute__((noinline, noclone))
+#endif
 
 namespace tape::kernels::TAPE_LEVEL {
 

@@ -38,12 +38,12 @@ TAPE_INLINE V gelu_tanh_slope(V x) {
 
 /// Parts of [0, n) on several threads. Not one copy a function: that would compile the threading once a row.
 template <class T>
-__attribute__((noinline, noclone)) void in_chunks(void (*loop)(int64_t, const T*, T*), int64_t n, const T* x, T* y) {
+TAPE_APART void in_chunks(void (*loop)(int64_t, const T*, T*), int64_t n, const T* x, T* y) {
   for_chunks(n, 1, [&](int64_t begin, int64_t end) { loop(end - begin, x + begin, y + begin); });
 }
 template <class T>
-__attribute__((noinline, noclone)) void in_chunks(void (*loop)(int64_t, const T*, const T*, T*), int64_t n,
-                                                  const T* value, const T* dy, T* dx) {
+TAPE_APART void in_chunks(void (*loop)(int64_t, const T*, const T*, T*), int64_t n, const T* value, const T* dy,
+                          T* dx) {
   for_chunks(n, 1, [&](int64_t begin, int64_t end) { loop(end - begin, value + begin, dy + begin, dx + begin); });
 }
 

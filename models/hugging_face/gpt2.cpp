@@ -53,6 +53,7 @@ Layout gpt_layout(const GptConfig& c, const std::string& prefix) {
     const std::string own = fmt::format("encoder.layers.{}.", i), their = fmt::format("{}h.{}.", prefix, i);
     const auto both = [&](const std::vector<const char*>& ours, const char* theirs, int64_t in, int64_t out_each) {
       std::vector<std::string> names;
+      names.reserve(ours.size());
       for (const char* name : ours) names.push_back(fmt::format("{}{}", own, name));
       layout.side_by_side(names, fmt::format("{}{}", their, theirs), in, out_each);
     };

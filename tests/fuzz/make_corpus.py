@@ -194,7 +194,7 @@ def make_training():
     checksum = "0000000000000000"
     entry = {"name": "a", "bytes": 11, "xxh3_64": checksum}
     write("manifest", "wrong_checksum", json.dumps({"format": 1, "files": [entry]}))
-    write("manifest", "right", json.dumps({"format": 1, "files": [{**entry, "xxh3_64": "c9bbd1efb7da8a2c"},
+    write("manifest", "right", json.dumps({"format": 1, "files": [{**entry, "xxh3_64": "a161649fe7c292d2"},
           {"name": "b", "bytes": 0, "xxh3_64": "2d06800538d394c2"}]}))
     write("manifest", "newer", json.dumps({"format": 2, "files": []}))
     write("manifest", "path_out_of_the_folder", json.dumps({"format": 1, "files": [{**entry, "name": "../a"}]}))
@@ -218,7 +218,7 @@ def make_training():
 
     model = safetensors([("weight", "F32", [3, 2], floats(6)), ("bias", "F32", [3], floats(3))])
     def adam(step, value=0.25):
-        return safetensors([(f"{i}.{k}", "F32", shape, floats(n, value)) for i, shape, n in ((0, [2, 3], 6), (1, [3], 3))
+        return safetensors([("lr", "F64", [], struct.pack("<d", 1e-3))] + [(f"{i}.{k}", "F32", shape, floats(n, value)) for i, shape, n in ((0, [2, 3], 6), (1, [3], 3))
                             for k in "mv"] + [(f"{i}.step", "I64", [], struct.pack("<q", step)) for i in (0, 1)])
     write("checkpoint", "whole", json.dumps(state), model, adam(20), model)
     write("checkpoint", "no_average", json.dumps(state), model, adam(20))
@@ -283,7 +283,10 @@ def make_texts():
                            "outer": "i,j->ij", "transposed": "ij->ji", "dots": "...ij,...jk->...ik", "implicit": "ij,jk",
                            "letter_from_nowhere": "ij->k", "twice_in_result": "ij->ii", "two_arrows": "i->i->i",
                            "sign": "i+j->", "three": "ab,bc,cd->ad"}.items():
-        write("einsum", name, equation + "\n\x02\x03\x01;\x03\x02;\x02\x02")
+        terms = equation.split("->")[0].replace("...", "e").split(",")
+        sizes = b";".join(bytes(1 + ord(letter) % 3 for letter in term) for term in terms)
+        write("einsum", name, equation.encode() + b"\n" + sizes)
+    write("einsum", "sizes_that_differ", b"ij,jk->ik\n\2\3;\2\2")
     def step(kind, a=0, b=0, c=0, numbers=()):
         return bytes([kind + 6, a + 6, b + 6, c + 6, len(numbers)] + [n + 6 for n in numbers])
 

@@ -22,6 +22,11 @@ void Target::run(Bytes input) const {
   function(input);
 }
 
+int64_t& taken() {
+  static int64_t count = 0;
+  return count;
+}
+
 void expect_good_message(const Error& error) {
   constexpr std::string_view other = "json.exception";
   const std::string_view what = error.what();

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -48,11 +49,16 @@ void expect(bool holds, fmt::format_string<Args...> promise, Args&&... args) {
 /// What a message of the library must look like: it is there, in our words, and no longer than what was read.
 void expect_good_message(const Error& error);
 
+/// What was not refused so far: a target that takes none of its corpus holds nothing against anything.
+int64_t& taken();
+
 /// What `read` gives; nothing where it refuses the input, which it may do by an Error and by nothing else.
 template <class Read>
 auto unless_refused(Read&& read) -> std::optional<decltype(read())> {
   try {
-    return read();
+    std::optional<decltype(read())> result = read();
+    ++taken();
+    return result;
   } catch (const Error& error) {
     expect_good_message(error);
     return std::nullopt;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "ref.h"
 
@@ -21,6 +23,14 @@ void empty_cache();
 /// Refuses requests that would bring live_bytes over the limit; the physical memory unless set.
 void set_memory_limit(int64_t bytes);
 
+/// What an operation keeps beside the values of a storage for as long as that lives.
+struct Companion {
+  Companion() = default;
+  Companion(const Companion&) = delete;
+  Companion& operator=(const Companion&) = delete;
+  virtual ~Companion() = default;
+};
+
 /// A block of 64-byte aligned memory that tensors share, with a counter of in-place writes.
 class Storage : public RefCounted {
  public:
@@ -34,6 +44,9 @@ class Storage : public RefCounted {
   int64_t bytes() const { return bytes_; }
   uint64_t version() const { return version_; }
   void bump_version() { ++version_; }
+  /// Null where there is none.
+  Companion* companion() const { return companion_.get(); }
+  void set_companion(std::unique_ptr<Companion> companion) { companion_ = std::move(companion); }
 
  private:
   Storage() = default;
@@ -41,6 +54,7 @@ class Storage : public RefCounted {
   int64_t bytes_ = 0;
   int64_t capacity_ = 0;
   uint64_t version_ = 0;
+  std::unique_ptr<Companion> companion_;
   void* owner_ = nullptr;
   void (*release_)(void*) = nullptr;
 };

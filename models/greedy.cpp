@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "autograd/create.h"
 #include "autograd/ops/compare.h"
+#include "autograd/ops/index.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
@@ -22,32 +24,78 @@ Tensor likeliest(const Tensor& logits, int64_t padding_id) {
   return argmax(masked_fill(logits, padding, -INFINITY), -1, Dims::keep);
 }
 
+/// The source rows that are still decoded, and what the model needs of them.
+class RunningRows {
+ public:
+  RunningRows(Transformer& model, const Tensor& src, const GreedyOptions& options)
+      : model_(model), cached_(options.use_cache), src_(src), memory_(model.encode(src)) {
+    if (cached_) cache_ = model.decoder->init_cache(memory_);
+    tokens_ = full({src.size(0), 1}, static_cast<double>(options.bos), i64);
+    places_.resize(static_cast<size_t>(src.size(0)));
+    std::iota(places_.begin(), places_.end(), 0);
+  }
+
+  /// Which source row each one is.
+  const std::vector<int64_t>& places() const { return places_; }
+
+  /// The next token of each row.
+  Tensor next() {
+    const Tensor logits = cached_ ? model_.decode_cached(tokens_, cache_, src_) : model_.decode(tokens_, memory_, src_);
+    return likeliest(select(logits, 1, -1), model_.config().padding_id);
+  }
+
+  /// Goes on with `next`, in which rows that have ended have some token or other: they leave once they are a quarter of
+  /// all.
+  void follow(const Tensor& next, const std::vector<bool>& ended) {
+    tokens_ = cached_ ? next : cat({tokens_, next}, 1);
+    std::vector<int64_t> rows, places;
+    for (size_t row = 0; row < places_.size(); ++row) {
+      if (ended[static_cast<size_t>(places_[row])]) continue;
+      rows.push_back(static_cast<int64_t>(row));
+      places.push_back(places_[row]);
+    }
+    if (!rows.empty() && 4 * (places_.size() - rows.size()) < places_.size()) return;
+    places_ = std::move(places);
+    if (places_.empty()) return;
+    const Tensor index = from_vector(rows);
+    for (Tensor* tensor : {&src_, &memory_, &tokens_}) *tensor = index_select(*tensor, 0, index);
+    for (nn::DecoderLayerCache& layer : cache_) {
+      layer.self.select(index);
+      layer.memory.select(index);
+    }
+  }
+
+ private:
+  Transformer& model_;
+  bool cached_;
+  Tensor src_, memory_;  // [rows, S], [rows, S, C]
+  nn::DecoderCache cache_;
+  Tensor tokens_;  // [rows, 1], without a cache [rows, T]
+  std::vector<int64_t> places_;
+};
+
 }  // namespace
 
 std::vector<std::vector<int64_t>> greedy_decode(Transformer& model, const Tensor& src, const GreedyOptions& options) {
   check_at_least_one("greedy_decode", {{"max_length", options.max_length}});
   const NoGrad no_grad;
-  const int64_t batch = src.size(0);
-  std::vector<std::vector<int64_t>> found(static_cast<size_t>(batch));
-  std::vector<bool> ended(static_cast<size_t>(batch), false);
-  const Tensor memory = model.encode(src);
-  nn::DecoderCache cache;
-  if (options.use_cache) cache = model.decoder->init_cache(memory);
-  Tensor all = full({batch, 1}, static_cast<double>(options.bos), i64), last = all;
-  for (int64_t length = 1; length <= options.max_length && batch > 0; ++length) {
-    const Tensor logits = options.use_cache ? model.decode_cached(last, cache, src) : model.decode(all, memory, src);
-    last = likeliest(select(logits, 1, -1), model.config().padding_id);
-    int64_t* next = last.mutable_data<int64_t>();
-    for (size_t row = 0; row < found.size(); ++row) {
-      ended[row] = ended[row] || next[row] == options.eos;
+  std::vector<std::vector<int64_t>> found(static_cast<size_t>(src.size(0)));
+  std::vector<bool> ended(found.size(), false);
+  RunningRows rows(model, src, options);
+  for (int64_t length = 1; length <= options.max_length && !rows.places().empty(); ++length) {
+    Tensor next = rows.next();
+    int64_t* tokens = next.mutable_data<int64_t>();
+    for (const int64_t at : rows.places()) {
+      const auto place = static_cast<size_t>(at);
+      int64_t& token = *tokens++;
+      ended[place] = ended[place] || token == options.eos;
       // A row that has ended goes on with eos, whatever the model says, so that padding never enters.
-      if (ended[row])
-        next[row] = options.eos;
+      if (ended[place])
+        token = options.eos;
       else
-        found[row].push_back(next[row]);
+        found[place].push_back(token);
     }
-    if (std::all_of(ended.begin(), ended.end(), [](bool e) { return e; })) break;
-    if (!options.use_cache) all = cat({all, last}, 1);
+    rows.follow(next, ended);
   }
   return found;
 }

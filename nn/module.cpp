@@ -9,6 +9,7 @@
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
 #include "autograd/ops/op.h"
+#include "autograd/ops/packed_weight.h"
 
 namespace tape::nn {
 namespace {
@@ -128,14 +129,19 @@ void Module::load(const std::string& path) { load_state_dict(load_safetensors(pa
 
 void Module::train(bool training) {
   training_ = training;
-  for (const Entry& entry : entries_)
+  for (const Entry& entry : entries_) {
     if (entry.child) entry.child->train(training);
+    if (entry.parameter) keep_packed(*entry.parameter, !training);
+  }
 }
 
 void Module::to(DType dtype) {
   if (!is_floating(dtype)) raise(ErrorKind::dtype, "to: parameters are f32 or f64, not {}", to_string(dtype));
   const NoGrad no_grad;
-  for (NamedTensor& named : named_parameters()) replace(named.tensor, named.tensor.to(dtype));
+  for (NamedTensor& named : named_parameters()) {
+    replace(named.tensor, named.tensor.to(dtype));
+    keep_packed(named.tensor, !training_);
+  }
   for (NamedTensor& named : named_buffers())
     if (is_floating(named.tensor.dtype())) replace(named.tensor, named.tensor.to(dtype));
   for (auto& [name, module] : named_modules()) module->dtype_changed(dtype);

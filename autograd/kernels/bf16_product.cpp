@@ -81,4 +81,10 @@ void product(const Gemm& shape, const float* a, const float* b, const float* bia
   multiply_all<Bf16>(shape, a, b, bias, c);
 }
 
+int64_t packed_bytes(const Gemm& shape) { return packed_right_bytes<Bf16>(shape); }
+
+void pack(const Gemm& shape, const float* b, int64_t begin, int64_t end, void* to) {
+  pack_right_columns<Bf16>(shape, b, begin, end, to);
+}
+
 }  // namespace tape::kernels::TAPE_LEVEL

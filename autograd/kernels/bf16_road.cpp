@@ -123,6 +123,24 @@ void bf16_product(const Gemm& shape, const float* a, const float* b, const float
   emulated_tile_product(shape, parts, a, b, bias, c);
 }
 
+int64_t bf16_packed_bytes(const Gemm& shape) {
+  const int parts = parts_of(shape.precision);
+#if defined(__x86_64__)
+  if (bf16_road() == Bf16Road::tiles) return amx::packed_bytes(shape, parts);
+  if (bf16_road() == Bf16Road::avx512) return bf16::packed_bytes(shape);
+#endif
+  return emulated_packed_bytes(shape, parts);
+}
+
+void bf16_pack(const Gemm& shape, const float* b, int64_t begin, int64_t end, void* to) {
+  const int parts = parts_of(shape.precision);
+#if defined(__x86_64__)
+  if (bf16_road() == Bf16Road::tiles) return amx::pack(shape, parts, b, begin, end, to);
+  if (bf16_road() == Bf16Road::avx512) return bf16::pack(shape, b, begin, end, to);
+#endif
+  emulated_pack(shape, parts, b, begin, end, to);
+}
+
 const AttentionKernels<float>& attention_by_precision(const AttentionShape& shape) {
   const Bf16Road road = bf16_road();
   const bool tiles = road == Bf16Road::tiles || road == Bf16Road::emulated_tiles;

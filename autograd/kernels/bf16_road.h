@@ -42,6 +42,10 @@ inline int parts_of(MatmulPrecision precision) { return precision == MatmulPreci
 /// with.
 void bf16_product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c);
 
+/// As BlockedProductKernels says of an exact product (blocked_product.h), of this one; panels are 32 columns.
+int64_t bf16_packed_bytes(const Gemm& shape);
+void bf16_pack(const Gemm& shape, const float* b, int64_t begin, int64_t end, void* to);
+
 /// The kernels that are fastest for attention of at least the shape's precision: on tiles, where there are any, if
 /// it has scores enough (128 x 128 in medium, 256 x 256 in high precision); else attention<float>().
 const AttentionKernels<float>& attention_by_precision(const AttentionShape& shape);

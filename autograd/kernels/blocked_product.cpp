@@ -46,7 +46,10 @@ struct Plain {
 };
 }  // namespace
 
-extern const BlockedProductKernels<float> blocked_product_f32 = {multiply_all<Plain<float>>};
-extern const BlockedProductKernels<double> blocked_product_f64 = {multiply_all<Plain<double>>};
+extern const BlockedProductKernels<float> blocked_product_f32 = {
+    multiply_all<Plain<float>>, packed_right_bytes<Plain<float>>, kPanelOf<float>, pack_right_columns<Plain<float>>};
+extern const BlockedProductKernels<double> blocked_product_f64 = {multiply_all<Plain<double>>,
+                                                                  packed_right_bytes<Plain<double>>, kPanelOf<double>,
+                                                                  pack_right_columns<Plain<double>>};
 
 }  // namespace tape::kernels::TAPE_LEVEL

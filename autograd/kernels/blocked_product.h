@@ -15,6 +15,11 @@ struct BlockedProductKernels {
   /// element is summed in the order of k, in blocks that depend on k alone: its bits are the same whatever part of C it
   /// is computed with.
   void (*product)(const Gemm& shape, const T* a, const T* b, const T* bias, T* c);
+  /// What pack() writes for all of B, in bytes, and of how many columns each panel in it is.
+  int64_t (*packed_bytes)(const Gemm& shape);
+  int64_t panel;
+  /// Columns [begin, end) of B, `begin` and `end` whole panels or the end, to their place in what is packed of all.
+  void (*pack)(const Gemm& shape, const T* b, int64_t begin, int64_t end, void* to);
 };
 TAPE_KERNEL_TABLE(BlockedProductKernels, blocked_product)
 }  // namespace tape::kernels

@@ -141,29 +141,74 @@ TAPE_INLINE void multiply_blocks(int64_t rows, int64_t columns, int64_t k, const
   }
 }
 
+/// Columns of a panel of B, as wide as a tile.
+template <class T>
+inline constexpr int64_t kPanelOf = kVectors * kLanes<T>;
+
+/// Of k, how much is packed and multiplied at a time: parts as equal as may be.
+template <class Arithmetic, class T = typename Arithmetic::Value>
+TAPE_INLINE int64_t inner_of(int64_t k) {
+  constexpr int64_t kDepth = Arithmetic::kDepth, kInner = kInnerBytes / static_cast<int64_t>(sizeof(T)) * kDepth;
+  return divide_up(divide_up(k, divide_up(k, kInner)), kDepth) * kDepth;
+}
+
+/// Packs columns [column, column + columns) of B and k of its rows from `first` on.
+template <class Arithmetic, class T = typename Arithmetic::Value>
+TAPE_INLINE void pack_block(const Gemm& s, const T* b, int64_t first, int64_t k, int64_t column, int64_t columns,
+                            T* to) {
+  constexpr int64_t kWidth = kPanelOf<T>;
+  Arithmetic::template pack<kWidth>(s.transpose_b, columns, k,
+                                    b + (s.transpose_b ? column * s.ldb + first : first * s.ldb + column), s.ldb,
+                                    padded<T>(columns % kWidth), to);
+}
+
+// All of a B of `all` columns, packed: blocks of k behind each other, of each all panels.
+
+/// Where column `column` of the block of `depth` packed values from `first` on begins in it.
+template <class Arithmetic, class T = typename Arithmetic::Value>
+TAPE_INLINE int64_t packed_place(int64_t all, int64_t first, int64_t depth, int64_t column) {
+  return padded<T>(all) * (first / Arithmetic::kDepth) + column * depth;
+}
+
+template <class Arithmetic, class T = typename Arithmetic::Value>
+static int64_t packed_right_bytes(const Gemm& s) {
+  return padded<T>(s.n) * divide_up(s.k, Arithmetic::kDepth) * static_cast<int64_t>(sizeof(T));
+}
+
+template <class Arithmetic, class T = typename Arithmetic::Value>
+static void pack_right_columns(const Gemm& s, const T* b, int64_t begin, int64_t end, void* to) {
+  const int64_t inner = inner_of<Arithmetic>(s.k);
+  for (int64_t first = 0; first < s.k; first += inner) {
+    const int64_t k = smaller(inner, s.k - first), depth = divide_up(k, Arithmetic::kDepth);
+    pack_block<Arithmetic>(s, b, first, k, begin, end - begin,
+                           static_cast<T*>(to) + packed_place<Arithmetic>(s.n, first, depth, begin));
+  }
+}
+
 /// The product of gemm() on one thread.
 template <class Arithmetic, class T = typename Arithmetic::Value>
 static void multiply_all(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
-  constexpr int64_t kWidth = kVectors * kLanes<T>, kDepth = Arithmetic::kDepth;
-  constexpr int64_t kInner = kInnerBytes / static_cast<int64_t>(sizeof(T)) * kDepth;
-  const int64_t parts = divide_up(s.k, kInner), inner = divide_up(divide_up(s.k, parts), kDepth) * kDepth;
+  constexpr int64_t kDepth = Arithmetic::kDepth, kBlock = kColumnBlock / kPanelOf<T> * kPanelOf<T>;
+  const int64_t inner = inner_of<Arithmetic>(s.k);
   const bool packed = !Arithmetic::kReadsRows || packs_left(s, sizeof(T));
   Scratch<T> packed_a(packed_rows(smaller(s.m, kRowBlock)) * inner / kDepth);
-  Scratch<T> packed_b(padded<T>(smaller(s.n, kColumnBlock)) * inner / kDepth);
-  for (int64_t column = 0; column < s.n; column += kColumnBlock) {
-    const int64_t columns = smaller(kColumnBlock, s.n - column);
+  Scratch<T> packed_b(s.packed ? 0 : padded<T>(smaller(s.n, kBlock)) * inner / kDepth);
+  for (int64_t column = 0; column < s.n; column += kBlock) {
+    const int64_t columns = smaller(kBlock, s.n - column);
     for (int64_t first = 0; first < s.k; first += inner) {
       const int64_t k = smaller(inner, s.k - first), depth = divide_up(k, kDepth);
-      Arithmetic::template pack<kWidth>(s.transpose_b, columns, k,
-                                        b + (s.transpose_b ? column * s.ldb + first : first * s.ldb + column), s.ldb,
-                                        padded<T>(columns % kWidth), packed_b.data());
+      const T* right = packed_b.data();
+      if (s.packed)
+        right = static_cast<const T*>(s.packed) +
+                packed_place<Arithmetic>(s.packed_columns, first, depth, s.packed_column + column);
+      else
+        pack_block<Arithmetic>(s, b, first, k, column, columns, packed_b.data());
       for (int64_t row = 0; row < s.m; row += kRowBlock) {
         const int64_t rows = smaller(kRowBlock, s.m - row), skipped = packed ? 0 : rows - rows % kRows;
         const T* const from = a + (s.transpose_a ? first * s.lda + row : row * s.lda + first);
         Arithmetic::template pack<kRows>(!s.transpose_a, rows - skipped, k, from + skipped * s.lda, s.lda,
                                          packed_rows(rows % kRows), packed_a.data() + skipped * depth);
-        multiply_blocks<Arithmetic>(rows, columns, depth, Rows<T>{packed, from, s.lda, packed_a.data()},
-                                    packed_b.data(),
+        multiply_blocks<Arithmetic>(rows, columns, depth, Rows<T>{packed, from, s.lda, packed_a.data()}, right,
                                     Output<T>{c + row * s.ldc + column, s.ldc, s.accumulate || first > 0,
                                               bias && first == 0 ? bias + column : nullptr});
       }

@@ -43,6 +43,8 @@ bool rounding_pays(const Gemm& s) {
 /// depend on the number of threads.
 template <class T>
 Road road_of(const Gemm& s) {
+  if (s.packed)
+    return right_packing(s, sizeof(T)).kernels == RightPacking::Kernels::rounded ? Road::rounded : Road::blocked;
   if (sizeof(T) == sizeof(float) && rounding_pays(s)) return Road::rounded;
   const int64_t few = s.n * s.k >= kLargeWeight ? kMostFewRows : kHardlyAny;
   if (s.m <= few && !s.transpose_a && s.transpose_b) return Road::few_rows;
@@ -70,13 +72,15 @@ struct Split {
   double packing;                 // a value to pack costs as much as so many multiplications
   double least;                   // so many multiplications are worth a second thread
 };
-Split split_of(Road road) {
-  if (road == Road::rounded && bf16_road() != Bf16Road::avx512) return {32, 32, 60, 6e6};
-  return {12, 32, 7, 2.5e5};
+template <class T>
+Split split_of(const Gemm& s, Road road) {
+  const bool tiles = road == Road::rounded && bf16_road() != Bf16Road::avx512;
+  if (tiles) return {32, 32, 60, s.packed ? 1e6 : 6e6};
+  return {12, s.packed && road == Road::blocked ? blocked_product<T>().panel : 32, 7, 2.5e5};
 }
 
 /// How many threads share the rows, the others sharing the columns, so that the dearest part is cheapest. Each thread
-/// packs the operands of its part.
+/// packs the operands of its part that are not packed.
 int64_t threads_along_rows(const Gemm& s, const Split& split, int64_t threads, bool packs_a) {
   int64_t best = 1;
   double least = 0;
@@ -88,7 +92,7 @@ int64_t threads_along_rows(const Gemm& s, const Split& split, int64_t threads, b
     };
     const double rows = largest(s.m, split.row_step, by_rows),
                  columns = largest(s.n, split.column_step, threads / by_rows);
-    const double cost = rows * columns + split.packing * (columns + (packs_a ? rows : 0));
+    const double cost = rows * columns + split.packing * ((s.packed ? 0 : columns) + (packs_a ? rows : 0));
     if (by_rows == 1 || cost < least) {
       best = by_rows;
       least = cost;
@@ -97,20 +101,22 @@ int64_t threads_along_rows(const Gemm& s, const Split& split, int64_t threads, b
   return best;
 }
 
+/// Where the part of so many begins, in whole steps.
+int64_t edge(int64_t part, int64_t parts, int64_t length, int64_t step) {
+  const int64_t steps = (length + step - 1) / step;
+  return std::min(length, steps * part / parts * step);
+}
+
 /// A large product in parts, one a thread.
 template <class T>
 void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
   const Road road = road_of<T>(s);
-  const Split split = split_of(road);
+  const Split split = split_of<T>(s, road);
   const int64_t threads = work < split.least || in_task() ? 1 : num_threads();
   if (threads == 1) return run_part(road, s, a, b, bias, c);
   const int64_t by_rows = threads_along_rows(s, split, threads, road == Road::rounded || packs_left(s, sizeof(T))),
                 by_columns = threads / by_rows;
-  const auto edge = [](int64_t part, int64_t parts, int64_t length, int64_t step) {
-    const int64_t steps = (length + step - 1) / step;
-    return std::min(length, steps * part / parts * step);
-  };
   const auto one = [&](int64_t part) {
     const int64_t row = edge(part / by_columns, by_rows, s.m, split.row_step),
                   column = edge(part % by_columns, by_columns, s.n, split.column_step);
@@ -118,6 +124,7 @@ void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
     piece.m = edge(part / by_columns + 1, by_rows, s.m, split.row_step) - row;
     piece.n = edge(part % by_columns + 1, by_columns, s.n, split.column_step) - column;
     if (piece.m == 0 || piece.n == 0) return;
+    piece.packed_column = column;
     run_part(road, piece, s.transpose_a ? a + row : a + row * s.lda, s.transpose_b ? b + column * s.ldb : b + column,
              bias ? bias + column : nullptr, c + row * s.ldc + column);
   };
@@ -128,7 +135,9 @@ template <class T>
 void run(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   if (s.m == 0 || s.n == 0) return;
   if (s.k == 0) return start(s, bias, c);
-  run_in_parts(s, a, b, bias, c);
+  Gemm whole = s;
+  whole.packed_columns = s.n;
+  run_in_parts(whole, a, b, bias, c);
 }
 
 template <class T>
@@ -141,10 +150,41 @@ void run_batched(const Gemm& s, int64_t count, const T* a, const int64_t* offset
   for (int64_t i = 0; i < count; ++i) product(i);
 }
 
+template <class T>
+void pack_all(const Gemm& s, const T* b, void* to) {
+  const bool rounded = right_packing(s, sizeof(T)).kernels == RightPacking::Kernels::rounded;
+  const int64_t panel = rounded ? 32 : blocked_product<T>().panel, threads = num_threads();
+  run_tasks(threads, [&](int64_t part) {
+    const int64_t begin = edge(part, threads, s.n, panel), end = edge(part + 1, threads, s.n, panel);
+    if (begin == end) return;
+    if constexpr (sizeof(T) == sizeof(float))
+      if (rounded) return bf16_pack(s, b, begin, end, to);
+    blocked_product<T>().pack(s, b, begin, end, to);
+  });
+}
+
 void count(const Gemm& s, int64_t products) {
   flops_asked() += 2 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k * products);
 }
 }  // namespace
+
+RightPacking right_packing(const Gemm& shape, int64_t value_size) {
+  RightPacking way{.level = static_cast<int>(isa())};
+  const bool single = value_size == sizeof(float);
+  if (isa() < Isa::v3 || shape.n * shape.k == 0) return way;
+  if (single && precision_in_use(shape.precision) != MatmulPrecision::highest) {
+    way.kernels = RightPacking::Kernels::rounded;
+    way.road = static_cast<int>(bf16_road());
+    way.parts = parts_of(precision_in_use(shape.precision));
+    way.bytes = bf16_packed_bytes(shape);
+    return way;
+  }
+  way.kernels = RightPacking::Kernels::blocked;
+  way.bytes = single ? blocked_product<float>().packed_bytes(shape) : blocked_product<double>().packed_bytes(shape);
+  return way;
+}
+void pack_right(const Gemm& shape, const float* b, void* to) { pack_all(shape, b, to); }
+void pack_right(const Gemm& shape, const double* b, void* to) { pack_all(shape, b, to); }
 
 void gemm(const Gemm& shape, const float* a, const float* b, float* c, const float* bias) {
   count(shape, 1);

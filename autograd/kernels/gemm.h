@@ -14,7 +14,25 @@ struct Gemm {
   bool accumulate = false;
   /// Of a product of floats, at least: what is less exact is used where it is faster (bf16_road.h).
   MatmulPrecision precision = MatmulPrecision::highest;
+  /// B as pack_right() left it, which is read in its place; null: there is none.
+  const void* packed = nullptr;
+  /// Of a part of a product: where its columns begin in the packed B, and how many that has.
+  int64_t packed_column = 0, packed_columns = 0;
 };
+
+/// How B of a product is packed for the kernels in use. What was packed in one way is read in the same way alone.
+struct RightPacking {
+  enum class Kernels { none, blocked, rounded };
+  Kernels kernels = Kernels::none;  ///< none: those of this CPU's level pack nothing
+  int level = 0, road = 0, parts = 0;
+  int64_t bytes = 0;
+  bool operator==(const RightPacking&) const = default;
+};
+/// That of products of B [k, n] or its transpose, in the shape's precision, of values of so many bytes.
+RightPacking right_packing(const Gemm& shape, int64_t value_size);
+/// Packs B once for many products with few rows of A or many: `to` holds right_packing(shape).bytes, on 64 bytes.
+void pack_right(const Gemm& shape, const float* b, void* to);
+void pack_right(const Gemm& shape, const double* b, void* to);
 /// `bias` [n] is added to each row; null is none. The kernels are our own where the CPU has AVX2 and there is more than
 /// a row or two (blocked_product.h), else OpenBLAS's.
 void gemm(const Gemm& shape, const float* a, const float* b, float* c, const float* bias = nullptr);

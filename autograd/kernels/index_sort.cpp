@@ -24,16 +24,16 @@ bool before(const Entry<T>& a, const Entry<T>& b, bool descending) {
   return a.index < b.index;
 }
 
-/// For every line of the middle axis: order(entries of the line), then the first k are written.
-template <class T, class Order>
-void for_lines(int64_t outer, int64_t size, int64_t inner, const T* x, int64_t k, T* values, int64_t* index,
-               const Order& order) {
+/// For every line of the middle axis: first(x of the line, distance of its values, room for `room` entries), then the
+/// first k of these are written.
+template <class T, class First>
+void for_lines(int64_t outer, int64_t size, int64_t inner, const T* x, int64_t room, int64_t k, T* values,
+               int64_t* index, const First& first) {
   for_chunks(outer * inner, 8 * size, [&](int64_t begin, int64_t end) {
-    Scratch<Entry<T>> entries(size);
+    Scratch<Entry<T>> entries(room);
     for (int64_t line = begin; line < end; ++line) {
       const int64_t o = line / inner, i = line % inner;
-      for (int64_t s = 0; s < size; ++s) entries[s] = {x[(o * size + s) * inner + i], s};
-      order(entries.data());
+      first(x + o * size * inner + i, entries.data());
       for (int64_t s = 0; s < k; ++s) {
         values[(o * k + s) * inner + i] = entries[s].value;
         index[(o * k + s) * inner + i] = entries[s].index;
@@ -45,7 +45,8 @@ void for_lines(int64_t outer, int64_t size, int64_t inner, const T* x, int64_t k
 
 template <class T>
 void sort_axis(int64_t outer, int64_t size, int64_t inner, const T* x, bool descending, T* values, int64_t* index) {
-  for_lines(outer, size, inner, x, size, values, index, [&](Entry<T>* entries) {
+  for_lines(outer, size, inner, x, size, size, values, index, [&](const T* line, Entry<T>* entries) {
+    for (int64_t s = 0; s < size; ++s) entries[s] = {line[s * inner], s};
     std::sort(entries, entries + size,
               [descending](const Entry<T>& a, const Entry<T>& b) { return before(a, b, descending); });
   });
@@ -54,9 +55,22 @@ void sort_axis(int64_t outer, int64_t size, int64_t inner, const T* x, bool desc
 template <class T>
 void topk_axis(int64_t outer, int64_t size, int64_t inner, const T* x, int64_t k, bool largest, T* values,
                int64_t* index) {
-  for_lines(outer, size, inner, x, k, values, index, [&](Entry<T>* entries) {
-    std::partial_sort(entries, entries + k, entries + size,
-                      [largest](const Entry<T>& a, const Entry<T>& b) { return before(a, b, largest); });
+  if (k == 0) return;
+  for_lines(outer, size, inner, x, k, k, values, index, [&](const T* line, Entry<T>* best) {
+    const auto order = [largest](const Entry<T>& a, const Entry<T>& b) { return before(a, b, largest); };
+    for (int64_t s = 0; s < k; ++s) best[s] = {line[s * inner], s};
+    std::make_heap(best, best + k, order);  // the last of the best in front
+    for (int64_t s = k; s < size; ++s) {
+      // Of equal values the first is kept, so that most of a long line costs a comparison a value.
+      const T value = line[s * inner], last = best[0].value;
+      if (largest ? value <= last : value >= last) continue;
+      const Entry<T> entry{value, s};
+      if (!order(entry, best[0])) continue;  // NaN, or a number where the last is NaN
+      std::pop_heap(best, best + k, order);
+      best[k - 1] = entry;
+      std::push_heap(best, best + k, order);
+    }
+    std::sort_heap(best, best + k, order);
   });
 }
 

@@ -234,27 +234,59 @@ TAPE_INLINE void multiply_blocks(int64_t steps, const char* a, const char* b, in
 
 TAPE_INLINE int64_t whole_tiles(int64_t length, int64_t of) { return divide_up(length, of) * of; }
 
+/// Of k, how much is packed and multiplied at a time.
+TAPE_INLINE int64_t tile_inner(int64_t k) { return whole_tiles(divide_up(k, divide_up(k, kTileInner)), kTileDepth); }
+
+// All of a B of `all` columns, packed: blocks of k behind each other, of each all tiles.
+
+/// Where column `column` of the block of `steps` tiles from `first` of k on begins in it.
+template <int parts>
+TAPE_INLINE int64_t packed_tiles_place(int64_t all, int64_t first, int64_t steps, int64_t column) {
+  return whole_tiles(all, kTile) * first * 2 * parts + column / kTile * steps * parts * kTileBytes;
+}
+
+TAPE_INLINE int64_t packed_tiles_bytes(const Gemm& s, int parts) {
+  return whole_tiles(s.n, kTile) * whole_tiles(s.k, kTileDepth) * 2 * parts;
+}
+
+/// Columns [begin, end) of B, `begin` at a pair of tiles, to their place in what is packed of all.
+template <class Tiles, int parts>
+static void pack_right_tiles(const Gemm& s, const float* b, int64_t begin, int64_t end, void* to) {
+  const TileOperand right{b, s.ldb, s.transpose_b};
+  const int64_t inner = tile_inner(s.k);
+  for (int64_t first = 0; first < s.k; first += inner) {
+    const int64_t k = smaller(inner, s.k - first), steps = divide_up(k, kTileDepth);
+    char* const place = static_cast<char*>(to) + packed_tiles_place<parts>(s.n, first, steps, begin);
+    pack_tiles<Tiles>(right, false, begin, first, k, TileLayout<parts>{place, end - begin, steps});
+  }
+}
+
 /// The product of gemm() on one thread.
 template <class Tiles, int parts>
 static void multiply_tiles(const Gemm& s, const float* a, const float* b, const float* bias, float* c) {
   const TileOperand left{a, s.lda, !s.transpose_a}, right{b, s.ldb, s.transpose_b};
-  const int64_t blocks = divide_up(s.k, kTileInner), inner = whole_tiles(divide_up(s.k, blocks), kTileDepth);
+  const int64_t inner = tile_inner(s.k);
   const int64_t row_block = left.across ? kPair : kTileRows;
   const int64_t column_block = kTileValues / parts / inner / kPair * kPair;
   constexpr int64_t kBytes = 2 * parts;  // of a packed value
   Scratch<char> packed_a(whole_tiles(smaller(s.m, row_block), kTile) * inner * kBytes);
-  Scratch<char> packed_b(whole_tiles(smaller(s.n, column_block), kTile) * inner * kBytes);
+  Scratch<char> packed_b(s.packed ? 0 : whole_tiles(smaller(s.n, column_block), kTile) * inner * kBytes);
   Tiles::configure();
   for (int64_t column = 0; column < s.n; column += column_block) {
     const int64_t columns = smaller(column_block, s.n - column);
     for (int64_t first = 0; first < s.k; first += inner) {
       const int64_t k = smaller(inner, s.k - first), steps = divide_up(k, kTileDepth);
-      pack_tiles<Tiles>(right, false, column, first, k, TileLayout<parts>{packed_b.data(), columns, steps});
+      const char* tiles = packed_b.data();
+      if (s.packed)
+        tiles = static_cast<const char*>(s.packed) +
+                packed_tiles_place<parts>(s.packed_columns, first, steps, s.packed_column + column);
+      else
+        pack_tiles<Tiles>(right, false, column, first, k, TileLayout<parts>{packed_b.data(), columns, steps});
       for (int64_t row = 0; row < s.m; row += row_block) {
         const int64_t rows = smaller(row_block, s.m - row);
         pack_tiles<Tiles>(left, true, row, first, k, TileLayout<parts>{packed_a.data(), rows, steps});
         multiply_blocks<Tiles, parts>(
-            steps, packed_a.data(), packed_b.data(), steps,
+            steps, packed_a.data(), tiles, steps,
             TileOutput{c + row * s.ldc + column, s.ldc, rows, columns, s.accumulate || first > 0,
                        bias && first == 0 ? bias + column : nullptr});
       }

@@ -121,6 +121,14 @@ void emulated_tile_product(const Gemm& shape, int parts, const float* a, const f
   multiply_tiles<Emulated, 2>(shape, a, b, bias, c);
 }
 
+int64_t emulated_packed_bytes(const Gemm& shape, int parts) { return TAPE_LEVEL::packed_tiles_bytes(shape, parts); }
+
+void emulated_pack(const Gemm& shape, int parts, const float* b, int64_t begin, int64_t end, void* to) {
+  using TAPE_LEVEL::Emulated, TAPE_LEVEL::pack_right_tiles;
+  if (parts == 1) return pack_right_tiles<Emulated, 1>(shape, b, begin, end, to);
+  pack_right_tiles<Emulated, 2>(shape, b, begin, end, to);
+}
+
 const AttentionKernels<float>& emulated_tile_attention(int parts) {
   return parts == 1 ? TAPE_LEVEL::kAttention<1> : TAPE_LEVEL::kAttention<2>;
 }

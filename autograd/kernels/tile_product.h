@@ -10,5 +10,9 @@ namespace tape::kernels::amx {
 /// smallest normal one are zero.
 void product(const Gemm& shape, int parts, const float* a, const float* b, const float* bias, float* c);
 
+/// As BlockedProductKernels says (blocked_product.h); panels are pairs of tiles.
+int64_t packed_bytes(const Gemm& shape, int parts);
+void pack(const Gemm& shape, int parts, const float* b, int64_t begin, int64_t end, void* to);
+
 }  // namespace tape::kernels::amx
 #endif

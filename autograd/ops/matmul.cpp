@@ -9,6 +9,7 @@
 #include "autograd/ops/check.h"
 #include "autograd/ops/data_or_null.h"
 #include "autograd/ops/op.h"
+#include "autograd/ops/packed_weight.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 
@@ -198,14 +199,16 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Tensor y = empty(shape, x.dtype());
   dispatch_floating("linear", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const kernels::Gemm gemm{.transpose_b = true,
-                             .m = rows,
-                             .n = out,
-                             .k = in,
-                             .lda = in,
-                             .ldb = in,
-                             .ldc = out,
-                             .precision = MatmulPrecisionScope::current()};
+    kernels::Gemm gemm{.transpose_b = true,
+                       .m = rows,
+                       .n = out,
+                       .k = in,
+                       .lda = in,
+                       .ldb = in,
+                       .ldc = out,
+                       .precision = MatmulPrecisionScope::current()};
+    const Ref<Storage> packed = packed_weight(weight, gemm);
+    if (packed) gemm.packed = packed->data();
     kernels::gemm(gemm, x.data<T>(), weight.data<T>(), y.mutable_data<T>(), data_or_null<T>(bias));
   });
   return record(linear_op, {x, weight, bias}, y, {x, weight},

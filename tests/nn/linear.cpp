@@ -2,8 +2,10 @@
 
 #include <cmath>
 
+#include "autograd/kernels/isa.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -44,6 +46,22 @@ TEST(Linear, RefusesWidthsBelowOneAndInputsOfAnotherWidth) {
   EXPECT_TAPE_ERROR(layer(zeros({2, 3})), ErrorKind::shape,
                     "linear: inner sizes differ: x [2, 3] x weight [4, 5] (3 vs 5)");
   EXPECT_TAPE_ERROR(layer(zeros({2, 5}, f64)), ErrorKind::dtype, "linear: dtypes differ: f64 and f32");
+}
+
+TEST(Linear, KeepsItsWeightPackedInEvaluationAndSeesWhatIsLoaded) {
+  if (kernels::isa() < kernels::Isa::v3) GTEST_SKIP() << "this CPU's level packs nothing";
+  Linear layer(40, 30), other(40, 30);
+  const Tensor x = randn({9, 40});
+  const auto live = [] { return memory_stats().live_bytes; };
+  layer(x);
+  const int64_t before = live();
+  layer.eval();
+  layer(x);
+  EXPECT_GE(live(), before + 40 * 30 * 4);
+  layer.load_state_dict(other.state_dict());
+  EXPECT_TRUE(tensors_near(layer(x), other(x), 1e-5));
+  layer.train();
+  EXPECT_EQ(live(), before);
 }
 
 }  // namespace

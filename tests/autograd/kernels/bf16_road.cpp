@@ -7,6 +7,7 @@
 
 #include "autograd/kernels/tile_emulation.h"
 #include "autograd/kernels/tile_product.h"
+#include "autograd/memory.h"
 #include "tests/autograd/kernels/bf16_ways.h"
 #include "tests/autograd/kernels/levels.h"
 
@@ -125,6 +126,25 @@ void expect_sixteen_bits(Bf16Road road) {
 TEST_P(Bf16Products, are_as_exact_as_their_precision_says) {
   const auto [road, precision] = GetParam();
   precision == medium ? expect_rounded_operands(road) : expect_sixteen_bits(road);
+}
+
+TEST_P(Bf16Products, a_packed_right_operand_gives_the_bits_of_one_that_is_packed_on_the_way) {
+  const RoadScope scope(GetParam().road);
+  if (precision_in_use(GetParam().precision) == MatmulPrecision::highest) return;
+  for_cases(GetParam().precision, {{98, 100, 620}, {40, 66, 1132}}, ordinary, [](const Case& one) {
+    if (one.shape.transpose_a) return;
+    const Ref<Storage> packed = Storage::allocate(right_packing(one.shape, sizeof(float)).bytes);
+    pack_right(one.shape, one.b.data(), packed->data());
+    Gemm with = one.shape;
+    with.packed = packed->data();
+    const auto product = [&](const Gemm& shape) {
+      std::vector<float> c = one.c;
+      gemm(shape, one.a.data(), one.b.data(), c.data(), one.added());
+      return c;
+    };
+    expect_same_bits([&] { return product(with); });
+    EXPECT_EQ(product(with), product(one.shape));
+  });
 }
 
 TEST_P(Bf16Products, bits_do_not_depend_on_threads_or_other_rows_and_columns) {

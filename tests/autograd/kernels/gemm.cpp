@@ -2,6 +2,7 @@
 
 #include "autograd/kernels/blas.h"
 #include "autograd/kernels/isa.h"
+#include "autograd/memory.h"
 
 #include <fmt/format.h>
 
@@ -71,6 +72,45 @@ TAPE_EVERY_LEVEL(GemmAtLevel);
 TEST_P(GemmAtLevel, products_are_those_of_a_loop) {
   check_gemm<float>();
   check_gemm<double>();
+}
+
+template <class T>
+void check_packed() {
+  for_orientations<T>(kBlocks, [](Gemm s, const auto& a, const auto& b, const std::vector<T>& c) {
+    if (s.transpose_a) return;
+    const RightPacking way = right_packing(s, sizeof(T));
+    ASSERT_EQ(way.kernels, isa() < Isa::v3 ? RightPacking::Kernels::none : RightPacking::Kernels::blocked);
+    if (way.kernels == RightPacking::Kernels::none) return;
+    const Ref<Storage> packed = Storage::allocate(way.bytes);
+    pack_right(s, b.data(), packed->data());
+    const std::vector<T> bias = random_values<T>(s.n, 4);
+    s.packed = packed->data();
+    const std::vector<T> nothing(b.size());  // B itself is not read
+    const auto product = [&] {
+      std::vector<T> mine = c;
+      gemm(s, a.data(), nothing.data(), mine.data(), bias.data());
+      return mine;
+    };
+    expect_same_bits(product);
+    expect_close(product(), reference(s, a, b, bias.data(), c), tolerance<T>(2e-4, 1e-12), "product");
+  });
+}
+TEST_P(GemmAtLevel, products_with_a_packed_right_operand_are_those_of_a_loop) {
+  check_packed<float>();
+  check_packed<double>();
+}
+
+TEST_P(GemmAtLevel, a_packed_right_operand_gives_the_bits_of_one_that_is_packed_on_the_way) {
+  if (GetParam() < Isa::v3) return;  // packs nothing
+  Gemm s{.transpose_b = true, .m = 130, .n = 2100, .k = 900, .lda = 900, .ldb = 900, .ldc = 2100};
+  const auto a = random_values<float>(s.m * s.k, 1), b = random_values<float>(s.n * s.k, 2);
+  std::vector<float> read(static_cast<size_t>(s.m * s.n)), whole(read.size());
+  gemm(s, a.data(), b.data(), read.data());
+  const Ref<Storage> packed = Storage::allocate(right_packing(s, sizeof(float)).bytes);
+  pack_right(s, b.data(), packed->data());
+  s.packed = packed->data();
+  gemm(s, a.data(), b.data(), whole.data());
+  EXPECT_EQ(read, whole);
 }
 
 template <class T>

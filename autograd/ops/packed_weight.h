@@ -1,0 +1,18 @@
+#pragma once
+
+#include "../kernels/gemm.h"
+#include "../tensor.h"
+
+namespace tape {
+
+/// Whether linear() keeps a weight as its kernels read it, packed at its first product of eight rows or more (of any
+/// number where bf16 is multiplied) and again where the weight was written to since; false lets go what was packed. For
+/// weights that stay as they are through many products: Module::eval() asks for it, Module::train() ends it. What is
+/// packed takes as much memory again as the weight, half of it in bf16. Of the tensor's whole storage: tied weights are
+/// kept once. A write through a pointer or a view that was taken before the last product is not seen.
+void keep_packed(const Tensor& weight, bool keep);
+
+/// Memory of what a product reads in place of a weight, held while it does; null: it reads the weight itself.
+Ref<Storage> packed_weight(const Tensor& weight, const kernels::Gemm& shape);
+
+}  // namespace tape

@@ -1,11 +1,19 @@
 #!/usr/bin/env bash
-# Installs what the build needs on Debian 12, Ubuntu 24.04 and later. Changes nothing, and needs no network, when all of
-# it is there.
+# Installs what the build needs on Debian 12, Ubuntu 24.04 and later; with --fuzz what scripts/fuzz.sh needs besides.
+# Changes nothing, and needs no network, when all of it is there.
 set -euo pipefail
 
 needed=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libopenblas-openmp-dev libfmt-dev
   nlohmann-json3-dev libutf8proc-dev libsentencepiece-dev libxxhash-dev libcli11-dev libgtest-dev libgmock-dev)
 helpers=(ccache mold) # make rebuilds faster; nothing depends on them
+case "${1:-}" in
+  "") ;;
+  --fuzz) needed+=(clang-16 libclang-rt-16-dev libomp-16-dev) ;;
+  *)
+    printf 'setup: %s: no such option (there is --fuzz)\n' "$1" >&2
+    exit 2
+    ;;
+esac
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 

@@ -114,7 +114,8 @@ void write_manifest(const std::string& folder) {
   for (const auto& file : fs::directory_iterator(folder)) {
     if (!fs::is_regular_file(file.symlink_status()))
       raise(ErrorKind::config, "{}: a checkpoint holds regular files only", file.path().string());
-    names.insert(file.path().filename().string());
+    const std::string name = file.path().filename().string();
+    if (name != kManifest) names.insert(name);
   }
   Json files = Json::array();
   for (const std::string& name : names) {

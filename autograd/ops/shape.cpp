@@ -309,8 +309,10 @@ Tensor slice(const Tensor& x, int64_t axis, const SliceOptions& options) {
   const int64_t size = x.shape()[axis];
   const auto clipped = [size](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
   const int64_t start = clipped(options.start), end = clipped(options.end);
-  const int64_t count = end > start ? (end - start - 1) / options.step + 1 : 0;
-  return slice_range(x, {axis, start, options.step, count});
+  // A longer step takes the first position alone, as this one does; it times a stride could overflow.
+  const int64_t step = std::min(options.step, std::max<int64_t>(size, 1));
+  const int64_t count = end > start ? (end - start - 1) / step + 1 : 0;
+  return slice_range(x, {axis, start, step, count});
 }
 
 Tensor select(const Tensor& x, int64_t axis, int64_t index) {

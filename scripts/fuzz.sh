@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Looks for inputs that break what reads: scripts/fuzz.sh [--total] [SECONDS] [TARGET...] runs each target (all, unless
+# some are named) for so many seconds (10), with --total all of them together. Needs clang-16 and its runtime
+# (scripts/setup.sh --fuzz); ends with 77 where they are not there.
+#
+# Begins with tests/fuzz/corpus/TARGET, gathers what reaches new code in build/fuzz/corpus/TARGET, and goes on from there
+# the next time. An input that is found lies in build/fuzz/found/. The last line is "N passed, N failed", a target each.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$root/build/fuzz
+program=$build/tests/fuzz/tapeformer_fuzz
+
+total=no
+if [ "${1:-}" = --total ]; then
+  total=yes
+  shift
+fi
+seconds=${1:-10}
+shift || true
+if ! [[ $seconds =~ ^[1-9][0-9]*$ ]]; then
+  printf 'fuzz: SECONDS must be a whole number above 0, got %s\n' "$seconds" >&2
+  exit 2
+fi
+targets=("$@")
+[ "${#targets[@]}" -gt 0 ] || mapfile -t targets < <(ls "$root/tests/fuzz/corpus")
+for target in "${targets[@]}"; do
+  if [ ! -d "$root/tests/fuzz/corpus/$target" ]; then
+    printf 'fuzz: no target %s; there are: %s\n' "$target" "$(ls "$root/tests/fuzz/corpus" | tr '\n' ' ')" >&2
+    exit 2
+  fi
+done
+[ "$total" = no ] || seconds=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
+
+if ! command -v clang++-16 > /dev/null || ! ls /usr/lib/llvm-16/lib/clang/*/lib/linux/libclang_rt.fuzzer-* > /dev/null 2>&1; then
+  printf 'fuzz: there is no clang-16 with libFuzzer; scripts/setup.sh --fuzz installs them\n' >&2
+  exit 77
+fi
+# All but the readers comes from the library of the release build, which is made where it is missing.
+cd "$root"
+mkdir -p "$build/found"
+{
+  [ -f build/release/build.ninja ] || cmake -S . -B build/release -G Ninja -D CMAKE_BUILD_TYPE=Release
+  cmake --build build/release --target tapeformer
+  cmake --preset fuzz
+  cmake --build --preset fuzz
+} > "$build/build.log" 2>&1 || { tail -n 30 "$build/build.log" >&2; exit 1; }
+
+# run TARGET ARGUMENT...: one thread, so that a hang is one of the target. What is switched off halves the speed; leaks are
+# for the sanitize preset, which replays the corpora.
+run() {
+  TAPEFORMER_FUZZ_TARGET=$1 OMP_NUM_THREADS=1 UBSAN_OPTIONS=print_stacktrace=1 \
+    ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:malloc_context_size=5 \
+    "$program" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=256 -max_len=65536 -detect_leaks=0 -entropic=0 \
+    -report_slow_units=60 -artifact_prefix="$build/found/$1-" "${@:2}"
+}
+
+passed=0
+failed=0
+for target in "${targets[@]}"; do
+  mkdir -p "$build/corpus/$target"
+  status=0
+  run "$target" -max_total_time="$seconds" -print_final_stats=1 "$build/corpus/$target" "$root/tests/fuzz/corpus/$target" \
+    > "$build/$target.log" 2>&1 || status=$?
+  # Seconds are the clock's: on a machine that stood still an input took long that does not.
+  slow=$(grep -aoE "$build/found/$target-timeout-[0-9a-f]+" "$build/$target.log" | tail -n 1 || true)
+  if [ -n "$slow" ] && run "$target" "$slow" > /dev/null 2>&1; then
+    printf '%s: the machine stood still, not the target\n' "$target"
+    rm -f "$slow"
+    status=0
+  fi
+  last() { grep -aoE "$1" "$build/$target.log" | tail -n 1 | grep -oE '[0-9]+$' || echo 0; }
+  printf '%-20s %12s executions, %7s a second, %6s edges covered\n' "$target" \
+    "$(last 'number_of_executed_units: [0-9]+')" "$(last 'average_exec_per_sec: *[0-9]+')" "$(last 'cov: [0-9]+')"
+  if [ "$status" -eq 0 ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    grep -av '^#' "$build/$target.log" | tail -n 40
+  fi
+done
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+"""Writes the first inputs of each fuzzing target, corpus/TARGET/*: files as they should be, and broken ones of every kind
+that a reader is known to refuse. Inputs that were found stand beside them and are left alone. Needs nothing but Python."""
+import json
+import pathlib
+import struct
+
+HERE = pathlib.Path(__file__).parent
+FIXTURES = HERE.parent / "fixtures"
+
+
+def write(target, name, *parts):
+    """Parts are files that belong together."""
+    folder = HERE / "corpus" / target
+    folder.mkdir(parents=True, exist_ok=True)
+    raw = [p.encode() if isinstance(p, str) else p for p in parts]
+    (folder / name).write_bytes(b"\n%%\n".join(raw))
+
+
+def fixture(name):
+    return (FIXTURES / name).read_bytes()
+
+
+def header(tensors, metadata=None):
+    """The JSON of a safetensors header; tensors: name, dtype, shape, bytes each."""
+    entries, at = ({"__metadata__": metadata} if metadata else {}), 0
+    for name, dtype, shape, size in tensors:
+        entries[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + size]}
+        at += size
+    return json.dumps(entries).encode(), at
+
+
+def safetensors(tensors, metadata=None):
+    """tensors: name, dtype, shape, bytes."""
+    text, _ = header([(n, d, s, len(b)) for n, d, s, b in tensors], metadata)
+    return struct.pack("<Q", len(text)) + text + b"".join(b for *_, b in tensors)
+
+
+def floats(count, value=0.5):
+    return struct.pack(f"<{count}f", *[value] * count)
+
+
+def make_safetensors():
+    one = [("a", "F32", [2, 2], floats(4))]
+    every = [("f64", "F64", [1], bytes(8)), ("f32", "F32", [2], floats(2)), ("i64", "I64", [], bytes(8)),
+             ("f16", "F16", [3], bytes(6)), ("bf16", "BF16", [2], bytes(4)), ("i32", "I32", [1, 1], bytes(4)),
+             ("u8", "U8", [0, 4], b""), ("bool", "BOOL", [2], b"\0\1")]
+    write("safetensors", "one", safetensors(one))
+    write("safetensors", "every_dtype", safetensors(every, {"format": "pt"}))
+    write("safetensors", "empty_header", safetensors([]))
+    write("safetensors", "bool_of_2", safetensors([("b", "BOOL", [1], b"\2")]))
+    write("safetensors", "short", b"\0\0\0")
+    write("safetensors", "length_beyond_file", struct.pack("<Q", 1 << 62) + b"{}")
+    write("safetensors", "trailing_byte", safetensors(one) + b"x")
+    write("safetensors", "data_cut", safetensors(one)[:-1])
+    broken = {
+        "twice": b'{"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[],"data_offsets":[0,1]}}',
+        "overflow": b'{"a":{"dtype":"F32","shape":[4194305,4194305,211106198978564],"data_offsets":[0,16]}}',
+        "negative": b'{"a":{"dtype":"F32","shape":[-1,4],"data_offsets":[0,16]}}',
+        "fraction": b'{"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,16]}}',
+        "huge_size": b'{"a":{"dtype":"F32","shape":[18446744073709551616],"data_offsets":[0,16]}}',
+        "backwards": b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[16,0]}}',
+        "hole": b'{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}}',
+        "overlap": b'{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[3],"data_offsets":[4,16]}}',
+        "unknown_dtype": b'{"a":{"dtype":"F8_E4M3","shape":[16],"data_offsets":[0,16]}}',
+        "nine_axes": b'{"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,4],"data_offsets":[0,16]}}',
+        "metadata_number": b'{"__metadata__":{"a":1},"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}}',
+        "nested": b'{"a":' + b"[" * 70 + b"]" * 70 + b"}",
+        "not_utf8": b'{"\xff":1}',
+        "list": b"[1]",
+    }
+    for name, text in broken.items():
+        write("safetensors_header", name, struct.pack("<H", 16) + text)
+    text, size = header([(n, d, s, len(b)) for n, d, s, b in every], {"a": "b"})
+    write("safetensors_header", "every_dtype", struct.pack("<H", size) + text + b"   ")
+
+
+def make_json():
+    write("json", "values", '{"a": [1, -2, 3.5, 1e30, true, null, "\\u00e9\\ud83d\\ude00"], "b": {"c": {}}}')
+    write("json", "twice", '{"a": {"b": 1, "b": 2}}')
+    write("json", "deep", '{"a":' * 9 + "1" + "}" * 9)
+    write("json", "lone_surrogate", '{"a": "\\ud800"}')
+    write("json", "out_of_range", '{"a": 1e999}')
+    write("json", "not_utf8", b'{"a": "\xff\xc3"}')
+    write("json", "byte_order_mark", b'\xef\xbb\xbf{"a": 1}')
+    write("json", "list", "[]")
+
+
+def make_models():
+    for name in ["bert", "bert_classifier", "bert_masked", "gpt2", "marian", "m2m100"]:
+        write("model_config", name, fixture(f"hugging_face/{name}/config.json"))
+        write("model_folder", name, fixture(f"hugging_face/{name}/config.json"),
+              fixture(f"hugging_face/{name}/model.safetensors"))
+    shards = "hugging_face/half_in_shards/"
+    write("model_folder", "shards", fixture(shards + "config.json"), "", fixture(shards + "model.safetensors.index.json"),
+          fixture(shards + "model-00001-of-00002.safetensors"), fixture(shards + "model-00002-of-00002.safetensors"))
+    config = json.loads(fixture("hugging_face/bert/config.json"))
+    for name, change in {
+            "negative_width": {"hidden_size": -8}, "width_2_to_62": {"hidden_size": 2**62}, "width_null": {"hidden_size": None},
+            "no_heads": {"num_attention_heads": 0}, "layers_1e300": {"num_hidden_layers": 1e300},
+            "unknown_activation": {"hidden_act": "tanh?"}, "dropout_1.5": {"hidden_dropout_prob": 1.5},
+            "vocabulary_1.9": {"vocab_size": 1.9}, "positions_2_to_62": {"max_position_embeddings": 2**62},
+            "no_architecture": {"architectures": []}, "unknown_architecture": {"architectures": ["Unknown"]},
+            "epsilon_text": {"layer_norm_eps": "small"}}.items():
+        text = json.dumps({**config, **change})
+        write("model_config", name, text)
+        if name.endswith("2_to_62"):
+            write("model_folder", name, text, fixture("hugging_face/bert/model.safetensors"))
+    write("model_folder", "path_out_of_the_folder", json.dumps(config), "",
+          '{"metadata": {}, "weight_map": {"a": "../../etc/passwd"}}')
+
+
+TEXT = "The unknown wörds, 12 of them: <s> [MASK] 中文 \u0130 e\u0301.\r\n\t"
+
+
+def make_tokenizers():
+    for name in ["roberta_json", "unigram_json", "bert_json", "spm_bpe_json"]:
+        write("tokenizer_json", name, fixture(f"tokenizers/{name}/tokenizer.json"), "", TEXT)
+    small = {"version": "1.0", "added_tokens": [
+        {"id": 3, "content": "<s>", "single_word": False, "lstrip": True, "rstrip": True, "normalized": False, "special": True}],
+        "normalizer": {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}, {"type": "StripAccents"},
+            {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}, {"type": "Prepend", "prepend": "▁"},
+            {"type": "Strip", "strip_left": True, "strip_right": True}]},
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
+        "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}},
+            {"Sequence": {"id": "A", "type_id": 0}}], "pair": [{"Sequence": {"id": "A", "type_id": 0}},
+            {"Sequence": {"id": "B", "type_id": 1}}], "special_tokens": {"<s>": {"id": "<s>", "ids": [3], "tokens": ["<s>"]}}},
+        "decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
+            {"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]},
+        "model": {"type": "BPE", "dropout": None, "unk_token": "<unk>", "fuse_unk": True, "byte_fallback": True,
+                  "vocab": {"<unk>": 0, "<0x41>": 1, "a": 2, "aa": 4, "▁": 5, "▁aa": 6}, "merges": ["a a", ["▁", "aa"]]}}
+    write("tokenizer_json", "small_bpe", json.dumps(small), "", TEXT)
+    unigram = dict(small, model={"type": "Unigram", "unk_id": 0, "byte_fallback": False,
+                                 "vocab": [["<unk>", 0.0], ["a", -1.5], ["▁a", -2], ["<s>", 0]]})
+    write("tokenizer_json", "small_unigram", json.dumps(unigram), "", TEXT)
+    pieces = dict(small, normalizer={"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
+                                     "strip_accents": None, "lowercase": True},
+                  pre_tokenizer={"type": "BertPreTokenizer"}, decoder={"type": "WordPiece", "prefix": "##", "cleanup": True},
+                  model={"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                         "max_input_chars_per_word": 100, "vocab": {"[UNK]": 0, "un": 1, "##k": 2, "<s>": 3}})
+    write("tokenizer_json", "small_word_piece", json.dumps(pieces), '{"cls_token": "<s>", "do_lower_case": true}', TEXT)
+    for name, change in {
+            "id_beyond": {"vocab": {"<unk>": 0, "a": 9}}, "id_twice": {"vocab": {"<unk>": 0, "a": 0}},
+            "negative_id": {"vocab": {"<unk>": 0, "a": -1}}, "merge_of_unknown": {"merges": ["x y"]},
+            "byte_minus_1": {"vocab": {"<unk>": 0, "<0x-1>": 1, "<0xZZ>": 2}}, "unknown_type": {"type": "Neural"},
+            "merges_number": {"merges": 3}}.items():
+        write("tokenizer_json", name, json.dumps(dict(small, model={**small["model"], **change})))
+
+    write("byte_level_bpe", "gpt2", fixture("tokenizers/gpt2/vocab.json"), fixture("tokenizers/gpt2/merges.txt"), "", TEXT)
+    vocab = {"a": 0, "b": 1, "ab": 2, "Ġ": 3, "Ġab": 4, "<|endoftext|>": 5}
+    merges = "#version: 0.2\na b\nĠ ab\n"
+    write("byte_level_bpe", "small", json.dumps(vocab), merges, '{"add_prefix_space": true}', "ab abba")
+    write("byte_level_bpe", "merge_of_unknown", json.dumps(vocab), merges + "x y\n")
+    write("byte_level_bpe", "merge_of_three", json.dumps(vocab), "a b c\n")
+    write("byte_level_bpe", "merge_twice", json.dumps(vocab), "a b\na b\n")
+    write("byte_level_bpe", "id_gap", '{"a": 0, "b": 7}', "")
+    write("byte_level_bpe", "crlf", json.dumps(vocab), merges.replace("\n", "\r\n"))
+    write("byte_level_bpe", "added_tokens", json.dumps(vocab), merges, json.dumps({"added_tokens_decoder": {
+        "6": {"content": "<x>", "lstrip": True, "rstrip": True, "normalized": True, "single_word": True, "special": False},
+        "7": {"content": "<y>", "special": True}}, "bos_token": {"content": "<y>"}, "tokenizer_class": "GPT2Tokenizer"}),
+        " a <x> b<y>")
+
+    write("word_piece", "bert", fixture("tokenizers/bert/vocab.txt"), "", "", "", TEXT)
+    words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##known\nword\n##s\n,\n"
+    write("word_piece", "small", words, '{"do_lower_case": false, "strip_accents": true, "tokenize_chinese_chars": false}',
+          '{"unk_token": "[UNK]", "additional_special_tokens": ["<a>", {"content": "<b>"}]}', '{"<new>": 10}', "unknown words")
+    write("word_piece", "twice", words + "un\n")
+    write("word_piece", "empty_line", words + "\n\nx\n")
+    write("word_piece", "no_unknown", "a\nb\n")
+    write("word_piece", "empty", "")
+
+    for name, file in {"unigram": "unigram/spiece.model", "bpe": "spm_bpe/tokenizer.model", "marian": "marian/source.spm",
+                       "character_map": "nllb/sentencepiece.bpe.model"}.items():
+        write("sentence_piece", name, fixture(f"tokenizers/{file}"))
+    write("sentence_piece", "cut", fixture("tokenizers/marian/source.spm")[:-7])
+    write("sentence_piece", "length_beyond", b"\x0a\xff\xff\xff\xff\x0f")
+    write("sentence_piece", "number_without_end", b"\x08" + b"\xff" * 12)
+
+    def folder(name, kind, *files):
+        parts = [fixture(f"tokenizers/{name}/{f}") if f else b"" for f in files]
+        write("tokenizer_folder", name, kind + parts[0], *parts[1:], TEXT)
+
+    config, special, spm = "tokenizer_config.json", "special_tokens_map.json", "sentencepiece.bpe.model"
+    folder("marian", b"m", "source.spm", "target.spm", "vocab.json", config)
+    for name in ["xlm_roberta", "mbart", "mbart50"]:
+        folder(name, b"f", spm, "", config, special)
+    folder("m2m100", b"f", spm, "vocab.json", config, special)
+    folder("unigram", b"s", "spiece.model", "")
+    numbers = "<pad>\n<bos>\n<eos>\n<unk>\n"
+    write("tokenizer_folder", "number_words", "n" + numbers + "ein\nund\nzwanzig\n", numbers + "twenty\n-\none\n", "einundzwanzig")
+
+
+def make_training():
+    checksum = "0000000000000000"
+    entry = {"name": "a", "bytes": 11, "xxh3_64": checksum}
+    write("manifest", "wrong_checksum", json.dumps({"format": 1, "files": [entry]}))
+    write("manifest", "right", json.dumps({"format": 1, "files": [{**entry, "xxh3_64": "a161649fe7c292d2"},
+          {"name": "b", "bytes": 0, "xxh3_64": "2d06800538d394c2"}]}))
+    write("manifest", "newer", json.dumps({"format": 2, "files": []}))
+    write("manifest", "path_out_of_the_folder", json.dumps({"format": 1, "files": [{**entry, "name": "../a"}]}))
+    write("manifest", "no_file", json.dumps({"format": 1, "files": [{**entry, "name": "missing"}]}))
+    write("manifest", "itself", json.dumps({"format": 1, "files": [{**entry, "name": "MANIFEST.json"}]}))
+    write("manifest", "bytes_beyond", json.dumps({"format": 1, "files": [{**entry, "bytes": 2**64 - 1}]}))
+
+    stream = {"seed": 2**64 - 1, "counter": 7}
+    state = {"format": 1, "step": 20, "schedule_step": 20, "data": {"epoch": 1, "batch": 3},
+             "random": {"init": stream, "dropout": stream, "shuffle": stream, "sampling": stream}, "accumulate": 1,
+             "best": [{"step": 10, "score": 1.5}], "best_score": 1.5, "stale": 1, "evaluated_step": 20, "planned": [10, 20],
+             "loss_average": 0.1, "seconds": 12.5, "tokens": 1000, "machine": {"version": "0.2.0", "kernels": "v3",
+             "blas": "OpenBLAS", "blas_core": "Haswell", "products": "own", "threads": 2}, "settings": {"seed": 1}}
+    write("trainer_state", "whole", json.dumps(state))
+    for name, change in {
+            "step_1e18": {"step": 10**18}, "step_minus_1": {"step": -1}, "negative_seconds": {"seconds": -1.0},
+            "loss_null": {"loss_average": None}, "best_number": {"best": 3}, "planned_2_to_70": {"planned": [2**70]},
+            "settings_number": {"settings": 3}, "accumulate_0": {"accumulate": 0}, "no_machine": {"machine": {}},
+            "unknown_key": {"unknown": 1}}.items():
+        write("trainer_state", name, json.dumps({**state, **change}))
+
+    model = safetensors([("weight", "F32", [3, 2], floats(6)), ("bias", "F32", [3], floats(3))])
+    def adam(step, value=0.25):
+        return safetensors([("lr", "F64", [], struct.pack("<d", 1e-3))] + [(f"{i}.{k}", "F32", shape, floats(n, value)) for i, shape, n in ((0, [2, 3], 6), (1, [3], 3))
+                            for k in "mv"] + [(f"{i}.step", "I64", [], struct.pack("<q", step)) for i in (0, 1)])
+    write("checkpoint", "whole", json.dumps(state), model, adam(20), model)
+    write("checkpoint", "no_average", json.dumps(state), model, adam(20))
+    write("checkpoint", "infinity_in_adam", json.dumps(state), model, adam(20, float("inf")))
+    write("checkpoint", "negative_square", json.dumps(state), model, adam(20, -1))
+    write("checkpoint", "step_beyond", json.dumps(state), model, adam(2**60))
+
+    lines = [{"event": "start", "time": "2026-01-01T00:00:00Z", "task": "mt", "parameters": 9, "machine": "m", "options": {"lr": 1},
+              "model": "<b>"},
+             {"event": "step", "step": 1, "epoch": 0.5, "loss": 2.5, "lr": 1e-3, "grad_norm": None, "tokens": 5,
+              "tokens_per_second": 100.5, "seconds": 0.5},
+             {"event": "step", "step": 2, "loss": 1.5}, {"event": "eval", "step": 2, "seconds": 1, "loss": 1.25,
+              "metrics": {"bleu": 31.2, "chrf": None}, "weights": "average"},
+             {"event": "samples", "step": 2, "samples": [{"input": "</script><script>", "reference": "\u2028", "output": "<!--"}]},
+             {"event": "confusion", "step": 2, "labels": ["a", "b"], "counts": [[1, 2], [3, 4]]},
+             {"event": "checkpoint", "step": 2, "folder": "checkpoint-2", "best": True}, {"event": "resume", "step": 1},
+             {"event": "warning", "step": 1, "text": "careful"}, {"event": "step", "step": 2, "loss": 1},
+             {"event": "step", "step": 7, "loss": 0.5}, {"event": "new", "step": 7},
+             {"event": "end", "step": 7, "seconds": 9, "reason": "steps", "metrics": {"bleu": 30}}]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    write("run_log", "whole", text)
+    write("run_log", "cut", text[:-30])
+    for name, line in {"step_backwards": '{"event":"step","step":-1}', "step_beyond": '{"event":"step","step":1e19}',
+                       "no_event": "{}", "list": "[1]", "confusion_ragged": '{"event":"confusion","step":1,"labels":["a"],"counts":[[1,2]]}',
+                       "nan": '{"event":"step","step":1,"loss":NaN}', "deep": '{"event":' + "[" * 30 + "]" * 30 + "}"}.items():
+        write("run_log", name, text + line + "\n")
+
+    file = {"file": "train.de", "bytes": 12, "xxh3_64": checksum}
+    write("settings", "one_file", json.dumps({"seed": 1, "text": file}), json.dumps({"seed": 2, "text": {**file, "bytes": 13}}))
+    write("settings", "missing", json.dumps({"seed": 1, "lr": None}), json.dumps({"seed": 1, "dropout": 0.1}))
+    write("settings", "list", "[]", "{}")
+    write("settings", "file_of_numbers", json.dumps({"a": {**file, "file": 1, "xxh3_64": 2}}), json.dumps({"a": {"b": file}}))
+
+
+def make_texts():
+    write("corpora", "lines", "one\ntwo\r\n\nthree")
+    write("corpora", "byte_order_mark", b"\xef\xbb\xbfone\n")
+    write("corpora", "utf16", "one\ntwo\n".encode("utf-16"))
+    write("corpora", "utf16_without_a_mark", "one\ntwo\n".encode("utf-16-le"))
+    write("corpora", "nul", b"a\0b\n\0\n")
+    write("corpora", "broken", b"one\n\xff\xfe\xc3\n")
+    write("corpora", "pairs", "ein Haus\ta house\n \tempty\nleer\t \n")
+    write("corpora", "labelled", "sentence\tlabel\na fine film\t1\na bad one\t0\n")
+    write("corpora", "trec", "DESC:manner How did serfdom develop ?\nENTY What films ?\n")
+    write("corpora", "three_fields", "a\tb\tc\n")
+    special = "<pad>\n<bos>\n<eos>\n<unk>\n"
+    write("vocabulary", "whole", special + "a\nÄ\n中\n")
+    write("vocabulary", "twice", special + "a\na\n")
+    write("vocabulary", "carriage_return", special + "a\r\n")
+    write("vocabulary", "no_special", "a\nb\n")
+    for target in ["utf8", "text_encoding"]:
+        write(target, "plain", "The quick brown fox, 12 times.\n")
+        write(target, "scripts", "Größe Ελλάς Россия 中文 日本語 한국어 العربية हिन्दी")
+        write(target, "emoji", "👩‍👩‍👧 🇩🇪 e\u0301 ＡＢＣ ﬁ \u0130\u03a3")
+        write(target, "broken", b"a\xff\xc3(\xe2\x82\xed\xa0\x80\xf4\x90\x80\x80\xc0\xaf")
+        write(target, "controls", b"\0\x1b[31m\x7f\xc2\x85\r\n\t\xe2\x80\xa8\xef\xbb\xbf\xef\xbf\xbe")
+        write(target, "blanks", "  a   b\u00a0\u3000c\n\n  don't I'll 1234 !?\n")
+    write("scores", "translations", "The cat sat, on 3.5 mats.", "A cat sat on the mat!")
+    write("scores", "broken", b"\xff\xc3", "&quot; <skipped>")
+    write("scores", "empty", "", "")
+    for name, equation in {"product": "ij,jk->ik", "batch": "bhqd,bhkd->bhqk", "trace": "ii->", "diagonal": "ii->i",
+                           "outer": "i,j->ij", "transposed": "ij->ji", "dots": "...ij,...jk->...ik", "implicit": "ij,jk",
+                           "letter_from_nowhere": "ij->k", "twice_in_result": "ij->ii", "two_arrows": "i->i->i",
+                           "sign": "i+j->", "three": "ab,bc,cd->ad"}.items():
+        terms = equation.split("->")[0].replace("...", "e").split(",")
+        sizes = b";".join(bytes(1 + ord(letter) % 3 for letter in term) for term in terms)
+        write("einsum", name, equation.encode() + b"\n" + sizes)
+    write("einsum", "sizes_that_differ", b"ij,jk->ik\n\2\3;\2\2")
+    def step(kind, a=0, b=0, c=0, numbers=()):
+        return bytes([kind + 6, a + 6, b + 6, c + 6, len(numbers)] + [n + 6 for n in numbers])
+
+    write("shapes", "views", step(-6, numbers=[4, -1]) + step(0, 0, 1) + step(2, 0, 1, 5, [0, 0]) + step(-3, -1) + step(7))
+    write("shapes", "spread", step(-1, numbers=[2, 0, 1]) + step(1, 1, -1) + step(-3, 0) + step(-2, numbers=[5, -1, -1]))
+    write("shapes", "indices", step(3, 1, numbers=[0, 2, 2]) + step(-5, 0, -1) + step(3, 0, numbers=[9]) + step(6, 4, numbers=[1]))
+    write("shapes", "far_out", bytes([8, 6, 200, 201, 1]) + bytes([7, 6, 200, 6, 0]) + bytes([4, 6, 6, 6, 2, 200, 202]))
+    write("file_names", "plain", "model.safetensors")
+    write("file_names", "unicode", "Größe 中文 👩‍👧")
+    write("file_names", "broken", b"\xff\xc3\x1b[31m\n")
+    write("file_names", "long", "x" * 300)
+    write("file_names", "longest", "x" * 255)
+
+
+def make_command_lines():
+    for name, words in {
+            "train": "train lm --text a.txt --steps 100 --lr 0.5 --decay 0.1 --norm pre --dropout 0.1 --seed 7",
+            "equals": "train lm --text=a.txt --layers=3 --shell=zsh --resume", "info": "info --files a b --limit -5 --quiet",
+            "no_such_command": "trian lm", "no_such_option": "train lm --learning-rate 1", "missing_text": "train lm",
+            "group": "train", "help": "help train lm", "help_option": "info --help", "help_nothing": "help train ml",
+            "version": "--version", "completion": "completion --shell fish", "nothing": "", "ends": "-- -", "single": "-x -",
+            "negative_seed": "train lm --text a --seed -1", "beyond": "train lm --text a --steps 1e400 --layers 99999999999",
+            "not_a_number": "train lm --text a --lr nan --dropout inf", "excluded": "train lm --text a --out b --resume",
+            "needs": "train lm --text a --decay 1", "no_value": "train lm --text", "twice": "info --limit 1 --limit 2",
+            "list": "info --files [a,b] --other-seed 18446744073709551616 --top-p 1.0000001"}.items():
+        write("command_line", name, words.replace(" ", "\n"))
+
+
+for make in [make_safetensors, make_json, make_models, make_tokenizers, make_training, make_texts, make_command_lines]:
+    make()

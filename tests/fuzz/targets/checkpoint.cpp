@@ -1,0 +1,40 @@
+#include "train/checkpoint.h"
+
+#include <array>
+#include <filesystem>
+
+#include "autograd/create.h"
+#include "optim/adam.h"
+#include "tests/fuzz/target.h"
+#include "tests/fuzz/targets/same_tensors.h"
+#include "train/manifest.h"
+#include "train/trainer_state.h"
+
+namespace tape::fuzz {
+
+/// trainer_state.json, model.safetensors, optimizer.safetensors and average.safetensors of a checkpoint of step 20
+/// whose manifest is right: what is loaded is the same when it is saved and loaded again; and Adam takes its state or
+/// refuses it.
+void fuzz_checkpoint(Bytes bytes) {
+  constexpr std::array names{"trainer_state.json", "model.safetensors", "optimizer.safetensors", "average.safetensors"};
+  const std::string run = empty_folder(), folder = run + "/checkpoint-20";
+  std::filesystem::create_directory(folder);
+  const std::vector<std::string_view> parts = parts_of(bytes);
+  for (size_t i = 0; i < std::min(parts.size(), names.size()); ++i)
+    if (!parts[i].empty()) put_file(fmt::format("{}/{}", folder, names[i]), parts[i]);
+  train::write_manifest(folder);
+  const auto read = unless_refused([&] { return train::load_checkpoint(folder); });
+  if (!read) return;
+  std::filesystem::create_directory(run + "/again");
+  const train::Checkpoint again = train::load_checkpoint(train::save_checkpoint(run + "/again", *read));
+  expect_same_tensors(again.model, read->model);
+  expect_same_tensors(again.optimizer, read->optimizer);
+  expect_same_tensors(again.average, read->average);
+  expect(train::to_json(again.state) == train::to_json(read->state), "another state");
+  Tensor weight = zeros({2, 3}), bias = zeros({3});
+  optim::Adam adam({weight.requires_grad_(true), bias.requires_grad_(true)});
+  const bool taken = unless_refused([&] { adam.load_state_dict(read->optimizer); });
+  if (taken) expect_same_tensors(adam.state_dict(), read->optimizer);
+}
+
+}  // namespace tape::fuzz

@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "tests/fuzz/target.h"
+#include "text/corpus.h"
+#include "text/labelled.h"
+
+namespace tape::fuzz {
+namespace {
+
+void expect_good_pairs(const text::ParallelCorpus& corpus) {
+  expect(corpus.source.size() == corpus.target.size() && corpus.source.size() == corpus.line.size(),
+         "sides of different lengths");
+  expect(corpus.size() + corpus.empty_source + corpus.empty_target + corpus.empty_both == corpus.pairs,
+         "a pair is neither read nor counted");
+  for (const std::string& text : corpus.source) expect(!text.empty() && valid_utf8(text), "an empty or broken source");
+}
+
+void expect_good_labels(const text::LabelledCorpus& corpus) {
+  expect(corpus.sentences.size() == corpus.labels.size() && corpus.sentences.size() == corpus.line.size(),
+         "sentences without labels");
+  for (const int64_t label : corpus.labels)
+    expect(label >= 0 && label < std::ssize(corpus.label_names), "label {} of {}", label, corpus.label_names.size());
+}
+
+}  // namespace
+
+/// A file of text, as each kind of corpus: nothing is left out in silence.
+void fuzz_corpora(Bytes bytes) {
+  const std::string path = put_file(empty_folder() + "/corpus.txt", text_of(bytes));
+  const auto lines = unless_refused([&] { return text::read_lines(path); });
+  expect(!lines || valid_utf8(text_of(bytes)), "broken UTF-8 is taken");
+  if (lines) {
+    size_t size = 0;
+    for (const std::string& line : lines->lines) size += line.size() + 1;
+    size += static_cast<size_t>(lines->crlf_lines) + (lines->byte_order_mark ? 3 : 0);
+    // Each line has a line feed but, perhaps, the last one.
+    expect(size == bytes.size() || size == bytes.size() + 1, "{} bytes in lines of {}", size, bytes.size());
+  }
+  std::vector<std::string> notes;
+  const auto plain = unless_refused([&] { return text::read_plain_text(path, &notes); });
+  const auto split = unless_refused([&] { return text::read_split_text(path, 0.25); });
+  if (split) expect(plain && split->train + split->valid == *plain, "two parts that are not the whole");
+  if (const auto pairs = unless_refused([&] { return text::read_parallel_tsv(path); })) expect_good_pairs(*pairs);
+  if (const auto pairs = unless_refused([&] { return text::read_parallel(path, path); })) {
+    expect_good_pairs(*pairs);
+    expect(pairs->source == pairs->target, "a file differs from itself");
+  }
+  for (const auto format : {text::LabelFormat::sentence_tab_label, text::LabelFormat::label_space_sentence}) {
+    const auto labelled = unless_refused([&] { return text::read_labelled(path, format); });
+    if (!labelled) continue;
+    expect_good_labels(*labelled);
+    const text::LabelledCorpus again = text::read_labelled(path, format, labelled->label_names);
+    expect(again.labels == labelled->labels && again.sentences == labelled->sentences, "another corpus by its labels");
+  }
+}
+
+}  // namespace tape::fuzz

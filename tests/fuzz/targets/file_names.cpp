@@ -1,0 +1,23 @@
+#include "autograd/create.h"
+#include "autograd/io/safetensors.h"
+#include "base/file.h"
+#include "tests/fuzz/target.h"
+
+namespace tape::fuzz {
+
+/// A file of any name (but `/` and NUL, which no name has): it is written and read again, or refused by an Error.
+void fuzz_file_names(Bytes bytes) {
+  const std::string name(text_of(bytes));
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos)
+    return;
+  const std::string path = empty_folder() + "/" + name;
+  const std::string_view content = "content";
+  if (unless_refused([&] { write_file(path, {&content, 1}); })) expect(read_text(path) == content, "another content");
+  if (unless_refused([&] { save_safetensors(path, {{"a", zeros({2})}}); }))
+    expect(load_safetensors(path).tensors.size() == 1, "another file");
+  // Read as text it is no safetensors file, and the message holds the name.
+  unless_refused([&] { load_safetensors(path + "/none"); });
+}
+
+}  // namespace tape::fuzz

@@ -1,0 +1,24 @@
+#include "autograd/io/safetensors_header.h"
+
+#include "tests/fuzz/target.h"
+
+namespace tape::fuzz {
+
+/// A header, behind two bytes that say how long the data are: its tensors cover them, each byte once.
+void fuzz_safetensors_header(Bytes bytes) {
+  if (bytes.size() < 3) return;
+  const int64_t data_bytes = std::to_integer<int64_t>(bytes[0]) + 256 * std::to_integer<int64_t>(bytes[1]);
+  const std::string_view text = text_of(bytes.subspan(2));
+  const auto header = unless_refused([&] { return detail::parse_safetensors_header("file", text, data_bytes); });
+  if (!header) return;
+  int64_t end = 0;
+  for (const detail::StoredTensor& tensor : header->tensors) {
+    expect(tensor.begin == end && tensor.end >= tensor.begin, "tensor {} is [{}, {}) behind byte {}", tensor.name,
+           tensor.begin, tensor.end, end);
+    expect(tensor.shape.numel() <= tensor.end - tensor.begin, "tensor {} has more elements than bytes", tensor.name);
+    end = tensor.end;
+  }
+  expect(end == data_bytes, "the tensors end at {}, the data at {}", end, data_bytes);
+}
+
+}  // namespace tape::fuzz

@@ -1,0 +1,20 @@
+#include "train/settings.h"
+
+#include "tests/fuzz/target.h"
+
+namespace tape::fuzz {
+
+/// The settings of two runs: none differs from itself, and what differs does so from both sides.
+void fuzz_settings(Bytes bytes) {
+  const std::vector<std::string_view> parts = parts_of(bytes);
+  const std::string then(parts.front()), now(parts.back());
+  const auto compare = [](const std::string& a, const std::string& b) {
+    return unless_refused([&] { return train::differing_settings(a, b); });
+  };
+  const auto same = compare(then, then), forth = compare(then, now), back = compare(now, then);
+  if (same) expect(same->empty(), "settings differ from themselves: {}", fmt::join(*same, ", "));
+  expect(forth.has_value() == back.has_value(), "refused from one side only");
+  if (forth) expect(forth->size() == back->size(), "{} differ, {} from the other side", forth->size(), back->size());
+}
+
+}  // namespace tape::fuzz

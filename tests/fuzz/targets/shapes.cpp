@@ -1,0 +1,92 @@
+#include "autograd/ops/shape.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "autograd/create.h"
+#include "autograd/ops/index.h"
+#include "tests/fuzz/target.h"
+
+namespace tape::fuzz {
+namespace {
+
+/// Small numbers out of bytes; now and then one that is far out.
+class Numbers {
+ public:
+  explicit Numbers(Bytes bytes) : bytes_(bytes) {}
+  bool more() const { return !bytes_.empty(); }
+  int64_t next() {
+    if (bytes_.empty()) return 0;
+    const auto value = std::to_integer<int64_t>(bytes_[0]);
+    bytes_ = bytes_.subspan(1);
+    if (value == 200) return INT64_MAX;
+    if (value == 201) return INT64_MIN;
+    if (value == 202) return INT64_MAX / 2 + 1;
+    return value % 16 - 6;
+  }
+  std::vector<int64_t> list() {
+    std::vector<int64_t> values(std::min<uint64_t>(static_cast<uint64_t>(next()) + 6, 9));
+    for (int64_t& value : values) value = next();
+    return values;
+  }
+
+ private:
+  Bytes bytes_;
+};
+
+Tensor step(const Tensor& x, Numbers& from) {
+  const int64_t kind = from.next(), a = from.next(), b = from.next(), c = from.next();
+  const std::vector<int64_t> list = from.list();
+  switch (kind) {
+    case -6:
+      return reshape(x, list);
+    case -5:
+      return flatten(x, a, b);
+    case -4:
+      return squeeze(x, Axes(list));
+    case -3:
+      return unsqueeze(x, a);
+    case -2:
+      return expand(x, list);
+    case -1:
+      return permute(x, list);
+    case 0:
+      return transpose(x, a, b);
+    case 1:
+      return select(x, a, b);
+    case 2:
+      return slice(x, a, {.start = b, .end = c, .step = std::ssize(list)});
+    case 3:
+      return index_select(x, a, from_vector(list));
+    case 4:
+      return sum_to(x, Shape(list));
+    case 5:
+      return gather(x, a, from_vector(list));
+    case 6:
+      return one_hot(from_vector(list), a, f64);
+    default:
+      return clone(x);
+  }
+}
+
+}  // namespace
+
+/// Views and indices, one on another, as numbers that come say: each step gives a tensor whose values can be read, or
+/// is refused, and none writes what it was given.
+void fuzz_shapes(Bytes bytes) {
+  Numbers from(bytes);
+  const Tensor start = reshape(arange(24, f64), {2, 3, 4});
+  Tensor x = start;
+  for (int steps = 0; from.more() && steps < 12; ++steps) {
+    const auto next = unless_refused([&] { return step(x, from); });
+    if (!next) continue;
+    expect(next->numel() == next->shape().numel() && next->dtype() == f64, "a tensor that is not its shape");
+    double sum = 0;
+    for (int64_t i = 0; i < next->numel(); ++i) sum += next->data<double>()[i];
+    expect(sum == sum, "a value out of nothing");
+    if (next->numel() <= 5000) x = *next;
+  }
+  for (int64_t i = 0; i < 24; ++i) expect(start.data<double>()[i] == static_cast<double>(i), "an operand was written");
+}
+
+}  // namespace tape::fuzz

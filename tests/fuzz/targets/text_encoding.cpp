@@ -1,0 +1,35 @@
+#include "tests/fuzz/targets/tokenizer_promises.h"
+#include "text/characters.h"
+#include "text/train_byte_level_bpe.h"
+#include "text/word_piece.h"
+
+namespace tape::fuzz {
+namespace {
+
+const text::WordPiece& words() {
+  static const text::WordPiece tokenizer(
+      {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "##b", "the", "un", "##known", "é", "中", ".", "1", "##1"});
+  return tokenizer;
+}
+
+}  // namespace
+
+/// Any text through tokenizers that are sound: bytes come back where there is a token for each, and a tokenizer that
+/// was learned from the text gives it back.
+void fuzz_text_encoding(Bytes bytes) {
+  const std::string text(text_of(bytes));
+  const auto back = [&](const text::Tokenizer& tokenizer) {
+    return tokenizer.decode(tokenizer.encode(text).ids, false);
+  };
+  expect_tokenizer_promises(words(), text, "", false);
+  if (text.empty()) return;
+  const std::string lines[] = {text, text};
+  const auto learned = text::train_byte_level_bpe(lines, {.vocab_size = 300});
+  expect(back(*learned) == text, "bytes do not come back from what was learned of them");
+  expect_tokenizer_promises(*learned, text, "", false);
+  const auto characters = text::character_tokenizer(text);
+  expect(back(*characters) == text, "bytes do not come back from their characters");
+  expect_tokenizer_promises(*characters, text, "", false);
+}
+
+}  // namespace tape::fuzz

@@ -14,6 +14,7 @@
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/order.h"
+#include "ops/packed_weight.h"
 #include "ops/pad.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"

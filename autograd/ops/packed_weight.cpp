@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "autograd/dtype.h"
+#include "autograd/kernels/gemm.h"
 
 namespace tape {
 namespace {

@@ -1,9 +1,12 @@
 #pragma once
 
-#include "../kernels/gemm.h"
 #include "../tensor.h"
 
 namespace tape {
+
+namespace kernels {
+struct Gemm;
+}
 
 /// Whether linear() keeps a weight as its kernels read it, packed at its first product of eight rows or more (of any
 /// number where bf16 is multiplied) and again where the weight was written to since; false lets go what was packed. For

@@ -55,14 +55,15 @@ def training_steps(args, folder):
 
 def decoding(args, folder):
     """The same of each decoding."""
-    for batch, beam, threads in itertools.product(args.batch, args.beam, args.threads):
+    for precision, batch, beam, threads in itertools.product(args.precision, args.batch, args.beam, args.threads):
         common = ["--config", "base", "--threads", threads, "--steps", 5, "--batch", batch, "--beam", beam]
-        common = [str(word) for word in common]
+        common = [str(word) for word in [*common, "--precision", precision]]
         sides = {
             "tapeformer": ([args.command, "bench", "decode", *common, "--json"], None),
             "generate": ([sys.executable, HERE / "pytorch_decode.py", *common], None),
         }
-        yield {"config": "base", "batch": batch, "beams": beam, "threads": threads}, with_unlocked(sides, folder)
+        row = {"config": "base", "batch": batch, "beams": beam, "precision": precision, "threads": threads}
+        yield row, with_unlocked(sides, folder)
 
 
 WHAT = {"steps": ("Training steps", training_steps), "decoding": ("Decoding", decoding)}

@@ -55,14 +55,17 @@ def main():
     parser.add_argument("--beam", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--precision", default="highest", choices=["highest", "high", "medium"], help="medium: bf16 autocast")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
+    autocast = args.precision == "medium"
+    torch.set_float32_matmul_precision("highest" if autocast else args.precision)
     torch.manual_seed(1)
     model = marian(args.config)
     ids = torch.randint(3, model.config.vocab_size, (args.batch, LENGTH))
     mask = torch.ones_like(ids)
     times = []
-    with torch.inference_mode():
+    with torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
         for step in range(args.steps + 1):
             start = time.perf_counter()
             # The end is hidden until there are 32 tokens, and padding always.

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -72,6 +73,7 @@ struct Property {
   Case (*draw)(Draw& draw);
   double step = 0;  ///< of the check's differences; 0 is its own choice
 };
+inline void PrintTo(const Property& property, std::ostream* out) { *out << property.name; }
 
 /// Every property. Each family adds its own.
 std::vector<Property> all_properties();

@@ -46,6 +46,25 @@ BENCHMARK(linear_)
     ->Args({32, 512, 2048, 0})
     ->UseRealTime();
 
+/// Products of a few rows with one weight after the other, as a decoder's: none is in the second-level cache.
+/// Precisions are highest (0), high (1) and medium (2).
+void decoder_linear(benchmark::State& state) {
+  const int64_t rows = state.range(0), in = state.range(1), out = state.range(2);
+  const MatmulPrecisionScope precision(static_cast<MatmulPrecision>(state.range(3)));
+  const NoGrad no_grad;
+  const Tensor x = randn({rows, in});
+  Tensors weights;
+  for (int i = 0; i < 8; ++i) weights.push_back(randn({out, in}));
+  for (const Tensor& weight : weights) keep_packed(weight, state.range(4) != 0);
+  for (auto _ : state)
+    for (const Tensor& weight : weights) benchmark::DoNotOptimize(linear(x, weight));
+  rate(state, "flops", 2 * 8 * numbers({rows, in, out}));
+}
+BENCHMARK(decoder_linear)
+    ->ArgNames({"rows", "in", "out", "precision", "packed"})
+    ->ArgsProduct({{1, 8, 16, 32, 64, 128}, {512}, {2048}, {0, 1, 2}, {0, 1}})
+    ->UseRealTime();
+
 void attention(benchmark::State& state) {
   const int64_t batch = state.range(0), heads = state.range(1), length = state.range(2), width = state.range(3);
   const Shape shape{batch, length, heads * width};

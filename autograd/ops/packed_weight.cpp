@@ -11,11 +11,11 @@ namespace {
 
 using kernels::Gemm, kernels::RightPacking;
 
-/// Fewer rows than this are multiplied faster by the weight as it lies (Sapphire Rapids, 512 x 512 to 10,000 x 512: 6
-/// rows take 1.1 to 1.5 times as long packed, 8 rows 0.8 to 1.05 times, 32 rows 0.7). Packed bf16 is half or a quarter
-/// of what is to be read.
+/// Fewer rows than this are multiplied faster by the weight as it lies (benchmarks/README.md, "Decoding"). Packed bf16
+/// is half or a quarter of what is to be read.
 int64_t least_rows(const RightPacking& way) {
-  return way.kernels == RightPacking::Kernels::rounded && way.parts == 1 ? 1 : 8;
+  if (way.kernels == RightPacking::Kernels::blocked) return 12;
+  return way.parts == 1 ? 1 : 8;
 }
 
 /// A weight's copy, and what it is a copy of.

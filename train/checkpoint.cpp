@@ -162,13 +162,18 @@ std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint
   return folder;
 }
 
+TrainerState load_checkpoint_state(const std::string& folder) {
+  const std::string where = in(folder, kState);
+  TrainerState state = trainer_state_from(read_text(where), where);
+  if (const auto named = step_of(fs::path(folder).filename().string()); named && *named != state.step)
+    raise(ErrorKind::format, "{}: \"step\" must be {}, as the folder's name has it, is {}", where, *named, state.step);
+  return state;
+}
+
 Checkpoint load_checkpoint(const std::string& folder, const CheckpointFiles& files) {
   check_manifest(folder, needed({kOptimizer, kState}, files));
   Checkpoint checkpoint;
-  checkpoint.state = trainer_state_from(read_text(in(folder, kState)), in(folder, kState));
-  if (const auto named = step_of(fs::path(folder).filename().string()); named && *named != checkpoint.state.step)
-    raise(ErrorKind::format, "{}: \"step\" must be {}, as the folder's name has it, is {}", in(folder, kState), *named,
-          checkpoint.state.step);
+  checkpoint.state = load_checkpoint_state(folder);
   checkpoint.model = model_of(folder, files);
   checkpoint.optimizer = tensors_of(in(folder, kOptimizer));
   if (fs::exists(in(folder, kAverage))) checkpoint.average = tensors_of(in(folder, kAverage));

@@ -78,6 +78,8 @@ std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint
 /// Reads `folder` after checking every file against MANIFEST.json. Error (format) or (io) naming what is broken. The
 /// random streams stay where they are.
 Checkpoint load_checkpoint(const std::string& folder, const CheckpointFiles& files = {});
+/// Its state alone, whose file newest_whole_folder() has checked.
+TrainerState load_checkpoint_state(const std::string& folder);
 /// Its model alone.
 nn::StateDict load_checkpoint_model(const std::string& folder, const CheckpointFiles& files = {});
 

@@ -10,7 +10,6 @@
 #include "autograd/ops/loss.h"
 #include "autograd/random.h"
 #include "base/check.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "models/greedy.h"
 #include "optim/clip.h"
@@ -19,7 +18,6 @@
 #include "train/checkpoint.h"
 #include "train/progress.h"
 #include "train/task_run.h"
-#include "train/trainer_state.h"
 
 namespace tape::train {
 namespace {
@@ -210,10 +208,9 @@ void check(const NumberWordsOptions& o) {
 std::optional<int64_t> steps_planned_before(const RunFolder& folder, int64_t asked) {
   const auto checkpoint = folder.resumes() ? newest_whole_folder(folder.path()) : std::nullopt;
   if (!checkpoint) return std::nullopt;
-  const std::string where = *checkpoint + "/trainer_state.json";
-  const TrainerState state = trainer_state_from(read_text(where), where);
-  if (state.settings.empty()) return asked;
-  const auto settings = parse_json(state.settings, where);
+  const std::string text = load_checkpoint_state(*checkpoint).settings;
+  if (text.empty()) return asked;
+  const auto settings = parse_json(text, *checkpoint);
   const auto planned = settings.find("planned");
   const auto number = [&](const char* key) {
     const bool there = planned != settings.end() && planned->is_object() && planned->contains(key);

@@ -192,15 +192,15 @@ static void multiply_all(const Gemm& s, const T* a, const T* b, const T* bias, T
   const int64_t inner = inner_of<Arithmetic>(s.k);
   const bool packed = !Arithmetic::kReadsRows || packs_left(s, sizeof(T));
   Scratch<T> packed_a(packed_rows(smaller(s.m, kRowBlock)) * inner / kDepth);
-  Scratch<T> packed_b(s.packed ? 0 : padded<T>(smaller(s.n, kBlock)) * inner / kDepth);
+  Scratch<T> packed_b(s.packed.values ? 0 : padded<T>(smaller(s.n, kBlock)) * inner / kDepth);
   for (int64_t column = 0; column < s.n; column += kBlock) {
     const int64_t columns = smaller(kBlock, s.n - column);
     for (int64_t first = 0; first < s.k; first += inner) {
       const int64_t k = smaller(inner, s.k - first), depth = divide_up(k, kDepth);
       const T* right = packed_b.data();
-      if (s.packed)
-        right = static_cast<const T*>(s.packed) +
-                packed_place<Arithmetic>(s.packed_columns, first, depth, s.packed_column + column);
+      if (s.packed.values)
+        right = static_cast<const T*>(s.packed.values) +
+                packed_place<Arithmetic>(s.packed.columns, first, depth, s.packed.column + column);
       else
         pack_block<Arithmetic>(s, b, first, k, column, columns, packed_b.data());
       for (int64_t row = 0; row < s.m; row += kRowBlock) {

@@ -43,8 +43,7 @@ bool rounding_pays(const Gemm& s) {
 /// depend on the number of threads.
 template <class T>
 Road road_of(const Gemm& s) {
-  if (s.packed)
-    return right_packing(s, sizeof(T)).kernels == RightPacking::Kernels::rounded ? Road::rounded : Road::blocked;
+  if (s.packed.values) return s.packed.kernels == RightPacking::Kernels::rounded ? Road::rounded : Road::blocked;
   if (sizeof(T) == sizeof(float) && rounding_pays(s)) return Road::rounded;
   const int64_t few = s.n * s.k >= kLargeWeight ? kMostFewRows : kHardlyAny;
   if (s.m <= few && !s.transpose_a && s.transpose_b) return Road::few_rows;
@@ -72,11 +71,17 @@ struct Split {
   double packing;                 // a value to pack costs as much as so many multiplications
   double least;                   // so many multiplications are worth a second thread
 };
+/// Of a packed B, the columns that lie together.
+template <class T>
+int64_t right_panel(RightPacking::Kernels kernels) {
+  return kernels == RightPacking::Kernels::rounded ? 32 : blocked_product<T>().panel;
+}
+
 template <class T>
 Split split_of(const Gemm& s, Road road) {
   const bool tiles = road == Road::rounded && bf16_road() != Bf16Road::avx512;
-  if (tiles) return {32, 32, 60, s.packed ? 1e6 : 6e6};
-  return {12, s.packed && road == Road::blocked ? blocked_product<T>().panel : 32, 7, 2.5e5};
+  if (tiles) return {32, 32, 60, s.packed.values ? 1e6 : 6e6};
+  return {12, s.packed.values ? right_panel<T>(s.packed.kernels) : 32, 7, 2.5e5};
 }
 
 /// How many threads share the rows, the others sharing the columns, so that the dearest part is cheapest. Each thread
@@ -92,7 +97,7 @@ int64_t threads_along_rows(const Gemm& s, const Split& split, int64_t threads, b
     };
     const double rows = largest(s.m, split.row_step, by_rows),
                  columns = largest(s.n, split.column_step, threads / by_rows);
-    const double cost = rows * columns + split.packing * ((s.packed ? 0 : columns) + (packs_a ? rows : 0));
+    const double cost = rows * columns + split.packing * ((s.packed.values ? 0 : columns) + (packs_a ? rows : 0));
     if (by_rows == 1 || cost < least) {
       best = by_rows;
       least = cost;
@@ -127,7 +132,7 @@ void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
     piece.m = edge(part / by_columns + 1, by_rows, s.m, split.row_step) - row;
     piece.n = edge(part % by_columns + 1, by_columns, s.n, split.column_step) - column;
     if (piece.m == 0 || piece.n == 0) return;
-    piece.packed_column = column;
+    piece.packed.column = column;
     run_part(road, piece, s.transpose_a ? a + row : a + row * s.lda, s.transpose_b ? b + column * s.ldb : b + column,
              bias ? bias + column : nullptr, c + row * s.ldc + column);
   };
@@ -138,9 +143,7 @@ template <class T>
 void run(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
   if (s.m == 0 || s.n == 0) return;
   if (s.k == 0) return start(s, bias, c);
-  Gemm whole = s;
-  whole.packed_columns = s.n;
-  run_in_parts(whole, a, b, bias, c);
+  run_in_parts(s, a, b, bias, c);
 }
 
 template <class T>
@@ -155,13 +158,13 @@ void run_batched(const Gemm& s, int64_t count, const T* a, const int64_t* offset
 
 template <class T>
 void pack_all(const Gemm& s, const T* b, void* to) {
-  const bool rounded = right_packing(s, sizeof(T)).kernels == RightPacking::Kernels::rounded;
-  const int64_t panel = rounded ? 32 : blocked_product<T>().panel, threads = num_threads();
+  const RightPacking::Kernels kernels = right_packing(s, sizeof(T)).kernels;
+  const int64_t panel = right_panel<T>(kernels), threads = num_threads();
   run_tasks(threads, [&](int64_t part) {
     const int64_t begin = edge(part, threads, s.n, panel), end = edge(part + 1, threads, s.n, panel);
     if (begin == end) return;
     if constexpr (sizeof(T) == sizeof(float))
-      if (rounded) return bf16_pack(s, b, begin, end, to);
+      if (kernels == RightPacking::Kernels::rounded) return bf16_pack(s, b, begin, end, to);
     blocked_product<T>().pack(s, b, begin, end, to);
   });
 }

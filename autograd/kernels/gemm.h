@@ -6,20 +6,6 @@
 
 namespace tape::kernels {
 
-/// One row-major product C [m, n] = op(A) op(B) + bias, added to C where `accumulate`; op(A) is [m, k].
-struct Gemm {
-  bool transpose_a = false, transpose_b = false;
-  int64_t m = 0, n = 0, k = 0;
-  int64_t lda = 0, ldb = 0, ldc = 0;
-  bool accumulate = false;
-  /// Of a product of floats, at least: what is less exact is used where it is faster (bf16_road.h).
-  MatmulPrecision precision = MatmulPrecision::highest;
-  /// B as pack_right() left it, which is read in its place; null: there is none.
-  const void* packed = nullptr;
-  /// Of a part of a product: where its columns begin in the packed B, and how many that has.
-  int64_t packed_column = 0, packed_columns = 0;
-};
-
 /// How B of a product is packed for the kernels in use. What was packed in one way is read in the same way alone.
 struct RightPacking {
   enum class Kernels { none, blocked, rounded };
@@ -28,11 +14,33 @@ struct RightPacking {
   int64_t bytes = 0;
   bool operator==(const RightPacking&) const = default;
 };
-/// That of products of B [k, n] or its transpose, in the shape's precision, of values of so many bytes.
+
+/// B of many products, packed once by pack_right().
+struct PackedRight {
+  const void* values = nullptr;  ///< null: there is none, and B is packed as it is read
+  RightPacking::Kernels kernels = RightPacking::Kernels::none;
+  /// Columns of all that is packed, and, of a part of a product, where its own begin.
+  int64_t columns = 0, column = 0;
+};
+
+/// One row-major product C [m, n] = op(A) op(B) + bias, added to C where `accumulate`; op(A) is [m, k].
+struct Gemm {
+  bool transpose_a = false, transpose_b = false;
+  int64_t m = 0, n = 0, k = 0;
+  int64_t lda = 0, ldb = 0, ldc = 0;
+  bool accumulate = false;
+  /// Of a product of floats, at least: what is less exact is used where it is faster (bf16_road.h).
+  MatmulPrecision precision = MatmulPrecision::highest;
+  /// Read in B's place.
+  PackedRight packed = {};
+};
+
+/// The packing of products of B [k, n] or its transpose, in the shape's precision, of values of so many bytes.
 RightPacking right_packing(const Gemm& shape, int64_t value_size);
 /// Packs B once for many products with few rows of A or many: `to` holds right_packing(shape).bytes, on 64 bytes.
 void pack_right(const Gemm& shape, const float* b, void* to);
 void pack_right(const Gemm& shape, const double* b, void* to);
+
 /// `bias` [n] is added to each row; null is none. The kernels are our own where the CPU has AVX2 and there is more than
 /// a row or two (blocked_product.h), else OpenBLAS's.
 void gemm(const Gemm& shape, const float* a, const float* b, float* c, const float* bias = nullptr);

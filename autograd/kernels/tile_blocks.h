@@ -270,16 +270,16 @@ static void multiply_tiles(const Gemm& s, const float* a, const float* b, const 
   const int64_t column_block = kTileValues / parts / inner / kPair * kPair;
   constexpr int64_t kBytes = 2 * parts;  // of a packed value
   Scratch<char> packed_a(whole_tiles(smaller(s.m, row_block), kTile) * inner * kBytes);
-  Scratch<char> packed_b(s.packed ? 0 : whole_tiles(smaller(s.n, column_block), kTile) * inner * kBytes);
+  Scratch<char> packed_b(s.packed.values ? 0 : whole_tiles(smaller(s.n, column_block), kTile) * inner * kBytes);
   Tiles::configure();
   for (int64_t column = 0; column < s.n; column += column_block) {
     const int64_t columns = smaller(column_block, s.n - column);
     for (int64_t first = 0; first < s.k; first += inner) {
       const int64_t k = smaller(inner, s.k - first), steps = divide_up(k, kTileDepth);
       const char* tiles = packed_b.data();
-      if (s.packed)
-        tiles = static_cast<const char*>(s.packed) +
-                packed_tiles_place<parts>(s.packed_columns, first, steps, s.packed_column + column);
+      if (s.packed.values)
+        tiles = static_cast<const char*>(s.packed.values) +
+                packed_tiles_place<parts>(s.packed.columns, first, steps, s.packed.column + column);
       else
         pack_tiles<Tiles>(right, false, column, first, k, TileLayout<parts>{packed_b.data(), columns, steps});
       for (int64_t row = 0; row < s.m; row += row_block) {

@@ -207,8 +207,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
                        .ldb = in,
                        .ldc = out,
                        .precision = MatmulPrecisionScope::current()};
-    const Ref<Storage> packed = packed_weight(weight, gemm);
-    if (packed) gemm.packed = packed->data();
+    const Ref<Storage> held = read_packed(weight, gemm);
     kernels::gemm(gemm, x.data<T>(), weight.data<T>(), y.mutable_data<T>(), data_or_null<T>(bias));
   });
   return record(linear_op, {x, weight, bias}, y, {x, weight},

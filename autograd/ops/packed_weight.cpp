@@ -42,26 +42,27 @@ void keep_packed(const Tensor& weight, bool keep) {
     storage.set_companion(std::make_unique<PackedWeight>());
 }
 
-Ref<Storage> packed_weight(const Tensor& weight, const Gemm& shape) {
+Ref<Storage> read_packed(const Tensor& weight, Gemm& product) {
   auto* const kept = dynamic_cast<PackedWeight*>(weight.ref()->storage->companion());
   if (!kept) return nullptr;
-  const RightPacking way = right_packing(shape, size_of(weight.dtype()));
-  if (way.kernels == RightPacking::Kernels::none || shape.m < least_rows(way)) return nullptr;
+  const RightPacking way = right_packing(product, size_of(weight.dtype()));
+  if (way.kernels == RightPacking::Kernels::none || product.m < least_rows(way)) return nullptr;
   const std::lock_guard lock(kept->mutex);
-  if (!kept->fits(weight, shape, way)) {
+  if (!kept->fits(weight, product, way)) {
     kept->packed = nullptr;
     const Ref<Storage> packed = Storage::allocate(way.bytes);
     dispatch_floating("linear", weight.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      kernels::pack_right(shape, weight.data<T>(), packed->data());
+      kernels::pack_right(product, weight.data<T>(), packed->data());
     });
     kept->way = way;
     kept->version = weight.version();
     kept->offset = weight.ref()->offset;
-    kept->n = shape.n;
-    kept->k = shape.k;
+    kept->n = product.n;
+    kept->k = product.k;
     kept->packed = packed;
   }
+  product.packed = {.values = kept->packed->data(), .kernels = way.kernels, .columns = product.n};
   return kept->packed;
 }
 

@@ -15,7 +15,8 @@ struct Gemm;
 /// kept once. A write through a pointer or a view that was taken before the last product is not seen.
 void keep_packed(const Tensor& weight, bool keep);
 
-/// Memory of what a product reads in place of a weight, held while it does; null: it reads the weight itself.
-Ref<Storage> packed_weight(const Tensor& weight, const kernels::Gemm& shape);
+/// Lets a product read what is packed in place of its weight, where that is kept and pays. The memory returned is to be
+/// held while it does; null: it reads the weight itself.
+Ref<Storage> read_packed(const Tensor& weight, kernels::Gemm& product);
 
 }  // namespace tape

@@ -133,10 +133,11 @@ TEST_P(Bf16Products, a_packed_right_operand_gives_the_bits_of_one_that_is_packed
   if (precision_in_use(GetParam().precision) == MatmulPrecision::highest) return;
   for_cases(GetParam().precision, {{98, 100, 620}, {40, 66, 1132}}, ordinary, [](const Case& one) {
     if (one.shape.transpose_a) return;
-    const Ref<Storage> packed = Storage::allocate(right_packing(one.shape, sizeof(float)).bytes);
+    const RightPacking way = right_packing(one.shape, sizeof(float));
+    const Ref<Storage> packed = Storage::allocate(way.bytes);
     pack_right(one.shape, one.b.data(), packed->data());
     Gemm with = one.shape;
-    with.packed = packed->data();
+    with.packed = {.values = packed->data(), .kernels = way.kernels, .columns = with.n};
     const auto product = [&](const Gemm& shape) {
       std::vector<float> c = one.c;
       gemm(shape, one.a.data(), one.b.data(), c.data(), one.added());

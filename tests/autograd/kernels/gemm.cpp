@@ -84,7 +84,7 @@ void check_packed() {
     const Ref<Storage> packed = Storage::allocate(way.bytes);
     pack_right(s, b.data(), packed->data());
     const std::vector<T> bias = random_values<T>(s.n, 4);
-    s.packed = packed->data();
+    s.packed = {.values = packed->data(), .kernels = way.kernels, .columns = s.n};
     const std::vector<T> nothing(b.size());  // B itself is not read
     const auto product = [&] {
       std::vector<T> mine = c;
@@ -106,9 +106,10 @@ TEST_P(GemmAtLevel, a_packed_right_operand_gives_the_bits_of_one_that_is_packed_
   const auto a = random_values<float>(s.m * s.k, 1), b = random_values<float>(s.n * s.k, 2);
   std::vector<float> read(static_cast<size_t>(s.m * s.n)), whole(read.size());
   gemm(s, a.data(), b.data(), read.data());
-  const Ref<Storage> packed = Storage::allocate(right_packing(s, sizeof(float)).bytes);
+  const RightPacking way = right_packing(s, sizeof(float));
+  const Ref<Storage> packed = Storage::allocate(way.bytes);
   pack_right(s, b.data(), packed->data());
-  s.packed = packed->data();
+  s.packed = {.values = packed->data(), .kernels = way.kernels, .columns = s.n};
   gemm(s, a.data(), b.data(), whole.data());
   EXPECT_EQ(read, whole);
 }

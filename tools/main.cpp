@@ -3,6 +3,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <new>
 
@@ -46,6 +48,23 @@ void hold_standard_descriptors() {
     if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) tape::raise_errno("/dev/null", "open", errno);
 }
 
+constexpr const char* kNoMemory = "tapeformer: the system refuses more memory\n";
+
+/// Destructors of nlohmann's JSON allocate (a list of the children, so that depth costs no stack). Refused there, the
+/// exception cannot leave them, and the process ends: with the line and the code that it would have reached main with.
+[[noreturn]] void say_memorys_end() noexcept {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    std::cout.flush();
+    std::cerr << kNoMemory;
+    std::_Exit(exit_code(ErrorKind::out_of_memory));
+  } catch (...) {
+    std::cerr << "tapeformer: internal error: an exception that nobody catches\n";
+  }
+  std::abort();
+}
+
 /// What could not be written was not said: no success.
 void check_output() {
   errno = 0;
@@ -83,6 +102,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    std::set_terminate(say_memorys_end);
     hold_standard_descriptors();
     const int code = run(argc, argv);
     if (code == 0) check_output();
@@ -91,7 +111,7 @@ int main(int argc, char** argv) {
     std::cerr << "tapeformer: " << error.what() << "\n";
     return exit_code(error.kind());
   } catch (const std::bad_alloc&) {
-    std::cerr << "tapeformer: the system refuses more memory\n";
+    std::cerr << kNoMemory;
     return exit_code(ErrorKind::out_of_memory);
   } catch (const std::exception& error) {
     std::cerr << "tapeformer: internal error: " << error.what() << "\n";

@@ -13,6 +13,7 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
 #include "base/file.h"
+#include "inspect/explorer_nudges.h"
 #include "inspect/explorer_tape.h"
 #include "inspect/web_page.h"
 #include "nn/tensor_swap.h"
@@ -161,7 +162,9 @@ Json explorer_data(const Study& study, const PageOptions& options) {
             {"attention", attention_json(recording)},
             {"tape", nullptr},
             {"layer_norms", layer_norms_json(recording)},
+            {"nudges", nullptr},
             {"gradcheck", nullptr}};
+  if (options.nudges) data["nudges"] = nudges_json(recording, pull(study, *options.nudges));
   data["tape"] = fitting_tape_json(recording, guilty, options, data);
   if (options.title.empty()) data["title"] = data["model"]["class"];
   if (options.gradcheck) data["gradcheck"] = gradcheck_json(recording, *options.gradcheck, options.address);

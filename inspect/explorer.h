@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../autograd/gradcheck/gradcheck.h"
+#include "nudges.h"
 #include "study.h"
 
 namespace tape::inspect {
@@ -12,6 +13,7 @@ namespace tape::inspect {
 struct PageOptions {
   std::string title = {};                         ///< the class of the model where empty
   std::optional<GradcheckReport> gradcheck = {};  ///< shown with the tape, what is guilty marked
+  std::optional<NudgeOptions> nudges = {};        ///< values are pulled at, and heads cut, to see what it does
   /// Values of the tape are cut to this many rows and columns, and to fewer where the page would become too large.
   int64_t side = 24;
   int64_t bytes = 4'000'000;  ///< of all data, about; a fifth of it is the tape's in any case

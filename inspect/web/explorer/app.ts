@@ -1,5 +1,5 @@
 // What is looked at, kept in step with the page's address, so that every picture can be linked to.
-import { distinct, type Attention, type Data, type LayerNorm } from "./data";
+import { distinct, type Attention, type Data, type LayerNorm, type TapeNode } from "./data";
 
 export const viewNames = {
   head: "Heads",
@@ -8,9 +8,13 @@ export const viewNames = {
   tape: "Tape",
   softmax: "Softmax",
   layernorm: "LayerNorm",
+  nudge: "Nudge",
   gradcheck: "Gradient check",
 } as const;
 export type ViewName = keyof typeof viewNames;
+
+export type Pull = "weight" | "score" | "activation" | "cut";
+const pulls = ["weight", "score", "activation", "cut"];
 
 export type Subject = { node: number } | { leaf: number };
 
@@ -25,6 +29,10 @@ export interface State {
   norm: string; // module of a LayerNorm
   subject: Subject | null; // on the tape
   step: number | null; // of the player
+  pull: Pull;
+  place: number | null; // of what was pulled at
+  stop: number | null; // which change of it
+  tour: number | null; // which step of it; in every address while it goes on
 }
 
 type Key = Exclude<keyof State, "view">;
@@ -37,6 +45,7 @@ const held: Record<ViewName, Key[]> = {
   tape: ["subject", "step", "output"],
   softmax: ["block", "heads", "row", "output"],
   layernorm: ["norm", "row", "output"],
+  nudge: ["block", "heads", "output", "pull", "place", "stop"],
   gradcheck: [],
 };
 
@@ -80,12 +89,20 @@ export class App {
     if (has("subject") && state.subject)
       words.set("node" in state.subject ? "node" : "leaf", String(Object.values(state.subject)[0]));
     if (has("step") && state.step !== null) words.set("step", String(state.step));
+    if (has("pull")) words.set("pull", state.pull);
+    if (has("place") && state.place !== null) words.set("place", String(state.place));
+    if (state.tour !== null) words.set("tour", String(state.tour));
+    if (has("stop") && state.stop !== null) words.set("stop", String(state.stop));
     return `#${words.toString().replaceAll("%2C", ",").replaceAll("%3A", ":")}`;
   }
 
   // The attention that is looked at.
   block(state = this.state): Attention | undefined {
     return this.data.attention.find(({ module }) => module === state.block);
+  }
+
+  operation(id: number): TapeNode | undefined {
+    return this.data.tape.nodes.find((node) => node.id === id);
   }
 
   norm(): LayerNorm | undefined {
@@ -113,6 +130,10 @@ export class App {
       norm: this.data.layer_norms[0]?.module ?? "",
       subject: null,
       step: null,
+      pull: this.data.attention.length > 0 ? "weight" : "activation",
+      place: null,
+      stop: null,
+      tour: null,
     };
   }
 
@@ -135,6 +156,12 @@ export class App {
     if (words.get("show") === "gradients") state.show = "gradients";
     state.output = number("output") ?? state.output;
     state.filter = words.get("filter") ?? state.filter;
+    state.tour = number("tour");
+    if (view === "nudge") {
+      const pull = words.get("pull") ?? start.pull;
+      state.pull = pulls.includes(pull) ? (pull as Pull) : start.pull;
+      [state.place, state.stop] = [number("place"), number("stop")];
+    }
     if (view === "tape") {
       const [node, leaf] = [number("node"), number("leaf")];
       state.subject = node !== null ? { node } : leaf !== null ? { leaf } : null;
@@ -156,7 +183,7 @@ export class App {
 
   // What does not exist in these data becomes what does.
   private fitted(state: State): State {
-    const { attention, layer_norms, outputs, tape, gradcheck } = this.data;
+    const { attention, layer_norms, outputs, tape, gradcheck, nudges } = this.data;
     const fit = { ...state };
     const missing = {
       head: attention.length === 0,
@@ -165,6 +192,7 @@ export class App {
       softmax: attention.length === 0,
       layernorm: layer_norms.length === 0,
       tape: false,
+      nudge: !nudges,
       gradcheck: !gradcheck,
     };
     if (missing[fit.view]) fit.view = this.start().view;
@@ -177,6 +205,8 @@ export class App {
     if (fit.row !== null && fit.row >= rows) fit.row = null;
     if (fit.output >= outputs.length) fit.output = 0;
     if (!/^[AB*]{2}$/.test(fit.filter)) fit.filter = "**";
+    if (fit.place !== null && !nudges?.places[fit.place]) fit.place = null;
+    if (attention.length === 0) fit.pull = "activation";
     const { subject } = fit;
     if (subject && "leaf" in subject && !tape.leaves[subject.leaf]) fit.subject = null;
     if (subject && "node" in subject && !tape.nodes.some(({ id }) => id === subject.node)) fit.subject = null;

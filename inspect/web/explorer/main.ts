@@ -4,13 +4,17 @@ import { App, viewNames, type ViewName } from "./app";
 import { lookChanged, onLook } from "./colours";
 import type { Data } from "./data";
 import { GradcheckView } from "./gradcheck";
+import { aboutView, glossaryButton } from "./guide";
 import { HeadView } from "./head";
 import { LayerNormView } from "./layernorm";
 import { ModelView } from "./model";
 import { NeuronView } from "./neuron";
+import { NudgeView } from "./nudge";
 import { brief } from "./numbers";
+import { searchBox } from "./search";
 import { SoftmaxView } from "./softmax";
 import { TapeView } from "./tape";
+import { Tour } from "./tour";
 
 interface View {
   node: HTMLElement;
@@ -26,9 +30,12 @@ const makers: Record<ViewName, () => View> = {
   tape: () => new TapeView(app),
   softmax: () => new SoftmaxView(app),
   layernorm: () => new LayerNormView(app),
+  nudge: () => new NudgeView(app),
   gradcheck: () => new GradcheckView(app),
 };
 const views = new Map<ViewName, View>();
+const tour = new Tour(app);
+const about = element("p", { class: "about" });
 const stage = element("main", { id: "view", tabindex: -1 });
 const links = element("nav", { class: "views", "aria-label": "Views" });
 
@@ -65,7 +72,7 @@ function header(): HTMLElement {
     "header",
     {},
     element("div", {}, element("h1", {}, visible(title)), tree || element("p", { class: "muted" }, words)),
-    look,
+    element("div", { class: "tools screen" }, searchBox(app), tour.button(), glossaryButton(), look),
   );
 }
 
@@ -77,6 +84,7 @@ function linkViews() {
     neuron: data.attention.length > 0,
     softmax: data.attention.length > 0,
     layernorm: data.layer_norms.length > 0,
+    nudge: Boolean(data.nudges),
     gradcheck: data.gradcheck !== null,
   };
   const known = [...links.querySelectorAll("a")];
@@ -101,15 +109,17 @@ function show() {
   let made = views.get(view);
   if (!made) views.set(view, (made = makers[view]()));
   if (shown !== view) {
+    about.replaceChildren(...aboutView(view));
     if (shown) views.get(shown)?.left?.();
     stage.replaceChildren(made.node);
     shown = view;
   }
   made.update();
+  tour.update();
 }
 
 document.title = `${visible(app.data.title)} · Tapeformer`;
-document.getElementById("page")!.replaceChildren(header(), links, stage);
+document.getElementById("page")!.replaceChildren(header(), links, about, stage, tour.node);
 app.onChange(show);
 onLook(show);
 show();

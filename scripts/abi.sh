@@ -31,12 +31,18 @@ if [ ! -d "$folder/$commit" ]; then
 fi
 interface "$folder/$commit" "$folder/$commit-build"
 interface "$root" "$folder/this-build"
-# Instantiations of the standard library's templates are every program's own.
+# Not compared: instantiations of the standard library's templates, which are every program's own, and the kernels of one
+# CPU's level, which are symbols because nothing is hidden, but are called by the library alone, through its tables. The rest
+# of tape::kernels is compared, and namespaces `detail`, too: what users instantiate calls them.
 cat > "$folder/suppressions.ini" <<'END'
 [suppress_function]
   symbol_name_regexp = ^_ZN?K?St
 [suppress_variable]
   symbol_name_regexp = ^_ZT[VIS]N?St
+[suppress_function]
+  symbol_name_regexp = ^_ZN?K?4tape7kernels(2v[0-9]|8portable|4bf16|3amx)
+[suppress_variable]
+  symbol_name_regexp = ^_Z(T[VIS])?N?4tape7kernels(2v[0-9]|8portable|4bf16|3amx)
 END
 exec abidiff --suppressions "$folder/suppressions.ini" --drop-private-types --headers-dir1 "$folder/$commit" --headers-dir2 "$root" \
   "$folder/$commit-build/libtapeformer.so" "$folder/this-build/libtapeformer.so"

@@ -31,7 +31,8 @@ set(exceptions
 
 # Headers for the library itself, in folders whose other headers users include.
 set(internal autograd/arena.h autograd/ops/attention_check.h autograd/ops/broadcast.h autograd/ops/check.h
-  autograd/ops/data_or_null.h autograd/ops/extents.h autograd/ops/op.h models/config_reader.h models/layout.h models/length_batches.h models/tokenizer_fit.h models/transformer_json.h
+  autograd/ops/data_or_null.h autograd/ops/extents.h autograd/ops/op.h models/config_reader.h models/decoder_rows.h
+  models/layout.h models/length_batches.h models/tokenizer_fit.h models/transformer_json.h
   models/weights.h nn/check.h nn/tensor_swap.h)
 # And those that need xtensor, which is not everybody's.
 list(APPEND internal autograd/xtensor.h autograd/xtensor_guard.h)

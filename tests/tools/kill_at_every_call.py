@@ -2,7 +2,7 @@
 """Kills training runs at every system call that touches their folder, and wants each to go on by itself.
 
     kill_at_every_call.py --command build/release/tools/tapeformer --folder /tmp/kills [--tasks demo,lm,...]
-        [--calls rename,mkdir] [--every 3]
+        [--calls rename,mkdir] [--every 3] [--random 1000 [--seed 1]]
 
 A tiny run of each task is traced once. Then it is killed (strace, SIGKILL at the n-th call of a kind, before the call
 is done) at each call from the first that touches its folder to the last: its start, its saves, its end. What is left
@@ -10,16 +10,21 @@ must go on with --resume, exit code 0, and end with the bytes of the run that wa
 tokenizer, and model and optimizer of each checkpoint. Then the same for a run that goes on from its first checkpoint.
 Every point of all calls takes some minutes a task; --calls and --every take some of them. The last line is
 "N kills, M not resumed"; "skipped: ..." where there is no strace, or none that may trace.
+
+With --random it kills so many times at random moments instead, without strace: a run of each task in turn is killed after
+a time of 0 to what it takes undisturbed, and goes on with --resume, until it gets to its end, which is compared as above.
 """
 
 import argparse
 import collections
 import json
 import pathlib
+import random
 import re
 import shutil
 import subprocess
 import sys
+import time
 
 CALLS = ["openat", "write", "pwrite64", "fsync", "rename", "renameat2", "unlink", "unlinkat", "mkdir", "rmdir",
          "ftruncate", "close"]
@@ -33,11 +38,11 @@ def write_data(folder):
     (folder / "labels.tsv").write_text("".join(f"{line}\t{'ab'[i % 2]}\n" for i, line in enumerate(lines[:60])))
 
 
-def arguments_of(task, folder):
-    train = ["--steps", "4", "--evaluate-every", "2", "--threads", "1", "--average-last", "2", "--out", folder / "run"]
+def arguments_of(task, folder, steps=4):
+    train = ["--steps", str(steps), "--evaluate-every", "2", "--threads", "1", "--average-last", "2", "--out", folder / "run"]
     model = ["--layers", "1", "--width", "8", "--heads", "1"]
     return {
-        "demo": ["demo", "--steps", "8", "--batch", "2", "--held-out", "1", "--seconds", "0", "--threads", "1", "--out",
+        "demo": ["demo", "--steps", str(2 * steps), "--batch", "2", "--held-out", "1", "--seconds", "0", "--threads", "1", "--out",
                  folder / "run"],
         "lm": ["train", "lm", "--text", folder / "text.txt", "--context", "8", "--batch", "4", "--dropout", "0.1",
                *model, *train],
@@ -48,9 +53,20 @@ def arguments_of(task, folder):
     }[task]
 
 
+ENVIRONMENT = {"OMP_WAIT_POLICY": "passive", "PATH": "/usr/bin:/bin"}
+
+
 def run(command):
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                          env={"OMP_WAIT_POLICY": "passive", "PATH": "/usr/bin:/bin"}, check=False)
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, env=ENVIRONMENT, check=False)
+
+
+def run_for(command, seconds):
+    """What run() gives, or None where it took longer and was killed."""
+    try:
+        return subprocess.run([str(word) for word in command], capture_output=True, text=True, env=ENVIRONMENT, check=False,
+                              timeout=seconds)  # SIGKILL
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def ending_of(run_folder):
@@ -115,7 +131,9 @@ class Kills:
                       f"inject={kind}:signal=KILL:when={at}", self.program, *arguments])
         self.kills += killed.returncode != 0
         again = arguments if "--resume" in arguments else [*arguments, "--resume"]
-        resumed = run([self.program, *again])
+        self.compare(what, run([self.program, *again]), expected)
+
+    def compare(self, what, resumed, expected):
         problem = None
         if resumed.returncode != 0:
             problem = f"exit code {resumed.returncode}: {resumed.stderr.strip()}"
@@ -128,13 +146,34 @@ class Kills:
             self.failures += 1
             print(f"{what}: {problem}", flush=True)
 
-    def task(self, task, kinds):
-        arguments = arguments_of(task, self.folder)
+    def undisturbed(self, task, arguments):
         self.restore(None)
         done = run([self.program, *arguments])
         if done.returncode != 0:
             sys.exit(f"{task}: exit code {done.returncode}\n{done.stderr}")
-        expected = ending_of(self.folder / "run")
+        return ending_of(self.folder / "run")
+
+    def at_random(self, tasks, kills, draws):
+        runs = []
+        for task in tasks:
+            arguments = arguments_of(task, self.folder, steps=12)
+            start = time.monotonic()
+            expected = self.undisturbed(task, arguments)
+            runs.append((task, arguments, time.monotonic() - start, expected))
+        ended = 0
+        while self.kills < kills:
+            task, arguments, seconds, expected = runs[ended % len(runs)]
+            self.restore(None)
+            first = self.kills
+            while (done := run_for([self.program, *arguments, "--resume"], draws.uniform(0, seconds))) is None:
+                self.kills += 1
+            self.compare(f"{task}, killed {self.kills - first} times, run {ended}", done, expected)
+            ended += 1
+        print(f"{ended} runs got to their end")
+
+    def task(self, task, kinds):
+        arguments = arguments_of(task, self.folder)
+        expected = self.undisturbed(task, arguments)
         self.try_all(task, arguments, None, expected, kinds)
         # Killed where the second checkpoint gets its name, a run has one to go on from.
         self.restore(None)
@@ -161,11 +200,13 @@ def main():
     parser.add_argument("--tasks", default="demo,lm,translation,classifier")
     parser.add_argument("--calls", default=",".join(CALLS))
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--random", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    if not shutil.which("strace"):
+    if options.random == 0 and not shutil.which("strace"):
         print("skipped: no strace")
         return 0
-    if run(["strace", "-o", "/dev/null", "true"]).returncode != 0:
+    if options.random == 0 and run(["strace", "-o", "/dev/null", "true"]).returncode != 0:
         print("skipped: strace may not trace here")
         return 0
     shutil.rmtree(options.folder, ignore_errors=True)
@@ -173,8 +214,11 @@ def main():
     folder = options.folder.resolve()
     write_data(folder)
     kills = Kills(options.command.resolve(), folder, options.every)
-    for task in options.tasks.split(","):
-        kills.task(task, options.calls.split(","))
+    if options.random > 0:
+        kills.at_random(options.tasks.split(","), options.random, random.Random(options.seed))
+    else:
+        for task in options.tasks.split(","):
+            kills.task(task, options.calls.split(","))
     print(f"{kills.kills} kills, {kills.failures} not resumed")
     return 0 if kills.kills > 0 and kills.failures == 0 else 1
 

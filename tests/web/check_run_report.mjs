@@ -272,6 +272,10 @@ await check(
     const other = texts.findIndex((text) => text.startsWith("classifier, validation"));
     near(await value(page, "loss", own), evaluated(lines).loss, "this run's validation loss");
     near(await value(page, "loss", other), last.loss, "the other run's validation loss");
+    await page.locator("#loss .plot").focus();
+    await page.keyboard.press("End");
+    assert.equal(await page.locator("#loss .value").nth(other).innerText(), "–", "behind its end");
+    await page.keyboard.press("Escape");
     const ends = async () => {
       const path = await page.locator("#loss path.curve.validation.other-0").getAttribute("d");
       return Number(/([\d.]+),[\d.]+$/.exec(path)[1]);

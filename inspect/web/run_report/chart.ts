@@ -230,8 +230,11 @@ export class Chart {
     options.curves.forEach((curve, index) => {
       const points = pointsOf(curve, view);
       const filled = points.filter(({ y }) => y !== null);
-      const point =
-        step === null ? filled[filled.length - 1] : nearest(curve.look === "validation" ? filled : points, step);
+      // A run that ended earlier has nothing to say here.
+      const over = curve.other && step !== null && step > (points.at(-1)?.step ?? -1);
+      const point = over
+        ? undefined
+        : step === null ? filled[filled.length - 1] : nearest(curve.look === "validation" ? filled : points, step);
       this.values[index]!.textContent = point && point.y !== null ? options.format(point.y) : "–";
       if (step === null || !point || point.y === null || !this.cursorLayer) return;
       const [cx, cy] = [this.at(point.step, curve.other?.steps), this.y(point.y)];

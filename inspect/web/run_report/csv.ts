@@ -41,7 +41,7 @@ export function csvButtons(report: Report): HTMLElement {
   };
   return element(
     "span",
-    { class: "csv" },
+    { class: "csv screen" },
     element("span", { class: "muted" }, "CSV "),
     report.steps.logged > 0 && button("Steps", "steps", () => stepsCsv(runs)),
     report.evals.length > 0 && button("Evaluations", "evaluations", () => evaluationsCsv(runs)),

@@ -191,7 +191,6 @@ export function curves(report: Report): HTMLElement {
         "1",
         (level) => view.set({ smooth: level === "none" ? null : Number(level) }),
       ),
-    csvButtons(report),
     refreshSwitch(report),
     wholeRun,
     where,
@@ -236,6 +235,7 @@ export function curves(report: Report): HTMLElement {
         ),
       );
     line.append(element("span", { class: "screen" }, "drag over a curve to look closer, double-click to go back"));
+    line.append(csvButtons(report));
     return line;
   }
 }

@@ -104,7 +104,7 @@ class Reader {
     } else if (event == "eval") {
       take_eval(line, fields);
     } else if (event == "samples") {
-      take_samples(line);
+      take_samples(line, fields);
     } else if (event == "confusion") {
       take_confusion(line);
     } else if (event == "checkpoint") {
@@ -155,7 +155,7 @@ class Reader {
                           .weights = fields.contains("weights") ? line.text("weights") : ""});
   }
 
-  void take_samples(const Line& line) {
+  void take_samples(const Line& line, const Json& fields) {
     LoggedSamples set{line.step()};
     for (const Json& sample : line.list("samples")) {
       if (!sample.is_object()) line.wrong("samples", "a list of objects", sample);
@@ -164,6 +164,7 @@ class Reader {
       };
       set.samples.push_back({text("input"), text("reference"), text("output")});
     }
+    if (fields.contains("drawn")) set.drawn = line.text("drawn");
     log_.samples.push_back(std::move(set));
   }
 

@@ -39,6 +39,7 @@ struct LoggedSample {
 struct LoggedSamples {
   int64_t step = 0;
   std::vector<LoggedSample> samples = {};
+  std::string drawn = {};  ///< how these were chosen, where it was logged
 };
 
 /// counts[truth][prediction].

@@ -62,23 +62,27 @@ Json steps_json(const std::vector<LoggedStep>& steps) {
                             speed = column(steps, &LoggedStep::tokens_per_second);
   const std::vector<size_t> kept = thin({loss, lr, norm, speed}, curve_buckets);
   const auto n = static_cast<double>(steps.size());
-  // A 200th of the run, at least four logged steps.
-  const double half_life = std::max(4.0, n / 200);
   const double spacing = n > 1 ? static_cast<double>(steps.back().step - steps.front().step) / (n - 1) : 1;
+  // From a 1000th of the run to a 40th, at least one logged step.
+  Json smooth = Json::array();
+  for (const auto& [least, part] : {std::pair(1.0, 1000.0), std::pair(4.0, 200.0), std::pair(16.0, 40.0)}) {
+    const double half_life = std::max(least, n / part);
+    smooth.push_back({{"half_life", number(half_life * spacing)},
+                      {"loss", numbers(smoothed(loss, half_life), kept)},
+                      {"grad_norm", numbers(smoothed(norm, half_life), kept)},
+                      {"speed", numbers(smoothed(speed, half_life), kept)}});
+  }
   Json at = Json::array();
   for (const size_t i : kept) at.push_back(steps[i].step);
   return {{"step", std::move(at)},
           {"epoch", numbers(column(steps, &LoggedStep::epoch), kept)},
           {"seconds", numbers(column(steps, &LoggedStep::seconds), kept)},
           {"loss", numbers(loss, kept)},
-          {"smooth_loss", numbers(smoothed(loss, half_life), kept)},
           {"lr", numbers(lr, kept)},
           {"grad_norm", numbers(norm, kept)},
-          {"smooth_grad_norm", numbers(smoothed(norm, half_life), kept)},
           {"speed", numbers(speed, kept)},
-          {"smooth_speed", numbers(smoothed(speed, half_life), kept)},
-          {"logged", steps.size()},
-          {"half_life", number(half_life * spacing)}};
+          {"smooth", std::move(smooth)},
+          {"logged", steps.size()}};
 }
 
 Json metrics_json(const std::vector<std::pair<std::string, double>>& metrics) {
@@ -123,7 +127,7 @@ Json one_json(const LoggedSamples& set) {
   Json rows = Json::array();
   for (const LoggedSample& sample : set.samples)
     rows.push_back({cut(sample.input), cut(sample.reference), cut(sample.output)});
-  return {{"step", set.step}, {"samples", std::move(rows)}};
+  return {{"step", set.step}, {"samples", std::move(rows)}, {"drawn", cut(set.drawn)}};
 }
 
 Json one_json(const LoggedConfusion& table) {
@@ -188,6 +192,16 @@ Json start_json(const Json& start) {
   return facts;
 }
 
+RunLog log_of(const std::string& folder) {
+  const std::string where = (std::filesystem::path(folder) / "log.jsonl").string();
+  return parse_run_log(read_text(where), where);
+}
+
+/// The curves of another run.
+Json other_json(const RunLog& log, const std::string& folder) {
+  return {{"folder", folder}, {"steps", steps_json(log.steps)}, {"evals", evals_json(log.evals)}};
+}
+
 Json report_json(const RunLog& log, const std::string& folder) {
   Json end = nullptr;
   if (!log.ends.empty()) {
@@ -206,7 +220,8 @@ Json report_json(const RunLog& log, const std::string& folder) {
           {"marks", marks_json(log.marks)},
           {"end", std::move(end)},
           {"steps_done_again", log.steps_done_again},
-          {"unknown_events", log.unknown_events}};
+          {"unknown_events", log.unknown_events},
+          {"others", Json::array()}};
 }
 
 std::string last_name(const std::string& folder) {
@@ -221,10 +236,11 @@ std::string write_run_report(const std::string& folder) {
   return write_run_report(folder, (std::filesystem::path(folder) / "report.html").string());
 }
 
-std::string write_run_report(const std::string& folder, const std::string& path) {
-  const std::string where = (std::filesystem::path(folder) / "log.jsonl").string();
-  const RunLog log = parse_run_log(read_text(where), where);
-  const std::string page = web_page("run_report.html", report_json(log, last_name(folder)));
+std::string write_run_report(const std::string& folder, const std::string& path,
+                             const std::vector<std::string>& others) {
+  Json report = report_json(log_of(folder), last_name(folder));
+  for (const std::string& other : others) report["others"].push_back(other_json(log_of(other), last_name(other)));
+  const std::string page = web_page("run_report.html", report);
   write_file(path, std::vector<std::string_view>{page});
   return path;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace tape::inspect {
 
@@ -15,8 +16,11 @@ std::string write_run_report(const std::string& folder);
 /// (write_file). Curves of long runs are thinned to about 3,000 points that keep every peak and valley. Steps that were
 /// done again after a resume are shown once, as they were done the last time.
 ///
+/// others: folders of further runs, whose curves are drawn beside this run's.
+///
 /// Errors: io for a log that cannot be read or a file that cannot be written; format `folder/log.jsonl: line 12: ...`
 /// for a line that is no event of a run.
-std::string write_run_report(const std::string& folder, const std::string& path);
+std::string write_run_report(const std::string& folder, const std::string& path,
+                             const std::vector<std::string>& others = {});
 
 }  // namespace tape::inspect

@@ -1,8 +1,10 @@
 #include "tools/report.h"
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "inspect/run_report.h"
 
@@ -11,16 +13,18 @@ namespace tape::tools {
 void add_report(Command app) {
   struct Options {
     std::string folder, out;
+    std::vector<std::string> others;
   };
   const auto options = std::make_shared<Options>();
   Command command = app.subcommand("report", "Curves, samples and facts of a training run as one HTML file");
   command.footer("Example: tapeformer report --model runs/german");
   command.option("--model", options->folder, "Folder of the run, with its log.jsonl").required();
+  command.option("--with", options->others, "Folder of another run, whose curves are drawn beside; may be repeated");
   command.option("--out", options->out, "The file to write; report.html in that folder where not given");
   command.runs([options] {
-    std::cout << (options->out.empty() ? inspect::write_run_report(options->folder)
-                                       : inspect::write_run_report(options->folder, options->out))
-              << "\n";
+    const std::string path =
+        options->out.empty() ? (std::filesystem::path(options->folder) / "report.html").string() : options->out;
+    std::cout << inspect::write_run_report(options->folder, path, options->others) << "\n";
     return 0;
   });
 }

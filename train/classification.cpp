@@ -15,6 +15,7 @@
 #include "text/train_byte_level_bpe.h"
 #include "train/classifier_recipe.h"
 #include "train/confusion.h"
+#include "train/fair_sample.h"
 #include "train/fine_tuning.h"
 #include "train/labelled_lines.h"
 #include "train/model_memory.h"
@@ -180,27 +181,25 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
     loss /= lines;
     // The loss tells equal accuracies apart: it counts for less than one line.
     const double score = right - loss / (1 + loss) / (2 * lines);
+    const FairSample sample = fair_sample(found.size(), 8, options_.run.seed, "validation lines");
     return {.loss = loss,
             .metrics = {{"accuracy", right}, {"macro_f1", f1}},
             .score = score,
-            .samples = mistakes(found, said),
+            .samples = samples_of(sample, found, said),
+            .drawn = sample.drawn,
             .confusion = std::move(confusion)};
   }
 
-  /// The mistakes that the model is surest of.
-  std::vector<Sample> mistakes(const std::vector<std::vector<double>>& found, const std::vector<int64_t>& said) const {
-    const auto sure = [&](size_t i) { return found[i][static_cast<size_t>(said[i])]; };
-    std::vector<size_t> wrong;
-    for (size_t i = 0; i < said.size(); ++i)
-      if (said[i] != valid_.labels[i]) wrong.push_back(i);
-    std::ranges::stable_sort(wrong, std::greater<>(), sure);
-    wrong.resize(std::min<size_t>(wrong.size(), 8));
-    std::vector<Sample> samples;
-    samples.reserve(wrong.size());
+  /// What the model says of some lines, drawn without looking at them.
+  std::vector<Sample> samples_of(const FairSample& sample, const std::vector<std::vector<double>>& found,
+                                 const std::vector<int64_t>& said) const {
     const std::vector<std::string>& names = train_lines_.label_names;
-    for (const size_t i : wrong)
+    std::vector<Sample> samples;
+    for (const size_t i : sample.places) {
+      const auto label = static_cast<size_t>(said[i]);
       samples.push_back({valid_lines_.sentences[i], names[static_cast<size_t>(valid_.labels[i])],
-                         fmt::format("{} ({:.0f}%)", names[static_cast<size_t>(said[i])], 100 * sure(i))});
+                         fmt::format("{} ({:.0f}%)", names[label], 100 * found[i][label])});
+    }
     return samples;
   }
 

@@ -27,6 +27,7 @@ struct Evaluation {
   std::map<std::string, double> metrics = {};  ///< {"bleu", 31.2}: shown and logged
   std::optional<double> score = {};            ///< higher is better; -loss where it is not given. NaN is worse than all
   std::vector<Sample> samples = {};            ///< a few, for the report
+  std::string drawn = {};                      ///< how these were chosen, where it is known
   std::optional<Confusion> confusion = {};
 };
 

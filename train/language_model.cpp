@@ -172,7 +172,11 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::Gpt, text::ByteLev
       tokens += static_cast<double>(learned.tokens);
     }
     const double mean = sum / tokens;
-    return {.loss = mean, .metrics = {{"perplexity", std::exp(mean)}}, .score = -mean, .samples = {sample()}};
+    return {.loss = mean,
+            .metrics = {{"perplexity", std::exp(mean)}},
+            .score = -mean,
+            .samples = {sample()},
+            .drawn = "the beginning of the validation text, continued"};
   }
 
   /// How the model goes on from the first tokens of the validation text, and how the text does.

@@ -88,7 +88,9 @@ void Log::evaluation(int64_t step, double seconds, const Evaluation& evaluation,
     Json samples = Json::array();
     for (const Sample& sample : evaluation.samples)
       samples.push_back({{"input", sample.input}, {"reference", sample.reference}, {"output", sample.output}});
-    write({{"event", "samples"}, {"step", step}, {"samples", std::move(samples)}});
+    Json line{{"event", "samples"}, {"step", step}, {"samples", std::move(samples)}};
+    if (!evaluation.drawn.empty()) line["drawn"] = evaluation.drawn;
+    write(line);
   }
   if (evaluation.confusion)
     write({{"event", "confusion"},

@@ -17,7 +17,7 @@ namespace tape::train {
 ///     {"event":"start","time":"2026-01-01T00:00:00Z","task":..,"parameters":n,"machine":..,"options":{..},"model":..}
 ///     {"event":"step","step":n,"epoch":1.25,"loss":x,"lr":x,"grad_norm":x,"tokens":n,"tokens_per_second":x,"seconds":x}
 ///     {"event":"eval","step":n,"seconds":x,"loss":x,"metrics":{"bleu":31.2}}
-///     {"event":"samples","step":n,"samples":[{"input":"..","reference":"..","output":".."}]}
+///     {"event":"samples","step":n,"samples":[{"input":"..","reference":"..","output":".."}],"drawn":".."}
 ///     {"event":"confusion","step":n,"labels":["a","b"],"counts":[[..],[..]]}
 ///     {"event":"checkpoint","step":n,"folder":"checkpoint-1000","best":true}
 ///     {"event":"resume","step":n}

@@ -16,6 +16,7 @@
 #include "text/batch.h"
 #include "text/number_words.h"
 #include "train/checkpoint.h"
+#include "train/fair_sample.h"
 #include "train/progress.h"
 #include "train/task_run.h"
 
@@ -169,8 +170,10 @@ class NumberWordsTask : public TaskRun<NumberWordsBatch, models::Transformer, Nu
     // Judged by what is learned: without smoothing, a model that has learned it better has the larger loss.
     Evaluation evaluation{
         .loss = loss(batch, 0).item(), .metrics = {{"exact", part}}, .score = -loss(batch, kSmoothing).item()};
-    for (size_t i = 0; i < 8; ++i)
+    const FairSample sample = fair_sample(sources.size(), 8, options_.run.seed, "held-out numbers");
+    for (const size_t i : sample.places)
       evaluation.samples.push_back({sources[i], text::english_number(watched_[i]), said[i]});
+    evaluation.drawn = sample.drawn;
     return evaluation;
   }
 

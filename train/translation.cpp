@@ -17,6 +17,7 @@
 #include "text/sentence_piece.h"
 #include "text/train_sentence_piece.h"
 #include "text/unknown_tokens.h"
+#include "train/fair_sample.h"
 #include "train/model_memory.h"
 #include "train/settings.h"
 #include "train/task_run.h"
@@ -263,8 +264,9 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
     const std::vector<std::string> said = translate_valid();
     const double bleu = text::bleu(said, valid_reference_, bleu_).score;
     Evaluation evaluation{.loss = sum / tokens, .metrics = {{"bleu", bleu}}, .score = bleu};
-    for (size_t i = 0; i < std::min<size_t>(said.size(), 8); ++i)
-      evaluation.samples.push_back({valid_source_[i], valid_reference_[i], said[i]});
+    const FairSample sample = fair_sample(said.size(), 8, seed(), "validation pairs");
+    for (const size_t i : sample.places) evaluation.samples.push_back({valid_source_[i], valid_reference_[i], said[i]});
+    evaluation.drawn = sample.drawn;
     return evaluation;
   }
 

@@ -249,7 +249,7 @@ TEST(Pull, ThePageNamesNodesOfItsTape) {
   }
 }
 
-TEST(Pull, Errors) {
+TEST(Pull, RefusesWhatCannotBePulledAt) {
   const Layer layer;
   EXPECT_TAPE_ERROR(pull(Study()), ErrorKind::config, "nudges: the study has no function to run");
   EXPECT_TAPE_ERROR(pull(layer.study(), {.weights = -1}), ErrorKind::config,

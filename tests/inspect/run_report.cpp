@@ -20,8 +20,8 @@ class RunReport : public testing::Test {
   void log(const std::string& text) const { write_text(folder_ / "log.jsonl", text); }
 
   /// What the page was given.
-  ReportJson data() const {
-    const std::string page = read_text(write_run_report(folder_.path()));
+  ReportJson data(const std::vector<std::string>& others = {}) const {
+    const std::string page = read_text(write_run_report(folder_.path(), folder_ / "report.html", others));
     const std::string open = R"(<script type="application/json" id="data">)";
     const size_t begin = page.find(open) + open.size();
     return ReportJson::parse(page.substr(begin, page.find("</script>", begin) - begin));
@@ -43,7 +43,7 @@ TEST_F(RunReport, HoldsWhatTheLogSays) {
       step_line(1, 4.123456789) + step_line(2, 2) +
       R"({"event":"eval","step":2,"seconds":2.5,"loss":3,"metrics":{"bleu":31.2}})"
       "\n"
-      R"({"event":"samples","step":2,"samples":[{"input":"i","reference":"r","output":"o"}]})"
+      R"({"event":"samples","step":2,"samples":[{"input":"i","reference":"r","output":"o"}],"drawn":"1 of 9 pairs, drawn with seed 3"})"
       "\n"
       R"({"event":"confusion","step":2,"labels":["a","b"],"counts":[[3,1],[0,2]]})"
       "\n"
@@ -60,15 +60,21 @@ TEST_F(RunReport, HoldsWhatTheLogSays) {
   EXPECT_EQ(shown["steps"]["step"], ReportJson({1, 2}));
   EXPECT_EQ(shown["steps"]["epoch"], ReportJson({0.01, 0.02}));
   EXPECT_EQ(shown["steps"]["loss"], ReportJson({4.12346, 2.0}));
-  EXPECT_NEAR(shown["steps"]["smooth_loss"][1], (4.123456789 * std::exp2(-0.25) + 2) / (std::exp2(-0.25) + 1), 1e-5);
-  EXPECT_EQ(shown["steps"]["smooth_grad_norm"], ReportJson({2.0, 2.0}));
-  EXPECT_EQ(shown["steps"]["smooth_speed"], ReportJson({900.0, 900.0}));
+  ASSERT_EQ(shown["steps"]["smooth"].size(), 3u);
+  for (const ReportJson& smooth : shown["steps"]["smooth"]) {
+    const double near = std::exp2(-1 / smooth["half_life"].get<double>());
+    EXPECT_NEAR(smooth["loss"][1], (4.123456789 * near + 2) / (near + 1), 1e-5);
+    EXPECT_EQ(smooth["grad_norm"], ReportJson({2.0, 2.0}));
+    EXPECT_EQ(smooth["speed"], ReportJson({900.0, 900.0}));
+  }
+  EXPECT_EQ(shown["steps"]["smooth"][1]["half_life"], 4.0);
   EXPECT_EQ(shown["steps"]["lr"], ReportJson({0.001, 0.001}));
   EXPECT_EQ(shown["steps"]["grad_norm"], ReportJson({2.0, 2.0}));
   EXPECT_EQ(shown["steps"]["speed"], ReportJson({900.0, 900.0}));
   EXPECT_EQ(shown["evals"],
             ReportJson::parse(R"([{"step":2,"seconds":2.5,"loss":3.0,"metrics":{"bleu":31.2},"weights":""}])"));
-  EXPECT_EQ(shown["samples"], ReportJson::parse(R"({"logged":1,"shown":[{"step":2,"samples":[["i","r","o"]]}]})"));
+  EXPECT_EQ(shown["samples"], ReportJson::parse(R"({"logged":1,"shown":[
+      {"step":2,"samples":[["i","r","o"]],"drawn":"1 of 9 pairs, drawn with seed 3"}]})"));
   EXPECT_EQ(shown["confusions"]["shown"][0]["counts"], ReportJson::parse("[[3,1],[0,2]]"));
   EXPECT_EQ(shown["marks"]["shown"],
             ReportJson::parse(R"([{"kind":"checkpoint","step":2,"text":"checkpoint-2","best":true}])"));
@@ -112,6 +118,21 @@ TEST_F(RunReport, ShowsHostileTextAsText) {
   EXPECT_EQ(read_text(folder_ / "report.html").find("<img"), std::string::npos);
 }
 
+TEST_F(RunReport, HoldsTheCurvesOfOtherRuns) {
+  log(step_line(1, 4) + step_line(2, 3));
+  const TemporaryFolder other;
+  write_text(other / "log.jsonl",
+             step_line(1, 5) + step_line(3, 2) + R"({"event":"eval","step":3,"loss":2.5})" + "\n");
+  EXPECT_EQ(data()["others"], ReportJson::array());
+  const ReportJson shown = data({other.path(), folder_.path()});
+  ASSERT_EQ(shown["others"].size(), 2u);
+  EXPECT_EQ(shown["others"][0]["folder"], std::filesystem::path(other.path()).filename().string());
+  EXPECT_EQ(shown["others"][0]["steps"]["step"], ReportJson({1, 3}));
+  EXPECT_EQ(shown["others"][0]["steps"]["loss"], ReportJson({5.0, 2.0}));
+  EXPECT_EQ(shown["others"][0]["evals"][0]["loss"], 2.5);
+  EXPECT_EQ(shown["others"][1]["steps"], shown["steps"]);
+}
+
 TEST_F(RunReport, StaysSmallHoweverLongTheRun) {
   std::string text;
   for (int64_t i = 1; i <= 100'000; ++i) {
@@ -134,9 +155,10 @@ TEST_F(RunReport, StaysSmallHoweverLongTheRun) {
   EXPECT_EQ(shown["steps"]["step"].front(), 1);
   EXPECT_EQ(shown["steps"]["step"].back(), 100'000);
   EXPECT_THAT(shown["steps"]["step"].get<std::vector<int64_t>>(), testing::Contains(54'321));
-  for (const char* column :
-       {"epoch", "seconds", "loss", "smooth_loss", "lr", "grad_norm", "smooth_grad_norm", "speed", "smooth_speed"})
+  for (const char* column : {"epoch", "seconds", "loss", "lr", "grad_norm", "speed"})
     EXPECT_EQ(shown["steps"][column].size(), shown["steps"]["step"].size()) << column;
+  for (const ReportJson& smooth : shown["steps"]["smooth"])
+    EXPECT_EQ(smooth["loss"].size(), shown["steps"]["step"].size());
   EXPECT_EQ(shown["samples"]["logged"], 1000);
   EXPECT_EQ(shown["samples"]["shown"].back()["step"], 100'000);
   EXPECT_EQ(shown["samples"]["shown"][0]["samples"][0][2], std::string(4000, 'x') + "…");

@@ -70,14 +70,17 @@ TEST_F(TranslationTest, LeavesAFolderThatTranslates) {
   EXPECT_GE(reports, 3);
   EXPECT_GT(result.valid_loss, 0);
   EXPECT_LT(result.valid_loss, std::log(120)) << "not better than guessing";
-  EXPECT_EQ(result.run.evaluation->samples.front().reference, "four hundred");
+  EXPECT_EQ(result.run.evaluation->samples.size(), 8U);
+  EXPECT_THAT(result.run.evaluation->drawn, HasSubstr("8 of 20 validation pairs, drawn with seed "));
+  const Sample& sample = result.run.evaluation->samples.front();
+  EXPECT_THAT(sample.input, HasSubstr("vierhundert"));
+  EXPECT_THAT(sample.reference, HasSubstr("four hundred"));
   EXPECT_THAT(told_.str(), HasSubstr("400 pairs to learn from, 20 to validate, 120 tokens in the vocabulary"));
   const auto model = models::load<models::Transformer>(folder_ / "run");
   const auto tokenizer = text::Marian::load(folder_ / "run");
   EXPECT_EQ(model->config().src_vocab, tokenizer->vocab_size());
-  const std::vector<std::vector<int64_t>> sources{tokenizer->encode("vierhundert").ids};
-  EXPECT_EQ(tokenizer->target().decode(models::translate(*model, sources, {.beams = 1})[0][0].tokens),
-            result.run.evaluation->samples.front().output);
+  const std::vector<std::vector<int64_t>> sources{tokenizer->encode(sample.input).ids};
+  EXPECT_EQ(tokenizer->target().decode(models::translate(*model, sources, {.beams = 1})[0][0].tokens), sample.output);
 }
 
 TEST_F(TranslationTest, GoesOnWithTheSameBits) {

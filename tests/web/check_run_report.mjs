@@ -1,18 +1,24 @@
 // The page that `tapeformer report` writes, made from made-up logs. Run by check_pages.mjs.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as browser from "./browser.mjs";
 import { hostile, kinds, writeLog } from "./make_log.mjs";
 
-// A report of a made-up log.
-function check(name, kind, body, settings) {
-  const make = () => {
-    const folder = join(browser.work, kind);
-    const lines = kinds[kind]();
+// A report of a made-up log, beside those of others.
+function check(name, kind, body, { others = [], ...settings } = {}) {
+  const log = (one) => {
+    const folder = join(browser.work, one);
+    const lines = kinds[one]();
     writeLog(folder, lines);
-    return { lines, path: execFileSync(browser.command, ["report", "--model", folder], { encoding: "utf8" }).trim() };
+    return { folder, lines };
+  };
+  const make = () => {
+    const { folder, lines } = log(kind);
+    const beside = others.map(log);
+    const words = ["report", "--model", folder, ...beside.flatMap((other) => ["--with", other.folder])];
+    return { lines, beside, path: execFileSync(browser.command, words, { encoding: "utf8" }).trim() };
   };
   return browser.check(name, make, body, settings);
 }
@@ -211,6 +217,152 @@ await check("the page's policy lets no other script run", "translation", async (
   });
   assert.equal(ran, false);
   return /Content Security Policy/;
+});
+
+// The mean of each value and its neighbours, by halves at a distance of logged steps.
+function smoothed(values, halfLife) {
+  const known = values.map((value, index) => [value, index]).filter(([value]) => value !== null);
+  return values.map((_, at) => {
+    const parts = known.map(([value, index]) => [value, 2 ** (-Math.abs(index - at) / halfLife)]);
+    return parts.reduce((sum, [value, weight]) => sum + value * weight, 0) / parts.reduce((sum, [, weight]) => sum + weight, 0);
+  });
+}
+
+await check("the smoothing can be chosen, and says how far it reaches", "translation", async ({ page, lines }) => {
+  const steps = of(lines, "step");
+  const losses = steps.map(({ loss }) => loss);
+  const spacing = (steps.at(-1).step - steps[0].step) / (steps.length - 1);
+  await page.locator("#loss .plot").focus();
+  await page.keyboard.press("Home");
+  for (let i = 0; i < 30; ++i) await page.keyboard.press("ArrowRight");
+  const at = steps.findIndex(({ step }) => step === 62);
+  const seen = new Set();
+  for (const [label, least, part] of [
+    ["Light", 1, 1000],
+    ["Medium", 4, 200],
+    ["Strong", 16, 40],
+  ]) {
+    await page.locator(".toolbar").getByText(label, { exact: true }).click();
+    await page.locator("#loss .plot").focus();
+    await page.keyboard.press("Home");
+    for (let i = 0; i < 30; ++i) await page.keyboard.press("ArrowRight");
+    assert.equal(await stepShown(page), 62);
+    const halfLife = Math.max(least, steps.length / part);
+    near(await value(page, "loss", 1), smoothed(losses, halfLife)[at], label, 2e-3);
+    const reach = Math.round(Math.max(1, halfLife * spacing));
+    assert.equal(await page.locator(".smoothing").innerText(), `smoothed: weights halve every ${reach} steps`);
+    seen.add(await page.locator("#loss path.curve.train").getAttribute("d"));
+  }
+  await page.locator(".toolbar").getByText("None", { exact: true }).click();
+  assert.equal(await page.locator("#loss .value").nth(1).innerText(), "–");
+  assert.equal(await page.locator(".smoothing").innerText(), "not smoothed");
+  assert.equal(seen.size, 3);
+});
+
+await check(
+  "several runs are drawn on one chart, each by its own steps and times",
+  "translation",
+  async ({ page, lines, beside }) => {
+    const [classifier] = beside;
+    const evaluated = (all) => of(all, "eval").filter(({ weights }) => !weights).at(-1);
+    const last = evaluated(classifier.lines);
+    const legend = page.locator("#loss .legend > span");
+    const texts = await legend.allInnerTexts();
+    const own = texts.findIndex((text) => text.startsWith("validation"));
+    const other = texts.findIndex((text) => text.startsWith("classifier, validation"));
+    near(await value(page, "loss", own), evaluated(lines).loss, "this run's validation loss");
+    near(await value(page, "loss", other), last.loss, "the other run's validation loss");
+    await page.locator("#loss .plot").focus();
+    await page.keyboard.press("End");
+    assert.equal(await page.locator("#loss .value").nth(other).innerText(), "–", "behind its end");
+    await page.keyboard.press("Escape");
+    const ends = async () => {
+      const path = await page.locator("#loss path.curve.validation.other-0").getAttribute("d");
+      return Number(/([\d.]+),[\d.]+$/.exec(path)[1]);
+    };
+    const share = async (part) => {
+      const width = await page.locator("#loss svg").evaluate((svg) => svg.viewBox.baseVal.width);
+      return 52 + part * (width - 52 - 18);
+    };
+    const steps = (all) => of(all, "step");
+    const [first, end] = [steps(lines)[0], steps(lines).at(-1)];
+    const whole = Math.max(end.step, steps(classifier.lines).at(-1).step);
+    const begin = Math.min(first.step, steps(classifier.lines)[0].step);
+    const wanted = await share((last.step - begin) / (whole - begin));
+    assert.ok(Math.abs((await ends()) - wanted) < 3, `${await ends()} is not ${wanted}`);
+    await page.locator(".toolbar").getByText("Time", { exact: true }).click();
+    const time = Math.max(end.seconds, steps(classifier.lines).at(-1).seconds);
+    const timed = await share((last.seconds - first.seconds) / (time - first.seconds));
+    assert.ok(Math.abs((await ends()) - timed) < 12, `${await ends()} is not ${timed}`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    await browser.picture(page, "two-runs", "light");
+  },
+  { others: ["classifier"] },
+);
+
+await check(
+  "the numbers are saved as CSV, the pictures as SVG and PNG",
+  "translation",
+  async ({ page, lines, beside }) => {
+    const saved = async (button) => {
+      const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+      return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+    };
+    const csv = async (label) => {
+      const { name, bytes } = await saved(page.locator(".csv").getByText(label, { exact: true }));
+      const [head, ...rows] = bytes.toString("utf8").trim().split("\n").map((line) => line.split(","));
+      return { name, rows: rows.map((row) => Object.fromEntries(row.map((text, index) => [head[index], text]))) };
+    };
+    const steps = await csv("Steps");
+    assert.equal(steps.name, "translation-steps.csv");
+    for (const [run, all] of [
+      ["translation", lines],
+      ["classifier", beside[0].lines],
+    ]) {
+      const rows = steps.rows.filter((row) => row.run === run);
+      const logged = new Map(of(all, "step").map((line) => [line.step, line]));
+      assert.ok(rows.length > 0.5 * logged.size, `${rows.length} rows of ${run}`);
+      for (const row of [rows[0], rows[Math.floor(rows.length / 2)], rows.at(-1)])
+        for (const name of ["epoch", "seconds", "loss", "lr", "grad_norm", "tokens_per_second"])
+          near(Number(row[name]), logged.get(Number(row.step))[name], `${run}, ${name} of step ${row.step}`, 1e-5);
+    }
+    const evaluations = await csv("Evaluations");
+    const bleu = evaluations.rows.filter(({ run }) => run === "translation").map((row) => Number(row.bleu));
+    of(lines, "eval").forEach(({ metrics }, index) => near(bleu[index], metrics.bleu, "BLEU", 1e-5));
+    await page.locator("#loss .plot").hover();
+    const svg = await saved(page.locator("#loss .save").getByText("SVG", { exact: true }));
+    assert.equal(svg.name, "Loss.svg");
+    assert.ok(svg.bytes.toString("utf8").includes("<path") && !svg.bytes.toString("utf8").includes("class="));
+    const png = await saved(page.locator("#loss .save").getByText("PNG", { exact: true }));
+    assert.equal(png.bytes.subarray(1, 4).toString(), "PNG");
+  },
+  { others: ["classifier"] },
+);
+
+await check("the page of a run that goes on reads itself again when it is asked to", "long", async ({ page, path }) => {
+  await page.clock.install();
+  await page.reload();
+  await page.waitForSelector("h1");
+  await page.evaluate(() => (window.before = true));
+  await page.clock.runFor(60_000);
+  assert.equal(await page.evaluate(() => window.before), true);
+  await page.locator(".toolbar").getByText("Every 10 s", { exact: true }).click();
+  await page.clock.runFor(9_000);
+  assert.equal(await page.evaluate(() => window.before), true);
+  await Promise.all([page.waitForEvent("load"), page.clock.runFor(2_000)]);
+  assert.equal(await page.evaluate(() => window.before), undefined);
+  assert.ok(page.url().endsWith("#refresh") && path);
+  assert.equal(await page.locator(".toolbar input[value=on]").isChecked(), true);
+});
+
+await check("a run that has ended needs no refreshing; its samples say how they were drawn", "translation", async ({ page }) => {
+  assert.equal(await page.locator(".toolbar").getByText("Every 10 s").count(), 0);
+  const note = await page.locator("#samples .note").innerText();
+  assert.ok(note.includes("A fair sample, not chosen by what was said: 8 of 500 validation pairs, drawn with seed 7."), note);
+});
+
+await check("samples of which nothing is known say so", "long", async ({ page }) => {
+  assert.ok((await page.locator("#samples .note").innerText()).includes("How these were chosen was not logged."));
 });
 
 for (const [look, settings] of Object.entries(browser.looks)) {

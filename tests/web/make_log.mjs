@@ -129,7 +129,7 @@ export function translation({ hostile: extra = false } = {}) {
     const level = Math.min(2, Math.floor(progress * 3));
     const samples = german.map((input, row) => ({ input, reference: english[row], output: written[level][row] }));
     if (extra) samples.push({ input: hostile, reference: hostile, output: hostile });
-    lines.push({ event: "samples", step, samples });
+    lines.push({ event: "samples", step, samples, drawn: "8 of 500 validation pairs, drawn with seed 7" });
     lines.push({ event: "checkpoint", step, folder: `checkpoint-${step}`, best: progress < 0.9 });
   }
   lines.push({

@@ -3,9 +3,10 @@ import { axisBottom, axisLeft } from "d3-axis";
 import { scaleLinear, scaleLog, type ScaleContinuousNumeric } from "d3-scale";
 import { pointer, select, type Selection } from "d3-selection";
 import { line } from "d3-shape";
+import { saveButtons } from "../explorer/picture";
 import { element } from "../shared/dom";
 import { durationTicks, duration, whole, type Format } from "../shared/format";
-import type { Mark } from "./data";
+import type { Mark, Steps } from "./data";
 import { drawMarks } from "./marks";
 import { nearest, type Point, type View } from "./view";
 
@@ -13,7 +14,19 @@ export interface Curve {
   label: string;
   look: "raw" | "train" | "validation";
   points: Point[];
+  smoothed?: Point[][]; // for each smoothing; the curve is the one that is chosen
+  other?: { place: number; steps: Steps }; // of another run: which, and where its steps stand
 }
+
+const colours = 6; // of other runs, in the style sheet
+
+// What is drawn of a curve at present.
+function pointsOf(curve: Curve, view: View): Point[] {
+  if (!curve.smoothed) return curve.points;
+  return view.smooth === null ? [] : curve.smoothed[view.smooth]!;
+}
+
+const classOf = ({ look, other }: Curve) => `${look}${other ? ` other other-${other.place % colours}` : ""}`;
 
 export interface ChartOptions {
   id: string;
@@ -55,7 +68,7 @@ export class Chart {
       const value = element("span", { class: "value" });
       this.values.push(value);
       const alone = options.curves.length === 1;
-      legend.append(element("span", { class: alone ? "" : `key ${curve.look}` }, !alone && `${curve.label} `, value));
+      legend.append(element("span", { class: alone ? "" : `key ${classOf(curve)}` }, !alone && `${curve.label} `, value));
     }
     this.node = element(
       "figure",
@@ -70,6 +83,8 @@ export class Chart {
     });
     this.svg = select(plot).append("svg").attr("aria-hidden", "true");
     this.node.append(plot);
+    const svg = this.svg.node()!;
+    this.node.querySelector("figcaption")!.append(saveButtons(svg, () => options.title));
     this.listen(plot);
     view.onChange((what) => (what === "cursor" ? this.drawCursor() : this.draw()));
     new ResizeObserver(() => {
@@ -89,7 +104,9 @@ export class Chart {
 
   private shown(): Point[] {
     const [from, to] = this.view.range ?? [-Infinity, Infinity];
-    return this.options.curves.flatMap((curve) => curve.points.filter(({ step }) => step >= from && step <= to));
+    return this.options.curves.flatMap((curve) =>
+      pointsOf(curve, this.view).filter(({ step }) => step >= from && step <= to),
+    );
   }
 
   private scales() {
@@ -97,7 +114,10 @@ export class Chart {
     const log = options.followsLogLoss && view.logLoss;
     const [from, to] = view.range ?? view.whole;
     const a = view.place(from) ?? 0;
-    const b = view.place(to) ?? 1;
+    const ends = options.curves.flatMap(({ other, points }) =>
+      other && !view.range ? (view.place(points.at(-1)?.step ?? 0, view.unit, other.steps) ?? 0) : [],
+    );
+    const b = Math.max(view.place(to) ?? 1, ...ends);
     this.x = scaleLinear([a, b > a ? b : a + 1], [margin.left, this.width - margin.right]);
     const values = this.shown()
       .map(({ y }) => y)
@@ -179,8 +199,8 @@ export class Chart {
     axis.select(".domain").remove();
   }
 
-  private at(step: number): number {
-    return this.x(this.view.place(step) ?? NaN);
+  private at(step: number, steps?: Steps): number {
+    return this.x(this.view.place(step, this.view.unit, steps) ?? NaN);
   }
 
   private drawCurve(body: Group, curve: Curve) {
@@ -188,18 +208,18 @@ export class Chart {
     const fits = ({ y }: Point) => y !== null && (!log || y > 0);
     const path = line<Point>()
       .defined(fits)
-      .x(({ step }) => this.at(step))
+      .x(({ step }) => this.at(step, curve.other?.steps))
       .y(({ y }) => this.y(y!));
-    body.append("path").attr("class", `curve ${curve.look}`).attr("d", path(curve.points));
+    body.append("path").attr("class", `curve ${classOf(curve)}`).attr("d", path(pointsOf(curve, this.view)));
     if (curve.look !== "validation" || curve.points.length > 60) return;
     body
       .append("g")
-      .attr("class", "dots")
+      .attr("class", `dots ${classOf(curve)}`)
       .selectAll("circle")
       .data(curve.points.filter(fits))
       .join("circle")
       .attr("r", 2.6)
-      .attr("cx", ({ step }) => this.at(step))
+      .attr("cx", ({ step }) => this.at(step, curve.other?.steps))
       .attr("cy", ({ y }) => this.y(y!));
   }
 
@@ -208,16 +228,20 @@ export class Chart {
     this.cursorLayer?.selectAll("*").remove();
     const step = view.cursor;
     options.curves.forEach((curve, index) => {
-      const filled = curve.points.filter(({ y }) => y !== null);
-      const point =
-        step === null ? filled[filled.length - 1] : nearest(curve.look === "validation" ? filled : curve.points, step);
+      const points = pointsOf(curve, view);
+      const filled = points.filter(({ y }) => y !== null);
+      // A run that ended earlier has nothing to say here.
+      const over = curve.other && step !== null && step > (points.at(-1)?.step ?? -1);
+      const point = over
+        ? undefined
+        : step === null ? filled[filled.length - 1] : nearest(curve.look === "validation" ? filled : points, step);
       this.values[index]!.textContent = point && point.y !== null ? options.format(point.y) : "–";
       if (step === null || !point || point.y === null || !this.cursorLayer) return;
-      const [cx, cy] = [this.at(point.step), this.y(point.y)];
+      const [cx, cy] = [this.at(point.step, curve.other?.steps), this.y(point.y)];
       if (Number.isFinite(cx) && Number.isFinite(cy))
         this.cursorLayer
           .append("circle")
-          .attr("class", `here ${curve.look}`)
+          .attr("class", `here ${classOf(curve)}`)
           .attr("r", 3.5)
           .attr("cx", cx)
           .attr("cy", cy);

@@ -1,9 +1,11 @@
 // The charts of a run, and the switches above them.
 import { max, min } from "d3-array";
-import { choice, element } from "../shared/dom";
+import { choice, element, visible } from "../shared/dom";
 import { count, duration, four, percent, whole, type Format } from "../shared/format";
 import { Chart, type ChartOptions, type Curve } from "./chart";
-import type { Maybe, Report } from "./data";
+import { csvButtons } from "./csv";
+import type { Maybe, Report, Run, Smooth } from "./data";
+import { refreshSwitch } from "./refresh";
 import { View, type Point, type Unit } from "./view";
 
 const names: Record<string, string> = {
@@ -33,20 +35,34 @@ function points(steps: number[], values: Maybe[]): Point[] {
   return steps.map((step, index) => ({ step, y: values[index] ?? null }));
 }
 
+// This run, and the others with their names.
+function runs(report: Report): { run: Run; name: string; other?: Curve["other"] }[] {
+  const named = report.others.map((run, place) => ({ run, name: visible(run.folder), other: { place, steps: run.steps } }));
+  return [{ run: report, name: "" }, ...named];
+}
+
 function charts(report: Report): ChartOptions[] {
-  const { steps, evals } = report;
+  const { steps } = report;
   const curve = (label: string, look: Curve["look"], values: Maybe[]): Curve => ({
     label,
     look,
     points: points(steps.step, values),
   });
-  const evaluated = (value: (evaluation: Report["evals"][number]) => Maybe): Curve => ({
-    label: "validation",
-    look: "validation",
-    points: evals
-      .filter(({ weights }) => weights === "")
-      .map((evaluation) => ({ step: evaluation.step, y: value(evaluation) })),
-  });
+  // The smoothed curve of a run, and of the others those that bear their names.
+  const smoothed = (key: "loss" | "grad_norm" | "speed"): Curve[] =>
+    runs(report).map(({ run, name, other }) => {
+      const all = run.steps.smooth.map((smooth: Smooth) => points(run.steps.step, smooth[key]));
+      return { label: name || "smoothed", look: "train", points: all[1] ?? [], smoothed: all, other };
+    });
+  const evaluated = (value: (evaluation: Report["evals"][number]) => Maybe): Curve[] =>
+    runs(report).map(({ run, name, other }) => ({
+      label: name === "" ? "validation" : `${name}, validation`,
+      look: "validation",
+      other,
+      points: run.evals
+        .filter(({ weights }) => weights === "")
+        .map((evaluation) => ({ step: evaluation.step, y: value(evaluation) })),
+    }));
   const all: ChartOptions[] = [
     {
       id: "loss",
@@ -58,16 +74,16 @@ function charts(report: Report): ChartOptions[] {
       followsLogLoss: true,
       curves: [
         curve("training", "raw", steps.loss),
-        curve("smoothed", "train", steps.smooth_loss),
-        evaluated((evaluation) => evaluation.loss),
+        ...smoothed("loss"),
+        ...evaluated((evaluation) => evaluation.loss),
       ],
     },
   ];
   for (const key of metricKeys(report)) {
-    const metric = evaluated((evaluation) => evaluation.metrics[key] ?? null);
+    const metrics = evaluated((evaluation) => evaluation.metrics[key] ?? null);
     const format = metricFormat(
       key,
-      metric.points.map(({ y }) => y),
+      metrics.flatMap(({ points }) => points.map(({ y }) => y)),
     );
     const tick = format === percent ? (value: number) => `${Math.round(1000 * value) / 10}%` : count;
     all.push({
@@ -76,7 +92,7 @@ function charts(report: Report): ChartOptions[] {
       format,
       tick,
       height: 200,
-      curves: [metric],
+      curves: metrics,
     });
   }
   const small = { height: 200 };
@@ -99,7 +115,7 @@ function charts(report: Report): ChartOptions[] {
       format: four,
       tick: count,
       fromZero: true,
-      curves: [curve("each", "raw", steps.grad_norm), curve("smoothed", "train", steps.smooth_grad_norm)],
+      curves: [curve("each", "raw", steps.grad_norm), ...smoothed("grad_norm")],
     },
     {
       ...small,
@@ -108,7 +124,7 @@ function charts(report: Report): ChartOptions[] {
       format: count,
       tick: count,
       fromZero: true,
-      curves: [curve("each", "raw", steps.speed), curve("smoothed", "train", steps.smooth_speed)],
+      curves: [curve("each", "raw", steps.speed), ...smoothed("speed")],
     },
   );
   return all
@@ -117,7 +133,10 @@ function charts(report: Report): ChartOptions[] {
 }
 
 export function curves(report: Report): HTMLElement {
-  const known = [...report.steps.step, ...report.evals.map(({ step }) => step)];
+  const known = [report, ...report.others].flatMap(({ steps, evals }) => [
+    ...steps.step,
+    ...evals.map(({ step }) => step),
+  ]);
   const view = new View(report.steps, [min(known) ?? 0, max(known) ?? 1]);
   const { steps } = report;
   const labels: Record<Unit, string> = { step: "Step", epoch: "Epoch", time: "Time" };
@@ -160,6 +179,19 @@ export function curves(report: Report): HTMLElement {
       "linear",
       (scale) => view.set({ logLoss: scale === "log" }),
     ),
+    steps.logged > 0 &&
+      choice(
+        "Smoothing",
+        [
+          ["none", "None"],
+          ["0", "Light"],
+          ["1", "Medium"],
+          ["2", "Strong"],
+        ],
+        "1",
+        (level) => view.set({ smooth: level === "none" ? null : Number(level) }),
+      ),
+    refreshSwitch(report),
     wholeRun,
     where,
   );
@@ -180,8 +212,20 @@ export function curves(report: Report): HTMLElement {
       if (kinds.has(kind))
         line.append(element("span", {}, element("span", { class: `sign ${kind}` }, sign), ` ${meaning}`));
     }
-    if (steps.logged > 0)
-      line.append(element("span", {}, `smoothed: weights halve every ${whole(Math.max(1, steps.half_life))} steps`));
+    if (report.others.length > 0)
+      line.append(element("span", {}, `${visible(report.folder)} is in blue and orange, its marks and samples are shown`));
+    if (steps.logged > 0) {
+      const smoothing = element("span", { class: "smoothing" });
+      const say = () => {
+        const smooth = view.smooth === null ? null : steps.smooth[view.smooth]!;
+        smoothing.textContent = smooth
+          ? `smoothed: weights halve every ${whole(Math.max(1, smooth.half_life))} steps`
+          : "not smoothed";
+      };
+      view.onChange(say);
+      say();
+      line.append(smoothing);
+    }
     if (steps.step.length < steps.logged)
       line.append(
         element(
@@ -191,6 +235,7 @@ export function curves(report: Report): HTMLElement {
         ),
       );
     line.append(element("span", { class: "screen" }, "drag over a curve to look closer, double-click to go back"));
+    line.append(csvButtons(report));
     return line;
   }
 }

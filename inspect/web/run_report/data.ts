@@ -1,19 +1,23 @@
 // What inspect/run_report.cpp writes into the page. A number that is not there, or not finite, is null.
 export type Maybe = number | null;
 
+export interface Smooth {
+  half_life: number; // in steps
+  loss: Maybe[];
+  grad_norm: Maybe[];
+  speed: Maybe[];
+}
+
 export interface Steps {
   step: number[];
   epoch: Maybe[];
   seconds: Maybe[];
   loss: Maybe[];
-  smooth_loss: Maybe[];
   lr: Maybe[];
   grad_norm: Maybe[];
-  smooth_grad_norm: Maybe[];
   speed: Maybe[];
-  smooth_speed: Maybe[];
+  smooth: Smooth[]; // from light to strong
   logged: number;
-  half_life: number; // of the smoothing, in steps
 }
 
 export interface Eval {
@@ -27,6 +31,7 @@ export interface Eval {
 export interface Samples {
   step: number;
   samples: [input: string, reference: string, output: string][];
+  drawn: string; // how they were chosen, where it is known
 }
 
 export interface Confusion {
@@ -47,8 +52,13 @@ export interface Some<T> {
   shown: T[];
 }
 
-export interface Report {
+export interface Run {
   folder: string;
+  steps: Steps;
+  evals: Eval[];
+}
+
+export interface Report extends Run {
   start: {
     time?: string;
     task?: string;
@@ -57,12 +67,11 @@ export interface Report {
     options?: Record<string, unknown>;
     model?: string;
   };
-  steps: Steps;
-  evals: Eval[];
   samples: Some<Samples>;
   confusions: Some<Confusion>;
   marks: Some<Mark>;
   end: { step: number; seconds: Maybe; reason: string; metrics: Record<string, Maybe> } | null;
   steps_done_again: number;
   unknown_events: number;
+  others: Run[]; // whose curves are drawn beside
 }

@@ -63,7 +63,7 @@ export function figures(report: Report): HTMLElement {
   list.append(figure("Steps", whole(last), epoch == null ? "" : `${epoch.toFixed(2)} epochs`));
   const time = seconds(report);
   if (time !== null) list.append(figure("Time", duration(time)));
-  const smooth = steps.smooth_loss.findLast((value) => value !== null);
+  const smooth = (steps.smooth[1]?.loss ?? []).findLast((value) => value !== null);
   if (smooth != null) list.append(figure("Training loss", four(smooth), "smoothed, at the end"));
   const losses = evals.filter(({ loss }) => loss !== null);
   if (losses.length > 0) {

@@ -8,6 +8,7 @@ export type Unit = "step" | "epoch" | "time";
 export class View {
   unit: Unit = "step";
   logLoss = false;
+  smooth: number | null = 1; // which smoothing is drawn
   range: [number, number] | null = null;
   cursor: number | null = null;
   private listeners: ((what: "all" | "cursor") => void)[] = [];
@@ -22,7 +23,7 @@ export class View {
     this.listeners.push(listener);
   }
 
-  set(change: Partial<Pick<View, "unit" | "logLoss" | "range">>) {
+  set(change: Partial<Pick<View, "unit" | "logLoss" | "range" | "smooth">>) {
     Object.assign(this, change);
     for (const listener of this.listeners) listener("all");
   }
@@ -42,11 +43,11 @@ export class View {
     ];
   }
 
-  // Where a step stands on the axis, between the logged steps around it.
-  place(step: number, unit: Unit = this.unit): number | null {
+  // Where a step of a run stands on the axis, between the logged steps around it.
+  place(step: number, unit: Unit = this.unit, steps: Steps = this.steps): number | null {
     if (unit === "step") return step;
-    const values = unit === "epoch" ? this.steps.epoch : this.steps.seconds;
-    const all = this.steps.step;
+    const values = unit === "epoch" ? steps.epoch : steps.seconds;
+    const all = steps.step;
     if (all.length === 0) return null;
     const right = Math.min(bisectLeft(all, step), all.length - 1);
     const left = Math.max(0, all[right]! <= step ? right : right - 1);

@@ -1,0 +1,26 @@
+// While a run goes on its report is written anew; the page then reads itself again, if it is asked to.
+import { choice } from "../shared/dom";
+import type { Report } from "./data";
+
+const every = 10; // seconds
+
+export function refreshSwitch(report: Report): HTMLElement | false {
+  if (report.end) return false;
+  const on = location.hash === "#refresh";
+  let timer: number | undefined;
+  const start = () => (timer = window.setTimeout(() => location.reload(), every * 1000));
+  if (on) start();
+  return choice<"off" | "on">(
+    "Refresh",
+    [
+      ["off", "Off"],
+      ["on", `Every ${every} s`],
+    ],
+    on ? "on" : "off",
+    (value) => {
+      window.clearTimeout(timer);
+      history.replaceState(null, "", value === "on" ? "#refresh" : "#");
+      if (value === "on") start();
+    },
+  );
+}

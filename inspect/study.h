@@ -19,10 +19,17 @@ struct PageText {
   std::vector<int64_t> segments = {};    ///< of the Berts: 0 in the first text, 1 in the second; all 0 where empty
 };
 
+/// What a loss says of each position: scores of all tokens, and the one that is right.
+struct Prediction {
+  Tensor logits = {};                 ///< [..., V], on the tape
+  std::vector<int64_t> targets = {};  ///< one a row of the logits
+};
+
 /// A number whose gradients a page shows.
 struct PageOutput {
   std::string name = {};
-  Tensor value = {};  ///< one element, on the tape
+  Tensor value = {};                          ///< one element, on the tape
+  std::optional<Prediction> prediction = {};  ///< of a loss that is the mean of -ln softmax(logits)[target]
 };
 
 /// The score of a token at a position: what of a prediction comes from where.
@@ -43,6 +50,7 @@ struct Study {
     std::vector<int64_t> segments = {};
   };
   std::vector<Text> texts = {};
+  std::function<std::string(int64_t)> token = {};     ///< what the tokens that are predicted are called; else ids
   std::vector<NamedTensor> leaves = {};               ///< names of leaves that are not parameters of the module
   std::function<std::vector<PageOutput>()> run = {};  ///< at least one; the first is what gradients are checked of
 };
@@ -51,6 +59,7 @@ struct StudyOptions {
   std::vector<LogitChoice> logits = {};  ///< further outputs, behind the loss
   std::optional<int64_t> label = {};  ///< of a SequenceClassifier: the loss is that of this label, else the likeliest
   std::string begin = "<bos>";        ///< what the token that begins a target is called
+  std::function<std::string(int64_t)> token = {};  ///< what a token that is predicted is called; its id where not given
 };
 
 /// The cross-entropy of a target given a source: ids as the tokenizers give them, the target's without beginning and

@@ -62,7 +62,7 @@ class StudyOf {
         raise(ErrorKind::config, "label \"{}\" is unknown; known are {}", name, fmt::join(names, ", "));
       return static_cast<int64_t>(found - names.begin());
     };
-    StudyOptions options;
+    StudyOptions options{.token = [names](int64_t id) { return names[static_cast<size_t>(id)]; }};
     if (options_.label) options.label = label(*options_.label);
     for (const std::string& logit : options_.logits) {
       const auto [position, name] = split_logit(logit);
@@ -114,8 +114,11 @@ class StudyOf {
     return {position, logit.substr(colon + 1)};
   }
 
+  /// The tokenizer must live on.
   StudyOptions chosen(const text::Tokenizer& tokenizer) const {
-    StudyOptions options;
+    StudyOptions options{.token = [&tokenizer](int64_t id) {
+      return id < tokenizer.vocab_size() ? tokenizer.token(id) : std::to_string(id);
+    }};
     for (const std::string& logit : options_.logits) {
       const auto [position, name] = split_logit(logit);
       options.logits.push_back({.position = position, .token = token(tokenizer, name), .name = name});

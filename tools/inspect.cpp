@@ -26,6 +26,7 @@ using inspect::Study;
 
 struct InspectArguments {
   std::string model, out, title, dot;
+  std::vector<std::string> detail;
   inspect::SubjectOptions subject;
   bool gradcheck = false, terminal = false;
   inspect::AttentionTextOptions picture;
@@ -49,7 +50,7 @@ GradcheckReport checked(const Study& study) {
 
 /// Writes the page and says what is in it; the exit code is 1 where a gradient is wrong.
 int write(const InspectArguments& arguments, const Study& study, const std::string& title) {
-  inspect::PageOptions options{.title = title, .address = arguments.out};
+  inspect::PageOptions options{.title = title, .detail = arguments.detail, .address = arguments.out};
   if (arguments.gradcheck) options.gradcheck = checked(study);
   const nlohmann::ordered_json data = inspect::explorer_data(study, options);
   inspect::write_page(arguments.out, data);
@@ -116,6 +117,11 @@ void add_inspect(Command app) {
   command
       .flag("--gradcheck-report", arguments->gradcheck,
             "Check every gradient against differences in f64 and show the report in the page")
+      .needs(out);
+  command
+      .option("--detail", arguments->detail,
+              "PATTERN of modules whose values and gradients the page keeps whole, however large: "
+              "decoder.layers.1 or *.cross_attention. May be repeated")
       .needs(out);
   command.option("--dot", arguments->dot, "The tape with ranges of values and gradients, for Graphviz (dot -Tsvg)");
   const Option terminal =

@@ -42,6 +42,13 @@ expect_text(out " operations, 6 of attention, ")
 expect_in_page(words.html "\"tokens\":[\"drei\",\"und\",\"vierzig\",\"\\u003ceos\\u003e\"]"
   "\"tokens\":[\"\\u003cbos\\u003e\",\"forty\",\"-\",\"three\"]" "\"title\":\"Transformer: drei und vierzig"
   "\"kind\":\"cross\"" "\"gradcheck\":null")
+# What is large is cut, but for the modules that are named.
+expect_status(0 ${words} --text-b forty-three --out ${FOLDER}/detail.html --detail "decoder.layers.1*" --detail output)
+expect_in_page(words.html "\"predictions\":[{\"node\":" "\"cut\":[")
+expect_status(3 ${words} --out ${FOLDER}/detail.html --detail decoder.layers.2)
+expect_text(err "tapeformer: explorer: no module fits the detail \"decoder.layers.2\"; the outer ones are decoder, decoder.layers.0")
+expect_status(2 ${words} --detail output)
+expect_text(err "--out")
 expect_status(0 ${words} --out ${FOLDER}/greedy.html --title "</title><b>")
 expect_in_page(greedy.html "\"title\":\"\\u003c/title\\u003e\\u003cb\\u003e\"")
 expect_status_reading(0 "dreiundvierzig\n\n" translate --model ${FOLDER}/words --beam 1)

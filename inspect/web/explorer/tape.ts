@@ -4,11 +4,12 @@ import { element } from "../shared/dom";
 import type { App, Subject } from "./app";
 import { Bar, outputSwitch } from "./bar";
 import type { Area } from "./colours";
-import { norm, tensor, type TapeNode } from "./data";
+import { norm, type TapeNode } from "./data";
 import { arrowheads, Drawing, drawWire } from "./drawing";
 import { Groups, isItem, type Group, type Item } from "./groups";
 import { Inspector } from "./inspector";
 import { arranged, type Box, type Layout, type Wire } from "./layout";
+import { Minimap } from "./minimap";
 import { brief } from "./numbers";
 import { Picture } from "./picture";
 import { Player } from "./player";
@@ -25,7 +26,11 @@ export class TapeView {
   private readonly picture: Picture;
   private layout: Layout | null = null;
   private readonly paths = new Map<Wire, SVGPathElement>();
-  private zoom: number | null = null; // null: as fits
+  private zoom: number | "all" | null = null; // all: as fits; null: as fits the width, where it can be read
+  private open: string | null = null; // what of the address is unfolded
+  private follows = true; // whether the modules that the player is in unfold
+  private readonly followed = new Set<Group>(); // what unfolded for the player
+  private readonly map: Minimap;
   private at: string | null = null; // key of the thing that the arrow keys are at
   private revealed: Subject | null = null;
 
@@ -34,7 +39,10 @@ export class TapeView {
     this.drawing = new Drawing(app.data, this.groups);
     this.replay = new Replay(app.data);
     this.inspector = new Inspector(app, this.replay);
-    this.player = new Player(app, this.replay);
+    this.player = new Player(app, this.replay, (follows) => {
+      this.follows = follows;
+      this.update();
+    });
     this.picture = new Picture({
       id: "tape-picture",
       label:
@@ -53,11 +61,12 @@ export class TapeView {
       { class: "zooms", role: "group", "aria-label": "Graph" },
       button("Smaller", "−", () => this.zoomTo(this.scale() / 1.25)),
       button("Larger", "+", () => this.zoomTo(this.scale() * 1.25)),
-      button("Fit the width", "Fit", () => this.zoomTo(null)),
-      button("Fold to the first levels", "Fold", () => this.fold(32)),
-      button("Unfold all modules", "Unfold all", () => this.fold(Infinity)),
+      button("Fit width and height", "Fit", () => this.zoomTo("all")),
+      button("Fold to the first levels", "Fold", () => this.unfold(null)),
+      button("Unfold all modules", "Unfold all", () => this.unfold("*")),
     );
     this.bar = new Bar([{ node: zooms, update: () => {} }, outputSwitch(app, true)]);
+    this.map = new Minimap(this.picture.plot, () => this.scale());
     this.drag();
     this.node = element(
       "section",
@@ -67,7 +76,7 @@ export class TapeView {
       element(
         "div",
         { class: "tape" },
-        element("div", { class: "graph" }, this.picture.node, key()),
+        element("div", { class: "graph" }, this.picture.node, this.map.node, key()),
         this.inspector.node,
       ),
     );
@@ -79,6 +88,8 @@ export class TapeView {
     this.bar.update();
     this.player.update();
     const { subject } = app.state;
+    this.takeUp(app.state.open);
+    this.follow();
     if (subject && JSON.stringify(subject) !== JSON.stringify(this.revealed)) {
       const item = this.itemOf(subject);
       if (item && this.groups.shown(item) !== item) {
@@ -87,11 +98,10 @@ export class TapeView {
       }
     }
     this.revealed = subject;
-    if (!this.layout || !this.picture.svg.hasChildNodes()) {
-      this.picture.redraw();
-      const { plot } = this.picture;
-      plot.scrollLeft = (plot.scrollWidth - plot.clientWidth) / 2;
-    }
+    const first = !this.picture.svg.hasChildNodes();
+    if (!this.layout || first) this.picture.redraw();
+    const { plot } = this.picture;
+    if (first) plot.scrollLeft = (plot.scrollWidth - plot.clientWidth) / 2;
     this.mark();
     const current = app.state.step === null ? null : this.replay.steps[app.state.step];
     this.inspector.show(subject ?? (current ? { node: current.node.id } : null), app.state.step);
@@ -105,24 +115,50 @@ export class TapeView {
     return "node" in subject ? this.groups.nodes.get(subject.node) : this.groups.leaves[subject.leaf];
   }
 
-  private fold(most: number) {
-    if (most === Infinity) for (const group of this.groups.all()) this.groups.open.add(group);
-    else this.groups.unfoldSome(most);
-    this.again();
+  // Unfolds what the address says, where that changed.
+  private takeUp(open: string | null) {
+    if (open === this.open) return;
+    this.open = open;
+    if (open === null) this.groups.unfoldSome(32);
+    else this.groups.openThese(open);
+    this.followed.clear();
+    this.layout = null;
   }
 
-  private again() {
-    this.layout = null;
-    this.picture.redraw();
-    this.mark();
+  private unfold(open: string | null) {
+    this.open = open === null ? "" : null; // so that it is taken up even where it was so before
+    this.app.set({ open }, { replace: true });
+  }
+
+  // Unfolds the module that the player is in, and folds those again that it has left.
+  private follow() {
+    const { step } = this.app.state;
+    const at = step !== null && this.follows ? this.replay.steps[step] : undefined;
+    const item = at && this.groups.nodes.get(at.node.id);
+    const around = new Set<Group>();
+    for (let group = item?.group ?? null; group; group = group.parent) around.add(group);
+    const left = [...this.followed].filter((group) => !around.has(group));
+    const entered = [...around].filter((group) => !this.groups.open.has(group));
+    for (const group of left) {
+      this.followed.delete(group);
+      this.groups.open.delete(group);
+    }
+    for (const group of entered) {
+      this.followed.add(group);
+      this.groups.open.add(group);
+    }
+    if (left.length + entered.length > 0) this.layout = null;
   }
 
   private toggle(group: Group) {
     const { open } = this.groups;
     if (open.has(group)) open.delete(group);
     else open.add(group);
+    this.followed.delete(group);
     this.at = group.key;
-    this.again();
+    this.layout = null;
+    this.open = this.groups.openPaths();
+    this.app.set({ open: this.open }, { replace: true });
   }
 
   private draw(area: Area): number {
@@ -137,6 +173,7 @@ export class TapeView {
     for (const wire of layout.wires) this.paths.set(wire, drawWire(wires, wire));
     for (const box of layout.boxes) this.drawing.box(area, box, (of) => this.choose(of));
     this.applyZoom();
+    this.map.draw(layout);
     return layout.height;
   }
 
@@ -172,6 +209,7 @@ export class TapeView {
     this.picture.svg.querySelectorAll(".flow").forEach((label) => label.remove());
     for (const [wire, drawn] of this.paths) this.markWire(select(drawn), wire, here);
     if (now?.backward) this.labelFlow(now.node);
+    this.map.mark([chosen, current]);
     if (current) this.scrollTo(current);
     else if (chosen) this.scrollTo(chosen);
   }
@@ -226,7 +264,7 @@ export class TapeView {
     for (const [wire, drawn] of this.paths) {
       const inputs = wire.links.filter(({ to, input }) => to.index === place && node.contributions[input]);
       if (inputs.length === 0) continue;
-      const norms = inputs.map(({ input }) => brief(norm(tensor(node.contributions[input])!)));
+      const norms = inputs.map(({ input }) => brief(norm(node.contributions[input]!)));
       const { x, y } = drawn.getPointAtLength(drawn.getTotalLength() / 2);
       const label = select(this.picture.svg).select("g").append("text").attr("class", "flow");
       label
@@ -250,12 +288,16 @@ export class TapeView {
   }
 
   private scale(): number {
-    if (this.zoom !== null || !this.layout) return this.zoom ?? 1;
-    return Math.max(0.5, Math.min(1, (this.picture.plot.clientWidth - 4) / this.layout.width));
+    if (!this.layout) return 1;
+    if (typeof this.zoom === "number") return this.zoom;
+    const { clientWidth, clientHeight } = this.picture.plot;
+    const wide = (clientWidth - 4) / this.layout.width;
+    if (this.zoom === "all") return Math.min(1.5, wide, (clientHeight - 4) / this.layout.height);
+    return Math.max(0.5, Math.min(1, wide));
   }
 
-  private zoomTo(zoom: number | null) {
-    this.zoom = zoom === null ? null : Math.max(0.2, Math.min(3, zoom));
+  private zoomTo(zoom: number | "all") {
+    this.zoom = zoom === "all" ? zoom : Math.max(0.05, Math.min(3, zoom));
     this.applyZoom();
   }
 
@@ -265,6 +307,7 @@ export class TapeView {
     this.picture.size(width, height);
     this.picture.svg.setAttribute("width", String(Math.round(width * this.scale())));
     this.picture.svg.setAttribute("height", String(Math.round(height * this.scale())));
+    this.map.mark();
   }
 
   // The graph is drawn along with the pointer; the wheel with Ctrl makes it larger.

@@ -48,6 +48,21 @@ void add_logits(std::vector<PageOutput>& outputs, const Tensor& logits, const st
   }
 }
 
+/// The losses of single positions, logits [1, T, V] and targets [1, T], each an output of its own.
+void add_losses(std::vector<PageOutput>& outputs, const Tensor& logits, const Tensor& targets,
+                const StudyOptions& options, const std::string& where) {
+  for (const int64_t position : options.positions) {
+    if (position < 0 || position >= logits.size(1))
+      raise(ErrorKind::index, "study: loss at position {}, outside [0, {}) of the {}", position, logits.size(1), where);
+    const Tensor there = slice(logits, 1, {.start = position, .end = position + 1}),
+                 target = slice(targets, 1, {.start = position, .end = position + 1});
+    const int64_t id = ids_of(target)[0];
+    const std::string token = options.token ? fmt::format("\"{}\"", options.token(id)) : std::to_string(id);
+    outputs.push_back({fmt::format("loss of {} at {} {}", token, where, position), cross_entropy(there, target),
+                       Prediction{there, {id}}});
+  }
+}
+
 /// The shared form of the Berts, whose `loss` gives outputs for ids and segments.
 template <class M, class Outputs>
 Study of_encoder(M& model, const PageText& text, const StudyOptions& options, Outputs&& outputs) {
@@ -77,6 +92,7 @@ Study study(models::Transformer& model, const PageText& source, const PageText& 
   study.run = [&model, src = row(source.ids), in = row(read.ids), out = row(said), options] {
     const Tensor logits = model(src, in);
     std::vector<PageOutput> outputs{{"loss", cross_entropy(logits, out), Prediction{logits, ids_of(out)}}};
+    add_losses(outputs, logits, out, options, "target");
     add_logits(outputs, logits, options.logits, "target");
     return outputs;
   };
@@ -93,6 +109,7 @@ Study study(models::Gpt& model, const PageText& text, const StudyOptions& option
     const Tensor logits = model.config().output == nn::TokenOutput::logits ? scores : log(scores);
     const Tensor read = slice(logits, 1, {.end = -1});
     std::vector<PageOutput> outputs{{"loss", cross_entropy(read, next), Prediction{read, ids_of(next)}}};
+    add_losses(outputs, read, next, options, "position");
     add_logits(outputs, logits, options.logits, "position");
     return outputs;
   };
@@ -101,6 +118,7 @@ Study study(models::Gpt& model, const PageText& text, const StudyOptions& option
 
 Study study(models::Bert& model, const PageText& text, const StudyOptions& options) {
   if (!options.logits.empty()) raise(ErrorKind::config, "study: a Bert without a head has no logits");
+  if (!options.positions.empty()) raise(ErrorKind::config, "study: a Bert without a head has no losses of positions");
   return of_encoder(model, text, options, [](const Tensor& hidden, const Tensor&) {
     return std::vector<PageOutput>{{"squared norm of the mean hidden state", sum(square(mean(hidden, 1)))}};
   });
@@ -109,6 +127,7 @@ Study study(models::Bert& model, const PageText& text, const StudyOptions& optio
 Study study(models::MaskedLanguageModel& model, const PageText& text, const StudyOptions& options) {
   return of_encoder(model, text, options, [options](const Tensor& logits, const Tensor& ids) {
     std::vector<PageOutput> outputs{{"loss", cross_entropy(logits, ids), Prediction{logits, ids_of(ids)}}};
+    add_losses(outputs, logits, ids, options, "position");
     add_logits(outputs, logits, options.logits, "position");
     return outputs;
   });
@@ -118,6 +137,7 @@ Study study(models::SequenceClassifier& model, const PageText& text, const Study
   const int64_t labels = model.config().num_labels;
   if (options.label && (*options.label < 0 || *options.label >= labels))
     raise(ErrorKind::index, "study: label {} is outside [0, {})", *options.label, labels);
+  if (!options.positions.empty()) raise(ErrorKind::config, "study: a classifier's loss is of the whole text");
   return of_encoder(model, text, options, [options, labels](const Tensor& logits, const Tensor&) {
     std::vector<PageOutput> outputs;
     if (labels == 1) {

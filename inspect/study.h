@@ -57,6 +57,7 @@ struct Study {
 
 struct StudyOptions {
   std::vector<LogitChoice> logits = {};  ///< further outputs, behind the loss
+  std::vector<int64_t> positions = {};   ///< whose own losses are further outputs: of what is predicted there
   std::optional<int64_t> label = {};  ///< of a SequenceClassifier: the loss is that of this label, else the likeliest
   std::string begin = "<bos>";        ///< what the token that begins a target is called
   std::function<std::string(int64_t)> token = {};  ///< what a token that is predicted is called; its id where not given
@@ -66,18 +67,18 @@ struct StudyOptions {
 /// end, which are added (the decoder reads bos and the target, and shall say the target and eos).
 ///
 /// Models run in the mode they are in, over a batch of the one text. Errors: (shape) for tokens or segments that are
-/// not one an id, (config) for an empty text, (index) for a logit outside the text or the vocabulary; and the model's
-/// own.
+/// not one an id, (config) for an empty text, (index) for a position outside the text or a logit outside the
+/// vocabulary; and the model's own.
 Study study(models::Transformer& model, const PageText& source, const PageText& target,
             const StudyOptions& options = {});
 /// The cross-entropy of each token but the first, given those before it. Error (config) for fewer than two tokens.
 Study study(models::Gpt& model, const PageText& text, const StudyOptions& options = {});
 /// The squared length of the mean of the last hidden states: what sentence embeddings are made of. Error (config) for
-/// logits, which it has not.
+/// logits and losses of positions, which it has not.
 Study study(models::Bert& model, const PageText& text, const StudyOptions& options = {});
 /// The cross-entropy of the text's own tokens, none of them hidden.
 Study study(models::MaskedLanguageModel& model, const PageText& text, const StudyOptions& options = {});
-/// The cross-entropy of a label; the output itself where there is but one.
+/// The cross-entropy of a label; the output itself where there is but one. Error (config) for losses of positions.
 Study study(models::SequenceClassifier& model, const PageText& text, const StudyOptions& options = {});
 /// Any function of any leaves, such as a loss of a module of one's own: the tape alone is shown.
 Study study(const std::function<Tensor()>& loss, const std::vector<NamedTensor>& leaves);

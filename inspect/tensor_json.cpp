@@ -31,8 +31,8 @@ Tensor first_places(const Tensor& tensor, int64_t most, bool rows_first) {
   return values.numel() < tensor.numel() ? values.clone() : values;
 }
 
+/// The range and the norm of the whole, while it is there.
 void note_range(Excerpt& excerpt, const Tensor& tensor) {
-  if (excerpt.values.shape() == tensor.shape()) return;
   double squares = 0, low = std::numeric_limits<double>::infinity(), high = -low;
   const Tensor all = cast(tensor.detach(), f32);
   for (const float value : std::span(all.data<float>(), static_cast<size_t>(all.numel()))) {
@@ -108,7 +108,7 @@ Excerpt excerpt_of(const Tensor& tensor, int64_t most, Keep keep, bool rows_firs
                   .values = first_places(tensor.detach(), most, rows_first),
                   .keep = keep,
                   .rows_first = rows_first};
-  note_range(excerpt, tensor);
+  if (excerpt.values.shape() != excerpt.shape) note_range(excerpt, tensor);
   return excerpt;
 }
 
@@ -136,9 +136,11 @@ nlohmann::ordered_json tensor_json(const Excerpt& excerpt, int64_t most) {
   if (values.shape() == excerpt.shape) return json;
   json["cut"] = sizes(values.shape());
   if (!excerpt.columns.empty()) json["columns"] = excerpt.columns;
-  json["low"] = excerpt.low;
-  json["high"] = excerpt.high;
-  json["norm"] = excerpt.norm;
+  Excerpt whole = excerpt;
+  if (excerpt.values.shape() == excerpt.shape) note_range(whole, excerpt.values);
+  json["low"] = whole.low;
+  json["high"] = whole.high;
+  json["norm"] = whole.norm;
   return json;
 }
 

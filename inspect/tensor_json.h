@@ -14,7 +14,7 @@ struct Excerpt {
   Shape shape = {};                    ///< of the whole
   Tensor values = {};                  ///< what is kept; undefined where the tensor was
   std::vector<int64_t> columns = {};   ///< which places of the last axis, where not the first ones
-  double low = 0, high = 0, norm = 0;  ///< of the whole, of what is finite in it
+  double low = 0, high = 0, norm = 0;  ///< of what is finite in the whole, where not all is kept
   Keep keep = Keep::activation;
   bool rows_first = false;  ///< cut along the last axis, while that has places, before the one in front of it
 };

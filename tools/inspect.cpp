@@ -112,6 +112,8 @@ void add_inspect(Command app) {
   command.option("--logit", arguments->subject.logits,
                  "POSITION:TOKEN, whose score is looked at beside the loss; position 0 of a translator says the "
                  "first token. Of a classifier 0:LABEL. May be repeated");
+  command.option("--loss-at", arguments->subject.losses,
+                 "POSITION whose own loss is looked at beside the mean of all. May be repeated");
   command.option("--label", arguments->subject.label,
                  "Of a classifier: the loss is this label's; the likeliest's if not given");
   command

@@ -50,6 +50,8 @@ TEST(TensorJson, CutsWhatIsLarge) {
   EXPECT_EQ(json["cut"].dump(), "[3,2,4,4]");
   EXPECT_EQ(smaller["cut"].dump(), "[1,2,4,4]") << "axes in front go where planes would be too small";
   EXPECT_NEAR(smaller["norm"].get<double>(), std::sqrt(sum(square(x)).item()), 1e-4) << "of the whole";
+  EXPECT_NEAR(tensor_json(excerpt_of(x, x.numel()), 40)["norm"].get<double>(), smaller["norm"].get<double>(), 1e-4)
+      << "of what was kept whole at first";
   EXPECT_TRUE(tensors_equal(tensor_of(json), slice(slice(x, 2, {.end = 4}), 3, {.end = 4})));
   EXPECT_FALSE(tensor_json(excerpt_of(ones({4, 4}), 16), 16).contains("cut"));
   EXPECT_EQ(tensor_json(excerpt_of(ones({9}), 4), 4)["cut"].dump(), "[4]");

@@ -32,7 +32,7 @@ function words() {
 }
 
 const inspected = {
-  words: () => ["--model", words(), "--text", "dreiundvierzig", "--text-b", "forty-three", "--logit", "1:-"],
+  words: () => ["--model", words(), "--text", "dreiundvierzig", "--text-b", "forty-three", "--loss-at", "2", "--logit", "1:-"],
   writer: () => [
     ...["--model", model("writer", "gpt2"), "--text", "</script><img src=x>", "--gradcheck-report"],
     ...["--title", hostile.replace("\0", "")],

@@ -37,7 +37,7 @@ export function positionOf(prediction: Prediction, row: number): Position {
   };
 }
 
-const likeliest = 10;
+const likeliest = 10; // fewer where there is no room for them
 
 export class OutputView {
   readonly node: HTMLElement;
@@ -59,7 +59,7 @@ export class OutputView {
     ]);
     this.picture = new Picture({
       id: "output-picture",
-      least: 780,
+      least: 350,
       label: "The likeliest tokens of each position. Arrow up and down choose the position.",
       draw: (area, width) => this.draw(area, width),
       key: (event) => this.key(event),
@@ -145,22 +145,24 @@ export class OutputView {
     const prediction = this.app.prediction()!;
     const positions = this.positions();
     const { muted } = palette();
-    const [top, high, left, right] = [30, 27, 128, 212];
-    const wide = (width - left - right) / likeliest;
+    const narrow = width < 640;
+    const [top, high, left, right] = [30, 27, narrow ? 84 : 128, narrow ? 120 : 212];
+    const ranks = Math.max(2, Math.min(likeliest, Math.floor((width - left - right) / 56)));
+    const wide = (width - left - right) / ranks;
     const head = (x: number, anchor: string, words: string) =>
       area.append("text").attr("x", x).attr("y", 14).attr("text-anchor", anchor).attr("fill", muted).text(words);
     head(left - 12, "end", prediction.text === null ? "" : "reads");
-    head(left, "start", "the likeliest next, from the left; framed: the right one");
-    head(width - 60, "end", "right");
+    head(left, "start", narrow ? `the likeliest ${ranks}` : "the likeliest next, from the left; framed: the right one");
+    head(width - 56, "end", "right");
     head(width, "end", "−ln p");
     const worst = Math.max(...positions.map((_, row) => positionOf(prediction, row).loss));
     positions.forEach((name, row) => {
       const y = top + row * high;
       this.drawName(area, name, row, { left, y, high });
       const position = positionOf(prediction, row);
-      for (let rank = 0; rank < Math.min(likeliest, position.tokens.length); ++rank)
+      for (let rank = 0; rank < Math.min(ranks, position.tokens.length); ++rank)
         this.drawToken(area, position, rank, { x: left + rank * wide, y, wide, high });
-      this.drawLoss(area, position, { x: width - right + 12, y, wide: right - 12, high }, worst);
+      this.drawLoss(area, position, { x: width - right + 8, y, wide: right - 8, high }, worst);
     });
     const bottom = top + positions.length * high + 10;
     legend(area, rising(1), "probability", left, bottom);
@@ -175,7 +177,7 @@ export class OutputView {
       back.attr("fill", panel).attr("stroke", line);
     }
     const label = area.append("text").attr("x", left - 12).attr("y", y + 17).attr("text-anchor", "end");
-    label.attr("fill", ink).attr("font-weight", chosen ? 600 : 400).text(shortened(name, 14));
+    label.attr("fill", ink).attr("font-weight", chosen ? 600 : 400).text(shortened(name, left < 100 ? 9 : 14));
     const cover = area.append("rect").attr("class", "screen cover position").attr("data-row", row);
     cover.attr("y", y).attr("width", left).attr("height", high);
     cover.on("click", () => this.app.set({ row }));
@@ -210,11 +212,11 @@ export class OutputView {
     worst: number,
   ) {
     const { ink, muted, second } = palette();
-    const length = worst > 0 ? ((wide - 60) * loss) / worst : 0;
+    const length = worst > 0 ? ((wide - 56) * loss) / worst : 0;
     const bar = area.append("rect").attr("x", x).attr("y", y + high - 6).attr("height", 3);
     bar.attr("width", Math.max(0.5, length)).attr("fill", second);
-    const right = area.append("text").attr("x", x + wide - 60).attr("y", y + 16).attr("text-anchor", "end");
-    right.attr("fill", muted).text(`${shortened(names[target]!, 9)} ${p[target]!.toFixed(3)}`);
+    const right = area.append("text").attr("x", x + wide - 56).attr("y", y + 16).attr("text-anchor", "end");
+    right.attr("fill", muted).text(`${shortened(names[target]!, wide < 140 ? 4 : 9)} ${p[target]!.toFixed(wide < 140 ? 2 : 3)}`);
     const number = area.append("text").attr("class", "loss-text").attr("x", x + wide).attr("y", y + 16);
     number.attr("text-anchor", "end").attr("fill", ink).attr("data-value", loss).text(brief(loss));
     number.append("title").text(exact(loss));

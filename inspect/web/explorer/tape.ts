@@ -9,11 +9,11 @@ import { arrowheads, Drawing, drawWire } from "./drawing";
 import { Groups, isItem, type Group, type Item } from "./groups";
 import { Inspector } from "./inspector";
 import { arranged, type Box, type Layout, type Wire } from "./layout";
-import { Minimap } from "./minimap";
 import { brief } from "./numbers";
 import { Picture } from "./picture";
 import { Player } from "./player";
 import { Replay } from "./replay";
+import { Zoom } from "./zoom";
 
 export class TapeView {
   readonly node: HTMLElement;
@@ -26,11 +26,10 @@ export class TapeView {
   private readonly picture: Picture;
   private layout: Layout | null = null;
   private readonly paths = new Map<Wire, SVGPathElement>();
-  private zoom: number | "all" | null = null; // all: as fits; null: as fits the width, where it can be read
+  private readonly zoom: Zoom;
   private open: string | null = null; // what of the address is unfolded
   private follows = true; // whether the modules that the player is in unfold
   private readonly followed = new Set<Group>(); // what unfolded for the player
-  private readonly map: Minimap;
   private at: string | null = null; // key of the thing that the arrow keys are at
   private revealed: Subject | null = null;
 
@@ -59,15 +58,14 @@ export class TapeView {
     const zooms = element(
       "span",
       { class: "zooms", role: "group", "aria-label": "Graph" },
-      button("Smaller", "−", () => this.zoomTo(this.scale() / 1.25)),
-      button("Larger", "+", () => this.zoomTo(this.scale() * 1.25)),
-      button("Fit width and height", "Fit", () => this.zoomTo("all")),
+      button("Smaller", "−", () => this.zoom.to(this.zoom.scale() / 1.25)),
+      button("Larger", "+", () => this.zoom.to(this.zoom.scale() * 1.25)),
+      button("Fit width and height", "Fit", () => this.zoom.to("all")),
       button("Fold to the first levels", "Fold", () => this.unfold(null)),
       button("Unfold all modules", "Unfold all", () => this.unfold("*")),
     );
     this.bar = new Bar([{ node: zooms, update: () => {} }, outputSwitch(app, true)]);
-    this.map = new Minimap(this.picture.plot, () => this.scale());
-    this.drag();
+    this.zoom = new Zoom(this.picture, () => this.layout);
     this.node = element(
       "section",
       { class: "view" },
@@ -76,11 +74,10 @@ export class TapeView {
       element(
         "div",
         { class: "tape" },
-        element("div", { class: "graph" }, this.picture.node, this.map.node, key()),
+        element("div", { class: "graph" }, this.picture.node, key()),
         this.inspector.node,
       ),
     );
-    window.addEventListener("resize", () => this.applyZoom());
   }
 
   update() {
@@ -172,8 +169,8 @@ export class TapeView {
     this.paths.clear();
     for (const wire of layout.wires) this.paths.set(wire, drawWire(wires, wire));
     for (const box of layout.boxes) this.drawing.box(area, box, (of) => this.choose(of));
-    this.applyZoom();
-    this.map.draw(layout);
+    this.zoom.apply();
+    this.zoom.map.draw(layout);
     return layout.height;
   }
 
@@ -209,7 +206,7 @@ export class TapeView {
     this.picture.svg.querySelectorAll(".flow").forEach((label) => label.remove());
     for (const [wire, drawn] of this.paths) this.markWire(select(drawn), wire, here);
     if (now?.backward) this.labelFlow(now.node);
-    this.map.mark([chosen, current]);
+    this.zoom.map.mark([chosen, current]);
     if (current) this.scrollTo(current);
     else if (chosen) this.scrollTo(chosen);
   }
@@ -285,48 +282,6 @@ export class TapeView {
       need(place.left, place.right, view.left, view.right),
       need(place.top, place.bottom, view.top, view.bottom),
     );
-  }
-
-  private scale(): number {
-    if (!this.layout) return 1;
-    if (typeof this.zoom === "number") return this.zoom;
-    const { clientWidth, clientHeight } = this.picture.plot;
-    const wide = (clientWidth - 4) / this.layout.width;
-    if (this.zoom === "all") return Math.min(1.5, wide, (clientHeight - 4) / this.layout.height);
-    return Math.max(0.5, Math.min(1, wide));
-  }
-
-  private zoomTo(zoom: number | "all") {
-    this.zoom = zoom === "all" ? zoom : Math.max(0.05, Math.min(3, zoom));
-    this.applyZoom();
-  }
-
-  private applyZoom() {
-    if (!this.layout || !this.picture.plot.clientWidth) return;
-    const { width, height } = this.layout;
-    this.picture.size(width, height);
-    this.picture.svg.setAttribute("width", String(Math.round(width * this.scale())));
-    this.picture.svg.setAttribute("height", String(Math.round(height * this.scale())));
-    this.map.mark();
-  }
-
-  // The graph is drawn along with the pointer; the wheel with Ctrl makes it larger.
-  private drag() {
-    const { plot } = this.picture;
-    let from: { x: number; y: number; left: number; top: number } | null = null;
-    plot.addEventListener("pointerdown", (event) => {
-      if (event.button === 0 && event.pointerType === "mouse")
-        from = { x: event.clientX, y: event.clientY, left: plot.scrollLeft, top: plot.scrollTop };
-    });
-    plot.addEventListener("pointermove", (event) => {
-      if (!from || !(event.buttons & 1)) return void (from = null);
-      plot.scrollTo(from.left + from.x - event.clientX, from.top + from.y - event.clientY);
-    });
-    plot.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey) return;
-      event.preventDefault();
-      this.zoomTo(this.scale() * (event.deltaY < 0 ? 1.1 : 1 / 1.1));
-    });
   }
 
   // Things in the order of the picture, from top to bottom, so that the keys go through them.

@@ -45,7 +45,7 @@ expect_in_page(words.html "\"tokens\":[\"drei\",\"und\",\"vierzig\",\"\\u003ceos
   "\"kind\":\"cross\"" "\"gradcheck\":null")
 # What is large is cut, but for the modules that are named.
 expect_status(0 ${words} --text-b forty-three --out ${FOLDER}/detail.html --detail "decoder.layers.1*" --detail output)
-expect_in_page(words.html "\"predictions\":[{\"node\":" "\"cut\":[")
+expect_in_page(words.html "\"predictions\":" "\"cut\":" "\"axes\":")
 expect_status(3 ${words} --out ${FOLDER}/detail.html --detail decoder.layers.2)
 expect_text(err "tapeformer: explorer: no module fits the detail \"decoder.layers.2\"; the outer ones are decoder, decoder.layers.0")
 expect_status(2 ${words} --detail output)

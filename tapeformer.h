@@ -31,6 +31,7 @@
 #include "inspect/explorer.h"
 #include "inspect/heat_map.h"
 #include "inspect/ledger.h"
+#include "inspect/nudges.h"
 #include "inspect/study.h"
 #include "inspect/subject.h"
 #include "inspect/tape_dot.h"

@@ -2,8 +2,52 @@
 
 #include <unistd.h>
 
+#include <fstream>
+#include <string_view>
+
 namespace tape {
+namespace {
+
+/// The number in a file; nothing for "max", or where there is no such file.
+std::optional<int64_t> number_in(const std::string& path) {
+  std::ifstream file(path);
+  int64_t number = 0;
+  return file >> number ? std::optional(number) : std::nullopt;
+}
+
+/// Takes the limits of a group and of those above it into `least`. A container that sees its host's path, but not its
+/// folder, has its own limit at the top.
+void take_limits(const std::string& mount, std::string_view group, const char* file, std::optional<int64_t>& least) {
+  for (;;) {
+    while (group.ends_with('/')) group.remove_suffix(1);
+    const auto limit = number_in(mount + std::string(group) + "/" + file);
+    if (limit && (!least || *limit < *least)) least = limit;
+    if (group.empty()) return;
+    group = group.substr(0, group.rfind('/') + 1);
+  }
+}
+
+}  // namespace
 
 int64_t physical_memory() { return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE); }
+
+std::optional<int64_t> control_group_limit(const std::string& root) {
+  const std::string mount = root + "/sys/fs/cgroup";
+  std::optional<int64_t> least;
+  // Lines "number:controllers:/group"; version 2 has one without controllers.
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string_view group = std::string_view(line).substr(second + 1);
+    if (controllers == ",,") {
+      for (const char* place : {"", "/unified"}) take_limits(mount + place, group, "memory.max", least);
+    } else if (controllers.find(",memory,") != std::string::npos) {
+      take_limits(mount + "/memory", group, "memory.limit_in_bytes", least);
+    }
+  }
+  return least;
+}
 
 }  // namespace tape

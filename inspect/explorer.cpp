@@ -14,6 +14,7 @@
 #include "autograd/ops/unary.h"
 #include "base/file.h"
 #include "inspect/explorer_layers.h"
+#include "inspect/explorer_nudges.h"
 #include "inspect/explorer_prediction.h"
 #include "inspect/explorer_tape.h"
 #include "inspect/shared_data.h"
@@ -179,10 +180,13 @@ Json explorer_data(const Study& study, const PageOptions& options) {
   Tensors beside = attention_tensors(recording, contexts);
   for (const Tensor& tensor : layer_tensors(recording, elements)) beside.push_back(tensor);
   recording.keep_whole(beside);
+  const Json nudges = options.nudges ? nudges_json(recording, pull(study, *options.nudges)) : Json(nullptr);
   // What surrounds the values: names, shapes and formulas.
-  const auto around = std::ssize(tape_json(recording, guilty, {.activations = 1, .parameters = 1}).dump());
+  const auto around =
+      std::ssize(tape_json(recording, guilty, {.activations = 1, .parameters = 1}).dump()) + std::ssize(nudges.dump());
   data["tape"] = tape_json(recording, guilty, fitting_limits(recording, options, beside, options.bytes - around));
   if (options.title.empty()) data["title"] = data["model"]["class"];
+  data["nudges"] = nudges;
   data["gradcheck"] = nullptr;
   if (options.gradcheck) data["gradcheck"] = gradcheck_json(recording, *options.gradcheck, options.address);
   return data;

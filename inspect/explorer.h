@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../autograd/gradcheck/gradcheck.h"
+#include "nudges.h"
 #include "study.h"
 
 namespace tape::inspect {
@@ -12,6 +13,7 @@ namespace tape::inspect {
 struct PageOptions {
   std::string title = {};                         ///< the class of the model where empty
   std::optional<GradcheckReport> gradcheck = {};  ///< shown with the tape, what is guilty marked
+  std::optional<NudgeOptions> nudges = {};        ///< values are pulled at, and heads cut, to see what it does
   int64_t elements = 1 << 17;  ///< of each tensor of the tape, at most; fewer where the page would become too large
   int64_t bytes = 4'000'000;   ///< of all data, about; beyond it tensors are cut, parameters first
   /// Modules whose tensors are kept whole in any case: paths, in which * stands for any letters.

@@ -4,11 +4,10 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/index.h"
 #include "autograd/ops/order.h"
 #include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
 #include "base/check.h"
+#include "models/decoder_rows.h"
 
 namespace tape::models {
 namespace {
@@ -105,8 +104,7 @@ class Search {
 class Rows {
  public:
   Rows(Transformer& model, const Tensor& src, const BeamOptions& options)
-      : model_(model), options_(options), src_(src), memory_(model.encode(src)) {
-    if (options_.use_cache) cache_ = model_.decoder->init_cache(memory_);
+      : options_(options), decoder_(model, src, options.use_cache) {
     for (int64_t row = 0; row < src.size(0); ++row) sources_.push_back(row);
     tokens_ = full({src.size(0), 1}, static_cast<double>(options_.bos), i64);
   }
@@ -116,13 +114,7 @@ class Rows {
   int64_t width() const { return width_; }
 
   /// Logits [rows, V] of the next tokens.
-  Tensor logits() {
-    if (options_.use_cache) return select(model_.decode_cached(tokens_, cache_, src_), 1, -1);
-    std::vector<int64_t> of_source;
-    for (int64_t row = 0; row < tokens_.size(0); ++row) of_source.push_back(row / width_);
-    const Tensor index = from_vector(of_source);
-    return select(model_.decode(tokens_, index_select(memory_, 0, index), index_select(src_, 0, index)), 1, -1);
-  }
+  Tensor logits() { return decoder_.next_logits(tokens_); }
 
   /// Goes on with the sequences that run now. Source rows whose search has ended leave once they are a quarter of all.
   void follow(const std::vector<Search>& searches) {
@@ -150,7 +142,7 @@ class Rows {
       }
     }
     if (places.size() < sources_.size()) keep_sources(places);
-    if (options_.use_cache) reorder(rows);
+    decoder_.select(rows);
     width_ = width;
     tokens_ = from_vector(next, {std::ssize(rows), std::ssize(next) / std::ssize(rows)});
   }
@@ -165,28 +157,15 @@ class Rows {
   }
 
   void keep_sources(const std::vector<int64_t>& places) {
-    const Tensor index = from_vector(places);
-    src_ = index_select(src_, 0, index);
-    memory_ = index_select(memory_, 0, index);
-    for (nn::DecoderLayerCache& layer : cache_) layer.memory.select(index);
+    decoder_.keep_sources(places);
     std::vector<int64_t> kept;
     kept.reserve(places.size());
     for (const int64_t place : places) kept.push_back(sources_[static_cast<size_t>(place)]);
     sources_ = std::move(kept);
   }
 
-  void reorder(const std::vector<int64_t>& rows) {
-    bool changed = std::ssize(rows) != tokens_.size(0);
-    for (int64_t row = 0; row < std::ssize(rows); ++row) changed = changed || rows[static_cast<size_t>(row)] != row;
-    if (!changed) return;
-    const Tensor index = from_vector(rows);
-    for (nn::DecoderLayerCache& layer : cache_) layer.self.select(index);
-  }
-
-  Transformer& model_;
   const BeamOptions& options_;
-  Tensor src_, memory_;  // [sources, S], [sources, S, C]
-  nn::DecoderCache cache_;
+  DecoderRows decoder_;
   std::vector<int64_t> sources_;
   int64_t width_ = 1;
   Tensor tokens_;  // [rows, 1], without a cache [rows, T]

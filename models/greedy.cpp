@@ -9,8 +9,8 @@
 #include "autograd/ops/index.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
 #include "base/check.h"
+#include "models/decoder_rows.h"
 
 namespace tape::models {
 namespace {
@@ -24,12 +24,11 @@ Tensor likeliest(const Tensor& logits, int64_t padding_id) {
   return argmax(masked_fill(logits, padding, -INFINITY), -1, Dims::keep);
 }
 
-/// The source rows that are still decoded, and what the model needs of them.
+/// The source rows that are still decoded.
 class RunningRows {
  public:
   RunningRows(Transformer& model, const Tensor& src, const GreedyOptions& options)
-      : model_(model), cached_(options.use_cache), src_(src), memory_(model.encode(src)) {
-    if (cached_) cache_ = model.decoder->init_cache(memory_);
+      : decoder_(model, src, options.use_cache), cached_(options.use_cache), padding_id_(model.config().padding_id) {
     tokens_ = full({src.size(0), 1}, static_cast<double>(options.bos), i64);
     places_.resize(static_cast<size_t>(src.size(0)));
     std::iota(places_.begin(), places_.end(), 0);
@@ -39,10 +38,7 @@ class RunningRows {
   const std::vector<int64_t>& places() const { return places_; }
 
   /// The next token of each row.
-  Tensor next() {
-    const Tensor logits = cached_ ? model_.decode_cached(tokens_, cache_, src_) : model_.decode(tokens_, memory_, src_);
-    return likeliest(select(logits, 1, -1), model_.config().padding_id);
-  }
+  Tensor next() { return likeliest(decoder_.next_logits(tokens_), padding_id_); }
 
   /// Goes on with `next`, in which rows that have ended have some token or other: they leave once they are a quarter of
   /// all.
@@ -57,19 +53,15 @@ class RunningRows {
     if (!rows.empty() && 4 * (places_.size() - rows.size()) < places_.size()) return;
     places_ = std::move(places);
     if (places_.empty()) return;
-    const Tensor index = from_vector(rows);
-    for (Tensor* tensor : {&src_, &memory_, &tokens_}) *tensor = index_select(*tensor, 0, index);
-    for (nn::DecoderLayerCache& layer : cache_) {
-      layer.self.select(index);
-      layer.memory.select(index);
-    }
+    tokens_ = index_select(tokens_, 0, from_vector(rows));
+    decoder_.keep_sources(rows);
+    decoder_.select(rows);
   }
 
  private:
-  Transformer& model_;
+  DecoderRows decoder_;
   bool cached_;
-  Tensor src_, memory_;  // [rows, S], [rows, S, C]
-  nn::DecoderCache cache_;
+  int64_t padding_id_;
   Tensor tokens_;  // [rows, 1], without a cache [rows, T]
   std::vector<int64_t> places_;
 };

@@ -1,6 +1,8 @@
 #include "nn/key_value_cache.h"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 
 #include "autograd/create.h"
 #include "autograd/ops/index.h"
@@ -21,6 +23,81 @@ void write_behind(Tensor& buffer, int64_t length, const Tensor& next) {
     buffer = larger;
   }
   put_slice_(buffer, 1, length, next);
+}
+
+constexpr int64_t kAside = -1;
+
+struct RowCopy {
+  int64_t to, from;
+};
+
+/// Copies that make each row i what row rows[i] was, none written before all have read it. Rows that stay where they
+/// are have none. Where rows change places in a circle, one of them is put aside first, in the row kAside.
+std::vector<RowCopy> copies_in_place(std::vector<int64_t> rows) {
+  const auto at = [](auto& list, int64_t row) -> auto& { return list[static_cast<size_t>(row)]; };
+  const int64_t count = std::ssize(rows);
+  std::vector<int64_t> readers(rows.size(), 0), free;
+  for (int64_t row = 0; row < count; ++row)
+    if (at(rows, row) != row) ++at(readers, at(rows, row));
+  for (int64_t row = 0; row < count; ++row)
+    if (at(rows, row) != row && at(readers, row) == 0) free.push_back(row);
+  std::vector<RowCopy> copies;
+  const auto write_free_rows = [&] {
+    while (!free.empty()) {
+      const int64_t row = free.back(), from = at(rows, row);
+      free.pop_back();
+      copies.push_back({row, from});
+      at(rows, row) = row;  // done
+      if (from != kAside && --at(readers, from) == 0 && at(rows, from) != from) free.push_back(from);
+    }
+  };
+  write_free_rows();
+  for (int64_t row = 0; row < count; ++row) {
+    if (at(rows, row) == row) continue;
+    // A circle: all that is left is read once.
+    copies.push_back({kAside, row});
+    *std::find(rows.begin(), rows.end(), row) = kAside;
+    at(readers, row) = 0;
+    free.push_back(row);
+    write_free_rows();
+  }
+  return copies;
+}
+
+/// The first `length` positions of each row of a buffer, as bytes.
+class RowBytes {
+ public:
+  RowBytes(const Tensor& buffer, int64_t length)
+      : first_(static_cast<char*>(buffer.raw())),
+        stride_(static_cast<size_t>(buffer.shape().with(0, 1).numel() * size_of(buffer.dtype()))),
+        size_(static_cast<size_t>(buffer.shape().with(0, 1).with(1, length).numel() * size_of(buffer.dtype()))) {}
+  std::span<char> operator[](int64_t row) const { return {first_ + static_cast<size_t>(row) * stride_, size_}; }
+  size_t size() const { return size_; }
+
+ private:
+  char* first_;
+  size_t stride_, size_;
+};
+
+/// Row i of a buffer becomes what row rows[i] is, in the buffer itself where nobody else sees it.
+void select_rows(Tensor& buffer, int64_t length, const std::vector<int64_t>& rows) {
+  const RowBytes old(buffer, length);
+  const auto copy = [](std::span<char> to, std::span<const char> from) {
+    if (!to.empty()) std::memcpy(to.data(), from.data(), to.size());
+  };
+  if (std::ssize(rows) != buffer.size(0) || buffer.is_shared()) {
+    Tensor selected = empty(buffer.shape().with(0, std::ssize(rows)), buffer.dtype());
+    const RowBytes made(selected, length);
+    for (int64_t row = 0; row < std::ssize(rows); ++row) copy(made[row], old[rows[static_cast<size_t>(row)]]);
+    buffer = selected;
+    return;
+  }
+  std::vector<char> aside;
+  buffer.impl().storage->bump_version();
+  for (const auto& [to, from] : copies_in_place(rows)) {
+    if (to == kAside) aside.resize(old.size());
+    copy(to == kAside ? aside : old[to], from == kAside ? aside : old[from]);
+  }
 }
 
 }  // namespace
@@ -45,8 +122,18 @@ void KeyValueCache::append(const Tensor& next_key, const Tensor& next_value) {
 
 void KeyValueCache::select(const Tensor& rows) {
   if (!key.defined()) return;
-  key = index_select(key, 0, rows);
-  value = index_select(value, 0, rows);
+  if (needs_record({key, value})) {
+    key = index_select(slice(key, 1, {.end = length_}), 0, rows);
+    value = index_select(slice(value, 1, {.end = length_}), 0, rows);
+    return;
+  }
+  const std::vector<int64_t> chosen = rows.to_vector<int64_t>();
+  for (size_t i = 0; i < chosen.size(); ++i)
+    if (chosen[i] < 0 || chosen[i] >= key.size(0))
+      raise(ErrorKind::index, "KeyValueCache::select: row {} at position {} is outside [0, {})", chosen[i], i,
+            key.size(0));
+  select_rows(key, length_, chosen);
+  select_rows(value, length_, chosen);
 }
 
 }  // namespace tape::nn

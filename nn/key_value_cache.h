@@ -16,7 +16,8 @@ struct KeyValueCache {
   /// The next positions [B, T, kv_heads D]. Without gradients they are written into room that doubles when it is full;
   /// with gradients there is no room, and everything is on the tape.
   void append(const Tensor& next_key, const Tensor& next_value);
-  /// Row i becomes what row rows[i] is: rows [B'] (i64).
+  /// Row i becomes what row rows[i] is: rows [B'] (i64). Without gradients only rows that change are copied, and of
+  /// them what counts. Error (index) for a row that is not there.
   void select(const Tensor& rows);
 
  private:

@@ -27,6 +27,26 @@ TokenizerConfig config_of(const ByteLevelBpeOptions& options, const std::vector<
   return config;
 }
 
+bool is_roberta(const TokenizerConfig& config) {
+  return config.tokenizer_class == "RobertaTokenizer" || config.tokenizer_class == "RobertaTokenizerFast";
+}
+
+/// What RobertaTokenizer has where a folder does not say.
+TokenizerConfig config_of_roberta() {
+  TokenizerConfig config;
+  config.bos = config.cls = "<s>";
+  config.eos = config.sep = "</s>";
+  config.unk = "<unk>";
+  config.pad = "<pad>";
+  config.mask = "<mask>";
+  return config;
+}
+
+TrimOffsets trim_of(const TokenizerConfig& config) {
+  if (!is_roberta(config) || !config.trim_offsets.value_or(true)) return TrimOffsets::no;
+  return config.add_prefix_space.value_or(false) ? TrimOffsets::all_but_prefix : TrimOffsets::all;
+}
+
 Merges read_merges(const std::string& path) {
   const std::string content = read_text(path);
   Merges out;
@@ -61,13 +81,24 @@ ByteLevelBpe::ByteLevelBpe(TokenTable::Entries vocabulary, Merges merges, Tokeni
         parts.pre_tokenizer = byte_level_pre_tokenizer(config.add_prefix_space.value_or(false));
         parts.model = bpe_model(*parts.table, merges, {}, files.merges);
         parts.decoder = byte_level_decoder();
+        parts.trim = trim_of(config);
         return parts;
       }()),
       merges_(std::move(merges)),
       config_(std::move(config)) {
   for (const AddedToken& token : added_tokens(config_, table())) add_token(token, files.vocabulary);
   special_ = special_ids(config_, table());
-  if (config_.add_bos_token.value_or(false) && special_.bos >= 0) {
+  make_template(files);
+}
+
+void ByteLevelBpe::make_template(const Files& files) {
+  if (is_roberta(config_)) {
+    for (const auto& [name, id] : {std::pair{"cls_token", special_.cls}, {"sep_token", special_.sep}})
+      if (id < 0) raise(ErrorKind::format, "{}: RobertaTokenizer has no {}", files.vocabulary, name);
+    const Part cls{Part::Kind::special, special_.cls}, sep{Part::Kind::special, special_.sep};
+    template_.single = {cls, {Part::Kind::first}, sep};
+    template_.pair = {cls, {Part::Kind::first}, sep, sep, {Part::Kind::second}, sep};
+  } else if (config_.add_bos_token.value_or(false) && special_.bos >= 0) {
     const Part bos{Part::Kind::special, special_.bos, 0};
     template_.single.insert(template_.single.begin(), bos);
     template_.pair = {bos, {Part::Kind::first}, {Part::Kind::special, special_.bos, 1}, {Part::Kind::second, 0, 1}};
@@ -81,9 +112,10 @@ ByteLevelBpe::ByteLevelBpe(const std::vector<std::string>& vocabulary, Merges me
 
 std::unique_ptr<ByteLevelBpe> ByteLevelBpe::load(const std::string& folder) {
   const Files files{fmt::format("{}/vocab.json", folder), fmt::format("{}/merges.txt", folder)};
-  return std::unique_ptr<ByteLevelBpe>(new ByteLevelBpe(read_vocabulary_json(files.vocabulary),
-                                                        read_merges(files.merges),
-                                                        read_tokenizer_config(folder, config_of({})), files));
+  const bool roberta = is_roberta(read_tokenizer_config(folder, {}));
+  return std::unique_ptr<ByteLevelBpe>(
+      new ByteLevelBpe(read_vocabulary_json(files.vocabulary), read_merges(files.merges),
+                       read_tokenizer_config(folder, roberta ? config_of_roberta() : config_of({})), files));
 }
 
 void ByteLevelBpe::save(const std::string& folder) const {

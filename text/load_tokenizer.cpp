@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 12> kWordPieceClasses{
     "BertTokenizer",      "ConvBertTokenizer",           "DistilBertTokenizer", "DPRContextEncoderTokenizer",
     "DPRReaderTokenizer", "DPRQuestionEncoderTokenizer", "ElectraTokenizer",    "LayoutLMTokenizer",
     "LxmertTokenizer",    "MobileBertTokenizer",         "RetriBertTokenizer",  "SqueezeBertTokenizer"};
-constexpr std::array<std::string_view, 1> kByteLevelBpeClasses{"GPT2Tokenizer"};
+constexpr std::array<std::string_view, 2> kByteLevelBpeClasses{"GPT2Tokenizer", "RobertaTokenizer"};
 constexpr std::array<std::string_view, 2> kSentencePieceClasses{"LlamaTokenizer", "T5Tokenizer"};
 
 /// Error (format) for a class that would give other ids. None at all is what such files usually belong to.

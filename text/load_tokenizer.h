@@ -9,14 +9,13 @@ namespace tape::text {
 ///   tokenizer.json                        WordPiece, byte-level BPE, and those converted from SentencePiece
 ///   sentencepiece.bpe.model               XLM-R, mBART, mBART-50, NLLB, M2M100 (with vocab.json), by tokenizer_class
 ///   vocab.txt                             WordPiece (BERT)
-///   vocab.json, merges.txt                byte-level BPE (GPT-2)
+///   vocab.json, merges.txt                byte-level BPE: GPT-2, or RoBERTa by tokenizer_class
 ///   src_vocab.txt, tgt_vocab.txt          the number-words task of `tapeformer demo`
 ///   one *.model or *.spm                  SentencePiece
 /// `tokenizer_config.json`, `special_tokens_map.json` and `added_tokens.json` are honoured where they are. Truncation
 /// and padding written in tokenizer.json are not: they are given with each call. Error (io) naming the folder when
 /// there is none of these; (format) naming file and entry for one that is malformed, and the tokenizer_class for one
-/// whose ids such files alone do not give (CamemBERT, ALBERT, XLNet, T5 with its extra ids, RoBERTa without
-/// tokenizer.json, and others).
+/// whose ids such files alone do not give (CamemBERT, ALBERT, XLNet, T5 with its extra ids, and others).
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
 
 /// Removes the files that any tokenizer is saved as, so that none is found beside one that is saved next. Error (io)

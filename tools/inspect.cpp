@@ -28,37 +28,55 @@ struct InspectArguments {
   std::string model, out, title, dot;
   std::vector<std::string> detail;
   inspect::SubjectOptions subject;
-  bool gradcheck = false, terminal = false;
+  bool gradcheck = false, nudges = false, terminal = false;
   inspect::AttentionTextOptions picture;
   Common common;
 };
 
-/// The report of all gradients; on a terminal a line on standard error shows which is looked at.
+/// A line on standard error, where that is a terminal, that says what is looked at and is gone at the end.
+class Progress {
+ public:
+  ~Progress() { show(""); }
+  void show(const std::string& line) const {
+    if (terminal_.tty) std::cerr << "\r\x1b[K" << clipped(line, std::max(terminal_.columns, 2) - 1) << std::flush;
+  }
+
+ private:
+  const TerminalInfo terminal_ = terminal_info(2);
+};
+
 GradcheckReport checked(const Study& study) {
-  constexpr const char* kErased = "\r\x1b[K";
-  const TerminalInfo terminal = terminal_info(2);
-  GradcheckOptions options{.directions = inspect::kDirections};
-  if (terminal.tty)
-    options.progress = [&](int64_t done, int64_t all, const std::string& name) {
-      const std::string line = fmt::format("checking gradients: {} of {}, {}", done + 1, all, name);
-      std::cerr << kErased << clipped(line, std::max(terminal.columns, 2) - 1) << std::flush;
-    };
-  GradcheckReport report = inspect::check_gradients(study, options);
-  if (terminal.tty) std::cerr << kErased << std::flush;
-  return report;
+  const Progress line;
+  return inspect::check_gradients(
+      study, {.directions = inspect::kDirections, .progress = [&](int64_t done, int64_t all, const std::string& name) {
+                line.show(fmt::format("checking gradients: {} of {}, {}", done + 1, all, name));
+              }});
+}
+
+/// The data of the page.
+nlohmann::ordered_json data_of(const Study& study, inspect::PageOptions options, bool nudges) {
+  const Progress line;
+  if (nudges)
+    options.nudges = {.progress = [&](int64_t done, int64_t all) {
+      if (done % 20 == 0) line.show(fmt::format("pulling at values: {} of {} runs", done, all));
+    }};
+  return inspect::explorer_data(study, options);
 }
 
 /// Writes the page and says what is in it; the exit code is 1 where a gradient is wrong.
 int write(const InspectArguments& arguments, const Study& study, const std::string& title) {
   inspect::PageOptions options{.title = title, .detail = arguments.detail, .address = arguments.out};
   if (arguments.gradcheck) options.gradcheck = checked(study);
-  const nlohmann::ordered_json data = inspect::explorer_data(study, options);
+  const nlohmann::ordered_json data = data_of(study, options, arguments.nudges);
   inspect::write_page(arguments.out, data);
   for (const auto& output : data["outputs"])
     std::cout << fmt::format("{}: {:.6g}\n", output["name"].get<std::string>(), output["value"].get<double>());
   std::cout << fmt::format("{}: {} operations, {} of attention, {}\n", arguments.out, data["tape"]["nodes"].size(),
                            data["attention"].size(),
                            bytes_text(static_cast<double>(std::filesystem::file_size(arguments.out))));
+  if (arguments.nudges)
+    std::cout << fmt::format("pulled at {} values, cut {} parts of heads\n", data["nudges"]["places"].size(),
+                             data["nudges"]["cuts"].size());
   if (arguments.gradcheck) std::cout << "\n" << data["gradcheck"]["text"].get<std::string>() << "\n";
   return arguments.gradcheck && !options.gradcheck->ok() ? 1 : 0;
 }
@@ -124,6 +142,11 @@ void add_inspect(Command app) {
       .option("--detail", arguments->detail,
               "PATTERN of modules whose values and gradients the page keeps whole, however large: "
               "decoder.layers.1 or *.cross_attention. May be repeated")
+      .needs(out);
+  command
+      .flag("--nudges", arguments->nudges,
+            "Pull at attention weights, scores and activations and cut heads, keys and rows, and show in the page what "
+            "gradients predict beside what the loss truly does")
       .needs(out);
   command.option("--dot", arguments->dot, "The tape with ranges of values and gradients, for Graphviz (dot -Tsvg)");
   const Option terminal =

@@ -123,9 +123,10 @@ std::optional<FoundCheckpoint> newest_that_reads(const std::string& run, const R
   raise(ErrorKind::format, "{}: none of its {} checkpoints is whole:{}", run, steps.size(), broken);
 }
 
-std::vector<std::string> needed(std::vector<std::string> names, const CheckpointFiles& files) {
-  if (!files.load_model) names.emplace_back(kModel);
-  return names;
+void check_files(const std::string& folder, std::vector<std::string> needed, const CheckpointFiles& files) {
+  if (!files.load_model) needed.emplace_back(kModel);
+  CheckedManifests none;
+  (files.checked ? files.checked : &none)->check(folder, needed);
 }
 
 }  // namespace
@@ -171,7 +172,7 @@ TrainerState load_checkpoint_state(const std::string& folder) {
 }
 
 Checkpoint load_checkpoint(const std::string& folder, const CheckpointFiles& files) {
-  check_manifest(folder, needed({kOptimizer, kState}, files));
+  check_files(folder, {kOptimizer, kState}, files);
   Checkpoint checkpoint;
   checkpoint.state = load_checkpoint_state(folder);
   checkpoint.model = model_of(folder, files);
@@ -181,7 +182,7 @@ Checkpoint load_checkpoint(const std::string& folder, const CheckpointFiles& fil
 }
 
 nn::StateDict load_checkpoint_model(const std::string& folder, const CheckpointFiles& files) {
-  check_manifest(folder, needed({}, files));
+  check_files(folder, {}, files);
   return model_of(folder, files);
 }
 
@@ -190,8 +191,8 @@ std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run, const C
       run, [&files](FoundCheckpoint& found) { found.checkpoint = load_checkpoint(found.folder, files); });
 }
 
-std::optional<std::string> newest_whole_folder(const std::string& run) {
-  const auto found = newest_that_reads(run, [](FoundCheckpoint& checked) { check_manifest(checked.folder, {}); });
+std::optional<std::string> newest_whole_folder(const std::string& run, CheckedManifests& checked) {
+  const auto found = newest_that_reads(run, [&](FoundCheckpoint& candidate) { checked.check(candidate.folder, {}); });
   return found ? std::optional(found->folder) : std::nullopt;
 }
 

@@ -10,6 +10,7 @@
 #include "../nn/module.h"
 #include "../optim/optimizer.h"
 #include "loader.h"
+#include "manifest.h"
 
 namespace tape::train {
 
@@ -61,6 +62,7 @@ struct CheckpointFiles {
   std::function<void(const std::string& folder)> save_model = {};           ///< the model with its present weights
   std::function<nn::StateDict(const std::string& folder)> load_model = {};  ///< what save_model saved
   std::function<void(const std::string& folder)> more = {};                 ///< writes anything else
+  CheckedManifests* checked = nullptr;  ///< files that it knows to be whole are not read again to check them
 };
 
 /// "checkpoint-500"
@@ -94,7 +96,7 @@ std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run, const C
 
 /// The folder of the newest checkpoint whose files are those that its MANIFEST lists. Nothing and Error as
 /// newest_checkpoint.
-std::optional<std::string> newest_whole_folder(const std::string& run);
+std::optional<std::string> newest_whole_folder(const std::string& run, CheckedManifests& checked);
 
 /// Removes all checkpoints but the given steps.
 void remove_checkpoints_except(const std::string& run, const std::vector<int64_t>& keep);

@@ -69,8 +69,8 @@ Entry read_entry(const Json& item, const std::string& where) {
   return {name, item["bytes"].get<int64_t>(), item["xxh3_64"].get<std::string>()};
 }
 
-std::vector<Entry> read_manifest(const std::string& path) {
-  const Json manifest = parse_json(read_text(path), path);
+std::vector<Entry> read_manifest(const std::string& text, const std::string& path) {
+  const Json manifest = parse_json(text, path);
   check_keys(manifest, {"format", "files"}, path);
   if (manifest["format"] != kManifestFormat)
     raise(ErrorKind::format, "{}: format {}, this version reads {}", path, manifest["format"].dump(), kManifestFormat);
@@ -131,11 +131,18 @@ void write_manifest(const std::string& folder) {
 }
 
 void check_manifest(const std::string& folder, const std::vector<std::string>& needed) {
-  const std::vector<Entry> entries = read_manifest(fmt::format("{}/{}", folder, kManifest));
+  CheckedManifests().check(folder, needed);
+}
+
+void CheckedManifests::check(const std::string& folder, const std::vector<std::string>& needed) {
+  const std::string path = fmt::format("{}/{}", folder, kManifest), text = read_text(path);
+  const std::vector<Entry> entries = read_manifest(text, path);
   for (const std::string& name : needed)
     if (std::none_of(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.name == name; }))
-      raise(ErrorKind::format, "{}/{}: does not list {}", folder, kManifest, name);
+      raise(ErrorKind::format, "{}: does not list {}", path, name);
+  if (const auto known = whole_.find(folder); known != whole_.end() && known->second == text) return;
   for (const Entry& entry : entries) check_file(fmt::format("{}/{}", folder, entry.name), entry);
+  whole_[folder] = text;
 }
 
 }  // namespace tape::train

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,16 @@ void write_manifest(const std::string& folder);
 /// Checks every file that a folder's MANIFEST.json lists, and that it lists the `needed` ones. Error (format) or (io)
 /// naming what is broken; a name that leaves the folder is refused before anything is read.
 void check_manifest(const std::string& folder, const std::vector<std::string>& needed);
+
+/// Remembers whose files have been read and found whole, for as long as nobody else writes there (see RunFolder).
+class CheckedManifests {
+ public:
+  /// check_manifest(), which reads the listed files once as long as the MANIFEST stays what it was.
+  void check(const std::string& folder, const std::vector<std::string>& needed);
+
+ private:
+  std::map<std::string, std::string> whole_;  // the MANIFEST of each folder
+};
 
 /// Flushes a file or folder to disk. Error (io).
 void flush_to_disk(const std::string& path);

@@ -1,5 +1,7 @@
 #include "train/model_memory.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -50,13 +52,13 @@ double parameter_count(const models::SequenceClassifierConfig& c) {
   return tables + of(c.bert.layers) * encoder_layer(width, of(c.bert.d_ff)) + pooler + linear(width, of(c.num_labels));
 }
 
-void check_memory(const char* task, double parameters) {
-  const double machine = of(physical_memory());
-  const double each = 4, in_training = 4 * each;
-  if (in_training * parameters <= machine) return;
-  raise(ErrorKind::out_of_memory,
-        "{}: {:.3e} parameters take {}, with their gradients and Adam's means {}; this machine has {}", task,
-        parameters, bytes_text(each * parameters), bytes_text(in_training * parameters), bytes_text(machine));
+void check_memory(const char* task, double parameters, const std::string& root) {
+  const int64_t machine = physical_memory(), allowed = control_group_limit(root).value_or(machine);
+  const double each = 4, in_training = 4 * each, there = of(std::min(machine, allowed));
+  if (in_training * parameters <= there) return;
+  raise(ErrorKind::out_of_memory, "{}: {:.3e} parameters take {}, with their gradients and Adam's means {}; {} {}",
+        task, parameters, bytes_text(each * parameters), bytes_text(in_training * parameters),
+        allowed < machine ? "the control group of this process may use" : "this machine has", bytes_text(there));
 }
 
 }  // namespace tape::train

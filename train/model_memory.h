@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "../models/gpt.h"
 #include "../models/sequence_classifier.h"
 #include "../models/transformer.h"
@@ -11,8 +13,9 @@ double parameter_count(const models::GptConfig& config);
 double parameter_count(const models::TransformerConfig& config);
 double parameter_count(const models::SequenceClassifierConfig& config);
 
-/// Error (out_of_memory) where this machine cannot hold what training needs for so many parameters: each in f32 with
-/// its gradient and Adam's two means. `train lm: 1.967e+10 parameters take 73.3 GiB, ...`
-void check_memory(const char* task, double parameters);
+/// Error (out_of_memory) where this machine, or the control group of this process, cannot hold what training needs for
+/// so many parameters: each in f32 with its gradient and Adam's two means. `root` is as control_group_limit() has it.
+/// `train lm: 1.967e+10 parameters take 73.3 GiB, ...`
+void check_memory(const char* task, double parameters, const std::string& root = {});
 
 }  // namespace tape::train

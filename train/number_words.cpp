@@ -206,7 +206,7 @@ void check(const NumberWordsOptions& o) {
 
 /// How many steps the run of a whole checkpoint has planned where so many are asked for; nothing where there is none.
 std::optional<int64_t> steps_planned_before(const RunFolder& folder, int64_t asked) {
-  const auto checkpoint = folder.resumes() ? newest_whole_folder(folder.path()) : std::nullopt;
+  const auto checkpoint = folder.resumes() ? newest_whole_folder(folder.path(), folder.checked()) : std::nullopt;
   if (!checkpoint) return std::nullopt;
   const std::string text = load_checkpoint_state(*checkpoint).settings;
   if (text.empty()) return asked;

@@ -16,9 +16,11 @@ namespace tape::train {
 std::optional<FoundCheckpoint> find_checkpoint(const RunFolder& folder, const TrainerOptions& options,
                                                const CheckpointFiles& files) {
   if (!folder.resumes()) return std::nullopt;
-  if (options.resume_from.empty()) return newest_checkpoint(folder.path(), files);
+  CheckpointFiles once = files;
+  once.checked = &folder.checked();
+  if (options.resume_from.empty()) return newest_checkpoint(folder.path(), once);
   const std::string path = folder.file(options.resume_from);
-  return FoundCheckpoint{path, load_checkpoint(path, files), {}};
+  return FoundCheckpoint{path, load_checkpoint(path, once), {}};
 }
 
 std::vector<std::string> set_aside_later_checkpoints(const RunFolder& folder, int64_t step) {

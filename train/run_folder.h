@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "manifest.h"
+
 namespace tape::train {
 
 /// What to do with a folder that holds a run (a log, checkpoints or a model).
@@ -28,11 +30,14 @@ class RunFolder {
   /// Whether another run, which was in the folder, is overwritten.
   bool replaces() const { return replaces_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
+  /// What has been read of its checkpoints and found whole: the lock keeps others from writing there.
+  CheckedManifests& checked() const { return checked_; }
 
  private:
   std::string path_;
   int lock_ = -1;
   bool resumes_, replaces_ = false;
+  mutable CheckedManifests checked_;
 };
 
 }  // namespace tape::train

@@ -68,7 +68,8 @@ class TaskRun {
   /// run's folder is given it, whatever a kill or a disk left of it there.
   template <class Make>
   void take_tokenizer(const RunFolder* folder, Make&& make) {
-    const auto saved = folder && folder->resumes() ? newest_whole_folder(folder->path()) : std::nullopt;
+    const auto saved =
+        folder && folder->resumes() ? newest_whole_folder(folder->path(), folder->checked()) : std::nullopt;
     if (!saved)
       tokenizer_ = make();
     else if constexpr (requires { Tokenizer::load(*saved); })

@@ -12,6 +12,16 @@ const read = (...path) => readFileSync(join(here, ...path), "utf8");
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
+// A derivation as text, up to the section about the code: what follows is of use beside the sources alone.
+const derivations = {
+  name: "derivations",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\.md$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").split("\n## The code")[0],
+      loader: "text",
+    })),
+};
+
 async function bundle(entry) {
   const result = await build({
     absWorkingDir: here,
@@ -23,6 +33,7 @@ async function bundle(entry) {
     format: "iife",
     target: "es2022",
     charset: "ascii",
+    plugins: [derivations],
     legalComments: "none", // the licences stand in the page, in full
   });
   const text = result.outputFiles[0].text.trim();

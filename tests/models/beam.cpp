@@ -166,18 +166,44 @@ TEST(Beam, GivesDifferentHypothesesBestFirst) {
   }
 }
 
-/// tests/fixtures/make_beam.py
-TEST(Beam, IsThatOfTransformers) {
-  const auto& expected = fixture_json("beam.json");
-  const auto model = load<Transformer>(fixture_path("hugging_face/marian"));
+using Json = nlohmann::json;
+
+/// A random model of fixtures/hugging_face/ that says different words: its weights times those of a fixture.
+std::unique_ptr<Transformer> lively(const char* name, const Json& factors) {
+  auto model = load<Transformer>(fixture_path(fmt::format("hugging_face/{}", name)));
   const NoGrad no_grad;
-  for (auto& [name, parameter] : model->named_parameters())
+  for (auto& [parameter_name, parameter] : model->named_parameters())
     if (parameter.rank() == 2)
-      parameter.mul_(expected.at(name.find("layers") != std::string::npos ? "layers" : "table").get<double>());
-  const auto rows = expected.at("src").get<std::vector<Words>>();
+      parameter.mul_(factors.at(parameter_name.find("layers") != std::string::npos ? "layers" : "table").get<double>());
+  return model;
+}
+
+Tensor tensor_of(const std::vector<Words>& rows) {
   Words flat;
   for (const Words& row : rows) flat.insert(flat.end(), row.begin(), row.end());
-  const Tensor src = from_vector(flat, {std::ssize(rows), std::ssize(rows[0])});
+  return from_vector(flat, {std::ssize(rows), std::ssize(rows[0])});
+}
+
+/// What generate() found for each row: its scores were summed in f32 there.
+void expect_those_of_transformers(const std::vector<std::vector<BeamHypothesis>>& found, const Json& search,
+                                  const std::string& what) {
+  ASSERT_EQ(found.size(), search.at("tokens").size()) << what;
+  for (size_t row = 0; row < found.size(); ++row) {
+    ASSERT_EQ(found[row].size(), search.at("tokens")[row].size()) << what;
+    for (size_t i = 0; i < found[row].size(); ++i) {
+      EXPECT_EQ(found[row][i].tokens, search.at("tokens")[row][i].get<Words>()) << what << ", row " << row << ", " << i;
+      const double score = search.at("scores")[row][i];
+      EXPECT_NEAR(found[row][i].score, score, 1e-5 * std::max(1.0, -score)) << what << ", row " << row << ", " << i;
+    }
+  }
+}
+
+/// tests/fixtures/make_beam.py
+TEST(Beam, IsThatOfTransformers) {
+  const Json& expected = fixture_json("beam.json");
+  const auto model = lively("marian", expected);
+  const NoGrad no_grad;
+  const Tensor src = tensor_of(expected.at("src"));
   auto bias = expected.at("bias").get<std::vector<double>>();
   std::set<size_t> lengths;
   for (const auto& search : expected.at("searches")) {
@@ -191,20 +217,45 @@ TEST(Beam, IsThatOfTransformers) {
                                     .length_penalty = search.at("length_penalty"),
                                     .bos = model->config().bos_id,
                                     .eos = model->config().eos_id});
-    ASSERT_EQ(found.size(), rows.size());
-    for (size_t row = 0; row < rows.size(); ++row) {
-      ASSERT_EQ(found[row].size(), search.at("n_best").get<size_t>());
-      for (size_t i = 0; i < found[row].size(); ++i) {
-        const std::string what = fmt::format("{} beams, alpha {}, row {}, hypothesis {}", search.at("beams").dump(),
-                                             search.at("length_penalty").dump(), row, i);
-        EXPECT_EQ(found[row][i].tokens, search.at("tokens")[row][i].get<Words>()) << what;
-        const double score = search.at("scores")[row][i];
-        EXPECT_NEAR(found[row][i].score, score, 1e-5 * std::max(1.0, -score)) << what;  // summed in f32 there
-        lengths.insert(found[row][i].tokens.size());
-      }
-    }
+    expect_those_of_transformers(
+        found, search,
+        fmt::format("{} beams, alpha {}", search.at("beams").dump(), search.at("length_penalty").dump()));
+    for (const auto& row : found)
+      for (const BeamHypothesis& hypothesis : row) lengths.insert(hypothesis.tokens.size());
   }
   EXPECT_GT(lengths.size(), 6u);
+}
+
+/// tests/fixtures/make_forced_bos.py
+TEST(Beam, BeginsWithAForcedTokenAsInTransformers) {
+  const Json& expected = fixture_json("forced_bos.json");
+  std::set<size_t> lengths;
+  for (const Json& of : expected.at("models")) {
+    const std::string name = of.at("model");
+    const auto model = lively(name.c_str(), of);
+    const NoGrad no_grad;
+    slice(model->tgt_embedding->weight, 0, {.start = model->config().eos_id, .end = model->config().eos_id + 1})
+        .mul_(of.at("end"));
+    if (of.contains("bias")) model->output->bias.copy_(from_vector(of.at("bias").get<std::vector<double>>()));
+    const Tensor src = tensor_of(of.at("src"));
+    for (const Json& search : of.at("searches"))
+      for (const bool use_cache : {true, false}) {
+        const auto found = beam_search(*model, src,
+                                       {.beams = search.at("beams"),
+                                        .n_best = search.at("beams"),
+                                        .max_length = expected.at("max_length"),
+                                        .bos = model->config().bos_id,
+                                        .eos = model->config().eos_id,
+                                        .forced_bos = search.at("forced"),
+                                        .use_cache = use_cache});
+        expect_those_of_transformers(
+            found, search,
+            fmt::format("{}, {} beams after {}", name, search.at("beams").dump(), search.at("forced").dump()));
+        for (const auto& row : found)
+          for (const BeamHypothesis& hypothesis : row) lengths.insert(hypothesis.tokens.size());
+      }
+  }
+  EXPECT_GT(lengths.size(), 5u);
 }
 
 TEST(Beam, BeginsWithAForcedToken) {

@@ -1,12 +1,16 @@
 #include "nn/key_value_cache.h"
 
+#include <fmt/ranges.h>
+
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/index.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "nn/attention.h"
 #include "nn/attention_weights.h"
+#include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
 namespace tape::nn {
@@ -65,6 +69,61 @@ TEST(KeyValueCache, SelectsRows) {
   cache.append(tensor({{{5}}, {{6}}, {{7}}}), tensor({{{5}}, {{6}}, {{7}}}));
   EXPECT_TRUE(tensors_equal(seen(cache, cache.key), tensor({{{2}, {2}, {5}}, {{2}, {2}, {6}}, {{1}, {1}, {7}}})));
   EXPECT_TRUE(tensors_equal(seen(cache, cache.value), tensor({{{4}, {4}, {5}}, {{4}, {4}, {6}}, {{3}, {3}, {7}}})));
+}
+
+/// All ways of choosing `count` of `rows` rows, in any order and repeated: each digit of a number is one.
+std::vector<std::vector<int64_t>> all_choices(int64_t rows, int64_t count) {
+  std::vector<std::vector<int64_t>> all{{}};
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<std::vector<int64_t>> longer;
+    for (const auto& choice : all)
+      for (int64_t row = 0; row < rows; ++row) {
+        longer.push_back(choice);
+        longer.back().push_back(row);
+      }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+TEST(KeyValueCache, SelectsRowsInAnyOrderAndRepeated) {
+  const Tensor keys = randn({4, 3, 2}), values = randn({4, 3, 5}, f64);
+  for (const int64_t count : {1, 3, 4, 5})
+    for (const std::vector<int64_t>& rows : all_choices(4, count)) {
+      KeyValueCache cache(slice(keys, 1, {.end = 2}), slice(values, 1, {.end = 2}));
+      cache.append(slice(keys, 1, {.start = 2}), slice(values, 1, {.start = 2}));  // into room of its own
+      ASSERT_GT(cache.key.size(1), 3);
+      const void* before = cache.key.raw();
+      const Tensor index = from_vector(rows);
+      cache.select(index);
+      EXPECT_EQ(cache.key.raw() == before, count == 4) << "as many rows as before change places where they are";
+      ASSERT_EQ(cache.length(), 3);
+      ASSERT_TRUE(tensors_equal(seen(cache, cache.key), index_select(keys, 0, index)))
+          << fmt::format("{}", fmt::join(rows, " "));
+      ASSERT_TRUE(tensors_equal(seen(cache, cache.value), index_select(values, 0, index)))
+          << fmt::format("{}", fmt::join(rows, " "));
+    }
+}
+
+TEST(KeyValueCache, SelectLeavesCopiesAndRefusesRowsThatAreNotThere) {
+  KeyValueCache cache;
+  for (int i = 0; i < 2; ++i) cache.append(tensor({{{1}}, {{2}}}), tensor({{{3}}, {{4}}}));
+  const KeyValueCache copy = cache;
+  cache.select(tensor({1, 0}, i64));
+  EXPECT_TRUE(tensors_equal(seen(cache, cache.key), tensor({{{2}, {2}}, {{1}, {1}}})));
+  EXPECT_TRUE(tensors_equal(seen(copy, copy.key), tensor({{{1}, {1}}, {{2}, {2}}})));
+  for (const int64_t row : {-1, 2})
+    EXPECT_TAPE_ERROR(cache.select(from_vector(std::vector<int64_t>{0, row})), ErrorKind::index,
+                      fmt::format("KeyValueCache::select: row {} at position 1 is outside [0, 2)", row));
+  EXPECT_TRUE(tensors_equal(seen(cache, cache.key), tensor({{{2}, {2}}, {{1}, {1}}})));
+}
+
+TEST(KeyValueCache, SelectCarriesGradients) {
+  const Tensor a = randn({2, 1, 2}).requires_grad_();
+  KeyValueCache cache(a, a);
+  cache.select(tensor({1, 1, 0}, i64));
+  sum(cache.key).backward();
+  EXPECT_TRUE(tensors_equal(a.grad(), tensor({{{1, 1}}, {{2, 2}}})));
 }
 
 TEST(KeyValueCache, CarriesGradients) {

@@ -246,7 +246,10 @@ TEST_F(MalformedTokenizer, IsNamedWhereItsClassGivesOtherIds) {
   write("vocab.json", R"({"a": 0})");
   expect_refused("Speech2TextTokenizer", "a SentencePiece model");
   write("merges.txt", "");
-  expect_refused("RobertaTokenizer", "vocab.json and merges.txt");
+  expect_refused("BartTokenizer", "vocab.json and merges.txt");
+  write("tokenizer_config.json", R"({"tokenizer_class": "RobertaTokenizer", "sep_token": null})");
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
+                    path("vocab.json") + ": RobertaTokenizer has no sep_token");
   write("vocab.txt", "[UNK]\n");
   expect_refused("MPNetTokenizer", "vocab.txt");
 }

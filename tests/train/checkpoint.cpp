@@ -189,13 +189,32 @@ TEST(Checkpoint, IsOfTheStepThatItsNameSays) {
 
 TEST(Checkpoint, NewestWholeFolderPassesOverTheBroken) {
   const TemporaryFolder run;
-  EXPECT_EQ(newest_whole_folder(run.path()), std::nullopt);
+  const auto newest = [&run] {
+    CheckedManifests nothing_yet;
+    return newest_whole_folder(run.path(), nothing_yet);
+  };
+  EXPECT_EQ(newest(), std::nullopt);
   for (const int64_t step : {8, 9}) save_checkpoint(run.path(), checkpoint_of(step));
-  EXPECT_EQ(newest_whole_folder(run.path()), run / "checkpoint-9");
+  EXPECT_EQ(newest(), run / "checkpoint-9");
   flip_bit(run / "checkpoint-9/model.safetensors", 8 * 100);
-  EXPECT_EQ(newest_whole_folder(run.path()), run / "checkpoint-8");
+  EXPECT_EQ(newest(), run / "checkpoint-8");
   fs::remove(run / "checkpoint-8/model.safetensors");
-  EXPECT_THROW(newest_whole_folder(run.path()), Error);
+  EXPECT_THROW(newest(), Error);
+}
+
+TEST(Checkpoint, ReadsFilesOnceToCheckThemAsLongAsTheirManifestIsTheSame) {
+  const TemporaryFolder run;
+  const std::string folder = save_checkpoint(run.path(), checkpoint_of(9)), model = folder + "/model.safetensors";
+  CheckedManifests checked;
+  EXPECT_EQ(newest_whole_folder(run.path(), checked), folder);
+  flip_bit(model, 8 * std::ssize(read_text(model)) - 1);
+  EXPECT_THROW(load_checkpoint(folder), Error);
+  // The values are others, but nobody reads them to check them.
+  EXPECT_EQ(newest_checkpoint(run.path(), {.checked = &checked})->checkpoint.state.step, 9);
+  EXPECT_TAPE_ERROR(checked.check(folder, {"notes"}), ErrorKind::format,
+                    fmt::format("{}/MANIFEST.json: does not list notes", folder));
+  write_text(folder + "/MANIFEST.json", read_text(folder + "/MANIFEST.json") + "\n");
+  EXPECT_THROW(checked.check(folder, {}), Error);
 }
 
 TEST(Checkpoint, RemovesAllButTheGivenSteps) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -98,6 +99,29 @@ TEST_F(LanguageModelTest, GoesOnWithTheSameBits) {
   given.run.start = Start::resume;
   EXPECT_EQ(train(given).run.resumed_from, 13);
   EXPECT_EQ(model_of("parts"), model_of("whole"));
+}
+
+/// Bytes that this process has read from files so far; -1 where the system does not count them.
+int64_t bytes_read() {
+  std::ifstream counts("/proc/self/io");
+  std::string name;
+  int64_t bytes = -1;
+  counts >> name >> bytes;
+  return name == "rchar:" ? bytes : -1;
+}
+
+TEST_F(LanguageModelTest, AResumeReadsItsCheckpointOnceToCheckItAndOnceToTakeIt) {
+  if (bytes_read() < 0) return;
+  LanguageModelOptions given = options("run", 2);
+  given.width = 256;
+  train(given);
+  int64_t size = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder_ / "run/checkpoint-2"))
+    size += static_cast<int64_t>(file.file_size());
+  given.run.start = Start::resume;
+  const int64_t before = bytes_read();
+  EXPECT_EQ(train(given).run.resumed_from, 2);
+  EXPECT_NEAR(static_cast<double>(bytes_read() - before) / static_cast<double>(size), 2.0, 0.2);
 }
 
 TEST_F(LanguageModelTest, ACheckpointIsAModelsFolderToo) {

@@ -1,8 +1,12 @@
 #include "train/model_memory.h"
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
 
 namespace tape::train {
 namespace {
@@ -52,8 +56,21 @@ TEST(ModelMemory, RefusesWhatTheMachineCannotHold) {
     EXPECT_THAT(
         error.what(),
         testing::MatchesRegex("train lm: 1.000e\\+15 parameters take 3725290.3 GiB, with their gradients and Adam's "
-                              "means 14901161.2 GiB; this machine has [0-9.]+ GiB"));
+                              "means 14901161.2 GiB; (this machine has|the control group of this process may use) "
+                              "[0-9.]+ [GM]iB"));
   }
+}
+
+TEST(ModelMemory, RefusesWhatItsControlGroupMayNotUse) {
+  const TemporaryFolder root;
+  std::filesystem::create_directories(root / "proc/self");
+  std::filesystem::create_directories(root / "sys/fs/cgroup/jobs/one");
+  write_text(root / "proc/self/cgroup", "0::/jobs/one\n");
+  write_text(root / "sys/fs/cgroup/jobs/one/memory.max", "67108864\n");
+  check_memory("train lm", 4 << 20, root.path());
+  EXPECT_TAPE_ERROR(check_memory("train lm", (4 << 20) + 1, root.path()), ErrorKind::out_of_memory,
+                    "train lm: 4.194e+06 parameters take 16.0 MiB, with their gradients and Adam's means 64.0 MiB; the "
+                    "control group of this process may use 64.0 MiB");
 }
 
 }  // namespace

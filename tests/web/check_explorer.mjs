@@ -1,7 +1,6 @@
 // The explorer page: of models that the command looks into, and of made-up data for what these do not have. Run by
 // check_pages.mjs.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,10 +9,9 @@ import * as views from "./explorer_views.mjs";
 import { address, boxes, column, decoded, menu, nearAll, numbers, option, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import { hostile } from "./make_log.mjs";
+import { dataOf, folder, run, words } from "./models.mjs";
 
 const fixtures = join(dirname(fileURLToPath(import.meta.url)), "../fixtures");
-const run = (...words) => execFileSync(browser.command, words, { encoding: "utf8", stdio: "pipe" });
-const folder = (name) => join(browser.work, `explorer-${name}`);
 
 // A model of the tests with a tokenizer that fits it.
 function model(name, tokenizer) {
@@ -22,13 +20,6 @@ function model(name, tokenizer) {
   const files = join(fixtures, "tokenizers", tokenizer);
   for (const file of readdirSync(files)) cpSync(join(files, file), join(folder(name), file));
   return folder(name);
-}
-
-// The demo's model after a few steps.
-function words() {
-  const made = folder("words");
-  if (!existsSync(made)) run("demo", "--steps", "40", "--held-out", "5", "--seconds", "0", "--out", made);
-  return made;
 }
 
 const inspected = {
@@ -52,20 +43,8 @@ function made(name) {
       if (inspected[name]) run("inspect", ...inspected[name](), "--out", path);
       else writeExplorer(path, explorerData(name));
     }
-    const [, json] = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(readFileSync(path, "utf8"));
-    const data = JSON.parse(json);
-    return { path, data: resolved(data, data.shared) };
+    return { path, data: dataOf(path) };
   };
-}
-
-// With what stands there once for several in the place of each.
-function resolved(of, shared) {
-  if (!of || typeof of !== "object") return of;
-  for (const [name, inner] of Object.entries(of)) {
-    if (name === "data" && typeof inner === "number") of.data = shared[inner];
-    else resolved(inner, shared);
-  }
-  return of;
 }
 
 // The page of made-up data in which something is wrong.

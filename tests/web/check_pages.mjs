@@ -4,4 +4,5 @@ import { finish } from "./browser.mjs";
 
 await import("./check_run_report.mjs");
 await import("./check_explorer.mjs");
+await import("./check_lessons.mjs");
 await finish();

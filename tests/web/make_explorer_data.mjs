@@ -613,6 +613,7 @@ function page({ tape, attentions, norms, activations, logits, targets, loss, log
         gradient_input: sent.map(kept),
       };
     }),
+    nudges: null,
     gradcheck: {
       passed: false,
       text: `gradcheck: 1 of 2 gradients is wrong\ngradient of  shape   max rel error  wrong  verdict\ninput 0      [2, 3]        1.0e-09   0/6   ok\nweight       [3, 3]        3.1e-01   9/9   wrong`,

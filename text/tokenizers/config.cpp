@@ -27,11 +27,12 @@ constexpr std::array<std::pair<const char*, std::string TokenizerConfig::*>, 7> 
      {"cls_token", &TokenizerConfig::cls},
      {"mask_token", &TokenizerConfig::mask}}};
 
-constexpr std::array<std::pair<const char*, std::optional<bool> TokenizerConfig::*>, 8> kFlags{
+constexpr std::array<std::pair<const char*, std::optional<bool> TokenizerConfig::*>, 9> kFlags{
     {{"do_lower_case", &TokenizerConfig::do_lower_case},
      {"strip_accents", &TokenizerConfig::strip_accents},
      {"tokenize_chinese_chars", &TokenizerConfig::tokenize_chinese_chars},
      {"add_prefix_space", &TokenizerConfig::add_prefix_space},
+     {"trim_offsets", &TokenizerConfig::trim_offsets},
      {"add_bos_token", &TokenizerConfig::add_bos_token},
      {"add_eos_token", &TokenizerConfig::add_eos_token},
      {"separate_vocabs", &TokenizerConfig::separate_vocabs},
@@ -53,6 +54,7 @@ void read_names(const JsonEntry& file, TokenizerConfig& config) {
     const auto found = file.value().find(key);
     if (found == file.value().end()) continue;
     config.*member = found->is_null() ? "" : token_name(file.at(key));
+    if (found->is_object()) config.described.push_back(read_added_token(file.at(key)));
   }
   std::vector<std::string> more;
   for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
@@ -162,12 +164,20 @@ std::vector<AddedToken> added_tokens(const TokenizerConfig& config, const TokenT
   std::vector<AddedToken> out = config.added;
   std::unordered_map<std::string, size_t> places;
   for (size_t i = 0; i < out.size(); ++i) places.try_emplace(out[i].content, i);
+  const auto described = [&config](const std::string& name, int64_t id) {
+    AddedToken token{.content = name};
+    for (const AddedToken& given : config.described)
+      if (given.content == name) token = given;
+    token.id = id;
+    token.special = true;
+    return token;
+  };
   for (const std::string& name : special_names(config)) {
     const auto id = table.find(name);
     if (const auto found = places.find(name); found != places.end())
       out[found->second].special = true;
     else if (id && places.try_emplace(name, out.size()).second)
-      out.push_back({.content = name, .id = *id, .special = true});
+      out.push_back(described(name, *id));
   }
   return out;
 }

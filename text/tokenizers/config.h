@@ -16,9 +16,10 @@ struct TokenizerConfig {
   /// The special tokens' names; empty: none.
   std::string bos, eos, unk, sep, pad, cls, mask;
   std::vector<AddedToken> added;
-  std::vector<std::string> more;  ///< further special tokens
-  std::optional<bool> do_lower_case, strip_accents, tokenize_chinese_chars, add_prefix_space, add_bos_token,
-      add_eos_token, separate_vocabs, legacy_behaviour;
+  std::vector<AddedToken> described;  ///< those of the names that are given with their flags, without ids
+  std::vector<std::string> more;      ///< further special tokens
+  std::optional<bool> do_lower_case, strip_accents, tokenize_chinese_chars, add_prefix_space, trim_offsets,
+      add_bos_token, add_eos_token, separate_vocabs, legacy_behaviour;
   std::optional<int64_t> extra_ids;                ///< T5's sentinels
   std::string src_lang, tgt_lang, language_codes;  ///< of translators of many languages
   std::string tokenizer_class;

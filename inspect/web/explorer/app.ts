@@ -1,5 +1,14 @@
 // What is looked at, kept in step with the page's address, so that every picture can be linked to.
-import { distinct, share, type Attention, type Data, type Layer, type Norm, type Prediction } from "./data";
+import {
+  distinct,
+  share,
+  type Attention,
+  type Data,
+  type Layer,
+  type Norm,
+  type Prediction,
+  type TapeNode,
+} from "./data";
 import { subscript } from "./numbers";
 
 export const viewNames = {
@@ -12,9 +21,13 @@ export const viewNames = {
   layernorm: "LayerNorm",
   activation: "Feed-forward",
   rotary: "Rotary",
+  nudge: "Nudge",
   gradcheck: "Gradient check",
 } as const;
 export type ViewName = keyof typeof viewNames;
+
+export type Pull = "weight" | "score" | "activation" | "cut";
+const pulls = ["weight", "score", "activation", "cut"];
 
 export type Subject = { node: number } | { leaf: number };
 
@@ -33,6 +46,10 @@ export interface State {
   step: number | null; // of the player
   open: string | null; // modules that are unfolded, innermost ones, with commas; "*": all; null: as at the start
   look: Look;
+  pull: Pull;
+  place: number | null; // of what was pulled at
+  stop: number | null; // which change of it
+  tour: number | null; // which step of it; in every address while it goes on
 }
 
 export const looks = ["auto", "light", "dark"] as const;
@@ -51,6 +68,7 @@ const held: Record<ViewName, Key[]> = {
   layernorm: ["norm", "row", "output", "look"],
   activation: ["layer", "row", "output", "look"],
   rotary: ["layer", "heads", "row", "output", "look"],
+  nudge: ["block", "heads", "output", "pull", "place", "stop", "look"],
   gradcheck: ["look"],
 };
 
@@ -113,6 +131,10 @@ export class App {
     if (has("subject") && state.subject)
       words.set("node" in state.subject ? "node" : "leaf", String(Object.values(state.subject)[0]));
     if (has("step") && state.step !== null) words.set("step", String(state.step));
+    if (has("pull")) words.set("pull", state.pull);
+    if (has("place") && state.place !== null) words.set("place", String(state.place));
+    if (state.tour !== null) words.set("tour", String(state.tour));
+    if (has("stop") && state.stop !== null) words.set("stop", String(state.stop));
     return `#${words.toString().replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%2A", "*")}`;
   }
 
@@ -135,12 +157,17 @@ export class App {
   }
 
   has(view: ViewName): boolean {
-    const { attention, predictions, gradcheck } = this.data;
+    const { attention, predictions, nudges, gradcheck } = this.data;
     if (view === "tape") return true;
     if (view === "output") return predictions.some(Boolean);
     if (view === "layernorm") return this.norms().length > 0;
     if (view === "activation" || view === "rotary") return this.layers(view).length > 0;
+    if (view === "nudge") return nudges !== null;
     return view === "gradcheck" ? gradcheck !== null : attention.length > 0;
+  }
+
+  operation(id: number): TapeNode | undefined {
+    return this.data.tape.nodes.find((node) => node.id === id);
   }
 
   // The one head of views that show one.
@@ -172,6 +199,10 @@ export class App {
       step: null,
       open: null,
       look: "auto",
+      pull: this.data.attention.length > 0 ? "weight" : "activation",
+      place: null,
+      stop: null,
+      tour: null,
     };
   }
 
@@ -200,6 +231,12 @@ export class App {
     state.least = number("least") ?? state.least;
     if (held[view].includes("open")) state.open = words.get("open");
     state.look = looks.find((look) => look === words.get("look")) ?? "auto";
+    state.tour = number("tour");
+    if (view === "nudge") {
+      const pull = words.get("pull") ?? start.pull;
+      state.pull = pulls.includes(pull) ? (pull as Pull) : start.pull;
+      [state.place, state.stop] = [number("place"), number("stop")];
+    }
     if (view === "tape") {
       const [node, leaf] = [number("node"), number("leaf")];
       state.subject = node !== null ? { node } : leaf !== null ? { leaf } : null;
@@ -221,7 +258,7 @@ export class App {
 
   // What does not exist in these data becomes what does.
   private fitted(state: State): State {
-    const { attention, outputs, tape } = this.data;
+    const { attention, outputs, tape, nudges } = this.data;
     const fit = { ...state };
     if (!this.has(fit.view)) fit.view = this.start().view;
     const block = this.block(fit) ?? attention[0];
@@ -236,6 +273,8 @@ export class App {
     if (fit.row !== null && fit.row >= this.rows(fit)) fit.row = null;
     fit.least = Math.min(fit.least, 100);
     if (!/^[AB*]{2}$/.test(fit.filter)) fit.filter = "**";
+    if (fit.place !== null && !nudges?.places[fit.place]) fit.place = null;
+    if (attention.length === 0) fit.pull = "activation";
     const { subject } = fit;
     if (subject && "leaf" in subject && !tape.leaves[subject.leaf]) fit.subject = null;
     if (subject && "node" in subject && !tape.nodes.some(({ id }) => id === subject.node)) fit.subject = null;

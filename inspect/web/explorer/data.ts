@@ -118,6 +118,33 @@ export interface Gradcheck {
   guilty: number[];
 }
 
+export interface Place {
+  kind: "weight" | "score" | "activation";
+  node: number; // whose first output it is in
+  index: number[]; // [0, head, row, column] of weights and scores
+  value: number;
+}
+
+export interface Cut {
+  kind: "head" | "key" | "row";
+  module: string;
+  head: number;
+  place: number;
+  predicted: number[]; // an output each
+  effects: number[];
+  moved: number; // |y' - y| / |y| of the module's output
+}
+
+// What was pulled at, by place: gradients [places, outputs], changes [places, n], effects [places, outputs, n].
+export interface Nudges {
+  dtype: string; // what it was worked out in
+  places: Place[];
+  gradients: Packed;
+  changes: Packed;
+  effects: Packed;
+  cuts: Cut[];
+}
+
 export interface Data {
   title: string;
   made_by: string;
@@ -131,6 +158,7 @@ export interface Data {
   rms_norms: Norm[];
   activations: Activation[];
   rotaries: Rotary[];
+  nudges: Nudges | null;
   gradcheck: Gradcheck | null;
   shared: string[]; // data that stand more than once
 }

@@ -5,15 +5,19 @@ import { App, viewNames, type Look, type ViewName } from "./app";
 import { lookChanged, onLook } from "./colours";
 import type { Data } from "./data";
 import { GradcheckView } from "./gradcheck";
+import { aboutView, glossaryButton } from "./guide";
 import { HeadView } from "./head";
 import { LayerNormView } from "./layernorm";
 import { ModelView } from "./model";
 import { NeuronView } from "./neuron";
+import { NudgeView } from "./nudge";
 import { brief } from "./numbers";
 import { OutputView } from "./output";
 import { RotaryView } from "./rotary";
+import { searchBox } from "./search";
 import { SoftmaxView } from "./softmax";
 import { TapeView } from "./tape";
+import { Tour } from "./tour";
 
 interface View {
   node: HTMLElement;
@@ -32,9 +36,12 @@ const makers: Record<ViewName, () => View> = {
   layernorm: () => new LayerNormView(app),
   activation: () => new ActivationView(app),
   rotary: () => new RotaryView(app),
+  nudge: () => new NudgeView(app),
   gradcheck: () => new GradcheckView(app),
 };
 const views = new Map<ViewName, View>();
+const tour = new Tour(app);
+const about = element("p", { class: "about" });
 const stage = element("main", { id: "view", tabindex: -1 });
 const links = element("nav", { class: "views", "aria-label": "Views" });
 
@@ -79,7 +86,7 @@ function header(): HTMLElement {
     "header",
     {},
     element("div", {}, element("h1", {}, visible(title)), tree || element("p", { class: "muted" }, words)),
-    look,
+    element("div", { class: "tools screen" }, searchBox(app), tour.button(), glossaryButton(), look),
   );
 }
 
@@ -114,15 +121,17 @@ function show() {
   let made = views.get(view);
   if (!made) views.set(view, (made = makers[view]()));
   if (shown !== view) {
+    about.replaceChildren(...aboutView(view));
     if (shown) views.get(shown)?.left?.();
     stage.replaceChildren(made.node);
     shown = view;
   }
   made.update();
+  tour.update();
 }
 
 document.title = `${visible(app.data.title)} · Tapeformer`;
-document.getElementById("page")!.replaceChildren(header(), links, stage);
+document.getElementById("page")!.replaceChildren(header(), links, about, stage, tour.node);
 app.onChange(applyLook);
 app.onChange(show);
 applyLook();

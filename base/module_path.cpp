@@ -9,6 +9,26 @@ bool is_number(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// Each * takes as few letters as it can, and more where the rest does not fit.
+bool is_like(std::string_view text, std::string_view pattern) {
+  size_t star = std::string_view::npos, taken = 0, p = 0, t = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      taken = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++taken;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
 }  // namespace
 
 std::vector<std::string_view> split_module_path(std::string_view path) {
@@ -34,6 +54,12 @@ std::vector<std::string_view> modules_around(std::string_view path) {
 
 bool lies_in(std::string_view path, std::string_view module) {
   return path.starts_with(module) && (path.size() == module.size() || path[module.size()] == '.');
+}
+
+bool fits_pattern(std::string_view path, std::string_view pattern) {
+  if (is_like(path, pattern)) return true;
+  const std::vector<std::string_view> modules = modules_around(path);
+  return std::any_of(modules.begin(), modules.end(), [&](std::string_view m) { return is_like(m, pattern); });
 }
 
 }  // namespace tape

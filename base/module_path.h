@@ -16,4 +16,8 @@ std::vector<std::string_view> modules_around(std::string_view path);
 /// Whether a path is that of the module or of something in it: "layers.10" does not lie in "layers.1".
 bool lies_in(std::string_view path, std::string_view module);
 
+/// Whether a path, or that of a module that it lies in, is what a pattern says, in which * stands for any letters:
+/// "decoder.layers.1.norm1" fits "decoder.layers.*" and "*.1", not "decoder.layer".
+bool fits_pattern(std::string_view path, std::string_view pattern);
+
 }  // namespace tape

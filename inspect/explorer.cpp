@@ -13,8 +13,11 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
 #include "base/file.h"
+#include "inspect/explorer_layers.h"
 #include "inspect/explorer_nudges.h"
+#include "inspect/explorer_prediction.h"
 #include "inspect/explorer_tape.h"
+#include "inspect/shared_data.h"
 #include "inspect/web_page.h"
 #include "nn/tensor_swap.h"
 #include "train/machine.h"
@@ -42,14 +45,22 @@ Json texts_json(const Study& study) {
   return list;
 }
 
-/// The tape's values, fewer of each where they would be too many beside the data that are there.
-Json fitting_tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty,
-                       const PageOptions& options, const Json& data) {
-  const int64_t most = std::max(options.bytes - std::ssize(data.dump()), options.bytes / 5);
-  for (int64_t side = options.side;; side = side * 3 / 4) {
-    Json tape = tape_json(recording, guilty, side);
-    if (side <= 4 || std::ssize(tape.dump()) <= most) return tape;
+/// The limits under which the values of the tape fit into what `room` leaves beside the others: fewer of parameters
+/// first, then of activations.
+Limits fitting_limits(const Recording& recording, const PageOptions& options, const Tensors& beside, int64_t room) {
+  constexpr int64_t kParameters = 1024, kActivations = 256;
+  Limits limits{.activations = options.elements, .parameters = options.elements};
+  while (bytes_of_values(recording, limits, beside) > room) {
+    if (limits.parameters > kParameters)
+      limits.parameters = std::max(limits.parameters / 2, kParameters);
+    else if (limits.activations > kActivations)
+      limits.activations = std::max(limits.activations / 2, kActivations);
+    else if (limits.parameters > 16)
+      limits.parameters = std::max<int64_t>(limits.parameters / 2, 16);
+    else
+      break;
   }
+  return limits;
 }
 
 /// The report ends with the address of the node's picture in the page.
@@ -140,13 +151,13 @@ class ModuleInDouble {
   std::unordered_map<const TensorImpl*, Tensor> fixed_;
 };
 
-void check(const PageOptions& options) { check_at_least_one("explorer", {{"side", options.side}}); }
+void check(const PageOptions& options) { check_at_least_one("explorer", {{"elements", options.elements}}); }
 
 }  // namespace
 
 Json explorer_data(const Study& study, const PageOptions& options) {
   check(options);
-  const Recording recording(study, options.side);
+  Recording recording(study, {.elements = options.elements, .detail = options.detail});
   Json outputs = Json::array();
   for (const PageOutput& output : recording.outputs())
     outputs.push_back({{"name", output.name}, {"value", output.value.item()}});
@@ -154,19 +165,29 @@ Json explorer_data(const Study& study, const PageOptions& options) {
   const auto dtype = to_string(recording.outputs()[0].value.dtype());
   const std::vector<GuiltyOperation> guilty =
       options.gradcheck ? options.gradcheck->guilty : std::vector<GuiltyOperation>();
+  // Where attention alone would fill a third of the page, it and the layers are shown with less.
+  const bool contexts = bytes_of_values(recording, {}, attention_tensors(recording, true)) < options.bytes / 3;
   Json data{{"title", options.title},
             {"made_by", fmt::format("tapeformer {}, {}, {}", machine.version, machine.cpu, dtype)},
             {"model", model_json(study)},
             {"texts", texts_json(study)},
             {"outputs", std::move(outputs)},
-            {"attention", attention_json(recording)},
-            {"tape", nullptr},
-            {"layer_norms", layer_norms_json(recording)},
-            {"nudges", nullptr},
-            {"gradcheck", nullptr}};
-  if (options.nudges) data["nudges"] = nudges_json(recording, pull(study, *options.nudges));
-  data["tape"] = fitting_tape_json(recording, guilty, options, data);
+            {"predictions", predictions_json(recording)},
+            {"attention", attention_json(recording, contexts)},
+            {"tape", nullptr}};
+  const int64_t elements = contexts ? 2048 : 512;
+  add_layers(data, recording, elements);
+  Tensors beside = attention_tensors(recording, contexts);
+  for (const Tensor& tensor : layer_tensors(recording, elements)) beside.push_back(tensor);
+  recording.keep_whole(beside);
+  const Json nudges = options.nudges ? nudges_json(recording, pull(study, *options.nudges)) : Json(nullptr);
+  // What surrounds the values: names, shapes and formulas.
+  const auto around =
+      std::ssize(tape_json(recording, guilty, {.activations = 1, .parameters = 1}).dump()) + std::ssize(nudges.dump());
+  data["tape"] = tape_json(recording, guilty, fitting_limits(recording, options, beside, options.bytes - around));
   if (options.title.empty()) data["title"] = data["model"]["class"];
+  data["nudges"] = nudges;
+  data["gradcheck"] = nullptr;
   if (options.gradcheck) data["gradcheck"] = gradcheck_json(recording, *options.gradcheck, options.address);
   return data;
 }
@@ -176,7 +197,7 @@ void write_page(const std::string& path, const Study& study, const PageOptions& 
 }
 
 void write_page(const std::string& path, const Json& data) {
-  const std::string page = web_page("explorer.html", data);
+  const std::string page = web_page("explorer.html", with_shared_data(data));
   write_file(path, std::vector<std::string_view>{page});
 }
 

@@ -15,8 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kNormRows = 16;
-
 /// The last number of a path: 2 of "encoder.layers.2.self_attention"; 0 where there is none.
 int64_t layer_of(const std::string& module) {
   int64_t layer = 0;
@@ -51,10 +49,32 @@ double scale_of(const AttentionTensors& of) {
 /// Of a batch of one.
 Json whole(const Tensor& tensor) { return tensor_json(tensor.defined() ? select(tensor, 0, 0) : tensor); }
 
-Json tensors_json(const AttentionTensors& of) {
-  return {{"query", whole(of.query)},    {"key", whole(of.key)},   {"value", whole(of.value)},
-          {"scores", whole(of.scores)},  {"mask", whole(of.mask)}, {"probabilities", whole(of.probabilities)},
-          {"context", whole(of.context)}};
+/// A mask that is the same for all heads stands there once.
+Json mask_json(const Tensor& mask) {
+  if (!mask.defined()) return nullptr;
+  const NoGrad no_grad;
+  const Tensor heads = select(mask.detach(), 0, 0), first = slice(heads, 0, {.end = 1});
+  const bool same = content_hash(heads) == content_hash(expand_to(first, heads.shape()));
+  return tensor_json(same ? first : heads);
+}
+
+/// Values and contexts, which no view needs, stand there where they do not make the page too large.
+Json tensors_json(const AttentionTensors& of, bool all) {
+  return {{"query", whole(of.query)},
+          {"key", whole(of.key)},
+          {"value", whole(all ? of.value : Tensor())},
+          {"scores", whole(of.scores)},
+          {"mask", mask_json(of.mask)},
+          {"probabilities", whole(of.probabilities)},
+          {"context", whole(all ? of.context : Tensor())}};
+}
+
+/// Not between the texts: of pooled positions, for example.
+bool is_shown(const Study& study, const AttentionRecord& record) {
+  const AttentionPlace place = place_of(study, record.module);
+  return record.values.query.rank() == 4 && record.values.query.size(0) == 1 &&
+         record.values.query.size(2) == std::ssize(study.texts[place.rows].tokens) &&
+         record.values.key.size(2) == std::ssize(study.texts[place.columns].tokens);
 }
 
 }  // namespace
@@ -66,20 +86,31 @@ AttentionPlace place_of(const Study& study, const std::string& module) {
   return {"encoder self", 0, 0};
 }
 
-Json attention_json(const Recording& recording) {
+Tensors attention_tensors(const Recording& recording, bool all) {
+  Tensors tensors;
+  const auto add = [&](const AttentionTensors& of) {
+    for (const Tensor& tensor : {of.query, of.key, of.scores, of.mask, of.probabilities}) tensors.push_back(tensor);
+    if (all) tensors.insert(tensors.end(), {of.value, of.context});
+  };
+  for (size_t i = 0; i < recording.attention().size(); ++i)
+    for (const AttentionRecord& record : recording.attention()[i]) {
+      if (!is_shown(recording.study(), record)) continue;
+      if (i == 0) add(record.values);
+      add(record.gradients);
+    }
+  return tensors;
+}
+
+Json attention_json(const Recording& recording, bool all) {
   Json list = Json::array();
   if (recording.attention().empty()) return list;
   const Study& study = recording.study();
   for (size_t i = 0; i < recording.attention()[0].size(); ++i) {
     const AttentionRecord& record = recording.attention()[0][i];
+    if (!is_shown(study, record)) continue;
     const AttentionPlace place = place_of(study, record.module);
-    // Not between the texts: of pooled positions, for example.
-    if (record.values.query.rank() != 4 || record.values.query.size(0) != 1 ||
-        record.values.query.size(2) != std::ssize(study.texts[place.rows].tokens) ||
-        record.values.key.size(2) != std::ssize(study.texts[place.columns].tokens))
-      continue;
     Json gradients = Json::array();
-    for (const auto& records : recording.attention()) gradients.push_back(tensors_json(records[i].gradients));
+    for (const auto& records : recording.attention()) gradients.push_back(tensors_json(records[i].gradients, all));
     list.push_back({{"module", record.module},
                     {"kind", place.kind},
                     {"layer", layer_of(record.module)},
@@ -87,34 +118,8 @@ Json attention_json(const Recording& recording) {
                     {"rows", place.rows},
                     {"columns", place.columns},
                     {"scale", scale_of(record.values)},
-                    {"values", tensors_json(record.values)},
+                    {"values", tensors_json(record.values, all)},
                     {"gradients", std::move(gradients)}});
-  }
-  return list;
-}
-
-Json layer_norms_json(const Recording& recording) {
-  const Study& study = recording.study();
-  Json list = Json::array();
-  for (const NormCall& call : recording.norms()) {
-    const int64_t width = call.input.size(-1), rows = call.input.numel() / std::max<int64_t>(width, 1);
-    const auto first_rows = [&](const Tensor& tensor) {
-      if (!tensor.defined()) return Json(nullptr);
-      return tensor_json(slice(reshape(tensor.detach(), Shape{rows, width}), 0, {.end = kNormRows}));
-    };
-    const size_t text = study.kind == "encoder-decoder" && call.module.starts_with("decoder.") ? 1 : 0;
-    const bool of_text = text < study.texts.size() && rows == std::ssize(study.texts[text].tokens);
-    Json outputs = Json::array(), inputs = Json::array();
-    for (const Tensor& gradient : call.gradients_output) outputs.push_back(first_rows(gradient));
-    for (const Tensor& gradient : call.gradients_input) inputs.push_back(first_rows(gradient));
-    list.push_back({{"module", call.module},
-                    {"text", of_text ? Json(text) : Json(nullptr)},
-                    {"eps", call.layer->eps()},
-                    {"input", first_rows(call.input)},
-                    {"weight", tensor_json(call.layer->weight.detach())},
-                    {"bias", tensor_json(call.layer->bias.defined() ? call.layer->bias.detach() : Tensor())},
-                    {"gradient_output", std::move(outputs)},
-                    {"gradient_input", std::move(inputs)}});
   }
   return list;
 }

@@ -13,10 +13,10 @@ struct AttentionPlace {
 };
 AttentionPlace place_of(const Study& study, const std::string& module);
 
-/// "attention": the steps of each attention module, all heads, with the gradients of each output.
-nlohmann::ordered_json attention_json(const Recording& recording);
-
-/// "layer_norms": some rows of each LayerNorm's last call.
-nlohmann::ordered_json layer_norms_json(const Recording& recording);
+/// "attention": the steps of each attention module, all heads, with the gradients of each output; `all`: with values
+/// and contexts, which no view needs.
+nlohmann::ordered_json attention_json(const Recording& recording, bool all);
+/// What attention_json() writes, for the size of the page.
+Tensors attention_tensors(const Recording& recording, bool all);
 
 }  // namespace tape::inspect

@@ -2,23 +2,62 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/ops/formula.h"
 #include "autograd/tape/graph.h"
+#include "inspect/explorer_axes.h"
 
 namespace tape::inspect {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json list_of(const std::vector<Corner>& corners, int64_t side) {
+int64_t most_of(const Excerpt& excerpt, const Limits& limits) {
+  return excerpt.keep == Keep::parameter ? limits.parameters : limits.activations;
+}
+
+Json json_of(const Excerpt& excerpt, const Limits& limits) { return tensor_json(excerpt, most_of(excerpt, limits)); }
+
+Json list_of(const std::vector<Excerpt>& excerpts, const Limits& limits) {
   Json list = Json::array();
-  for (const Corner& corner : corners) list.push_back(tensor_json(corner, side));
+  for (const Excerpt& excerpt : excerpts) list.push_back(json_of(excerpt, limits));
   return list;
 }
+
+/// Where a function of the user's stands; the studies of models run no function of his.
+std::string line_of(const Node& node, const Study& study) {
+  if (!node.trace || (study.kind != "function" && study.kind != "module")) return "";
+  return node.trace->source();
+}
+
+/// Counts what differs.
+class DistinctBytes {
+ public:
+  void add(const Tensor& values, int64_t kept) {
+    if (!values.defined() || kept == 0) return;
+    if (seen_.emplace(content_hash(values), kept).second) sum_ += kept * 16 / 3;  // base64 of f32
+  }
+  void add(const Excerpt& excerpt, const Limits& limits) {
+    if (!excerpt.values.defined()) return;
+    const Shape& held = excerpt.values.shape();
+    add(excerpt.values, excerpt.keep == Keep::all
+                            ? held.numel()
+                            : kept_shape(held, most_of(excerpt, limits), excerpt.rows_first).numel());
+  }
+  void add(const std::vector<Excerpt>& excerpts, const Limits& limits) {
+    for (const Excerpt& excerpt : excerpts) add(excerpt, limits);
+  }
+  int64_t sum() const { return sum_; }
+
+ private:
+  std::set<std::pair<size_t, int64_t>> seen_;
+  int64_t sum_ = 0;
+};
 
 Json time_json(const std::optional<double>& microseconds) {
   if (!microseconds) return nullptr;
@@ -51,8 +90,8 @@ std::string saved_as(const Recording::Operation& operation, const Node::Saved& s
 
 class TapeWriter {
  public:
-  TapeWriter(const Recording& recording, const std::vector<GuiltyOperation>& guilty, int64_t side)
-      : recording_(recording), side_(side) {
+  TapeWriter(const Recording& recording, const std::vector<GuiltyOperation>& guilty, const Limits& limits)
+      : recording_(recording), limits_(limits) {
     for (const GuiltyOperation& one : guilty)
       for (const size_t node : guilty_nodes(recording, one)) guilty_.emplace(node, one);
   }
@@ -74,10 +113,10 @@ class TapeWriter {
               {"operation", node.name()},
               {"attributes", attributes_json(node.attributes)},
               {"module", module_of(node)},
-              {"line", node.trace ? node.trace->source() : ""},
+              {"line", line_of(node, recording_.study())},
               {"inputs", inputs(operation)},
               {"outputs", outputs(operation)},
-              {"contributions", list_of(operation.contributions, side_)}};
+              {"contributions", list_of(operation.contributions, limits_)}};
     add_saved(json, operation);
     json["forward_us"] = time_json(operation.forward_us);
     json["backward_us"] = time_json(operation.backward_us);
@@ -111,11 +150,11 @@ class TapeWriter {
     Json list = Json::array();
     for (size_t i = 0; i < operation.node->outputs.size(); ++i) {
       const Node::Output& output = operation.node->outputs[i];
-      const Tensor value = operation.step ? operation.step->outputs[i] : Tensor();
       list.push_back({{"shape", output.shape.to_vector()},
                       {"dtype", to_string(output.dtype)},
-                      {"value", tensor_json(corner_of(value, side_), side_)},
-                      {"gradients", list_of(operation.gradients[i], side_)}});
+                      {"axes", axes_json(operation.axes[i])},
+                      {"value", json_of(operation.values[i], limits_)},
+                      {"gradients", list_of(operation.gradients[i], limits_)}});
     }
     return list;
   }
@@ -140,19 +179,34 @@ class TapeWriter {
             {"kind", leaf.kind},
             {"shape", leaf.value.shape().to_vector()},
             {"dtype", to_string(leaf.value.dtype())},
-            {"value", tensor_json(corner_of(leaf.value, side_), side_)},
-            {"gradients", list_of(leaf.gradients, side_)}};
+            {"value", json_of(leaf.shown, limits_)},
+            {"gradients", list_of(leaf.gradients, limits_)}};
   }
 
   const Recording& recording_;
-  const int64_t side_;
+  const Limits limits_;
   std::map<size_t, GuiltyOperation> guilty_;
 };
 
 }  // namespace
 
-Json tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty, int64_t side) {
-  return TapeWriter(recording, guilty, side).json();
+Json tape_json(const Recording& recording, const std::vector<GuiltyOperation>& guilty, const Limits& limits) {
+  return TapeWriter(recording, guilty, limits).json();
+}
+
+int64_t bytes_of_values(const Recording& recording, const Limits& limits, const Tensors& beside) {
+  DistinctBytes bytes;
+  for (const Tensor& tensor : beside) bytes.add(tensor, tensor.defined() ? tensor.numel() : 0);
+  for (const Recording::Operation& operation : recording.operations()) {
+    bytes.add(operation.values, limits);
+    for (const std::vector<Excerpt>& gradients : operation.gradients) bytes.add(gradients, limits);
+    bytes.add(operation.contributions, limits);
+  }
+  for (const Recording::Leaf& leaf : recording.leaves()) {
+    bytes.add(leaf.shown, limits);
+    bytes.add(leaf.gradients, limits);
+  }
+  return bytes.sum();
 }
 
 std::vector<size_t> guilty_nodes(const Recording& recording, const GuiltyOperation& guilty) {

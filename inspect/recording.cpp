@@ -6,6 +6,12 @@
 
 #include "autograd/diagnose/profile.h"
 #include "autograd/ops/norm.h"
+#include "inspect/explorer_axes.h"
+#include "inspect/explorer_prediction.h"
+#include "nn/activation.h"
+#include "nn/layer_norm.h"
+#include "nn/rms_norm.h"
+#include "nn/rotary.h"
 
 namespace tape::inspect {
 namespace {
@@ -34,25 +40,26 @@ std::optional<double> time_of(const std::vector<double>& times, int64_t place) {
   return times[static_cast<size_t>(place)];
 }
 
-/// What a LayerNorm's backward makes of the gradient of its output.
-Tensor input_gradient(const NormCall& call, const Tensor& gradient) {
+/// What a layer's backward makes of the gradient of its output.
+Tensor input_gradient(const LayerCall& call, const Tensor& gradient) {
   const Unobserved own_tape;
   const EnableGrad recording;
   Tensor x = call.input.detach();
   x.requires_grad_();
-  const Tensor bias = call.layer->bias.defined() ? call.layer->bias.detach() : Tensor();
-  const Tensor y = layer_norm(x, call.layer->weight.detach(), bias, call.layer->eps());
-  return grad({y}, {x}, {.gradients = {gradient}})[0];
+  return grad({call.again(x)}, {x}, {.gradients = {gradient}})[0];
 }
+
+Tensor detached(const Tensor& tensor) { return tensor.defined() ? tensor.detach() : Tensor(); }
 
 }  // namespace
 
-Recording::Recording(const Study& study, int64_t side) : study_(study), side_(side) {
+Recording::Recording(const Study& study, const KeepOptions& options) : study_(study), keep_(options) {
   if (!study.run) raise(ErrorKind::config, "explorer: the study has no function to run");
   watch_modules();
   forward();
   hooks_.remove();
   list_leaves();
+  check_detail();
   for (size_t i = 0; i < outputs_.size(); ++i) backward(i);
 }
 
@@ -67,15 +74,33 @@ void Recording::watch_modules() {
   if (!study_.module) return;
   if (!study_.texts.empty() && AttentionProbe::sees(*study_.module))
     probe_ = std::make_unique<AttentionProbe>(*study_.module);
-  for (const auto& [path, module] : study_.module->named_modules()) {
-    auto* layer = dynamic_cast<nn::LayerNorm*>(module);
-    if (!layer) continue;
-    hooks_.forward(*layer, [this, name = path, layer](nn::Module&, const Tensors& inputs, const Tensor& output) {
-      std::erase_if(norms_, [&](const NormCall& call) { return call.module == name; });
-      norms_.push_back({name, layer, inputs[0].detach(), output, {}, {}});
-      return Tensor();
-    });
-  }
+  for (const auto& [path, module] : study_.module->named_modules()) watch(path, *module);
+}
+
+void Recording::watch(const std::string& path, nn::Module& module) {
+  std::function<Tensor(const Tensor&)> again;
+  if (const auto* layer = dynamic_cast<nn::LayerNorm*>(&module))
+    again = [layer](const Tensor& x) {
+      return layer_norm(x, layer->weight.detach(), detached(layer->bias), layer->eps());
+    };
+  else if (const auto* norm = dynamic_cast<nn::RMSNorm*>(&module))
+    again = [norm](const Tensor& x) { return rms_norm(x, norm->weight.detach(), norm->eps()); };
+  else if (const auto* activation = dynamic_cast<nn::Activation*>(&module))
+    again = [activation](const Tensor& x) { return activation->forward(x); };
+  else if (const auto* rotary = dynamic_cast<nn::Rotary*>(&module))
+    again = [rotary](const Tensor& x) { return rotary->forward(x); };
+  if (!again) return;
+  hooks_.forward(module, [this, path, layer = &module, again](nn::Module&, const Tensors& inputs,
+                                                              const Tensor& output) {
+    // Queries and keys turn one after the other: of a Rotary the first call is shown, of others the last.
+    const bool first = dynamic_cast<const nn::Rotary*>(layer) != nullptr;
+    const bool known =
+        std::any_of(layers_.begin(), layers_.end(), [&](const LayerCall& c) { return c.module == path; });
+    if (first && known) return Tensor();
+    std::erase_if(layers_, [&](const LayerCall& call) { return call.module == path; });
+    layers_.push_back({.module = path, .layer = layer, .again = again, .input = inputs[0].detach(), .output = output});
+    return Tensor();
+  });
 }
 
 void Recording::forward() {
@@ -104,6 +129,21 @@ void Recording::forward() {
     places_[node] = operations_.size();
     operations_.push_back(std::move(operation));
   }
+  name_axes();
+}
+
+void Recording::name_axes() {
+  const std::vector<std::vector<Axes>> axes = axes_of(study_, operations_, outputs_);
+  for (const PageOutput& output : outputs_)
+    if (output.prediction && vocabulary_.empty()) vocabulary_ = kept_vocabulary(*output.prediction);
+  for (size_t i = 0; i < operations_.size(); ++i) {
+    Operation& operation = operations_[i];
+    operation.axes = axes[i];
+    for (size_t j = 0; j < operation.axes.size(); ++j)
+      operation.values.push_back(operation.step ? excerpt(operation.step->outputs[j], module_of(*operation.node),
+                                                          Keep::activation, &operation.axes[j])
+                                                : Excerpt());
+  }
 }
 
 void Recording::list_leaves() {
@@ -128,14 +168,20 @@ void Recording::list_leaves() {
     const auto known =
         std::find_if(frozen.begin(), frozen.end(), [&](const NamedTensor& n) { return same_place(n.tensor, value); });
     constants_.emplace_back(value, leaves_.size());
-    leaves_.push_back({nullptr, known == frozen.end() ? "constant" : known->name, "constant", value,
-                       std::vector<Corner>(outputs_.size())});
+    const std::string called = known == frozen.end() ? "constant" : known->name;
+    leaves_.push_back({nullptr, called, "constant", value, excerpt(value, called, Keep::parameter),
+                       std::vector<Excerpt>(outputs_.size())});
   };
   const auto add_leaf = [&](const Node* node, const Tensor& value) {
     if (!places_.emplace(node, leaves_.size()).second) return;
     auto found = names.find(node);
     if (found == names.end()) found = names.emplace(node, std::pair(fmt::format("input {}", unnamed++), "input")).first;
-    leaves_.push_back({node, found->second.first, found->second.second, value, {}});
+    leaves_.push_back({node,
+                       found->second.first,
+                       found->second.second,
+                       value,
+                       excerpt(value, found->second.first, Keep::parameter),
+                       {}});
   };
   for (const Operation& operation : operations_) {
     for (size_t i = 0; i < operation.node->inputs.size(); ++i) {
@@ -162,7 +208,8 @@ void Recording::backward(size_t output) {
     for (Operation& operation : operations_)
       if (operation.step) operation.backward_us = time_of(times, operation.step->replayed);
   }
-  note_norms(output);
+  note_scores();
+  note_layers();
   if (!probe_) return;
   attention_.emplace_back();
   for (const std::string& module : probe_->modules()) attention_.back().push_back(probe_->record(module));
@@ -171,25 +218,36 @@ void Recording::backward(size_t output) {
 void Recording::note_gradients(size_t output, const Tensors& leaf_gradients) {
   for (Operation& operation : operations_) {
     const TapeValues::Step* step = operation.step;
+    const std::string module = module_of(*operation.node);
     for (size_t i = 0; i < operation.gradients.size(); ++i)
-      operation.gradients[i].push_back(step && i < step->gradients.size() ? corner_of(step->gradients[i], side_)
-                                                                          : Corner{});
+      operation.gradients[i].push_back(step && i < step->gradients.size()
+                                           ? excerpt(step->gradients[i], module, Keep::activation, &operation.axes[i])
+                                           : Excerpt{});
     if (output > 0) continue;
     for (size_t i = 0; i < operation.node->inputs.size(); ++i)
-      operation.contributions.push_back(step ? corner_of(step->contribution(i), side_) : Corner{});
+      operation.contributions.push_back(contribution(operation, i));
   }
   size_t next = 0;
   for (Leaf& leaf : leaves_)
-    if (leaf.node) leaf.gradients.push_back(corner_of(leaf_gradients[next++], side_));
+    if (leaf.node) leaf.gradients.push_back(excerpt(leaf_gradients[next++], leaf.name, Keep::parameter));
 }
 
-void Recording::note_norms(size_t output) {
-  for (NormCall& call : norms_) {
-    const Node* node = call.output.impl().node.get();
-    const TapeValues::Step* step = node ? tape_.find(*node) : nullptr;
-    const size_t place = call.output.impl().output;
-    const Tensor gradient = step && place < step->gradients.size() ? step->gradients[place] : Tensor();
-    TAPE_ASSERT(call.gradients_output.size() == output);
+Tensor Recording::gradient_of(const Tensor& tensor) const {
+  const Node* node = tensor.impl().node.get();
+  const TapeValues::Step* step = node ? tape_.find(*node) : nullptr;
+  const size_t place = tensor.impl().output;
+  return step && place < step->gradients.size() ? step->gradients[place] : Tensor();
+}
+
+void Recording::note_scores() {
+  score_gradients_.resize(outputs_.size());
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    if (outputs_[i].prediction) score_gradients_[i].push_back(gradient_of(outputs_[i].prediction->logits));
+}
+
+void Recording::note_layers() {
+  for (LayerCall& call : layers_) {
+    const Tensor gradient = gradient_of(call.output);
     call.gradients_output.push_back(gradient);
     call.gradients_input.push_back(gradient.defined() ? input_gradient(call, gradient) : Tensor());
   }

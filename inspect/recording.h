@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -7,26 +8,41 @@
 #include "../autograd/diagnose/tape_values.h"
 #include "../autograd/tape/graph.h"
 #include "../nn/hook_scope.h"
-#include "../nn/layer_norm.h"
 #include "attention_probe.h"
 #include "explorer.h"
 #include "tensor_json.h"
 
 namespace tape::inspect {
 
-/// The last call of a LayerNorm.
-struct NormCall {
+/// The last call of a layer that a page works out in numbers: LayerNorm, RMSNorm, Activation or Rotary.
+struct LayerCall {
   std::string module;
-  const nn::LayerNorm* layer = nullptr;
-  Tensor input, output;      // the output on the tape
-  Tensors gradients_output;  // one an output of the study, undefined where none arrives
-  Tensors gradients_input;   // what the layer makes of them
+  const nn::Module* layer = nullptr;
+  std::function<Tensor(const Tensor&)> again = {};  // the layer, of detached parameters
+  Tensor input = {}, output = {};                   // the output on the tape
+  Tensors gradients_output = {};                    // one an output of the study, undefined where none arrives
+  Tensors gradients_input = {};                     // what the layer makes of them
+};
+
+/// What the places along an axis are.
+struct Axis {
+  enum class Kind { other, tokens, heads, vocabulary };
+  Kind kind = Kind::other;
+  size_t text = 0;    // of tokens: which of the study's texts
+  int64_t start = 0;  // of tokens: the place of the first in the text
+};
+using Axes = std::vector<Axis>;
+
+/// How much of each tensor is kept.
+struct KeepOptions {
+  int64_t elements = 0;                  // at most, of each tensor
+  std::vector<std::string> detail = {};  // patterns of modules of which all is kept
 };
 
 /// A forward of a study and a backward of each of its outputs, with all that a page shows of them.
 class Recording {
  public:
-  Recording(const Study& study, int64_t side);
+  Recording(const Study& study, const KeepOptions& options);
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
@@ -34,15 +50,21 @@ class Recording {
     const Node* node = nullptr;  // null for a constant
     std::string name, kind;
     Tensor value;
-    std::vector<Corner> gradients;
+    Excerpt shown = {};
+    std::vector<Excerpt> gradients;
   };
   struct Operation {
     const Node* node = nullptr;
     const TapeValues::Step* step = nullptr;
-    std::vector<std::vector<Corner>> gradients;  // of each of its outputs, one an output of the study
-    std::vector<Corner> contributions;           // to each of its inputs, for the first output of the study
+    std::vector<Axes> axes = {};                  // of each of its outputs
+    std::vector<Excerpt> values = {};             // the same
+    std::vector<std::vector<Excerpt>> gradients;  // of each of its outputs, one an output of the study
+    std::vector<Excerpt> contributions;           // to each of its inputs, for the first output of the study
     std::optional<double> forward_us = {}, backward_us = {};
   };
+
+  /// Keeps whole what stands in the page in any case.
+  void keep_whole(const Tensors& beside);
 
   const Study& study() const { return study_; }
   const std::vector<PageOutput>& outputs() const { return outputs_; }
@@ -54,18 +76,29 @@ class Recording {
   std::optional<size_t> constant(const Tensor& input) const;
   /// Every call of an attention module, the gradients of one output each.
   const std::vector<std::vector<AttentionRecord>>& attention() const { return attention_; }
-  const std::vector<NormCall>& norms() const { return norms_; }
+  const std::vector<LayerCall>& layers() const { return layers_; }
+  /// Of each output that has a prediction: what each output's gradient is with respect to its logits.
+  const std::vector<Tensors>& score_gradients() const { return score_gradients_; }
 
  private:
   void watch_modules();
+  void watch(const std::string& path, nn::Module& module);
   void forward();
   void list_leaves();
   void backward(size_t output);
   void note_gradients(size_t output, const Tensors& leaf_gradients);
-  void note_norms(size_t output);
+  void note_scores();
+  void note_layers();
+  Tensor gradient_of(const Tensor& tensor) const;
+  void name_axes();
+  void check_detail() const;
+  /// What is kept of a tensor in a module; `axes` of it, or of what it is the gradient of.
+  Excerpt excerpt(const Tensor& tensor, const std::string& module, Keep keep, const Axes* axes = nullptr) const;
+  Excerpt contribution(const Operation& operation, size_t input) const;
 
   const Study& study_;
-  const int64_t side_;
+  const KeepOptions keep_;
+  std::vector<int64_t> vocabulary_;  // what is kept of scores; all where empty
   TapeValues tape_;
   std::unique_ptr<AttentionProbe> probe_;
   nn::HookScope hooks_;
@@ -76,7 +109,8 @@ class Recording {
   std::unordered_map<const Node*, size_t> places_;
   std::vector<std::pair<Tensor, size_t>> constants_;
   std::vector<std::vector<AttentionRecord>> attention_;
-  std::vector<NormCall> norms_;
+  std::vector<LayerCall> layers_;
+  std::vector<Tensors> score_gradients_;
 };
 
 }  // namespace tape::inspect

@@ -15,6 +15,8 @@ namespace {
 
 Tensor row(const std::vector<int64_t>& ids) { return from_vector(ids, {1, std::ssize(ids)}); }
 
+std::vector<int64_t> ids_of(const Tensor& ids) { return ids.to_vector<int64_t>(); }
+
 Study::Text checked(const PageText& text, const char* name) {
   if (text.ids.empty()) raise(ErrorKind::config, "study: the {} has no tokens", name);
   const auto one_each = [&](const char* what, size_t size) {
@@ -46,10 +48,25 @@ void add_logits(std::vector<PageOutput>& outputs, const Tensor& logits, const st
   }
 }
 
+/// The losses of single positions, logits [1, T, V] and targets [1, T], each an output of its own.
+void add_losses(std::vector<PageOutput>& outputs, const Tensor& logits, const Tensor& targets,
+                const StudyOptions& options, const std::string& where) {
+  for (const int64_t position : options.positions) {
+    if (position < 0 || position >= logits.size(1))
+      raise(ErrorKind::index, "study: loss at position {}, outside [0, {}) of the {}", position, logits.size(1), where);
+    const Tensor there = slice(logits, 1, {.start = position, .end = position + 1}),
+                 target = slice(targets, 1, {.start = position, .end = position + 1});
+    const int64_t id = ids_of(target)[0];
+    const std::string token = options.token ? fmt::format("\"{}\"", options.token(id)) : std::to_string(id);
+    outputs.push_back({fmt::format("loss of {} at {} {}", token, where, position), cross_entropy(there, target),
+                       Prediction{there, {id}}});
+  }
+}
+
 /// The shared form of the Berts, whose `loss` gives outputs for ids and segments.
 template <class M, class Outputs>
-Study of_encoder(M& model, const PageText& text, Outputs&& outputs) {
-  Study study{.module = &model, .kind = "encoder", .texts = {checked(text, "text")}};
+Study of_encoder(M& model, const PageText& text, const StudyOptions& options, Outputs&& outputs) {
+  Study study{.module = &model, .kind = "encoder", .texts = {checked(text, "text")}, .token = options.token};
   const Tensor ids = row(text.ids), segments = text.segments.empty() ? Tensor() : row(text.segments);
   // No mask: nothing is padding, and what the model would take for it stands there on purpose.
   study.run = [&model, ids, segments, outputs = std::forward<Outputs>(outputs)] {
@@ -61,7 +78,8 @@ Study of_encoder(M& model, const PageText& text, Outputs&& outputs) {
 }  // namespace
 
 Study study(models::Transformer& model, const PageText& source, const PageText& target, const StudyOptions& options) {
-  Study study{.module = &model, .kind = "encoder-decoder", .texts = {checked(source, "source")}};
+  Study study{
+      .module = &model, .kind = "encoder-decoder", .texts = {checked(source, "source")}, .token = options.token};
   const models::TransformerConfig& config = model.config();
   // The decoder reads what was said before: bos in front, and no end.
   PageText read = target;
@@ -73,7 +91,8 @@ Study study(models::Transformer& model, const PageText& source, const PageText& 
   said.push_back(config.eos_id);
   study.run = [&model, src = row(source.ids), in = row(read.ids), out = row(said), options] {
     const Tensor logits = model(src, in);
-    std::vector<PageOutput> outputs{{"loss", cross_entropy(logits, out)}};
+    std::vector<PageOutput> outputs{{"loss", cross_entropy(logits, out), Prediction{logits, ids_of(out)}}};
+    add_losses(outputs, logits, out, options, "target");
     add_logits(outputs, logits, options.logits, "target");
     return outputs;
   };
@@ -81,14 +100,16 @@ Study study(models::Transformer& model, const PageText& source, const PageText& 
 }
 
 Study study(models::Gpt& model, const PageText& text, const StudyOptions& options) {
-  Study study{.module = &model, .kind = "decoder", .texts = {checked(text, "text")}};
+  Study study{.module = &model, .kind = "decoder", .texts = {checked(text, "text")}, .token = options.token};
   if (text.ids.size() < 2) raise(ErrorKind::config, "study: a Gpt's loss needs at least 2 tokens, the text has 1");
   const std::vector<int64_t> next(text.ids.begin() + 1, text.ids.end());
   study.run = [&model, ids = row(text.ids), next = row(next), options] {
     const Tensor scores = model(ids);
     // The loss is the same for probabilities: their logarithm is logits already normalized.
     const Tensor logits = model.config().output == nn::TokenOutput::logits ? scores : log(scores);
-    std::vector<PageOutput> outputs{{"loss", cross_entropy(slice(logits, 1, {.end = -1}), next)}};
+    const Tensor read = slice(logits, 1, {.end = -1});
+    std::vector<PageOutput> outputs{{"loss", cross_entropy(read, next), Prediction{read, ids_of(next)}}};
+    add_losses(outputs, read, next, options, "position");
     add_logits(outputs, logits, options.logits, "position");
     return outputs;
   };
@@ -97,14 +118,16 @@ Study study(models::Gpt& model, const PageText& text, const StudyOptions& option
 
 Study study(models::Bert& model, const PageText& text, const StudyOptions& options) {
   if (!options.logits.empty()) raise(ErrorKind::config, "study: a Bert without a head has no logits");
-  return of_encoder(model, text, [](const Tensor& hidden, const Tensor&) {
+  if (!options.positions.empty()) raise(ErrorKind::config, "study: a Bert without a head has no losses of positions");
+  return of_encoder(model, text, options, [](const Tensor& hidden, const Tensor&) {
     return std::vector<PageOutput>{{"squared norm of the mean hidden state", sum(square(mean(hidden, 1)))}};
   });
 }
 
 Study study(models::MaskedLanguageModel& model, const PageText& text, const StudyOptions& options) {
-  return of_encoder(model, text, [options](const Tensor& logits, const Tensor& ids) {
-    std::vector<PageOutput> outputs{{"loss", cross_entropy(logits, ids)}};
+  return of_encoder(model, text, options, [options](const Tensor& logits, const Tensor& ids) {
+    std::vector<PageOutput> outputs{{"loss", cross_entropy(logits, ids), Prediction{logits, ids_of(ids)}}};
+    add_losses(outputs, logits, ids, options, "position");
     add_logits(outputs, logits, options.logits, "position");
     return outputs;
   });
@@ -114,13 +137,14 @@ Study study(models::SequenceClassifier& model, const PageText& text, const Study
   const int64_t labels = model.config().num_labels;
   if (options.label && (*options.label < 0 || *options.label >= labels))
     raise(ErrorKind::index, "study: label {} is outside [0, {})", *options.label, labels);
-  return of_encoder(model, text, [options, labels](const Tensor& logits, const Tensor&) {
+  if (!options.positions.empty()) raise(ErrorKind::config, "study: a classifier's loss is of the whole text");
+  return of_encoder(model, text, options, [options, labels](const Tensor& logits, const Tensor&) {
     std::vector<PageOutput> outputs;
     if (labels == 1) {
       outputs.push_back({"output", select(select(logits, 0, 0), 0, 0)});
     } else {
       const int64_t label = options.label.value_or(argmax(logits.detach(), -1).to_vector<int64_t>()[0]);
-      outputs.push_back({"loss", cross_entropy(logits, row({label})[0])});
+      outputs.push_back({"loss", cross_entropy(logits, row({label})[0]), Prediction{logits, {label}}});
     }
     add_logits(outputs, logits, options.logits, "label");
     return outputs;

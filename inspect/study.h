@@ -19,10 +19,17 @@ struct PageText {
   std::vector<int64_t> segments = {};    ///< of the Berts: 0 in the first text, 1 in the second; all 0 where empty
 };
 
+/// What a loss says of each position: scores of all tokens, and the one that is right.
+struct Prediction {
+  Tensor logits = {};                 ///< [..., V], on the tape
+  std::vector<int64_t> targets = {};  ///< one a row of the logits
+};
+
 /// A number whose gradients a page shows.
 struct PageOutput {
   std::string name = {};
-  Tensor value = {};  ///< one element, on the tape
+  Tensor value = {};                          ///< one element, on the tape
+  std::optional<Prediction> prediction = {};  ///< of a loss that is the mean of -ln softmax(logits)[target]
 };
 
 /// The score of a token at a position: what of a prediction comes from where.
@@ -43,32 +50,35 @@ struct Study {
     std::vector<int64_t> segments = {};
   };
   std::vector<Text> texts = {};
+  std::function<std::string(int64_t)> token = {};     ///< what the tokens that are predicted are called; else ids
   std::vector<NamedTensor> leaves = {};               ///< names of leaves that are not parameters of the module
   std::function<std::vector<PageOutput>()> run = {};  ///< at least one; the first is what gradients are checked of
 };
 
 struct StudyOptions {
   std::vector<LogitChoice> logits = {};  ///< further outputs, behind the loss
+  std::vector<int64_t> positions = {};   ///< whose own losses are further outputs: of what is predicted there
   std::optional<int64_t> label = {};  ///< of a SequenceClassifier: the loss is that of this label, else the likeliest
   std::string begin = "<bos>";        ///< what the token that begins a target is called
+  std::function<std::string(int64_t)> token = {};  ///< what a token that is predicted is called; its id where not given
 };
 
 /// The cross-entropy of a target given a source: ids as the tokenizers give them, the target's without beginning and
 /// end, which are added (the decoder reads bos and the target, and shall say the target and eos).
 ///
 /// Models run in the mode they are in, over a batch of the one text. Errors: (shape) for tokens or segments that are
-/// not one an id, (config) for an empty text, (index) for a logit outside the text or the vocabulary; and the model's
-/// own.
+/// not one an id, (config) for an empty text, (index) for a position outside the text or a logit outside the
+/// vocabulary; and the model's own.
 Study study(models::Transformer& model, const PageText& source, const PageText& target,
             const StudyOptions& options = {});
 /// The cross-entropy of each token but the first, given those before it. Error (config) for fewer than two tokens.
 Study study(models::Gpt& model, const PageText& text, const StudyOptions& options = {});
 /// The squared length of the mean of the last hidden states: what sentence embeddings are made of. Error (config) for
-/// logits, which it has not.
+/// logits and losses of positions, which it has not.
 Study study(models::Bert& model, const PageText& text, const StudyOptions& options = {});
 /// The cross-entropy of the text's own tokens, none of them hidden.
 Study study(models::MaskedLanguageModel& model, const PageText& text, const StudyOptions& options = {});
-/// The cross-entropy of a label; the output itself where there is but one.
+/// The cross-entropy of a label; the output itself where there is but one. Error (config) for losses of positions.
 Study study(models::SequenceClassifier& model, const PageText& text, const StudyOptions& options = {});
 /// Any function of any leaves, such as a loss of a module of one's own: the tape alone is shown.
 Study study(const std::function<Tensor()>& loss, const std::vector<NamedTensor>& leaves);

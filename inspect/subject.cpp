@@ -62,8 +62,9 @@ class StudyOf {
         raise(ErrorKind::config, "label \"{}\" is unknown; known are {}", name, fmt::join(names, ", "));
       return static_cast<int64_t>(found - names.begin());
     };
-    StudyOptions options;
+    StudyOptions options{.token = [names](int64_t id) { return names[static_cast<size_t>(id)]; }};
     if (options_.label) options.label = label(*options_.label);
+    options.positions = positions();
     for (const std::string& logit : options_.logits) {
       const auto [position, name] = split_logit(logit);
       options.logits.push_back({.position = position, .token = label(name), .name = name});
@@ -104,6 +105,18 @@ class StudyOf {
     return text;
   }
 
+  /// What --loss-at says.
+  std::vector<int64_t> positions() const {
+    std::vector<int64_t> all;
+    for (const std::string& loss : options_.losses) {
+      const char* end = loss.data() + loss.size();
+      const auto [stopped, error] = std::from_chars(loss.data(), end, all.emplace_back());
+      if (error != std::errc() || stopped != end)
+        raise(ErrorKind::config, "--loss-at: needs POSITION, got \"{}\"", loss);
+    }
+    return all;
+  }
+
   static std::pair<int64_t, std::string> split_logit(const std::string& logit) {
     const size_t colon = logit.find(':');
     int64_t position = 0;
@@ -114,8 +127,12 @@ class StudyOf {
     return {position, logit.substr(colon + 1)};
   }
 
+  /// The tokenizer must live on.
   StudyOptions chosen(const text::Tokenizer& tokenizer) const {
-    StudyOptions options;
+    StudyOptions options{.token = [&tokenizer](int64_t id) {
+      return id < tokenizer.vocab_size() ? tokenizer.token(id) : std::to_string(id);
+    }};
+    options.positions = positions();
     for (const std::string& logit : options_.logits) {
       const auto [position, name] = split_logit(logit);
       options.logits.push_back({.position = position, .token = token(tokenizer, name), .name = name});

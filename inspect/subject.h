@@ -15,6 +15,7 @@ struct SubjectOptions {
   std::optional<std::string> text_b = {};  ///< a translator's target (else its greedy translation), or a pair's second
   std::optional<std::string> label = {};   ///< of a classifier: whose loss it is
   std::vector<std::string> logits = {};    ///< POSITION:TOKEN, further outputs
+  std::vector<std::string> losses = {};    ///< POSITION, whose own loss is a further output
 };
 
 /// A model folder with its tokenizer, and the study of the texts given.

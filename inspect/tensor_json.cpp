@@ -1,10 +1,18 @@
 #include "inspect/tensor_json.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
+#include "autograd/create.h"
 #include "autograd/ops/cast.h"
+#include "autograd/ops/index.h"
 #include "autograd/ops/shape.h"
 #include "autograd/tape/scope.h"
 
@@ -12,6 +20,32 @@ namespace tape::inspect {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
+
+/// The first places along each axis, of a storage of its own where that is not all: a view would keep the whole.
+Tensor first_places(const Tensor& tensor, int64_t most, bool rows_first) {
+  const NoGrad no_grad;
+  const Shape kept = kept_shape(tensor.shape(), most, rows_first);
+  Tensor values = tensor;
+  for (int64_t axis = 0; axis < values.rank(); ++axis)
+    if (values.size(axis) > kept[axis]) values = slice(values, axis, {.end = kept[axis]});
+  return values.numel() < tensor.numel() ? values.clone() : values;
+}
+
+/// The range and the norm of the whole, while it is there.
+void note_range(Excerpt& excerpt, const Tensor& tensor) {
+  double squares = 0, low = std::numeric_limits<double>::infinity(), high = -low;
+  const Tensor all = cast(tensor.detach(), f32);
+  for (const float value : std::span(all.data<float>(), static_cast<size_t>(all.numel()))) {
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, static_cast<double>(value));
+    high = std::max(high, static_cast<double>(value));
+    squares += static_cast<double>(value) * value;
+  }
+  if (low > high) return;
+  excerpt.low = low;
+  excerpt.high = high;
+  excerpt.norm = std::sqrt(squares);
+}
 
 nlohmann::ordered_json sizes(const Shape& shape) { return shape.to_vector(); }
 
@@ -38,16 +72,55 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-Corner corner_of(const Tensor& tensor, int64_t side) {
+size_t content_hash(const Tensor& tensor) {
+  const size_t bytes = static_cast<size_t>(tensor.numel() * size_of(tensor.dtype()));
+  return std::hash<std::string_view>()({static_cast<const char*>(tensor.raw()), bytes});
+}
+
+Shape kept_shape(const Shape& shape, int64_t most, bool rows_first) {
+  constexpr int64_t kPlane = 16;
+  std::vector<int64_t> kept = shape.to_vector();
+  const size_t leading = kept.size() - std::min<size_t>(kept.size(), 2);
+  const auto planes = [&] {
+    return std::accumulate(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(leading), int64_t{1},
+                           std::multiplies<>());
+  };
+  if (shape.numel() <= most) return shape;
+  for (size_t axis = 0; axis < leading && planes() * kPlane > most; ++axis)
+    kept[axis] = std::min<int64_t>(kept[axis], 1);
+  const int64_t room = std::max<int64_t>(most / std::max<int64_t>(planes(), 1), 1);
+  if (kept.size() == 1) kept[0] = std::min(kept[0], room);
+  if (kept.size() < 2) return Shape(kept);
+  int64_t &rows = kept[leading], &columns = kept[leading + 1];
+  const int64_t side = std::max<int64_t>(static_cast<int64_t>(std::sqrt(static_cast<double>(room))), 1);
+  if (rows <= side || (rows_first && rows <= room))
+    columns = std::min(columns, room / std::max<int64_t>(rows, 1));
+  else if (columns <= side)
+    rows = std::min(rows, room / std::max<int64_t>(columns, 1));
+  else
+    rows = columns = side;
+  return Shape(kept);
+}
+
+Excerpt excerpt_of(const Tensor& tensor, int64_t most, Keep keep, bool rows_first) {
+  if (!tensor.defined()) return {};
+  Excerpt excerpt{.shape = tensor.shape(),
+                  .values = first_places(tensor.detach(), most, rows_first),
+                  .keep = keep,
+                  .rows_first = rows_first};
+  if (excerpt.values.shape() != excerpt.shape) note_range(excerpt, tensor);
+  return excerpt;
+}
+
+Excerpt columns_of(const Tensor& tensor, const std::vector<int64_t>& columns) {
   if (!tensor.defined()) return {};
   const NoGrad no_grad;
-  Tensor values = tensor.detach();
-  for (int64_t axis = 0; axis < values.rank(); ++axis) {
-    const int64_t most = axis < values.rank() - 2 ? 1 : side;
-    if (values.size(axis) > most) values = slice(values, axis, {.end = most});
-  }
-  // A slice may be a view, which would keep the whole.
-  return {tensor.shape(), values.numel() < tensor.numel() ? values.clone() : values};
+  Excerpt excerpt{.shape = tensor.shape(),
+                  .values = index_select(tensor.detach(), -1, from_vector(columns, {std::ssize(columns)})),
+                  .columns = columns,
+                  .keep = Keep::all};
+  note_range(excerpt, tensor);
+  return excerpt;
 }
 
 nlohmann::ordered_json tensor_json(const Tensor& tensor) {
@@ -55,11 +128,19 @@ nlohmann::ordered_json tensor_json(const Tensor& tensor) {
   return {{"shape", sizes(tensor.shape())}, {"data", data_of(tensor)}};
 }
 
-nlohmann::ordered_json tensor_json(const Corner& corner, int64_t side) {
-  if (!corner.values.defined()) return nullptr;
-  const Tensor values = corner_of(corner.values, side).values;
-  nlohmann::ordered_json json{{"shape", sizes(corner.shape)}, {"data", data_of(values)}};
-  if (!(values.shape() == corner.shape)) json["cut"] = sizes(values.shape());
+nlohmann::ordered_json tensor_json(const Excerpt& excerpt, int64_t most) {
+  if (!excerpt.values.defined()) return nullptr;
+  const Tensor values =
+      excerpt.keep == Keep::all ? excerpt.values : first_places(excerpt.values, most, excerpt.rows_first);
+  nlohmann::ordered_json json{{"shape", sizes(excerpt.shape)}, {"data", data_of(values)}};
+  if (values.shape() == excerpt.shape) return json;
+  json["cut"] = sizes(values.shape());
+  if (!excerpt.columns.empty()) json["columns"] = excerpt.columns;
+  Excerpt whole = excerpt;
+  if (excerpt.values.shape() == excerpt.shape) note_range(whole, excerpt.values);
+  json["low"] = whole.low;
+  json["high"] = whole.high;
+  json["norm"] = whole.norm;
   return json;
 }
 

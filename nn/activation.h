@@ -20,6 +20,7 @@ class Activation : public Layer<Activation> {
   explicit Activation(ActivationKind kind) : kind_(kind) {}
   Tensor forward(const Tensor& x) const;
   std::string settings() const override { return std::string(to_string(kind_)); }
+  ActivationKind kind() const { return kind_; }
 
  private:
   ActivationKind kind_;

@@ -16,6 +16,7 @@ class RMSNorm : public Layer<RMSNorm> {
   explicit RMSNorm(int64_t width, const RMSNormOptions& options = {});
   Tensor forward(const Tensor& x) const;
   std::string settings() const override;
+  double eps() const { return eps_; }
 
   Parameter weight;
 

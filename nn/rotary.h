@@ -25,6 +25,9 @@ class Rotary : public Layer<Rotary> {
   /// `first` is negative.
   Tensor forward(const Tensor& x, int64_t first = 0) const;
   std::string settings() const override;
+  int64_t head_width() const { return head_width_; }
+  int64_t turned() const { return turned_; }  ///< R
+  const RotaryOptions& options() const { return options_; }
 
  private:
   int64_t head_width_, turned_;

@@ -26,6 +26,7 @@ using inspect::Study;
 
 struct InspectArguments {
   std::string model, out, title, dot;
+  std::vector<std::string> detail;
   inspect::SubjectOptions subject;
   bool gradcheck = false, nudges = false, terminal = false;
   inspect::AttentionTextOptions picture;
@@ -64,7 +65,7 @@ nlohmann::ordered_json data_of(const Study& study, inspect::PageOptions options,
 
 /// Writes the page and says what is in it; the exit code is 1 where a gradient is wrong.
 int write(const InspectArguments& arguments, const Study& study, const std::string& title) {
-  inspect::PageOptions options{.title = title, .address = arguments.out};
+  inspect::PageOptions options{.title = title, .detail = arguments.detail, .address = arguments.out};
   if (arguments.gradcheck) options.gradcheck = checked(study);
   const nlohmann::ordered_json data = data_of(study, options, arguments.nudges);
   inspect::write_page(arguments.out, data);
@@ -129,11 +130,18 @@ void add_inspect(Command app) {
   command.option("--logit", arguments->subject.logits,
                  "POSITION:TOKEN, whose score is looked at beside the loss; position 0 of a translator says the "
                  "first token. Of a classifier 0:LABEL. May be repeated");
+  command.option("--loss-at", arguments->subject.losses,
+                 "POSITION whose own loss is looked at beside the mean of all. May be repeated");
   command.option("--label", arguments->subject.label,
                  "Of a classifier: the loss is this label's; the likeliest's if not given");
   command
       .flag("--gradcheck-report", arguments->gradcheck,
             "Check every gradient against differences in f64 and show the report in the page")
+      .needs(out);
+  command
+      .option("--detail", arguments->detail,
+              "PATTERN of modules whose values and gradients the page keeps whole, however large: "
+              "decoder.layers.1 or *.cross_attention. May be repeated")
       .needs(out);
   command
       .flag("--nudges", arguments->nudges,

@@ -31,5 +31,17 @@ TEST(ModulePath, KnowsWhatLiesInAModule) {
   EXPECT_FALSE(lies_in("layers", "layers.1"));
 }
 
+TEST(ModulePath, FitsAPatternAsAWholeOrByAModuleAroundIt) {
+  EXPECT_TRUE(fits_pattern("decoder.layers.1.norm1", "decoder.layers.1.norm1"));
+  EXPECT_TRUE(fits_pattern("decoder.layers.1.norm1.weight", "decoder.layers.1"));
+  EXPECT_TRUE(fits_pattern("decoder.layers.1.cross_attention.query", "*.cross_attention"));
+  EXPECT_TRUE(fits_pattern("decoder.layers.1", "*ers*1*"));
+  EXPECT_TRUE(fits_pattern("", "*"));
+  EXPECT_FALSE(fits_pattern("decoder.layers.10", "decoder.layers.1"));
+  EXPECT_FALSE(fits_pattern("decoder.layers.1", "layers.1")) << "a pattern is a whole path";
+  EXPECT_FALSE(fits_pattern("decoder", "decoder.*"));
+  EXPECT_FALSE(fits_pattern("decoder.layers.1", ""));
+}
+
 }  // namespace
 }  // namespace tape

@@ -10,6 +10,7 @@
 #include "autograd/ops.h"
 #include "autograd/ops/op.h"
 #include "base/file.h"
+#include "inspect/shared_data.h"
 #include "inspect/tape_dot.h"
 #include "inspect/web_page.h"
 #include "nn/attention_weights.h"
@@ -266,23 +267,110 @@ TEST(Explorer, LeavesTheModelAsItWas) {
 
 TEST(Explorer, CutsWhatIsLarge) {
   manual_seed(5);
-  nn::Linear layer(30, 40);
-  const Tensor x = sample_normal({2, 30}).to(f32);
+  nn::Linear layer(60, 80);
+  const Tensor x = sample_normal({2, 60}).to(f32);
   const Study large = study(layer, [&] { return sum(square(layer(x))); });
-  const Json data = explorer_data(large);
+  EXPECT_FALSE(leaf(explorer_data(large), "weight")["value"].contains("cut"));
+  const Json data = explorer_data(large, {.elements = 24 * 24});
   const Json& weight = leaf(data, "weight");
-  EXPECT_EQ(weight["value"]["shape"].dump(), "[40,30]");
+  EXPECT_EQ(weight["value"]["shape"].dump(), "[80,60]");
   EXPECT_EQ(weight["value"]["cut"].dump(), "[24,24]");
   EXPECT_EQ(weight["gradients"][0]["cut"].dump(), "[24,24]");
   EXPECT_TRUE(
       tensors_equal(tensor_of(weight["value"]), slice(slice(layer.weight.detach(), 0, {.end = 24}), 1, {.end = 24})));
-  const Json fewer = explorer_data(large, {.bytes = 12'000});
-  const auto side = leaf(fewer, "weight")["value"]["cut"][0].get<int64_t>();
-  EXPECT_LT(side, 24);
-  EXPECT_GE(side, 4);
-  EXPECT_LE(fewer.dump().size(), 12'000u);
-  EXPECT_GT(explorer_data(large, {.bytes = 16'000}).dump().size(), fewer.dump().size()) << "no fewer than need be";
-  EXPECT_EQ(leaf(explorer_data(large, {.side = 3}), "weight")["value"]["cut"].dump(), "[3,3]");
+  EXPECT_NEAR(weight["value"]["norm"].get<double>(), std::sqrt(sum(square(layer.weight)).item()), 1e-4);
+  EXPECT_NEAR(weight["value"]["high"].get<double>(), max(layer.weight).item(), 1e-6);
+  EXPECT_NEAR(weight["value"]["low"].get<double>(), -max(neg(layer.weight)).item(), 1e-6);
+  // Parameters are cut before activations are.
+  const Json fewer = explorer_data(large, {.bytes = 24'000});
+  EXPECT_LT(leaf(fewer, "weight")["value"]["cut"][0].get<int64_t>(), 60);
+  for (const Json& node : fewer["tape"]["nodes"])
+    EXPECT_FALSE(node["outputs"][0]["value"].contains("cut")) << node["operation"];
+  EXPECT_LE(with_shared_data(fewer).dump().size(), 25'000u);
+  const Json most = explorer_data(large, {.bytes = 24'000, .detail = {"*"}});
+  EXPECT_FALSE(leaf(most, "weight")["value"].contains("cut"));
+}
+
+TEST(Explorer, DetailKeepsTheModulesThatItNames) {
+  const auto model = small_translator();
+  const auto cut = [&](const Json& data, const std::string& name) {
+    return leaf(data, name)["gradients"][0].contains("cut");
+  };
+  const Json data = explorer_data(translation(*model), {.elements = 20, .detail = {"*.cross_attention"}});
+  EXPECT_FALSE(cut(data, "decoder.layers.1.cross_attention.query.weight"));
+  EXPECT_TRUE(cut(data, "decoder.layers.1.self_attention.query.weight"));
+  for (const Json& node : data["tape"]["nodes"])
+    if (node["module"].get<std::string>().find("cross_attention") != std::string::npos) {
+      EXPECT_FALSE(node["outputs"][0]["value"].contains("cut")) << node["id"];
+    }
+  EXPECT_TAPE_ERROR(explorer_data(translation(*model), {.detail = {"decoder.layers.7"}}), ErrorKind::config,
+                    "explorer: no module fits the detail \"decoder.layers.7\"; the outer ones are decoder, "
+                    "decoder.layers.0, decoder.layers.1, decoder.norm, encoder, encoder.layers.0, encoder.layers.1, "
+                    "encoder.norm, output, positions, src_embedding, tgt_embedding");
+}
+
+TEST(Explorer, AxesCarryTokensAndHeads) {
+  const auto model = small_translator();
+  const Json data = explorer_data(translation(*model));
+  std::set<std::string> seen;
+  for (const Json& node : data["tape"]["nodes"])
+    if (node["module"] == "decoder.layers.0.cross_attention" || node["operation"] == "log_softmax" ||
+        node["operation"] == "slice")
+      seen.insert(node["operation"].get<std::string>() + " " + node["outputs"][0]["axes"].dump());
+  for (const char* axes :
+       {R"(softmax [null,"heads",{"text":1},{"text":0}])", R"(permute [null,"heads",{"text":0},null])",
+        R"(permute [null,{"text":1},"heads",null])", R"(reshape [null,{"text":1},null])",
+        R"(log_softmax [null,{"text":1},"vocabulary"])", R"(slice [{"text":1,"start":1},"vocabulary"])"})
+    EXPECT_TRUE(seen.contains(axes)) << axes << " in " << Json(seen).dump();
+}
+
+TEST(Explorer, AVocabularyKeepsTheLikeliestAndTheTargets) {
+  manual_seed(3);
+  models::Gpt model({.vocab = 300, .d_model = 8, .layers = 1, .heads = 2, .max_length = 6, .dropout = 0});
+  model.eval();
+  const Study made =
+      study(model, {.ids = {1, 299, 5, 298}}, {.token = [](int64_t id) { return fmt::format("t{}", id); }});
+  const Json data = explorer_data(made);
+  const Json& shown = data["predictions"][0];
+  EXPECT_EQ(shown["targets"].dump(), "[299,5,298]");
+  EXPECT_EQ(shown["names"]["299"], "t299");
+  EXPECT_EQ(shown["text"], 0);
+  const NoGrad no_grad;
+  const Tensor logits = slice(select(model(tensor({{1, 299, 5, 298}}, i64)), 0, 0), 0, {.end = 3});
+  const Tensor kept = tensor_of(shown["logits"]), expected = softmax(logits, -1);
+  const auto tokens = shown["tokens"].get<std::vector<int64_t>>();
+  ASSERT_EQ(kept.shape(), (Shape{3, 11}));
+  for (int64_t row = 0; row < 3; ++row) {
+    double loss = 0;
+    for (int64_t i = 0; i < 11; ++i) {
+      const int64_t token = tokens[static_cast<size_t>(row * 11 + i)];
+      const double logit = kept[row][i].item(),
+                   p = std::exp(logit - shown["log_sums"][static_cast<size_t>(row)].get<double>());
+      EXPECT_NEAR(p, expected[row][token].item(), 1e-6);
+      const bool is_target = token == shown["targets"][static_cast<size_t>(row)];
+      EXPECT_NEAR(tensor_of(shown["gradients"][0])[row][i].item(), (p - (is_target ? 1 : 0)) / 3, 1e-6);
+      if (is_target) loss = -std::log(p);
+    }
+    EXPECT_GT(loss, 0) << "the target is among the tokens";
+  }
+  // Of the tape's scores the columns that the page can show are kept.
+  const Json& node = data["tape"]["nodes"][shown["node"].get<size_t>()]["outputs"][0];
+  ASSERT_TRUE(node["value"].contains("columns"));
+  const auto columns = node["value"]["columns"].get<std::vector<int64_t>>();
+  for (const int64_t token : tokens) EXPECT_EQ(std::count(columns.begin(), columns.end(), token), 1) << token;
+  EXPECT_TRUE(tensors_near(tensor_of(node["value"])[0][1][0], logits[1][columns[0]], 1e-5));
+}
+
+TEST(Explorer, WritesWhatStandsTwiceOnce) {
+  const std::string text(40, 'a');
+  const Json data = with_shared_data({{"a", {{"shape", {1}}, {"data", text}}},
+                                      {"b", {{{"shape", {1, 1}}, {"data", text}}, {{"shape", {1}}, {"data", "short"}}}},
+                                      {"c", {{"shape", {1}}, {"data", "short"}}}});
+  EXPECT_EQ(data["shared"].size(), 1u);
+  EXPECT_EQ(data["shared"][0], text);
+  EXPECT_EQ(data["a"]["data"], 0);
+  EXPECT_EQ(data["b"][0]["data"], 0);
+  EXPECT_EQ(data["c"]["data"], "short");
 }
 
 TEST(Explorer, ShowsAPlainFunction) {
@@ -362,8 +450,8 @@ TEST(Explorer, RefusesWhatIsNoStudy) {
                     "explorer: the loss [] has no graph: nothing it was made from requires gradients");
   EXPECT_TAPE_ERROR(explorer_data(study([] { return tensor({1}).requires_grad_(); }, {})), ErrorKind::graph,
                     "explorer: the output \"loss\" is a leaf: no operation made it");
-  EXPECT_TAPE_ERROR(explorer_data(study([&] { return sum(x); }, {}), {.side = 0}), ErrorKind::config,
-                    "explorer: side must be at least 1, got 0");
+  EXPECT_TAPE_ERROR(explorer_data(study([&] { return sum(x); }, {}), {.elements = 0}), ErrorKind::config,
+                    "explorer: elements must be at least 1, got 0");
 }
 
 /// y = a h with a gradient that forgets the a.

@@ -64,6 +64,25 @@ TEST(Study, OfAGptIsOfTheNextTokens) {
   EXPECT_NEAR(outputs(study(probable, {.ids = {1, 2, 5, 3}}))[0].second, loss, 1e-5);
 }
 
+TEST(Study, LossesOfPositionsHaveTheirMeanInTheLoss) {
+  models::Gpt model = small_gpt();
+  const auto found = outputs(study(model, {.ids = {1, 2, 5, 3}}, {.positions = {0, 1, 2}}));
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[1].first, "loss of 2 at position 0");
+  EXPECT_NEAR((found[1].second + found[2].second + found[3].second) / 3, found[0].second, 1e-6);
+  EXPECT_GT(std::abs(found[1].second - found[2].second), 1e-3);
+  const Json data = explorer_data(study(model, {.ids = {1, 2, 5, 3}}, {.positions = {2}}));
+  EXPECT_EQ(data["predictions"][1]["start"], 2);
+  EXPECT_EQ(data["predictions"][1]["targets"].dump(), "[3]");
+  EXPECT_TRUE(data["predictions"][1]["gradients"][0].is_null())
+      << "the loss of one position is no part of the mean's tape";
+  EXPECT_TAPE_ERROR(outputs(study(model, {.ids = {1, 2, 5, 3}}, {.positions = {3}})), ErrorKind::index,
+                    "study: loss at position 3, outside [0, 3) of the position");
+  models::Bert bert(small_bert);
+  EXPECT_TAPE_ERROR(study(bert, {.ids = {1, 0, 5}}, {.positions = {0}}), ErrorKind::config,
+                    "study: a Bert without a head has no losses of positions");
+}
+
 TEST(Study, OfABertIsOfItsSentenceVector) {
   manual_seed(4);
   models::Bert model(small_bert);

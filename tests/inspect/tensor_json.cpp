@@ -5,6 +5,9 @@
 
 #include "autograd/ops/cast.h"
 #include "autograd/ops/op.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/unary.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/support/tensors.h"
 
@@ -36,24 +39,41 @@ TEST(TensorJson, HoldsValuesAsTheyAre) {
   EXPECT_EQ(tensor_json(scalar(2)).dump(), R"({"shape":[],"data":"AAAAQA=="})");
 }
 
-TEST(TensorJson, CutsACorner) {
+TEST(TensorJson, CutsWhatIsLarge) {
   const Tensor x = sample_normal({3, 2, 5, 6}).to(f32);
-  const Corner corner = corner_of(x, 4);
-  EXPECT_EQ(corner.shape, x.shape());
-  EXPECT_EQ(corner.values.shape(), (Shape{1, 1, 4, 4}));
-  EXPECT_FALSE(corner.values.shares_storage(x)) << "the whole is not kept";
-  const Json json = tensor_json(corner, 4), smaller = tensor_json(corner, 2);
+  const Excerpt excerpt = excerpt_of(x, 6 * 16);
+  EXPECT_EQ(excerpt.shape, x.shape());
+  EXPECT_EQ(excerpt.values.shape(), (Shape{3, 2, 4, 4}));
+  EXPECT_FALSE(excerpt.values.shares_storage(x)) << "the whole is not kept";
+  const Json json = tensor_json(excerpt, 6 * 16), smaller = tensor_json(excerpt, 2 * 16);
   EXPECT_EQ(json["shape"].dump(), "[3,2,5,6]");
-  EXPECT_EQ(json["cut"].dump(), "[1,1,4,4]");
-  EXPECT_EQ(smaller["cut"].dump(), "[1,1,2,2]");
-  const std::vector<float> all = x.to_vector<float>(), part = tensor_of(json).to_vector<float>();
-  for (size_t row = 0; row < 4; ++row)
-    for (size_t column = 0; column < 4; ++column) EXPECT_EQ(part[4 * row + column], all[6 * row + column]);
-  EXPECT_EQ(tensor_json(corner_of(ones({4, 4}), 4), 4).contains("cut"), false);
-  EXPECT_EQ(tensor_json(corner_of(ones({9}), 4), 4)["cut"].dump(), "[4]");
-  EXPECT_EQ(tensor_json(corner_of(ones({2, 1, 1}), 4), 4)["cut"].dump(), "[1,1,1]");
-  EXPECT_TRUE(tensor_json(corner_of(Tensor(), 4), 4).is_null());
-  EXPECT_EQ(tensor_json(corner_of(ones({0, 9}), 4), 4)["cut"].dump(), "[0,4]");
+  EXPECT_EQ(json["cut"].dump(), "[3,2,4,4]");
+  EXPECT_EQ(smaller["cut"].dump(), "[1,2,4,4]") << "axes in front go where planes would be too small";
+  EXPECT_NEAR(smaller["norm"].get<double>(), std::sqrt(sum(square(x)).item()), 1e-4) << "of the whole";
+  EXPECT_NEAR(tensor_json(excerpt_of(x, x.numel()), 40)["norm"].get<double>(), smaller["norm"].get<double>(), 1e-4)
+      << "of what was kept whole at first";
+  EXPECT_TRUE(tensors_equal(tensor_of(json), slice(slice(x, 2, {.end = 4}), 3, {.end = 4})));
+  EXPECT_FALSE(tensor_json(excerpt_of(ones({4, 4}), 16), 16).contains("cut"));
+  EXPECT_EQ(tensor_json(excerpt_of(ones({9}), 4), 4)["cut"].dump(), "[4]");
+  EXPECT_TRUE(tensor_json(excerpt_of(Tensor(), 4), 4).is_null());
+  EXPECT_EQ(tensor_json(excerpt_of(ones({0, 9}), 4), 4)["shape"].dump(), "[0,9]");
+  EXPECT_FALSE(tensor_json(excerpt_of(x, x.numel(), Keep::all), 1).contains("cut"));
+}
+
+TEST(TensorJson, KeepsRowsBeforeColumnsWhereTheyAreTokens) {
+  EXPECT_EQ(kept_shape({1, 30, 40}, 100), (Shape{1, 10, 10}));
+  EXPECT_EQ(kept_shape({1, 30, 40}, 100, true), (Shape{1, 30, 3}));
+  EXPECT_EQ(kept_shape({1, 30, 40}, 20, true), (Shape{1, 4, 4})) << "not where a column does not fit";
+  EXPECT_EQ(kept_shape({2, 3, 40}, 100), (Shape{2, 3, 16}));
+  EXPECT_EQ(kept_shape({40, 3}, 60), (Shape{20, 3}));
+}
+
+TEST(TensorJson, KeepsColumnsThatAreChosen) {
+  const Tensor x = sample_normal({2, 3, 5}).to(f32);
+  const Json json = tensor_json(columns_of(x, {4, 1}), 1);
+  EXPECT_EQ(json["cut"].dump(), "[2,3,2]");
+  EXPECT_EQ(json["columns"].dump(), "[4,1]");
+  EXPECT_TRUE(tensors_equal(tensor_of(json)[0][2][1], x[0][2][1]));
 }
 
 }  // namespace

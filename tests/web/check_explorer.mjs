@@ -23,12 +23,16 @@ function model(name, tokenizer) {
 }
 
 const inspected = {
-  words: () => ["--model", words(), "--text", "dreiundvierzig", "--text-b", "forty-three", "--logit", "1:-"],
+  words: () => ["--model", words(), "--text", "dreiundvierzig", "--text-b", "forty-three", "--loss-at", "2", "--logit", "1:-"],
   writer: () => [
     ...["--model", model("writer", "gpt2"), "--text", "</script><img src=x>", "--gradcheck-report"],
     ...["--title", hostile.replace("\0", "")],
   ],
   pair: () => ["--model", model("classifier", "bert"), "--text", "one two", "--text-b", "two"],
+  long: () => [
+    ...["--model", words(), "--text", "dreiundvierzig".repeat(21)],
+    ...["--text-b", "forty-three ".repeat(21).trim()],
+  ],
 };
 
 // A page by name, and the data that stand in it.
@@ -41,6 +45,24 @@ function made(name) {
     }
     return { path, data: dataOf(path) };
   };
+}
+
+// The page of made-up data in which something is wrong.
+function broken(name, spoil) {
+  const path = folder(`${name}.html`);
+  return () => {
+    const data = explorerData("small");
+    spoil(data);
+    writeExplorer(path, data);
+    return { path, data };
+  };
+}
+// Each number times a factor.
+function scaled(packed, factor) {
+  const { values } = decoded(packed);
+  const bytes = Buffer.alloc(4 * values.length);
+  values.forEach((value, i) => bytes.writeFloatLE(value * factor, 4 * i));
+  packed.data = bytes.toString("base64");
 }
 
 const check = (name, body, { of = "small", ...settings } = {}) =>
@@ -62,12 +84,16 @@ async function opening(page, first) {
 const shownTokens = (page) =>
   page.locator("#head-picture .token").evaluateAll((all) => all.map(({ firstChild }) => firstChild.data));
 
-for (const of of ["small", ...Object.keys(inspected)]) {
+for (const of of ["small", "words", "writer", "pair"]) {
   await check("the head view shows each head's weights of a query, and their gradients", views.headView, { of });
   await check("the model view shows every head; one of them opens", views.modelView, { of });
   await check("the neuron view works a score out, and the gradient of a query", views.neuronView, { of });
   await check("the close-up of softmax works out its Jacobian-vector product", views.softmaxView, { of });
   await check("the close-up of LayerNorm works out its backward", views.layerNormView, { of });
+  await check("the output view has probabilities, losses and the first gradient", views.outputView, { of });
+  await check("the close-up of an activation works out its slope", views.activationView, { of });
+  await check("every slice is reached, its axes carry tokens", views.slices, { of });
+  await check("what is missing is hatched and said", views.missing, { of });
   await check("the tape folds and unfolds; operations show values and gradients", views.tapeView, { of });
   await check("the player steps through recording and replay, and gradients add up", views.player, { of });
 }
@@ -92,7 +118,16 @@ await check(
   "sentences of a pair are filtered",
   async ({ page, data }) => {
     const { tokens, segments } = data.texts[0];
-    const of = (segment) => tokens.filter((_, index) => segments[index] === segment);
+    const named = tokens.map((token, index) => {
+      const times = tokens.slice(0, index).filter((other) => other === token).length;
+      return times === 0 ? token : `${token}${"₁₂₃₄"[times]}`;
+    });
+    const of = (segment) => named.filter((_, index) => segments[index] === segment);
+    assert.ok(named.includes("two₂"), named.join());
+    const stripes = () => page.locator("#head-picture .sentence").evaluateAll((all) => all.map(({ attributes }) => attributes.fill.value));
+    const [first, last] = [(await stripes())[0], (await stripes()).at(-1)];
+    assert.notEqual(first, last);
+    assert.deepEqual(await stripes(), [...segments, ...segments].map((segment) => (segment === 0 ? first : last)));
     await menu(page, "Sentences", "BA");
     assert.deepEqual(await shownTokens(page), [...of(1), ...of(0)]);
   },
@@ -112,7 +147,7 @@ await check("heads are switched by their colours, sentences by a filter, all of 
   assert.equal((await address(page)).head, "3");
   const { tokens, segments } = data.texts[0];
   await menu(page, "Sentences", "AB");
-  const shown = await shownTokens(page);
+  const shown = (await shownTokens(page)).map((token) => token.replace(/[₂₃]$/, ""));
   const of = (segment) => tokens.filter((_, index) => segments[index] === segment);
   assert.deepEqual(shown, [...of(0), ...of(1)]);
   await menu(page, "Sentences", "**");
@@ -123,6 +158,117 @@ await check("heads are switched by their colours, sentences by a filter, all of 
   const weights = decoded(data.attention[1].values.probabilities);
   nearAll(await numbers(page.locator("#head-picture .number-cell")), weights.row(2, 1), "by keys");
 });
+
+await check("a rotary embedding turns pairs and turns their gradient back", views.rotaryView);
+
+// The checks above would see what these faults do: a page that only repeated what was recorded would find all well.
+const faults = {
+  output: ["#view=output", (data) => scaled(data.predictions[0].gradients[0], 1.001)],
+  "output, of a wrong target": ["#view=output", (data) => (data.predictions[0].targets[0] = data.predictions[0].tokens[3])],
+  activation: ["#view=activation", (data) => scaled(data.activations[0].gradient_input[0], 1.01)],
+  RMSNorm: ["#view=layernorm&block=encoder.layers.0.norm1.rms", (data) => scaled(data.rms_norms[0].gradient_input[0], 1.001)],
+  rotary: ["#view=rotary&row=2", (data) => scaled(data.rotaries[0].gradient_input[0], -1)],
+  "rotary, the other pairing": ["#view=rotary&row=2", (data) => (data.rotaries[0].pairing = "interleaved")],
+};
+for (const [name, [hash, spoil]] of Object.entries(faults))
+  await browser.check(
+    `explorer: a wrong backward is seen: ${name}`,
+    broken(`broken-${name.replace(/\W+/g, "-")}`, spoil),
+    async ({ page }) => assert.equal(await page.locator(".verdict.bad").count(), 1, await page.locator("#view").innerText()),
+    { ready: "html[data-ready]", hash },
+  );
+
+await check("sums have a legend of their own; a threshold hides lines", async ({ page, data }) => {
+  const weights = decoded(data.attention[0].values.probabilities);
+  const sums = [];
+  for (let head = 0; head < weights.shape[0]; ++head)
+    for (let key = 0; key < weights.columns; ++key)
+      sums.push(weights.row(head, 0).map((_, query) => weights.at(head, query, key)).reduce((a, b) => a + b));
+  const ends = await page.locator("#head-picture .legend", { hasText: "sum" }).locator("text").allTextContents();
+  assert.deepEqual(ends, ["sum over the queries", "0", String(Number(Math.max(...sums).toPrecision(3)))]);
+  const lines = async () => Number(await page.locator("#head-picture .lines").getAttribute("data-lines"));
+  const before = await lines();
+  await page.getByLabel("Hide lines below").fill("40");
+  const largest = Math.max(...weights.values);
+  assert.equal(await lines(), weights.values.filter((value) => value >= 0.4 * largest).length);
+  assert.ok((await lines()) < before);
+  assert.equal((await address(page)).least, "40");
+});
+
+await check(
+  "many lines begin with one head and the strong ones",
+  async ({ page }) => {
+    assert.deepEqual(await page.locator(".swatches [aria-pressed=true]").allTextContents(), ["0"]);
+    await page.locator(".swatches").getByText("All").click();
+    assert.equal((await address(page)).heads, "all");
+    await page.reload();
+    await page.waitForSelector("html[data-ready]");
+    assert.equal(await page.locator(".swatches [aria-pressed=true]").count(), 12);
+  },
+  { of: "large" },
+);
+
+await check("the address holds the look and what is unfolded", async ({ page }) => {
+  await view(page, "tape");
+  await option(page, "Look", "Dark");
+  await page.locator("#tape-picture .box.folded").first().click();
+  const { look, open } = await address(page);
+  assert.equal(look, "dark");
+  const [seen, paper] = [await boxes(page, ""), await page.evaluate(() => getComputedStyle(document.body).backgroundColor)];
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  assert.equal(await boxes(page, ""), seen);
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), paper);
+  assert.equal((await address(page)).open, open);
+});
+
+await check("a node says its value and its gradient; the loss and the tokens go by their names", async ({ page, data }) => {
+  await view(page, "tape");
+  const { root, nodes } = data.tape;
+  const loss = page.locator(`#tape-picture [data-node="${root}"]`);
+  assert.ok((await loss.locator(".name").textContent()).startsWith("loss = "));
+  const [value, gradient] = (await loss.locator(".figures").textContent()).split(" · ∂ ");
+  assert.ok(Math.abs(Number(value) - data.outputs[0].value) < 0.005 * data.outputs[0].value && gradient === "1");
+  await page.getByRole("button", { name: "Unfold all" }).click();
+  const embedding = nodes.find(({ operation }) => operation === "embedding");
+  const text = await page.locator(`#tape-picture [data-node="${embedding.id}"]`).innerHTML();
+  assert.ok(text.includes("source: [CLS] ein"), text);
+  const softmax = nodes.find(({ operation }) => operation === "softmax");
+  const { values } = decoded(softmax.outputs[0].gradients[0]);
+  const shown = await page.locator(`#tape-picture [data-node="${softmax.id}"] .figures`).textContent();
+  const most = Math.max(...values.map(Math.abs));
+  assert.ok(Math.abs(Number(shown.split("≤ ")[1].replace("−", "-")) - most) < 0.05 * most, shown);
+});
+
+await check("the whole tape fits, and the map leads to its places", async ({ page }) => {
+  await view(page, "tape");
+  await page.getByRole("button", { name: "Unfold all" }).click();
+  const plot = page.locator("#tape-picture .plot");
+  const inside = () => plot.evaluate((e) => e.scrollWidth <= e.clientWidth + 1 && e.scrollHeight <= e.clientHeight + 1);
+  assert.equal(await inside(), false);
+  const map = page.locator(".minimap svg");
+  const box = await map.boundingBox();
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height - 3);
+  assert.ok(await plot.evaluate((e) => e.scrollTop > 0.8 * (e.scrollHeight - e.clientHeight)), "at the bottom");
+  await page.getByRole("button", { name: "Fit width and height" }).click();
+  assert.equal(await inside(), true);
+  assert.equal(await map.isVisible(), false, "nothing to lead to");
+});
+
+await check(
+  "64 tokens of the demo's model: below 5 MB, open within 2 s",
+  async ({ page, path, opened, data }) => {
+    assert.deepEqual(data.texts.map(({ tokens }) => tokens.length), [64, 64]);
+    const size = statSync(path).size;
+    const time = await opening(page, opened);
+    console.log(`        ${size} bytes, ${time} ms`);
+    assert.ok(size < 5e6, `${size} bytes`);
+    assert.ok(time < 2000, `${time} ms`);
+    await view(page, "output");
+    assert.equal(await page.locator("#output-picture .position").count(), 64);
+  },
+  { of: "long" },
+);
 
 await check("a failed gradient check leads to the operation at fault", async ({ page, data }) => {
   await view(page, "gradcheck");
@@ -187,7 +333,7 @@ await check("a token is text, whatever it says", async ({ page, data }) => {
 });
 
 await check("pictures are saved as SVG and PNG", async ({ page }) => {
-  for (const name of ["head", "model", "neuron", "tape", "layernorm"]) {
+  for (const name of ["head", "model", "neuron", "output", "tape", "layernorm"]) {
     await view(page, name);
     const saved = async (format) => {
       const [download] = await Promise.all([
@@ -204,6 +350,7 @@ await check("pictures are saved as SVG and PNG", async ({ page }) => {
       const words = all.filter(({ tagName, textContent }) => tagName === "text" && textContent !== "");
       return {
         broken: document.querySelectorAll("parsererror").length,
+        title: document.querySelector("text").textContent,
         words: words.length,
         plain: words.every(
           (element) => element.getAttribute("font-size") && element.getAttribute("fill")?.startsWith("rgb"),
@@ -212,7 +359,8 @@ await check("pictures are saved as SVG and PNG", async ({ page }) => {
       };
     }, svg);
     assert.ok(problems.words > 4, name);
-    assert.deepEqual({ ...problems, words: 0 }, { broken: 0, words: 0, plain: true, classes: 0 });
+    const title = await page.locator(`#${name}-picture h2`).first().textContent();
+    assert.deepEqual({ ...problems, words: 0 }, { broken: 0, title, words: 0, plain: true, classes: 0 });
     const png = await saved("PNG");
     assert.equal(png.subarray(1, 4).toString(), "PNG");
     assert.ok(png.readUInt32BE(16) > 300 && png.length > 5000, `${name}.png: ${png.length} bytes`);
@@ -220,7 +368,7 @@ await check("pictures are saved as SVG and PNG", async ({ page }) => {
 });
 
 await check("everything can be reached with the keyboard and has a name", async ({ page }) => {
-  for (const name of ["head", "model", "neuron", "tape", "softmax", "layernorm", "gradcheck"]) {
+  for (const name of ["head", "model", "neuron", "output", "tape", "softmax", "layernorm", "activation", "rotary", "gradcheck"]) {
     await view(page, name);
     const nameless = await page.evaluate(() =>
       [...document.querySelectorAll("button, select, input, a, [tabindex='0']")]
@@ -282,6 +430,10 @@ const scenes = {
   softmax: "#view=softmax&layer=1&row=2",
   layernorm: "#view=layernorm&row=2",
   gradcheck: "#view=gradcheck",
+  output: "#view=output&row=2",
+  activation: "#view=activation&row=2",
+  rotary: "#view=rotary&row=2",
+  "tape-slices": "#view=tape&node=59",
 };
 for (const [look, settings] of Object.entries(browser.looks))
   for (const [name, hash] of Object.entries(scenes))

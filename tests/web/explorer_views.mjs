@@ -158,7 +158,10 @@ export async function neuronView({ page, data }) {
       "scaled dot products",
       1e-4,
     );
-    if (block.values.mask) nearAll(await figure("+ mask"), decoded(block.values.mask).row(head, row), "mask");
+    if (block.values.mask) {
+      const mask = decoded(block.values.mask); // of all heads where there is but one
+      nearAll(await figure("+ mask"), mask.row(mask.shape[0] === 1 ? 0 : head, row), "mask");
+    }
     nearAll(await figure("softmax"), decoded(block.values.probabilities).row(head, row), "probabilities");
     const strip = page.locator('#neuron-picture .strip[data-strip="q·k 1"]');
     const d = Math.min(5, query.length - 1);
@@ -220,8 +223,11 @@ export async function softmaxView({ page, data }) {
 
 export async function layerNormView({ page, data }) {
   await view(page, "layernorm");
-  for (const norm of new Set([data.layer_norms[0], data.layer_norms.at(-1)])) {
-    await menu(page, "LayerNorm", norm.module);
+  for (const norm of new Set([data.layer_norms[0], data.layer_norms.at(-1), data.rms_norms.at(-1)])) {
+    if (!norm) continue;
+    const centred = data.layer_norms.includes(norm);
+    const legend = data.rms_norms.length === 0 ? "LayerNorm" : data.layer_norms.length === 0 ? "RMSNorm" : "Norm";
+    await menu(page, legend, norm.module);
     await menu(page, "Gradients of", "0");
     await menu(page, "Row", "1");
     const x = decoded(norm.input).row(1);
@@ -231,13 +237,13 @@ export async function layerNormView({ page, data }) {
     const scaled = decoded(norm.gradient_output[0])
       .row(1)
       .map((value, c) => value * gamma[c]);
-    const mean = sum(x) / x.length;
+    const mean = centred ? sum(x) / x.length : 0;
     const variance = sum(x.map((value) => (value - mean) ** 2)) / x.length;
     const hat = x.map((value) => (value - mean) / Math.sqrt(variance + norm.eps));
-    const first = sum(scaled) / x.length;
+    const first = centred ? sum(scaled) / x.length : 0;
     const second = sum(scaled.map((value, c) => value * hat[c])) / x.length;
     const dx = scaled.map((value, c) => (value - first - hat[c] * second) / Math.sqrt(variance + norm.eps));
-    for (const [step, expected] of Object.entries({ mean, variance, first, second }))
+    for (const [step, expected] of Object.entries(centred ? { mean, variance, first, second } : { variance, second }))
       near(...(await numbers(page.locator(`[data-step="${step}"]`))), expected, step, 1e-9);
     nearAll(await column(page, "x"), x, "x");
     nearAll(await column(page, "hat"), hat, "x̂", 1e-9);
@@ -246,6 +252,172 @@ export async function layerNormView({ page, data }) {
     assert.equal(await page.locator(".verdict.good").count(), 1, await page.locator(".verdict").innerText());
     await point(page, page.locator('#layernorm-picture .strip[data-strip="dx"]'), 0, 7, [1, x.length]);
     near(await readout(page, "layernorm-picture"), dx[7], "dx in the picture", 1e-9);
+  }
+}
+
+// Probabilities, losses and the first gradient, from the scores.
+export async function outputView({ page, data }) {
+  for (const [place, prediction] of data.predictions.entries())
+    if (prediction) await outputOf({ page, data }, prediction, place);
+}
+
+async function outputOf({ page, data }, prediction, place) {
+  await page.evaluate((output) => (location.hash = `view=output&output=${output}`), place);
+  const title = `and ${data.outputs[place].name}`;
+  await page.locator("#output-picture h2").getByText(title, { exact: false }).waitFor();
+  const logits = decoded(prediction.logits);
+  const count = prediction.targets.length;
+  const shown = page.locator("#output-picture .token-cell");
+  const each = Math.min(10, logits.columns);
+  assert.equal(await shown.count(), count * each);
+  const all = prediction.targets.map((target, row) => {
+    const tokens = prediction.tokens.slice(row * logits.columns, (row + 1) * logits.columns);
+    const p = logits.row(row).map((logit) => Math.exp(logit - prediction.log_sums[row]));
+    return { tokens, p, right: tokens.indexOf(target) };
+  });
+  const drawn = await shown.evaluateAll((cells) => cells.map(({ dataset }) => ({ ...dataset })));
+  nearAll(
+    drawn.map(({ value }) => Number(value)),
+    all.flatMap(({ p }) => p.slice(0, each)),
+    "probabilities",
+    1e-9,
+  );
+  drawn.forEach(({ token, target }, index) => {
+    const row = Math.floor(index / each);
+    assert.equal(Number(token), all[row].tokens[index % each]);
+    assert.equal(target === "true", Number(token) === prediction.targets[row], "the right one is framed, no other");
+  });
+  const losses = all.map(({ p, right }) => -Math.log(p[right]));
+  nearAll(await numbers(page.locator("#output-picture .loss-text")), losses, "losses", 1e-6);
+  const mean = sum(losses) / count;
+  near(...(await numbers(page.locator('[data-step="mean"]'))), mean, "mean", 1e-6);
+  assert.ok(Math.abs(mean - data.outputs[place].value) < 1e-5, "the mean is the loss");
+  for (const row of new Set([0, count - 1])) {
+    if (count > 1) await page.locator(`#output-picture .position[data-row="${row}"]`).click();
+    const { p, right } = all[row];
+    const first = p.map((value, index) => (value - (index === right ? 1 : 0)) / count);
+    nearAll(await column(page, "p"), p, "p", 1e-9);
+    nearAll(await column(page, "first"), first, "p − y", 1e-9);
+    nearAll(await column(page, "recorded"), decoded(prediction.gradients[place]).row(row), "recorded");
+    near(...(await numbers(page.locator('[data-step="loss"]'))), losses[row], "−ln p", 1e-6);
+    assert.equal(await page.locator(".verdict.good").count(), 1, await page.locator(".verdict").innerText());
+  }
+}
+
+const slopes = { relu: (h) => (h > 0 ? 1 : 0) };
+
+export async function activationView({ page, data }) {
+  if (data.activations.length === 0) return;
+  await view(page, "activation");
+  for (const layer of new Set([data.activations[0], data.activations.at(-1)])) {
+    await menu(page, "Activation", layer.module);
+    await menu(page, "Row", "1");
+    const h = decoded(layer.input).row(1);
+    const g = decoded(layer.gradient_output[0]).row(1);
+    const units = (await page.locator("table.numbers >> nth=0 >> tbody th").allTextContents()).map(Number);
+    const ordered = (values) => units.map((unit) => values[unit]);
+    assert.equal(new Set(units).size, h.length);
+    nearAll(await column(page, "h"), ordered(h), "h");
+    nearAll(await column(page, "f"), ordered(decoded(layer.output).row(1)), "f", 1e-6);
+    nearAll(await column(page, "g"), ordered(g), "g");
+    const dh = await column(page, "dh");
+    nearAll(dh, ordered(decoded(layer.gradient_input[0]).row(1)), "dh", 1e-5);
+    // By differences of what the page takes for the function, where it is not a kink.
+    if (slopes[layer.function]) nearAll(dh, ordered(h.map((value, i) => slopes[layer.function](value) * g[i])), "dh");
+    assert.equal(await page.locator(".verdict.good").count(), 1, await page.locator(".verdict").innerText());
+  }
+}
+
+export async function rotaryView({ page, data }) {
+  await view(page, "rotary");
+  for (const layer of data.rotaries) {
+    await menu(page, "Rotary", layer.module);
+    await menu(page, "Row", "2");
+    await menu(page, "Head", "1");
+    const half = layer.turned / 2;
+    const [x, y, dx] = [layer.input, layer.output, layer.gradient_input[0]].map((packed) =>
+      decoded(packed).row(2).slice(layer.width, 2 * layer.width),
+    );
+    const [u, v] = [0, 1].map((part) =>
+      Array.from({ length: half }, (_, i) => (layer.pairing === "halves" ? i + part * half : 2 * i + part)),
+    );
+    const of = (values, places) => places.map((place) => values[place]);
+    nearAll(await column(page, "angle"), u.map((_, i) => 2 / layer.theta ** ((2 * i) / layer.turned)), "angles", 1e-9);
+    nearAll(await column(page, "u"), of(x, u), "u");
+    nearAll(await column(page, "turned-u"), of(y, u), "turned u", 1e-6);
+    nearAll(await column(page, "turned-v"), of(y, v), "turned v", 1e-6);
+    nearAll(await column(page, "du"), of(dx, u), "du", 1e-6);
+    nearAll(await column(page, "dv"), of(dx, v), "dv", 1e-6);
+    assert.equal(await page.locator(".verdict.good").count(), 1, await page.locator(".verdict").innerText());
+  }
+}
+
+// Every slice of a tensor with axes in front; tokens along its axes; the largest scores and the right one.
+export async function slices({ page, data }) {
+  const open = async (node) => {
+    await page.evaluate((id) => (location.hash = `view=tape&node=${id}`), node.id);
+    await page.locator(`#tape-picture [data-node="${node.id}"].chosen`).waitFor();
+  };
+  const softmax = data.tape.nodes.findLast(
+    ({ operation, outputs }) => operation === "softmax" && outputs[0].axes?.[1] === "heads",
+  );
+  await open(softmax);
+  const [output] = softmax.outputs;
+  const value = decoded(output.value);
+  const head = value.shape[1] - 1;
+  await page.locator(".slices select").selectOption(String(head));
+  for (const [id, tensor] of [
+    ["heat-output-0-value", value],
+    ["heat-output-0-gradient", decoded(output.gradients[0])],
+  ]) {
+    await point(page, page.locator(`#${id} .cover`), 1, 0, [tensor.rows, tensor.columns]);
+    near(await readout(page, id), tensor.at(0, head, 1, 0), `${id} of head ${head}`);
+  }
+  const named = await page.locator("#heat-output-0-value .axis-name").allTextContents();
+  const rows = data.texts[output.axes[2].text].tokens;
+  assert.equal(named.filter((name) => /^\d+ /.test(name)).length, named.length);
+  assert.ok(named.length >= rows.length && named[0].startsWith("0 "), named.join());
+  const prediction = data.predictions.find(Boolean);
+  const scores = data.tape.nodes.find(({ id }) => id === prediction.node);
+  await open(scores);
+  for (const [table, packed, by] of [
+    [0, scores.outputs[0].value, (one) => one],
+    [1, scores.outputs[0].gradients[0], Math.abs],
+  ]) {
+    const position = Math.min(1, prediction.targets.length - 1);
+    const cells = page.locator("table.scores").nth(table).locator(`td[data-row="${position}"]`);
+    const found = await cells.evaluateAll((all) => all.map(({ dataset, className }) => ({ ...dataset, className })));
+    const tensor = decoded(packed);
+    const row = tensor.row(...Array(tensor.shape.length - 2).fill(0), position);
+    const tokenAt = (place) => packed.columns?.[place] ?? place;
+    near(Number(found[0].value), row[row.map(by).indexOf(Math.max(...row.map(by)))], "the largest");
+    const right = found.at(-1);
+    assert.equal(Number(right.token), prediction.targets[position]);
+    assert.equal(right.className, "right");
+    near(Number(right.value), row[row.findIndex((_, place) => tokenAt(place) === prediction.targets[position])], "the right one");
+  }
+}
+
+// What is cut says what is missing and is hatched; what is whole is not.
+export async function missing({ page, data }) {
+  const { leaves } = data.tape;
+  const cut = leaves.findIndex(({ value }) => value?.cut && value.cut.at(-1) < value.shape.at(-1));
+  const whole = leaves.findIndex(({ value }) => value && !value.cut && value.shape.length === 1 && value.shape[0] > 1);
+  for (const [leaf, is] of [
+    [cut, true],
+    [whole, false],
+  ]) {
+    if (leaf < 0) continue;
+    await page.evaluate((index) => (location.hash = `view=tape&leaf=${index}`), leaf);
+    await page.locator(".inspector h2", { hasText: leaves[leaf].name }).waitFor();
+    assert.equal((await page.locator("#heat-leaf-value .hatch").count()) > 0, is, leaves[leaf].name);
+    const words = page.locator(".inspector .missing");
+    assert.equal((await words.count()) > 0, is);
+    if (!is) continue;
+    const { shape, cut: kept, norm, low } = leaves[leaf].value;
+    const text = await words.first().innerText();
+    assert.ok(text.includes(`${kept.at(-1)} of ${shape.at(-1)} columns`) && text.includes("--detail"), text);
+    assert.ok(norm > 0 && low < Math.max(...decoded(leaves[leaf].value).values));
   }
 }
 
@@ -358,11 +530,37 @@ export async function player({ page, data }) {
     assert.equal(await page.locator("#heat-output-0-gradient").count(), last ? 1 : 0);
   }
   assert.ok(leaves.filter((_, index) => sent.has(`leaf=${index}`)).length > 0);
+  await playerByModule({ page, data });
   await button("Whole tape").click();
+  await page.locator("label.menu", { hasText: "Speed" }).locator("select").selectOption("4");
   await button("Play").click();
   await page.waitForFunction(() => /step=[2-9]/.test(location.hash));
   await button("Pause").click();
   await page.locator(".track input").focus();
   await page.keyboard.press("End");
   assert.ok((await words()).startsWith(`Backward ${order.length} of ${order.length}`));
+}
+
+// The module that the player is in unfolds, so that the operation itself is seen; steps lead from module to module.
+async function playerByModule({ page, data }) {
+  const { nodes } = data.tape;
+  const deepest = nodes.reduce((a, b) => (b.module.split(".").length > a.module.split(".").length ? b : a));
+  const place = nodes.indexOf(deepest);
+  const step = async () => Number((await address(page)).step);
+  await page.evaluate((to) => (location.hash = `view=tape&step=${to}`), place);
+  await page.locator(`#tape-picture .box.node.now[data-node="${deepest.id}"]`).waitFor();
+  const seen = await boxes(page, "");
+  await page.locator("label.menu", { hasText: "Unfold where it is" }).locator("input").uncheck();
+  await page.locator("#tape-picture .box.folded.now").waitFor();
+  assert.ok((await boxes(page, "")) < seen, "what the player unfolded folds again");
+  await page.locator("label.menu", { hasText: "Unfold where it is" }).locator("input").check();
+  await option(page, "Step by", "Module");
+  const button = (name) => page.locator(".player").getByRole("button", { name, exact: true });
+  await button("Step ›").click();
+  const next = nodes.findIndex((node, index) => index > place && node.module !== deepest.module);
+  assert.equal(await step(), next);
+  await button("‹ Back").click();
+  const begins = nodes.findLastIndex((node, index) => index < next && nodes[index - 1]?.module !== nodes[next - 1].module);
+  assert.equal(await step(), begins, "back to where the module begins");
+  await option(page, "Step by", "Operation");
 }

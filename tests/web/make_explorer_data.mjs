@@ -293,16 +293,137 @@ function pack(shape, data) {
   return { shape, data: bytes.toString("base64") };
 }
 
-// Cut to index 0 of the leading axes and to 24 of the last two.
-function cut(shape, data) {
+// Cut to `side` of the last two axes, with the range and the norm of the whole.
+function cut(shape, data, side) {
   if (!data) return null;
-  const kept = shape.map((size, axis) => (axis < shape.length - 2 ? Math.min(1, size) : Math.min(24, size)));
+  const kept = shape.map((size, axis) => (axis < shape.length - 2 ? size : Math.min(side, size)));
   if (product(kept) === product(shape)) return pack(shape, data);
-  const width = shape.at(-1);
-  const rows = kept.length > 1 ? kept.at(-2) : 1;
+  const [width, rows] = [shape.at(-1), shape.at(-2) ?? 1];
   const values = [];
-  for (let r = 0; r < rows; ++r) values.push(...data.subarray(r * width, r * width + kept.at(-1)));
-  return { ...pack(shape, values), cut: kept };
+  for (let plane = 0; plane < data.length; plane += rows * width)
+    for (let r = 0; r < (kept.at(-2) ?? 1); ++r) {
+      const from = plane + r * width;
+      values.push(...data.subarray(from, from + kept.at(-1)));
+    }
+  const norm = Math.sqrt(data.reduce((sum, value) => sum + value * value, 0));
+  return { ...pack(shape, values), cut: kept, low: Math.min(...data), high: Math.max(...data), norm };
+}
+
+// What an axis is, where its size says it.
+function axesOf({ shape, module }, { source, target }, logits) {
+  const text = module.startsWith("decoder") || module.startsWith("target") || module === "generator" || module === "" ? 1 : 0;
+  const tokens = [source, target][text].length;
+  const axes = shape.map((size, axis) => (size === tokens && axis === shape.length - 2 ? { text } : null));
+  if (shape.length === 3 && shape[2] === logits.shape[2]) axes[2] = "vocabulary";
+  if (shape.length === 4 && shape[2] === tokens) axes[1] = "heads";
+  return axes.some(Boolean) ? axes : null;
+}
+
+// The eleven likeliest tokens of each position, the target among them.
+function predictionOf(logits, targets, { target }) {
+  const vocabulary = logits.shape.at(-1);
+  const count = Math.min(11, vocabulary);
+  const [tokens, log_sums] = [[], []];
+  const [scores, gradients] = [[], [[], []]];
+  targets.forEach((right, row) => {
+    const all = logits.data.subarray(row * vocabulary, (row + 1) * vocabulary);
+    const order = Array.from(all.keys()).sort((a, b) => all[b] - all[a]);
+    const shown = order.slice(0, count);
+    if (!shown.includes(right)) shown[count - 1] = right;
+    tokens.push(...shown);
+    const max = Math.max(...all);
+    log_sums.push(max + Math.log(all.reduce((sum, value) => sum + Math.exp(value - max), 0)));
+    scores.push(...shown.map((token) => all[token]));
+    [0, 1].forEach((pass) =>
+      gradients[pass].push(...shown.map((token) => logits.gradients[pass]?.[row * vocabulary + token] ?? 0)),
+    );
+  });
+  const names = Object.fromEntries(tokens.map((token) => [token, token === targets[1] ? hostile : `word${token}`]));
+  const shape = [target.length, count];
+  return {
+    node: logits.id,
+    text: 1,
+    start: 0,
+    vocabulary,
+    targets,
+    tokens,
+    names,
+    log_sums,
+    logits: pack(shape, scores),
+    gradients: gradients.map((values) => pack(shape, values)),
+  };
+}
+
+// The LayerNorms' inputs once more, through an RMSNorm with their weights, worked out by differences.
+function rmsNorms(norms) {
+  return norms.slice(0, 2).map(({ module, text, x, weight, y }) => {
+    const [rows, width] = [Math.min(16, x.shape[1]), x.shape[2]];
+    const eps = 1e-6;
+    const output = (values) => {
+      const inverse = 1 / Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / width + eps);
+      return values.map((value, c) => value * inverse * weight.data[c]);
+    };
+    const part = (data, row) => Array.from(data.subarray(row * width, (row + 1) * width));
+    const sent = (pass) =>
+      Array.from({ length: rows }, (_, row) => {
+        const [values, g] = [part(x.data, row), part(y.gradients[pass], row)];
+        const dot = (of) => output(of).reduce((sum, value, c) => sum + value * g[c], 0);
+        return values.map((value, c) => {
+          const moved = (by) => dot(values.map((one, i) => (i === c ? value + by : one)));
+          return (moved(1e-5) - moved(-1e-5)) / 2e-5;
+        });
+      }).flat();
+    const kept = (data) => pack([rows, width], data.subarray(0, rows * width));
+    return {
+      module: `${module}.rms`,
+      text,
+      rows: x.shape[1],
+      eps,
+      weight: pack([width], weight.data),
+      bias: null,
+      input: kept(x.data),
+      output: pack([rows, width], Array.from({ length: rows }, (_, row) => output(part(x.data, row))).flat()),
+      gradient_output: [0, 1].map((pass) => kept(y.gradients[pass])),
+      gradient_input: [0, 1].map((pass) => pack([rows, width], sent(pass))),
+    };
+  });
+}
+
+// A rotary embedding of either pairing, of 2 heads of 6 columns, 4 of which turn.
+function rotaries({ source, seed }) {
+  const [width, turned, theta, heads, rows] = [6, 4, 100, 2, source.length];
+  const draw = random(seed + 1);
+  return ["halves", "interleaved"].map((pairing) => {
+    const size = rows * heads * width;
+    const turn = (data, sign) => {
+      const out = Array.from(data);
+      for (let row = 0; row < rows; ++row)
+        for (let head = 0; head < heads; ++head)
+          for (let i = 0; i < turned / 2; ++i) {
+            const at = (row * heads + head) * width;
+            const [u, v] = pairing === "halves" ? [at + i, at + i + turned / 2] : [at + 2 * i, at + 2 * i + 1];
+            const angle = (sign * row) / theta ** ((2 * i) / turned);
+            out[u] = data[u] * Math.cos(angle) - data[v] * Math.sin(angle);
+            out[v] = data[u] * Math.sin(angle) + data[v] * Math.cos(angle);
+          }
+      return out;
+    };
+    const [x, g] = [0, 1].map(() => Array.from({ length: size }, () => draw() - 0.5));
+    const shape = [rows, heads * width];
+    return {
+      module: `rotary.${pairing}`,
+      text: 0,
+      rows,
+      width,
+      turned,
+      theta,
+      pairing,
+      input: pack(shape, x),
+      output: pack(shape, turn(x, 1)),
+      gradient_output: [pack(shape, g), null],
+      gradient_input: [pack(shape, turn(g, -1)), null],
+    };
+  });
 }
 
 function build({ layers, heads, width, inner, source, target, vocab, seed }) {
@@ -310,6 +431,7 @@ function build({ layers, heads, width, inner, source, target, vocab, seed }) {
   const op = operations(tape);
   const attentions = [];
   const norms = [];
+  const activations = [];
   const linear = (name, x, out) =>
     tape.within(name, () => {
       const weight = tape.parameter("weight", [out, x.shape.at(-1)]);
@@ -350,8 +472,13 @@ function build({ layers, heads, width, inner, source, target, vocab, seed }) {
       attentions.push({ module: tape.path.join("."), kind, layer, heads, rows, columns, scale, parts });
       return linear("output", op.heads(context, heads, true), width);
     });
-  const feedForward = (x) =>
-    tape.within("feed_forward", () => linear("output", op.relu(linear("inner", x, inner)), width));
+  const feedForward = (x, text) =>
+    tape.within("feed_forward", () => {
+      const h = linear("inner", x, inner);
+      const y = tape.within("activation", () => op.relu(h));
+      activations.push({ module: y.module, text, x: h, y });
+      return linear("output", y, width);
+    });
   const embed = (name, ids) =>
     tape.within(name, () => {
       const y = op.embedding(ids, tape.parameter("weight", [vocab, width]));
@@ -366,7 +493,7 @@ function build({ layers, heads, width, inner, source, target, vocab, seed }) {
       tape.within(`layers.${layer}`, () => {
         const self = attention("self_attention", "encoder self", layer, memory, memory, 0, 0);
         memory = norm("norm1", op.add(memory, self), 0);
-        memory = norm("norm2", op.add(memory, feedForward(memory)), 0);
+        memory = norm("norm2", op.add(memory, feedForward(memory, 0)), 0);
       });
   });
   let x = embed("target_embedding", ids(target));
@@ -375,7 +502,7 @@ function build({ layers, heads, width, inner, source, target, vocab, seed }) {
       tape.within(`layers.${layer}`, () => {
         x = norm("norm1", op.add(x, attention("self_attention", "decoder self", layer, x, x, 1, 1)), 1);
         x = norm("norm2", op.add(x, attention("cross_attention", "cross", layer, x, memory, 1, 0)), 1);
-        x = norm("norm3", op.add(x, feedForward(x)), 1);
+        x = norm("norm3", op.add(x, feedForward(x, 1)), 1);
       });
   });
   const logits = linear("generator", x, vocab);
@@ -384,10 +511,11 @@ function build({ layers, heads, width, inner, source, target, vocab, seed }) {
   const logit = op.pick(logits, 3 * vocab + targets[3]);
   tape.backward(loss, 0, true);
   tape.backward(logit, 1, false);
-  return { tape, attentions, norms, loss, logit };
+  return { tape, attentions, norms, activations, logits, targets, loss, logit };
 }
 
-function page({ tape, attentions, norms, loss, logit }, settings) {
+function page({ tape, attentions, norms, activations, logits, targets, loss, logit }, settings) {
+  const side = settings.side ?? 24;
   const whole = (part) => part && pack(part.shape.slice(1), part.data);
   const gradient = (part, pass) => (part?.gradients?.[pass] ? pack(part.shape.slice(1), part.gradients[pass]) : null);
   const each = (parts, of) => Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, of(part)]));
@@ -403,11 +531,12 @@ function page({ tape, attentions, norms, loss, logit }, settings) {
       {
         shape: node.shape,
         dtype: "f32",
-        value: cut(node.shape, node.data),
-        gradients: [0, 1].map((pass) => cut(node.shape, node.gradients[pass])),
+        axes: axesOf(node, settings, logits),
+        value: cut(node.shape, node.data, side),
+        gradients: [0, 1].map((pass) => cut(node.shape, node.gradients[pass], side)),
       },
     ],
-    contributions: node.inputs.map((input, i) => (input ? cut(input.shape, node.contributions?.[i]) : null)),
+    contributions: node.inputs.map((input, i) => (input ? cut(input.shape, node.contributions?.[i], side) : null)),
     saved: node.inputs.flatMap((input, i) =>
       input ? [{ what: `input ${i}`, shape: input.shape, bytes: 4 * product(input.shape) }] : [],
     ),
@@ -447,11 +576,25 @@ function page({ tape, attentions, norms, loss, logit }, settings) {
         kind,
         shape,
         dtype: "f32",
-        value: cut(shape, data),
-        gradients: [0, 1].map((pass) => cut(shape, gradients[pass])),
+        value: cut(shape, data, side),
+        gradients: [0, 1].map((pass) => cut(shape, gradients[pass], side)),
       })),
       root: loss.id,
     },
+    predictions: [predictionOf(logits, targets, settings), null],
+    rms_norms: rmsNorms(norms),
+    activations: activations.map(({ module, text, x, y }) => ({
+      module,
+      text,
+      rows: x.shape[1],
+      function: "relu",
+      input: pack([x.shape[1], x.shape[2]], x.data),
+      output: pack([x.shape[1], x.shape[2]], y.data),
+      gradient_output: y.gradients.map((gradient) => pack([x.shape[1], x.shape[2]], gradient)),
+      gradient_input: y.gradients.map((gradient) => pack([x.shape[1], x.shape[2]], y.backward(gradient)[0])),
+    })),
+    rotaries: rotaries(settings),
+    shared: [],
     layer_norms: norms.map(({ module, text, y, x, weight, bias }) => {
       const rows = Math.min(16, x.shape[1]);
       const width = x.shape[2];
@@ -460,7 +603,9 @@ function page({ tape, attentions, norms, loss, logit }, settings) {
       return {
         module,
         text,
+        rows: x.shape[1],
         eps: y.eps,
+        output: kept(y.data),
         input: kept(x.data),
         weight: pack([width], weight.data),
         bias: pack([width], bias.data),
@@ -505,6 +650,7 @@ const cases = {
     inner: 96,
     vocab: 100,
     seed: 11,
+    side: 8,
   },
 };
 
@@ -516,7 +662,8 @@ export function explorerData(name) {
   const data = explorerData("small");
   const norms = data.layer_norms.map((norm) => ({ ...norm, text: null, bias: null }));
   const model = { kind: "function", class: "function", parameters: 0, tree: "" };
-  return { ...data, model, texts: [], attention: [], layer_norms: norms, gradcheck: null };
+  const none = { predictions: [null, null], rms_norms: [], activations: [], rotaries: [] };
+  return { ...data, ...none, model, texts: [], attention: [], layer_norms: norms, gradcheck: null };
 }
 
 // The page as inspect::web_page writes it.

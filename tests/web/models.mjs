@@ -16,5 +16,16 @@ export function words() {
 
 export function dataOf(path) {
   const [, json] = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(readFileSync(path, "utf8"));
-  return JSON.parse(json);
+  const data = JSON.parse(json);
+  return resolved(data, data.shared);
+}
+
+// With what stands there once for several in the place of each.
+function resolved(of, shared) {
+  if (!of || typeof of !== "object") return of;
+  for (const [name, inner] of Object.entries(of)) {
+    if (name === "data" && typeof inner === "number") of.data = shared[inner];
+    else resolved(inner, shared);
+  }
+  return of;
 }

@@ -1,13 +1,26 @@
 // What is looked at, kept in step with the page's address, so that every picture can be linked to.
-import { distinct, type Attention, type Data, type LayerNorm, type TapeNode } from "./data";
+import {
+  distinct,
+  share,
+  type Attention,
+  type Data,
+  type Layer,
+  type Norm,
+  type Prediction,
+  type TapeNode,
+} from "./data";
+import { subscript } from "./numbers";
 
 export const viewNames = {
   head: "Heads",
   model: "Model",
   neuron: "Neurons",
+  output: "Output",
   tape: "Tape",
   softmax: "Softmax",
   layernorm: "LayerNorm",
+  activation: "Feed-forward",
+  rotary: "Rotary",
   nudge: "Nudge",
   gradcheck: "Gradient check",
 } as const;
@@ -26,38 +39,62 @@ export interface State {
   show: "values" | "gradients";
   output: number; // whose gradients
   filter: string; // "AB": queries of sentence A, keys of sentence B; "*": any
-  norm: string; // module of a LayerNorm
+  least: number; // per cent of the largest weight, below which no line is drawn
+  norm: string; // module of a LayerNorm or an RMSNorm
+  layer: string; // module of an activation or a rotary embedding
   subject: Subject | null; // on the tape
   step: number | null; // of the player
+  open: string | null; // modules that are unfolded, innermost ones, with commas; "*": all; null: as at the start
+  look: Look;
   pull: Pull;
   place: number | null; // of what was pulled at
   stop: number | null; // which change of it
   tour: number | null; // which step of it; in every address while it goes on
 }
 
+export const looks = ["auto", "light", "dark"] as const;
+export type Look = (typeof looks)[number];
+
 type Key = Exclude<keyof State, "view">;
 
 // What of the state the address of each view holds.
 const held: Record<ViewName, Key[]> = {
-  head: ["block", "heads", "row", "show", "output", "filter"],
-  model: ["block", "show", "output"],
-  neuron: ["block", "heads", "row", "show", "output"],
-  tape: ["subject", "step", "output"],
-  softmax: ["block", "heads", "row", "output"],
-  layernorm: ["norm", "row", "output"],
-  nudge: ["block", "heads", "output", "pull", "place", "stop"],
-  gradcheck: [],
+  head: ["block", "heads", "row", "show", "output", "filter", "least", "look"],
+  model: ["block", "show", "output", "look"],
+  neuron: ["block", "heads", "row", "show", "output", "look"],
+  output: ["row", "output", "look"],
+  tape: ["subject", "step", "output", "open", "look"],
+  softmax: ["block", "heads", "row", "output", "look"],
+  layernorm: ["norm", "row", "output", "look"],
+  activation: ["layer", "row", "output", "look"],
+  rotary: ["layer", "heads", "row", "output", "look"],
+  nudge: ["block", "heads", "output", "pull", "place", "stop", "look"],
+  gradcheck: ["look"],
 };
+
+const mostWeights = 900; // up to here all heads are shown at once
+
+function numbered(tokens: string[]): string[] {
+  const seen = new Map<string, number>();
+  return tokens.map((token) => {
+    const times = (seen.get(token) ?? 0) + 1;
+    seen.set(token, times);
+    return times === 1 ? token : token + subscript(times);
+  });
+}
 
 const natural = (text: string | null): number | null => (text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null);
 
 export class App {
   state: State;
+  private readonly names: string[][]; // of the tokens of each text
   private readonly listeners: ((before: State) => void)[] = [];
 
   constructor(readonly data: Data) {
     distinct(data.attention);
-    distinct(data.layer_norms);
+    share(data.shared);
+    for (const calls of [data.layer_norms, data.rms_norms, data.activations, data.rotaries]) distinct(calls);
+    this.names = data.texts.map(({ tokens }) => numbered(tokens));
     this.state = this.read(location.hash, this.start());
     window.addEventListener("popstate", () => this.turn(this.read(location.hash, this.state)));
   }
@@ -80,12 +117,17 @@ export class App {
     const has = (key: Key) => keys.includes(key);
     if (has("block")) words.set("block", state.block);
     if (has("norm")) words.set("block", state.norm);
+    if (has("layer")) words.set("block", state.layer);
+    if (has("heads") && state.heads.length === 0 && this.start().heads.length > 0) words.set("heads", "all");
     if (has("heads") && state.heads.length === 1) words.set("head", String(state.heads[0]));
     if (has("heads") && state.heads.length > 1) words.set("heads", state.heads.join(","));
     if (has("row") && state.row !== null) words.set("row", String(state.row));
     if (has("show")) words.set("show", state.show);
     if (has("output") && (state.output > 0 || state.show === "gradients")) words.set("output", String(state.output));
     if (has("filter") && state.filter !== "**") words.set("filter", state.filter);
+    if (has("least") && state.least !== this.start().least) words.set("least", String(state.least));
+    if (has("open") && state.open !== null) words.set("open", state.open);
+    if (has("look") && state.look !== "auto") words.set("look", state.look);
     if (has("subject") && state.subject)
       words.set("node" in state.subject ? "node" : "leaf", String(Object.values(state.subject)[0]));
     if (has("step") && state.step !== null) words.set("step", String(state.step));
@@ -93,7 +135,7 @@ export class App {
     if (has("place") && state.place !== null) words.set("place", String(state.place));
     if (state.tour !== null) words.set("tour", String(state.tour));
     if (has("stop") && state.stop !== null) words.set("stop", String(state.stop));
-    return `#${words.toString().replaceAll("%2C", ",").replaceAll("%3A", ":")}`;
+    return `#${words.toString().replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%2A", "*")}`;
   }
 
   // The attention that is looked at.
@@ -101,12 +143,31 @@ export class App {
     return this.data.attention.find(({ module }) => module === state.block);
   }
 
-  operation(id: number): TapeNode | undefined {
-    return this.data.tape.nodes.find((node) => node.id === id);
+  norm(): Norm | undefined {
+    return this.norms().find(({ module }) => module === this.state.norm);
   }
 
-  norm(): LayerNorm | undefined {
-    return this.data.layer_norms.find(({ module }) => module === this.state.norm);
+  norms(): Norm[] {
+    return [...this.data.layer_norms, ...this.data.rms_norms];
+  }
+
+  // The layers that a view works out: activations or rotary embeddings.
+  layers(view = this.state.view) {
+    return view === "rotary" ? this.data.rotaries : this.data.activations;
+  }
+
+  has(view: ViewName): boolean {
+    const { attention, predictions, nudges, gradcheck } = this.data;
+    if (view === "tape") return true;
+    if (view === "output") return predictions.some(Boolean);
+    if (view === "layernorm") return this.norms().length > 0;
+    if (view === "activation" || view === "rotary") return this.layers(view).length > 0;
+    if (view === "nudge") return nudges !== null;
+    return view === "gradcheck" ? gradcheck !== null : attention.length > 0;
+  }
+
+  operation(id: number): TapeNode | undefined {
+    return this.data.tape.nodes.find((node) => node.id === id);
   }
 
   // The one head of views that show one.
@@ -114,22 +175,30 @@ export class App {
     return this.state.heads[0] ?? 0;
   }
 
+  // The tokens of a text, those that were there before with a number: "cat", "cat₂".
   tokens(text: number | null): string[] {
-    return (text !== null && this.data.texts[text]?.tokens) || [];
+    return (text !== null && this.names[text]) || [];
   }
 
   private start(): State {
+    const block = this.data.attention[0];
+    const weights = block ? block.heads * this.tokens(block.rows).length * this.tokens(block.columns).length : 0;
+    const many = weights > mostWeights;
     return {
       view: this.data.attention.length > 0 ? "head" : "tape",
       block: this.data.attention[0]?.module ?? "",
-      heads: [],
+      heads: many ? [0] : [],
       row: null,
       show: "values",
       output: 0,
       filter: "**",
-      norm: this.data.layer_norms[0]?.module ?? "",
+      least: many ? 5 : 0,
+      norm: this.norms()[0]?.module ?? "",
+      layer: "",
       subject: null,
       step: null,
+      open: null,
+      look: "auto",
       pull: this.data.attention.length > 0 ? "weight" : "activation",
       place: null,
       stop: null,
@@ -149,13 +218,19 @@ export class App {
     const number = (name: string) => natural(words.get(name));
     const block = words.get("block");
     if (held[view].includes("norm")) state.norm = block ?? start.norm;
+    else if (held[view].includes("layer")) state.layer = block ?? "";
     else if (held[view].includes("block")) state.block = this.blockOf(block, words.get("kind"), number("layer"));
     const heads = (words.get("heads") ?? words.get("head") ?? "").split(",").map(natural);
-    if (held[view].includes("heads")) state.heads = heads.filter((head) => head !== null);
+    if (words.get("heads") === "all") state.heads = [];
+    else if (held[view].includes("heads") && (words.has("head") || words.has("heads")))
+      state.heads = heads.filter((head) => head !== null);
     if (held[view].includes("row")) state.row = number("row");
     if (words.get("show") === "gradients") state.show = "gradients";
     state.output = number("output") ?? state.output;
     state.filter = words.get("filter") ?? state.filter;
+    state.least = number("least") ?? state.least;
+    if (held[view].includes("open")) state.open = words.get("open");
+    state.look = looks.find((look) => look === words.get("look")) ?? "auto";
     state.tour = number("tour");
     if (view === "nudge") {
       const pull = words.get("pull") ?? start.pull;
@@ -183,27 +258,20 @@ export class App {
 
   // What does not exist in these data becomes what does.
   private fitted(state: State): State {
-    const { attention, layer_norms, outputs, tape, gradcheck, nudges } = this.data;
+    const { attention, outputs, tape, nudges } = this.data;
     const fit = { ...state };
-    const missing = {
-      head: attention.length === 0,
-      model: attention.length === 0,
-      neuron: attention.length === 0,
-      softmax: attention.length === 0,
-      layernorm: layer_norms.length === 0,
-      tape: false,
-      nudge: !nudges,
-      gradcheck: !gradcheck,
-    };
-    if (missing[fit.view]) fit.view = this.start().view;
+    if (!this.has(fit.view)) fit.view = this.start().view;
     const block = this.block(fit) ?? attention[0];
     fit.block = block?.module ?? "";
     fit.heads = [...new Set(fit.heads)].filter((head) => head < (block?.heads ?? 0)).sort((a, b) => a - b);
     if (fit.heads.length === block?.heads && fit.heads.length > 1) fit.heads = [];
-    fit.norm = (layer_norms.find(({ module }) => module === fit.norm) ?? layer_norms[0])?.module ?? "";
-    const rows = fit.view === "layernorm" ? this.normRows(fit.norm) : this.tokens(block?.rows ?? 0).length;
-    if (fit.row !== null && fit.row >= rows) fit.row = null;
+    const norms = this.norms();
+    fit.norm = (norms.find(({ module }) => module === fit.norm) ?? norms[0])?.module ?? "";
+    const layers = this.layers(fit.view);
+    fit.layer = (layers.find(({ module }) => module === fit.layer) ?? layers[0])?.module ?? "";
     if (fit.output >= outputs.length) fit.output = 0;
+    if (fit.row !== null && fit.row >= this.rows(fit)) fit.row = null;
+    fit.least = Math.min(fit.least, 100);
     if (!/^[AB*]{2}$/.test(fit.filter)) fit.filter = "**";
     if (fit.place !== null && !nudges?.places[fit.place]) fit.place = null;
     if (attention.length === 0) fit.pull = "activation";
@@ -213,9 +281,20 @@ export class App {
     return fit;
   }
 
-  private normRows(module: string): number {
-    const norm = this.data.layer_norms.find((entry) => entry.module === module);
-    return norm ? (norm.input.cut ?? norm.input.shape).at(-2)! : 0;
+  // How many rows the view has to choose from.
+  private rows(state: State): number {
+    const layers: Layer[] = state.view === "layernorm" ? this.norms() : this.layers(state.view);
+    const layer = layers.find(({ module }) => module === (state.view === "layernorm" ? state.norm : state.layer));
+    const { input } = layer ?? {};
+    if (["layernorm", "activation", "rotary"].includes(state.view)) return (input?.cut ?? input?.shape)?.at(-2) ?? 0;
+    if (state.view === "output") return this.prediction(state)?.targets.length ?? 0;
+    return this.tokens(this.block(state)?.rows ?? 0).length;
+  }
+
+  // What the chosen output predicts, or the first that predicts something.
+  prediction(state = this.state): Prediction | null {
+    const { predictions } = this.data;
+    return predictions[state.output] ?? predictions.find(Boolean) ?? null;
   }
 
   private turn(next: State) {

@@ -1,8 +1,12 @@
 // What the library writes into the page, and tensors that are decoded when they are first looked at.
 export interface Packed {
   shape: number[];
-  data: string; // base64 of little-endian float32
+  data: string | number; // base64 of little-endian float32, or its place in what is shared
   cut?: number[]; // the shape of what is kept of a tensor that was too large
+  columns?: number[]; // which places of the last axis are kept, where not the first
+  low?: number; // of the whole, where not all is kept
+  high?: number;
+  norm?: number;
 }
 
 export interface Text {
@@ -28,9 +32,13 @@ export interface Attention {
 
 export type Source = { node: number; output: number } | { leaf: number } | null;
 
+// What the places along an axis are, where that is known.
+export type Axis = { text: number; start?: number } | "heads" | "vocabulary" | null;
+
 export interface TapeOutput {
   shape: number[];
   dtype: string;
+  axes: Axis[] | null;
   value: Packed | null;
   gradients: (Packed | null)[];
 }
@@ -61,15 +69,46 @@ export interface Leaf {
   gradients: (Packed | null)[];
 }
 
-export interface LayerNorm {
+// Some rows of what a layer was given and gave.
+export interface Layer {
   module: string;
   text: number | null; // whose tokens the rows are
-  eps: number;
+  rows: number; // there were
   input: Packed;
-  weight: Packed | null;
-  bias: Packed | null;
+  output: Packed;
   gradient_output: (Packed | null)[];
   gradient_input: (Packed | null)[];
+}
+
+export interface Norm extends Layer {
+  eps: number;
+  weight: Packed | null;
+  bias: Packed | null;
+}
+
+export interface Activation extends Layer {
+  function: string;
+}
+
+export interface Rotary extends Layer {
+  width: number; // of a head
+  turned: number; // of its columns
+  theta: number;
+  pairing: "halves" | "interleaved";
+}
+
+// What a loss says of each position: some tokens of each, the likeliest first, and what their scores get.
+export interface Prediction {
+  node: number; // of the tape, whose output the scores are
+  text: number | null; // whose tokens the positions read
+  start: number; // the first of these
+  vocabulary: number;
+  targets: number[];
+  tokens: number[]; // as many each position as the logits have columns
+  names: Record<string, string>;
+  log_sums: number[]; // ln Σ exp over the whole vocabulary
+  logits: Packed;
+  gradients: (Packed | null)[];
 }
 
 export interface Gradcheck {
@@ -112,11 +151,16 @@ export interface Data {
   model: { kind: string; class: string; parameters: number; tree: string };
   texts: Text[];
   outputs: { name: string; value: number | null }[]; // null: not finite
+  predictions: (Prediction | null)[]; // one an output
   attention: Attention[];
   tape: { nodes: TapeNode[]; leaves: Leaf[]; root: number };
-  layer_norms: LayerNorm[];
+  layer_norms: Norm[];
+  rms_norms: Norm[];
+  activations: Activation[];
+  rotaries: Rotary[];
   nudges: Nudges | null;
   gradcheck: Gradcheck | null;
+  shared: string[]; // data that stand more than once
 }
 
 // A matrix of what a tensor holds; `at` gives NaN outside.
@@ -151,6 +195,21 @@ export class Plane {
   }
 }
 
+// The last two axes of such values where the axes in front have these places; missing ones are 0, and an axis of size 1
+// stands for all places.
+export function planeOf<V extends Float32Array | Float64Array>(held: number[], values: V, places: number[]): Plane {
+  const columns = held.at(-1) ?? 1;
+  const rows = held.at(-2) ?? 1;
+  let start = 0;
+  const leading = held.slice(0, -2);
+  leading.forEach((size, axis) => {
+    const place = places[places.length - leading.length + axis] ?? 0;
+    start = start * size + (size === 1 ? 0 : place);
+  });
+  const length = rows * columns;
+  return new Plane(rows, columns, values.subarray(start * length, (start + 1) * length));
+}
+
 export class Tensor {
   // held: the shape of `values`.
   constructor(
@@ -166,16 +225,7 @@ export class Tensor {
   // The last two axes where the others have these places; places that are missing are 0. An axis of size 1 stands for all
   // places, as in broadcasting.
   plane(...places: number[]): Plane {
-    const columns = this.held.at(-1) ?? 1;
-    const rows = this.held.at(-2) ?? 1;
-    let start = 0;
-    const leading = this.held.slice(0, -2);
-    leading.forEach((size, axis) => {
-      const place = places[places.length - leading.length + axis] ?? 0;
-      start = start * size + (size === 1 ? 0 : place);
-    });
-    const length = rows * columns;
-    return new Plane(rows, columns, this.values.subarray(start * length, (start + 1) * length));
+    return planeOf(this.held, this.values, places);
   }
 
   // One row of such a plane.
@@ -196,9 +246,24 @@ export function distinct(calls: { module: string }[]) {
   }
 }
 
-// Of what is kept.
-export function norm(of: Tensor): number {
-  return Math.sqrt(of.values.reduce((sum, value) => sum + value * value, 0));
+// Of the whole.
+export function norm(packed: Packed): number {
+  if (packed.norm !== undefined) return packed.norm;
+  return Math.sqrt(tensor(packed).values.reduce((sum, value) => sum + (Number.isFinite(value) ? value * value : 0), 0));
+}
+
+// The smallest and the largest finite number of the whole.
+export function range(packed: Packed): [number, number] {
+  if (packed.low !== undefined && packed.high !== undefined) return [packed.low, packed.high];
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of tensor(packed).values)
+    if (Number.isFinite(value)) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  return [low, high];
+}
+
+let shared: string[] = [];
+export function share(strings: string[]) {
+  shared = strings;
 }
 
 const decoded = new WeakMap<Packed, Tensor>();
@@ -209,7 +274,7 @@ export function tensor(packed: Packed | null | undefined): Tensor | null {
   if (!packed) return null;
   let made = decoded.get(packed);
   if (!made) {
-    const text = atob(packed.data);
+    const text = atob(typeof packed.data === "number" ? shared[packed.data]! : packed.data);
     const view = new DataView(new ArrayBuffer(text.length));
     for (let i = 0; i < text.length; ++i) view.setUint8(i, text.charCodeAt(i));
     const values = Float32Array.from({ length: text.length / 4 }, (_, i) => view.getFloat32(4 * i, true));

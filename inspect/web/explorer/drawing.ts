@@ -2,7 +2,8 @@
 import { curveBasis, line } from "d3-shape";
 import { element, visible } from "../shared/dom";
 import type { Area } from "./colours";
-import type { Data } from "./data";
+import type { Data, Packed, TapeNode } from "./data";
+import { gradientFigure, valueFigure } from "./figures";
 import { isItem, type Group, type Groups, type Item } from "./groups";
 import type { Box, Wire } from "./layout";
 import { shapeText } from "./numbers";
@@ -30,12 +31,13 @@ export class Drawing {
   ) {}
 
   readonly size = (of: Item | Group) => {
-    const [name, small] = this.words(of);
-    const wide = Math.max(widthOf(name, fonts.name), widthOf(small, fonts.small));
-    return { width: Math.max(46, Math.ceil(wide) + 22), height: 38 };
+    const [name, ...small] = this.words(of);
+    const wide = Math.max(widthOf(name, fonts.name), ...small.map((line) => widthOf(line, fonts.small)));
+    return { width: Math.max(46, Math.ceil(wide) + 22), height: 24 + 14 * small.length };
   };
 
-  words(of: Item | Group): [string, string] {
+  // A name, and lines below it.
+  words(of: Item | Group): [string, ...string[]] {
     const { tape } = this.data;
     if (!isItem(of)) {
       const count = this.groups.count(of);
@@ -44,10 +46,28 @@ export class Drawing {
     if (of.kind === "leaf") {
       const leaf = tape.leaves[of.index]!;
       const name = leaf.kind === "parameter" ? leaf.name.split(".").at(-1)! : leaf.name;
-      return [visible(name), shapeText(leaf.shape)];
+      return [visible(name), shapeText(leaf.shape), figures(leaf)];
     }
     const node = tape.nodes[of.index]!;
-    return [visible(node.operation), node.outputs.map(({ shape }) => shapeText(shape)).join(" ")];
+    const shapes = node.outputs.map(({ shape }) => shapeText(shape)).join(" ");
+    const where = node.module === "" && node.line !== "" ? [visible(node.line)] : [];
+    return [this.name(node), shapes, figures(node.outputs[0]), ...this.tokens(node), ...where];
+  }
+
+  // The loss goes by its name, everything else by its operation.
+  private name(node: TapeNode): string {
+    const { tape, outputs } = this.data;
+    const root = node.id === tape.root && outputs[0];
+    return root ? `${visible(root.name)} = ${visible(node.operation)}` : visible(node.operation);
+  }
+
+  // What an embedding looks up.
+  private tokens(node: TapeNode): string[] {
+    const axis = node.operation === "embedding" ? node.outputs[0]?.axes?.find((one) => one !== null) : null;
+    const text = axis && typeof axis === "object" ? this.data.texts[axis.text] : undefined;
+    if (!text) return [];
+    const words = [...visible(text.tokens.join(" "))];
+    return [`${text.name}: ${words.length > 28 ? `${words.slice(0, 27).join("")}…` : words.join("")}`];
   }
 
   frame(area: Area, frame: Box, fold: (group: Group) => void) {
@@ -91,19 +111,21 @@ export class Drawing {
     made.attr("transform", `translate(${box.x - box.width / 2},${box.y - box.height / 2})`);
     const rx = kind === "leaf" ? box.height / 2 : 5;
     made.append("rect").attr("width", box.width).attr("height", box.height).attr("rx", rx);
-    const [name, small] = this.words(of);
+    const [name, ...small] = this.words(of);
     made
       .append("text")
       .attr("class", "name")
       .attr("x", box.width / 2)
       .attr("y", 16)
       .text(name);
-    made
-      .append("text")
-      .attr("class", "small")
-      .attr("x", box.width / 2)
-      .attr("y", 30)
-      .text(small);
+    small.forEach((line, index) =>
+      made
+        .append("text")
+        .attr("class", index === 1 ? "small figures" : "small")
+        .attr("x", box.width / 2)
+        .attr("y", 30 + 14 * index)
+        .text(line),
+    );
     made
       .append("text")
       .attr("class", "mark")
@@ -129,6 +151,11 @@ export class Drawing {
     const { id, module, line } = tape.nodes[of.index]!;
     return [`#${id}`, module, line].filter(Boolean).join(" ");
   }
+}
+
+// Value and gradient in a few numbers.
+function figures(of: { value: Packed | null; gradients: (Packed | null)[] } | undefined): string {
+  return [valueFigure(of?.value), gradientFigure(of?.gradients[0])].filter(Boolean).join(" · ");
 }
 
 export function arrowheads(area: Area) {

@@ -124,6 +124,22 @@ export class Groups {
     return folded ?? item;
   }
 
+  // The innermost unfolded groups, as an address says them; "*": all.
+  openPaths(): string {
+    const all = this.all();
+    if (all.every((group) => this.open.has(group))) return "*";
+    const inner = all.filter((group) => this.open.has(group) && !group.groups.some((one) => this.open.has(one)));
+    return inner.map(({ path }) => path).join(",");
+  }
+
+  openThese(paths: string) {
+    this.open.clear();
+    this.open.add(this.root);
+    for (const group of this.all()) if (paths === "*") this.open.add(group);
+    for (const path of paths.split(","))
+      for (let group = this.byPath.get(path) ?? null; group; group = group.parent) this.open.add(group);
+  }
+
   reveal(item: Item) {
     for (let group: Group | null = item.group; group; group = group.parent) this.open.add(group);
   }

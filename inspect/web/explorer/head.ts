@@ -7,7 +7,7 @@ import { headColour, inkOn, legend, palette, rising, signed, type Area, type Sca
 import type { App } from "./app";
 import { attentionKeys, Bar, kindSwitch, layerSwitch, outputSwitch, shortened, showSwitch } from "./bar";
 import { Plane, tensor, type Attention } from "./data";
-import { filterSwitch, shownHeads, Swatches } from "./heads";
+import { filterSwitch, leastSwitch, sentenceBands, shownHeads, Swatches } from "./heads";
 import { brief, powerOfTen } from "./numbers";
 import { Picture } from "./picture";
 
@@ -50,6 +50,7 @@ export class HeadView {
       layerSwitch(app),
       new Swatches(app),
       filterSwitch(app),
+      leastSwitch(app),
       showSwitch(app, "Probabilities"),
       outputSwitch(app, false),
     ]);
@@ -118,28 +119,28 @@ export class HeadView {
     const size = new Plane(1, weights.values.length, weights.values).size();
     const scale = show === "gradients" ? signed(size) : rising(size);
     const lines = this.drawLines(area, block, place, planes, scale);
+    sentenceBands(area, app.data.texts[block.rows], place.queries, { x: place.left - 6, ...place });
+    sentenceBands(area, app.data.texts[block.columns], place.keys, { x: place.right + 3, ...place });
     this.drawTokens(area, block, place);
     this.drawNumbers(area, block, place, planes, scale);
     const what = show === "gradients" ? "gradient of the probability" : "probability";
     legend(area, scale, what, 0, height - 32);
-    const note = area
-      .append("text")
-      .attr("x", 190)
-      .attr("y", height - 14);
+    const note = area.append("text").attr("x", 0).attr("y", height + 12);
     note.attr("fill", palette().muted).text(lines);
-    return height;
+    return height + 22;
   }
 
   // Every weight that can be seen, the strongest of them where there are too many.
   private lines(place: Layout, planes: Map<number, Plane>, high: number): { all: number; kept: Line[] } {
     const found: Line[] = [];
+    const least = this.app.state.least / 100;
     [...planes].forEach(([head, plane], order) =>
       place.queries.forEach((query, from) => {
         if (place.chosen !== null && query !== place.chosen) return;
         place.keys.forEach((key, to) => {
           const value = plane.at(query, key);
           const share = Math.abs(value) / high;
-          if (share > 0.004) found.push({ head, order, from, to, value, share });
+          if (share > 0.004 && share >= least) found.push({ head, order, from, to, value, share });
         });
       }),
     );
@@ -170,7 +171,11 @@ export class HeadView {
     }
     const meaning =
       show === "gradients" ? "lines: coloured by sign" : "lines: colour by head, darker with the probability";
-    return kept.length < all ? `${meaning}; the ${whole(kept.length)} strongest of ${whole(all)}` : meaning;
+    const { least } = this.app.state;
+    const above = least > 0 ? `, from ${least} % of the largest on` : "";
+    return kept.length < all
+      ? `${meaning}${above}; the ${whole(kept.length)} strongest of ${whole(all)}`
+      : meaning + above;
   }
 
   private drawTokens(area: Area, block: Attention, place: Layout) {
@@ -241,6 +246,10 @@ export class HeadView {
     const from = chosen === null ? "all queries" : shortened(app.tokens(block.rows)[chosen]!, 20);
     const to = (key: number) => shortened(app.tokens(block.columns)[key]!, 20);
     const words = (head: number, key: number) => `head ${head}, ${from} → ${to(key)}`;
+    if (chosen === null) {
+      const bottom = place.top + Math.max(place.queries.length, place.keys.length) * place.row + 16;
+      legend(area, shades, title, place.cells, bottom, Math.max(110, Math.min(150, all.length * place.cell)));
+    }
     const unit = power !== 0 ? `, × ${powerOfTen(power)}` : "";
     area.append("text").attr("x", place.cells).attr("y", 12).attr("fill", muted).text(`${title}${unit}`);
     all.forEach((cells, order) => {

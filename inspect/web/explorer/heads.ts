@@ -2,7 +2,8 @@
 import { element } from "../shared/dom";
 import type { App } from "./app";
 import { menu, type Switch } from "./bar";
-import { headColour, inkOn } from "./colours";
+import { headColour, inkOn, palette, type Area } from "./colours";
+import type { Text } from "./data";
 
 export function shownHeads(app: App): number[] {
   const { heads } = app.state;
@@ -69,4 +70,39 @@ export function filterSwitch(app: App): Switch {
     () => app.state.filter,
     (filter) => app.set({ filter }),
   );
+}
+
+// Below which share of the largest weight no line is drawn.
+export function leastSwitch(app: App): Switch {
+  const slider = element("input", { type: "range", min: 0, max: 50, step: 1, "aria-label": "Hide lines below" });
+  const words = element("output", {});
+  slider.addEventListener("input", () => app.set({ least: Number(slider.value) }, { replace: true }));
+  const node = element("label", { class: "menu least" }, "Hide lines below", slider, words);
+  const update = () => {
+    slider.value = String(app.state.least);
+    words.textContent = `${app.state.least} %`;
+  };
+  return { node, update };
+}
+
+// A stripe beside the tokens of each sentence of a pair, with its letter.
+export function sentenceBands(
+  area: Area,
+  text: Text | undefined,
+  tokens: number[],
+  { x, top, row }: Record<"x" | "top" | "row", number>,
+) {
+  const segments = text?.segments;
+  if (!segments?.includes(1) || !segments.includes(0)) return;
+  const { good, warn } = palette();
+  tokens.forEach((token, index) => {
+    const second = segments[token] === 1;
+    const stripe = area.append("rect").attr("class", "sentence").attr("x", x).attr("y", top + index * row);
+    stripe.attr("width", 3).attr("height", row).attr("fill", second ? warn : good).attr("data-token", token);
+    stripe.append("title").text(`sentence ${second ? "B" : "A"}`);
+    if (index > 0 && segments[tokens[index - 1]!] === segments[token]) return;
+    const letter = area.append("text").attr("x", x + 1.5).attr("y", top + index * row - 1);
+    letter.attr("text-anchor", "middle").attr("fill", second ? warn : good).attr("class", "small-text");
+    letter.text(second ? "B" : "A");
+  });
 }

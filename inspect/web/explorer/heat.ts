@@ -53,9 +53,40 @@ export interface HeatOptions {
   scale?: () => Scale;
   rows?: string[]; // names
   columns?: string[];
+  missing?: { rows: boolean; columns: boolean }; // what is hatched, as there would be more
   unit?: string; // what the legend says
   cell?: number; // the largest size of a cell
   point?(row: number, column: number): void;
+}
+
+const mostNames = 64; // beside the rows
+const hatchSize = 11;
+const longest = (names: string[]) => Math.max(...names.map((name) => [...name].length));
+
+function nameRows(area: Area, names: string[], x: number, top: number, high: number) {
+  names.forEach((name, row) => {
+    const text = area.append("text").attr("class", "axis-name").attr("x", x).attr("y", top + (row + 0.5) * high);
+    text.attr("text-anchor", "end").attr("dominant-baseline", "central").attr("fill", palette().muted).text(name);
+  });
+}
+
+function nameColumns(area: Area, names: string[], left: number, y: number, wide: number) {
+  names.forEach((name, column) => {
+    const x = left + (column + 0.5) * wide;
+    const text = area.append("text").attr("class", "axis-name").attr("transform", `translate(${x},${y}) rotate(-60)`);
+    text.attr("dominant-baseline", "central").attr("fill", palette().muted).text(name);
+  });
+}
+
+// Slanted lines where numbers are missing.
+function hatch(area: Area, x: number, y: number, width: number, height: number) {
+  const lines: string[] = [];
+  for (let at = -height; at < width; at += 5) {
+    const [from, to] = [Math.max(0, at), Math.min(width, at + height)];
+    if (to > from) lines.push(`M${x + from} ${y + height - (from - at)}L${x + to} ${y + height - (to - at)}`);
+  }
+  const made = area.append("path").attr("class", "hatch").attr("d", lines.join("")).attr("fill", "none");
+  made.attr("stroke", palette().muted).attr("stroke-width", 0.8);
 }
 
 // A matrix that tells its numbers under the pointer and under the arrow keys.
@@ -79,23 +110,33 @@ export class Heat {
   }
 
   private draw(area: Area, width: number): number {
-    const { plane, cell = 22 } = this.options;
+    const { plane, cell = 22, rows, columns, missing } = this.options;
     const scale = this.options.scale?.() ?? scaleOf(plane);
-    const most = Math.max(1, Math.min(cell, (width - 2) / plane.columns));
-    const high = plane.rows === 1 ? Math.max(most, 14) : most;
+    const rowNames = rows && plane.rows <= mostNames ? rows : null;
+    const left = 1 + (rowNames ? Math.min(110, 6.4 * longest(rowNames) + 6) : 0);
+    const beyond = missing?.columns ? hatchSize : 0;
+    const most = Math.max(1, Math.min(cell, (width - 1 - left - beyond) / plane.columns));
+    const columnNames = columns && most >= 11 ? columns : null;
+    const top = 1 + (columnNames ? Math.min(90, 5.6 * longest(columnNames) + 6) : 0);
+    const high = plane.rows === 1 ? Math.max(most, 14) : rowNames ? Math.max(most, 12) : most;
     const [wide, tall] = [plane.columns * most, plane.rows * high];
-    this.box = [1, 1, most, high];
-    field(area, plane, scale, 1, 1, wide, tall);
+    this.box = [left, top, most, high];
+    field(area, plane, scale, left, top, wide, tall);
+    if (rowNames) nameRows(area, rowNames, left - 5, top, high);
+    if (columnNames) nameColumns(area, columnNames, left, top - 4, most);
+    if (missing?.columns) hatch(area, left + wide, top, hatchSize - 1, tall);
+    if (missing?.rows) hatch(area, left, top + tall, wide, hatchSize - 1);
+    const bottom = top + tall + (missing?.rows ? hatchSize : 0);
     const { ink } = palette();
     this.cursor = area.append("rect").attr("class", "screen cursor").attr("width", most).attr("height", high).node();
     this.cursor!.setAttribute("stroke", ink);
     this.go(null);
     const cover = area.append("rect").attr("class", "screen cover");
-    cover.attr("x", 1).attr("y", 1).attr("width", wide).attr("height", tall);
+    cover.attr("x", left).attr("y", top).attr("width", wide).attr("height", tall);
     cover.on("pointermove", (event: PointerEvent) => this.go(cellAt(event, plane, cover.node()!)));
     cover.on("pointerleave", () => this.go(null));
-    legend(area, scale, this.options.unit ?? "", 1, tall + 4, Math.min(170, Math.max(110, wide)));
-    return tall + 36;
+    legend(area, scale, this.options.unit ?? "", 1, bottom + 3, Math.min(170, Math.max(110, wide)));
+    return bottom + 35;
   }
 
   private go(at: [number, number] | null) {

@@ -2,19 +2,40 @@
 // and the contributions that its gradient is the sum of.
 import { element, visible } from "../shared/dom";
 import type { App, State, Subject } from "./app";
-import { norm, Plane, tensor, type Leaf, type Packed, type Source, type TapeNode } from "./data";
+import { norm, planeOf, tensor, type Axis, type Leaf, type Packed, type Source, type TapeNode } from "./data";
+import { attributesText, facts, formulas, savedList } from "./facts";
 import { Heat } from "./heat";
 import { brief, bytes, exact, microseconds, shapeText } from "./numbers";
 import { summed, type Contribution, type Operand, type Replay } from "./replay";
+import { scoreTable } from "./scores";
+import { missing, Slices } from "./slices";
+
+// What of an operand is shown, and where it belongs.
+interface Shown {
+  value: Packed | null;
+  gradients: (Packed | null)[];
+  axes: Axis[] | null;
+  module: string;
+}
 
 export class Inspector {
   readonly node = element("aside", { class: "inspector", "aria-label": "The chosen operation" });
   private shown = "";
+  private readonly slices: Slices;
 
   constructor(
     private readonly app: App,
     private readonly replay: Replay,
-  ) {}
+  ) {
+    this.slices = new Slices(app, () => this.again());
+  }
+
+  // Another slice of the same tensors.
+  private again() {
+    const [subject, step] = JSON.parse(this.shown) as [Subject | null, number | null];
+    this.shown = "";
+    this.show(subject, step);
+  }
 
   // step: of the player, null where it rests.
   show(subject: Subject | null, step: number | null) {
@@ -88,10 +109,10 @@ export class Inspector {
     node.outputs.forEach((output, index) => {
       const name = node.outputs.length > 1 ? `Output ${index}` : "Output";
       parts.push(element("h3", {}, `${name} ${shapeText(output.shape)} ${output.dtype}`));
-      parts.push(...this.heats(`output-${index}`, output, this.known({ node: node.id, output: index }, step), heats));
-      parts.push(
-        ...this.arrivals({ node: node.id, output: index }, output.gradients[0] ?? null, step, heats, `sum-${index}`),
-      );
+      const shown = { ...output, module: node.module };
+      const operand = { node: node.id, output: index };
+      parts.push(...this.heats(`output-${index}`, shown, this.known(operand, step), heats));
+      parts.push(...this.arrivals(operand, shown, step, heats, `sum-${index}`));
     });
     parts.push(element("h3", {}, "Inputs"), this.inputs(node, step));
     if (node.saved.length > 0)
@@ -119,12 +140,13 @@ export class Inspector {
   }
 
   private leaf(leaf: Leaf, operand: { leaf: number }, step: number | null, heats: Heat[]): HTMLElement[] {
+    const shown = { ...leaf, axes: null, module: leaf.name.split(".").slice(0, -1).join(".") };
     return [
       element("h2", {}, visible(leaf.name)),
       element("p", { class: "where" }, leaf.kind),
       element("h3", {}, `${shapeText(leaf.shape)} ${leaf.dtype}`),
-      ...this.heats("leaf", leaf, this.known(operand, step), heats),
-      ...this.arrivals(operand, leaf.gradients[0] ?? null, step, heats, "sum-leaf"),
+      ...this.heats("leaf", shown, this.known(operand, step), heats),
+      ...this.arrivals(operand, shown, step, heats, "sum-leaf"),
     ];
   }
 
@@ -140,7 +162,7 @@ export class Inspector {
 
   private heats(
     id: string,
-    of: { value: Packed | null; gradients: (Packed | null)[] },
+    of: Shown,
     known: { value: boolean; gradient: boolean },
     heats: Heat[],
   ): HTMLElement[] {
@@ -149,14 +171,22 @@ export class Inspector {
     const name = `Gradient of ${outputs[output]!.name}`;
     const later = (words: string) => element("p", { class: "muted none" }, words);
     return [
-      known.value ? this.heat(`${id}-value`, "Value", of.value, heats) : later("Value: not recorded yet"),
+      ...this.switches(of),
+      known.value ? this.heat(`${id}-value`, "Value", of.value, of, heats) : later("Value: not recorded yet"),
       known.gradient
-        ? this.heat(`${id}-gradient`, name, of.gradients[output] ?? null, heats)
+        ? this.heat(`${id}-gradient`, name, of.gradients[output] ?? null, of, heats)
         : later(`${name}: not all of it has arrived yet`),
     ];
   }
 
-  private heat(id: string, title: string, packed: Packed | null, heats: Heat[]): HTMLElement {
+  // Lists that reach every slice of what has more than two axes.
+  private switches(of: Shown): HTMLElement[] {
+    const made = tensor(of.value ?? of.gradients.find(Boolean) ?? null);
+    const lists = made && this.slices.switches(made, of.axes);
+    return lists ? [lists] : [];
+  }
+
+  private heat(id: string, title: string, packed: Packed | null, of: Shown, heats: Heat[]): HTMLElement {
     const made = tensor(packed);
     if (!made) return element("p", { class: "muted none" }, `${title}: none`);
     if (made.values.length === 0) return element("p", { class: "muted none" }, `${title}: no elements`);
@@ -167,10 +197,22 @@ export class Inspector {
         `${title} `,
         element("output", { id: `heat-${id}`, "data-value": made.values[0]! }, exact(made.values[0]!)),
       );
-    const heat = new Heat({ id: `heat-${id}`, title, plane: made.plane() });
+    const plane = made.plane(...this.slices.places(made.held, of.axes));
+    const heat = new Heat({
+      id: `heat-${id}`,
+      title,
+      plane,
+      rows: this.slices.names(of.axes?.at(-2), plane.rows),
+      columns: this.slices.names(of.axes?.at(-1), plane.columns, packed?.columns),
+      missing: { rows: made.held.at(-2) !== made.shape.at(-2), columns: made.held.at(-1) !== made.shape.at(-1) },
+    });
     heats.push(heat);
-    const part = made.cut && element("p", { class: "note muted" }, cutNote(made.shape, made.held));
-    return element("div", { class: "heat" }, heat.picture.node, part);
+    const words = packed && missing(packed, of.module);
+    const part = words && element("p", { class: "note muted missing" }, words);
+    const scores =
+      of.axes?.at(-1) === "vocabulary" &&
+      scoreTable(this.app, plane, of.axes, packed?.columns, id.endsWith("gradient"));
+    return element("div", { class: "heat" }, heat.picture.node, part, scores);
   }
 
   private inputs(node: TapeNode, step: number | null): HTMLElement {
@@ -180,12 +222,12 @@ export class Inspector {
       const item = element("li", {}, this.link(source));
       const sent = tensor(node.contributions[index]);
       if (sent && turn !== undefined && (step === null || step >= turn)) {
-        const size = norm(sent);
+        const size = norm(node.contributions[index]!);
         item.append(
           element(
             "span",
             { class: "muted", "data-sent": index, "data-value": size },
-            ` ← gradient of norm ${brief(size)}${sent.cut ? " (of what is kept)" : ""}`,
+            ` ← gradient of norm ${brief(size)}`,
           ),
         );
       }
@@ -214,7 +256,7 @@ export class Inspector {
   // The parts of the gradient of output 0 that have arrived, and their sum.
   private arrivals(
     operand: Operand,
-    recorded: Packed | null,
+    of: Shown,
     step: number | null,
     heats: Heat[],
     id: string,
@@ -231,14 +273,16 @@ export class Inspector {
     const shape = tensor(arrived[0]?.value);
     if (!sum || !shape) return [title, list];
     const words = element("p", { class: "addition muted" }, "point at the sum to see it added up");
-    const plane = new Plane(shape.held.at(-2) ?? 1, shape.held.at(-1) ?? 1, sum);
+    const recorded = of.gradients[0] ?? null;
+    const places = this.slices.places(shape.held, of.axes);
+    const plane = planeOf(shape.held, sum, places);
     const point = (row: number, column: number) => {
-      const terms = arrived.map(({ value }) => tensor(value)!.plane().at(row, column));
+      const terms = arrived.map(({ value }) => tensor(value)!.plane(...places).at(row, column));
       terms.forEach((term, index) => {
         cells[index]!.textContent = exact(term);
         cells[index]!.dataset.value = String(term);
       });
-      const target = tensor(recorded)?.plane().at(row, column);
+      const target = tensor(recorded)?.plane(...places).at(row, column);
       const complete = arrived.length === all.length && target !== undefined;
       words.textContent = `${terms.map(exact).join(" + ")} = ${exact(plane.at(row, column))}${complete ? `; recorded ${exact(target)}` : ""}`;
       words.dataset.value = String(plane.at(row, column));
@@ -251,6 +295,8 @@ export class Inspector {
       id: `heat-${id}`,
       title: arrived.length === all.length ? "Their sum" : "Their sum so far",
       plane,
+      rows: this.slices.names(of.axes?.at(-2), plane.rows),
+      columns: this.slices.names(of.axes?.at(-1), plane.columns, arrived[0]?.value?.columns),
       point,
     });
     heats.push(heat);
@@ -266,48 +312,4 @@ export class Inspector {
     list.append(item);
     return value;
   }
-}
-
-// " (axis=1, descending=true)": what the call was given beside tensors, without flags that are off.
-function attributesText(node: TapeNode): string {
-  const text = Object.entries(node.attributes ?? {})
-    .filter(([, value]) => value !== false)
-    .map(([name, value]) => `${name}=${attributeText(value)}`)
-    .join(", ");
-  return text && ` (${visible(text)})`;
-}
-
-function attributeText(value: boolean | number | number[] | string): string {
-  if (Array.isArray(value)) return `[${value.join(", ")}]`;
-  return typeof value === "number" ? brief(value) : String(value);
-}
-
-function formulas(node: TapeNode): HTMLElement {
-  const list = element("dl", { class: "formulas" });
-  const line = (name: string, text: string) =>
-    list.append(element("div", {}, element("dt", {}, name), element("dd", {}, visible(text))));
-  if (node.formula.forward) line("forward", node.formula.forward);
-  for (const [index, text] of (node.formula.backward ?? []).entries()) line(index === 0 ? "backward" : "", text);
-  return list;
-}
-
-function facts(...rows: [string, string][]): HTMLElement {
-  const list = element("dl", { class: "facts" });
-  for (const [name, value] of rows) list.append(element("div", {}, element("dt", {}, name), element("dd", {}, value)));
-  return list;
-}
-
-function savedList(node: TapeNode): HTMLElement {
-  return facts(
-    ...node.saved.map(({ what, shape, bytes: count }): [string, string] => [
-      `${visible(what)} ${shapeText(shape)}`,
-      bytes(count),
-    ]),
-  );
-}
-
-function cutNote(shape: number[], held: number[]): string {
-  const kept = held.slice(-2).join(" × ");
-  const fixed = held.slice(0, -2).some((size, axis) => size !== shape[axis]);
-  return `The first ${kept} of ${shapeText(shape)}${fixed ? ", at index 0 of the axes before" : ""}.`;
 }

@@ -1,4 +1,4 @@
-// One row of a LayerNorm: forward and backward term by term.
+// One row of a LayerNorm or an RMSNorm: forward and backward term by term.
 import { element } from "../shared/dom";
 import { legend, palette, signed, type Area } from "./colours";
 import type { App } from "./app";
@@ -7,22 +7,25 @@ import { around, largest, numbersTable, steps, tints, verdict, type Column } fro
 import { Plane, tensor } from "./data";
 import { cellAt, field } from "./heat";
 import { Picture } from "./picture";
+import { keptRows, rowNames } from "./rows";
 
-// y = γ x̂ + β, x̂ = (x − μ) / √(σ² + ε); dx = (γg − mean(γg) − x̂ mean(γg x̂)) / √(σ² + ε).
+// y = γ x̂ + β, x̂ = (x − μ) / √(σ² + ε); dx = (γg − mean(γg) − x̂ mean(γg x̂)) / √(σ² + ε). An RMSNorm is the same with
+// μ = 0, so that mean(γg) is not taken away.
 export function layerNormBackward(
   x: ArrayLike<number>,
   weight: ArrayLike<number> | null,
   g: ArrayLike<number>,
   eps: number,
+  centred = true,
 ) {
   const n = x.length;
   const list = Array.from(x);
-  const mean = list.reduce((a, b) => a + b, 0) / n;
+  const mean = centred ? list.reduce((a, b) => a + b, 0) / n : 0;
   const variance = list.reduce((a, b) => a + (b - mean) ** 2, 0) / n;
   const inverse = 1 / Math.sqrt(variance + eps);
   const hat = list.map((value) => (value - mean) * inverse);
   const scaled = list.map((_, c) => (weight?.[c] ?? 1) * g[c]!);
-  const first = scaled.reduce((a, b) => a + b, 0) / n;
+  const first = centred ? scaled.reduce((a, b) => a + b, 0) / n : 0;
   const second = scaled.reduce((a, b, c) => a + b * hat[c]!, 0) / n;
   const dx = scaled.map((value, c) => inverse * (value - first - hat[c]! * second));
   return { mean, variance, inverse, hat, scaled, first, second, dx };
@@ -38,8 +41,8 @@ export class LayerNormView {
   constructor(private readonly app: App) {
     this.bar = new Bar([
       menu(
-        "LayerNorm",
-        () => app.data.layer_norms.map(({ module }) => [module, module]),
+        app.data.rms_norms.length === 0 ? "LayerNorm" : app.data.layer_norms.length === 0 ? "RMSNorm" : "Norm",
+        () => app.norms().map(({ module }) => [module, module]),
         () => app.state.norm,
         (norm) => app.set({ norm, row: null }),
       ),
@@ -55,11 +58,14 @@ export class LayerNormView {
     this.node = element("section", { class: "view" }, this.bar.node, this.picture.node, this.body);
   }
 
+  private centred(): boolean {
+    return this.app.data.layer_norms.includes(this.app.norm()!);
+  }
+
   private tokens(): string[] {
     const norm = this.app.norm();
     if (!norm) return [];
-    const rows = tensor(norm.input).held.at(-2) ?? 1;
-    return Array.from({ length: rows }, (_, row) => this.app.tokens(norm.text)[row] ?? `row ${row}`);
+    return rowNames(this.app, norm);
   }
 
   update() {
@@ -78,7 +84,7 @@ export class LayerNormView {
       this.lines = [["x", x]];
       this.body.replaceChildren(element("p", { class: "muted" }, "No gradient of this output arrives here."));
     } else {
-      const worked = layerNormBackward(x, weight, g, norm.eps);
+      const worked = layerNormBackward(x, weight, g, norm.eps, this.centred());
       this.lines = [
         ["x", x],
         ["x̂", worked.hat],
@@ -88,6 +94,8 @@ export class LayerNormView {
       ];
       this.body.replaceChildren(...this.worked(x, weight, g, recorded, worked));
     }
+    const rest = keptRows(norm);
+    if (rest) this.body.append(rest);
     this.picture.redraw();
   }
 
@@ -101,7 +109,7 @@ export class LayerNormView {
     const both = around(dx, recorded);
     const columns: Column[] = [
       { name: "x", key: "x", values: x, scale: around(x) },
-      { name: "x̂ = (x − μ)/σ", key: "hat", values: hat, scale: around(hat) },
+      { name: this.centred() ? "x̂ = (x − μ)/σ" : "x̂ = x/σ", key: "hat", values: hat, scale: around(hat) },
       { name: "g = dL/dy", key: "g", values: g, scale: around(g) },
       ...(weight ? [{ name: "γ", key: "weight", values: weight }] : []),
       { name: "γg", key: "scaled", values: scaled, scale: around(scaled) },
@@ -112,8 +120,7 @@ export class LayerNormView {
     ];
     const names = Array.from(x, (_, c) => String(c));
     const table = numbersTable("feature", names, columns, {
-      x: ["μ", mean],
-      scaled: ["m₁", first],
+      ...(this.centred() ? { x: ["μ", mean] as [string, number], scaled: ["m₁", first] as [string, number] } : {}),
       product: ["m₂", second],
     });
     const region = { class: "scroll tall", tabindex: 0, role: "region", "aria-label": "All features of the row" };
@@ -123,15 +130,23 @@ export class LayerNormView {
       element(
         "p",
         { class: "formula" },
-        "y = γ x̂ + β with x̂ = (x − μ)/σ. The gradient g arrives at y; to x goes dx = (γg − m₁ − x̂ m₂)/σ.",
+        this.centred()
+          ? "y = γ x̂ + β with x̂ = (x − μ)/σ. The gradient g arrives at y; to x goes dx = (γg − m₁ − x̂ m₂)/σ."
+          : "y = γ x̂ with x̂ = x/σ, σ the root of the mean square. The gradient g arrives at y; to x goes dx = (γg − x̂ m₂)/σ.",
       ),
-      steps(
-        ["μ = mean(x)", mean, "mean"],
-        ["variance", variance, "variance"],
-        ["1/σ = 1/√(variance + ε)", inverse, "inverse"],
-        ["m₁ = mean(γg)", first, "first"],
-        ["m₂ = mean(γg·x̂)", second, "second"],
-      ),
+      this.centred()
+        ? steps(
+            ["μ = mean(x)", mean, "mean"],
+            ["variance", variance, "variance"],
+            ["1/σ = 1/√(variance + ε)", inverse, "inverse"],
+            ["m₁ = mean(γg)", first, "first"],
+            ["m₂ = mean(γg·x̂)", second, "second"],
+          )
+        : steps(
+            ["mean(x²)", variance, "variance"],
+            ["1/σ = 1/√(mean(x²) + ε)", inverse, "inverse"],
+            ["m₂ = mean(γg·x̂)", second, "second"],
+          ),
       verdict(dx, recorded, inverse * largest(scaled)),
       element("div", region, table),
       element("p", { class: "note muted" }, tints),

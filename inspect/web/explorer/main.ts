@@ -1,6 +1,7 @@
-import { choice, element, embedded, visible } from "../shared/dom";
+import { choice, choose, element, embedded, visible } from "../shared/dom";
 import { whole } from "../shared/format";
-import { App, viewNames, type ViewName } from "./app";
+import { ActivationView } from "./activation";
+import { App, viewNames, type Look, type ViewName } from "./app";
 import { lookChanged, onLook } from "./colours";
 import type { Data } from "./data";
 import { GradcheckView } from "./gradcheck";
@@ -11,6 +12,8 @@ import { ModelView } from "./model";
 import { NeuronView } from "./neuron";
 import { NudgeView } from "./nudge";
 import { brief } from "./numbers";
+import { OutputView } from "./output";
+import { RotaryView } from "./rotary";
 import { searchBox } from "./search";
 import { SoftmaxView } from "./softmax";
 import { TapeView } from "./tape";
@@ -27,9 +30,12 @@ const makers: Record<ViewName, () => View> = {
   head: () => new HeadView(app),
   model: () => new ModelView(app),
   neuron: () => new NeuronView(app),
+  output: () => new OutputView(app),
   tape: () => new TapeView(app),
   softmax: () => new SoftmaxView(app),
   layernorm: () => new LayerNormView(app),
+  activation: () => new ActivationView(app),
+  rotary: () => new RotaryView(app),
   nudge: () => new NudgeView(app),
   gradcheck: () => new GradcheckView(app),
 };
@@ -39,22 +45,30 @@ const about = element("p", { class: "about" });
 const stage = element("main", { id: "view", tabindex: -1 });
 const links = element("nav", { class: "views", "aria-label": "Views" });
 
+const look = choice<Look>(
+  "Look",
+  [
+    ["auto", "Auto"],
+    ["light", "Light"],
+    ["dark", "Dark"],
+  ],
+  app.state.look,
+  (chosen) => app.set({ look: chosen }, { replace: true }),
+);
+
+// The page takes the look that its address says.
+function applyLook() {
+  const { dataset } = document.documentElement;
+  const wanted = app.state.look;
+  if ((dataset.theme ?? "auto") === wanted) return;
+  if (wanted === "auto") delete dataset.theme;
+  else dataset.theme = wanted;
+  choose(look, wanted);
+  lookChanged();
+}
+
 function header(): HTMLElement {
   const { title, made_by, model, outputs } = app.data;
-  const look = choice<"auto" | "light" | "dark">(
-    "Look",
-    [
-      ["auto", "Auto"],
-      ["light", "Light"],
-      ["dark", "Dark"],
-    ],
-    "auto",
-    (theme) => {
-      if (theme === "auto") delete document.documentElement.dataset.theme;
-      else document.documentElement.dataset.theme = theme;
-      lookChanged();
-    },
-  );
   look.classList.add("screen");
   const first = outputs[0]!;
   const words = [
@@ -76,23 +90,21 @@ function header(): HTMLElement {
   );
 }
 
+// Norms are called what they are.
+function labelOf(name: ViewName): string {
+  const { layer_norms, rms_norms } = app.data;
+  if (name !== "layernorm" || rms_norms.length === 0) return viewNames[name];
+  return layer_norms.length === 0 ? "RMSNorm" : "Norms";
+}
+
 function linkViews() {
   const { data, state } = app;
-  const has: Partial<Record<ViewName, boolean>> = {
-    head: data.attention.length > 0,
-    model: data.attention.length > 0,
-    neuron: data.attention.length > 0,
-    softmax: data.attention.length > 0,
-    layernorm: data.layer_norms.length > 0,
-    nudge: Boolean(data.nudges),
-    gradcheck: data.gradcheck !== null,
-  };
   const known = [...links.querySelectorAll("a")];
   for (const name of Object.keys(viewNames) as ViewName[]) {
-    if (has[name] === false) continue;
+    if (!app.has(name)) continue;
     let link = known.find(({ dataset }) => dataset.view === name);
     if (!link) {
-      link = links.appendChild(element("a", { "data-view": name }, viewNames[name]));
+      link = links.appendChild(element("a", { "data-view": name }, labelOf(name)));
       if (name === "gradcheck" && !data.gradcheck!.passed) link.append(element("span", { class: "bad" }, " ✗"));
     }
     link.setAttribute("href", app.address({ ...state, view: name }));
@@ -120,7 +132,9 @@ function show() {
 
 document.title = `${visible(app.data.title)} · Tapeformer`;
 document.getElementById("page")!.replaceChildren(header(), links, about, stage, tour.node);
+app.onChange(applyLook);
 app.onChange(show);
+applyLook();
 onLook(show);
 show();
 document.documentElement.dataset.ready = "true";

@@ -42,6 +42,11 @@ export function shapeText(shape: number[]): string {
   return `[${shape.join(", ")}]`;
 }
 
+// What stands behind a token that was there before, as in "cat₂".
+export function subscript(number: number): string {
+  return String(number).replace(/\d/g, (digit) => "₀₁₂₃₄₅₆₇₈₉"[Number(digit)]!);
+}
+
 export function bytes(count: number): string {
   if (count < 1000) return `${count} B`;
   if (count < 1e6) return `${(count / 1e3).toFixed(1)} kB`;

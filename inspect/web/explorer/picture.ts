@@ -1,4 +1,5 @@
 // A picture with a title, a line that says what is pointed at, and buttons that save it.
+import { rgb } from "d3-color";
 import { select } from "d3-selection";
 import { element } from "../shared/dom";
 import { onLook, palette, type Area } from "./colours";
@@ -15,6 +16,7 @@ export interface PictureOptions {
 }
 
 const printedWidth = 690;
+const titleHeight = 26;
 
 // The pictures of elements: those in the page are drawn anew when its look changes and for printing.
 const known = new WeakMap<Element, Picture>();
@@ -150,7 +152,7 @@ const styled = [
 ];
 
 // The picture alone: what the style sheet says of it is written into it, and what only answers the pointer left out.
-export function standalone(svg: SVGSVGElement): { text: string; width: number; height: number } {
+export function standalone(svg: SVGSVGElement, title: string): { text: string; width: number; height: number } {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const [from, to] = [svg.querySelectorAll("*"), copy.querySelectorAll("*")];
   from.forEach((original, index) => {
@@ -166,11 +168,11 @@ export function standalone(svg: SVGSVGElement): { text: string; width: number; h
     if (original.classList.contains("screen")) to[index]!.remove();
   });
   const [x, y, width, height] = (svg.getAttribute("viewBox") ?? "0 0 100 100").split(" ").map(Number);
-  const [left, top, wide, high] = [x! - 12, y! - 12, width! + 24, height! + 24];
+  const [left, top, wide, high] = [x! - 12, y! - 12 - titleHeight, width! + 24, height! + 24 + titleHeight];
   const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
   const place = { x: left, y: top, width: wide, height: high, fill: palette().paper };
   for (const [name, value] of Object.entries(place)) paper.setAttribute(name, String(value));
-  copy.prepend(paper);
+  copy.prepend(paper, titleOf(title, left + 12, top + 19, wide - 24));
   for (const name of ["style", "class"]) copy.removeAttribute(name);
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("viewBox", `${left} ${top} ${wide} ${high}`);
@@ -179,8 +181,19 @@ export function standalone(svg: SVGSVGElement): { text: string; width: number; h
   return { text: new XMLSerializer().serializeToString(copy), width: wide, height: high };
 }
 
+// The title above a picture that is saved, as small as its width asks for.
+function titleOf(words: string, x: number, y: number, width: number): SVGTextElement {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", "text");
+  const size = Math.max(7, Math.min(14, (width / Math.max(1, [...words].length)) * 1.85));
+  const look = { x, y, fill: rgb(palette().ink).formatRgb(), "font-size": `${size}px`, "font-weight": "600" };
+  for (const [name, value] of Object.entries(look)) made.setAttribute(name, String(value));
+  made.setAttribute("font-family", "system-ui, sans-serif");
+  made.textContent = words;
+  return made;
+}
+
 async function save(svg: SVGSVGElement, title: string, format: "SVG" | "PNG") {
-  const { text, width, height } = standalone(svg);
+  const { text, width, height } = standalone(svg, title);
   const name =
     title
       .replace(/[^\p{L}\p{N}]+/gu, "-")

@@ -1,11 +1,12 @@
 // Buttons and a slider that step through the recording and the replay.
-import { element, visible } from "../shared/dom";
+import { choice, element, visible } from "../shared/dom";
 import type { App } from "./app";
-import { norm, tensor } from "./data";
+import { norm } from "./data";
 import { brief } from "./numbers";
 import type { Replay } from "./replay";
 
-const pace = 450; // milliseconds a step
+const pace = 450; // milliseconds a step, at speed 1
+const speeds = [0.5, 1, 2, 4, 8];
 
 export class Player {
   readonly node: HTMLElement;
@@ -16,10 +17,14 @@ export class Player {
   private readonly on: HTMLButtonElement;
   private readonly rest: HTMLButtonElement;
   private timer: number | null = null;
+  private readonly speed: HTMLSelectElement;
+  private byModule = false;
 
+  // follows: whether the modules that the player is in unfold.
   constructor(
     private readonly app: App,
     private readonly replay: Replay,
+    private readonly follow: (follows: boolean) => void,
   ) {
     const last = replay.steps.length - 1;
     const button = (words: string, title: string, click: () => void) => {
@@ -38,8 +43,22 @@ export class Player {
     const turn = element("span", { class: "turn" });
     turn.style.left = `${(100 * half) / Math.max(1, last)}%`;
     this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
-    this.back = button("‹ Back", "A step back", () => this.go((this.app.state.step ?? last + 1) - 1));
-    this.on = button("Step ›", "A step on", () => this.go((this.app.state.step ?? -1) + 1));
+    this.back = button("‹ Back", "A step back", () => this.go(this.next(-1)));
+    this.on = button("Step ›", "A step on", () => this.go(this.next(1)));
+    this.speed = element("select", {}, ...speeds.map((times) => element("option", { value: times }, `${times}×`)));
+    this.speed.value = "1";
+    this.speed.addEventListener("change", () => this.timer !== null && this.start());
+    const steps = choice<"operation" | "module">(
+      "Step by",
+      [
+        ["operation", "Operation"],
+        ["module", "Module"],
+      ],
+      "operation",
+      (chosen) => (this.byModule = chosen === "module"),
+    );
+    const unfolds = element("input", { type: "checkbox", checked: true });
+    unfolds.addEventListener("change", () => this.follow(unfolds.checked));
     this.rest = button("Whole tape", "Leave the player", () => this.go(null));
     this.play.addEventListener("click", () => (this.timer === null ? this.start() : this.stop()));
     this.node = element(
@@ -52,6 +71,9 @@ export class Player {
       button("Backward", "To where the replay begins", () => this.go(replay.recorded)),
       element("span", { class: "track" }, this.slider, turn),
       this.rest,
+      steps,
+      element("label", { class: "menu" }, "Speed", this.speed),
+      element("label", { class: "menu" }, unfolds, "Unfold where it is"),
       this.words,
     );
   }
@@ -81,11 +103,23 @@ export class Player {
   private sends(step: number): string {
     const { node } = this.replay.steps[step]!;
     const norms = node.contributions.flatMap((packed, input) => {
-      const sent = tensor(packed);
-      if (!sent) return [];
-      return [`input ${input} (norm ${brief(norm(sent))}${sent.cut ? " of what is kept" : ""})`];
+      return packed ? [`input ${input} (norm ${brief(norm(packed))})`] : [];
     });
     return norms.length > 0 ? `sends gradients to ${norms.join(", ")}` : "sends no gradient on";
+  }
+
+  // The step that comes next in a direction: the next operation, or the next where another module begins.
+  private next(by: 1 | -1): number {
+    const { steps } = this.replay;
+    const last = steps.length - 1;
+    const here = this.app.state.step;
+    let step = here === null ? (by > 0 ? 0 : last) : here + by;
+    if (!this.byModule || here === null) return step;
+    const module = (at: number) => `${steps[at]!.backward} ${steps[at]!.node.module}`;
+    while (step > 0 && step < last && module(step) === module(here)) step += by;
+    // Backwards to where a module begins, as forwards.
+    while (by < 0 && step > 0 && module(step - 1) === module(step)) --step;
+    return step;
   }
 
   stop() {
@@ -98,11 +132,12 @@ export class Player {
     const last = this.replay.steps.length - 1;
     if (this.app.state.step === null || this.app.state.step >= last) this.app.set({ step: 0 });
     this.play.textContent = "Pause";
+    if (this.timer !== null) clearInterval(this.timer);
     this.timer = window.setInterval(() => {
-      const next = (this.app.state.step ?? -1) + 1;
+      const next = this.next(1);
       if (this.app.state.view !== "tape" || next > last) return this.stop();
       this.app.set({ step: next }, { replace: true });
-    }, pace);
+    }, pace / Number(this.speed.value));
   }
 
   private go(step: number | null) {

@@ -4,7 +4,7 @@ import { element } from "../shared/dom";
 import type { App, Subject } from "./app";
 import { Bar, outputSwitch } from "./bar";
 import type { Area } from "./colours";
-import { norm, tensor, type TapeNode } from "./data";
+import { norm, type TapeNode } from "./data";
 import { arrowheads, Drawing, drawWire } from "./drawing";
 import { Groups, isItem, type Group, type Item } from "./groups";
 import { Inspector } from "./inspector";
@@ -13,6 +13,7 @@ import { brief } from "./numbers";
 import { Picture } from "./picture";
 import { Player } from "./player";
 import { Replay } from "./replay";
+import { Zoom } from "./zoom";
 
 export class TapeView {
   readonly node: HTMLElement;
@@ -25,7 +26,10 @@ export class TapeView {
   private readonly picture: Picture;
   private layout: Layout | null = null;
   private readonly paths = new Map<Wire, SVGPathElement>();
-  private zoom: number | null = null; // null: as fits
+  private readonly zoom: Zoom;
+  private open: string | null = null; // what of the address is unfolded
+  private follows = true; // whether the modules that the player is in unfold
+  private readonly followed = new Set<Group>(); // what unfolded for the player
   private at: string | null = null; // key of the thing that the arrow keys are at
   private revealed: Subject | null = null;
 
@@ -34,7 +38,10 @@ export class TapeView {
     this.drawing = new Drawing(app.data, this.groups);
     this.replay = new Replay(app.data);
     this.inspector = new Inspector(app, this.replay);
-    this.player = new Player(app, this.replay);
+    this.player = new Player(app, this.replay, (follows) => {
+      this.follows = follows;
+      this.update();
+    });
     this.picture = new Picture({
       id: "tape-picture",
       label:
@@ -51,14 +58,14 @@ export class TapeView {
     const zooms = element(
       "span",
       { class: "zooms", role: "group", "aria-label": "Graph" },
-      button("Smaller", "−", () => this.zoomTo(this.scale() / 1.25)),
-      button("Larger", "+", () => this.zoomTo(this.scale() * 1.25)),
-      button("Fit the width", "Fit", () => this.zoomTo(null)),
-      button("Fold to the first levels", "Fold", () => this.fold(32)),
-      button("Unfold all modules", "Unfold all", () => this.fold(Infinity)),
+      button("Smaller", "−", () => this.zoom.to(this.zoom.scale() / 1.25)),
+      button("Larger", "+", () => this.zoom.to(this.zoom.scale() * 1.25)),
+      button("Fit width and height", "Fit", () => this.zoom.to("all")),
+      button("Fold to the first levels", "Fold", () => this.unfold(null)),
+      button("Unfold all modules", "Unfold all", () => this.unfold("*")),
     );
     this.bar = new Bar([{ node: zooms, update: () => {} }, outputSwitch(app, true)]);
-    this.drag();
+    this.zoom = new Zoom(this.picture, () => this.layout);
     this.node = element(
       "section",
       { class: "view" },
@@ -71,7 +78,6 @@ export class TapeView {
         this.inspector.node,
       ),
     );
-    window.addEventListener("resize", () => this.applyZoom());
   }
 
   update() {
@@ -79,6 +85,8 @@ export class TapeView {
     this.bar.update();
     this.player.update();
     const { subject } = app.state;
+    this.takeUp(app.state.open);
+    this.follow();
     if (subject && JSON.stringify(subject) !== JSON.stringify(this.revealed)) {
       const item = this.itemOf(subject);
       if (item && this.groups.shown(item) !== item) {
@@ -87,11 +95,10 @@ export class TapeView {
       }
     }
     this.revealed = subject;
-    if (!this.layout || !this.picture.svg.hasChildNodes()) {
-      this.picture.redraw();
-      const { plot } = this.picture;
-      plot.scrollLeft = (plot.scrollWidth - plot.clientWidth) / 2;
-    }
+    const first = !this.picture.svg.hasChildNodes();
+    if (!this.layout || first) this.picture.redraw();
+    const { plot } = this.picture;
+    if (first) plot.scrollLeft = (plot.scrollWidth - plot.clientWidth) / 2;
     this.mark();
     const current = app.state.step === null ? null : this.replay.steps[app.state.step];
     this.inspector.show(subject ?? (current ? { node: current.node.id } : null), app.state.step);
@@ -105,24 +112,50 @@ export class TapeView {
     return "node" in subject ? this.groups.nodes.get(subject.node) : this.groups.leaves[subject.leaf];
   }
 
-  private fold(most: number) {
-    if (most === Infinity) for (const group of this.groups.all()) this.groups.open.add(group);
-    else this.groups.unfoldSome(most);
-    this.again();
+  // Unfolds what the address says, where that changed.
+  private takeUp(open: string | null) {
+    if (open === this.open) return;
+    this.open = open;
+    if (open === null) this.groups.unfoldSome(32);
+    else this.groups.openThese(open);
+    this.followed.clear();
+    this.layout = null;
   }
 
-  private again() {
-    this.layout = null;
-    this.picture.redraw();
-    this.mark();
+  private unfold(open: string | null) {
+    this.open = open === null ? "" : null; // so that it is taken up even where it was so before
+    this.app.set({ open }, { replace: true });
+  }
+
+  // Unfolds the module that the player is in, and folds those again that it has left.
+  private follow() {
+    const { step } = this.app.state;
+    const at = step !== null && this.follows ? this.replay.steps[step] : undefined;
+    const item = at && this.groups.nodes.get(at.node.id);
+    const around = new Set<Group>();
+    for (let group = item?.group ?? null; group; group = group.parent) around.add(group);
+    const left = [...this.followed].filter((group) => !around.has(group));
+    const entered = [...around].filter((group) => !this.groups.open.has(group));
+    for (const group of left) {
+      this.followed.delete(group);
+      this.groups.open.delete(group);
+    }
+    for (const group of entered) {
+      this.followed.add(group);
+      this.groups.open.add(group);
+    }
+    if (left.length + entered.length > 0) this.layout = null;
   }
 
   private toggle(group: Group) {
     const { open } = this.groups;
     if (open.has(group)) open.delete(group);
     else open.add(group);
+    this.followed.delete(group);
     this.at = group.key;
-    this.again();
+    this.layout = null;
+    this.open = this.groups.openPaths();
+    this.app.set({ open: this.open }, { replace: true });
   }
 
   private draw(area: Area): number {
@@ -136,7 +169,8 @@ export class TapeView {
     this.paths.clear();
     for (const wire of layout.wires) this.paths.set(wire, drawWire(wires, wire));
     for (const box of layout.boxes) this.drawing.box(area, box, (of) => this.choose(of));
-    this.applyZoom();
+    this.zoom.apply();
+    this.zoom.map.draw(layout);
     return layout.height;
   }
 
@@ -172,6 +206,7 @@ export class TapeView {
     this.picture.svg.querySelectorAll(".flow").forEach((label) => label.remove());
     for (const [wire, drawn] of this.paths) this.markWire(select(drawn), wire, here);
     if (now?.backward) this.labelFlow(now.node);
+    this.zoom.map.mark([chosen, current]);
     if (current) this.scrollTo(current);
     else if (chosen) this.scrollTo(chosen);
   }
@@ -226,7 +261,7 @@ export class TapeView {
     for (const [wire, drawn] of this.paths) {
       const inputs = wire.links.filter(({ to, input }) => to.index === place && node.contributions[input]);
       if (inputs.length === 0) continue;
-      const norms = inputs.map(({ input }) => brief(norm(tensor(node.contributions[input])!)));
+      const norms = inputs.map(({ input }) => brief(norm(node.contributions[input]!)));
       const { x, y } = drawn.getPointAtLength(drawn.getTotalLength() / 2);
       const label = select(this.picture.svg).select("g").append("text").attr("class", "flow");
       label
@@ -247,43 +282,6 @@ export class TapeView {
       need(place.left, place.right, view.left, view.right),
       need(place.top, place.bottom, view.top, view.bottom),
     );
-  }
-
-  private scale(): number {
-    if (this.zoom !== null || !this.layout) return this.zoom ?? 1;
-    return Math.max(0.5, Math.min(1, (this.picture.plot.clientWidth - 4) / this.layout.width));
-  }
-
-  private zoomTo(zoom: number | null) {
-    this.zoom = zoom === null ? null : Math.max(0.2, Math.min(3, zoom));
-    this.applyZoom();
-  }
-
-  private applyZoom() {
-    if (!this.layout || !this.picture.plot.clientWidth) return;
-    const { width, height } = this.layout;
-    this.picture.size(width, height);
-    this.picture.svg.setAttribute("width", String(Math.round(width * this.scale())));
-    this.picture.svg.setAttribute("height", String(Math.round(height * this.scale())));
-  }
-
-  // The graph is drawn along with the pointer; the wheel with Ctrl makes it larger.
-  private drag() {
-    const { plot } = this.picture;
-    let from: { x: number; y: number; left: number; top: number } | null = null;
-    plot.addEventListener("pointerdown", (event) => {
-      if (event.button === 0 && event.pointerType === "mouse")
-        from = { x: event.clientX, y: event.clientY, left: plot.scrollLeft, top: plot.scrollTop };
-    });
-    plot.addEventListener("pointermove", (event) => {
-      if (!from || !(event.buttons & 1)) return void (from = null);
-      plot.scrollTo(from.left + from.x - event.clientX, from.top + from.y - event.clientY);
-    });
-    plot.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey) return;
-      event.preventDefault();
-      this.zoomTo(this.scale() * (event.deltaY < 0 ? 1.1 : 1 / 1.1));
-    });
   }
 
   // Things in the order of the picture, from top to bottom, so that the keys go through them.

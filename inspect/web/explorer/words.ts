@@ -39,6 +39,21 @@ export const abouts: Partial<Record<ViewName, About>> = {
     attempt: "Choose another row and see which of the two sums, mean or x̂, takes more away.",
     derivations: ["layer_norm"],
   },
+  output: {
+    see: "What the model holds for likely at each position, the right token framed, and the loss that this makes.",
+    attempt: "Choose the position with the longest bar: its gradient p − y is what everything before it is blamed with.",
+    derivations: ["cross_entropy", "softmax"],
+  },
+  activation: {
+    see: "The units between the two products of a feed-forward layer, and what of the gradient each lets through.",
+    attempt: "Count the units above 0, then choose another token: which units wake up, and which get the largest gradient?",
+    derivations: ["linear"],
+  },
+  rotary: {
+    see: "Pairs of a query's columns, turned by an angle that grows with the position; backward turns the gradient back.",
+    attempt: "Step through the rows: the first pair turns fast, the last hardly at all.",
+    derivations: ["attention"],
+  },
   nudge: {
     see: "What a gradient promises for a change of one value (g times the change), beside what the loss truly does.",
     attempt: "Pull a little, then far: where do the two part? Then cut a head and see whether the gradient warned of it.",

@@ -1,0 +1,84 @@
+#include "inspect/explorer_layers.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/ops/shape.h"
+#include "inspect/explorer_axes.h"
+#include "nn/activation.h"
+#include "nn/layer_norm.h"
+#include "nn/rms_norm.h"
+#include "nn/rotary.h"
+
+namespace tape::inspect {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kRows = 4;
+
+Tensor first_rows(const Tensor& tensor, int64_t elements) {
+  if (!tensor.defined()) return tensor;
+  const NoGrad no_grad;
+  const int64_t width = std::max<int64_t>(tensor.size(-1), 1), rows = tensor.numel() / width;
+  const int64_t kept = std::min(rows, std::max(elements / width, kRows));
+  return slice(reshape(tensor.detach(), Shape{rows, width}), 0, {.end = kept});
+}
+
+/// What the formulas of a layer need beside its input.
+Json settings_of(const nn::Module& layer) {
+  const auto of = [](const Tensor& tensor) { return tensor_json(tensor.defined() ? tensor.detach() : tensor); };
+  if (const auto* norm = dynamic_cast<const nn::LayerNorm*>(&layer))
+    return {{"eps", norm->eps()}, {"weight", of(norm->weight)}, {"bias", of(norm->bias)}};
+  if (const auto* norm = dynamic_cast<const nn::RMSNorm*>(&layer))
+    return {{"eps", norm->eps()}, {"weight", of(norm->weight)}, {"bias", nullptr}};
+  if (const auto* activation = dynamic_cast<const nn::Activation*>(&layer))
+    return {{"function", nn::to_string(activation->kind())}};
+  const auto& rotary = dynamic_cast<const nn::Rotary&>(layer);
+  const bool halves = rotary.options().pairing == nn::RotaryPairing::halves;
+  return {{"width", rotary.head_width()},
+          {"turned", rotary.turned()},
+          {"theta", rotary.options().theta},
+          {"pairing", halves ? "halves" : "interleaved"}};
+}
+
+const char* list_of(const nn::Module& layer) {
+  if (dynamic_cast<const nn::LayerNorm*>(&layer)) return "layer_norms";
+  if (dynamic_cast<const nn::RMSNorm*>(&layer)) return "rms_norms";
+  return dynamic_cast<const nn::Activation*>(&layer) ? "activations" : "rotaries";
+}
+
+}  // namespace
+
+void add_layers(Json& data, const Recording& recording, int64_t elements) {
+  const Study& study = recording.study();
+  for (const char* name : {"layer_norms", "rms_norms", "activations", "rotaries"}) data[name] = Json::array();
+  for (const LayerCall& call : recording.layers()) {
+    const int64_t rows = call.input.numel() / std::max<int64_t>(call.input.size(-1), 1);
+    const size_t text = text_of(study, call.module);
+    const bool of_text = text < study.texts.size() && rows == std::ssize(study.texts[text].tokens);
+    Json outputs = Json::array(), inputs = Json::array();
+    for (const Tensor& gradient : call.gradients_output) outputs.push_back(tensor_json(first_rows(gradient, elements)));
+    for (const Tensor& gradient : call.gradients_input) inputs.push_back(tensor_json(first_rows(gradient, elements)));
+    Json json{{"module", call.module}, {"text", of_text ? Json(text) : Json(nullptr)}, {"rows", rows}};
+    json.update(settings_of(*call.layer));
+    json["input"] = tensor_json(first_rows(call.input, elements));
+    json["output"] = tensor_json(first_rows(call.output, elements));
+    json["gradient_output"] = std::move(outputs);
+    json["gradient_input"] = std::move(inputs);
+    data[list_of(*call.layer)].push_back(std::move(json));
+  }
+}
+
+Tensors layer_tensors(const Recording& recording, int64_t elements) {
+  Tensors tensors;
+  for (const LayerCall& call : recording.layers()) {
+    tensors.insert(tensors.end(), {first_rows(call.input, elements), first_rows(call.output, elements)});
+    for (const Tensor& gradient : call.gradients_output) tensors.push_back(first_rows(gradient, elements));
+    for (const Tensor& gradient : call.gradients_input) tensors.push_back(first_rows(gradient, elements));
+  }
+  return tensors;
+}
+
+}  // namespace tape::inspect

@@ -1,0 +1,111 @@
+#include "inspect/explorer_prediction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/create.h"
+#include "autograd/ops/cast.h"
+#include "autograd/ops/index.h"
+#include "autograd/ops/order.h"
+#include "autograd/ops/shape.h"
+#include "inspect/explorer_axes.h"
+
+namespace tape::inspect {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kLikeliest = 10;
+constexpr int64_t kSmallVocabulary = 256;  // up to here scores are kept whole
+
+Tensor rows_of(const Tensor& tensor) {
+  const NoGrad no_grad;
+  return reshape(tensor.detach(), Shape{tensor.numel() / tensor.size(-1), tensor.size(-1)});
+}
+
+/// The tokens of each row, the likeliest first: ten, and the target behind them where it is not among them, else the
+/// eleventh.
+Tensor shown_tokens(const Prediction& prediction) {
+  const NoGrad no_grad;
+  const Tensor logits = rows_of(prediction.logits);
+  const int64_t count = std::min(kLikeliest + 1, logits.size(1));
+  std::vector<int64_t> tokens = topk(logits, count).indices.to_vector<int64_t>();
+  for (size_t row = 0; row < prediction.targets.size(); ++row) {
+    const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(row) * count, end = begin + count;
+    if (std::find(begin, end, prediction.targets[row]) == end) *(end - 1) = prediction.targets[row];
+  }
+  return from_vector(tokens, {logits.size(0), count});
+}
+
+/// ln of the sum over the vocabulary of e^logit, of each row.
+std::vector<double> log_sums(const Tensor& logits) {
+  const std::vector<double> all = cast(rows_of(logits), f64).to_vector<double>();
+  const auto width = static_cast<size_t>(logits.size(-1));
+  std::vector<double> sums;
+  for (auto row = all.begin(); row != all.end(); row += static_cast<std::ptrdiff_t>(width)) {
+    const auto end = row + static_cast<std::ptrdiff_t>(width);
+    const double most = *std::max_element(row, end);
+    double sum = 0;
+    for (auto one = row; one != end; ++one) sum += std::exp(*one - most);
+    sums.push_back(most + std::log(sum));
+  }
+  return sums;
+}
+
+Json chosen(const Tensor& tensor, const Tensor& tokens) {
+  if (!tensor.defined()) return nullptr;
+  const NoGrad no_grad;
+  return tensor_json(gather(rows_of(tensor), 1, tokens));
+}
+
+Json prediction_json(const Recording& recording, size_t output) {
+  const Prediction& prediction = *recording.outputs()[output].prediction;
+  const Study& study = recording.study();
+  const Tensor tokens = shown_tokens(prediction);
+  const size_t place = recording.place_of(prediction.logits.impl().node.get());
+  const Axes& axes = recording.operations()[place].axes[prediction.logits.impl().output];
+  const Axis rows = axes.size() > 1 ? axes[axes.size() - 2] : Axis();
+  Json names = Json::object(), gradients = Json::array();
+  const std::vector<int64_t> ids = tokens.to_vector<int64_t>();
+  for (const int64_t id : ids) names[std::to_string(id)] = study.token ? study.token(id) : std::to_string(id);
+  for (const Tensor& gradient : recording.score_gradients()[output]) gradients.push_back(chosen(gradient, tokens));
+  return {{"node", place},
+          {"text", rows.kind == Axis::Kind::tokens ? Json(rows.text) : Json(nullptr)},
+          {"start", rows.start},
+          {"vocabulary", prediction.logits.size(-1)},
+          {"targets", prediction.targets},
+          {"tokens", ids},
+          {"names", std::move(names)},
+          {"log_sums", log_sums(prediction.logits)},
+          {"logits", chosen(prediction.logits, tokens)},
+          {"gradients", std::move(gradients)}};
+}
+
+}  // namespace
+
+std::vector<int64_t> kept_vocabulary(const Prediction& prediction) {
+  const int64_t width = prediction.logits.size(-1);
+  std::vector<int64_t> all;
+  if (width <= kSmallVocabulary) return all;
+  std::set<int64_t> kept(prediction.targets.begin(), prediction.targets.end());
+  const Tensor tokens = shown_tokens(prediction);
+  const std::vector<int64_t> ids = tokens.to_vector<int64_t>();
+  const auto count = static_cast<size_t>(tokens.size(1));
+  for (size_t rank = 0; rank < count; ++rank)
+    for (size_t i = rank; i < ids.size() && std::ssize(kept) < kSmallVocabulary; i += count) kept.insert(ids[i]);
+  all.assign(kept.begin(), kept.end());
+  return all;
+}
+
+Json predictions_json(const Recording& recording) {
+  Json list = Json::array();
+  for (size_t i = 0; i < recording.outputs().size(); ++i)
+    list.push_back(recording.outputs()[i].prediction ? prediction_json(recording, i) : Json(nullptr));
+  return list;
+}
+
+}  // namespace tape::inspect

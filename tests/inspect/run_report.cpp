@@ -121,8 +121,7 @@ TEST_F(RunReport, ShowsHostileTextAsText) {
 TEST_F(RunReport, HoldsTheCurvesOfOtherRuns) {
   log(step_line(1, 4) + step_line(2, 3));
   const TemporaryFolder other;
-  write_text(other / "log.jsonl",
-             step_line(1, 5) + step_line(3, 2) + R"({"event":"eval","step":3,"loss":2.5})" + "\n");
+  write_text(other / "log.jsonl", step_line(1, 5) + step_line(3, 2) + R"({"event":"eval","step":3,"loss":2.5})" + "\n");
   EXPECT_EQ(data()["others"], ReportJson::array());
   const ReportJson shown = data({other.path(), folder_.path()});
   ASSERT_EQ(shown["others"].size(), 2u);

@@ -71,7 +71,7 @@ export function samples(sets: Some<Samples>): HTMLElement | null {
   );
   const drawn = [...new Set(sets.shown.map((set) => set.drawn))];
   const note = [
-    drawn.length === 1 && drawn[0] !== "" && `A fair sample, not chosen by what was said: ${visible(drawn[0]!)}.`,
+    drawn.length === 1 && drawn[0] !== "" && `Not chosen by what was said: ${visible(drawn[0]!)}.`,
     drawn.includes("") && "How these were chosen was not logged.",
     has(1) && "Words of the output that the reference does not have in this place are marked.",
     sets.shown.length < sets.logged && `${sets.shown.length} of ${whole(sets.logged)} sets are shown.`,

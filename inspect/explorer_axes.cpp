@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "autograd/ops/op.h"
 #include "nn/attention.h"
 #include "nn/disentangled_attention.h"
 #include "nn/relative_attention.h"
@@ -107,29 +108,36 @@ class AxesOfTape {
   Axes output(const Recording::Operation& operation, size_t place) {
     const Node& node = *operation.node;
     const Sizes sizes = node.outputs[place].shape.to_vector();
-    const std::string_view name = node.name();
     std::vector<Named> inputs;
     for (size_t i = 0; i < node.inputs.size(); ++i) inputs.push_back(operand(operation, i));
     Axes axes(sizes.size());
     const auto list = node.attributes.get<std::vector<int64_t>>("axes");
-    if (name == "embedding")
-      looked_up(axes, sizes, module_of(node));
-    else if (name == "matmul" && inputs.size() == 2)
-      product(axes, inputs[0], inputs[1], node.attributes);
-    else if (name == "permute" && list)
-      for (size_t axis = 0; axis < axes.size(); ++axis)
-        axes[axis] = inputs[0].axes[from_back(inputs[0].sizes, (*list)[axis])];
-    else if (name == "reshape")
-      keep_unsplit(axes, sizes, inputs[0]);
-    else if (name == "slice")
-      slice_of(axes, sizes, inputs[0], node.attributes);
-    else if (list && node.attributes.find("keepdim"))
-      reduction(axes, inputs[0], *list);
-    else if (!list)
-      keep_in_place(axes, sizes, inputs);
-    // The columns of all heads, side by side, become [B, T, H, D].
-    if (name == "reshape" && sizes.size() == 4 && inputs[0].sizes.size() == 3 && attentions_.contains(module_of(node)))
-      axes[2] = {.kind = Axis::Kind::heads};
+    switch (node.op->traits().axes) {
+      case AxesFrom::lookup:
+        looked_up(axes, sizes, module_of(node));
+        break;
+      case AxesFrom::product:
+        product(axes, inputs[0], inputs[1], node.attributes);
+        break;
+      case AxesFrom::permutation:
+        for (size_t axis = 0; axis < axes.size(); ++axis)
+          axes[axis] = inputs[0].axes[from_back(inputs[0].sizes, list.value()[axis])];
+        break;
+      case AxesFrom::reshape:
+        keep_unsplit(axes, sizes, inputs[0]);
+        // The columns of all heads, side by side, become [B, T, H, D].
+        if (sizes.size() == 4 && inputs[0].sizes.size() == 3 && attentions_.contains(module_of(node)))
+          axes[2] = {.kind = Axis::Kind::heads};
+        break;
+      case AxesFrom::slice:
+        slice_of(axes, sizes, inputs[0], node.attributes);
+        break;
+      case AxesFrom::same_place:
+        if (list && node.attributes.find("keepdim"))
+          reduction(axes, inputs[0], *list);
+        else if (!list)
+          keep_in_place(axes, sizes, inputs);
+    }
     for (const Tensor& scores : scores_)
       if (scores.impl().node.get() == &node && scores.impl().output == place && !axes.empty())
         axes.back() = {.kind = Axis::Kind::vocabulary};

@@ -35,25 +35,6 @@ std::vector<size_t> largest(const Values& values, size_t most) {
   return places;
 }
 
-/// Whether an operation gave attention weights [1, H, Tq, Tk]: of scores of that shape, rows that sum to 1, or to 0
-/// where a query sees no key.
-bool gives_weights(const RecordedValue& step) {
-  const Shape& shape = step.output.shape();
-  if (shape.rank() != 4 || shape[0] != 1 || step.gradients[0].empty() || !step.input.defined() || step.view ||
-      !(step.input.shape() == shape))
-    return false;
-  const auto keys = static_cast<size_t>(shape[3]);
-  bool any = false;
-  for (size_t start = 0; start < step.value.size(); start += keys) {
-    const std::span<const double> row(step.value.data() + start, keys);
-    const double sum = std::accumulate(row.begin(), row.end(), 0.0);
-    if (std::ranges::any_of(row, [](double weight) { return !(weight >= 0); })) return false;
-    if (sum != 0 && !(std::abs(sum - 1) < 1e-6)) return false;
-    any = any || sum != 0;
-  }
-  return any;
-}
-
 /// The last softmax of an attention module.
 struct Attention {
   size_t softmax = 0;
@@ -117,8 +98,8 @@ class Puller {
     std::map<std::string, size_t> last;
     for (size_t i = 0; i < steps_.size(); ++i) {
       const RecordedValue& step = steps_[i];
-      const bool of_weights = step.source >= 0 && gives_weights(steps_[static_cast<size_t>(step.source)]);
-      if (gives_weights(step) && !of_weights) last[step.module] = i;  // of weights: dropout
+      const Shape& shape = step.output.shape();
+      if (step.weighs && shape.rank() == 4 && shape[0] == 1 && !step.gradients[0].empty()) last[step.module] = i;
     }
     for (const auto& [module, softmax] : last) {
       Attention attention{.softmax = softmax};

@@ -24,7 +24,8 @@ InDouble::InDouble(nn::Module* module) {
 }
 
 void RecordedValues::recorded(const Op& op, TensorList inputs, TensorList, AttributeList) {
-  RecordedValue step{.module = ModuleScope::path(), .operation = op.name(), .view = op.traits().view};
+  RecordedValue step{
+      .module = ModuleScope::path(), .operation = op.name(), .view = op.traits().view, .weighs = op.traits().weighs};
   if (inputs.size() > 0 && inputs[0].defined()) {
     step.input = inputs[0];
     if (const auto made = made_.find(&inputs[0].impl()); made != made_.end()) step.source = made->second;

@@ -27,6 +27,7 @@ class InDouble {
 struct RecordedValue {
   std::string module = {}, operation = {};
   bool view = false;                                // of its first input
+  bool weighs = false;                              // as its operation's traits say
   Tensor input = {};                                // the first
   int64_t source = -1;                              // which operation made that one; -1: none that was recorded
   Tensor output = {};                               // the first, on the tape

@@ -95,6 +95,7 @@ const Op embedding_op({.name = "embedding",
                        .formula = {.forward = "y{y} = the rows of weight{0} that the ids name",
                                    .backward = {"dweight{x} = for each row the sum of the rows of dy{y} whose id it "
                                                 "is<padding_id:; 0 for row {padding_id}, the padding's>"}},
+                       .traits = {.axes = AxesFrom::lookup},
                        .samples = embedding_samples});
 
 /// Where element `flat` of the tensor lies: "3" for a vector, "[1, 0]" for more axes.

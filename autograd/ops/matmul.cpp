@@ -45,6 +45,7 @@ const Op matmul_op({.name = "matmul",
                                 .backward = {"da{x} = <transpose_a:b<transpose_b:ᵀ> · dyᵀ|dy · b<transpose_b:|ᵀ>>",
                                              "db{x} = <transpose_b:dyᵀ · a<transpose_a:ᵀ>|a<transpose_a:|ᵀ> · dy>"},
                                 .summed = Summed::batch},
+                    .traits = {.axes = AxesFrom::product},
                     .samples = matmul_samples});
 
 std::vector<OpSample> linear_samples() {

@@ -17,6 +17,17 @@ struct OpSample {
   double step = 0;  ///< of the central differences; 0 is the check's own choice
 };
 
+/// Where the axes of an operation's output come from, those of its inputs counted from the back where nothing else is
+/// said.
+enum class AxesFrom {
+  same_place,   ///< each from where it stands, if it is as long as there
+  lookup,       ///< rows of a table, behind the axes of the indices that choose them
+  product,      ///< rows of the first, columns of the second: attributes transpose_a, transpose_b
+  permutation,  ///< attribute axes
+  reshape,      ///< those that are neither split nor joined
+  slice         ///< each from where it stands, one of them a stretch: attributes axis, start, step
+};
+
 /// What others have to know of an operation, where they would have to ask for it by name otherwise.
 struct OpTraits {
   bool view = false;       ///< output i shows the values of input i and is kept by nobody on its own: a ledger looks
@@ -25,6 +36,8 @@ struct OpTraits {
   bool kinks = false;      ///< has points without a derivative, which its samples stay away from
   bool hides = false;      ///< puts -inf in on purpose: no anomaly
   bool rectifies = false;  ///< gives 0 for all values below 0: a unit may never give anything else
+  bool weighs = false;     ///< gives weights, which sum to 1 along an axis
+  AxesFrom axes = AxesFrom::same_place;
 };
 
 /// All that an operation is, beside the function that calls it: one aggregate in the file of its family.

@@ -55,7 +55,7 @@ std::vector<OpSample> reshape_samples() {
 const Op reshape_op({.name = "reshape",
                      .formula = {.forward = "y{y} = the values of x{0} in another shape",
                                  .backward = {"dx{x} = dy{y} in the shape of x"}},
-                     .traits = {.view = true},
+                     .traits = {.view = true, .axes = AxesFrom::reshape},
                      .samples = reshape_samples});
 
 std::vector<OpSample> expand_samples() {
@@ -102,6 +102,7 @@ std::vector<OpSample> permute_samples() {
 const Op permute_op({.name = "permute",
                      .formula = {.forward = "y{y} = x{0} with its axes in the order {axes}",
                                  .backward = {"dx{x} = dy{y} with the axes back in theirs"}},
+                     .traits = {.axes = AxesFrom::permutation},
                      .samples = permute_samples});
 
 std::vector<OpSample> slice_samples() {
@@ -116,6 +117,7 @@ const Op slice_op({.name = "slice",
                    .formula = {.forward = "y{y} = x{0} from {start} to {end}<step: in steps of {step}> along "
                                           "axis {axis}",
                                .backward = {"dx{x} = 0, with dy{y} in the place of that part"}},
+                   .traits = {.axes = AxesFrom::slice},
                    .samples = slice_samples});
 
 std::vector<OpSample> unslice_samples() {

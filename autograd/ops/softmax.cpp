@@ -33,6 +33,7 @@ std::function<std::vector<OpSample>()> samples(Tensor (*f)(const Tensor&, int64_
 const Op softmax_op({.name = "softmax",
                      .formula = {.forward = "yⱼ = exp xⱼ / Σₖ exp xₖ along the last axis of{y}",
                                  .backward = {"dx = y ⊙ (dy − Σⱼ dyⱼ yⱼ), along the last axis of{y}"}},
+                     .traits = {.weighs = true},
                      .samples = samples(softmax)});
 
 const Op log_softmax_op({.name = "log_softmax",

@@ -36,7 +36,7 @@ std::vector<std::string> name_comparisons(const std::string& source) {
                                      R"re(\b(?:has\w*|contains|find\w*|starts_with|strcmp|count)\([^;]*"([^"]*)")re");
   static const std::regex asks_name(R"re((?:\.|->)name\(\)|\boperation\b)re");
   static const std::regex knows_operations(
-      R"re(#include "[^"]*(?:/op|graph|tape|observer|listeners?|replay|profile)\.h")re");
+      R"re(#include "[^"]*(?:/op|graph|tape|observer|listeners?|replay|profile)\.h"|\bNode\b)re");
   const std::set<std::string> names = registered_names();
   const bool of_operations = std::regex_search(source, knows_operations);
   std::vector<std::string> found;

@@ -1,7 +1,6 @@
 #include "inspect/explorer_prediction.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -11,6 +10,7 @@
 #include "autograd/ops/cast.h"
 #include "autograd/ops/index.h"
 #include "autograd/ops/order.h"
+#include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "inspect/explorer_axes.h"
 
@@ -43,17 +43,8 @@ Tensor shown_tokens(const Prediction& prediction) {
 
 /// ln of the sum over the vocabulary of e^logit, of each row.
 std::vector<double> log_sums(const Tensor& logits) {
-  const std::vector<double> all = cast(rows_of(logits), f64).to_vector<double>();
-  const auto width = static_cast<size_t>(logits.size(-1));
-  std::vector<double> sums;
-  for (auto row = all.begin(); row != all.end(); row += static_cast<std::ptrdiff_t>(width)) {
-    const auto end = row + static_cast<std::ptrdiff_t>(width);
-    const double most = *std::max_element(row, end);
-    double sum = 0;
-    for (auto one = row; one != end; ++one) sum += std::exp(*one - most);
-    sums.push_back(most + std::log(sum));
-  }
-  return sums;
+  const NoGrad no_grad;
+  return logsumexp(cast(rows_of(logits), f64), -1).to_vector<double>();
 }
 
 Json chosen(const Tensor& tensor, const Tensor& tokens) {

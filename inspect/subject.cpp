@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <string_view>
 
 #include "base/utf8.h"
 #include "models/tokenizer_fit.h"
@@ -12,6 +14,13 @@
 
 namespace tape::inspect {
 namespace {
+
+std::optional<int64_t> whole_number(std::string_view text) {
+  int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stopped == end ? std::optional(number) : std::nullopt;
+}
 
 constexpr int64_t kMostTokens = 128;  // a page holds matrices of this many rows and columns for each head
 
@@ -109,22 +118,19 @@ class StudyOf {
   std::vector<int64_t> positions() const {
     std::vector<int64_t> all;
     for (const std::string& loss : options_.losses) {
-      const char* end = loss.data() + loss.size();
-      const auto [stopped, error] = std::from_chars(loss.data(), end, all.emplace_back());
-      if (error != std::errc() || stopped != end)
-        raise(ErrorKind::config, "--loss-at: needs POSITION, got \"{}\"", loss);
+      const auto position = whole_number(loss);
+      if (!position) raise(ErrorKind::config, "--loss-at: needs POSITION, got \"{}\"", loss);
+      all.push_back(*position);
     }
     return all;
   }
 
   static std::pair<int64_t, std::string> split_logit(const std::string& logit) {
     const size_t colon = logit.find(':');
-    int64_t position = 0;
-    const char* end = logit.data() + std::min(colon, logit.size());
-    const auto [stopped, error] = std::from_chars(logit.data(), end, position);
-    if (colon == std::string::npos || colon + 1 == logit.size() || error != std::errc() || stopped != end)
+    const auto position = whole_number(std::string_view(logit).substr(0, colon));
+    if (colon == std::string::npos || colon + 1 == logit.size() || !position)
       raise(ErrorKind::config, "--logit: needs POSITION:TOKEN, got \"{}\"", logit);
-    return {position, logit.substr(colon + 1)};
+    return {*position, logit.substr(colon + 1)};
   }
 
   /// The tokenizer must live on.

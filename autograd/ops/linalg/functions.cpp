@@ -1,9 +1,7 @@
 // matrix_norm, matrix_power, matrix_exp.
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <map>
-#include <span>
 
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"

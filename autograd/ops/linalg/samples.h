@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "../../create.h"
 #include "../arithmetic.h"
 #include "../op.h"

@@ -55,8 +55,8 @@ std::vector<OpSample> outer_samples() {
 
 const Op outer_op({.name = "outer",
                    .formula = {.forward = "y{y} = a{0} · bᵀ{1}",
-                               .backward = {"da{x} = dy · b", "db{x} = dyᵀ · a"},
-                               .summed = Summed::batch},
+                               .backward = {"da{x} = dy · b, summed over the batch that has this a",
+                                            "db{x} = dyᵀ · a, summed over the batch that has this b"}},
                    .samples = outer_samples});
 
 /// The sizes of `shape` at every second place, from `first`, of twice as many axes; 1 elsewhere.

@@ -10,6 +10,7 @@
 #include "ops/heads.h"
 #include "ops/index.h"
 #include "ops/join.h"
+#include "ops/linalg.h"
 #include "ops/loss.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"

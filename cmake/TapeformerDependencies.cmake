@@ -21,7 +21,8 @@ add_library(tapeformer_xxhash INTERFACE)
 target_include_directories(tapeformer_xxhash SYSTEM INTERFACE ${TAPEFORMER_XXHASH_INCLUDE})
 
 # OpenBLAS in its OpenMP flavour where the system has it: told to, it keeps to the thread that calls, and starts none. It is
-# loaded when it is needed first (autograd/kernels/blas.cpp), by the name that programs know it by.
+# loaded when it is needed first (autograd/kernels/blas.cpp), by the name that programs know it by; xtensor-blas calls its
+# LAPACK through autograd/kernels/lapack.cpp.
 find_library(TAPEFORMER_OPENBLAS NAMES openblas PATH_SUFFIXES openblas-openmp REQUIRED)
 find_path(TAPEFORMER_OPENBLAS_INCLUDE cblas.h
   PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE} openblas REQUIRED)
@@ -32,9 +33,14 @@ target_compile_definitions(tapeformer_blas INTERFACE TAPEFORMER_OPENBLAS_FILE="$
 target_link_libraries(tapeformer_blas INTERFACE ${CMAKE_DL_LIBS})
 message(STATUS "OpenBLAS: ${TAPEFORMER_OPENBLAS}")
 
-# xtensor is headers only, and only autograd/xtensor.h includes it; users of that header need it too.
+# xtensor and xtensor-blas are headers only. Of headers only autograd/xtensor.h includes xtensor; users of that header need it
+# too. xtensor-blas is linear algebra's alone (autograd/ops/linalg/lapack.cpp).
 find_package(xtensor REQUIRED)
 include(CheckXtensor)
+find_path(TAPEFORMER_XTENSOR_BLAS_INCLUDE xtensor-blas/xlinalg.hpp REQUIRED)
+add_library(tapeformer_linalg INTERFACE)
+target_include_directories(tapeformer_linalg SYSTEM INTERFACE ${TAPEFORMER_XTENSOR_BLAS_INCLUDE})
+target_link_libraries(tapeformer_linalg INTERFACE xtensor)
 
 # g++ ships libbacktrace in its own folder: with it a Trace names files and lines, without it functions.
 include(CheckCXXSourceCompiles)

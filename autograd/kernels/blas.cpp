@@ -17,6 +17,7 @@ namespace {
 
 /// What is used of OpenBLAS.
 struct Blas {
+  void* library;
   decltype(&cblas_sgemm) sgemm;
   decltype(&cblas_dgemm) dgemm;
   decltype(&openblas_set_num_threads) set_num_threads;
@@ -37,10 +38,15 @@ void check_room() {
   munmap(room, bytes);
 }
 
+void* find(void* library, const char* name) {
+  void* const function = dlsym(library, name);
+  if (!function) raise(ErrorKind::io, "OpenBLAS: {} has no {}", TAPEFORMER_OPENBLAS_FILE, name);
+  return function;
+}
+
 template <class Function>
 void find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  if (!function) raise(ErrorKind::io, "OpenBLAS: {} has no {}", TAPEFORMER_OPENBLAS_FILE, name);
+  function = reinterpret_cast<Function>(find(library, name));
 }
 
 Blas load() {
@@ -50,6 +56,7 @@ Blas load() {
   if (!library) library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   if (!library) raise(ErrorKind::io, "OpenBLAS: cannot be loaded: {}", dlerror());
   Blas blas{};
+  blas.library = library;
   find(library, "cblas_sgemm", blas.sgemm);
   find(library, "cblas_dgemm", blas.dgemm);
   find(library, "openblas_set_num_threads", blas.set_num_threads);
@@ -64,24 +71,6 @@ const Blas& blas() {
   static const Blas loaded = load();
   return loaded;
 }
-
-/// OpenBLAS on this thread alone, while in scope: its threads wait for each other several times within a product, and
-/// hand the core to any other process while they do, where parts of ours wait once, at the end.
-class OneBlasThread {
- public:
-  explicit OneBlasThread(const Blas& blas) : before_(omp_get_max_threads()) {
-    omp_set_num_threads(1);
-    // In the flavour without OpenMP the number is one for the process.
-    static std::once_flag once;
-    std::call_once(once, [&blas] { blas.set_num_threads(1); });
-  }
-  ~OneBlasThread() { omp_set_num_threads(before_); }
-  OneBlasThread(const OneBlasThread&) = delete;
-  OneBlasThread& operator=(const OneBlasThread&) = delete;
-
- private:
-  int before_;
-};
 
 template <class Function, class T>
 void call(Function gemm, const Gemm& s, const T* a, const T* b, T* c) {
@@ -103,13 +92,24 @@ Gemm with_whole_rows(Gemm s) {
 }
 }  // namespace
 
+void* blas_function(const char* name) { return find(blas().library, name); }
+
+OneBlasThread::OneBlasThread() : before_(omp_get_max_threads()) {
+  // In the flavour without OpenMP the number is one for the process.
+  static std::once_flag once;
+  std::call_once(once, [] { blas().set_num_threads(1); });
+  omp_set_num_threads(1);
+}
+
+OneBlasThread::~OneBlasThread() { omp_set_num_threads(before_); }
+
 void blas_gemm(const Gemm& shape, const float* a, const float* b, float* c) {
-  const OneBlasThread alone(blas());
+  const OneBlasThread alone;
   call(blas().sgemm, with_whole_rows(shape), a, b, c);
 }
 
 void blas_gemm(const Gemm& shape, const double* a, const double* b, double* c) {
-  const OneBlasThread alone(blas());
+  const OneBlasThread alone;
   call(blas().dgemm, with_whole_rows(shape), a, b, c);
 }
 

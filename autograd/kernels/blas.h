@@ -6,13 +6,29 @@
 
 namespace tape::kernels {
 
-// OpenBLAS is loaded when it is needed first: for small products that our kernels do not take, and on CPUs without
-// AVX2.
+// OpenBLAS is loaded when it is needed first: for small products that our kernels do not take, on CPUs without AVX2,
+// and for linear algebra (lapack.cpp).
 
 /// The product of gemm() by OpenBLAS, on the thread that calls. Throws Error (io) where OpenBLAS cannot be loaded,
 /// (out_of_memory) where there is no room for it.
 void blas_gemm(const Gemm& shape, const float* a, const float* b, float* c);
 void blas_gemm(const Gemm& shape, const double* a, const double* b, double* c);
+
+/// A function of OpenBLAS by its name, "dpotrf_". Errors as blas_gemm().
+void* blas_function(const char* name);
+
+/// OpenBLAS on this thread alone, while in scope: its threads wait for each other several times within a product, and
+/// hand the core to any other process while they do, where parts of ours wait once, at the end. Errors as blas_gemm().
+class OneBlasThread {
+ public:
+  OneBlasThread();
+  ~OneBlasThread();
+  OneBlasThread(const OneBlasThread&) = delete;
+  OneBlasThread& operator=(const OneBlasThread&) = delete;
+
+ private:
+  int before_;
+};
 
 struct BlasInfo {
   std::string version;    ///< "OpenBLAS 0.3.21"; "no OpenBLAS" where it cannot be loaded

@@ -84,7 +84,7 @@ TEST(OperationNames, OfEachFamilyAreInTheRegistry) {
   const std::set<std::string> names = registered_names();
   std::set<std::string> defined;
   for (const char* folder : {"autograd/ops", "autograd/tape"}) {
-    for (const auto& entry : std::filesystem::directory_iterator(source_path(folder))) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(source_path(folder))) {
       if (entry.path().extension() != ".cpp") continue;
       const std::string text = text_of(entry.path());
       for (std::sregex_iterator match(text.begin(), text.end(), definition), end; match != end; ++match)

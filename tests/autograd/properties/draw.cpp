@@ -140,6 +140,8 @@ std::vector<Property> all_properties() {
   add_positions(all);
   add_products(all);
   add_attention(all);
+  add_factorizations(all);
+  add_matrix_numbers(all);
   return all;
 }
 

@@ -1,0 +1,98 @@
+#include "autograd/ops/linalg/batch.h"
+
+#include <cmath>
+#include <limits>
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/shape.h"
+
+namespace tape::linalg {
+
+Matrices matrices(const char* operation, const char* argument, const Tensor& x) {
+  check_floating(operation, x);
+  if (x.rank() < 2) raise(ErrorKind::shape, "{}: needs matrices: {} {}", operation, argument, to_string(x.shape()));
+  const Matrices all{.batch = x.shape().slice(0, x.rank() - 2),
+                     .count = x.shape().slice(0, x.rank() - 2).numel(),
+                     .rows = x.size(-2),
+                     .columns = x.size(-1)};
+  for (const int64_t size : {all.rows, all.columns})
+    if (size > std::numeric_limits<int32_t>::max())
+      raise(ErrorKind::shape, "{}: a size of {} is beyond what the matrix library takes", operation, size);
+  return all;
+}
+
+Matrices square_matrices(const char* operation, const char* argument, const Tensor& x) {
+  const Matrices all = matrices(operation, argument, x);
+  if (all.rows != all.columns)
+    raise(ErrorKind::shape, "{}: needs square matrices: {} {}", operation, argument, to_string(x.shape()));
+  return all;
+}
+
+std::string which_matrix(const char* argument, const Shape& shape, int64_t i) {
+  const std::string whole = fmt::format("{} {}", argument, to_string(shape));
+  const Shape batch = shape.slice(0, shape.rank() - 2);
+  if (batch.rank() == 0) return whole;
+  return fmt::format("matrix {} of {}", to_string(Shape(batch.unravel(i))), whole);
+}
+
+void check_finite(const char* operation, const char* argument, const Tensor& x, Part part) {
+  dispatch_floating(operation, x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* values = x.data<T>();
+    const int64_t size = x.numel();
+    for (int64_t i = 0; i < size; ++i) {
+      if (std::isfinite(values[i])) continue;
+      const int64_t columns = x.size(-1), matrix = x.size(-2) * columns;
+      const int64_t row = i % matrix / columns, column = i % columns;
+      if ((part == Part::lower && column > row) || (part == Part::upper && column < row)) continue;
+      raise(ErrorKind::numeric, "{}: {} has {} at [{}, {}]", operation, which_matrix(argument, x.shape(), i / matrix),
+            static_cast<double>(values[i]), row, column);
+    }
+  });
+}
+
+std::vector<int64_t> broadcast_matrices(const Shape& batch, const Shape& whole) {
+  std::vector<int64_t> from(static_cast<size_t>(whole.numel()));
+  for (int64_t i = 0; i < whole.numel(); ++i) {
+    const std::vector<int64_t> index = whole.unravel(i);
+    int64_t position = 0;
+    for (int64_t axis = 0; axis < batch.rank(); ++axis) {
+      const int64_t at = index[static_cast<size_t>(axis + whole.rank() - batch.rank())];
+      position = position * batch[axis] + (batch[axis] == 1 ? 0 : at);
+    }
+    from[static_cast<size_t>(i)] = position;
+  }
+  return from;
+}
+
+Tensor own_copy(const Tensor& x) {
+  const NoGrad no_grad;
+  return clone(x.detach());
+}
+
+Tensor own_transposed(const Tensor& x) {
+  const NoGrad no_grad;
+  return transpose(x.detach());
+}
+
+Tensor transposed(const Tensor& x) { return transpose(x, -2, -1); }
+
+Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
+  const MatmulPrecisionScope exact(MatmulPrecision::highest);
+  return matmul(a, b, options);
+}
+
+Tensor diagonal_matrix(const Tensor& v) { return unsqueeze(v, -1) * eye(v.size(-1), v.dtype()); }
+
+Tensor diagonal_part(const Tensor& x) { return x * eye(x.size(-1), x.dtype()); }
+
+Tensor per_matrix(const Tensor& g) { return unsqueeze(unsqueeze(g, -1), -1); }
+
+int64_t first_failure(const std::vector<int>& info) {
+  const auto failed = std::find_if(info.begin(), info.end(), [](int value) { return value != 0; });
+  return failed == info.end() ? -1 : failed - info.begin();
+}
+
+}  // namespace tape::linalg

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "../../kernels/blas.h"
+#include "../../kernels/threads.h"
+#include "../../tape/tape.h"
+#include "../matmul.h"
+
+// What the operations of linear algebra share: matrices in the last two axes, a batch of them in the others.
+namespace tape::linalg {
+
+/// A tensor [..., rows, columns] seen as `count` matrices.
+struct Matrices {
+  Shape batch;
+  int64_t count = 0, rows = 0, columns = 0;
+  int64_t size() const { return rows * columns; }
+  /// The shape of as many matrices or vectors of other sizes.
+  Shape of(int64_t r, int64_t c) const { return batch.inserted(batch.rank(), r).inserted(batch.rank() + 1, c); }
+  Shape of(int64_t n) const { return batch.inserted(batch.rank(), n); }
+};
+
+/// Throws Error (dtype) unless x is f32 or f64, (shape) unless it has two axes or more.
+Matrices matrices(const char* operation, const char* argument, const Tensor& x);
+/// The same, and Error (shape) `inv: needs square matrices: a [2, 3]`.
+Matrices square_matrices(const char* operation, const char* argument, const Tensor& x);
+
+/// "matrix [1, 0] of a [2, 3, 4, 4]", or "a [4, 4]" where there is one alone.
+std::string which_matrix(const char* argument, const Shape& shape, int64_t i);
+
+/// The part of a matrix that is read.
+enum class Part { all, lower, upper };
+/// Throws Error (numeric) `inv: matrix [1] of a [2, 3, 3] has nan at [0, 2]` for the first value that is not finite:
+/// LAPACK would give anything, or not come back.
+void check_finite(const char* operation, const char* argument, const Tensor& x, Part part = Part::all);
+
+/// Which matrix of a batch goes with matrix i of `whole`, the batch it is broadcast to.
+std::vector<int64_t> broadcast_matrices(const Shape& batch, const Shape& whole);
+
+/// A copy of the values, whose memory is nobody else's.
+Tensor own_copy(const Tensor& x);
+/// The same with the last two axes exchanged: row-major memory of it is column-major memory of x.
+Tensor own_transposed(const Tensor& x);
+
+/// xᵀ of the last two axes, recorded.
+Tensor transposed(const Tensor& x);
+/// matmul in the highest precision, whatever the scope says, recorded.
+Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& options = {});
+/// v [..., n] -> [..., n, n] with v on the diagonal, recorded.
+Tensor diagonal_matrix(const Tensor& v);
+/// x [..., n, n] -> [..., n, n] with zeros off the diagonal, recorded.
+Tensor diagonal_part(const Tensor& x);
+/// g [...] -> [..., 1, 1], to go with matrices.
+Tensor per_matrix(const Tensor& g);
+
+/// body(i) for each matrix, by OpenBLAS on one thread each; several threads share a batch where it is worth it. A
+/// matrix has the same bits either way. `work`: multiplications of one.
+template <class Body>
+void over_matrices(int64_t count, double work, const Body& body) {
+  if (count == 0) return;
+  const auto range = [&](int64_t first, int64_t last) {
+    const kernels::OneBlasThread alone;
+    for (int64_t i = first; i < last; ++i) body(i);
+  };
+  constexpr double kWorth = 1 << 16;  // some ten microseconds, which waking a thread costs
+  const int64_t parts = std::min<int64_t>({count, int64_t{4} * kernels::num_threads(),
+                                           1 + static_cast<int64_t>(static_cast<double>(count) * work / kWorth)});
+  if (parts < 2) return range(0, count);
+  kernels::run_tasks(parts, [&](int64_t part) { range(count * part / parts, count * (part + 1) / parts); });
+}
+
+/// The first matrix whose info is not 0, or -1.
+int64_t first_failure(const std::vector<int>& info);
+
+}  // namespace tape::linalg

@@ -1,0 +1,180 @@
+// det, slogdet, trace.
+#include <cmath>
+#include <limits>
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/linalg.h"
+#include "autograd/ops/linalg/batch.h"
+#include "autograd/ops/linalg/lu.h"
+#include "autograd/ops/linalg/samples.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/shape.h"
+
+namespace tape::linalg {
+namespace {
+
+std::function<std::vector<OpSample>()> determinant_samples(Tensor (*f)(const Tensor&)) {
+  return [f] {
+    const auto of = [f](const char* label, const Shape& a) {
+      return OpSample{label, {sample_normal(a)}, [f](const Tensors& in) { return f(regular(in[0]) * 0.5); }};
+    };
+    return std::vector{of("matrix", {3, 3}), of("batch", {2, 1, 2, 2}), of("size 1", {2, 1, 1}),
+                       of("empty", {2, 0, 0})};
+  };
+}
+
+/// Giles 2008, 2.2.4 (Jacobi): d det A = det A tr(A⁻¹ dA), so Ā = ȳ det(A) A⁻ᵀ. Where A is singular that is ȳ cof A,
+/// the matrix of cofactors: with A = U diag(s) Vᵀ it is det(U) det(V) U diag(∏ⱼ≠ᵢ sⱼ) Vᵀ.
+const Op det_op({.name = "det",
+                 .formula = {.forward = "y{y} = det a{0}", .backward = {"da{x} = dy ⊙ y ⊙ a⁻ᵀ, the cofactors"}},
+                 .samples = determinant_samples(det)});
+
+/// Giles 2008, 2.2.4: d ln |det A| = tr(A⁻¹ dA).
+const Op slogdet_op({.name = "slogdet",
+                     .formula = {.forward = "y{y} = ln |det a{0}|", .backward = {"da{x} = dy ⊙ a⁻ᵀ"}},
+                     .samples = determinant_samples([](const Tensor& a) { return slogdet(a).logabsdet; })});
+
+std::vector<OpSample> trace_samples() {
+  const auto of = [](const char* label, const Shape& a) {
+    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return trace(in[0]); }};
+  };
+  return std::vector{of("square", {3, 3}), of("tall, a batch", {2, 3, 2}), of("wide", {2, 4}), of("empty", {2, 0, 3})};
+}
+
+const Op trace_op({.name = "trace",
+                   .formula = {.forward = "y{y} = Σᵢ a{0}ᵢᵢ", .backward = {"da{x} = dy on the diagonal, 0 beside it"}},
+                   .samples = trace_samples});
+
+/// Sign and logarithm of |det| of each, by its LU factorization.
+template <class T>
+Slogdet signs_and_logarithms(const Lu& lu, const Matrices& all, DType dtype) {
+  const int64_t n = all.rows;
+  Slogdet result{empty(all.batch, dtype), empty(all.batch, dtype)};
+  T *sign = result.sign.template mutable_data<T>(), *logarithm = result.logabsdet.template mutable_data<T>();
+  const T* factors = lu.factors.data<T>();
+  const int64_t* pivots = lu.pivots.data<int64_t>();
+  for (int64_t i = 0; i < all.count; ++i) {
+    sign[i] = 1;
+    logarithm[i] = 0;
+    for (int64_t j = 0; j < n; ++j) {
+      const T pivot = factors[i * n * n + j * n + j];
+      if ((pivots[i * n + j] != j + 1) != (pivot < 0)) sign[i] = -sign[i];
+      if (pivot == 0) sign[i] = 0;
+      logarithm[i] += std::log(std::abs(pivot));
+    }
+  }
+  return result;
+}
+
+template <class T>
+Tensor determinants(const Lu& lu, const Matrices& all, DType dtype) {
+  const int64_t n = all.rows;
+  Tensor y = empty(all.batch, dtype);
+  T* values = y.template mutable_data<T>();
+  for (int64_t i = 0; i < all.count; ++i) {
+    values[i] = 1;
+    for (int64_t j = 0; j < n; ++j) {
+      values[i] *= lu.factors.data<T>()[i * n * n + j * n + j];
+      if (lu.pivots.data<int64_t>()[i * n + j] != j + 1) values[i] = -values[i];
+    }
+  }
+  return y;
+}
+
+/// ∏ⱼ≠ᵢ sⱼ for each i of the last axis.
+Tensor products_of_others(const Tensor& s) {
+  Tensor y = empty_like(s);
+  const int64_t n = s.size(-1);
+  dispatch_floating("det", s.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* values = y.mutable_data<T>();
+    for (int64_t i = 0; i < s.numel(); ++i) {
+      values[i] = 1;
+      for (int64_t j = i - i % n; j < i - i % n + n; ++j)
+        if (j != i) values[i] *= s.data<T>()[j];
+    }
+  });
+  return y;
+}
+
+Tensor cofactors(const Tensor& a) {
+  const NoGrad no_grad;
+  const Svd all = svd(a.detach());
+  const Tensor sign = per_matrix(det(all.u) * det(all.vh));
+  return sign * product(all.u * unsqueeze(products_of_others(all.s), -2), all.vh);
+}
+
+/// a⁻ᵀ for the gradients: recorded where they will be differentiated, else by the factorization that is there already.
+Tensor inverse_transposed(const BackwardContext& c, const Tensor& a, const Lu& lu) {
+  return transposed(c.create_graph() ? inv(a) : lu_inverse(lu));
+}
+
+/// The first matrix whose factorization has a 0 on the diagonal, or -1.
+int64_t first_singular(const Lu& lu) {
+  const int64_t n = lu.factors.size(-1);
+  return dispatch_floating("det", lu.factors.dtype(), [&](auto zero) -> int64_t {
+    const auto* values = lu.factors.data<decltype(zero)>();
+    for (int64_t i = 0; i < lu.pivots.numel(); ++i)
+      if (values[i * n + i % n] == 0) return i / n;
+    return -1;
+  });
+}
+
+}  // namespace
+
+Tensor det(const Tensor& a) {
+  const Matrices all = square_matrices("det", "a", a);
+  check_finite("det", "a", a);
+  const Lu lu = lu_of(a);
+  const Tensor y =
+      dispatch_floating("det", a.dtype(), [&](auto zero) { return determinants<decltype(zero)>(lu, all, a.dtype()); });
+  return record(det_op, {a}, y, {a, y, lu.factors, lu.pivots}, [](const BackwardContext& c) -> Tensors {
+    const Tensor of = c.saved(0);
+    const Lu factored{c.saved(2), c.saved(3), {}};
+    const int64_t singular = first_singular(factored);
+    if (singular < 0) return {per_matrix(c.grad() * c.saved(1)) * inverse_transposed(c, of, factored)};
+    if (c.create_graph())
+      raise(ErrorKind::numeric, "det: {} is singular, where the gradient cannot be differentiated again",
+            which_matrix("a", of.shape(), singular));
+    return {per_matrix(c.grad()) * cofactors(of)};
+  });
+}
+
+Slogdet slogdet(const Tensor& a) {
+  const Matrices all = square_matrices("slogdet", "a", a);
+  check_finite("slogdet", "a", a);
+  const Lu lu = lu_of(a);
+  const Slogdet y = dispatch_floating(
+      "slogdet", a.dtype(), [&](auto zero) { return signs_and_logarithms<decltype(zero)>(lu, all, a.dtype()); });
+  record(slogdet_op, {a}, y.logabsdet, {a, lu.factors, lu.pivots}, [](const BackwardContext& c) -> Tensors {
+    const Tensor of = c.saved(0);
+    const Lu factored{c.saved(1), c.saved(2), {}};
+    if (const int64_t singular = first_singular(factored); singular >= 0)
+      raise(ErrorKind::numeric, "slogdet: the gradient does not exist: {} is singular",
+            which_matrix("a", of.shape(), singular));
+    return {per_matrix(c.grad()) * inverse_transposed(c, of, factored)};
+  });
+  return y;
+}
+
+Tensor trace(const Tensor& a) {
+  const Matrices all = matrices("trace", "a", a);
+  const int64_t n = std::min(all.rows, all.columns);
+  Tensor y = empty(all.batch, a.dtype());
+  dispatch_floating("trace", a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* values = y.mutable_data<T>();
+    for (int64_t i = 0; i < all.count; ++i) {
+      values[i] = 0;
+      for (int64_t j = 0; j < n; ++j) values[i] += a.data<T>()[i * all.size() + j * all.columns + j];
+    }
+  });
+  return record(trace_op, {a}, y, {}, [m = all.rows, k = all.columns](const BackwardContext& c) -> Tensors {
+    const Tensor dy = c.grad();
+    const Tensor one = eye(std::max(m, k), dy.dtype());
+    return {per_matrix(dy) * slice(slice(one, 0, {.end = m}), 1, {.end = k})};
+  });
+}
+
+}  // namespace tape::linalg

@@ -1,0 +1,177 @@
+// cholesky, qr.
+#include <cmath>
+#include <limits>
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/linalg.h"
+#include "autograd/ops/linalg/batch.h"
+#include "autograd/ops/linalg/lapack.h"
+#include "autograd/ops/linalg/samples.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/pad.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/unary.h"
+
+namespace tape::linalg {
+namespace {
+
+std::vector<OpSample> cholesky_samples() {
+  const auto of = [](const char* label, const Shape& a, bool upper = false) {
+    return OpSample{label, {sample_normal(a)}, [upper](const Tensors& in) {
+                      return cholesky(regular(product(in[0], in[0], {.transpose_b = true})), {.upper = upper});
+                    }};
+  };
+  return std::vector{of("matrix", {3, 3}), of("batch, upper", {2, 2, 2}, true), of("size 1", {2, 1, 1}),
+                     of("empty", {0, 0})};
+}
+
+/// Murray 2016 (Differentiation of the Cholesky decomposition), eq. 9 and 10; Giles 2008. dA = dL Lᵀ + L dLᵀ gives
+/// L⁻¹ dA L⁻ᵀ = F + Fᵀ with F = L⁻¹ dL lower triangular, so dL = L Φ(L⁻¹ dA L⁻ᵀ), where Φ takes the lower triangle and
+/// half of the diagonal. The gradient is Ā = L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, made symmetric.
+const Op cholesky_op({.name = "cholesky",
+                      .formula = {.forward = "y{y} = L, L · Lᵀ = a",
+                                  .backward = {"da{x} = the symmetric part of L⁻ᵀ · Φ(Lᵀ · dL) · L⁻¹, Φ the lower "
+                                               "triangle with half of the diagonal"}},
+                      .samples = cholesky_samples});
+
+/// What does not depend on signs.
+Tensor qr_invariants(const Qr& both) { return cat({mixed(square(both.q), 1), mixed(square(both.r), -2)}); }
+
+std::vector<OpSample> qr_samples() {
+  const auto of = [](const char* label, const Shape& a, QrMode mode = QrMode::reduced) {
+    return OpSample{label, {sample_normal(a)}, [mode](const Tensors& in) {
+                      return qr_invariants(qr(regular_rectangle(in[0]), mode));
+                    }};
+  };
+  return std::vector{of("square", {3, 3}),           of("tall", {4, 2}),
+                     of("wide, a batch", {2, 2, 4}), of("complete", {2, 3}, QrMode::complete),
+                     of("size 1", {1, 1}),           of("empty", {3, 0})};
+}
+
+/// Seeger, Hetzel, Dai, Lawrence 2017 (Auto-differentiating linear algebra), 4.3, for rows as columns; Walter and
+/// Lehmann 2013. For m >= n: Ā = (Q̄ + Q copyltu(M)) R⁻ᵀ with M = R R̄ᵀ − Q̄ᵀ Q, where copyltu makes a matrix symmetric by
+/// its lower triangle. For m < n (Roberts and Roberts 2020, QR and LQ decomposition matrix backpropagation): a = [X Y],
+/// R = [U V] with X = Q U and V = Qᵀ Y, so Ȳ = Q V̄ and X̄ is that of the square case with Q̄ + Y V̄ᵀ and Ū.
+const Op qr_op(
+    {.name = "qr",
+     .formula = {.forward = "y{y} = Q, Q · R = a{0}",
+                 .backward = {"da{x} = (dQ + Q · copyltu(R · dRᵀ − dQᵀ · Q)) · R⁻ᵀ, copyltu symmetric by the "
+                              "lower triangle"}},
+     .samples = qr_samples});
+
+Tensor cholesky_values(const Tensor& a) {
+  const Matrices all = square_matrices("cholesky", "a", a);
+  check_finite("cholesky", "a", a, Part::lower);
+  const int64_t n = all.rows;
+  Tensor l = own_copy(a);
+  std::vector<int> info(static_cast<size_t>(all.count));
+  if (n > 0) {
+    dispatch_floating("cholesky", a.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      T* values = l.mutable_data<T>();
+      over_matrices(all.count, static_cast<double>(n * n) * static_cast<double>(n) / 6,
+                    [&](int64_t i) { info[static_cast<size_t>(i)] = potrf('U', n, values + i * n * n); });
+    });
+  }
+  if (const int64_t broken = first_failure(info); broken >= 0)
+    raise(ErrorKind::numeric, "cholesky: {} is not positive definite: its leading minor of order {} is not positive",
+          which_matrix("a", a.shape(), broken), info[static_cast<size_t>(broken)]);
+  const NoGrad no_grad;
+  return tril(l);
+}
+
+/// Q [..., m, columns] and R [..., columns, n].
+Qr qr_values(const Tensor& a, int64_t columns) {
+  const Matrices all = matrices("qr", "a", a);
+  check_finite("qr", "a", a);
+  const int64_t m = all.rows, n = all.columns, k = std::min(m, n), wide = std::max(n, columns);
+  const NoGrad no_grad;
+  if (k == 0)
+    return {zeros(all.of(m, columns), a.dtype()) + slice(eye(m, a.dtype()), 1, {.end = columns}),
+            zeros(all.of(columns, n), a.dtype())};
+  // Column-major: what becomes R behind geqrf, and Q in as many columns as asked.
+  Tensor factored = own_transposed(a), q = empty(all.of(columns, m), a.dtype());
+  dispatch_floating("qr", a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T *values = factored.mutable_data<T>(), *result = q.mutable_data<T>();
+    over_matrices(all.count, 2 * static_cast<double>(m * wide) * static_cast<double>(k), [&](int64_t i) {
+      std::vector<T> tau(static_cast<size_t>(k));
+      T* const own = values + i * m * n;
+      geqrf(m, n, own, tau.data());
+      std::copy_n(own, m * k, result + i * m * columns);
+      orgqr(m, columns, k, result + i * m * columns, tau.data());
+    });
+  });
+  return {transpose(q), triu(slice(transpose(factored), -2, {.end = columns}))};
+}
+
+/// Throws where the first k columns of a depend on each other: R has a 0 on its diagonal, or as good as one.
+void check_independent(const Tensor& r, const Shape& shape) {
+  const int64_t k = std::min(r.size(-2), r.size(-1)), columns = r.size(-1),
+                count = r.shape().slice(0, r.rank() - 2).numel();
+  dispatch_floating("qr", r.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0; i < count * k; ++i) {
+      const T* const matrix = r.data<T>() + i / k * r.size(-2) * columns;
+      T largest = 0;
+      for (int64_t j = 0; j < k; ++j) largest = std::max(largest, std::abs(matrix[j * columns + j]));
+      const T own = std::abs(matrix[i % k * columns + i % k]);
+      if (own <= std::numeric_limits<T>::epsilon() * largest)
+        raise(ErrorKind::numeric,
+              "qr: the gradient does not exist: {}: its first {} columns are not independent (R[{}, {}] is {})",
+              which_matrix("a", shape, i / k), k, i % k, i % k, static_cast<double>(own));
+    }
+  });
+}
+
+/// The gradient for q [..., m, k], r [..., k, k].
+Tensor qr_gradient(const Tensor& q, const Tensor& r, const Tensor& dq, const Tensor& dr) {
+  const Tensor m = product(r, dr, {.transpose_b = true}) - product(dq, q, {.transpose_a = true});
+  const Tensor below = tril(m, -1);
+  const Tensor symmetric = below + transposed(below) + diagonal_part(m);
+  return solve_triangular(transposed(r), dq + product(q, symmetric), {.upper = false, .left = false});
+}
+
+}  // namespace
+
+Tensor cholesky(const Tensor& a, const CholeskyOptions& options) {
+  const Tensor values = cholesky_values(a);
+  const Tensor l = record(cholesky_op, {a}, values, {values}, [](const BackwardContext& c) -> Tensors {
+    const Tensor factor = c.saved(0);
+    const Tensor p = product(factor, c.grad(), {.transpose_a = true});
+    const Tensor phi = tril(p) - 0.5 * diagonal_part(p);
+    const Tensor half = solve_triangular(transposed(factor), phi, {.upper = true});
+    const Tensor da = solve_triangular(factor, half, {.left = false});
+    return {0.5 * (da + transposed(da))};
+  });
+  return options.upper ? transposed(l) : l;
+}
+
+Qr qr(const Tensor& a, QrMode mode) {
+  const Matrices all = matrices("qr", "a", a);
+  const int64_t m = all.rows, n = all.columns, k = std::min(m, n);
+  const Qr values = qr_values(a, mode == QrMode::complete ? m : k);
+  const Tensors both =
+      record_many(qr_op, {a}, {values.q, values.r}, {a, values.q, values.r}, [=](const BackwardContext& c) -> Tensors {
+        if (mode == QrMode::r)
+          raise(ErrorKind::graph, "qr: there is no gradient in mode r, which has no Q: take mode reduced");
+        if (mode == QrMode::complete && m > n)
+          raise(ErrorKind::graph,
+                "qr: there is no gradient in mode complete for a {}, with more rows than columns: take mode "
+                "reduced",
+                to_string(c.saved(0).shape()));
+        const Tensor q = c.saved(1), r = c.saved(2), dq = c.grad(0), dr = c.grad(1);
+        check_independent(r, c.saved(0).shape());
+        if (m >= n) return {qr_gradient(q, r, dq, dr)};
+        const Tensor dv = slice(dr, -1, {.start = m}), y = slice(c.saved(0), -1, {.start = m});
+        const Tensor dx = qr_gradient(q, slice(r, -1, {.end = m}), dq + product(y, dv, {.transpose_b = true}),
+                                      slice(dr, -1, {.end = m}));
+        return {cat({dx, product(q, dv)}, -1)};
+      });
+  if (mode == QrMode::r) return {zeros({0}, a.dtype()), both[1]};
+  return {both[0], both[1]};
+}
+
+}  // namespace tape::linalg

@@ -1,0 +1,237 @@
+// matrix_norm, matrix_power, matrix_exp.
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/index.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/linalg.h"
+#include "autograd/ops/linalg/batch.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/unary.h"
+
+namespace tape::linalg {
+namespace {
+
+std::vector<OpSample> matrix_norm_samples() {
+  return std::vector<OpSample>{
+      {"matrix", {sample_normal({2, 3})}, [](const Tensors& in) { return matrix_norm(in[0]); }},
+      {"batch", {sample_normal({2, 2, 3})}, [](const Tensors& in) { return matrix_norm(in[0]); }},
+      {"first axes",
+       {sample_normal({2, 3, 2})},
+       [](const Tensors& in) {
+         return matrix_norm(in[0], MatrixNorm::fro, {.rows = 0, .columns = 1, .dims = Dims::keep});
+       }},
+      {"empty", {sample_normal({2, 0, 3})}, [](const Tensors& in) { return matrix_norm(in[0]); }}};
+}
+
+/// y = √Σ aᵢⱼ², Ā = ȳ A / y, and 0 where y is 0.
+const Op matrix_norm_op({.name = "matrix_norm",
+                         .formula = {.forward = "y{y} = √Σ aᵢⱼ² of a{0}",
+                                     .backward = {"da{x} = dy ⊙ a / y, 0 where y is 0"}},
+                         .traits = {.kinks = true},
+                         .samples = matrix_norm_samples});
+
+std::vector<OpSample> matrix_exp_samples() {
+  const auto of = [](const char* label, const Shape& a, double scale) {
+    return OpSample{label, {sample_normal(a)}, [scale](const Tensors& in) { return matrix_exp(in[0] * scale); }};
+  };
+  return std::vector{of("matrix", {3, 3}, 1),     of("small", {2, 2}, 1e-3), of("squared often", {2, 2}, 4),
+                     of("batch", {3, 2, 2}, 0.3), of("size 1", {1, 1}, 1),   of("empty", {0, 0}, 1)};
+}
+
+/// Najfeld and Havel 1995 (Derivatives of the matrix exponential), 4.3; Mathias 1996: the derivative in a direction G
+/// is the upper right block of exp [[A, G], [0, A]], and the gradient that in direction Ȳ at Aᵀ.
+const Op matrix_exp_op({.name = "matrix_exp",
+                        .formula = {.forward = "y{y} = exp a = Σ aᵏ / k!",
+                                    .backward = {"da{x} = the upper right block of exp [[aᵀ, dy], [0, aᵀ]]"}},
+                        .samples = matrix_exp_samples});
+
+/// Padé approximants of exp, and up to which 1-norm each is as good as rounding: Higham 2005 (The scaling and squaring
+/// method for the matrix exponential revisited), tables 2.3 and 3.1.
+struct Pade {
+  double bound;
+  std::vector<double> b;  ///< from b0 on
+};
+const std::vector<Pade>& pades(DType dtype) {
+  static const std::vector<double> b3{120, 60, 12, 1}, b5{30240, 15120, 3360, 420, 30, 1},
+      b7{17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1},
+      b9{17643225600, 8821612800, 2075673600, 302702400, 30270240, 2162160, 110880, 3960, 90, 1},
+      b13{64764752532480000,
+          32382376266240000,
+          7771770303897600,
+          1187353796428800,
+          129060195264000,
+          10559470521600,
+          670442572800,
+          33522128640,
+          1323241920,
+          40840800,
+          960960,
+          16380,
+          182,
+          1};
+  static const std::vector<Pade> single{{4.258730016922831e-1, b3}, {1.880152677804762, b5}, {3.925724783138660, b7}};
+  static const std::vector<Pade> twice{{1.495585217958292e-2, b3},
+                                       {2.539398330063230e-1, b5},
+                                       {9.504178996162932e-1, b7},
+                                       {2.097847961257068, b9},
+                                       {5.371920351148152, b13}};
+  return dtype == f32 ? single : twice;
+}
+
+/// Σ b[first + 2 i] a²ⁱ over the powers I, a², a⁴, ... that there are.
+Tensor every_other(const std::vector<double>& b, size_t first, const Tensors& even, size_t terms) {
+  Tensor total = even[0] * (b[first] / b[0]);
+  for (size_t i = 1; i < terms; ++i) total = total + even[i] * (b[first + 2 * i] / b[0]);
+  return total;
+}
+
+/// exp of matrices [count, n, n] by one approximant, each divided by 2^squarings first.
+Tensor exp_by(const Pade& pade, int squarings, const Tensor& a) {
+  const std::vector<double>& b = pade.b;
+  const size_t degree = b.size() - 1, half = degree / 2 + 1;  // terms of either part
+  const Tensor x = a * std::ldexp(1.0, -squarings);
+  Tensors even{expand_to(eye(a.size(-1), a.dtype()), a.shape()), product(x, x)};
+  while (even.size() < std::min<size_t>(half, 4)) even.push_back(product(even.back(), even[1]));
+  Tensor odd_part, even_part;
+  if (half <= even.size() || degree == 9) {
+    if (degree == 9) even.push_back(product(even.back(), even[1]));
+    odd_part = every_other(b, 1, even, half);
+    even_part = every_other(b, 0, even, half);
+  } else {  // a⁸, a¹⁰ and a¹² as products with a⁶
+    const Tensors above{even[1], even[2], even[3]};
+    odd_part = product(even[3], every_other(b, 9, above, 3)) + every_other(b, 1, even, 4);
+    even_part = product(even[3], every_other(b, 8, above, 3)) + every_other(b, 0, even, 4);
+  }
+  const Tensor u = product(x, odd_part);
+  Tensor y = solve(even_part - u, even_part + u);
+  for (int i = 0; i < squarings; ++i) y = product(y, y);
+  return y;
+}
+
+/// Which approximant and how many squarings each matrix needs: its own, whatever else is in the batch.
+std::map<std::pair<size_t, int>, std::vector<int64_t>> plan_exp(const Tensor& a) {
+  const auto& choices = pades(a.dtype());
+  std::map<std::pair<size_t, int>, std::vector<int64_t>> plan;
+  const Tensor norms = matrix_norm(a, 1.0).to(f64);
+  for (int64_t i = 0; i < norms.numel(); ++i) {
+    const double norm = norms.data<double>()[i];
+    size_t choice = 0;
+    while (choice + 1 < choices.size() && norm > choices[choice].bound) ++choice;
+    const double ratio = norm / choices[choice].bound;
+    plan[{choice, ratio > 1 ? static_cast<int>(std::ceil(std::log2(ratio))) : 0}].push_back(i);
+  }
+  return plan;
+}
+
+Tensor exp_values(const Tensor& x) {
+  const Matrices all = square_matrices("matrix_exp", "a", x);
+  check_finite("matrix_exp", "a", x);
+  Tensor y = empty_like(x);
+  if (x.numel() == 0) return y;
+  const NoGrad no_grad;
+  const Tensor a = reshape(x.detach(), Shape{all.count, all.rows, all.columns});
+  const int64_t bytes = all.size() * size_of(x.dtype());
+  for (const auto& [key, members] : plan_exp(a)) {
+    const Tensor part = exp_by(pades(x.dtype())[key.first], key.second, index_select(a, 0, from_vector(members)));
+    for (size_t i = 0; i < members.size(); ++i)
+      std::memcpy(static_cast<char*>(y.raw()) + members[i] * bytes,
+                  static_cast<const char*>(part.raw()) + static_cast<int64_t>(i) * bytes, static_cast<size_t>(bytes));
+  }
+  return y;
+}
+
+/// x with the two axes behind all others.
+Tensor matrices_last(const Tensor& x, int64_t rows, int64_t columns) {
+  if (rows == x.rank() - 2 && columns == x.rank() - 1) return x;
+  std::vector<int64_t> order;
+  for (int64_t axis = 0; axis < x.rank(); ++axis)
+    if (axis != rows && axis != columns) order.push_back(axis);
+  order.push_back(rows);
+  order.push_back(columns);
+  return permute(x, order);
+}
+
+/// norm(matrices) with the axes where the options want them.
+template <class Norm>
+Tensor norm_along(const Tensor& a, const MatrixNormOptions& options, const Norm& norm) {
+  matrices("matrix_norm", "a", a);
+  const int64_t rows = a.shape().axis(options.rows, "matrix_norm"),
+                columns = a.shape().axis(options.columns, "matrix_norm");
+  if (rows == columns) raise(ErrorKind::config, "matrix_norm: rows and columns are both axis {}", rows);
+  const Tensor y = norm(matrices_last(a, rows, columns));
+  if (options.dims == Dims::drop) return y;
+  return unsqueeze(unsqueeze(y, std::min(rows, columns)), std::max(rows, columns));
+}
+
+Tensor frobenius(const Tensor& x) {
+  Tensor y;
+  {
+    const NoGrad no_grad;
+    y = sqrt(sum(square(x.detach()), {-2, -1}));
+  }
+  return record(matrix_norm_op, {x}, y, {x, y}, [](const BackwardContext& c) -> Tensors {
+    const Tensor norm = c.saved(1);
+    return {c.saved(0) * per_matrix(c.grad() / masked_fill(norm, eq(norm.detach(), 0), 1))};
+  });
+}
+
+}  // namespace
+
+Tensor matrix_norm(const Tensor& a, MatrixNorm order, const MatrixNormOptions& options) {
+  return norm_along(a, options,
+                    [order](const Tensor& x) { return order == MatrixNorm::fro ? frobenius(x) : sum(svdvals(x), -1); });
+}
+
+Tensor matrix_norm(const Tensor& a, double order, const MatrixNormOptions& options) {
+  const double size = std::abs(order);
+  if (size != 1 && size != 2 && size != INFINITY)
+    raise(ErrorKind::config, "matrix_norm: the order must be 1, 2, inf or one of these negative, got {}", order);
+  return norm_along(a, options, [=](const Tensor& x) {
+    const Tensor sizes = size == 2 ? svdvals(x) : sum(abs(x), size == 1 ? -2 : -1);
+    if (sizes.size(-1) == 0)
+      raise(ErrorKind::shape, "matrix_norm: there is no norm of order {} of nothing: a {}", order,
+            to_string(a.shape()));
+    return order > 0 ? max(sizes, -1) : min(sizes, -1);
+  });
+}
+
+Tensor matrix_power(const Tensor& a, int64_t n) {
+  square_matrices("matrix_power", "a", a);
+  if (n == 0) return clone(expand_to(eye(a.size(-1), a.dtype()), a.shape()));
+  uint64_t left = n < 0 ? 0 - static_cast<uint64_t>(n) : static_cast<uint64_t>(n);
+  Tensor square_of = n < 0 ? inv(a) : clone(a), y;
+  for (;; square_of = product(square_of, square_of)) {
+    if (left & 1) y = y.defined() ? product(y, square_of) : square_of;
+    if ((left >>= 1) == 0) return y;
+  }
+}
+
+Tensor matrix_exp(const Tensor& a) {
+  const Tensor y = exp_values(a);
+  dispatch_floating("matrix_exp", y.dtype(), [&](auto zero) {
+    const auto* values = y.data<decltype(zero)>();
+    for (int64_t i = 0; i < y.numel(); ++i)
+      if (!std::isfinite(values[i]))
+        raise(ErrorKind::numeric, "matrix_exp: {} overflows",
+              which_matrix("a", a.shape(), i / (y.size(-1) * y.size(-2))));
+  });
+  return record(matrix_exp_op, {a}, y, {a}, [](const BackwardContext& c) -> Tensors {
+    const Tensor at = transposed(c.saved(0)), dy = c.grad();
+    if (dy.numel() == 0) return {dy};
+    // The block is linear in dy: brought to the size of 1, so that it does not ask for squarings of its own.
+    const double largest = max(matrix_norm(dy.detach(), 1.0)).item(), size = largest > 0 ? largest : 1;
+    const Tensor above = cat({at, dy * (1 / size)}, -1), below = cat({zeros_like(at), at}, -1);
+    const Tensor whole = matrix_exp(cat({above, below}, -2));
+    const int64_t n = at.size(-1);
+    return {slice(slice(whole, -2, {.end = n}), -1, {.start = n}) * size};
+  });
+}
+
+}  // namespace tape::linalg

@@ -1,0 +1,183 @@
+// pinv, lstsq.
+#include <limits>
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/linalg.h"
+#include "autograd/ops/linalg/batch.h"
+#include "autograd/ops/linalg/equations.h"
+#include "autograd/ops/linalg/lapack.h"
+#include "autograd/ops/linalg/samples.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/unary.h"
+
+namespace tape::linalg {
+namespace {
+
+std::vector<OpSample> pinv_samples() {
+  const auto of = [](const char* label, const Shape& a) {
+    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return pinv(regular_rectangle(in[0])); }};
+  };
+  // Of rank 2 whatever x is.
+  const auto deficient = [](const Tensors& in) {
+    const Tensor x = regular_rectangle(in[0]);
+    return pinv(product(x, x, {.transpose_b = true}), {.rtol = 1e-4});
+  };
+  return std::vector{of("tall", {3, 2}), of("wide, a batch", {2, 2, 3}), of("square", {2, 2}), of("empty", {0, 2}),
+                     OpSample{"of less than full rank", {sample_normal({3, 2})}, deficient}};
+}
+
+/// Golub and Pereyra 1973 (The differentiation of pseudo-inverses), 4.12, for changes that keep the rank: with P = A⁺
+///   dP = −P dA P + P Pᵀ dAᵀ (I − A P) + (I − P A) dAᵀ Pᵀ P,
+/// so Ā = −Pᵀ P̄ Pᵀ + (I − A P) P̄ᵀ P Pᵀ + Pᵀ P P̄ᵀ (I − P A), in the order in which the products are smaller.
+const Op pinv_op({.name = "pinv",
+                  .formula = {.forward = "y{y} = a⁺, the pseudoinverse of a{0}",
+                              .backward = {"da{x} = −yᵀ · dy · yᵀ + (I − a · y) · dyᵀ · y · yᵀ + yᵀ · y · dyᵀ · (I − y "
+                                           "· a)"}},
+                  .samples = pinv_samples});
+
+std::vector<OpSample> lstsq_samples() {
+  const auto of = [](const char* label, const Shape& a, const Shape& b) {
+    return OpSample{label, {sample_normal(a, 1), sample_normal(b, 2)}, [](const Tensors& in) {
+                      return lstsq(regular_rectangle(in[0]), in[1]).solution;
+                    }};
+  };
+  const auto residuals = [](const Tensors& in) { return lstsq(regular_rectangle(in[0]), in[1]).residuals; };
+  return std::vector{of("tall", {4, 2}, {4, 2}),
+                     of("wide", {2, 3}, {2, 1}),
+                     of("batch of vectors", {2, 3, 2}, {2, 3}),
+                     of("a batch of sides", {3, 2}, {2, 3, 1}),
+                     of("empty", {0, 2}, {0, 3}),
+                     OpSample{"residuals", {sample_normal({4, 2}, 1), sample_normal({4, 2}, 2)}, residuals}};
+}
+
+/// X = A⁺ B, so B̄ = A⁺ᵀ X̄, and Ā is that of pinv for P̄ = X̄ Bᵀ.
+const Op lstsq_op({.name = "lstsq",
+                   .formula = {.forward = "y{y} = a⁺ · b{1}, the least a{0} · y − b",
+                               .backward = {"da{x} = that of a⁺ for dy · bᵀ", "db{x} = a⁺ᵀ · dy"},
+                               .summed = Summed::batch},
+                   .samples = lstsq_samples});
+
+Tensor pinv_gradient(const Tensor& a, const Tensor& p, const Tensor& dp) {
+  const Tensor g = transposed(dp), pt = transposed(p);
+  if (a.size(-2) <= a.size(-1)) {
+    const Tensor k = product(g, p), k_pt = product(k, pt);
+    return k_pt - transposed(product(p, k)) - product(product(a, p), k_pt) + product(product(pt, p), g - product(k, a));
+  }
+  const Tensor k = product(p, g), pt_k = product(pt, k);
+  return pt_k - transposed(product(k, p)) + product(product(g - product(a, k), p), pt) - product(product(pt_k, p), a);
+}
+
+/// 1 / s, and 0 for what is taken for 0.
+Tensor inverted(const Tensor& s, const PinvOptions& options, double rtol) {
+  const int64_t k = s.size(-1);
+  Tensor y = empty_like(s);
+  dispatch_floating("pinv", s.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* values = y.mutable_data<T>();
+    for (int64_t i = 0; i < s.numel(); ++i) {
+      const T own = s.data<T>()[i], largest = s.data<T>()[i - i % k];
+      const double bound = std::max(options.atol.value_or(0), rtol * static_cast<double>(largest));
+      values[i] = static_cast<double>(own) > bound ? 1 / own : 0;
+    }
+  });
+  return y;
+}
+
+double epsilon_of(const Tensor& a) {
+  const double eps = a.dtype() == f32 ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+  return eps * static_cast<double>(std::max(a.size(-2), a.size(-1)));
+}
+
+/// What gelsd gives, for a and b broadcast to `whole`.
+struct Solved {
+  Tensor solution, rank, singular_values;
+};
+
+Solved lstsq_values(const Tensor& a, const Tensor& b, const Shape& whole, double rcond) {
+  const NoGrad no_grad;
+  const int64_t m = a.size(-2), n = a.size(-1), k = b.size(-1), length = std::max(m, n), least = std::min(m, n);
+  const auto of = [&whole](int64_t rows, int64_t columns) {
+    return whole.inserted(whole.rank(), rows).inserted(whole.rank() + 1, columns);
+  };
+  Solved y{zeros(of(n, k), a.dtype()), zeros(whole, i64), empty(whole.inserted(whole.rank(), least), a.dtype())};
+  if (least == 0 || whole.numel() == 0) return y;
+  Tensor matrix = own_transposed(expand_to(a.detach(), of(m, n)));
+  const Tensor sides = transpose(expand_to(b.detach(), of(m, k)));
+  // Right sides are as long as solutions, and there is one at least.
+  Tensor columns = zeros(of(std::max<int64_t>(k, 1), length), a.dtype());
+  if (k > 0) put_slice_(columns, -1, 0, sides);
+  std::vector<int> info(static_cast<size_t>(whole.numel()));
+  dispatch_floating("lstsq", a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T *matrices = matrix.mutable_data<T>(), *x = columns.mutable_data<T>(), *s = y.singular_values.mutable_data<T>();
+    int64_t* ranks = y.rank.mutable_data<int64_t>();
+    const double work = 8 * static_cast<double>(m * n) * static_cast<double>(least);
+    over_matrices(whole.numel(), work, [&](int64_t i) {
+      int rank = 0;
+      info[static_cast<size_t>(i)] = gelsd(m, n, columns.size(-2), matrices + i * m * n,
+                                           x + i * columns.size(-2) * length, s + i * least, rcond, rank);
+      ranks[i] = rank;
+    });
+  });
+  if (const int64_t broken = first_failure(info); broken >= 0)
+    raise(ErrorKind::numeric, "lstsq: {}: the singular values did not converge", which_matrix("a", of(m, n), broken));
+  if (k > 0) y.solution = transpose(slice(columns, -1, {.end = n}));
+  return y;
+}
+
+bool all_full_rank(const Tensor& rank, int64_t n) {
+  const int64_t* values = rank.data<int64_t>();
+  return std::all_of(values, values + rank.numel(), [n](int64_t value) { return value == n; });
+}
+
+}  // namespace
+
+Tensor pinv(const Tensor& a, const PinvOptions& options) {
+  const Matrices all = matrices("pinv", "a", a);
+  check_finite("pinv", "a", a);
+  for (const double bound : {options.atol.value_or(0), options.rtol.value_or(0)})
+    if (!(bound >= 0)) raise(ErrorKind::config, "pinv: tolerances must not be negative, got {}", bound);
+  const double rtol = options.rtol.value_or(options.atol.value_or(0) > 0 ? 0 : epsilon_of(a));
+  Tensor p = zeros(all.of(all.columns, all.rows), a.dtype());
+  if (p.numel() > 0) {
+    const NoGrad no_grad;
+    const Svd factors = svd(a.detach(), {.full_matrices = false});
+    const Tensor scaled = factors.u * unsqueeze(inverted(factors.s, options, rtol), -2);
+    p = product(factors.vh, scaled, {.transpose_a = true, .transpose_b = true});
+  }
+  return record(pinv_op, {a}, p, {a, p},
+                [](const BackwardContext& c) -> Tensors { return {pinv_gradient(c.saved(0), c.saved(1), c.grad())}; });
+}
+
+Lstsq lstsq(const Tensor& a, const Tensor& b, const LstsqOptions& options) {
+  check_same_dtype("lstsq", a, b);
+  const Matrices own = matrices("lstsq", "a", a);
+  const bool vector = is_vector_of(a, b);
+  const Tensor sides = vector ? unsqueeze(b, -1) : b;
+  const Matrices right = matrices("lstsq", "b", sides);
+  check_sides("lstsq", a, b, own.rows, right.rows);
+  check_finite("lstsq", "a", a);
+  check_finite("lstsq", "b", sides);
+  const double rcond = options.rcond.value_or(epsilon_of(a));
+  const Shape whole = broadcast_shapes("lstsq", own.batch, right.batch);
+  const Solved solved = lstsq_values(a, sides, whole, rcond);
+  const Tensor x =
+      record(lstsq_op, {a, sides}, solved.solution, {a, sides}, [rcond](const BackwardContext& c) -> Tensors {
+        const Tensor matrix = c.saved(0), dy = c.grad(), p = pinv(matrix, {.rtol = rcond});
+        Tensor da, db;
+        if (c.needs(0)) da = pinv_gradient(matrix, p, product(dy, c.saved(1), {.transpose_b = true}));
+        if (c.needs(1)) db = product(p, dy, {.transpose_a = true});
+        return {da, db};
+      });
+  const bool with_residuals = own.rows > own.columns && all_full_rank(solved.rank, own.columns);
+  Tensor residuals = with_residuals ? sum(square(product(a, x) - sides), -2) : zeros({0}, a.dtype());
+  if (vector && with_residuals) residuals = squeeze(residuals, -1);
+  return {vector ? squeeze(x, -1) : x, residuals, solved.rank, solved.singular_values};
+}
+
+}  // namespace tape::linalg

@@ -1,0 +1,193 @@
+// solve, solve_triangular, inv.
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/linalg.h"
+#include "autograd/ops/linalg/batch.h"
+#include "autograd/ops/linalg/equations.h"
+#include "autograd/ops/linalg/lapack.h"
+#include "autograd/ops/linalg/lu.h"
+#include "autograd/ops/linalg/samples.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/pad.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/unary.h"
+
+namespace tape::linalg {
+namespace {
+
+std::vector<OpSample> solve_samples() {
+  const auto of = [](const char* label, const Shape& a, const Shape& b, SolveOptions options = {}) {
+    return OpSample{label, {sample_normal(a, 1), sample_normal(b, 2)}, [options](const Tensors& in) {
+                      return solve(regular(in[0]), in[1], options);
+                    }};
+  };
+  return std::vector{of("matrix", {3, 3}, {3, 2}),
+                     of("vector", {3, 3}, {3}),
+                     of("batch", {2, 2, 2}, {2, 2, 3}),
+                     of("batch of vectors", {2, 3, 3}, {2, 3}),
+                     of("one matrix, a batch of sides", {2, 2}, {3, 2, 1}),
+                     of("a batch of matrices, one side", {3, 2, 2}, {2, 2}),
+                     of("right", {3, 3}, {2, 3}, {.left = false}),
+                     of("size 1", {1, 1}, {1, 1}),
+                     of("empty", {0, 0}, {0, 2}),
+                     OpSample{"aliased", {sample_normal({3, 3})}, [](const Tensors& in) {
+                                const Tensor a = regular(in[0]);
+                                return solve(a, in[0]);
+                              }}};
+}
+
+/// Giles 2008 (Collected matrix derivative results), 2.3.1: A X = B gives dA X + A dX = dB, so dX = A⁻¹ (dB − dA X);
+/// the gradients are B̄ = A⁻ᵀ X̄ and Ā = −B̄ Xᵀ.
+const Op solve_op({.name = "solve",
+                   .formula = {.forward = "y{y} = a⁻¹{0} · b{1}",
+                               .backward = {"da{x} = −db · yᵀ", "db{x} = a⁻ᵀ · dy"},
+                               .summed = Summed::batch},
+                   .samples = solve_samples});
+
+std::vector<OpSample> solve_triangular_samples() {
+  const auto of = [](const char* label, const Shape& a, const Shape& b, TriangularOptions options) {
+    return OpSample{label, {sample_normal(a, 1), sample_normal(b, 2)}, [options](const Tensors& in) {
+                      return solve_triangular(regular(in[0]), in[1], options);
+                    }};
+  };
+  return std::vector{of("lower", {3, 3}, {3, 2}, {}),
+                     of("upper", {3, 3}, {3, 2}, {.upper = true}),
+                     of("lower, right", {3, 3}, {2, 3}, {.left = false}),
+                     of("upper, right, a batch", {2, 3, 3}, {2, 2, 3}, {.upper = true, .left = false}),
+                     of("ones on the diagonal", {3, 3}, {3, 1}, {.unitriangular = true}),
+                     of("upper, ones", {2, 2}, {3, 2, 2}, {.upper = true, .unitriangular = true}),
+                     of("empty", {0, 0}, {0, 2}, {})};
+}
+
+/// As solve; of Ā the triangle that is read, without the diagonal where that is not read either.
+const Op solve_triangular_op(
+    {.name = "solve_triangular",
+     .formula = {.forward = "y{y} = <left:a⁻¹{0} · b{1}|b{1} · a⁻¹{0}>, a <upper:upper|lower> triangular",
+                 .backward = {"da{x} = the <upper:upper|lower> triangle of <left:−db · yᵀ|−yᵀ · db>",
+                              "db{x} = <left:a⁻ᵀ · dy|dy · a⁻ᵀ>"},
+                 .summed = Summed::batch},
+     .samples = solve_triangular_samples});
+
+std::vector<OpSample> inv_samples() {
+  const auto of = [](const char* label, const Shape& a) {
+    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return inv(regular(in[0])); }};
+  };
+  return std::vector{of("matrix", {3, 3}), of("batch", {2, 1, 2, 2}), of("size 1", {1, 1}), of("empty", {2, 0, 0})};
+}
+
+/// Giles 2008, 2.2.3: A Y = I gives dY = −Y dA Y, so Ā = −Yᵀ Ȳ Yᵀ.
+const Op inv_op({.name = "inv",
+                 .formula = {.forward = "y{y} = a⁻¹", .backward = {"da{x} = −yᵀ · dy · yᵀ"}},
+                 .samples = inv_samples});
+
+/// solve() of b with two axes or more.
+Tensor solve_matrices(const Tensor& a, const Tensor& b) {
+  check_finite("solve", "a", a);
+  const Lu lu = lu_of(a);
+  check_regular("solve", lu);
+  const Tensor x = lu_solve(lu, b, false);
+  return record(solve_op, {a, b}, x, {a, x, lu.factors, lu.pivots}, [](const BackwardContext& c) -> Tensors {
+    const Tensor db = c.create_graph() ? solve_matrices(transposed(c.saved(0)), c.grad())
+                                       : lu_solve({c.saved(2), c.saved(3), {}}, c.grad(), true);
+    Tensor da;
+    if (c.needs(0)) da = neg(product(db, c.saved(1), {.transpose_b = true}));
+    return {da, db};
+  });
+}
+
+Tensor triangular_values(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
+  const Matrices own = square_matrices("solve_triangular", "a", a), sides = matrices("solve_triangular", "b", b);
+  const int64_t n = own.rows, k = options.left ? sides.columns : sides.rows;
+  const Shape whole = broadcast_shapes("solve_triangular", own.batch, sides.batch);
+  const Tensor wide =
+      expand_to(b.detach(), whole.inserted(whole.rank(), sides.rows).inserted(whole.rank() + 1, sides.columns));
+  Tensor x = options.left ? own_transposed(wide) : own_copy(wide);
+  const std::vector<int64_t> from = broadcast_matrices(own.batch, whole);
+  std::vector<int> info(from.size());
+  if (x.numel() > 0) {
+    dispatch_floating("solve_triangular", a.dtype(), [&](auto zero) {
+      using T = decltype(zero);
+      const T* triangles = a.data<T>();
+      T* values = x.mutable_data<T>();
+      // Column-major a is its transpose: the other triangle; and x a = b is aᵀ xᵀ = bᵀ.
+      over_matrices(whole.numel(), static_cast<double>(n * n) * static_cast<double>(k), [&](int64_t i) {
+        const auto place = static_cast<size_t>(i);
+        info[place] = trtrs(options.upper ? 'L' : 'U', options.left ? 'T' : 'N', options.unitriangular ? 'U' : 'N', n,
+                            k, triangles + from[place] * n * n, values + i * n * k);
+      });
+    });
+  }
+  if (const int64_t broken = first_failure(info); broken >= 0)
+    raise(ErrorKind::numeric, "solve_triangular: {} is singular: [{}, {}] is 0",
+          which_matrix("a", a.shape(), from[static_cast<size_t>(broken)]), info[static_cast<size_t>(broken)] - 1,
+          info[static_cast<size_t>(broken)] - 1);
+  const NoGrad no_grad;
+  return options.left ? transpose(x) : x;
+}
+
+}  // namespace
+
+void check_sides(const char* operation, const Tensor& a, const Tensor& b, int64_t size_a, int64_t size_b) {
+  if (size_a != size_b)
+    raise(ErrorKind::shape, "{}: sizes differ: a {} and b {} ({} vs {})", operation, to_string(a.shape()),
+          to_string(b.shape()), size_a, size_b);
+}
+
+bool is_vector_of(const Tensor& a, const Tensor& b) {
+  return b.rank() == 1 || (b.rank() == a.rank() - 1 && b.shape() == a.shape().slice(0, a.rank() - 1));
+}
+
+Tensor solve(const Tensor& a, const Tensor& b, const SolveOptions& options) {
+  check_same_dtype("solve", a, b);
+  const Matrices own = square_matrices("solve", "a", a);
+  if (is_vector_of(a, b)) {
+    if (!options.left)
+      raise(ErrorKind::shape, "solve: b must be matrices where a is right: a {} and b {}", to_string(a.shape()),
+            to_string(b.shape()));
+    check_sides("solve", a, b, own.columns, b.size(-1));
+    return squeeze(solve_matrices(a, unsqueeze(b, -1)), -1);
+  }
+  const Matrices sides = matrices("solve", "b", b);
+  check_sides("solve", a, b, own.columns, options.left ? sides.rows : sides.columns);
+  if (!options.left) return transposed(solve_matrices(transposed(a), transposed(b)));
+  return solve_matrices(a, b);
+}
+
+Tensor solve_triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
+  check_same_dtype("solve_triangular", a, b);
+  const Matrices own = square_matrices("solve_triangular", "a", a), sides = matrices("solve_triangular", "b", b);
+  check_sides("solve_triangular", a, b, own.columns, options.left ? sides.rows : sides.columns);
+  check_finite("solve_triangular", "a", a, options.upper ? Part::upper : Part::lower);
+  const Tensor x = triangular_values(a, b, options);
+  return record(solve_triangular_op, {a, b}, x, {a, x},
+                [options](const BackwardContext& c) -> Tensors {
+                  const bool upper = options.upper;
+                  const Tensor db =
+                      solve_triangular(transposed(c.saved(0)), c.grad(),
+                                       {.upper = !upper, .left = options.left, .unitriangular = options.unitriangular});
+                  Tensor da;
+                  if (c.needs(0)) {
+                    const Tensor whole = neg(options.left ? product(db, c.saved(1), {.transpose_b = true})
+                                                          : product(c.saved(1), db, {.transpose_a = true}));
+                    const int64_t beside = options.unitriangular ? 1 : 0;
+                    da = upper ? triu(whole, beside) : tril(whole, -beside);
+                  }
+                  return {da, db};
+                },
+                {{"upper", options.upper}, {"left", options.left}, {"unitriangular", options.unitriangular}});
+}
+
+Tensor inv(const Tensor& a) {
+  square_matrices("inv", "a", a);
+  check_finite("inv", "a", a);
+  const Lu lu = lu_of(a);
+  check_regular("inv", lu);
+  const Tensor y = lu_inverse(lu);
+  return record(inv_op, {a}, y, {y}, [](const BackwardContext& c) -> Tensors {
+    const Tensor inverse = c.saved(0);
+    return {neg(product(product(inverse, c.grad(), {.transpose_a = true}), inverse, {.transpose_b = true}))};
+  });
+}
+
+}  // namespace tape::linalg

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""The calls of bench_linalg in PyTorch, with its names and sizes: the fastest of some seconds, in microseconds.
+
+    python3 benchmarks/pytorch_linalg.py [--threads 2] [--filter cholesky]
+"""
+
+import argparse
+import re
+import time
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--filter", default="")
+args = parser.parse_args()
+torch.set_num_threads(args.threads)
+linalg = torch.linalg
+
+CALLS = {  # name -> (call, whether the matrices are symmetric)
+    "cholesky": (lambda a: linalg.cholesky(a), True),
+    "solve": (lambda a: linalg.solve(a, a), False),
+    "solve_triangular": (lambda a: linalg.solve_triangular(a, a, upper=False), False),
+    "inv": (linalg.inv, False),
+    "slogdet": (lambda a: linalg.slogdet(a).logabsdet, False),
+    "qr": (lambda a: linalg.qr(a).R, False),
+    "eigh": (lambda a: linalg.eigh(a).eigenvectors ** 2, True),
+    "eigvalsh": (linalg.eigvalsh, True),
+    "svd": (lambda a: linalg.svd(a).U ** 2, False),
+    "svdvals": (linalg.svdvals, False),
+    "pinv": (linalg.pinv, False),
+    "matrix_exp": (lambda a: linalg.matrix_exp(a * (0.25 / a.shape[-1])), False),
+}
+
+
+def fastest(step, seconds=0.5):
+    best, end = float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        step()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+for name, (call, symmetric) in CALLS.items():
+    for batch, n in [(256, 4), (256, 32), (1, 128), (1, 512)]:
+        a = torch.randn(batch, n, n) + 4 * n * torch.eye(n)
+        a = a + a.mT if symmetric else a
+        for gradients in [0, 1]:
+            label = f"{name}/batch:{batch}/n:{n}/gradients:{gradients}"
+            if not re.search(args.filter, label):
+                continue
+            leaf = a.clone().requires_grad_(bool(gradients))
+
+            def step():
+                y = call(leaf)
+                if gradients:
+                    leaf.grad = None
+                    y.sum().backward()
+
+            print(f"{label}: {fastest(step) * 1e6:.1f} us", flush=True)

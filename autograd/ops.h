@@ -1,12 +1,14 @@
 #pragma once
 
 // Every operation on tensors, a family a header.
+#include "ops/activation.h"
 #include "ops/arithmetic.h"
 #include "ops/attention.h"
 #include "ops/cast.h"
 #include "ops/compare.h"
 #include "ops/dropout.h"
 #include "ops/einsum.h"
+#include "ops/exponential.h"
 #include "ops/heads.h"
 #include "ops/index.h"
 #include "ops/join.h"
@@ -17,6 +19,8 @@
 #include "ops/packed_weight.h"
 #include "ops/pad.h"
 #include "ops/reduce.h"
+#include "ops/rounding.h"
 #include "ops/shape.h"
 #include "ops/softmax.h"
+#include "ops/trigonometry.h"
 #include "ops/unary.h"

@@ -132,6 +132,7 @@ std::vector<double> line(const Array& array, Index index, int64_t axis) {
 std::vector<Property> all_properties() {
   std::vector<Property> all;
   add_elementwise(all);
+  add_functions(all);
   add_comparisons(all);
   add_reductions(all);
   add_rows(all);

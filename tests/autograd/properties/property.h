@@ -78,6 +78,7 @@ inline void PrintTo(const Property& property, std::ostream* out) { *out << prope
 /// Every property. Each family adds its own.
 std::vector<Property> all_properties();
 void add_elementwise(std::vector<Property>& all);
+void add_functions(std::vector<Property>& all);
 void add_comparisons(std::vector<Property>& all);
 void add_reductions(std::vector<Property>& all);
 void add_rows(std::vector<Property>& all);

@@ -135,6 +135,7 @@ std::vector<Property> all_properties() {
   add_functions(all);
   add_comparisons(all);
   add_reductions(all);
+  add_scans(all);
   add_rows(all);
   add_arrangements(all);
   add_joins(all);

@@ -81,6 +81,7 @@ void add_elementwise(std::vector<Property>& all);
 void add_functions(std::vector<Property>& all);
 void add_comparisons(std::vector<Property>& all);
 void add_reductions(std::vector<Property>& all);
+void add_scans(std::vector<Property>& all);
 void add_rows(std::vector<Property>& all);
 void add_arrangements(std::vector<Property>& all);
 void add_joins(std::vector<Property>& all);

@@ -140,6 +140,7 @@ std::vector<Property> all_properties() {
   add_arrangements(all);
   add_joins(all);
   add_positions(all);
+  add_placements(all);
   add_products(all);
   add_attention(all);
   return all;

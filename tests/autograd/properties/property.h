@@ -86,6 +86,7 @@ void add_rows(std::vector<Property>& all);
 void add_arrangements(std::vector<Property>& all);
 void add_joins(std::vector<Property>& all);
 void add_positions(std::vector<Property>& all);
+void add_placements(std::vector<Property>& all);
 void add_products(std::vector<Property>& all);
 void add_attention(std::vector<Property>& all);
 

@@ -120,7 +120,7 @@ TEST_P(VecMath, hyperbolic_functions) {
 }
 
 TEST_P(VecMath, tangent_and_inverses) {
-  check(&UnaryKernels::tan, "tan", 1, [](long double x) { return std::tan(x); });
+  check(&UnaryKernels::tan, "tan", 1.5, [](long double x) { return std::tan(x); });
   check(&UnaryKernels::asin, "asin", 3, [](long double x) { return std::asin(x); });
   check(&UnaryKernels::acos, "acos", 3, [](long double x) { return std::acos(x); });
   check(&UnaryKernels::atan, "atan", 3, [](long double x) { return std::atan(x); });

@@ -49,6 +49,70 @@ void sum_of_powers(int64_t outer, int64_t size, int64_t inner, const T* x, T p, 
   sum_terms(outer, size, inner, x, y, Power<T>{p});
 }
 
+/// Pairwise, in blocks of 512.
+template <class T>
+T squares_around(int64_t n, const T* x, T centre) {
+  constexpr int64_t kBlock = 512;
+  if (n > kBlock) {
+    const int64_t first = divide_up(n / 2, kBlock) * kBlock;
+    const T sum = squares_around(first, x, centre);
+    return sum + squares_around(n - first, x + first, centre);
+  }
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += (x[i] - centre) * (x[i] - centre);
+  return sum;
+}
+
+/// The same of columns, the rows `stride` apart: halves of at least kRun rows are summed on their own.
+template <class T>
+void columns_around(int64_t rows, int64_t stride, int64_t width, const T* x, const T* centre, T* to) {
+  constexpr int64_t kRun = 32;
+  if (rows > kRun) {
+    const int64_t first = divide_up(rows / 2, kRun) * kRun;
+    T second[kTile];
+    columns_around(first, stride, width, x, centre, to);
+    columns_around(rows - first, stride, width, x + first * stride, centre, second);
+#pragma omp simd
+    for (int64_t i = 0; i < width; ++i) to[i] += second[i];
+    return;
+  }
+  for (int64_t i = 0; i < width; ++i) to[i] = 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    const T* row = x + r * stride;
+#pragma omp simd
+    for (int64_t i = 0; i < width; ++i) to[i] += (row[i] - centre[i]) * (row[i] - centre[i]);
+  }
+}
+
+template <class T>
+void sum_of_squares_around(int64_t outer, int64_t size, int64_t inner, const T* x, const T* centre, T* y) {
+  if (outer == 0 || inner == 0) return;
+  const bool parallel = outer * size * inner > 2 * kChunk;
+  if (inner > 1) {
+    const int64_t tiles = divide_up(inner, kTile);
+    for_tasks(outer * tiles, parallel, [&](int64_t task) {
+      const int64_t o = task / tiles, column = task % tiles * kTile, at = o * inner + column;
+      columns_around(size, inner, smaller(kTile, inner - column), x + o * size * inner + column, centre + at, y + at);
+    });
+    return;
+  }
+  // Long rows in chunks, whose sums are summed.
+  const int64_t chunks = larger(1, divide_up(size, kChunk));
+  if (chunks == 1) {
+    for_chunks(outer, size, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) y[o] = squares_around(size, x + o * size, centre[o]);
+    });
+    return;
+  }
+  Scratch<T> partial(outer * chunks);
+  for_tasks(outer * chunks, parallel, [&](int64_t task) {
+    const int64_t o = task / chunks, begin = task % chunks * kChunk;
+    partial[task] = squares_around(smaller(kChunk, size - begin), x + o * size + begin, centre[o]);
+  });
+  sum_rows(outer, chunks, partial.data(), y);
+}
+
 template <class T>
 T product_of_row(int64_t n, const T* x) {
   constexpr int kStep = kLanes<T>;
@@ -146,6 +210,7 @@ void product_backward(int64_t outer, int64_t size, int64_t inner, const T* x, co
 template <class T>
 constexpr FoldKernels<T> kTable = {.sum_of_sizes = sum_of<Size, T>,
                                    .sum_of_squares = sum_of<Square, T>,
+                                   .sum_of_squares_around = sum_of_squares_around<T>,
                                    .sum_of_powers = sum_of_powers<T>,
                                    .sum_of_numbers = sum_of<Number, T>,
                                    .product = product<T>,

@@ -12,6 +12,8 @@ template <class T>
 struct FoldKernels {
   void (*sum_of_sizes)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y);    ///< |x|
   void (*sum_of_squares)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y);  ///< x^2
+  /// (x - centre)^2, the centre [outer, inner]
+  void (*sum_of_squares_around)(int64_t outer, int64_t size, int64_t inner, const T* x, const T* centre, T* y);
   /// |x|^p, p above 0
   void (*sum_of_powers)(int64_t outer, int64_t size, int64_t inner, const T* x, T p, T* y);
   void (*sum_of_numbers)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y);  ///< those that are not NaN

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/create.h"
+#include "autograd/kernels/fold.h"
 #include "autograd/kernels/reduce.h"
 #include "autograd/kernels/whole_numbers.h"
 #include "autograd/ops/arithmetic.h"
@@ -157,7 +158,13 @@ Tensor var(const Tensor& x, const Axes& axes, const VarOptions& options) {
           to_string(x.shape()));
   const double share = 1.0 / static_cast<double>(plan.size - options.correction);
   const Tensor values = x.detach(), centre = mean(values, axes, Dims::keep);
-  const Tensor y = affine(sum(square(values - centre), axes, options.dims), share, 0);
+  Tensor squares = empty(plan.shape(options.dims), x.dtype());
+  dispatch_floating("var", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::fold_axis<T>().sum_of_squares_around(plan.outer, plan.size, plan.inner, plan.values.data<T>(),
+                                                  centre.data<T>(), squares.mutable_data<T>());
+  });
+  const Tensor y = affine(squares, share, 0);
   return record(var_op, {x}, y, {x, centre},
                 [axes, share, kept = plan.kept](const BackwardContext& c) -> Tensors {
                   const Tensor v = c.saved(0), around = c.create_graph() ? mean(v, axes, Dims::keep) : c.saved(1);

@@ -33,6 +33,9 @@ void check_sums() {
     expect_close(y, folded(e, x, 0, [](double sum, double v) { return sum + std::abs(v); }), bound, "sizes");
     table.sum_of_squares(e.outer, e.size, e.inner, x.data(), y.data());
     expect_close(y, folded(e, x, 0, [](double sum, double v) { return sum + v * v; }), bound, "squares");
+    const std::vector<T> centre(y.size(), T(0.5));
+    table.sum_of_squares_around(e.outer, e.size, e.inner, x.data(), centre.data(), y.data());
+    expect_close(y, folded(e, x, 0, [](double sum, double v) { return sum + (v - 0.5) * (v - 0.5); }), bound, "around");
     table.sum_of_powers(e.outer, e.size, e.inner, x.data(), T(1.5), y.data());
     expect_close(y, folded(e, x, 0, [](double sum, double v) { return sum + std::pow(std::abs(v), 1.5); }), bound,
                  "powers");

@@ -73,7 +73,7 @@ std::vector<Operation> elementwise() {
 std::vector<Operation> reductions() {
   return {of_one("prod", [](const Tensor& x) { return prod(x, 1); }),
           of_one("var", [](const Tensor& x) { return var(x, 1); }),
-          of_one("std", [](const Tensor& x) { return std(x, 1); }),
+          of_one("std", [](const Tensor& x) { return tape::std(x, 1); }),
           of_one("norm", [](const Tensor& x) { return norm(x, 2, 1); }),
           of_one("norm_all", [](const Tensor& x) { return norm(x); }),
           of_one("nansum", [](const Tensor& x) { return nansum(x, 0); }),

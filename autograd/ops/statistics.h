@@ -7,7 +7,7 @@ namespace tape {
 
 // Reductions besides those of reduce.h, over the same axes; f32 and f64 (Error (dtype) for others).
 
-/// sqrt(var); gradient 0 where it is 0. Errors as var().
+/// sqrt(var); gradient 0 where it is 0. Errors as var(). Behind `using namespace tape` it is called tape::std.
 Tensor std(const Tensor& x, const Axes& axes = {}, const VarOptions& options = {});
 /// The sum of what is not NaN.
 Tensor nansum(const Tensor& x, const Axes& axes = {}, Dims dims = Dims::drop);

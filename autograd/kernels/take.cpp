@@ -156,6 +156,7 @@ int64_t count_true(int64_t n, const bool* flags) {
 }
 
 void true_places(int64_t n, const bool* flags, int64_t* places) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(flags);
   const int64_t chunks = divide_up(n, kChunk);
   Scratch<int64_t> first(chunks + 1);
   for_tasks(chunks, chunks > 2, [&](int64_t chunk) {
@@ -164,10 +165,13 @@ void true_places(int64_t n, const bool* flags, int64_t* places) {
   first[0] = 0;
   for (int64_t chunk = 0; chunk < chunks; ++chunk) first[chunk + 1] += first[chunk];
   for_tasks(chunks, chunks > 2, [&](int64_t chunk) {
+    // Without a branch on the flag, which nobody can predict: what is written for one that is not set is written over.
+    const int64_t* end = places + first[chunk + 1];
     int64_t* to = places + first[chunk];
-    const int64_t end = smaller(n, (chunk + 1) * kChunk);
-    for (int64_t i = chunk * kChunk; i < end; ++i)
-      if (flags[i]) *to++ = i;
+    for (int64_t i = chunk * kChunk; to < end; ++i) {
+      *to = i;
+      to += bytes[i];
+    }
   });
 }
 

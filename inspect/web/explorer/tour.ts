@@ -1,11 +1,13 @@
 // Nine steps through one head, forward and backward, told with the numbers of the model in the page.
 import { element, visible } from "../shared/dom";
-import type { App, State } from "./app";
+import type { App } from "./app";
 import { shortened } from "./bar";
-import { tensor, type Attention } from "./data";
+import type { Attention } from "./data";
 import { curveOf } from "./nudge";
 import { brief, exact } from "./numbers";
 import { softmaxBackward } from "./softmax";
+import type { State } from "./state";
+import { tensor } from "./tensor";
 
 interface Step {
   title: string;

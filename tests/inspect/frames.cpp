@@ -52,10 +52,10 @@ TEST(Frames, OfACutHeadAreWhatPullingFinds) {
   const auto model = framed_translator(3);
   const Study study = framed(*model);
   const Frame clean = frame_of(study, "clean"), cut = frame_of(study, "cut", HeadCut{kCross, 1});
-  const Tensor weights = cut.attention.back().weights;
+  const Tensor cut_weights = cut.attention.back().weights;
   EXPECT_EQ(cut.attention.back().module, kCross);
-  EXPECT_EQ(max(abs(select(weights, 0, 1))).item(), 0);
-  EXPECT_TRUE(tensors_equal(select(weights, 0, 0), select(clean.attention.back().weights, 0, 0)));
+  EXPECT_EQ(max(abs(select(cut_weights, 0, 1))).item(), 0);
+  EXPECT_TRUE(tensors_equal(select(cut_weights, 0, 0), select(clean.attention.back().weights, 0, 0)));
   const Nudges pulled = pull(study, {.weights = 0, .activations = 0});
   size_t found = 0;
   for (const Cut& one : pulled.cuts) {
@@ -94,13 +94,13 @@ TEST(Frames, StandInThePageWithTheSameTokensOfEach) {
   EXPECT_TRUE(shown["tokens"][1].is_null());
   const auto tokens = shown["tokens"][0].get<std::vector<int64_t>>();
   ASSERT_EQ(tokens.size(), 3u * 7);  // all of a small vocabulary
-  const std::vector<int64_t> targets{5, 6, 2};
+  const std::vector<int64_t> right{5, 6, 2};
   for (size_t run = 0; run < 2; ++run) {
     const std::vector<float> logs = tensor_of(frames[run]["log_p"][0]).to_vector<float>();
     const Tensor expected = log_softmax(runs[run].outputs[0].prediction->logits, -1);
     double loss = 0;
     for (size_t row = 0; row < 3; ++row) {
-      EXPECT_EQ(tokens[row * 7], targets[row]);
+      EXPECT_EQ(tokens[row * 7], right[row]);
       loss -= logs[row * 7] / 3;
       for (size_t i = 0; i < 7; ++i)
         EXPECT_NEAR(logs[row * 7 + i], expected.to_vector<float>()[row * 7 + static_cast<size_t>(tokens[row * 7 + i])],

@@ -37,7 +37,7 @@ async function shoot(name, hash, height) {
   await page.screenshot({ path: join(folder, `${name}.png`), clip: { x: 0, y: top, width: 1120, height } });
 }
 
-await shoot("weights", `view=head&${place}`, 320);
+await shoot("weights", `view=head&${place}`, 376);
 await shoot("tour", `view=head&show=gradients&${place}&tour=5`, 760);
 await shoot("softmax", `view=softmax&${place}`, 557);
 const data = dataOf(path);
@@ -49,7 +49,7 @@ const key = g.reduce((best, value, at) => (Math.abs(value) > Math.abs(g[best]) ?
 const pulled = places.findIndex(
   (one) => one.kind === "weight" && nodeOf(one) === block && one.index.slice(1).join() === [head, row, key].join(),
 );
-await shoot("pulled", `view=nudge&${place}&pull=weight&place=${pulled}&stop=5`, 557);
+await shoot("pulled", `view=nudge&${place}&pull=weight&place=${pulled}&stop=5`, 566);
 await browser.close();
 
 const p = decoded(of.values.probabilities).row(Number(head), Number(row));

@@ -80,6 +80,10 @@ T exact_binary(Binary op, T a, T b) {
       return std::isnan(a) ? a : std::isnan(b) ? b : std::max(a, b);
     case Binary::minimum:
       return std::isnan(a) ? a : std::isnan(b) ? b : std::min(a, b);
+    case Binary::remainder:
+      return std::fmod(a, b);  // both are above 0
+    case Binary::atan2:
+      return static_cast<T>(std::atan2(static_cast<long double>(a), static_cast<long double>(b)));
   }
   return 0;
 }
@@ -88,7 +92,7 @@ template <class T>
 void check_binary() {
   for (const Case& c : cases()) {
     const std::vector<int64_t> at_a = offsets(c, 0), at_b = offsets(c, 1);
-    for (int code = 0; code <= static_cast<int>(Binary::minimum); ++code) {
+    for (int code = 0; code <= static_cast<int>(Binary::atan2); ++code) {
       std::vector<T> a = random_values<T>(c.needed[0], 4, 0.1, 3), b = random_values<T>(c.needed[1], 5, 0.1, 3);
       if (code >= static_cast<int>(Binary::maximum)) {
         a.back() = std::numeric_limits<T>::quiet_NaN();
@@ -99,7 +103,8 @@ void check_binary() {
         wanted.push_back(
             exact_binary(static_cast<Binary>(code), a[static_cast<size_t>(at_a[i])], b[static_cast<size_t>(at_b[i])]));
       elementwise<T>().binary(static_cast<Binary>(code), c.plan, a.data(), b.data(), out.data());
-      expect_close(out, wanted, code == static_cast<int>(Binary::pow) ? tolerance<T>(2e-7, 1e-15) : 0,
+      const bool rounds = code == static_cast<int>(Binary::pow) || code == static_cast<int>(Binary::atan2);
+      expect_close(out, wanted, rounds ? tolerance<T>(2e-7, 1e-15) : 0,
                    "binary " + std::to_string(code) + " of " + std::to_string(c.count));
     }
   }

@@ -42,10 +42,50 @@ TEST(Take, reads_where_the_indices_say) {
 
 TEST(Take, first_outside_is_the_place_of_the_first_wrong_index) {
   const int64_t index[] = {0, 4, 3, 5, -1};
-  EXPECT_EQ(first_outside(3, index, 5), -1);
-  EXPECT_EQ(first_outside(5, index, 5), 3);
-  EXPECT_EQ(first_outside(5, index, 6), 4);
-  EXPECT_EQ(first_outside(0, nullptr, 0), -1);
+  EXPECT_EQ(first_outside(3, index, 0, 5), -1);
+  EXPECT_EQ(first_outside(5, index, 0, 5), 3);
+  EXPECT_EQ(first_outside(5, index, 0, 6), 4);
+  EXPECT_EQ(first_outside(5, index, -1, 6), -1);
+  EXPECT_EQ(first_outside(0, nullptr, 0, 0), -1);
+  std::vector<int64_t> many(60000, 2);  // several chunks
+  many[50001] = 7;
+  EXPECT_EQ(first_outside(60000, many.data(), 0, 5), 50001);
+}
+
+TEST(Take, writes_the_last_of_repeated_places_and_says_which_that_is) {
+  const int64_t index[] = {2, 0, 2};
+  std::vector<float> x(6, 9);
+  const std::vector<float> y = {1, 2, 3, 4, 5, 6};
+  put(1, 3, 2, sizeof(float), x.data(), 3, index, y.data());
+  EXPECT_EQ(x, (std::vector<float>{3, 4, 9, 9, 5, 6}));
+  const int64_t each[] = {2, 0, 2, 1, 0, 1};
+  std::vector<double> z(6, 9);
+  const std::vector<double> w = {1, 2, 3, 4, 5, 6};
+  scatter(1, 3, 2, sizeof(double), z.data(), 3, each, w.data());
+  EXPECT_EQ(z, (std::vector<double>{5, 2, 9, 6, 3, 9}));
+  Flags last(6);
+  EXPECT_TRUE(mark_last(1, 3, 2, 3, each, last.data()));
+  const bool wanted[] = {false, true, true, false, true, true};
+  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(last[i], wanted[i]) << i;
+  EXPECT_FALSE(mark_last(3, 3, 1, 1, index, last.data()));
+}
+
+TEST(Take, finds_flags_that_are_set) {
+  Flags flags(50000);
+  std::vector<int64_t> wanted;
+  for (int64_t i = 0; i < 50000; i += i % 3 == 0 ? 1 : 5) {
+    flags[i] = true;
+    wanted.push_back(i);
+  }
+  ASSERT_EQ(count_true(50000, flags.data()), static_cast<int64_t>(wanted.size()));
+  std::vector<int64_t> places(wanted.size());
+  true_places(50000, flags.data(), places.data());
+  EXPECT_EQ(places, wanted);
+  const int64_t sizes[] = {2, 3};
+  const int64_t flat[] = {4, 2};
+  std::vector<int64_t> index(4);
+  unravel(2, flat, 2, sizes, index.data());
+  EXPECT_EQ(index, (std::vector<int64_t>{1, 1, 0, 2}));
 }
 
 }  // namespace

@@ -32,10 +32,10 @@ int main() {
   show("  their mask: none behind a position", tgt_mask.visible(8, 8));
   auto& layer = model.decoder->layers[0];
   const AttentionResult self =
-      layer->self_attention.run([&](auto& attention) { return attention.with_weights(moved, moved, moved, tgt_mask); });
+      layer->self_attention.call(&nn::MultiHeadAttention::with_weights, moved, moved, moved, tgt_mask);
   show("  self-attention's weights", self.weights);
-  const AttentionResult cross = layer->cross_attention.run(
-      [&](auto& attention) { return attention.with_weights(moved, memory, memory, src_mask); });
+  const AttentionResult cross =
+      layer->cross_attention.call(&nn::MultiHeadAttention::with_weights, moved, memory, memory, src_mask);
   show("  cross-attention's weights", cross.weights);
   const Tensor decoded = model.decoder(moved, memory, tgt_mask, src_mask);
   show("  what the decoder gives", decoded);

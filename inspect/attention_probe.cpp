@@ -11,6 +11,7 @@
 #include "autograd/tape/tape.h"
 #include "nn/attention.h"
 #include "nn/disentangled_attention.h"
+#include "nn/relative_attention.h"
 
 namespace tape::inspect {
 
@@ -23,10 +24,6 @@ struct AttentionProbe::Seen {
 
 namespace {
 
-bool has_attention(nn::Module& module) {
-  return dynamic_cast<nn::MultiHeadAttention*>(&module) || dynamic_cast<nn::DisentangledAttention*>(&module);
-}
-
 /// Keeps the gradient of a tensor without touching it.
 void keep_gradient(const Tensor& tensor, std::function<void(const Tensor&)> keep) {
   if (!tensor.defined() || !tensor.requires_grad()) return;
@@ -37,12 +34,13 @@ void keep_gradient(const Tensor& tensor, std::function<void(const Tensor&)> keep
   });
 }
 
-/// What the mask adds to scores: 0 or the additive scores, -inf where it hides.
-Tensor mask_of(const AttentionCall& call, const Tensor& scores) {
+/// What is added to scores: 0, relative positions, the additive mask; -inf where the mask hides.
+Tensor mask_of(const AttentionCall& call, const AttentionSteps& steps) {
   const Tensor& added = call.inputs[3];
   const Tensor visible = call.visible();
-  if (!added.defined() && !visible.defined()) return {};
-  Tensor mask = zeros(scores.shape(), scores.dtype());
+  if (!added.defined() && !visible.defined() && !steps.positions.defined()) return {};
+  Tensor mask = zeros(steps.scores.shape(), steps.scores.dtype());
+  if (steps.positions.defined()) mask = mask + steps.positions.detach();
   if (added.defined()) mask = mask + added.detach();
   return visible.defined() ? masked_fill(mask, logical_not(visible), -INFINITY) : mask;
 }
@@ -81,7 +79,7 @@ AttentionRecord computed(const std::string& module, const AttentionCall& call, c
   }
   AttentionSteps steps = call.steps(inputs);
   AttentionRecord record{.module = module, .heads = call.heads, .values = {}, .gradients = {}};
-  record.values = detached(steps, mask_of(call, steps.scores.detach()));
+  record.values = detached(steps, mask_of(call, steps));
   if (!differentiate) return record;
   for (Tensor* step :
        {&steps.query, &steps.key, &steps.value, &steps.scores, &steps.masked, &steps.probabilities, &steps.context})
@@ -109,11 +107,16 @@ AttentionRecord AttentionRecord::head(int64_t h) const {
   return {.module = module, .heads = 1, .values = each(values, of_head), .gradients = each(gradients, of_head)};
 }
 
+bool is_attention(const nn::Module& module) {
+  return dynamic_cast<const nn::MultiHeadAttention*>(&module) ||
+         dynamic_cast<const nn::DisentangledAttention*>(&module) || dynamic_cast<const nn::RelativeAttention*>(&module);
+}
+
 AttentionProbe::AttentionProbe(nn::Module& model) {
   for (const auto& [path, module] : model.named_modules())
-    if (has_attention(*module)) paths_.insert(path);
+    if (is_attention(*module)) paths_.insert(path);
   if (paths_.empty())
-    raise(ErrorKind::config, "AttentionProbe: {} has no MultiHeadAttention or DisentangledAttention",
+    raise(ErrorKind::config, "AttentionProbe: {} has no MultiHeadAttention, DisentangledAttention or RelativeAttention",
           model.type_name());
 }
 
@@ -121,7 +124,7 @@ AttentionProbe::~AttentionProbe() = default;
 
 bool AttentionProbe::sees(nn::Module& model) {
   const auto modules = model.named_modules();
-  return std::any_of(modules.begin(), modules.end(), [](const auto& named) { return has_attention(*named.second); });
+  return std::any_of(modules.begin(), modules.end(), [](const auto& named) { return is_attention(*named.second); });
 }
 
 void AttentionProbe::attended(const AttentionCall& call) {

@@ -17,7 +17,8 @@ struct AttentionTensors {
   Tensor key;            ///< [B, H, Tk, D]
   Tensor value;          ///< [B, H, Tk, Dv]
   Tensor scores;         ///< [B, H, Tq, Tk], scale * query key^T
-  Tensor mask;           ///< [B, H, Tq, Tk], what is added to the scores, -inf where they are hidden; undefined without
+  Tensor mask;           ///< [B, H, Tq, Tk], what is added to the scores (relative positions too), -inf where they are
+                         ///< hidden; undefined without
   Tensor probabilities;  ///< [B, H, Tq, Tk], softmax(scores + mask), before dropout
   Tensor context;        ///< [B, H, Tq, Dv], dropout(probabilities) value
 };
@@ -33,6 +34,9 @@ struct AttentionRecord {
   AttentionRecord head(int64_t h) const;
 };
 
+/// Whether a module is one whose calls a probe sees.
+bool is_attention(const nn::Module& module);
+
 /// While in scope, records what the attention modules of a model compute on this thread, and after backward() the
 /// gradient of each step:
 ///
@@ -43,8 +47,7 @@ struct AttentionRecord {
 ///
 /// It changes no value, of the output or of any gradient: it keeps the operands of each call and the gradient that
 /// arrives at its output, and computes the steps between by the composed twin when it is asked, on a tape of its own.
-/// Sees MultiHeadAttention and DisentangledAttention, fused and in a Composed scope; RelativeAttention, whose steps are
-/// operations on the tape already, it does not.
+/// Sees MultiHeadAttention, DisentangledAttention and RelativeAttention, fused and in a Composed scope.
 class AttentionProbe : private Observer {
  public:
   /// Error (config) where the model has no such module.

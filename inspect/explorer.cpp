@@ -5,21 +5,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <unordered_map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/unary.h"
 #include "base/file.h"
 #include "inspect/explorer_layers.h"
 #include "inspect/explorer_nudges.h"
 #include "inspect/explorer_prediction.h"
+#include "inspect/explorer_runs.h"
 #include "inspect/explorer_tape.h"
 #include "inspect/shared_data.h"
 #include "inspect/web_page.h"
-#include "nn/tensor_swap.h"
 #include "train/machine.h"
 
 namespace tape::inspect {
@@ -80,77 +77,6 @@ Json gradcheck_json(const Recording& recording, const GradcheckReport& report, c
   return {{"passed", report.ok()}, {"text", text}, {"rows", std::move(rows)}, {"guilty", std::move(guilty)}};
 }
 
-/// A study whose module runs in f64, of values that are variables.
-class ModuleInDouble {
- public:
-  explicit ModuleInDouble(const Study& study) : study_(study) {
-    for (const NamedTensor& parameter : study.module->named_parameters()) {
-      const Tensor value = parameter.tensor.detach().to(f64).clone();
-      if (parameter.tensor.requires_grad())
-        variables_.push_back({{parameter.name, value}, parameter.tensor.ref().get()});
-      else
-        fixed_.emplace(parameter.tensor.ref().get(), value);
-    }
-    for (const NamedTensor& buffer : study.module->named_buffers())
-      if (is_floating(buffer.tensor.dtype())) fixed_.emplace(buffer.tensor.ref().get(), buffer.tensor.detach().to(f64));
-  }
-
-  GradcheckReport check(const GradcheckOptions& options) {
-    fix_what_has_no_gradient();
-    GradcheckOptions named = options;
-    Tensors values;
-    for (const Variable& variable : variables_) {
-      named.names.push_back(variable.named.name);
-      values.push_back(variable.named.tensor);
-    }
-    return gradcheck([this](const Tensors& in) { return output(in); }, values, named);
-  }
-
- private:
-  struct Variable {
-    NamedTensor named;
-    const TensorImpl* place;
-  };
-
-  Tensor output(const Tensors& values) const {
-    auto replacements = fixed_;
-    for (size_t i = 0; i < values.size(); ++i) replacements.emplace(variables_[i].place, values[i]);
-    const nn::TensorSwap swap(*study_.module, replacements);
-    return study_.run().at(0).value;
-  }
-
-  /// What the output does not depend on, and biases of keys where softmax does not see them: there rounding alone would
-  /// be compared.
-  void fix_what_has_no_gradient() {
-    const EnableGrad recording;
-    Tensors leaves;
-    for (const Variable& variable : variables_) leaves.push_back(variable.named.tensor.detach().requires_grad_());
-    const Tensor y = output(leaves);
-    check_recorded("check_gradients", y);
-    const Tensors gradients = grad({y}, leaves, {.allow_unused = true});
-    const auto largest = [&](size_t i) {
-      if (!gradients[i].defined() || gradients[i].numel() == 0) return 0.0;
-      return max(abs(gradients[i])).item();
-    };
-    double of_all = 0;
-    for (size_t i = 0; i < leaves.size(); ++i) of_all = std::max(of_all, largest(i));
-    std::vector<Variable> kept;
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      const NamedTensor& named = variables_[i].named;
-      const bool rounding = named.name.ends_with("key.bias") && largest(i) < 1e-12 * of_all;
-      if (gradients[i].defined() && !rounding)
-        kept.push_back(variables_[i]);
-      else
-        fixed_.emplace(variables_[i].place, named.tensor);
-    }
-    variables_ = kept;
-  }
-
-  const Study& study_;
-  std::vector<Variable> variables_;
-  std::unordered_map<const TensorImpl*, Tensor> fixed_;
-};
-
 void check(const PageOptions& options) { check_at_least_one("explorer", {{"elements", options.elements}}); }
 
 }  // namespace
@@ -181,9 +107,10 @@ Json explorer_data(const Study& study, const PageOptions& options) {
   for (const Tensor& tensor : layer_tensors(recording, elements)) beside.push_back(tensor);
   recording.keep_whole(beside);
   const Json nudges = options.nudges ? nudges_json(recording, pull(study, *options.nudges)) : Json(nullptr);
+  data["runs"] = options.runs.empty() ? Json(nullptr) : runs_json(recording, options.runs, options.bytes / 4);
   // What surrounds the values: names, shapes and formulas.
-  const auto around =
-      std::ssize(tape_json(recording, guilty, {.activations = 1, .parameters = 1}).dump()) + std::ssize(nudges.dump());
+  const auto around = std::ssize(tape_json(recording, guilty, {.activations = 1, .parameters = 1}).dump()) +
+                      std::ssize(nudges.dump()) + std::ssize(data["runs"].dump());
   data["tape"] = tape_json(recording, guilty, fitting_limits(recording, options, beside, options.bytes - around));
   if (options.title.empty()) data["title"] = data["model"]["class"];
   data["nudges"] = nudges;
@@ -199,12 +126,6 @@ void write_page(const std::string& path, const Study& study, const PageOptions& 
 void write_page(const std::string& path, const Json& data) {
   const std::string page = web_page("explorer.html", with_shared_data(data));
   write_file(path, std::vector<std::string_view>{page});
-}
-
-GradcheckReport check_gradients(const Study& study, const GradcheckOptions& options) {
-  if (!study.run) raise(ErrorKind::config, "check_gradients: the study has no function to run");
-  if (!study.module) return gradcheck_variables([&study] { return study.run().at(0).value; }, study.leaves, options);
-  return ModuleInDouble(study).check(options);
 }
 
 }  // namespace tape::inspect

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../autograd/gradcheck/gradcheck.h"
+#include "frames.h"
 #include "nudges.h"
 #include "study.h"
 
@@ -14,6 +15,7 @@ struct PageOptions {
   std::string title = {};                         ///< the class of the model where empty
   std::optional<GradcheckReport> gradcheck = {};  ///< shown with the tape, what is guilty marked
   std::optional<NudgeOptions> nudges = {};        ///< values are pulled at, and heads cut, to see what it does
+  std::vector<Frame> runs = {};                   ///< of the same texts, laid side by side; more than two make a film
   int64_t elements = 1 << 17;  ///< of each tensor of the tape, at most; fewer where the page would become too large
   int64_t bytes = 4'000'000;   ///< of all data, about; beyond it tensors are cut, parameters first
   /// Modules whose tensors are kept whole in any case: paths, in which * stands for any letters.
@@ -26,8 +28,8 @@ struct PageOptions {
 /// and its replay. Gradients are of each output in turn; no grad() is touched, and no value differs from what the
 /// function gives otherwise in those scopes. The file is written beside, flushed and renamed.
 ///
-/// Errors: (config) for a study without outputs or a detail that no module fits, (graph) for an output without a tape,
-/// (shape) for one of several elements, (io) naming the file.
+/// Errors: (config) for a study without outputs, a detail that no module fits or runs of other texts, (graph) for an
+/// output without a tape, (shape) for one of several elements, (io) naming the file.
 void write_page(const std::string& path, const Study& study, const PageOptions& options = {});
 
 /// Along so many random directions check_gradients() looks at each parameter of more elements.

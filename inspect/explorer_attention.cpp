@@ -47,26 +47,49 @@ double scale_of(const AttentionTensors& of) {
 }
 
 /// Of a batch of one.
-Json whole(const Tensor& tensor) { return tensor_json(tensor.defined() ? select(tensor, 0, 0) : tensor); }
-
-/// A mask that is the same for all heads stands there once.
-Json mask_json(const Tensor& mask) {
-  if (!mask.defined()) return nullptr;
+Tensor whole(const Tensor& tensor) {
   const NoGrad no_grad;
-  const Tensor heads = select(mask.detach(), 0, 0), first = slice(heads, 0, {.end = 1});
-  const bool same = content_hash(heads) == content_hash(expand_to(first, heads.shape()));
-  return tensor_json(same ? first : heads);
+  return tensor.defined() ? select(tensor.detach(), 0, 0) : tensor;
 }
 
-/// Values and contexts, which no view needs, stand there where they do not make the page too large.
-Json tensors_json(const AttentionTensors& of, bool all) {
+/// A mask that is the same for all heads stands there once.
+Tensor short_mask(const Tensor& mask) {
+  if (!mask.defined()) return mask;
+  const NoGrad no_grad;
+  const Tensor heads = whole(mask), first = slice(heads, 0, {.end = 1});
+  return content_hash(heads) == content_hash(expand_to(first, heads.shape())) ? first : heads;
+}
+
+/// What stands in the page. Values and contexts, which few views need, stand there where they do not make it too large.
+std::vector<NamedTensor> parts_of(const AttentionTensors& of, bool all) {
   return {{"query", whole(of.query)},
           {"key", whole(of.key)},
           {"value", whole(all ? of.value : Tensor())},
           {"scores", whole(of.scores)},
-          {"mask", mask_json(of.mask)},
+          {"mask", short_mask(of.mask)},
           {"probabilities", whole(of.probabilities)},
           {"context", whole(all ? of.context : Tensor())}};
+}
+
+Json parts_json(const AttentionTensors& of, bool all) {
+  Json json;
+  for (const NamedTensor& part : parts_of(of, all)) json[part.name] = tensor_json(part.tensor);
+  return json;
+}
+
+/// The tables of a RelativeAttention with their gradients; null for others.
+Json relative_json(const Recording& recording, const std::string& module) {
+  const auto& all = recording.relatives();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const RelativeTables& of) { return of.module == module; });
+  if (found == all.end()) return nullptr;
+  Json gradients = Json::array();
+  for (size_t i = 0; i < found->key_gradients.size(); ++i)
+    gradients.push_back(
+        {{"keys", tensor_json(found->key_gradients[i])}, {"values", tensor_json(found->value_gradients[i])}});
+  return {{"keys", tensor_json(found->layer->key_positions.detach())},
+          {"values", tensor_json(found->layer->value_positions.detach())},
+          {"gradients", std::move(gradients)}};
 }
 
 /// Not between the texts: of pooled positions, for example.
@@ -89,9 +112,13 @@ AttentionPlace place_of(const Study& study, const std::string& module) {
 Tensors attention_tensors(const Recording& recording, bool all) {
   Tensors tensors;
   const auto add = [&](const AttentionTensors& of) {
-    for (const Tensor& tensor : {of.query, of.key, of.scores, of.mask, of.probabilities}) tensors.push_back(tensor);
-    if (all) tensors.insert(tensors.end(), {of.value, of.context});
+    for (const NamedTensor& part : parts_of(of, all)) tensors.push_back(part.tensor);
   };
+  for (const RelativeTables& of : recording.relatives()) {
+    tensors.insert(tensors.end(), {of.layer->key_positions.detach(), of.layer->value_positions.detach()});
+    tensors.insert(tensors.end(), of.key_gradients.begin(), of.key_gradients.end());
+    tensors.insert(tensors.end(), of.value_gradients.begin(), of.value_gradients.end());
+  }
   for (size_t i = 0; i < recording.attention().size(); ++i)
     for (const AttentionRecord& record : recording.attention()[i]) {
       if (!is_shown(recording.study(), record)) continue;
@@ -110,7 +137,7 @@ Json attention_json(const Recording& recording, bool all) {
     if (!is_shown(study, record)) continue;
     const AttentionPlace place = place_of(study, record.module);
     Json gradients = Json::array();
-    for (const auto& records : recording.attention()) gradients.push_back(tensors_json(records[i].gradients, all));
+    for (const auto& records : recording.attention()) gradients.push_back(parts_json(records[i].gradients, all));
     list.push_back({{"module", record.module},
                     {"kind", place.kind},
                     {"layer", layer_of(record.module)},
@@ -118,8 +145,10 @@ Json attention_json(const Recording& recording, bool all) {
                     {"rows", place.rows},
                     {"columns", place.columns},
                     {"scale", scale_of(record.values)},
-                    {"values", tensors_json(record.values, all)},
+                    {"values", parts_json(record.values, all)},
                     {"gradients", std::move(gradients)}});
+    if (Json relative = relative_json(recording, record.module); !relative.is_null())
+      list.back()["relative"] = std::move(relative);
   }
   return list;
 }

@@ -7,9 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/ops/op.h"
-#include "nn/attention.h"
-#include "nn/disentangled_attention.h"
-#include "nn/relative_attention.h"
 
 namespace tape::inspect {
 namespace {
@@ -90,10 +87,7 @@ class AxesOfTape {
       if (output.prediction) scores_.push_back(output.prediction->logits);
     if (study.module)
       for (const auto& [path, module] : study.module->named_modules())
-        if (dynamic_cast<const nn::MultiHeadAttention*>(module) ||
-            dynamic_cast<const nn::DisentangledAttention*>(module) ||
-            dynamic_cast<const nn::RelativeAttention*>(module))
-          attentions_.insert(path);
+        if (is_attention(*module)) attentions_.insert(path);
   }
 
   std::vector<std::vector<Axes>> all() {

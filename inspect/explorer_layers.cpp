@@ -26,6 +26,25 @@ Tensor first_rows(const Tensor& tensor, int64_t elements) {
   return slice(reshape(tensor.detach(), Shape{rows, width}), 0, {.end = kept});
 }
 
+/// The rows of one call that stand in the page.
+struct ShownRows {
+  Tensor input, output;
+  Tensors gradients_output = {}, gradients_input = {};
+};
+
+ShownRows shown_rows(const LayerCall& call, int64_t elements) {
+  ShownRows rows{.input = first_rows(call.input, elements), .output = first_rows(call.output, elements)};
+  for (const Tensor& gradient : call.gradients_output) rows.gradients_output.push_back(first_rows(gradient, elements));
+  for (const Tensor& gradient : call.gradients_input) rows.gradients_input.push_back(first_rows(gradient, elements));
+  return rows;
+}
+
+Json list_json(const Tensors& tensors) {
+  Json list = Json::array();
+  for (const Tensor& tensor : tensors) list.push_back(tensor_json(tensor));
+  return list;
+}
+
 /// What the formulas of a layer need beside its input.
 Json settings_of(const nn::Module& layer) {
   const auto of = [](const Tensor& tensor) { return tensor_json(tensor.defined() ? tensor.detach() : tensor); };
@@ -58,15 +77,13 @@ void add_layers(Json& data, const Recording& recording, int64_t elements) {
     const int64_t rows = call.input.numel() / std::max<int64_t>(call.input.size(-1), 1);
     const size_t text = text_of(study, call.module);
     const bool of_text = text < study.texts.size() && rows == std::ssize(study.texts[text].tokens);
-    Json outputs = Json::array(), inputs = Json::array();
-    for (const Tensor& gradient : call.gradients_output) outputs.push_back(tensor_json(first_rows(gradient, elements)));
-    for (const Tensor& gradient : call.gradients_input) inputs.push_back(tensor_json(first_rows(gradient, elements)));
+    const ShownRows shown = shown_rows(call, elements);
     Json json{{"module", call.module}, {"text", of_text ? Json(text) : Json(nullptr)}, {"rows", rows}};
     json.update(settings_of(*call.layer));
-    json["input"] = tensor_json(first_rows(call.input, elements));
-    json["output"] = tensor_json(first_rows(call.output, elements));
-    json["gradient_output"] = std::move(outputs);
-    json["gradient_input"] = std::move(inputs);
+    json["input"] = tensor_json(shown.input);
+    json["output"] = tensor_json(shown.output);
+    json["gradient_output"] = list_json(shown.gradients_output);
+    json["gradient_input"] = list_json(shown.gradients_input);
     data[list_of(*call.layer)].push_back(std::move(json));
   }
 }
@@ -74,9 +91,10 @@ void add_layers(Json& data, const Recording& recording, int64_t elements) {
 Tensors layer_tensors(const Recording& recording, int64_t elements) {
   Tensors tensors;
   for (const LayerCall& call : recording.layers()) {
-    tensors.insert(tensors.end(), {first_rows(call.input, elements), first_rows(call.output, elements)});
-    for (const Tensor& gradient : call.gradients_output) tensors.push_back(first_rows(gradient, elements));
-    for (const Tensor& gradient : call.gradients_input) tensors.push_back(first_rows(gradient, elements));
+    const ShownRows shown = shown_rows(call, elements);
+    tensors.insert(tensors.end(), {shown.input, shown.output});
+    tensors.insert(tensors.end(), shown.gradients_output.begin(), shown.gradients_output.end());
+    tensors.insert(tensors.end(), shown.gradients_input.begin(), shown.gradients_input.end());
   }
   return tensors;
 }

@@ -22,16 +22,11 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kLikeliest = 10;
 constexpr int64_t kSmallVocabulary = 256;  // up to here scores are kept whole
 
-Tensor rows_of(const Tensor& tensor) {
-  const NoGrad no_grad;
-  return reshape(tensor.detach(), Shape{tensor.numel() / tensor.size(-1), tensor.size(-1)});
-}
-
 /// The tokens of each row, the likeliest first: ten, and the target behind them where it is not among them, else the
 /// eleventh.
 Tensor shown_tokens(const Prediction& prediction) {
   const NoGrad no_grad;
-  const Tensor logits = rows_of(prediction.logits);
+  const Tensor logits = score_rows(prediction.logits);
   const int64_t count = std::min(kLikeliest + 1, logits.size(1));
   std::vector<int64_t> tokens = topk(logits, count).indices.to_vector<int64_t>();
   for (size_t row = 0; row < prediction.targets.size(); ++row) {
@@ -44,13 +39,13 @@ Tensor shown_tokens(const Prediction& prediction) {
 /// ln of the sum over the vocabulary of e^logit, of each row.
 std::vector<double> log_sums(const Tensor& logits) {
   const NoGrad no_grad;
-  return logsumexp(cast(rows_of(logits), f64), -1).to_vector<double>();
+  return logsumexp(cast(score_rows(logits), f64), -1).to_vector<double>();
 }
 
 Json chosen(const Tensor& tensor, const Tensor& tokens) {
   if (!tensor.defined()) return nullptr;
   const NoGrad no_grad;
-  return tensor_json(gather(rows_of(tensor), 1, tokens));
+  return tensor_json(gather(score_rows(tensor), 1, tokens));
 }
 
 Json prediction_json(const Recording& recording, size_t output) {
@@ -77,6 +72,11 @@ Json prediction_json(const Recording& recording, size_t output) {
 }
 
 }  // namespace
+
+Tensor score_rows(const Tensor& scores) {
+  const NoGrad no_grad;
+  return reshape(scores.detach(), Shape{scores.numel() / scores.size(-1), scores.size(-1)});
+}
 
 std::vector<int64_t> kept_vocabulary(const Prediction& prediction) {
   const int64_t width = prediction.logits.size(-1);

@@ -6,6 +6,9 @@
 
 namespace tape::inspect {
 
+/// Scores [..., V], or a gradient of them, as one row a position, without history.
+Tensor score_rows(const Tensor& scores);
+
 /// Places of the vocabulary that a page keeps of scores over a large one: the targets, and the likeliest tokens of each
 /// position, as many as fit. All of them where they are few.
 std::vector<int64_t> kept_vocabulary(const Prediction& prediction);

@@ -98,8 +98,7 @@ class Puller {
     std::map<std::string, size_t> last;
     for (size_t i = 0; i < steps_.size(); ++i) {
       const RecordedValue& step = steps_[i];
-      const Shape& shape = step.output.shape();
-      if (step.weighs && shape.rank() == 4 && shape[0] == 1 && !step.gradients[0].empty()) last[step.module] = i;
+      if (are_weights(step) && !step.gradients[0].empty()) last[step.module] = i;
     }
     for (const auto& [module, softmax] : last) {
       Attention attention{.softmax = softmax};

@@ -8,19 +8,26 @@ namespace tape::inspect {
 
 std::vector<double> numbers_of(const Tensor& tensor) { return cast(tensor.detach(), f64).to_vector<double>(); }
 
-InDouble::InDouble(nn::Module* module) {
-  if (!module) return;
-  std::unordered_map<const TensorImpl*, Tensor> replacements;
-  const auto replace = [&](const std::vector<NamedTensor>& tensors) {
-    for (const NamedTensor& named : tensors)
+std::unordered_map<const TensorImpl*, Tensor> in_double(const nn::Module& module) {
+  std::unordered_map<const TensorImpl*, Tensor> tensors;
+  const auto add = [&](const std::vector<NamedTensor>& all) {
+    for (const NamedTensor& named : all)
       if (named.tensor.defined() && is_floating(named.tensor.dtype())) {
         Tensor value = named.tensor.detach().to(f64).clone();
-        replacements.emplace(named.tensor.ref().get(), value.requires_grad_(named.tensor.requires_grad()));
+        tensors.emplace(named.tensor.ref().get(), value.requires_grad_(named.tensor.requires_grad()));
       }
   };
-  replace(module->named_parameters());
-  replace(module->named_buffers());
-  swap_.emplace(*module, replacements);
+  add(module.named_parameters());
+  add(module.named_buffers());
+  return tensors;
+}
+
+InDouble::InDouble(nn::Module* module) {
+  if (module) swap_.emplace(*module, in_double(*module));
+}
+
+bool are_weights(const RecordedValue& step) {
+  return step.weighs && step.output.rank() == 4 && step.output.size(0) == 1;
 }
 
 void RecordedValues::recorded(const Op& op, TensorList inputs, TensorList, AttributeList) {

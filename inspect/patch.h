@@ -13,8 +13,11 @@ namespace tape::inspect {
 /// The numbers of a tensor of any dtype, row by row.
 std::vector<double> numbers_of(const Tensor& tensor);
 
-/// While in scope, a module runs in f64: parameters and floating buffers are others of the same values. Nothing happens
-/// without a module.
+/// The parameters and floating buffers of a module in f64, each by the tensor that it stands for; variables where that
+/// is one.
+std::unordered_map<const TensorImpl*, Tensor> in_double(const nn::Module& module);
+
+/// While in scope, a module runs in f64. Nothing happens without a module.
 class InDouble {
  public:
   explicit InDouble(nn::Module* module);
@@ -34,6 +37,9 @@ struct RecordedValue {
   std::vector<double> value = {};                   // of the output
   std::vector<std::vector<double>> gradients = {};  // of each output of a study; empty where none arrives
 };
+
+/// Whether it gave the attention weights of one text, [1, H, Tq, Tk].
+bool are_weights(const RecordedValue& step);
 
 /// While in scope, keeps all operations that are recorded, in their order.
 class RecordedValues : public Observer {

@@ -74,7 +74,10 @@ void Recording::watch_modules() {
   if (!study_.module) return;
   if (!study_.texts.empty() && AttentionProbe::sees(*study_.module))
     probe_ = std::make_unique<AttentionProbe>(*study_.module);
-  for (const auto& [path, module] : study_.module->named_modules()) watch(path, *module);
+  for (const auto& [path, module] : study_.module->named_modules()) {
+    watch(path, *module);
+    if (const auto* layer = dynamic_cast<const nn::RelativeAttention*>(module)) relatives_.push_back({path, layer});
+  }
 }
 
 void Recording::watch(const std::string& path, nn::Module& module) {
@@ -210,6 +213,7 @@ void Recording::backward(size_t output) {
   }
   note_scores();
   note_layers();
+  note_relatives(gradients);
   if (!probe_) return;
   attention_.emplace_back();
   for (const std::string& module : probe_->modules()) attention_.back().push_back(probe_->record(module));
@@ -230,6 +234,18 @@ void Recording::note_gradients(size_t output, const Tensors& leaf_gradients) {
   size_t next = 0;
   for (Leaf& leaf : leaves_)
     if (leaf.node) leaf.gradients.push_back(excerpt(leaf_gradients[next++], leaf.name, Keep::parameter));
+}
+
+void Recording::note_relatives(const Tensors& leaf_gradients) {
+  const auto gradient_of_leaf = [&](const Tensor& leaf) {
+    for (size_t i = 0; i < leaf_tensors_.size(); ++i)
+      if (leaf_tensors_[i].impl().node.get() == leaf.impl().node.get()) return leaf_gradients[i];
+    return Tensor();
+  };
+  for (RelativeTables& of : relatives_) {
+    of.key_gradients.push_back(gradient_of_leaf(of.layer->key_positions));
+    of.value_gradients.push_back(gradient_of_leaf(of.layer->value_positions));
+  }
 }
 
 Tensor Recording::gradient_of(const Tensor& tensor) const {

@@ -8,6 +8,7 @@
 #include "../autograd/diagnose/tape_values.h"
 #include "../autograd/tape/graph.h"
 #include "../nn/hook_scope.h"
+#include "../nn/relative_attention.h"
 #include "attention_probe.h"
 #include "explorer.h"
 #include "tensor_json.h"
@@ -22,6 +23,13 @@ struct LayerCall {
   Tensor input = {}, output = {};                   // the output on the tape
   Tensors gradients_output = {};                    // one an output of the study, undefined where none arrives
   Tensors gradients_input = {};                     // what the layer makes of them
+};
+
+/// A RelativeAttention, and what its two tables get of each output's gradient.
+struct RelativeTables {
+  std::string module;
+  const nn::RelativeAttention* layer = nullptr;
+  Tensors key_gradients = {}, value_gradients = {};  // undefined where none arrives
 };
 
 /// What the places along an axis are.
@@ -77,6 +85,7 @@ class Recording {
   /// Every call of an attention module, the gradients of one output each.
   const std::vector<std::vector<AttentionRecord>>& attention() const { return attention_; }
   const std::vector<LayerCall>& layers() const { return layers_; }
+  const std::vector<RelativeTables>& relatives() const { return relatives_; }
   /// Of each output that has a prediction: what each output's gradient is with respect to its logits.
   const std::vector<Tensors>& score_gradients() const { return score_gradients_; }
 
@@ -89,6 +98,7 @@ class Recording {
   void note_gradients(size_t output, const Tensors& leaf_gradients);
   void note_scores();
   void note_layers();
+  void note_relatives(const Tensors& leaf_gradients);
   Tensor gradient_of(const Tensor& tensor) const;
   void name_axes();
   void check_detail() const;
@@ -110,6 +120,7 @@ class Recording {
   std::vector<std::pair<Tensor, size_t>> constants_;
   std::vector<std::vector<AttentionRecord>> attention_;
   std::vector<LayerCall> layers_;
+  std::vector<RelativeTables> relatives_;
   std::vector<Tensors> score_gradients_;
 };
 

@@ -25,7 +25,7 @@ Study::Text checked(const PageText& text, const char* name) {
   };
   one_each("tokens", text.tokens.size());
   one_each("segments", text.segments.size());
-  Study::Text shown{.name = name, .tokens = text.tokens, .segments = text.segments};
+  Study::Text shown{.name = name, .tokens = text.tokens, .segments = text.segments, .ids = text.ids};
   if (shown.tokens.empty())
     for (const int64_t id : text.ids) shown.tokens.push_back(std::to_string(id));
   return shown;

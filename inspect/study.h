@@ -48,6 +48,7 @@ struct Study {
     std::string name = {};
     std::vector<std::string> tokens = {};
     std::vector<int64_t> segments = {};
+    std::vector<int64_t> ids = {};
   };
   std::vector<Text> texts = {};
   std::function<std::string(int64_t)> token = {};     ///< what the tokens that are predicted are called; else ids

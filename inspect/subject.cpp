@@ -11,6 +11,7 @@
 #include "models/tokenizer_fit.h"
 #include "models/translate.h"
 #include "text/load_tokenizer.h"
+#include "train/checkpoint.h"
 
 namespace tape::inspect {
 namespace {
@@ -37,7 +38,9 @@ class StudyOf {
     models::check_tokenizer_fits(folder_, target, "tgt_vocab", model.config().tgt_vocab);
     const PageText source = page_text(tokenizer_, tokenizer_.encode(options_.text), "--text");
     text::Encoding said;
-    if (options_.text_b)
+    if (options_.target)
+      said.ids = *options_.target;
+    else if (options_.text_b)
       said = target.encode(*options_.text_b, {.add_special_tokens = false});
     else
       said.ids = greedy(model, source.ids);
@@ -173,18 +176,61 @@ std::string shown(const Study::Text& text) { return clipped(fmt::format("{}", fm
 }  // namespace
 
 Subject::Subject(const std::string& folder, const SubjectOptions& options)
-    : model_(models::load_model(folder)), tokenizer_(text::load_tokenizer(folder)) {
+    : options_(options), model_(models::load_model(folder)), tokenizer_(text::load_tokenizer(folder)) {
   check_utf8("--text", options.text);
   check_not_empty("--text", options.text);
   if (options.text_b) check_utf8("--text-b", *options.text_b);
-  const StudyOf study_of(folder, options, *tokenizer_);
+  const StudyOf study_of(folder, options_, *tokenizer_);
   study_ = std::visit([&](auto& model) { return study_of(*model); }, model_);
+}
+
+Subject Subject::beside(const std::string& folder) const {
+  SubjectOptions options = options_;
+  if (std::holds_alternative<std::unique_ptr<models::Transformer>>(model_)) {
+    const std::vector<int64_t>& read = study_.texts.at(1).ids;
+    options.target.emplace(read.begin() + 1, read.end());
+  } else if (std::holds_alternative<std::unique_ptr<models::SequenceClassifier>>(model_) && !options.label) {
+    const NoGrad no_grad;
+    const auto prediction = study_.run().at(0).prediction;
+    if (prediction) options.label = study_.token(prediction->targets.at(0));
+  }
+  return {folder, options};
 }
 
 std::string Subject::title() const {
   std::string title;
   for (const Study::Text& text : study_.texts) title += fmt::format("{}{}", title.empty() ? "" : " → ", shown(text));
   return fmt::format("{}: {}", models::module_of(model_).type_name(), title);
+}
+
+HeadCut head_cut(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  const auto head = colon == std::string::npos ? std::nullopt : whole_number(std::string_view(text).substr(colon + 1));
+  if (!head || colon == 0) raise(ErrorKind::config, "--cut: needs MODULE:HEAD, got \"{}\"", text);
+  return {.module = text.substr(0, colon), .head = *head};
+}
+
+std::vector<Frame> runs_of(const Subject& subject, const std::string& folder, const RunOptions& options) {
+  std::vector<Frame> runs;
+  if (!options.film && options.beside.empty() && options.cuts.empty()) return runs;
+  std::vector<HeadCut> cuts;
+  for (const std::string& cut : options.cuts) cuts.push_back(head_cut(cut));
+  const auto add = [&](const Study& study, const std::string& name, const std::optional<HeadCut>& cut = {}) {
+    if (options.progress) options.progress(name);
+    runs.push_back(frame_of(study, name, cut));
+  };
+  if (options.film) {
+    const std::vector<int64_t> steps = train::checkpoint_steps(folder);
+    if (steps.empty()) raise(ErrorKind::config, "--film: {} has no checkpoints", folder);
+    for (const int64_t step : steps) {
+      const std::string name = train::checkpoint_name(step);
+      add(subject.beside(fmt::format("{}/{}", folder, name)).study(), name);
+    }
+  }
+  add(subject.study(), folder);
+  for (const std::string& other : options.beside) add(subject.beside(other).study(), other);
+  for (const HeadCut& cut : cuts) add(subject.study(), fmt::format("without head {} of {}", cut.head, cut.module), cut);
+  return runs;
 }
 
 }  // namespace tape::inspect

@@ -4,6 +4,7 @@
 
 #include "../models/folder.h"
 #include "../text/tokenizer.h"
+#include "frames.h"
 #include "study.h"
 
 namespace tape::inspect {
@@ -13,9 +14,10 @@ namespace tape::inspect {
 struct SubjectOptions {
   std::string text = {};                   ///< what the model reads
   std::optional<std::string> text_b = {};  ///< a translator's target (else its greedy translation), or a pair's second
-  std::optional<std::string> label = {};   ///< of a classifier: whose loss it is
-  std::vector<std::string> logits = {};    ///< POSITION:TOKEN, further outputs
-  std::vector<std::string> losses = {};    ///< POSITION, whose own loss is a further output
+  std::optional<std::vector<int64_t>> target = {};  ///< a translator's target as ids, in the place of text_b
+  std::optional<std::string> label = {};            ///< of a classifier: whose loss it is
+  std::vector<std::string> logits = {};             ///< POSITION:TOKEN, further outputs
+  std::vector<std::string> losses = {};             ///< POSITION, whose own loss is a further output
 };
 
 /// A model folder with its tokenizer, and the study of the texts given.
@@ -25,15 +27,34 @@ class Subject {
   /// than a page can show and a tokenizer with more than the model; and those of load_model() and load_tokenizer().
   Subject(const std::string& folder, const SubjectOptions& options);
 
+  /// The same texts, and what is right of them, with the model of another folder, such as a checkpoint. Errors as
+  /// above.
+  Subject beside(const std::string& folder) const;
+
   const Study& study() const { return study_; }
   const text::Tokenizer& tokenizer() const { return *tokenizer_; }
   /// "Gpt: the tokens of the text"
   std::string title() const;
 
  private:
+  SubjectOptions options_;
   models::AnyModel model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   Study study_;
 };
+
+/// "MODULE:HEAD" as --cut is given it. Error (config) for anything else.
+HeadCut head_cut(const std::string& text);
+
+/// The runs that a page lays side by side: `--film` the checkpoints of the folder, ascending; the model itself; the
+/// models of `--beside`; the model without each head of `--cut`.
+struct RunOptions {
+  bool film = false;
+  std::vector<std::string> beside = {}, cuts = {};             ///< folders; MODULE:HEAD
+  std::function<void(const std::string& name)> progress = {};  ///< called before each run
+};
+/// None where the options ask for none. Errors: (config) for a film of a folder without checkpoints, and those of
+/// Subject, frame_of() and head_cut().
+std::vector<Frame> runs_of(const Subject& subject, const std::string& folder, const RunOptions& options);
 
 }  // namespace tape::inspect

@@ -59,7 +59,11 @@ class StackOutputs {
   explicit StackOutputs(Stack& stack) : stack_(stack) {
     for (int64_t i = 0; i < stack.layers.size(); ++i) {
       nn::Module& layer = *stack.layers[i];
-      if (i == 0) hooks_.forward_pre(layer, [this](nn::Module&, const Tensors& in) { states_ = {in.front()}; });
+      if (i == 0)
+        hooks_.forward_pre(layer, [this](nn::Module&, const Tensors& in) {
+          states_ = {in.front()};
+          return Tensors();
+        });
       hooks_.forward(layer, [this](nn::Module&, const Tensors&, const Tensor& out) {
         states_.push_back(out);
         return Tensor();

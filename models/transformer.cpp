@@ -120,8 +120,7 @@ Tensor Transformer::decode(const Tensor& tgt, const Tensor& memory, const Tensor
 Tensor Transformer::decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src) {
   const int64_t past = cache.empty() ? 0 : cache.front().self.length();
   const Tensor x = embed(tgt_embedding, next, past);
-  return output(
-      decoder.run([&](nn::Decoder& d) { return d.forward_cached(x, cache, source_mask(src, config_.padding_id)); }));
+  return output(decoder.call(&nn::Decoder::forward_cached, x, cache, source_mask(src, config_.padding_id)));
 }
 
 Tensor Transformer::forward(const Tensor& src, const Tensor& tgt, const Mask& src_mask, const Mask& tgt_mask) {

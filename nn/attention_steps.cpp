@@ -1,7 +1,6 @@
 #include "nn/attention_steps.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/softmax.h"
 
 namespace tape::nn {
 
@@ -10,8 +9,6 @@ int64_t checked_width(const char* layer, int64_t d_model, int64_t heads) {
     raise(ErrorKind::config, "{}: d_model {} is not divisible by heads {}", layer, d_model, heads);
   return d_model;
 }
-
-Tensor masked_softmax(const Tensor& scores, const Mask& mask) { return softmax(masked_scores(scores, mask), -1); }
 
 Tensor rows_by_distance(int64_t query_length, int64_t key_length, const std::function<int64_t(int64_t)>& row_of) {
   Tensor rows = empty({query_length, key_length}, i64);

@@ -14,9 +14,6 @@ using tape::split_heads;
 /// d_model, where a layer's first member is initialized with it. Throws Error (config) unless heads divides it.
 int64_t checked_width(const char* layer, int64_t d_model, int64_t heads);
 
-/// softmax(scores + mask) over the keys, [B, H, Tq, Tk]; a query that sees no key gets zeros, and gives zero gradients.
-Tensor masked_softmax(const Tensor& scores, const Mask& mask);
-
 /// Which row of a table of positions belongs to query i and key j: row_of(j - i), [Tq, Tk], i64.
 Tensor rows_by_distance(int64_t query_length, int64_t key_length, const std::function<int64_t(int64_t)>& row_of);
 

@@ -15,8 +15,8 @@ namespace tape::nn {
 ///   model(src, tgt);
 ///   const Tensor where = weights.of(*model.decoder->layers[0]->cross_attention);
 ///
-/// They come from the calls themselves, fused or composed, and no other value changes. Seen are MultiHeadAttention and
-/// DisentangledAttention; inspect::AttentionProbe has all steps and their gradients.
+/// They come from the calls themselves, fused or composed, and no other value changes. Seen are MultiHeadAttention,
+/// DisentangledAttention and RelativeAttention; inspect::AttentionProbe has all steps and their gradients.
 class AttentionWeights : public Observer {
  public:
   /// Of all modules in the model, or of those of it that are given: the others compute none.

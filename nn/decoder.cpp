@@ -49,9 +49,10 @@ Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const Mask& 
 
 Tensor DecoderLayer::forward_cached(const Tensor& x, DecoderLayerCache& cache, const Mask& memory_mask) {
   return blocks(
-      x, [&](const Tensor& h) { return self_attention.run([&](auto& a) { return a.forward_cached(h, cache.self); }); },
+      x,
+      [&](const Tensor& h) { return self_attention.call(&MultiHeadAttention::forward_cached, h, cache.self, Mask()); },
       [&](const Tensor& h) {
-        return cross_attention.run([&](auto& a) { return a.forward_projected(h, cache.memory, memory_mask); });
+        return cross_attention.call(&MultiHeadAttention::forward_projected, h, cache.memory, memory_mask);
       });
 }
 
@@ -80,8 +81,7 @@ Tensor Decoder::forward_cached(const Tensor& x, DecoderCache& cache, const Mask&
     raise(ErrorKind::config, "Decoder: a cache of {} layers for {}", cache.size(), layers.size());
   Tensor h = x;
   for (int64_t i = 0; i < layers.size(); ++i)
-    h = layers[i].run(
-        [&](DecoderLayer& layer) { return layer.forward_cached(h, cache[static_cast<size_t>(i)], memory_mask); });
+    h = layers[i].call(&DecoderLayer::forward_cached, h, cache[static_cast<size_t>(i)], memory_mask);
   return norm ? (*norm)(h) : h;
 }
 

@@ -58,9 +58,8 @@ Tensor EncoderLayer::forward(const Tensor& x, const Mask& mask) {
 }
 
 Tensor EncoderLayer::forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask) {
-  return blocks(x, [&](const Tensor& h) {
-    return self_attention.run([&](MultiHeadAttention& a) { return a.forward_cached(h, cache, mask); });
-  });
+  return blocks(
+      x, [&](const Tensor& h) { return self_attention.call(&MultiHeadAttention::forward_cached, h, cache, mask); });
 }
 
 Encoder::Encoder(int64_t count, const TransformerLayerOptions& options) : layers(this, "layers", count, options) {
@@ -79,8 +78,7 @@ Tensor Encoder::forward_cached(const Tensor& x, EncoderCache& cache, const Mask&
     raise(ErrorKind::config, "Encoder: a cache of {} layers for {}", cache.size(), layers.size());
   Tensor h = x;
   for (int64_t i = 0; i < layers.size(); ++i)
-    h = layers[i].run(
-        [&](EncoderLayer& layer) { return layer.forward_cached(h, cache[static_cast<size_t>(i)], mask); });
+    h = layers[i].call(&EncoderLayer::forward_cached, h, cache[static_cast<size_t>(i)], mask);
   return norm ? (*norm)(h) : h;
 }
 

@@ -176,9 +176,17 @@ void Module::remove_hook(int64_t handle) {
   std::erase_if(backward_hooks_, [&](const auto& entry) { return entry.first == handle; });
 }
 
-void Module::run_pre_hooks(const Tensors& inputs) {
+Tensors Module::run_pre_hooks(Tensors inputs) {
   const auto hooks = pre_hooks_;  // a copy: a hook may remove itself
-  for (const auto& [handle, hook] : hooks) hook(*this, inputs);
+  for (const auto& [handle, hook] : hooks) {
+    Tensors replaced = hook(*this, inputs);
+    if (replaced.empty()) continue;
+    if (replaced.size() != inputs.size())
+      raise(ErrorKind::graph, "forward pre-hook of {} \"{}\": returned {} tensors for {} inputs", type_name(), name_,
+            replaced.size(), inputs.size());
+    inputs = std::move(replaced);
+  }
+  return inputs;
 }
 
 Tensor Module::run_hooks(const Tensors& inputs, const Tensor& output) {

@@ -17,8 +17,9 @@ namespace tape::nn {
 
 class Module;
 
-/// Sees the inputs before a module runs.
-using ForwardPreHook = std::function<void(Module& module, const Tensors& inputs)>;
+/// Sees a module's tensor arguments, in their order, before it runs. A result that is not empty takes their place, one
+/// each; a Parameter that was given stays itself.
+using ForwardPreHook = std::function<Tensors(Module& module, const Tensors& inputs)>;
 /// Sees the inputs and the output after a module ran; a defined result takes the output's place.
 using ForwardHook = std::function<Tensor(Module& module, const Tensors& inputs, const Tensor& output)>;
 
@@ -73,8 +74,10 @@ class Module {
   void unfreeze() { requires_grad_(true); }
   void zero_grad();
 
-  /// Hooks are called in the order they were registered, when the module is called and gives a tensor; each returns a
-  /// number for remove_hook(), and may remove itself. A module without hooks pays nothing.
+  /// Hooks are called in the order they were registered, whenever the module is called: by forward() or another of its
+  /// methods (Child::call()); those that see an output where it is a tensor or an AttentionResult. Each returns a
+  /// number for remove_hook(), and may remove itself. A module without hooks pays nothing. Error (graph) where a
+  /// pre-hook returns another number of tensors than there are inputs.
   int64_t register_forward_pre_hook(ForwardPreHook hook);
   int64_t register_forward_hook(ForwardHook hook);
   /// For calls made from now on; the module must live until their backward. An input's gradients inside the module are
@@ -103,8 +106,8 @@ class Module {
   friend class Child;
   template <class M, class F>
   friend decltype(auto) run(M& module, F&& body);
-  template <class M, class... A>
-  friend decltype(auto) call(M& module, A&&... arguments);
+  template <class M, class F, class... A>
+  friend auto call_method(M& module, F&& method, A&&... arguments);
   friend class ModulePrinter;
 
   struct BackwardWatch;
@@ -119,7 +122,8 @@ class Module {
   /// Throws Error (config) for an empty name, one with a dot at either end, or one taken already.
   void add_entry(Entry entry);
   void visit(const std::string& prefix, const std::function<void(const std::string&, const Entry&)>& see) const;
-  void run_pre_hooks(const Tensors& inputs);
+  /// The inputs, or what stands in their place.
+  Tensors run_pre_hooks(Tensors inputs);
   Tensor run_hooks(const Tensors& inputs, const Tensor& output);
   bool has_hooks() const { return !pre_hooks_.empty() || !hooks_.empty() || !backward_hooks_.empty(); }
   /// The inputs behind a node that the module's backward ends at; null where there are no backward hooks.
@@ -189,38 +193,54 @@ A&& taken(std::remove_reference_t<A>& argument, Tensors& tensors, size_t& next) 
   return static_cast<A&&>(argument);
 }
 
+/// The tensor in what a method gives that hooks see and may replace, or null.
+inline Tensor* seen_output(Tensor& result) { return &result; }
+template <class Result>
+Tensor* seen_output(Result& result) {
+  if constexpr (requires {
+                  { result.output } -> std::convertible_to<const Tensor&>;
+                })
+    return &result.output;
+  else
+    return nullptr;
+}
+
 }  // namespace detail
 
-/// Calls module.forward(arguments...): the one place where a module runs, with its path, hooks and error context.
-template <class M, class... A>
-decltype(auto) call(M& module, A&&... arguments) {
+/// Calls a method of a module, or a function of it and the arguments: the one place where a module runs, with its path,
+/// hooks and error context.
+template <class M, class F, class... A>
+auto call_method(M& module, F&& method, A&&... arguments) {
   return run(module, [&](M& self) {
-    using Result = decltype(self.forward(std::forward<A>(arguments)...));
-    if constexpr (std::convertible_to<Result, Tensor>) {
-      Module& base = self;
-      if (base.has_hooks()) {
-        Tensors inputs;
-        const auto keep = [&inputs](const auto& argument) {
-          if constexpr (std::convertible_to<decltype(argument), const Tensor&>) inputs.push_back(argument);
-        };
-        (keep(arguments), ...);
-        base.run_pre_hooks(inputs);
-        Tensors behind;
-        const auto watch = base.watch_inputs(inputs, behind);
-        if (!watch) return base.run_hooks(inputs, self.forward(std::forward<A>(arguments)...));
-        size_t next = 0;
-        // In braces, so that they are taken in their order.
-        std::tuple<A&&...> given{detail::taken<A>(arguments, behind, next)...};
-        const auto forward = [&self](A&&... a) { return Tensor(self.forward(std::forward<A>(a)...)); };
-        Tensor output = base.run_hooks(inputs, std::apply(forward, std::move(given)));
-        base.watch_output(watch, output);
-        return output;
-      }
-      return Tensor(self.forward(std::forward<A>(arguments)...));
-    } else {
-      return self.forward(std::forward<A>(arguments)...);
+    Module& base = self;
+    if (!base.has_hooks()) return std::invoke(method, self, std::forward<A>(arguments)...);
+    Tensors inputs;
+    const auto keep = [&inputs](const auto& argument) {
+      if constexpr (std::convertible_to<decltype(argument), const Tensor&>) inputs.push_back(argument);
+    };
+    (keep(arguments), ...);
+    inputs = base.run_pre_hooks(std::move(inputs));
+    Tensors behind = inputs;
+    const auto watch = base.watch_inputs(inputs, behind);
+    size_t next = 0;
+    // In braces, so that they are taken in their order.
+    std::tuple<A&&...> given{detail::taken<A>(arguments, behind, next)...};
+    auto result =
+        std::apply([&](A&&... a) { return std::invoke(method, self, std::forward<A>(a)...); }, std::move(given));
+    if (Tensor* const output = detail::seen_output(result)) {
+      *output = base.run_hooks(inputs, *output);
+      if (watch) base.watch_output(watch, *output);
     }
+    return result;
   });
+}
+
+/// Calls module.forward(arguments...).
+template <class M, class... A>
+auto call(M& module, A&&... arguments) {
+  return call_method(
+      module, [](M& self, auto&&... a) { return self.forward(std::forward<decltype(a)>(a)...); },
+      std::forward<A>(arguments)...);
 }
 
 /// A Module that can be called by itself: layer(x). Inside a Child every module can.
@@ -248,9 +268,15 @@ class Child {
 
   template <class... A>
   auto operator()(A&&... arguments) {
-    return call(module_, std::forward<A>(arguments)...);
+    return nn::call(module_, std::forward<A>(arguments)...);
   }
-  /// Any other method, as part of the module: attention.run([&](auto& a) { return a.with_weights(x, x, x); })
+  /// Another method in forward()'s place, with the module's hooks:
+  /// attention.call(&MultiHeadAttention::with_weights, x, x, x, mask)
+  template <class F, class... A>
+  auto call(F&& method, A&&... arguments) {
+    return call_method(module_, std::forward<F>(method), std::forward<A>(arguments)...);
+  }
+  /// Anything else as part of the module, which hooks do not see: attention.run([&](auto& a) { return a.project(x); })
   template <class F>
   decltype(auto) run(F&& body) {
     return nn::run(module_, std::forward<F>(body));

@@ -5,11 +5,15 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/attention_call.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/dropout.h"
 #include "autograd/ops/einsum.h"
 #include "autograd/ops/index.h"
 #include "autograd/ops/matmul.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/softmax.h"
+#include "autograd/random.h"
 #include "nn/attention_steps.h"
 #include "nn/check.h"
 #include "nn/init.h"
@@ -25,6 +29,37 @@ const ModuleCheck relative_cross_attention("RelativeAttention", "cross", [](cons
   RelativeAttention layer(4, 2, {.max_distance = 1, .bias = false});
   return check(layer, {sample_normal({2, 3, 4}, 1), sample_normal({2, 4, 4}, 2), sample_normal({2, 4, 4}, 3)});
 });
+
+/// One call but for its operands.
+struct RelativeCall {
+  Tensor between_keys, between_values;  // [Tq, Tk, D]
+  Mask mask = {};                       // without what it adds
+  double dropout = 0;
+  uint64_t seed = 0, counter = 0;
+};
+
+Mask without_added(const Mask& mask) {
+  Mask hidden = mask.kept().defined() ? Mask::keep(mask.kept()) : Mask();
+  if (const auto offset = mask.causal_offset()) hidden = hidden & Mask::causal(*offset);
+  return hidden;
+}
+
+/// `in` is query, key and value [B, H, T, D] and the additive mask.
+AttentionSteps steps_of(const RelativeCall& call, const Tensors& in) {
+  AttentionSteps steps;
+  steps.query = in[0], steps.key = in[1], steps.value = in[2];
+  const Tensor scaled = steps.query * (1 / std::sqrt(static_cast<double>(steps.query.size(3))));
+  steps.scores = matmul(scaled, steps.key, {.transpose_b = true});
+  steps.positions = einsum("bhid,ijd->bhij", {scaled, call.between_keys});
+  steps.masked =
+      masked_scores(steps.scores + steps.positions, in[3].defined() ? call.mask & Mask::additive(in[3]) : call.mask);
+  steps.probabilities = softmax(steps.masked, -1);
+  steps.dropped =
+      call.dropout > 0 ? dropout_at(steps.probabilities, call.dropout, call.seed, call.counter) : steps.probabilities;
+  steps.context = matmul(steps.dropped, steps.value) + einsum("bhij,ijd->bhid", {steps.dropped, call.between_values});
+  steps.output = merge_heads(steps.context);
+  return steps;
+}
 
 Shape positions_shape(int64_t max_distance, int64_t head_width) {
   if (max_distance < 0)
@@ -51,21 +86,40 @@ RelativeAttention::RelativeAttention(int64_t d_model, int64_t heads, const Relat
   init::normal_(value_positions, 0, deviation);
 }
 
-AttentionResult RelativeAttention::with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
+AttentionResult RelativeAttention::attend(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
+                                          bool want_weights) {
   const Tensor queries = split_heads(query(q), heads_), keys = split_heads(key(k), heads_),
                values = split_heads(value(v), heads_);  // [B, H, T, D]
   const Tensor rows = rows_by_distance(queries.size(2), keys.size(2), [this](int64_t distance) {
     return std::clamp(distance, -max_distance_, max_distance_) + max_distance_;
   });
-  const Tensor between_keys = embedding(key_positions, rows), between_values = embedding(value_positions, rows);
-
-  const double scale = 1 / std::sqrt(static_cast<double>(queries.size(3)));
-  const Tensor scores =
-      matmul(queries, keys, {.transpose_b = true}) + einsum("bhid,ijd->bhij", {queries, between_keys});
-  AttentionResult result{.output = {}, .weights = masked_softmax(scores * scale, mask)};
-  const Tensor dropped = dropout(result.weights, is_training() ? dropout_ : 0);
-  const Tensor context = matmul(dropped, values) + einsum("bhij,ijd->bhid", {dropped, between_values});
-  result.output = output(merge_heads(context));
+  RelativeCall call{.between_keys = embedding(key_positions, rows),
+                    .between_values = embedding(value_positions, rows),
+                    .mask = without_added(mask)};
+  if (is_training() && dropout_ > 0) {
+    Generator& draws = generator(Stream::dropout);
+    call.dropout = dropout_;
+    call.seed = draws.seed();
+    call.counter = draws.advance(queries.size(0) * heads_ * queries.size(2) * keys.size(2));
+  }
+  const AttentionSteps steps = steps_of(call, {queries, keys, values, mask.added()});
+  AttentionResult result;
+  // Weights are a node of their own: their gradient is not the output's as well.
+  if (want_weights || attention_weights_wanted()) result.weights = alias(steps.probabilities);
+  tell_attended([&] {
+    RelativeCall again = call;  // what is kept of it does not keep the tape
+    again.between_keys = call.between_keys.detach();
+    again.between_values = call.between_values.detach();
+    return AttentionCall{
+        .inputs = {queries, keys, values, mask.added()},
+        .output = steps.output,
+        .weights = result.weights,
+        .heads = heads_,
+        .visible = [hidden = call.mask, Tq = queries.size(2),
+                    Tk = keys.size(2)] { return hidden.hides_nothing() ? Tensor() : hidden.visible(Tq, Tk); },
+        .steps = [again](const Tensors& inputs) { return steps_of(again, inputs); }};
+  });
+  result.output = output(steps.output);
   return result;
 }
 

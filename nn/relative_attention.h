@@ -22,18 +22,22 @@ class RelativeAttention : public Layer<RelativeAttention> {
   RelativeAttention(int64_t d_model, int64_t heads, const RelativeAttentionOptions& options = {});
 
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {}) {
-    return with_weights(q, k, v, mask).output;
+    return attend(q, k, v, mask, false).output;
   }
   /// Self-attention.
   Tensor forward(const Tensor& x, const Mask& mask = {}) { return forward(x, x, x, mask); }
   /// With the weights [B, H, Tq, Tk].
-  AttentionResult with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {});
+  AttentionResult with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {}) {
+    return attend(q, k, v, mask, true);
+  }
   std::string settings() const override;
 
   Child<Linear> query, key, value, output;
   Parameter key_positions, value_positions;  ///< a^K and a^V
 
  private:
+  AttentionResult attend(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, bool want_weights);
+
   int64_t heads_, max_distance_;
   double dropout_;
 };

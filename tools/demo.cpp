@@ -78,6 +78,7 @@ void add_demo(Command app) {
   command.option("--seed", run.seed, "Of the weights, the numbers and the order");
   command.option("--held-out", options.held_out, "Held-out numbers to translate").at_least(1);
   command.option("--out", run.out, "Folder of the run; what an earlier run left there is replaced");
+  command.option("--keep-last", run.keep_last, "Checkpoints that stay in --out, beside the best").at_least(1);
   const Option resume = command.flag("--resume", arguments->resume, "Go on from the newest good checkpoint of --out");
   command.flag("--allow-changes", run.allow_changes, "Resume though options are others than they were").needs(resume);
   add_threads(command, arguments->common);

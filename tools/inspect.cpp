@@ -28,6 +28,7 @@ struct InspectArguments {
   std::string model, out, title, dot;
   std::vector<std::string> detail;
   inspect::SubjectOptions subject;
+  inspect::RunOptions runs;
   bool gradcheck = false, nudges = false, terminal = false;
   inspect::AttentionTextOptions picture;
   Common common;
@@ -53,6 +54,13 @@ GradcheckReport checked(const Study& study) {
               }});
 }
 
+std::vector<inspect::Frame> runs_beside(const InspectArguments& arguments, const inspect::Subject& subject) {
+  const Progress line;
+  inspect::RunOptions options = arguments.runs;
+  options.progress = [&](const std::string& name) { line.show(fmt::format("running {}", name)); };
+  return inspect::runs_of(subject, arguments.model, options);
+}
+
 /// The data of the page.
 nlohmann::ordered_json data_of(const Study& study, inspect::PageOptions options, bool nudges) {
   const Progress line;
@@ -64,8 +72,12 @@ nlohmann::ordered_json data_of(const Study& study, inspect::PageOptions options,
 }
 
 /// Writes the page and says what is in it; the exit code is 1 where a gradient is wrong.
-int write(const InspectArguments& arguments, const Study& study, const std::string& title) {
-  inspect::PageOptions options{.title = title, .detail = arguments.detail, .address = arguments.out};
+int write(const InspectArguments& arguments, const inspect::Subject& subject) {
+  const Study& study = subject.study();
+  inspect::PageOptions options{.title = arguments.title.empty() ? subject.title() : arguments.title,
+                               .runs = runs_beside(arguments, subject),
+                               .detail = arguments.detail,
+                               .address = arguments.out};
   if (arguments.gradcheck) options.gradcheck = checked(study);
   const nlohmann::ordered_json data = data_of(study, options, arguments.nudges);
   inspect::write_page(arguments.out, data);
@@ -74,6 +86,8 @@ int write(const InspectArguments& arguments, const Study& study, const std::stri
   std::cout << fmt::format("{}: {} operations, {} of attention, {}\n", arguments.out, data["tape"]["nodes"].size(),
                            data["attention"].size(),
                            bytes_text(static_cast<double>(std::filesystem::file_size(arguments.out))));
+  for (const inspect::Frame& run : options.runs)
+    std::cout << fmt::format("{}: {} {:.6g}\n", run.name, run.outputs[0].name, run.outputs[0].value.item());
   if (arguments.nudges)
     std::cout << fmt::format("pulled at {} values, cut {} parts of heads\n", data["nudges"]["places"].size(),
                              data["nudges"]["cuts"].size());
@@ -106,7 +120,7 @@ int inspect_model(InspectArguments& arguments) {
     write_file(arguments.dot, std::vector<std::string_view>{dot});
   }
   if (arguments.out.empty()) return 0;
-  return write(arguments, subject.study(), arguments.title.empty() ? subject.title() : arguments.title);
+  return write(arguments, subject);
 }
 
 }  // namespace
@@ -147,6 +161,17 @@ void add_inspect(Command app) {
       .flag("--nudges", arguments->nudges,
             "Pull at attention weights, scores and activations and cut heads, keys and rows, and show in the page what "
             "gradients predict beside what the loss truly does")
+      .needs(out);
+  command
+      .option("--beside", arguments->runs.beside,
+              "Folder of another model or a checkpoint that runs over the same text: the page lays attention, "
+              "probabilities and losses side by side, with their differences. May be repeated")
+      .needs(out);
+  command
+      .option("--cut", arguments->runs.cuts,
+              "MODULE:HEAD, a run without that head beside: decoder.layers.1.cross_attention:3. May be repeated")
+      .needs(out);
+  command.flag("--film", arguments->runs.film, "Every checkpoint in --model's folder beside, as frames of a film")
       .needs(out);
   command.option("--dot", arguments->dot, "The tape with ranges of values and gradients, for Graphviz (dot -Tsvg)");
   const Option terminal =

@@ -45,6 +45,7 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
   command.option("--average-last", run.average_last, "Average so many checkpoints at the end; 0: none")
       .at_least(0)
       .default_text("preset");
+  command.option("--keep-last", run.keep_last, "Checkpoints that stay in --out, beside the best").at_least(1);
   command.option("--ema", run.ema_decay, "Decay of a moving average of the weights; 0: none")
       .probability()
       .default_text("0");

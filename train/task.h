@@ -27,6 +27,7 @@ struct TaskOptions {
   std::optional<int64_t> evaluate_every = {};  ///< steps
   std::optional<int64_t> patience = {};        ///< evaluations without a better score; 0: never stop early
   std::optional<int64_t> average_last = {};    ///< checkpoints averaged at the end; 0: none
+  int64_t keep_last = 2;                       ///< checkpoints kept beside the best; more where they are averaged
   std::optional<double> ema_decay = {};        ///< moving average of the weights; 0: none
   uint64_t seed = 1;
   bool allow_changes = false;  ///< resume though options or data are others than the checkpoint's

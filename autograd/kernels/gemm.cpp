@@ -22,6 +22,15 @@ void start(const Gemm& s, const T* bias, T* c) {
     }
 }
 
+/// left_sums on a road that packs nothing.
+template <class T>
+void sum_left(const Gemm& s, const T* a) {
+  T* const sums = static_cast<T*>(s.left_sums);
+  std::fill_n(sums, s.m, T(0));
+  for (int64_t i = 0; i < s.k; ++i)
+    for (int64_t row = 0; row < s.m; ++row) sums[row] += a[i * s.lda + row];
+}
+
 enum class Road { rounded, few_rows, blocked, blas };
 
 // Packing B costs more than it saves where few rows meet a large weight, or where there is next to nothing to compute.
@@ -57,6 +66,7 @@ void run_part(Road road, const Gemm& s, const T* a, const T* b, const T* bias, T
     if (road == Road::rounded) return bf16_product(s, a, b, bias, c);
   if (road == Road::few_rows) return few_rows<T>().product(s, a, b, bias, c);
   if (road == Road::blocked) return blocked_product<T>().product(s, a, b, bias, c);
+  if (s.left_sums) sum_left(s, a);
   Gemm shape = s;
   if (bias) {
     start(s, bias, c);
@@ -133,6 +143,7 @@ void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
     piece.n = edge(part % by_columns + 1, by_columns, s.n, split.column_step) - column;
     if (piece.m == 0 || piece.n == 0) return;
     piece.packed.column = column;
+    if (s.left_sums) piece.left_sums = column == 0 ? static_cast<T*>(s.left_sums) + row : nullptr;
     run_part(road, piece, s.transpose_a ? a + row : a + row * s.lda, s.transpose_b ? b + column * s.ldb : b + column,
              bias ? bias + column : nullptr, c + row * s.ldc + column);
   };
@@ -141,6 +152,7 @@ void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
 
 template <class T>
 void run(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
+  if (s.left_sums && (s.n == 0 || s.k == 0)) sum_left(s, a);
   if (s.m == 0 || s.n == 0) return;
   if (s.k == 0) return start(s, bias, c);
   run_in_parts(s, a, b, bias, c);

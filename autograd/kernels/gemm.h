@@ -33,6 +33,9 @@ struct Gemm {
   MatmulPrecision precision = MatmulPrecision::highest;
   /// Read in B's place.
   PackedRight packed = {};
+  /// Null, or [m] of the operands' type, with transpose_a alone: gets the sum of each row of op(A), taken while A is in
+  /// the cache to be packed. dW = dY^T X gives the gradient of the bias this way.
+  void* left_sums = nullptr;
 };
 
 /// The packing of products of B [k, n] or its transpose, in the shape's precision, of values of so many bytes.

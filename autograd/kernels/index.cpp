@@ -32,13 +32,32 @@ void add_at(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, con
   });
 }
 
-template <class T>
-void scatter_add(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y) {
+/// put(x at the place of y, y) for every element of y.
+template <class T, class Put>
+TAPE_INLINE void scatter_by(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index,
+                            const T* y, const Put& put) {
   for_columns(outer, count, inner, [&](int64_t o, int64_t first, int64_t columns) {
     for (int64_t c = 0; c < count; ++c) {
       const int64_t line = (o * count + c) * inner;
-      for (int64_t i = first; i < first + columns; ++i) x[(o * size + index[line + i]) * inner + i] += y[line + i];
+      for (int64_t i = first; i < first + columns; ++i) put(x[(o * size + index[line + i]) * inner + i], y[line + i]);
     }
+  });
+}
+
+template <class T>
+void scatter_add(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y) {
+  scatter_by(outer, size, inner, x, count, index, y, [](T& to, T value) { to += value; });
+}
+template <class T>
+void scatter_mul(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y) {
+  scatter_by(outer, size, inner, x, count, index, y, [](T& to, T value) { to *= value; });
+}
+template <class T>
+void scatter_best(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y,
+                  bool largest) {
+  scatter_by(outer, size, inner, x, count, index, y, [largest](T& to, T value) {
+    const bool better = largest ? value > to : value < to;
+    to = better | (value != value) ? value : to;
   });
 }
 
@@ -59,9 +78,15 @@ void triangle(int64_t batch, int64_t rows, int64_t cols, int64_t diagonal, bool 
 }
 }  // namespace
 
-extern const IndexKernels<float> index_f32 = {add_at<float>, scatter_add<float>, sort_axis<float>, topk_axis<float>,
-                                              triangle<float>};
-extern const IndexKernels<double> index_f64 = {add_at<double>, scatter_add<double>, sort_axis<double>,
-                                               topk_axis<double>, triangle<double>};
+template <class T>
+constexpr IndexKernels<T> kTable = {.add_at = add_at<T>,
+                                    .scatter_add = scatter_add<T>,
+                                    .scatter_mul = scatter_mul<T>,
+                                    .scatter_best = scatter_best<T>,
+                                    .sort = sort_axis<T>,
+                                    .topk = topk_axis<T>,
+                                    .triangle = triangle<T>};
+extern const IndexKernels<float> index_f32 = kTable<float>;
+extern const IndexKernels<double> index_f64 = kTable<double>;
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -15,6 +15,12 @@ struct IndexKernels {
   /// x[o, index[o, c, i], i] += y[o, c, i].
   void (*scatter_add)(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index,
                       const T* y);
+  /// x[o, index[o, c, i], i] *= y[o, c, i].
+  void (*scatter_mul)(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index,
+                      const T* y);
+  /// x[o, index[o, c, i], i] becomes y[o, c, i] where that is larger (or less), or NaN.
+  void (*scatter_best)(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index,
+                       const T* y, bool largest);
   /// Stable sort along the middle axis; NaN last in both orders. values and index are [outer, size, inner].
   void (*sort)(int64_t outer, int64_t size, int64_t inner, const T* x, bool descending, T* values, int64_t* index);
   /// The k best in order (ties: lower index first); values and index are [outer, k, inner].

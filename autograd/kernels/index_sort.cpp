@@ -74,9 +74,31 @@ void topk_axis(int64_t outer, int64_t size, int64_t inner, const T* x, int64_t k
   });
 }
 
+template <class T>
+void median_axis(int64_t outer, int64_t size, int64_t inner, const T* x, T* values, int64_t* index) {
+  for_chunks(outer * inner, 4 * size, [&](int64_t begin, int64_t end) {
+    Scratch<T> sorted(size);
+    for (int64_t line = begin; line < end; ++line) {
+      const T* from = x + line / inner * size * inner + line % inner;
+      int64_t at = 0;
+      for (int64_t s = 0; s < size; ++s) sorted[s] = from[s * inner];
+      while (at < size && sorted[at] == sorted[at]) ++at;
+      if (at == size) {
+        T* middle = sorted.data() + (size - 1) / 2;
+        std::nth_element(sorted.data(), middle, sorted.data() + size);
+        for (at = 0; from[at * inner] != *middle;) ++at;
+      }
+      values[line] = from[at * inner];
+      index[line] = at;
+    }
+  });
+}
+
 template void sort_axis(int64_t, int64_t, int64_t, const float*, bool, float*, int64_t*);
 template void sort_axis(int64_t, int64_t, int64_t, const double*, bool, double*, int64_t*);
 template void topk_axis(int64_t, int64_t, int64_t, const float*, int64_t, bool, float*, int64_t*);
 template void topk_axis(int64_t, int64_t, int64_t, const double*, int64_t, bool, double*, int64_t*);
+template void median_axis(int64_t, int64_t, int64_t, const float*, float*, int64_t*);
+template void median_axis(int64_t, int64_t, int64_t, const double*, double*, int64_t*);
 
 }  // namespace tape::kernels

@@ -1,59 +1,13 @@
 #include "autograd/kernels/reduce.h"
 
-#include "autograd/kernels/reduce_rows.h"
+#include "autograd/kernels/reduce_columns.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
-/// Columns worked on together: their sums stay in the first-level cache.
-constexpr int64_t kTile = 256;
-
-/// to[0, width) = sum of `rows` rows that begin `stride` apart: halves of at least kRun rows are summed on their own.
-template <class T>
-void sum_columns(int64_t rows, int64_t stride, int64_t width, const T* x, T* to) {
-  constexpr int64_t kRun = 32;
-  if (rows <= kRun) {
-    for (int64_t i = 0; i < width; ++i) to[i] = x[i];
-    for (int64_t r = 1; r < rows; ++r) {
-      const T* row = x + r * stride;
-#pragma omp simd
-      for (int64_t i = 0; i < width; ++i) to[i] += row[i];
-    }
-    return;
-  }
-  const int64_t first = divide_up(rows / 2, kRun) * kRun;
-  T second[kTile];
-  sum_columns(first, stride, width, x, to);
-  sum_columns(rows - first, stride, width, x + first * stride, second);
-#pragma omp simd
-  for (int64_t i = 0; i < width; ++i) to[i] += second[i];
-}
-
-template <class T>
-void sum_middle(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
-  const int64_t tiles = divide_up(inner, kTile), chunk = larger(32, 2 * kChunk / inner);
-  const int64_t chunks = divide_up(size, chunk);
-  const bool parallel = outer * size * inner > 2 * kChunk;
-  // y itself where one chunk is all, else [outer, chunks, inner] partial sums that are summed in the same way.
-  Scratch<T> partial(chunks > 1 ? outer * chunks * inner : 1);
-  T* to = chunks > 1 ? partial.data() : y;
-  for_tasks(outer * chunks * tiles, parallel, [&](int64_t task) {
-    const int64_t o = task / (chunks * tiles), c = task / tiles % chunks, column = task % tiles * kTile;
-    sum_columns(smaller(chunk, size - c * chunk), inner, smaller(kTile, inner - column),
-                x + (o * size + c * chunk) * inner + column, to + (o * chunks + c) * inner + column);
-  });
-  if (chunks > 1) sum_middle(outer, chunks, inner, to, y);
-}
-
 template <class T>
 void sum(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
-  if (size == 0) {
-    for (int64_t i = 0; i < outer * inner; ++i) y[i] = 0;
-  } else if (inner == 1) {
-    sum_rows(outer, size, x, y);
-  } else if (outer && inner) {
-    sum_middle(outer, size, inner, x, y);
-  }
+  sum_terms(outer, size, inner, x, y, Itself());
 }
 
 template <bool Max, class T>

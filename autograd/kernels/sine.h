@@ -1,6 +1,6 @@
 #pragma once
 
-// Sine and cosine of vectors.
+// Sine, cosine and tangent of vectors.
 
 #include "vec_math.h"
 
@@ -47,6 +47,21 @@ TAPE_INLINE F64 sin(F64 x) {
 TAPE_INLINE F32 cos(F32 x) { return sine<1>(x); }
 TAPE_INLINE F64 cos(F64 x) {
   return each_lane(x, [](double v) { return __builtin_cos(v); });
+}
+
+/// sin / cos; large arguments lane by lane.
+TAPE_INLINE F32 tan(F32 x) {
+  F32 y = in_double(x, [](F64 v) { return sine(v, 0) / sine(v, 1); });
+  const I32 large = ~(absolute(x) <= kLargestReduced);
+  bool any = false;
+  for (int i = 0; i < kLanes<float>; ++i) any |= large[i] != 0;
+  if (__builtin_expect(any, false))
+    for (int i = 0; i < kLanes<float>; ++i)
+      if (large[i]) y[i] = __builtin_tanf(x[i]);
+  return y;
+}
+TAPE_INLINE F64 tan(F64 x) {
+  return each_lane(x, [](double v) { return __builtin_tan(v); });
 }
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -52,10 +52,139 @@ void gather(int64_t outer, int64_t size, int64_t inner, int64_t element_size, co
   });
 }
 
-int64_t first_outside(int64_t n, const int64_t* index, int64_t size) {
-  for (int64_t i = 0; i < n; ++i)
-    if (index[i] < 0 || index[i] >= size) return i;
-  return -1;
+namespace {
+/// visit(o, first column, columns): a part of the columns each, so that repeated places are written in order.
+template <class Visit>
+void for_columns(int64_t outer, int64_t count, int64_t inner, const Visit& visit) {
+  constexpr int64_t kColumns = 256;
+  const int64_t width = outer > 1 ? larger(inner, 1) : smaller(larger(inner, 1), kColumns);
+  const int64_t parts = divide_up(inner, width);
+  for_tasks(outer * parts, outer * count * inner > 2 * kChunk, [&](int64_t task) {
+    const int64_t first = task % parts * width;
+    visit(task / parts, first, smaller(width, inner - first));
+  });
+}
+}  // namespace
+
+void put(int64_t outer, int64_t size, int64_t inner, int64_t element_size, void* x, int64_t count, const int64_t* index,
+         const void* y) {
+  with_size(element_size, [&](auto element) {
+    using E = decltype(element);
+    E* to = static_cast<E*>(x);
+    const E* from = static_cast<const E*>(y);
+    for_columns(outer, count, inner, [&](int64_t o, int64_t first, int64_t columns) {
+      for (int64_t c = 0; c < count; ++c) {
+        E* place = to + (o * size + index[c]) * inner + first;
+        const E* value = from + (o * count + c) * inner + first;
+        if (columns == 1)
+          *place = *value;
+        else
+          std::memcpy(place, value, static_cast<std::size_t>(columns) * sizeof(E));
+      }
+    });
+  });
+}
+
+void scatter(int64_t outer, int64_t size, int64_t inner, int64_t element_size, void* x, int64_t count,
+             const int64_t* index, const void* y) {
+  with_size(element_size, [&](auto element) {
+    using E = decltype(element);
+    E* to = static_cast<E*>(x);
+    const E* from = static_cast<const E*>(y);
+    for_columns(outer, count, inner, [&](int64_t o, int64_t first, int64_t columns) {
+      for (int64_t c = 0; c < count; ++c) {
+        const int64_t line = (o * count + c) * inner;
+        for (int64_t i = first; i < first + columns; ++i) to[(o * size + index[line + i]) * inner + i] = from[line + i];
+      }
+    });
+  });
+}
+
+bool mark_last(int64_t outer, int64_t size, int64_t inner, int64_t count, const int64_t* index, bool* last) {
+  int64_t repeated = 0;
+  for_tasks(outer, outer * count * inner > 2 * kChunk, [&](int64_t o) {
+    Scratch<int64_t> latest(size * inner + 1);
+    bool here = false;
+    for (int64_t c = 0; c < count; ++c)
+      for (int64_t i = 0; i < inner; ++i) latest[index[(o * count + c) * inner + i] * inner + i] = c;
+    for (int64_t c = 0; c < count; ++c) {
+      for (int64_t i = 0; i < inner; ++i) {
+        const int64_t at = (o * count + c) * inner + i;
+        last[at] = latest[index[at] * inner + i] == c;
+        here = here || !last[at];
+      }
+    }
+    if (here) __atomic_store_n(&repeated, 1, __ATOMIC_RELAXED);
+  });
+  return repeated != 0;
+}
+
+int64_t first_outside(int64_t n, const int64_t* index, int64_t low, int64_t size) {
+  int64_t bad = 0;
+  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
+    int64_t here = 0;
+    for (int64_t i = begin; i < end; ++i) here |= (index[i] < low) | (index[i] >= size);
+    if (here) __atomic_store_n(&bad, 1, __ATOMIC_RELAXED);
+  });
+  if (bad == 0) return -1;
+  int64_t i = 0;
+  while (index[i] >= low && index[i] < size) ++i;
+  return i;
+}
+
+void wrap_negative(int64_t n, const int64_t* index, int64_t size, int64_t* wrapped) {
+  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) wrapped[i] = index[i] < 0 ? index[i] + size : index[i];
+  });
+}
+
+namespace {
+int64_t count_of_chunk(const bool* flags, int64_t begin, int64_t end) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(flags);
+  int64_t count = 0;
+  for (int64_t i = begin; i < end; ++i) count += bytes[i];
+  return count;
+}
+}  // namespace
+
+int64_t count_true(int64_t n, const bool* flags) {
+  int64_t count = 0;
+  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
+    __atomic_fetch_add(&count, count_of_chunk(flags, begin, end), __ATOMIC_RELAXED);
+  });
+  return count;
+}
+
+void true_places(int64_t n, const bool* flags, int64_t* places) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(flags);
+  const int64_t chunks = divide_up(n, kChunk);
+  Scratch<int64_t> first(chunks + 1);
+  for_tasks(chunks, chunks > 2, [&](int64_t chunk) {
+    first[chunk + 1] = count_of_chunk(flags, chunk * kChunk, smaller(n, (chunk + 1) * kChunk));
+  });
+  first[0] = 0;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) first[chunk + 1] += first[chunk];
+  for_tasks(chunks, chunks > 2, [&](int64_t chunk) {
+    // Without a branch on the flag, which nobody can predict: what is written for one that is not set is written over.
+    const int64_t* end = places + first[chunk + 1];
+    int64_t* to = places + first[chunk];
+    for (int64_t i = chunk * kChunk; to < end; ++i) {
+      *to = i;
+      to += bytes[i];
+    }
+  });
+}
+
+void unravel(int64_t n, const int64_t* positions, int rank, const int64_t* sizes, int64_t* index) {
+  for_chunks(n, rank, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t rest = positions[i];
+      for (int d = rank - 1; d >= 0; --d) {
+        index[i * rank + d] = rest % sizes[d];
+        rest /= sizes[d];
+      }
+    }
+  });
 }
 
 }  // namespace tape::kernels

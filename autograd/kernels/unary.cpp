@@ -1,5 +1,7 @@
 #include "autograd/kernels/unary.h"
 
+#include "autograd/kernels/hyperbolic.h"
+#include "autograd/kernels/inverse_sine.h"
 #include "autograd/kernels/sine.h"
 
 namespace tape::kernels::TAPE_LEVEL {
@@ -36,6 +38,23 @@ TAPE_INLINE V gelu_tanh_slope(V x) {
   return x > 40 ? V{} + 1 : (x < -40 ? V{} : slope);  // infinities times zero
 }
 
+// Rounding, one value at a time: loops over these become ones of the CPU's own instruction. A half goes to the even
+// neighbour.
+TAPE_INLINE float nearest(float x) { return __builtin_rintf(x); }
+TAPE_INLINE double nearest(double x) { return __builtin_rint(x); }
+TAPE_INLINE float below(float x) { return __builtin_floorf(x); }
+TAPE_INLINE double below(double x) { return __builtin_floor(x); }
+TAPE_INLINE float above(float x) { return __builtin_ceilf(x); }
+TAPE_INLINE double above(double x) { return __builtin_ceil(x); }
+TAPE_INLINE float truncated(float x) { return __builtin_truncf(x); }
+TAPE_INLINE double truncated(double x) { return __builtin_trunc(x); }
+
+template <class V>
+TAPE_INLINE V number(double value) {
+  return V{} + static_cast<__typeof__(V{}[0] + 0)>(value);
+}
+constexpr double kLn2 = 0.69314718055994531, kLn10 = 2.3025850929940457;
+
 /// Parts of [0, n) on several threads. Not one copy a function: that would compile the threading once a row.
 template <class T>
 TAPE_APART void in_chunks(void (*loop)(int64_t, const T*, T*), int64_t n, const T* x, T* y) {
@@ -60,8 +79,19 @@ void slope_loop(int64_t n, const T* value, const T* dy, T* dx) {
 }
 
 template <class F, class T>
+void plain_loop(int64_t n, const T* x, T* y) {
+  const F f = F();
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+}
+
+template <class F, class T>
 void forward(int64_t n, const T* x, T* y) {
   in_chunks(value_loop<F, T>, n, x, y);
+}
+template <class F, class T>
+void forward_plain(int64_t n, const T* x, T* y) {
+  in_chunks(plain_loop<F, T>, n, x, y);
 }
 template <class F, class T>
 void backward(int64_t n, const T* value, const T* dy, T* dx) {
@@ -77,6 +107,12 @@ constexpr UnaryKernel row(Reads reads, Value) {
 template <class Value, class Slope>
 constexpr UnaryKernel row(Reads reads, Value, Slope) {
   return {reads, {forward<Value, float>, backward<Slope, float>}, {forward<Value, double>, backward<Slope, double>}};
+}
+
+/// A function of single values.
+template <class Value>
+constexpr UnaryKernel plain_row(Value) {
+  return {Reads::nothing, {forward_plain<Value, float>, nullptr}, {forward_plain<Value, double>, nullptr}};
 }
 
 }  // namespace
@@ -106,6 +142,37 @@ extern constinit const UnaryKernels unary = {
         Reads::x, [](auto x) { return gelu_tanh(x); }, [](auto x) { return gelu_tanh_slope(x); }),
     .silu = row(
         Reads::x, [](auto x) { return silu(x); }, [](auto x) { return silu_slope(x); }),
+    .log1p = row(
+        Reads::x, [](auto x) { return log1p(x); }, [](auto x) { return 1 / (x + 1); }),
+    .log2 = row(
+        Reads::x, [](auto x) { return log2(x); }, [](auto x) { return 1 / (x * number<decltype(x)>(kLn2)); }),
+    .log10 = row(
+        Reads::x, [](auto x) { return log10(x); }, [](auto x) { return 1 / (x * number<decltype(x)>(kLn10)); }),
+    .expm1 = row(
+        Reads::y, [](auto x) { return expm1(x); }, [](auto y) { return y + 1; }),
+    .exp2 = row(
+        Reads::y, [](auto x) { return exp2(x); }, [](auto y) { return y * number<decltype(y)>(kLn2); }),
+    .sinh = row(
+        Reads::x, [](auto x) { return sinh(x); }, [](auto x) { return cosh(x); }),
+    .cosh = row(
+        Reads::x, [](auto x) { return cosh(x); }, [](auto x) { return sinh(x); }),
+    .atanh = row(
+        Reads::x, [](auto x) { return atanh(x); }, [](auto x) { return 1 / ((1 - x) * (1 + x)); }),
+    .mish = row(
+        Reads::x, [](auto x) { return mish(x); }, [](auto x) { return mish_slope(x); }),
+    .tan = row(
+        Reads::y, [](auto x) { return tan(x); }, [](auto y) { return y * y + 1; }),
+    .asin = row(
+        Reads::x, [](auto x) { return asin(x); }, [](auto x) { return 1 / square_root((1 - x) * (1 + x)); }),
+    .acos = row(
+        Reads::x, [](auto x) { return acos(x); }, [](auto x) { return -1 / square_root((1 - x) * (1 + x)); }),
+    .atan = row(
+        Reads::x, [](auto x) { return atan(x); }, [](auto x) { return 1 / (x * x + 1); }),
+    .round = plain_row([](auto x) { return nearest(x); }),
+    .floor = plain_row([](auto x) { return below(x); }),
+    .ceil = plain_row([](auto x) { return above(x); }),
+    .trunc = plain_row([](auto x) { return truncated(x); }),
+    .frac = plain_row([](auto x) { return x - truncated(x); }),
 };
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -39,6 +39,9 @@ struct UnaryKernels {
   UnaryKernel neg, abs, sign, square, reciprocal;
   UnaryKernel exp, log, sqrt, rsqrt, sin, cos, tanh, sigmoid, erf;
   UnaryKernel relu, gelu, gelu_tanh, silu;
+  UnaryKernel log1p, log2, log10, expm1, exp2, sinh, cosh, atanh, mish;
+  UnaryKernel tan, asin, acos, atan;
+  UnaryKernel round, floor, ceil, trunc, frac;
 };
 TAPE_LEVEL_TABLE(UnaryKernels, unary)
 

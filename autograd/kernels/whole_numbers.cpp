@@ -1,5 +1,7 @@
 #include "autograd/kernels/whole_numbers.h"
 
+#include <cstring>
+
 #include "autograd/kernels/choice_loop.h"
 #include "autograd/kernels/compare_loop.h"
 
@@ -31,7 +33,13 @@ PairLoop<int64_t, int64_t> binary_loop(Binary op) {
       return loop_of([](int64_t x, int64_t y) { return x > y ? x : y; });
     case Binary::minimum:
       return loop_of([](int64_t x, int64_t y) { return x < y ? x : y; });
+    case Binary::remainder:  // of the sign of y
+      return loop_of([](int64_t x, int64_t y) {
+        const int64_t rest = y == -1 ? 0 : x % y;
+        return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+      });
     case Binary::pow:
+    case Binary::atan2:
       break;
   }
   return nullptr;  // refused by the caller
@@ -54,6 +62,67 @@ void where_bytes(const Broadcast& plan, int64_t element_size, const bool* c, con
   if (element_size == 1) run(uint8_t{});
   if (element_size == 4) run(uint32_t{});
   if (element_size == 8) run(uint64_t{});
+}
+
+namespace {
+/// Columns that are folded together.
+constexpr int64_t kColumns = 512;
+
+/// visit(o, first column, columns) for all columns of [outer, inner], a part of them at a time.
+template <class Visit>
+void for_columns(int64_t outer, int64_t size, int64_t inner, const Visit& visit) {
+  const int64_t parts = divide_up(inner, kColumns);
+  for_tasks(outer * parts, outer * size * inner > 2 * kChunk, [&](int64_t task) {
+    const int64_t first = task % parts * kColumns;
+    visit(task / parts, first, smaller(kColumns, inner - first));
+  });
+}
+}  // namespace
+
+void best_i64(int64_t outer, int64_t size, int64_t inner, bool largest, const int64_t* x, int64_t* y, int64_t* index) {
+  for_columns(outer, size, inner, [&](int64_t o, int64_t first, int64_t columns) {
+    int64_t at[kColumns] = {};
+    const int64_t* from = x + o * size * inner + first;
+    int64_t* best = y + o * inner + first;
+    for (int64_t i = 0; i < columns; ++i) best[i] = from[i];
+    for (int64_t s = 1; s < size; ++s) {
+      const int64_t* row = from + s * inner;
+      for (int64_t i = 0; i < columns; ++i) {
+        const bool better = largest ? row[i] > best[i] : row[i] < best[i];
+        best[i] = better ? row[i] : best[i];
+        at[i] = better ? s : at[i];
+      }
+    }
+    for (int64_t i = 0; index && i < columns; ++i) index[o * inner + first + i] = at[i];
+  });
+}
+
+void product_i64(int64_t outer, int64_t size, int64_t inner, const int64_t* x, int64_t* y) {
+  for_columns(outer, size, inner, [&](int64_t o, int64_t first, int64_t columns) {
+    int64_t* product = y + o * inner + first;
+    for (int64_t i = 0; i < columns; ++i) product[i] = 1;
+    for (int64_t s = 0; s < size; ++s) {
+      const int64_t* row = x + (o * size + s) * inner + first;
+      for (int64_t i = 0; i < columns; ++i)
+        product[i] = wrapped(product[i], row[i], [](uint64_t u, uint64_t v) { return u * v; });
+    }
+  });
+}
+
+void any_true(int64_t outer, int64_t size, int64_t inner, const bool* x, bool* y) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(x);
+  auto* any = reinterpret_cast<unsigned char*>(y);
+  for_columns(outer, size, inner, [&](int64_t o, int64_t first, int64_t columns) {
+    const unsigned char* from = bytes + o * size * inner + first;
+    unsigned char* to = any + o * inner + first;
+    if (inner == 1) {
+      *to = std::memchr(from, 1, static_cast<size_t>(size)) ? 1 : 0;
+      return;
+    }
+    for (int64_t i = 0; i < columns; ++i) to[i] = 0;
+    for (int64_t s = 0; s < size; ++s)
+      for (int64_t i = 0; i < columns; ++i) to[i] = static_cast<unsigned char>(to[i] | from[s * inner + i]);
+  });
 }
 
 }  // namespace tape::kernels

@@ -16,4 +16,13 @@ void compare_i64(Compare op, const Broadcast& plan, const int64_t* a, const int6
 /// every element of out.
 void where_bytes(const Broadcast& plan, int64_t element_size, const bool* c, const void* a, const void* b, void* out);
 
+// Reductions of x [outer, size, inner] over its middle axis into y [outer, inner].
+
+/// The largest or least, and where the first of them stands (may be null). size >= 1.
+void best_i64(int64_t outer, int64_t size, int64_t inner, bool largest, const int64_t* x, int64_t* y, int64_t* index);
+/// The product; overflow wraps.
+void product_i64(int64_t outer, int64_t size, int64_t inner, const int64_t* x, int64_t* y);
+/// Whether any is true.
+void any_true(int64_t outer, int64_t size, int64_t inner, const bool* x, bool* y);
+
 }  // namespace tape::kernels

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/kernels/elementwise.h"
 #include "autograd/kernels/whole_numbers.h"
+#include "autograd/ops/binary_call.h"
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/check.h"
@@ -13,6 +13,25 @@
 #include "autograd/ops/unary.h"
 
 namespace tape {
+
+Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& a, const Tensor& b) {
+  check_same_dtype(operation, a, b);
+  const Shape shape = broadcast_shapes(operation, a.shape(), b.shape());
+  const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
+  Tensor out = empty(shape, a.dtype());
+  if (a.dtype() == i64) {
+    if (kind == kernels::Binary::div || kind == kernels::Binary::pow)
+      raise(ErrorKind::dtype, "{}: needs f32 or f64, got i64", operation);
+    kernels::binary_i64(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<int64_t>());
+    return out;
+  }
+  dispatch_floating(operation, a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().binary(kind, plan, a.data<T>(), b.data<T>(), out.mutable_data<T>());
+  });
+  return out;
+}
+
 namespace {
 
 using kernels::Binary;
@@ -40,20 +59,7 @@ Tensor distinct_values(const Shape& shape, uint64_t seed) {
 }
 
 Tensor binary(const Op& op, Binary kind, const Tensor& a, const Tensor& b) {
-  check_same_dtype(op.name(), a, b);
-  const Shape shape = broadcast_shapes(op.name(), a.shape(), b.shape());
-  const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
-  Tensor out = empty(shape, a.dtype());
-  if (a.dtype() == i64) {
-    if (kind == Binary::div || kind == Binary::pow) raise(ErrorKind::dtype, "{}: needs f32 or f64, got i64", op.name());
-    kernels::binary_i64(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<int64_t>());
-    return out;
-  }
-  dispatch_floating(op.name(), a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::elementwise<T>().binary(kind, plan, a.data<T>(), b.data<T>(), out.mutable_data<T>());
-  });
-  return out;
+  return binary_values(op.name(), kind, a, b);
 }
 
 const Op add_op(
@@ -99,6 +105,23 @@ const Op minimum_op({.name = "minimum",
                                  .summed = Summed::repeated_axes},
                      .traits = {.kinks = true},
                      .samples = samples([](auto& a, auto& b) { return minimum(a, b); }, distinct_values)});
+
+std::vector<OpSample> lerp_samples() {
+  auto call = [](const Tensors& in) { return lerp(in[0], in[1], in[2]); };
+  auto by = [](double weight) { return [weight](const Tensors& in) { return lerp(in[0], in[1], weight); }; };
+  const Tensor a = sample_normal({2, 3}, 1), b = sample_normal({2, 3}, 2);
+  return std::vector<OpSample>{{"same shape", {a, b, sample_uniform({2, 3}, 0, 1, 3)}, call},
+                               {"broadcast", {a, sample_normal({3}, 2), sample_uniform({2, 1}, 0, 1, 3)}, call},
+                               {"number", {a, b}, by(0.3)},
+                               {"number, beyond the end", {sample_normal({3}), b}, by(1.4)},
+                               {"empty", {sample_normal({0}), sample_normal({1})}, by(0.5)}};
+}
+
+const Op lerp_op({.name = "lerp",
+                  .formula = {.forward = "y{y} = a{0} + w{2} ⊙ (b{1} − a)",
+                              .backward = {"da = dy ⊙ (1 − w)", "db = dy ⊙ w", "dw = dy ⊙ (b − a)"},
+                              .summed = Summed::repeated_axes},
+                  .samples = lerp_samples});
 
 std::vector<OpSample> affine_samples() {
   return std::vector<OpSample>{
@@ -184,6 +207,25 @@ Tensor minimum(const Tensor& a, const Tensor& b) {
                   return {c.grad() * first, c.grad() * (1 - first)};
                 });
 }
+
+Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {
+  check_same_dtype("lerp", a, b);
+  check_same_dtype("lerp", a, weight);
+  const Shape shape = broadcast_shapes("lerp", broadcast_shapes("lerp", a.shape(), b.shape()), weight.shape());
+  const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape(), weight.shape());
+  Tensor y = empty(shape, a.dtype());
+  dispatch_floating("lerp", a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().lerp(plan, a.data<T>(), b.data<T>(), weight.data<T>(), y.mutable_data<T>());
+  });
+  return record(lerp_op, {a, b, weight}, y, {a, b, weight}, [](const BackwardContext& c) -> Tensors {
+    const Tensor w = c.saved(2);
+    return {c.needs(0) ? c.grad() * (1 - w) : Tensor(), c.needs(1) ? c.grad() * w : Tensor(),
+            c.needs(2) ? c.grad() * (c.saved(1) - c.saved(0)) : Tensor()};
+  });
+}
+
+Tensor lerp(const Tensor& a, const Tensor& b, double weight) { return lerp(a, b, scalar(weight, a.dtype())); }
 
 Tensor affine(const Tensor& x, double scale, double shift) {
   if (x.dtype() == i64) {

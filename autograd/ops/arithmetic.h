@@ -17,6 +17,9 @@ Tensor pow(const Tensor& x, double exponent);
 /// The larger or smaller of two; where they are equal each gets half of the gradient.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
+/// a + weight * (b - a), all three broadcast, exact at weight 0 and 1. f32 and f64 alone (Error (dtype)).
+Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight);
+Tensor lerp(const Tensor& a, const Tensor& b, double weight);
 /// x * scale + shift. Error (dtype) for i64 with numbers that are not whole.
 Tensor affine(const Tensor& x, double scale, double shift);
 

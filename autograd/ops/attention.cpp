@@ -97,12 +97,6 @@ Tensors composed(const Call& call, const Tensors& in, const Shape& out_shape) {
   return {steps.output, steps.probabilities};
 }
 
-bool observers_want_weights() {
-  bool wanted = false;
-  observe([&](Observer& observer) { wanted = wanted || observer.wants_attention_weights(); });
-  return wanted;
-}
-
 /// What observers are told of a call.
 AttentionCall described(const Call& call, const Tensors& in, const Shape& out_shape, const AttentionResult& result) {
   // Keys may have room behind them.
@@ -185,7 +179,7 @@ AttentionResult fused(const Call& call, const Tensors& in, const Shape& out_shap
 /// Runs a call whose operands were checked. Weights are undefined unless wanted, by the caller or an observer.
 AttentionResult attend(const Call& call, const Tensors& in, const Shape& out_shape, bool want_weights) {
   AttentionResult result;
-  want_weights = want_weights || observers_want_weights();
+  want_weights = want_weights || attention_weights_wanted();
   if (Composed::active()) {
     const Tensors steps = composed(call, in, out_shape);
     // Weights are a node of their own, as the fused operation's are: their gradient is not the output's as well.
@@ -193,11 +187,7 @@ AttentionResult attend(const Call& call, const Tensors& in, const Shape& out_sha
   } else {
     result = fused(call, in, out_shape, want_weights);
   }
-  std::optional<AttentionCall> description;
-  observe([&](Observer& observer) {
-    if (!description) description = described(call, in, out_shape, result);
-    observer.attended(*description);
-  });
+  tell_attended([&] { return described(call, in, out_shape, result); });
   return result;
 }
 
@@ -326,6 +316,20 @@ std::vector<OpSample> samples() {
 }
 
 }  // namespace
+
+bool attention_weights_wanted() {
+  bool wanted = false;
+  observe([&](Observer& observer) { wanted = wanted || observer.wants_attention_weights(); });
+  return wanted;
+}
+
+void tell_attended(const std::function<AttentionCall()>& describe) {
+  std::optional<AttentionCall> call;
+  observe([&](Observer& observer) {
+    if (!call) call = describe();
+    observer.attended(*call);
+  });
+}
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options) {

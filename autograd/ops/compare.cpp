@@ -3,10 +3,13 @@
 #include "autograd/create.h"
 #include "autograd/kernels/elementwise.h"
 #include "autograd/kernels/whole_numbers.h"
+#include "autograd/ops/arithmetic.h"
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/op.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/unary.h"
 
 namespace tape {
 namespace {
@@ -33,6 +36,16 @@ Tensor compare(const char* name, Compare kind, const Tensor& a, const Tensor& b)
 
 void check_bool(const char* name, const Tensor& x) {
   if (x.dtype() != boolean) raise(ErrorKind::dtype, "{}: needs bool, got {}", name, to_string(x.dtype()));
+}
+
+Tensor classified(kernels::Class kind, const Tensor& x) {
+  if (!is_floating(x.dtype())) return full(x.shape(), kind == kernels::Class::finite, boolean);
+  Tensor out = empty(x.shape(), boolean);
+  dispatch_floating("isfinite", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().classify(kind, x.numel(), x.data<T>(), out.mutable_data<bool>());
+  });
+  return out;
 }
 
 std::vector<OpSample> where_samples() {
@@ -80,6 +93,34 @@ Tensor logical_or(const Tensor& a, const Tensor& b) {
   check_bool("logical_or", a);
   check_bool("logical_or", b);
   return where(a, scalar(1, boolean), b);
+}
+
+Tensor logical_xor(const Tensor& a, const Tensor& b) {
+  check_bool("logical_xor", a);
+  check_bool("logical_xor", b);
+  return where(a, logical_not(b), b);
+}
+
+Tensor isfinite(const Tensor& x) { return classified(kernels::Class::finite, x); }
+Tensor isinf(const Tensor& x) { return classified(kernels::Class::infinite, x); }
+Tensor isnan(const Tensor& x) { return classified(kernels::Class::nan, x); }
+
+Tensor isclose(const Tensor& a, const Tensor& b, const CloseOptions& options) {
+  check_same_dtype("isclose", a, b);
+  if (!(options.rtol >= 0 && options.atol >= 0))
+    raise(ErrorKind::config, "isclose: the tolerances must not be negative, got rtol {} and atol {}", options.rtol,
+          options.atol);
+  if (!is_floating(a.dtype())) return isclose(cast(a, f64), cast(b, f64), options);
+  const NoGrad no_grad;
+  Tensor close = eq(a, b);
+  if (options.equal_nan) close = logical_or(close, logical_and(isnan(a), isnan(b)));
+  const Tensor difference = abs(a - b);
+  const Tensor within = le(difference, affine(abs(b), options.rtol, options.atol));
+  return logical_or(close, logical_and(within, isfinite(difference)));
+}
+
+bool allclose(const Tensor& a, const Tensor& b, const CloseOptions& options) {
+  return all(isclose(a, b, options)).item<bool>();
 }
 
 Tensor logical_not(const Tensor& x) {

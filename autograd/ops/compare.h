@@ -20,7 +20,24 @@ Tensor gt(const Tensor& a, double b);
 Tensor ge(const Tensor& a, double b);
 Tensor logical_and(const Tensor& a, const Tensor& b);  ///< of bool tensors, broadcast
 Tensor logical_or(const Tensor& a, const Tensor& b);
+Tensor logical_xor(const Tensor& a, const Tensor& b);
 Tensor logical_not(const Tensor& x);
+
+// What a value is, as bool; i64 and bool are always finite.
+Tensor isfinite(const Tensor& x);  ///< neither infinite nor NaN
+Tensor isinf(const Tensor& x);     ///< of either sign
+Tensor isnan(const Tensor& x);
+
+struct CloseOptions {
+  double rtol = 1e-5;
+  double atol = 1e-8;
+  bool equal_nan = false;  ///< whether NaN is close to NaN
+};
+/// |a - b| <= atol + rtol |b|, broadcast, as bool; infinities are close to themselves alone. One dtype (Error (dtype)),
+/// any; Error (config) for a tolerance below 0.
+Tensor isclose(const Tensor& a, const Tensor& b, const CloseOptions& options = {});
+/// Whether all are.
+bool allclose(const Tensor& a, const Tensor& b, const CloseOptions& options = {});
 
 /// condition ? a : b, all three broadcast; condition is bool, a and b have one dtype (Error (dtype)).
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);

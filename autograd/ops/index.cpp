@@ -9,6 +9,7 @@
 #include "autograd/ops/compare.h"
 #include "autograd/ops/extents.h"
 #include "autograd/ops/op.h"
+#include "autograd/ops/positions.h"
 #include "autograd/ops/shape.h"
 
 namespace tape {
@@ -98,33 +99,6 @@ const Op embedding_op({.name = "embedding",
                        .traits = {.axes = AxesFrom::lookup},
                        .samples = embedding_samples});
 
-/// Where element `flat` of the tensor lies: "3" for a vector, "[1, 0]" for more axes.
-std::string position_text(const Shape& shape, int64_t flat) {
-  if (shape.rank() == 1) return std::to_string(flat);
-  return to_string(Shape(shape.unravel(flat)));
-}
-
-void check_index(const char* operation, const char* what, const Tensor& index, int64_t size) {
-  if (index.dtype() != i64)
-    raise(ErrorKind::dtype, "{}: the {} must be i64, got {}", operation, what, to_string(index.dtype()));
-  const int64_t* values = index.data<int64_t>();
-  const int64_t wrong = kernels::first_outside(index.numel(), values, size);
-  if (wrong < 0) return;
-  raise(ErrorKind::index, "{}: {} {} at position {} is outside [0, {})", operation, what, values[wrong],
-        position_text(index.shape(), wrong), size);
-}
-
-void check_fits(const char* operation, const char* what, const Tensor& part, const Tensor& x, int64_t axis) {
-  if (part.rank() == x.rank() && part.shape().with(axis, 0) == x.shape().with(axis, 0)) return;
-  raise(ErrorKind::shape, "{}: the {} {} and x {} differ outside axis {}", operation, what, to_string(part.shape()),
-        to_string(x.shape()), axis);
-}
-
-void check_vector(const char* operation, const Tensor& index) {
-  if (index.rank() != 1)
-    raise(ErrorKind::shape, "{}: the index must have one axis, got {}", operation, to_string(index.shape()));
-}
-
 /// x[index[c]] = x[index[c]] + source[c], in place: with one index for all of `outer` and `inner`.
 void add_at(Tensor& x, const Extents& e, const Tensor& index, const Tensor& source) {
   dispatch_floating("index_add", x.dtype(), [&](auto zero) {
@@ -134,38 +108,47 @@ void add_at(Tensor& x, const Extents& e, const Tensor& index, const Tensor& sour
   });
 }
 
+/// x[index[c, ..], ..] = x[index[c, ..], ..] + source[c, ..], in place.
+void add_scattered(Tensor& x, const Extents& e, const Tensor& index, const Tensor& source) {
+  dispatch_floating("scatter_add", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t count = e.outer * e.inner == 0 ? 0 : index.numel() / (e.outer * e.inner);
+    kernels::index<T>().scatter_add(e.outer, e.size, e.inner, x.mutable_data<T>(), count, index.data<int64_t>(),
+                                    source.data<T>());
+  });
+}
+
 }  // namespace
 
-Tensor gather(const Tensor& x, int64_t axis, const Tensor& index) {
+Tensor gather(const Tensor& x, int64_t axis, const Tensor& given) {
   axis = x.shape().axis(axis, "gather");
-  check_fits("gather", "index", index, x, axis);
+  check_fits("gather", "index", given, x, axis);
   const Extents e(x.shape(), axis);
-  check_index("gather", "index", index, e.size);
+  const Tensor index = wrapped_index("gather", given, e.size);
   Tensor y = empty(index.shape(), x.dtype());
   kernels::gather(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.shape()[axis], index.data<int64_t>(),
                   y.raw());
   return record(gather_op, {x}, y, {index},
                 [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
-                  return {scatter_add(zeros(shape, c.grad().dtype()), axis, c.saved(0), c.grad())};
+                  Tensor dx = zeros(shape, c.grad().dtype());
+                  if (c.create_graph()) return {scatter_add(dx, axis, c.saved(0), c.grad())};
+                  add_scattered(dx, Extents(shape, axis), c.saved(0), c.grad());
+                  return {dx};
                 },
                 {{"axis", axis}});
 }
 
-Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
+Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& given, const Tensor& source) {
   axis = x.shape().axis(axis, "scatter_add");
   check_same_dtype("scatter_add", x, source);
-  check_fits("scatter_add", "index", index, x, axis);
-  if (index.shape() != source.shape())
-    raise(ErrorKind::shape, "scatter_add: the index {} and the source {} differ", to_string(index.shape()),
+  check_fits("scatter_add", "index", given, x, axis);
+  if (given.shape() != source.shape())
+    raise(ErrorKind::shape, "scatter_add: the index {} and the source {} differ", to_string(given.shape()),
           to_string(source.shape()));
   const Extents e(x.shape(), axis);
-  check_index("scatter_add", "index", index, e.size);
+  const Tensor index = wrapped_index("scatter_add", given, e.size);
   Tensor y = x.detach().clone();
-  dispatch_floating("scatter_add", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::index<T>().scatter_add(e.outer, e.size, e.inner, y.mutable_data<T>(), index.shape()[axis],
-                                    index.data<int64_t>(), source.data<T>());
-  });
+  add_scattered(y, e, index, source);
   return record(scatter_add_op, {x, source}, y, {index},
                 [axis](const BackwardContext& c) -> Tensors {
                   return {c.grad(), c.needs(1) ? gather(c.grad(), axis, c.saved(0)) : Tensor()};
@@ -173,30 +156,33 @@ Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Ten
                 {{"axis", axis}});
 }
 
-Tensor index_select(const Tensor& x, int64_t axis, const Tensor& index) {
+Tensor index_select(const Tensor& x, int64_t axis, const Tensor& given) {
   axis = x.shape().axis(axis, "index_select");
-  check_vector("index_select", index);
+  check_vector("index_select", given);
   const Extents e(x.shape(), axis);
-  check_index("index_select", "index", index, e.size);
+  const Tensor index = wrapped_index("index_select", given, e.size);
   Tensor y = empty(x.shape().with(axis, index.numel()), x.dtype());
   kernels::take(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.numel(), index.data<int64_t>(), y.raw());
   return record(index_select_op, {x}, y, {index},
                 [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
-                  return {index_add(zeros(shape, c.grad().dtype()), axis, c.saved(0), c.grad())};
+                  Tensor dx = zeros(shape, c.grad().dtype());
+                  if (c.create_graph()) return {index_add(dx, axis, c.saved(0), c.grad())};
+                  add_at(dx, Extents(shape, axis), c.saved(0), c.grad());
+                  return {dx};
                 },
                 {{"axis", axis}});
 }
 
-Tensor index_add(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
+Tensor index_add(const Tensor& x, int64_t axis, const Tensor& given, const Tensor& source) {
   axis = x.shape().axis(axis, "index_add");
   check_same_dtype("index_add", x, source);
-  check_vector("index_add", index);
+  check_vector("index_add", given);
   check_fits("index_add", "source", source, x, axis);
-  if (source.shape()[axis] != index.numel())
-    raise(ErrorKind::shape, "index_add: {} indices for axis {} of the source {}", index.numel(), axis,
+  if (source.shape()[axis] != given.numel())
+    raise(ErrorKind::shape, "index_add: {} indices for axis {} of the source {}", given.numel(), axis,
           to_string(source.shape()));
   const Extents e(x.shape(), axis);
-  check_index("index_add", "index", index, e.size);
+  const Tensor index = wrapped_index("index_add", given, e.size);
   Tensor y = x.detach().clone();
   add_at(y, e, index, source);
   return record(index_add_op, {x, source}, y, {index},

@@ -7,8 +7,9 @@
 namespace tape {
 
 // Reading and adding at positions given by an i64 tensor. Any dtype is read; sums and gradients are f32 or f64.
-// Positions are 0 .. size - 1: Error (index) `gather: index 4 at position [1, 0] is outside [0, 4)`, also for negative
-// ones. Error (dtype) for positions that are not i64, (shape) for an index or source that does not fit x.
+// Positions are 0 .. size - 1, or -size .. -1 counted from the end: Error (index) `gather: index 4 at position [1, 0]
+// is outside [-4, 4)`. Ids of embedding and one_hot are never negative. Error (dtype) for positions that are not i64,
+// (shape) for an index or source that does not fit x.
 
 /// y[.., c, ..] = x[.., index[.., c, ..], ..] along an axis; index has x's shape but for that axis.
 Tensor gather(const Tensor& x, int64_t axis, const Tensor& index);

@@ -63,6 +63,33 @@ void place(const Tensor& source, int64_t width, int64_t start, const Extents& ta
                              static_cast<char*>(y.raw()) + start * target.inner * element);
 }
 
+std::vector<OpSample> put_slice_samples() {
+  auto at = [](int64_t axis, int64_t start) {
+    return [=](const Tensors& in) { return put_slice(in[0], axis, start, in[1]); };
+  };
+  return std::vector<OpSample>{{"rows", {sample_normal({4, 2}, 1), sample_normal({2, 2}, 2)}, at(0, 1)},
+                               {"middle", {sample_normal({2, 3, 2}, 1), sample_normal({2, 1, 2}, 2)}, at(1, 2)},
+                               {"nothing", {sample_normal({2, 3}, 1), sample_normal({2, 0}, 2)}, at(-1, 3)},
+                               {"aliased", {sample_normal({2, 2})}, [](const Tensors& in) {
+                                  return put_slice(in[0], 0, 0, in[0] * in[0]) + in[0];
+                                }}};
+}
+
+const Op put_slice_op({.name = "put_slice",
+                       .formula = {.forward = "y{y} = x{0}, with part{1} at {start} .. {end} of axis {axis}",
+                                   .backward = {"dx = dy, 0 there", "dpart{x} = dy{y} at {start} .. {end}"}},
+                       .samples = put_slice_samples});
+
+void check_part(const char* operation, const Tensor& x, int64_t axis, int64_t start, const Tensor& part) {
+  check_same_dtype(operation, x, part);
+  if (part.rank() != x.rank() || part.shape().with(axis, 0) != x.shape().with(axis, 0))
+    raise(ErrorKind::shape, "{}: sizes differ outside axis {}: x {} and part {}", operation, axis, to_string(x.shape()),
+          to_string(part.shape()));
+  if (start < 0 || start > x.size(axis) - part.size(axis))
+    raise(ErrorKind::index, "{}: positions {} to {} are outside axis {} of {}", operation, start,
+          start + part.size(axis) - 1, axis, to_string(x.shape()));
+}
+
 std::string pieces_text(const std::vector<int64_t>& sizes) {
   std::string text;
   for (const int64_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
@@ -102,17 +129,26 @@ Tensor cat(const Tensors& tensors, int64_t axis) {
 
 void put_slice_(Tensor& x, int64_t axis, int64_t start, const Tensor& part) {
   axis = x.shape().axis(axis, "put_slice_");
-  check_same_dtype("put_slice_", x, part);
-  if (part.rank() != x.rank() || part.shape().with(axis, 0) != x.shape().with(axis, 0))
-    raise(ErrorKind::shape, "put_slice_: sizes differ outside axis {}: x {} and part {}", axis, to_string(x.shape()),
-          to_string(part.shape()));
-  if (start < 0 || start > x.size(axis) - part.size(axis))
-    raise(ErrorKind::index, "put_slice_: positions {} to {} are outside axis {} of {}", start,
-          start + part.size(axis) - 1, axis, to_string(x.shape()));
+  check_part("put_slice_", x, axis, start, part);
   if (grad_enabled() && (x.requires_grad() || part.requires_grad()))
-    raise(ErrorKind::graph, "put_slice_: gradients do not flow through it; use cat");
+    raise(ErrorKind::graph, "put_slice_: gradients do not flow through it; use put_slice");
   x.impl().storage->bump_version();
   place(part, part.size(axis), start, Extents(x.shape(), axis), x);
+}
+
+Tensor put_slice(const Tensor& x, int64_t axis, int64_t start, const Tensor& part) {
+  axis = x.shape().axis(axis, "put_slice");
+  check_part("put_slice", x, axis, start, part);
+  const int64_t count = part.size(axis);
+  Tensor y = x.detach().clone();
+  place(part, count, start, Extents(x.shape(), axis), y);
+  return record(put_slice_op, {x, part}, y, {},
+                [=, shape = part.shape()](const BackwardContext& c) -> Tensors {
+                  const Tensor dy = c.grad();
+                  return {c.needs(0) ? put_slice(dy, axis, start, zeros(shape, dy.dtype())) : Tensor(),
+                          c.needs(1) ? slice(dy, axis, {.start = start, .end = start + count}) : Tensor()};
+                },
+                {{"axis", axis}, {"start", start}, {"end", start + count}});
 }
 
 Tensor stack(const Tensors& tensors, int64_t axis) {
@@ -206,6 +242,21 @@ Tensor roll(const Tensor& x, int64_t shift, int64_t axis) {
   const int64_t right = ((shift % size) + size) % size;
   const Tensors halves = split(x, {size - right, right}, axis);
   return cat({halves[1], halves[0]}, axis);
+}
+
+Tensor roll(const Tensor& x, const std::vector<int64_t>& shifts, const std::vector<int64_t>& axes) {
+  if (shifts.size() != axes.size()) raise(ErrorKind::config, "roll: {} shifts for {} axes", shifts.size(), axes.size());
+  Tensor y = x;
+  for (size_t i = 0; i < axes.size(); ++i) y = roll(y, shifts[i], axes[i]);
+  return y;
+}
+
+Tensors unbind(const Tensor& x, int64_t axis) {
+  axis = x.shape().axis(axis, "unbind");
+  if (x.shape()[axis] == 0) return {};
+  Tensors pieces = split(x, 1, axis);
+  for (Tensor& piece : pieces) piece = reshape(piece, x.shape().removed(axis));
+  return pieces;
 }
 
 }  // namespace tape

@@ -26,11 +26,18 @@ Tensors chunk(const Tensor& x, int64_t count, int64_t axis = 0);
 /// x tiled counts[i] times along axis i; the shorter of counts and shape is filled with ones in front (numpy.tile).
 Tensor repeat(const Tensor& x, const std::vector<int64_t>& counts);
 
+/// A copy of x with `part` over positions start, start + 1, ... of an axis, recorded. Errors as put_slice_().
+Tensor put_slice(const Tensor& x, int64_t axis, int64_t start, const Tensor& part);
 /// Writes `part` over positions start, start + 1, ... of an axis of x, in place. Nothing is recorded: neither may
 /// require gradients while they are.
 void put_slice_(Tensor& x, int64_t axis, int64_t start, const Tensor& part);
 
 /// x moved by `shift` places to the right along an axis; what falls out comes in at the other end.
 Tensor roll(const Tensor& x, int64_t shift, int64_t axis);
+/// The same along several axes, a shift each (Error (config) for other numbers of them).
+Tensor roll(const Tensor& x, const std::vector<int64_t>& shifts, const std::vector<int64_t>& axes);
+
+/// The positions of an axis, which disappears, each as a tensor; views along the first axis.
+Tensors unbind(const Tensor& x, int64_t axis = 0);
 
 }  // namespace tape

@@ -137,10 +137,38 @@ Tensor right_gradient(const Tensor& dy, const Tensor& a, const MatmulOptions& op
   return matmul(a, dy, {.transpose_a = !options.transpose_a});
 }
 
+/// Of [..., C], how many rows.
+int64_t rows_of(const Tensor& x) { return x.shape().slice(0, x.rank() - 1).numel(); }
+
 /// dW = dY^T X with the leading axes taken as rows: one product instead of one a batch, summed.
 Tensor weight_gradient(const Tensor& dy, const Tensor& x) {
-  const int64_t rows = x.shape().slice(0, x.rank() - 1).numel();
+  const int64_t rows = rows_of(x);
   return matmul(reshape(dy, Shape{rows, dy.size(-1)}), reshape(x, Shape{rows, x.size(-1)}), {.transpose_a = true});
+}
+
+struct LinearGradients {
+  Tensor weight, bias;
+};
+
+/// dW = dY^T X and db = the sum of dY's rows in one pass over dY. Nothing is recorded.
+LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
+  const int64_t rows = rows_of(x), out = dy.size(-1), in = x.size(-1);
+  const LinearGradients made{empty({out, in}, x.dtype()), empty({out}, x.dtype())};
+  dispatch_floating("linear", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    Tensor weight = made.weight, bias = made.bias;
+    const kernels::Gemm gemm{.transpose_a = true,
+                             .m = out,
+                             .n = in,
+                             .k = rows,
+                             .lda = out,
+                             .ldb = in,
+                             .ldc = in,
+                             .precision = MatmulPrecisionScope::current(),
+                             .left_sums = bias.mutable_data<T>()};
+    kernels::gemm(gemm, dy.data<T>(), x.data<T>(), weight.mutable_data<T>());
+  });
+  return made;
 }
 
 }  // namespace
@@ -195,7 +223,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     return bias.defined() ? product + bias : product;
   }
   const Shape shape = x.shape().with(x.rank() - 1, out);
-  const int64_t rows = shape.slice(0, x.rank() - 1).numel();
+  const int64_t rows = rows_of(x);
   for (int64_t size : {rows, out, in}) check_blas_size("linear", size);
   Tensor y = empty(shape, x.dtype());
   dispatch_floating("linear", x.dtype(), [&](auto zero) {
@@ -217,6 +245,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
                   const Tensor dy = c.grad();
                   Tensor dx, dweight, dbias;
                   if (c.needs(0)) dx = matmul(dy, c.saved(1));
+                  if (c.needs(1) && c.needs(2) && !c.create_graph()) {
+                    const LinearGradients both = weight_and_bias_gradients(dy, c.saved(0));
+                    return {dx, both.weight, both.bias};
+                  }
                   if (c.needs(1)) dweight = weight_gradient(dy, c.saved(0));
                   if (c.needs(2)) dbias = sum_to(dy, {dy.size(-1)});
                   return {dx, dweight, dbias};

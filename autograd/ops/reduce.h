@@ -15,7 +15,7 @@ enum class Dims { drop, keep };
 Tensor sum(const Tensor& x, const Axes& axes = {}, Dims dims = Dims::drop);
 /// sum / n. Error (shape) where n is 0.
 Tensor mean(const Tensor& x, const Axes& axes = {}, Dims dims = Dims::drop);
-/// Largest and smallest; equal ones share the gradient evenly. NaN wins. Error (shape) over nothing.
+/// Largest and smallest, of i64 too; equal ones share the gradient evenly. NaN wins. Error (shape) over nothing.
 Tensor max(const Tensor& x, const Axes& axes = {}, Dims dims = Dims::drop);
 Tensor min(const Tensor& x, const Axes& axes = {}, Dims dims = Dims::drop);
 

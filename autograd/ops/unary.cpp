@@ -3,21 +3,14 @@
 #include <numbers>
 
 #include "autograd/create.h"
-#include "autograd/kernels/unary.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/compare.h"
-#include "autograd/ops/op.h"
+#include "autograd/ops/unary_call.h"
 
 namespace tape {
-namespace {
 
-using kernels::UnaryKernels;
-/// A row of the kernels' table.
-using Row = kernels::UnaryKernel UnaryKernels::*;
-
-/// dx = dy * f', in one pass of the kernel, and over what was saved where nobody needs it any more.
-Tensor fused_gradient(Row row, const BackwardContext& c) {
+Tensor unary_gradient(UnaryRow row, const BackwardContext& c) {
   Tensor dx = c.room_of_saved(0);
   const Tensor value = c.saved(0), dy = c.grad();
   dispatch_floating("backward", dy.dtype(), [&](auto zero) {
@@ -28,27 +21,7 @@ Tensor fused_gradient(Row row, const BackwardContext& c) {
   return dx;
 }
 
-/// y = f(x) by the kernel's row, which says whether x or y is saved for the gradient. That is the kernel's own where it
-/// has one, and `gradient(context)`, made of operations, where it has none or will itself be differentiated.
-template <class Gradient>
-Tensor apply(const Op& op, Row row, const Tensor& x, const Gradient& gradient) {
-  const kernels::UnaryKernel& kernel = kernels::unary().*row;
-  Tensor y = empty_like(x);
-  dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernel.template loops<T>().forward(x.numel(), x.data<T>(), y.mutable_data<T>());
-  });
-  const bool fused = kernel.f32.backward != nullptr;
-  const auto backward = [=](const BackwardContext& c) -> Tensors {
-    return {fused && !c.create_graph() ? fused_gradient(row, c) : gradient(c)};
-  };
-  if (kernel.derivative_reads == kernels::Reads::nothing) return record(op, {x}, y, {}, backward);
-  return record(op, {x}, y, {kernel.derivative_reads == kernels::Reads::x ? x : y}, backward);
-}
-
-using Function = Tensor (*)(const Tensor&);
-
-std::function<std::vector<OpSample>()> samples(Function f, double low, double high) {
+Samples unary_samples(UnaryFunction f, double low, double high) {
   return [=] {
     auto call = [f](const Tensors& in) { return f(in[0]); };
     return std::vector<OpSample>{{"matrix", {sample_uniform({3, 4}, low, high)}, call},
@@ -58,17 +31,20 @@ std::function<std::vector<OpSample>()> samples(Function f, double low, double hi
   };
 }
 
-/// Away from zero, where the gradient has a kink.
-std::function<std::vector<OpSample>()> kink_samples(Function f) {
+Samples kink_samples(UnaryFunction f) {
   return [=] {
     auto call = [f](const Tensors& in) { return f(in[0]); };
     return std::vector<OpSample>{{"matrix", {sample_distinct({3, 4})}, call}, {"rank 0", {sample_distinct({})}, call}};
   };
 }
 
+namespace {
+
+using kernels::UnaryKernels;
+
 const Op neg_op({.name = "neg",
                  .formula = {.forward = "y{y} = −x", .backward = {"dx = −dy"}},
-                 .samples = samples(neg, -2, 2)});
+                 .samples = unary_samples(neg, -2, 2)});
 
 const Op abs_op({.name = "abs",
                  .formula = {.forward = "y{y} = |x|", .backward = {"dx = dy ⊙ sign(x)"}},
@@ -87,47 +63,47 @@ const Op sign_op({.name = "sign",
 
 const Op square_op({.name = "square",
                     .formula = {.forward = "y{y} = x²", .backward = {"dx = 2 x ⊙ dy"}},
-                    .samples = samples(square, -2, 2)});
+                    .samples = unary_samples(square, -2, 2)});
 
 const Op reciprocal_op({.name = "reciprocal",
                         .formula = {.forward = "y{y} = 1 / x", .backward = {"dx = −dy ⊙ y²"}},
-                        .samples = samples(reciprocal, 0.5, 2)});
+                        .samples = unary_samples(reciprocal, 0.5, 2)});
 
 const Op exp_op({.name = "exp",
                  .formula = {.forward = "y{y} = exp x", .backward = {"dx = dy ⊙ y"}},
-                 .samples = samples(exp, -2, 2)});
+                 .samples = unary_samples(exp, -2, 2)});
 
 const Op log_op({.name = "log",
                  .formula = {.forward = "y{y} = ln x", .backward = {"dx = dy / x"}},
-                 .samples = samples(log, 0.5, 2)});
+                 .samples = unary_samples(log, 0.5, 2)});
 
 const Op sqrt_op({.name = "sqrt",
                   .formula = {.forward = "y{y} = √x", .backward = {"dx = dy / (2y)"}},
-                  .samples = samples(sqrt, 0.5, 2)});
+                  .samples = unary_samples(sqrt, 0.5, 2)});
 
 const Op rsqrt_op({.name = "rsqrt",
                    .formula = {.forward = "y{y} = 1 / √x", .backward = {"dx = −dy ⊙ y³ / 2"}},
-                   .samples = samples(rsqrt, 0.5, 2)});
+                   .samples = unary_samples(rsqrt, 0.5, 2)});
 
 const Op sin_op({.name = "sin",
                  .formula = {.forward = "y{y} = sin x", .backward = {"dx = dy ⊙ cos x"}},
-                 .samples = samples(sin, -3, 3)});
+                 .samples = unary_samples(sin, -3, 3)});
 
 const Op cos_op({.name = "cos",
                  .formula = {.forward = "y{y} = cos x", .backward = {"dx = −dy ⊙ sin x"}},
-                 .samples = samples(cos, -3, 3)});
+                 .samples = unary_samples(cos, -3, 3)});
 
 const Op tanh_op({.name = "tanh",
                   .formula = {.forward = "y{y} = tanh x", .backward = {"dx = dy ⊙ (1 − y²)"}},
-                  .samples = samples(tanh, -2, 2)});
+                  .samples = unary_samples(tanh, -2, 2)});
 
 const Op sigmoid_op({.name = "sigmoid",
                      .formula = {.forward = "y{y} = 1 / (1 + exp(−x))", .backward = {"dx = dy ⊙ y ⊙ (1 − y)"}},
-                     .samples = samples(sigmoid, -3, 3)});
+                     .samples = unary_samples(sigmoid, -3, 3)});
 
 const Op erf_op({.name = "erf",
                  .formula = {.forward = "y{y} = erf x", .backward = {"dx = dy ⊙ 2/√π · exp(−x²)"}},
-                 .samples = samples(erf, -2, 2)});
+                 .samples = unary_samples(erf, -2, 2)});
 
 const Op relu_op({.name = "relu",
                   .formula = {.forward = "y{y} = max(x, 0)", .backward = {"dx = dy where x > 0, else 0"}},
@@ -137,17 +113,17 @@ const Op relu_op({.name = "relu",
 const Op gelu_op({.name = "gelu",
                   .formula = {.forward = "y{y} = x ⊙ Φ(x), Φ(x) = (1 + erf(x/√2)) / 2",
                               .backward = {"dx = dy ⊙ (Φ(x) + x ⊙ φ(x)), φ(x) = exp(−x²/2) / √(2π)"}},
-                  .samples = samples(gelu, -3, 3)});
+                  .samples = unary_samples(gelu, -3, 3)});
 
 const Op gelu_tanh_op({.name = "gelu_tanh",
                        .formula = {.forward = "y{y} = x/2 ⊙ (1 + t), t = tanh(k (x + a x³)), k = √(2/π), a = 0.044715",
                                    .backward = {"dx = dy ⊙ ((1 + t)/2 + x/2 ⊙ (1 − t²) ⊙ k (1 + 3a x²))"}},
-                       .samples = samples(gelu_tanh, -3, 3)});
+                       .samples = unary_samples(gelu_tanh, -3, 3)});
 
 const Op silu_op({.name = "silu",
                   .formula = {.forward = "y{y} = x ⊙ s, s = sigmoid(x)",
                               .backward = {"dx = dy ⊙ s ⊙ (1 + x ⊙ (1 − s))"}},
-                  .samples = samples(silu, -3, 3)});
+                  .samples = unary_samples(silu, -3, 3)});
 
 std::vector<OpSample> clamp_samples() {
   return std::vector<OpSample>{
@@ -167,72 +143,75 @@ Tensor operator-(const Tensor& x) { return neg(x); }
 /// y = -x; dx = -dy.
 Tensor neg(const Tensor& x) {
   if (x.dtype() == i64) return affine(x, -1, 0);
-  return apply(neg_op, &UnaryKernels::neg, x, [](const BackwardContext& c) { return -c.grad(); });
+  return apply_unary(neg_op, &UnaryKernels::neg, x, [](const BackwardContext& c) { return -c.grad(); });
 }
 
 /// y = |x|; dx = dy sign(x).
 Tensor abs(const Tensor& x) {
-  return apply(abs_op, &UnaryKernels::abs, x,
-               [](const BackwardContext& c) { return c.grad() * sign(c.saved(0).detach()); });
+  return apply_unary(abs_op, &UnaryKernels::abs, x,
+                     [](const BackwardContext& c) { return c.grad() * sign(c.saved(0).detach()); });
 }
 
 /// y = sign(x) is constant wherever it is smooth; dx = 0.
 Tensor sign(const Tensor& x) {
-  return apply(sign_op, &UnaryKernels::sign, x, [](const BackwardContext& c) { return zeros_like(c.grad()); });
+  return apply_unary(sign_op, &UnaryKernels::sign, x, [](const BackwardContext& c) { return zeros_like(c.grad()); });
 }
 
 /// y = x^2; dx = 2 x dy.
 Tensor square(const Tensor& x) {
-  return apply(square_op, &UnaryKernels::square, x,
-               [](const BackwardContext& c) { return c.grad() * (2 * c.saved(0)); });
+  return apply_unary(square_op, &UnaryKernels::square, x,
+                     [](const BackwardContext& c) { return c.grad() * (2 * c.saved(0)); });
 }
 
 /// y = 1 / x; dx = -dy y^2.
 Tensor reciprocal(const Tensor& x) {
-  return apply(reciprocal_op, &UnaryKernels::reciprocal, x,
-               [](const BackwardContext& c) { return -(c.grad() * square(c.saved(0))); });
+  return apply_unary(reciprocal_op, &UnaryKernels::reciprocal, x,
+                     [](const BackwardContext& c) { return -(c.grad() * square(c.saved(0))); });
 }
 
 /// y = e^x; dx = dy y.
 Tensor exp(const Tensor& x) {
-  return apply(exp_op, &UnaryKernels::exp, x, [](const BackwardContext& c) { return c.grad() * c.saved(0); });
+  return apply_unary(exp_op, &UnaryKernels::exp, x, [](const BackwardContext& c) { return c.grad() * c.saved(0); });
 }
 
 /// y = log x; dx = dy / x.
 Tensor log(const Tensor& x) {
-  return apply(log_op, &UnaryKernels::log, x, [](const BackwardContext& c) { return c.grad() / c.saved(0); });
+  return apply_unary(log_op, &UnaryKernels::log, x, [](const BackwardContext& c) { return c.grad() / c.saved(0); });
 }
 
 /// y = sqrt x; dx = dy / (2 y).
 Tensor sqrt(const Tensor& x) {
-  return apply(sqrt_op, &UnaryKernels::sqrt, x, [](const BackwardContext& c) { return c.grad() / (2 * c.saved(0)); });
+  return apply_unary(sqrt_op, &UnaryKernels::sqrt, x,
+                     [](const BackwardContext& c) { return c.grad() / (2 * c.saved(0)); });
 }
 
 /// y = x^(-1/2); dx = -dy y^3 / 2.
 Tensor rsqrt(const Tensor& x) {
-  return apply(rsqrt_op, &UnaryKernels::rsqrt, x,
-               [](const BackwardContext& c) { return c.grad() * (-0.5 * pow(c.saved(0), 3)); });
+  return apply_unary(rsqrt_op, &UnaryKernels::rsqrt, x,
+                     [](const BackwardContext& c) { return c.grad() * (-0.5 * pow(c.saved(0), 3)); });
 }
 
 /// y = sin x; dx = dy cos x.
 Tensor sin(const Tensor& x) {
-  return apply(sin_op, &UnaryKernels::sin, x, [](const BackwardContext& c) { return c.grad() * cos(c.saved(0)); });
+  return apply_unary(sin_op, &UnaryKernels::sin, x,
+                     [](const BackwardContext& c) { return c.grad() * cos(c.saved(0)); });
 }
 
 /// y = cos x; dx = -dy sin x.
 Tensor cos(const Tensor& x) {
-  return apply(cos_op, &UnaryKernels::cos, x, [](const BackwardContext& c) { return -(c.grad() * sin(c.saved(0))); });
+  return apply_unary(cos_op, &UnaryKernels::cos, x,
+                     [](const BackwardContext& c) { return -(c.grad() * sin(c.saved(0))); });
 }
 
 /// y = tanh x; dx = dy (1 - y^2).
 Tensor tanh(const Tensor& x) {
-  return apply(tanh_op, &UnaryKernels::tanh, x,
-               [](const BackwardContext& c) { return c.grad() * (1 - square(c.saved(0))); });
+  return apply_unary(tanh_op, &UnaryKernels::tanh, x,
+                     [](const BackwardContext& c) { return c.grad() * (1 - square(c.saved(0))); });
 }
 
 /// y = 1 / (1 + e^-x); dx = dy y (1 - y).
 Tensor sigmoid(const Tensor& x) {
-  return apply(sigmoid_op, &UnaryKernels::sigmoid, x, [](const BackwardContext& c) {
+  return apply_unary(sigmoid_op, &UnaryKernels::sigmoid, x, [](const BackwardContext& c) {
     const Tensor s = c.saved(0);
     return c.grad() * (s * (1 - s));
   });
@@ -240,14 +219,14 @@ Tensor sigmoid(const Tensor& x) {
 
 /// y = erf x = 2/sqrt(pi) * integral of e^(-t^2) from 0 to x; dx = dy 2/sqrt(pi) e^(-x^2).
 Tensor erf(const Tensor& x) {
-  return apply(erf_op, &UnaryKernels::erf, x, [](const BackwardContext& c) {
+  return apply_unary(erf_op, &UnaryKernels::erf, x, [](const BackwardContext& c) {
     return c.grad() * (2 * std::numbers::inv_sqrtpi * exp(-square(c.saved(0))));
   });
 }
 
 /// y = max(x, 0); dx = dy where y > 0.
 Tensor relu(const Tensor& x) {
-  return apply(relu_op, &UnaryKernels::relu, x, [](const BackwardContext& c) {
+  return apply_unary(relu_op, &UnaryKernels::relu, x, [](const BackwardContext& c) {
     const Tensor value = c.saved(0).detach();
     return c.grad() * cast(gt(value, 0), value.dtype());
   });
@@ -255,7 +234,7 @@ Tensor relu(const Tensor& x) {
 
 /// y = x P(x), P(x) = (1 + erf(x / sqrt 2)) / 2, p(x) = e^(-x^2/2) / sqrt(2 pi); dx = dy (P(x) + x p(x)).
 Tensor gelu(const Tensor& x) {
-  return apply(gelu_op, &UnaryKernels::gelu, x, [](const BackwardContext& c) {
+  return apply_unary(gelu_op, &UnaryKernels::gelu, x, [](const BackwardContext& c) {
     const Tensor v = c.saved(0);
     const Tensor cumulative = 0.5 * (1 + erf(v * (1 / std::numbers::sqrt2)));
     const Tensor density = exp(-0.5 * square(v)) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
@@ -266,7 +245,7 @@ Tensor gelu(const Tensor& x) {
 /// y = x/2 (1 + t), t = tanh u, u = k (x + a x^3), k = sqrt(2/pi), a = 0.044715;
 /// dx = dy ((1 + t) / 2 + x/2 (1 - t^2) k (1 + 3 a x^2)).
 Tensor gelu_tanh(const Tensor& x) {
-  return apply(gelu_tanh_op, &UnaryKernels::gelu_tanh, x, [](const BackwardContext& c) {
+  return apply_unary(gelu_tanh_op, &UnaryKernels::gelu_tanh, x, [](const BackwardContext& c) {
     constexpr double k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi, a = 0.044715;
     const Tensor v = c.saved(0);
     const Tensor t = tanh(k * (v + a * pow(v, 3)));
@@ -277,7 +256,7 @@ Tensor gelu_tanh(const Tensor& x) {
 
 /// y = x s, s = sigmoid(x); dx = dy s (1 + x (1 - s)).
 Tensor silu(const Tensor& x) {
-  return apply(silu_op, &UnaryKernels::silu, x, [](const BackwardContext& c) {
+  return apply_unary(silu_op, &UnaryKernels::silu, x, [](const BackwardContext& c) {
     const Tensor v = c.saved(0);
     const Tensor s = sigmoid(v);
     return c.grad() * (s * (1 + v * (1 - s)));

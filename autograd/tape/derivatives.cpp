@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "autograd/create.h"
+#include "autograd/ops/shape.h"
+#include "autograd/tape/leaves.h"
 #include "autograd/tape/tape.h"
 
 namespace tape {
 namespace {
-
-bool differentiable(const Tensor& x) { return x.defined() && is_floating(x.dtype()); }
 
 void check_directions(const char* operation, const char* what, const Tensors& inputs, const Tensors& directions) {
   if (directions.size() != inputs.size())
@@ -24,33 +24,6 @@ void check_directions(const char* operation, const char* what, const Tensors& in
   }
 }
 
-/// Inputs as leaves of their own; those without gradients as they are. `chosen` lists the leaves, `places` whose they
-/// are.
-Tensors make_leaves(const Tensors& inputs, Tensors& chosen, std::vector<size_t>& places) {
-  Tensors leaves = inputs;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!differentiable(inputs[i])) continue;
-    leaves[i] = inputs[i].detach().requires_grad_();
-    chosen.push_back(leaves[i]);
-    places.push_back(i);
-  }
-  return leaves;
-}
-
-/// The derivative of the outputs with respect to x, weighted; zeros where nothing depends on it. Outputs that are
-/// undefined or constant count as such.
-Tensors weighted_gradients(const Tensors& outputs, const Tensors& weights, const Tensors& x) {
-  Tensors reached, seeds, result(x.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].requires_grad() || !weights[i].defined()) continue;
-    reached.push_back(outputs[i]);
-    seeds.push_back(weights[i]);
-  }
-  if (!reached.empty()) result = grad(reached, x, {.gradients = seeds, .retain_graph = true, .allow_unused = true});
-  for (size_t i = 0; i < x.size(); ++i) result[i] = result[i].defined() ? result[i].detach() : zeros_like(x[i]);
-  return result;
-}
-
 }  // namespace
 
 Jvp jvp(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs, const Tensors& tangents) {
@@ -60,13 +33,53 @@ Jvp jvp(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs, c
   std::vector<size_t> places;
   const Tensors leaves = make_leaves(inputs, x, places);
   for (const size_t place : places) along.push_back(tangents[place].defined() ? tangents[place].detach() : Tensor());
-  const Tensor y = f(leaves);
-  if (!differentiable(y))
-    raise(ErrorKind::dtype, "jvp: the function gave {}", y.defined() ? to_string(y.dtype()) : "an undefined tensor");
+  const Tensor y = value_of("jvp", f, leaves);
   if (!y.requires_grad()) return {y, zeros_like(y)};
   const Tensor u = zeros_like(y).requires_grad_();
   const Tensors gradients = grad({y}, x, {.gradients = {u}, .create_graph = true, .allow_unused = true});
   return {y.detach(), weighted_gradients(gradients, along, {u})[0]};
+}
+
+Vjp vjp(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs, const Tensor& v) {
+  const EnableGrad recording;
+  Tensors x;
+  std::vector<size_t> places;
+  const Tensors leaves = make_leaves(inputs, x, places);
+  const Tensor y = value_of("vjp", f, leaves);
+  if (v.defined() ? v.shape() != y.shape() || v.dtype() != y.dtype() : y.numel() != 1)
+    raise(v.defined() ? ErrorKind::shape : ErrorKind::graph, "vjp: the function gave {} {}, v is {}",
+          to_string(y.dtype()), to_string(y.shape()),
+          v.defined() ? fmt::format("{} {}", to_string(v.dtype()), to_string(v.shape())) : "missing");
+  const Tensor weights = v.defined() ? v.detach() : ones(y.shape(), y.dtype());
+  const Tensors gradients = weighted_gradients({y}, {weights}, x);
+  Vjp result{y.detach(), Tensors(inputs.size())};
+  for (size_t i = 0; i < places.size(); ++i) result.gradients[places[i]] = gradients[i];
+  return result;
+}
+
+std::function<Tensor(const Tensors&)> grad_of(std::function<Tensor(const Tensors&)> f, size_t argument) {
+  return [f = std::move(f), argument](const Tensors& inputs) {
+    if (argument >= inputs.size())
+      raise(ErrorKind::index, "grad_of: argument {} is outside [0, {})", argument, inputs.size());
+    if (!differentiable(inputs[argument]))
+      raise(ErrorKind::dtype, "grad_of: argument {} is {}, which has no gradient", argument,
+            inputs[argument].defined() ? to_string(inputs[argument].dtype()) : "undefined");
+    const bool further = needs_record(inputs);
+    const EnableGrad recording;
+    Tensors x = inputs;
+    for (Tensor& input : x)
+      if (input.defined() && !further) input = input.detach();
+    // An alias: only what passes through this argument counts, while its own history stays behind it.
+    x[argument] = inputs[argument].requires_grad() && further ? alias(inputs[argument])
+                                                              : inputs[argument].detach().requires_grad_();
+    const Tensor y = value_of("grad_of", f, x);
+    if (y.numel() != 1)
+      raise(ErrorKind::graph, "grad_of: the function gave {}; it must give a single number", to_string(y.shape()));
+    Tensor gradient;
+    if (y.requires_grad()) gradient = grad({y}, {x[argument]}, {.create_graph = further, .allow_unused = true})[0];
+    if (!gradient.defined()) return zeros_like(x[argument]).detach();
+    return further ? gradient : gradient.detach();
+  };
 }
 
 Hvp hvp(const Tensor& loss, const Tensors& leaves, const Tensors& v) {

@@ -78,8 +78,11 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     int made_here = -1;
     for (size_t i = 0; i < outputs.size(); ++i)
       if (value.is(outputs[i])) made_here = static_cast<int>(i);
-    // An output that held its own node alive would never be freed: it is kept without history.
-    node->saved.push_back({made_here < 0 ? value : value.detach(), made_here, value.version()});
+    // An output that held its own node alive would never be freed: it is kept without history, as it is packed.
+    if (auto packed = PackedTensor::of(value))
+      node->saved.push_back({{}, made_here, 0, std::move(packed)});
+    else
+      node->saved.push_back({made_here < 0 ? value : value.detach(), made_here, value.version()});
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     TensorImpl& output = outputs[i].impl();
@@ -97,19 +100,24 @@ Tensor BackwardContext::grad(size_t i) const {
 
 Tensor BackwardContext::saved(size_t i) const {
   const Node::Saved& entry = node_.saved[i];
-  if (!entry.value.defined()) return {};
-  if (entry.value.version() != entry.version)
+  if (!entry.value.defined() && !entry.packed) return {};
+  Tensor held = entry.value;
+  if (entry.packed) {
+    const auto known = unpacked_.find(i);
+    held = known != unpacked_.end() ? known->second : unpacked_[i] = entry.packed->unpack(node_.name());
+  } else if (entry.value.version() != entry.version)
     raise(ErrorKind::graph,
           "backward of '{}': a value {} that it saved was changed in place since (version {}, saved at version {})",
           node_.name(), to_string(entry.value.shape()), entry.value.version(), entry.version);
-  if (entry.output < 0 || !grad_enabled()) return entry.value;
-  Tensor value = entry.value.detach();
+  if (entry.output < 0 || !grad_enabled()) return held;
+  Tensor value = held.detach();
   value.impl().node = Ref<Node>(const_cast<Node*>(&node_));
   value.impl().output = static_cast<uint32_t>(entry.output);
   return value;
 }
 
 Tensor BackwardContext::room_of_saved(size_t i) const {
+  if (node_.saved[i].packed) return node_.saved[i].packed->room();
   const Tensor& value = node_.saved[i].value;
   return last_ && !value.is_shared() ? value.detach() : empty_like(value);
 }

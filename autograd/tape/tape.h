@@ -1,11 +1,13 @@
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "../ops/attributes.h"
 #include "../tensor.h"
 #include "backward.h"
 #include "listeners.h"
+#include "saved_tensor_hooks.h"
 #include "scope.h"
 #include "trace.h"
 
@@ -52,6 +54,7 @@ class BackwardContext {
   const Tensors& gradients_;
   const std::vector<bool>& needed_;
   const bool last_;
+  mutable std::map<size_t, Tensor> unpacked_;
 };
 
 /// Gradients of the inputs, in their order; an undefined one is zero. A gradient may have a shape that the input was
@@ -82,9 +85,10 @@ class Node : public RefCounted {
     std::vector<std::pair<int64_t, GradientHook>> hooks;
   };
   struct Saved {
-    Tensor value;     // without history where it is an output of this very node
+    Tensor value;     // without history where it is an output of this very node; undefined where it is packed
     int output = -1;  // which output, or -1
     uint64_t version = 0;
+    std::unique_ptr<const PackedTensor> packed = nullptr;
   };
 
   Node();  ///< takes the next place in recording order

@@ -8,11 +8,14 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/einsum.h"
+#include "autograd/ops/index.h"
 #include "autograd/ops/loss.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
+#include "autograd/ops/softmax.h"
 #include "autograd/ops/unary.h"
 #include "autograd/tape/checkpoint.h"
 #include "autograd/tape/listeners.h"
@@ -22,6 +25,7 @@
 #include "nn/check.h"
 #include "nn/disentangled_attention.h"
 #include "nn/encoder.h"
+#include "nn/relative_attention.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
@@ -301,6 +305,61 @@ TEST(AttentionProbe, SeesAdditiveMasksAndAskedForWeights) {
   }
 }
 
+/// What a head of relative attention is sent, by the formulas of Shaw et al.: dp = dz·(v + b), ds = p (dp - sum dp p),
+/// dq = scale sum ds (k + a).
+TEST(AttentionProbe, SeesRelativePositions) {
+  manual_seed(4);
+  nn::RelativeAttention layer(8, 2, {.max_distance = 2});
+  layer.to(f64);
+  layer.eval();
+  const Tensor x = sample_normal({2, 5, 8}).requires_grad_();
+  Tensor rows = empty({5, 5}, i64);
+  for (int64_t i = 0; i < 5; ++i)
+    for (int64_t j = 0; j < 5; ++j) rows.mutable_data<int64_t>()[i * 5 + j] = std::clamp<int64_t>(j - i, -2, 2) + 2;
+  const Tensor a = embedding(layer.key_positions.detach(), rows), b = embedding(layer.value_positions.detach(), rows);
+  for (const bool composed : {false, true}) {
+    SCOPED_TRACE(composed);
+    std::optional<Composed> scope;
+    if (composed) scope.emplace();
+    AttentionProbe probe(layer);
+    const AttentionResult result = layer.with_weights(x, x, x, Mask::causal());
+    (sum(square(result.output)) + sum(square(result.weights))).backward();
+    const AttentionRecord record = probe.record("");
+    const AttentionTensors &v = record.values, &g = record.gradients;
+    EXPECT_EQ(record.heads, 2);
+    EXPECT_TRUE(tensors_near(v.probabilities, result.weights.detach(), 1e-13));
+    EXPECT_TRUE(tensors_near(v.scores, matmul(v.query, v.key, {.transpose_b = true}) * 0.5, 1e-13));
+    EXPECT_TRUE(tensors_near(softmax(v.scores + v.mask, -1), v.probabilities, 1e-13));
+    EXPECT_EQ(v.mask.to_vector<double>()[1], -INFINITY);  // causal
+    const Tensor positions = einsum("bhid,ijd->bhij", {v.query, a}) * 0.5;
+    EXPECT_NEAR(v.mask.to_vector<double>()[5], positions.to_vector<double>()[5], 1e-13);
+    const Tensor p = v.probabilities;
+    const Tensor through_output =
+        matmul(g.context, v.value, {.transpose_b = true}) + einsum("bhid,ijd->bhij", {g.context, b});
+    EXPECT_TRUE(tensors_near(g.probabilities, through_output + p * 2, 1e-12));
+    EXPECT_TRUE(tensors_near(g.scores, p * (g.probabilities - sum(g.probabilities * p, -1, Dims::keep)), 1e-12));
+    EXPECT_TRUE(
+        tensors_near(g.query, (matmul(g.scores, v.key) + einsum("bhij,ijd->bhid", {g.scores, a})) * 0.5, 1e-12));
+  }
+}
+
+TEST(AttentionProbe, ReplaysDroppedWeightsOfRelativePositions) {
+  manual_seed(4);
+  nn::RelativeAttention layer(8, 2, {.max_distance = 2, .dropout = 0.5});
+  layer.to(f64);
+  const Tensor x = sample_normal({1, 5, 8}).requires_grad_();
+  AttentionProbe probe(layer);
+  Tensor context;
+  const int64_t hook = layer.output->register_forward_pre_hook([&](nn::Module&, const Tensors& inputs) {
+    context = inputs[0].detach();
+    return Tensors();
+  });
+  sum(square(layer(x))).backward();
+  layer.output->remove_hook(hook);
+  const Tensor replayed = probe.record("").values.context;  // [1, H, T, D]
+  EXPECT_TRUE(tensors_near(reshape(transpose(replayed, 1, 2), Shape{1, 5, 8}), context, 1e-13));
+}
+
 TEST(AttentionProbe, ForgetsNothingOfAnotherModel) {
   const Case one = gpt(f32);
   const Case other = transformer(f32);
@@ -312,7 +371,7 @@ TEST(AttentionProbe, ForgetsNothingOfAnotherModel) {
 TEST(AttentionProbe, ErrorsNameWhatThereIs) {
   nn::Linear linear(2, 2);
   EXPECT_TAPE_ERROR(AttentionProbe(linear), ErrorKind::config,
-                    "AttentionProbe: Linear has no MultiHeadAttention or DisentangledAttention");
+                    "AttentionProbe: Linear has no MultiHeadAttention, DisentangledAttention or RelativeAttention");
   const Case c = gpt(f32);
   AttentionProbe probe(*c.model);
   EXPECT_TAPE_ERROR(probe.record("encoder"), ErrorKind::config,

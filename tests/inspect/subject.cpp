@@ -38,6 +38,41 @@ TEST_F(SubjectTest, IsTheStudyOfATextAsPeopleWriteIt) {
   EXPECT_EQ(outputs[1].name.substr(0, 12), "logit of \"c\"");
 }
 
+TEST_F(SubjectTest, RunsOtherModelsOverTheSameText) {
+  const auto tokenizer = text::character_tokenizer("abc");
+  manual_seed(4);
+  const models::Gpt other({.vocab = tokenizer->vocab_size(), .d_model = 8, .layers = 1, .heads = 2, .max_length = 200});
+  for (const char* name : {"checkpoint-20", "checkpoint-3"}) {
+    models::save(folder_ + "/" + name, other);
+    tokenizer->save(folder_ + "/" + name);
+  }
+  const Subject subject(folder_, {.text = "abca"});
+  EXPECT_TRUE(runs_of(subject, folder_, {}).empty());
+  const auto names = [](const std::vector<Frame>& runs) {
+    std::vector<std::string> all;
+    for (const Frame& run : runs) all.push_back(run.name);
+    return all;
+  };
+  const std::vector<Frame> film = runs_of(subject, folder_, {.film = true});
+  EXPECT_THAT(names(film), ElementsAre("checkpoint-3", "checkpoint-20", folder_));
+  EXPECT_EQ(film[0].outputs[0].value.item(), film[1].outputs[0].value.item());
+  EXPECT_NE(film[0].outputs[0].value.item(), film[2].outputs[0].value.item());
+  EXPECT_EQ(film[2].outputs[0].value.item(), frame_of(subject.study(), "").outputs[0].value.item());
+  const std::string beside = folder_ + "/checkpoint-3", module = "encoder.layers.0.self_attention";
+  std::vector<std::string> seen;
+  const std::vector<Frame> runs =
+      runs_of(subject, folder_, {.beside = {beside}, .cuts = {module + ":1"}, .progress = [&](const std::string& name) {
+                                   seen.push_back(name);
+                                 }});
+  EXPECT_THAT(names(runs), ElementsAre(folder_, beside, "without head 1 of " + module));
+  EXPECT_EQ(seen, names(runs));
+  EXPECT_TAPE_ERROR(runs_of(Subject(beside, {.text = "ab"}), beside, {.film = true}), ErrorKind::config,
+                    fmt::format("--film: {} has no checkpoints", beside));
+  EXPECT_TAPE_ERROR(runs_of(subject, folder_, {.cuts = {module}}), ErrorKind::config,
+                    fmt::format("--cut: needs MODULE:HEAD, got \"{}\"", module));
+  EXPECT_TAPE_ERROR(head_cut(":1"), ErrorKind::config, "--cut: needs MODULE:HEAD, got \":1\"");
+}
+
 TEST_F(SubjectTest, RefusesOptionsThatDoNotFitTheModel) {
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab\xFF"}), ErrorKind::format, "--text: not UTF-8");
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab", .text_b = "c"}), ErrorKind::config,

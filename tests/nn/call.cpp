@@ -5,10 +5,13 @@
 
 #include "autograd/create.h"
 #include "autograd/ops.h"
+#include "autograd/ops/op.h"
 #include "autograd/tape/tape.h"
 #include "models/transformer.h"
+#include "nn/decoder.h"
 #include "nn/encoder.h"
 #include "tests/support/errors.h"
+#include "tests/support/tensors.h"
 
 namespace tape::nn {
 namespace {
@@ -54,6 +57,7 @@ TEST(Call, ShowsHooksInputsAndOutputs) {
   inner.register_forward_pre_hook([&](Module& module, const Tensors& in) {
     EXPECT_EQ(&module, &inner);
     calls.push_back(fmt::format("before {} {}", in[0].item(), in[1].item()));
+    return Tensors();
   });
   inner.register_forward_hook([&](Module& module, const Tensors& in, const Tensor& out) {
     EXPECT_EQ(&module, &inner);
@@ -86,10 +90,74 @@ TEST(Call, LetsAHookRemoveItself) {
   handle = probe.register_forward_pre_hook([&](Module& module, const Tensors&) {
     ++calls;
     module.remove_hook(handle);
+    return Tensors();
   });
   probe(ones({1}));
   probe(ones({1}));
   EXPECT_EQ(calls, 1);
+}
+
+TEST(Call, LetsPreHooksReplaceTheInputsInTurn) {
+  Outer model;
+  Inner& inner = *model.layers[0];
+  inner.register_forward_pre_hook([](Module&, const Tensors& in) { return Tensors{in[0] * 3.0, in[1]}; });
+  inner.register_forward_pre_hook([](Module&, const Tensors& in) { return Tensors{in[0] + in[1], in[1]}; });
+  std::vector<double> seen;
+  inner.register_forward_hook([&](Module&, const Tensors& in, const Tensor&) {
+    seen = {in[0].item(), in[1].item()};
+    return Tensor();
+  });
+  const Tensor a = full({1}, 2).requires_grad_(), b = full({1}, 5).requires_grad_();
+  const Tensor replaced = model.layers[0](a, b);
+  EXPECT_EQ(seen, (std::vector<double>{11, 5}));
+  replaced.backward();
+  Outer same;
+  const Tensor x = full({1}, 11).requires_grad_(), y = full({1}, 5).requires_grad_();
+  const Tensor wanted = same.layers[0](x, y);
+  EXPECT_EQ(replaced.item(), wanted.item());
+  wanted.backward();
+  EXPECT_EQ(a.grad().item(), 3 * x.grad().item());
+  EXPECT_EQ(b.grad().item(), x.grad().item() + y.grad().item());
+}
+
+TEST(Call, RefusesAnotherNumberOfInputsFromAPreHook) {
+  Probe probe;
+  probe.register_forward_pre_hook([](Module&, const Tensors& in) { return Tensors{in[0], in[0]}; });
+  EXPECT_TAPE_ERROR(probe(ones({1})), ErrorKind::graph,
+                    "forward pre-hook of Probe \"\": returned 2 tensors for 1 inputs");
+}
+
+/// Whatever road a token takes through a decoder, its layers' hooks see it.
+TEST(Call, ShowsHooksEveryMethodThatStandsForForward) {
+  Decoder decoder(1, {.d_model = 4, .heads = 2, .d_ff = 4, .dropout = 0});
+  auto& layer = decoder.layers[0];
+  std::vector<std::string> calls;
+  const auto watch = [&calls](Module& module, const char* name) {
+    module.register_forward_pre_hook([&calls, name](Module&, const Tensors& in) {
+      calls.push_back(fmt::format("{} takes {}", name, in.size()));
+      return Tensors();
+    });
+    module.register_forward_hook([&calls, name](Module&, const Tensors&, const Tensor& out) {
+      calls.push_back(fmt::format("{} gives {}", name, to_string(out.shape())));
+      return out * 2.0;
+    });
+  };
+  watch(*layer, "layer");
+  watch(*layer->self_attention, "self");
+  watch(*layer->cross_attention, "cross");
+  const Tensor x = sample_normal({1, 1, 4}).to(f32), memory = sample_normal({1, 3, 4}, 2).to(f32);
+  const Tensor whole = decoder(x, memory);
+  const std::vector<std::string> of_forward = std::exchange(calls, {});
+  EXPECT_EQ(of_forward, (std::vector<std::string>{"layer takes 2", "self takes 1", "self gives [1, 1, 4]",
+                                                  "cross takes 3", "cross gives [1, 1, 4]", "layer gives [1, 1, 4]"}));
+  DecoderCache cache = decoder.init_cache(memory);
+  EXPECT_TRUE(tensors_near(decoder.forward_cached(x, cache), whole, 1e-6));
+  EXPECT_EQ(calls, (std::vector<std::string>{"layer takes 1", "self takes 1", "self gives [1, 1, 4]", "cross takes 1",
+                                             "cross gives [1, 1, 4]", "layer gives [1, 1, 4]"}));
+  calls.clear();
+  const AttentionResult result = layer->self_attention.call(&MultiHeadAttention::with_weights, x, x, x, Mask::causal());
+  EXPECT_EQ(calls, (std::vector<std::string>{"self takes 3", "self gives [1, 1, 4]"}));
+  EXPECT_TRUE(tensors_equal(result.output, layer->self_attention(x, Mask::causal())));
 }
 
 TEST(Call, PutsThePathInFrontOfAnError) {

@@ -20,7 +20,10 @@ TEST(HookScope, RemovesItsHooksAndNoOthers) {
   layer.register_forward_hook(hook("a"));
   {
     HookScope scope;
-    scope.forward_pre(layer, [&calls](Module&, const Tensors&) { calls += "<"; });
+    scope.forward_pre(layer, [&calls](Module&, const Tensors&) {
+      calls += "<";
+      return Tensors();
+    });
     scope.forward(layer, hook("b"));
     layer(ones({1, 2}));
     EXPECT_EQ(calls, "<ab");

@@ -10,7 +10,10 @@ const here = dirname(fileURLToPath(import.meta.url));
 const { chromium } = createRequire(join(here, "../../inspect/web/package.json"))("playwright-core");
 
 export const command = process.argv[2];
-export const pictures = process.argv[3] === "--pictures" ? process.argv[4] : null;
+const after = (option) => process.argv[process.argv.indexOf(option, 3) + 1];
+const given = (option) => (process.argv.includes(option, 3) ? after(option) : null);
+export const pictures = given("--pictures");
+const only = given("--only");
 if (pictures) mkdirSync(pictures, { recursive: true });
 
 export const work = mkdtempSync(join(tmpdir(), "tapeformer-pages-"));
@@ -24,6 +27,7 @@ let failed = 0;
 // Opens the page that `make` writes from disk; whatever the page complains about or asks the network for fails the check,
 // unless it is what `body` says to expect. make gives its path and what else `body` is to know; hash: of the address.
 export async function check(name, make, body, { hash = "", ready = "h1", ...settings } = {}) {
+  if (only && !name.includes(only)) return;
   const complaints = [];
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...settings });
   try {

@@ -6,10 +6,10 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as browser from "./browser.mjs";
 import * as views from "./explorer_views.mjs";
-import { address, boxes, column, decoded, menu, nearAll, numbers, option, view } from "./explorer_views.mjs";
+import { address, boxes, column, dataOf, decoded, menu, nearAll, numbers, option, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import { hostile } from "./make_log.mjs";
-import { dataOf, folder, run, words } from "./models.mjs";
+import { folder, run, words } from "./models.mjs";
 
 const fixtures = join(dirname(fileURLToPath(import.meta.url)), "../fixtures");
 

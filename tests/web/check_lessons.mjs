@@ -3,17 +3,13 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import * as browser from "./browser.mjs";
-import { address, column, decoded, menu, near, nearAll, numbers, option, sum, view } from "./explorer_views.mjs";
+import { address, column, dataOf, decoded, menu, near, nearAll, numbers, option, sum, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
-import { dataOf, folder, run, words } from "./models.mjs";
+import * as models from "./models.mjs";
+import { folder } from "./models.mjs";
 
 // The demo's model with nudges; and the same data with numbers that cannot be: the page must show what the data say.
-function pulled() {
-  const path = folder("pulled.html");
-  const texts = ["--text", "dreiundvierzig", "--text-b", "forty-three", "--logit", "1:-"];
-  if (!existsSync(path)) run("inspect", "--model", words(), ...texts, "--nudges", "--out", path);
-  return { path, data: dataOf(path) };
-}
+const pulled = () => ({ path: models.pulled(), data: dataOf(models.pulled()) });
 
 function written(packed, place, value) {
   const bytes = Buffer.from(packed.data, "base64");

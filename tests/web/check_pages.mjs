@@ -1,8 +1,9 @@
-// Drives the pages in a real Chromium: node tests/web/check_pages.mjs TAPEFORMER [--pictures FOLDER]
+// Drives the pages in a real Chromium: node tests/web/check_pages.mjs TAPEFORMER [--pictures FOLDER] [--only WORDS]
 // Run by scripts/check_pages.sh. The last line is "N passed, N failed".
 import { finish } from "./browser.mjs";
 
 await import("./check_run_report.mjs");
 await import("./check_explorer.mjs");
 await import("./check_lessons.mjs");
+await import("./check_runs.mjs");
 await finish();

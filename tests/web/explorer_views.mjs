@@ -1,6 +1,24 @@
 // Goes through the views of an explorer page and compares what they show with the numbers in the page's data, which are
 // decoded and added up here by other means than the page's.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+
+// What stands in a page.
+export function dataOf(path) {
+  const [, json] = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(readFileSync(path, "utf8"));
+  const data = JSON.parse(json);
+  return resolved(data, data.shared);
+}
+
+// With what stands there once for several in the place of each.
+function resolved(of, shared) {
+  if (!of || typeof of !== "object") return of;
+  for (const [name, inner] of Object.entries(of)) {
+    if (name === "data" && typeof inner === "number") of.data = shared[inner];
+    else resolved(inner, shared);
+  }
+  return of;
+}
 
 // A tensor of the data: its numbers, and one of them, or a row, by place in what is kept.
 export function decoded(packed) {
@@ -160,7 +178,7 @@ export async function neuronView({ page, data }) {
     );
     if (block.values.mask) {
       const mask = decoded(block.values.mask); // of all heads where there is but one
-      nearAll(await figure("+ mask"), mask.row(mask.shape[0] === 1 ? 0 : head, row), "mask");
+      nearAll(await figure(block.relative ? "+ a, mask" : "+ mask"), mask.row(mask.shape[0] === 1 ? 0 : head, row), "mask");
     }
     nearAll(await figure("softmax"), decoded(block.values.probabilities).row(head, row), "probabilities");
     const strip = page.locator('#neuron-picture .strip[data-strip="q·k 1"]');
@@ -215,6 +233,7 @@ export async function softmaxView({ page, data }) {
       const expected = p.flatMap((pj, j) => p.map((pk, k) => pj * ((j === k ? 1 : 0) - pk)));
       nearAll(jacobian, expected, "Jacobian", 1e-9);
     }
+    await menu(page, "Gradients of", "0");
     await page.locator(".closeup").focus();
     await page.keyboard.press("ArrowDown");
     nearAll(await column(page, "p"), probabilities.row(1, row + 1), "p of the next row");

@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { hostile } from "./make_log.mjs";
+import { relativeAttention, runs } from "./make_runs.mjs";
 
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
@@ -516,6 +517,7 @@ function build({ layers, heads, width, inner, source, target, vocab, seed }) {
 
 function page({ tape, attentions, norms, activations, logits, targets, loss, logit }, settings) {
   const side = settings.side ?? 24;
+  const prediction = predictionOf(logits, targets, settings);
   const whole = (part) => part && pack(part.shape.slice(1), part.data);
   const gradient = (part, pass) => (part?.gradients?.[pass] ? pack(part.shape.slice(1), part.gradients[pass]) : null);
   const each = (parts, of) => Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, of(part)]));
@@ -564,11 +566,14 @@ function page({ tape, attentions, norms, activations, logits, targets, loss, log
       { name: "loss", value: loss.data[0] },
       { name: `logit of "${settings.target[4]}" at target 3`, value: logit.data[0] },
     ],
-    attention: attentions.map(({ parts, ...block }) => ({
-      ...block,
-      values: each(parts, whole),
-      gradients: [0, 1].map((pass) => Object.fromEntries(names.map((name) => [name, gradient(parts[name], pass)]))),
-    })),
+    attention: [
+      ...attentions.map(({ parts, ...block }) => ({
+        ...block,
+        values: each(parts, whole),
+        gradients: [0, 1].map((pass) => Object.fromEntries(names.map((name) => [name, gradient(parts[name], pass)]))),
+      })),
+      relativeAttention({ source: settings.source, random: random(settings.seed + 2), pack }),
+    ],
     tape: {
       nodes,
       leaves: tape.leaves.map(({ name, kind, shape, data, gradients }) => ({
@@ -581,7 +586,15 @@ function page({ tape, attentions, norms, activations, logits, targets, loss, log
       })),
       root: loss.id,
     },
-    predictions: [predictionOf(logits, targets, settings), null],
+    predictions: [prediction, null],
+    runs: runs({
+      blocks: attentions.map(({ module, parts }) => ({ module, shape: parts.probabilities.shape.slice(1) })),
+      targets,
+      vocabulary: prediction.vocabulary,
+      names: prediction.names,
+      random: random(settings.seed + 3),
+      pack,
+    }),
     rms_norms: rmsNorms(norms),
     activations: activations.map(({ module, text, x, y }) => ({
       module,
@@ -662,7 +675,7 @@ export function explorerData(name) {
   const data = explorerData("small");
   const norms = data.layer_norms.map((norm) => ({ ...norm, text: null, bias: null }));
   const model = { kind: "function", class: "function", parameters: 0, tree: "" };
-  const none = { predictions: [null, null], rms_norms: [], activations: [], rotaries: [] };
+  const none = { predictions: [null, null], rms_norms: [], activations: [], rotaries: [], runs: null };
   return { ...data, ...none, model, texts: [], attention: [], layer_norms: norms, gradcheck: null };
 }
 

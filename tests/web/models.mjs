@@ -1,6 +1,6 @@
 // What the checks of the explorer page make their pages of.
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { command, work } from "./browser.mjs";
 
@@ -14,18 +14,19 @@ export function words() {
   return made;
 }
 
-export function dataOf(path) {
-  const [, json] = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(readFileSync(path, "utf8"));
-  const data = JSON.parse(json);
-  return resolved(data, data.shared);
-}
+// Its checkpoints, the earliest first.
+export const checkpoints = () =>
+  readdirSync(words())
+    .filter((name) => /^checkpoint-\d+$/.test(name))
+    .sort((a, b) => Number(a.split("-")[1]) - Number(b.split("-")[1]));
 
-// With what stands there once for several in the place of each.
-function resolved(of, shared) {
-  if (!of || typeof of !== "object") return of;
-  for (const [name, inner] of Object.entries(of)) {
-    if (name === "data" && typeof inner === "number") of.data = shared[inner];
-    else resolved(inner, shared);
-  }
-  return of;
+export const texts = ["--text", "dreiundvierzig", "--text-b", "forty-three", "--logit", "1:-"];
+export const cut = { module: "decoder.layers.1.cross_attention", head: 3 };
+
+// The page of that model with nudges, beside a checkpoint and itself without a head.
+export function pulled() {
+  const path = folder("pulled.html");
+  const beside = ["--beside", join(words(), checkpoints()[0]), "--cut", `${cut.module}:${cut.head}`];
+  if (!existsSync(path)) run("inspect", "--model", words(), ...texts, ...beside, "--nudges", "--out", path);
+  return path;
 }

@@ -2,8 +2,9 @@
 import { element } from "../shared/dom";
 import type { App } from "./app";
 import { around, largest, numbersTable, tints, verdict } from "./closeup";
-import { tensor, type Activation } from "./data";
+import type { Activation } from "./data";
 import { RowView } from "./rows";
+import { tensor } from "./tensor";
 
 // Abramowitz and Stegun 7.1.26 would be too coarse: a series near 0, a continued fraction beyond.
 export function erf(x: number): number {

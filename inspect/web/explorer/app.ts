@@ -1,76 +1,8 @@
 // What is looked at, kept in step with the page's address, so that every picture can be linked to.
-import {
-  distinct,
-  share,
-  type Attention,
-  type Data,
-  type Layer,
-  type Norm,
-  type Prediction,
-  type TapeNode,
-} from "./data";
+import type { Attention, Data, Layer, Norm, Prediction, TapeNode } from "./data";
 import { subscript } from "./numbers";
-
-export const viewNames = {
-  head: "Heads",
-  model: "Model",
-  neuron: "Neurons",
-  output: "Output",
-  tape: "Tape",
-  softmax: "Softmax",
-  layernorm: "LayerNorm",
-  activation: "Feed-forward",
-  rotary: "Rotary",
-  nudge: "Nudge",
-  gradcheck: "Gradient check",
-} as const;
-export type ViewName = keyof typeof viewNames;
-
-export type Pull = "weight" | "score" | "activation" | "cut";
-const pulls = ["weight", "score", "activation", "cut"];
-
-export type Subject = { node: number } | { leaf: number };
-
-export interface State {
-  view: ViewName;
-  block: string; // module of an attention
-  heads: number[]; // none: all
-  row: number | null; // of the queries, or of the LayerNorm's input
-  show: "values" | "gradients";
-  output: number; // whose gradients
-  filter: string; // "AB": queries of sentence A, keys of sentence B; "*": any
-  least: number; // per cent of the largest weight, below which no line is drawn
-  norm: string; // module of a LayerNorm or an RMSNorm
-  layer: string; // module of an activation or a rotary embedding
-  subject: Subject | null; // on the tape
-  step: number | null; // of the player
-  open: string | null; // modules that are unfolded, innermost ones, with commas; "*": all; null: as at the start
-  look: Look; // in every address
-  pull: Pull;
-  place: number | null; // of what was pulled at
-  stop: number | null; // which change of it
-  tour: number | null; // which step of it; in every address while it goes on
-}
-
-export const looks = ["auto", "light", "dark"] as const;
-export type Look = (typeof looks)[number];
-
-type Key = Exclude<keyof State, "view">;
-
-// What of the state the address of each view holds.
-const held: Record<ViewName, Key[]> = {
-  head: ["block", "heads", "row", "show", "output", "filter", "least"],
-  model: ["block", "show", "output"],
-  neuron: ["block", "heads", "row", "show", "output"],
-  output: ["row", "output"],
-  tape: ["subject", "step", "output", "open"],
-  softmax: ["block", "heads", "row", "output"],
-  layernorm: ["norm", "row", "output"],
-  activation: ["layer", "row", "output"],
-  rotary: ["layer", "heads", "row", "output"],
-  nudge: ["block", "heads", "output", "pull", "place", "stop"],
-  gradcheck: [],
-};
+import { held, looks, pulls, viewNames, type Key, type Pull, type State, type ViewName } from "./state";
+import { distinct, share } from "./tensor";
 
 const mostWeights = 900; // up to here all heads are shown at once
 
@@ -135,6 +67,8 @@ export class App {
     if (has("place") && state.place !== null) words.set("place", String(state.place));
     if (state.tour !== null) words.set("tour", String(state.tour));
     if (has("stop") && state.stop !== null) words.set("stop", String(state.stop));
+    if (has("run") && state.run !== null) words.set("run", String(state.run));
+    if (has("against") && state.against > 0) words.set("against", String(state.against));
     return `#${words.toString().replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%2A", "*")}`;
   }
 
@@ -157,12 +91,14 @@ export class App {
   }
 
   has(view: ViewName): boolean {
-    const { attention, predictions, nudges, gradcheck } = this.data;
+    const { attention, predictions, nudges, runs, gradcheck } = this.data;
     if (view === "tape") return true;
     if (view === "output") return predictions.some(Boolean);
     if (view === "layernorm") return this.norms().length > 0;
     if (view === "activation" || view === "rotary") return this.layers(view).length > 0;
     if (view === "nudge") return nudges !== null;
+    if (view === "runs") return runs !== null;
+    if (view === "relative") return attention.some(({ relative }) => relative);
     return view === "gradcheck" ? gradcheck !== null : attention.length > 0;
   }
 
@@ -202,6 +138,8 @@ export class App {
       pull: this.data.attention.length > 0 ? "weight" : "activation",
       place: null,
       stop: null,
+      run: null,
+      against: 0,
       tour: null,
     };
   }
@@ -237,6 +175,7 @@ export class App {
       state.pull = pulls.includes(pull) ? (pull as Pull) : start.pull;
       [state.place, state.stop] = [number("place"), number("stop")];
     }
+    if (view === "runs") [state.run, state.against] = [number("run"), number("against") ?? 0];
     if (view === "tape") {
       const [node, leaf] = [number("node"), number("leaf")];
       state.subject = node !== null ? { node } : leaf !== null ? { leaf } : null;
@@ -258,10 +197,11 @@ export class App {
 
   // What does not exist in these data becomes what does.
   private fitted(state: State): State {
-    const { attention, outputs, tape, nudges } = this.data;
+    const { attention, outputs, tape, nudges, runs } = this.data;
     const fit = { ...state };
     if (!this.has(fit.view)) fit.view = this.start().view;
-    const block = this.block(fit) ?? attention[0];
+    const relative = attention.filter((block) => fit.view !== "relative" || block.relative);
+    const block = relative.find(({ module }) => module === fit.block) ?? relative[0];
     fit.block = block?.module ?? "";
     fit.heads = [...new Set(fit.heads)].filter((head) => head < (block?.heads ?? 0)).sort((a, b) => a - b);
     if (fit.heads.length === block?.heads && fit.heads.length > 1) fit.heads = [];
@@ -275,6 +215,8 @@ export class App {
     if (!/^[AB*]{2}$/.test(fit.filter)) fit.filter = "**";
     if (fit.place !== null && !nudges?.places[fit.place]) fit.place = null;
     if (attention.length === 0) fit.pull = "activation";
+    if (fit.run !== null && !runs?.frames[fit.run]) fit.run = null;
+    if (!runs?.frames[fit.against]) fit.against = 0;
     const { subject } = fit;
     if (subject && "leaf" in subject && !tape.leaves[subject.leaf]) fit.subject = null;
     if (subject && "node" in subject && !tape.nodes.some(({ id }) => id === subject.node)) fit.subject = null;
@@ -287,7 +229,7 @@ export class App {
     const layer = layers.find(({ module }) => module === (state.view === "layernorm" ? state.norm : state.layer));
     const { input } = layer ?? {};
     if (["layernorm", "activation", "rotary"].includes(state.view)) return (input?.cut ?? input?.shape)?.at(-2) ?? 0;
-    if (state.view === "output") return this.prediction(state)?.targets.length ?? 0;
+    if (state.view === "output" || state.view === "runs") return this.prediction(state)?.targets.length ?? 0;
     return this.tokens(this.block(state)?.rows ?? 0).length;
   }
 

@@ -1,9 +1,9 @@
 // What the close-ups of softmax and LayerNorm share: tables whose numbers can be read in full, beside what was recorded.
 import { element } from "../shared/dom";
 import { signed, type Scale } from "./colours";
-import { Plane } from "./data";
 import { tint } from "./heat";
 import { column, exact } from "./numbers";
+import { Plane } from "./tensor";
 
 export interface Column {
   name: string;

@@ -1,6 +1,7 @@
 // The numbers of an operation or a leaf, in as few as a node of the graph has room for.
-import { range, tensor, type Packed } from "./data";
+import type { Packed } from "./data";
 import { brief } from "./numbers";
+import { range, tensor } from "./tensor";
 
 // "0.0481", or the smallest and the largest of several.
 export function valueFigure(packed: Packed | null | undefined): string {

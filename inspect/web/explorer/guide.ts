@@ -1,6 +1,6 @@
 // The sentence above each view, the glossary and the derivations, which open in a window of their own.
 import { element } from "../shared/dom";
-import type { ViewName } from "./app";
+import type { ViewName } from "./state";
 import { derivation, derivations, type Derivation } from "./derivation";
 import { abouts, glossary } from "./words";
 

@@ -3,13 +3,14 @@ import { max } from "d3-array";
 import { linkHorizontal } from "d3-shape";
 import { element, visible } from "../shared/dom";
 import { whole } from "../shared/format";
-import { headColour, inkOn, legend, palette, rising, signed, type Area, type Scale } from "./colours";
+import { headColour, legend, palette, rising, signed, type Area, type Scale } from "./colours";
 import type { App } from "./app";
 import { attentionKeys, Bar, kindSwitch, layerSwitch, outputSwitch, shortened, showSwitch } from "./bar";
-import { Plane, tensor, type Attention } from "./data";
+import type { Attention } from "./data";
+import { HeadNumbers } from "./head_numbers";
 import { filterSwitch, leastSwitch, sentenceBands, shownHeads, Swatches } from "./heads";
-import { brief, powerOfTen } from "./numbers";
 import { Picture } from "./picture";
+import { Plane, tensor } from "./tensor";
 
 const curve = linkHorizontal<[[number, number], [number, number]], [number, number]>()
   .source(([from]) => from)
@@ -26,7 +27,7 @@ interface Line {
   share: number; // of the largest
 }
 
-interface Layout {
+export interface Layout {
   chosen: number | null; // the query that is looked at
   queries: number[]; // tokens that are shown
   keys: number[];
@@ -122,7 +123,7 @@ export class HeadView {
     sentenceBands(area, app.data.texts[block.rows], place.queries, { x: place.left - 6, ...place });
     sentenceBands(area, app.data.texts[block.columns], place.keys, { x: place.right + 3, ...place });
     this.drawTokens(area, block, place);
-    this.drawNumbers(area, block, place, planes, scale);
+    new HeadNumbers(app, this.picture).draw(area, block, place, planes, scale);
     const what = show === "gradients" ? "gradient of the probability" : "probability";
     legend(area, scale, what, 0, height - 32);
     const note = area.append("text").attr("x", 0).attr("y", height + 12);
@@ -227,93 +228,5 @@ export class HeadView {
     if (query === this.pointed) return;
     this.pointed = query;
     this.picture.redraw();
-  }
-
-  // One column a head, one row a key: the weights of the query that is looked at, or what each key gets from all.
-  private drawNumbers(area: Area, block: Attention, place: Layout, planes: Map<number, Plane>, scale: Scale) {
-    const { app } = this;
-    const { muted } = palette();
-    const { chosen } = place;
-    const value = (plane: Plane, key: number) =>
-      chosen !== null ? plane.at(chosen, key) : place.queries.reduce((sum, query) => sum + plane.at(query, key), 0);
-    const all = [...planes].map(([head, plane]) => place.keys.map((key) => ({ head, key, value: value(plane, key) })));
-    const size = max(all.flat(), (cell) => Math.abs(cell.value)) ?? 0;
-    const summed = app.state.show === "gradients" ? signed(size) : rising(size);
-    const shades = chosen !== null ? scale : summed;
-    const power = app.state.show === "gradients" && size > 0 ? Math.floor(Math.log10(size)) : 0;
-    const token = chosen === null ? "" : shortened(app.tokens(block.rows)[chosen]!, 14);
-    const title = chosen === null ? "sum over the queries" : `weights of ${chosen} ${token}`;
-    const from = chosen === null ? "all queries" : shortened(app.tokens(block.rows)[chosen]!, 20);
-    const to = (key: number) => shortened(app.tokens(block.columns)[key]!, 20);
-    const words = (head: number, key: number) => `head ${head}, ${from} → ${to(key)}`;
-    if (chosen === null) {
-      const bottom = place.top + Math.max(place.queries.length, place.keys.length) * place.row + 16;
-      legend(area, shades, title, place.cells, bottom, Math.max(110, Math.min(150, all.length * place.cell)));
-    }
-    const unit = power !== 0 ? `, × ${powerOfTen(power)}` : "";
-    area.append("text").attr("x", place.cells).attr("y", 12).attr("fill", muted).text(`${title}${unit}`);
-    all.forEach((cells, order) => {
-      const x = place.cells + order * place.cell;
-      const head = cells[0]?.head ?? 0;
-      const label = area
-        .append("text")
-        .attr("x", x + place.cell / 2)
-        .attr("y", place.top - 8)
-        .attr("text-anchor", "middle");
-      label.attr("fill", muted).text(String(head));
-      const swatch = area
-        .append("rect")
-        .attr("x", x + 1)
-        .attr("y", place.top - 5)
-        .attr("height", 3);
-      swatch.attr("width", place.cell - 2).attr("fill", headColour(head, block.heads));
-      cells.forEach((cell, index) =>
-        this.drawNumber(area, words(cell.head, cell.key), cell, shades, power, {
-          x,
-          y: place.top + index * place.row,
-          width: place.cell,
-          height: place.row,
-        }),
-      );
-    });
-    area
-      .append("text")
-      .attr("x", place.cells - 6)
-      .attr("y", place.top - 8)
-      .attr("text-anchor", "end")
-      .attr("fill", muted)
-      .text("head");
-  }
-
-  private drawNumber(
-    area: Area,
-    words: string, // what it is
-    cell: { head: number; key: number; value: number },
-    scale: Scale,
-    power: number,
-    box: { x: number; y: number; width: number; height: number },
-  ) {
-    const colour = scale.colour(cell.value);
-    const rect = area
-      .append("rect")
-      .attr("class", "number-cell")
-      .attr("x", box.x + 0.5)
-      .attr("y", box.y + 0.5);
-    rect
-      .attr("width", Math.max(1, box.width - 1))
-      .attr("height", box.height - 1)
-      .attr("fill", colour);
-    rect.attr("data-head", cell.head).attr("data-key", cell.key).attr("data-value", cell.value);
-    rect.on("pointerenter", () => this.picture.read(words, cell.value));
-    rect.on("pointerleave", () => this.picture.read(null));
-    if (box.width < 34) return;
-    const text = area
-      .append("text")
-      .attr("class", "cell-text")
-      .attr("x", box.x + box.width / 2)
-      .attr("y", box.y + box.height / 2);
-    text.attr("text-anchor", "middle").attr("dominant-baseline", "central").attr("fill", inkOn(colour));
-    const shown = cell.value / 10 ** power;
-    text.text(Number.isFinite(shown) ? shown.toFixed(power === 0 ? 3 : 2).replace("-", "−") : brief(shown));
   }
 }

@@ -1,7 +1,7 @@
 // A matrix as a field of colours.
 import { inkOn, legend, palette, rising, signed, type Area, type Scale } from "./colours";
-import type { Plane } from "./data";
 import { Picture } from "./picture";
+import type { Plane } from "./tensor";
 
 const levels = 64;
 

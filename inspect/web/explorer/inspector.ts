@@ -1,22 +1,18 @@
 // All that is known of one operation or leaf: who made it, its formulas, its values and gradients in colours and numbers,
 // and the contributions that its gradient is the sum of.
 import { element, visible } from "../shared/dom";
-import type { App, State, Subject } from "./app";
-import { norm, planeOf, tensor, type Axis, type Leaf, type Packed, type Source, type TapeNode } from "./data";
+import type { App } from "./app";
+import { arrivals, type Shown } from "./arrivals";
+import type { Leaf, Packed, TapeNode } from "./data";
 import { attributesText, facts, formulas, savedList } from "./facts";
 import { Heat } from "./heat";
 import { brief, bytes, exact, microseconds, shapeText } from "./numbers";
-import { summed, type Contribution, type Operand, type Replay } from "./replay";
+import { elsewhere, sourceLink } from "./links";
+import type { Operand, Replay } from "./replay";
 import { scoreTable } from "./scores";
 import { missing, Slices } from "./slices";
-
-// What of an operand is shown, and where it belongs.
-interface Shown {
-  value: Packed | null;
-  gradients: (Packed | null)[];
-  axes: Axis[] | null;
-  module: string;
-}
+import type { Subject } from "./state";
+import { norm, tensor } from "./tensor";
 
 export class Inspector {
   readonly node = element("aside", { class: "inspector", "aria-label": "The chosen operation" });
@@ -96,7 +92,7 @@ export class Inspector {
         node.line !== "" && element("code", {}, ` ${visible(node.line)}`),
       ),
     ];
-    parts.push(...this.elsewhere(node));
+    parts.push(...elsewhere(this.app, node));
     if (node.guilty)
       parts.push(
         element(
@@ -122,21 +118,6 @@ export class Inspector {
       facts(["forward", microseconds(node.forward_us)], ["backward", microseconds(node.backward_us)]),
     );
     return parts;
-  }
-
-  // The views that show the module of an operation in their own way.
-  private elsewhere(node: TapeNode): HTMLElement[] {
-    const { state, data } = this.app;
-    const links: HTMLElement[] = [];
-    const add = (words: string, change: Partial<State>) =>
-      links.push(element("a", { href: this.app.address({ ...state, ...change }) }, words));
-    if (data.attention.some(({ module }) => module === node.module)) {
-      add("its heads", { view: "head", block: node.module });
-      add("its softmax in numbers", { view: "softmax", block: node.module });
-    }
-    if (data.layer_norms.some(({ module }) => module === node.module))
-      add("this LayerNorm in numbers", { view: "layernorm", norm: node.module });
-    return links.length > 0 ? [element("p", { class: "where" }, ...links)] : [];
   }
 
   private leaf(leaf: Leaf, operand: { leaf: number }, step: number | null, heats: Heat[]): HTMLElement[] {
@@ -219,7 +200,7 @@ export class Inspector {
     const list = element("ol", { class: "inputs", start: 0 });
     const turn = this.replay.backwardStep(node.id);
     node.inputs.forEach((source, index) => {
-      const item = element("li", {}, this.link(source));
+      const item = element("li", {}, sourceLink(this.app, source));
       const sent = tensor(node.contributions[index]);
       if (sent && turn !== undefined && (step === null || step >= turn)) {
         const size = norm(node.contributions[index]!);
@@ -236,80 +217,7 @@ export class Inspector {
     return list;
   }
 
-  // A link to where an input comes from.
-  private link(source: Source): HTMLElement | string {
-    if (!source) return element("span", { class: "muted" }, "a constant");
-    const { tape } = this.app.data;
-    if ("leaf" in source) return this.anchor(tape.leaves[source.leaf]?.name ?? "a leaf", { leaf: source.leaf });
-    const from = tape.nodes.find(({ id }) => id === source.node);
-    const name = from
-      ? `${from.operation} #${from.id}${from.outputs.length > 1 ? `, output ${source.output}` : ""}`
-      : `#${source.node}`;
-    return from ? this.anchor(name, { node: source.node }) : name;
-  }
-
-  private anchor(text: string, subject: Subject): HTMLElement {
-    const state = { ...this.app.state, view: "tape" as const, subject };
-    return element("a", { href: this.app.address(state) }, visible(text));
-  }
-
-  // The parts of the gradient of output 0 that have arrived, and their sum.
-  private arrivals(
-    operand: Operand,
-    of: Shown,
-    step: number | null,
-    heats: Heat[],
-    id: string,
-  ): HTMLElement[] {
-    const all = this.replay.contributions(operand);
-    const seed = "node" in operand && operand.node === this.app.data.tape.root;
-    if (seed) return [element("p", { class: "muted" }, "Backward starts here, with a gradient of 1.")];
-    if (all.length === 0) return [];
-    const arrived = all.filter((contribution) => step === null || contribution.step <= step);
-    const title = element("h4", {}, `Contributions to its gradient: ${arrived.length} of ${all.length}`);
-    const list = element("ol", { class: "contributions", "data-arrived": arrived.length, "data-all": all.length });
-    const cells = all.map((contribution) => this.contribution(contribution, arrived.includes(contribution), list));
-    const sum = summed(arrived);
-    const shape = tensor(arrived[0]?.value);
-    if (!sum || !shape) return [title, list];
-    const words = element("p", { class: "addition muted" }, "point at the sum to see it added up");
-    const recorded = of.gradients[0] ?? null;
-    const places = this.slices.places(shape.held, of.axes);
-    const plane = planeOf(shape.held, sum, places);
-    const point = (row: number, column: number) => {
-      const terms = arrived.map(({ value }) => tensor(value)!.plane(...places).at(row, column));
-      terms.forEach((term, index) => {
-        cells[index]!.textContent = exact(term);
-        cells[index]!.dataset.value = String(term);
-      });
-      const target = tensor(recorded)?.plane(...places).at(row, column);
-      const complete = arrived.length === all.length && target !== undefined;
-      words.textContent = `${terms.map(exact).join(" + ")} = ${exact(plane.at(row, column))}${complete ? `; recorded ${exact(target)}` : ""}`;
-      words.dataset.value = String(plane.at(row, column));
-    };
-    if (sum.length === 1) {
-      point(0, 0);
-      return [title, list, words];
-    }
-    const heat = new Heat({
-      id: `heat-${id}`,
-      title: arrived.length === all.length ? "Their sum" : "Their sum so far",
-      plane,
-      rows: this.slices.names(of.axes?.at(-2), plane.rows),
-      columns: this.slices.names(of.axes?.at(-1), plane.columns, arrived[0]?.value?.columns),
-      point,
-    });
-    heats.push(heat);
-    return [title, list, element("div", { class: "heat" }, heat.picture.node), words];
-  }
-
-  private contribution(contribution: Contribution, arrived: boolean, list: HTMLElement): HTMLElement {
-    const value = element("span", { class: "term" });
-    const { node, input } = contribution;
-    const name = `${node.operation} #${node.id}, as its input ${input}`;
-    const item = element("li", { class: arrived ? "" : "waiting" }, this.anchor(name, { node: node.id }), " ", value);
-    if (!arrived) value.textContent = "has not arrived";
-    list.append(item);
-    return value;
+  private arrivals(operand: Operand, of: Shown, step: number | null, heats: Heat[], id: string): HTMLElement[] {
+    return arrivals(this.app, this.replay, this.slices, { operand, of, step, heats, id });
   }
 }

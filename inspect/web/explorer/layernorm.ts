@@ -4,10 +4,10 @@ import { legend, palette, signed, type Area } from "./colours";
 import type { App } from "./app";
 import { Bar, menu, outputSwitch, rowSwitch, shortened } from "./bar";
 import { around, largest, numbersTable, steps, tints, verdict, type Column } from "./closeup";
-import { Plane, tensor } from "./data";
 import { cellAt, field } from "./heat";
 import { Picture } from "./picture";
 import { keptRows, rowNames } from "./rows";
+import { Plane, tensor } from "./tensor";
 
 // y = γ x̂ + β, x̂ = (x − μ) / √(σ² + ε); dx = (γg − mean(γg) − x̂ mean(γg x̂)) / √(σ² + ε). An RMSNorm is the same with
 // μ = 0, so that mean(γg) is not taken away.

@@ -1,7 +1,7 @@
 import { choice, choose, element, embedded, visible } from "../shared/dom";
 import { whole } from "../shared/format";
 import { ActivationView } from "./activation";
-import { App, viewNames, type Look, type ViewName } from "./app";
+import { App } from "./app";
 import { lookChanged, onLook } from "./colours";
 import type { Data } from "./data";
 import { GradcheckView } from "./gradcheck";
@@ -13,9 +13,12 @@ import { NeuronView } from "./neuron";
 import { NudgeView } from "./nudge";
 import { brief } from "./numbers";
 import { OutputView } from "./output";
+import { RelativeView } from "./relative";
 import { RotaryView } from "./rotary";
+import { RunsView } from "./runs";
 import { searchBox } from "./search";
 import { SoftmaxView } from "./softmax";
+import { viewNames, type Look, type ViewName } from "./state";
 import { TapeView } from "./tape";
 import { Tour } from "./tour";
 
@@ -36,7 +39,9 @@ const makers: Record<ViewName, () => View> = {
   layernorm: () => new LayerNormView(app),
   activation: () => new ActivationView(app),
   rotary: () => new RotaryView(app),
+  relative: () => new RelativeView(app),
   nudge: () => new NudgeView(app),
+  runs: () => new RunsView(app),
   gradcheck: () => new GradcheckView(app),
 };
 const views = new Map<ViewName, View>();

@@ -4,9 +4,10 @@ import { choice, element } from "../shared/dom";
 import { legend, palette, rising, signed, type Area } from "./colours";
 import type { App } from "./app";
 import { Bar, kindSwitch, outputSwitch, shortened, showSwitch } from "./bar";
-import { Plane, tensor, type Attention } from "./data";
+import type { Attention } from "./data";
 import { cellAt, field } from "./heat";
 import { Picture } from "./picture";
+import { Plane, tensor } from "./tensor";
 
 const most = 48; // cells on a side of a thumbnail
 

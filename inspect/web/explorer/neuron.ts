@@ -14,11 +14,11 @@ import {
   shortened,
   showSwitch,
 } from "./bar";
-import { Plane, tensor } from "./data";
 import { field } from "./heat";
 import { brief, exact } from "./numbers";
 import { backward, forward, type Figures, type Strip, type Table } from "./neuron_table";
 import { Picture } from "./picture";
+import { Plane, tensor } from "./tensor";
 
 const [top, label] = [64, 132];
 

@@ -1,6 +1,8 @@
 // The numbers of one query and all keys: forward to its probabilities, and backward from their gradients.
-import { tensor, type Attention, type Parts } from "./data";
+import type { Attention, Parts } from "./data";
 import { brief } from "./numbers";
+import { tableRow } from "./relative";
+import { tensor } from "./tensor";
 
 export interface Strip {
   name: string; // column
@@ -41,7 +43,9 @@ export function forward(block: Attention, head: number, row: number, keys: numbe
   const figures: Figures[] = [
     { name: "q·k", title: "dot product: the sum of the products", values: dots },
     { name: `× ${brief(block.scale)}`, title: "scaled score, as recorded", values: Array.from(s) },
-    ...(hidden ? [{ name: "+ mask", title: "mask that is added", values: Array.from(hidden) }] : []),
+    ...(hidden
+      ? [{ name: block.relative ? "+ a, mask" : "+ mask", title: "what is added", values: Array.from(hidden) }]
+      : []),
     { name: "softmax", title: "probability, as recorded", values: Array.from(p), bar: true },
   ];
   return {
@@ -59,18 +63,24 @@ export function backward(block: Attention, output: number, head: number, row: nu
   const gradients = block.gradients[output];
   const k = vectors(block.values, "key", head, keys);
   if (!gradients || !k) return null;
+  const table = tensor(block.relative?.keys);
+  // What the query was multiplied with: the key, and where positions are relative their row of the table.
+  const met = k.map((vector, key) => {
+    const added = table?.row(tableRow(block.relative!.keys, row, key));
+    return added ? Array.from(vector, (value, d) => value + added[d]!) : vector;
+  });
   const dq = tensor(gradients.query)?.row(row, head);
   const dk = vectors(gradients, "key", head, keys);
   const [ds, dp] = [tensor(gradients.scores)?.row(row, head), tensor(gradients.probabilities)?.row(row, head)];
   if (!dq || !dk || !ds || !dp) return null;
-  const sent = k.map((vector, key) => Array.from(vector, (value) => ds[key]! * block.scale * value));
+  const sent = met.map((vector, key) => Array.from(vector, (value) => ds[key]! * block.scale * value));
   const sum = Array.from(dq, (_, d) => sent.reduce((total, part) => total + part[d]!, 0));
   return {
     strips: [
       { name: "dk, from all queries", text: "dk", values: dk, top: null, topText: "" },
       {
-        name: `sent to the query: ds × ${brief(block.scale)} × k`,
-        text: "ds·scale·k",
+        name: `sent to the query: ds × ${brief(block.scale)} × ${table ? "(k + a)" : "k"}`,
+        text: `ds·scale·${table ? "(k + a)" : "k"}`,
         values: sent,
         top: dq,
         topText: "dq",

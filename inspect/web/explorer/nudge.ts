@@ -1,14 +1,16 @@
 // Pulling at one value: what its gradient predicts for the loss beside what the loss truly does, as the library worked
 // it out for a table of values and changes.
 import { choice, choose, element, visible } from "../shared/dom";
-import type { App, Pull } from "./app";
+import type { App } from "./app";
 import { Bar, headSwitch, kindSwitch, layerSwitch, menu, outputSwitch, shortened, type Switch } from "./bar";
 import { signed } from "./colours";
 import { cutsTable } from "./cuts";
-import { tensor, type Attention, type Nudges, type Place } from "./data";
+import type { Attention, Nudges, Place } from "./data";
 import { tint } from "./heat";
 import { PullChart } from "./pull_chart";
 import { brief, column, exact } from "./numbers";
+import type { Pull } from "./state";
+import { tensor } from "./tensor";
 
 const minus = (text: string) => text.replaceAll("-", "−");
 const plus = (value: number) => (value > 0 ? `+${brief(value)}` : brief(value));

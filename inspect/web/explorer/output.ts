@@ -4,9 +4,10 @@ import { inkOn, legend, palette, rising, type Area } from "./colours";
 import type { App } from "./app";
 import { Bar, menu, outputSwitch, rowSwitch, shortened } from "./bar";
 import { around, numbersTable, steps, tints, verdict } from "./closeup";
-import { tensor, type Prediction } from "./data";
+import type { Prediction } from "./data";
 import { brief, exact } from "./numbers";
 import { Picture } from "./picture";
+import { tensor } from "./tensor";
 
 // The numbers of one position, its tokens the likeliest first.
 export interface Position {

@@ -1,9 +1,9 @@
 // Buttons and a slider that step through the recording and the replay.
 import { choice, element, visible } from "../shared/dom";
 import type { App } from "./app";
-import { norm } from "./data";
 import { brief } from "./numbers";
 import type { Replay } from "./replay";
+import { norm } from "./tensor";
 
 const pace = 450; // milliseconds a step, at speed 1
 const speeds = [0.5, 1, 2, 4, 8];

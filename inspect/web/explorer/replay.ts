@@ -1,6 +1,7 @@
 // The recording and the replay of the tape, step by step: each node in the order recorded, then backward each that a
 // gradient of the first output reaches.
-import { tensor, type Data, type Packed, type Source, type TapeNode, type Tensor } from "./data";
+import type { Data, Packed, Source, TapeNode } from "./data";
+import { tensor, type Tensor } from "./tensor";
 
 export interface Step {
   node: TapeNode;

@@ -3,8 +3,9 @@ import { element } from "../shared/dom";
 import type { App } from "./app";
 import { headSwitch } from "./bar";
 import { around, largest, numbersTable, tints, verdict } from "./closeup";
-import { tensor, type Rotary } from "./data";
+import type { Rotary } from "./data";
 import { RowView } from "./rows";
+import { tensor } from "./tensor";
 
 // The columns that turn together and by which angle at a position.
 export function pairsOf({ turned, theta, pairing }: Rotary, position: number): { u: number; v: number; angle: number }[] {

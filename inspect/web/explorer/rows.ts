@@ -2,7 +2,8 @@
 import { element } from "../shared/dom";
 import type { App } from "./app";
 import { Bar, menu, outputSwitch, rowSwitch, shortened, type Switch } from "./bar";
-import { tensor, type Layer } from "./data";
+import type { Layer } from "./data";
+import { tensor } from "./tensor";
 
 export abstract class RowView<L extends Layer> {
   readonly node: HTMLElement;

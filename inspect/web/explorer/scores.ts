@@ -2,8 +2,9 @@
 import { element } from "../shared/dom";
 import type { App } from "./app";
 import { shortened } from "./bar";
-import type { Axis, Plane } from "./data";
+import type { Axis } from "./data";
 import { brief, exact } from "./numbers";
+import type { Plane } from "./tensor";
 
 const most = 2; // a position, beside the right one
 

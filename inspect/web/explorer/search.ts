@@ -1,6 +1,7 @@
 // Finds modules, operations and leaves by a part of their names.
 import { element, visible } from "../shared/dom";
-import type { App, State } from "./app";
+import type { App } from "./app";
+import type { State } from "./state";
 
 const most = 12;
 
@@ -13,10 +14,12 @@ export interface Found {
 export function find(app: App, text: string): Found[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return [];
-  const { attention, layer_norms, tape } = app.data;
+  const { attention, activations, rotaries, tape } = app.data;
   const modules = new Map<string, Partial<State>>();
   for (const { module } of attention) modules.set(module, { view: "head", block: module });
-  for (const { module } of layer_norms) modules.set(module, { view: "layernorm", norm: module, row: null });
+  for (const { module } of app.norms()) modules.set(module, { view: "layernorm", norm: module, row: null });
+  for (const { module } of activations) modules.set(module, { view: "activation", layer: module, row: null });
+  for (const { module } of rotaries) modules.set(module, { view: "rotary", layer: module, row: null });
   for (const { module, id } of tape.nodes)
     if (module !== "" && !modules.has(module)) modules.set(module, { view: "tape", subject: { node: id }, step: null });
   const all: Found[] = [

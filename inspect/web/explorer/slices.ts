@@ -2,8 +2,9 @@
 import { element } from "../shared/dom";
 import type { App } from "./app";
 import { shortened } from "./bar";
-import type { Axis, Packed, Tensor } from "./data";
+import type { Axis, Packed } from "./data";
 import { shapeText } from "./numbers";
+import type { Tensor } from "./tensor";
 
 export class Slices {
   private readonly chosen = new Map<string, number>();

@@ -4,9 +4,9 @@ import { rising, signed } from "./colours";
 import type { App } from "./app";
 import { attentionKeys, Bar, headSwitch, kindSwitch, layerSwitch, outputSwitch, rowSwitch, shortened } from "./bar";
 import { around, largest, numbersTable, steps, tints, verdict } from "./closeup";
-import { Plane, tensor } from "./data";
 import { Heat, tint } from "./heat";
 import { column, exact } from "./numbers";
+import { Plane, tensor } from "./tensor";
 
 const shortRow = 12; // up to here the Jacobian is written in numbers
 

@@ -1,18 +1,17 @@
 // The recorded tape as a graph of modules that fold, a player, and all there is to know of the operation that is chosen.
-import { select, type Selection } from "d3-selection";
 import { element } from "../shared/dom";
-import type { App, Subject } from "./app";
+import type { App } from "./app";
 import { Bar, outputSwitch } from "./bar";
 import type { Area } from "./colours";
-import { norm, type TapeNode } from "./data";
 import { arrowheads, Drawing, drawWire } from "./drawing";
 import { Groups, isItem, type Group, type Item } from "./groups";
 import { Inspector } from "./inspector";
 import { arranged, type Box, type Layout, type Wire } from "./layout";
-import { brief } from "./numbers";
+import { Marks } from "./marks";
 import { Picture } from "./picture";
 import { Player } from "./player";
 import { Replay } from "./replay";
+import type { Subject } from "./state";
 import { Zoom } from "./zoom";
 
 export class TapeView {
@@ -27,6 +26,7 @@ export class TapeView {
   private layout: Layout | null = null;
   private readonly paths = new Map<Wire, SVGPathElement>();
   private readonly zoom: Zoom;
+  private readonly marks: Marks;
   private open: string | null = null; // what of the address is unfolded
   private follows = true; // whether the modules that the player is in unfold
   private readonly followed = new Set<Group>(); // what unfolded for the player
@@ -66,6 +66,7 @@ export class TapeView {
     );
     this.bar = new Bar([{ node: zooms, update: () => {} }, outputSwitch(app, true)]);
     this.zoom = new Zoom(this.picture, () => this.layout);
+    this.marks = new Marks(app.data.tape, this.groups, this.replay, this.picture.svg);
     this.node = element(
       "section",
       { class: "view" },
@@ -183,92 +184,13 @@ export class TapeView {
     this.app.set({ subject: same ? null : subject });
   }
 
-  // What is chosen, where the keys are, and how far the player has come.
   private mark() {
     const { subject, step } = this.app.state;
-    const chosen = subject && this.itemOf(subject)?.key;
-    const { steps } = this.replay;
-    const here = step === null ? null : Math.min(step, steps.length - 1);
-    const now = here === null ? null : steps[here]!;
-    const current = now && this.groups.shown(this.groups.nodes.get(now.node.id)!).key;
-    const done = this.progress(here);
-    const graph = select(this.picture.svg);
-    graph.classed("playing", here !== null).classed("backward", Boolean(now?.backward));
-    graph.selectAll<SVGGElement, unknown>(".box, .frame").each(function () {
-      const key = this.dataset.key!;
-      const box = select(this);
-      box.classed("chosen", key === chosen).classed("now", key === current);
-      box.classed("recorded", done.forward.has(key)).classed("arrived", done.backward.has(key));
-    });
-    graph
-      .selectAll<SVGGElement, unknown>(".box, .frame")
-      .classed("cursor", (_, index, all) => all[index]!.dataset.key === this.at);
-    this.picture.svg.querySelectorAll(".flow").forEach((label) => label.remove());
-    for (const [wire, drawn] of this.paths) this.markWire(select(drawn), wire, here);
-    if (now?.backward) this.labelFlow(now.node);
+    const chosen = (subject && this.itemOf(subject)?.key) ?? null;
+    const current = this.marks.show(step, chosen, this.at, this.paths);
     this.zoom.map.mark([chosen, current]);
-    if (current) this.scrollTo(current);
-    else if (chosen) this.scrollTo(chosen);
-  }
-
-  // Which things have been recorded, and at which a gradient has arrived.
-  private progress(here: number | null): { forward: Set<string>; backward: Set<string> } {
-    const [forward, backward] = [new Set<string>(), new Set<string>()];
-    const { nodes } = this.app.data.tape;
-    if (here === null) return { forward, backward };
-    for (const { node, backward: replayed } of this.replay.steps.slice(0, here + 1)) {
-      const shown = this.groups.shown(this.groups.nodes.get(node.id)!).key;
-      if (!replayed) forward.add(shown);
-      else {
-        backward.add(shown);
-        node.inputs.forEach((source, input) => {
-          const item =
-            source && ("node" in source ? this.groups.nodes.get(source.node) : this.groups.leaves[source.leaf]);
-          if (item && node.contributions[input]) backward.add(this.groups.shown(item).key);
-        });
-      }
-    }
-    for (const leaf of this.groups.leaves) forward.add(this.groups.shown(leaf).key);
-    for (const folded of this.groups.visible().folded) {
-      const first = nodes.findIndex((node) => this.groups.shown(this.groups.nodes.get(node.id)!) === folded);
-      if (first > here) forward.delete(folded.key);
-    }
-    return { forward, backward };
-  }
-
-  private markWire(drawn: Selection<SVGPathElement, unknown, null, undefined>, wire: Wire, here: number | null) {
-    const { nodes } = this.app.data.tape;
-    const { recorded } = this.replay;
-    const turn = (link: Wire["links"][number]) => this.replay.backwardStep(nodes[link.to.index]!.id) ?? Infinity;
-    const sent =
-      here !== null && wire.links.some((link) => turn(link) <= here && nodes[link.to.index]!.contributions[link.input]);
-    const now =
-      here !== null && wire.links.some((link) => (here < recorded ? link.to.index === here : turn(link) === here));
-    const flown = here !== null && wire.links.some((link) => link.to.index <= here);
-    const back = here !== null && here >= recorded && (sent || now); // a gradient goes against the wire
-    const arrow = `url(#arrow${now ? "-now" : back ? "-back" : ""})`;
-    drawn
-      .classed("recorded", flown)
-      .classed("sent", sent)
-      .classed("now", now)
-      .attr("marker-end", back ? null : arrow)
-      .attr("marker-start", back ? arrow : null);
-  }
-
-  // How large the gradients are that a step sends along the wires, on them.
-  private labelFlow(node: TapeNode) {
-    const place = this.app.data.tape.nodes.indexOf(node);
-    for (const [wire, drawn] of this.paths) {
-      const inputs = wire.links.filter(({ to, input }) => to.index === place && node.contributions[input]);
-      if (inputs.length === 0) continue;
-      const norms = inputs.map(({ input }) => brief(norm(node.contributions[input]!)));
-      const { x, y } = drawn.getPointAtLength(drawn.getTotalLength() / 2);
-      const label = select(this.picture.svg).select("g").append("text").attr("class", "flow");
-      label
-        .attr("x", x)
-        .attr("y", y + 4)
-        .text(`‖${norms.join("‖ ‖")}‖`);
-    }
+    const seen = current ?? chosen;
+    if (seen) this.scrollTo(seen);
   }
 
   private scrollTo(key: string) {

@@ -1,11 +1,15 @@
 // Nine steps through one head, forward and backward, told with the numbers of the model in the page.
 import { element, visible } from "../shared/dom";
-import type { App, State } from "./app";
+import type { App } from "./app";
 import { shortened } from "./bar";
-import { tensor, type Attention } from "./data";
+import type { Attention } from "./data";
 import { curveOf } from "./nudge";
 import { brief, exact } from "./numbers";
 import { softmaxBackward } from "./softmax";
+import type { State } from "./state";
+import { tensor } from "./tensor";
+
+const phone = 640; // pixels, as the style sheet says
 
 interface Step {
   title: string;
@@ -15,7 +19,8 @@ interface Step {
 
 // A number in a sentence, with its name for whoever checks it.
 function number(value: number, name: string): HTMLElement {
-  return element("b", { "data-tour": name, "data-value": value, title: exact(value) }, brief(value));
+  const words = Number.isInteger(value) ? String(value) : brief(value);
+  return element("b", { "data-tour": name, "data-value": value, title: exact(value) }, words);
 }
 
 // The weight that the tour follows: in the last cross-attention, or the last attention, that of largest gradient; of
@@ -110,11 +115,17 @@ function steps(app: App, { block, head, row, key }: Hero): Step[] {
       title: "Weights mix values",
       state: () => ({ view: "head", show: "values", ...place }),
       words: () => [
-        `The head's answer for ${of(asking)} is every key's value times its weight, added up. Its first number is `,
-        number(part("context", row)[0]!, "context"),
-        `, and ${of(asked)} has p · v = `,
-        number(p * part("value", key)[0]!, "share"),
-        " of it. From here the rest of the model goes on to the loss.",
+        `The head's answer for ${of(asking)} is every key's value times its weight, added up. `,
+        ...(block.values.context && block.values.value
+          ? [
+              "Its first number is ",
+              number(part("context", row)[0]!, "context"),
+              `, and ${of(asked)} has p · v = `,
+              number(p * part("value", key)[0]!, "share"),
+              " of it. ",
+            ]
+          : ["This page keeps no values, for it would become too large: that of a shorter text has them. "]),
+        "From here the rest of the model goes on to the loss.",
       ],
     },
     {
@@ -229,5 +240,7 @@ export class Tour {
 
   private go(to: number | null) {
     this.app.set({ ...(to === null ? {} : this.steps[to]!.state()), tour: to });
+    // A phone has no room for what stands above the view as well.
+    if (to !== null && window.innerWidth <= phone) document.getElementById("view")?.scrollIntoView();
   }
 }

@@ -1,5 +1,5 @@
 // What each view says of itself, and the words that the page uses.
-import type { ViewName } from "./app";
+import type { ViewName } from "./state";
 import type { Derivation } from "./derivation";
 
 export interface About {
@@ -59,6 +59,16 @@ export const abouts: Partial<Record<ViewName, About>> = {
     attempt: "Pull a little, then far: where do the two part? Then cut a head and see whether the gradient warned of it.",
     derivations: ["softmax", "attention"],
   },
+  relative: {
+    see: "One query's relative positions: what two trained tables add to its scores and values, by distance, and what they are sent.",
+    attempt: "Step through the queries: the same row of a table serves every pair at its distance. Which distances get the largest gradient?",
+    derivations: ["attention"],
+  },
+  runs: {
+    see: "The same text in several runs: the weights of one head, the losses and what is likely, side by side with their differences.",
+    attempt: "Find the position whose loss changed most, then the head whose weights did; with more than two runs, press Play.",
+    derivations: ["attention", "cross_entropy"],
+  },
   gradcheck: {
     see: "Every gradient compared with differences in double precision: backward held against forward.",
     attempt: "Find the largest error: how many digits do backward and differences agree in?",
@@ -71,6 +81,7 @@ export const glossary: [string, string][] = [
   ["attention weight", "How much of a key's value a query takes, p: a row of them is a softmax and sums to 1. Also: probability."],
   ["backward", "The way from the loss to everything it was made from: each operation turns the gradient of its output into gradients of its inputs."],
   ["chain rule", "If y is made from x and L from y, then dL/dx = Σ dL/dy · dy/dx: what backward applies, operation by operation."],
+  ["checkpoint", "A model as it was at one moment of its training; several of them in a row make a film."],
   ["context", "What a head gives for one query: the values of all keys, each times its weight, added up."],
   ["contribution", "What one operation sends to one of its inputs; what several send is added up to the gradient."],
   ["cross-attention", "Queries of one text (the translation so far) look at keys of another (the source)."],

@@ -128,6 +128,23 @@ TEST_P(Bf16Products, are_as_exact_as_their_precision_says) {
   precision == medium ? expect_rounded_operands(road) : expect_sixteen_bits(road);
 }
 
+TEST_P(Bf16Products, sums_of_the_left_operand_are_exact) {
+  const RoadScope scope(GetParam().road);
+  for_cases(GetParam().precision, {{300, 70, 1700}, {17, 40, 33}}, ordinary, [](const Case& one) {
+    if (!one.shape.transpose_a) return;
+    std::vector<double> wanted(static_cast<size_t>(one.shape.m));
+    for (int64_t i = 0; i < one.shape.k; ++i)
+      for (size_t row = 0; row < wanted.size(); ++row)
+        wanted[row] += static_cast<double>(one.a[static_cast<size_t>(i * one.shape.lda) + row]);
+    std::vector<float> sums(wanted.size(), std::nanf("")), c = one.c;
+    Gemm with = one.shape;
+    with.left_sums = sums.data();
+    bf16_product(with, one.a.data(), one.b.data(), one.added(), c.data());
+    EXPECT_EQ(c, rounded_product(one)) << "the product itself";
+    expect_close(sums, wanted, 4e-5, "sums");
+  });
+}
+
 TEST_P(Bf16Products, a_packed_right_operand_gives_the_bits_of_one_that_is_packed_on_the_way) {
   const RoadScope scope(GetParam().road);
   if (precision_in_use(GetParam().precision) == MatmulPrecision::highest) return;

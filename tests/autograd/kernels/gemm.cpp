@@ -155,6 +155,33 @@ TEST_P(GemmAtLevel, bits_do_not_depend_on_threads_or_other_rows) {
   check_bits<double>();
 }
 
+template <class T>
+void check_left_sums() {
+  for_orientations<T>({{300, 150, 1700}, {13, 40, 30}, {3, 2, 9}, {5, 0, 3}, {5, 3, 0}},
+                      [](Gemm s, const auto& a, const auto& b, const std::vector<T>& c) {
+                        if (!s.transpose_a) return;
+                        std::vector<long double> wanted(static_cast<size_t>(s.m));
+                        for (int64_t i = 0; i < s.k; ++i)
+                          for (size_t row = 0; row < wanted.size(); ++row)
+                            wanted[row] += static_cast<long double>(a[static_cast<size_t>(i * s.lda) + row]);
+                        std::vector<T> without = c;
+                        gemm(s, a.data(), b.data(), without.data());
+                        const auto sums = [&] {
+                          std::vector<T> sums(wanted.size(), std::numeric_limits<T>::quiet_NaN()), with = c;
+                          s.left_sums = sums.data();
+                          gemm(s, a.data(), b.data(), with.data());
+                          EXPECT_EQ(with, without) << "the product itself";
+                          return sums;
+                        };
+                        expect_close(sums(), wanted, tolerance<T>(4e-5, 1e-13), "sums");
+                        if (isa() >= Isa::v3) expect_same_bits(sums);
+                      });
+}
+TEST_P(GemmAtLevel, sums_of_the_left_operand_are_those_of_a_loop) {
+  check_left_sums<float>();
+  check_left_sums<double>();
+}
+
 TEST(Gemm, an_empty_product_overwrites_nan) {
   const Gemm empty{false, false, 2, 2, 0, 1, 2, 2};
   std::vector<float> c(4, std::nanf("")), x(4, 1);

@@ -15,7 +15,7 @@ struct Function {
   std::string name;
   UnaryKernel UnaryKernels::*row;
   double (*exact)(double);
-  bool positive = false;  // defined above zero only
+  double low = -6, high = 6;  // where it is defined, and not too steep
 
   const UnaryKernel& kernel() const { return unary().*row; }
 };
@@ -27,11 +27,11 @@ const Function kFunctions[] = {
                                                         : x < 0 ? -1.0
                                                                 : x; }},
     {"square", &UnaryKernels::square, [](double x) { return x * x; }},
-    {"reciprocal", &UnaryKernels::reciprocal, [](double x) { return 1 / x; }, true},
+    {"reciprocal", &UnaryKernels::reciprocal, [](double x) { return 1 / x; }, 0.01},
     {"exp", &UnaryKernels::exp, [](double x) { return std::exp(x); }},
-    {"log", &UnaryKernels::log, [](double x) { return std::log(x); }, true},
-    {"sqrt", &UnaryKernels::sqrt, [](double x) { return std::sqrt(x); }, true},
-    {"rsqrt", &UnaryKernels::rsqrt, [](double x) { return 1 / std::sqrt(x); }, true},
+    {"log", &UnaryKernels::log, [](double x) { return std::log(x); }, 0.01},
+    {"sqrt", &UnaryKernels::sqrt, [](double x) { return std::sqrt(x); }, 0.01},
+    {"rsqrt", &UnaryKernels::rsqrt, [](double x) { return 1 / std::sqrt(x); }, 0.01},
     {"sin", &UnaryKernels::sin, [](double x) { return std::sin(x); }},
     {"cos", &UnaryKernels::cos, [](double x) { return std::cos(x); }},
     {"tanh", &UnaryKernels::tanh, [](double x) { return std::tanh(x); }},
@@ -42,6 +42,24 @@ const Function kFunctions[] = {
     {"gelu_tanh", &UnaryKernels::gelu_tanh,
      [](double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }},
     {"silu", &UnaryKernels::silu, [](double x) { return x / (1 + std::exp(-x)); }},
+    {"log1p", &UnaryKernels::log1p, [](double x) { return std::log1p(x); }, -0.5},
+    {"log2", &UnaryKernels::log2, [](double x) { return std::log2(x); }, 0.5},
+    {"log10", &UnaryKernels::log10, [](double x) { return std::log10(x); }, 0.5},
+    {"expm1", &UnaryKernels::expm1, [](double x) { return std::expm1(x); }, -6, 2},
+    {"exp2", &UnaryKernels::exp2, [](double x) { return std::exp2(x); }, -6, 2},
+    {"sinh", &UnaryKernels::sinh, [](double x) { return std::sinh(x); }, -2, 2},
+    {"cosh", &UnaryKernels::cosh, [](double x) { return std::cosh(x); }, -2, 2},
+    {"atanh", &UnaryKernels::atanh, [](double x) { return std::atanh(x); }, -0.7, 0.7},
+    {"mish", &UnaryKernels::mish, [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
+    {"tan", &UnaryKernels::tan, [](double x) { return std::tan(x); }, -1, 1},
+    {"asin", &UnaryKernels::asin, [](double x) { return std::asin(x); }, -0.8, 0.8},
+    {"acos", &UnaryKernels::acos, [](double x) { return std::acos(x); }, -0.8, 0.8},
+    {"atan", &UnaryKernels::atan, [](double x) { return std::atan(x); }},
+    {"round", &UnaryKernels::round, [](double x) { return std::nearbyint(x); }},
+    {"floor", &UnaryKernels::floor, [](double x) { return std::floor(x); }},
+    {"ceil", &UnaryKernels::ceil, [](double x) { return std::ceil(x); }},
+    {"trunc", &UnaryKernels::trunc, [](double x) { return std::trunc(x); }},
+    {"frac", &UnaryKernels::frac, [](double x) { return x - std::trunc(x); }},
 };
 
 const Function& function(const std::string& name) {
@@ -67,7 +85,7 @@ template <class T>
 void check_values() {
   for (const Function& f : kFunctions) {
     for (const int64_t n : kSizes) {
-      const std::vector<T> x = random_values<T>(n, 1, f.positive ? 0.01 : -6, 6);
+      const std::vector<T> x = random_values<T>(n, 1, f.low, f.high);
       std::vector<T> y(x.size()), in_place = x;
       std::vector<double> wanted(x.size());
       for (size_t i = 0; i < x.size(); ++i) wanted[i] = f.exact(static_cast<double>(x[i]));
@@ -126,7 +144,7 @@ void check_derivatives() {
     if (!backward) continue;
     ++checked;
     for (const int64_t n : kSizes) {
-      const std::vector<T> x = random_values<T>(n, 2, -6, 6), dy = random_values<T>(n, 3);
+      const std::vector<T> x = random_values<T>(n, 2, f.low, f.high), dy = random_values<T>(n, 3);
       std::vector<T> y(x.size()), dx(x.size());
       f.kernel().loops<T>().forward(n, x.data(), y.data());
       std::vector<T> value = f.kernel().derivative_reads == Reads::x ? x : y;
@@ -141,7 +159,7 @@ void check_derivatives() {
       EXPECT_EQ(value, dx) << f.name << " over what it reads";
     }
   }
-  EXPECT_EQ(checked, 6);
+  EXPECT_EQ(checked, 19);
 }
 TEST_P(UnaryTable, derivatives_agree_with_differences) {
   check_derivatives<float>();

@@ -99,6 +99,33 @@ TEST_P(VecMath, roots_and_reciprocals) {
   check(&UnaryKernels::reciprocal, "reciprocal", 0.5, [](long double x) { return 1 / x; });
 }
 
+TEST_P(VecMath, more_exponentials_and_logarithms) {
+  check(&UnaryKernels::expm1, "expm1", 1, [](long double x) { return std::expm1(x); });
+  check(&UnaryKernels::exp2, "exp2", 1, [](long double x) { return std::exp2(x); });
+  check(&UnaryKernels::log1p, "log1p", 1, [](long double x) { return std::log1p(x); });
+  check(&UnaryKernels::log2, "log2", 1, [](long double x) { return std::log2(x); });
+  check(&UnaryKernels::log10, "log10", 1, [](long double x) { return std::log10(x); });
+}
+
+TEST_P(VecMath, hyperbolic_functions) {
+  check(&UnaryKernels::sinh, "sinh", 1, [](long double x) { return std::sinh(x); });
+  check(&UnaryKernels::cosh, "cosh", 1, [](long double x) { return std::cosh(x); });
+  check(&UnaryKernels::atanh, "atanh", 1, [](long double x) { return std::atanh(x); });
+  check(&UnaryKernels::mish, "mish", 1, [](long double x) {
+    return zero_at_minus_infinity(x, [](long double v) {
+      const long double e = std::exp(v > 60 ? 60 : v), w = e * (e + 2);
+      return v * w / (w + 2);
+    });
+  });
+}
+
+TEST_P(VecMath, tangent_and_inverses) {
+  check(&UnaryKernels::tan, "tan", 1.5, [](long double x) { return std::tan(x); });
+  check(&UnaryKernels::asin, "asin", 3, [](long double x) { return std::asin(x); });
+  check(&UnaryKernels::acos, "acos", 3, [](long double x) { return std::acos(x); });
+  check(&UnaryKernels::atan, "atan", 3, [](long double x) { return std::atan(x); });
+}
+
 TAPE_EVERY_LEVEL(VecMath);
 
 }  // namespace

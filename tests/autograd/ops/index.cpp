@@ -25,6 +25,12 @@ TEST(Gather, AlongBothAxes) {
   EXPECT_TRUE(tensors_equal(gather(one_to_six, -2, zeros({0, 3}, i64)), zeros({0, 3})));
 }
 
+TEST(Gather, CountsFromTheEndWhereNegative) {
+  EXPECT_TRUE(tensors_equal(gather(one_to_six, 1, tensor({{-1, 0}, {-3, 2}}, i64)), tensor({{3, 1}, {4, 6}})));
+  EXPECT_TRUE(tensors_equal(index_select(one_to_six, 1, tensor({-1}, i64)), tensor({{3}, {6}})));
+  EXPECT_TRUE(tensors_equal(index_add(zeros({3}), 0, tensor({-1, 2}, i64), ones({2})), tensor({0, 0, 2})));
+}
+
 TEST(Gather, AgreesWithLoops) {
   const Tensor x = sample_normal({3, 4, 5}), index = randint(0, 4, {3, 7, 5});
   const Tensor y = gather(x, 1, index);
@@ -40,9 +46,9 @@ TEST(Gather, TakesEveryDtype) {
 
 TEST(Gather, RefusesIndicesOutsideAndShapesThatDiffer) {
   EXPECT_TAPE_ERROR(gather(one_to_six, 1, column({0, 3}, i64)), ErrorKind::index,
-                    "gather: index 3 at position [1, 0] is outside [0, 3)");
-  EXPECT_TAPE_ERROR(gather(one_to_six, 1, column({0, -1}, i64)), ErrorKind::index,
-                    "gather: index -1 at position [1, 0] is outside [0, 3)");
+                    "gather: index 3 at position [1, 0] is outside [-3, 3)");
+  EXPECT_TAPE_ERROR(gather(one_to_six, 1, column({0, -4}, i64)), ErrorKind::index,
+                    "gather: index -4 at position [1, 0] is outside [-3, 3)");
   EXPECT_TAPE_ERROR(gather(one_to_six, 1, zeros({1, 1}, i64)), ErrorKind::shape,
                     "gather: the index [1, 1] and x [2, 3] differ outside axis 1");
   EXPECT_TAPE_ERROR(gather(one_to_six, 1, tensor({0}, i64)), ErrorKind::shape,
@@ -68,7 +74,7 @@ TEST(ScatterAdd, RefusesIndicesOutsideAndSourcesThatDiffer) {
   EXPECT_TAPE_ERROR(scatter_add(one_to_six.to(i64), 1, index, ones({2, 2}, i64)), ErrorKind::dtype,
                     "scatter_add: needs f32 or f64, got i64");
   EXPECT_TAPE_ERROR(scatter_add(one_to_six, 1, index + 1, ones({2, 2})), ErrorKind::index,
-                    "scatter_add: index 3 at position [0, 0] is outside [0, 3)");
+                    "scatter_add: index 3 at position [0, 0] is outside [-3, 3)");
 }
 
 TEST(IndexSelect, AlongBothAxes) {
@@ -81,7 +87,7 @@ TEST(IndexSelect, AlongBothAxes) {
 
 TEST(IndexSelect, RefusesWhatIsNoListOfIndicesInside) {
   EXPECT_TAPE_ERROR(index_select(one_to_six, 0, tensor({0, 1, 2}, i64)), ErrorKind::index,
-                    "index_select: index 2 at position 2 is outside [0, 2)");
+                    "index_select: index 2 at position 2 is outside [-2, 2)");
   EXPECT_TAPE_ERROR(index_select(one_to_six, 0, zeros({1, 1}, i64)), ErrorKind::shape,
                     "index_select: the index must have one axis, got [1, 1]");
   EXPECT_TAPE_ERROR(index_select(one_to_six, 0, tensor({0})), ErrorKind::dtype,
@@ -99,7 +105,7 @@ TEST(IndexAdd, RefusesIndicesOutsideAndSourcesThatDiffer) {
   EXPECT_TAPE_ERROR(index_add(one_to_six, 0, tensor({1}, i64), ones({1, 2})), ErrorKind::shape,
                     "index_add: the source [1, 2] and x [2, 3] differ outside axis 0");
   EXPECT_TAPE_ERROR(index_add(one_to_six, 0, tensor({5}, i64), ones({1, 3})), ErrorKind::index,
-                    "index_add: index 5 at position 0 is outside [0, 2)");
+                    "index_add: index 5 at position 0 is outside [-2, 2)");
 }
 
 TEST(Embedding, LooksUpRows) {

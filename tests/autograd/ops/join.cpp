@@ -85,7 +85,7 @@ TEST(PutSlice, RefusesPositionsOutsideAndGradients) {
   EXPECT_TAPE_ERROR(put_slice_(x, 1, -1, zeros({2, 2})), ErrorKind::index,
                     "put_slice_: positions -1 to 0 are outside axis 1 of [2, 3]");
   EXPECT_TAPE_ERROR(put_slice_(x, 1, 0, zeros({2, 1}).requires_grad_()), ErrorKind::graph,
-                    "put_slice_: gradients do not flow through it; use cat");
+                    "put_slice_: gradients do not flow through it; use put_slice");
 }
 
 TEST(Stack, AlongEveryAxis) {

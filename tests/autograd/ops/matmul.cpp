@@ -1,11 +1,14 @@
 #include "autograd/ops/matmul.h"
 
+#include <optional>
+
 #include <gtest/gtest.h>
 
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
+#include "autograd/ops/unary.h"
 #include "tests/autograd/ops/cases.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
@@ -106,6 +109,25 @@ TEST(Linear, IsXWTransposedPlusBias) {
 TEST(Linear, AgreesWithPyTorch) {
   expect_case(reference::linear, {{2, 2, 3}, {4, 3}, {4}},
               [](const Tensors& in) { return linear(in[0], in[1], in[2]); });
+}
+
+/// Fused, the bias's gradient is taken while the weight's is computed; composed, each by an operation of its own.
+TEST(Linear, GradientsAreThoseOfItsTwin) {
+  for (const DType dtype : {f32, f64})
+    for (const Shape& rows : {Shape{3, 700}, Shape{5}, Shape{0}}) {
+      const auto gradients = [&](bool composed) {
+        std::optional<Composed> twin;
+        if (composed) twin.emplace();
+        Tensors in{sample_normal(rows.inserted(rows.rank(), 40), 1).to(dtype), sample_normal({90, 40}, 2).to(dtype),
+                   sample_normal({90}, 3).to(dtype)};
+        for (Tensor& x : in) x.requires_grad_();
+        const Tensor y = linear(in[0], in[1], in[2]);
+        return grad({sum(y * cos(y))}, in);
+      };
+      const Tensors fused = gradients(false), composed = gradients(true);
+      for (size_t i = 0; i < fused.size(); ++i)
+        EXPECT_TRUE(tensors_near(fused[i], composed[i], dtype == f32 ? 2e-3 : 1e-11)) << i;
+    }
 }
 
 TEST(Linear, RefusesWeightsAndBiasesOfOtherSizes) {

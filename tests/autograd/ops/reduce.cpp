@@ -107,11 +107,20 @@ TEST(Extremes, TiesShareTheGradient) {
   EXPECT_TRUE(tensors_equal(x.grad(), tensor({{0.5, 0.5, 0}, {0, 0.5, 0.5}}, f64)));
 }
 
-TEST(Extremes, RefuseNothingToReduceAndWholeNumbers) {
+TEST(Extremes, OfWholeNumbersAreExact) {
+  const int64_t large = (int64_t{1} << 60) + 1;
+  const Tensor x = from_vector<int64_t>({large - 1, large, -large, 1 - large}, {2, 2});
+  EXPECT_EQ(max(x).to_vector<int64_t>(), std::vector<int64_t>{large});
+  EXPECT_EQ(min(x, 1).to_vector<int64_t>(), (std::vector<int64_t>{large - 1, -large}));
+  EXPECT_EQ(argmax(x, 0, Dims::keep).to_vector<int64_t>(), (std::vector<int64_t>{0, 0}));
+  EXPECT_EQ(argmin(x, 1).to_vector<int64_t>(), (std::vector<int64_t>{0, 0}));
+}
+
+TEST(Extremes, RefuseNothingToReduceAndFlags) {
   EXPECT_TAPE_ERROR(max(zeros({0})), ErrorKind::shape, "max: nothing to reduce in [0]");
   EXPECT_TAPE_ERROR(min(zeros({2, 0}), 1), ErrorKind::shape, "min: nothing to reduce in [2, 0]");
   EXPECT_TAPE_ERROR(argmax(zeros({0}), 0), ErrorKind::shape, "argmax: nothing to reduce in [0]");
-  EXPECT_TAPE_ERROR(max(arange(3)), ErrorKind::dtype, "max: needs f32 or f64, got i64");
+  EXPECT_TAPE_ERROR(max(tensor({1, 0}, boolean)), ErrorKind::dtype, "max: needs f32 or f64, got bool");
   EXPECT_EQ(max(zeros({0, 3}), 1).shape(), Shape({0}));
 }
 

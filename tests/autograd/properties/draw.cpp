@@ -132,12 +132,15 @@ std::vector<double> line(const Array& array, Index index, int64_t axis) {
 std::vector<Property> all_properties() {
   std::vector<Property> all;
   add_elementwise(all);
+  add_functions(all);
   add_comparisons(all);
   add_reductions(all);
+  add_scans(all);
   add_rows(all);
   add_arrangements(all);
   add_joins(all);
   add_positions(all);
+  add_placements(all);
   add_products(all);
   add_attention(all);
   add_factorizations(all);

@@ -78,12 +78,15 @@ inline void PrintTo(const Property& property, std::ostream* out) { *out << prope
 /// Every property. Each family adds its own.
 std::vector<Property> all_properties();
 void add_elementwise(std::vector<Property>& all);
+void add_functions(std::vector<Property>& all);
 void add_comparisons(std::vector<Property>& all);
 void add_reductions(std::vector<Property>& all);
+void add_scans(std::vector<Property>& all);
 void add_rows(std::vector<Property>& all);
 void add_arrangements(std::vector<Property>& all);
 void add_joins(std::vector<Property>& all);
 void add_positions(std::vector<Property>& all);
+void add_placements(std::vector<Property>& all);
 void add_products(std::vector<Property>& all);
 void add_attention(std::vector<Property>& all);
 void add_factorizations(std::vector<Property>& all);

@@ -7,8 +7,12 @@
 
 #include <xtensor/xmath.hpp>
 
+#include "autograd/create.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/product.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
+#include "autograd/ops/statistics.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {
@@ -127,6 +131,82 @@ Case draw_var(Draw& draw) {
       .constant = over.length == 1};
 }
 
+Case draw_std(Draw& draw) {
+  const DType dtype = draw.floating();
+  const Shape shape = filled(draw);
+  const Tensor x = draw.distinct(shape, dtype);
+  const Reduced over(draw, shape);
+  const double n = static_cast<double>(over.length);
+  const Array values = exact(x), squares = values * values, mean = over.sum(values) / n;
+  const Array expected = xt::sqrt(xt::maximum(over.sum(squares) / n - mean * mean, 0.0));
+  return {.inputs = {x},
+          .call = [=](const Tensors& in) { return std(in[0], over.given, {.correction = 0, .dims = over.dims}); },
+          .expected = expected,
+          .dtype = dtype,
+          .magnitude = xt::sqrt(over.sum(squares) / n) * 4.0,
+          .length = over.length,
+          .constant = over.length == 1};
+}
+
+Case draw_prod(Draw& draw) {
+  const DType dtype = draw.floating();
+  const Shape shape = draw.shape();
+  const Tensor x = draw.values(shape, dtype, -1.5, 1.5);
+  const Reduced over(draw, shape);
+  return {.inputs = {x},
+          .call = [over](const Tensors& in) { return prod(in[0], over.given, over.dims); },
+          .expected = over.of(exact(x), [](const Array& a, auto& axes) -> Array { return xt::prod(a, axes); }),
+          .dtype = dtype,
+          .length = std::max<int64_t>(over.length, 1)};
+}
+
+Case draw_nansum(Draw& draw) {
+  const DType dtype = draw.floating();
+  const Shape shape = draw.shape();
+  const Tensor x = draw.values(shape, dtype);
+  const Reduced over(draw, shape);
+  const Array values = exact(x), numbers = xt::where(values < -1.0, 0.0, values);
+  return {.inputs = {x},
+          .call =
+              [over](const Tensors& in) {
+                return nansum(where(lt(in[0].detach(), -1), scalar(NAN, in[0].dtype()), in[0]), over.given, over.dims);
+              },
+          .expected = over.sum(numbers),
+          .dtype = dtype,
+          .magnitude = over.sum(xt::abs(numbers)),
+          .length = std::max<int64_t>(over.length, 1)};
+}
+
+Case draw_norm(Draw& draw) {
+  const DType dtype = draw.floating();
+  const Shape shape = filled(draw);
+  const double p = draw.one_of({1.0, 2.0, 3.0, 1.5});
+  const Tensor x = draw.distinct(shape, dtype);
+  const Reduced over(draw, shape);
+  return {.inputs = {x},
+          .call = [=](const Tensors& in) { return norm(in[0], p, over.given, over.dims); },
+          .expected = xt::pow(over.sum(xt::pow(xt::abs(exact(x)), p)), 1 / p),
+          .dtype = dtype,
+          .length = std::max<int64_t>(over.length, 1)};
+}
+
+Case whole_extreme(Draw& draw, Tensor (*f)(const Tensor&, const Axes&, Dims), bool largest) {
+  const Shape shape = filled(draw);
+  const Tensor x = draw.whole(shape, i64, -9, 9);
+  const Reduced over(draw, shape);
+  return {.inputs = {x},
+          .call = [=](const Tensors& in) { return f(in[0], over.given, over.dims); },
+          .expected = over.of(exact(x),
+                              [=](const Array& a, auto& axes) -> Array {
+                                if (largest) return xt::amax(a, axes);
+                                return xt::amin(a, axes);
+                              }),
+          .dtype = i64,
+          .length = 0};
+}
+Case draw_whole_max(Draw& draw) { return whole_extreme(draw, max, true); }
+Case draw_whole_min(Draw& draw) { return whole_extreme(draw, min, false); }
+
 Case draw_logsumexp(Draw& draw) {
   const DType dtype = draw.floating();
   const Shape shape = filled(draw);
@@ -209,7 +289,13 @@ void add_reductions(std::vector<Property>& all) {
                          {"mean", "sum", draw_mean},
                          {"max", "max", draw_max},
                          {"min", "min", draw_min},
-                         {"var", "sum", draw_var},
+                         {"var", "var", draw_var},
+                         {"std", "var", draw_std},
+                         {"prod", "prod", draw_prod},
+                         {"nansum", "nansum", draw_nansum},
+                         {"norm", "norm", draw_norm},
+                         {"max_of_whole_numbers", nullptr, draw_whole_max},
+                         {"min_of_whole_numbers", nullptr, draw_whole_min},
                          {"logsumexp", "logsumexp", draw_logsumexp},
                          {"argmax", nullptr, draw_argmax},
                          {"argmin", nullptr, draw_argmin},

@@ -3,6 +3,7 @@
 #include "autograd/tape/derivatives.h"
 
 #include <cctype>
+#include <cmath>
 #include <string_view>
 
 #include "autograd/create.h"
@@ -133,6 +134,71 @@ TEST(Jvp, RefusesTangentsUnlikeTheInputs) {
                     "jvp: input 0 has no gradient, so its tangent must be undefined");
   EXPECT_TAPE_ERROR(jvp([](const Tensors& in) { return argmax(in[0], 0); }, {x}, {x}), ErrorKind::dtype,
                     "jvp: the function gave i64");
+}
+
+TEST(Vjp, OfAKnownFunction) {
+  // f = (x y, x + y) at x = 3, y = 5 weighted with (2, 7): df/dx = 2 * 5 + 7, df/dy = 2 * 3 + 7
+  const auto f = [](const Tensors& in) { return stack({in[0] * in[1], in[0] + in[1]}); };
+  const Tensor ids = tensor({1}, i64);
+  const Vjp result = vjp(f, {scalar(3, f64), scalar(5, f64), ids, scalar(1, f64)}, tensor({2, 7}, f64));
+  EXPECT_TRUE(tensors_equal(result.value, tensor({15, 8}, f64)));
+  EXPECT_EQ(result.gradients[0].item(), 17);
+  EXPECT_EQ(result.gradients[1].item(), 13);
+  EXPECT_FALSE(result.gradients[2].defined());
+  EXPECT_EQ(result.gradients[3].item(), 0) << "nothing depends on it";
+  EXPECT_FALSE(result.value.requires_grad() || result.gradients[0].requires_grad());
+  EXPECT_EQ(vjp([](const Tensors& in) { return square(in[0]); }, {scalar(3, f64)}).gradients[0].item(), 6);
+}
+
+TEST(Vjp, RefusesWeightsUnlikeTheOutput) {
+  const auto f = [](const Tensors& in) { return in[0] * 2; };
+  const Tensor x = zeros({2}, f64);
+  EXPECT_TAPE_ERROR(vjp(f, {x}), ErrorKind::graph, "vjp: the function gave f64 [2], v is missing");
+  EXPECT_TAPE_ERROR(vjp(f, {x}, zeros({3}, f64)), ErrorKind::shape, "vjp: the function gave f64 [2], v is f64 [3]");
+  EXPECT_TAPE_ERROR(vjp(f, {x}, zeros({2})), ErrorKind::shape, "vjp: the function gave f64 [2], v is f32 [2]");
+  EXPECT_TAPE_ERROR(vjp([](const Tensors& in) { return argmax(in[0], 0); }, {x}), ErrorKind::dtype,
+                    "vjp: the function gave i64");
+}
+
+TEST(GradOf, ComposesAnyNumberOfTimes) {
+  std::function<Tensor(const Tensors&)> f = [](const Tensors& in) { return sum(sin(in[0])); };
+  const double x = 0.5, derivatives[] = {std::cos(x), -std::sin(x), -std::cos(x), std::sin(x), std::cos(x)};
+  for (const double wanted : derivatives) {
+    f = grad_of(f);
+    const Tensor found = f({scalar(x, f64)});
+    EXPECT_NEAR(found.item(), wanted, 1e-14);
+    EXPECT_FALSE(found.requires_grad());
+  }
+}
+
+TEST(GradOf, IsDifferentiableWithRespectToEveryInput) {
+  // f = x^2 y^3: d/dx = 2 x y^3, d/dy of that = 6 x y^2, d/dx of it = 2 y^3
+  const auto slope = grad_of([](const Tensors& in) { return in[0] * in[0] * in[1] * in[1] * in[1]; });
+  const Tensor x = scalar(3, f64).requires_grad_(), y = scalar(2, f64).requires_grad_();
+  const Tensor found = slope({x, y});
+  EXPECT_EQ(found.item(), 48);
+  const Tensors second = grad({found}, {x, y});
+  EXPECT_EQ(second[0].item(), 16);
+  EXPECT_EQ(second[1].item(), 72);
+  EXPECT_EQ(grad_of(slope, 1)({scalar(3, f64), scalar(2, f64)}).item(), 72);
+  EXPECT_EQ(slope({x, x}).item(), 2 * 3 * 27) << "one tensor given twice: the first place alone";
+}
+
+TEST(GradOf, IsZeroWhereNothingDependsOnTheArgument) {
+  const auto f = [](const Tensors& in) { return sum(in[1]); };
+  EXPECT_TRUE(tensors_equal(grad_of(f)({ones({2, 3}), ones({2})}), zeros({2, 3})));
+  EXPECT_TRUE(tensors_equal(grad_of([](const Tensors&) { return scalar(1); })({ones({2})}), zeros({2})));
+}
+
+TEST(GradOf, RefusesWhatHasNoGradient) {
+  const auto f = [](const Tensors& in) { return in[0] * 2; };
+  EXPECT_TAPE_ERROR(grad_of(f)({ones({2})}), ErrorKind::graph,
+                    "grad_of: the function gave [2]; it must give a single number");
+  EXPECT_TAPE_ERROR(grad_of(f, 1)({ones({2})}), ErrorKind::index, "grad_of: argument 1 is outside [0, 1)");
+  EXPECT_TAPE_ERROR(grad_of(f)({tensor({1}, i64)}), ErrorKind::dtype,
+                    "grad_of: argument 0 is i64, which has no gradient");
+  EXPECT_TAPE_ERROR(grad_of(f)({Tensor()}), ErrorKind::dtype,
+                    "grad_of: argument 0 is undefined, which has no gradient");
 }
 
 TEST(Hvp, OfAQuadraticForm) {

@@ -1,0 +1,60 @@
+#include "autograd/kernels/distinct.h"
+
+#include <algorithm>
+
+#include "autograd/kernels/level.h"
+
+namespace tape::kernels {
+namespace {
+
+using namespace TAPE_LEVEL;
+
+/// Rising, NaN last.
+template <class T>
+bool stands_before(T a, T b) {
+  return a < b || (a == a && b != b);
+}
+}  // namespace
+
+void count_ids(int64_t n, const int64_t* ids, int64_t* counts) {
+  for (int64_t i = 0; i < n; ++i) ++counts[ids[i]];
+}
+
+template <class T>
+int64_t sorted_distinct(int64_t n, const T* x, T* values, int64_t* counts) {
+  std::copy(x, x + n, values);
+  std::sort(values, values + n, stands_before<T>);
+  int64_t m = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (m > 0 && values[m - 1] == values[i]) {
+      ++counts[m - 1];
+    } else {
+      values[m] = values[i];
+      counts[m++] = 1;
+    }
+  }
+  return m;
+}
+
+template <class T>
+void places_in_sorted(int64_t n, const T* x, int64_t m, const T* values, int64_t* places) {
+  for_chunks(n, 8, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      places[i] = std::lower_bound(values, values + m, x[i], stands_before<T>) - values;
+  });
+  // All NaN are found at the first one's place: each has its own.
+  int64_t nan = 0;
+  for (int64_t i = 0; i < n; ++i)
+    if (x[i] != x[i]) places[i] += nan++;
+}
+
+template int64_t sorted_distinct(int64_t, const float*, float*, int64_t*);
+template int64_t sorted_distinct(int64_t, const double*, double*, int64_t*);
+template int64_t sorted_distinct(int64_t, const int64_t*, int64_t*, int64_t*);
+template int64_t sorted_distinct(int64_t, const bool*, bool*, int64_t*);
+template void places_in_sorted(int64_t, const float*, int64_t, const float*, int64_t*);
+template void places_in_sorted(int64_t, const double*, int64_t, const double*, int64_t*);
+template void places_in_sorted(int64_t, const int64_t*, int64_t, const int64_t*, int64_t*);
+template void places_in_sorted(int64_t, const bool*, int64_t, const bool*, int64_t*);
+
+}  // namespace tape::kernels

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "../tensor.h"
+
+// What operations that read and write at positions check of them.
+namespace tape {
+
+/// The positions along an axis of `size`, from 0: negative ones count from the end. Throws Error (dtype) unless they
+/// are i64 and (index) `operation: index 4 at position [1, 0] is outside [-4, 4)`.
+Tensor wrapped_index(const char* operation, const Tensor& index, int64_t size);
+/// Throws the same Errors, `what` in the place of "index", for a position outside [0, size).
+void check_index(const char* operation, const char* what, const Tensor& index, int64_t size);
+/// Throws Error (shape) unless `part` has x's shape but for the axis.
+void check_fits(const char* operation, const char* what, const Tensor& part, const Tensor& x, int64_t axis);
+/// Throws Error (shape) unless the index has one axis.
+void check_vector(const char* operation, const Tensor& index);
+
+}  // namespace tape

@@ -1,0 +1,90 @@
+#include "autograd/ops/rounding.h"
+
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/binary_call.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/unary_call.h"
+
+namespace tape {
+namespace {
+
+using kernels::UnaryKernels;
+
+/// Their gradient is zero, so the samples multiply by x; `shift` puts a step to x = 0.
+Samples step_samples(UnaryFunction f, double shift) {
+  return [=] {
+    auto call = [=](const Tensors& in) { return in[0] * f(in[0] + shift); };
+    return std::vector<OpSample>{{"beside x", {sample_distinct({3, 4})}, call}};
+  };
+}
+
+const Op round_op({.name = "round",
+                   .formula = {.forward = "y{y} = the whole number nearest to x", .backward = {"dx = 0"}},
+                   .traits = {.kinks = true},
+                   .samples = step_samples(round, 0.5)});
+
+const Op floor_op({.name = "floor",
+                   .formula = {.forward = "y{y} = ⌊x⌋", .backward = {"dx = 0"}},
+                   .traits = {.kinks = true},
+                   .samples = step_samples(floor, 0)});
+
+const Op ceil_op({.name = "ceil",
+                  .formula = {.forward = "y{y} = ⌈x⌉", .backward = {"dx = 0"}},
+                  .traits = {.kinks = true},
+                  .samples = step_samples(ceil, 0)});
+
+const Op trunc_op({.name = "trunc",
+                   .formula = {.forward = "y{y} = x without its fraction", .backward = {"dx = 0"}},
+                   .traits = {.kinks = true},
+                   .samples = step_samples(trunc, 1)});
+
+const Op frac_op({.name = "frac",
+                  .formula = {.forward = "y{y} = the fraction of x", .backward = {"dx = dy"}},
+                  .traits = {.kinks = true},
+                  .samples = step_samples(frac, 1)});
+
+std::vector<OpSample> remainder_samples() {
+  auto call = [](const Tensors& in) { return remainder(in[0], in[1]); };
+  // Away from multiples of the divisor, where the remainder jumps.
+  const Tensor a = tensor({{-2.3, 0.7, 5.2}, {3.6, -4.1, 1.1}}, f64),
+               b = tensor({{0.9, 2.0, 1.5}, {-1.3, 2.4, -3}}, f64);
+  return std::vector<OpSample>{{"same shape", {a, b}, call},
+                               {"rows", {a, tensor({0.75, 1.6, -2.2}, f64)}, call},
+                               {"empty", {sample_normal({0, 3}, 1), sample_normal({1, 3}, 2)}, call}};
+}
+
+const Op remainder_op({.name = "remainder",
+                       .formula = {.forward = "y{y} = a{0} − b{1} ⊙ ⌊a / b⌋",
+                                   .backward = {"da = dy", "db = −dy ⊙ ⌊a / b⌋"},
+                                   .summed = Summed::repeated_axes},
+                       .traits = {.kinks = true},
+                       .samples = remainder_samples});
+
+Tensor no_slope(const BackwardContext& c) { return zeros_like(c.grad()); }
+
+}  // namespace
+
+Tensor round(const Tensor& x) { return apply_unary(round_op, &UnaryKernels::round, x, no_slope); }
+Tensor floor(const Tensor& x) { return apply_unary(floor_op, &UnaryKernels::floor, x, no_slope); }
+Tensor ceil(const Tensor& x) { return apply_unary(ceil_op, &UnaryKernels::ceil, x, no_slope); }
+Tensor trunc(const Tensor& x) { return apply_unary(trunc_op, &UnaryKernels::trunc, x, no_slope); }
+Tensor frac(const Tensor& x) {
+  return apply_unary(frac_op, &UnaryKernels::frac, x, [](const BackwardContext& c) { return c.grad(); });
+}
+
+/// y = a - b floor(a / b); da = dy, db = -dy floor(a / b).
+Tensor remainder(const Tensor& a, const Tensor& b) {
+  if (a.dtype() == i64 && b.dtype() == i64 && any(eq(b, 0)).item<bool>())
+    raise(ErrorKind::config, "remainder: the divisor {} holds a 0", to_string(b.shape()));
+  return record(remainder_op, {a, b}, binary_values("remainder", kernels::Binary::remainder, a, b), {a, b},
+                [](const BackwardContext& c) -> Tensors {
+                  Tensor db;
+                  if (c.needs(1)) db = -(c.grad() * floor(c.saved(0).detach() / c.saved(1).detach()));
+                  return {c.grad(), db};
+                });
+}
+
+Tensor remainder(const Tensor& a, double b) { return remainder(a, scalar(b, a.dtype())); }
+
+}  // namespace tape

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "../tensor.h"
+
+namespace tape {
+
+// Whole numbers out of others, x of any shape -> the same shape and dtype. f32 and f64; Error (dtype) for others. The
+// gradients of round, floor, ceil and trunc are zero.
+Tensor round(const Tensor& x);  ///< the nearest whole number, of two the even one
+Tensor floor(const Tensor& x);  ///< the largest that is not above x
+Tensor ceil(const Tensor& x);   ///< the least that is not below x
+Tensor trunc(const Tensor& x);  ///< towards 0
+Tensor frac(const Tensor& x);   ///< x - trunc(x)
+/// a - b floor(a / b), broadcast, of b's sign, as Python's %. f32, f64 and i64, both of one dtype (Error (dtype));
+/// Error (config) for an i64 divisor that holds a 0.
+Tensor remainder(const Tensor& a, const Tensor& b);
+Tensor remainder(const Tensor& a, double b);
+
+}  // namespace tape

@@ -1,0 +1,101 @@
+#include "autograd/tape/jacobian.h"
+
+#include <algorithm>
+
+#include "autograd/create.h"
+#include "autograd/tape/leaves.h"
+#include "autograd/tape/tape.h"
+
+namespace tape {
+namespace {
+
+/// Zeros of x's kind with 1 at one element.
+Tensor unit(const Tensor& x, int64_t at) {
+  Tensor one = zeros(x.shape(), x.dtype());
+  dispatch_floating("jacobian", x.dtype(), [&](auto zero) { one.mutable_data<decltype(zero)>()[at] = 1; });
+  return one;
+}
+
+/// [... of a, ... of b]
+Shape joined(const Shape& a, const Shape& b) {
+  Shape all = a;
+  for (int64_t axis = 0; axis < b.rank(); ++axis) all = all.inserted(all.rank(), b[axis]);
+  return all;
+}
+
+/// Writes values of one dtype to `to` from element `begin` on, `step` apart.
+void put(const Tensor& values, Tensor& to, int64_t begin, int64_t step) {
+  dispatch_floating("jacobian", to.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = values.data<T>();
+    T* place = to.mutable_data<T>() + begin;
+    for (int64_t i = 0; i < values.numel(); ++i) place[i * step] = from[i];
+  });
+}
+
+/// Row by row, d rows / d x: one result for each x, [... of rows, ... of x].
+Tensors by_rows(const Tensor& rows, const Tensors& x) {
+  Tensors result;
+  for (const Tensor& input : x) result.push_back(zeros(joined(rows.shape(), input.shape()), input.dtype()));
+  if (!rows.requires_grad()) return result;
+  for (int64_t row = 0; row < rows.numel(); ++row) {
+    const Tensors gradients = weighted_gradients({rows}, {unit(rows, row)}, x);
+    for (size_t i = 0; i < x.size(); ++i) put(gradients[i], result[i], row * x[i].numel(), 1);
+  }
+  return result;
+}
+
+/// Column by column: the gradient J^T u, recorded, is differentiated with respect to u.
+Tensors by_columns(const Tensor& y, const Tensors& x) {
+  Tensors result;
+  const Tensor u = zeros_like(y).requires_grad_();
+  const Tensors gradients = grad({y}, x, {.gradients = {u}, .create_graph = true, .allow_unused = true});
+  for (size_t i = 0; i < x.size(); ++i) {
+    result.push_back(zeros(joined(y.shape(), x[i].shape()), y.dtype()));
+    if (!gradients[i].defined()) continue;
+    for (int64_t column = 0; column < x[i].numel(); ++column)
+      put(weighted_gradients({gradients[i]}, {unit(x[i], column)}, {u})[0], result[i], column, x[i].numel());
+  }
+  return result;
+}
+
+Tensors at_places(const Tensors& found, const std::vector<size_t>& places, size_t count) {
+  Tensors all(count);
+  for (size_t i = 0; i < places.size(); ++i) all[places[i]] = found[i];
+  return all;
+}
+
+}  // namespace
+
+Tensors jacobian(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs) {
+  const EnableGrad recording;
+  Tensors x;
+  std::vector<size_t> places;
+  const Tensors leaves = make_leaves(inputs, x, places);
+  const Tensor y = value_of("jacobian", f, leaves);
+  int64_t columns = 0;
+  for (const Tensor& input : x) columns += input.numel();
+  // A column costs about two rows: the gradient's tape is about twice as long.
+  const bool forward = y.requires_grad() && 2 * columns < y.numel();
+  return at_places(forward ? by_columns(y, x) : by_rows(y, x), places, inputs.size());
+}
+
+std::vector<Tensors> hessian(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs) {
+  const EnableGrad recording;
+  Tensors x;
+  std::vector<size_t> places;
+  const Tensors leaves = make_leaves(inputs, x, places);
+  const Tensor y = value_of("hessian", f, leaves);
+  if (y.numel() != 1)
+    raise(ErrorKind::graph, "hessian: the function gave {}; it must give a single number", to_string(y.shape()));
+  Tensors gradients(x.size());
+  if (y.requires_grad()) gradients = grad({y}, x, {.create_graph = true, .allow_unused = true});
+  std::vector<Tensors> result(inputs.size(), Tensors(inputs.size()));
+  for (size_t i = 0; i < x.size(); ++i) {
+    const Tensor rows = gradients[i].defined() ? gradients[i] : zeros_like(x[i]);
+    result[places[i]] = at_places(by_rows(rows, x), places, inputs.size());
+  }
+  return result;
+}
+
+}  // namespace tape

@@ -1,0 +1,39 @@
+#include "autograd/tape/leaves.h"
+
+#include "autograd/create.h"
+#include "autograd/tape/tape.h"
+
+namespace tape {
+
+Tensors make_leaves(const Tensors& inputs, Tensors& chosen, std::vector<size_t>& places) {
+  Tensors leaves = inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!differentiable(inputs[i])) continue;
+    leaves[i] = inputs[i].detach().requires_grad_();
+    chosen.push_back(leaves[i]);
+    places.push_back(i);
+  }
+  return leaves;
+}
+
+Tensor value_of(const char* operation, const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs) {
+  const Tensor y = f(inputs);
+  if (!differentiable(y))
+    raise(ErrorKind::dtype, "{}: the function gave {}", operation,
+          y.defined() ? to_string(y.dtype()) : "an undefined tensor");
+  return y;
+}
+
+Tensors weighted_gradients(const Tensors& outputs, const Tensors& weights, const Tensors& x) {
+  Tensors reached, seeds, result(x.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].requires_grad() || !weights[i].defined()) continue;
+    reached.push_back(outputs[i]);
+    seeds.push_back(weights[i]);
+  }
+  if (!reached.empty()) result = grad(reached, x, {.gradients = seeds, .retain_graph = true, .allow_unused = true});
+  for (size_t i = 0; i < x.size(); ++i) result[i] = result[i].defined() ? result[i].detach() : zeros_like(x[i]);
+  return result;
+}
+
+}  // namespace tape

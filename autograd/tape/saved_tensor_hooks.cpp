@@ -1,0 +1,57 @@
+#include "autograd/tape/saved_tensor_hooks.h"
+
+#include <utility>
+
+#include "autograd/create.h"
+#include "autograd/tape/tape.h"
+
+namespace tape {
+namespace {
+
+thread_local const SavedTensorHooks* innermost = nullptr;
+
+}  // namespace
+
+SavedTensorHooks::SavedTensorHooks(Pack pack, Unpack unpack)
+    : pack_(std::move(pack)),
+      unpack_(std::make_shared<const Unpack>(std::move(unpack))),
+      previous_(std::exchange(innermost, this)) {}
+
+SavedTensorHooks::~SavedTensorHooks() { innermost = previous_; }
+
+std::unique_ptr<const PackedTensor> PackedTensor::of(const Tensor& value) {
+  if (!innermost || !is_floating(value.dtype())) return nullptr;
+  const TensorImpl& place = value.impl();
+  if (place.node && place.node->is_leaf()) return nullptr;
+  std::unique_ptr<PackedTensor> packed(new PackedTensor);
+  {
+    const NoGrad no_grad;
+    packed->packed_ = innermost->pack_(value.detach());
+  }
+  packed->unpack_ = innermost->unpack_;
+  packed->shape_ = value.shape();
+  packed->dtype_ = value.dtype();
+  packed->node_ = place.node;
+  packed->output_ = place.output;
+  return packed;
+}
+
+Tensor PackedTensor::unpack(const char* operation) const {
+  Tensor value;
+  {
+    const NoGrad no_grad;
+    value = (*unpack_)(packed_);
+  }
+  if (!value.defined() || !(value.shape() == shape_) || value.dtype() != dtype_)
+    raise(ErrorKind::shape, "backward of '{}': it saved {} {}, the hook unpacked {}", operation, to_string(dtype_),
+          to_string(shape_),
+          value.defined() ? fmt::format("{} {}", to_string(value.dtype()), to_string(value.shape())) : "nothing");
+  value = value.detach();
+  value.impl().node = node_;
+  value.impl().output = output_;
+  return value;
+}
+
+Tensor PackedTensor::room() const { return empty(shape_, dtype_); }
+
+}  // namespace tape

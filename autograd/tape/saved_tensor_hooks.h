@@ -1,0 +1,62 @@
+#pragma once
+
+#include <any>
+#include <functional>
+#include <memory>
+
+#include "../tensor.h"
+
+namespace tape {
+
+/// While in scope, what operations save for their gradients is packed as it is saved and unpacked when a backward needs
+/// it, wherever that is called: to hold activations rounded, compressed, or in a file.
+///
+///     const SavedTensorHooks hooks(
+///         [](const Tensor& x) -> std::any { return store.put(x); },
+///         [](const std::any& key) { return store.get(std::any_cast<int64_t>(key)); });
+///
+/// Floating tensors are packed, but for leaves that need gradients: parameters stay in memory anyway. i64 and bool
+/// tensors (ids, masks) are kept as they are. Each value is packed once for each operation that saves it, and unpacked
+/// once in each backward of that operation. pack() is given a tensor without history and must not change it; unpack()
+/// returns one of its shape and dtype, or Error (shape) in the backward. What is unpacked has the history of what was
+/// packed, so gradients can be differentiated again. Nothing that the two do is recorded, or packed in its turn. Of
+/// nested scopes the innermost counts. What both functions refer to must live until the backward; an exception of
+/// either passes through.
+class SavedTensorHooks {
+ public:
+  using Pack = std::function<std::any(const Tensor& value)>;
+  using Unpack = std::function<Tensor(const std::any& packed)>;
+
+  SavedTensorHooks(Pack pack, Unpack unpack);
+  ~SavedTensorHooks();
+  SavedTensorHooks(const SavedTensorHooks&) = delete;
+  SavedTensorHooks& operator=(const SavedTensorHooks&) = delete;
+
+ private:
+  friend class PackedTensor;
+  Pack pack_;
+  std::shared_ptr<const Unpack> unpack_;
+  const SavedTensorHooks* previous_;
+};
+
+/// A saved value in the place of a tensor.
+class PackedTensor {
+ public:
+  /// By the innermost scope; null where there is none, or where it does not pack such values.
+  static std::unique_ptr<const PackedTensor> of(const Tensor& value);
+  /// The value, with the history of what was packed. `operation` is named where it is of another kind.
+  Tensor unpack(const char* operation) const;
+  /// Memory for values of that kind.
+  Tensor room() const;
+
+ private:
+  PackedTensor() = default;
+  std::any packed_;
+  std::shared_ptr<const SavedTensorHooks::Unpack> unpack_;
+  Shape shape_;
+  DType dtype_ = f32;
+  Ref<Node> node_;  // null where the value has no history
+  uint32_t output_ = 0;
+};
+
+}  // namespace tape

@@ -1,0 +1,91 @@
+#include "inspect/frames.h"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "autograd/create.h"
+#include "autograd/ops/cast.h"
+#include "autograd/ops/shape.h"
+#include "autograd/tape/scope.h"
+#include "autograd/tape/tape.h"
+#include "inspect/explorer_attention.h"
+#include "inspect/patch.h"
+
+namespace tape::inspect {
+namespace {
+
+struct Run {
+  std::vector<PageOutput> outputs;
+  std::vector<RecordedValue> steps;
+};
+
+/// With other values in the place of what one operation gives; of none for -1.
+Run run_with(const Study& study, int64_t place, const Tensor& values) {
+  const EnableGrad recording;  // what is not recorded cannot be seen, nor changed
+  const Composed composed;
+  const Patch patch(place, values, -1);
+  RecordedValues steps;  // inside: it is told after the patch
+  Run run{.outputs = study.run(), .steps = {}};
+  run.steps = std::move(steps.all());
+  if (run.outputs.empty()) raise(ErrorKind::config, "explorer: the study's function gives no output");
+  return run;
+}
+
+/// Places of the steps that gave the weights of each attention module, the last of each, in the order of the modules.
+std::vector<size_t> places_of_weights(const Study& study, const std::vector<RecordedValue>& steps) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (!are_weights(steps[i]) || study.texts.empty()) continue;
+    const AttentionPlace between = place_of(study, steps[i].module);
+    const Shape& shape = steps[i].output.shape();
+    if (shape[2] != std::ssize(study.texts[between.rows].tokens) ||
+        shape[3] != std::ssize(study.texts[between.columns].tokens))
+      continue;
+    const auto known =
+        std::ranges::find_if(places, [&](size_t place) { return steps[place].module == steps[i].module; });
+    if (known == places.end())
+      places.push_back(i);
+    else
+      *known = i;
+  }
+  return places;
+}
+
+Run cut_run(const Study& study, const HeadCut& cut) {
+  const Run clean = run_with(study, -1, {});
+  const std::vector<size_t> places = places_of_weights(study, clean.steps);
+  const auto place = std::ranges::find_if(places, [&](size_t i) { return clean.steps[i].module == cut.module; });
+  if (place == places.end()) {
+    std::vector<std::string> modules;
+    for (const size_t i : places) modules.push_back(clean.steps[i].module);
+    raise(ErrorKind::config, "cut: \"{}\" gave no attention weights; these did: {}", cut.module,
+          modules.empty() ? "none" : fmt::format("{}", fmt::join(modules, ", ")));
+  }
+  const Tensor& weights = clean.steps[*place].output;
+  if (cut.head < 0 || cut.head >= weights.size(1))
+    raise(ErrorKind::config, "cut: {}: head {} is outside [0, {})", cut.module, cut.head, weights.size(1));
+  std::vector<double> values = numbers_of(weights);
+  const int64_t each = weights.size(2) * weights.size(3);
+  std::fill_n(values.begin() + cut.head * each, each, 0.0);
+  return run_with(study, static_cast<int64_t>(*place), cast(from_vector(values, weights.shape()), weights.dtype()));
+}
+
+}  // namespace
+
+Frame frame_of(const Study& study, const std::string& name, const std::optional<HeadCut>& cut) {
+  if (!study.run) raise(ErrorKind::config, "explorer: the study has no function to run");
+  Run run = cut ? cut_run(study, *cut) : run_with(study, -1, {});
+  const NoGrad no_grad;
+  Frame frame{.name = name, .texts = study.texts};
+  for (PageOutput& output : run.outputs) {
+    output.value = output.value.detach();
+    if (output.prediction) output.prediction->logits = output.prediction->logits.detach();
+    frame.outputs.push_back(std::move(output));
+  }
+  for (const size_t place : places_of_weights(study, run.steps))
+    frame.attention.push_back({run.steps[place].module, select(run.steps[place].output.detach(), 0, 0)});
+  return frame;
+}
+
+}  // namespace tape::inspect

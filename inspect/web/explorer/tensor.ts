@@ -1,0 +1,123 @@
+// Tensors of the page, decoded when they are first looked at.
+import type { Packed } from "./data";
+
+// A matrix of what a tensor holds; `at` gives NaN outside.
+export class Plane {
+  constructor(
+    readonly rows: number,
+    readonly columns: number,
+    readonly values: ArrayLike<number>,
+  ) {}
+
+  at(row: number, column: number): number {
+    return this.values[row * this.columns + column] ?? NaN;
+  }
+
+  // The largest finite size.
+  size(): number {
+    let size = 0;
+    for (let i = 0; i < this.values.length; ++i) {
+      const value = Math.abs(this.values[i]!);
+      if (value > size && value < Infinity) size = value;
+    }
+    return size;
+  }
+
+  low(): number {
+    let low = 0;
+    for (let i = 0; i < this.values.length; ++i) {
+      const value = this.values[i]!;
+      if (value < low && value > -Infinity) low = value;
+    }
+    return low;
+  }
+}
+
+// The last two axes of such values where the axes in front have these places; missing ones are 0, and an axis of size 1
+// stands for all places.
+export function planeOf<V extends Float32Array | Float64Array>(held: number[], values: V, places: number[]): Plane {
+  const columns = held.at(-1) ?? 1;
+  const rows = held.at(-2) ?? 1;
+  let start = 0;
+  const leading = held.slice(0, -2);
+  leading.forEach((size, axis) => {
+    const place = places[places.length - leading.length + axis] ?? 0;
+    start = start * size + (size === 1 ? 0 : place);
+  });
+  const length = rows * columns;
+  return new Plane(rows, columns, values.subarray(start * length, (start + 1) * length));
+}
+
+export class Tensor {
+  // held: the shape of `values`.
+  constructor(
+    readonly shape: number[],
+    readonly held: number[],
+    readonly values: Float32Array,
+  ) {}
+
+  get cut(): boolean {
+    return this.held.some((size, axis) => size !== this.shape[axis]);
+  }
+
+  // The last two axes where the others have these places; places that are missing are 0. An axis of size 1 stands for all
+  // places, as in broadcasting.
+  plane(...places: number[]): Plane {
+    return planeOf(this.held, this.values, places);
+  }
+
+  // One row of such a plane.
+  row(row: number, ...places: number[]): Float32Array {
+    const { rows, columns, values } = this.plane(...places);
+    const from = rows === 1 ? 0 : row * columns;
+    return (values as Float32Array).subarray(from, from + columns);
+  }
+}
+
+// A module that was called more than once has a name for each call.
+export function distinct(calls: { module: string }[]) {
+  const seen = new Map<string, number>();
+  for (const call of calls) {
+    const times = (seen.get(call.module) ?? 0) + 1;
+    seen.set(call.module, times);
+    if (times > 1) call.module = `${call.module} (call ${times})`;
+  }
+}
+
+// Of the whole.
+export function norm(packed: Packed): number {
+  if (packed.norm !== undefined) return packed.norm;
+  return Math.sqrt(tensor(packed).values.reduce((sum, value) => sum + (Number.isFinite(value) ? value * value : 0), 0));
+}
+
+// The smallest and the largest finite number of the whole.
+export function range(packed: Packed): [number, number] {
+  if (packed.low !== undefined && packed.high !== undefined) return [packed.low, packed.high];
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of tensor(packed).values)
+    if (Number.isFinite(value)) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  return [low, high];
+}
+
+let shared: string[] = [];
+export function share(strings: string[]) {
+  shared = strings;
+}
+
+const decoded = new WeakMap<Packed, Tensor>();
+
+export function tensor(packed: Packed): Tensor;
+export function tensor(packed: Packed | null | undefined): Tensor | null;
+export function tensor(packed: Packed | null | undefined): Tensor | null {
+  if (!packed) return null;
+  let made = decoded.get(packed);
+  if (!made) {
+    const text = atob(typeof packed.data === "number" ? shared[packed.data]! : packed.data);
+    const view = new DataView(new ArrayBuffer(text.length));
+    for (let i = 0; i < text.length; ++i) view.setUint8(i, text.charCodeAt(i));
+    const values = Float32Array.from({ length: text.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
+    made = new Tensor(packed.shape, packed.cut ?? packed.shape, values);
+    decoded.set(packed, made);
+  }
+  return made;
+}

@@ -1,0 +1,157 @@
+#include "autograd/tape/saved_tensor_hooks.h"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "autograd/create.h"
+#include "autograd/memory.h"
+#include "autograd/ops.h"
+#include "autograd/ops/op.h"
+#include "autograd/tape/checkpoint.h"
+#include "autograd/tape/tape.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
+
+namespace tape {
+namespace {
+
+/// Keeps values as vectors, apart from the tensors, and counts.
+struct Store {
+  int packed = 0, unpacked = 0;
+  SavedTensorHooks::Pack pack = [this](const Tensor& x) -> std::any {
+    ++packed;
+    EXPECT_FALSE(x.requires_grad());
+    return std::pair(x.shape(), x.to(f64).to_vector<double>());
+  };
+  SavedTensorHooks::Unpack unpack = [this](const std::any& kept) {
+    ++unpacked;
+    const auto& [shape, values] = std::any_cast<const std::pair<Shape, std::vector<double>>&>(kept);
+    Tensor x = empty(shape, f64);
+    std::copy(values.begin(), values.end(), x.mutable_data<double>());
+    return x;
+  };
+};
+
+/// Every operation: first and second derivatives have the bits that they have without hooks.
+TEST(SavedTensorHooks, ChangeNoGradient) {
+  for (const Op* op : registered_ops())
+    for (const OpSample& sample : op->samples()) {
+      SCOPED_TRACE(std::string(op->name()) + ": " + sample.label);
+      const auto derivatives = [&] {
+        Tensors leaves, inner;
+        for (const Tensor& input : sample.inputs) {
+          leaves.push_back(input.detach().clone().requires_grad_());
+          inner.push_back(alias(leaves.back()));
+        }
+        const Tensor loss = sum(square(sample.call(inner)));
+        Tensors found = grad({loss}, leaves, {.create_graph = true, .allow_unused = true}), reached;
+        Tensor both = zeros({}, f64);
+        for (const Tensor& gradient : found)
+          if (gradient.defined()) both = both + sum(square(gradient));
+        if (both.requires_grad()) reached = grad({both}, leaves, {.allow_unused = true});
+        found.insert(found.end(), reached.begin(), reached.end());
+        return found;
+      };
+      const Tensors wanted = derivatives();
+      Store store;
+      const SavedTensorHooks hooks(store.pack, store.unpack);
+      const Tensors found = derivatives();
+      ASSERT_EQ(found.size(), wanted.size());
+      for (size_t i = 0; i < found.size(); ++i) {
+        ASSERT_EQ(found[i].defined(), wanted[i].defined());
+        if (!found[i].defined()) continue;
+        EXPECT_TRUE(tensors_equal(found[i].detach(), wanted[i].detach())) << i;
+      }
+    }
+}
+
+TEST(SavedTensorHooks, LeaveParametersAndWholeNumbersAlone) {
+  Store store;
+  const SavedTensorHooks hooks(store.pack, store.unpack);
+  const Tensor table = sample_normal({4, 3}).requires_grad_(), ids = tensor({2, 0}, i64);
+  sum(embedding(table, ids)).backward();
+  EXPECT_EQ(store.packed, 0);
+  const Tensor x = sample_normal({3, 3}), w = sample_normal({3, 3}, 2).requires_grad_();
+  sum(matmul(x, w)).backward();
+  EXPECT_EQ(store.packed, 1) << "x alone";
+  EXPECT_EQ(store.unpacked, 1);
+}
+
+TEST(SavedTensorHooks, FreeWhatTheTensorsHeld) {
+  const Tensor w = sample_normal({64, 64}).requires_grad_();
+  const auto held = [&](bool packing) {
+    Store store;
+    const int64_t before = memory_stats().live_bytes;
+    std::optional<SavedTensorHooks> hooks;
+    if (packing) hooks.emplace(store.pack, store.unpack);
+    Tensor h = w;
+    for (int i = 0; i < 10; ++i) h = exp(sin(h) * 0.1);
+    const Tensor loss = sum(h);
+    h = Tensor();
+    return memory_stats().live_bytes - before;
+  };
+  const int64_t bytes = w.numel() * 8;
+  EXPECT_GE(held(false), 10 * bytes);
+  EXPECT_LT(held(true), 2 * bytes);
+}
+
+TEST(SavedTensorHooks, CountWhereAnOperationWasRecordedAndTheInnermostOnes) {
+  Store outer, inner;
+  const Tensor x = scalar(2, f64).requires_grad_();
+  Tensor loss;
+  {
+    const SavedTensorHooks hooks(outer.pack, outer.unpack);
+    Tensor y = exp(x);
+    {
+      const SavedTensorHooks nested(inner.pack, inner.unpack);
+      y = exp(y);
+    }
+    loss = exp(y);
+  }
+  EXPECT_EQ(outer.packed, 2);
+  EXPECT_EQ(inner.packed, 1);
+  const Tensor after = exp(loss * 0.0);
+  EXPECT_EQ(outer.packed + inner.packed, 3);
+  loss.backward();
+  EXPECT_EQ(outer.unpacked, 2);
+  EXPECT_EQ(inner.unpacked, 1);
+}
+
+TEST(SavedTensorHooks, ServeACheckpoint) {
+  const Tensor w = sample_normal({3, 3}).requires_grad_();
+  const auto gradient = [&] {
+    const Tensor y = checkpoint([](const Tensors& in) { return sin(exp(in[0])); }, {w * 0.5});
+    return grad({sum(y)}, {w})[0];
+  };
+  const Tensor wanted = gradient();
+  Store store;
+  const SavedTensorHooks hooks(store.pack, store.unpack);
+  EXPECT_TRUE(tensors_equal(gradient(), wanted));
+  EXPECT_GT(store.packed, 0);
+}
+
+TEST(SavedTensorHooks, PassOnWhatTheFunctionsThrow) {
+  const Tensor x = scalar(2, f64).requires_grad_();
+  {
+    const SavedTensorHooks hooks([](const Tensor&) -> std::any { throw std::runtime_error("full"); },
+                                 [](const std::any&) { return Tensor(); });
+    EXPECT_THROW(exp(x), std::runtime_error);
+  }
+  EXPECT_NEAR(exp(x).item(), 7.389, 1e-3);
+  const auto unpacking = [&](const Tensor& what) {
+    const SavedTensorHooks hooks([](const Tensor&) { return std::any(); }, [what](const std::any&) { return what; });
+    return exp(x);
+  };
+  EXPECT_TAPE_ERROR(unpacking(Tensor()).backward(), ErrorKind::shape,
+                    "backward of 'exp': it saved f64 [], the hook unpacked nothing");
+  EXPECT_TAPE_ERROR(unpacking(ones({2}, f64)).backward(), ErrorKind::shape,
+                    "backward of 'exp': it saved f64 [], the hook unpacked f64 [2]");
+  EXPECT_TAPE_ERROR(unpacking(ones({})).backward(), ErrorKind::shape,
+                    "backward of 'exp': it saved f64 [], the hook unpacked f32 []");
+}
+
+}  // namespace
+}  // namespace tape

@@ -1,0 +1,249 @@
+// Runs side by side and films of checkpoints, and attention with relative positions. Run by check_pages.mjs.
+import assert from "node:assert/strict";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import * as browser from "./browser.mjs";
+import { column, dataOf, decoded, near, nearAll, numbers, option, point, sum, view } from "./explorer_views.mjs";
+import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
+import { checkpoints, cut, folder, pulled, run, texts, words } from "./models.mjs";
+
+const inspected = {
+  film: () => ["--film"],
+  pair: () => ["--beside", join(words(), checkpoints()[0])],
+};
+
+function made(name) {
+  return () => {
+    const path = name === "beside" ? pulled() : folder(`runs-${name}.html`);
+    if (!existsSync(path)) {
+      if (inspected[name]) run("inspect", "--model", words(), ...texts, ...inspected[name](), "--out", path);
+      else writeExplorer(path, explorerData(name));
+    }
+    return { path, data: dataOf(path) };
+  };
+}
+
+// The page of made-up data in which something is wrong.
+function broken(name, spoil) {
+  return () => {
+    const path = folder(`runs-broken-${name.replace(/\W+/g, "-")}.html`);
+    const data = explorerData("small");
+    spoil(data);
+    writeExplorer(path, data);
+    return { path, data };
+  };
+}
+function scaled(packed, factor) {
+  const bytes = Buffer.alloc(4 * decoded(packed).values.length);
+  decoded(packed).values.forEach((value, i) => bytes.writeFloatLE(value * factor, 4 * i));
+  packed.data = bytes.toString("base64");
+}
+
+const check = (name, make, body, settings = {}) =>
+  browser.check(`runs: ${name}`, make, body, { ready: "html[data-ready]", ...settings });
+const open = (page, hash) => page.evaluate((text) => (location.hash = text), hash);
+const readout = async (page, id) => Number(await page.locator(`#${id} .readout`).getAttribute("data-value"));
+const table = (page, place, name) =>
+  numbers(page.locator(`.closeup-body table.numbers >> nth=${place} >> tbody td[data-column="${name}"]`));
+
+// Of the lists by the beginning of their names: others' choices may hold the same words.
+async function menu(page, legend, value) {
+  const list = page.locator("label.menu").filter({ hasText: new RegExp(`^${legend}`) }).locator("select");
+  if (await list.isVisible()) await list.selectOption(value);
+}
+
+// Every pair of runs: outputs, one cell of each head's maps, losses and probabilities, by the data.
+async function pairs({ page, data }) {
+  const { frames, tokens } = data.runs;
+  const prediction = data.predictions[0];
+  for (const [a, b] of [[0, frames.length - 1], [1, 0]]) {
+    await open(page, `view=runs&against=${a}&run=${b}`);
+    await page.locator(".runs h2", { hasText: `A: ${frames[a].name}, B: ${frames[b].name}` }).waitFor();
+    const [first, second] = [frames[a], frames[b]];
+    nearAll(await table(page, 0, "a"), first.values, "outputs of A");
+    nearAll(await table(page, 0, "b"), second.values, "outputs of B");
+    nearAll(await table(page, 0, "difference"), second.values.map((value, i) => value - first.values[i]), "differences", 1e-9);
+    for (const block of [data.attention[0], data.attention.findLast(({ kind }) => kind === "cross")]) {
+      const weights = [first, second].map(({ attention }) => attention.find(({ module }) => module === block.module));
+      await option(page, "Attention", block.kind.replace(/^./, (letter) => letter.toUpperCase()));
+      await menu(page, "Layer", block.module);
+      await menu(page, "Head", "1");
+      if (!weights[0] || !weights[1]) {
+        assert.ok((await page.locator(".runs").innerText()).includes("has no such head"));
+        continue;
+      }
+      const [of, to] = weights.map(({ weights: packed }) => decoded(packed));
+      const [row, key] = [of.rows - 1, 1];
+      for (const [id, expected] of [
+        ["runs-a", of.at(1, row, key)],
+        ["runs-b", to.at(1, row, key)],
+        ["runs-difference", to.at(1, row, key) - of.at(1, row, key)],
+      ]) {
+        await point(page, page.locator(`#${id} .cover`), row, key, [of.rows, of.columns]);
+        near(await readout(page, id), expected, `${block.module}, ${id}`);
+      }
+    }
+    const logs = [first, second].map(({ log_p }) => decoded(log_p[0]));
+    const each = logs[0].columns;
+    const losses = logs.map((log) =>
+      prediction.targets.map((target, row) => -log.at(row, tokens[0].slice(row * each, (row + 1) * each).indexOf(target))),
+    );
+    nearAll(await table(page, 1, "loss-a"), losses[0], "losses of A");
+    nearAll(await table(page, 1, "loss-b"), losses[1], "losses of B");
+    nearAll(await table(page, 1, "loss-difference"), losses[1].map((loss, i) => loss - losses[0][i]), "of losses", 1e-9);
+    for (const [run, letter] of ["a", "b"].entries()) {
+      const [mean] = await numbers(page.locator(`[data-sum="loss-${letter}"]`));
+      near(mean, sum(losses[run]) / losses[run].length, "mean", 1e-9);
+      assert.ok(Math.abs(mean - [first, second][run].values[0]) < 1e-5);
+    }
+    assert.equal(await page.locator(".verdict.good").count(), 1);
+    const position = prediction.targets.length - 1;
+    await menu(page, "Position", String(position));
+    const p = logs.map((log) => log.row(position).map(Math.exp));
+    const order = p[0].map((_, i) => i).sort((i, j) => Math.max(p[0][j], p[1][j]) - Math.max(p[0][i], p[1][i]));
+    nearAll(await table(page, 2, "p-a"), order.map((i) => p[0][i]), "p in A", 1e-9);
+    nearAll(await table(page, 2, "p-b"), order.map((i) => p[1][i]), "p in B", 1e-9);
+    nearAll(await table(page, 2, "p-difference"), order.map((i) => p[1][i] - p[0][i]), "of p", 1e-9);
+  }
+}
+
+await check("two runs stand side by side with their differences", made("beside"), pairs);
+await check("runs of made-up data stand side by side, and say what is left out", made("small"), async ({ page, data }) => {
+  await pairs({ page, data });
+  assert.ok((await page.locator(".left-out").innerText()).includes("keeps 3 of 9 runs"));
+});
+
+await check("the page's own run is the page's; a head that was cut says nothing, and costs what pulling says", made("beside"), ({ data }) => {
+  const [own, other, without] = data.runs.frames;
+  assert.deepEqual(data.runs.frames.map(({ name }) => name), [
+    words(),
+    join(words(), checkpoints()[0]),
+    `without head ${cut.head} of ${cut.module}`,
+  ]);
+  assert.deepEqual(own.values, data.outputs.map(({ value }) => value));
+  for (const { module, weights } of own.attention) {
+    const block = data.attention.find((one) => one.module === module);
+    assert.deepEqual(decoded(weights).values, decoded(block.values.probabilities).values, module);
+  }
+  const prediction = data.predictions[0];
+  const [logits, logs] = [decoded(prediction.logits), decoded(own.log_p[0])];
+  prediction.targets.forEach((target, row) => {
+    const [place, here] = [prediction.tokens, data.runs.tokens[0]].map((tokens, i) =>
+      tokens.slice(row * [logits, logs][i].columns).indexOf(target),
+    );
+    near(logs.at(row, here), logits.at(row, place) - prediction.log_sums[row], "ln p", 1e-5);
+  });
+  assert.notEqual(other.values[0], own.values[0]);
+  const weights = decoded(without.attention.find(({ module }) => module === cut.module).weights);
+  const each = weights.rows * weights.columns;
+  assert.ok(weights.values.slice(cut.head * each, (cut.head + 1) * each).every((value) => value === 0));
+  assert.ok(weights.values.slice(0, each).some((value) => value > 0));
+  const known = data.nudges.cuts.find(
+    ({ kind, module, head }) => kind === "head" && module === cut.module && head === cut.head,
+  );
+  const effect = without.values[0] - own.values[0];
+  assert.ok(Math.abs(effect - known.effects[0]) < 1e-5 * (1 + Math.abs(effect)), `${effect}, ${known.effects[0]}`);
+});
+
+await check("a film has each checkpoint as a frame, and plays", made("film"), async ({ page, data }) => {
+  const { frames, of } = data.runs;
+  assert.deepEqual(frames.map(({ name }) => name), [...checkpoints(), words()]);
+  assert.equal(of, frames.length);
+  const alone = join(words(), checkpoints()[0]);
+  const path = folder("runs-alone.html");
+  run("inspect", "--model", alone, ...texts, "--out", path);
+  assert.deepEqual(frames[0].values, dataOf(path).outputs.map(({ value }) => value));
+  await view(page, "runs");
+  nearAll(await numbers(page.locator(".frame-dot")), frames.map(({ values }) => values[0]), "the curve");
+  await page.evaluate(() => {
+    const words = document.querySelector(".runs .player-words");
+    window.seen = [];
+    new MutationObserver(() => window.seen.push(words.textContent)).observe(words, { childList: true });
+  });
+  await page.getByRole("button", { name: "Play" }).click();
+  await page.getByRole("button", { name: "Play" }).waitFor();
+  const seen = await page.evaluate(() => window.seen);
+  assert.deepEqual(seen, frames.map(({ name }, at) => `Frame ${at + 1} of ${frames.length}: ${name}`));
+  await page.getByLabel("Frame of the film").focus();
+  await page.keyboard.press("Home");
+  assert.ok((await page.locator(".runs .player-words").innerText()).includes(`Frame 1 of ${frames.length}: ${frames[0].name}`));
+  nearAll(await table(page, 0, "b"), frames[0].values, "the first frame");
+});
+
+await check("two runs have no film; the page stays small", made("pair"), async ({ page, path }) => {
+  await view(page, "runs");
+  assert.equal(await page.locator(".film").count(), 0);
+  assert.ok(statSync(path).size < 5e6);
+});
+
+const faults = {
+  "a run's losses": ["#view=runs", (data) => scaled(data.runs.frames[2].log_p[0], 1.01)],
+  "a run's loss": ["#view=runs", (data) => (data.runs.frames[0].values[0] += 0.01)],
+  "a wrong target": ["#view=runs", (data) => (data.predictions[0].targets[0] = data.runs.tokens[0][3])],
+  "relative positions": ["#view=relative&row=2", (data) => scaled(data.attention.at(-1).relative.keys, -1)],
+  "the gradient of a table": ["#view=relative", (data) => scaled(data.attention.at(-1).relative.gradients[0].values, 1.001)],
+};
+for (const [name, [hash, spoil]] of Object.entries(faults))
+  await check(
+    `what cannot be is seen: ${name}`,
+    broken(name, spoil),
+    async ({ page }) => assert.equal(await page.locator(".verdict.bad").count(), 1, await page.locator("#view").innerText()),
+    { hash },
+  );
+
+await check("relative positions are worked out, forward and backward", made("small"), async ({ page, data }) => {
+  const block = data.attention.find(({ relative }) => relative);
+  const most = (block.relative.keys.shape[0] - 1) / 2;
+  const [a, q, p] = [block.relative.keys, block.values.query, block.values.probabilities].map(decoded);
+  for (const [head, row] of [[0, 0], [1, 3]]) {
+    await open(page, `view=relative&block=${block.module}&head=${head}&row=${row}`);
+    await page.locator(".closeup h2", { hasText: `head ${head}, row ${row}` }).waitFor();
+    const query = q.row(head, row);
+    const c = p.row(head, row).map((_, key) => Math.max(-most, Math.min(most, key - row)) + most);
+    const positions = c.map((at) => block.scale * sum(query.map((value, d) => value * a.at(at, d))));
+    const names = await page.locator("table.numbers >> nth=0 >> tbody th").allTextContents();
+    assert.deepEqual(names.map((name) => Number(name.split(", ").at(-1).replace("−", "-"))), c.map((_, key) => key - row));
+    nearAll(await column(page, "positions"), positions, "positions", 1e-6);
+    nearAll(await column(page, "recorded-positions"), decoded(block.values.mask).row(head, row), "recorded positions");
+    nearAll(await column(page, "dots"), decoded(block.values.scores).row(head, row), "scores", 1e-5);
+    nearAll(await column(page, "p"), p.row(head, row), "p", 1e-5);
+    const gradients = block.gradients[0];
+    nearAll(await column(page, "g"), decoded(gradients.probabilities).row(head, row), "g", 1e-5);
+    nearAll(await column(page, "ds"), decoded(gradients.scores).row(head, row), "ds", 1e-4);
+    assert.equal(await page.locator(".verdict.good").count(), 3, await page.locator("#view").innerText());
+  }
+  const table = decoded(block.relative.gradients[0].keys);
+  await point(page, page.locator("#relative-keys .cover"), 1, 2, [table.rows, table.columns]);
+  const off = Math.abs((await readout(page, "relative-keys")) - table.at(1, 2));
+  assert.ok(off < 1e-4 * Math.max(...table.values.map(Math.abs)), `da[1, 2] is off by ${off}`);
+  await menu(page, "Gradients of", "1");
+  assert.ok((await page.locator("#view").innerText()).includes("No gradient of this output arrives here."));
+});
+
+await check("an operation that was pulled at leads from the tape to its pull", made("beside"), async ({ page, data }) => {
+  const softmax = data.nudges.places.find(({ kind }) => kind === "weight").node;
+  const known = data.nudges.places.flatMap((place, index) => (place.node === softmax ? [index] : []));
+  const slopes = decoded(data.nudges.gradients);
+  const best = known.reduce((x, y) => (Math.abs(slopes.at(y, 0)) > Math.abs(slopes.at(x, 0)) ? y : x));
+  await open(page, `view=tape&node=${softmax}`);
+  await page.locator(".inspector").getByText("pull at it").click();
+  await page.locator(`.pull-grid button[data-place="${best}"][aria-pressed=true]`).waitFor();
+});
+
+const scenes = {
+  runs: ["small", "#view=runs&run=1"],
+  film: ["film", "#view=runs&kind=cross&head=1"],
+  beside: ["beside", "#view=runs&kind=cross&head=3&run=2"],
+  relative: ["small", "#view=relative&row=2"],
+};
+for (const [look, settings] of Object.entries(browser.looks))
+  for (const [name, [of, hash]] of Object.entries(scenes))
+    await check(
+      `nothing is wider than the window: ${name}, ${look}`,
+      made(of),
+      async ({ page }) => {
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+        await browser.picture(page, `runs-${name}`, look);
+      },
+      { hash, ...settings },
+    );

@@ -1,0 +1,64 @@
+// Shoots the pictures of docs/guide/one_gradient.md from the page that its first step writes:
+//   tapeformer demo --out runs/number-words --seconds 0
+//   tapeformer inspect --model runs/number-words --text dreiundvierzig --nudges --out page.html
+//   node tests/web/shoot_guide.mjs page.html
+// Prints the numbers that the guide's text and tables have of the same page.
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { dataOf, decoded } from "./explorer_views.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const { chromium } = createRequire(join(here, "../../inspect/web/package.json"))("playwright-core");
+const [, , path] = process.argv;
+const folder = join(here, "../../docs/guide/pictures");
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+const page = await browser.newPage({ viewport: { width: 1120, height: 760 } });
+await page.goto(pathToFileURL(path).href);
+await page.waitForSelector("html[data-ready]");
+
+// The place that the tour follows.
+await page.locator(".begin-tour").click();
+await page.locator(".tour").getByRole("button", { name: "Next ›" }).click();
+const { block, head, row } = await page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
+const place = `block=${block}&head=${head}&row=${row}`;
+
+async function shoot(name, hash, height) {
+  await page.evaluate((text) => (location.hash = text), hash);
+  await page.waitForTimeout(300);
+  const top = name === "tour" ? 0 : await page.locator("#view").evaluate((e) => e.getBoundingClientRect().top + scrollY);
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.setViewportSize({ width: 1120, height: Math.max(760, Math.ceil(top + height)) });
+  await page.waitForTimeout(200);
+  await page.screenshot({ path: join(folder, `${name}.png`), clip: { x: 0, y: top, width: 1120, height } });
+}
+
+await shoot("weights", `view=head&${place}`, 376);
+await shoot("tour", `view=head&show=gradients&${place}&tour=5`, 760);
+await shoot("softmax", `view=softmax&${place}`, 557);
+const data = dataOf(path);
+const nodeOf = ({ node }) => data.tape.nodes.find(({ id }) => id === node).module;
+const { places, gradients, changes, effects, cuts } = data.nudges;
+const of = data.attention.find(({ module }) => module === block);
+const g = decoded(of.gradients[0].probabilities).row(Number(head), Number(row));
+const key = g.reduce((best, value, at) => (Math.abs(value) > Math.abs(g[best]) ? at : best), 0);
+const pulled = places.findIndex(
+  (one) => one.kind === "weight" && nodeOf(one) === block && one.index.slice(1).join() === [head, row, key].join(),
+);
+await shoot("pulled", `view=nudge&${place}&pull=weight&place=${pulled}&stop=5`, 566);
+await browser.close();
+
+const p = decoded(of.values.probabilities).row(Number(head), Number(row));
+const mean = p.reduce((sum, weight, at) => sum + weight * g[at], 0);
+console.log(`loss ${data.outputs[0].value}, ${block}, head ${head}, row ${row}, key ${key}`);
+console.log(`p ${p}\ng ${g}\nmean ${mean}, to the score ${p[key] * (g[key] - mean)}`);
+decoded(changes).row(pulled).forEach((change, stop) =>
+  console.log(`${change}: ${decoded(gradients).at(pulled, 0) * change}, ${decoded(effects).at(pulled, 0, stop)}`),
+);
+for (const cut of cuts)
+  if (cut.kind === "key" && cut.module === block && cut.head === Number(head) && cut.place === key)
+    console.log(`hidden key: predicted ${cut.predicted[0]}, true ${cut.effects[0]}`);

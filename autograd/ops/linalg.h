@@ -9,7 +9,7 @@
 ///
 /// Matrices are the last two axes, [..., m, n], batched over the others; f32 or f64. Sizes may be 0. Error (dtype) for
 /// others and where two tensors differ; Error (shape) `inv: needs square matrices: a [2, 3]` for what has too few axes
-/// or sizes that do not fit; Error (numeric) `cholesky: matrix [1] of a [2, 3, 3] has nan at [0, 2]` for values that
+/// or sizes that do not fit; Error (numeric) `inv: matrix [1] of a [2, 3, 3] has nan at [0, 2]` for values that
 /// are not finite, in what LAPACK reads. All have gradients and second derivatives, in the highest matmul precision.
 /// Where one does not exist, or where a value does not, the Error (numeric) says which matrix of the batch it is and
 /// why.
@@ -22,9 +22,11 @@ namespace tape::linalg {
 struct CholeskyOptions {
   bool upper = false;  ///< a = Uᵀ U, U = Lᵀ, instead
 };
-/// a = L Lᵀ with L lower triangular, of symmetric positive definite a [..., n, n]. The lower triangle alone is read,
-/// and the gradient is symmetric, as PyTorch's. Error (numeric) `cholesky: matrix [1] of a [2, 3, 3] is not positive
-/// definite: its leading minor of order 2 is not positive`.
+/// a = L Lᵀ with L lower triangular, of symmetric positive definite a [..., n, n]. What is factored is (a + aᵀ) / 2, so
+/// that the gradient is symmetric, as PyTorch's; PyTorch itself reads one triangle, and what is not symmetric up to
+/// rounding is refused here. Error (numeric) `cholesky: matrix [1] of a [2, 3, 3] is not symmetric: 2 at [0, 1] and 3
+/// at [1, 0]` and `cholesky: matrix [1] of a [2, 3, 3] is not positive definite: its leading minor of order 2 is not
+/// positive`.
 Tensor cholesky(const Tensor& a, const CholeskyOptions& options = {});
 
 enum class QrMode {
@@ -48,17 +50,14 @@ struct Eigh {
   Tensor eigenvalues;   ///< [..., n], ascending
   Tensor eigenvectors;  ///< [..., n, n], one a column, orthonormal
 };
-struct EighOptions {
-  bool upper = false;  ///< reads the upper triangle instead of the lower one (UPLO = 'U')
-};
-/// a = V diag(λ) Vᵀ of symmetric a [..., n, n], of which one triangle is read; the gradient is symmetric. Each column
-/// of V may be negated: only what does not depend on these signs has a meaning, and a gradient. The gradient of
+/// a = V diag(λ) Vᵀ of symmetric a [..., n, n], of (a + aᵀ) / 2 as in cholesky(); the gradient is symmetric. Each
+/// column of V may be negated: only what does not depend on these signs has a meaning, and a gradient. The gradient of
 /// eigenvectors divides by the differences of eigenvalues: Error (numeric) `eigh: the gradient of the eigenvectors does
 /// not exist: matrix [1] of a [2, 3, 3]: eigenvalues 0 and 1 are equal (2 and 2)`. That of the eigenvalues always
 /// exists where only their symmetric functions are used.
-Eigh eigh(const Tensor& a, const EighOptions& options = {});
+Eigh eigh(const Tensor& a);
 /// The eigenvalues alone.
-Tensor eigvalsh(const Tensor& a, const EighOptions& options = {});
+Tensor eigvalsh(const Tensor& a);
 
 struct Svd {
   Tensor u;   ///< [..., m, k] or, full, [..., m, m]; orthonormal columns

@@ -53,6 +53,29 @@ void check_finite(const char* operation, const char* argument, const Tensor& x, 
   });
 }
 
+Tensor symmetric_part(const char* operation, const Tensor& a) {
+  const int64_t n = a.size(-1);
+  Tensor part = own_copy(a);
+  dispatch_floating(operation, a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* values = part.mutable_data<T>();
+    for (int64_t matrix = 0; n > 0 && matrix < a.numel() / (n * n); ++matrix) {
+      T* const own = values + matrix * n * n;
+      T largest = 0;
+      for (int64_t i = 0; i < n * n; ++i) largest = std::max(largest, std::abs(own[i]));
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = i + 1; j < n; ++j) {
+          const T above = own[i * n + j], below = own[j * n + i];
+          if (!(std::abs(above / 2 - below / 2) <= largest * T(0.0005)))
+            raise(ErrorKind::numeric, "{}: {} is not symmetric: {} at [{}, {}] and {} at [{}, {}]", operation,
+                  which_matrix("a", a.shape(), matrix), above, i, j, below, j, i);
+          own[i * n + j] = own[j * n + i] = above / 2 + below / 2;
+        }
+    }
+  });
+  return part;
+}
+
 std::vector<int64_t> broadcast_matrices(const Shape& batch, const Shape& whole) {
   std::vector<int64_t> from(static_cast<size_t>(whole.numel()));
   for (int64_t i = 0; i < whole.numel(); ++i) {

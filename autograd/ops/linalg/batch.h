@@ -36,6 +36,11 @@ enum class Part { all, lower, upper };
 /// LAPACK would give anything, or not come back.
 void check_finite(const char* operation, const char* argument, const Tensor& x, Part part = Part::all);
 
+/// (a + aᵀ) / 2 in memory of its own, and where a is symmetric its very bits; not recorded. Throws Error (numeric)
+/// `eigh: matrix [1] of a [2, 3, 3] is not symmetric: 2 at [0, 1] and 3 at [1, 0]` for what differs by more than
+/// rounding: a thousandth of the largest value.
+Tensor symmetric_part(const char* operation, const Tensor& a);
+
 /// Which matrix of a batch goes with matrix i of `whole`, the batch it is broadcast to.
 std::vector<int64_t> broadcast_matrices(const Shape& batch, const Shape& whole);
 

@@ -16,9 +16,9 @@ namespace {
 
 std::vector<OpSample> eigh_samples() {
   // The eigenvectors squared, which have no signs.
-  const auto of = [](const char* label, const Shape& a, bool upper = false) {
-    return OpSample{label, {sample_normal(a)}, [upper](const Tensors& in) {
-                      const Eigh both = eigh(regular_symmetric(in[0]), {.upper = upper});
+  const auto of = [](const char* label, const Shape& a) {
+    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) {
+                      const Eigh both = eigh(regular_symmetric(in[0]));
                       return cat({mixed(both.eigenvalues, 1), mixed(square(both.eigenvectors), -2)});
                     }};
   };
@@ -27,13 +27,14 @@ std::vector<OpSample> eigh_samples() {
     return product(both.eigenvectors * unsqueeze(tanh(both.eigenvalues * 0.2), -2), both.eigenvectors,
                    {.transpose_b = true});
   };
-  return std::vector{of("matrix", {3, 3}), of("batch, upper", {2, 2, 2}, true), of("size 1", {1, 1}),
-                     of("empty", {0, 0}), OpSample{"a function of a matrix", {sample_normal({3, 3})}, function}};
+  return std::vector{of("matrix", {3, 3}), of("batch", {2, 2, 2}), of("size 1", {1, 1}), of("empty", {0, 0}),
+                     OpSample{"a function of a matrix", {sample_normal({3, 3})}, function}};
 }
 
 /// Giles 2008, 3.1; Seeger et al. 2017, 4.2. A V = V Λ gives dΛ = I ⊙ (Vᵀ dA V) and dV = V (F ⊙ (Vᵀ dA V)), with Fᵢⱼ =
 /// 1/(λⱼ − λᵢ) off the diagonal and 0 on it. The gradient is Ā = V (diag λ̄ + F ⊙ (Vᵀ V̄)) Vᵀ, of which the symmetric
-/// part counts: Vᵀ dV is skew, so that half of Vᵀ V̄ − V̄ᵀ V takes the place of Vᵀ V̄.
+/// part counts, as what is factored is (A + Aᵀ) / 2: Vᵀ dV is skew, so that half of Vᵀ V̄ − V̄ᵀ V takes the place of Vᵀ
+/// V̄.
 const Op eigh_op({.name = "eigh",
                   .formula = {.forward = "y{y} = λ, V · diag(λ) · Vᵀ = a",
                               .backward = {"da{x} = V · (diag(dλ) + F ⊙ (Vᵀ · dV)) · Vᵀ, Fᵢⱼ = 1 / (λⱼ − λᵢ), 0 on the "
@@ -41,13 +42,10 @@ const Op eigh_op({.name = "eigh",
                   .samples = eigh_samples});
 
 std::vector<OpSample> eigvalsh_samples() {
-  const auto of = [](const char* label, const Shape& a, bool upper = false) {
-    return OpSample{label, {sample_normal(a)}, [upper](const Tensors& in) {
-                      return eigvalsh(regular_symmetric(in[0]), {.upper = upper});
-                    }};
+  const auto of = [](const char* label, const Shape& a) {
+    return OpSample{label, {sample_normal(a)}, [](const Tensors& in) { return eigvalsh(regular_symmetric(in[0])); }};
   };
-  return std::vector{of("matrix", {3, 3}), of("batch, upper", {2, 2, 2}, true), of("size 1", {1, 1}),
-                     of("empty", {2, 0, 0})};
+  return std::vector{of("matrix", {3, 3}), of("batch", {2, 2, 2}), of("size 1", {1, 1}), of("empty", {2, 0, 0})};
 }
 
 /// eigh without V̄.
@@ -57,19 +55,18 @@ const Op eigvalsh_op({.name = "eigvalsh",
                       .samples = eigvalsh_samples});
 
 /// Without vectors where nobody asks for them.
-Eigh eigh_values(const char* name, const Tensor& a, bool upper, bool vectors) {
+Eigh eigh_values(const char* name, const Tensor& a, bool vectors) {
   const Matrices all = square_matrices(name, "a", a);
-  check_finite(name, "a", a, upper ? Part::upper : Part::lower);
+  check_finite(name, "a", a);
   const int64_t n = all.rows;
-  Tensor v = own_copy(a), w = empty(all.of(n), a.dtype());
+  Tensor v = symmetric_part(name, a), w = empty(all.of(n), a.dtype());
   if (n == 0) return {w, v};
   std::vector<int> info(static_cast<size_t>(all.count));
   dispatch_floating(name, a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T *matrix = v.mutable_data<T>(), *values = w.mutable_data<T>();
     over_matrices(all.count, 4 * static_cast<double>(n * n) * static_cast<double>(n), [&](int64_t i) {
-      info[static_cast<size_t>(i)] =
-          syevd(vectors ? 'V' : 'N', upper ? 'L' : 'U', n, matrix + i * n * n, values + i * n);
+      info[static_cast<size_t>(i)] = syevd(vectors ? 'V' : 'N', 'U', n, matrix + i * n * n, values + i * n);
     });
   });
   if (const int64_t broken = first_failure(info); broken >= 0)
@@ -85,8 +82,8 @@ Tensor with_spectrum(const Tensor& v, const Tensor& d) {
 
 }  // namespace
 
-Eigh eigh(const Tensor& a, const EighOptions& options) {
-  const Eigh values = eigh_values("eigh", a, options.upper, true);
+Eigh eigh(const Tensor& a) {
+  const Eigh values = eigh_values("eigh", a, true);
   const Tensors both =
       record_many(eigh_op, {a}, {values.eigenvalues, values.eigenvectors}, {values.eigenvalues, values.eigenvectors},
                   [shape = a.shape()](const BackwardContext& c) -> Tensors {
@@ -103,10 +100,10 @@ Eigh eigh(const Tensor& a, const EighOptions& options) {
 
 // Values have the same bits whether a gradient will be asked for or not: LAPACK finds other ones beside vectors, which
 // are therefore left to the backward.
-Tensor eigvalsh(const Tensor& a, const EighOptions& options) {
-  const Tensor values = eigh_values("eigvalsh", a, options.upper, false).eigenvalues;
-  return record(eigvalsh_op, {a}, values, {a}, [options](const BackwardContext& c) -> Tensors {
-    return {with_spectrum(eigh(c.saved(0), options).eigenvectors, c.grad())};
+Tensor eigvalsh(const Tensor& a) {
+  const Tensor values = eigh_values("eigvalsh", a, false).eigenvalues;
+  return record(eigvalsh_op, {a}, values, {a}, [](const BackwardContext& c) -> Tensors {
+    return {with_spectrum(eigh(c.saved(0)).eigenvectors, c.grad())};
   });
 }
 

@@ -29,7 +29,7 @@ std::vector<OpSample> cholesky_samples() {
 
 /// Murray 2016 (Differentiation of the Cholesky decomposition), eq. 9 and 10; Giles 2008. dA = dL Lᵀ + L dLᵀ gives
 /// L⁻¹ dA L⁻ᵀ = F + Fᵀ with F = L⁻¹ dL lower triangular, so dL = L Φ(L⁻¹ dA L⁻ᵀ), where Φ takes the lower triangle and
-/// half of the diagonal. The gradient is Ā = L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, made symmetric.
+/// half of the diagonal. The gradient is Ā = L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, made symmetric, as what is factored is (A + Aᵀ) / 2.
 const Op cholesky_op({.name = "cholesky",
                       .formula = {.forward = "y{y} = L, L · Lᵀ = a",
                                   .backward = {"da{x} = the symmetric part of L⁻ᵀ · Φ(Lᵀ · dL) · L⁻¹, Φ the lower "
@@ -63,9 +63,9 @@ const Op qr_op(
 
 Tensor cholesky_values(const Tensor& a) {
   const Matrices all = square_matrices("cholesky", "a", a);
-  check_finite("cholesky", "a", a, Part::lower);
+  check_finite("cholesky", "a", a);
   const int64_t n = all.rows;
-  Tensor l = own_copy(a);
+  Tensor l = symmetric_part("cholesky", a);
   std::vector<int> info(static_cast<size_t>(all.count));
   if (n > 0) {
     dispatch_floating("cholesky", a.dtype(), [&](auto zero) {

@@ -42,10 +42,8 @@ Case draw_qr(Draw& draw) {
 
 Case draw_eigh(Draw& draw) {
   const Drawn from(draw, true);
-  const bool upper = draw.chance(0.3);
-  return from.gives(
-      from.each(from.a.shape(), [&](int64_t i) { return squares(jacobi(from.symmetric(i)).second); }),
-      [upper](const Tensors& in) { return square(linalg::eigh(doubled(in[0]), {.upper = upper}).eigenvectors); });
+  return from.gives(from.each(from.a.shape(), [&](int64_t i) { return squares(jacobi(from.symmetric(i)).second); }),
+                    [](const Tensors& in) { return square(linalg::eigh(doubled(in[0])).eigenvectors); });
 }
 
 Case draw_eigvalsh(Draw& draw) {

@@ -42,18 +42,20 @@ Json texts_json(const Study& study) {
   return list;
 }
 
+constexpr Limits kLeast{.activations = 256, .parameters = 16};
+
 /// The limits under which the values of the tape fit into what `room` leaves beside the others: fewer of parameters
 /// first, then of activations.
 Limits fitting_limits(const Recording& recording, const PageOptions& options, const Tensors& beside, int64_t room) {
-  constexpr int64_t kParameters = 1024, kActivations = 256;
+  constexpr int64_t kParameters = 1024;
   Limits limits{.activations = options.elements, .parameters = options.elements};
   while (bytes_of_values(recording, limits, beside) > room) {
     if (limits.parameters > kParameters)
       limits.parameters = std::max(limits.parameters / 2, kParameters);
-    else if (limits.activations > kActivations)
-      limits.activations = std::max(limits.activations / 2, kActivations);
-    else if (limits.parameters > 16)
-      limits.parameters = std::max<int64_t>(limits.parameters / 2, 16);
+    else if (limits.activations > kLeast.activations)
+      limits.activations = std::max(limits.activations / 2, kLeast.activations);
+    else if (limits.parameters > kLeast.parameters)
+      limits.parameters = std::max(limits.parameters / 2, kLeast.parameters);
     else
       break;
   }
@@ -107,11 +109,16 @@ Json explorer_data(const Study& study, const PageOptions& options) {
   for (const Tensor& tensor : layer_tensors(recording, elements)) beside.push_back(tensor);
   recording.keep_whole(beside);
   const Json nudges = options.nudges ? nudges_json(recording, pull(study, *options.nudges)) : Json(nullptr);
-  data["runs"] = options.runs.empty() ? Json(nullptr) : runs_json(recording, options.runs, options.bytes / 4);
   // What surrounds the values: names, shapes and formulas.
-  const auto around = std::ssize(tape_json(recording, guilty, {.activations = 1, .parameters = 1}).dump()) +
-                      std::ssize(nudges.dump()) + std::ssize(data["runs"].dump());
-  data["tape"] = tape_json(recording, guilty, fitting_limits(recording, options, beside, options.bytes - around));
+  const auto around =
+      std::ssize(tape_json(recording, guilty, {.activations = 1, .parameters = 1}).dump()) + std::ssize(nudges.dump());
+  // What the values leave where they are cut as far as they may be.
+  const int64_t left = options.bytes - around - bytes_of_values(recording, kLeast, beside);
+  data["runs"] = options.runs.empty()
+                     ? Json(nullptr)
+                     : runs_json(recording, options.runs, std::clamp(left, options.bytes / 16, options.bytes / 4));
+  const int64_t room = options.bytes - around - std::ssize(data["runs"].dump());
+  data["tape"] = tape_json(recording, guilty, fitting_limits(recording, options, beside, room));
   if (options.title.empty()) data["title"] = data["model"]["class"];
   data["nudges"] = nudges;
   data["gradcheck"] = nullptr;

@@ -83,14 +83,22 @@ int64_t bytes_of_run(const Frame& run) {
   return elements * 16 / 3;  // base64 of f32
 }
 
-Json run_json(const Frame& run, const std::vector<Tensor>& tokens) {
+/// How many attention modules of a run, the last ones, fit into so many bytes: one at least.
+size_t fitting_modules(const Frame& run, int64_t bytes) {
+  Frame fewer = run;
+  while (fewer.attention.size() > 1 && bytes_of_run(fewer) > bytes) fewer.attention.erase(fewer.attention.begin());
+  return fewer.attention.size();
+}
+
+Json run_json(const Frame& run, const std::vector<Tensor>& tokens, size_t modules) {
   Json values = Json::array(), attention = Json::array(), predictions = Json::array();
   for (size_t i = 0; i < run.outputs.size(); ++i) {
     values.push_back(run.outputs[i].value.item());
     predictions.push_back(tokens[i].defined() ? log_p(*run.outputs[i].prediction, tokens[i]) : Json(nullptr));
   }
-  for (const Frame::Attention& of : run.attention)
-    attention.push_back({{"module", of.module}, {"weights", tensor_json(of.weights)}});
+  const size_t first = run.attention.size() - std::min(modules, run.attention.size());
+  for (size_t i = first; i < run.attention.size(); ++i)
+    attention.push_back({{"module", run.attention[i].module}, {"weights", tensor_json(run.attention[i].weights)}});
   return {{"name", run.name},
           {"values", std::move(values)},
           {"attention", std::move(attention)},
@@ -122,9 +130,14 @@ Json runs_json(const Recording& recording, const std::vector<Frame>& runs, int64
     for (const int64_t id : ids) names[std::to_string(id)] = study.token ? study.token(id) : std::to_string(id);
     lists.push_back(ids);
   }
-  for (const Frame* run : kept) frames.push_back(run_json(*run, tokens));
-  return {
-      {"of", runs.size()}, {"tokens", std::move(lists)}, {"names", std::move(names)}, {"frames", std::move(frames)}};
+  size_t modules = 0, all_modules = 0;
+  for (const Frame* run : kept) {
+    modules = std::max(modules, fitting_modules(*run, bytes / std::ssize(kept)));
+    all_modules = std::max(all_modules, run->attention.size());
+  }
+  for (const Frame* run : kept) frames.push_back(run_json(*run, tokens, modules));
+  return {{"of", runs.size()},          {"modules", modules},        {"modules_of", all_modules},
+          {"tokens", std::move(lists)}, {"names", std::move(names)}, {"frames", std::move(frames)}};
 }
 
 }  // namespace tape::inspect

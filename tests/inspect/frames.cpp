@@ -120,12 +120,15 @@ TEST(Frames, AreLeftOutEvenlyWhereThereAreTooMany) {
     std::vector<std::string> kept;
     const Json data = explorer_data(framed(*model), {.runs = runs, .bytes = bytes});
     EXPECT_EQ(data["runs"]["of"], 9);
+    EXPECT_EQ(data["runs"]["modules_of"], 6);
+    EXPECT_EQ(data["runs"]["modules"], bytes > 1000 ? 6 : 1);
+    EXPECT_EQ(data["runs"]["frames"][0]["attention"].back()["module"], kCross);
     for (const Json& frame : data["runs"]["frames"]) kept.push_back(frame["name"]);
     return kept;
   };
   EXPECT_EQ(names(4'000'000).size(), 9u);
   EXPECT_THAT(names(1000), ElementsAre("0", "8"));
-  const std::vector<std::string> some = names(16'000);
+  const std::vector<std::string> some = names(64'000);
   EXPECT_GT(some.size(), 2u);
   EXPECT_LT(some.size(), 9u);
 }

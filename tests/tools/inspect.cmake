@@ -62,7 +62,7 @@ expect_status(0 ${words} --out ${FOLDER}/runs.html --beside ${FOLDER}/words/chec
 expect_text(out "\n${FOLDER}/words: loss ")
 expect_text(out "\n${FOLDER}/words/checkpoint-3: loss ")
 expect_text(out "\nwithout head 3 of decoder.layers.1.cross_attention: loss ")
-expect_in_page(runs.html "\"runs\":{\"of\":3,\"tokens\":")
+expect_in_page(runs.html "\"runs\":{\"of\":3,\"modules\":6,\"modules_of\":6,\"tokens\":")
 expect_status(0 ${words} --out ${FOLDER}/film.html --film)
 expect_text(out "\ncheckpoint-3: loss ")
 expect_status(0 inspect --model ${FOLDER}/classifier --text one --out ${FOLDER}/pair.html --beside ${FOLDER}/classifier)

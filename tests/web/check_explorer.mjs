@@ -394,6 +394,21 @@ await check("everything can be reached with the keyboard and has a name", async 
   assert.ok(passed.length > 0 && passed.some((text) => text.includes("Gradient check")));
 });
 
+// The first query of a causal attention sees one key alone: its scores get no gradient.
+await check(
+  "what is 0 everywhere has the colour of 0",
+  async ({ page }) => {
+    const [zero, panel] = await page.locator('#neuron-picture .strip[data-strip="ds·scale·k 0"]').evaluate((cover) => {
+      const probe = document.body.appendChild(document.createElement("span"));
+      probe.style.color = "var(--panel)";
+      const cell = cover.previousElementSibling.previousElementSibling.querySelector("path");
+      return [getComputedStyle(cell).fill, getComputedStyle(probe).color];
+    });
+    assert.equal(zero, panel);
+  },
+  { hash: "#view=neuron&kind=decoder self&row=0&show=gradients" },
+);
+
 await check("the look can be switched", async ({ page }) => {
   const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await paper();

@@ -129,5 +129,5 @@ export function runs({ blocks, targets, vocabulary, names, random, pack }) {
     return { name, values: [loss, run - 0.5], attention, log_p: [pack([targets.length, count], log_p), null] };
   });
   const named = Object.fromEntries(tokens.map((token) => [token, names[token] ?? `word${token}`]));
-  return { of: 9, tokens: [tokens, null], names: named, frames };
+  return { of: 9, modules: blocks.length, modules_of: blocks.length, tokens: [tokens, null], names: named, frames };
 }

@@ -56,7 +56,7 @@ export function rising(high: number): Scale {
   const scale = scaleLinear<string>([0, 0.6 * high, high], [panel, first, deep])
     .interpolate(interpolateLab)
     .clamp(true);
-  return { low: 0, high, colour: (value) => special(value) ?? scale(high > 0 ? value : 0) };
+  return { low: 0, high, colour: (value) => special(value) ?? (high > 0 ? scale(value) : panel) };
 }
 
 // From -size to size: orange below 0, blue above.
@@ -67,7 +67,7 @@ export function signed(size: number): Scale {
   const scale = scaleLinear<string>([-size, -0.6 * size, 0, 0.6 * size, size], colours)
     .interpolate(interpolateLab)
     .clamp(true);
-  return { low: -size, high: size, colour: (value) => special(value) ?? scale(size > 0 ? value : 0) };
+  return { low: -size, high: size, colour: (value) => special(value) ?? (size > 0 ? scale(value) : panel) };
 }
 
 // What is not a finite number: hidden by a mask, or broken.

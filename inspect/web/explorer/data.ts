@@ -163,6 +163,8 @@ export interface Frame {
 
 export interface Runs {
   of: number; // how many there were
+  modules: number; // whose weights are kept, the last ones
+  modules_of: number; // of so many
   tokens: (number[] | null)[]; // as many each position as the runs have columns
   names: Record<string, string>;
   frames: Frame[];

@@ -132,7 +132,12 @@ export class RunsView {
     const [a, b] = planes;
     if (!a || !b) {
       const without = this.pair()[a ? 1 : 0].name;
-      return [title, element("p", { class: "muted" }, `${without} has no such head between these texts.`)];
+      const { modules, modules_of } = this.runs;
+      const words =
+        modules < modules_of
+          ? `Of each run the page keeps the weights of the last ${modules} of ${modules_of} attention modules: with all of them it would become too large. A shorter text leaves room for more.`
+          : `${without} has no such head between these texts.`;
+      return [title, element("p", { class: "muted" }, words)];
     }
     const difference = new Plane(a.rows, a.columns, Float64Array.from(b.values, (value, i) => value - a.values[i]!));
     const heat = (id: string, name: string, plane: Plane, scale: () => ReturnType<typeof rising>) => {

@@ -18,7 +18,7 @@ struct Rounded {
 
 int64_t packed_bytes = 0;
 
-std::any round(const Tensor& x) {
+std::any pack(const Tensor& x) {
   Rounded rounded{x.shape(), {}};
   rounded.halves.reserve(static_cast<size_t>(x.numel()));
   for (int64_t i = 0; i < x.numel(); ++i) {
@@ -29,7 +29,7 @@ std::any round(const Tensor& x) {
   return rounded;
 }
 
-Tensor widen(const std::any& packed) {
+Tensor unpack(const std::any& packed) {
   const auto& [shape, halves] = std::any_cast<const Rounded&>(packed);
   Tensor x = empty(shape);
   float* to = x.mutable_data<float>();
@@ -56,7 +56,7 @@ int main() {
   nn::Encoder encoder(4, {.d_model = 64, .heads = 4, .d_ff = 256, .dropout = 0});
   const Tensor x = randn({8, 32, 64});
   const Tensor exact = gradient("f32 ", encoder, x);
-  const SavedTensorHooks hooks(round, widen);
+  const SavedTensorHooks hooks(pack, unpack);
   const Tensor rounded = gradient("bf16", encoder, x);
   const auto length = [](const Tensor& g) { return sqrt(sum(square(g))).item(); };
   std::cout << "their gradients differ by " << length(exact - rounded) / length(exact) << " of their length\n";

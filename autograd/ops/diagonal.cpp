@@ -5,6 +5,7 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/copy.h"
+#include "autograd/ops/arithmetic.h"
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/index.h"
 #include "autograd/ops/op.h"

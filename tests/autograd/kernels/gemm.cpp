@@ -167,11 +167,11 @@ void check_left_sums() {
                         std::vector<T> without = c;
                         gemm(s, a.data(), b.data(), without.data());
                         const auto sums = [&] {
-                          std::vector<T> sums(wanted.size(), std::numeric_limits<T>::quiet_NaN()), with = c;
-                          s.left_sums = sums.data();
+                          std::vector<T> found(wanted.size(), std::numeric_limits<T>::quiet_NaN()), with = c;
+                          s.left_sums = found.data();
                           gemm(s, a.data(), b.data(), with.data());
                           EXPECT_EQ(with, without) << "the product itself";
-                          return sums;
+                          return found;
                         };
                         expect_close(sums(), wanted, tolerance<T>(4e-5, 1e-13), "sums");
                         if (isa() >= Isa::v3) expect_same_bits(sums);

@@ -41,7 +41,7 @@ Tensor unpack(const std::any& packed) {
 Tensor gradient(const char* how, nn::Encoder& encoder, const Tensor& x) {
   packed_bytes = 0;
   const int64_t before = memory_stats().live_bytes;
-  const Tensor loss = mean(square(encoder(x)));
+  const Tensor loss = mean(square(encoder(x) - cos(x)));
   const int64_t held = memory_stats().live_bytes - before + packed_bytes;
   std::cout << "activations in " << how << ": " << held / 1024 << " KiB held, loss " << loss.item() << "\n";
   encoder.zero_grad();

@@ -1,5 +1,6 @@
 #include "autograd/tape/saved_tensor_hooks.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "autograd/create.h"
@@ -8,7 +9,7 @@
 namespace tape {
 namespace {
 
-thread_local const SavedTensorHooks* innermost = nullptr;
+thread_local SavedTensorHooks* innermost = nullptr;
 
 }  // namespace
 
@@ -19,15 +20,31 @@ SavedTensorHooks::SavedTensorHooks(Pack pack, Unpack unpack)
 
 SavedTensorHooks::~SavedTensorHooks() { innermost = previous_; }
 
-std::unique_ptr<const PackedTensor> PackedTensor::of(const Tensor& value) {
+std::shared_ptr<const std::any> SavedTensorHooks::pack(const Tensor& value) {
+  const NoGrad no_grad;
+  return std::make_shared<const std::any>(pack_(value.detach()));
+}
+
+std::shared_ptr<const std::any> SavedTensorHooks::pack_once(const Key& key, const Tensor& value) {
+  if (known_.size() >= room_) {
+    std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+    room_ = std::max<size_t>(room_, 2 * known_.size());
+  }
+  const auto known = known_.find(key);
+  if (known != known_.end())
+    if (std::shared_ptr<const std::any> packed = known->second.lock()) return packed;
+  std::shared_ptr<const std::any> packed = pack(value);
+  known_[key] = packed;
+  return packed;
+}
+
+std::unique_ptr<const PackedTensor> PackedTensor::of(const Tensor& value, const Node* maker, uint32_t output) {
   if (!innermost || !is_floating(value.dtype())) return nullptr;
   const TensorImpl& place = value.impl();
   if (place.node && place.node->is_leaf()) return nullptr;
   std::unique_ptr<PackedTensor> packed(new PackedTensor);
-  {
-    const NoGrad no_grad;
-    packed->packed_ = innermost->pack_(value.detach());
-  }
+  packed->packed_ =
+      maker ? innermost->pack_once({maker->sequence, output, value.version()}, value) : innermost->pack(value);
   packed->unpack_ = innermost->unpack_;
   packed->shape_ = value.shape();
   packed->dtype_ = value.dtype();
@@ -40,7 +57,7 @@ Tensor PackedTensor::unpack(const char* operation) const {
   Tensor value;
   {
     const NoGrad no_grad;
-    value = (*unpack_)(packed_);
+    value = (*unpack_)(*packed_);
   }
   if (!value.defined() || !(value.shape() == shape_) || value.dtype() != dtype_)
     raise(ErrorKind::shape, "backward of '{}': it saved {} {}, the hook unpacked {}", operation, to_string(dtype_),

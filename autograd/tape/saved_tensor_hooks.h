@@ -2,7 +2,9 @@
 
 #include <any>
 #include <functional>
+#include <map>
 #include <memory>
+#include <tuple>
 
 #include "../tensor.h"
 
@@ -16,12 +18,12 @@ namespace tape {
 ///         [](const std::any& key) { return store.get(std::any_cast<int64_t>(key)); });
 ///
 /// Floating tensors are packed, but for leaves that need gradients: parameters stay in memory anyway. i64 and bool
-/// tensors (ids, masks) are kept as they are. Each value is packed once for each operation that saves it, and unpacked
-/// once in each backward of that operation. pack() is given a tensor without history and must not change it; unpack()
-/// returns one of its shape and dtype, or Error (shape) in the backward. What is unpacked has the history of what was
-/// packed, so gradients can be differentiated again. Nothing that the two do is recorded, or packed in its turn. Of
-/// nested scopes the innermost counts. What both functions refer to must live until the backward; an exception of
-/// either passes through.
+/// tensors (ids, masks) are kept as they are. A recorded value is packed once, however many operations save it, and
+/// unpacked once in each backward of each of them. pack() is given a tensor without history and must not change it;
+/// unpack() returns one of its shape and dtype, or Error (shape) in the backward. What is unpacked has the history of
+/// what was packed, so gradients can be differentiated again. Nothing that the two do is recorded, or packed in its
+/// turn. Of nested scopes the innermost counts. What both functions refer to must live until the backward; an exception
+/// of either passes through.
 class SavedTensorHooks {
  public:
   using Pack = std::function<std::any(const Tensor& value)>;
@@ -34,16 +36,24 @@ class SavedTensorHooks {
 
  private:
   friend class PackedTensor;
+  /// Place of the node in recording order, which output, version.
+  using Key = std::tuple<uint64_t, uint32_t, uint64_t>;
+  std::shared_ptr<const std::any> pack(const Tensor& value);
+  std::shared_ptr<const std::any> pack_once(const Key& key, const Tensor& value);
+
   Pack pack_;
   std::shared_ptr<const Unpack> unpack_;
-  const SavedTensorHooks* previous_;
+  SavedTensorHooks* previous_;
+  std::map<Key, std::weak_ptr<const std::any>> known_;
+  size_t room_ = 1024;  // entries beyond which those of values that are gone are dropped
 };
 
 /// A saved value in the place of a tensor.
 class PackedTensor {
  public:
-  /// By the innermost scope; null where there is none, or where it does not pack such values.
-  static std::unique_ptr<const PackedTensor> of(const Tensor& value);
+  /// By the innermost scope; null where there is none, or where it does not pack such values. `maker` is the node whose
+  /// `output` the value is, or null.
+  static std::unique_ptr<const PackedTensor> of(const Tensor& value, const Node* maker, uint32_t output);
   /// The value, with the history of what was packed. `operation` is named where it is of another kind.
   Tensor unpack(const char* operation) const;
   /// Memory for values of that kind.
@@ -51,7 +61,7 @@ class PackedTensor {
 
  private:
   PackedTensor() = default;
-  std::any packed_;
+  std::shared_ptr<const std::any> packed_;
   std::shared_ptr<const SavedTensorHooks::Unpack> unpack_;
   Shape shape_;
   DType dtype_ = f32;

@@ -79,7 +79,9 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     for (size_t i = 0; i < outputs.size(); ++i)
       if (value.is(outputs[i])) made_here = static_cast<int>(i);
     // An output that held its own node alive would never be freed: it is kept without history, as it is packed.
-    if (auto packed = PackedTensor::of(value))
+    const TensorImpl& place = value.impl();
+    if (auto packed = made_here < 0 ? PackedTensor::of(value, place.node.get(), place.output)
+                                    : PackedTensor::of(value, node.get(), static_cast<uint32_t>(made_here)))
       node->saved.push_back({{}, made_here, 0, std::move(packed)});
     else
       node->saved.push_back({made_here < 0 ? value : value.detach(), made_here, value.version()});

@@ -1,6 +1,7 @@
 #include "autograd/tape/saved_tensor_hooks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -78,6 +79,41 @@ TEST(SavedTensorHooks, LeaveParametersAndWholeNumbersAlone) {
   sum(matmul(x, w)).backward();
   EXPECT_EQ(store.packed, 1) << "x alone";
   EXPECT_EQ(store.unpacked, 1);
+}
+
+TEST(SavedTensorHooks, PackAValueOnceForAllThatSaveIt) {
+  Store store;
+  const SavedTensorHooks hooks(store.pack, store.unpack);
+  Tensor x = exp(sample_normal({3, 3}).requires_grad_());  // saved by exp itself
+  const Tensor w = sample_normal({3, 3}, 2).requires_grad_();
+  const Tensor loss = sum(matmul(x, w)) + sum(matmul(w, x)) + sum(sin(x));
+  EXPECT_EQ(store.packed, 1);
+  loss.backward();
+  EXPECT_EQ(store.unpacked, 4);
+  // Another value at the same place of the tape.
+  const Tensor y = exp(w);
+  x = y * 1.0;
+  sum(sin(x)).backward({.retain_graph = true});
+  {
+    const NoGrad no_grad;
+    x.add_(ones({3, 3}, f64));
+  }
+  const int before = store.packed;
+  sum(sin(x)).backward();
+  EXPECT_EQ(store.packed, before + 1);
+}
+
+/// A scope around a whole training forgets what is gone, and takes nothing for what stood there before.
+TEST(SavedTensorHooks, StayRightOverManySteps) {
+  Store store;
+  const SavedTensorHooks hooks(store.pack, store.unpack);
+  Tensor w = scalar(0.5, f64).requires_grad_();
+  for (int step = 0; step < 3000; ++step) {
+    const double at = 0.001 * step;
+    const Tensor y = exp(w * at);
+    ASSERT_DOUBLE_EQ(grad({y}, {w})[0].item(), at * std::exp(0.5 * at));
+  }
+  EXPECT_EQ(store.packed, 3000);
 }
 
 TEST(SavedTensorHooks, FreeWhatTheTensorsHeld) {

@@ -1,4 +1,4 @@
-// Activations kept in bf16 until the backward needs them: half the memory, for gradients that are right to some 8 bits.
+// Activations kept in bf16 until the backward needs them: half the memory, for gradients that are about a percent off.
 #include <tapeformer.h>
 
 #include <any>

@@ -82,7 +82,7 @@ class Filler {
 std::string summed(Summed what, const Shape& input, const Shape& output) {
   if (what == Summed::repeated_axes && input != output)
     return fmt::format(", summed over the repeated axes to {}", to_string(input));
-  const auto batch = [](const Shape& shape) { return shape.slice(0, shape.rank() - 2); };
+  const auto batch = [](const Shape& shape) { return shape.slice(0, std::max<int64_t>(shape.rank() - 2, 0)); };
   if (what == Summed::batch && batch(input) != batch(output))
     return fmt::format(", summed over the batch to {}", to_string(input));
   return "";

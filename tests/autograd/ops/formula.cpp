@@ -34,6 +34,19 @@ TEST(Formulas, EveryRegisteredOperationHasOneForEachInput) {
   }
 }
 
+TEST(Formulas, OfProductsTakeVectors) {
+  static const Op op(
+      {.name = "my_product",
+       .formula = {.forward = "y{y} = a{0} · b{1}", .backward = {"da{x}", "db{x}"}, .summed = Summed::batch}});
+  const Tensor a = leaf({3}), b = leaf({2, 3}, 2);
+  const TapeValues kept;
+  const Tensor y =
+      record(op, {a, b}, matmul(b.detach(), a.detach()), {}, [](const BackwardContext&) { return Tensors(2); });
+  const auto formulas = formulas_of(op, kept, y);
+  ASSERT_EQ(formulas.size(), 1u);
+  EXPECT_THAT(formulas[0].second.backward, ElementsAre("da [3]", "db [2, 3]"));
+}
+
 TEST(Formulas, AreFilledForEverySample) {
   for (const Op* op : registered_ops()) {
     for (const OpSample& sample : op->samples()) {

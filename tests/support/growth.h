@@ -31,8 +31,14 @@ double processor_seconds(Call&& call) {
 template <class Work>
 void expect_almost_linear(size_t size, Work&& work) {
   const double small = processor_seconds([&] { work(size); }), large = processor_seconds([&] { work(4 * size); });
+#if defined(__SANITIZE_ADDRESS__)
+  // Freed memory is kept from use, and more of it costs more than in proportion: times are not the program's own.
+  static_cast<void>(small);
+  static_cast<void>(large);
+#else
   EXPECT_LT(large, 9 * std::max(small, 1e-4))
       << "sizes " << size << " and " << 4 * size << ": " << small << " s and " << large << " s";
+#endif
 }
 
 }  // namespace tape

@@ -37,21 +37,8 @@ TAPE_INLINE F64 coarse_log1p(F64 x) {
 
 /// exp(x) - 1 of doubles to 6e-10, relative also where x is about 0.
 TAPE_INLINE F64 coarse_expm1(F64 x) {
-  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
-  x = x > 709.0 ? fill(709.0) : x;
-  x = x < -708.0 ? fill(-708.0) : x;
-  F64 z = x * 1.4426950408889634 + kRound;
-  const I64 n = (I64)z - 0x4338000000000000;
-  z = z - kRound;
-  const F64 r = x - z * 0.69314718055994531;
-  F64 p = r * (1.0 / 40320) + 1.0 / 5040;
-  p = p * r + 1.0 / 720;
-  p = p * r + 1.0 / 120;
-  p = p * r + 1.0 / 24;
-  p = p * r + 1.0 / 6;
-  p = p * r + 0.5;
-  const F64 scale = (F64)((n + 1023) << 52);
-  return (p * r * r + r) * scale + (scale - 1.0);
+  const ExpParts e = exp_parts(x);
+  return (e.p * e.r * e.r + e.r) * e.scale + (e.scale - 1.0);
 }
 
 TAPE_INLINE F32 log1p(F32 x) { return in_double(x, coarse_log1p); }

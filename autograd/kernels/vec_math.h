@@ -151,8 +151,11 @@ TAPE_INLINE F64 erf(F64 x) {
   return each_lane(x, [](double v) { return __builtin_erf(v); });
 }
 
-/// exp of doubles to 2e-10, enough to round to f32. NaN stays.
-TAPE_INLINE F64 coarse_exp(F64 x) {
+/// exp(x) of doubles as scale (1 + r + p r^2), |r| at most log(2) / 2 and scale a power of two. NaN stays.
+struct ExpParts {
+  F64 p, r, scale;
+};
+TAPE_INLINE ExpParts exp_parts(F64 x) {
   constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
   x = x > 709.0 ? fill(709.0) : x;
   x = x < -708.0 ? fill(-708.0) : x;
@@ -166,9 +169,15 @@ TAPE_INLINE F64 coarse_exp(F64 x) {
   p = p * r + 1.0 / 24;
   p = p * r + 1.0 / 6;
   p = p * r + 0.5;
-  p = p * r + 1.0;
-  p = p * r + 1.0;
-  return p * (F64)((n + 1023) << 52);
+  return {p, r, (F64)((n + 1023) << 52)};
+}
+
+/// exp of doubles to 2e-10, enough to round to f32. NaN stays.
+TAPE_INLINE F64 coarse_exp(F64 x) {
+  const ExpParts e = exp_parts(x);
+  F64 p = e.p * e.r + 1.0;
+  p = p * e.r + 1.0;
+  return p * e.scale;
 }
 
 /// In double, so that the error of the exponential, the sum and the quotient do not add up to more than one of f32.

@@ -153,9 +153,7 @@ Tensor min(const Tensor& x, const Axes& axes, Dims dims) { return extreme(min_op
 Tensor var(const Tensor& x, const Axes& axes, const VarOptions& options) {
   check_floating("var", x);
   const ReductionPlan plan("var", x, axes);
-  if (plan.size <= options.correction)
-    raise(ErrorKind::shape, "var: {} values for correction {} in {}", plan.size, options.correction,
-          to_string(x.shape()));
+  plan.check_correction("var", x, options.correction);
   const double share = 1.0 / static_cast<double>(plan.size - options.correction);
   const Tensor values = x.detach(), centre = mean(values, axes, Dims::keep);
   Tensor squares = empty(plan.shape(options.dims), x.dtype());

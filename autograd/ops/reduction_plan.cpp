@@ -38,4 +38,9 @@ void ReductionPlan::check_not_empty(const char* operation, const Tensor& x) cons
     raise(ErrorKind::shape, "{}: nothing to reduce in {}", operation, to_string(x.shape()));
 }
 
+void ReductionPlan::check_correction(const char* operation, const Tensor& x, int64_t correction) const {
+  if (size <= correction)
+    raise(ErrorKind::shape, "{}: {} values for correction {} in {}", operation, size, correction, to_string(x.shape()));
+}
+
 }  // namespace tape

@@ -16,6 +16,8 @@ struct ReductionPlan {
   const Shape& shape(Dims dims) const { return dims == Dims::keep ? kept : dropped; }
   /// Throws Error (shape) where x has values to give, but none to reduce.
   void check_not_empty(const char* operation, const Tensor& x) const;
+  /// Throws Error (shape) where a variance with that correction would divide by nothing.
+  void check_correction(const char* operation, const Tensor& x, int64_t correction) const;
 
   Tensor values;
   int64_t outer = 1, size = 1, inner = 1;

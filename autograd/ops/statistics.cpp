@@ -137,10 +137,7 @@ Tensor at_place(const Tensor& sorted, const Place& place, int64_t axis) {
 
 Tensor std(const Tensor& x, const Axes& axes, const VarOptions& options) {
   check_floating("std", x);
-  const ReductionPlan plan("std", x, axes);
-  if (plan.size <= options.correction)
-    raise(ErrorKind::shape, "std: {} values for correction {} in {}", plan.size, options.correction,
-          to_string(x.shape()));
+  ReductionPlan("std", x, axes).check_correction("std", x, options.correction);
   const Tensor variance = var(x, axes, options), none = eq(variance.detach(), 0);
   return masked_fill(sqrt(masked_fill(variance, none, 1)), none, 0);
 }

@@ -10,6 +10,7 @@
 #include "autograd/ops/op.h"
 #include "autograd/ops/unary.h"
 #include "autograd/random.h"
+#include "autograd/tape/leaves.h"
 #include "autograd/tape/scope_state.h"
 
 namespace tape {
@@ -59,9 +60,6 @@ class Uses : public Observer {
   std::set<std::pair<const Node*, uint32_t>> seen_;
   Tensors found_;
 };
-
-/// Outputs that have a place on the tape.
-bool differentiable(const Tensor& output) { return output.defined() && is_floating(output.dtype()); }
 
 bool same_place(const Tensor& a, const Tensor& b) {
   return a.requires_grad() && a.impl().node == b.impl().node && a.impl().output == b.impl().output;

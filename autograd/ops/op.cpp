@@ -7,18 +7,22 @@
 
 namespace tape {
 namespace {
-std::vector<const Op*>& registry() {
-  static std::vector<const Op*> ops;
-  return ops;
+std::vector<const Op*>& registry(Origin origin) {
+  static std::vector<const Op*> library, program;
+  return origin == Origin::library ? library : program;
 }
 }  // namespace
 
-Op::Op(OpDefinition definition) : definition_(std::move(definition)) {
-  if (definition_.samples) registry().push_back(this);
+Op::Op(OpDefinition definition, Origin origin) : definition_(std::move(definition)), origin_(origin) {
+  if (definition_.samples) registry(origin).push_back(this);
 }
 
-std::vector<const Op*> registered_ops() {
-  std::vector<const Op*> ops = registry();
+Op::~Op() {
+  if (definition_.samples) std::erase(registry(origin_), this);
+}
+
+std::vector<const Op*> registered_ops(Origin origin) {
+  std::vector<const Op*> ops = registry(origin);
   std::sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) { return std::strcmp(a->name(), b->name()) < 0; });
   return ops;
 }

@@ -14,7 +14,8 @@ struct OpSample {
   std::string label;
   Tensors inputs;
   std::function<Tensor(const Tensors&)> call;
-  double step = 0;  ///< of the central differences; 0 is the check's own choice
+  double step = 0;             ///< of the central differences; 0 is the check's own choice
+  bool zero_gradient = false;  ///< by nature: the inputs are given a gradient of zero, and that is right
 };
 
 /// Where the axes of an operation's output come from, those of its inputs counted from the back where nothing else is
@@ -54,11 +55,15 @@ struct OpDefinition {
   std::function<std::vector<OpSample>()> samples = {};
 };
 
-/// An operation. Those with samples are in the registry, which the test suite walks: each needs a formula, and samples
-/// whose gradients are right.
+/// Whose an operation or a layer is: the library's, or that of the program that uses it.
+enum class Origin { library, program };
+
+/// An operation. Those with samples are in a registry, which a test suite walks: each needs samples whose gradients are
+/// right, and the library's a formula.
 class Op {
  public:
-  explicit Op(OpDefinition definition);
+  explicit Op(OpDefinition definition, Origin origin = Origin::library);
+  ~Op();
   Op(const Op&) = delete;
   Op& operator=(const Op&) = delete;
 
@@ -71,10 +76,11 @@ class Op {
 
  private:
   const OpDefinition definition_;
+  const Origin origin_;
 };
 
-/// Every registered operation, ordered by name.
-std::vector<const Op*> registered_ops();
+/// Every registered operation of the library, or of the program, ordered by name.
+std::vector<const Op*> registered_ops(Origin origin = Origin::library);
 
 /// Values for samples: f64, normal, from a generator of their own so that each call gives the same.
 Tensor sample_normal(const Shape& shape, uint64_t seed = 1);

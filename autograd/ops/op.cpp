@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "autograd/create.h"
+#include "autograd/ops/shape.h"
 
 namespace tape {
 namespace {
@@ -25,6 +26,15 @@ std::vector<const Op*> registered_ops(Origin origin) {
   std::vector<const Op*> ops = registry(origin);
   std::sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) { return std::strcmp(a->name(), b->name()) < 0; });
   return ops;
+}
+
+Tensor samples_first(const Tensor& x, int64_t axis, int64_t samples) {
+  const Shape split = x.shape().with(axis, x.size(axis) / samples).inserted(axis, samples);
+  std::vector<int64_t> axes{axis};
+  for (int64_t i = 0; i < split.rank(); ++i)
+    if (i != axis) axes.push_back(i);
+  const Tensor parts = reshape(x, split);
+  return axis == 0 ? parts : permute(parts, axes);
 }
 
 Tensor sample_normal(const Shape& shape, uint64_t seed) {

@@ -41,6 +41,21 @@ struct OpTraits {
   AxesFrom axes = AxesFrom::same_place;
 };
 
+/// A recorded call whose gradient of one input is asked for each sample; see per_sample_gradients().
+struct PerSampleCall {
+  const Node& node;
+  const Tensors& inputs;   ///< of the call
+  const Tensor& gradient;  ///< of its first output
+  size_t input;            ///< whose gradient: a tensor that all samples share
+  int64_t axis;            ///< of the first output: the samples lie along it, block by block
+  int64_t samples;
+};
+/// [B, ... of the input], or undefined where this input has no such rule.
+using PerSampleRule = Tensor (*)(const PerSampleCall& call);
+
+/// x, whose axis holds the samples block by block, as [B, ... of x with the axis B times as short].
+Tensor samples_first(const Tensor& x, int64_t axis, int64_t samples);
+
 /// All that an operation is, beside the function that calls it: one aggregate in the file of its family.
 ///
 ///   const Op exp_op({.name = "exp",
@@ -53,6 +68,7 @@ struct OpDefinition {
   /// Called when the registry is checked, not at start-up. An operation with samples is registered; one without is for
   /// custom() and for operations that are made at run time.
   std::function<std::vector<OpSample>()> samples = {};
+  PerSampleRule per_sample = nullptr;  ///< of the gradient by sample where summing last is faster than asking for each
 };
 
 /// Whose an operation or a layer is: the library's, or that of the program that uses it.
@@ -70,6 +86,7 @@ class Op {
   const char* name() const { return definition_.name; }
   const OpFormula& formula() const { return definition_.formula; }
   const OpTraits& traits() const { return definition_.traits; }
+  PerSampleRule per_sample() const { return definition_.per_sample; }
   std::vector<OpSample> samples() const {
     return definition_.samples ? definition_.samples() : std::vector<OpSample>();
   }

@@ -57,7 +57,7 @@ int64_t samples_of(const Tensors& batch) {
 
 Tensors first_sample(const Tensors& batch) {
   Tensors one;
-  for (const Tensor& x : batch) one.push_back(x.defined() ? slice(x, 0, {.start = 0, .stop = 1}) : x);
+  for (const Tensor& x : batch) one.push_back(x.defined() ? slice(x, 0, {.start = 0, .end = 1}) : x);
   return one;
 }
 
@@ -126,8 +126,8 @@ class Gathering : public Observer {
                    const Tensor& result) const {
     const Shape& shape = step.inputs[input].shape();
     if (axes[0] >= 0 && step.node->op->per_sample()) {
-      const Tensor part = step.node->op->per_sample()(
-          {*step.node, step.inputs, gradients[0], input, axes[0], samples_});
+      const Tensor part =
+          step.node->op->per_sample()({*step.node, step.inputs, gradients[0], input, axes[0], samples_});
       if (part.defined()) return part;
     }
     if (axes.size() == 1 && result.shape() == step.outputs[0].shape()) return broadcast(result, axes[0], shape);
@@ -157,10 +157,9 @@ class Gathering : public Observer {
           raise(ErrorKind::graph, "{}: output {} of '{}' has no axis of samples, {}", kName, i, node.name(),
                 to_string(gradients[i].shape()));
         const int64_t rows = gradients[i].size(axes[i]) / samples_;
-        arriving[i] = zeros_like(gradients[i]);
-        arriving[i] = put_slice(arriving[i], axes[i],
-                                slice(gradients[i], axes[i], {.start = sample * rows, .stop = (sample + 1) * rows}),
-                                {.start = sample * rows, .stop = (sample + 1) * rows});
+        const int64_t begin = sample * rows;
+        arriving[i] = put_slice(zeros_like(gradients[i]), axes[i], begin,
+                                slice(gradients[i], axes[i], {.start = begin, .end = begin + rows}));
       }
       const Tensors results = node.backward(BackwardContext(node, arriving, needed, false));
       parts.push_back(results[input].defined() ? sum_to(results[input], shape)
@@ -177,7 +176,7 @@ class Gathering : public Observer {
 
 /// Adds what arrives at tensors that are made of parameters alone, one backward a sample.
 void pass_behind(const Gathering& gathering, const std::vector<Step>& steps, const Tensors& wanted, int64_t samples,
-                 std::vector<Tensor>& result) {
+                 Tensors& result) {
   Tensors reached, arriving;
   for (const Step& step : steps) {
     for (size_t i = 0; i < step.outputs.size(); ++i) {
@@ -210,11 +209,35 @@ void verify(const Tensor& losses, const std::vector<NamedTensor>& result, const 
     const Tensor theirs = own[i].defined() ? own[i] : zeros_like(ours);
     const double off = largest(ours - theirs), size = std::max(largest(ours), largest(theirs));
     if (!(off <= (ours.dtype() == f64 ? 1e-7 : 1e-2) * size))
-      raise(ErrorKind::graph,
-            "{}: the gradient of {} of the last sample is off by {:.3g}, where the largest is {:.3g}: samples influence "
-            "each other, or their rows do not follow one another",
-            kName, result[i].name, off, size);
+      raise(
+          ErrorKind::graph,
+          "{}: the gradient of {} of the last sample is off by {:.3g}, where the largest is {:.3g}: samples influence "
+          "each other, or their rows do not follow one another",
+          kName, result[i].name, off, size);
   }
+}
+
+Tensor checked_losses(const std::function<Tensor(const Tensors& batch)>& losses, const Tensors& batch,
+                      int64_t samples) {
+  const Tensor given = losses(batch);
+  if (!given.defined() || !(given.shape() == Shape{samples}))
+    raise(ErrorKind::shape, "{}: the losses are {}, they must be [{}], one a sample", kName,
+          given.defined() ? to_string(given.shape()) : "undefined", samples);
+  check_recorded(kName, given);
+  return given;
+}
+
+/// Nothing tells an axis of one sample from any other of 1, and its gradient is the whole one.
+std::vector<NamedTensor> of_one_sample(const std::function<Tensor(const Tensors& batch)>& losses,
+                                       const std::vector<NamedTensor>& parameters, const Tensors& wanted,
+                                       const Tensors& batch) {
+  const Tensor loss = checked_losses(losses, batch, 1);
+  const Tensors gradients = grad({loss}, wanted, {.allow_unused = true});
+  std::vector<NamedTensor> result;
+  for (size_t i = 0; i < wanted.size(); ++i)
+    result.push_back({parameters[i].name,
+                      unsqueeze(gradients[i].defined() ? gradients[i].detach() : zeros_like(wanted[i].detach()), 0)});
+  return result;
 }
 
 }  // namespace
@@ -230,11 +253,30 @@ std::vector<NamedTensor> per_sample_gradients(const std::function<Tensor(const T
     wanted.push_back(parameter.tensor);
   }
   const EnableGrad recording;
-  Recording one, all;
-  std::vector<Tensor> result;
-  for (const Tensor& parameter : wanted)
-    result.push_back(zeros(parameter.shape().inserted(0, samples), parameter.dtype()));
-  return {};
+  if (samples == 1) return of_one_sample(losses, parameters, wanted, batch);
+  std::vector<Step> one;
+  {
+    const ForkRandom random;
+    const Recording run;
+    const Tensor loss = losses(first_sample(batch));
+    one = run.steps;
+  }
+  Recording run;
+  const Tensor given = checked_losses(losses, batch, samples);
+  Gathering gathering(one, run.steps, samples);
+  grad({given}, wanted, {.gradients = {ones_like(given)}, .retain_graph = true, .allow_unused = true});
+  Tensors by_sample;
+  for (const Tensor& parameter : wanted) {
+    const auto found = gathering.gathered.find({parameter.impl().node.get(), parameter.impl().output});
+    by_sample.push_back(found != gathering.gathered.end()
+                            ? found->second
+                            : zeros(parameter.shape().inserted(0, samples), parameter.dtype()));
+  }
+  pass_behind(gathering, run.steps, wanted, samples, by_sample);
+  std::vector<NamedTensor> result;
+  for (size_t i = 0; i < parameters.size(); ++i) result.push_back({parameters[i].name, by_sample[i].detach()});
+  if (options.verify) verify(given, result, wanted, samples);
+  return result;
 }
 
 }  // namespace tape

@@ -37,8 +37,11 @@ TEST(GradcheckJson, HoldsTheReport) {
 
 TEST(GradcheckJson, WritesNumbersThatAreNotFiniteAsWords) {
   GradcheckReport report;
-  report.variables.push_back(
-      {.name = "x\xff", .shape = {}, .max_error = INFINITY, .analytic = NAN, .numeric = -INFINITY});
+  GradcheckResult& x = report.variables.emplace_back();
+  x.name = "x\xff";
+  x.max_error = INFINITY;
+  x.analytic = NAN;
+  x.numeric = -INFINITY;
   const nlohmann::json json = nlohmann::json::parse(to_json(report));
   EXPECT_EQ(json["variables"][0]["max_error"], "inf");
   EXPECT_EQ(json["variables"][0]["analytic"], "nan");

@@ -10,18 +10,17 @@
 #include "autograd/ops/check.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/op.h"
+#include "autograd/ops/promote.h"
 #include "autograd/ops/unary.h"
 
 namespace tape {
 
 Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& a, const Tensor& b) {
-  check_same_dtype(operation, a, b);
+  TAPE_ASSERT(same_computed(a, b));
   const Shape shape = broadcast_shapes(operation, a.shape(), b.shape());
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
   Tensor out = empty(shape, a.dtype());
   if (a.dtype() == i64) {
-    if (kind == kernels::Binary::div || kind == kernels::Binary::pow)
-      raise(ErrorKind::dtype, "{}: needs f32 or f64, got i64", operation);
     kernels::binary_i64(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<int64_t>());
     return out;
   }
@@ -151,27 +150,49 @@ Tensor share(const Tensor& chosen, const Tensor& equal, DType dtype) {
   return cast(chosen, dtype) + cast(equal, dtype) * 0.5;
 }
 
+void refuse_to_subtract_bool(DType a, DType b) {
+  if (a == boolean || b == boolean)
+    raise(ErrorKind::dtype, "sub: bool cannot be subtracted: {} - {}; there are logical_xor and logical_not",
+          to_string(a), to_string(b));
+}
+
+/// x and a number of a whole dtype or bool, as two tensors.
+template <class F>
+Tensor with_tensor(const Tensor& x, const Number& number, DType dtype, const F& f) {
+  return f(cast(x, dtype), scalar(number, dtype));
+}
+
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), add);
   return record(add_op, {a, b}, binary(add_op, Binary::add, a, b), {}, [](const BackwardContext& c) -> Tensors {
     return {c.grad(), c.grad()};
   });
 }
 
 Tensor sub(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) {
+    refuse_to_subtract_bool(a.dtype(), b.dtype());
+    return promoted(a, b, result_type(a, b), sub);
+  }
   return record(sub_op, {a, b}, binary(sub_op, Binary::sub, a, b), {}, [](const BackwardContext& c) -> Tensors {
     return {c.grad(), c.needs(1) ? -c.grad() : Tensor()};
   });
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), mul);
   return record(mul_op, {a, b}, binary(mul_op, Binary::mul, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
     return {c.needs(0) ? c.grad() * c.saved(1) : Tensor(), c.needs(1) ? c.grad() * c.saved(0) : Tensor()};
   });
 }
 
 Tensor div(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b) || a.dtype() == i64) {
+    const DType dtype = result_type(a, b);
+    return promoted(a, b, is_floating(dtype) ? dtype : f32, div);
+  }
   return record(div_op, {a, b}, binary(div_op, Binary::div, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
     const Tensor da = c.grad() / c.saved(1);
     return {da, c.needs(1) ? -(da * (c.saved(0) / c.saved(1))) : Tensor()};
@@ -179,6 +200,8 @@ Tensor div(const Tensor& a, const Tensor& b) {
 }
 
 Tensor pow(const Tensor& a, const Tensor& b) {
+  const auto again = [](const Tensor& x, const Tensor& n) { return pow(x, n); };
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), again);
   Tensor y = binary(pow_op, Binary::pow, a, b);
   return record(pow_op, {a, b}, y, {a, b, y}, [](const BackwardContext& c) -> Tensors {
     const Tensor x = c.saved(0), n = c.saved(1), dy = c.grad();
@@ -191,6 +214,7 @@ Tensor pow(const Tensor& a, const Tensor& b) {
 }
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), maximum);
   return record(maximum_op, {a, b}, binary(maximum_op, Binary::maximum, a, b), {a, b},
                 [](const BackwardContext& c) -> Tensors {
                   const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
@@ -200,6 +224,7 @@ Tensor maximum(const Tensor& a, const Tensor& b) {
 }
 
 Tensor minimum(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), minimum);
   return record(minimum_op, {a, b}, binary(minimum_op, Binary::minimum, a, b), {a, b},
                 [](const BackwardContext& c) -> Tensors {
                   const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
@@ -228,10 +253,12 @@ Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {
 Tensor lerp(const Tensor& a, const Tensor& b, double weight) { return lerp(a, b, scalar(weight, a.dtype())); }
 
 Tensor affine(const Tensor& x, double scale, double shift) {
-  if (x.dtype() == i64) {
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return affine(wide, scale, shift); });
+  if (is_integral(x.dtype())) {
     if (scale != std::trunc(scale) || shift != std::trunc(shift))
-      raise(ErrorKind::dtype, "affine: i64 takes whole numbers, got scale {} and shift {}", scale, shift);
-    return add(mul(x, scalar(scale, i64)), scalar(shift, i64));
+      raise(ErrorKind::dtype, "affine: {} takes whole numbers, got scale {} and shift {}", to_string(x.dtype()), scale,
+            shift);
+    return cast(add(mul(cast(x, i64), scalar(scale, i64)), scalar(shift, i64)), x.dtype());
   }
   Tensor y = empty_like(x);
   dispatch_floating("affine", x.dtype(), [&](auto zero) {
@@ -245,7 +272,17 @@ Tensor affine(const Tensor& x, double scale, double shift) {
       {{"scale", scale}, {"shift", shift}});
 }
 
-Tensor pow(const Tensor& x, double exponent) {
+Tensor pow(const Tensor& x, const Number& power) {
+  const DType dtype = result_type(x, power);
+  if (!is_floating(dtype)) {
+    if (power.value() < 0)
+      raise(ErrorKind::config, "pow: {} to the negative power {}; make it f32 first", to_string(x.dtype()),
+            to_string(power));
+    return with_tensor(x, power, dtype, [](const Tensor& a, const Tensor& b) { return pow(a, b); });
+  }
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return pow(wide, power); });
+  if (x.dtype() != dtype) return pow(cast(x, dtype), power);
+  const double exponent = power.value();
   Tensor y = empty_like(x);
   dispatch_floating("pow", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -259,6 +296,38 @@ Tensor pow(const Tensor& x, double exponent) {
                 {{"exponent", exponent}});
 }
 
-Tensor operator/(double s, const Tensor& x) { return affine(reciprocal(x), s, 0); }
+Tensor operator+(const Tensor& x, const Number& s) {
+  const DType dtype = result_type(x, s);
+  return is_floating(dtype) ? affine(cast(x, dtype), 1, s.value()) : with_tensor(x, s, dtype, add);
+}
+
+Tensor operator-(const Tensor& x, const Number& s) {
+  const DType dtype = result_type(x, s);
+  refuse_to_subtract_bool(x.dtype(), s.dtype());
+  if (is_floating(dtype)) return affine(cast(x, dtype), 1, -s.value());
+  return with_tensor(x, s, dtype, sub);
+}
+
+Tensor operator-(const Number& s, const Tensor& x) {
+  const DType dtype = result_type(x, s);
+  refuse_to_subtract_bool(s.dtype(), x.dtype());
+  if (is_floating(dtype)) return affine(cast(x, dtype), -1, s.value());
+  return sub(scalar(s, dtype), cast(x, dtype));
+}
+
+Tensor operator*(const Tensor& x, const Number& s) {
+  const DType dtype = result_type(x, s);
+  return is_floating(dtype) ? affine(cast(x, dtype), s.value(), 0) : with_tensor(x, s, dtype, mul);
+}
+
+Tensor operator/(const Tensor& x, const Number& s) {
+  if (!is_floating(x.dtype())) return with_tensor(x, s, f32, div);
+  return affine(x, 1 / s.value(), 0);
+}
+
+Tensor operator/(const Number& s, const Tensor& x) {
+  if (!is_floating(x.dtype())) return div(scalar(s), cast(x, f32));
+  return affine(reciprocal(x), s.value(), 0);
+}
 
 }  // namespace tape

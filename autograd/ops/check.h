@@ -8,6 +8,9 @@ namespace tape {
 /// Throws Error (dtype) `operation: dtypes differ: f32 and f64`.
 void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b);
 
+/// Throws Error (shape) `operation: shapes differ: [2] and [3]`.
+void check_same_shape(const char* operation, const Tensor& a, const Tensor& b);
+
 /// Throws Error (dtype) `operation: needs f32 or f64, got i64`.
 void check_floating(const char* operation, const Tensor& x);
 

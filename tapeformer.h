@@ -7,6 +7,7 @@
 #include "autograd/diagnose/profile.h"
 #include "autograd/diagnose/tape_values.h"
 #include "autograd/gradcheck/gradcheck.h"
+#include "autograd/io/npy.h"
 #include "autograd/io/safetensors.h"
 #include "autograd/mask.h"
 #include "autograd/memory.h"

@@ -39,29 +39,25 @@ constexpr uint16_t bfloat16_bits(float value) {
 
 constexpr float bfloat16_value(uint16_t half) { return std::bit_cast<float>(static_cast<uint32_t>(half) << 16); }
 
+/// 16 bits that stand for an f32.
+template <uint16_t (*to_bits)(float), float (*to_value)(uint16_t)>
+struct SixteenBits {
+  uint16_t bits = 0;
+
+  constexpr SixteenBits() = default;
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  explicit constexpr SixteenBits(T value) : bits(to_bits(static_cast<float>(value))) {}
+  constexpr operator float() const { return to_value(bits); }
+};
+
 }  // namespace detail
 
 /// An element of an f16 tensor: IEEE 754 half precision, 11 significant bits, up to 65504. A number becomes one through
 /// f32, rounded to the nearest, of two the even one; what is larger becomes infinite.
-struct Half {
-  uint16_t bits = 0;
-
-  constexpr Half() = default;
-  template <class T>
-    requires std::is_arithmetic_v<T>
-  explicit constexpr Half(T value) : bits(detail::half_bits(static_cast<float>(value))) {}
-  constexpr operator float() const { return detail::half_value(bits); }
-};
+using Half = detail::SixteenBits<detail::half_bits, detail::half_value>;
 
 /// An element of a bf16 tensor: the upper half of an f32, 8 significant bits of the same range. Rounded as Half.
-struct BFloat16 {
-  uint16_t bits = 0;
-
-  constexpr BFloat16() = default;
-  template <class T>
-    requires std::is_arithmetic_v<T>
-  explicit constexpr BFloat16(T value) : bits(detail::bfloat16_bits(static_cast<float>(value))) {}
-  constexpr operator float() const { return detail::bfloat16_value(bits); }
-};
+using BFloat16 = detail::SixteenBits<detail::bfloat16_bits, detail::bfloat16_value>;
 
 }  // namespace tape

@@ -85,16 +85,20 @@ class DirectoryReader {
       const DirectoryPlace place{number_at<uint16_t>(end, 10), number_at<uint32_t>(end, 12),
                                  number_at<uint32_t>(end, 16)};
       const bool large = place.entries == 0xFFFF || place.bytes == 0xFFFFFFFF || place.start == 0xFFFFFFFF;
-      return large ? find64() : place;
+      return large || has_locator() ? find64() : place;
     }
     fail("not a zip archive: it has no end of a directory");
   }
 
+  /// Some write the numbers of 64 bits where 32 would do.
+  bool has_locator() const {
+    return end_ >= kLocatorBytes &&
+           number_at<uint32_t>(bytes_at(file_, end_ - kLocatorBytes, kLocatorBytes), 0) == kLocator64;
+  }
+
   DirectoryPlace find64() {
-    if (end_ < kLocatorBytes) fail("the locator of the zip64 directory is missing");
-    const std::string locator = bytes_at(file_, end_ - kLocatorBytes, kLocatorBytes);
-    const auto at = number_at<uint64_t>(locator, 8);
-    if (number_at<uint32_t>(locator, 0) != kLocator64) fail("the locator of the zip64 directory is missing");
+    if (!has_locator()) fail("the locator of the zip64 directory is missing");
+    const auto at = number_at<uint64_t>(bytes_at(file_, end_ - kLocatorBytes, kLocatorBytes), 8);
     if (at > static_cast<uint64_t>(end_) || end_ - static_cast<int64_t>(at) != kLocatorBytes + kEnd64Bytes)
       fail("the end of the zip64 directory is not at byte {}", at);
     end_ = static_cast<int64_t>(at);

@@ -1,7 +1,9 @@
 #include "autograd/io/npy_header.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,27 +15,10 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr int64_t kMaxHeader = 65535;
 
-/// NumPy's name of a type: byte order, kind and bytes.
+/// NumPy's name of a dtype, in the order of DType: byte order, kind and bytes.
 const char* description_of(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-      return "|b1";
-    case DType::u8:
-      return "|u1";
-    case DType::i32:
-      return "<i4";
-    case DType::i64:
-      return "<i8";
-    case DType::f16:
-      return "<f2";
-    case DType::bf16:
-      return "<V2";
-    case DType::f32:
-      return "<f4";
-    case DType::f64:
-      break;
-  }
-  return "<f8";
+  constexpr const char* names[] = {"|b1", "|u1", "<i4", "<i8", "<f2", "<V2", "<f4", "<f8"};
+  return names[static_cast<size_t>(dtype)];
 }
 
 /// Reads the dictionary of Python in a header: strings, True and False, and tuples of numbers.

@@ -21,28 +21,6 @@ using nlohmann::json;
 
 constexpr int64_t kMaxHeader = 100'000'000;
 
-const char* stored_name(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "F32";
-    case DType::f64:
-      return "F64";
-    case DType::f16:
-      return "F16";
-    case DType::bf16:
-      return "BF16";
-    case DType::i64:
-      return "I64";
-    case DType::i32:
-      return "I32";
-    case DType::u8:
-      return "U8";
-    case DType::boolean:
-      break;
-  }
-  return "BOOL";
-}
-
 Tensor read_tensor(const InputFile& file, int64_t position, const StoredTensor& stored) {
   Tensor tensor = empty(stored.shape, stored.dtype);
   file.read(position, tensor.raw(), stored.end - stored.begin);
@@ -78,7 +56,7 @@ std::string make_header(const std::string& path, const std::vector<std::pair<std
   int64_t position = 0;
   for (const auto& [name, tensor] : ordered) {
     const int64_t end = position + tensor.numel() * size_of(tensor.dtype());
-    header[name] = {{"dtype", stored_name(tensor.dtype())},
+    header[name] = {{"dtype", detail::stored_name(tensor.dtype())},
                     {"shape", tensor.shape().to_vector()},
                     {"data_offsets", {position, end}}};
     position = end;

@@ -187,6 +187,10 @@ void check_cover(const std::string& path, const std::vector<StoredTensor>& tenso
 
 }  // namespace
 
+std::string_view stored_name(DType dtype) {
+  return std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& type) { return type.dtype == dtype; })->name;
+}
+
 SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_view text, int64_t data_bytes) {
   const json parsed = parse_header(path, text);
   SafetensorsHeader header;

@@ -25,6 +25,9 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
+/// What a dtype is called in a header.
+std::string_view stored_name(DType dtype);
+
 /// Parses and checks a header that is followed by `data_bytes` of values; errors begin with `path`.
 SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_view text, int64_t data_bytes);
 

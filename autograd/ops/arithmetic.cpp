@@ -150,18 +150,6 @@ Tensor share(const Tensor& chosen, const Tensor& equal, DType dtype) {
   return cast(chosen, dtype) + cast(equal, dtype) * 0.5;
 }
 
-void refuse_to_subtract_bool(DType a, DType b) {
-  if (a == boolean || b == boolean)
-    raise(ErrorKind::dtype, "sub: bool cannot be subtracted: {} - {}; there are logical_xor and logical_not",
-          to_string(a), to_string(b));
-}
-
-/// x and a number of a whole dtype or bool, as two tensors.
-template <class F>
-Tensor with_tensor(const Tensor& x, const Number& number, DType dtype, const F& f) {
-  return f(cast(x, dtype), scalar(number, dtype));
-}
-
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
@@ -173,7 +161,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
 
 Tensor sub(const Tensor& a, const Tensor& b) {
   if (!same_computed(a, b)) {
-    refuse_to_subtract_bool(a.dtype(), b.dtype());
+    check_subtraction(a.dtype(), b.dtype());
     return promoted(a, b, result_type(a, b), sub);
   }
   return record(sub_op, {a, b}, binary(sub_op, Binary::sub, a, b), {}, [](const BackwardContext& c) -> Tensors {
@@ -278,7 +266,7 @@ Tensor pow(const Tensor& x, const Number& power) {
     if (power.value() < 0)
       raise(ErrorKind::config, "pow: {} to the negative power {}; make it f32 first", to_string(x.dtype()),
             to_string(power));
-    return with_tensor(x, power, dtype, [](const Tensor& a, const Tensor& b) { return pow(a, b); });
+    return pow(cast(x, dtype), scalar(power, dtype));
   }
   if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return pow(wide, power); });
   if (x.dtype() != dtype) return pow(cast(x, dtype), power);
@@ -294,40 +282,6 @@ Tensor pow(const Tensor& x, const Number& power) {
                   return {c.grad() * (exponent * pow(c.saved(0), exponent - 1))};
                 },
                 {{"exponent", exponent}});
-}
-
-Tensor operator+(const Tensor& x, const Number& s) {
-  const DType dtype = result_type(x, s);
-  return is_floating(dtype) ? affine(cast(x, dtype), 1, s.value()) : with_tensor(x, s, dtype, add);
-}
-
-Tensor operator-(const Tensor& x, const Number& s) {
-  const DType dtype = result_type(x, s);
-  refuse_to_subtract_bool(x.dtype(), s.dtype());
-  if (is_floating(dtype)) return affine(cast(x, dtype), 1, -s.value());
-  return with_tensor(x, s, dtype, sub);
-}
-
-Tensor operator-(const Number& s, const Tensor& x) {
-  const DType dtype = result_type(x, s);
-  refuse_to_subtract_bool(s.dtype(), x.dtype());
-  if (is_floating(dtype)) return affine(cast(x, dtype), -1, s.value());
-  return sub(scalar(s, dtype), cast(x, dtype));
-}
-
-Tensor operator*(const Tensor& x, const Number& s) {
-  const DType dtype = result_type(x, s);
-  return is_floating(dtype) ? affine(cast(x, dtype), s.value(), 0) : with_tensor(x, s, dtype, mul);
-}
-
-Tensor operator/(const Tensor& x, const Number& s) {
-  if (!is_floating(x.dtype())) return with_tensor(x, s, f32, div);
-  return affine(x, 1 / s.value(), 0);
-}
-
-Tensor operator/(const Number& s, const Tensor& x) {
-  if (!is_floating(x.dtype())) return div(scalar(s), cast(x, f32));
-  return affine(reciprocal(x), s.value(), 0);
 }
 
 }  // namespace tape

@@ -19,6 +19,12 @@ void check_floating(const char* operation, const Tensor& x) {
     raise(ErrorKind::dtype, "{}: needs f32 or f64, got {}", operation, to_string(x.dtype()));
 }
 
+void check_subtraction(DType a, DType b) {
+  if (a == boolean || b == boolean)
+    raise(ErrorKind::dtype, "sub: bool cannot be subtracted: {} - {}; there are logical_xor and logical_not",
+          to_string(a), to_string(b));
+}
+
 void check_dropout(const char* name, double p) {
   if (!(p >= 0 && p < 1)) raise(ErrorKind::config, "{}: the probability must be in [0, 1), got {}", name, p);
 }

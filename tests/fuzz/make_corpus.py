@@ -131,6 +131,7 @@ def make_npz():
     write("npz", "broken_array", npz([("a.npy", a[:-1])]))
     write("npz", "checksum", good.replace(floats(4), floats(4, 0.25)))
     write("npz", "cut", good[:-30])
+    write("npz", "zip64", fixture("numpy/zip64.npz"))
     write("npz", "no_zip", b"\x93NUMPY")
     write("npz", "twice", npz([("a.npy", a), ("b.npy", a)]).replace(b"b.npy", b"a.npy"))
     packed = npz(both, compressed=True)

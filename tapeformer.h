@@ -8,6 +8,7 @@
 #include "autograd/diagnose/tape_values.h"
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/gradcheck/registered.h"
+#include "autograd/io/npy.h"
 #include "autograd/io/safetensors.h"
 #include "autograd/mask.h"
 #include "autograd/memory.h"

@@ -18,21 +18,24 @@ Tensor zeros(const Shape& shape, DType dtype) {
   return x;
 }
 
-Tensor full(const Shape& shape, double value, DType dtype) {
+namespace {
+Tensor filled(const char* operation, const Shape& shape, const Number& value, DType dtype) {
   Tensor x = empty(shape, dtype);
   dispatch_all(dtype, [&](auto zero) {
     using T = decltype(zero);
     T* values = static_cast<T*>(x.raw());
-    std::fill(values, values + x.numel(), static_cast<T>(value));
+    std::fill(values, values + x.numel(), value.to<T>(operation));
   });
   return x;
 }
+}  // namespace
 
+Tensor full(const Shape& shape, const Number& value, DType dtype) { return filled("full", shape, value, dtype); }
 Tensor ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
 Tensor empty_like(const Tensor& x) { return empty(x.shape(), x.dtype()); }
 Tensor zeros_like(const Tensor& x) { return zeros(x.shape(), x.dtype()); }
 Tensor ones_like(const Tensor& x) { return ones(x.shape(), x.dtype()); }
-Tensor scalar(double value, DType dtype) { return full({}, value, dtype); }
+Tensor scalar(const Number& value, DType dtype) { return filled("scalar", {}, value, dtype); }
 
 Tensor arange(double start, double end, double step, DType dtype) {
   if (!(step != 0) || !std::isfinite(start) || !std::isfinite(end) || !std::isfinite(step) || (end - start) / step < 0)
@@ -117,7 +120,11 @@ Tensor from_values(const T* values, int64_t count, const Shape& shape) {
 }
 template Tensor from_values(const float*, int64_t, const Shape&);
 template Tensor from_values(const double*, int64_t, const Shape&);
+template Tensor from_values(const Half*, int64_t, const Shape&);
+template Tensor from_values(const BFloat16*, int64_t, const Shape&);
 template Tensor from_values(const int64_t*, int64_t, const Shape&);
+template Tensor from_values(const int32_t*, int64_t, const Shape&);
+template Tensor from_values(const uint8_t*, int64_t, const Shape&);
 template Tensor from_values(const bool*, int64_t, const Shape&);
 
 Tensor from_memory(void* data, const Shape& shape, DType dtype, void* owner, void (*release)(void* owner)) {

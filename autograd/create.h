@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "number.h"
 #include "random.h"
 #include "tensor.h"
 
@@ -10,12 +11,13 @@ namespace tape {
 Tensor empty(const Shape& shape, DType dtype = f32);  ///< values not set
 Tensor zeros(const Shape& shape, DType dtype = f32);
 Tensor ones(const Shape& shape, DType dtype = f32);
-Tensor full(const Shape& shape, double value, DType dtype = f32);
+/// Error (numeric) where a whole dtype does not hold the value.
+Tensor full(const Shape& shape, const Number& value, DType dtype = f32);
 Tensor empty_like(const Tensor& x);
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 /// A single value of rank 0.
-Tensor scalar(double value, DType dtype = f32);
+Tensor scalar(const Number& value, DType dtype = f32);
 /// start, start + step, ... before end; Error (config) where step is 0 or leads away from end.
 Tensor arange(double start, double end, double step = 1, DType dtype = i64);
 inline Tensor arange(int64_t end, DType dtype = i64) { return arange(0, static_cast<double>(end), 1, dtype); }
@@ -43,7 +45,7 @@ class Values {
 /// Values in braces: tensor({1, 2, 3}), tensor({{1, 2}, {3, 4}}, f64). Error (shape) for rows of different lengths.
 Tensor tensor(std::initializer_list<Values> values, DType dtype = f32);
 
-/// A copy of row-major values; T is float, double, int64_t or bool. Throws Error where the counts differ.
+/// A copy of row-major values; T is the type of a dtype. Throws Error where the counts differ.
 template <class T>
 Tensor from_values(const T* values, int64_t count, const Shape& shape);
 template <class T>

@@ -4,25 +4,56 @@
 #include <string_view>
 
 #include "../base/error.h"
+#include "half.h"
 
 namespace tape {
 
-/// Element type of a Tensor. f32 and f64 carry gradients; i64 holds indices, boolean holds masks.
-enum class DType : uint8_t { f32, f64, i64, boolean };
+/// Element type of a Tensor. f32 and f64 are what operations compute in, and i64 holds indices, boolean masks. f16,
+/// bf16, i32 and u8 are ways to store values: tensors of them are moved, cut, compared, printed, saved and read as they
+/// are; arithmetic on f16 and bf16 is done in f32 and rounded back, on i32 and u8 in i64 and wraps as theirs does. All
+/// four floating types carry gradients, each in its own dtype. In the order of promotion.
+enum class DType : uint8_t { boolean, u8, i32, i64, f16, bf16, f32, f64 };
 
+inline constexpr DType boolean = DType::boolean;
+inline constexpr DType u8 = DType::u8;
+inline constexpr DType i32 = DType::i32;
+inline constexpr DType i64 = DType::i64;
+inline constexpr DType f16 = DType::f16;
+inline constexpr DType bf16 = DType::bf16;
 inline constexpr DType f32 = DType::f32;
 inline constexpr DType f64 = DType::f64;
-inline constexpr DType i64 = DType::i64;
-inline constexpr DType boolean = DType::boolean;
 
 std::string_view to_string(DType dtype);
 
 /// Bytes of one element.
-constexpr int64_t size_of(DType dtype) { return dtype == DType::f32 ? 4 : dtype == DType::boolean ? 1 : 8; }
+constexpr int64_t size_of(DType dtype) {
+  constexpr int64_t bytes[] = {1, 1, 4, 8, 2, 2, 4, 8};
+  return bytes[static_cast<int>(dtype)];
+}
 
-constexpr bool is_floating(DType dtype) { return dtype == DType::f32 || dtype == DType::f64; }
+/// f16, bf16, f32 or f64: those that carry gradients.
+constexpr bool is_floating(DType dtype) { return dtype >= DType::f16; }
+/// u8, i32 or i64.
+constexpr bool is_integral(DType dtype) { return dtype >= DType::u8 && dtype <= DType::i64; }
+/// f32 or f64: the floating types that kernels are written in.
+constexpr bool is_f32_or_f64(DType dtype) { return dtype >= DType::f32; }
+/// f16 or bf16.
+constexpr bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
-/// The DType of a C++ type: float, double, int64_t or bool.
+/// The dtype that values of a dtype are computed in: f32 for f16 and bf16, i64 for bool, u8 and i32, else itself.
+constexpr DType computed_in(DType dtype) {
+  if (!is_floating(dtype)) return DType::i64;
+  return is_half(dtype) ? DType::f32 : dtype;
+}
+
+/// The dtype that values of two are brought to (torch.promote_types): the later of bool, u8, i32, i64, the halves, f32
+/// and f64; f32 for the two halves, neither of which holds the other.
+constexpr DType promote_types(DType a, DType b) {
+  if (a != b && is_half(a) && is_half(b)) return DType::f32;
+  return a < b ? b : a;
+}
+
+/// The DType of a C++ type: float, double, Half, BFloat16, int64_t, int32_t, uint8_t or bool.
 template <class T>
 struct DTypeOf;
 template <>
@@ -34,8 +65,24 @@ struct DTypeOf<double> {
   static constexpr DType value = DType::f64;
 };
 template <>
+struct DTypeOf<Half> {
+  static constexpr DType value = DType::f16;
+};
+template <>
+struct DTypeOf<BFloat16> {
+  static constexpr DType value = DType::bf16;
+};
+template <>
 struct DTypeOf<int64_t> {
   static constexpr DType value = DType::i64;
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr DType value = DType::i32;
+};
+template <>
+struct DTypeOf<uint8_t> {
+  static constexpr DType value = DType::u8;
 };
 template <>
 struct DTypeOf<bool> {
@@ -52,7 +99,7 @@ decltype(auto) dispatch_floating(std::string_view operation, DType dtype, F&& f)
   raise(ErrorKind::dtype, "{}: needs f32 or f64, got {}", operation, to_string(dtype));
 }
 
-/// Calls f(T{}) with T = float, double, int64_t or bool.
+/// Calls f(T{}) with the C++ type of any dtype.
 template <class F>
 decltype(auto) dispatch_all(DType dtype, F&& f) {
   switch (dtype) {
@@ -60,8 +107,16 @@ decltype(auto) dispatch_all(DType dtype, F&& f) {
       return f(float{});
     case DType::f64:
       return f(double{});
+    case DType::f16:
+      return f(Half{});
+    case DType::bf16:
+      return f(BFloat16{});
     case DType::i64:
       return f(int64_t{});
+    case DType::i32:
+      return f(int32_t{});
+    case DType::u8:
+      return f(uint8_t{});
     case DType::boolean:
       break;
   }

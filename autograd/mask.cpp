@@ -21,7 +21,7 @@ Mask Mask::padding(const Tensor& ids, int64_t padding_id) {
   if (ids.rank() < 1 || ids.rank() > 2)
     raise(ErrorKind::shape, "Mask::padding: ids must be [B, T] or [T], got {}", to_string(ids.shape()));
   const int64_t batch = ids.rank() == 2 ? ids.size(0) : 1;
-  return keep(reshape(ne(ids, static_cast<double>(padding_id)), Shape{batch, 1, 1, ids.size(-1)}));
+  return keep(reshape(ne(ids, padding_id), Shape{batch, 1, 1, ids.size(-1)}));
 }
 
 Mask Mask::keep(const Tensor& keep) {
@@ -34,7 +34,7 @@ Mask Mask::keep(const Tensor& keep) {
 }
 
 Mask Mask::additive(const Tensor& scores) {
-  if (!is_floating(scores.dtype()))
+  if (!is_f32_or_f64(scores.dtype()))
     raise(ErrorKind::dtype, "Mask::additive: needs f32 or f64, got {}; true and false go to Mask::keep",
           to_string(scores.dtype()));
   Mask mask;
@@ -57,7 +57,7 @@ Mask operator&(const Mask& a, const Mask& b) {
 Tensor Mask::visible(int64_t query_length, int64_t key_length) const {
   if (!causal_) return kept_.defined() ? kept_ : full({1, 1}, 1, boolean);
   const Tensor query = reshape(arange(query_length), Shape{query_length, 1});
-  const Tensor past = le(arange(key_length), query + static_cast<double>(*causal_));
+  const Tensor past = le(arange(key_length), query + *causal_);
   return kept_.defined() ? logical_and(past, kept_) : past;
 }
 

@@ -24,6 +24,7 @@
 #include "ops/packed_weight.h"
 #include "ops/pad.h"
 #include "ops/product.h"
+#include "ops/promote.h"
 #include "ops/reduce.h"
 #include "ops/repeat.h"
 #include "ops/rounding.h"

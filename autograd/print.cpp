@@ -39,7 +39,8 @@ class ValuePrinter {
   static constexpr size_t kIndent = 7;  // of "tensor("
 
   double value(int64_t i) const {
-    return tensor_.dtype() == f32 ? static_cast<double>(tensor_.data<float>()[i]) : tensor_.data<double>()[i];
+    return dispatch_all(tensor_.dtype(),
+                        [&](auto zero) { return static_cast<double>(tensor_.data<decltype(zero)>()[i]); });
   }
 
   /// Numbers far apart, very large or very small are written with an exponent: all of them, so that columns agree.
@@ -53,6 +54,7 @@ class ValuePrinter {
   std::string element(int64_t i) const {
     if (tensor_.dtype() == boolean) return tensor_.data<bool>()[i] ? "true" : "false";
     if (tensor_.dtype() == i64) return fmt::format("{}", tensor_.data<int64_t>()[i]);
+    if (is_integral(tensor_.dtype())) return fmt::format("{}", value(i));
     const double x = value(i);
     if (std::isnan(x)) return "nan";
     if (std::isinf(x)) return x < 0 ? "-inf" : "inf";

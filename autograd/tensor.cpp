@@ -1,11 +1,10 @@
 #include "autograd/tensor.h"
 
 #include <atomic>
-#include <cstring>
 
 #include "autograd/create.h"
-#include "autograd/kernels/elementwise.h"
 #include "autograd/ops/cast.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/shape.h"
 #include "autograd/tape/tape.h"
 
@@ -26,20 +25,6 @@ Ref<Node> make_leaf(const Shape& shape, DType dtype) {
 Node::Output& place_on_tape(const Tensor& tensor, const char* operation) {
   if (!tensor.requires_grad()) raise(ErrorKind::graph, "{}: the tensor does not require gradients", operation);
   return tensor.impl().node->outputs[tensor.impl().output];
-}
-
-void refuse_in_place(const Tensor& tensor, const char* operation) {
-  if (tensor.requires_grad() && grad_enabled())
-    raise(ErrorKind::graph,
-          "{}: in-place write to a tensor {} that requires gradients; use a NoGrad scope, or detach()", operation,
-          to_string(tensor.shape()));
-}
-
-void check_same(const char* operation, const Tensor& to, const Tensor& from, bool same_dtype) {
-  if (!(to.shape() == from.shape()))
-    raise(ErrorKind::shape, "{}: shapes differ: {} and {}", operation, to_string(to.shape()), to_string(from.shape()));
-  if (same_dtype && to.dtype() != from.dtype())
-    raise(ErrorKind::dtype, "{}: dtypes differ: {} and {}", operation, to_string(to.dtype()), to_string(from.dtype()));
 }
 
 }  // namespace
@@ -70,7 +55,7 @@ Tensor& Tensor::requires_grad_(bool requires_grad) {
   if (requires_grad == this->requires_grad()) return *this;
   if (requires_grad) {
     if (!is_floating(self.dtype))
-      raise(ErrorKind::dtype, "requires_grad_: only f32 and f64 tensors have gradients, this one is {}",
+      raise(ErrorKind::dtype, "requires_grad_: only floating tensors have gradients, this one is {}",
             to_string(self.dtype));
     self.node = make_leaf(self.shape, self.dtype);
     self.output = 0;
@@ -87,7 +72,10 @@ Tensor Tensor::grad() const { return requires_grad() ? impl_->node->outputs[impl
 void Tensor::set_grad(const Tensor& gradient) {
   if (!requires_grad() && !gradient.defined()) return;
   Node::Output& place = place_on_tape(*this, "set_grad");
-  if (gradient.defined()) check_same("set_grad", *this, gradient, true);
+  if (gradient.defined()) {
+    check_same_shape("set_grad", *this, gradient);
+    check_same_dtype("set_grad", *this, gradient);
+  }
   place.grad = gradient;
 }
 
@@ -110,44 +98,6 @@ void Tensor::remove_hook(int64_t handle) {
 
 void Tensor::backward() const { backward(BackwardOptions{}); }
 void Tensor::backward(const BackwardOptions& options) const { tape::backward({*this}, {options.gradient}, options); }
-
-Tensor& Tensor::fill_(double value) {
-  refuse_in_place(*this, "fill_");
-  dispatch_all(dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    T* values = mutable_data<T>();
-    std::fill(values, values + numel(), static_cast<T>(value));
-  });
-  return *this;
-}
-
-Tensor& Tensor::copy_(const Tensor& source) {
-  refuse_in_place(*this, "copy_");
-  check_same("copy_", *this, source, false);
-  const Tensor values = source.detach().to(dtype());
-  impl().storage->bump_version();
-  std::memmove(raw(), values.raw(), static_cast<size_t>(numel() * size_of(dtype())));
-  return *this;
-}
-
-Tensor& Tensor::add_(const Tensor& other, double scale) {
-  refuse_in_place(*this, "add_");
-  check_same("add_", *this, other, true);
-  dispatch_floating("add_", dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::elementwise<T>().accumulate(numel(), other.data<T>(), static_cast<T>(scale), mutable_data<T>());
-  });
-  return *this;
-}
-
-Tensor& Tensor::mul_(double factor) {
-  refuse_in_place(*this, "mul_");
-  dispatch_floating("mul_", dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::elementwise<T>().affine(numel(), data<T>(), static_cast<T>(factor), T(0), mutable_data<T>());
-  });
-  return *this;
-}
 
 void Tensor::set_data(const Tensor& values) {
   TensorImpl& self = impl();

@@ -7,6 +7,7 @@
 
 #include "dtype.h"
 #include "memory.h"
+#include "number.h"
 #include "print.h"
 #include "ref.h"
 #include "shape.h"
@@ -81,7 +82,8 @@ class Tensor {
   template <class T>
   auto as_xtensor() const;
 
-  /// The same values in another dtype; gradients flow between f32 and f64. The tensor itself where nothing changes.
+  /// The same values in another dtype; gradients flow between the floating types; see ops/cast.h. The tensor itself
+  /// where nothing changes.
   Tensor to(DType dtype) const;
   /// A copy of the values; gradients flow.
   Tensor clone() const;
@@ -94,8 +96,8 @@ class Tensor {
   bool requires_grad() const { return defined() && impl_->node; }
   /// Whether no recorded operation made it.
   bool is_leaf() const;
-  /// Makes a leaf whose gradient backward() gathers in grad(). Throws Error for i64 and bool, and for turning it off on
-  /// the result of a recorded operation (use detach()).
+  /// Makes a leaf whose gradient backward() gathers in grad(). Throws Error for whole numbers and bool, and for turning
+  /// it off on the result of a recorded operation (use detach()).
   Tensor& requires_grad_(bool requires_grad = true);
   /// The gradient gathered so far; undefined before a backward reached the tensor.
   Tensor grad() const;
@@ -111,12 +113,35 @@ class Tensor {
   void backward() const;
   void backward(const BackwardOptions& options) const;
 
-  // --- in-place writes, refused while gradients through the old value could still be asked for ---
-  Tensor& fill_(double value);
+  // --- in-place writes: for every handle of the tensor and every view of its memory ---
+  /// Error (graph) while gradients are recorded and the tensor requires them; Error (numeric) where a whole dtype does
+  /// not hold the value.
+  Tensor& fill_(const Number& value);
   Tensor& zero_() { return fill_(0); }
-  Tensor& copy_(const Tensor& source);                  ///< same shape; converts the dtype
-  Tensor& add_(const Tensor& other, double scale = 1);  ///< this += scale * other; same shape and dtype
-  Tensor& mul_(double factor);
+  Tensor& copy_(const Tensor& source);  ///< same shape; converts the dtype; Error (graph) as fill_
+
+  // Arithmetic in place, also as +=, -=, *= and /=. The other operand broadcasts to this shape, never this one to its;
+  // dtypes are promoted as in ops/arithmetic.h and the result rounded or wrapped to this dtype, or Error (dtype) where
+  // that would make whole numbers of floating ones, or bool of either. Operands may lie in one memory. Recorded as the
+  // operation out of place, after which the tensor stands for the result. Error (graph) where that cannot be: for a
+  // leaf that requires gradients, and where a view or a value that a backward will need lies in the same memory. (A
+  // backward that saved a handle of this very tensor refuses it then.)
+  Tensor& add_(const Tensor& other, const Number& scale = 1);  ///< this += scale * other
+  Tensor& sub_(const Tensor& other);
+  Tensor& mul_(const Tensor& other);
+  Tensor& div_(const Tensor& other);
+  Tensor& add_(const Number& number);
+  Tensor& sub_(const Number& number);
+  Tensor& mul_(const Number& number);
+  Tensor& div_(const Number& number);
+  Tensor& operator+=(const Tensor& other) { return add_(other); }
+  Tensor& operator-=(const Tensor& other) { return sub_(other); }
+  Tensor& operator*=(const Tensor& other) { return mul_(other); }
+  Tensor& operator/=(const Tensor& other) { return div_(other); }
+  Tensor& operator+=(const Number& number) { return add_(number); }
+  Tensor& operator-=(const Number& number) { return sub_(number); }
+  Tensor& operator*=(const Number& number) { return mul_(number); }
+  Tensor& operator/=(const Number& number) { return div_(number); }
   /// How many in-place writes the storage has seen.
   uint64_t version() const { return impl().storage->version(); }
 

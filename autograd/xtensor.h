@@ -47,7 +47,7 @@ Tensor take_over(Container&& container, const Shape& shape) {
 }  // namespace detail
 
 /// A view of the tensor's values as an xtensor expression, without a copy: valid as long as the tensor's storage.
-/// Throws Error (dtype) where T is not the dtype's type (float, double, int64_t or bool).
+/// Throws Error (dtype) where T is not the dtype's type (DTypeOf in dtype.h).
 template <class T>
 auto as_xtensor(const Tensor& x) {
   return xt::adapt(x.data<T>(), static_cast<size_t>(x.numel()), xt::no_ownership(), detail::xtensor_shape(x));

@@ -20,6 +20,13 @@ find_path(TAPEFORMER_XXHASH_INCLUDE xxhash.h REQUIRED)
 add_library(tapeformer_xxhash INTERFACE)
 target_include_directories(tapeformer_xxhash SYSTEM INTERFACE ${TAPEFORMER_XXHASH_INCLUDE})
 
+# What zip archives (.npz) are packed with. A plain library, that the package needs no module to find it again.
+find_path(TAPEFORMER_ZLIB_INCLUDE zlib.h REQUIRED)
+find_library(TAPEFORMER_ZLIB NAMES z REQUIRED)
+add_library(tapeformer_zlib INTERFACE)
+target_include_directories(tapeformer_zlib SYSTEM INTERFACE ${TAPEFORMER_ZLIB_INCLUDE})
+target_link_libraries(tapeformer_zlib INTERFACE ${TAPEFORMER_ZLIB})
+
 # OpenBLAS in its OpenMP flavour where the system has it: told to, it keeps to the thread that calls, and starts none. It is
 # loaded when it is needed first (autograd/kernels/blas.cpp), by the name that programs know it by; xtensor-blas calls its
 # LAPACK through autograd/kernels/lapack.cpp.

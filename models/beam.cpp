@@ -106,7 +106,7 @@ class Rows {
   Rows(Transformer& model, const Tensor& src, const BeamOptions& options)
       : options_(options), decoder_(model, src, options.use_cache) {
     for (int64_t row = 0; row < src.size(0); ++row) sources_.push_back(row);
-    tokens_ = full({src.size(0), 1}, static_cast<double>(options_.bos), i64);
+    tokens_ = full({src.size(0), 1}, options_.bos, i64);
   }
 
   /// The source rows that are in the batch.

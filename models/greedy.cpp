@@ -20,7 +20,7 @@ Tensor likeliest(const Tensor& logits, int64_t padding_id) {
   Tensor best = argmax(logits, -1, Dims::keep);
   const int64_t* words = best.data<int64_t>();
   if (std::find(words, words + best.numel(), padding_id) == words + best.numel()) return best;
-  const Tensor padding = eq(arange(logits.size(-1)), static_cast<double>(padding_id));
+  const Tensor padding = eq(arange(logits.size(-1)), padding_id);
   return argmax(masked_fill(logits, padding, -INFINITY), -1, Dims::keep);
 }
 
@@ -29,7 +29,7 @@ class RunningRows {
  public:
   RunningRows(Transformer& model, const Tensor& src, const GreedyOptions& options)
       : decoder_(model, src, options.use_cache), cached_(options.use_cache), padding_id_(model.config().padding_id) {
-    tokens_ = full({src.size(0), 1}, static_cast<double>(options.bos), i64);
+    tokens_ = full({src.size(0), 1}, options.bos, i64);
     places_.resize(static_cast<size_t>(src.size(0)));
     std::iota(places_.begin(), places_.end(), 0);
   }

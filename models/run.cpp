@@ -31,12 +31,13 @@ class Inputs {
     const auto found = given_.find(name);
     if (found == given_.end()) return {};
     const Tensor& tensor = found->second;
-    if (tensor.dtype() != i64)
-      raise(ErrorKind::dtype, "run: {} must be whole numbers (I64), got {}", name, to_string(tensor.dtype()));
+    if (!is_integral(tensor.dtype()))
+      raise(ErrorKind::dtype, "run: {} must be whole numbers (I64, I32 or U8), got {}", name,
+            to_string(tensor.dtype()));
     if (tensor.rank() != rank)
       raise(ErrorKind::shape, "run: {} must be {}, got {}", name, rank == 1 ? "[B]" : "[B, T]",
             to_string(tensor.shape()));
-    return tensor;
+    return tensor.to(i64);
   }
 
   /// Hides where the mask of that name is 0; it must have the shape of the ids.
@@ -179,9 +180,9 @@ nn::StateDict run_model(Gpt& model, const nn::StateDict& given) {
 
 /// The targets moved one to the right behind the first id; what is ignored becomes padding.
 Tensor shifted(const Tensor& labels, const TransformerConfig& config) {
-  const Tensor first = full({labels.size(0), 1}, static_cast<double>(config.bos_id), i64);
+  const Tensor first = full({labels.size(0), 1}, config.bos_id, i64);
   const Tensor moved = cat({first, slice(labels, 1, {.end = -1})}, 1);
-  return where(eq(moved, -100.0), full(moved.shape(), static_cast<double>(config.padding_id), i64), moved);
+  return where(eq(moved, -100), full(moved.shape(), config.padding_id, i64), moved);
 }
 
 nn::StateDict run_model(Transformer& model, const nn::StateDict& given) {

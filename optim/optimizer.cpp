@@ -171,7 +171,7 @@ std::map<std::string, Tensor> Optimizer::state_dict() const {
   state["lr"] = scalar(lr_, f64);
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
-    state[key_of(i, "step")] = scalar(static_cast<double>(slot.steps), i64);
+    state[key_of(i, "step")] = scalar(slot.steps, i64);
     for (size_t k = 0; slot.steps > 0 && k < slot.kept.size(); ++k)
       state[key_of(i, settings_.kept_names[k])] = slot.kept[k];
   }

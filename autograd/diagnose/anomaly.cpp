@@ -22,6 +22,7 @@ struct NotFinite {
 NotFinite look_at(const Tensor& x) {
   NotFinite found;
   if (!x.defined() || !is_floating(x.dtype())) return found;
+  if (is_half(x.dtype())) return look_at(x.detach().to(f32));
   dispatch_floating("anomaly", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T* values = x.data<T>();

@@ -86,7 +86,7 @@ std::vector<NamedTensor> name_inputs(const Tensors& inputs, const GradcheckOptio
   check_options(options, inputs.size());
   std::vector<NamedTensor> named;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].defined() || inputs[i].dtype() == i64 || inputs[i].dtype() == boolean) continue;
+    if (!inputs[i].defined() || !is_floating(inputs[i].dtype())) continue;
     named.push_back({options.names.empty() ? fmt::format("input {}", i) : options.names[i], inputs[i]});
     if (named.back().tensor.dtype() != named.front().tensor.dtype())
       raise(ErrorKind::dtype, "gradcheck: {} is {} and {} is {}; pass all f64, or all f32 for a check in f32",
@@ -104,7 +104,7 @@ Tensors make_leaves(const Tensors& inputs, const GradcheckOptions& options, DTyp
   Tensors leaves = inputs;
   size_t next = 0;
   for (Tensor& leaf : leaves) {
-    if (!leaf.defined() || leaf.dtype() == i64 || leaf.dtype() == boolean) continue;
+    if (!leaf.defined() || !is_floating(leaf.dtype())) continue;
     leaf = leaf.detach().clone().to(dtype);
     named[next++].tensor = leaf;
   }

@@ -17,78 +17,20 @@ static_assert(std::endian::native == std::endian::little,
               "the format is little-endian, and values are copied as they are");
 
 using detail::StoredTensor;
-using detail::StoredType;
 using nlohmann::json;
 
 constexpr int64_t kMaxHeader = 100'000'000;
 
-const char* stored_name(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "F32";
-    case DType::f64:
-      return "F64";
-    case DType::i64:
-      return "I64";
-    case DType::boolean:
-      break;
-  }
-  return "BOOL";
-}
-
-/// IEEE 754 half precision: 1 sign, 5 exponent and 10 fraction bits.
-float from_half(uint16_t bits) {
-  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16, magnitude = bits & 0x7FFF;
-  if (magnitude >= 0x7C00) return std::bit_cast<float>(sign | 0x7F800000 | (magnitude & 0x3FF) << 13);
-  // 2^112 makes up for the difference of the exponents' bias, subnormal numbers included.
-  const float value = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
-  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(value));
-}
-
-/// The upper half of an f32.
-float from_bfloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
-
-template <class Stored, class T, class F>
-Tensor read_converted(const InputFile& file, int64_t position, const Shape& shape, F&& convert) {
-  std::vector<Stored> stored(static_cast<size_t>(shape.numel()));
-  file.read(position, stored.data(), shape.numel() * static_cast<int64_t>(sizeof(Stored)));
-  Tensor tensor = empty(shape, dtype_of<T>);
-  std::transform(stored.begin(), stored.end(), tensor.mutable_data<T>(), convert);
-  return tensor;
-}
-
-Tensor read_plain(const InputFile& file, int64_t position, const Shape& shape, DType dtype) {
-  Tensor tensor = empty(shape, dtype);
-  file.read(position, tensor.raw(), shape.numel() * size_of(dtype));
-  return tensor;
-}
-
 Tensor read_tensor(const InputFile& file, int64_t position, const StoredTensor& stored) {
-  const auto widen = [](auto value) { return static_cast<int64_t>(value); };
-  switch (stored.type) {
-    case StoredType::f64:
-      return read_plain(file, position, stored.shape, f64);
-    case StoredType::f32:
-      return read_plain(file, position, stored.shape, f32);
-    case StoredType::i64:
-      return read_plain(file, position, stored.shape, i64);
-    case StoredType::f16:
-      return read_converted<uint16_t, float>(file, position, stored.shape, from_half);
-    case StoredType::bf16:
-      return read_converted<uint16_t, float>(file, position, stored.shape, from_bfloat);
-    case StoredType::i32:
-      return read_converted<int32_t, int64_t>(file, position, stored.shape, widen);
-    case StoredType::u8:
-      return read_converted<uint8_t, int64_t>(file, position, stored.shape, widen);
-    case StoredType::boolean:
-      break;
-  }
-  // A bool that is neither 0 nor 1 is undefined behaviour: it must not get into a tensor.
-  return read_converted<uint8_t, bool>(file, position, stored.shape, [&](uint8_t value) {
-    if (value > 1)
-      raise(ErrorKind::format, "{}: tensor \"{}\": a BOOL must be 0 or 1, found {}", file.path(), stored.name, value);
-    return value == 1;
-  });
+  Tensor tensor = empty(stored.shape, stored.dtype);
+  file.read(position, tensor.raw(), stored.end - stored.begin);
+  if (stored.dtype != boolean) return tensor;
+  // A bool that is neither 0 nor 1 is undefined behaviour: nobody may see it.
+  const auto* bytes = static_cast<const uint8_t*>(tensor.raw());
+  const auto* wrong = std::find_if(bytes, bytes + tensor.numel(), [](uint8_t byte) { return byte > 1; });
+  if (wrong != bytes + tensor.numel())
+    raise(ErrorKind::format, "{}: tensor \"{}\": a BOOL must be 0 or 1, found {}", file.path(), stored.name, *wrong);
+  return tensor;
 }
 
 /// Tensors in the order of their data: larger elements first, so that each is aligned, then by name.
@@ -114,7 +56,7 @@ std::string make_header(const std::string& path, const std::vector<std::pair<std
   int64_t position = 0;
   for (const auto& [name, tensor] : ordered) {
     const int64_t end = position + tensor.numel() * size_of(tensor.dtype());
-    header[name] = {{"dtype", stored_name(tensor.dtype())},
+    header[name] = {{"dtype", detail::stored_name(tensor.dtype())},
                     {"shape", tensor.shape().to_vector()},
                     {"data_offsets", {position, end}}};
     position = end;

@@ -14,7 +14,7 @@ struct SafetensorsFile {
   std::map<std::string, std::string> metadata;
 };
 
-/// Writes tensors (f32, f64, i64, bool) by name: 8 bytes with the header's length, the header in JSON filled up with
+/// Writes tensors of any dtype by name: 8 bytes with the header's length, the header in JSON filled up with
 /// spaces to a multiple of 8, and the values, larger element types first and by name. The file is written beside,
 /// flushed and renamed. Error (config) for an undefined tensor or a name that JSON cannot hold, Error (io) where the
 /// disk refuses.
@@ -24,8 +24,8 @@ void save_safetensors(const std::string& path, const std::map<std::string, Tenso
 void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                       const std::map<std::string, std::string>& metadata = {});
 
-/// Reads a file of tensors. F32, F64, I64 and BOOL keep their type; F16 and BF16 become f32, I32 and U8 become i64. All
-/// of the header is checked against the size of the file before a tensor is allocated: Error (format) names the file,
+/// Reads a file of tensors of F64, F32, F16, BF16, I64, I32, U8 and BOOL, each in its own dtype. All of the header is
+/// checked against the size of the file before a tensor is allocated: Error (format) names the file,
 /// the tensor and what is wrong, Error (dtype) a type that exists but is not read here, Error (io) a file that cannot
 /// be read.
 SafetensorsFile load_safetensors(const std::string& path);

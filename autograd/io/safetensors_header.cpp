@@ -22,17 +22,16 @@ constexpr int64_t kHeaderStart = 8;
 
 struct TypeName {
   std::string_view name;
-  StoredType type;
-  int64_t bytes;
+  DType dtype;
 };
-constexpr std::array<TypeName, 8> kTypes{{{"F64", StoredType::f64, 8},
-                                          {"F32", StoredType::f32, 4},
-                                          {"F16", StoredType::f16, 2},
-                                          {"BF16", StoredType::bf16, 2},
-                                          {"I64", StoredType::i64, 8},
-                                          {"I32", StoredType::i32, 4},
-                                          {"U8", StoredType::u8, 1},
-                                          {"BOOL", StoredType::boolean, 1}}};
+constexpr std::array<TypeName, 8> kTypes{{{"F64", f64},
+                                          {"F32", f32},
+                                          {"F16", f16},
+                                          {"BF16", bf16},
+                                          {"I64", i64},
+                                          {"I32", i32},
+                                          {"U8", u8},
+                                          {"BOOL", boolean}}};
 constexpr std::array<std::string_view, 12> kUnreadTypes{"F8_E4M3", "F8_E5M2", "F8_E8M0", "F6_E2M3", "F6_E3M2", "F4",
                                                         "C64",     "I8",      "I16",     "U16",     "U32",     "U64"};
 
@@ -90,7 +89,7 @@ class EntryReader {
     const Shape shape = read_shape();
     const auto [begin, end] = read_offsets();
     int64_t bytes = 0;
-    if (__builtin_mul_overflow(shape.numel(), type.bytes, &bytes))
+    if (__builtin_mul_overflow(shape.numel(), size_of(type.dtype), &bytes))
       fail("shape {} of {} overflows", to_string(shape), type.name);
     if (end < begin) fail("data_offsets [{}, {}] run backwards", begin, end);
     if (static_cast<uint64_t>(bytes) != end - begin)
@@ -98,7 +97,7 @@ class EntryReader {
            type.name, bytes);
     if (end > static_cast<uint64_t>(data_bytes))
       fail("data_offsets [{}, {}] reach past the end, the file has {} bytes of data", begin, end, data_bytes);
-    return {name_, type.type, shape, static_cast<int64_t>(begin), static_cast<int64_t>(end)};
+    return {name_, type.dtype, shape, static_cast<int64_t>(begin), static_cast<int64_t>(end)};
   }
 
  private:
@@ -187,6 +186,10 @@ void check_cover(const std::string& path, const std::vector<StoredTensor>& tenso
 }
 
 }  // namespace
+
+std::string_view stored_name(DType dtype) {
+  return std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& type) { return type.dtype == dtype; })->name;
+}
 
 SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_view text, int64_t data_bytes) {
   const json parsed = parse_header(path, text);

@@ -6,17 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "../dtype.h"
 #include "../shape.h"
 
 namespace tape::detail {
 
-/// Element types of the format that are read.
-enum class StoredType { f64, f32, f16, bf16, i64, i32, u8, boolean };
-
 /// A tensor's line in the header; positions count from the end of the header.
 struct StoredTensor {
   std::string name;
-  StoredType type;
+  DType dtype;
   Shape shape;
   int64_t begin;
   int64_t end;
@@ -26,6 +24,9 @@ struct SafetensorsHeader {
   std::vector<StoredTensor> tensors;  // in the order of their data
   std::map<std::string, std::string> metadata;
 };
+
+/// What a dtype is called in a header.
+std::string_view stored_name(DType dtype);
 
 /// Parses and checks a header that is followed by `data_bytes` of values; errors begin with `path`.
 SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_view text, int64_t data_bytes);

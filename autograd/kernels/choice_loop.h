@@ -9,7 +9,9 @@
 namespace tape::kernels::TAPE_LEVEL {
 
 template <class E>
-using BitsOf = std::conditional_t<sizeof(E) == 1, uint8_t, std::conditional_t<sizeof(E) == 4, uint32_t, uint64_t>>;
+using BitsOf = std::conditional_t<
+    sizeof(E) == 1, uint8_t,
+    std::conditional_t<sizeof(E) == 2, uint16_t, std::conditional_t<sizeof(E) == 4, uint32_t, uint64_t>>>;
 
 /// c ? a : b of the bits, c 0 or 1: a choice that the compiler must not make a branch of, for conditions are hard to
 /// predict, and of a byte, for it has no vectors of bools.

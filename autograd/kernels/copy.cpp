@@ -114,6 +114,7 @@ void copy(int rank, const int64_t* sizes, const int64_t* from, const int64_t* to
     if (sizes[d] == 0) return;
   const Plan plan = make_plan(rank, sizes, from, to);
   if (element_size == 1) copy_elements(plan, static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y));
+  if (element_size == 2) copy_elements(plan, static_cast<const uint16_t*>(x), static_cast<uint16_t*>(y));
   if (element_size == 4) copy_elements(plan, static_cast<const uint32_t*>(x), static_cast<uint32_t*>(y));
   if (element_size == 8) copy_elements(plan, static_cast<const uint64_t*>(x), static_cast<uint64_t*>(y));
 }

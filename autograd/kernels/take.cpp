@@ -13,6 +13,7 @@ using namespace TAPE_LEVEL;
 template <class Visit>
 void with_size(int64_t element_size, const Visit& visit) {
   if (element_size == 1) visit(uint8_t{});
+  if (element_size == 2) visit(uint16_t{});
   if (element_size == 4) visit(uint32_t{});
   if (element_size == 8) visit(uint64_t{});
 }

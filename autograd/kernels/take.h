@@ -4,7 +4,7 @@
 
 namespace tape::kernels {
 
-// Indices are checked by the caller (first_outside). x is [outer, size, inner] throughout, of elements of 1, 4 or 8
+// Indices are checked by the caller (first_outside). x is [outer, size, inner] throughout, of elements of 1, 2, 4 or 8
 // bytes.
 
 /// y [outer, count, inner] = x[o, index[c], i]. Reads x and index, writes all of y.

@@ -16,6 +16,21 @@ int64_t wrapped(int64_t x, int64_t y, const F& f) {
   return static_cast<int64_t>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
 }
 
+int64_t product(int64_t x, int64_t y) {
+  return wrapped(x, y, [](uint64_t u, uint64_t v) { return u * v; });
+}
+
+/// x^y by squaring; a negative power is that of 1 and -1, and 0 of every other number.
+int64_t power(int64_t x, int64_t y) {
+  if (y < 0) return x == 1 || (x == -1 && y % 2 == 0) ? 1 : x == -1 ? -1 : 0;
+  int64_t result = 1;
+  for (; y > 0; y /= 2) {
+    if (y % 2 == 1) result = product(result, x);
+    x = product(x, x);
+  }
+  return result;
+}
+
 PairLoop<int64_t, int64_t> binary_loop(Binary op) {
   constexpr auto loop_of = [](auto f) { return pair_loop_of<int64_t, int64_t>(f); };
   switch (op) {
@@ -24,7 +39,7 @@ PairLoop<int64_t, int64_t> binary_loop(Binary op) {
     case Binary::sub:
       return loop_of([](int64_t x, int64_t y) { return wrapped(x, y, [](uint64_t u, uint64_t v) { return u - v; }); });
     case Binary::mul:
-      return loop_of([](int64_t x, int64_t y) { return wrapped(x, y, [](uint64_t u, uint64_t v) { return u * v; }); });
+      return loop_of([](int64_t x, int64_t y) { return product(x, y); });
     case Binary::div:  // INT64_MIN / -1 does not fit: it wraps as well
       return loop_of([](int64_t x, int64_t y) {
         return y == -1 ? wrapped(0, x, [](uint64_t u, uint64_t v) { return u - v; }) : x / y;
@@ -39,6 +54,7 @@ PairLoop<int64_t, int64_t> binary_loop(Binary op) {
         return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
       });
     case Binary::pow:
+      return loop_of([](int64_t x, int64_t y) { return power(x, y); });
     case Binary::atan2:
       break;
   }
@@ -60,6 +76,7 @@ void where_bytes(const Broadcast& plan, int64_t element_size, const bool* c, con
     where_loop(plan, c, static_cast<const E*>(a), static_cast<const E*>(b), static_cast<E*>(out));
   };
   if (element_size == 1) run(uint8_t{});
+  if (element_size == 2) run(uint16_t{});
   if (element_size == 4) run(uint32_t{});
   if (element_size == 8) run(uint64_t{});
 }
@@ -97,16 +114,27 @@ void best_i64(int64_t outer, int64_t size, int64_t inner, bool largest, const in
   });
 }
 
-void product_i64(int64_t outer, int64_t size, int64_t inner, const int64_t* x, int64_t* y) {
+namespace {
+/// y = op of all of x, from `start` on.
+template <class Op>
+void fold_i64(int64_t outer, int64_t size, int64_t inner, int64_t start, const int64_t* x, int64_t* y, const Op& op) {
   for_columns(outer, size, inner, [&](int64_t o, int64_t first, int64_t columns) {
-    int64_t* product = y + o * inner + first;
-    for (int64_t i = 0; i < columns; ++i) product[i] = 1;
+    int64_t* result = y + o * inner + first;
+    for (int64_t i = 0; i < columns; ++i) result[i] = start;
     for (int64_t s = 0; s < size; ++s) {
       const int64_t* row = x + (o * size + s) * inner + first;
-      for (int64_t i = 0; i < columns; ++i)
-        product[i] = wrapped(product[i], row[i], [](uint64_t u, uint64_t v) { return u * v; });
+      for (int64_t i = 0; i < columns; ++i) result[i] = wrapped(result[i], row[i], op);
     }
   });
+}
+}  // namespace
+
+void sum_i64(int64_t outer, int64_t size, int64_t inner, const int64_t* x, int64_t* y) {
+  fold_i64(outer, size, inner, 0, x, y, [](uint64_t u, uint64_t v) { return u + v; });
+}
+
+void product_i64(int64_t outer, int64_t size, int64_t inner, const int64_t* x, int64_t* y) {
+  fold_i64(outer, size, inner, 1, x, y, [](uint64_t u, uint64_t v) { return u * v; });
 }
 
 void any_true(int64_t outer, int64_t size, int64_t inner, const bool* x, bool* y) {

@@ -16,6 +16,8 @@ namespace {
 template <class Choose, class Gradient>
 Tensor parametric(const Op& op, const Choose& choose, const Tensor& x, double a, double b, const Gradient& gradient,
                   AttributeList attributes) {
+  if (is_half(x.dtype()))
+    return in_f32(x, [&](const Tensor& wide) { return parametric(op, choose, wide, a, b, gradient, attributes); });
   Tensor y = empty_like(x);
   dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
     using T = decltype(zero);

@@ -10,18 +10,17 @@
 #include "autograd/ops/check.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/op.h"
+#include "autograd/ops/promote.h"
 #include "autograd/ops/unary.h"
 
 namespace tape {
 
 Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& a, const Tensor& b) {
-  check_same_dtype(operation, a, b);
+  TAPE_ASSERT(same_computed(a, b));
   const Shape shape = broadcast_shapes(operation, a.shape(), b.shape());
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
   Tensor out = empty(shape, a.dtype());
   if (a.dtype() == i64) {
-    if (kind == kernels::Binary::div || kind == kernels::Binary::pow)
-      raise(ErrorKind::dtype, "{}: needs f32 or f64, got i64", operation);
     kernels::binary_i64(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<int64_t>());
     return out;
   }
@@ -154,24 +153,34 @@ Tensor share(const Tensor& chosen, const Tensor& equal, DType dtype) {
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), add);
   return record(add_op, {a, b}, binary(add_op, Binary::add, a, b), {}, [](const BackwardContext& c) -> Tensors {
     return {c.grad(), c.grad()};
   });
 }
 
 Tensor sub(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) {
+    check_subtraction(a.dtype(), b.dtype());
+    return promoted(a, b, result_type(a, b), sub);
+  }
   return record(sub_op, {a, b}, binary(sub_op, Binary::sub, a, b), {}, [](const BackwardContext& c) -> Tensors {
     return {c.grad(), c.needs(1) ? -c.grad() : Tensor()};
   });
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), mul);
   return record(mul_op, {a, b}, binary(mul_op, Binary::mul, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
     return {c.needs(0) ? c.grad() * c.saved(1) : Tensor(), c.needs(1) ? c.grad() * c.saved(0) : Tensor()};
   });
 }
 
 Tensor div(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b) || a.dtype() == i64) {
+    const DType dtype = result_type(a, b);
+    return promoted(a, b, is_floating(dtype) ? dtype : f32, div);
+  }
   return record(div_op, {a, b}, binary(div_op, Binary::div, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
     const Tensor da = c.grad() / c.saved(1);
     return {da, c.needs(1) ? -(da * (c.saved(0) / c.saved(1))) : Tensor()};
@@ -179,6 +188,8 @@ Tensor div(const Tensor& a, const Tensor& b) {
 }
 
 Tensor pow(const Tensor& a, const Tensor& b) {
+  const auto again = [](const Tensor& x, const Tensor& n) { return pow(x, n); };
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), again);
   Tensor y = binary(pow_op, Binary::pow, a, b);
   return record(pow_op, {a, b}, y, {a, b, y}, [](const BackwardContext& c) -> Tensors {
     const Tensor x = c.saved(0), n = c.saved(1), dy = c.grad();
@@ -191,6 +202,7 @@ Tensor pow(const Tensor& a, const Tensor& b) {
 }
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), maximum);
   return record(maximum_op, {a, b}, binary(maximum_op, Binary::maximum, a, b), {a, b},
                 [](const BackwardContext& c) -> Tensors {
                   const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
@@ -200,6 +212,7 @@ Tensor maximum(const Tensor& a, const Tensor& b) {
 }
 
 Tensor minimum(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), minimum);
   return record(minimum_op, {a, b}, binary(minimum_op, Binary::minimum, a, b), {a, b},
                 [](const BackwardContext& c) -> Tensors {
                   const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
@@ -228,10 +241,12 @@ Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {
 Tensor lerp(const Tensor& a, const Tensor& b, double weight) { return lerp(a, b, scalar(weight, a.dtype())); }
 
 Tensor affine(const Tensor& x, double scale, double shift) {
-  if (x.dtype() == i64) {
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return affine(wide, scale, shift); });
+  if (is_integral(x.dtype())) {
     if (scale != std::trunc(scale) || shift != std::trunc(shift))
-      raise(ErrorKind::dtype, "affine: i64 takes whole numbers, got scale {} and shift {}", scale, shift);
-    return add(mul(x, scalar(scale, i64)), scalar(shift, i64));
+      raise(ErrorKind::dtype, "affine: {} takes whole numbers, got scale {} and shift {}", to_string(x.dtype()), scale,
+            shift);
+    return cast(add(mul(cast(x, i64), scalar(scale, i64)), scalar(shift, i64)), x.dtype());
   }
   Tensor y = empty_like(x);
   dispatch_floating("affine", x.dtype(), [&](auto zero) {
@@ -245,7 +260,17 @@ Tensor affine(const Tensor& x, double scale, double shift) {
       {{"scale", scale}, {"shift", shift}});
 }
 
-Tensor pow(const Tensor& x, double exponent) {
+Tensor pow(const Tensor& x, const Number& power) {
+  const DType dtype = result_type(x, power);
+  if (!is_floating(dtype)) {
+    if (power.value() < 0)
+      raise(ErrorKind::config, "pow: {} to the negative power {}; make it f32 first", to_string(x.dtype()),
+            to_string(power));
+    return pow(cast(x, dtype), scalar(power, dtype));
+  }
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return pow(wide, power); });
+  if (x.dtype() != dtype) return pow(cast(x, dtype), power);
+  const double exponent = power.value();
   Tensor y = empty_like(x);
   dispatch_floating("pow", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -258,7 +283,5 @@ Tensor pow(const Tensor& x, double exponent) {
                 },
                 {{"exponent", exponent}});
 }
-
-Tensor operator/(double s, const Tensor& x) { return affine(reciprocal(x), s, 0); }
 
 }  // namespace tape

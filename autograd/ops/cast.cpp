@@ -1,6 +1,7 @@
 #include "autograd/ops/cast.h"
 
-#include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "autograd/create.h"
 #include "autograd/ops/op.h"
@@ -20,21 +21,36 @@ const Op cast_op({.name = "cast",
                   .formula = {.forward = "y{y} = x in {dtype}", .backward = {"dx = dy in the dtype of x"}},
                   .samples = cast_samples});
 
-int64_t whole(double value) {
-  if (!(value >= -9223372036854775808.0 && value < 9223372036854775808.0))
-    raise(ErrorKind::numeric, "cast: {} does not fit i64", value);
-  return static_cast<int64_t>(value);
+/// Whether what is before the point of a value fits a whole type; false for NaN.
+template <class To>
+bool fits(double value) {
+  // One beyond each end of i32 and u8 is a double, as are both ends of i64.
+  if constexpr (std::is_same_v<To, int64_t>) {
+    return value >= -0x1p63 && value < 0x1p63;
+  } else {
+    constexpr double low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
+    return value > low - 1 && value < high + 1;
+  }
+}
+
+template <class From>
+auto number(From value) {
+  if constexpr (std::is_class_v<From>)
+    return static_cast<float>(value);  // of a half
+  else
+    return value;
 }
 
 template <class From, class To>
 void convert(int64_t n, const From* x, To* y) {
-  for (int64_t i = 0; i < n; ++i) {
-    if constexpr (std::is_same_v<To, bool>)
-      y[i] = x[i] != From(0);
-    else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, int64_t>)
-      y[i] = whole(static_cast<double>(x[i]));
-    else
-      y[i] = static_cast<To>(x[i]);
+  if constexpr (std::is_same_v<To, bool>) {
+    for (int64_t i = 0; i < n; ++i) y[i] = number(x[i]) != 0;
+  } else {
+    if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>)
+      for (int64_t i = 0; i < n; ++i)
+        if (const auto value = static_cast<double>(number(x[i])); !fits<To>(value))
+          raise(ErrorKind::numeric, "cast: {} does not fit {}", value, to_string(dtype_of<To>));
+    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<To>(number(x[i]));
   }
 }
 

@@ -9,8 +9,20 @@ void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b) {
     raise(ErrorKind::dtype, "{}: dtypes differ: {} and {}", operation, to_string(a.dtype()), to_string(b.dtype()));
 }
 
+void check_same_shape(const char* operation, const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape())
+    raise(ErrorKind::shape, "{}: shapes differ: {} and {}", operation, to_string(a.shape()), to_string(b.shape()));
+}
+
 void check_floating(const char* operation, const Tensor& x) {
-  if (!is_floating(x.dtype())) raise(ErrorKind::dtype, "{}: needs f32 or f64, got {}", operation, to_string(x.dtype()));
+  if (!is_f32_or_f64(x.dtype()))
+    raise(ErrorKind::dtype, "{}: needs f32 or f64, got {}", operation, to_string(x.dtype()));
+}
+
+void check_subtraction(DType a, DType b) {
+  if (a == boolean || b == boolean)
+    raise(ErrorKind::dtype, "sub: bool cannot be subtracted: {} - {}; there are logical_xor and logical_not",
+          to_string(a), to_string(b));
 }
 
 void check_dropout(const char* name, double p) {

@@ -8,8 +8,14 @@ namespace tape {
 /// Throws Error (dtype) `operation: dtypes differ: f32 and f64`.
 void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b);
 
+/// Throws Error (shape) `operation: shapes differ: [2] and [3]`.
+void check_same_shape(const char* operation, const Tensor& a, const Tensor& b);
+
 /// Throws Error (dtype) `operation: needs f32 or f64, got i64`.
 void check_floating(const char* operation, const Tensor& x);
+
+/// Throws Error (dtype) for bool: `sub: bool cannot be subtracted: bool - i64; there are logical_xor and logical_not`.
+void check_subtraction(DType a, DType b);
 
 /// Throws Error (config) `name: the probability must be in [0, 1), got p`.
 void check_dropout(const char* name, double p);

@@ -8,6 +8,7 @@
 #include "autograd/ops/cast.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/op.h"
+#include "autograd/ops/promote.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
 
@@ -17,14 +18,16 @@ namespace {
 using kernels::Compare;
 
 Tensor compare(const char* name, Compare kind, const Tensor& a, const Tensor& b) {
-  check_same_dtype(name, a, b);
+  if (!same_computed(a, b)) {
+    const DType together = result_type(a, b), dtype = computed_in(together);
+    const auto brought = [&](const Tensor& x) { return cast(cast(x.detach(), together), dtype); };
+    return compare(name, kind, brought(a), brought(b));
+  }
   const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
   Tensor out = empty(shape, boolean);
   if (a.dtype() == i64) {
     kernels::compare_i64(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<bool>());
-  } else if (a.dtype() == boolean) {
-    return compare(name, kind, cast(a, i64), cast(b, i64));
   } else {
     dispatch_floating(name, a.dtype(), [&](auto zero) {
       using T = decltype(zero);
@@ -34,12 +37,20 @@ Tensor compare(const char* name, Compare kind, const Tensor& a, const Tensor& b)
   return out;
 }
 
+Tensor compare(const char* name, Compare kind, const Tensor& a, const Number& b) {
+  // Beside a number with a point whole ones are compared in f64, where they are told apart up to 2^53.
+  const bool as_f64 = !is_floating(a.dtype()) && b.dtype() == f64;
+  const DType dtype = as_f64 ? f64 : result_type(a, b);
+  return compare(name, kind, cast(a.detach(), dtype), scalar(b, dtype));
+}
+
 void check_bool(const char* name, const Tensor& x) {
   if (x.dtype() != boolean) raise(ErrorKind::dtype, "{}: needs bool, got {}", name, to_string(x.dtype()));
 }
 
 Tensor classified(kernels::Class kind, const Tensor& x) {
   if (!is_floating(x.dtype())) return full(x.shape(), kind == kernels::Class::finite, boolean);
+  if (is_half(x.dtype())) return classified(kind, cast(x.detach(), f32));
   Tensor out = empty(x.shape(), boolean);
   dispatch_floating("isfinite", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -76,12 +87,12 @@ Tensor lt(const Tensor& a, const Tensor& b) { return compare("lt", Compare::lt, 
 Tensor le(const Tensor& a, const Tensor& b) { return compare("le", Compare::le, a, b); }
 Tensor gt(const Tensor& a, const Tensor& b) { return compare("gt", Compare::gt, a, b); }
 Tensor ge(const Tensor& a, const Tensor& b) { return compare("ge", Compare::ge, a, b); }
-Tensor eq(const Tensor& a, double b) { return eq(a, scalar(b, a.dtype())); }
-Tensor ne(const Tensor& a, double b) { return ne(a, scalar(b, a.dtype())); }
-Tensor lt(const Tensor& a, double b) { return lt(a, scalar(b, a.dtype())); }
-Tensor le(const Tensor& a, double b) { return le(a, scalar(b, a.dtype())); }
-Tensor gt(const Tensor& a, double b) { return gt(a, scalar(b, a.dtype())); }
-Tensor ge(const Tensor& a, double b) { return ge(a, scalar(b, a.dtype())); }
+Tensor eq(const Tensor& a, const Number& b) { return compare("eq", Compare::eq, a, b); }
+Tensor ne(const Tensor& a, const Number& b) { return compare("ne", Compare::ne, a, b); }
+Tensor lt(const Tensor& a, const Number& b) { return compare("lt", Compare::lt, a, b); }
+Tensor le(const Tensor& a, const Number& b) { return compare("le", Compare::le, a, b); }
+Tensor gt(const Tensor& a, const Number& b) { return compare("gt", Compare::gt, a, b); }
+Tensor ge(const Tensor& a, const Number& b) { return compare("ge", Compare::ge, a, b); }
 
 Tensor logical_and(const Tensor& a, const Tensor& b) {
   check_bool("logical_and", a);
@@ -110,7 +121,7 @@ Tensor isclose(const Tensor& a, const Tensor& b, const CloseOptions& options) {
   if (!(options.rtol >= 0 && options.atol >= 0))
     raise(ErrorKind::config, "isclose: the tolerances must not be negative, got rtol {} and atol {}", options.rtol,
           options.atol);
-  if (!is_floating(a.dtype())) return isclose(cast(a, f64), cast(b, f64), options);
+  if (!is_f32_or_f64(a.dtype())) return isclose(cast(a.detach(), f64), cast(b.detach(), f64), options);
   const NoGrad no_grad;
   Tensor close = eq(a, b);
   if (options.equal_nan) close = logical_or(close, logical_and(isnan(a), isnan(b)));
@@ -130,11 +141,14 @@ Tensor logical_not(const Tensor& x) {
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   check_bool("where", condition);
-  check_same_dtype("where", a, b);
+  if (a.dtype() != b.dtype()) {
+    const DType dtype = result_type(a, b);
+    return where(condition, cast(a, dtype), cast(b, dtype));
+  }
   const Shape shape = broadcast_shapes("where", condition.shape(), broadcast_shapes("where", a.shape(), b.shape()));
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape(), condition.shape());
   Tensor out = empty(shape, a.dtype());
-  if (is_floating(a.dtype())) {
+  if (is_f32_or_f64(a.dtype())) {
     dispatch_floating("where", a.dtype(), [&](auto zero) {
       using T = decltype(zero);
       kernels::elementwise<T>().where(plan, condition.data<bool>(), a.data<T>(), b.data<T>(), out.mutable_data<T>());
@@ -148,7 +162,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   });
 }
 
-Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
+Tensor masked_fill(const Tensor& x, const Tensor& mask, const Number& value) {
   check_bool("masked_fill", mask);
   if (!broadcasts_to(mask.shape(), x.shape()))
     raise(ErrorKind::shape, "masked_fill: the mask {} does not broadcast to {}", to_string(mask.shape()),

@@ -1,23 +1,24 @@
 #pragma once
 
+#include "../number.h"
 #include "../tensor.h"
 
 namespace tape {
 
-// Comparisons, broadcast; the result is bool. Both sides have one dtype (Error (dtype)), and their shapes broadcast
-// (Error (shape)).
+// Comparisons, broadcast (Error (shape)); the result is bool. Sides of different dtypes are compared in the one that
+// arithmetic would give them, whole numbers and a number with a point in f64.
 Tensor eq(const Tensor& a, const Tensor& b);
 Tensor ne(const Tensor& a, const Tensor& b);
 Tensor lt(const Tensor& a, const Tensor& b);
 Tensor le(const Tensor& a, const Tensor& b);
 Tensor gt(const Tensor& a, const Tensor& b);
 Tensor ge(const Tensor& a, const Tensor& b);
-Tensor eq(const Tensor& a, double b);
-Tensor ne(const Tensor& a, double b);
-Tensor lt(const Tensor& a, double b);
-Tensor le(const Tensor& a, double b);
-Tensor gt(const Tensor& a, double b);
-Tensor ge(const Tensor& a, double b);
+Tensor eq(const Tensor& a, const Number& b);
+Tensor ne(const Tensor& a, const Number& b);
+Tensor lt(const Tensor& a, const Number& b);
+Tensor le(const Tensor& a, const Number& b);
+Tensor gt(const Tensor& a, const Number& b);
+Tensor ge(const Tensor& a, const Number& b);
 Tensor logical_and(const Tensor& a, const Tensor& b);  ///< of bool tensors, broadcast
 Tensor logical_or(const Tensor& a, const Tensor& b);
 Tensor logical_xor(const Tensor& a, const Tensor& b);
@@ -39,9 +40,10 @@ Tensor isclose(const Tensor& a, const Tensor& b, const CloseOptions& options = {
 /// Whether all are.
 bool allclose(const Tensor& a, const Tensor& b, const CloseOptions& options = {});
 
-/// condition ? a : b, all three broadcast; condition is bool, a and b have one dtype (Error (dtype)).
+/// condition ? a : b, all three broadcast; condition is bool (Error (dtype)), a and b are promoted as in arithmetic.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
-/// x with `value` where the mask (bool, broadcast to x) is true; gradient 0 there.
-Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
+/// x with `value` where the mask (bool, broadcast to x) is true; gradient 0 there. Error (numeric) where a whole dtype
+/// does not hold the value.
+Tensor masked_fill(const Tensor& x, const Tensor& mask, const Number& value);
 
 }  // namespace tape

@@ -4,6 +4,7 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/distinct.h"
+#include "autograd/ops/cast.h"
 #include "autograd/ops/index.h"
 #include "autograd/ops/positions.h"
 #include "autograd/ops/reduce.h"
@@ -31,7 +32,12 @@ Tensor bincount(const Tensor& ids, const BincountOptions& options) {
 
 Unique unique(const Tensor& x) {
   Unique result;
-  dispatch_all(x.dtype(), [&](auto zero) {
+  if (const DType computed = computed_in(x.dtype()); computed != x.dtype()) {
+    result = unique(cast(x.detach(), computed));
+    result.values = cast(result.values, x.dtype());
+    return result;
+  }
+  const auto find = [&](auto zero) {
     using T = decltype(zero);
     Tensor sorted = empty({x.numel()}, x.dtype()), counts = empty({x.numel()}, i64);
     const int64_t n =
@@ -40,7 +46,11 @@ Unique unique(const Tensor& x) {
     kernels::places_in_sorted(x.numel(), x.data<T>(), n, sorted.data<T>(), result.inverse.mutable_data<int64_t>());
     result.values = slice(sorted, 0, {.end = n}).clone();
     result.counts = slice(counts, 0, {.end = n}).clone();
-  });
+  };
+  if (x.dtype() == i64)
+    find(int64_t{});
+  else
+    dispatch_floating("unique", x.dtype(), find);
   return result;
 }
 

@@ -99,7 +99,7 @@ Tensor embedding_per_sample(const PerSampleCall& call) {
   const Tensor ids = reshape(samples_first(call.node.saved[0].value, call.axis, call.samples), {call.samples, -1});
   const Tensor rows = samples_first(call.gradient, call.axis, call.samples);
   // One table of B times as many rows, each sample's ids moved to its own.
-  const Tensor moved = ids + unsqueeze(arange(call.samples) * static_cast<double>(vocabulary), 1);
+  const Tensor moved = ids + unsqueeze(arange(call.samples) * vocabulary, 1);
   const Tensor tables = index_add(zeros({call.samples * vocabulary, width}, rows.dtype()), 0,
                                   reshape(moved, {moved.numel()}), reshape(rows, {moved.numel(), width}));
   Tensor result = reshape(tables, {call.samples, vocabulary, width});
@@ -116,8 +116,18 @@ const Op embedding_op({.name = "embedding",
                        .samples = embedding_samples,
                        .per_sample = embedding_per_sample});
 
+/// Writes to the values of an f16 or bf16 in f32.
+template <class F>
+void in_wide(Tensor& x, const F& write) {
+  const NoGrad no_grad;
+  Tensor wide = cast(x, f32);
+  write(wide);
+  x.copy_(wide);
+}
+
 /// x[index[c]] = x[index[c]] + source[c], in place: with one index for all of `outer` and `inner`.
 void add_at(Tensor& x, const Extents& e, const Tensor& index, const Tensor& source) {
+  if (is_half(x.dtype())) return in_wide(x, [&](Tensor& wide) { add_at(wide, e, index, cast(source, f32)); });
   dispatch_floating("index_add", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     kernels::index<T>().add_at(e.outer, e.size, e.inner, x.mutable_data<T>(), index.numel(), index.data<int64_t>(),
@@ -127,6 +137,7 @@ void add_at(Tensor& x, const Extents& e, const Tensor& index, const Tensor& sour
 
 /// x[index[c, ..], ..] = x[index[c, ..], ..] + source[c, ..], in place.
 void add_scattered(Tensor& x, const Extents& e, const Tensor& index, const Tensor& source) {
+  if (is_half(x.dtype())) return in_wide(x, [&](Tensor& wide) { add_scattered(wide, e, index, cast(source, f32)); });
   dispatch_floating("scatter_add", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const int64_t count = e.outer * e.inner == 0 ? 0 : index.numel() / (e.outer * e.inner);
@@ -225,9 +236,7 @@ Tensor embedding(const Tensor& weight, const Tensor& ids, const EmbeddingOptions
                   const Tensor rows = reshape(c.grad(), Shape{index.numel(), width});
                   Tensor dweight = zeros({vocabulary, width}, rows.dtype());
                   if (c.create_graph()) {
-                    const auto is_padding = [&] {
-                      return eq(unsqueeze(index, 1), scalar(static_cast<double>(*padding), i64));
-                    };
+                    const auto is_padding = [&] { return eq(unsqueeze(index, 1), *padding); };
                     return {index_add(dweight, 0, index, padding ? masked_fill(rows, is_padding(), 0) : rows)};
                   }
                   add_at(dweight, Extents(dweight.shape(), 0), index, rows);

@@ -83,7 +83,7 @@ class Reader {
     if (position < 0) position += entry.size;
     // Beside positions in tensors it is one of them.
     if (has_ids_) {
-      entry.ids = scalar(static_cast<double>(position), i64);
+      entry.ids = scalar(position, i64);
     } else {
       entry.start = position;
       entry.count = 1;
@@ -177,7 +177,7 @@ Tensor rows_of(const std::vector<Entry>& entries, const Together& ids, int64_t u
     const Entry& entry = entries[i];
     const int64_t stride = entry.stride / unit;
     if (entry.advanced()) {
-      add_part(spread(stride == 1 ? entry.ids : entry.ids * scalar(static_cast<double>(stride), i64), ids_behind));
+      add_part(spread(stride == 1 ? entry.ids : entry.ids * stride, ids_behind));
     } else if (entry.dropped) {
       fixed += entry.start * stride;
     } else {

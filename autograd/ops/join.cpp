@@ -5,6 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/kernels/copy.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/cast.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/extents.h"
 #include "autograd/ops/op.h"
@@ -80,6 +81,16 @@ const Op put_slice_op({.name = "put_slice",
                                    .backward = {"dx = dy, 0 there", "dpart{x} = dy{y} at {start} .. {end}"}},
                        .samples = put_slice_samples});
 
+/// The tensors in the dtype that all of theirs are promoted to.
+Tensors of_one_dtype(const Tensors& tensors) {
+  Tensors same = tensors;
+  if (tensors.empty()) return same;
+  DType dtype = tensors[0].dtype();
+  for (const Tensor& x : tensors) dtype = promote_types(dtype, x.dtype());
+  for (Tensor& x : same) x = cast(x, dtype);
+  return same;
+}
+
 void check_part(const char* operation, const Tensor& x, int64_t axis, int64_t start, const Tensor& part) {
   check_same_dtype(operation, x, part);
   if (part.rank() != x.rank() || part.shape().with(axis, 0) != x.shape().with(axis, 0))
@@ -98,14 +109,14 @@ std::string pieces_text(const std::vector<int64_t>& sizes) {
 
 }  // namespace
 
-Tensor cat(const Tensors& tensors, int64_t axis) {
+Tensor cat(const Tensors& given, int64_t axis) {
+  const Tensors tensors = of_one_dtype(given);
   if (tensors.empty()) raise(ErrorKind::config, "cat: needs at least one tensor");
   const Shape& first = tensors[0].shape();
   axis = first.axis(axis, "cat");
   int64_t total = 0;
   std::vector<int64_t> sizes;
   for (const Tensor& x : tensors) {
-    check_same_dtype("cat", tensors[0], x);
     if (x.rank() != first.rank() || x.shape().with(axis, 0) != first.with(axis, 0))
       raise(ErrorKind::shape, "cat: sizes differ outside axis {}: {} and {}", axis, to_string(first),
             to_string(x.shape()));
@@ -157,7 +168,6 @@ Tensor stack(const Tensors& tensors, int64_t axis) {
   axis = first.inserted(0, 1).axis(axis, "stack");
   Tensors rows;
   for (const Tensor& x : tensors) {
-    check_same_dtype("stack", tensors[0], x);
     if (x.shape() != first)
       raise(ErrorKind::shape, "stack: shapes differ: {} and {}", to_string(first), to_string(x.shape()));
     rows.push_back(reshape(x, first.inserted(axis, 1)));

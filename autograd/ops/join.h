@@ -4,11 +4,11 @@
 
 namespace tape {
 
-// Putting tensors together and taking them apart; any dtype, gradients for f32 and f64.
+// Putting tensors together and taking them apart; any dtype, gradients for the floating ones.
 
-/// Tensors behind each other along an existing axis; they agree in dtype and in every other axis: [2, 3] and [5, 3] ->
-/// [7, 3]. Error (shape) `cat: sizes differ outside axis 1: [2, 3] and [3, 3]`, (dtype) where dtypes differ, (config)
-/// for no tensor at all.
+/// Tensors behind each other along an existing axis; they agree in every other axis: [2, 3] and [5, 3] -> [7, 3]. The
+/// dtype is what all of theirs are promoted to (promote_types). Error (shape) `cat: sizes differ outside axis 1: [2, 3]
+/// and [3, 3]`, (config) for no tensor at all.
 Tensor cat(const Tensors& tensors, int64_t axis = 0);
 /// Tensors of one shape behind each other along a new axis, counted in the result: n times [3, 4] -> [n, 3, 4] for axis
 /// 0. Errors as cat().

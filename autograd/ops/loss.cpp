@@ -69,7 +69,7 @@ void check_targets(const char* name, const Tensor& scores, const Tensor& target,
 
 /// 1 where a target counts, 0 where it is ignored; times its class weight.
 Tensor target_weight(const Tensor& target, const Tensor& weight, int64_t ignore_index, DType dtype) {
-  const Tensor counted = ne(target, static_cast<double>(ignore_index));
+  const Tensor counted = ne(target, ignore_index);
   if (!weight.defined()) return cast(counted, dtype);
   const Tensor safe = where(counted, target, scalar(0, i64));
   return masked_fill(reshape(index_select(weight, 0, reshape(safe, {-1})), target.shape()), logical_not(counted), 0);
@@ -89,9 +89,9 @@ Tensor reduced_by_weight(const Tensor& losses, const Tensor& weights, Reduction 
 
 /// -weight[t] log_p[t], 0 where ignored.
 Tensor picked(const Tensor& log_p, const Tensor& target, const Tensor& target_weights, int64_t ignore_index) {
-  const Tensor safe = where(ne(target, static_cast<double>(ignore_index)), target, scalar(0, i64));
+  const Tensor safe = where(ne(target, ignore_index), target, scalar(0, i64));
   const Tensor chosen = squeeze(gather(log_p, -1, unsqueeze(safe, -1)), -1);
-  return -(target_weights * masked_fill(chosen, eq(target, static_cast<double>(ignore_index)), 0));
+  return -(target_weights * masked_fill(chosen, eq(target, ignore_index), 0));
 }
 
 Tensor composed(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& o) {
@@ -101,7 +101,7 @@ Tensor composed(const Tensor& logits, const Tensor& target, const CrossEntropyOp
   if (o.label_smoothing == 0) return exact;
   const Tensor spread = o.weight.defined() ? sum(log_p * o.weight, -1) : sum(log_p, -1);
   const double share = o.label_smoothing / static_cast<double>(logits.size(-1));
-  const Tensor ignored = eq(target, static_cast<double>(o.ignore_index));
+  const Tensor ignored = eq(target, o.ignore_index);
   return (1 - o.label_smoothing) * exact - share * masked_fill(spread, ignored, 0);
 }
 

@@ -10,6 +10,7 @@
 #include "autograd/ops/data_or_null.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/packed_weight.h"
+#include "autograd/ops/promote.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 
@@ -199,6 +200,10 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
     return b.rank() == 1 ? reshape(y, Shape{}) : squeeze(y, -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1), options), -1);
+  if (is_half(a.dtype())) {
+    const auto product = [&](const Tensor& x, const Tensor& y) { return matmul(x, y, options); };
+    return promoted(a, b, a.dtype(), product);
+  }
   return record(matmul_op, {a, b}, product_values(a, b, options), {a, b},
                 [options, precision = MatmulPrecisionScope::current()](const BackwardContext& c) -> Tensors {
                   const MatmulPrecisionScope as_recorded(precision);
@@ -229,6 +234,11 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     check_same_dtype("linear", x, bias);
     if (!(bias.shape() == Shape{out}))
       raise(ErrorKind::shape, "linear: bias must be [{}], got {}", out, to_string(bias.shape()));
+  }
+  if (is_half(x.dtype())) {
+    const Tensor wide_bias = bias.defined() ? cast(bias, f32) : bias;
+    const auto product = [&](const Tensor& values, const Tensor& w) { return linear(values, w, wide_bias); };
+    return promoted(x, weight, x.dtype(), product);
   }
   if (Composed::active()) {
     const Tensor product = matmul(x, weight, {.transpose_b = true});

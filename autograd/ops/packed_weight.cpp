@@ -34,7 +34,7 @@ struct PackedWeight : Companion {
 }  // namespace
 
 void keep_packed(const Tensor& weight, bool keep) {
-  if (!weight.defined() || weight.rank() != 2 || !is_floating(weight.dtype())) return;
+  if (!weight.defined() || weight.rank() != 2 || !is_f32_or_f64(weight.dtype())) return;
   Storage& storage = *weight.ref()->storage;
   if (!keep)
     storage.set_companion(nullptr);

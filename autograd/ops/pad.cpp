@@ -64,8 +64,8 @@ const Op triu_op({.name = "triu",
 Tensor triangle(const Op& op, const Tensor& x, int64_t diagonal, bool lower) {
   if (x.rank() < 2) raise(ErrorKind::shape, "{}: needs at least two axes, got {}", op.name(), to_string(x.shape()));
   const int64_t rows = x.size(-2), cols = x.size(-1);
-  if (!is_floating(x.dtype())) {
-    const Tensor row = arange(rows) + static_cast<double>(diagonal), col = arange(cols);
+  if (!is_f32_or_f64(x.dtype())) {
+    const Tensor row = arange(rows) + diagonal, col = arange(cols);
     const Tensor edge = reshape(row, {rows, 1});
     return where(lower ? le(col, edge) : ge(col, edge), x, scalar(0, x.dtype()));
   }

@@ -11,6 +11,7 @@
 #include "autograd/ops/check.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/op.h"
+#include "autograd/ops/promote.h"
 #include "autograd/ops/reduction_plan.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
@@ -75,6 +76,8 @@ const Op var_op({.name = "var",
                  .samples = var_samples});
 
 Tensor extreme(const Op& op, const Tensor& x, const Axes& axes, Dims dims, bool largest) {
+  if (const DType computed = computed_in(x.dtype()); computed != x.dtype())
+    return cast(extreme(op, cast(x, computed), axes, dims, largest), x.dtype());
   const ReductionPlan plan(op.name(), x, axes);
   plan.check_not_empty(op.name(), x);
   Tensor y = empty(plan.shape(dims), x.dtype());
@@ -99,14 +102,15 @@ Tensor extreme(const Op& op, const Tensor& x, const Axes& axes, Dims dims, bool 
 }
 
 Tensor arg_extreme(const char* name, const Tensor& x, int64_t axis, Dims dims, bool largest) {
+  if (const DType computed = computed_in(x.dtype()); computed != x.dtype())
+    return arg_extreme(name, cast(x.detach(), computed), axis, dims, largest);
   const ReductionPlan plan(name, x, axis);
   plan.check_not_empty(name, x);
   Tensor index = empty(plan.shape(dims), i64);
-  if (!is_floating(x.dtype())) {
-    const Tensor values = cast(plan.values, i64);
+  if (x.dtype() == i64) {
     Tensor best = empty(index.shape(), i64);
-    kernels::best_i64(plan.outer, plan.size, plan.inner, largest, values.data<int64_t>(), best.mutable_data<int64_t>(),
-                      index.mutable_data<int64_t>());
+    kernels::best_i64(plan.outer, plan.size, plan.inner, largest, plan.values.data<int64_t>(),
+                      best.mutable_data<int64_t>(), index.mutable_data<int64_t>());
     return index;
   }
   dispatch_floating(name, x.dtype(), [&](auto zero) {
@@ -122,13 +126,14 @@ Tensor arg_extreme(const char* name, const Tensor& x, int64_t axis, Dims dims, b
 }  // namespace
 
 Tensor sum(const Tensor& x, const Axes& axes, Dims dims) {
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return sum(wide, axes, dims); });
+  if (!is_floating(x.dtype()) && x.dtype() != i64) return sum(cast(x, i64), axes, dims);
   const ReductionPlan plan("sum", x, axes);
-  if (!is_floating(x.dtype())) {
-    // Counts stay exact in double up to 2^53, far beyond any tensor's size.
-    const Tensor total = sum(cast(x.detach(), f64), axes, dims);
-    return cast(total, i64);
-  }
   Tensor y = empty(plan.shape(dims), x.dtype());
+  if (x.dtype() == i64) {
+    kernels::sum_i64(plan.outer, plan.size, plan.inner, plan.values.data<int64_t>(), y.mutable_data<int64_t>());
+    return y;
+  }
   dispatch_floating("sum", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     kernels::reduce<T>().sum(plan.outer, plan.size, plan.inner, plan.values.data<T>(), y.mutable_data<T>());
@@ -141,6 +146,7 @@ Tensor sum(const Tensor& x, const Axes& axes, Dims dims) {
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, Dims dims) {
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return mean(wide, axes, dims); });
   const ReductionPlan plan("mean", x, axes);
   plan.check_not_empty("mean", x);
   check_floating("mean", x);
@@ -151,6 +157,7 @@ Tensor max(const Tensor& x, const Axes& axes, Dims dims) { return extreme(max_op
 Tensor min(const Tensor& x, const Axes& axes, Dims dims) { return extreme(min_op, x, axes, dims, false); }
 
 Tensor var(const Tensor& x, const Axes& axes, const VarOptions& options) {
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return var(wide, axes, options); });
   check_floating("var", x);
   const ReductionPlan plan("var", x, axes);
   plan.check_correction("var", x, options.correction);
@@ -172,6 +179,7 @@ Tensor var(const Tensor& x, const Axes& axes, const VarOptions& options) {
 }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, Dims dims) {
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return logsumexp(wide, axes, dims); });
   check_floating("logsumexp", x);
   const ReductionPlan plan("logsumexp", x, axes);
   Tensor y;

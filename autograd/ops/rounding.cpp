@@ -3,6 +3,7 @@
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/binary_call.h"
 #include "autograd/ops/compare.h"
+#include "autograd/ops/promote.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary_call.h"
 
@@ -75,7 +76,11 @@ Tensor frac(const Tensor& x) {
 
 /// y = a - b floor(a / b); da = dy, db = -dy floor(a / b).
 Tensor remainder(const Tensor& a, const Tensor& b) {
-  if (a.dtype() == i64 && b.dtype() == i64 && any(eq(b, 0)).item<bool>())
+  if (!same_computed(a, b)) {
+    const auto again = [](const Tensor& x, const Tensor& y) { return remainder(x, y); };
+    return promoted(a, b, result_type(a, b), again);
+  }
+  if (a.dtype() == i64 && any(eq(b, 0)).item<bool>())
     raise(ErrorKind::config, "remainder: the divisor {} holds a 0", to_string(b.shape()));
   return record(remainder_op, {a, b}, binary_values("remainder", kernels::Binary::remainder, a, b), {a, b},
                 [](const BackwardContext& c) -> Tensors {
@@ -85,6 +90,6 @@ Tensor remainder(const Tensor& a, const Tensor& b) {
                 });
 }
 
-Tensor remainder(const Tensor& a, double b) { return remainder(a, scalar(b, a.dtype())); }
+Tensor remainder(const Tensor& a, const Number& b) { return remainder(a, scalar(b, result_type(a, b))); }
 
 }  // namespace tape

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../number.h"
 #include "../tensor.h"
 
 namespace tape {
@@ -11,9 +12,9 @@ Tensor floor(const Tensor& x);  ///< the largest that is not above x
 Tensor ceil(const Tensor& x);   ///< the least that is not below x
 Tensor trunc(const Tensor& x);  ///< towards 0
 Tensor frac(const Tensor& x);   ///< x - trunc(x)
-/// a - b floor(a / b), broadcast, of b's sign, as Python's %. f32, f64 and i64, both of one dtype (Error (dtype));
-/// Error (config) for an i64 divisor that holds a 0.
+/// a - b floor(a / b), broadcast, of b's sign, as Python's %. Dtypes as in ops/arithmetic.h; Error (config) for a whole
+/// divisor that holds a 0 of a whole dividend.
 Tensor remainder(const Tensor& a, const Tensor& b);
-Tensor remainder(const Tensor& a, double b);
+Tensor remainder(const Tensor& a, const Number& b);
 
 }  // namespace tape

@@ -7,6 +7,7 @@
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/op.h"
+#include "autograd/ops/promote.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
@@ -72,6 +73,7 @@ Tensor fused_gradient(Kind kind, const Tensor& y, const Tensor& dy, int64_t cols
 
 /// dy_i/dx_j = y_i (d_ij - y_j), so dx = y (dy - sum(dy y)).
 Tensor softmax(const Tensor& x, int64_t axis) {
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return softmax(wide, axis); });
   axis = x.shape().axis(axis, "softmax");
   if (axis != x.rank() - 1) return transpose(softmax(transpose(x, axis, -1), -1), axis, -1);
   const int64_t cols = x.shape()[axis];
@@ -87,6 +89,7 @@ Tensor softmax(const Tensor& x, int64_t axis) {
 
 /// dy_i/dx_j = d_ij - e^(y_j), so dx = dy - e^y sum(dy).
 Tensor log_softmax(const Tensor& x, int64_t axis) {
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return log_softmax(wide, axis); });
   axis = x.shape().axis(axis, "log_softmax");
   if (axis != x.rank() - 1) return transpose(log_softmax(transpose(x, axis, -1), -1), axis, -1);
   const int64_t cols = x.shape()[axis];

@@ -70,7 +70,10 @@ Tensor atan(const Tensor& x) {
 
 /// z = the angle of (x, y); dy = dz x / (x^2 + y^2), dx = -dz y / (x^2 + y^2).
 Tensor atan2(const Tensor& y, const Tensor& x) {
-  check_floating("atan2", y);
+  if (!same_computed(y, x) || y.dtype() == i64) {
+    const DType dtype = result_type(y, x);
+    return promoted(y, x, is_floating(dtype) ? dtype : f32, atan2);
+  }
   return record(atan2_op, {y, x}, binary_values("atan2", kernels::Binary::atan2, y, x), {y, x},
                 [](const BackwardContext& c) -> Tensors {
                   const Tensor up = c.saved(0), across = c.saved(1);

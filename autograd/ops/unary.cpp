@@ -142,7 +142,7 @@ Tensor operator-(const Tensor& x) { return neg(x); }
 
 /// y = -x; dx = -dy.
 Tensor neg(const Tensor& x) {
-  if (x.dtype() == i64) return affine(x, -1, 0);
+  if (is_integral(x.dtype())) return affine(x, -1, 0);
   return apply_unary(neg_op, &UnaryKernels::neg, x, [](const BackwardContext& c) { return -c.grad(); });
 }
 

@@ -6,6 +6,7 @@
 #include "../create.h"
 #include "../kernels/unary.h"
 #include "op.h"
+#include "promote.h"
 
 // What the families of functions of one operand share: a row of the kernels' table becomes an operation.
 namespace tape {
@@ -27,6 +28,7 @@ Samples kink_samples(UnaryFunction f);
 /// has one, and `gradient(context)`, made of operations, where it has none or will itself be differentiated.
 template <class Gradient>
 Tensor apply_unary(const Op& op, UnaryRow row, const Tensor& x, const Gradient& gradient) {
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return apply_unary(op, row, wide, gradient); });
   const kernels::UnaryKernel& kernel = kernels::unary().*row;
   Tensor y = empty_like(x);
   dispatch_floating(op.name(), x.dtype(), [&](auto zero) {

@@ -10,7 +10,8 @@ import struct
 import gdb
 import gdb.printing
 
-DTYPES = {"f32": "f", "f64": "d", "i64": "q", "boolean": "?"}
+# bf16 has no code: it is read as its bits, the upper half of an f32.
+DTYPES = {"f32": "f", "f64": "d", "f16": "e", "bf16": "H", "i64": "q", "i32": "i", "u8": "B", "boolean": "?"}
 SHOWN = 6
 
 
@@ -36,7 +37,9 @@ def values_text(impl, dtype):
     place = int(storage["data_"]) + int(impl["offset"])
     memory = gdb.selected_inferior().read_memory(place, first * struct.calcsize("=" + code))
     values = struct.unpack("=%d%s" % (first, code), memory.tobytes())
-    texts = ["%.4g" % value if code in "fd" else str(value).lower() for value in values]
+    if dtype == "bf16":
+        values, code = struct.unpack("=%df" % first, b"".join(struct.pack("=HH", 0, bits) for bits in values)), "f"
+    texts = ["%.4g" % value if code in "fde" else str(value).lower() for value in values]
     return "{" + ", ".join(texts + (["..."] if count > first else [])) + "}"
 
 

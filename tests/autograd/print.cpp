@@ -31,6 +31,13 @@ TEST_F(Print, ShowsNestedBrackets) {
             "         [4.0000]]])");
 }
 
+TEST_F(Print, ShowsEveryDtype) {
+  EXPECT_EQ(to_string(tensor({1, -2.25}, f16)), "tensor([ 1.0000, -2.2500], f16)");
+  EXPECT_EQ(to_string(tensor({0.1, INFINITY}, bf16)), "tensor([0.1001,    inf], bf16)");
+  EXPECT_EQ(to_string(tensor({-7, 10}, i32)), "tensor([-7, 10], i32)");
+  EXPECT_EQ(to_string(tensor({0, 255}, u8)), "tensor([  0, 255], u8)");
+}
+
 TEST_F(Print, NamesDtypeAndOperation) {
   Tensor a = tensor({{1, 2}, {3, 4}}, f64);
   EXPECT_EQ(to_string(a), "tensor([[1.0000, 2.0000],\n        [3.0000, 4.0000]], f64)");

@@ -86,8 +86,6 @@ TEST(Tensor, WritesInPlaceAndCountsThem) {
   EXPECT_TRUE(tensors_equal(x, zeros({2}, f64)));
   EXPECT_GT(x.version(), version + 3);
   EXPECT_TAPE_ERROR(x.copy_(zeros({3})), ErrorKind::shape, "copy_: shapes differ: [2] and [3]");
-  EXPECT_TAPE_ERROR(x.add_(zeros({2})), ErrorKind::dtype, "add_: dtypes differ: f64 and f32");
-  EXPECT_TAPE_ERROR(zeros({2}, i64).mul_(2), ErrorKind::dtype, "mul_: needs f32 or f64, got i64");
 }
 
 TEST(Tensor, RefusesInPlaceWritesToWhatRequiresGradients) {
@@ -112,7 +110,7 @@ TEST(Tensor, BecomesALeaf) {
   x.requires_grad_(false);
   EXPECT_FALSE(x.requires_grad());
   EXPECT_TAPE_ERROR(ones({2}, i64).requires_grad_(), ErrorKind::dtype,
-                    "requires_grad_: only f32 and f64 tensors have gradients, this one is i64");
+                    "requires_grad_: only floating tensors have gradients, this one is i64");
 }
 
 TEST(Tensor, HoldsItsGradient) {

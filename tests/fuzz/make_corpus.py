@@ -75,6 +75,72 @@ def make_safetensors():
     write("safetensors_header", "every_dtype", struct.pack("<H", size) + text + b"   ")
 
 
+def npy(descr, shape, data, fortran=False, version=1, text=None):
+    """A .npy file; `text` in the place of its dictionary."""
+    text = text or "{'descr': %r, 'fortran_order': %r, 'shape': %r, }" % (descr, fortran, shape)
+    text = text.encode("latin-1") + b" " * (-(len(text) + 11) % 64) + b"\n"
+    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(text)) + text + data
+
+
+def npz(entries, compressed=False, comment=b""):
+    """A .npz file, made by Python itself; entries: name, bytes."""
+    import io
+    import zipfile
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED) as archive:
+        for name, data in entries:
+            with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as file:  # as NumPy does
+                file.write(data)
+        archive.comment = comment
+    return raw.getvalue()
+
+
+def make_npy():
+    every = {"f2": 2, "f4": 4, "f8": 8, "i1": 1, "i2": 2, "i4": 4, "i8": 8, "u1": 1, "u2": 2, "u4": 4, "u8": 8, "V2": 2}
+    for name, size in every.items():
+        for order in "<>":
+            write("npy", name + ("_swapped" if order == ">" else ""), npy(order + name, (2, 3), bytes(range(6 * size))))
+    write("npy", "b1", npy("|b1", (2,), b"\0\1"))
+    write("npy", "fortran", npy("<i4", (2, 3), bytes(24), fortran=True))
+    write("npy", "scalar_version_2", npy("<f8", (), bytes(8), version=2))
+    write("npy", "empty_version_3", npy("<f4", (2, 0), b"", version=3))
+    broken = {"object": npy("|O", (1,), b"cos\nsystem\n"), "complex": npy("<c8", (1,), bytes(8)),
+              "records": npy([("a", "<f4")], (1,), bytes(4)), "bool_of_2": npy("|b1", (1,), b"\2"),
+              "large_u8": npy("<u8", (1,), b"\xff" * 8), "short": npy("<f4", (2,), bytes(7)),
+              "long": npy("<f4", (2,), bytes(9)), "overflow": npy("<f4", (4194305, 4194305, 211106198978564), bytes(16)),
+              "overflow_bytes": npy("<f8", (1 << 61,), b""), "negative": npy("<f4", (-1,), bytes(4)),
+              "nine_axes": npy("<f4", (1,) * 9, bytes(4)), "version_4": npy("<f4", (1,), bytes(4), version=4),
+              "twice": npy("", (), bytes(4), text="{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}"),
+              "missing": npy("", (), bytes(4), text="{'descr': '<f4', 'shape': ()}"),
+              "call": npy("", (), bytes(4), text="{'descr': __import__('os'), 'fortran_order': False, 'shape': ()}"),
+              "header_beyond": b"\x93NUMPY\1\0\xff\xff{}", "cut": b"\x93NUMP", "magic": b"PK\3\4" + bytes(20)}
+    for name, content in broken.items():
+        write("npy", name, content)
+
+
+def make_npz():
+    a, b = npy("<f4", (2, 2), floats(4)), npy("<i8", (3,), bytes(24))
+    both = [("a.npy", a), ("folder/b.npy", b)]
+    good = npz(both)
+    write("npz", "stored", good)
+    write("npz", "deflated", npz(both, compressed=True))
+    write("npz", "nothing", npz([]))
+    write("npz", "comment", npz(both, comment=b"PK\5\6 a comment"))
+    write("npz", "zeros", npz([("zeros.npy", npy("<f4", (1000,), bytes(4000)))], compressed=True))
+    write("npz", "no_array", npz([("a.txt", b"text")]))
+    write("npz", "broken_array", npz([("a.npy", a[:-1])]))
+    write("npz", "checksum", good.replace(floats(4), floats(4, 0.25)))
+    write("npz", "cut", good[:-30])
+    write("npz", "zip64", fixture("numpy/zip64.npz"))
+    write("npz", "no_zip", b"\x93NUMPY")
+    write("npz", "twice", npz([("a.npy", a), ("b.npy", a)]).replace(b"b.npy", b"a.npy"))
+    packed = npz(both, compressed=True)
+    at = packed.index(b"PK\1\2")
+    write("npz", "bomb", packed[:at + 24] + struct.pack("<I", 1 << 30) + packed[at + 28:])
+    write("npz", "encrypted", good[:good.index(b"PK\1\2") + 8] + b"\1" + good[good.index(b"PK\1\2") + 9:])
+    write("npz", "method", good[:good.index(b"PK\1\2") + 10] + b"\x0c" + good[good.index(b"PK\1\2") + 11:])
+
+
 def make_json():
     write("json", "values", '{"a": [1, -2, 3.5, 1e30, true, null, "\\u00e9\\ud83d\\ude00"], "b": {"c": {}}}')
     write("json", "twice", '{"a": {"b": 1, "b": 2}}')
@@ -315,5 +381,5 @@ def make_command_lines():
         write("command_line", name, words.replace(" ", "\n"))
 
 
-for make in [make_safetensors, make_json, make_models, make_tokenizers, make_training, make_texts, make_command_lines]:
+for make in [make_safetensors, make_npy, make_npz, make_json, make_models, make_tokenizers, make_training, make_texts, make_command_lines]:
     make()

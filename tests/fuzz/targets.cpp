@@ -14,6 +14,8 @@ void fuzz_json(Bytes bytes);
 void fuzz_manifest(Bytes bytes);
 void fuzz_model_config(Bytes bytes);
 void fuzz_model_folder(Bytes bytes);
+void fuzz_npy(Bytes bytes);
+void fuzz_npz(Bytes bytes);
 void fuzz_run_log(Bytes bytes);
 void fuzz_safetensors(Bytes bytes);
 void fuzz_safetensors_header(Bytes bytes);
@@ -41,6 +43,8 @@ std::span<const Target> targets() {
       {"manifest", fuzz_manifest},
       {"model_config", fuzz_model_config},
       {"model_folder", fuzz_model_folder},
+      {"npy", fuzz_npy},
+      {"npz", fuzz_npz},
       {"run_log", fuzz_run_log},
       {"safetensors", fuzz_safetensors},
       {"safetensors_header", fuzz_safetensors_header},

@@ -235,7 +235,7 @@ TEST(Beam, BeginsWithAForcedTokenAsInTransformers) {
     const auto model = lively(name.c_str(), of);
     const NoGrad no_grad;
     slice(model->tgt_embedding->weight, 0, {.start = model->config().eos_id, .end = model->config().eos_id + 1})
-        .mul_(of.at("end"));
+        .mul_(of.at("end").get<double>());
     if (of.contains("bias")) model->output->bias.copy_(from_vector(of.at("bias").get<std::vector<double>>()));
     const Tensor src = tensor_of(of.at("src"));
     for (const Json& search : of.at("searches"))

@@ -95,7 +95,7 @@ TEST(RunInputs, AreNamedWhereTheyDoNotFit) {
   EXPECT_TAPE_ERROR(run(plain, {{"input_ids", ids}, {"labels", ids}}), ErrorKind::config,
                     "run: unknown input \"labels\"; this model takes attention_mask, input_ids, token_type_ids");
   EXPECT_TAPE_ERROR(run(bert, {{"input_ids", zeros({1, 3})}}), ErrorKind::dtype,
-                    "run: input_ids must be whole numbers (I64), got f32");
+                    "run: input_ids must be whole numbers (I64, I32 or U8), got f32");
   EXPECT_TAPE_ERROR(run(bert, {{"input_ids", tensor({1, 2}, i64)}}), ErrorKind::shape,
                     "run: input_ids must be [B, T], got [2]");
   EXPECT_TAPE_ERROR(run(bert, {{"input_ids", ids}, {"attention_mask", ones({1, 2}, i64)}}), ErrorKind::shape,

@@ -10,6 +10,8 @@ namespace tape {
 
 inline constexpr double inf = std::numeric_limits<double>::infinity();
 
+inline constexpr DType every_dtype[] = {boolean, u8, i32, i64, f16, bf16, f32, f64};
+
 /// [[1, 2, 3], [4, 5, 6]]
 inline const Tensor one_to_six = tensor({{1, 2, 3}, {4, 5, 6}});
 

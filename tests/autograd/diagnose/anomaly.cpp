@@ -24,6 +24,13 @@ TEST(Anomaly, NamesTheOperationThatMadeIt) {
                     "affine (scale=1e+30, shift=0): gave inf at [0] of [1], from finite inputs");
 }
 
+TEST(Anomaly, LooksIntoHalves) {
+  const DetectAnomaly looking;
+  EXPECT_TAPE_ERROR(leaf({1, 70000}).to(f16), ErrorKind::numeric,
+                    "cast (dtype=f16): gave inf at [1] of [2], from finite inputs");
+  EXPECT_TRUE(tensors_equal(leaf({1, 70000}).to(bf16), tensor({1, 70000}, bf16)));
+}
+
 TEST(Anomaly, NamesTheModule) {
   const DetectAnomaly looking;
   const ModuleScope outer("decoder"), inner("norm");

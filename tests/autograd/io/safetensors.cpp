@@ -50,6 +50,10 @@ TEST_F(Safetensors, RoundTripsEveryTypeAndShape) {
                                               {"f64", tensor({1e300, std::numeric_limits<double>::denorm_min()}, f64)},
                                               {"i64", from_vector<int64_t>({INT64_MIN, -1, INT64_MAX})},
                                               {"bool", tensor({1, 0, 1}, boolean)},
+                                              {"f16", tensor({0.1, -65504, INFINITY}, f16)},
+                                              {"bf16", tensor({{0.1}, {-3e38}}, bf16)},
+                                              {"i32", from_vector<int32_t>({INT32_MIN, -1, INT32_MAX})},
+                                              {"u8", tensor({0, 255, 7}, u8)},
                                               {"scalar", scalar(7)},
                                               {"empty", zeros({2, 0, 3}, f64)},
                                               {"a \"name\" \xC3\xA9\n", ones({1, 2, 3, 1})}};
@@ -99,11 +103,11 @@ TEST_F(Safetensors, ReadsSmallerTypes) {
   };
   // 1, -2, largest, smallest normal, smallest subnormal, zero, infinity, NaN
   const std::vector<uint16_t> half{0x3C00, 0xC000, 0x7BFF, 0x0400, 0x0001, 0x8000, 0xFC00, 0x7E00};
-  EXPECT_TRUE(tensors_equal(stored("F16", half), tensor({1, -2, 65504, 0x1p-14, 0x1p-24, -0.0, -INFINITY, NAN})));
-  EXPECT_TRUE(
-      tensors_equal(stored("BF16", std::vector<uint16_t>{0x3F80, 0xC049, 0x7F80}), tensor({1, -3.140625, INFINITY})));
-  EXPECT_TRUE(tensors_equal(stored("I32", std::vector<int32_t>{-1, INT32_MAX}), tensor({-1, 2147483647}, i64)));
-  EXPECT_TRUE(tensors_equal(stored("U8", std::vector<uint8_t>{0, 255}), tensor({0, 255}, i64)));
+  EXPECT_TRUE(tensors_equal(stored("F16", half), tensor({1, -2, 65504, 0x1p-14, 0x1p-24, -0.0, -INFINITY, NAN}, f16)));
+  EXPECT_TRUE(tensors_equal(stored("BF16", std::vector<uint16_t>{0x3F80, 0xC049, 0x7F80}),
+                            tensor({1, -3.140625, INFINITY}, bf16)));
+  EXPECT_TRUE(tensors_equal(stored("I32", std::vector<int32_t>{-1, INT32_MAX}), tensor({-1, 2147483647}, i32)));
+  EXPECT_TRUE(tensors_equal(stored("U8", std::vector<uint8_t>{0, 255}), tensor({0, 255}, u8)));
 }
 
 TEST_F(Safetensors, RefusesShortFiles) {

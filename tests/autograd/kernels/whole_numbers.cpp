@@ -30,6 +30,12 @@ TEST(WholeNumbers, binary_functions_are_those_of_the_language) {
   EXPECT_EQ(run(Binary::minimum, a, {1}), (std::vector<int64_t>{1, -7, 1, kLeast, 0}));
 }
 
+TEST(WholeNumbers, powers_wrap_and_negative_ones_are_whole) {
+  EXPECT_EQ(run(Binary::pow, {3, -2, 10, 0, 7, 3}, {4, 3, 0, 0, 1, 41}),
+            (std::vector<int64_t>{81, -8, 1, 1, 7, -420491770248316829}));
+  EXPECT_EQ(run(Binary::pow, {1, -1, -1, 2, 0}, {-5, -5, -4, -1, -1}), (std::vector<int64_t>{1, -1, 1, 0, 0}));
+}
+
 TEST(WholeNumbers, compare_large_and_broadcast) {
   Broadcast plan;
   plan.rank = 2;

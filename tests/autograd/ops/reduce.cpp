@@ -116,11 +116,10 @@ TEST(Extremes, OfWholeNumbersAreExact) {
   EXPECT_EQ(argmin(x, 1).to_vector<int64_t>(), (std::vector<int64_t>{0, 0}));
 }
 
-TEST(Extremes, RefuseNothingToReduceAndFlags) {
+TEST(Extremes, RefuseNothingToReduce) {
   EXPECT_TAPE_ERROR(max(zeros({0})), ErrorKind::shape, "max: nothing to reduce in [0]");
   EXPECT_TAPE_ERROR(min(zeros({2, 0}), 1), ErrorKind::shape, "min: nothing to reduce in [2, 0]");
   EXPECT_TAPE_ERROR(argmax(zeros({0}), 0), ErrorKind::shape, "argmax: nothing to reduce in [0]");
-  EXPECT_TAPE_ERROR(max(tensor({1, 0}, boolean)), ErrorKind::dtype, "max: needs f32 or f64, got bool");
   EXPECT_EQ(max(zeros({0, 3}), 1).shape(), Shape({0}));
 }
 

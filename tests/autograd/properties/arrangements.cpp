@@ -167,7 +167,7 @@ Case draw_flip(Draw& draw) {
 }
 Case draw_pad(Draw& draw) {
   const Source from(draw);
-  const double value = from.dtype == boolean ? 1 : -4;
+  const double value = from.dtype <= u8 ? 1 : -4;
   std::vector<Padding> amounts(static_cast<size_t>(draw.between(0, from.shape.rank())));
   for (Padding& amount : amounts) amount = {draw.between(0, 2), draw.between(0, 2)};
   std::vector<int64_t> sizes = from.shape.to_vector(), before(sizes.size(), 0);

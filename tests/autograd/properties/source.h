@@ -6,10 +6,10 @@
 
 namespace tape::properties {
 
-inline DType any_dtype(Draw& draw) { return draw.one_of({f32, f32, f64, i64, boolean}); }
+inline DType any_dtype(Draw& draw) { return draw.one_of({f32, f32, f64, i64, boolean, f16, bf16, i32, u8}); }
 inline Tensor any_values(Draw& draw, const Shape& shape, DType dtype) {
   return is_floating(dtype) ? draw.values(shape, dtype)
-                            : draw.whole(shape, dtype, dtype == boolean ? 0 : -9, dtype == boolean ? 1 : 9);
+                            : draw.whole(shape, dtype, dtype <= u8 ? 0 : -9, dtype == boolean ? 1 : 9);
 }
 
 /// A tensor, and what one of its axes is from the front.

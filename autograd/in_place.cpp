@@ -1,0 +1,192 @@
+#include <cstring>
+#include <unordered_set>
+
+#include "autograd/create.h"
+#include "autograd/kernels/elementwise.h"
+#include "autograd/kernels/whole_numbers.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/broadcast.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/promote.h"
+#include "autograd/tape/tape.h"
+
+// Writes to tensors in place: the members of Tensor that end with an underscore.
+namespace tape {
+namespace {
+
+using kernels::Binary;
+
+void refuse_in_place(const Tensor& tensor, const char* operation) {
+  if (tensor.requires_grad() && grad_enabled())
+    raise(ErrorKind::graph,
+          "{}: in-place write to a tensor {} that requires gradients; use a NoGrad scope, or detach()", operation,
+          to_string(tensor.shape()));
+}
+
+/// The name of an operation that `other` was made by from x and that saved it, or null. Recorded in its place, x would
+/// keep itself alive: by its new node, that of the other, and what that saved.
+const char* who_saved(const Tensor& x, const Tensor& other) {
+  if (!x.is_shared() || !other.requires_grad()) return nullptr;
+  std::vector<const Node*> stack{other.impl().node.get()};
+  std::unordered_set<const Node*> seen(stack.begin(), stack.end());
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    for (const Node::Saved& saved : node->saved)
+      if (saved.value.defined() && saved.value.is(x)) return node->name();
+    for (const Node::Edge& edge : node->inputs)
+      if (edge.node && seen.insert(edge.node.get()).second) stack.push_back(edge.node.get());
+  }
+  return nullptr;
+}
+
+/// Another tensor with the values and the history of x.
+Tensor with_history_of(const Tensor& x) {
+  Tensor old = x.detach().clone();
+  old.impl().node = x.impl().node;
+  old.impl().output = x.impl().output;
+  return old;
+}
+
+void overwrite(Tensor& x, const Tensor& values) {
+  x.impl().storage->bump_version();
+  std::memcpy(x.raw(), values.raw(), static_cast<size_t>(x.numel() * size_of(x.dtype())));
+}
+
+/// x = f(old x) on the tape, where what was recorded of the old x keeps its history.
+template <class F>
+void record_in_place(Tensor& x, const char* operation, const F& f) {
+  if (x.is_leaf()) refuse_in_place(x, operation);
+  if (x.impl().storage->use_count() > 1)
+    raise(
+        ErrorKind::graph,
+        "{}: a view of this tensor {}, or a value that a backward needs, lies in the same memory; write out of place, "
+        "or to a clone",
+        operation, to_string(x.shape()));
+  const bool retain = x.requires_grad() && x.impl().node->outputs[x.impl().output].retain;
+  const Tensor values = f(with_history_of(x)).to(x.dtype());
+  overwrite(x, values);
+  x.impl().node = values.impl().node;
+  x.impl().output = values.impl().output;
+  if (retain) x.retain_grad();
+}
+
+/// x = f(x), of which f makes values of `result`.
+template <class F>
+Tensor& write(Tensor& x, const char* operation, DType result, bool recorded, const F& f) {
+  if (!can_cast(result, x.dtype()))
+    raise(ErrorKind::dtype, "{}: the result is {}, which cannot be written to {}", operation, to_string(result),
+          to_string(x.dtype()));
+  if (recorded)
+    record_in_place(x, operation, f);
+  else
+    overwrite(x, f(x.detach()).to(x.dtype()));
+  return x;
+}
+
+/// The kernel over x itself, for values of a dtype that it computes in.
+void combine_values(Tensor& x, Binary kind, const Tensor& other) {
+  const bool whole = other.impl().offset == x.impl().offset && other.shape() == x.shape();
+  const Tensor operand = other.shares_storage(x) && !whole ? other.detach().clone() : other;
+  const kernels::Broadcast plan = broadcast_plan(x.shape(), x.shape(), operand.shape());
+  if (x.dtype() == i64) {
+    kernels::binary_i64(kind, plan, x.data<int64_t>(), operand.data<int64_t>(), x.mutable_data<int64_t>());
+    return;
+  }
+  dispatch_floating("in place", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().binary(kind, plan, x.data<T>(), operand.data<T>(), x.mutable_data<T>());
+  });
+}
+
+Tensor& combine(Tensor& x, const char* operation, Binary kind, Tensor (*f)(const Tensor&, const Tensor&),
+                const Tensor& other) {
+  if (!broadcasts_to(other.shape(), x.shape()))
+    raise(ErrorKind::shape, "{}: {} does not broadcast to {}, which is written to", operation, to_string(other.shape()),
+          to_string(x.shape()));
+  DType result = result_type(x, other);
+  if (kind == Binary::div && !is_floating(result)) result = f32;
+  const bool recorded = grad_enabled() && (x.requires_grad() || other.requires_grad());
+  if (!recorded && same_computed(x, other) && result == x.dtype()) {
+    combine_values(x, kind, other);
+    return x;
+  }
+  if (recorded)
+    if (const char* name = who_saved(x, other))
+      raise(ErrorKind::graph, "{}: the backward of '{}' needs the old values of this tensor {}; write out of place",
+            operation, name, to_string(x.shape()));
+  return write(x, operation, result, recorded, [&](const Tensor& old) { return f(old, other.is(x) ? old : other); });
+}
+
+/// x = x * scale + shift, or f(x) where it is recorded or x is of whole numbers.
+template <class F>
+Tensor& with_number(Tensor& x, const char* operation, DType result, double scale, double shift, const F& f) {
+  const bool recorded = grad_enabled() && x.requires_grad();
+  if (recorded || !is_f32_or_f64(x.dtype())) return write(x, operation, result, recorded, f);
+  dispatch_floating(operation, x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().affine(x.numel(), x.data<T>(), static_cast<T>(scale), static_cast<T>(shift),
+                                     x.mutable_data<T>());
+  });
+  return x;
+}
+
+}  // namespace
+
+Tensor& Tensor::fill_(const Number& value) {
+  refuse_in_place(*this, "fill_");
+  dispatch_all(dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T element = value.to<T>("fill_");
+    T* values = mutable_data<T>();
+    std::fill(values, values + numel(), element);
+  });
+  return *this;
+}
+
+Tensor& Tensor::copy_(const Tensor& source) {
+  refuse_in_place(*this, "copy_");
+  check_same_shape("copy_", *this, source);
+  const Tensor values = source.detach().to(dtype());
+  impl().storage->bump_version();
+  std::memmove(raw(), values.raw(), static_cast<size_t>(numel() * size_of(dtype())));
+  return *this;
+}
+
+Tensor& Tensor::add_(const Tensor& other, const Number& scale) {
+  const bool recorded = grad_enabled() && (requires_grad() || other.requires_grad());
+  if (recorded || dtype() != other.dtype() || shape() != other.shape() || !is_f32_or_f64(dtype()) ||
+      shares_storage(other))
+    return combine(*this, "add_", Binary::add, add, scale.value() == 1 ? other : other * scale);
+  dispatch_floating("add_", dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().accumulate(numel(), other.data<T>(), static_cast<T>(scale.value()), mutable_data<T>());
+  });
+  return *this;
+}
+
+Tensor& Tensor::sub_(const Tensor& other) { return combine(*this, "sub_", Binary::sub, sub, other); }
+Tensor& Tensor::mul_(const Tensor& other) { return combine(*this, "mul_", Binary::mul, mul, other); }
+Tensor& Tensor::div_(const Tensor& other) { return combine(*this, "div_", Binary::div, div, other); }
+
+Tensor& Tensor::add_(const Number& number) {
+  return with_number(*this, "add_", result_type(*this, number), 1, number.value(),
+                     [&](const Tensor& x) { return x + number; });
+}
+
+Tensor& Tensor::sub_(const Number& number) {
+  return with_number(*this, "sub_", result_type(*this, number), 1, -number.value(),
+                     [&](const Tensor& x) { return x - number; });
+}
+
+Tensor& Tensor::mul_(const Number& number) {
+  return with_number(*this, "mul_", result_type(*this, number), number.value(), 0,
+                     [&](const Tensor& x) { return x * number; });
+}
+
+Tensor& Tensor::div_(const Number& number) {
+  const DType result = is_floating(dtype()) ? dtype() : f32;
+  return with_number(*this, "div_", result, 1 / number.value(), 0, [&](const Tensor& x) { return x / number; });
+}
+
+}  // namespace tape

@@ -1,5 +1,7 @@
 #include "autograd/ops/check.h"
 
+#include <limits>
+
 #include "base/error.h"
 
 namespace tape {
@@ -11,6 +13,11 @@ void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b) {
 
 void check_floating(const char* operation, const Tensor& x) {
   if (!is_floating(x.dtype())) raise(ErrorKind::dtype, "{}: needs f32 or f64, got {}", operation, to_string(x.dtype()));
+}
+
+void check_product_size(const char* operation, int64_t size) {
+  if (size > std::numeric_limits<int32_t>::max())
+    raise(ErrorKind::shape, "{}: a size of {} is beyond what the matrix library takes", operation, size);
 }
 
 void check_dropout(const char* name, double p) {

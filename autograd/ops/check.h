@@ -11,6 +11,9 @@ void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b);
 /// Throws Error (dtype) `operation: needs f32 or f64, got i64`.
 void check_floating(const char* operation, const Tensor& x);
 
+/// Throws Error (shape) for a size that matrix products do not take: they count in 32 bits.
+void check_product_size(const char* operation, int64_t size);
+
 /// Throws Error (config) `name: the probability must be in [0, 1), got p`.
 void check_dropout(const char* name, double p);
 

@@ -11,15 +11,18 @@ namespace {
 /// have none inside give an empty range.
 template <class See>
 TAPE_INLINE void for_stretches(const Windows& w, int64_t channels, int64_t first, int64_t count, const See& see) {
+  // Divisions cost as much as a short stretch: there is none among the stretches.
+  const int64_t first_line = first / w.columns.out, first_column = first % w.columns.out;
+  const Scratch<Range> ranges(w.columns.kernel);
+  for (int64_t across = 0; across < w.columns.kernel; ++across) ranges[across] = windows_with(w.columns, across);
   int64_t row = 0;
   for (int64_t channel = 0; channel < channels; ++channel)
     for (int64_t down = 0; down < w.rows.kernel; ++down)
       for (int64_t across = 0; across < w.columns.kernel; ++across, ++row) {
-        const Range inside = windows_with(w.columns, across);
-        for (int64_t done = 0; done < count;) {
-          const int64_t line = (first + done) / w.columns.out, begin = (first + done) % w.columns.out;
+        const Range inside = ranges[across];
+        int64_t from = first_line * w.rows.stride + down * w.rows.dilation - w.rows.before, begin = first_column;
+        for (int64_t done = 0; done < count; from += w.rows.stride, begin = 0) {
           const int64_t end = smaller(w.columns.out, begin + count - done);
-          const int64_t from = line * w.rows.stride + down * w.rows.dilation - w.rows.before;
           const bool over = from < 0 || from >= w.rows.in;
           const int64_t low = over ? end : smaller(end, larger(begin, inside.begin));
           const int64_t high = over ? end : larger(low, smaller(end, inside.end));
@@ -30,9 +33,29 @@ TAPE_INLINE void for_stretches(const Windows& w, int64_t channels, int64_t first
       }
 }
 
+/// Few at a time mostly, which are not worth a call of memset().
 template <class T>
 TAPE_INLINE void zero(int64_t n, T* to) {
-  for (int64_t i = 0; i < n; ++i) to[i] = 0;
+  for (int64_t i = 0; i < n; i += kLanes<T>) store_first_or_all(to + i, Vec<T>{}, n - i);
+}
+
+/// to[i] = from[i * stride]
+template <class T>
+TAPE_INLINE void take_every(int64_t stride, int64_t n, const T* __restrict from, T* __restrict to) {
+  if (stride == 2) {
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i * 2];
+    return;
+  }
+  // Gathers of the vector unit are no faster than loads one by one, and slower to begin.
+  const int64_t third = 3 * stride;
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4, from += 4 * stride) {
+    to[i] = from[0];
+    to[i + 1] = from[stride];
+    to[i + 2] = from[2 * stride];
+    to[i + 3] = from[third];
+  }
+  for (; i < n; ++i, from += stride) to[i] = *from;
 }
 
 template <class T>
@@ -41,14 +64,10 @@ void unfold(const Windows& w, int64_t channels, const T* x, int64_t first, int64
   for_stretches(w, channels, first, count, [&](int64_t place, int64_t begin, int64_t end, Range in, int64_t origin) {
     T* const to = columns + place - begin;
     zero(in.begin - begin, to + begin);
-    const int64_t n = in.end - in.begin;
-    if (stride == 1) {
-      map_vectors(n, x + origin + in.begin, to + in.begin, [](Vec<T> v) { return v; });
-    } else if (stride == 2) {
-      for (int64_t i = 0; i < n; ++i) to[in.begin + i] = x[origin + (in.begin + i) * 2];
-    } else {
-      for (int64_t i = in.begin; i < in.end; ++i) to[i] = x[origin + i * stride];
-    }
+    if (stride == 1)
+      map_vectors(in.end - in.begin, x + origin + in.begin, to + in.begin, [](Vec<T> v) { return v; });
+    else
+      take_every(stride, in.end - in.begin, x + origin + in.begin * stride, to + in.begin);
     zero(end - in.end, to + in.end);
   });
 }

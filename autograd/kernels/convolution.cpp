@@ -80,8 +80,20 @@ Columns<T> columns_of(const Convolution& s, const Plan<T>& plan, const T* image,
 
 Depthwise depthwise_of(const Convolution& s) { return {s.batch, s.groups, s.out_channels, s.windows}; }
 
-/// Whether each group has one input channel; a single group's product has rows enough.
-bool is_depthwise(const Convolution& s) { return s.in_channels == 1 && s.groups > 1; }
+/// Values of an axis with the border that its windows see.
+double bordered(const Window& w) {
+  return static_cast<double>(w.in + w.out) + static_cast<double>(w.out) * static_cast<double>(w.stride) +
+         static_cast<double>(w.kernel) * static_cast<double>(w.dilation);
+}
+
+/// Whether each group has one input channel; a single group's product has rows enough. The loops write out planes with
+/// their border, which must not be out of all proportion.
+bool is_depthwise(const Convolution& s) {
+  constexpr double kMost = 1 << 14, kTimes = 64;
+  const double values = bordered(s.windows.rows) * bordered(s.windows.columns);
+  return s.in_channels == 1 && s.groups > 1 &&
+         values <= kMost + kTimes * static_cast<double>(s.windows.in() + s.windows.out());
+}
 
 template <class T>
 void forward(const Convolution& s, const T* x, const T* weight, const T* bias, T* y) {

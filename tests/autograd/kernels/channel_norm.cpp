@@ -48,7 +48,7 @@ void check_planes() {
   }
 }
 
-TEST_P(ChannelNorm, passes) {
+TEST_P(ChannelNorm, passes_are_their_formulas) {
   check_planes<float>();
   check_planes<double>();
 }

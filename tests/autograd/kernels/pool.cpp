@@ -70,7 +70,7 @@ void check_largest() {
   }
 }
 
-TEST_P(PoolKernelsAt, largest) {
+TEST_P(PoolKernelsAt, take_the_first_of_the_largest) {
   check_largest<float>();
   check_largest<double>();
 }
@@ -97,7 +97,7 @@ void check_mean() {
   }
 }
 
-TEST_P(PoolKernelsAt, mean) {
+TEST_P(PoolKernelsAt, divide_by_what_lies_inside) {
   check_mean<float>();
   check_mean<double>();
 }

@@ -56,7 +56,7 @@ TEST(BatchNormOperation, FarFromZeroInFloat) {
                            batch_norm(x.to(f64), {}, {}, {}, {}, training), 2e-3));
 }
 
-TEST(BatchNormOperation, RefusesWhatDoesNotFit) {
+TEST(BatchNormOperation, RefusesNumbersThatAreNotOneAChannel) {
   const Tensor x = zeros({2, 4, 5}), four = ones({4});
   EXPECT_TAPE_ERROR(batch_norm(x, ones({3}), four), ErrorKind::shape,
                     "batch_norm: running_mean must be [4] for x [2, 4, 5], got [3]");

@@ -5,6 +5,7 @@
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/op.h"
+#include "autograd/ops/pad.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/tape/tape.h"
@@ -65,6 +66,15 @@ TEST(Convolution, OfNoBatchHasGradientsOfZero) {
   EXPECT_TRUE(tensors_equal(x.grad(), zeros({0, 2, 4})));
   EXPECT_TRUE(tensors_equal(weight.grad(), zeros({3, 2, 2})));
   EXPECT_TRUE(tensors_equal(bias.grad(), zeros({3})));
+}
+
+/// A border of 16 GB is not written out.
+TEST(Convolution, OfWideBordersAndStridesTakesLittleMemory) {
+  const int64_t wide = int64_t{1} << 30;
+  const Tensor x = sample_normal({2, 5}).requires_grad_(), weight = ones({2, 1, 1}, f64);
+  const Tensor y = conv1d(x, weight, {}, {.stride = wide, .padding = wide, .groups = 2});
+  EXPECT_TRUE(tensors_equal(select(y, 1, 1), select(x, 1, 0)));
+  EXPECT_TRUE(tensors_equal(grad({sum(y)}, {x})[0], pad(ones({2, 1}, f64), {{0, 4}})));
 }
 
 TEST(Convolution, TakesThePrecisionOfItsScope) {

@@ -26,7 +26,7 @@ TEST(GroupNormOperation, OfNothingIsNothing) {
   EXPECT_EQ(group_norm(zeros({2, 4, 0}), 2).shape(), Shape({2, 4, 0}));
 }
 
-TEST(GroupNormOperation, RefusesWhatDoesNotFit) {
+TEST(GroupNormOperation, RefusesGroupsAndWeightsThatDoNotFit) {
   const Tensor x = zeros({2, 4, 5});
   EXPECT_TAPE_ERROR(group_norm(x, 3), ErrorKind::shape,
                     "group_norm: 3 groups do not divide the 4 channels of x [2, 4, 5]");

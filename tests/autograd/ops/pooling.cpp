@@ -44,7 +44,7 @@ TEST(Pooling, OfAMeanSavesNothing) {
   EXPECT_TRUE(avg_pool1d(zeros({1, 4}).requires_grad_(), 2).impl().node->saved.empty());
 }
 
-TEST(Pooling, RefusesWhatDoesNotFit) {
+TEST(Pooling, RefusesWindowsThatDoNotFit) {
   EXPECT_TAPE_ERROR(
       max_pool2d(zeros({2, 3, 3}), 4), ErrorKind::shape,
       "max_pool2d: no window fits axis 2 of x [2, 3, 3]: 0 + 3 + 0 = 3 values, a window takes 1 * 3 + 1 = "

@@ -1,11 +1,13 @@
-// Elementwise operations, reductions and indexing from 10^2 to 10^7 elements, as lines `name,elements,forward,both` in
-// nanoseconds: bench_operation_sizes [part of a name]. operation_sizes.py runs it beside PyTorch.
+// Elementwise operations, reductions, indexing and convolutions from 10^2 to 10^7 elements, as lines
+// `name,elements,forward,both` in nanoseconds: bench_operation_sizes [part of a name]. operation_sizes.py runs it
+// beside PyTorch.
 #include <tapeformer.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,9 +34,25 @@ struct Operands {
   Tensor x = {}, other = {}, centred = {}, mask = {}, row_ids = {}, column_ids = {};
 };
 
+/// Images [N, C, H, W] of about so many elements, and a weight that is made for them: what convolutions take.
+Operands images(int64_t elements, const std::function<Shape(const Shape&)>& weight) {
+  const std::map<int64_t, Shape> shapes = {{100, {1, 1, 10, 10}},        {1'000, {1, 10, 10, 10}},
+                                           {10'000, {1, 16, 25, 25}},    {100'000, {4, 16, 40, 40}},
+                                           {1'000'000, {4, 64, 62, 62}}, {10'000'000, {16, 64, 100, 100}}};
+  const NoGrad no_grad;
+  Operands o(100);
+  o.x = randn(shapes.at(elements));
+  o.other = weight ? randn(weight(o.x.shape())) * 0.1 : o.x.detach();
+  o.x.requires_grad_();
+  o.other.requires_grad_();
+  return o;
+}
+
 struct Operation {
   const char* name;
   std::function<Tensor(const Operands&)> call;
+  bool of_images = false;
+  std::function<Shape(const Shape&)> weight = {};
 };
 
 template <class F>
@@ -106,6 +124,35 @@ std::vector<Operation> indexing() {
       {"repeat_interleave", [](const Operands& o) { return repeat_interleave(o.x, 2, 1); }}};
 }
 
+std::vector<Operation> convolutions() {
+  const auto square = [](int64_t kernel, bool depthwise = false) {
+    return [=](const Shape& x) { return Shape{x[1], depthwise ? 1 : x[1], kernel, kernel}; };
+  };
+  const auto rows = [](const Tensor& x) { return reshape(x, {x.size(0), x.size(1), x.size(2) * x.size(3)}); };
+  const auto conv = [](const char* name, const ConvOptions& options, const std::function<Shape(const Shape&)>& weight) {
+    return Operation{name, [=](const Operands& o) { return conv2d(o.x, o.other, {}, options); }, true, weight};
+  };
+  const auto of_images = [](const char* name, const std::function<Tensor(const Tensor&)>& f) {
+    return Operation{name, [f](const Operands& o) { return f(o.x); }, true};
+  };
+  return {conv("conv2d", {.padding = 1}, square(3)),
+          conv("conv2d_single", {}, square(1)),
+          conv("conv2d_strided", {.stride = 2, .padding = 1}, square(3)),
+          conv("conv2d_patches", {.stride = 5}, square(5)),
+          {"conv2d_depthwise",
+           [](const Operands& o) { return conv2d(o.x, o.other, {}, {.padding = 1, .groups = o.x.size(1)}); }, true,
+           square(3, true)},
+          {"conv1d", [rows](const Operands& o) { return conv1d(rows(o.x), o.other, {}, {.padding = 1}); }, true,
+           [](const Shape& x) {
+             return Shape{x[1], x[1], 3};
+           }},
+          of_images("max_pool2d", [](const Tensor& x) { return max_pool2d(x, 2); }),
+          of_images("max_pool2d_wide", [](const Tensor& x) { return max_pool2d(x, 3, {.stride = 2, .padding = 1}); }),
+          of_images("avg_pool2d", [](const Tensor& x) { return avg_pool2d(x, 2); }),
+          of_images("group_norm", [](const Tensor& x) { return group_norm(x, 1); }),
+          of_images("batch_norm", [](const Tensor& x) { return batch_norm(x, {}, {}, {}, {}, {.training = true}); })};
+}
+
 /// The shortest of several times, each of as many calls as fill a millisecond.
 double nanoseconds(const std::function<void()>& call) {
   const auto now = [] { return std::chrono::steady_clock::now(); };
@@ -122,7 +169,7 @@ double nanoseconds(const std::function<void()>& call) {
 }
 
 void measure(const Operation& operation, int64_t elements) {
-  const Operands operands(elements);
+  const Operands operands = operation.of_images ? images(elements, operation.weight) : Operands(elements);
   const Tensor seed = ones_like(operation.call(operands).detach());
   const double forward = nanoseconds([&] {
     const NoGrad no_grad;
@@ -130,10 +177,8 @@ void measure(const Operation& operation, int64_t elements) {
   });
   const double both = nanoseconds([&] {
     operation.call(operands).backward({.gradient = seed});
-    Tensor x = operands.x, other = operands.other, centred = operands.centred;
-    x.zero_grad();
-    other.zero_grad();
-    centred.zero_grad();
+    for (Tensor operand : {operands.x, operands.other, operands.centred})
+      if (operand.defined()) operand.zero_grad();
   });
   std::printf("%s,%lld,%.0f,%.0f\n", operation.name, static_cast<long long>(elements), forward, both);
   std::fflush(stdout);
@@ -143,7 +188,7 @@ void measure(const Operation& operation, int64_t elements) {
 
 int main(int argc, char** argv) {
   const std::string part = argc > 1 ? argv[1] : "";
-  for (const std::vector<Operation>& family : {elementwise(), reductions(), indexing()})
+  for (const std::vector<Operation>& family : {elementwise(), reductions(), indexing(), convolutions()})
     for (const Operation& operation : family)
       for (int64_t elements = 100; elements <= 10'000'000; elements *= 10)
         if (std::string(operation.name).find(part) != std::string::npos) measure(operation, elements);

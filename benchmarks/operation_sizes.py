@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Elementwise operations, reductions and indexing from 10^2 to 10^7 elements, beside PyTorch with as many threads:
+"""Elementwise operations, reductions, indexing and convolutions from 10^2 to 10^7 elements, beside PyTorch with as many threads:
 
     python3 benchmarks/operation_sizes.py build/release/benchmarks/bench_operation_sizes [part of a name]
 
@@ -29,6 +29,18 @@ class Operands:
         self.mask = torch.rand(rows, 100) > 0.5
         self.row_ids = torch.randint(0, rows, (rows,))
         self.column_ids = torch.randint(0, 100, (rows, 100))
+
+
+class Images:
+    """Images of about n elements, and a weight, as operation_sizes.cpp has them."""
+
+    SHAPES = {100: (1, 1, 10, 10), 1_000: (1, 10, 10, 10), 10_000: (1, 16, 25, 25), 100_000: (4, 16, 40, 40),
+              1_000_000: (4, 64, 62, 62), 10_000_000: (16, 64, 100, 100)}
+
+    def __init__(self, n, weight):
+        self.x = torch.randn(self.SHAPES[n]).requires_grad_()
+        self.channels = self.x.shape[1]
+        self.other = (torch.randn(weight(self.channels)) * 0.1).requires_grad_()
 
 
 UNARY = "exp log sqrt square log1p expm1 log2 log10 exp2 sinh cosh atanh tan asin acos atan round floor ceil trunc frac".split()
@@ -77,6 +89,22 @@ OPERATIONS = {name: lambda o, f=getattr(torch, name): f(o.x) for name in UNARY} 
     "repeat_interleave": lambda o: torch.repeat_interleave(o.x, 2, 1),
 }
 
+# Each with the shape of its weight for so many channels; [1] where it has none.
+NONE = lambda c: (1,)  # noqa: E731
+CONVOLUTIONS = {
+    "conv2d": (lambda o: F.conv2d(o.x, o.other, padding=1), lambda c: (c, c, 3, 3)),
+    "conv2d_single": (lambda o: F.conv2d(o.x, o.other), lambda c: (c, c, 1, 1)),
+    "conv2d_strided": (lambda o: F.conv2d(o.x, o.other, stride=2, padding=1), lambda c: (c, c, 3, 3)),
+    "conv2d_patches": (lambda o: F.conv2d(o.x, o.other, stride=5), lambda c: (c, c, 5, 5)),
+    "conv2d_depthwise": (lambda o: F.conv2d(o.x, o.other, padding=1, groups=o.channels), lambda c: (c, 1, 3, 3)),
+    "conv1d": (lambda o: F.conv1d(o.x.flatten(2), o.other, padding=1), lambda c: (c, c, 3)),
+    "max_pool2d": (lambda o: F.max_pool2d(o.x, 2), NONE),
+    "max_pool2d_wide": (lambda o: F.max_pool2d(o.x, 3, 2, 1), NONE),
+    "avg_pool2d": (lambda o: F.avg_pool2d(o.x, 2), NONE),
+    "group_norm": (lambda o: F.group_norm(o.x, 1), NONE),
+    "batch_norm": (lambda o: F.batch_norm(o.x, None, None, training=True), NONE),
+}
+
 
 def nanoseconds(call):
     """The shortest of several times, each of as many calls as fill a millisecond."""
@@ -93,7 +121,11 @@ def nanoseconds(call):
 
 
 def pytorch(name, elements):
-    operands, call = Operands(elements), OPERATIONS[name]
+    if name in CONVOLUTIONS:
+        call, weight = CONVOLUTIONS[name]
+        operands = Images(elements, weight)
+    else:
+        operands, call = Operands(elements), OPERATIONS[name]
     seed = torch.ones_like(call(operands).detach())
 
     def forward():
@@ -102,7 +134,9 @@ def pytorch(name, elements):
 
     def both():
         call(operands).backward(seed)
-        operands.x.grad = operands.other.grad = operands.centred.grad = None
+        for value in vars(operands).values():
+            if isinstance(value, torch.Tensor):
+                value.grad = None
 
     return nanoseconds(forward), nanoseconds(both)
 

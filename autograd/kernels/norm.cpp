@@ -1,5 +1,6 @@
 #include "autograd/kernels/norm.h"
 
+#include "autograd/kernels/pairwise_rows.h"
 #include "autograd/kernels/row_math.h"
 
 namespace tape::kernels::TAPE_LEVEL {
@@ -88,12 +89,7 @@ void normalize_backward(int64_t rows, int64_t cols, const T* x, const T* weight,
     }
   });
   if (!sums) return;
-  for (int64_t step = 1; step < chunks; step *= 2)
-    for (int64_t c = 0; c + step < chunks; c += 2 * step) {
-      T *to = partial.data() + c * 2 * cols, *from = to + step * 2 * cols;
-#pragma omp simd
-      for (int64_t i = 0; i < 2 * cols; ++i) to[i] += from[i];
-    }
+  add_pairwise(chunks, 2 * cols, partial.data());
   const auto finish = [&](T* to, const T* from) {
     if (to && chunks) __builtin_memcpy(to, from, static_cast<uint64_t>(cols) * sizeof(T));
     if (to && !chunks) __builtin_memset(to, 0, static_cast<uint64_t>(cols) * sizeof(T));

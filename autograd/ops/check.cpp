@@ -1,5 +1,7 @@
 #include "autograd/ops/check.h"
 
+#include <limits>
+
 #include "base/error.h"
 
 namespace tape {
@@ -23,6 +25,11 @@ void check_subtraction(DType a, DType b) {
   if (a == boolean || b == boolean)
     raise(ErrorKind::dtype, "sub: bool cannot be subtracted: {} - {}; there are logical_xor and logical_not",
           to_string(a), to_string(b));
+}
+
+void check_product_size(const char* operation, int64_t size) {
+  if (size > std::numeric_limits<int32_t>::max())
+    raise(ErrorKind::shape, "{}: a size of {} is beyond what the matrix library takes", operation, size);
 }
 
 void check_dropout(const char* name, double p) {

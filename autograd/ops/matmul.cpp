@@ -76,11 +76,6 @@ const Op linear_op({.name = "linear",
                     .samples = linear_samples,
                     .per_sample = linear_per_sample});
 
-void check_blas_size(const char* name, int64_t size) {
-  if (size > std::numeric_limits<int32_t>::max())
-    raise(ErrorKind::shape, "{}: a size of {} is beyond what the matrix library takes", name, size);
-}
-
 /// Element offsets of each matrix of an operand in a batch of shape `batch`.
 std::vector<int64_t> matrix_offsets(const Shape& own, const Shape& batch, int64_t matrix) {
   const auto strides = broadcast_strides(own, batch);
@@ -117,7 +112,7 @@ Tensor product_values(const Tensor& a, const Tensor& b, const MatmulOptions& opt
           options.transpose_a ? "^T" : "", to_string(sb), options.transpose_b ? "^T" : "", gemm.k, inner);
   const Shape batch_a = sa.slice(0, ra - 2), batch_b = sb.slice(0, rb - 2);
   const Shape batch = broadcast_shapes("matmul", batch_a, batch_b);
-  for (int64_t size : {gemm.m, gemm.n, gemm.k}) check_blas_size("matmul", size);
+  for (int64_t size : {gemm.m, gemm.n, gemm.k}) check_product_size("matmul", size);
   gemm.ldc = gemm.n;
   Tensor y = empty(batch.inserted(batch.rank(), gemm.m).inserted(batch.rank() + 1, gemm.n), a.dtype());
   // Leading axes of a alone are more rows of one product.
@@ -246,7 +241,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
   const Shape shape = x.shape().with(x.rank() - 1, out);
   const int64_t rows = rows_of(x);
-  for (int64_t size : {rows, out, in}) check_blas_size("linear", size);
+  for (int64_t size : {rows, out, in}) check_product_size("linear", size);
   Tensor y = empty(shape, x.dtype());
   dispatch_floating("linear", x.dtype(), [&](auto zero) {
     using T = decltype(zero);

@@ -138,15 +138,19 @@ inline void expect_as_torch(const TorchCase& c, const Forward& forward, nn::Modu
   }
 }
 
-/// The same for a module of one tensor.
+/// The same for a module of one tensor, by a case of a file or of "layers".
 template <class M>
-void expect_as_torch(const std::string& name, M& module) {
+void expect_as_torch(const std::string& file, const std::string& name, M& module) {
   expect_as_torch(
-      {"layers", name},
+      {file, name},
       [&](const Named& in) {
         return Named{{"y", module(in.at("input"))}};
       },
       &module);
+}
+template <class M>
+void expect_as_torch(const std::string& name, M& module) {
+  expect_as_torch("layers", name, module);
 }
 
 }  // namespace tape

@@ -145,6 +145,8 @@ std::vector<Property> all_properties() {
   add_attention(all);
   add_factorizations(all);
   add_matrix_numbers(all);
+  add_windows(all);
+  add_channels(all);
   return all;
 }
 

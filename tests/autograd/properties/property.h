@@ -91,6 +91,8 @@ void add_products(std::vector<Property>& all);
 void add_attention(std::vector<Property>& all);
 void add_factorizations(std::vector<Property>& all);
 void add_matrix_numbers(std::vector<Property>& all);
+void add_windows(std::vector<Property>& all);
+void add_channels(std::vector<Property>& all);
 
 /// The values in f64.
 Array exact(const Tensor& x);

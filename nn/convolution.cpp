@@ -1,0 +1,97 @@
+#include "nn/convolution.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "base/check.h"
+#include "nn/check.h"
+#include "nn/init.h"
+
+namespace tape::nn {
+namespace {
+
+const ModuleCheck conv1d_check("Conv1d", "stride and padding", [](const Checker& check) {
+  Conv1d layer(2, 3, 3, {.stride = 2, .padding = 1});
+  return check(layer, {sample_normal({2, 2, 5})});
+});
+const ModuleCheck conv1d_without_bias("Conv1d", "groups, without bias", [](const Checker& check) {
+  Conv1d layer(4, 2, 2, {.dilation = 2, .groups = 2, .bias = false});
+  return check(layer, {sample_normal({1, 4, 4})});
+});
+const ModuleCheck conv2d_check("Conv2d", "patches", [](const Checker& check) {
+  Conv2d layer(2, 3, 2, {.stride = 2});
+  return check(layer, {sample_normal({2, 2, 4, 4})});
+});
+const ModuleCheck conv2d_depthwise("Conv2d", "depthwise", [](const Checker& check) {
+  Conv2d layer(2, 2, {3, 2}, {.padding = PadTo::same, .groups = 2});
+  return check(layer, {sample_normal({1, 2, 3, 3})});
+});
+
+/// Not set yet.
+Tensor conv_weight(const char* type, int64_t axes, int64_t in, int64_t out, const SpatialSizes& kernel,
+                   const ConvLayerOptions& options) {
+  check_at_least_one(type, {{"in", in}, {"out", out}, {"groups", options.groups}});
+  if (in % options.groups != 0 || out % options.groups != 0)
+    raise(ErrorKind::config, "{}: {} groups do not divide the channels {} -> {}", type, options.groups, in, out);
+  options.stride.of(type, "stride", axes, 1);
+  options.padding.sizes().of(type, "padding", axes, 0);
+  options.dilation.of(type, "dilation", axes, 1);
+  std::vector<int64_t> sizes = kernel.of(type, "kernel", axes, 1);
+  sizes.insert(sizes.begin(), {out, in / options.groups});
+  return empty(Shape(sizes));
+}
+
+ConvOptions conv_options(const ConvLayerOptions& options) {
+  return {.stride = options.stride, .padding = options.padding, .dilation = options.dilation, .groups = options.groups};
+}
+
+void start_conv(Parameter& weight, Parameter& bias) {
+  init::kaiming_uniform_(weight, {.nonlinearity = init::Nonlinearity::leaky_relu, .negative_slope = std::sqrt(5.0)});
+  const double bound = 1 / std::sqrt(static_cast<double>(init::fans(weight.shape()).in));
+  if (bias.defined()) init::uniform_(bias, -bound, bound);
+}
+
+/// "3 -> 8, kernel [3, 3], stride [2, 2], no bias": what is as usual is left out.
+std::string conv_settings(const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
+  const int64_t axes = weight.rank() - 2;
+  std::string text = fmt::format("{} -> {}", weight.size(1) * options.groups, weight.size(0));
+  const auto add = [&](const char* name, const std::vector<int64_t>& sizes, int64_t usual) {
+    if (sizes != std::vector<int64_t>(sizes.size(), usual))
+      text += fmt::format(", {} {}", name, to_string(Shape(sizes)));
+  };
+  add("kernel", {weight.shape().begin() + 2, weight.shape().end()}, 0);
+  add("stride", options.stride.of("", "", axes, 1), 1);
+  if (options.padding.same())
+    text += ", padding same";
+  else
+    add("padding", options.padding.sizes().of("", "", axes, 0), 0);
+  add("dilation", options.dilation.of("", "", axes, 1), 1);
+  if (options.groups != 1) text += fmt::format(", groups {}", options.groups);
+  return bias.defined() ? text : text + ", no bias";
+}
+
+}  // namespace
+
+Conv1d::Conv1d(int64_t in, int64_t out, const SpatialSizes& kernel, const ConvLayerOptions& options)
+    : weight(this, "weight", conv_weight("Conv1d", 1, in, out, kernel, options)),
+      bias(this, "bias", options.bias ? zeros({out}) : Tensor()),
+      options_(conv_options(options)) {
+  start_conv(weight, bias);
+}
+
+Tensor Conv1d::forward(const Tensor& x) const { return conv1d(x, weight, bias, options_); }
+
+std::string Conv1d::settings() const { return conv_settings(weight, bias, options_); }
+
+Conv2d::Conv2d(int64_t in, int64_t out, const SpatialSizes& kernel, const ConvLayerOptions& options)
+    : weight(this, "weight", conv_weight("Conv2d", 2, in, out, kernel, options)),
+      bias(this, "bias", options.bias ? zeros({out}) : Tensor()),
+      options_(conv_options(options)) {
+  start_conv(weight, bias);
+}
+
+Tensor Conv2d::forward(const Tensor& x) const { return conv2d(x, weight, bias, options_); }
+
+std::string Conv2d::settings() const { return conv_settings(weight, bias, options_); }
+
+}  // namespace tape::nn

@@ -4,18 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <map>
 
 #include "autograd/ops.h"
-#include "autograd/tape/tape.h"
-#include "tests/support/fixtures.h"
+#include "tests/autograd/ops/torch_fixture.h"
 #include "tests/support/tensors.h"
 
 namespace tape {
 namespace {
 
-using Call = std::function<Tensors(const Tensors&)>;
+using Call = TorchCall;
+using Calls = TorchCalls;
 
 Tensors both(const TopK& best) { return {best.values, best.indices}; }
 Tensor positions_of(std::initializer_list<Values> values) { return tensor(values, i64); }
@@ -25,8 +24,6 @@ const Tensor chosen_mask = tensor({{1, 0, 1, 0}, {0, 0, 0, 0}, {1, 1, 0, 1}}, bo
 const Tensor scattered_ids = positions_of({{2, 0, 1}, {1, 3, 0}}),
              repeated_ids = positions_of({{2, 0, 2, 2}, {1, 1, 0, 3}});
 const SliceOptions whole_axis;
-
-using Calls = std::map<std::string, Call>;
 
 Calls elementwise_calls() {
   return {{"softplus", [](auto& in) -> Tensors { return {softplus(in[0])}; }},
@@ -182,72 +179,18 @@ const Calls& all_calls() {
   return all;
 }
 
-/// Tensors 0, 1, ... of a case; one that is not there ends the list.
-Tensors tensors_of(const std::string& name, const std::string& kind) {
-  const std::map<std::string, Tensor>& fixture = fixture_tensors("operations");
-  Tensors all;
-  for (;;) {
-    const auto found = fixture.find(name + "/" + kind + "." + std::to_string(all.size()));
-    if (found == fixture.end()) return all;
-    all.push_back(found->second);
-  }
-}
-Tensor tensor_of(const std::string& name, const std::string& kind, size_t i) {
-  const std::map<std::string, Tensor>& fixture = fixture_tensors("operations");
-  const auto found = fixture.find(name + "/" + kind + "." + std::to_string(i));
-  return found == fixture.end() ? Tensor() : found->second;
-}
-
 class AgainstPyTorch : public testing::TestWithParam<std::string> {};
 
 TEST_P(AgainstPyTorch, ValuesAndGradients) {
   const std::string& name = GetParam();
-  for (const DType dtype : {f64, f32}) {
-    const double tolerance = dtype == f64 ? 1e-11 : 2e-5;
-    Tensors inputs;
-    for (const Tensor& x : tensors_of(name, "in")) {
-      inputs.push_back(is_floating(x.dtype()) ? x.to(dtype).clone() : x);
-      if (is_floating(x.dtype())) inputs.back().requires_grad_();
-    }
-    const Tensors outputs = all_calls().at(name)(inputs), expected = tensors_of(name, "out");
-    ASSERT_EQ(outputs.size(), expected.size());
-    Tensors reached, seeds;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const Tensor wanted = is_floating(expected[i].dtype()) ? expected[i].to(dtype) : expected[i];
-      EXPECT_TRUE(tensors_near(outputs[i].detach(), wanted, tolerance)) << to_string(dtype) << ", output " << i;
-      const Tensor head = tensor_of(name, "head", i);
-      if (!head.defined() || !outputs[i].requires_grad()) continue;
-      reached.push_back(outputs[i]);
-      seeds.push_back(head.to(dtype));
-    }
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Tensor wanted = tensor_of(name, "grad", i);
-      if (!wanted.defined()) continue;
-      for (const bool create_graph : {true, false}) {
-        if (create_graph && name == "scatter_reduce_zeros") continue;  // refused, see scatter.cpp
-        const GradOptions options = {
-            .gradients = seeds, .retain_graph = true, .create_graph = create_graph, .allow_unused = true};
-        const Tensor found = reached.empty() ? Tensor() : grad(reached, {inputs[i]}, options)[0];
-        EXPECT_TRUE(tensors_near(found.defined() ? found.detach() : zeros_like(inputs[i].detach()), wanted.to(dtype),
-                                 tolerance))
-            << to_string(dtype) << ", gradient of input " << i << (create_graph ? ", recorded" : "");
-      }
-    }
-  }
+  // The second derivative of a product with a 0 is refused, see scatter.cpp.
+  expect_as_pytorch("operations", name, all_calls().at(name), name != "scatter_reduce_zeros");
 }
 
-std::vector<std::string> case_names() {
-  std::vector<std::string> all;
-  for (const auto& [name, call] : all_calls()) all.push_back(name);
-  return all;
-}
-INSTANTIATE_TEST_SUITE_P(Cases, AgainstPyTorch, testing::ValuesIn(case_names()),
+INSTANTIATE_TEST_SUITE_P(Cases, AgainstPyTorch, testing::ValuesIn(case_names(all_calls())),
                          [](const auto& name) { return name.param; });
 
-TEST(AgainstPyTorchCases, AreAllCalled) {
-  for (const auto& [key, tensor] : fixture_tensors("operations"))
-    EXPECT_TRUE(all_calls().contains(key.substr(0, key.find('/')))) << key;
-}
+TEST(AgainstPyTorchCases, AreAllCalled) { expect_all_called("operations", all_calls()); }
 
 }  // namespace
 }  // namespace tape

@@ -13,6 +13,7 @@
 #include "ops/einsum.h"
 #include "ops/embedding_loss.h"
 #include "ops/exponential.h"
+#include "ops/gumbel_softmax.h"
 #include "ops/heads.h"
 #include "ops/index.h"
 #include "ops/indexing.h"

@@ -6,6 +6,8 @@
 
 #include <xtensor/xmath.hpp>
 
+#include "autograd/kernels/random_draw.h"
+#include "autograd/ops/gumbel_softmax.h"
 #include "autograd/ops/norm.h"
 #include "autograd/ops/order.h"
 #include "autograd/ops/softmax.h"
@@ -186,11 +188,39 @@ Case draw_rms_norm(Draw& draw) {
           .constant = from.width == 1};  // but for eps
 }
 
+/// The drawn numbers from the 64-bit draws themselves.
+Case draw_gumbel_softmax(Draw& draw) {
+  const AlongAxis from(draw, 2);
+  const double tau = draw.one_of({0.5, 1.0, 3.0});
+  const uint64_t seed = static_cast<uint64_t>(draw.between(1, 1000));
+  Array moved = from.values;
+  for (size_t i = 0; i < moved.size(); ++i) {
+    const double u = (static_cast<double>(kernels::philox_draw64(seed, i) >> 12) + 0.5) * 0x1p-52;
+    moved.data()[i] = (moved.data()[i] - std::log(-std::log(u))) / tau;
+  }
+  const Array range = along(moved, from.front, [](const std::vector<double>& row) {
+    return std::vector<double>(row.size(), 1 + 2 * largest_size(row));
+  });
+  const Array expected = along(moved, from.front, softmax_of);
+  return {.inputs = {from.x},
+          .call =
+              [=, axis = from.axis](const Tensors& in) {
+                Generator stream(seed);
+                return gumbel_softmax(in[0], {.tau = tau, .axis = axis}, stream);
+              },
+          .expected = expected,
+          .dtype = from.dtype,
+          .magnitude = expected * range,
+          .length = from.length + 2,
+          .constant = from.length == 1};
+}
+
 }  // namespace
 
 void add_rows(std::vector<Property>& all) {
   all.insert(all.end(), {{"softmax", "softmax", draw_softmax},
                          {"log_softmax", "log_softmax", draw_log_softmax},
+                         {"gumbel_softmax", "gumbel_softmax", draw_gumbel_softmax},
                          {"cumsum", "cumsum", draw_cumsum},
                          {"layer_norm", "layer_norm", draw_layer_norm},
                          {"rms_norm", "rms_norm", draw_rms_norm}});

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "autograd/create.h"
+#include "autograd/kernels/loss.h"
 #include "autograd/ops/activation.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/check.h"
@@ -66,6 +68,27 @@ Tensor loss_weight(const char* name, const Tensor& x, const Tensor& weight) {
 /// log(1 + e^-x) everywhere: softplus() itself gives x beyond a threshold.
 Tensor softplus_of_minus(const Tensor& x) { return softplus(-x, {.threshold = INFINITY}); }
 
+Tensor weighted_losses(const Tensor& x, const Tensor& t, const Tensor& w) {
+  return (1 - t) * x + (1 + (w - 1) * t) * softplus_of_minus(x);
+}
+Tensor plain_losses(const Tensor& x, const Tensor& t) {
+  Tensor y = empty_like(x);
+  dispatch_floating("bce_with_logits_loss", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::loss<T>().bce_with_logits(x.numel(), x.data<T>(), t.data<T>(), y.mutable_data<T>());
+  });
+  return y;
+}
+Tensor plain_slopes(const Tensor& x, const Tensor& t, const Tensor& dy) {
+  Tensor dx = empty_like(x);
+  dispatch_floating("bce_with_logits_loss", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::loss<T>().bce_with_logits_backward(x.numel(), x.data<T>(), t.data<T>(), dy.data<T>(),
+                                                dx.mutable_data<T>());
+  });
+  return dx;
+}
+
 /// t and log t - x, or 0 where t is 0: there the loss is, whatever x.
 struct KlTerms {
   Tensor t, difference, nothing;
@@ -111,15 +134,18 @@ Tensor bce_with_logits_loss(const Tensor& logits, const Tensor& target, const Bc
   check_pair("bce_with_logits_loss", logits, target);
   const Tensor weight = loss_weight("weight", logits, options.weight);
   const Tensor w = loss_weight("pos_weight", logits, options.pos_weight);
-  const Tensor x = logits.detach(), t = target.detach(), share = softplus_of_minus(x);
-  const Tensor losses = (1 - t) * x + (w.defined() ? (1 + (w - 1) * t) * share : share);
+  const Tensor losses =
+      w.defined() ? weighted_losses(logits.detach(), target.detach(), w) : plain_losses(logits, target);
   const Tensor recorded = record(bce_with_logits_loss_op, {logits, target}, losses, {logits, target},
                                  [w](const BackwardContext& c) -> Tensors {
-                                   const Tensor v = c.saved(0), truth = c.saved(1), dy = c.grad(), p = sigmoid(v);
-                                   const Tensor dx =
-                                       dy * (w.defined() ? (1 + (w - 1) * truth) * p - w * truth : p - truth);
-                                   if (!c.needs(1)) return {dx, Tensor()};
-                                   return {dx, dy * (w.defined() ? (w - 1) * softplus_of_minus(v) - v : -v)};
+                                   const Tensor x = c.saved(0), t = c.saved(1), dy = c.grad();
+                                   Tensor dx, dt;
+                                   if (w.defined())
+                                     dx = dy * ((1 + (w - 1) * t) * sigmoid(x) - w * t);
+                                   else
+                                     dx = c.create_graph() ? dy * (sigmoid(x) - t) : plain_slopes(x, t, dy);
+                                   if (c.needs(1)) dt = dy * (w.defined() ? (w - 1) * softplus_of_minus(x) - x : -x);
+                                   return {dx, dt};
                                  },
                                  {{"pos_weight", w.defined()}});
   return reduced(weight.defined() ? recorded * weight : recorded, options.reduction);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "autograd/create.h"
+#include "autograd/kernels/loss.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/compare.h"
@@ -71,11 +73,27 @@ const Op gaussian_nll_loss_op(
 /// With c = min(|x - t|, delta): scale c (|x - t| - c / 2); dx = dy scale clamp(x - t, -delta, delta).
 Tensor huber_like(const Op& op, const Tensor& x, const Tensor& target, double delta, double scale,
                   AttributeList attributes) {
-  const Tensor size = abs(x.detach() - target.detach()), held = clamp(size, 0, delta);
+  Tensor y = empty_like(x);
+  dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::loss<T>().huber(x.numel(), static_cast<T>(delta), static_cast<T>(scale), x.data<T>(), target.data<T>(),
+                             y.mutable_data<T>());
+  });
   return record(
-      op, {x, target}, held * (size - 0.5 * held) * scale, {x, target},
-      [=](const BackwardContext& c) -> Tensors {
-        const Tensor dx = c.grad() * (clamp(c.saved(0) - c.saved(1), -delta, delta) * scale);
+      op, {x, target}, y, {x, target},
+      [=, &op](const BackwardContext& c) -> Tensors {
+        const Tensor v = c.saved(0), t = c.saved(1), dy = c.grad();
+        Tensor dx;
+        if (c.create_graph()) {
+          dx = dy * (clamp(v - t, -delta, delta) * scale);
+        } else {
+          dx = empty_like(v);
+          dispatch_floating(op.name(), v.dtype(), [&](auto zero) {
+            using T = decltype(zero);
+            kernels::loss<T>().huber_backward(v.numel(), static_cast<T>(delta), static_cast<T>(scale), v.data<T>(),
+                                              t.data<T>(), dy.data<T>(), dx.mutable_data<T>());
+          });
+        }
         return {dx, c.needs(1) ? -dx : Tensor()};
       },
       attributes);

@@ -76,6 +76,13 @@ TEST(TripletMargin, IsTheMarginOfEqualVectorsAndZeroOfThoseFarEnough) {
   EXPECT_NEAR(triplet_margin_loss(a, far, far, {.swap = true}).item(), 1 + 3, 1e-5);
 }
 
+TEST(TripletMargin, ThoseFarEnoughHaveNoGradient) {
+  const Tensor anchor = tensor({{0, 0}, {0, 0}}, f64).requires_grad_(), near = tensor({{1, 0}, {1, 0}}, f64),
+               far = tensor({{0, 9}, {0, 1.5}}, f64);
+  triplet_margin_loss(anchor, near, far, {.reduction = Reduction::sum}).backward();
+  EXPECT_TRUE(tensors_near(anchor.grad(), tensor({{0, 0}, {-1, 1}}, f64), 1e-5));
+}
+
 TEST(TripletMargin, RefusesOptionsAndShapesThatDoNotFit) {
   const Tensor a = zeros({2, 3});
   EXPECT_TAPE_ERROR(triplet_margin_loss(a, a, a, {.margin = 0}), ErrorKind::config,

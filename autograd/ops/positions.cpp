@@ -24,8 +24,9 @@ std::string position_text(const Shape& shape, int64_t flat) {
 }
 
 Tensor wrapped_index(const char* operation, const Tensor& index, int64_t size) {
+  if (index.dtype() == i64 && kernels::first_outside(index.numel(), index.data<int64_t>(), 0, size) < 0)
+    return index.detach();
   check_range(operation, "index", index, -size, size);
-  if (kernels::first_outside(index.numel(), index.data<int64_t>(), 0, size) < 0) return index.detach();
   Tensor wrapped = empty_like(index);
   kernels::wrap_negative(index.numel(), index.data<int64_t>(), size, wrapped.mutable_data<int64_t>());
   return wrapped;

@@ -6,6 +6,7 @@
 #include "autograd/diagnose/anomaly.h"
 #include "autograd/diagnose/profile.h"
 #include "autograd/diagnose/tape_values.h"
+#include "autograd/distributions.h"
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/gradcheck/registered.h"
 #include "autograd/io/npy.h"

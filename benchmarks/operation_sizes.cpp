@@ -1,4 +1,4 @@
-// Elementwise operations, reductions, indexing and convolutions from 10^2 to 10^7 elements, as lines
+// Elementwise operations, reductions, indexing, losses and convolutions from 10^2 to 10^7 elements, as lines
 // `name,elements,forward,both` in nanoseconds: bench_operation_sizes [part of a name]. operation_sizes.py runs it
 // beside PyTorch.
 #include <tapeformer.h>
@@ -153,6 +153,30 @@ std::vector<Operation> convolutions() {
           of_images("batch_norm", [](const Tensor& x) { return batch_norm(x, {}, {}, {}, {}, {.training = true}); })};
 }
 
+/// x as scores of 20 classes at up to 500 frames, and targets of a label every fourth frame.
+Tensor ctc(const Operands& o) {
+  const int64_t elements = o.x.numel(), sequences = std::max<int64_t>(1, elements / 10'000);
+  const int64_t frames = elements / sequences / 20, labels = frames / 4;
+  const Tensor targets = 1 + remainder(7 * arange(sequences * labels), scalar(19, i64));
+  return ctc_loss(reshape(o.x, {frames, sequences, 20}), reshape(targets, {sequences, labels}),
+                  full({sequences}, static_cast<double>(frames), i64),
+                  full({sequences}, static_cast<double>(labels), i64), {.reduction = Reduction::none});
+}
+
+std::vector<Operation> losses() {
+  constexpr Reduction each = Reduction::none;
+  return {
+      {"mse_loss", [](const Operands& o) { return mse_loss(o.x, o.other, each); }},
+      {"smooth_l1_loss",
+       [](const Operands& o) { return smooth_l1_loss(o.x, o.other, {.beta = 0.3, .reduction = each}); }},
+      {"huber_loss", [](const Operands& o) { return huber_loss(o.x, o.other, {.delta = 0.3, .reduction = each}); }},
+      {"bce_with_logits", [](const Operands& o) { return bce_with_logits_loss(o.x, o.other, {.reduction = each}); }},
+      {"kl_div", [](const Operands& o) { return kl_div(o.x, o.other, {.reduction = KlReduction::none}); }},
+      {"normalize", [](const Operands& o) { return normalize(o.x); }},
+      {"cosine_similarity", [](const Operands& o) { return cosine_similarity(o.x, o.other); }},
+      {"ctc_loss", ctc}};
+}
+
 /// The shortest of several times, each of as many calls as fill a millisecond.
 double nanoseconds(const std::function<void()>& call) {
   const auto now = [] { return std::chrono::steady_clock::now(); };
@@ -188,7 +212,7 @@ void measure(const Operation& operation, int64_t elements) {
 
 int main(int argc, char** argv) {
   const std::string part = argc > 1 ? argv[1] : "";
-  for (const std::vector<Operation>& family : {elementwise(), reductions(), indexing(), convolutions()})
+  for (const std::vector<Operation>& family : {elementwise(), reductions(), indexing(), losses(), convolutions()})
     for (const Operation& operation : family)
       for (int64_t elements = 100; elements <= 10'000'000; elements *= 10)
         if (std::string(operation.name).find(part) != std::string::npos) measure(operation, elements);

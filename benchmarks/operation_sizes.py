@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Elementwise operations, reductions, indexing and convolutions from 10^2 to 10^7 elements, beside PyTorch with as many threads:
+"""Elementwise operations, reductions, indexing, losses and convolutions from 10^2 to 10^7 elements, beside PyTorch with as
+many threads:
 
     python3 benchmarks/operation_sizes.py build/release/benchmarks/bench_operation_sizes [part of a name]
 
@@ -41,6 +42,15 @@ class Images:
         self.x = torch.randn(self.SHAPES[n]).requires_grad_()
         self.channels = self.x.shape[1]
         self.other = (torch.randn(weight(self.channels)) * 0.1).requires_grad_()
+
+
+def ctc(o):
+    """As operation_sizes.cpp has it."""
+    sequences = max(1, o.x.numel() // 10000)
+    frames = o.x.numel() // sequences // 20
+    targets = 1 + torch.arange(sequences * (frames // 4)).mul(7).remainder(19).reshape(sequences, frames // 4)
+    lengths = torch.full((sequences,), frames), torch.full((sequences,), frames // 4)
+    return F.ctc_loss(o.x.reshape(frames, sequences, 20), targets, *lengths, reduction="none")
 
 
 UNARY = "exp log sqrt square log1p expm1 log2 log10 exp2 sinh cosh atanh tan asin acos atan round floor ceil trunc frac".split()
@@ -87,6 +97,14 @@ OPERATIONS = {name: lambda o, f=getattr(torch, name): f(o.x) for name in UNARY} 
     "roll": lambda o: torch.roll(o.x, 7, 1),
     "unfold": lambda o: o.x.unfold(1, 4, 4).clone(),
     "repeat_interleave": lambda o: torch.repeat_interleave(o.x, 2, 1),
+    "mse_loss": lambda o: F.mse_loss(o.x, o.other, reduction="none"),
+    "smooth_l1_loss": lambda o: F.smooth_l1_loss(o.x, o.other, beta=0.3, reduction="none"),
+    "huber_loss": lambda o: F.huber_loss(o.x, o.other, delta=0.3, reduction="none"),
+    "bce_with_logits": lambda o: F.binary_cross_entropy_with_logits(o.x, o.other, reduction="none"),
+    "kl_div": lambda o: F.kl_div(o.x, o.other, reduction="none"),
+    "normalize": lambda o: F.normalize(o.x, dim=1),
+    "cosine_similarity": lambda o: F.cosine_similarity(o.x, o.other),
+    "ctc_loss": ctc,
 }
 
 # Each with the shape of its weight for so many channels; [1] where it has none.

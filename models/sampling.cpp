@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
+#include "autograd/distributions.h"
 #include "base/error.h"
 
 namespace tape::models {
@@ -110,18 +110,7 @@ std::vector<double> token_probabilities(std::vector<double> scores, std::span<co
 }
 
 int64_t draw(std::span<const double> probabilities, Generator& draws) {
-  const double total = std::accumulate(probabilities.begin(), probabilities.end(), 0.0);
-  const double at = draws.uniform() * total;
-  double sum = 0;
-  int64_t last = 0;
-  for (int64_t id = 0; id < std::ssize(probabilities); ++id) {
-    const double p = probabilities[static_cast<size_t>(id)];
-    if (p <= 0) continue;
-    last = id;
-    sum += p;
-    if (at < sum) break;
-  }
-  return last;
+  return Categories(probabilities).at(draws.uniform());
 }
 
 }  // namespace tape::models

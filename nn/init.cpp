@@ -1,7 +1,5 @@
 #include "nn/init.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -63,48 +61,6 @@ double kaiming_deviation(const char* name, const Shape& shape, const KaimingOpti
                    static_cast<double>(options.fan == Fan::in ? fan.in : fan.out));
 }
 
-/// Phi, exact to the last digits also far down the lower tail.
-double normal_below(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
-
-using Coefficients = std::array<double, 8>;  // of r^0, r^1, ...
-
-double ratio(const Coefficients& numerator, const Coefficients& denominator, double r) {
-  double above = 0, below = 0;
-  for (size_t i = 8; i-- > 0;) {
-    above = above * r + numerator[i];
-    below = below * r + denominator[i];
-  }
-  return above / below;
-}
-
-/// The z with Phi(z) = p, 0 < p < 1: Wichura 1988, algorithm AS 241, PPND16 (about 16 digits).
-double normal_quantile(double p) {
-  const double q = p - 0.5;
-  if (std::abs(q) <= 0.425)
-    return q *
-           ratio({3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
-                  4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3},
-                 {1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3,
-                  2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3},
-                 0.180625 - q * q);
-  const double r = std::sqrt(-std::log(q < 0 ? p : 1 - p));
-  const double size = r <= 5 ? ratio({1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
-                                      3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
-                                      2.27238449892691845833e-2, 7.74545014278341407640e-4},
-                                     {1.0, 2.05319162663775882187e0, 1.67638483018380384940e0,
-                                      6.89767334985100004550e-1, 1.48103976427480074590e-1, 1.51986665636164571966e-2,
-                                      5.47593808499534494600e-4, 1.05075007164441684324e-9},
-                                     r - 1.6)
-                             : ratio({6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
-                                      2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
-                                      2.71155556874348757815e-5, 2.01033439929228813265e-7},
-                                     {1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1,
-                                      1.48753612908506148525e-2, 7.86869131145613259100e-4, 1.84631831751005468180e-5,
-                                      1.42151175831644588870e-7, 2.04426310338993978564e-15},
-                                     r - 5);
-  return q < 0 ? -size : size;
-}
-
 }  // namespace
 
 Fans fans(const Shape& shape) { return fans_of("fans", shape); }
@@ -141,30 +97,8 @@ Tensor normal_(Tensor x, double mean, double stddev, Generator& stream) {
 }
 
 Tensor truncated_normal_(Tensor x, const TruncatedNormalOptions& options, Generator& stream) {
-  const double mean = options.mean, stddev = options.stddev, low = options.low, high = options.high;
-  check_deviation("truncated_normal_", mean, stddev);
-  if (!(stddev > 0) || !(low < high))
-    raise(ErrorKind::config, "truncated_normal_: needs stddev > 0 and low < high, got {}, {} and {}", stddev, low,
-          high);
-  // In the upper half the probabilities crowd at 1, so an interval there is drawn mirrored.
-  const bool mirrored = low > mean;
-  const double from = (mirrored ? mean - high : low - mean) / stddev;
-  const double to = (mirrored ? mean - low : high - mean) / stddev;
-  const double first = normal_below(from), width = normal_below(to) - first;
-  if (!(width > 0))
-    raise(ErrorKind::config, "truncated_normal_: nothing lies between {} and {}, so far from mean {} (stddev {})", low,
-          high, mean, stddev);
-  dispatch_floating("truncated_normal_", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    T* values = x.mutable_data<T>();
-    for (int64_t i = 0; i < x.numel(); ++i) {
-      const double p = first + width * stream.uniform();
-      const double z = p > 0 && p < 1 ? normal_quantile(p) : from;  // only the very ends reach 0 or 1
-      const double value = mean + stddev * (mirrored ? -z : z);
-      values[i] = std::clamp(static_cast<T>(value), static_cast<T>(low), static_cast<T>(high));
-    }
-  });
-  return x;
+  const NoGrad no_grad;
+  return x.copy_(truncated_normal(x.shape(), options, x.dtype(), stream));
 }
 
 Tensor xavier_uniform_(Tensor x, double gain, Generator& stream) {

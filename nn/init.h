@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../autograd/random.h"
+#include "../autograd/distributions.h"
 #include "../autograd/tensor.h"
 
 namespace tape::nn {
@@ -39,14 +39,7 @@ Tensor ones_(Tensor x);
 Tensor uniform_(Tensor x, double low = 0, double high = 1, Generator& stream = generator(Stream::init));
 Tensor normal_(Tensor x, double mean = 0, double stddev = 1, Generator& stream = generator(Stream::init));
 
-struct TruncatedNormalOptions {
-  double mean = 0;
-  double stddev = 1;
-  double low = -2;  ///< in the values' own unit, not in deviations
-  double high = 2;
-};
-/// Normal, conditioned on lying in [low, high]: the inverse of the distribution function, of a uniform number between
-/// that function's values at the two ends. mean and stddev are those before the ends are cut off.
+/// tape::truncated_normal (autograd/distributions.h).
 Tensor truncated_normal_(Tensor x, const TruncatedNormalOptions& options = {},
                          Generator& stream = generator(Stream::init));
 

@@ -1,5 +1,6 @@
 #include "autograd/kernels/loss.h"
 
+#include "autograd/kernels/hyperbolic.h"
 #include "autograd/kernels/row_math.h"
 
 namespace tape::kernels::TAPE_LEVEL {
@@ -58,9 +59,55 @@ void cross_entropy_backward(int64_t rows, int64_t V, const T* logits, const int6
     }
   });
 }
+/// y[i] = f(x[i], t[i], dy[i]) for flat arrays; dy may be null.
+template <class T, class F>
+TAPE_INLINE void map_pairs(int64_t n, const T* x, const T* t, const T* dy, T* y, const F& f) {
+  for_chunks(n, 2, [&](int64_t begin, int64_t end) {
+    int64_t i = begin;
+    for (; i + kLanes<T> <= end; i += kLanes<T>)
+      store(y + i, f(load(x + i), load(t + i), dy ? load(dy + i) : Vec<T>{}));
+    if (i < end)
+      store_first(
+          y + i, f(load_first(x + i, end - i), load_first(t + i, end - i), dy ? load_first(dy + i, end - i) : Vec<T>{}),
+          end - i);
+  });
+}
+
+template <class T>
+void huber(int64_t n, T limit, T scale, const T* x, const T* t, T* y) {
+  map_pairs(n, x, t, static_cast<const T*>(nullptr), y, [=](Vec<T> a, Vec<T> b, Vec<T>) {
+    const Vec<T> d = absolute(a - b), c = d < limit ? d : fill(limit);
+    return c * (d - c * T(0.5)) * scale;
+  });
+}
+template <class T>
+void huber_backward(int64_t n, T limit, T scale, const T* x, const T* t, const T* dy, T* dx) {
+  map_pairs(n, x, t, dy, dx, [=](Vec<T> a, Vec<T> b, Vec<T> g) {
+    const Vec<T> d = a - b, above = d > limit ? fill(limit) : d;
+    return g * (above < -limit ? fill(-limit) : above) * scale;
+  });
+}
+
+template <class T>
+void bce_with_logits(int64_t n, const T* x, const T* t, T* y) {
+  map_pairs(n, x, t, static_cast<const T*>(nullptr), y,
+            [](Vec<T> a, Vec<T> b, Vec<T>) { return (T(1) - b) * a + softplus(-a); });
+}
+template <class T>
+void bce_with_logits_backward(int64_t n, const T* x, const T* t, const T* dy, T* dx) {
+  map_pairs(n, x, t, dy, dx, [](Vec<T> a, Vec<T> b, Vec<T> g) { return g * (sigmoid(a) - b); });
+}
+
+template <class T>
+constexpr LossKernels<T> kTable = {.cross_entropy = cross_entropy<T>,
+                                   .cross_entropy_backward = cross_entropy_backward<T>,
+                                   .huber = huber<T>,
+                                   .huber_backward = huber_backward<T>,
+                                   .bce_with_logits = bce_with_logits<T>,
+                                   .bce_with_logits_backward = bce_with_logits_backward<T>};
 }  // namespace
 
-extern const LossKernels<float> loss_f32 = {cross_entropy<float>, cross_entropy_backward<float>};
-extern const LossKernels<double> loss_f64 = {cross_entropy<double>, cross_entropy_backward<double>};
+extern const LossKernels<float> loss_f32 = kTable<float>;
+extern const LossKernels<double> loss_f64 = kTable<double>;
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -57,8 +57,8 @@ void uniform_f64(int64_t n, uint64_t seed, uint64_t counter, double low, double 
   });
 }
 
-/// Natural logarithm of 2^-53 <= x <= 1 (fdlibm's e_log, without its special cases).
-TAPE_INLINE double log_of_unit(double x) {
+/// Natural logarithm of a normal number above 0 (fdlibm's e_log, without its special cases).
+TAPE_INLINE double log_of_positive(double x) {
   const int64_t bits = __builtin_bit_cast(int64_t, x);
   // The exponent that leaves a mantissa in [sqrt(1/2), sqrt(2)).
   const int64_t shifted = bits + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
@@ -111,7 +111,7 @@ void normal(int64_t n, uint64_t seed, uint64_t counter, T mean, T stddev, T* y) 
       philox_blocks(seed, element >> 1, ~uint64_t{0} >> 1, words);
 #pragma omp simd
       for (int j = 0; j < kBlocks; ++j) {
-        const double radius = __builtin_sqrt(-2.0 * log_of_unit(unit53(bits64(words + 4 * j)) + 0x1p-53));
+        const double radius = __builtin_sqrt(-2.0 * log_of_positive(unit53(bits64(words + 4 * j)) + 0x1p-53));
         double sine, cosine;
         sine_of_turn(unit53(bits64(words + 4 * j + 2)), sine, cosine);
         pairs[2 * j] = mu + sigma * (radius * cosine);
@@ -146,9 +146,47 @@ void dropout(int64_t n, uint64_t seed, uint64_t counter, double p, const T* x, T
     }
   });
 }
+/// y[i] = value(u), u in (0, 1).
+template <class T, class Value>
+TAPE_INLINE void from_inside_unit(int64_t n, uint64_t seed, uint64_t counter, T* y, const Value& value) {
+  for_draws<2>(n, seed, counter, [&](int64_t first, int64_t count, const uint32_t* words) {
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t bits = static_cast<int64_t>(bits64(words + 2 * i) >> 12);
+      y[first + i] = static_cast<T>(value((static_cast<double>(bits) + 0.5) * 0x1p-52));
+    }
+  });
+}
+
+template <class T>
+void exponential(int64_t n, uint64_t seed, uint64_t counter, double rate, T* y) {
+  from_inside_unit(n, seed, counter, y, [rate](double u) { return -log_of_positive(u) / rate; });
+}
+template <class T>
+void gumbel(int64_t n, uint64_t seed, uint64_t counter, T* y) {
+  from_inside_unit(n, seed, counter, y, [](double u) { return -log_of_positive(-log_of_positive(u)); });
+}
+
+template <class T>
+void bernoulli(int64_t n, uint64_t seed, uint64_t counter, const T* p, T* y) {
+  for_draws<2>(n, seed, counter, [&](int64_t first, int64_t count, const uint32_t* words) {
+    for (int64_t i = 0; i < count; ++i)
+      y[first + i] = unit53(bits64(words + 2 * i)) < static_cast<double>(p[first + i]) ? T(1) : T(0);
+  });
+}
+
+template <class T, class Uniform>
+constexpr RandomKernels<T> table(Uniform uniform) {
+  return {.uniform = uniform,
+          .normal = normal<T>,
+          .dropout = dropout<T>,
+          .exponential = exponential<T>,
+          .gumbel = gumbel<T>,
+          .bernoulli = bernoulli<T>};
+}
 }  // namespace
 
-extern const RandomKernels<float> random_f32 = {uniform_f32, normal<float>, dropout<float>};
-extern const RandomKernels<double> random_f64 = {uniform_f64, normal<double>, dropout<double>};
+extern const RandomKernels<float> random_f32 = table<float>(uniform_f32);
+extern const RandomKernels<double> random_f64 = table<double>(uniform_f64);
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -16,6 +16,12 @@ struct RandomKernels {
   void (*normal)(int64_t n, uint64_t seed, uint64_t counter, T mean, T stddev, T* y);
   /// y[i] = x[i] / (1 - p) where element i is kept (a 32-bit draw at counter + i is >= p), else 0. y may be x.
   void (*dropout)(int64_t n, uint64_t seed, uint64_t counter, double p, const T* x, T* y);
+  /// -log(u) / rate and -log(-log u), u the 64-bit draw's upper 52 bits and a half: in (0, 1), so that neither is
+  /// infinite. In double, the same values in f32 (rounded) and f64.
+  void (*exponential)(int64_t n, uint64_t seed, uint64_t counter, double rate, T* y);
+  void (*gumbel)(int64_t n, uint64_t seed, uint64_t counter, T* y);
+  /// 1 where the 64-bit draw's upper 53 bits, as a number in [0, 1), are below p[i], else 0.
+  void (*bernoulli)(int64_t n, uint64_t seed, uint64_t counter, const T* p, T* y);
 };
 TAPE_KERNEL_TABLE(RandomKernels, random)
 }  // namespace tape::kernels

@@ -1,7 +1,5 @@
 #include "autograd/ops/loss.h"
 
-#include <cmath>
-
 #include "autograd/create.h"
 #include "autograd/kernels/index.h"
 #include "autograd/kernels/loss.h"
@@ -11,12 +9,10 @@
 #include "autograd/ops/compare.h"
 #include "autograd/ops/data_or_null.h"
 #include "autograd/ops/index.h"
-#include "autograd/ops/join.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"
-#include "autograd/ops/unary.h"
 
 namespace tape {
 namespace {
@@ -73,11 +69,6 @@ Tensor target_weight(const Tensor& target, const Tensor& weight, int64_t ignore_
   if (!weight.defined()) return cast(counted, dtype);
   const Tensor safe = where(counted, target, scalar(0, i64));
   return masked_fill(reshape(index_select(weight, 0, reshape(safe, {-1})), target.shape()), logical_not(counted), 0);
-}
-
-Tensor reduced(const Tensor& losses, Reduction reduction) {
-  if (reduction == Reduction::none) return losses;
-  return reduction == Reduction::sum ? sum(losses) : mean(losses);
 }
 
 /// The mean over targets by their weights; 0 where nothing counts.
@@ -138,13 +129,6 @@ Tensor losses_of(const Tensor& logits, const Tensor& target, const CrossEntropyO
                 {{"ignore_index", o.ignore_index}, {"label_smoothing", o.label_smoothing}});
 }
 
-void check_pair(const char* name, const Tensor& x, const Tensor& target) {
-  check_same_dtype(name, x, target);
-  check_floating(name, x);
-  if (!(x.shape() == target.shape()))
-    raise(ErrorKind::shape, "{}: shapes differ: {} and {}", name, to_string(x.shape()), to_string(target.shape()));
-}
-
 }  // namespace
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options) {
@@ -163,35 +147,6 @@ Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const Nll
   const Tensor weights = target_weight(target, options.weight, options.ignore_index, log_probabilities.dtype());
   return reduced_by_weight(picked(log_probabilities, target, weights, options.ignore_index), weights,
                            options.reduction);
-}
-
-Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
-  check_pair("mse_loss", x, target);
-  return reduced(square(x - target), reduction);
-}
-
-Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
-  check_pair("l1_loss", x, target);
-  return reduced(abs(x - target), reduction);
-}
-
-Tensor bce_loss(const Tensor& probabilities, const Tensor& target, Reduction reduction) {
-  check_pair("bce_loss", probabilities, target);
-  const Tensor outside = logical_or(lt(probabilities, 0), gt(probabilities, 1));
-  if (any(outside).item() != 0) raise(ErrorKind::numeric, "bce_loss: probabilities must be in [0, 1]");
-  // Held by replacing the argument, not the result: the gradient of log at 0 is infinite.
-  const auto log_above = [](const Tensor& p) {
-    const Tensor tiny = lt(p.detach(), std::exp(-100));
-    return masked_fill(log(masked_fill(p, tiny, 1)), tiny, -100);
-  };
-  return reduced(-(target * log_above(probabilities) + (1 - target) * log_above(1 - probabilities)), reduction);
-}
-
-Tensor bce_with_logits_loss(const Tensor& logits, const Tensor& target, Reduction reduction) {
-  check_pair("bce_with_logits_loss", logits, target);
-  // log(1 + e^x) as a logsumexp with 0: unlike max(x, 0) + log(1 + e^-|x|) it has the right gradient at 0 too.
-  const Tensor softplus = logsumexp(stack({zeros_like(logits), logits}, -1), -1);
-  return reduced(softplus - logits * target, reduction);
 }
 
 }  // namespace tape

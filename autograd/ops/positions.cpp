@@ -6,12 +6,6 @@
 namespace tape {
 namespace {
 
-/// Where element `flat` of the tensor lies: "3" for a vector, "[1, 0]" for more axes.
-std::string position_text(const Shape& shape, int64_t flat) {
-  if (shape.rank() == 1) return std::to_string(flat);
-  return to_string(Shape(shape.unravel(flat)));
-}
-
 void check_range(const char* operation, const char* what, const Tensor& index, int64_t low, int64_t size) {
   if (index.dtype() != i64)
     raise(ErrorKind::dtype, "{}: the {} must be i64, got {}", operation, what, to_string(index.dtype()));
@@ -23,6 +17,11 @@ void check_range(const char* operation, const char* what, const Tensor& index, i
 }
 
 }  // namespace
+
+std::string position_text(const Shape& shape, int64_t flat) {
+  if (shape.rank() == 1) return std::to_string(flat);
+  return to_string(Shape(shape.unravel(flat)));
+}
 
 Tensor wrapped_index(const char* operation, const Tensor& index, int64_t size) {
   if (index.dtype() == i64 && kernels::first_outside(index.numel(), index.data<int64_t>(), 0, size) < 0)

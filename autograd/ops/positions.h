@@ -1,9 +1,14 @@
 #pragma once
 
+#include <string>
+
 #include "../tensor.h"
 
 // What operations that read and write at positions check of them.
 namespace tape {
+
+/// Where element `flat` of a tensor lies: "3" for a vector, "[1, 0]" for more axes.
+std::string position_text(const Shape& shape, int64_t flat);
 
 /// The positions along an axis of `size`, from 0: negative ones count from the end. Throws Error (dtype) unless they
 /// are i64 and (index) `operation: index 4 at position [1, 0] is outside [-4, 4)`.

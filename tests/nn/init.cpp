@@ -97,7 +97,7 @@ double density(double z) { return std::exp(-z * z / 2) / std::sqrt(2 * std::numb
 double below(double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; }
 
 /// Against the moments of a normal distribution cut off at a and b deviations.
-void expect_truncated(const Tensor& x, const init::TruncatedNormalOptions& options) {
+void expect_truncated(const Tensor& x, const TruncatedNormalOptions& options) {
   const double a = (options.low - options.mean) / options.stddev, b = (options.high - options.mean) / options.stddev;
   const double mass = a > 0 ? below(-a) - below(-b) : below(b) - below(a);
   const double shift = (density(a) - density(b)) / mass;
@@ -111,13 +111,13 @@ void expect_truncated(const Tensor& x, const init::TruncatedNormalOptions& optio
 }
 
 TEST_P(Init, TruncatedNormal) {
-  for (const init::TruncatedNormalOptions& options : {init::TruncatedNormalOptions{},
-                                                      {.stddev = 0.25},
-                                                      {.mean = 1, .stddev = 2, .low = -1, .high = 0.5},
-                                                      {.low = 3, .high = 5},
-                                                      {.low = -9, .high = -8},
-                                                      {.low = 8, .high = 9.5},
-                                                      {.low = 20, .high = 21}})
+  for (const TruncatedNormalOptions& options : {TruncatedNormalOptions{},
+                                                {.stddev = 0.25},
+                                                {.mean = 1, .stddev = 2, .low = -1, .high = 0.5},
+                                                {.low = 3, .high = 5},
+                                                {.low = -9, .high = -8},
+                                                {.low = 8, .high = 9.5},
+                                                {.low = 20, .high = 21}})
     expect_truncated(init::truncated_normal_(weight(), options, stream), options);
 }
 
@@ -193,11 +193,11 @@ TEST(InitErrors, NameTheFunction) {
   EXPECT_TRUE(tensors_equal(init::normal_(x, 3, 0), full(x.shape(), 3)));
   EXPECT_TRUE(tensors_equal(init::uniform_(x, 2, 2), full(x.shape(), 2)));
   EXPECT_TAPE_ERROR(init::truncated_normal_(x, {.stddev = 0}), ErrorKind::config,
-                    "truncated_normal_: needs stddev > 0 and low < high, got 0, -2 and 2");
+                    "truncated_normal: needs a finite mean, stddev > 0 and low < high, got 0, 0, -2 and 2");
   EXPECT_TAPE_ERROR(init::truncated_normal_(x, {.low = 1, .high = 1}), ErrorKind::config,
-                    "truncated_normal_: needs stddev > 0 and low < high, got 1, 1 and 1");
+                    "truncated_normal: needs a finite mean, stddev > 0 and low < high, got 0, 1, 1 and 1");
   EXPECT_TAPE_ERROR(init::truncated_normal_(x, {.low = 40, .high = 41}), ErrorKind::config,
-                    "truncated_normal_: nothing lies between 40 and 41, so far from mean 0 (stddev 1)");
+                    "truncated_normal: nothing lies between 40 and 41, so far from mean 0 (stddev 1)");
   EXPECT_EQ(init::xavier_uniform_(empty({0, 0})).numel(), 0);
 }
 

@@ -1,5 +1,7 @@
 #include "autograd/ops/loss.h"
 
+#include "autograd/ops/probability_loss.h"
+#include "autograd/ops/regression_loss.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/fixtures.h"
 
@@ -47,7 +49,9 @@ TEST(OtherLosses, AgreeWithTorch) {
   expect_loss_as_torch("mse", mse_loss);
   expect_loss_as_torch("l1", l1_loss);
   expect_loss_as_torch("bce", bce_loss);
-  expect_loss_as_torch("bce logits", bce_with_logits_loss);
+  expect_loss_as_torch("bce logits", [](const Tensor& x, const Tensor& t, Reduction r) {
+    return bce_with_logits_loss(x, t, {.reduction = r});
+  });
 }
 
 }  // namespace

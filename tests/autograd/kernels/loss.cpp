@@ -1,5 +1,6 @@
 #include "autograd/kernels/loss.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -69,6 +70,53 @@ void check_cross_entropy() {
 TEST_P(Loss, cross_entropy) {
   check_cross_entropy<float>();
   check_cross_entropy<double>();
+}
+
+template <class T>
+void check_pairs(int64_t n) {
+  const std::vector<T> x = random_values<T>(n, 1, -9, 9), t = random_values<T>(n, 2, -1, 1),
+                       dy = random_values<T>(n, 3);
+  std::vector<T> y(x.size()), dx(y);
+  std::vector<long double> wanted, wanted_dx;
+  const T limit = T(1.5), scale = T(0.25);
+  loss<T>().huber(n, limit, scale, x.data(), t.data(), y.data());
+  loss<T>().huber_backward(n, limit, scale, x.data(), t.data(), dy.data(), dx.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const long double d = static_cast<long double>(x[i]) - static_cast<long double>(t[i]), size = std::abs(d);
+    wanted.push_back(0.25L * (size < 1.5L ? size * size / 2 : 1.5L * (size - 0.75L)));
+    wanted_dx.push_back(static_cast<long double>(dy[i]) * 0.25L * std::clamp(d, -1.5L, 1.5L));
+  }
+  expect_close(y, wanted, tolerance<T>(1e-6, 1e-15), "huber");
+  expect_close(dx, wanted_dx, tolerance<T>(1e-6, 1e-15), "huber_backward");
+  loss<T>().bce_with_logits(n, x.data(), t.data(), y.data());
+  loss<T>().bce_with_logits_backward(n, x.data(), t.data(), dy.data(), dx.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const long double v = x[i], p = 1 / (1 + std::exp(-v)), truth = t[i];
+    wanted[i] = -truth * std::log(p) - (1 - truth) * std::log1p(-p);
+    wanted_dx[i] = static_cast<long double>(dy[i]) * (p - truth);
+  }
+  expect_close(y, wanted, tolerance<T>(2e-6, 1e-14), "bce_with_logits");
+  expect_close(dx, wanted_dx, tolerance<T>(1e-6, 1e-15), "bce_with_logits_backward");
+}
+TEST_P(Loss, of_pairs) {
+  for (const int64_t n : {0, 1, 2, 7, 8, 15, 16, 33, 70'001}) {
+    check_pairs<float>(n);
+    check_pairs<double>(n);
+  }
+}
+
+TEST_P(Loss, of_pairs_keep_nan_and_infinity) {
+  const float never = std::nanf(""), far = std::numeric_limits<float>::infinity();
+  const std::vector<float> x{never, 0, 800, -800, far}, t{0, never, 1, 0, 0}, dy(5, 1.0F);
+  std::vector<float> y(5), dx(5);
+  loss<float>().huber(5, 1, 1, x.data(), t.data(), y.data());
+  loss<float>().huber_backward(5, 1, 1, x.data(), t.data(), dy.data(), dx.data());
+  expect_close(y, std::vector<double>{never, never, 798.5, 799.5, far}, 1e-6);
+  expect_close(dx, std::vector<double>{never, never, 1, -1, 1}, 1e-6);
+  loss<float>().bce_with_logits(4, x.data(), t.data(), y.data());
+  loss<float>().bce_with_logits_backward(4, x.data(), t.data(), dy.data(), dx.data());
+  expect_close(std::vector<float>(y.begin(), y.end() - 1), std::vector<double>{never, never, 0, 0}, 1e-6);
+  expect_close(std::vector<float>(dx.begin(), dx.end() - 1), std::vector<double>{never, never, 0, 0}, 1e-6);
 }
 
 TEST_P(Loss, large_logits_do_not_overflow_and_nan_stays) {

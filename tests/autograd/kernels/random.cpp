@@ -83,6 +83,51 @@ TEST_P(Random, normal_has_the_moments_of_its_name) {
   EXPECT_NEAR(moments[4], 3, 0.1);
 }
 
+/// The 64-bit draw as a number in (0, 1).
+long double inside_unit(uint64_t element) {
+  return (static_cast<long double>(philox_draw64(kSeed, element) >> 12) + 0.5L) * 0x1p-52L;
+}
+
+TEST_P(Random, exponential_gumbel_and_bernoulli_are_defined_element_by_element) {
+  for (const uint64_t counter : kCounters)
+    for (const int64_t n : kSizes) {
+      std::vector<double> p = random_values<double>(n, 5, 0, 1);
+      if (n > 1) p[1] = static_cast<double>(philox_draw64(kSeed, counter + 1) >> 11) * 0x1p-53;  // not below itself
+      std::vector<double> e(p.size()), g(e), b(e), wanted_e, wanted_g, wanted_b;
+      std::vector<float> e32(e.size()), g32(e32), rounded_e, rounded_g;
+      random<double>().exponential(n, kSeed, counter, 2.5, e.data());
+      random<double>().gumbel(n, kSeed, counter, g.data());
+      random<double>().bernoulli(n, kSeed, counter, p.data(), b.data());
+      random<float>().exponential(n, kSeed, counter, 2.5, e32.data());
+      random<float>().gumbel(n, kSeed, counter, g32.data());
+      for (size_t i = 0; i < e.size(); ++i) {
+        const long double drawn = -std::log(inside_unit(counter + i));
+        wanted_e.push_back(static_cast<double>(drawn / 2.5L));
+        wanted_g.push_back(static_cast<double>(-std::log(drawn)));
+        wanted_b.push_back(static_cast<double>(philox_draw64(kSeed, counter + i) >> 11) * 0x1p-53 < p[i]);
+        rounded_e.push_back(static_cast<float>(e[i]));
+        rounded_g.push_back(static_cast<float>(g[i]));
+      }
+      expect_close(e, wanted_e, 1e-15, "exponential from " + std::to_string(counter));
+      expect_close(g, wanted_g, 1e-15, "gumbel from " + std::to_string(counter));
+      ASSERT_EQ(b, wanted_b);
+      ASSERT_EQ(e32, rounded_e);
+      ASSERT_EQ(g32, rounded_g);
+    }
+}
+
+TEST_P(Random, exponential_and_gumbel_have_the_same_bits_at_every_level) {
+  const auto both = [] {
+    std::vector<double> y(8000);
+    random<double>().exponential(4000, kSeed, 7, 0.3, y.data());
+    random<double>().gumbel(4000, kSeed, 7, y.data() + 4000);
+    return y;
+  };
+  const std::vector<double> here = both();
+  set_isa(levels().front());
+  EXPECT_EQ(here, both());
+}
+
 template <class T>
 void check_dropout() {
   for (const uint64_t counter : kCounters)

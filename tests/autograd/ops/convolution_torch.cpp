@@ -4,15 +4,15 @@
 #include "autograd/ops/convolution.h"
 #include "autograd/ops/group_norm.h"
 #include "autograd/ops/pooling.h"
-#include "tests/autograd/ops/pytorch_case.h"
+#include "tests/autograd/ops/torch_fixture.h"
 
 namespace tape {
 namespace {
 
-using SpatialCalls = std::map<std::string, Call>;
+using SpatialCalls = std::map<std::string, TorchCall>;
 
 template <class F>
-Call convolution_call(F f, const ConvOptions& options = {}) {
+TorchCall convolution_call(F f, const ConvOptions& options = {}) {
   return [=](const Tensors& in) -> Tensors { return {f(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), options)}; };
 }
 
@@ -41,14 +41,14 @@ SpatialCalls convolution_calls() {
 }
 
 template <class F>
-Call max_pool_call(F f, const SpatialSizes& kernel, const MaxPoolOptions& options = {}) {
+TorchCall max_pool_call(F f, const SpatialSizes& kernel, const MaxPoolOptions& options = {}) {
   return [=](const Tensors& in) -> Tensors {
     const MaxPool best = f(in[0], kernel, options);
     return {best.values, best.indices};
   };
 }
 template <class F>
-Call avg_pool_call(F f, const SpatialSizes& kernel, const AvgPoolOptions& options = {}) {
+TorchCall avg_pool_call(F f, const SpatialSizes& kernel, const AvgPoolOptions& options = {}) {
   return [=](const Tensors& in) -> Tensors { return {f(in[0], kernel, options)}; };
 }
 

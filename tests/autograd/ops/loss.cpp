@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "autograd/gradcheck/gradcheck.h"
-#include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/op.h"
@@ -94,62 +92,6 @@ TEST(NllLoss, IsCrossEntropyOfLogSoftmax) {
   const Tensor x = grid({3, 4});
   EXPECT_NEAR(nll_loss(log_softmax(x, -1), target, {.ignore_index = 0, .weight = class_weight}).item(),
               cross_entropy(x, target, {.ignore_index = 0, .weight = class_weight}).item(), 1e-14);
-}
-
-TEST(Regression, SquaresAndDistances) {
-  const Tensor x = tensor({1, 2, 4}), t = tensor({1, 4, 1});
-  EXPECT_NEAR(mse_loss(x, t).item(), 13.0 / 3, 1e-6);
-  EXPECT_EQ(mse_loss(x, t, Reduction::sum).item(), 13);
-  EXPECT_TRUE(tensors_equal(mse_loss(x, t, Reduction::none), tensor({0, 4, 9})));
-  EXPECT_NEAR(l1_loss(x, t).item(), 5.0 / 3, 1e-6);
-  EXPECT_TAPE_ERROR(mse_loss(x, zeros({3, 1})), ErrorKind::shape, "mse_loss: shapes differ: [3] and [3, 1]");
-  EXPECT_TAPE_ERROR(mse_loss(arange(3), arange(3)), ErrorKind::dtype, "mse_loss: needs f32 or f64, got i64");
-  EXPECT_TAPE_ERROR(l1_loss(x, zeros({3}, f64)), ErrorKind::dtype, "l1_loss: dtypes differ: f32 and f64");
-}
-
-TEST(BinaryCrossEntropy, ValuesAtTheEdges) {
-  EXPECT_NEAR(bce_loss(tensor({0.5}, f64), tensor({1}, f64)).item(), std::log(2), 1e-14);
-  EXPECT_EQ(bce_loss(tensor({0, 1}, f64), tensor({0, 1}, f64)).item(), 0);
-  EXPECT_EQ(bce_loss(tensor({0}, f64), tensor({1}, f64)).item(), 100);
-  EXPECT_TAPE_ERROR(bce_loss(tensor({1.5}), tensor({1})), ErrorKind::numeric,
-                    "bce_loss: probabilities must be in [0, 1]");
-}
-
-TEST(BinaryCrossEntropy, LogitsReference) {
-  expect_case(reference::bce_with_logits_loss, {{2, 3}}, [](const Tensors& in) {
-    return bce_with_logits_loss(in[0], tensor({{0, 1, 0.25}, {1, 0.5, 0}}, f64));
-  });
-}
-
-TEST(BinaryCrossEntropy, LogitsOfZeroHaveAGradient) {
-  const Tensor x = zeros({2}, f64).requires_grad_(), t = tensor({0, 1}, f64);
-  bce_with_logits_loss(x, t, Reduction::sum).backward();
-  EXPECT_TRUE(tensors_near(x.grad(), tensor({0.5, -0.5}, f64), 1e-15));
-  const auto f = [t](const Tensors& in) { return bce_with_logits_loss(in[0], t, Reduction::none); };
-  EXPECT_TRUE(gradients_match(gradcheck(f, {zeros({2}, f64)})));
-  EXPECT_TRUE(gradients_match(gradgradcheck(f, {zeros({2}, f64)})));
-}
-
-TEST(BinaryCrossEntropy, LargeLogits) {
-  EXPECT_TRUE(tensors_near(bce_with_logits_loss(tensor({1000, -1000, 1000}), tensor({1, 0, 0}), Reduction::none),
-                           tensor({0, 0, 1000}), 1e-6));
-}
-
-TEST(Losses, AreDifferentiable) {
-  const Tensor t = sample_uniform({2, 3}, 0.1, 0.9, 5);
-  for (const Reduction reduction : {Reduction::mean, Reduction::sum, Reduction::none}) {
-    const auto check = [&](auto loss, const Tensor& x) {
-      const auto f = [&](const Tensors& in) { return loss(in[0], t, reduction); };
-      EXPECT_TRUE(gradients_match(gradcheck(f, {x})));
-      EXPECT_TRUE(gradients_match(gradgradcheck(f, {x})));
-      const auto both = [&](const Tensors& in) { return loss(in[0], in[1], reduction); };
-      EXPECT_TRUE(gradients_match(gradcheck(both, {x, t}))) << "of the target, too";
-    };
-    check(mse_loss, sample_normal({2, 3}));
-    check(l1_loss, sample_distinct({2, 3}) * 8 + 0.3);
-    check(bce_loss, sample_uniform({2, 3}, 0.1, 0.9, 6));
-    check(bce_with_logits_loss, sample_normal({2, 3}));
-  }
 }
 
 /// The gradient may be written over the logits, but only where nobody sees them.

@@ -137,6 +137,8 @@ std::vector<Property> all_properties() {
   add_reductions(all);
   add_scans(all);
   add_rows(all);
+  add_losses(all);
+  add_vector_losses(all);
   add_arrangements(all);
   add_joins(all);
   add_positions(all);

@@ -83,6 +83,8 @@ void add_comparisons(std::vector<Property>& all);
 void add_reductions(std::vector<Property>& all);
 void add_scans(std::vector<Property>& all);
 void add_rows(std::vector<Property>& all);
+void add_losses(std::vector<Property>& all);
+void add_vector_losses(std::vector<Property>& all);
 void add_arrangements(std::vector<Property>& all);
 void add_joins(std::vector<Property>& all);
 void add_positions(std::vector<Property>& all);

@@ -1,4 +1,4 @@
-// What looks at whole rows: softmax, norms, running sums and losses, as loops over the formula.
+// What looks at whole rows: softmax, norms and running sums, as loops over the formula.
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,8 @@
 
 #include <xtensor/xmath.hpp>
 
-#include "autograd/ops/loss.h"
+#include "autograd/kernels/random_draw.h"
+#include "autograd/ops/gumbel_softmax.h"
 #include "autograd/ops/norm.h"
 #include "autograd/ops/order.h"
 #include "autograd/ops/softmax.h"
@@ -187,110 +188,31 @@ Case draw_rms_norm(Draw& draw) {
           .constant = from.width == 1};  // but for eps
 }
 
-/// The mean, the sum or each of the losses.
-struct Losses {
-  Array expected, magnitude;
-  int64_t length;
-};
-Losses reduced(const Array& losses, const Array& sizes, Reduction reduction, double divisor) {
-  const int64_t n = std::max<int64_t>(1, static_cast<int64_t>(losses.size()));
-  if (reduction == Reduction::none) return {losses, sizes, 1};
-  double total = 0, size = 0;
-  for (size_t i = 0; i < losses.size(); ++i) total += losses.data()[i], size += sizes.data()[i];
-  const double by = reduction == Reduction::mean ? divisor : 1;
-  return {Array(by == 0 ? 0 : total / by), Array(by == 0 ? 0 : size / by), n};
-}
-Reduction any_reduction(Draw& draw) { return draw.one_of({Reduction::mean, Reduction::sum, Reduction::none}); }
-
-Case class_loss(Draw& draw, bool of_logits) {
-  const DType dtype = draw.floating();
-  const Shape leading = draw.shape(0, 3);
-  const int64_t classes = draw.between(1, 9), ignored = draw.one_of<int64_t>({-100, 0});
-  const Tensor x = draw.values(leading.inserted(leading.rank(), classes), dtype, -4, of_logits ? 4 : 0);
-  Tensor target = draw.whole(leading, i64, 0, classes - 1);
-  const Reduction reduction = any_reduction(draw);
-  const double smoothing = of_logits && draw.chance(0.5) ? 0.1 : 0;
-  const Tensor weight = draw.chance(0.4) ? draw.values({classes}, f64, 0.2, 2) : Tensor();
-  const Array values = exact(x), targets = exact(target);
-  const Array factors = weight.defined() ? exact(weight) : Array(xt::ones<double>({classes}));
-  double divisor = 0;
-  Array losses = zeros_of(leading), sizes = losses;
-  for (int64_t i = 0; i < leading.numel(); ++i) {
-    const int64_t chosen = static_cast<int64_t>(targets.data()[i]);
-    if (chosen == ignored) continue;
-    std::vector<double> row(values.data() + i * classes, values.data() + (i + 1) * classes);
-    const double largest = largest_size(row);
-    if (of_logits) row = log_softmax_of(row);
-    for (int64_t v = 0; v < classes; ++v) {
-      const double share = (v == chosen ? 1 - smoothing : 0) + smoothing / static_cast<double>(classes);
-      losses.data()[i] -= share * factors.data()[v] * row[static_cast<size_t>(v)];
-      sizes.data()[i] += share * factors.data()[v] * (1 + 2 * largest);
-    }
-    divisor += factors.data()[chosen];
+/// The drawn numbers from the 64-bit draws themselves.
+Case draw_gumbel_softmax(Draw& draw) {
+  const AlongAxis from(draw, 2);
+  const double tau = draw.one_of({0.5, 1.0, 3.0});
+  const uint64_t seed = static_cast<uint64_t>(draw.between(1, 1000));
+  Array moved = from.values;
+  for (size_t i = 0; i < moved.size(); ++i) {
+    const double u = (static_cast<double>(kernels::philox_draw64(seed, i) >> 12) + 0.5) * 0x1p-52;
+    moved.data()[i] = (moved.data()[i] - std::log(-std::log(u))) / tau;
   }
-  const Losses result = reduced(losses, sizes, reduction, divisor);
-  return {.inputs = {x},
+  const Array range = along(moved, from.front, [](const std::vector<double>& row) {
+    return std::vector<double>(row.size(), 1 + 2 * largest_size(row));
+  });
+  const Array expected = along(moved, from.front, softmax_of);
+  return {.inputs = {from.x},
           .call =
-              [=](const Tensors& in) {
-                const Tensor factor = weight.defined() ? weight.to(in[0].dtype()) : Tensor();
-                if (!of_logits)
-                  return nll_loss(in[0], target, {.ignore_index = ignored, .weight = factor, .reduction = reduction});
-                return cross_entropy(
-                    in[0], target,
-                    {.ignore_index = ignored, .label_smoothing = smoothing, .weight = factor, .reduction = reduction});
+              [=, axis = from.axis](const Tensors& in) {
+                Generator stream(seed);
+                return gumbel_softmax(in[0], {.tau = tau, .axis = axis}, stream);
               },
-          .expected = result.expected,
-          .dtype = dtype,
-          .magnitude = result.magnitude,
-          .length = result.length + classes,
-          .constant = of_logits && classes == 1};
-}
-Case draw_cross_entropy(Draw& draw) { return class_loss(draw, true); }
-Case draw_nll_loss(Draw& draw) { return class_loss(draw, false); }
-
-using ElementLoss = Tensor (*)(const Tensor&, const Tensor&, Reduction);
-
-/// A loss of single elements; `loss(x, t)`, and what its rounding is relative to.
-template <class Loss, class Size>
-Case element_loss(Draw& draw, ElementLoss f, double low, double high, const Loss& loss, const Size& size) {
-  const DType dtype = draw.floating();
-  Shape shape = draw.shape();
-  const Reduction reduction = any_reduction(draw);
-  if (reduction == Reduction::mean && shape.numel() == 0) shape = {2};
-  const Tensor x = draw.values(shape, dtype, low, high), target = draw.values(shape, dtype, 0.05, 0.95);
-  const Array a = exact(x), t = exact(target);
-  Array losses = zeros_of(shape), sizes = losses;
-  for (size_t i = 0; i < losses.size(); ++i) {
-    losses.data()[i] = loss(a.data()[i], t.data()[i]);
-    sizes.data()[i] = size(a.data()[i], t.data()[i]);
-  }
-  const Losses result = reduced(losses, sizes, reduction, static_cast<double>(shape.numel()));
-  return {.inputs = {x, target},
-          .call = [=](const Tensors& in) { return f(in[0], in[1], reduction); },
-          .expected = result.expected,
-          .dtype = dtype,
-          .magnitude = result.magnitude,
-          .length = result.length};
-}
-Case draw_mse_loss(Draw& draw) {
-  return element_loss(
-      draw, mse_loss, -2, 2, [](double x, double t) { return (x - t) * (x - t); },
-      [](double x, double t) { return std::abs(x - t) * (std::abs(x) + t); });
-}
-Case draw_l1_loss(Draw& draw) {
-  return element_loss(
-      draw, l1_loss, -3, 0, [](double x, double t) { return std::abs(x - t); },
-      [](double x, double t) { return std::abs(x) + t; });
-}
-Case draw_bce_loss(Draw& draw) {
-  return element_loss(
-      draw, bce_loss, 0.05, 0.95, [](double x, double t) { return -(t * std::log(x) + (1 - t) * std::log(1 - x)); },
-      [](double x, double t) { return 1 - t * std::log(x) - (1 - t) * std::log(1 - x); });
-}
-Case draw_bce_with_logits_loss(Draw& draw) {
-  return element_loss(
-      draw, bce_with_logits_loss, -9, 9, [](double x, double t) { return std::log1p(std::exp(x)) - x * t; },
-      [](double x, double) { return 1 + 2 * std::abs(x); });
+          .expected = expected,
+          .dtype = from.dtype,
+          .magnitude = expected * range,
+          .length = from.length + 2,
+          .constant = from.length == 1};
 }
 
 }  // namespace
@@ -298,15 +220,10 @@ Case draw_bce_with_logits_loss(Draw& draw) {
 void add_rows(std::vector<Property>& all) {
   all.insert(all.end(), {{"softmax", "softmax", draw_softmax},
                          {"log_softmax", "log_softmax", draw_log_softmax},
+                         {"gumbel_softmax", "gumbel_softmax", draw_gumbel_softmax},
                          {"cumsum", "cumsum", draw_cumsum},
                          {"layer_norm", "layer_norm", draw_layer_norm},
-                         {"rms_norm", "rms_norm", draw_rms_norm},
-                         {"cross_entropy", "cross_entropy", draw_cross_entropy},
-                         {"nll_loss", "gather", draw_nll_loss},
-                         {"mse_loss", "square", draw_mse_loss},
-                         {"l1_loss", "abs", draw_l1_loss},
-                         {"bce_loss", "log", draw_bce_loss},
-                         {"bce_with_logits_loss", "sum", draw_bce_with_logits_loss}});
+                         {"rms_norm", "rms_norm", draw_rms_norm}});
 }
 
 }  // namespace tape::properties

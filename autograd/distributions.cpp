@@ -1,0 +1,152 @@
+#include "autograd/distributions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "autograd/kernels/random.h"
+#include "autograd/normal_quantile.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/order.h"
+#include "autograd/ops/positions.h"
+#include "autograd/ops/shape.h"
+#include "autograd/tape/scope.h"
+
+namespace tape {
+namespace {
+
+/// Row by row, so that the first that is wrong is named; how many weights are above 0.
+std::vector<int64_t> count_weights(const Tensor& rows, const Tensor& weights) {
+  const double* values = rows.data<double>();
+  std::vector<int64_t> counts;
+  for (int64_t row = 0; row < rows.size(0); ++row) {
+    int64_t count = 0;
+    double total = 0;
+    for (int64_t i = row * rows.size(1); i < (row + 1) * rows.size(1); ++i) {
+      if (!(values[i] >= 0) || std::isinf(values[i]))
+        raise(ErrorKind::numeric, "multinomial: weight {} at position {} is negative or not finite", values[i],
+              position_text(weights.shape(), i));
+      count += values[i] > 0;
+      total += values[i];
+    }
+    if (count == 0) raise(ErrorKind::numeric, "multinomial: the weights of row {} are all 0", row);
+    if (std::isinf(total)) raise(ErrorKind::numeric, "multinomial: the weights of row {} add up to infinity", row);
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+Tensor with_replacement(const Tensor& rows, int64_t count, Generator& stream) {
+  const int64_t categories = rows.size(1);
+  const Tensor uniform = rand({rows.size(0), count}, f64, stream);
+  Tensor drawn = empty(uniform.shape(), i64);
+  const double *weights = rows.data<double>(), *u = uniform.data<double>();
+  int64_t* to = drawn.mutable_data<int64_t>();
+  for (int64_t row = 0; row < rows.size(0); ++row) {
+    const Categories among(std::span(weights + row * categories, static_cast<size_t>(categories)));
+    for (int64_t i = row * count; i < (row + 1) * count; ++i) to[i] = among.at(u[i]);
+  }
+  return drawn;
+}
+
+}  // namespace
+
+Tensor bernoulli(const Tensor& p, Generator& stream) {
+  check_floating("bernoulli", p);
+  Tensor y = empty_like(p);
+  dispatch_floating("bernoulli", p.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T* chances = p.data<T>();
+    for (int64_t i = 0; i < p.numel(); ++i)
+      if (!(chances[i] >= 0 && chances[i] <= 1))
+        raise(ErrorKind::numeric, "bernoulli: probability {} at position {} is outside [0, 1]", chances[i],
+              position_text(p.shape(), i));
+    kernels::random<T>().bernoulli(p.numel(), stream.seed(), stream.advance(p.numel()), chances, y.mutable_data<T>());
+  });
+  return y;
+}
+
+Tensor exponential(const Shape& shape, double rate, DType dtype, Generator& stream) {
+  if (!(rate > 0) || std::isinf(rate))
+    raise(ErrorKind::config, "exponential: rate must be above 0 and finite, got {}", rate);
+  Tensor y = empty(shape, dtype);
+  dispatch_floating("exponential", dtype, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::random<T>().exponential(y.numel(), stream.seed(), stream.advance(y.numel()), rate, y.mutable_data<T>());
+  });
+  return y;
+}
+
+Tensor gumbel(const Shape& shape, DType dtype, Generator& stream) {
+  Tensor y = empty(shape, dtype);
+  dispatch_floating("gumbel", dtype, [&](auto zero) {
+    using T = decltype(zero);
+    kernels::random<T>().gumbel(y.numel(), stream.seed(), stream.advance(y.numel()), y.mutable_data<T>());
+  });
+  return y;
+}
+
+Tensor truncated_normal(const Shape& shape, const TruncatedNormalOptions& options, DType dtype, Generator& stream) {
+  const double mean = options.mean, stddev = options.stddev, low = options.low, high = options.high;
+  if (!std::isfinite(mean) || !(stddev > 0) || std::isinf(stddev) || !(low < high))
+    raise(ErrorKind::config, "truncated_normal: needs a finite mean, stddev > 0 and low < high, got {}, {}, {} and {}",
+          mean, stddev, low, high);
+  // In the upper half the probabilities crowd at 1, so an interval there is drawn mirrored.
+  const bool mirrored = low > mean;
+  const double from = (mirrored ? mean - high : low - mean) / stddev;
+  const double to = (mirrored ? mean - low : high - mean) / stddev;
+  const double first = normal_below(from), width = normal_below(to) - first;
+  if (!(width > 0))
+    raise(ErrorKind::config, "truncated_normal: nothing lies between {} and {}, so far from mean {} (stddev {})", low,
+          high, mean, stddev);
+  Tensor y = empty(shape, dtype);
+  dispatch_floating("truncated_normal", dtype, [&](auto zero) {
+    using T = decltype(zero);
+    T* values = y.mutable_data<T>();
+    for (int64_t i = 0; i < y.numel(); ++i) {
+      const double p = first + width * stream.uniform();
+      const double z = p > 0 && p < 1 ? normal_quantile(p) : from;  // only the very ends reach 0 or 1
+      const double value = mean + stddev * (mirrored ? -z : z);
+      values[i] = std::clamp(static_cast<T>(value), static_cast<T>(low), static_cast<T>(high));
+    }
+  });
+  return y;
+}
+
+Tensor multinomial(const Tensor& weights, int64_t count, const MultinomialOptions& options, Generator& stream) {
+  check_floating("multinomial", weights);
+  if (weights.rank() < 1 || weights.rank() > 2)
+    raise(ErrorKind::shape, "multinomial: weights must be [V] or [B, V], got {}", to_string(weights.shape()));
+  if (count < 1) raise(ErrorKind::config, "multinomial: count must be at least 1, got {}", count);
+  const NoGrad no_grad;
+  const Tensor wide = weights.detach().to(f64), rows = weights.rank() == 1 ? unsqueeze(wide, 0) : wide;
+  const std::vector<int64_t> above_zero = count_weights(rows, weights);
+  Tensor drawn;
+  if (options.replacement) {
+    drawn = with_replacement(rows, count, stream);
+  } else {
+    for (size_t row = 0; row < above_zero.size(); ++row)
+      if (above_zero[row] < count)
+        raise(ErrorKind::config, "multinomial: {} draws without replacement of row {}, which has {} weights above 0",
+              count, row, above_zero[row]);
+    drawn = topk(exponential(rows.shape(), 1, f64, stream) / rows, count, -1, {.largest = false}).indices;
+  }
+  return weights.rank() == 1 ? squeeze(drawn, 0) : drawn;
+}
+
+Categories::Categories(std::span<const double> weights) {
+  ends_.reserve(weights.size());
+  double sum = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    ends_.push_back(sum += weights[i]);
+    if (weights[i] > 0) last_ = static_cast<int64_t>(i);
+  }
+}
+
+int64_t Categories::at(double uniform) const {
+  const auto found = std::upper_bound(ends_.begin(), ends_.end(), uniform * ends_.back());
+  return std::min(found - ends_.begin(), last_);  // rounding may reach the end
+}
+
+}  // namespace tape

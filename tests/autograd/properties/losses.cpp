@@ -1,0 +1,203 @@
+// Losses, as loops over the formula.
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <xtensor/xmath.hpp>
+
+#include "autograd/ops/loss.h"
+#include "autograd/ops/probability_loss.h"
+#include "autograd/ops/regression_loss.h"
+#include "tests/autograd/properties/property.h"
+
+namespace tape::properties {
+namespace {
+
+/// The mean, the sum or each of the losses.
+struct Losses {
+  Array expected, magnitude;
+  int64_t length;
+};
+Losses reduced(const Array& losses, const Array& sizes, Reduction reduction, double divisor) {
+  const int64_t n = std::max<int64_t>(1, static_cast<int64_t>(losses.size()));
+  if (reduction == Reduction::none) return {losses, sizes, 1};
+  double total = 0, size = 0;
+  for (size_t i = 0; i < losses.size(); ++i) total += losses.data()[i], size += sizes.data()[i];
+  const double by = reduction == Reduction::mean ? divisor : 1;
+  return {Array(by == 0 ? 0 : total / by), Array(by == 0 ? 0 : size / by), n};
+}
+Reduction any_reduction(Draw& draw) { return draw.one_of({Reduction::mean, Reduction::sum, Reduction::none}); }
+
+Case class_loss(Draw& draw, bool of_logits) {
+  const DType dtype = draw.floating();
+  const Shape leading = draw.shape(0, 3);
+  const int64_t classes = draw.between(1, 9), ignored = draw.one_of<int64_t>({-100, 0});
+  const Tensor x = draw.values(leading.inserted(leading.rank(), classes), dtype, -4, of_logits ? 4 : 0);
+  Tensor target = draw.whole(leading, i64, 0, classes - 1);
+  const Reduction reduction = any_reduction(draw);
+  const double smoothing = of_logits && draw.chance(0.5) ? 0.1 : 0;
+  const Tensor weight = draw.chance(0.4) ? draw.values({classes}, f64, 0.2, 2) : Tensor();
+  const Array values = exact(x), targets = exact(target);
+  const Array factors = weight.defined() ? exact(weight) : Array(xt::ones<double>({classes}));
+  double divisor = 0;
+  Array losses = zeros_of(leading), sizes = losses;
+  for (int64_t i = 0; i < leading.numel(); ++i) {
+    const int64_t chosen = static_cast<int64_t>(targets.data()[i]);
+    if (chosen == ignored) continue;
+    std::vector<double> row(values.data() + i * classes, values.data() + (i + 1) * classes);
+    double largest = 0, total = 0;
+    for (const double value : row) largest = std::max(largest, std::abs(value)), total += std::exp(value);
+    for (double& value : row) value -= of_logits ? std::log(total) : 0;
+    for (int64_t v = 0; v < classes; ++v) {
+      const double share = (v == chosen ? 1 - smoothing : 0) + smoothing / static_cast<double>(classes);
+      losses.data()[i] -= share * factors.data()[v] * row[static_cast<size_t>(v)];
+      sizes.data()[i] += share * factors.data()[v] * (1 + 2 * largest);
+    }
+    divisor += factors.data()[chosen];
+  }
+  const Losses result = reduced(losses, sizes, reduction, divisor);
+  return {.inputs = {x},
+          .call =
+              [=](const Tensors& in) {
+                const Tensor factor = weight.defined() ? weight.to(in[0].dtype()) : Tensor();
+                if (!of_logits)
+                  return nll_loss(in[0], target, {.ignore_index = ignored, .weight = factor, .reduction = reduction});
+                return cross_entropy(
+                    in[0], target,
+                    {.ignore_index = ignored, .label_smoothing = smoothing, .weight = factor, .reduction = reduction});
+              },
+          .expected = result.expected,
+          .dtype = dtype,
+          .magnitude = result.magnitude,
+          .length = result.length + classes,
+          .constant = of_logits && classes == 1};
+}
+Case draw_cross_entropy(Draw& draw) { return class_loss(draw, true); }
+Case draw_nll_loss(Draw& draw) { return class_loss(draw, false); }
+
+/// A loss of single elements; `loss(x, t)`, and what its rounding is relative to.
+template <class Call, class Loss, class Size>
+Case element_loss(Draw& draw, const Call& f, double low, double high, const Loss& loss, const Size& size) {
+  const DType dtype = draw.floating();
+  Shape shape = draw.shape();
+  const Reduction reduction = any_reduction(draw);
+  if (reduction == Reduction::mean && shape.numel() == 0) shape = {2};
+  const Tensor x = draw.values(shape, dtype, low, high), target = draw.values(shape, dtype, 0.05, 0.95);
+  const Array a = exact(x), t = exact(target);
+  Array losses = zeros_of(shape), sizes = losses;
+  for (size_t i = 0; i < losses.size(); ++i) {
+    losses.data()[i] = loss(a.data()[i], t.data()[i]);
+    sizes.data()[i] = size(a.data()[i], t.data()[i]);
+  }
+  const Losses result = reduced(losses, sizes, reduction, static_cast<double>(shape.numel()));
+  return {.inputs = {x, target},
+          .call = [=](const Tensors& in) { return f(in[0], in[1], reduction); },
+          .expected = result.expected,
+          .dtype = dtype,
+          .magnitude = result.magnitude,
+          .length = result.length};
+}
+Case draw_mse_loss(Draw& draw) {
+  return element_loss(
+      draw, mse_loss, -2, 2, [](double x, double t) { return (x - t) * (x - t); },
+      [](double x, double t) { return std::abs(x - t) * (std::abs(x) + t); });
+}
+Case draw_l1_loss(Draw& draw) {
+  return element_loss(
+      draw, l1_loss, -3, 0, [](double x, double t) { return std::abs(x - t); },
+      [](double x, double t) { return std::abs(x) + t; });
+}
+Case draw_bce_loss(Draw& draw) {
+  return element_loss(
+      draw, bce_loss, 0.05, 0.95, [](double x, double t) { return -(t * std::log(x) + (1 - t) * std::log(1 - x)); },
+      [](double x, double t) { return 1 - t * std::log(x) - (1 - t) * std::log(1 - x); });
+}
+Case draw_bce_with_logits_loss(Draw& draw) {
+  const double w = draw.one_of({1.0, 0.4, 3.0});
+  const auto call = [w](const Tensor& x, const Tensor& t, Reduction r) {
+    return bce_with_logits_loss(x, t, {.pos_weight = w == 1 ? Tensor() : scalar(w, x.dtype()), .reduction = r});
+  };
+  return element_loss(
+      draw, call, -9, 9,
+      [w](double x, double t) { return w * t * std::log1p(std::exp(-x)) + (1 - t) * std::log1p(std::exp(x)); },
+      [w](double x, double) { return (1 + w) * (1 + 2 * std::abs(x)); });
+}
+/// Distances below the limit count squared.
+double huber(double x, double t, double limit) {
+  const double d = std::abs(x - t);
+  return d < limit ? d * d / 2 : limit * (d - limit / 2);
+}
+Case draw_smooth_l1_loss(Draw& draw) {
+  const double beta = draw.one_of({0.1, 1.0, 2.5});
+  const auto call = [beta](const Tensor& x, const Tensor& t, Reduction r) {
+    return smooth_l1_loss(x, t, {.beta = beta, .reduction = r});
+  };
+  return element_loss(
+      draw, call, -4, 4, [beta](double x, double t) { return huber(x, t, beta) / beta; },
+      [beta](double x, double t) { return (std::abs(x) + t) * (1 + std::abs(x - t) / beta); });
+}
+Case draw_huber_loss(Draw& draw) {
+  const double delta = draw.one_of({0.1, 1.0, 2.5});
+  const auto call = [delta](const Tensor& x, const Tensor& t, Reduction r) {
+    return huber_loss(x, t, {.delta = delta, .reduction = r});
+  };
+  return element_loss(
+      draw, call, -4, 4, [delta](double x, double t) { return huber(x, t, delta); },
+      [delta](double x, double t) { return (std::abs(x) + t) * (delta + std::abs(x - t)); });
+}
+Case draw_kl_div(Draw& draw) {
+  const bool log_target = draw.chance(0.5);
+  const auto call = [log_target](const Tensor& x, const Tensor& t, Reduction r) {
+    const KlReduction reduction = r == Reduction::none  ? KlReduction::none
+                                  : r == Reduction::sum ? KlReduction::sum
+                                                        : KlReduction::mean;
+    return kl_div(x, t, {.log_target = log_target, .reduction = reduction});
+  };
+  return element_loss(
+      draw, call, -4, 1, [=](double x, double t) { return log_target ? std::exp(t) * (t - x) : t * (std::log(t) - x); },
+      [](double x, double t) { return 4 * (1 + std::abs(x) - t * std::log(t)); });
+}
+Case draw_gaussian_nll_loss(Draw& draw) {
+  const DType dtype = draw.floating();
+  const Shape shape = draw.shape(1);
+  const int64_t last = shape.rank() - 1;
+  const Shape of_variances = draw.chance(0.3) ? shape.removed(last) : draw.chance(0.5) ? shape.with(last, 1) : shape;
+  const bool full = draw.chance(0.5);
+  const Tensor x = draw.values(shape, dtype), t = draw.values(shape, dtype),
+               var = draw.values(of_variances, dtype, 0.3, 2);
+  const Array a = exact(x), b = exact(t), v = exact(var);
+  const auto loss = [&](const Index& index, bool size) {
+    Index of_variance = index;
+    if (of_variances.rank() <= last) of_variance.pop_back();
+    if (of_variances.rank() > last && of_variances[last] == 1) of_variance.back() = 0;
+    const double d = at(a, index) - at(b, index), variance = at(v, of_variance);
+    if (size) return 2 + std::pow(std::abs(at(a, index)) + std::abs(at(b, index)), 2) / variance;
+    return (std::log(variance) + d * d / variance + (full ? std::log(2 * std::numbers::pi) : 0)) / 2;
+  };
+  return {.inputs = {x, t, var},
+          .call =
+              [full](const Tensors& in) {
+                return gaussian_nll_loss(in[0], in[1], in[2], {.full = full, .reduction = Reduction::none});
+              },
+          .expected = build(shape, [&](const Index& index) { return loss(index, false); }),
+          .dtype = dtype,
+          .magnitude = build(shape, [&](const Index& index) { return loss(index, true); })};
+}
+
+}  // namespace
+
+void add_losses(std::vector<Property>& all) {
+  all.insert(all.end(), {{"cross_entropy", "cross_entropy", draw_cross_entropy},
+                         {"nll_loss", "gather", draw_nll_loss},
+                         {"mse_loss", "square", draw_mse_loss},
+                         {"l1_loss", "abs", draw_l1_loss},
+                         {"bce_loss", "log", draw_bce_loss},
+                         {"bce_with_logits_loss", "bce_with_logits_loss", draw_bce_with_logits_loss},
+                         {"smooth_l1_loss", "smooth_l1_loss", draw_smooth_l1_loss},
+                         {"huber_loss", "huber_loss", draw_huber_loss},
+                         {"kl_div", "kl_div", draw_kl_div},
+                         {"gaussian_nll_loss", "gaussian_nll_loss", draw_gaussian_nll_loss}});
+}
+
+}  // namespace tape::properties

@@ -1,5 +1,8 @@
 // Convolution, pooling, group and batch normalization against the numbers of tests/fixtures/make_convolutions.py.
 
+#include <gtest/gtest.h>
+
+#include "autograd/create.h"
 #include "autograd/ops/batch_norm.h"
 #include "autograd/ops/convolution.h"
 #include "autograd/ops/group_norm.h"
@@ -9,14 +12,12 @@
 namespace tape {
 namespace {
 
-using SpatialCalls = std::map<std::string, TorchCall>;
-
 template <class F>
 TorchCall convolution_call(F f, const ConvOptions& options = {}) {
   return [=](const Tensors& in) -> Tensors { return {f(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), options)}; };
 }
 
-SpatialCalls convolution_calls() {
+TorchCalls convolution_calls() {
   return {
       {"conv2d_plain", convolution_call(conv2d)},
       {"conv2d_strides", convolution_call(conv2d, {.stride = {2, 3}, .padding = {1, 2}})},
@@ -52,7 +53,7 @@ TorchCall avg_pool_call(F f, const SpatialSizes& kernel, const AvgPoolOptions& o
   return [=](const Tensors& in) -> Tensors { return {f(in[0], kernel, options)}; };
 }
 
-SpatialCalls pool_calls() {
+TorchCalls pool_calls() {
   const auto max2 = max_pool2d_with_indices, max1 = max_pool1d_with_indices;
   return {
       {"max_pool2d_halves", max_pool_call(max2, 2)},
@@ -95,7 +96,7 @@ Tensors trained(const Tensors& in) {
   return {y, mean, var};
 }
 
-SpatialCalls norm_calls() {
+TorchCalls norm_calls() {
   return {{"group_norm", [](auto& in) -> Tensors { return {group_norm(in[0], 3, in[1], in[2])}; }},
           {"group_norm_plain", [](auto& in) -> Tensors { return {group_norm(in[0], 1, {}, {}, 0.1)}; }},
           {"group_norm_no_positions", [](auto& in) -> Tensors { return {group_norm(in[0], 2, in[1], in[2])}; }},
@@ -110,10 +111,10 @@ SpatialCalls norm_calls() {
            }}};
 }
 
-const SpatialCalls& spatial_calls() {
-  static const SpatialCalls all = [] {
-    SpatialCalls merged;
-    for (SpatialCalls part : {convolution_calls(), pool_calls(), norm_calls()}) merged.merge(part);
+const TorchCalls& spatial_calls() {
+  static const TorchCalls all = [] {
+    TorchCalls merged;
+    for (TorchCalls part : {convolution_calls(), pool_calls(), norm_calls()}) merged.merge(part);
     return merged;
   }();
   return all;
@@ -130,18 +131,10 @@ TEST_P(ConvolutionsAgainstPyTorch, ComposedValuesAndGradients) {
   expect_as_pytorch("convolutions", GetParam(), spatial_calls().at(GetParam()));
 }
 
-std::vector<std::string> spatial_names() {
-  std::vector<std::string> all;
-  for (const auto& [name, call] : spatial_calls()) all.push_back(name);
-  return all;
-}
-INSTANTIATE_TEST_SUITE_P(Cases, ConvolutionsAgainstPyTorch, testing::ValuesIn(spatial_names()),
+INSTANTIATE_TEST_SUITE_P(Cases, ConvolutionsAgainstPyTorch, testing::ValuesIn(case_names(spatial_calls())),
                          [](const auto& name) { return name.param; });
 
-TEST(ConvolutionsAgainstPyTorchCases, AreAllCalled) {
-  for (const auto& [key, tensor] : fixture_tensors("convolutions"))
-    EXPECT_TRUE(spatial_calls().contains(key.substr(0, key.find('/')))) << key;
-}
+TEST(ConvolutionsAgainstPyTorchCases, AreAllCalled) { expect_all_called("convolutions", spatial_calls()); }
 
 }  // namespace
 }  // namespace tape

@@ -78,7 +78,7 @@ Case draw_cosine_similarity(Draw& draw) {
 
 Case draw_cosine_embedding_loss(Draw& draw) {
   const Rows rows(draw, 2);
-  const Tensor target = draw.whole({rows.count}, i64, 0, 1) * 2.0 - 1.0;
+  const Tensor target = draw.whole({rows.count}, i64, 0, 1) * 2 - 1;
   const double margin = draw.one_of({0.0, -0.97, 0.25});
   const Array signs = exact(target);
   return rows.gives(

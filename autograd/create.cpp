@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "autograd/kernels/copy.h"
 #include "autograd/kernels/random.h"
 
 namespace tape {
@@ -23,8 +24,9 @@ Tensor filled(const char* operation, const Shape& shape, const Number& value, DT
   Tensor x = empty(shape, dtype);
   dispatch_all(dtype, [&](auto zero) {
     using T = decltype(zero);
-    T* values = static_cast<T*>(x.raw());
-    std::fill(values, values + x.numel(), value.to<T>(operation));
+    const T element = value.to<T>(operation);
+    const int64_t count = x.numel(), again = 0;
+    kernels::copy_strided(1, &count, &again, size_of(dtype), &element, x.raw());
   });
   return x;
 }

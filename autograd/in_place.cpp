@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "autograd/create.h"
+#include "autograd/kernels/copy.h"
 #include "autograd/kernels/elementwise.h"
 #include "autograd/kernels/whole_numbers.h"
 #include "autograd/ops/arithmetic.h"
@@ -138,8 +139,8 @@ Tensor& Tensor::fill_(const Number& value) {
   dispatch_all(dtype(), [&](auto zero) {
     using T = decltype(zero);
     const T element = value.to<T>("fill_");
-    T* values = mutable_data<T>();
-    std::fill(values, values + numel(), element);
+    const int64_t count = numel(), again = 0;
+    kernels::copy_strided(1, &count, &again, size_of(dtype()), &element, mutable_data<T>());
   });
   return *this;
 }

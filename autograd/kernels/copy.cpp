@@ -43,6 +43,15 @@ void copy_matrix(int64_t rows, int64_t cols, const E* x, int64_t from_row, int64
       std::memcpy(y + r * to_row, x + r * from_row, static_cast<std::size_t>(cols) * sizeof(E));
     return;
   }
+  if (from_col == 0 && to_col == 1) {
+    for (int64_t r = 0; r < rows; ++r) {
+      const E value = x[r * from_row];
+      E* row = y + r * to_row;
+#pragma omp simd
+      for (int64_t c = 0; c < cols; ++c) row[c] = value;
+    }
+    return;
+  }
   for (int64_t r0 = 0; r0 < rows; r0 += kBlock)
     for (int64_t c0 = 0; c0 < cols; c0 += kBlock) {
       const int64_t r1 = smaller(rows, r0 + kBlock), c1 = smaller(cols, c0 + kBlock);

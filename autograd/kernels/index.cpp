@@ -9,6 +9,10 @@ namespace {
 template <class T>
 void add_at(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y) {
   for_columns(outer, count, inner, [&](int64_t o, int64_t first, int64_t columns) {
+    if (inner == 1) {
+      for (int64_t c = 0; c < count; ++c) x[o * size + index[c]] += y[o * count + c];
+      return;
+    }
     for (int64_t c = 0; c < count; ++c) {
       T* to = x + (o * size + index[c]) * inner + first;
       const T* from = y + (o * count + c) * inner + first;

@@ -1,5 +1,7 @@
 #include "tools/common.h"
 
+#include <algorithm>
+
 #include "train/machine.h"
 
 namespace tape::tools {
@@ -27,8 +29,11 @@ MatmulPrecision Common::matmul_precision() const {
                                : MatmulPrecision::highest;
 }
 
-void prepare(const Common& common) {
-  if (common.threads > 0) train::set_threads(common.threads);
+void prepare(const Common& common, int sharing) {
+  if (common.threads > 0)
+    train::set_threads(common.threads);
+  else if (sharing > 1)
+    train::set_threads(std::max(train::machine().threads / sharing, 1));
 }
 
 }  // namespace tape::tools

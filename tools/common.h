@@ -17,6 +17,7 @@ struct Common {
 void add_threads(Command& command, Common& common);
 void add_json(Command& command, Common& common);
 void add_precision(Command& command, Common& common);
-void prepare(const Common& common);
+/// Threads as asked for, else a share of all cores where other processes are to use them too.
+void prepare(const Common& common, int sharing = 1);
 
 }  // namespace tape::tools

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "train/distributed/world.h"
 #include "train/machine.h"
 
 namespace tape::tools {
@@ -21,6 +22,20 @@ void add_precision(Command& command, Common& common) {
       .option("--precision", common.precision,
               "Of matrix products, at least: highest (f32), high (16 bits), medium (bf16)")
       .one_of({"highest", "high", "medium"});
+}
+
+void add_distributed(Command& command, Together& together) {
+  if (!train::has_mpi()) return;
+  using enum train::Sharding;
+  command
+      .choice("--zero", together.zero, {{"0", none}, {"1", optimizer}, {"2", gradients}},
+              "Under mpirun, what each process keeps a share of: nothing (0), Adam's state (1), gradients too (2)")
+      .default_text("0");
+  command.flag("--bf16-gradients", together.bf16, "Under mpirun, send gradients rounded to bf16");
+}
+
+train::DistributedOptions Together::options() const {
+  return {.bf16 = bf16, .sharding = zero.value_or(train::Sharding::none)};
 }
 
 MatmulPrecision Common::matmul_precision() const {

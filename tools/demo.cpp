@@ -82,7 +82,7 @@ void add_demo(Command app) {
   command.option("--keep-last", run.keep_last, "Checkpoints that stay in --out, beside the best").at_least(1);
   const Option resume = command.flag("--resume", arguments->resume, "Go on from the newest good checkpoint of --out");
   command.flag("--allow-changes", run.allow_changes, "Resume though options are others than they were").needs(resume);
-  add_distributed(command, *arguments);
+  add_distributed(command, arguments->together);
   add_threads(command, arguments->common);
   add_precision(command, arguments->common);
   add_json(command, arguments->common);

@@ -81,8 +81,8 @@ void check_output() {
 
 /// Says why, and where several processes train together ends the others too. The exit code.
 int failed(std::string_view why, int code) {
-  tape::train::end_all_ranks(
-      code, [why](const std::string& who) { std::cerr << "tapeformer: " << who << why << std::endl; });
+  tape::train::end_all_ranks(code,
+                             [why](const std::string& who) { std::cerr << "tapeformer: " << who << why << std::endl; });
   return code;
 }
 

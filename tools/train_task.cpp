@@ -64,19 +64,10 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
       .probability()
       .default_text("0");
   command.option("--seed", run.seed, "Of weights, order and dropout");
-  add_distributed(command, arguments);
+  add_distributed(command, arguments.together);
   add_threads(command, arguments.common);
   add_precision(command, arguments.common);
   add_json(command, arguments.common);
-}
-
-void add_distributed(Command& command, TrainArguments& arguments) {
-  if (!train::has_mpi()) return;
-  command
-      .option("--zero", arguments.zero,
-              "Under mpirun, what each process keeps a share of: nothing (0), Adam's state (1), gradients too (2)")
-      .one_of({"0", "1", "2"});
-  command.flag("--bf16-gradients", arguments.run.distributed.bf16, "Under mpirun, send gradients rounded to bf16");
 }
 
 bool leads(const TrainArguments& arguments) {
@@ -109,7 +100,7 @@ void begin_run(TrainArguments& arguments) {
                                     : train::Start::fresh;
   run.precision = arguments.common.matmul_precision();
   run.ranks = arguments.world->ranks();
-  run.distributed.sharding = static_cast<train::Sharding>(arguments.zero.front() - '0');
+  run.distributed = arguments.together.options();
   run.interrupted = [] { return interrupted() != 0; };
   if (ranks.leads()) run.report = [](const std::string& folder) { inspect::write_run_report(folder); };
 }

@@ -21,7 +21,7 @@ struct TrainArguments {
   bool resume = false;
   bool overwrite = false;
   bool doctor = false;
-  std::string zero = "0";
+  Together together;
   std::unique_ptr<train::World> world;  // the processes that mpirun started with this one
   Common common;
 };
@@ -31,9 +31,6 @@ bool leads(const TrainArguments& arguments);
 
 /// Options of every task: folder, preset, schedule, checkpoints, threads. What the presets stand for is in the footer.
 void add_run_options(Command& command, TrainArguments& arguments, const std::vector<std::string>& presets);
-
-/// What `mpirun` adds: nothing where the library was built without MPI.
-void add_distributed(Command& command, TrainArguments& arguments);
 
 /// The size of a model, alike for every task.
 void add_model_options(Command& command, std::optional<int64_t>& layers, std::optional<int64_t>& width,

@@ -1,9 +1,8 @@
 #include "autograd/custom.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
-
-#include "autograd/ops/op.h"
 
 namespace tape {
 namespace {
@@ -18,21 +17,87 @@ const Op& op_named(const std::string& name) {
   return *entry->second;
 }
 
+bool contains(const Tensors& tensors, const Tensor& wanted) {
+  return std::any_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) { return wanted.is(tensor); });
+}
+
+/// Whether each output has a gradient.
+std::vector<bool> differentiable_outputs(const Op& op, const Tensors& outputs, const std::vector<size_t>& without) {
+  std::vector<bool> differentiable;
+  for (const Tensor& output : outputs) differentiable.push_back(is_floating(output.dtype()));
+  for (const size_t i : without) {
+    if (i >= outputs.size())
+      raise(ErrorKind::graph, "{}: output {} was marked as not differentiable, there are {}", op.name(), i,
+            outputs.size());
+    differentiable[i] = false;
+  }
+  return differentiable;
+}
+
 }  // namespace
 
-Tensor custom(const std::string& name, const Tensors& inputs, const ForwardFunction& forward,
-              BackwardFunction backward) {
-  Tensor output;
+ForwardContext::ForwardContext(const char* operation, const Tensors& inputs) : operation_(operation), inputs_(inputs) {
+  for (const Tensor& input : inputs) needed_.push_back(grad_enabled() && input.requires_grad());
+}
+
+const Tensor& ForwardContext::input(size_t i) const {
+  if (i >= inputs_.size())
+    raise(ErrorKind::graph, "{}: the forward function asked for input {}, there are {}", operation_, i, inputs_.size());
+  return inputs_[i];
+}
+
+Tensors detail::call_custom(const Op& op, const Tensors& inputs, const std::function<Tensors(ForwardContext&)>& forward,
+                            BackwardFunction backward, AttributeList attributes) {
+  ForwardContext context(op.name(), inputs);
+  Tensors given;
   {
     const NoGrad no_grad;
-    output = forward(inputs);
+    given = forward(context);
   }
-  if (!output.defined()) raise(ErrorKind::graph, "{}: the forward function returned an undefined tensor", name);
-  // The function may hand on an input: the output is a tensor of its own on the tape.
-  output = output.detach();
-  Tensors saved = inputs;
-  saved.push_back(output);
-  return record(op_named(name), inputs, output, saved, std::move(backward));
+  Tensors outputs, recorded, saved;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i].defined())
+      raise(ErrorKind::graph, "{}: the forward function returned an undefined tensor{}", op.name(),
+            given.size() == 1 ? "" : fmt::format(" as output {}", i));
+    // The function may hand on an input, or one tensor twice: each output is a tensor of its own on the tape.
+    outputs.push_back(given[i].detach());
+  }
+  const std::vector<bool> differentiable = differentiable_outputs(op, outputs, context.non_differentiable());
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (differentiable[i]) recorded.push_back(outputs[i]);
+  for (Tensor value : context.saved()) {
+    // What the function handed on is the input, with its history; an output is the one that is recorded.
+    for (size_t i = 0; i < given.size() && value.defined() && !contains(inputs, value); ++i)
+      if (value.is(given[i])) value = outputs[i];
+    saved.push_back(value);
+  }
+  if (recorded.empty())
+    observe_use(inputs);
+  else
+    record_many(op, inputs, recorded, saved, std::move(backward), attributes);
+  return outputs;
+}
+
+Tensors custom(const std::string& name, const Tensors& inputs, const std::function<Tensors(ForwardContext&)>& forward,
+               BackwardFunction backward, AttributeList attributes) {
+  return detail::call_custom(op_named(name), inputs, forward, std::move(backward), attributes);
+}
+
+Tensor custom(const std::string& name, const Tensors& inputs, const std::function<Tensor(ForwardContext&)>& forward,
+              BackwardFunction backward, AttributeList attributes) {
+  const auto alone = [&forward](ForwardContext& c) -> Tensors { return {forward(c)}; };
+  return custom(name, inputs, std::function<Tensors(ForwardContext&)>(alone), std::move(backward), attributes)[0];
+}
+
+Tensor custom(const std::string& name, const Tensors& inputs, const ForwardFunction& forward, BackwardFunction backward,
+              AttributeList attributes) {
+  const auto keeping_all = [&forward](ForwardContext& c) -> Tensor {
+    const Tensor output = forward(c.inputs());
+    c.save(c.inputs());
+    c.save({output});
+    return output;
+  };
+  return custom(name, inputs, std::function<Tensor(ForwardContext&)>(keeping_all), std::move(backward), attributes);
 }
 
 }  // namespace tape

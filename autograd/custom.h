@@ -1,11 +1,46 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <string>
+#include <type_traits>
+#include <vector>
 
+#include "ops/op.h"
 #include "tape/tape.h"
 
 namespace tape {
+
+/// What a forward function is given, and what it tells the tape. It runs without recording.
+class ForwardContext {
+ public:
+  /// `operation` is its name, of static storage.
+  ForwardContext(const char* operation, const Tensors& inputs);
+
+  const Tensors& inputs() const { return inputs_; }
+  /// Input i. Error (graph) where there is none.
+  const Tensor& input(size_t i) const;
+  /// Whether the gradient of input i will be wanted; false everywhere where nothing is recorded.
+  bool needs(size_t i) const { return i < needed_.size() && needed_[i]; }
+  /// Keeps values for the gradient function, which is given them as c.saved(0), c.saved(1), ...: inputs, outputs, or
+  /// what was computed on the way. Inputs and outputs keep their history, so that a gradient made of them can be
+  /// differentiated; other values are constants there, and gradgradcheck() finds where that is wrong. A second call
+  /// adds to the first.
+  void save(TensorList values) { saved_.insert(saved_.end(), values.begin(), values.end()); }
+  /// Output i gets no gradient: a mask, a count. Outputs that are no floating numbers get none anyway. c.grad(i) of the
+  /// gradient function counts the others alone.
+  void mark_non_differentiable(size_t output) { non_differentiable_.push_back(output); }
+
+  const Tensors& saved() const { return saved_; }
+  const std::vector<size_t>& non_differentiable() const { return non_differentiable_; }
+
+ private:
+  const char* const operation_;
+  const Tensors& inputs_;
+  std::vector<bool> needed_;
+  Tensors saved_;
+  std::vector<size_t> non_differentiable_;
+};
 
 /// Values of an operation from its inputs; runs without recording.
 using ForwardFunction = std::function<Tensor(const Tensors& inputs)>;
@@ -20,8 +55,102 @@ using ForwardFunction = std::function<Tensor(const Tensors& inputs)>;
 ///
 /// `backward` returns the gradient of each input, an undefined tensor for zero. c.saved(i) is input i, and
 /// c.saved(inputs.size()) the output. Written in tensor operations, the gradient can be differentiated again. Check it
-/// with gradcheck() of autograd/gradcheck/gradcheck.h.
-Tensor custom(const std::string& name, const Tensors& inputs, const ForwardFunction& forward,
-              BackwardFunction backward);
+/// with gradcheck() of autograd/gradcheck/gradcheck.h. `attributes` are what the call was given beside tensors,
+/// `{{"beta", beta}}`: reports, pictures and traces show them.
+///
+/// An operation that is used again and again, with samples that your test suite checks, is better a type: see the
+/// custom() of a CustomOperation below.
+Tensor custom(const std::string& name, const Tensors& inputs, const ForwardFunction& forward, BackwardFunction backward,
+              AttributeList attributes = {});
+
+/// The same with a say in what is kept for the gradient function: what forward gives to c.save(), and nothing else.
+Tensor custom(const std::string& name, const Tensors& inputs, const std::function<Tensor(ForwardContext&)>& forward,
+              BackwardFunction backward, AttributeList attributes = {});
+
+/// The same with several outputs. Where only some are used, c.has_grad(i) says whether a gradient arrived for output i.
+///
+///   const Tensors parts = custom("polar", {x, y},
+///       [](ForwardContext& c) -> Tensors {
+///         const Tensor r = sqrt(square(c.input(0)) + square(c.input(1))), angle = atan2(c.input(1), c.input(0));
+///         c.save({c.input(0), c.input(1), r});
+///         return {r, angle};
+///       }, ...);
+Tensors custom(const std::string& name, const Tensors& inputs, const std::function<Tensors(ForwardContext&)>& forward,
+               BackwardFunction backward, AttributeList attributes = {});
+
+/// An operation of your own as a type: its members are the attributes of a call.
+///
+///   struct Swish {
+///     static constexpr const char* name = "swish";
+///     double beta = 1;
+///
+///     Tensor forward(ForwardContext& c) const {  // or Tensors, for several outputs
+///       c.save({c.input(0)});
+///       return c.input(0) * sigmoid(beta * c.input(0));
+///     }
+///     Tensors backward(const BackwardContext& c) const {
+///       const Tensor x = c.saved(0), s = sigmoid(beta * x);
+///       return {c.grad() * (s + beta * x * s * (1 - s))};
+///     }
+///
+///     // What follows may be left out.
+///     std::vector<AttributeRef> attributes() const { return {{"beta", beta}}; }
+///     static OpFormula formula() { return {.forward = "y{y} = x σ({beta} x)", .backward = {"dx = dy ⊙ ..."}}; }
+///     static constexpr OpTraits traits = {};
+///     static std::vector<OpSample> samples() {
+///       return {{"a row", {sample_normal({2, 3})}, [](const Tensors& in) { return custom(Swish{2}, in); }}};
+///     }
+///   };
+///   Tensor swish(const Tensor& x, double beta = 1) { return custom(Swish{beta}, {x}); }
+///
+/// With samples it is registered from the program's start on: gradcheck_all_registered() and the tests of
+/// register_gradient_tests() (autograd/gradcheck/registered.h) check it.
+template <class T>
+concept CustomOperation = requires(const T& operation, ForwardContext& forward, const BackwardContext& backward) {
+  { T::name } -> std::convertible_to<const char*>;
+  requires std::same_as<decltype(operation.forward(forward)), Tensor> ||
+               std::same_as<decltype(operation.forward(forward)), Tensors>;
+  { operation.backward(backward) } -> std::same_as<Tensors>;
+};
+
+namespace detail {
+
+/// The operation of a type; made at the program's start where the program calls it.
+template <CustomOperation T>
+struct OpOf {
+  static OpDefinition definition() {
+    OpDefinition definition{.name = T::name};
+    if constexpr (requires { T::formula(); }) definition.formula = T::formula();
+    if constexpr (requires { T::traits; }) definition.traits = T::traits;
+    if constexpr (requires { T::samples(); }) definition.samples = [] { return T::samples(); };
+    return definition;
+  }
+  static inline const Op op{definition(), Origin::program};
+};
+
+Tensors call_custom(const Op& op, const Tensors& inputs, const std::function<Tensors(ForwardContext&)>& forward,
+                    BackwardFunction backward, AttributeList attributes);
+
+}  // namespace detail
+
+/// Calls an operation that is a type, and records it. Gives what its forward() gives: a Tensor or Tensors.
+template <CustomOperation T>
+auto custom(const T& operation, const Tensors& inputs) {
+  std::vector<AttributeRef> attributes;
+  if constexpr (requires { operation.attributes(); }) attributes = operation.attributes();
+  const auto backward = [operation](const BackwardContext& c) { return operation.backward(c); };
+  constexpr bool single = std::same_as<decltype(operation.forward(std::declval<ForwardContext&>())), Tensor>;
+  const auto forward = [&operation](ForwardContext& c) -> Tensors {
+    if constexpr (single)
+      return {operation.forward(c)};
+    else
+      return operation.forward(c);
+  };
+  Tensors outputs = detail::call_custom(detail::OpOf<T>::op, inputs, forward, backward, AttributeList(attributes));
+  if constexpr (single)
+    return std::move(outputs[0]);
+  else
+    return outputs;
+}
 
 }  // namespace tape

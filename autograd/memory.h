@@ -44,6 +44,8 @@ class Storage : public RefCounted {
   int64_t bytes() const { return bytes_; }
   uint64_t version() const { return version_; }
   void bump_version() { ++version_; }
+  /// For values that stand in for those of another storage, and are not to look like a change of it.
+  void set_version(uint64_t version) { version_ = version; }
   /// Null where there is none.
   Companion* companion() const { return companion_.get(); }
   void set_companion(std::unique_ptr<Companion> companion) { companion_ = std::move(companion); }

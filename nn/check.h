@@ -17,9 +17,9 @@ class Checker {
                                                  const Tensors& inputs, const GradcheckOptions& options)>;
   explicit Checker(Question question) : question_(std::move(question)) {}
   /// Asks gradcheck or, for second derivatives, gradgradcheck.
-  explicit Checker(detail::Order order, GradcheckOptions options = {})
-      : question_([order](Module& module, const auto& forward, const Tensors& inputs, const GradcheckOptions& o) {
-          return detail::check_module(module, forward, inputs, o, order);
+  explicit Checker(Derivative derivative, GradcheckOptions options = {})
+      : question_([derivative](Module& module, const auto& forward, const Tensors& inputs, const GradcheckOptions& o) {
+          return detail::check_module(module, forward, inputs, o, derivative);
         }),
         options_(std::move(options)) {}
 
@@ -44,7 +44,7 @@ class Checker {
 class ModuleCheck {
  public:
   using Run = std::function<GradcheckReport(const Checker& check)>;
-  ModuleCheck(const char* type, const char* label, Run run);
+  ModuleCheck(const char* type, const char* label, Run run, Origin origin = Origin::library);
   ModuleCheck(const ModuleCheck&) = delete;
   ModuleCheck& operator=(const ModuleCheck&) = delete;
 
@@ -58,6 +58,21 @@ class ModuleCheck {
   Run run_;
 };
 
-std::vector<const ModuleCheck*> registered_module_checks();
+/// The same for a layer of your own, `type` its class and `label` what is tried of it:
+///
+///   const nn::CustomCheck lstm_check("Lstm", "a sequence", [](const nn::Checker& check) {
+///     Lstm layer(3, 4);
+///     return check(layer, {sample_normal({2, 5, 3})});
+///   });
+///
+/// gradcheck_all_registered() and the tests of register_gradient_tests() (autograd/gradcheck/registered.h) run it.
+class CustomCheck : public ModuleCheck {
+ public:
+  CustomCheck(const char* type, const char* label, Run run)
+      : ModuleCheck(type, label, std::move(run), Origin::program) {}
+};
+
+/// The checks of the library's module classes, or of the program's.
+std::vector<const ModuleCheck*> registered_module_checks(Origin origin = Origin::library);
 
 }  // namespace tape::nn

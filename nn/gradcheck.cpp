@@ -7,7 +7,7 @@
 namespace tape::nn::detail {
 
 GradcheckReport check_module(Module& module, const std::function<Tensor(const Tensors&)>& forward,
-                             const Tensors& inputs, const GradcheckOptions& options, Order order) {
+                             const Tensors& inputs, const GradcheckOptions& options, Derivative derivative) {
   GradcheckOptions named = options;
   for (size_t i = named.names.size(); i < inputs.size(); ++i)
     named.names.push_back(inputs.size() == 1 ? "input" : fmt::format("input {}", i));
@@ -40,7 +40,8 @@ GradcheckReport check_module(Module& module, const std::function<Tensor(const Te
     const TensorSwap swap(module, replacements);
     return forward(Tensors(values.begin(), values.begin() + std::ssize(inputs)));
   };
-  return order == Order::first ? tape::gradcheck(call, variables, named) : tape::gradgradcheck(call, variables, named);
+  return derivative == Derivative::first ? tape::gradcheck(call, variables, named)
+                                         : tape::gradgradcheck(call, variables, named);
 }
 
 }  // namespace tape::nn::detail

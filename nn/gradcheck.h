@@ -25,9 +25,8 @@ Tensor call_with(M& module, const Tensors& in) {
   raise(ErrorKind::config, "gradcheck: {} has no forward of {} tensors", module.type_name(), in.size());
 }
 
-enum class Order { first, second };
 GradcheckReport check_module(Module& module, const std::function<Tensor(const Tensors&)>& forward,
-                             const Tensors& inputs, const GradcheckOptions& options, Order order);
+                             const Tensors& inputs, const GradcheckOptions& options, Derivative derivative);
 
 }  // namespace detail
 
@@ -38,14 +37,14 @@ GradcheckReport check_module(Module& module, const std::function<Tensor(const Te
 template <std::derived_from<Module> M>
 GradcheckReport gradcheck(M& module, const Tensors& inputs, const GradcheckOptions& options = {}) {
   const auto forward = [&module](const Tensors& in) { return detail::call_with(module, in); };
-  return detail::check_module(module, forward, inputs, options, detail::Order::first);
+  return detail::check_module(module, forward, inputs, options, Derivative::first);
 }
 
 /// The same for second derivatives (see tape::gradgradcheck).
 template <std::derived_from<Module> M>
 GradcheckReport gradgradcheck(M& module, const Tensors& inputs, const GradcheckOptions& options = {}) {
   const auto forward = [&module](const Tensors& in) { return detail::call_with(module, in); };
-  return detail::check_module(module, forward, inputs, options, detail::Order::second);
+  return detail::check_module(module, forward, inputs, options, Derivative::second);
 }
 
 }  // namespace tape::nn

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "autograd/create.h"
+#include "autograd/gradcheck/blame_gradient.h"
 #include "autograd/gradcheck/blame_step.h"
 #include "autograd/gradcheck/patterns.h"
 #include "autograd/gradcheck/slopes.h"
@@ -16,7 +17,6 @@ namespace tape::detail {
 namespace {
 
 constexpr double kStep = 1e-6;
-constexpr double kTolerance = 1e-5;
 constexpr int kDirections = 2;
 constexpr size_t kSuspects = 8;
 constexpr int64_t kMostElements = 128;
@@ -48,6 +48,8 @@ class Search {
  public:
   Search(const std::function<Tensors()>& f, uint64_t seed)
       : replay_(f), seed_(seed), stream_(seed + 17), gradients_(replay_, stream_) {}
+  Search(const std::function<Tensors()>& f, uint64_t seed, GradientSteps& second)
+      : replay_(f, second.probe()), seed_(seed), stream_(seed + 17), gradients_(second.start(replay_, stream_)) {}
 
   const RunGradients& gradients() const { return gradients_; }
   std::vector<const Op*> ops() const {
@@ -59,13 +61,15 @@ class Search {
     return std::any_of(steps().begin(), steps().end(),
                        [](const RecordedStep& step) { return step.node->segment != nullptr; });
   }
+  /// A step as a guilty one, without what is wrong with it.
+  GuiltyOperation named(size_t step) const;
   std::vector<GuiltyOperation> run(bool composed);
 
  private:
   std::vector<size_t> suspects();
   void try_direction(size_t slot, std::vector<double>& misses);
-  double miss_along(size_t step, size_t slot, const Tensor& above, const Tensor& below, const Tensors& outputs_above,
-                    const Tensors& outputs_below) const;
+  double miss_along(size_t step, size_t slot, const Tensor& above, const Tensor& below, const Tensors& above_values,
+                    const Tensors& below_values) const;
   ComparedGradient compare(size_t step, size_t slot);
   ComparedGradient compare(size_t step, size_t slot, std::vector<int64_t> elements);
   int64_t find_miss(size_t step, size_t slot);
@@ -80,12 +84,12 @@ class Search {
   RunGradients gradients_;
 };
 
-/// By how much a step's gradient misses the difference of its outputs between two values of a slot, relative to its
+/// By how much a step's gradient misses the difference of its values between two values of a slot, relative to its
 /// size along that line; 0 where rounding explains it.
 double Search::miss_along(size_t step, size_t slot, const Tensor& above, const Tensor& below,
-                          const Tensors& outputs_above, const Tensors& outputs_below) const {
+                          const Tensors& above_values, const Tensors& below_values) const {
   const Slopes slopes =
-      slopes_of(outputs_above, steps()[step].outputs, outputs_below, gradients_.steps[step].head, kStep, kStep);
+      slopes_of(above_values, gradients_.steps[step].values, below_values, gradients_.steps[step].head, kStep, kStep);
   if (!std::isfinite(slopes.central)) return 0;
   double along = 0, length = 0;
   const double *g = gradient(step, slot).data<double>(), *a = above.data<double>(), *b = below.data<double>();
@@ -97,7 +101,7 @@ double Search::miss_along(size_t step, size_t slot, const Tensor& above, const T
   }
   const double size = std::max(std::sqrt(length), std::abs(slopes.central));
   const double miss = std::abs(along - slopes.central);
-  if (miss <= kTolerance * size + 4 * slopes.noise) return 0;
+  if (miss <= kBlameTolerance * size + 4 * slopes.noise) return 0;
   return std::isfinite(miss) ? miss / size : INFINITY;
 }
 
@@ -138,7 +142,7 @@ Slopes Search::measure(size_t step, size_t slot, int64_t element, double size) {
   const double value = x.data<double>()[element], up = value + size, down = value - size;
   const Tensors above = replay_.run_one(step, {slot, moved(x, {}, element, size)});
   const Tensors below = replay_.run_one(step, {slot, moved(x, {}, element, -size)});
-  return slopes_of(above, steps()[step].outputs, below, gradients_.steps[step].head, up - value, value - down);
+  return slopes_of(above, gradients_.steps[step].values, below, gradients_.steps[step].head, up - value, value - down);
 }
 
 /// An element that is off, where few of many are: halves the part of the slot that moves, keeping the half that misses
@@ -170,13 +174,12 @@ ComparedGradient Search::compare(size_t step, size_t slot, std::vector<int64_t> 
       .shape = place.tensor.shape(),
       .elements = std::move(elements),
       .analytic = gradient(step, slot).to_vector<double>()};
-  std::sort(compared.elements.begin(), compared.elements.end());
-  compared.compare(kTolerance, 1e-8, [&](size_t i) {
+  compared.compare(kBlameTolerance, 1e-8, [&](size_t i) {
     const int64_t element = compared.elements[i];
     const double step_size = kStep * weight(place.tensor.data<double>()[element]);
     // Where it is infinite there is no gradient: what the tape says counts.
     if (step_size == 0) return SettledSlope{.numeric = compared.analytic_of(i)};
-    return settle_slope(compared.analytic_of(i), step_size, kTolerance,
+    return settle_slope(compared.analytic_of(i), step_size, kBlameTolerance,
                         [&](double size) { return measure(step, slot, element, size); });
   });
   return compared;
@@ -184,7 +187,10 @@ ComparedGradient Search::compare(size_t step, size_t slot, std::vector<int64_t> 
 
 /// A sample of the slot's elements; where none of them is off, one that is, if there is any.
 ComparedGradient Search::compare(size_t step, size_t slot) {
-  const int64_t numel = steps()[step].slots[slot].tensor.numel();
+  const Tensor& x = steps()[step].slots[slot].tensor;
+  const int64_t numel = x.numel();
+  // What a backward reads of its node is another handle each time: nothing of it can be moved.
+  if (replay_.run_one(step, {slot, x.detach().clone()}).empty()) return compare(step, slot, {});
   Generator stream(seed_);
   std::vector<int64_t> elements = randperm(numel, stream).to_vector<int64_t>();
   elements.resize(static_cast<size_t>(std::min(kMostElements, numel)));
@@ -196,26 +202,33 @@ ComparedGradient Search::compare(size_t step, size_t slot) {
   return compare(step, slot, elements);
 }
 
+GuiltyOperation Search::named(size_t step) const {
+  const RecordedStep& recorded = steps()[step];
+  GuiltyOperation guilty;
+  guilty.operation = recorded.op->name();
+  guilty.attributes = to_string(recorded.node->attributes);
+  guilty.place = static_cast<int64_t>(step);
+  if (recorded.node->trace) {
+    guilty.module_path = recorded.node->trace->module_path;
+    guilty.source = recorded.node->trace->source();
+  }
+  return guilty;
+}
+
 std::vector<GuiltyOperation> Search::run(bool composed) {
   std::vector<GuiltyOperation> guilty;
   for (const size_t k : suspects()) {
     const RecordedStep& step = steps()[k];
+    const Tensors& values = gradients_.steps[k].values;
     std::vector<ComparedGradient> slots;
     for (size_t slot = 0; slot < step.slots.size(); ++slot) slots.push_back(compare(k, slot));
     for (size_t slot = 0; slot < slots.size(); ++slot) {
       if (slots[slot].wrong.empty()) continue;
-      GuiltyOperation found;
-      found.operation = step.op->name();
-      found.attributes = to_string(step.node->attributes);
-      found.place = static_cast<int64_t>(k);
+      GuiltyOperation found = named(k);
       found.composed = composed;
-      if (step.node->trace) {
-        found.module_path = step.node->trace->module_path;
-        found.source = step.node->trace->source();
-      }
-      found.gradient = slots[slot].result(kTolerance);
-      found.gradient.explanation = explain_wrong(
-          slots[slot], slots, step.outputs.size() == 1 ? step.outputs[0].shape() : Shape{}, [&](size_t checked) {
+      found.gradient = slots[slot].result(kBlameTolerance);
+      found.gradient.explanation =
+          explain_wrong(slots[slot], slots, values.size() == 1 ? values[0].shape() : Shape{}, [&](size_t checked) {
             const int64_t element = slots[slot].elements[checked];
             return measure(k, slot, element, kStep * weight(step.slots[slot].tensor.data<double>()[element])).parts;
           });
@@ -231,7 +244,7 @@ std::string nobody(const Search& search) {
   std::string text = fmt::format(
       "No operation is guilty: each of the {} on the tape has the gradient of its own inputs (to {:.0e}). So a "
       "value went past the tape: by detach(), a NoGrad scope, data(), or as a constant computed from an input.",
-      gradients.checked, kTolerance);
+      gradients.checked, kBlameTolerance);
   if (!gradients.frozen.empty())
     text += fmt::format(" Or it is the padding's, which gets no gradient by design: {}.",
                         fmt::join(gradients.frozen, ", "));
@@ -276,6 +289,31 @@ Verdict find_guilty(const std::function<Tensors()>& f, uint64_t seed) {
       verdict.text = nobody(search);
     else if (!Composed::active())
       look_inside(f, seed, search.ops(), verdict);
+  } catch (const Error& error) {
+    verdict.text = fmt::format("The search for the guilty operation ended early: {}", error.what());
+  }
+  return verdict;
+}
+
+Verdict find_guilty_gradient(const std::function<Tensors()>& f, uint64_t seed) {
+  Verdict verdict;
+  try {
+    GradientSteps second;
+    Search search(f, seed, second);
+    verdict.guilty = search.run(Composed::active());
+    for (const auto& [step, miss] : second.not_linear()) {
+      verdict.guilty.push_back(search.named(step));
+      verdict.guilty.back().gradient = miss;
+    }
+    for (GuiltyOperation& guilty : verdict.guilty) guilty.derivative = Derivative::second;
+    std::stable_sort(verdict.guilty.begin(), verdict.guilty.end(),
+                     [](const GuiltyOperation& a, const GuiltyOperation& b) { return a.place < b.place; });
+    if (verdict.guilty.empty())
+      verdict.text = fmt::format(
+          "No operation is guilty: the gradient of each of the {} on the tape that could be looked at has the gradient "
+          "of its own inputs (to {:.0e}).{}",
+          search.gradients().checked, kBlameTolerance,
+          search.has_segments() ? " What ran inside checkpoint() was not looked at." : "");
   } catch (const Error& error) {
     verdict.text = fmt::format("The search for the guilty operation ended early: {}", error.what());
   }

@@ -22,4 +22,9 @@ struct Verdict {
 /// same is done in a Composed scope, which shows the steps of fused operations.
 Verdict find_guilty(const std::function<Tensors()>& f, uint64_t seed);
 
+/// The same one derivative higher: which recorded operations of f have gradient functions that are right but cannot be
+/// differentiated: whose own gradients, recorded with create_graph, are not the differences of what they give. Guilty
+/// ones have derivative == second.
+Verdict find_guilty_gradient(const std::function<Tensors()>& f, uint64_t seed);
+
 }  // namespace tape::detail

@@ -58,22 +58,6 @@ Tensors make_head(const RecordedStep& step, const Tensors& arrived, Generator& s
   return head;
 }
 
-Tensors own_gradients(const RecordedStep& step, const Tensors& head) {
-  const NoGrad no_grad;
-  const Node& node = *step.node;
-  std::vector<bool> needed(node.inputs.size());
-  for (size_t i = 0; i < needed.size(); ++i) needed[i] = static_cast<bool>(node.inputs[i].node);
-  const Tensors results = node.backward(BackwardContext(node, head, needed, false));
-  Tensors gradients;
-  for (const RecordedStep::Slot& slot : step.slots) {
-    Tensor sum = zeros_like(slot.tensor.detach());
-    for (const size_t input : slot.inputs)
-      if (input < results.size() && results[input].defined()) sum = sum + sum_to(results[input], sum.shape());
-    gradients.push_back(sum);
-  }
-  return gradients;
-}
-
 /// A table's padding row gets no gradient, by design: takes what was looked up of it out of the head. Returns the row
 /// where a gradient arrived for it.
 std::optional<int64_t> leave_out_padding(const RecordedStep& step, Tensors& head) {
@@ -94,6 +78,21 @@ std::optional<int64_t> leave_out_padding(const RecordedStep& step, Tensors& head
 
 }  // namespace
 
+Tensors own_gradients(const RecordedStep& step, const Node& node, const Tensors& head) {
+  const NoGrad no_grad;
+  std::vector<bool> needed(node.inputs.size());
+  for (size_t i = 0; i < needed.size(); ++i) needed[i] = static_cast<bool>(node.inputs[i].node);
+  const Tensors results = node.backward(BackwardContext(node, head, needed, false));
+  Tensors gradients;
+  for (const RecordedStep::Slot& slot : step.slots) {
+    Tensor sum = zeros_like(slot.tensor.detach());
+    for (const size_t input : slot.inputs)
+      if (input < results.size() && results[input].defined()) sum = sum + sum_to(results[input], sum.shape());
+    gradients.push_back(sum);
+  }
+  return gradients;
+}
+
 RunGradients::RunGradients(const Replay& replay, Generator& stream) {
   const auto arrived = arriving(replay, stream);
   for (const RecordedStep& step : replay.steps()) {
@@ -107,7 +106,8 @@ RunGradients::RunGradients(const Replay& replay, Generator& stream) {
     ++checked;
     gradients.head = make_head(step, found->second, stream);
     const std::optional<int64_t> padding = leave_out_padding(step, gradients.head);
-    gradients.slots = own_gradients(step, gradients.head);
+    gradients.values = step.outputs;
+    gradients.slots = own_gradients(step, *step.node, gradients.head);
     if (!padding) continue;
     const std::string path = step.node->trace ? step.node->trace->module_path : "";
     frozen.push_back(

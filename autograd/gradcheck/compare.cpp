@@ -5,16 +5,24 @@
 
 namespace tape::detail {
 
-void ComparedGradient::compare(double rtol, double atol, const std::function<SettledSlope(size_t checked)>& settle) {
-  double largest = 0;
+void ComparedGradient::compare(double rtol, double atol, const std::function<SettledSlope(size_t checked)>& settle,
+                               const std::function<bool()>& enough) {
+  std::vector<std::pair<int64_t, SettledSlope>> settled;
   for (size_t i = 0; i < elements.size(); ++i) {
-    const SettledSlope found = settle(i);
+    settled.emplace_back(elements[i], settle(i));
+    if (enough && enough()) break;
+  }
+  std::sort(settled.begin(), settled.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  elements.clear();
+  double largest = 0;
+  for (const auto& [element, found] : settled) {
+    elements.push_back(element);
     numeric.push_back(found.numeric);
     slack.push_back(found.noise);
     if (std::isfinite(found.numeric)) largest = std::max(largest, std::abs(found.numeric));
     if (!found.kink) continue;
     if (kinks.empty()) first_kink = found;
-    kinks.push_back(i);
+    kinks.push_back(elements.size() - 1);
   }
   for (size_t i = 0; i < elements.size(); ++i) {
     slack[i] += atol * largest;

@@ -25,8 +25,10 @@ struct ComparedGradient {
   /// Multi-dimensional index of a checked element.
   std::vector<int64_t> index(size_t checked) const { return shape.unravel(elements[checked]); }
 
-  /// Compares the checked elements one after the other with what `settle` finds for each, and marks those that are off.
-  void compare(double rtol, double atol, const std::function<SettledSlope(size_t checked)>& settle);
+  /// Compares the elements one after the other with what `settle` finds for each, and marks those that are off. Where
+  /// `enough` says so after one, the rest is left unchecked. The checked ones are then in ascending order.
+  void compare(double rtol, double atol, const std::function<SettledSlope(size_t checked)>& settle,
+               const std::function<bool()>& enough = {});
   /// Counts, the largest error and where it is; without an explanation.
   GradcheckResult result(double rtol) const;
 };

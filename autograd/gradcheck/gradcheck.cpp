@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "autograd/create.h"
+#include "autograd/gradcheck/blame.h"
 #include "autograd/gradcheck/run.h"
 #include "autograd/tape/tape.h"
 
@@ -20,6 +21,8 @@ void check_options(const GradcheckOptions& options, size_t inputs) {
   if (options.max_elements < 0 || options.directions < 0)
     raise(ErrorKind::config, "gradcheck: {} must not be negative, got {}",
           options.max_elements < 0 ? "max_elements" : "directions", std::min(options.max_elements, options.directions));
+  if (!(options.max_seconds >= 0))
+    raise(ErrorKind::config, "gradcheck: max_seconds must not be negative, got {}", options.max_seconds);
   if (!(options.f32_rtol > 0))
     raise(ErrorKind::config, "gradcheck: f32_rtol must be positive, got {}", options.f32_rtol);
   if (!options.names.empty() && options.names.size() != inputs)
@@ -180,7 +183,22 @@ GradcheckReport gradgradcheck(const std::function<Tensor(const Tensors&)>& f, co
   };
   GradcheckOptions without_blame = options;
   without_blame.blame = false;
-  return GradcheckRun(gradients, variables, without_blame, true).run();
+  const ForkRandom random;
+  GradcheckReport report = GradcheckRun(gradients, variables, without_blame, true).run();
+  if (report.ok() || !options.blame) return report;
+  const auto again = [&](const std::function<Tensors()>& run) {
+    return [&random, run] {
+      random.rewind();
+      const EnableGrad recording;
+      return run();
+    };
+  };
+  detail::Verdict verdict = detail::find_guilty(again(gradients), options.seed);
+  if (verdict.guilty.empty())
+    verdict = detail::find_guilty_gradient(again([&] { return Tensors{f(leaves)}; }), options.seed);
+  report.guilty = verdict.guilty;
+  report.blame = verdict.text;
+  return report;
 }
 
 }  // namespace tape

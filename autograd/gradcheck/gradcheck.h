@@ -25,6 +25,10 @@ struct GradcheckOptions {
   double f32_rtol = 1e-3;  ///< the relative error allowed of the gradients of f32 inputs
   /// Called in front of each variable: how many are done, of how many, and its name.
   std::function<void(int64_t done, int64_t all, const std::string& name)> progress = {};
+  /// Time for the comparison, shared out evenly among the variables; 0 is no limit. Elements are then taken in random
+  /// order, at least one of each variable, and the report says which share of them was checked. What a failure adds,
+  /// the search for the guilty operation, is not counted.
+  double max_seconds = 0;
   bool blame = true;  ///< where the check fails, find the recorded operations whose gradients are wrong
 };
 
@@ -55,8 +59,10 @@ GradcheckReport gradcheck_variables(const std::function<Tensor()>& f, const std:
                                     const GradcheckOptions& options = {});
 
 /// Checks the gradient of the gradient: gradcheck of the gradients of sum(f(inputs) * v), recorded with create_graph,
-/// with respect to the inputs and v (named "head"). Second derivatives may be zero: those of a linear function are. No
-/// operation is blamed.
+/// with respect to the inputs and v (named "head"). Second derivatives may be zero: those of a linear function are.
+///
+/// Where the check fails, the operations are named whose own gradients are wrong or, where there are none, those whose
+/// gradient functions cannot be differentiated: a detach() in one, or a value that it was given as a constant.
 GradcheckReport gradgradcheck(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs,
                               const GradcheckOptions& options = {});
 

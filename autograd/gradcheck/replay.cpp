@@ -1,5 +1,6 @@
 #include "autograd/gradcheck/replay.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "autograd/ops/op.h"
@@ -62,6 +63,7 @@ class Borrowed {
     TensorImpl& impl = tensor_.impl();
     storage_ = impl.storage;
     offset_ = impl.offset;
+    values.impl().storage->set_version(tensor.version());
     impl.storage = values.impl().storage;
     impl.offset = values.impl().offset;
   }
@@ -85,8 +87,9 @@ struct Enough {};
 
 class Mover : public Observer {
  public:
-  Mover(const std::vector<RecordedStep>& steps, const std::vector<Replay::Move>& moves, size_t last)
-      : steps_(steps), moves_(moves), last_(last), seen_(steps.size()), made_(steps.size()) {
+  Mover(const std::vector<RecordedStep>& steps, const Replay::Probe& probe, const std::vector<Replay::Move>& moves,
+        size_t last)
+      : steps_(steps), probe_(probe), moves_(moves), last_(last), seen_(steps.size()), made_(steps.size()) {
     prepare();
   }
 
@@ -99,15 +102,18 @@ class Mover : public Observer {
     }
     if (borrowed_.tensor().defined()) {
       const std::vector<size_t>& which = steps_[next_].slots[moves_[next_].slot].inputs;
-      const bool read = inputs[which.front()].is(borrowed_.tensor());
-      for (size_t i = 0; read && i < outputs.size(); ++i) seen_[next_].push_back(outputs[i].detach());
+      read_ = inputs[which.front()].is(borrowed_.tensor());
+    }
+  }
+
+  void entered(Node& node, TensorList outputs) override {
+    const RecordedStep& step = steps_[next_];
+    if (borrowed_.tensor().defined()) {
+      if (read_) seen_[next_] = probe_(step, node, outputs);
       borrowed_.give_back();
     }
     if (next_ == last_) throw Enough();
-  }
-
-  void entered(Node&, TensorList outputs) override {
-    const RecordedStep& step = steps_[next_];
+    restore_saved(step, node);
     made_[next_].assign(outputs.begin(), outputs.end());
     for (size_t i = 0; i < outputs.size(); ++i) {
       TensorImpl& output = made_[next_][i].impl();
@@ -128,25 +134,47 @@ class Mover : public Observer {
     borrowed_.take(slot.source ? made_[*slot.source][slot.output] : slot.tensor, moves_[next_].values);
   }
 
+  /// A backward that is part of the function reads what its nodes saved: that is of the first run too, where it was
+  /// made by a step that was moved.
+  static void restore_saved(const RecordedStep& step, Node& node) {
+    const std::vector<Node::Saved>& first = step.node->saved;
+    for (size_t i = 0; i < node.saved.size() && i < first.size(); ++i) {
+      if (!first[i].value.defined() || node.saved[i].packed) continue;
+      const bool is_input = std::any_of(step.inputs.begin(), step.inputs.end(),
+                                        [&](const Tensor& input) { return first[i].value.is(input); });
+      if (is_input) continue;
+      node.saved[i].value = first[i].value;
+      node.saved[i].version = first[i].version;
+    }
+  }
+
   const std::vector<RecordedStep>& steps_;
+  const Replay::Probe& probe_;
   const std::vector<Replay::Move>& moves_;
   const size_t last_;
   size_t next_ = 0;
-  std::vector<Tensors> seen_;  // outputs of the moved steps
+  bool read_ = false;          // the step that is being recorded read what was moved
+  std::vector<Tensors> seen_;  // what the probe took of the moved steps
   std::vector<Tensors> made_;  // this run's tensors
   Borrowed borrowed_;
 };
 
 }  // namespace
 
-Replay::Replay(std::function<Tensors()> f) : f_(std::move(f)) {
+Tensors Replay::outputs_of(const RecordedStep&, const Node&, TensorList outputs) {
+  Tensors values;
+  for (const Tensor& output : outputs) values.push_back(output.detach());
+  return values;
+}
+
+Replay::Replay(std::function<Tensors()> f, Probe probe) : f_(std::move(f)), probe_(std::move(probe)) {
   const Trace trace;
   Recorder recorder(steps_);
   results_ = f_();
 }
 
 std::vector<Tensors> Replay::run(const std::vector<Move>& moves) {
-  Mover mover(steps_, moves, steps_.size());
+  Mover mover(steps_, probe_, moves, steps_.size());
   f_();
   return std::move(mover.seen());
 }
@@ -154,7 +182,7 @@ std::vector<Tensors> Replay::run(const std::vector<Move>& moves) {
 Tensors Replay::run_one(size_t step, const Move& move) {
   std::vector<Move> moves(steps_.size());
   moves[step] = move;
-  Mover mover(steps_, moves, step);
+  Mover mover(steps_, probe_, moves, step);
   try {
     f_();
   } catch (const Enough&) {

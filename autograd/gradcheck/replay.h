@@ -35,8 +35,13 @@ struct RecordedStep {
 /// expression) sees the moved values too: that is the one thing which is not told apart.
 class Replay {
  public:
+  /// What is taken of a step when it is recorded: its outputs, or something that is computed of its node, which holds
+  /// the values of that moment and no others afterwards. `first` is the step of the first run.
+  using Probe = std::function<Tensors(const RecordedStep& first, const Node& node, TensorList outputs)>;
+  static Tensors outputs_of(const RecordedStep& first, const Node& node, TensorList outputs);
+
   /// The first run, with what was recorded traced. `f` gives the same values each time.
-  explicit Replay(std::function<Tensors()> f);
+  explicit Replay(std::function<Tensors()> f, Probe probe = outputs_of);
 
   const std::vector<RecordedStep>& steps() const { return steps_; }
   const Tensors& results() const { return results_; }
@@ -46,15 +51,16 @@ class Replay {
     size_t slot = 0;
     Tensor values;  // undefined: the step is not moved
   };
-  /// The outputs of each moved step, when its slot held the given values; empty for the others, and where the function
-  /// did not read the tensor that was moved. `moves` has an entry a step. Throws Error (graph) where the function
-  /// records other operations than the first time.
+  /// What the probe takes of each moved step, when its slot held the given values; empty for the others, and where the
+  /// function did not read the tensor that was moved. `moves` has an entry a step. Throws Error (graph) where the
+  /// function records other operations than the first time.
   std::vector<Tensors> run(const std::vector<Move>& moves);
   /// The same for one step; the function is left as soon as it is recorded.
   Tensors run_one(size_t step, const Move& move);
 
  private:
   std::function<Tensors()> f_;
+  const Probe probe_;
   std::vector<RecordedStep> steps_;
   Tensors results_;
 };

@@ -93,6 +93,15 @@ bool GradcheckReport::ok() const {
   return std::all_of(variables.begin(), variables.end(), [](const GradcheckResult& result) { return result.ok(); });
 }
 
+double GradcheckReport::share() const {
+  double checked = 0, all = 0;
+  for (const GradcheckResult& result : variables) {
+    checked += result.share() * static_cast<double>(result.shape.numel());
+    all += static_cast<double>(result.shape.numel());
+  }
+  return all == 0 ? 1 : checked / all;
+}
+
 std::string to_string(const GradcheckReport& report) {
   using enum TextTable::Align;
   TextTable table({{left}, {left}, {right}, {right}, {left}});
@@ -103,6 +112,9 @@ std::string to_string(const GradcheckReport& report) {
   std::string text = failed == 0 ? fmt::format("gradcheck: all {} gradients are right\n", report.variables.size())
                                  : fmt::format("gradcheck: {} of {} gradients {} wrong\n", failed,
                                                report.variables.size(), failed == 1 ? "is" : "are");
+  if (report.out_of_time)
+    text += fmt::format("{:.2g}% of the elements were checked in {:.2g} s: the time was up\n", 100 * report.share(),
+                        report.seconds);
   text += table.text();
   for (const GradcheckResult& result : report.variables) {
     if (!result.ok()) text.append(1, '\n').append(paragraph(result));
@@ -124,7 +136,8 @@ std::string to_string(const GuiltyOperation& guilty) {
   if (!guilty.source.empty())
     text += fmt::format(", called at {}", guilty.source.substr(guilty.source.find_last_of('/') + 1));
   if (guilty.composed) text += ", a step of the Composed scope";
-  return fmt::format("{}: gradient of {} {}: {}", text, guilty.gradient.name, to_string(guilty.gradient.shape),
+  const char* which = guilty.derivative == Derivative::first ? "gradient of" : "its gradient's own gradient by";
+  return fmt::format("{}: {} {} {}: {}", text, which, guilty.gradient.name, to_string(guilty.gradient.shape),
                      compared(guilty.gradient));
 }
 

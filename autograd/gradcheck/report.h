@@ -8,6 +8,9 @@
 
 namespace tape {
 
+/// Which derivative a check is of: gradcheck()'s or gradgradcheck()'s.
+enum class Derivative { first, second };
+
 /// What the check found for one input or parameter.
 struct GradcheckResult {
   std::string name;
@@ -30,17 +33,22 @@ struct GradcheckResult {
   double miss_chance = 0;   ///< that an error of 1% of the gradient's length goes unseen by all of them
   double miss_element = 0;  ///< that an error as large as one element of average size does
 
+  /// Of its elements that were compared, 0 to 1; a direction moves all of them.
+  double share() const {
+    return directions > 0 || shape.numel() == 0 ? 1 : static_cast<double>(checked) / static_cast<double>(shape.numel());
+  }
   bool ok() const { return wrong == 0 && !all_zero; }
 };
 
 /// A recorded operation whose own gradient is not that of its own inputs.
 struct GuiltyOperation {
-  std::string operation;     ///< "my_gelu"
-  std::string attributes;    ///< "axis=1, descending=true", of the call; "" where it has none
-  std::string module_path;   ///< "layers.1.feed_forward.activation"; "" outside of modules
-  std::string source;        ///< file:line of the call, a function's name without debug information, or ""
-  int64_t place = 0;         ///< how many operations the function recorded before it, counted from its first
-  bool composed = false;     ///< a step of a fused operation, seen in a Composed scope
+  std::string operation;    ///< "my_gelu"
+  std::string attributes;   ///< "axis=1, descending=true", of the call; "" where it has none
+  std::string module_path;  ///< "layers.1.feed_forward.activation"; "" outside of modules
+  std::string source;       ///< file:line of the call, a function's name without debug information, or ""
+  int64_t place = 0;        ///< how many operations the function recorded before it, counted from its first
+  bool composed = false;    ///< a step of a fused operation, seen in a Composed scope
+  Derivative derivative = Derivative::first;  ///< second: its gradient is right, but not the gradient's own gradient
   GradcheckResult gradient;  ///< of one input, named "input 0": analytic (its backward) against numeric
 };
 /// "guilty: my_norm(eps=1e-05) (feed_forward.norm), called at layer.cpp:42: gradient of input 0: [1, 3] is 0.512,
@@ -53,11 +61,20 @@ struct GradcheckReport {
   std::vector<GradcheckResult> variables;
   std::vector<GuiltyOperation> guilty;  ///< in the order recorded
   std::string blame;                    ///< what else the search for them found, "" where there was none
+  double seconds = 0;                   ///< that the comparison took, without the search
+  bool out_of_time = false;             ///< max_seconds left elements unchecked
+
+  /// Of the elements of all variables that were compared.
+  double share() const;
 
   bool ok() const;
   explicit operator bool() const { return ok(); }
 };
 std::string to_string(const GradcheckReport& report);
 std::ostream& operator<<(std::ostream& stream, const GradcheckReport& report);
+
+/// The report as a JSON object, its keys named as the members here, and "ok" and "share" of the report and of each
+/// variable. A number that is not finite is the text "nan", "inf" or "-inf".
+std::string to_json(const GradcheckReport& report);
 
 }  // namespace tape

@@ -139,11 +139,22 @@ Tensors GradcheckRun::analytic_gradients() {
 std::vector<int64_t> GradcheckRun::choose_elements(int64_t numel, int64_t most) const {
   Generator stream(options_.seed);
   const bool sample = most > 0 && numel > most;
-  std::vector<int64_t> elements = (sample ? randperm(numel, stream) : arange(numel)).to_vector<int64_t>();
+  // Where the time may be up before the end, what was checked until then is a random sample too.
+  const bool shuffled = sample || options_.max_seconds > 0;
+  std::vector<int64_t> elements = (shuffled ? randperm(numel, stream) : arange(numel)).to_vector<int64_t>();
   if (sample) elements.resize(static_cast<size_t>(most));
-  std::sort(elements.begin(), elements.end());
   return elements;
 }
+
+void GradcheckRun::start_clock(size_t variable) {
+  if (options_.max_seconds == 0) return;
+  const auto end =
+      started_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.max_seconds));
+  const Clock::time_point now = Clock::now();
+  deadline_ = now + std::max(end - now, Clock::duration{}) / (std::ssize(variables_) - static_cast<int64_t>(variable));
+}
+
+bool GradcheckRun::time_is_up() { return options_.max_seconds > 0 && Clock::now() >= deadline_; }
 
 Slopes GradcheckRun::slopes(const Tensor& variable, int64_t element, double step) {
   Perturbed x(variable, element);
@@ -168,11 +179,14 @@ ComparedGradient GradcheckRun::compare(const NamedTensor& variable, const Tensor
                           .shape = variable.tensor.shape(),
                           .elements = choose_elements(variable.tensor.numel(), most),
                           .analytic = gradient.to_vector<double>()};
-  result.compare(rtol_, atol_, [&](size_t checked) {
+  const size_t chosen = result.elements.size();
+  const auto settle = [&](size_t checked) {
     const int64_t element = result.elements[checked];
     return settle_slope(result.analytic_of(checked), step(variable.tensor, element), rtol_,
                         [&](double size) { return slopes(variable.tensor, element, size); });
-  });
+  };
+  result.compare(rtol_, atol_, settle, [this] { return time_is_up(); });
+  out_of_time_ = out_of_time_ || result.elements.size() < chosen;
   return result;
 }
 
@@ -193,6 +207,11 @@ GradcheckResult GradcheckRun::compare_along(const NamedTensor& variable, const T
   result.miss_chance = result.miss_element = length > 0 ? 1 : 0;
   Generator stream(options_.seed + 1);
   for (int64_t i = 0; i < options_.directions; ++i) {
+    if (i > 0 && time_is_up()) {
+      result.checked = result.directions = i;
+      out_of_time_ = true;
+      break;
+    }
     const Tensor direction = randn(variable.tensor.shape(), f64, stream);
     double analytic = 0;
     for (int64_t j = 0; j < numel; ++j) analytic += g[j] * direction.data<double>()[j];
@@ -270,6 +289,7 @@ GradcheckReport GradcheckRun::run() {
   std::vector<ComparedGradient> compared;
   for (size_t i = 0; i < variables_.size(); ++i) {
     along_.emplace_back();
+    start_clock(i);
     if (options_.progress) options_.progress(static_cast<int64_t>(i), std::ssize(variables_), variables_[i].name);
     int64_t most = options_.max_elements;
     if (by_directions(variables_[i].tensor)) {
@@ -287,6 +307,8 @@ GradcheckReport GradcheckRun::run() {
   }
   GradcheckReport report;
   for (size_t i = 0; i < compared.size(); ++i) report.variables.push_back(judge(i, compared));
+  report.seconds = std::chrono::duration<double>(Clock::now() - started_).count();
+  report.out_of_time = out_of_time_;
   find_guilty_operations(report);
   return report;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -61,6 +62,9 @@ class GradcheckRun {
   Tensors evaluate_single();
   Tensors analytic_gradients();
   std::vector<int64_t> choose_elements(int64_t numel, int64_t most) const;
+  /// Gives the variable that comes next its share of the time that is left.
+  void start_clock(size_t variable);
+  bool time_is_up();
   /// The slopes at a variable's element, or, with a direction (f64, of the variable's shape), along it.
   Slopes slopes(const Tensor& variable, int64_t element, double step);
   Slopes slopes_along(const Tensor& variable, const Tensor& direction, double step);
@@ -88,6 +92,9 @@ class GradcheckRun {
   const ForkRandom random_;
   GradientsOn leaves_;
   Tensors outputs_, head_;
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point started_ = Clock::now(), deadline_;
+  bool out_of_time_ = false;
   std::vector<GradcheckResult> along_;  // of each variable; with directions where it was checked along some
 };
 

@@ -51,6 +51,8 @@ class AttributeList {
   AttributeList(std::initializer_list<AttributeRef> attributes) : size_(attributes.size()) {
     begin_ = attributes.begin();
   }
+  explicit AttributeList(const std::vector<AttributeRef>& attributes)
+      : begin_(attributes.data()), size_(attributes.size()) {}
   const AttributeRef* begin() const { return begin_; }
   const AttributeRef* end() const { return begin_ + size_; }
   size_t size() const { return size_; }

@@ -8,6 +8,7 @@
 #include "autograd/ops/check.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/extents.h"
+#include "autograd/ops/join.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/positions.h"
 #include "autograd/ops/shape.h"
@@ -92,12 +93,28 @@ std::vector<OpSample> embedding_samples() {
                                {"no ids", {sample_normal({2, 2})}, of(zeros({0, 2}, i64))}};
 }
 
+/// Each sample's rows added to a table of its own; a padding row's stay out.
+Tensor embedding_per_sample(const PerSampleCall& call) {
+  const int64_t vocabulary = call.inputs[0].size(0), width = call.inputs[0].size(1);
+  const Tensor ids = reshape(samples_first(call.node.saved[0].value, call.axis, call.samples), {call.samples, -1});
+  const Tensor rows = samples_first(call.gradient, call.axis, call.samples);
+  // One table of B times as many rows, each sample's ids moved to its own.
+  const Tensor moved = ids + unsqueeze(arange(call.samples) * static_cast<double>(vocabulary), 1);
+  const Tensor tables = index_add(zeros({call.samples * vocabulary, width}, rows.dtype()), 0,
+                                  reshape(moved, {moved.numel()}), reshape(rows, {moved.numel(), width}));
+  Tensor result = reshape(tables, {call.samples, vocabulary, width});
+  const auto padding = call.node.attributes.get<int64_t>("padding_id");
+  if (padding) put_slice_(result, 1, *padding, zeros({call.samples, 1, width}, rows.dtype()));
+  return result;
+}
+
 const Op embedding_op({.name = "embedding",
                        .formula = {.forward = "y{y} = the rows of weight{0} that the ids name",
                                    .backward = {"dweight{x} = for each row the sum of the rows of dy{y} whose id it "
                                                 "is<padding_id:; 0 for row {padding_id}, the padding's>"}},
                        .traits = {.axes = AxesFrom::lookup},
-                       .samples = embedding_samples});
+                       .samples = embedding_samples,
+                       .per_sample = embedding_per_sample});
 
 /// x[index[c]] = x[index[c]] + source[c], in place: with one index for all of `outer` and `inner`.
 void add_at(Tensor& x, const Extents& e, const Tensor& index, const Tensor& source) {

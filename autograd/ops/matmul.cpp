@@ -57,11 +57,23 @@ std::vector<OpSample> linear_samples() {
       {"no rows", {sample_normal({0, 4}, 1), sample_normal({2, 4}, 2), sample_normal({2}, 3)}, call}};
 }
 
+/// dweight_b = dy_b^T x_b, dbias_b = the sum of the rows of dy_b.
+Tensor linear_per_sample(const PerSampleCall& call) {
+  if (call.input == 0) return {};
+  const auto rows_of_samples = [&](const Tensor& x) {
+    return reshape(samples_first(x, call.axis, call.samples), {call.samples, -1, x.size(-1)});
+  };
+  const Tensor dy = rows_of_samples(call.gradient);
+  if (call.input == 2) return sum(dy, 1);
+  return matmul(dy, rows_of_samples(call.inputs[0]), {.transpose_a = true});
+}
+
 const Op linear_op({.name = "linear",
                     .formula = {.forward = "y{y} = x{0} · weightᵀ{1}<2: + bias{2}>",
                                 .backward = {"dx{x} = dy{y} · weight{1}", "dweight{x} = dyᵀ · x, summed over all rows",
                                              "dbias{x} = Σ rows of dy"}},
-                    .samples = linear_samples});
+                    .samples = linear_samples,
+                    .per_sample = linear_per_sample});
 
 void check_blas_size(const char* name, int64_t size) {
   if (size > std::numeric_limits<int32_t>::max())

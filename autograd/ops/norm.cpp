@@ -7,6 +7,7 @@
 #include "autograd/ops/data_or_null.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
 
 namespace tape {
@@ -24,12 +25,32 @@ std::vector<OpSample> layer_norm_samples() {
       {"no rows", {sample_normal({0, 4}, 1), sample_normal({4}, 2), sample_normal({4}, 3)}, call}};
 }
 
+/// The sum of dy over a sample's rows, [B, cols].
+Tensor rows_summed(const Tensor& dy, const PerSampleCall& call) {
+  return sum(reshape(samples_first(dy, call.axis, call.samples), {call.samples, -1, dy.size(-1)}), 1);
+}
+
+/// dweight_b = the sum of dy_b n_b over rows, dbias_b that of dy_b.
+Tensor layer_norm_per_sample(const PerSampleCall& call) {
+  if (call.input == 0) return {};
+  if (call.input == 2) return rows_summed(call.gradient, call);
+  const Tensor n = layer_norm(call.inputs[0].detach(), {}, {}, *call.node.attributes.get<double>("eps"));
+  return rows_summed(call.gradient * n, call);
+}
+
+Tensor rms_norm_per_sample(const PerSampleCall& call) {
+  if (call.input == 0) return {};
+  const Tensor n = rms_norm(call.inputs[0].detach(), {}, *call.node.attributes.get<double>("eps"));
+  return rows_summed(call.gradient * n, call);
+}
+
 const Op layer_norm_op({.name = "layer_norm",
                         .formula = {.forward = "y{y} = n<1: ⊙ weight{1}><2: + bias{2}>, n = (x − mean) · r, r = "
                                                "1/√(var + {eps}), over the last axis",
                                     .backward = {"dx{x} = r (g − mean(g) − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
                                                  "dweight{x} = Σ rows of dy ⊙ n", "dbias{x} = Σ rows of dy"}},
-                        .samples = layer_norm_samples});
+                        .samples = layer_norm_samples,
+                        .per_sample = layer_norm_per_sample});
 
 std::vector<OpSample> rms_norm_samples() {
   auto call = [](const Tensors& in) { return rms_norm(in[0], in.size() > 1 ? in[1] : Tensor()); };
@@ -44,7 +65,8 @@ const Op rms_norm_op({.name = "rms_norm",
                                              "the last axis",
                                   .backward = {"dx{x} = r (g − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
                                                "dweight{x} = Σ rows of dy ⊙ n"}},
-                      .samples = rms_norm_samples});
+                      .samples = rms_norm_samples,
+                      .per_sample = rms_norm_per_sample});
 
 Tensor composed(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   const Tensor centered = x - mean(x, -1, Dims::keep);

@@ -4,23 +4,37 @@
 #include <cstring>
 
 #include "autograd/create.h"
+#include "autograd/ops/shape.h"
 
 namespace tape {
 namespace {
-std::vector<const Op*>& registry() {
-  static std::vector<const Op*> ops;
-  return ops;
+std::vector<const Op*>& registry(Origin origin) {
+  static std::vector<const Op*> library, program;
+  return origin == Origin::library ? library : program;
 }
 }  // namespace
 
-Op::Op(OpDefinition definition) : definition_(std::move(definition)) {
-  if (definition_.samples) registry().push_back(this);
+Op::Op(OpDefinition definition, Origin origin) : definition_(std::move(definition)), origin_(origin) {
+  if (definition_.samples) registry(origin).push_back(this);
 }
 
-std::vector<const Op*> registered_ops() {
-  std::vector<const Op*> ops = registry();
+Op::~Op() {
+  if (definition_.samples) std::erase(registry(origin_), this);
+}
+
+std::vector<const Op*> registered_ops(Origin origin) {
+  std::vector<const Op*> ops = registry(origin);
   std::sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) { return std::strcmp(a->name(), b->name()) < 0; });
   return ops;
+}
+
+Tensor samples_first(const Tensor& x, int64_t axis, int64_t samples) {
+  const Shape split = x.shape().with(axis, x.size(axis) / samples).inserted(axis, samples);
+  std::vector<int64_t> axes{axis};
+  for (int64_t i = 0; i < split.rank(); ++i)
+    if (i != axis) axes.push_back(i);
+  const Tensor parts = reshape(x, split);
+  return axis == 0 ? parts : permute(parts, axes);
 }
 
 Tensor sample_normal(const Shape& shape, uint64_t seed) {

@@ -14,7 +14,8 @@ struct OpSample {
   std::string label;
   Tensors inputs;
   std::function<Tensor(const Tensors&)> call;
-  double step = 0;  ///< of the central differences; 0 is the check's own choice
+  double step = 0;             ///< of the central differences; 0 is the check's own choice
+  bool zero_gradient = false;  ///< by nature: the inputs are given a gradient of zero, and that is right
 };
 
 /// Where the axes of an operation's output come from, those of its inputs counted from the back where nothing else is
@@ -40,6 +41,21 @@ struct OpTraits {
   AxesFrom axes = AxesFrom::same_place;
 };
 
+/// A recorded call whose gradient of one input is asked for each sample; see per_sample_gradients().
+struct PerSampleCall {
+  const Node& node;
+  const Tensors& inputs;   ///< of the call
+  const Tensor& gradient;  ///< of its first output
+  size_t input;            ///< whose gradient: a tensor that all samples share
+  int64_t axis;            ///< of the first output: the samples lie along it, block by block
+  int64_t samples;
+};
+/// [B, ... of the input], or undefined where this input has no such rule.
+using PerSampleRule = Tensor (*)(const PerSampleCall& call);
+
+/// x, whose axis holds the samples block by block, as [B, ... of x with the axis B times as short].
+Tensor samples_first(const Tensor& x, int64_t axis, int64_t samples);
+
 /// All that an operation is, beside the function that calls it: one aggregate in the file of its family.
 ///
 ///   const Op exp_op({.name = "exp",
@@ -52,29 +68,36 @@ struct OpDefinition {
   /// Called when the registry is checked, not at start-up. An operation with samples is registered; one without is for
   /// custom() and for operations that are made at run time.
   std::function<std::vector<OpSample>()> samples = {};
+  PerSampleRule per_sample = nullptr;  ///< of the gradient by sample where summing last is faster than asking for each
 };
 
-/// An operation. Those with samples are in the registry, which the test suite walks: each needs a formula, and samples
-/// whose gradients are right.
+/// Whose an operation or a layer is: the library's, or that of the program that uses it.
+enum class Origin { library, program };
+
+/// An operation. Those with samples are in a registry, which a test suite walks: each needs samples whose gradients are
+/// right, and the library's a formula.
 class Op {
  public:
-  explicit Op(OpDefinition definition);
+  explicit Op(OpDefinition definition, Origin origin = Origin::library);
+  ~Op();
   Op(const Op&) = delete;
   Op& operator=(const Op&) = delete;
 
   const char* name() const { return definition_.name; }
   const OpFormula& formula() const { return definition_.formula; }
   const OpTraits& traits() const { return definition_.traits; }
+  PerSampleRule per_sample() const { return definition_.per_sample; }
   std::vector<OpSample> samples() const {
     return definition_.samples ? definition_.samples() : std::vector<OpSample>();
   }
 
  private:
   const OpDefinition definition_;
+  const Origin origin_;
 };
 
-/// Every registered operation, ordered by name.
-std::vector<const Op*> registered_ops();
+/// Every registered operation of the library, or of the program, ordered by name.
+std::vector<const Op*> registered_ops(Origin origin = Origin::library);
 
 /// Values for samples: f64, normal, from a generator of their own so that each call gives the same.
 Tensor sample_normal(const Shape& shape, uint64_t seed = 1);

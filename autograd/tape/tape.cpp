@@ -96,11 +96,17 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
 }
 
 Tensor BackwardContext::grad(size_t i) const {
+  if (i >= gradients_.size())
+    raise(ErrorKind::graph, "backward of '{}': asked for the gradient of output {}, {} outputs have one", node_.name(),
+          i, gradients_.size());
   if (gradients_[i].defined()) return gradients_[i];
   return zeros(node_.outputs[i].shape, node_.outputs[i].dtype);
 }
 
 Tensor BackwardContext::saved(size_t i) const {
+  if (i >= node_.saved.size())
+    raise(ErrorKind::graph, "backward of '{}': asked for saved value {}, {} were saved", node_.name(), i,
+          node_.saved.size());
   const Node::Saved& entry = node_.saved[i];
   if (!entry.value.defined() && !entry.packed) return {};
   Tensor held = entry.value;

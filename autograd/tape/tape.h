@@ -35,17 +35,17 @@ class BackwardContext {
   BackwardContext(const Node& node, const Tensors& gradients, const std::vector<bool>& needed, bool last)
       : node_(node), gradients_(gradients), needed_(needed), last_(last) {}
 
-  /// Gradient of output i; zeros where none arrived.
+  /// Gradient of output i; zeros where none arrived. Error (graph) where there is no such output.
   Tensor grad(size_t i = 0) const;
   /// Whether there is an output i and its gradient arrived.
   bool has_grad(size_t i) const { return i < gradients_.size() && gradients_[i].defined(); }
-  /// Saved value i. Throws Error (graph) where it was changed in place since.
+  /// Saved value i. Error (graph) where there is none, and where it was changed in place since.
   Tensor saved(size_t i) const;
   /// Memory for a result as large as saved value i: its own where nobody will look at it again, so that the result may
   /// be written over it, else new memory.
   Tensor room_of_saved(size_t i) const;
   /// Whether somebody wants the gradient of input i.
-  bool needs(size_t i) const { return needed_[i]; }
+  bool needs(size_t i) const { return i < needed_.size() && needed_[i]; }
   /// Whether the gradient itself will be differentiated: then it must be made of tensor operations.
   bool create_graph() const { return grad_enabled(); }
 

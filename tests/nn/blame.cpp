@@ -10,7 +10,7 @@ namespace {
 
 TEST(ModuleBlame, FindsNothingInRightLayers) {
   // Differences with a step this large miss right gradients, so that the check fails and the search begins.
-  const Checker check(detail::Order::first, {.eps = 3e-3, .rtol = 1e-14, .atol = 0, .max_elements = 2});
+  const Checker check(Derivative::first, {.eps = 3e-3, .rtol = 1e-14, .atol = 0, .max_elements = 2});
   int searched = 0;
   for (const ModuleCheck* module : registered_module_checks()) {
     const GradcheckReport report = module->run(check);

@@ -96,13 +96,13 @@ TEST(ModuleRegistry, HeadersOfModulesAreInTheUmbrellaHeader) {
 class EveryModule : public testing::TestWithParam<const ModuleCheck*> {};
 
 TEST_P(EveryModule, HasRightGradients) {
-  const GradcheckReport report = GetParam()->run(Checker(detail::Order::first));
+  const GradcheckReport report = GetParam()->run(Checker(Derivative::first));
   EXPECT_FALSE(report.variables.empty());
   EXPECT_TRUE(gradients_match(report));
 }
 
 TEST_P(EveryModule, HasRightSecondDerivatives) {
-  const GradcheckReport report = GetParam()->run(Checker(detail::Order::second, {.max_elements = 6}));
+  const GradcheckReport report = GetParam()->run(Checker(Derivative::second, {.max_elements = 6}));
   EXPECT_FALSE(report.variables.empty());
   EXPECT_TRUE(gradients_match(report));
 }

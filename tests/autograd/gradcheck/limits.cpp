@@ -355,5 +355,47 @@ TEST(GradcheckDirections, MissAnElementAsOftenAsStated) {
   EXPECT_NEAR(element.share, element.stated, 4 * element.deviation);
 }
 
+TEST(GradcheckTime, ChecksAtLeastOneElementOfEachAndSaysHowMany) {
+  const Tensor x = sample_normal({40, 50}, 1), w = sample_normal({50, 30}, 2);
+  const auto f = [](const Tensors& in) { return tanh(matmul(in[0], in[1])); };
+  const GradcheckReport none = gradcheck(f, {x, w}, {.max_seconds = 1e-9});
+  EXPECT_TRUE(gradients_match(none));
+  EXPECT_TRUE(none.out_of_time);
+  for (const GradcheckResult& variable : none.variables) EXPECT_EQ(variable.checked, 1);
+  EXPECT_DOUBLE_EQ(none.share(), 2.0 / (2000 + 1500));
+  EXPECT_DOUBLE_EQ(none.variables[0].share(), 1.0 / 2000);
+  EXPECT_THAT(to_string(none), HasSubstr("0.057% of the elements were checked in "));
+  const GradcheckReport all = gradcheck(f, {x[0], w}, {.max_elements = 5, .max_seconds = 1e6});
+  EXPECT_FALSE(all.out_of_time);
+  EXPECT_EQ(all.variables[0].checked, 5);
+  EXPECT_THAT(to_string(all), testing::Not(HasSubstr("were checked in")));
+}
+
+TEST(GradcheckTime, IsSharedOutEvenly) {
+  const Tensor x = sample_normal({3000}, 1), y = sample_normal({3000}, 2);
+  const GradcheckReport report =
+      gradcheck([](const Tensors& in) { return exp(in[0]) + sin(in[1]); }, {x, y}, {.max_seconds = 0.02});
+  EXPECT_TRUE(gradients_match(report));
+  EXPECT_TRUE(report.out_of_time);
+  EXPECT_GT(report.variables[1].checked, 1);  // the first did not use all of it
+}
+
+TEST(GradcheckTime, AlsoEndsDirections) {
+  const GradcheckReport report = gradcheck([](const Tensors& in) { return exp(in[0]); }, {sample_normal({3000})},
+                                           {.directions = 50, .max_seconds = 1e-9});
+  EXPECT_TRUE(gradients_match(report));
+  EXPECT_TRUE(report.out_of_time);
+  EXPECT_EQ(report.variables[0].directions, 1);
+}
+
+TEST(GradcheckTime, FindsWhatIsWrongInASample) {
+  const auto f = [](const Tensors& in) { return my_relu(in[0], 2, 0); };
+  const GradcheckReport report = gradcheck(f, {sample_normal({200, 100})}, {.max_seconds = 0.02});
+  EXPECT_FALSE(report.ok());
+  EXPECT_LT(report.variables[0].checked, 20000);
+  EXPECT_TAPE_ERROR(gradcheck(f, {sample_normal({2})}, {.max_seconds = -1}), ErrorKind::config,
+                    "gradcheck: max_seconds must not be negative, got -1");
+}
+
 }  // namespace
 }  // namespace tape

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
-#include <unordered_set>
 
 #include "autograd/create.h"
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/gradcheck/gtest.h"
+#include "autograd/gradcheck/registered.h"
 #include "autograd/ops.h"
 #include "autograd/ops/op.h"
 #include "autograd/tape/graph.h"
@@ -19,25 +19,6 @@
 namespace tape {
 namespace {
 
-std::string sample_text(const Op& op, const OpSample& sample) { return std::string(op.name()) + ", " + sample.label; }
-
-/// Whether a node of this operation is on the tape of a tensor.
-bool records(const Tensor& output, const Op& op) {
-  std::unordered_set<const Node*> seen;
-  std::vector<const Node*> stack;
-  const auto visit = [&](const Node* node) {
-    if (node && seen.insert(node).second) stack.push_back(node);
-  };
-  visit(output.impl().node.get());
-  while (!stack.empty()) {
-    const Node* node = stack.back();
-    stack.pop_back();
-    if (node->op == &op) return true;
-    for (const Node::Edge& edge : node->inputs) visit(edge.node.get());
-  }
-  return false;
-}
-
 Tensors leaves_of(const OpSample& sample, DType dtype = f64) {
   Tensors leaves;
   for (const Tensor& input : sample.inputs) {
@@ -45,20 +26,6 @@ Tensors leaves_of(const OpSample& sample, DType dtype = f64) {
     if (is_floating(dtype)) leaves.back().requires_grad_();
   }
   return leaves;
-}
-
-/// The options of a check; gradients that are zero by nature are declared.
-GradcheckOptions options_for(const Op& op, const OpSample& sample) {
-  static const std::set<std::string> zero_by_nature = {"softmax, one value", "log_softmax, one value"};
-  GradcheckOptions options;
-  if (sample.step > 0) options.eps = sample.step;
-  const bool empty = sample.call(sample.inputs).numel() == 0;
-  for (size_t i = 0; i < sample.inputs.size(); ++i) {
-    options.names.push_back("input " + std::to_string(i));
-    if (empty || sample.inputs[i].numel() == 0 || zero_by_nature.contains(sample_text(op, sample)))
-      options.allow_zero.push_back(options.names.back());
-  }
-  return options;
 }
 
 /// The output and the gradients of the inputs for a random seed of the output.
@@ -74,7 +41,7 @@ Tensors output_and_gradients(const OpSample& sample, const Tensors& inputs) {
 
 class Registry : public testing::TestWithParam<const Op*> {};
 
-TEST_P(Registry, HasSamplesThatRecordIt) {
+TEST_P(Registry, HasSamples) {
   const Op& op = *GetParam();
   const std::vector<OpSample> samples = op.samples();
   ASSERT_FALSE(samples.empty());
@@ -83,22 +50,20 @@ TEST_P(Registry, HasSamplesThatRecordIt) {
     EXPECT_TRUE(labels.insert(sample.label).second) << "two samples are called " << sample.label;
     ASSERT_FALSE(sample.inputs.empty()) << sample.label;
     for (const Tensor& input : sample.inputs) EXPECT_EQ(input.dtype(), f64) << sample.label;
-    EXPECT_TRUE(records(sample.call(leaves_of(sample)), op)) << sample.label;
   }
 }
 
 TEST_P(Registry, GradientIsRight) {
-  for (const OpSample& sample : GetParam()->samples()) {
-    const GradcheckReport report = gradcheck(sample.call, sample.inputs, options_for(*GetParam(), sample));
+  for (const RegisteredSample& sample : check_of(*GetParam()).samples) {
+    const GradcheckReport report = sample.check(Derivative::first, {});
     EXPECT_TRUE(gradients_match(report)) << sample.label;
     for (const GradcheckResult& variable : report.variables) EXPECT_EQ(variable.kinks, 0) << sample.label;
   }
 }
 
 TEST_P(Registry, SecondDerivativeIsRight) {
-  for (const OpSample& sample : GetParam()->samples())
-    EXPECT_TRUE(gradients_match(gradgradcheck(sample.call, sample.inputs, options_for(*GetParam(), sample))))
-        << sample.label;
+  for (const RegisteredSample& sample : check_of(*GetParam()).samples)
+    EXPECT_TRUE(gradients_match(sample.check(Derivative::second, {}))) << sample.label;
 }
 
 /// Gradients are the same whether the backward is recorded (tensor operations) or not (fused kernels).

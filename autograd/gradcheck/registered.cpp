@@ -1,0 +1,133 @@
+#include "autograd/gradcheck/registered.h"
+
+#include <algorithm>
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "autograd/tape/graph.h"
+#include "autograd/tape/tape.h"
+#include "base/table.h"
+
+namespace tape {
+namespace {
+
+using Checks = std::function<std::vector<RegisteredCheck>()>;
+
+std::vector<Checks>& sources() {
+  static std::vector<Checks> all;
+  return all;
+}
+
+/// The options of a sample; gradients that are zero by nature are declared.
+GradcheckOptions options_for(const OpSample& sample, GradcheckOptions options) {
+  if (sample.step > 0) options.eps = sample.step;
+  const bool empty = sample.call(sample.inputs).numel() == 0;
+  options.names.clear();
+  options.allow_zero.clear();
+  for (size_t i = 0; i < sample.inputs.size(); ++i) {
+    options.names.push_back("input " + std::to_string(i));
+    if (empty || sample.inputs[i].numel() == 0 || sample.zero_gradient)
+      options.allow_zero.push_back(options.names.back());
+  }
+  return options;
+}
+
+/// Whether a node of this operation is on the tape of the sample's output.
+bool records(const Op& op, const OpSample& sample) {
+  Tensors leaves;
+  for (const Tensor& input : sample.inputs) {
+    leaves.push_back(input.detach().clone());
+    if (is_floating(input.dtype())) leaves.back().requires_grad_();
+  }
+  const EnableGrad recording;
+  const Tensor output = sample.call(leaves);
+  const std::vector<const Node*> nodes = nodes_behind({output});
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node* node) { return node->op == &op; });
+}
+
+std::string line_of(const RegisteredReport::Entry& entry) {
+  return fmt::format("{} ({}), {}", entry.name, entry.label,
+                     entry.derivative == Derivative::first ? "gradient" : "second derivative");
+}
+
+}  // namespace
+
+RegisteredCheck check_of(const Op& op) {
+  RegisteredCheck check{op.name(), {}};
+  for (const OpSample& sample : op.samples()) {
+    const auto run = [&op, sample](Derivative derivative, const GradcheckOptions& options) {
+      if (!records(op, sample))
+        raise(ErrorKind::graph, "{}: its sample '{}' does not record it", op.name(), sample.label);
+      const GradcheckOptions own = options_for(sample, options);
+      return derivative == Derivative::first ? gradcheck(sample.call, sample.inputs, own)
+                                             : gradgradcheck(sample.call, sample.inputs, own);
+    };
+    check.samples.push_back({sample.label, run});
+  }
+  return check;
+}
+
+CheckSource::CheckSource(std::function<std::vector<RegisteredCheck>()> checks) {
+  sources().push_back(std::move(checks));
+}
+
+std::vector<RegisteredCheck> registered_checks() {
+  std::vector<RegisteredCheck> all;
+  for (const Op* op : registered_ops(Origin::program)) all.push_back(check_of(*op));
+  for (const Checks& source : sources())
+    for (RegisteredCheck& check : source()) all.push_back(std::move(check));
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return all;
+}
+
+RegisteredReport gradcheck_all_registered(const RegisteredOptions& options) {
+  RegisteredReport report;
+  for (const RegisteredCheck& check : registered_checks()) {
+    for (const RegisteredSample& sample : check.samples) {
+      for (const Derivative derivative : {Derivative::first, Derivative::second}) {
+        if (derivative == Derivative::second && !options.second_derivatives) continue;
+        RegisteredReport::Entry& entry = report.entries.emplace_back();
+        entry.name = check.name;
+        entry.label = sample.label;
+        entry.derivative = derivative;
+        try {
+          entry.report = sample.check(derivative, options.gradcheck);
+        } catch (const Error& error) {
+          entry.error = error.what();
+        }
+      }
+    }
+  }
+  return report;
+}
+
+bool RegisteredReport::ok() const {
+  return !entries.empty() && std::all_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.ok(); });
+}
+
+std::string to_string(const RegisteredReport& report) {
+  if (report.entries.empty()) return "gradcheck: nothing is registered";
+  using enum TextTable::Align;
+  TextTable table({{left}, {left}, {left}, {left}});
+  table.add({"name", "sample", "derivative", "verdict"});
+  std::string wrong;
+  int64_t failed = 0;
+  for (const RegisteredReport::Entry& entry : report.entries) {
+    table.add({entry.name, entry.label, entry.derivative == Derivative::first ? "first" : "second",
+               entry.ok()            ? "ok"
+               : entry.error.empty() ? "WRONG"
+                                     : "NOT CHECKED"});
+    if (entry.ok()) continue;
+    ++failed;
+    wrong += fmt::format("\n{}: {}\n", line_of(entry), entry.error.empty() ? to_string(entry.report) : entry.error);
+  }
+  std::string text =
+      fmt::format("gradcheck: {} of {} checks failed\n", failed, report.entries.size()) + table.text() + wrong;
+  text.pop_back();
+  return text;
+}
+
+std::ostream& operator<<(std::ostream& stream, const RegisteredReport& report) { return stream << to_string(report); }
+
+}  // namespace tape

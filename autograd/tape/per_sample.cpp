@@ -1,0 +1,282 @@
+#include "autograd/tape/per_sample.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/cast.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/unary.h"
+#include "autograd/random.h"
+#include "autograd/tape/graph.h"
+#include "autograd/tape/tape.h"
+
+namespace tape {
+namespace {
+
+constexpr const char* kName = "per_sample_gradients";
+
+struct Step {
+  Ref<Node> node;
+  Tensors inputs, outputs;
+};
+
+/// Keeps what a run records.
+class Recording : public Observer {
+ public:
+  std::vector<Step> steps;
+
+ private:
+  void recorded(const Op&, TensorList inputs, TensorList, AttributeList) override {
+    inputs_.assign(inputs.begin(), inputs.end());
+  }
+  void entered(Node& node, TensorList outputs) override {
+    steps.push_back({Ref<Node>(&node), std::move(inputs_), Tensors(outputs.begin(), outputs.end())});
+  }
+
+  Tensors inputs_;
+};
+
+int64_t samples_of(const Tensors& batch) {
+  int64_t samples = -1;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (!batch[i].defined()) continue;
+    if (batch[i].rank() == 0 || (samples >= 0 && batch[i].size(0) != samples))
+      raise(ErrorKind::shape, "{}: tensor {} of the batch is {}, {}", kName, i, to_string(batch[i].shape()),
+            samples < 0 ? "it has no axis of samples" : fmt::format("the samples before are {}", samples));
+    samples = batch[i].size(0);
+  }
+  if (samples < 1) raise(ErrorKind::shape, "{}: the batch has no samples", kName);
+  return samples;
+}
+
+Tensors first_sample(const Tensors& batch) {
+  Tensors one;
+  for (const Tensor& x : batch) one.push_back(x.defined() ? slice(x, 0, {.start = 0, .end = 1}) : x);
+  return one;
+}
+
+/// What is summed over while the backward runs: the gradients by sample of everything without samples that something
+/// with samples was made from.
+class Gathering : public Observer {
+ public:
+  Gathering(const std::vector<Step>& one, const std::vector<Step>& all, int64_t samples)
+      : all_(all), samples_(samples) {
+    if (one.size() != all.size())
+      raise(ErrorKind::graph, "{}: the losses of one sample record {} operations, those of {} samples {}", kName,
+            one.size(), samples, all.size());
+    for (size_t k = 0; k < all.size(); ++k) {
+      if (one[k].node->op != all[k].node->op)
+        raise(ErrorKind::graph, "{}: the losses of one sample record '{}', where those of {} samples record '{}'",
+              kName, one[k].node->name(), samples, all[k].node->name());
+      if (all[k].node->segment)
+        raise(ErrorKind::graph, "{}: what runs inside checkpoint() is not recorded; call it without", kName);
+      step_of_[all[k].node.get()] = k;
+      std::vector<int64_t>& axes = axes_.emplace_back();
+      for (size_t i = 0; i < all[k].outputs.size(); ++i)
+        axes.push_back(axis_of(*all[k].node, one[k].outputs[i].shape(), all[k].outputs[i].shape()));
+    }
+  }
+
+  /// [B, ... of the tensor], by node and output.
+  std::map<std::pair<Node*, uint32_t>, Tensor> gathered;
+
+ private:
+  void differentiated(const Node& node, const Tensors& gradients, const Tensors& results) override {
+    const auto found = step_of_.find(&node);
+    if (found == step_of_.end()) return;
+    const std::vector<int64_t>& axes = axes_[found->second];
+    if (std::all_of(axes.begin(), axes.end(), [](int64_t axis) { return axis < 0; })) return;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Node::Edge& edge = node.inputs[i];
+      if (!edge.node || !results[i].defined() || has_samples(edge)) continue;
+      const Tensor part = by_sample(all_[found->second], axes, i, gradients, results[i]);
+      Tensor& sum = gathered[{edge.node.get(), edge.output}];
+      sum = sum.defined() ? sum + part : part;
+    }
+  }
+
+  /// The axis along which the samples lie, block by block; -1 where there is none.
+  int64_t axis_of(const Node& node, const Shape& one, const Shape& all) const {
+    int64_t axis = -1;
+    bool fits = one.rank() == all.rank();
+    for (int64_t i = 0; fits && i < one.rank(); ++i) {
+      if (one[i] == all[i]) continue;
+      fits = axis < 0 && all[i] == one[i] * samples_;
+      axis = i;
+    }
+    if (!fits)
+      raise(ErrorKind::graph, "{}: '{}'{} gives {} for one sample and {} for {}: they lie along no one axis", kName,
+            node.name(), module_of(node).empty() ? "" : fmt::format(" ({})", module_of(node)), to_string(one),
+            to_string(all), samples_);
+    return axis;
+  }
+
+  bool has_samples(const Node::Edge& edge) const {
+    const auto found = step_of_.find(edge.node.get());
+    return found != step_of_.end() && axes_[found->second][edge.output] >= 0;
+  }
+
+  Tensor by_sample(const Step& step, const std::vector<int64_t>& axes, size_t input, const Tensors& gradients,
+                   const Tensor& result) const {
+    const Shape& shape = step.inputs[input].shape();
+    if (axes[0] >= 0 && step.node->op->per_sample()) {
+      const Tensor part =
+          step.node->op->per_sample()({*step.node, step.inputs, gradients[0], input, axes[0], samples_});
+      if (part.defined()) return part;
+    }
+    if (axes.size() == 1 && result.shape() == step.outputs[0].shape()) return broadcast(result, axes[0], shape);
+    return one_by_one(step, axes, input, gradients);
+  }
+
+  /// Of a gradient that is summed over the axes that the input was broadcast along: all of them but the samples'.
+  Tensor broadcast(const Tensor& result, int64_t axis, const Shape& shape) const {
+    const Tensor parts = samples_first(result, axis, samples_);
+    Shape kept = shape;
+    for (int64_t rank = shape.rank(); rank < result.rank(); ++rank) kept = kept.inserted(0, 1);
+    return reshape(sum_to(parts, kept.inserted(0, samples_)), shape.inserted(0, samples_));
+  }
+
+  /// The composed twin of all the others: the gradient function once a sample, with nothing arriving for the rest.
+  Tensor one_by_one(const Step& step, const std::vector<int64_t>& axes, size_t input, const Tensors& gradients) const {
+    const Node& node = *step.node;
+    const Shape& shape = step.inputs[input].shape();
+    std::vector<bool> needed(node.inputs.size());
+    needed[input] = true;
+    Tensors parts;
+    for (int64_t sample = 0; sample < samples_; ++sample) {
+      Tensors arriving(gradients.size());
+      for (size_t i = 0; i < gradients.size(); ++i) {
+        if (!gradients[i].defined()) continue;
+        if (axes[i] < 0)
+          raise(ErrorKind::graph, "{}: output {} of '{}' has no axis of samples, {}", kName, i, node.name(),
+                to_string(gradients[i].shape()));
+        const int64_t rows = gradients[i].size(axes[i]) / samples_;
+        const int64_t begin = sample * rows;
+        arriving[i] = put_slice(zeros_like(gradients[i]), axes[i], begin,
+                                slice(gradients[i], axes[i], {.start = begin, .end = begin + rows}));
+      }
+      const Tensors results = node.backward(BackwardContext(node, arriving, needed, false));
+      parts.push_back(results[input].defined() ? sum_to(results[input], shape)
+                                               : zeros(shape, step.inputs[input].dtype()));
+    }
+    return stack(parts, 0);
+  }
+
+  const std::vector<Step>& all_;
+  const int64_t samples_;
+  std::unordered_map<const Node*, size_t> step_of_;
+  std::vector<std::vector<int64_t>> axes_;  // of each step's outputs
+};
+
+/// Adds what arrives at tensors that are made of parameters alone, one backward a sample.
+void pass_behind(const Gathering& gathering, const std::vector<Step>& steps, const Tensors& wanted, int64_t samples,
+                 Tensors& result) {
+  Tensors reached, arriving;
+  for (const Step& step : steps) {
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      const auto found = gathering.gathered.find({step.node.get(), static_cast<uint32_t>(i)});
+      if (found == gathering.gathered.end()) continue;
+      reached.push_back(step.outputs[i]);
+      arriving.push_back(found->second);
+    }
+  }
+  if (reached.empty()) return;
+  std::vector<Tensors> by_sample(wanted.size());
+  for (int64_t sample = 0; sample < samples; ++sample) {
+    Tensors seeds;
+    for (const Tensor& gradient : arriving) seeds.push_back(select(gradient, 0, sample));
+    const Tensors part = grad(reached, wanted, {.gradients = seeds, .retain_graph = true, .allow_unused = true});
+    for (size_t i = 0; i < wanted.size(); ++i)
+      by_sample[i].push_back(part[i].defined() ? part[i] : zeros_like(wanted[i].detach()));
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) result[i] = result[i] + stack(by_sample[i], 0);
+}
+
+double largest(const Tensor& x) { return x.numel() == 0 ? 0 : max(abs(x)).to(f64).item<double>(); }
+
+void verify(const Tensor& losses, const std::vector<NamedTensor>& result, const Tensors& wanted, int64_t samples) {
+  Tensor seed = zeros_like(losses.detach());
+  select(seed, 0, samples - 1).fill_(1);
+  const Tensors own = grad({losses}, wanted, {.gradients = {seed}, .retain_graph = true, .allow_unused = true});
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const Tensor ours = select(result[i].tensor, 0, samples - 1);
+    const Tensor theirs = own[i].defined() ? own[i] : zeros_like(ours);
+    const double off = largest(ours - theirs), size = std::max(largest(ours), largest(theirs));
+    if (!(off <= (ours.dtype() == f64 ? 1e-7 : 1e-2) * size))
+      raise(
+          ErrorKind::graph,
+          "{}: the gradient of {} of the last sample is off by {:.3g}, where the largest is {:.3g}: samples influence "
+          "each other, or their rows do not follow one another",
+          kName, result[i].name, off, size);
+  }
+}
+
+Tensor checked_losses(const std::function<Tensor(const Tensors& batch)>& losses, const Tensors& batch,
+                      int64_t samples) {
+  const Tensor given = losses(batch);
+  if (!given.defined() || !(given.shape() == Shape{samples}))
+    raise(ErrorKind::shape, "{}: the losses are {}, they must be [{}], one a sample", kName,
+          given.defined() ? to_string(given.shape()) : "undefined", samples);
+  check_recorded(kName, given);
+  return given;
+}
+
+/// Nothing tells an axis of one sample from any other of 1, and its gradient is the whole one.
+std::vector<NamedTensor> of_one_sample(const std::function<Tensor(const Tensors& batch)>& losses,
+                                       const std::vector<NamedTensor>& parameters, const Tensors& wanted,
+                                       const Tensors& batch) {
+  const Tensor loss = checked_losses(losses, batch, 1);
+  const Tensors gradients = grad({loss}, wanted, {.allow_unused = true});
+  std::vector<NamedTensor> result;
+  for (size_t i = 0; i < wanted.size(); ++i)
+    result.push_back({parameters[i].name,
+                      unsqueeze(gradients[i].defined() ? gradients[i].detach() : zeros_like(wanted[i].detach()), 0)});
+  return result;
+}
+
+}  // namespace
+
+std::vector<NamedTensor> per_sample_gradients(const std::function<Tensor(const Tensors& batch)>& losses,
+                                              const std::vector<NamedTensor>& parameters, const Tensors& batch,
+                                              const PerSampleOptions& options) {
+  const int64_t samples = samples_of(batch);
+  Tensors wanted;
+  for (const NamedTensor& parameter : parameters) {
+    if (!parameter.tensor.requires_grad())
+      raise(ErrorKind::graph, "{}: {} does not require gradients", kName, parameter.name);
+    wanted.push_back(parameter.tensor);
+  }
+  const EnableGrad recording;
+  if (samples == 1) return of_one_sample(losses, parameters, wanted, batch);
+  std::vector<Step> one;
+  {
+    const ForkRandom random;
+    const Recording run;
+    const Tensor loss = losses(first_sample(batch));
+    one = run.steps;
+  }
+  Recording run;
+  const Tensor given = checked_losses(losses, batch, samples);
+  Gathering gathering(one, run.steps, samples);
+  grad({given}, wanted, {.gradients = {ones_like(given)}, .retain_graph = true, .allow_unused = true});
+  Tensors by_sample;
+  for (const Tensor& parameter : wanted) {
+    const auto found = gathering.gathered.find({parameter.impl().node.get(), parameter.impl().output});
+    by_sample.push_back(found != gathering.gathered.end()
+                            ? found->second
+                            : zeros(parameter.shape().inserted(0, samples), parameter.dtype()));
+  }
+  pass_behind(gathering, run.steps, wanted, samples, by_sample);
+  std::vector<NamedTensor> result;
+  for (size_t i = 0; i < parameters.size(); ++i) result.push_back({parameters[i].name, by_sample[i].detach()});
+  if (options.verify) verify(given, result, wanted, samples);
+  return result;
+}
+
+}  // namespace tape

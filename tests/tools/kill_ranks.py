@@ -44,7 +44,8 @@ def command_of(options, out, ranks, dropout):
 
 
 def run(command):
-    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False, timeout=300)
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=ENVIRONMENT, check=False,
+                          timeout=300)
 
 
 def bytes_of(out):
@@ -71,7 +72,8 @@ def processes_of(mpirun, command):
 def kill_one(command, options, seconds, rng):
     """Starts the command and kills one of its processes, where there is one yet: the exit code, the seconds from the kill until
     all had ended, and whether one was killed."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT) as started:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                          env=ENVIRONMENT) as started:
         time.sleep(seconds)
         victims = processes_of(started.pid, options.command)
         killed = time.monotonic()
@@ -95,9 +97,10 @@ def trial(number, options, reference, rng):
     out = options.folder / "killed"
     shutil.rmtree(out, ignore_errors=True)
     command = command_of(options, out, options.ranks, dropout)
-    code, took, killed = kill_one(command, options, rng.uniform(0, reference["seconds"]), rng)
+    after = rng.uniform(0, reference["seconds"])
+    code, took, killed = kill_one(command, options, after, rng)
     if code is None or (killed and took > LONGEST_END):
-        return f"not all processes ended within {LONGEST_END} s", took
+        return f"killed after {after:.2f} s of {reference['seconds']:.2f} s: exit code {code} after {took:.1f} s", took
     if killed and code == 0 and not (out / f"checkpoint-{STEPS}").exists():
         return "exit code 0 of a run that was killed", took
     ranks = rng.choice([n for n in (1, 2, 3, 4) if n != options.ranks]) if another else options.ranks

@@ -14,6 +14,7 @@ using namespace tape;
 namespace {
 
 /// x [n / 100, 100] and a second operand like it; both lie inside (0.05, 0.95), where every function is defined.
+/// `centred` has both signs, which activations tell apart.
 struct Operands {
   explicit Operands(int64_t n) : rows(n / 100) {
     const NoGrad no_grad;
@@ -22,11 +23,13 @@ struct Operands {
     mask = gt(rand({rows, 100}), 0.5);
     row_ids = randint(0, rows, {rows});
     column_ids = randint(0, 100, {rows, 100});
+    centred = rand({rows, 100}) * 2 - 1;
     x.requires_grad_();
+    centred.requires_grad_();
     other.requires_grad_();
   }
   int64_t rows;
-  Tensor x = {}, other = {}, mask = {}, row_ids = {}, column_ids = {};
+  Tensor x = {}, other = {}, centred = {}, mask = {}, row_ids = {}, column_ids = {};
 };
 
 struct Operation {
@@ -42,28 +45,26 @@ Operation of_one(const char* name, F f) {
 std::vector<Operation> elementwise() {
   using Function = Tensor (*)(const Tensor&);
   std::vector<Operation> all;
-  for (const auto& [name, f] : std::initializer_list<std::pair<const char*, Function>>{{"log1p", log1p},
-                                                                                       {"expm1", expm1},
-                                                                                       {"log2", log2},
-                                                                                       {"log10", log10},
-                                                                                       {"exp2", exp2},
-                                                                                       {"sinh", sinh},
-                                                                                       {"cosh", cosh},
-                                                                                       {"atanh", atanh},
-                                                                                       {"tan", tan},
-                                                                                       {"asin", asin},
-                                                                                       {"acos", acos},
-                                                                                       {"atan", atan},
-                                                                                       {"mish", mish},
-                                                                                       {"round", round},
-                                                                                       {"floor", floor},
-                                                                                       {"ceil", ceil},
-                                                                                       {"trunc", trunc},
-                                                                                       {"frac", frac}})
+  for (const auto& [name, f] : std::initializer_list<std::pair<const char*, Function>>{
+           {"log1p", log1p}, {"expm1", expm1}, {"log2", log2}, {"log10", log10},   {"exp2", exp2},   {"sinh", sinh},
+           {"cosh", cosh},   {"atanh", atanh}, {"tan", tan},   {"asin", asin},     {"acos", acos},   {"atan", atan},
+           {"exp", exp},     {"log", log},     {"sqrt", sqrt}, {"square", square}, {"round", round}, {"floor", floor},
+           {"ceil", ceil},   {"trunc", trunc}, {"frac", frac}})
     all.push_back(of_one(name, f));
-  all.push_back(of_one("softplus", [](const Tensor& x) { return softplus(x); }));
-  all.push_back(of_one("leaky_relu", [](const Tensor& x) { return leaky_relu(x); }));
-  all.push_back(of_one("elu", [](const Tensor& x) { return elu(x); }));
+  const auto activation = [&](const char* name, auto f) {
+    all.push_back({name, [f](const Operands& o) { return f(o.centred); }});
+  };
+  activation("softplus", [](const Tensor& x) { return softplus(x); });
+  activation("leaky_relu", [](const Tensor& x) { return leaky_relu(x); });
+  activation("elu", [](const Tensor& x) { return elu(x); });
+  activation("mish", mish);
+  activation("relu", relu);
+  activation("tanh", [](const Tensor& x) { return tanh(x); });
+  activation("sigmoid", sigmoid);
+  activation("gelu", [](const Tensor& x) { return gelu(x); });
+  all.push_back({"add", [](const Operands& o) { return o.x + o.other; }});
+  all.push_back({"mul", [](const Operands& o) { return o.x * o.other; }});
+  all.push_back({"div", [](const Operands& o) { return o.x / o.other; }});
   all.push_back({"atan2", [](const Operands& o) { return atan2(o.x, o.other); }});
   all.push_back({"remainder", [](const Operands& o) { return remainder(o.x, o.other); }});
   all.push_back({"lerp", [](const Operands& o) { return lerp(o.x, o.other, 0.3); }});
@@ -71,7 +72,13 @@ std::vector<Operation> elementwise() {
 }
 
 std::vector<Operation> reductions() {
-  return {of_one("prod", [](const Tensor& x) { return prod(x, 1); }),
+  return {of_one("sum", [](const Tensor& x) { return sum(x); }),
+          of_one("sum_rows", [](const Tensor& x) { return sum(x, 1); }),
+          of_one("sum_columns", [](const Tensor& x) { return sum(x, 0); }),
+          of_one("mean", [](const Tensor& x) { return mean(x, 1); }),
+          of_one("max", [](const Tensor& x) { return max(x, 1); }),
+          of_one("softmax", [](const Tensor& x) { return softmax(x, 1); }),
+          of_one("prod", [](const Tensor& x) { return prod(x, 1); }),
           of_one("var", [](const Tensor& x) { return var(x, 1); }),
           of_one("std", [](const Tensor& x) { return tape::std(x, 1); }),
           of_one("norm", [](const Tensor& x) { return norm(x, 2, 1); }),
@@ -123,9 +130,10 @@ void measure(const Operation& operation, int64_t elements) {
   });
   const double both = nanoseconds([&] {
     operation.call(operands).backward({.gradient = seed});
-    Tensor x = operands.x, other = operands.other;
+    Tensor x = operands.x, other = operands.other, centred = operands.centred;
     x.zero_grad();
     other.zero_grad();
+    centred.zero_grad();
   });
   std::printf("%s,%lld,%.0f,%.0f\n", operation.name, static_cast<long long>(elements), forward, both);
   std::fflush(stdout);

@@ -25,17 +25,31 @@ class Operands:
         rows = n // 100
         self.x = (torch.rand(rows, 100) * 0.9 + 0.05).requires_grad_()
         self.other = (torch.rand(rows, 100) * 0.9 + 0.05).requires_grad_()
+        self.centred = (torch.rand(rows, 100) * 2 - 1).requires_grad_()
         self.mask = torch.rand(rows, 100) > 0.5
         self.row_ids = torch.randint(0, rows, (rows,))
         self.column_ids = torch.randint(0, 100, (rows, 100))
 
 
-UNARY = "log1p expm1 log2 log10 exp2 sinh cosh atanh tan asin acos atan round floor ceil trunc frac".split()
+UNARY = "exp log sqrt square log1p expm1 log2 log10 exp2 sinh cosh atanh tan asin acos atan round floor ceil trunc frac".split()
 OPERATIONS = {name: lambda o, f=getattr(torch, name): f(o.x) for name in UNARY} | {
-    "mish": lambda o: F.mish(o.x),
-    "softplus": lambda o: F.softplus(o.x),
-    "leaky_relu": lambda o: F.leaky_relu(o.x),
-    "elu": lambda o: F.elu(o.x),
+    "mish": lambda o: F.mish(o.centred),
+    "softplus": lambda o: F.softplus(o.centred),
+    "leaky_relu": lambda o: F.leaky_relu(o.centred),
+    "elu": lambda o: F.elu(o.centred),
+    "relu": lambda o: F.relu(o.centred),
+    "tanh": lambda o: torch.tanh(o.centred),
+    "sigmoid": lambda o: torch.sigmoid(o.centred),
+    "gelu": lambda o: F.gelu(o.centred),
+    "add": lambda o: o.x + o.other,
+    "mul": lambda o: o.x * o.other,
+    "div": lambda o: o.x / o.other,
+    "sum": lambda o: torch.sum(o.x),
+    "sum_rows": lambda o: torch.sum(o.x, 1),
+    "sum_columns": lambda o: torch.sum(o.x, 0),
+    "mean": lambda o: torch.mean(o.x, 1),
+    "max": lambda o: torch.amax(o.x, 1),
+    "softmax": lambda o: torch.softmax(o.x, 1),
     "atan2": lambda o: torch.atan2(o.x, o.other),
     "remainder": lambda o: torch.remainder(o.x, o.other),
     "lerp": lambda o: torch.lerp(o.x, o.other, 0.3),
@@ -88,7 +102,7 @@ def pytorch(name, elements):
 
     def both():
         call(operands).backward(seed)
-        operands.x.grad = operands.other.grad = None
+        operands.x.grad = operands.other.grad = operands.centred.grad = None
 
     return nanoseconds(forward), nanoseconds(both)
 

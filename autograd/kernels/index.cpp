@@ -1,24 +1,10 @@
 #include "autograd/kernels/index.h"
 
 #include "autograd/kernels/index_sort.h"
-#include "autograd/kernels/level.h"
+#include "autograd/kernels/scatter_loop.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
-
-/// Columns that one task adds to, so that repeated indices add up in one order whatever the number of threads.
-constexpr int64_t kColumns = 64;
-
-/// add(o, first column, columns) for every outer index and part of the inner axis.
-template <class Add>
-TAPE_INLINE void for_columns(int64_t outer, int64_t count, int64_t inner, const Add& add) {
-  if (inner == 0) return;
-  const int64_t width = outer > 1 ? inner : smaller(inner, kColumns), parts = divide_up(inner, width);
-  for_tasks(outer * parts, outer * count * inner > 2 * kChunk, [&](int64_t task) {
-    const int64_t first = task % parts * width;
-    add(task / parts, first, smaller(width, inner - first));
-  });
-}
 
 template <class T>
 void add_at(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y) {
@@ -32,32 +18,21 @@ void add_at(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, con
   });
 }
 
-/// put(x at the place of y, y) for every element of y.
-template <class T, class Put>
-TAPE_INLINE void scatter_by(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index,
-                            const T* y, const Put& put) {
-  for_columns(outer, count, inner, [&](int64_t o, int64_t first, int64_t columns) {
-    for (int64_t c = 0; c < count; ++c) {
-      const int64_t line = (o * count + c) * inner;
-      for (int64_t i = first; i < first + columns; ++i) put(x[(o * size + index[line + i]) * inner + i], y[line + i]);
-    }
-  });
-}
-
 template <class T>
 void scatter_add(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y) {
-  scatter_by(outer, size, inner, x, count, index, y, [](T& to, T value) { to += value; });
+  for_places(outer, size, inner, count, index, [=](int64_t place, int64_t at) { x[place] += y[at]; });
 }
 template <class T>
 void scatter_mul(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y) {
-  scatter_by(outer, size, inner, x, count, index, y, [](T& to, T value) { to *= value; });
+  for_places(outer, size, inner, count, index, [=](int64_t place, int64_t at) { x[place] *= y[at]; });
 }
 template <class T>
 void scatter_best(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y,
                   bool largest) {
-  scatter_by(outer, size, inner, x, count, index, y, [largest](T& to, T value) {
-    const bool better = largest ? value > to : value < to;
-    to = better | (value != value) ? value : to;
+  for_places(outer, size, inner, count, index, [=](int64_t place, int64_t at) {
+    const T value = y[at];
+    const bool better = largest ? value > x[place] : value < x[place];
+    x[place] = better | (value != value) ? value : x[place];
   });
 }
 

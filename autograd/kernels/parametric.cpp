@@ -6,6 +6,7 @@ namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
 struct LeakyRelu {
+  static constexpr int64_t kCost = 1;
   template <class V, class T>
   TAPE_MEMBER V value(V x, T a, T) const {
     return x > 0 ? x : x * a;
@@ -17,6 +18,7 @@ struct LeakyRelu {
 };
 
 struct Elu {
+  static constexpr int64_t kCost = 4;  // an exponential, beside an addition
   template <class V, class T>
   TAPE_MEMBER V value(V x, T a, T) const {
     return x > 0 ? x : expm1(x) * a;
@@ -28,6 +30,7 @@ struct Elu {
 };
 
 struct Softplus {
+  static constexpr int64_t kCost = 4;
   template <class V, class T>
   TAPE_MEMBER V value(V x, T a, T b) const {
     const V scaled = x * a;
@@ -42,13 +45,13 @@ struct Softplus {
 
 template <class F, class T>
 void forward(int64_t n, T a, T b, const T* x, T* y) {
-  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
+  for_chunks(n, F::kCost, [&](int64_t begin, int64_t end) {
     map_vectors(end - begin, x + begin, y + begin, [&](Vec<T> v) { return F().value(v, a, b); });
   });
 }
 template <class F, class T>
 void backward(int64_t n, T a, T b, const T* x, const T* dy, T* dx) {
-  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
+  for_chunks(n, F::kCost, [&](int64_t begin, int64_t end) {
     int64_t i = begin;
     for (; i + kLanes<T> <= end; i += kLanes<T>) store(dx + i, load(dy + i) * F().slope(load(x + i), a, b));
     if (i < end)

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "autograd/kernels/level.h"
+#include "autograd/kernels/scatter_loop.h"
 
 namespace tape::kernels {
 namespace {
@@ -25,12 +25,16 @@ void take(int64_t outer, int64_t size, int64_t inner, int64_t element_size, cons
     const E* from = static_cast<const E*>(x);
     E* to = static_cast<E*>(y);
     for_chunks(outer * count, inner, [&](int64_t begin, int64_t end) {
-      for (int64_t line = begin; line < end; ++line) {
-        const int64_t source = line / count * size + index[line % count];
+      // Line by line without a division each: o and c go along.
+      int64_t o = begin / count, c = begin % count;
+      for (int64_t line = begin; line < end; ++o, c = 0) {
+        const E* rows = from + o * size * inner;
+        const int64_t last = smaller(end, line + count - c);
         if (inner == 1)
-          to[line] = from[source];
+          for (; line < last; ++line, ++c) to[line] = rows[index[c]];
         else
-          std::memcpy(to + line * inner, from + source * inner, static_cast<std::size_t>(inner) * sizeof(E));
+          for (; line < last; ++line, ++c)
+            std::memcpy(to + line * inner, rows + index[c] * inner, static_cast<std::size_t>(inner) * sizeof(E));
       }
     });
   });
@@ -43,28 +47,19 @@ void gather(int64_t outer, int64_t size, int64_t inner, int64_t element_size, co
     const E* from = static_cast<const E*>(x);
     E* to = static_cast<E*>(y);
     for_chunks(outer * count, inner, [&](int64_t begin, int64_t end) {
-      for (int64_t line = begin; line < end; ++line) {
-        const int64_t o = line / count;
-        for (int64_t i = 0; i < inner; ++i)
-          to[line * inner + i] = from[(o * size + index[line * inner + i]) * inner + i];
+      int64_t o = begin / count;
+      for (int64_t line = begin; line < end; ++o) {
+        const E* rows = from + o * size * inner;
+        const int64_t last = smaller(end, (o + 1) * count);
+        if (inner == 1)
+          for (; line < last; ++line) to[line] = rows[index[line]];
+        else
+          for (; line < last; ++line)
+            for (int64_t i = 0; i < inner; ++i) to[line * inner + i] = rows[index[line * inner + i] * inner + i];
       }
     });
   });
 }
-
-namespace {
-/// visit(o, first column, columns): a part of the columns each, so that repeated places are written in order.
-template <class Visit>
-void for_columns(int64_t outer, int64_t count, int64_t inner, const Visit& visit) {
-  constexpr int64_t kColumns = 256;
-  const int64_t width = outer > 1 ? larger(inner, 1) : smaller(larger(inner, 1), kColumns);
-  const int64_t parts = divide_up(inner, width);
-  for_tasks(outer * parts, outer * count * inner > 2 * kChunk, [&](int64_t task) {
-    const int64_t first = task % parts * width;
-    visit(task / parts, first, smaller(width, inner - first));
-  });
-}
-}  // namespace
 
 void put(int64_t outer, int64_t size, int64_t inner, int64_t element_size, void* x, int64_t count, const int64_t* index,
          const void* y) {
@@ -91,28 +86,28 @@ void scatter(int64_t outer, int64_t size, int64_t inner, int64_t element_size, v
     using E = decltype(element);
     E* to = static_cast<E*>(x);
     const E* from = static_cast<const E*>(y);
-    for_columns(outer, count, inner, [&](int64_t o, int64_t first, int64_t columns) {
-      for (int64_t c = 0; c < count; ++c) {
-        const int64_t line = (o * count + c) * inner;
-        for (int64_t i = first; i < first + columns; ++i) to[(o * size + index[line + i]) * inner + i] = from[line + i];
-      }
-    });
+    for_places(outer, size, inner, count, index, [=](int64_t place, int64_t at) { to[place] = from[at]; });
   });
 }
 
 bool mark_last(int64_t outer, int64_t size, int64_t inner, int64_t count, const int64_t* index, bool* last) {
   int64_t repeated = 0;
-  for_tasks(outer, outer * count * inner > 2 * kChunk, [&](int64_t o) {
+  for_chunks(outer, count * inner, [&](int64_t begin, int64_t end) {
     Scratch<int64_t> latest(size * inner + 1);
     bool here = false;
-    for (int64_t c = 0; c < count; ++c)
-      for (int64_t i = 0; i < inner; ++i) latest[index[(o * count + c) * inner + i] * inner + i] = c;
-    for (int64_t c = 0; c < count; ++c) {
-      for (int64_t i = 0; i < inner; ++i) {
-        const int64_t at = (o * count + c) * inner + i;
-        last[at] = latest[index[at] * inner + i] == c;
-        here = here || !last[at];
+    for (int64_t o = begin; o < end; ++o) {
+      const int64_t* at = index + o * count * inner;
+      bool* marks = last + o * count * inner;
+      if (inner == 1) {
+        for (int64_t c = 0; c < count; ++c) latest[at[c]] = c;
+        for (int64_t c = 0; c < count; ++c) here |= !(marks[c] = latest[at[c]] == c);
+        continue;
       }
+      for (int64_t c = 0; c < count; ++c)
+        for (int64_t i = 0; i < inner; ++i) latest[at[c * inner + i] * inner + i] = c;
+      for (int64_t c = 0; c < count; ++c)
+        for (int64_t i = 0; i < inner; ++i)
+          here |= !(marks[c * inner + i] = latest[at[c * inner + i] * inner + i] == c);
     }
     if (here) __atomic_store_n(&repeated, 1, __ATOMIC_RELAXED);
   });
@@ -122,9 +117,17 @@ bool mark_last(int64_t outer, int64_t size, int64_t inner, int64_t count, const 
 int64_t first_outside(int64_t n, const int64_t* index, int64_t low, int64_t size) {
   int64_t bad = 0;
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
-    int64_t here = 0;
-    for (int64_t i = begin; i < end; ++i) here |= (index[i] < low) | (index[i] >= size);
-    if (here) __atomic_store_n(&bad, 1, __ATOMIC_RELAXED);
+    // The sign of size - 1 - i or i - low is set where i is outside; four sums, so that none waits for another.
+    const auto first = static_cast<uint64_t>(low), last = static_cast<uint64_t>(size) - 1;
+    const auto signs = [=](int64_t i) {
+      const auto at = static_cast<uint64_t>(index[i]);
+      return (last - at) | (at - first);
+    };
+    uint64_t a = 0, b = 0, c = 0, d = 0;
+    int64_t i = begin;
+    for (; i + 4 <= end; i += 4) a |= signs(i), b |= signs(i + 1), c |= signs(i + 2), d |= signs(i + 3);
+    for (; i < end; ++i) a |= signs(i);
+    if ((a | b | c | d) >> 63) __atomic_store_n(&bad, 1, __ATOMIC_RELAXED);
   });
   if (bad == 0) return -1;
   int64_t i = 0;

@@ -25,8 +25,9 @@ void check_range(const char* operation, const char* what, const Tensor& index, i
 }  // namespace
 
 Tensor wrapped_index(const char* operation, const Tensor& index, int64_t size) {
+  if (index.dtype() == i64 && kernels::first_outside(index.numel(), index.data<int64_t>(), 0, size) < 0)
+    return index.detach();
   check_range(operation, "index", index, -size, size);
-  if (kernels::first_outside(index.numel(), index.data<int64_t>(), 0, size) < 0) return index.detach();
   Tensor wrapped = empty_like(index);
   kernels::wrap_negative(index.numel(), index.data<int64_t>(), size, wrapped.mutable_data<int64_t>());
   return wrapped;

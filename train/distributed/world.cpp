@@ -26,7 +26,9 @@ int processes_started() {
   return tasks && for_mpi ? std::atoi(tasks) : 1;
 }
 
+#ifdef TAPEFORMER_HAS_MPI
 bool world_was_made = false;
+#endif
 
 }  // namespace
 

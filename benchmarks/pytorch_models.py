@@ -68,17 +68,19 @@ class Gpt(nn.Module):
         return self.output(self.norm(x))
 
 
-def make(name, dropout):
-    """The model, a function that computes the loss of a fixed batch, and the tokens of a step."""
+def make(name, dropout, rank=0, ranks=1, wrap=lambda model: model):
+    """The model, a function that computes the loss of a fixed batch, and the tokens of a step. Of several ranks each has every
+    ranks-th row of the batch, and the loss is computed by `wrap(model)`."""
     if name in TRANSLATORS:
         size = TRANSLATORS[name]
         vocab, batch, length = size["vocab"], size["batch"], size["length"]
         model = Translator(dropout=dropout, **size)
         src, tgt = torch.randint(3, vocab, (batch, length)), torch.randint(3, vocab, (batch, length + 1))
-        loss = lambda: F.cross_entropy(model(src, tgt[:, :-1]).view(-1, vocab), tgt[:, 1:].reshape(-1), label_smoothing=0.1)  # noqa: E731
+        src, tgt, called = src[rank::ranks], tgt[rank::ranks], wrap(model)
+        loss = lambda: F.cross_entropy(called(src, tgt[:, :-1]).view(-1, vocab), tgt[:, 1:].reshape(-1), label_smoothing=0.1)  # noqa: E731
         return model, loss, 2 * batch * length
     size = LANGUAGE_MODELS[name]
     vocab, batch, length = size["vocab"], size["batch"], size["length"]
     model = Gpt(dropout=dropout, **size)
-    ids = torch.randint(0, vocab, (batch, length + 1))
-    return model, lambda: F.cross_entropy(model(ids[:, :-1]).view(-1, vocab), ids[:, 1:].reshape(-1)), batch * length
+    ids, called = torch.randint(0, vocab, (batch, length + 1))[rank::ranks], wrap(model)
+    return model, lambda: F.cross_entropy(called(ids[:, :-1]).view(-1, vocab), ids[:, 1:].reshape(-1)), batch * length

@@ -2,10 +2,14 @@
 """Times training steps of a benchmark model in PyTorch and prints a JSON line with the keys of `tapeformer bench`.
 
     python3 benchmarks/pytorch_train_step.py --config gpt-nano [--compile] [--precision medium]
+    python3 -m torch.distributed.run --nproc-per-node 2 benchmarks/pytorch_train_step.py --config gpt-nano --threads 1
+
+Started by torch.distributed.run, the processes share the batch: DistributedDataParallel with gloo.
 """
 
 import argparse
 import json
+import os
 import resource
 import time
 
@@ -28,7 +32,11 @@ def main():
     torch.manual_seed(1)
     autocast = args.precision == "medium"
     torch.set_float32_matmul_precision("highest" if autocast else args.precision)
-    model, loss, tokens = make(args.config, args.dropout)
+    rank, ranks = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    if ranks > 1:
+        torch.distributed.init_process_group("gloo")
+    wrap = torch.nn.parallel.DistributedDataParallel if ranks > 1 else lambda model: model
+    model, loss, tokens = make(args.config, args.dropout, rank, ranks, wrap)
     if args.compile:
         loss = torch.compile(loss)
     adam = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
@@ -43,6 +51,10 @@ def main():
         value.item()
         if step >= args.warm_up:
             times.append((time.perf_counter() - start) * 1e3)
+    if ranks > 1:
+        torch.distributed.destroy_process_group()
+    if rank > 0:
+        return
     times.sort()
     print(json.dumps({"cfg": args.config, "threads": args.threads, "params": sum(p.numel() for p in model.parameters()),
                       "ms": round(times[len(times) // 2], 2), "min_ms": round(times[0], 2), "tok_s": round(tokens / times[0] * 1e3),

@@ -62,3 +62,11 @@ if(TAPEFORMER_HAS_BACKTRACE)
   target_compile_definitions(tapeformer_backtrace INTERFACE TAPE_HAVE_BACKTRACE)
 endif()
 target_link_libraries(tapeformer_backtrace INTERFACE ${CMAKE_DL_LIBS})
+
+# Processes that train together, where it is asked for: any MPI 3, by its C functions.
+add_library(tapeformer_mpi INTERFACE)
+if(TAPEFORMER_MPI)
+  find_package(MPI 3.0 REQUIRED COMPONENTS CXX)
+  target_link_libraries(tapeformer_mpi INTERFACE MPI::MPI_CXX)
+  target_compile_definitions(tapeformer_mpi INTERFACE TAPEFORMER_HAS_MPI OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+endif()

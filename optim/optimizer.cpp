@@ -6,6 +6,7 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/reduce.h"
+#include "autograd/ops/shape.h"
 
 namespace tape::optim {
 namespace {
@@ -132,11 +133,11 @@ void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite)
   if (slot.kept.empty()) {
     Tensors kept;
     for (size_t i = 0; i < settings_.kept_names.size(); ++i)
-      kept.push_back(zeros(parameter.shape(), parameter.dtype()));
+      kept.push_back(zeros(slot.kept_shape(), parameter.dtype()));
     slot.kept = std::move(kept);
   }
   for (const Tensor& kept : slot.kept)
-    if (!(kept.shape() == parameter.shape()) || kept.dtype() != parameter.dtype())
+    if (!(kept.shape() == slot.kept_shape()) || kept.dtype() != parameter.dtype())
       raise(ErrorKind::graph,
             "{}: parameter {} was {} {} at its last step and is {} {} now; make a new optimizer after such a change",
             settings_.name, index, to_string(kept.dtype()), to_string(kept.shape()), to_string(parameter.dtype()),
@@ -144,17 +145,64 @@ void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite)
 }
 
 void Optimizer::step(const StepOptions& options) {
+  std::vector<GradientSlice> gradients;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const Tensor gradient = slots_[i].parameter.grad();
+    if (!gradient.defined()) continue;
+    if (slots_[i].slice)
+      raise(ErrorKind::config, "{}: step() of an optimizer that keeps slices; step_slices() takes their gradients",
+            settings_.name);
+    gradients.push_back({i, gradient});
+  }
+  apply(gradients, options);
+}
+
+void Optimizer::keep_slices(const std::vector<Slice>& slices) {
+  const char* const name = settings_.name;
+  if (slices.size() != slots_.size())
+    raise(ErrorKind::config, "{}: keep_slices: {} slices for {} parameters", name, slices.size(), slots_.size());
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const auto [begin, count] = slices[i];
+    const int64_t numel = slots_[i].parameter.numel();
+    if (slots_[i].slice) raise(ErrorKind::config, "{}: keep_slices: slices are kept already", name);
+    if (begin < 0 || count < 0 || begin > numel || count > numel - begin)
+      raise(ErrorKind::config, "{}: keep_slices: {} values from {} on are not within parameter {} {}", name, count,
+            begin, i, to_string(slots_[i].parameter.shape()));
+  }
+  for (size_t i = 0; i < slots_.size(); ++i) slots_[i].keep(slices[i]);
+}
+
+void Optimizer::Slot::keep(const Slice& part) {
+  slice = part;
+  const NoGrad no_grad;
+  for (Tensor& whole : kept)
+    whole = tape::slice(reshape(whole, Shape{whole.numel()}), 0, {.start = part.begin, .end = part.begin + part.count})
+                .clone();
+}
+
+void Optimizer::step_slices(const std::vector<GradientSlice>& gradients, const StepOptions& options) {
+  for (const GradientSlice& gradient : gradients) {
+    if (gradient.parameter >= slots_.size())
+      raise(ErrorKind::index, "{}: step_slices: there is no parameter {}", settings_.name, gradient.parameter);
+    const Slot& slot = slots_[gradient.parameter];
+    const Tensor& values = gradient.values;
+    if (!slot.slice || !(values.shape() == slot.kept_shape()) || values.dtype() != slot.parameter.dtype())
+      raise(ErrorKind::shape, "{}: step_slices: the gradient of parameter {} is {} {}, its slice is {} {}",
+            settings_.name, gradient.parameter, to_string(values.dtype()), to_string(values.shape()),
+            to_string(slot.parameter.dtype()), slot.slice ? to_string(slot.kept_shape()) : "not chosen");
+  }
+  apply(gradients, options);
+}
+
+void Optimizer::apply(const std::vector<GradientSlice>& gradients, const StepOptions& options) {
   const NoGrad no_grad;
   check_not_negative(settings_.name, "gradient_scale", options.gradient_scale);
   // Whatever can fail comes before the first change.
-  for (size_t i = 0; i < slots_.size(); ++i)
-    if (const Tensor gradient = slots_[i].parameter.grad(); gradient.defined())
-      prepare(i, gradient, options.known_finite);
+  for (const auto& [i, gradient] : gradients) prepare(i, gradient, options.known_finite);
   std::vector<Update> updates;
-  updates.reserve(slots_.size());
-  for (Slot& slot : slots_) {
-    const Tensor gradient = slot.parameter.grad();
-    if (!gradient.defined()) continue;
+  updates.reserve(gradients.size());
+  for (const auto& [i, gradient] : gradients) {
+    Slot& slot = slots_[i];
     ++slot.steps;
     updates.push_back({slot, gradient, lr_ * slot.lr_factor});
   }
@@ -204,8 +252,10 @@ void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
   }
   const std::string problems = reader.problems();
   if (!problems.empty()) raise(ErrorKind::format, "load_state_dict: {} does not fit:{}", settings_.name, problems);
-  for (Slot& slot : loaded)
-    for (Tensor& kept : slot.kept) kept = kept.detach().clone();
+  for (Slot& slot : loaded) {
+    for (Tensor& kept : slot.kept) kept = slot.slice ? kept.detach() : kept.detach().clone();
+    if (slot.slice) slot.keep(*slot.slice);
+  }
   slots_ = std::move(loaded);
   lr_ = lr;
 }

@@ -22,6 +22,17 @@ struct StepOptions {
   bool known_finite = false;  ///< grad_norm() has looked at the gradients: they are not looked at again
 };
 
+/// A stretch of a parameter's values, row-major: [begin, begin + count).
+struct Slice {
+  int64_t begin = 0;
+  int64_t count = 0;
+};
+/// The gradient of a stretch of a parameter, as one row.
+struct GradientSlice {
+  size_t parameter = 0;  ///< its number
+  Tensor values;         ///< of the slice that is kept of it
+};
+
 /// Base of the optimizers: it holds handles of the parameters, walks those that have a gradient, and keeps what each
 /// needs between steps.
 ///
@@ -45,11 +56,18 @@ class Optimizer {
   void step(const StepOptions& options = {});
   /// Drops the gradients.
   void zero_grad();
+
+  /// From now on keeps state of, and updates, these stretches alone, one a parameter (some may be empty): for several
+  /// processes that share the work. What is kept already is cut. Error (config) for another number of them, one that is
+  /// not within its parameter, and for a second call.
+  void keep_slices(const std::vector<Slice>& slices);
+  /// step() with the gradients of the kept stretches of those parameters that have one on any process.
+  void step_slices(const std::vector<GradientSlice>& gradients, const StepOptions& options = {});
   Tensors parameters() const;
 
   /// What an exact resume needs: "lr", for each parameter "0.step" (how often it was updated, i64) and, once updated, a
   /// tensor for each value kept of it, "0.m". They are the optimizer's own tensors: save or clone them before the next
-  /// step.
+  /// step. After keep_slices() they are rows of what is kept; load_state_dict() takes whole ones all the same.
   std::map<std::string, Tensor> state_dict() const;
   /// Copies a state in. All or nothing: one Error (format) lists every missing, unexpected and unfitting entry, and
   /// those with values that no run gives: steps below 0 or above 2^53, NaN, infinity, squares below 0.
@@ -60,8 +78,12 @@ class Optimizer {
     Tensor parameter;
     double lr_factor = 1;
     double weight_decay = 0;
-    int64_t steps = 0;  // updates so far, the running one included
-    Tensors kept = {};  // zeros before the first update, one for each kept_names()
+    int64_t steps = 0;                // updates so far, the running one included
+    Tensors kept = {};                // zeros before the first update, one for each kept_names()
+    std::optional<Slice> slice = {};  // what is updated and kept, where that is not all
+    int64_t begin() const { return slice ? slice->begin : 0; }
+    void keep(const Slice& part);
+    Shape kept_shape() const { return slice ? Shape{slice->count} : parameter.shape(); }
   };
   /// What the optimizers have in common of their options.
   struct Settings {
@@ -82,13 +104,14 @@ class Optimizer {
 
   struct Update {
     Slot& slot;
-    Tensor gradient;
-    double lr;  // of this parameter
+    Tensor gradient;  // of the values from slot.begin() on
+    double lr;        // of this parameter
   };
   virtual void update(const std::vector<Update>& updates, double gradient_scale) = 0;  ///< all, or throws before any
 
  private:
   void prepare(size_t index, const Tensor& gradient, bool known_finite);
+  void apply(const std::vector<GradientSlice>& gradients, const StepOptions& options);
 
   Settings settings_;
   double lr_ = 0;

@@ -34,7 +34,8 @@ void Sgd::update(const std::vector<Update>& updates, double gradient_scale) {
                                 .gradient_scale = gradient_scale};
     dispatch_floating("Sgd", slot.parameter.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      kernels::optimizer<T>().sgd(slot.parameter.numel(), step, u.gradient.data<T>(), slot.parameter.mutable_data<T>(),
+      kernels::optimizer<T>().sgd(u.gradient.numel(), step, u.gradient.data<T>(),
+                                  slot.parameter.mutable_data<T>() + slot.begin(),
                                   slot.kept.empty() ? nullptr : slot.kept[0].mutable_data<T>());
     });
   }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the build needs on Debian 12, Ubuntu 24.04 and later; with --fuzz what scripts/fuzz.sh needs besides.
+# Installs what the build needs on Debian 12, Ubuntu 24.04 and later; with --fuzz what scripts/fuzz.sh needs besides, with
+# --mpi what -D TAPEFORMER_MPI=ON needs.
 # Changes nothing, and needs no network, when all of it is there.
 set -euo pipefail
 
@@ -9,8 +10,9 @@ helpers=(ccache mold) # make rebuilds faster; nothing depends on them
 case "${1:-}" in
   "") ;;
   --fuzz) needed+=(clang-16 libclang-rt-16-dev libomp-16-dev) ;;
+  --mpi) needed+=(libopenmpi-dev openmpi-bin) ;;
   *)
-    printf 'setup: %s: no such option (there is --fuzz)\n' "$1" >&2
+    printf 'setup: %s: no such option (there are --fuzz and --mpi)\n' "$1" >&2
     exit 2
     ;;
 esac

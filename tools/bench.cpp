@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -22,6 +23,8 @@
 #include "tools/bench_model.h"
 #include "tools/bench_peaks.h"
 #include "tools/bench_profile.h"
+#include "tools/common.h"
+#include "train/distributed/world.h"
 #include "train/machine.h"
 #include "train/progress.h"
 
@@ -35,6 +38,7 @@ struct BenchOptions {
   int64_t steps = 20, warm_up = 3, batch = 32, beams = 1;
   bool profile = false;
   std::string trace = {};
+  Together together = {};
 };
 
 int64_t peak_megabytes() {
@@ -61,59 +65,108 @@ void print(nlohmann::ordered_json line) {
 
 double rounded(double value, double to = 100) { return std::round(value * to) / to; }
 
-void one_step(const BenchModel& model, optim::Adam& adam, Profile& profile) {
-  adam.zero_grad();
-  const Tensor loss = model.loss();
-  loss.backward();
-  profile.charge("gradient sums and the tape");
-  adam.step();
-  profile.charge("optimizer");
-  loss.item();
-}
+/// A step of training: alone, or with others.
+class Trained {
+ public:
+  Trained(const BenchOptions& options, train::Communicator& ranks)
+      : model(make_bench_model(options.config, options.dropout, ranks.rank(), ranks.size())),
+        adam_(model.module->parameters(), {.lr = 1e-4}) {
+    model.module->train();
+    if (ranks.size() > 1) distributed.emplace(ranks, *model.module, adam_, options.together.options());
+  }
+
+  void step(Profile& profile) {
+    if (distributed)
+      distributed->zero_grad();
+    else
+      adam_.zero_grad();
+    const Tensor loss = model.loss();
+    if (distributed) {
+      distributed->backward(loss, model.part, train::Distributed::Send::now);
+      distributed->finish();
+    } else {
+      loss.backward();
+    }
+    profile.charge("gradient sums and the tape");
+    if (distributed)
+      distributed->step({});
+    else
+      adam_.step();
+    profile.charge("optimizer");
+    loss.item();
+  }
+
+  BenchModel model;
+  std::optional<train::Distributed> distributed;
+
+ private:
+  optim::Adam adam_;
+};
 
 /// One more step, kept event by event.
-void trace_step(const BenchModel& model, optim::Adam& adam, const std::string& path) {
+void trace_step(Trained& trained, const std::string& path) {
   Profile profile(Profile::Keep::costs_and_events);
-  one_step(model, adam, profile);
+  trained.step(profile);
   write_chrome_trace(path, profile);
 }
 
+/// What a step has sent, and what of the time that it was on its way was hidden behind the backward.
+void add_exchange(nlohmann::ordered_json& line, const train::ExchangeStats& before, const train::ExchangeStats& now,
+                  double steps) {
+  const double in_flight = now.in_flight - before.in_flight, waited = now.waited - before.waited;
+  line["sent_mb"] = rounded(static_cast<double>(now.sent_bytes - before.sent_bytes) / steps / 1e6);
+  line["hidden_ms"] = rounded((in_flight - waited) / steps * 1e3);
+  line["waited_ms"] = rounded(waited / steps * 1e3);
+}
+
 int train_step(const BenchOptions& options) {
-  prepare(options.common);
+  const train::World world;
+  train::Communicator& ranks = train::ranks_or_alone(world.ranks());
+  prepare(options.common, world.ranks_on_these_cores());
+  if (ranks.size() > 1 && (options.profile || !options.trace.empty()))
+    raise(ErrorKind::config, "bench train-step: --profile and --trace are of one process, and mpirun started {}",
+          ranks.size());
   const MatmulPrecisionScope precision(options.common.matmul_precision());
   manual_seed(1);
-  BenchModel model = make_bench_model(options.config, options.dropout);
-  model.module->train();
-  optim::Adam adam(model.module->parameters(), {.lr = 1e-4});
+  Trained trained(options, ranks);
   Profile profile;
   std::vector<double> times;
   double flops = 0;
   int64_t after_two_steps = 0;
+  train::ExchangeStats exchanged;
   for (int64_t i = 0; i < options.steps + options.warm_up; ++i) {
     if (i == options.warm_up) profile.reset();
+    if (i == options.warm_up && trained.distributed) exchanged = trained.distributed->stats();
     if (i == 2) after_two_steps = memory_stats().system_allocations;
     const double start = train::steady_seconds();
-    one_step(model, adam, profile);
+    trained.step(profile);
     if (i >= options.warm_up) times.push_back(train::steady_seconds() - start);
   }
   for (const auto& [key, cost] : profile.costs()) flops += cost.flops;
   const double steps = static_cast<double>(times.size()), least = *std::min_element(times.begin(), times.end());
-  const int64_t resident = peak_megabytes();
+  double all_flops = 0;
+  for (const double of_rank : train::all_gather(ranks, flops)) all_flops += of_rank;
+  const std::vector<int64_t> resident = train::all_gather(ranks, peak_megabytes());
   const int64_t new_memory = memory_stats().system_allocations - after_two_steps;
+  if (!ranks.leads()) return 0;
   if (options.profile)
     print_profile(std::cout, profile.costs(), options.steps, measure_peaks(options.common.matmul_precision()));
-  if (!options.trace.empty()) trace_step(model, adam, options.trace);
+  if (!options.trace.empty()) trace_step(trained, options.trace);
   nlohmann::ordered_json line = heading(options);
-  line["params"] = model.module->parameter_count();
+  line["params"] = trained.model.module->parameter_count();
   line["ms"] = rounded(median(times) * 1e3);
   line["min_ms"] = rounded(least * 1e3);
-  line["tok_s"] = std::llround(static_cast<double>(model.tokens) / least);
-  line["rss_mb"] = resident;
-  line["gflops"] = rounded(flops / steps / least / 1e9, 10);
+  line["tok_s"] = std::llround(static_cast<double>(trained.model.tokens) / least);
+  line["rss_mb"] = *std::ranges::max_element(resident);
+  line["gflops"] = rounded(all_flops / steps / least / 1e9, 10);
   line["dropout"] = options.dropout;
   line["precision"] = options.common.precision;
   line["products"] = kernels::products_in_use(options.common.matmul_precision());
   line["new_memory_after_two_steps"] = new_memory;
+  if (trained.distributed) {
+    line["ranks"] = ranks.size();
+    add_exchange(line, exchanged, trained.distributed->stats(), steps);
+  }
   print(line);
   return 0;
 }
@@ -192,6 +245,7 @@ void add_bench(Command app) {
   step.option("--steps", options->steps, "Steps to time").at_least(1);
   step.option("--warmup", options->warm_up, "Steps before them").at_least(0);
   step.flag("--profile", options->profile, "Print what each operation costs").excludes(line);
+  add_distributed(step, options->together);
   step.option("--trace", options->trace, "Write one more step to FILE, for chrome://tracing or Perfetto")
       .value_name("FILE");
 

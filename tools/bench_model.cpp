@@ -53,18 +53,30 @@ std::unique_ptr<models::Transformer> make_translator(const Size& s, double dropo
                                                                          .tie_output = s.tied});
 }
 
-BenchModel translation(const Size& s, double dropout) {
+/// Which rows of a batch a process has.
+struct Share {
+  int rank, ranks;
+  Tensor of(const Tensor& rows) const { return ranks == 1 ? rows : slice(rows, 0, {.start = rank, .step = ranks}); }
+  double part(const Tensor& mine, int64_t all) const {
+    if (mine.size(0) == 0)
+      raise(ErrorKind::config, "bench train-step: a batch of {} rows has none for rank {} of {}", all, rank, ranks);
+    return static_cast<double>(mine.size(0)) / static_cast<double>(all);
+  }
+};
+
+BenchModel translation(const Size& s, double dropout, const Share& share) {
   auto model = make_translator(s, dropout);
   models::Transformer& transformer = *model;
   // From 3 on: no padding, which would be hidden.
-  const Tensor src = randint(3, s.vocab, {s.batch, s.length}), tgt = randint(3, s.vocab, {s.batch, s.length + 1});
+  const Tensor src = share.of(randint(3, s.vocab, {s.batch, s.length})),
+               tgt = share.of(randint(3, s.vocab, {s.batch, s.length + 1}));
   const Tensor in = slice(tgt, 1, {.end = s.length}), out = slice(tgt, 1, {.start = 1});
   return {std::move(model),
           [&transformer, src, in, out] { return cross_entropy(transformer(src, in), out, {.label_smoothing = 0.1}); },
-          2 * s.batch * s.length};
+          2 * s.batch * s.length, share.part(src, s.batch)};
 }
 
-BenchModel language_model(const Size& s, double dropout) {
+BenchModel language_model(const Size& s, double dropout, const Share& share) {
   auto model = std::make_unique<models::Gpt>(models::GptConfig{.vocab = s.vocab,
                                                                .d_model = s.d_model,
                                                                .layers = s.layers,
@@ -77,19 +89,21 @@ BenchModel language_model(const Size& s, double dropout) {
                                                                .embedding_dropout = dropout,
                                                                .tie_output = s.tied});
   models::Gpt& gpt = *model;
-  const Tensor ids = randint(0, s.vocab, {s.batch, s.length + 1});
+  const Tensor ids = share.of(randint(0, s.vocab, {s.batch, s.length + 1}));
   const Tensor in = slice(ids, 1, {.end = s.length}), out = slice(ids, 1, {.start = 1});
-  return {std::move(model), [&gpt, in, out] { return cross_entropy(gpt(in), out); }, s.batch * s.length};
+  return {std::move(model), [&gpt, in, out] { return cross_entropy(gpt(in), out); }, s.batch * s.length,
+          share.part(ids, s.batch)};
 }
 
 }  // namespace
 
 std::vector<std::string> bench_names() { return {"base", "tiny", "gpt-char", "gpt-nano", "gpt-124m"}; }
 
-BenchModel make_bench_model(const std::string& name, double dropout) {
+BenchModel make_bench_model(const std::string& name, double dropout, int rank, int ranks) {
+  const Share share{rank, ranks};
   if (const auto found = translators().find(name); found != translators().end())
-    return translation(found->second, dropout);
-  return language_model(language_models().at(name), dropout);
+    return translation(found->second, dropout, share);
+  return language_model(language_models().at(name), dropout, share);
 }
 
 std::unique_ptr<models::Transformer> make_bench_transformer(const std::string& name, double dropout) {

@@ -14,12 +14,14 @@ namespace tape::tools {
 struct BenchModel {
   std::unique_ptr<nn::Module> module;
   std::function<Tensor()> loss;
-  int64_t tokens = 0;  ///< a step: of source and target
+  int64_t tokens = 0;  ///< a step: of source and target, of all ranks
+  double part = 1;     ///< of the rows that are this rank's
 };
 
 /// The encoder-decoder sizes of `base` and `tiny`; the decoder-only ones of `gpt-char`, `gpt-nano` and `gpt-124m`.
 std::vector<std::string> bench_names();
-BenchModel make_bench_model(const std::string& name, double dropout);
+/// Of `ranks` processes that share the batch, number `rank` has every so many-th row from that number on.
+BenchModel make_bench_model(const std::string& name, double dropout, int rank = 0, int ranks = 1);
 /// The encoder-decoder model alone: for decoding. Error (config) where the name has none.
 std::unique_ptr<models::Transformer> make_bench_transformer(const std::string& name, double dropout);
 

@@ -1,5 +1,8 @@
 #include "tools/common.h"
 
+#include <algorithm>
+
+#include "train/distributed/world.h"
 #include "train/machine.h"
 
 namespace tape::tools {
@@ -21,14 +24,31 @@ void add_precision(Command& command, Common& common) {
       .one_of({"highest", "high", "medium"});
 }
 
+void add_distributed(Command& command, Together& together) {
+  if (!train::has_mpi()) return;
+  using enum train::Sharding;
+  command
+      .choice("--zero", together.zero, {{"0", none}, {"1", optimizer}, {"2", gradients}},
+              "Under mpirun, what each process keeps a share of: nothing (0), Adam's state (1), gradients too (2)")
+      .default_text("0");
+  command.flag("--bf16-gradients", together.bf16, "Under mpirun, send gradients rounded to bf16");
+}
+
+train::DistributedOptions Together::options() const {
+  return {.bf16 = bf16, .sharding = zero.value_or(train::Sharding::none)};
+}
+
 MatmulPrecision Common::matmul_precision() const {
   return precision == "medium" ? MatmulPrecision::medium
          : precision == "high" ? MatmulPrecision::high
                                : MatmulPrecision::highest;
 }
 
-void prepare(const Common& common) {
-  if (common.threads > 0) train::set_threads(common.threads);
+void prepare(const Common& common, int sharing) {
+  if (common.threads > 0)
+    train::set_threads(common.threads);
+  else if (sharing > 1)
+    train::set_threads(std::max(train::machine().threads / sharing, 1));
 }
 
 }  // namespace tape::tools

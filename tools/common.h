@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "autograd/tape/scope.h"
 #include "tools/arguments.h"
+#include "train/distributed/distributed.h"
 
 namespace tape::tools {
 
@@ -17,6 +19,17 @@ struct Common {
 void add_threads(Command& command, Common& common);
 void add_json(Command& command, Common& common);
 void add_precision(Command& command, Common& common);
-void prepare(const Common& common);
+
+/// How processes that mpirun started train together.
+struct Together {
+  std::optional<train::Sharding> zero = {};
+  bool bf16 = false;
+  train::DistributedOptions options() const;
+};
+/// Nothing where the library was built without MPI.
+void add_distributed(Command& command, Together& together);
+
+/// Threads as asked for, else a share of all cores where other processes are to use them too.
+void prepare(const Common& common, int sharing = 1);
 
 }  // namespace tape::tools

@@ -38,6 +38,7 @@ int demo(DemoArguments& arguments) {
   if (!arguments.resume) options.run.start = train::Start::overwrite;
   const std::string& out = options.run.out;
   const train::NumberWordsResult result = train::train_number_words(options, std::cout, terminal_info(1));
+  if (!leads(arguments)) return end_run(arguments, result.run, {});
 
   // Read back from the folder: what is shown is what was saved.
   auto model = train::NumberWordsModel::load(out);
@@ -81,6 +82,7 @@ void add_demo(Command app) {
   command.option("--keep-last", run.keep_last, "Checkpoints that stay in --out, beside the best").at_least(1);
   const Option resume = command.flag("--resume", arguments->resume, "Go on from the newest good checkpoint of --out");
   command.flag("--allow-changes", run.allow_changes, "Resume though options are others than they were").needs(resume);
+  add_distributed(command, arguments->together);
   add_threads(command, arguments->common);
   add_precision(command, arguments->common);
   add_json(command, arguments->common);

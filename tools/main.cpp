@@ -6,7 +6,12 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <iterator>
 #include <new>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -23,6 +28,7 @@
 #include "tools/tokenize.h"
 #include "tools/train.h"
 #include "tools/translate.h"
+#include "train/distributed/world.h"
 
 namespace {
 
@@ -48,7 +54,7 @@ void hold_standard_descriptors() {
     if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDWR) < 0) tape::raise_errno("/dev/null", "open", errno);
 }
 
-constexpr const char* kNoMemory = "tapeformer: the system refuses more memory\n";
+constexpr const char* kNoMemory = "the system refuses more memory";
 
 /// Destructors of nlohmann's JSON allocate (a list of the children, so that depth costs no stack). Refused there, the
 /// exception cannot leave them, and the process ends: with the line and the code that it would have reached main with.
@@ -57,7 +63,7 @@ constexpr const char* kNoMemory = "tapeformer: the system refuses more memory\n"
     if (std::current_exception()) throw;
   } catch (const std::bad_alloc&) {
     std::cout.flush();
-    std::cerr << kNoMemory;
+    std::cerr << "tapeformer: " << kNoMemory << "\n";
     std::_Exit(exit_code(ErrorKind::out_of_memory));
   } catch (...) {
     std::cerr << "tapeformer: internal error: an exception that nobody catches\n";
@@ -72,6 +78,17 @@ void check_output() {
   // A stream that failed before no longer knows why.
   if (errno == 0) tape::raise(ErrorKind::io, "standard output: cannot write: an earlier write failed");
   tape::raise_errno("standard output", "write", errno);
+}
+
+/// Says why, and where several processes train together ends the others too. The exit code. The line is written at
+/// once: mpirun puts a line of its own between two writes.
+int failed(std::string_view why, int code) {
+  tape::train::end_all_ranks(code, [why](const std::string& who) {
+    fmt::memory_buffer line;  // which has room of its own, where there is no memory
+    fmt::format_to(std::back_inserter(line), "tapeformer: {}{}\n", who, why);
+    std::cerr.write(line.data(), static_cast<std::streamsize>(line.size()));
+  });
+  return code;
 }
 
 int run(int argc, char** argv) {
@@ -108,13 +125,10 @@ int main(int argc, char** argv) {
     if (code == 0) check_output();
     return code;
   } catch (const tape::Error& error) {
-    std::cerr << "tapeformer: " << error.what() << "\n";
-    return exit_code(error.kind());
+    return failed(error.what(), exit_code(error.kind()));
   } catch (const std::bad_alloc&) {
-    std::cerr << kNoMemory;
-    return exit_code(ErrorKind::out_of_memory);
+    return failed(kNoMemory, exit_code(ErrorKind::out_of_memory));
   } catch (const std::exception& error) {
-    std::cerr << "tapeformer: internal error: " << error.what() << "\n";
-    return 1;
+    return failed(fmt::format("internal error: {}", error.what()), 1);
   }
 }

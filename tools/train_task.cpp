@@ -1,6 +1,7 @@
 #include "tools/train_task.h"
 
 #include <iostream>
+#include <streambuf>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,19 @@
 #include "train/progress.h"
 
 namespace tape::tools {
+namespace {
+
+/// A stream's buffer that takes everything and keeps nothing.
+std::streambuf* silence() {
+  class Silence : public std::streambuf {
+    int overflow(int c) override { return traits_type::not_eof(c); }
+    std::streamsize xsputn(const char*, std::streamsize n) override { return n; }
+  };
+  static Silence everything;
+  return &everything;
+}
+
+}  // namespace
 
 void add_run_options(Command& command, TrainArguments& arguments, const std::vector<std::string>& presets) {
   train::TaskOptions& run = arguments.run;
@@ -50,9 +64,14 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
       .probability()
       .default_text("0");
   command.option("--seed", run.seed, "Of weights, order and dropout");
+  add_distributed(command, arguments.together);
   add_threads(command, arguments.common);
   add_precision(command, arguments.common);
   add_json(command, arguments.common);
+}
+
+bool leads(const TrainArguments& arguments) {
+  return !arguments.world || train::ranks_or_alone(arguments.world->ranks()).leads();
 }
 
 void add_model_options(Command& command, std::optional<int64_t>& layers, std::optional<int64_t>& width,
@@ -63,8 +82,15 @@ void add_model_options(Command& command, std::optional<int64_t>& layers, std::op
 }
 
 void begin_run(TrainArguments& arguments) {
-  prepare(arguments.common);
-  std::cout << to_string(train::machine()) << "\n";
+  arguments.world = std::make_unique<train::World>();
+  const train::Communicator& ranks = train::ranks_or_alone(arguments.world->ranks());
+  if (!ranks.leads()) std::cout.rdbuf(silence());
+  prepare(arguments.common, arguments.world->ranks_on_these_cores());
+  std::cout << to_string(train::machine());
+  if (ranks.size() > 1) std::cout << fmt::format(", {} processes like this", ranks.size());
+  std::cout << "\n";
+  if (ranks.size() > 1 && arguments.doctor)
+    raise(ErrorKind::config, "train: --doctor looks at one process, and mpirun started {}", ranks.size());
   if (const MatmulPrecision asked = arguments.common.matmul_precision(); asked != MatmulPrecision::highest)
     std::cout << fmt::format("products of {} precision: {}\n", to_string(asked), kernels::products_in_use(asked));
   note_interrupts();
@@ -73,8 +99,10 @@ void begin_run(TrainArguments& arguments) {
               : arguments.overwrite ? train::Start::overwrite
                                     : train::Start::fresh;
   run.precision = arguments.common.matmul_precision();
+  run.ranks = arguments.world->ranks();
+  run.distributed = arguments.together.options();
   run.interrupted = [] { return interrupted() != 0; };
-  run.report = [](const std::string& folder) { inspect::write_run_report(folder); };
+  if (ranks.leads()) run.report = [](const std::string& folder) { inspect::write_run_report(folder); };
 }
 
 int show(const train::Diagnosis& diagnosis) {

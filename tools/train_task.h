@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/common.h"
+#include "train/distributed/world.h"
 #include "train/doctor.h"
 #include "train/task.h"
 #include "train/trainer.h"
@@ -20,8 +21,13 @@ struct TrainArguments {
   bool resume = false;
   bool overwrite = false;
   bool doctor = false;
+  Together together;
+  std::unique_ptr<train::World> world;  // the processes that mpirun started with this one
   Common common;
 };
+
+/// Whether this process speaks and writes for all that train together.
+bool leads(const TrainArguments& arguments);
 
 /// Options of every task: folder, preset, schedule, checkpoints, threads. What the presets stand for is in the footer.
 void add_run_options(Command& command, TrainArguments& arguments, const std::vector<std::string>& presets);
@@ -30,7 +36,8 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
 void add_model_options(Command& command, std::optional<int64_t>& layers, std::optional<int64_t>& width,
                        std::optional<int64_t>& heads);
 
-/// What stands before every run: threads, the machine, signals, the report. The options are then ready for the library.
+/// What stands before every run: the other processes, threads, the machine, signals, the report. The options are then
+/// ready for the library; of several processes all but the first are silent from here on.
 void begin_run(TrainArguments& arguments);
 
 /// Prints a diagnosis; the exit code is 1 where the set-up cannot learn.

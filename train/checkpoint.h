@@ -43,6 +43,7 @@ struct TrainerState {
   std::string blas_core = {};
   std::string products = {};  ///< kernels::products_in_use(); "" in checkpoints that do not say
   int threads = 0;
+  int ranks = 1;  ///< processes that trained together
   /// The options and data of the run, see train/settings.h; "" in checkpoints that do not say.
   std::string settings = {};
 };

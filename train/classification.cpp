@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <ostream>
@@ -168,7 +169,7 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
   }
 
   Evaluation evaluate() override {
-    const std::vector<std::vector<double>> found = models::classify(*model_, valid_.ids);
+    const std::vector<std::vector<double>> found = classify_valid();
     std::vector<int64_t> said;
     double loss = 0;
     for (size_t i = 0; i < found.size(); ++i) {
@@ -188,6 +189,19 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
             .samples = samples_of(sample, found, said),
             .drawn = sample.drawn,
             .confusion = std::move(confusion)};
+  }
+
+  /// Probabilities of the labels, for each line; every rank classifies its share.
+  std::vector<std::vector<double>> classify_valid() {
+    std::vector<std::string> mine;
+    for (const std::vector<double>& found : models::classify(*model_, share_of(ranks(), valid_.ids)))
+      mine.emplace_back(reinterpret_cast<const char*>(found.data()), found.size() * sizeof(double));
+    std::vector<std::vector<double>> all;
+    for (const std::string& bytes : joined_shares(ranks(), mine, valid_.ids.size())) {
+      all.emplace_back(bytes.size() / sizeof(double));
+      std::memcpy(all.back().data(), bytes.data(), bytes.size());
+    }
+    return all;
   }
 
   /// What the model says of some lines, drawn without looking at them.
@@ -252,7 +266,7 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
 
 ClassificationResult train_classification(const ClassificationOptions& options, std::ostream& out,
                                           const TerminalInfo& terminal) {
-  const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
+  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start);
   ClassificationTask task(options, folder.get(), out);
   ClassificationResult result{.run = task.train(folder, terminal)};
   if (const auto& evaluation = result.run.evaluation) {

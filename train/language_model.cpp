@@ -161,17 +161,15 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::Gpt, text::ByteLev
 
   Evaluation evaluate() override {
     const auto rows = static_cast<size_t>(std::max<int64_t>(batch(), 4096 / context_));
-    double sum = 0, tokens = 0;
+    std::vector<std::pair<std::vector<int64_t>, int64_t>> batches;  // starts, and their windows' length
     for (size_t first = 0; first < windows_.size();) {
-      std::vector<int64_t> starts;
-      const int64_t length = windows_[first].length;
+      auto& [starts, length] = batches.emplace_back(std::vector<int64_t>(), windows_[first].length);
       for (; first < windows_.size() && windows_[first].length == length && starts.size() < rows; ++first)
         starts.push_back(windows_[first].start);
-      const Learned learned = training_loss(collate(valid_, starts, length));
-      sum += learned.loss.item() * static_cast<double>(learned.tokens);
-      tokens += static_cast<double>(learned.tokens);
     }
-    const double mean = sum / tokens;
+    const double mean = mean_loss(spread(ranks(), batches.size(), [&](size_t i) {
+      return summed(training_loss(collate(valid_, batches[i].first, batches[i].second)));
+    }));
     return {.loss = mean,
             .metrics = {{"perplexity", std::exp(mean)}},
             .score = -mean,
@@ -218,7 +216,7 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::Gpt, text::ByteLev
 
 LanguageModelResult train_language_model(const LanguageModelOptions& options, std::ostream& out,
                                          const TerminalInfo& terminal) {
-  const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
+  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start);
   LanguageModelTask task(options, folder.get(), out);
   LanguageModelResult result{.run = task.train(folder, terminal)};
   if (result.run.evaluation) result.valid_loss = result.run.evaluation->loss;

@@ -33,8 +33,17 @@ class BatchSource::Maker {
     if (position.batch >= count)
       raise(ErrorKind::config, "Loader: epoch {} has {} batches, so there is no batch {} (from 0) to go on with",
             position.epoch, count, position.batch);
-    const std::vector<int64_t>& indices = batches_[static_cast<size_t>(position.batch)];
-    return {.batch = collate_(indices), .position = position, .batches = count, .indices = indices};
+    const std::vector<int64_t>& all = batches_[static_cast<size_t>(position.batch)];
+    std::vector<int64_t> indices;
+    for (size_t i = first_; i < all.size(); i += stride_) indices.push_back(all[i]);
+    std::shared_ptr<void> batch;
+    if (!indices.empty() || stride_ == 1) batch = collate_(indices);
+    return {.batch = std::move(batch), .position = position, .batches = count, .indices = std::move(indices)};
+  }
+
+  void share(int rank, int size) {
+    first_ = static_cast<size_t>(rank);
+    stride_ = static_cast<size_t>(size);
   }
 
   static DataPosition after(const Item& item) {
@@ -45,6 +54,7 @@ class BatchSource::Maker {
  private:
   const Plan plan_;
   const Collate collate_;
+  size_t first_ = 0, stride_ = 1;
   std::optional<int64_t> planned_;  // whose batches these are
   std::vector<std::vector<int64_t>> batches_;
 };
@@ -127,6 +137,12 @@ BatchSource::Item BatchSource::next() {
     thread_.reset();
     throw;
   }
+}
+
+void BatchSource::share(int rank, int size) {
+  TAPE_ASSERT(rank >= 0 && rank < size);
+  thread_.reset();
+  maker_->share(rank, size);
 }
 
 void BatchSource::seek(DataPosition position) {

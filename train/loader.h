@@ -26,7 +26,7 @@ class BatchSource {
     std::shared_ptr<void> batch;
     DataPosition position = {};         ///< of this batch
     int64_t batches = 0;                ///< of its epoch
-    std::vector<int64_t> indices = {};  ///< its examples
+    std::vector<int64_t> indices = {};  ///< its examples, as far as they are this process's
   };
   using Collate = std::function<std::shared_ptr<void>(const std::vector<int64_t>& indices)>;
 
@@ -35,6 +35,9 @@ class BatchSource {
   BatchSource(const BatchSource&) = delete;
   BatchSource& operator=(const BatchSource&) = delete;
 
+  /// Of `size` processes that share each batch this is number `rank`, from 0: of each batch it makes every size-th
+  /// example from that number on. Where there is none, an item's batch is null.
+  void share(int rank, int size);
   Item next();
   DataPosition position() const { return position_; }
   void seek(DataPosition position);

@@ -30,7 +30,7 @@ constexpr int64_t kBatchesAnEpoch = 100, kEvaluations = 8, kWatched = 100, kFewe
 
 struct NumberWordsBatch {
   text::PaddedBatch ids;
-  int64_t tokens = 0;  // of both sides, without padding
+  int64_t tokens = 0;  // of the targets, the ends included
 };
 
 Tensor ids_of(const std::vector<int64_t>& ids, int64_t rows, int64_t length) {
@@ -114,7 +114,7 @@ class NumberWordsTask : public TaskRun<NumberWordsBatch, models::Transformer, Nu
   /// Of the model as it is, which is that of the folder behind train().
   int64_t exact(const std::vector<int64_t>& numbers) {
     model_->eval();
-    return count_exact(numbers, translated(*model_, *tokenizer_, german(numbers)));
+    return count_exact(numbers, translations(german(numbers)));
   }
   ~NumberWordsTask() override { stop_loading(); }
 
@@ -133,6 +133,11 @@ class NumberWordsTask : public TaskRun<NumberWordsBatch, models::Transformer, Nu
             .padding_id = Vocabulary::pad};
   }
 
+  /// Every rank translates its share.
+  std::vector<std::string> translations(const std::vector<std::string>& words) {
+    return joined_shares(ranks(), translated(*model_, *tokenizer_, share_of(ranks(), words)), words.size());
+  }
+
   /// The numbers of an epoch, drawn anew for each: an example is the number itself.
   std::vector<std::vector<int64_t>> plan(int64_t epoch) const {
     text::NumberSampler sampler(text::Split::train, options_.run.seed + static_cast<uint64_t>(epoch));
@@ -148,7 +153,7 @@ class NumberWordsTask : public TaskRun<NumberWordsBatch, models::Transformer, Nu
     for (const int64_t number : numbers) {
       sources.push_back(tokenizer_->encode(text::german_number(number)).ids);
       targets.push_back(tokenizer_->target().encode(text::english_number(number), {.add_special_tokens = false}).ids);
-      batch.tokens += std::ssize(sources.back()) + std::ssize(targets.back()) + 1;
+      batch.tokens += std::ssize(targets.back()) + 1;
     }
     batch.ids = text::pad_batch(sources, targets);
     return batch;
@@ -164,7 +169,7 @@ class NumberWordsTask : public TaskRun<NumberWordsBatch, models::Transformer, Nu
   Learned training_loss(const NumberWordsBatch& batch) override { return {loss(batch, kSmoothing), batch.tokens}; }
 
   Evaluation evaluate() override {
-    const std::vector<std::string> sources = german(watched_), said = translated(*model_, *tokenizer_, sources);
+    const std::vector<std::string> sources = german(watched_), said = translations(sources);
     const double part = static_cast<double>(count_exact(watched_, said)) / static_cast<double>(watched_.size());
     const NumberWordsBatch batch = collate(watched_);
     // Judged by what is learned: without smoothing, a model that has learned it better has the larger loss.
@@ -222,11 +227,14 @@ std::optional<int64_t> steps_planned_before(const RunFolder& folder, int64_t ask
   return number("asked") == asked ? std::clamp<int64_t>(number("steps"), 1, asked) : asked;
 }
 
-/// The steps asked for, or as many as this machine does within the budget; on a resume what the run has planned.
+/// The steps asked for, or as many as this machine does within the budget; on a resume what the run has planned. Of
+/// several ranks rank 0 decides, by its own pace.
 int64_t affordable_steps(const NumberWordsOptions& options, const RunFolder& folder, int64_t steps, std::ostream& out) {
   if (const auto planned = steps_planned_before(folder, steps)) return *planned;
   if (options.budget == 0 || steps <= kFewestSteps) return steps;
-  const double pace = NumberWordsTask(options, nullptr, out, recipe_of(options.run, steps)).pace();
+  NumberWordsOptions alone = options;
+  alone.run.ranks = nullptr;
+  const double pace = NumberWordsTask(alone, nullptr, out, recipe_of(options.run, steps)).pace();
   const double affordable = options.budget / pace;  // beyond int64_t where the budget is huge
   if (affordable >= static_cast<double>(steps)) return steps;
   const int64_t fewer = std::max(static_cast<int64_t>(affordable), kFewestSteps);
@@ -262,14 +270,17 @@ NumberWordsResult train_number_words(const NumberWordsOptions& options, std::ost
                                      const TerminalInfo& terminal) {
   check(options);
   const int64_t asked = recipe_of(options.run, asked_steps(options.run)).steps;
-  const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
-  const int64_t steps = affordable_steps(options, *folder, asked, out);
+  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start);
+  Communicator& ranks = ranks_or_alone(options.run.ranks);
+  int64_t steps = ranks.leads() ? affordable_steps(options, *folder, asked, out) : 0;
+  ranks.broadcast(&steps, sizeof steps);
   NumberWordsTask task(options, folder.get(), out, recipe_of(options.run, steps));
   task.print_model();
   NumberWordsResult result{.run = task.train(folder, terminal)};
   const std::vector<int64_t> numbers = scored_numbers(options.held_out, options.run.seed);
   result.held_out = std::ssize(numbers);
   result.exact = task.exact(numbers);
+  if (!ranks.leads()) return result;
   out << fmt::format(
       "\n{} of {} held-out numbers exactly right ({:.1f}%) after {} steps in {:.1f} s, {:.0f} tokens/s\n", result.exact,
       result.held_out, 100 * result.held_out_exact(), result.run.step, result.run.seconds,

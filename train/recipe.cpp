@@ -59,7 +59,9 @@ nlohmann::ordered_json to_json(const Recipe& r) {
 
 TrainerOptions trainer_options(const TaskOptions& options, const Recipe& recipe, std::shared_ptr<RunFolder> folder,
                                std::ostream& out, const TerminalInfo& terminal) {
-  TrainerOptions trainer{.folder = std::move(folder),
+  TrainerOptions trainer{.ranks = options.ranks,
+                         .distributed = options.distributed,
+                         .folder = std::move(folder),
                          .steps = recipe.steps,
                          .seconds = recipe.seconds,
                          .clip_norm = recipe.clip_norm,

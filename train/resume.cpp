@@ -18,9 +18,16 @@ std::optional<FoundCheckpoint> find_checkpoint(const RunFolder& folder, const Tr
   if (!folder.resumes()) return std::nullopt;
   CheckpointFiles once = files;
   once.checked = &folder.checked();
-  if (options.resume_from.empty()) return newest_checkpoint(folder.path(), once);
-  const std::string path = folder.file(options.resume_from);
-  return FoundCheckpoint{path, load_checkpoint(path, once), {}};
+  const auto named = [&once](const std::string& path) -> std::optional<FoundCheckpoint> {
+    return FoundCheckpoint{path, load_checkpoint(path, once), {}};
+  };
+  Communicator& ranks = ranks_or_alone(options.ranks);
+  std::optional<FoundCheckpoint> found;
+  if (ranks.leads())
+    found =
+        options.resume_from.empty() ? newest_checkpoint(folder.path(), once) : named(folder.file(options.resume_from));
+  const std::string chosen = broadcast(ranks, found ? found->folder : "");
+  return ranks.leads() || chosen.empty() ? std::move(found) : named(chosen);
 }
 
 std::vector<std::string> set_aside_later_checkpoints(const RunFolder& folder, int64_t step) {
@@ -46,6 +53,7 @@ std::string machine_differences(const TrainerState& before, const TrainerOptions
   };
   compare("version", before.version, here.version);
   compare("threads", before.threads, here.threads);
+  compare("ranks", before.ranks, ranks_or_alone(options.ranks).size());
   compare("kernels", before.kernels, here.kernels);
   compare("BLAS", before.blas, here.blas);
   compare("BLAS core", before.blas_core, here.blas_core);

@@ -11,7 +11,8 @@
 namespace tape::train {
 
 /// The checkpoint that a run in this folder goes on from: the one its options name, else the newest that is whole.
-/// Nothing where the folder does not resume or has none. Error (io, format) where the named one cannot be read.
+/// Nothing where the folder does not resume or has none. Error (io, format) where the named one cannot be read. Of
+/// several ranks rank 0 chooses, and all read the same.
 std::optional<FoundCheckpoint> find_checkpoint(const RunFolder& folder, const TrainerOptions& options,
                                                const CheckpointFiles& files);
 

@@ -82,9 +82,15 @@ int locked(const std::string& folder) {
 
 }  // namespace
 
-RunFolder::RunFolder(std::string path, Start start) : path_(std::move(path)), resumes_(start == Start::resume) {
+RunFolder::RunFolder(std::string path, Start start, Role role)
+    : path_(std::move(path)), resumes_(start == Start::resume) {
   if (path_.empty()) raise(ErrorKind::config, "run folder: its path is empty");
   std::error_code failed;
+  if (role == Role::reader) {
+    if (!fs::is_directory(path_, failed))
+      raise(ErrorKind::io, "{}: this rank does not see the folder that rank 0 writes in", path_);
+    return;
+  }
   fs::create_directories(path_, failed);
   if (failed) raise(ErrorKind::io, "{}: cannot make the folder: {}", path_, failed.message());
   lock_ = locked(path_);
@@ -106,6 +112,18 @@ RunFolder::RunFolder(std::string path, Start start) : path_(std::move(path)), re
   }
 }
 
-RunFolder::~RunFolder() { close(lock_); }
+RunFolder::~RunFolder() {
+  if (lock_ >= 0) close(lock_);
+}
+
+std::shared_ptr<RunFolder> open_run_folder(const std::shared_ptr<Communicator>& ranks, const std::string& path,
+                                           Start start) {
+  Communicator& all = ranks_or_alone(ranks);
+  std::shared_ptr<RunFolder> folder;
+  if (all.leads()) folder = std::make_shared<RunFolder>(path, start);
+  meet(all);
+  if (!folder) folder = std::make_shared<RunFolder>(path, start, RunFolder::Role::reader);
+  return folder;
+}
 
 }  // namespace tape::train

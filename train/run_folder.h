@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
+#include "distributed/communicator.h"
 #include "manifest.h"
 
 namespace tape::train {
@@ -20,7 +22,10 @@ enum class Start {
 /// `runs/mt holds another run (log.jsonl); resume it, overwrite it, or choose another folder`.
 class RunFolder {
  public:
-  explicit RunFolder(std::string path, Start start = Start::fresh);
+  /// Whether this process is the one that writes there; one that only reads neither makes nor locks it, and finds it as
+  /// the writer has left it.
+  enum class Role { writer, reader };
+  explicit RunFolder(std::string path, Start start = Start::fresh, Role role = Role::writer);
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
@@ -39,5 +44,10 @@ class RunFolder {
   bool resumes_, replaces_ = false;
   mutable CheckedManifests checked_;
 };
+
+/// The folder of a run that these ranks share: rank 0 writes there, the others read. Called by all; Error (io) besides
+/// on a rank whose machine does not see the folder.
+std::shared_ptr<RunFolder> open_run_folder(const std::shared_ptr<Communicator>& ranks, const std::string& path,
+                                           Start start);
 
 }  // namespace tape::train

@@ -45,7 +45,8 @@ Json file_setting(const std::string& path) {
   return {{"file", path}, {"bytes", bytes}, {"xxh3_64", fmt::format("{:016x}", checksum)}};
 }
 
-std::vector<std::string> differing_settings(const std::string& then, const std::string& now) {
+std::vector<std::string> differing_settings(const std::string& then, const std::string& now, const std::string& then_is,
+                                            const std::string& now_is) {
   const Json before = parse_json(then, "settings of the saved run"), here = parse_json(now, "settings of the run");
   std::vector<std::string> all;
   const auto value = [](const Json& object, const std::string& key) {
@@ -54,7 +55,7 @@ std::vector<std::string> differing_settings(const std::string& then, const std::
   };
   const auto compare = [&](const std::string& key) {
     const Json a = value(before, key), b = value(here, key);
-    if (!same(a, b)) all.push_back(fmt::format("{} {} then, {} now", key, shown(a), shown(b)));
+    if (!same(a, b)) all.push_back(fmt::format("{} {} {}, {} {}", key, shown(a), then_is, shown(b), now_is));
   };
   for (const auto& [key, now_value] : here.items()) compare(key);
   for (const auto& [key, then_value] : before.items())

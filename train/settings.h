@@ -14,8 +14,10 @@ namespace tape::train {
 /// (io).
 nlohmann::ordered_json file_setting(const std::string& path);
 
-/// What differs between the settings of a saved run and those of now, `seed 1 then, 2 now` each. A file is the same
-/// wherever it lies while its bytes are; what is missing counts as null. Error (format) for what is no JSON object.
-std::vector<std::string> differing_settings(const std::string& then, const std::string& now);
+/// What differs between the settings of a saved run and those of now, or of two ranks: `seed 1 then, 2 now` each. A
+/// file is the same wherever it lies while its bytes are; what is missing counts as null. Error (format) for what is no
+/// JSON object.
+std::vector<std::string> differing_settings(const std::string& then, const std::string& now,
+                                            const std::string& then_is = "then", const std::string& now_is = "now");
 
 }  // namespace tape::train

@@ -26,6 +26,20 @@ std::string place_of(const std::vector<BatchSource::Item>& batches) {
   return fmt::format("{} to {}", name(batches.front().position), name(batches.back().position));
 }
 
+/// What a rank draws from in a step: streams of its own by (seed, rank, step), of 2^40 numbers each. Those of the run
+/// stay where they are, so that a checkpoint says all of it in one state.
+RandomState streams_of(const RandomState& run, int rank, int64_t step) {
+  RandomState own = run;
+  for (Generator& stream : own) {
+    // SplitMix64 (Steele et al. 2014): neighbouring ranks get seeds that have nothing in common.
+    uint64_t seed = stream.seed() + (static_cast<uint64_t>(rank) + 1) * 0x9E3779B97F4A7C15U;
+    seed = (seed ^ seed >> 30) * 0xBF58476D1CE4E5B9U;
+    seed = (seed ^ seed >> 27) * 0x94D049BB133111EBU;
+    stream.set_state(seed ^ seed >> 31, static_cast<uint64_t>(step) << 40);
+  }
+  return own;
+}
+
 bool is_finite(const Tensor& gradient) {
   double squares = 0;
   for (const double value : gradient.detach().to(f64).to_vector<double>()) squares += value * 0;
@@ -34,52 +48,72 @@ bool is_finite(const Tensor& gradient) {
 
 }  // namespace
 
-/// The batch's loss; its gradient is added as that of the sum over its tokens where there are several batches.
-double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn) {
+/// The batch's loss; its gradient is added as that of the sum over its tokens where there are several batches, or
+/// ranks. With others a loss that is not finite, like a batch of which nothing is this rank's, adds nothing.
+double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn, Distributed* with,
+                           Distributed::Send send) {
   const MatmulPrecisionScope precision(options_.precision);
-  const Learned learned = checked(learn(item.batch.get()));
-  const double loss = learned.loss.item();
-  if (!std::isfinite(loss)) return loss;
-  const double weight = options_.accumulate == 1 ? 1 : static_cast<double>(learned.tokens);
-  learned.loss.backward({.gradient = full(learned.loss.shape(), weight, learned.loss.dtype())});
+  Learned learned;
+  if (item.batch || !with) learned = checked(learn(item.batch.get()));
+  const double loss = learned.loss.defined() ? learned.loss.item() : 0;
+  const bool finite = std::isfinite(loss);
+  if (with) {
+    with->backward(finite ? learned.loss : Tensor(), static_cast<double>(learned.tokens), send);
+  } else if (finite) {
+    const double weight = options_.accumulate == 1 && !distributed_ ? 1 : static_cast<double>(learned.tokens);
+    learned.loss.backward({.gradient = full(learned.loss.shape(), weight, learned.loss.dtype())});
+  }
+  if (!finite) return loss;
   tokens_ += learned.tokens;
-  return loss * static_cast<double>(learned.tokens);
+  loss_sum_ += loss * static_cast<double>(learned.tokens);
+  return loss;
 }
 
 StepEvent Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
   const RandomState random = random_state();
+  const RandomState begin = distributed_ ? streams_of(random, distributed_->ranks().rank(), step) : random;
+  std::optional<ForkRandom> own;
+  if (distributed_) own.emplace(begin);
   batches_.clear();
   tokens_ = 0;
-  optimizer_.zero_grad();
-  double loss_sum = 0;
+  loss_sum_ = 0;
+  drop_gradients();
   const auto stop = [&](const std::string& what) {
-    set_random_state(random);
+    set_random_state(begin);
     diagnose(what, step, learn);
   };
+  double fault = 0;  // or a loss that is not finite
   for (int64_t i = 0; i < options_.accumulate; ++i) {
+    const bool last = i + 1 == options_.accumulate;
     batches_.push_back(source.next());
-    const double loss = learn_from(batches_.back(), learn);
-    if (!std::isfinite(loss)) stop(std::isnan(loss) ? "the loss is NaN" : "the loss is infinite");
-    loss_sum += loss;
+    const double loss =
+        learn_from(batches_.back(), learn, distributed_, last ? Distributed::Send::now : Distributed::Send::later);
+    if (!std::isfinite(loss)) fault = loss;
+    if (!std::isfinite(loss) && !distributed_) break;
   }
-  // Of several batches the gradients are sums over tokens so far.
-  const double mean = options_.accumulate > 1 ? 1 / static_cast<double>(tokens_) : 1;
+  if (distributed_) fault = sum_over_ranks(fault);
+  if (!std::isfinite(fault)) stop(std::isnan(fault) ? "the loss is NaN" : "the loss is infinite");
+  const double mean = options_.accumulate > 1 || distributed_ ? 1 / static_cast<double>(tokens_) : 1;
   double norm = 0;
   try {
-    norm = mean * optim::grad_norm(optimizer_.parameters());
+    norm = mean * (distributed_ ? distributed_->grad_norm() : optim::grad_norm(optimizer_.parameters()));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::numeric) throw;
     stop("a gradient is not finite");
   }
   const double lr = optimizer_.lr(), clip = options_.clip_norm > 0 ? optim::clip_scale(norm, options_.clip_norm) : 1;
-  optimizer_.step({.gradient_scale = mean * clip, .known_finite = true});
-  optimizer_.zero_grad();
+  const optim::StepOptions update{.gradient_scale = mean * clip, .known_finite = true};
+  if (distributed_)
+    distributed_->step(update);
+  else
+    optimizer_.step(update);
+  drop_gradients();
   if (options_.schedule) options_.schedule->step();
   const BatchSource::Item& last = batches_.back();
   const StepEvent event{.step = step,
                         .epoch = static_cast<double>(last.position.epoch) +
                                  static_cast<double>(last.position.batch + 1) / static_cast<double>(last.batches),
-                        .loss = loss_sum / static_cast<double>(tokens_),
+                        .loss = loss_sum_ / static_cast<double>(tokens_),
                         .lr = lr,
                         .grad_norm = norm,
                         .tokens = tokens_};
@@ -87,15 +121,41 @@ StepEvent Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
   return event;
 }
 
+void Stepper::drop_gradients() {
+  if (distributed_)
+    distributed_->zero_grad();
+  else
+    optimizer_.zero_grad();
+}
+
+/// Of several ranks the gradients, losses and tokens are sums over all from here on, and so is `fault`.
+double Stepper::sum_over_ranks(double fault) {
+  distributed_->finish();
+  struct Report {
+    double loss_sum, fault;
+    int64_t tokens;
+  };
+  const std::vector<Report> reports = all_gather(distributed_->ranks(), Report{loss_sum_, fault, tokens_});
+  loss_sum_ = fault = 0;
+  tokens_ = 0;
+  for (const Report& report : reports) {
+    loss_sum_ += report.loss_sum;
+    fault += report.fault;
+    tokens_ += report.tokens;
+  }
+  return fault;
+}
+
 /// Runs the step's batches again, as they ran, and looks at every value on the way.
-std::string Stepper::find_fault(const Learn& learn) {
+std::optional<std::string> Stepper::find_fault(const Learn& learn) {
   optimizer_.zero_grad();
   for (const NamedTensor& named : model_.named_parameters())
     if (!is_finite(named.tensor)) return fmt::format("the parameter {} holds NaN or infinity", named.name);
   try {
     const DetectAnomaly looking;
     for (const BatchSource::Item& item : batches_)
-      if (!std::isfinite(learn_from(item, learn))) return "the loss is not on the tape, or not made by operations";
+      if (item.batch && !std::isfinite(learn_from(item, learn, nullptr, Distributed::Send::later)))
+        return "the loss is not on the tape, or not made by operations";
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::numeric) throw;
     return error.what();
@@ -103,12 +163,23 @@ std::string Stepper::find_fault(const Learn& learn) {
   for (const NamedTensor& named : model_.named_parameters())
     if (named.tensor.grad().defined() && !is_finite(named.tensor.grad()))
       return fmt::format("the sum of finite gradients of {} overflowed", named.name);
-  return "a second run of the same batch gave finite values: learn depends on something that changed";
+  return std::nullopt;
+}
+
+/// What the first rank that found something says.
+std::string Stepper::fault_of_any_rank(const std::optional<std::string>& here) const {
+  const char* const nothing =
+      "a second run of the same batch gave finite values: learn depends on something that changed";
+  if (!distributed_) return here.value_or(nothing);
+  const std::vector<std::string> all = all_gather(distributed_->ranks(), here.value_or(""));
+  for (size_t rank = 0; rank < all.size(); ++rank)
+    if (!all[rank].empty()) return fmt::format("rank {}: {}", rank, all[rank]);
+  return nothing;
 }
 
 void Stepper::diagnose(const std::string& what, int64_t step, const Learn& learn) {
   const ForkRandom random;
-  const std::string fault = find_fault(learn);
+  const std::string fault = fault_of_any_rank(find_fault(learn));
   optimizer_.zero_grad();
   Error error(ErrorKind::numeric,
               fmt::format("step {}, {}: {}: {}; nothing was updated", step, place_of(batches_), what, fault));

@@ -2,9 +2,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "../optim/schedule.h"
+#include "distributed/distributed.h"
 #include "loader.h"
 #include "trainer.h"
 
@@ -17,21 +20,28 @@ class Stepper {
 
   Stepper(nn::Module& model, optim::Optimizer& optimizer, const TrainerOptions& options)
       : model_(model), optimizer_(optimizer), options_(options) {}
+  /// From now on each step is one of several ranks together.
+  void share(Distributed& distributed) { distributed_ = &distributed; }
 
   /// Takes the next batches and makes update number `step`; time is not filled in. Error (numeric) where a loss or a
-  /// gradient is not finite: nothing was updated then.
+  /// gradient is not finite, on every rank: nothing was updated then.
   StepEvent step(int64_t step, BatchSource& source, const Learn& learn);
 
  private:
-  double learn_from(const BatchSource::Item& item, const Learn& learn);
+  double learn_from(const BatchSource::Item& item, const Learn& learn, Distributed* with, Distributed::Send send);
+  void drop_gradients();
+  double sum_over_ranks(double fault);
   [[noreturn]] void diagnose(const std::string& what, int64_t step, const Learn& learn);
-  std::string find_fault(const Learn& learn);
+  std::optional<std::string> find_fault(const Learn& learn);
+  std::string fault_of_any_rank(const std::optional<std::string>& here) const;
 
   nn::Module& model_;
   optim::Optimizer& optimizer_;
   const TrainerOptions& options_;
+  Distributed* distributed_ = nullptr;      // null where this process is alone
   std::vector<BatchSource::Item> batches_;  // of the step
   int64_t tokens_ = 0;                      // of the batches learnt from
+  double loss_sum_ = 0;                     // over these tokens
 };
 
 }  // namespace tape::train

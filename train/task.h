@@ -1,10 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "../autograd/kernels/matmul_precision.h"
+#include "distributed/distributed.h"
 #include "run_folder.h"
 
 namespace tape::train {
@@ -33,6 +35,10 @@ struct TaskOptions {
   bool allow_changes = false;  ///< resume though options or data are others than the checkpoint's
   MatmulPrecision precision = MatmulPrecision::highest;  ///< of the products of training
   std::function<bool()> interrupted = {};  ///< asked after each step; true saves a checkpoint and ends the run
+  /// The processes that train together, each told the same; null: this one alone. Batches are those of all together,
+  /// `out` is a folder that all see, and rank 0 alone writes and speaks.
+  std::shared_ptr<Communicator> ranks = {};
+  DistributedOptions distributed = {};  ///< of several ranks
   /// Called with the run's folder after each evaluation and at the end, to write a report.
   std::function<void(const std::string& folder)> report = {};
 };

@@ -41,7 +41,7 @@ class TaskRun {
     Trainer trainer(*model_, *adam_, options);
     TrainResult result = trainer.fit(
         *loader_, [this](const Batch& batch) { return training_loss(batch); }, [this] { return evaluate(); });
-    if (run_.report) run_.report(folder->path());
+    if (run_.report && ranks().leads()) run_.report(folder->path());
     return result;
   }
 
@@ -59,29 +59,44 @@ class TaskRun {
   }
 
  protected:
-  TaskRun(const char* name, const TaskOptions& run, std::ostream& out) : name_(name), run_(run), out_(out) {}
+  TaskRun(const char* name, const TaskOptions& run, std::ostream& out)
+      : name_(name), run_(run), out_(ranks_or_alone(run.ranks).leads() ? out : silence_) {}
   /// A task's own destructor calls stop_loading(): the thread that makes batches ahead reads what is the task's.
   virtual ~TaskRun() = default;
   void stop_loading() { loader_.reset(); }
 
+  Communicator& ranks() const { return ranks_or_alone(run_.ranks); }
+
   /// The tokenizer of the checkpoint that a resumed run goes on from, whose checksums are right; else a new one. The
-  /// run's folder is given it, whatever a kill or a disk left of it there.
+  /// run's folder is given it, whatever a kill or a disk left of it there; other ranks than 0 take it from there.
   template <class Make>
   void take_tokenizer(const RunFolder* folder, Make&& make) {
+    if (ranks().leads()) choose_tokenizer(folder, std::forward<Make>(make));
+    meet(ranks());
+    if (!ranks().leads()) load_tokenizer(folder->path());
+  }
+
+  template <class Make>
+  void choose_tokenizer(const RunFolder* folder, Make&& make) {
     const auto saved =
         folder && folder->resumes() ? newest_whole_folder(folder->path(), folder->checked()) : std::nullopt;
-    if (!saved)
-      tokenizer_ = make();
-    else if constexpr (requires { Tokenizer::load(*saved); })
-      tokenizer_ = Tokenizer::load(*saved);
+    if (saved)
+      load_tokenizer(*saved);
     else
-      tokenizer_ = text::load_tokenizer(*saved);
+      tokenizer_ = make();
     save_tokenizer(folder);
+  }
+
+  void load_tokenizer(const std::string& folder) {
+    if constexpr (requires { Tokenizer::load(folder); })
+      tokenizer_ = Tokenizer::load(folder);
+    else
+      tokenizer_ = text::load_tokenizer(folder);
   }
 
   /// In the run's folder, and none of another kind beside it.
   void save_tokenizer(const RunFolder* folder) {
-    if (!folder) return;
+    if (!folder || !ranks().leads()) return;
     if (folder->replaces()) text::remove_tokenizer(folder->path());
     tokenizer_->save(folder->path());
   }
@@ -97,6 +112,7 @@ class TaskRun {
     for (const std::string& note : notes) out_ << note << "\n";
   }
 
+  std::ostream silence_{nullptr};  // what other ranks than 0 say goes
   const char* const name_;
   const TaskOptions& run_;
   std::ostream& out_;

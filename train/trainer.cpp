@@ -61,11 +61,20 @@ const char* to_string(StopReason reason) {
   return "?";
 }
 
+double mean_loss(const std::vector<SummedLoss>& losses) {
+  double sum = 0, tokens = 0;
+  for (const SummedLoss& loss : losses) {
+    sum += loss.sum;
+    tokens += loss.tokens;
+  }
+  return sum / tokens;
+}
+
 Trainer::Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions options)
     : model_(model), optimizer_(optimizer), options_(std::move(options)) {
   check(options_);
   folder_ = options_.folder;
-  if (!folder_ && !options_.out.empty()) folder_ = std::make_shared<RunFolder>(options_.out, options_.start);
+  if (!folder_ && !options_.out.empty()) folder_ = open_run_folder(options_.ranks, options_.out, options_.start);
 }
 
 Trainer::~Trainer() = default;

@@ -12,6 +12,7 @@
 #include "../nn/module.h"
 #include "../optim/optimizer.h"
 #include "../optim/schedule.h"
+#include "distributed/distributed.h"
 #include "events.h"
 #include "loader.h"
 #include "run_folder.h"
@@ -24,7 +25,18 @@ struct Learned {
   int64_t tokens = 0;
 };
 
-/// What a run calls as it goes on.
+/// A loss as a sum over tokens: such sums of batches can be added.
+struct SummedLoss {
+  double sum = 0, tokens = 0;
+};
+inline SummedLoss summed(const Learned& learned) {
+  const auto tokens = static_cast<double>(learned.tokens);
+  return {learned.loss.item() * tokens, tokens};
+}
+/// The mean over the tokens of all.
+double mean_loss(const std::vector<SummedLoss>& losses);
+
+/// What a run calls as it goes on; of several ranks, rank 0 does.
 struct TrainerCallbacks {
   std::function<void(const StepEvent&)> on_step = {};
   std::function<void(int64_t step, const Evaluation&)> on_evaluation = {};
@@ -33,6 +45,9 @@ struct TrainerCallbacks {
 };
 
 struct TrainerOptions {
+  /// The processes that train together, each with a Trainer of its own that is told the same; null: this one alone.
+  std::shared_ptr<Communicator> ranks = {};
+  DistributedOptions distributed = {};     ///< of several ranks
   std::string out = {};                    ///< folder of the run; "": no checkpoints and no log
   Start start = Start::fresh;              ///< what to do with a folder that holds a run
   std::string resume_from = {};            ///< "checkpoint-500": that one, not the newest; only with Start::resume
@@ -107,12 +122,22 @@ struct TrainResult {
 /// Error (config) names those that are others now, unless allow_changes. How long a run is, and how often it is
 /// evaluated and saved, may change.
 ///
+/// Several ranks (TrainerOptions::ranks) train as one process would: each takes every size()-th example of each batch,
+/// losses and gradients are means over the tokens of all, and the parameters, the optimizer and every decision are the
+/// same on all (train/distributed/distributed.h). Losses are those of one process within rounding, and from run to run
+/// the same bits, but for what learn draws: a step's random streams begin anew for each rank, by (seed, rank, step).
+/// evaluate is called on every rank, whose mean loss and score count as rank 0 has them; spread() divides its work. The
+/// folder is one that all ranks see, and rank 0 alone writes: checkpoints are those of one process, and may go on with
+/// any number of ranks. Error (config) at the start where ranks differ in version, kernels or settings. What one rank
+/// alone throws, an Error (io) of the folder for example, must end the others too (World).
+///
 /// A loss or gradient that is not finite ends the run before the update: Error (numeric) names the step, the batch, and
 /// the first operation and module that made it. Error (config) for options that make no sense; Error (io) for a folder
 /// that cannot be used, is locked by another process, or holds another run.
 class Trainer {
  public:
-  /// Locks the folder until the Trainer is gone. Model and optimizer must outlive it.
+  /// Locks the folder until the Trainer is gone. Model and optimizer must outlive it. Of several ranks, all make
+  /// theirs.
   Trainer(nn::Module& model, optim::Optimizer& optimizer, TrainerOptions options);
   ~Trainer();
 

@@ -97,6 +97,7 @@ void read_machine(Reader machine, TrainerState& state) {
   state.blas_core = machine.text("blas_core");
   if (machine.has("products")) state.products = machine.text("products");
   state.threads = static_cast<int>(machine.whole("threads"));
+  if (machine.has("ranks")) state.ranks = static_cast<int>(machine.whole("ranks", 1, std::numeric_limits<int>::max()));
   machine.finish();
 }
 
@@ -129,6 +130,7 @@ std::string to_json(const TrainerState& state) {
               {"blas_core", state.blas_core},
               {"products", state.products},
               {"threads", state.threads}}}};
+  if (state.ranks != 1) json["machine"]["ranks"] = state.ranks;
   if (!state.settings.empty()) json["settings"] = Json::parse(state.settings);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

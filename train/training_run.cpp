@@ -13,6 +13,7 @@
 #include "nn/training_mode.h"
 #include "train/machine.h"
 #include "train/resume.h"
+#include "train/same_run.h"
 
 namespace tape::train {
 namespace {
@@ -51,6 +52,7 @@ TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const T
     : model_(model),
       optimizer_(optimizer),
       options_(options),
+      ranks_(ranks_or_alone(options.ranks)),
       folder_(folder),
       source_(source),
       learn_(std::move(learn)),
@@ -60,7 +62,16 @@ TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const T
     raise(ErrorKind::config, "Trainer: patience {} needs an evaluation, and fit() was given none", options_.patience);
 }
 
+/// Takes up with the other ranks.
+void TrainingRun::join() {
+  check_same_run(ranks_, options_);
+  source_.share(ranks_.rank(), ranks_.size());
+  distributed_.emplace(ranks_, model_, optimizer_, options_.distributed);
+  stepper_.share(*distributed_);
+}
+
 void TrainingRun::begin() {
+  if (ranks_.size() > 1) join();
   const std::optional<FoundCheckpoint> found =
       folder_ ? find_checkpoint(*folder_, options_, checkpoint_files()) : std::nullopt;
   const std::vector<std::string> changed = found ? changed_settings(*found, options_) : std::vector<std::string>();
@@ -68,22 +79,11 @@ void TrainingRun::begin() {
   if (options_.ema_decay > 0) average_.emplace(model_, options_.ema_decay);
   if (found) restore(found->checkpoint, found->folder);
   if (!changed.empty()) state_.data = source_.seek_within(state_.data);
-  const std::string log = folder_ ? folder_->file("log.jsonl") : "";
-  if (folder_ && folder_->resumes()) cut_log(log, found ? state_.step : -2);
-  log_ = std::make_unique<Log>(log);
-  if (options_.progress)
-    progress_.emplace(*options_.progress, std::max(options_.steps, state_.step), options_.terminal,
-                      ProgressOptions{.first_step = state_.step});
-  began_ = steady_seconds();
+  begin_log(found);
   if (!found) {
-    RunDescription description = options_.describe;
-    description.parameters = model_.parameter_count();
-    if (description.model.empty()) description.model = nn::to_string(model_);
-    log_->start(description);
     if (folder_ && folder_->resumes()) warn("there is no checkpoint to go on from: the run begins at the start");
     return;
   }
-  log_->resume(state_.step);
   for (const std::string& warning : found->warnings) warn(warning);
   if (found->checkpoint.state.settings.empty())
     warn(fmt::format("{} does not say which options and data it was trained with: they were not compared",
@@ -93,7 +93,26 @@ void TrainingRun::begin() {
     warn(fmt::format("the bits may differ from those of a run that was not stopped: {}", now));
   if (average_ && found->checkpoint.average.empty())
     warn("the checkpoint has no moving average: it begins with the parameters of the checkpoint");
+  if (!writes()) return;
   for (const std::string& done : set_aside_later_checkpoints(*folder_, state_.step)) warn(done);
+}
+
+void TrainingRun::begin_log(const std::optional<FoundCheckpoint>& found) {
+  const std::string log = writes() ? folder_->file("log.jsonl") : "";
+  if (writes() && folder_->resumes()) cut_log(log, found ? state_.step : -2);
+  log_ = std::make_unique<Log>(log);
+  if (options_.progress && ranks_.leads())
+    progress_.emplace(*options_.progress, std::max(options_.steps, state_.step), options_.terminal,
+                      ProgressOptions{.first_step = state_.step});
+  began_ = steady_seconds();
+  if (found) {
+    log_->resume(state_.step);
+    return;
+  }
+  RunDescription description = options_.describe;
+  description.parameters = model_.parameter_count();
+  if (description.model.empty()) description.model = nn::to_string(model_);
+  log_->start(description);
 }
 
 void TrainingRun::restore(const Checkpoint& checkpoint, const std::string& from) {
@@ -119,13 +138,13 @@ void TrainingRun::warn(const std::string& text) {
   result_.warnings.push_back(text);
   log_->warning(state_.step, text);
   if (progress_) progress_->line(fmt::format("warning: {}", text));
-  if (options_.callbacks.on_warning) options_.callbacks.on_warning(text);
+  if (options_.callbacks.on_warning && ranks_.leads()) options_.callbacks.on_warning(text);
 }
 
 StopReason TrainingRun::loop() {
   for (;;) {
-    if (options_.interrupted && options_.interrupted()) return StopReason::interrupted;
-    const bool out_of_time = options_.seconds > 0 && seconds() >= options_.seconds;
+    if (options_.interrupted && any(ranks_, options_.interrupted())) return StopReason::interrupted;
+    const bool out_of_time = options_.seconds > 0 && any(ranks_, seconds() >= options_.seconds);
     const bool last = state_.step >= options_.steps || out_of_time;
     if (evaluate_ && (evaluation_due() || last) && state_.evaluated_step != state_.step) evaluate();
     // One that an interruption made here does not count as planned.
@@ -165,7 +184,7 @@ void TrainingRun::step() {
         shown_state.extras.emplace_back("valid " + name, fmt::format("{:.4g}", value));
     progress_->update(shown_state);
   }
-  if (options_.callbacks.on_step) options_.callbacks.on_step(event);
+  if (options_.callbacks.on_step && ranks_.leads()) options_.callbacks.on_step(event);
 }
 
 bool TrainingRun::evaluation_due() const {
@@ -179,7 +198,17 @@ bool TrainingRun::checkpoint_due() const {
 
 Evaluation TrainingRun::evaluated() {
   const EvaluationScope scope(model_);
-  return evaluate_();
+  Evaluation evaluation = evaluate_();
+  if (ranks_.size() == 1) return evaluation;
+  // What is decided by, is decided alike.
+  struct Judged {
+    double loss, score;
+    bool scored;
+  } judged{evaluation.loss, evaluation.score.value_or(0), evaluation.score.has_value()};
+  ranks_.broadcast(&judged, sizeof judged);
+  evaluation.loss = judged.loss;
+  evaluation.score = judged.scored ? std::optional(judged.score) : std::nullopt;
+  return evaluation;
 }
 
 void TrainingRun::evaluate() {
@@ -197,8 +226,8 @@ void TrainingRun::evaluate() {
     best_in_memory_ = {.name = name_of_step(state_.step, false), .weights = {}, .evaluation = last_};
   if (best && !folder_)
     for (const auto& [name, tensor] : model_.state_dict()) best_in_memory_->weights[name] = tensor.detach().clone();
-  if (best && folder_ && options_.save_model) options_.save_model(folder_->path());
-  if (options_.callbacks.on_evaluation) options_.callbacks.on_evaluation(state_.step, *last_);
+  if (best && writes() && options_.save_model) options_.save_model(folder_->path());
+  if (options_.callbacks.on_evaluation && ranks_.leads()) options_.callbacks.on_evaluation(state_.step, *last_);
 }
 
 void TrainingRun::note_score(const Evaluation& evaluation) {
@@ -236,13 +265,16 @@ void TrainingRun::save(Cause cause) {
   state_.blas_core = here.blas_core;
   state_.products = kernels::products_in_use(options_.precision);
   state_.threads = here.threads;
+  state_.ranks = ranks_.size();
   state_.settings = settings_of(options_);
-  result_.checkpoint = save_checkpoint(folder_->path(),
-                                       {.model = model_.state_dict(),
-                                        .optimizer = optimizer_.state_dict(),
-                                        .average = judged_weights(),
-                                        .state = state_},
-                                       checkpoint_files());
+  result_.checkpoint = folder_->file(checkpoint_name(state_.step));
+  if (distributed_) distributed_->check_equal(name_of_step(state_.step, false));
+  const std::map<std::string, Tensor> optimizer =
+      distributed_ ? distributed_->optimizer_state() : optimizer_.state_dict();
+  if (!writes()) return;
+  save_checkpoint(folder_->path(),
+                  {.model = model_.state_dict(), .optimizer = optimizer, .average = judged_weights(), .state = state_},
+                  checkpoint_files());
   const bool best = state_.evaluated_step == state_.step && state_.stale == 0;
   log_->checkpoint(state_.step, checkpoint_name(state_.step), best);
   if (options_.callbacks.on_checkpoint) options_.callbacks.on_checkpoint(state_.step, result_.checkpoint, best);
@@ -284,7 +316,8 @@ void TrainingRun::judge(Candidate& candidate) {
 }
 
 void TrainingRun::finish() {
-  if (folder_) remove_old_checkpoints();  // also what a kill behind the last save left
+  if (writes()) remove_old_checkpoints();  // also what a kill behind the last save left
+  meet(ranks_);
   std::vector<Candidate> all = candidates();
   size_t best = 0;
   for (size_t i = 0; evaluate_ && i < all.size(); ++i) {
@@ -298,7 +331,7 @@ void TrainingRun::finish() {
   model_.load_state_dict(weights);
   result_.weights = chosen.name;
   result_.evaluation = chosen.evaluation;
-  if (folder_ && options_.save_model) options_.save_model(folder_->path());
+  if (writes() && options_.save_model) options_.save_model(folder_->path());
 }
 
 void TrainingRun::end(StopReason reason) {
@@ -307,7 +340,7 @@ void TrainingRun::end(StopReason reason) {
     result_.weights = name_of_step(state_.step, false);
     if (state_.evaluated_step == state_.step) result_.evaluation = last_;
     // A run that was never judged has no model yet.
-    if (folder_ && options_.save_model && !state_.best_score) options_.save_model(folder_->path());
+    if (writes() && options_.save_model && !state_.best_score) options_.save_model(folder_->path());
   } else {
     finish();
   }

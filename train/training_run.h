@@ -7,6 +7,7 @@
 #include "average.h"
 #include "candidates.h"
 #include "checkpoint.h"
+#include "distributed/distributed.h"
 #include "log.h"
 #include "progress.h"
 #include "step.h"
@@ -24,6 +25,8 @@ class TrainingRun {
 
  private:
   void begin();
+  void join();
+  void begin_log(const std::optional<FoundCheckpoint>& found);
   void restore(const Checkpoint& checkpoint, const std::string& from);
   void warn(const std::string& text);
 
@@ -46,17 +49,21 @@ class TrainingRun {
   std::vector<Candidate> candidates();
   void end(StopReason reason);
 
+  /// Whether this process writes into the folder.
+  bool writes() const { return folder_ && ranks_.leads(); }
   double seconds() const { return seconds_before_ + steady_seconds() - began_; }
   nn::StateDict judged_weights() const { return average_ ? average_->values() : nn::StateDict(); }
 
   nn::Module& model_;
   optim::Optimizer& optimizer_;
   const TrainerOptions& options_;
+  Communicator& ranks_;
   const RunFolder* const folder_;
   BatchSource& source_;
   const Stepper::Learn learn_;
   const std::function<Evaluation()> evaluate_;
   Stepper stepper_;
+  std::optional<Distributed> distributed_;  // where there are several ranks
   TrainerState state_;
   std::optional<MovingAverage> average_;
   std::unique_ptr<Log> log_;

@@ -255,15 +255,11 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
   }
 
   Evaluation evaluate() override {
-    double sum = 0, tokens = 0;
-    for (const std::vector<int64_t>& indices : valid_plan_) {
-      const TranslationBatch batch = collate(valid_, indices);
-      sum += loss(batch, 0).loss.item() * static_cast<double>(batch.tokens);
-      tokens += static_cast<double>(batch.tokens);
-    }
+    const std::vector<SummedLoss> batches = spread(
+        ranks(), valid_plan_.size(), [this](size_t i) { return summed(loss(collate(valid_, valid_plan_[i]), 0)); });
     const std::vector<std::string> said = translate_valid();
     const double bleu = text::bleu(said, valid_reference_, bleu_).score;
-    Evaluation evaluation{.loss = sum / tokens, .metrics = {{"bleu", bleu}}, .score = bleu};
+    Evaluation evaluation{.loss = mean_loss(batches), .metrics = {{"bleu", bleu}}, .score = bleu};
     const FairSample sample = fair_sample(said.size(), 8, seed(), "validation pairs");
     for (const size_t i : sample.places) evaluation.samples.push_back({valid_source_[i], valid_reference_[i], said[i]});
     evaluation.drawn = sample.drawn;
@@ -272,14 +268,14 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
 
   std::vector<std::string> translate_valid() {
     std::vector<std::vector<int64_t>> sources;
-    for (const std::vector<int64_t>& ids : valid_.sources) {
+    for (const std::vector<int64_t>& ids : share_of(ranks(), valid_.sources)) {
       sources.push_back(ids);
       if (std::ssize(ids) > options_.max_length) sources.back().resize(static_cast<size_t>(options_.max_length));
     }
     std::vector<std::string> said;
     for (const auto& found : models::translate(*model_, sources, {.beams = 1}))
       said.push_back(found.empty() ? "" : tokenizer_->target().decode(found.front().tokens));
-    return said;
+    return joined_shares(ranks(), said, valid_.sources.size());
   }
 
   void plan_valid() {
@@ -332,7 +328,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
 
 TranslationResult train_translation(const TranslationOptions& options, std::ostream& out,
                                     const TerminalInfo& terminal) {
-  const auto folder = std::make_shared<RunFolder>(options.run.out, options.run.start);
+  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start);
   TranslationTask task(options, folder.get(), out);
   TranslationResult result{.run = task.train(folder, terminal)};
   if (result.run.evaluation) {

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <queue>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/shape.h"
+#include "autograd/tape/early_leaves.h"
 #include "autograd/tape/tape.h"
 
 namespace tape {
@@ -20,7 +22,8 @@ struct Pending {
 };
 
 /// One backward pass: replays the nodes that gradients reach in exactly the reverse of the order recorded. Every
-/// consumer of a value was recorded after it, so a node whose turn has come has all of its gradient.
+/// consumer of a value was recorded after it, so a node whose turn has come has all of its gradient. Leaves, which are
+/// older than what uses them, come last, or as early as that allows (EarlyLeaves).
 class BackwardPass {
  public:
   explicit BackwardPass(bool retain_graph, bool create_graph)
@@ -34,6 +37,8 @@ class BackwardPass {
 
  private:
   void add(const Ref<Node>& node, uint32_t output, Tensor gradient);
+  /// Finds behind which operation each leaf has all of its gradient; none where segments may use any leaf.
+  void find_last_readers();
   void run_hooks(Node& node, Tensors& gradients);
   void gather_leaf(Node& leaf, const Tensor& gradient);
   void replay(Node& node, const Tensors& gradients);
@@ -49,10 +54,18 @@ class BackwardPass {
   std::unordered_set<const Node*> needed_;
   std::multimap<std::pair<const Node*, uint32_t>, size_t> captures_;
   std::unordered_map<Node*, Pending> pending_;
-  struct Earlier {
-    bool operator()(const Node* a, const Node* b) const { return a->sequence < b->sequence; }
+  std::unordered_map<const Node*, uint64_t>
+      last_readers_;  // of leaves: the place of the earliest operation that uses it
+  /// A node's turn: its place on the tape, the latest first; an early leaf comes right behind its last reader.
+  struct Turn {
+    uint64_t place;
+    Node* node;
+    bool operator<(const Turn& other) const {
+      return std::tuple(place, !node->is_leaf(), node->sequence) <
+             std::tuple(other.place, !other.node->is_leaf(), other.node->sequence);
+    }
   };
-  std::priority_queue<Node*, std::vector<Node*>, Earlier> queue_;
+  std::priority_queue<Turn> queue_;
 };
 
 void BackwardPass::capture(const Tensors& outputs, const Tensors& inputs) {
@@ -93,7 +106,8 @@ void BackwardPass::add(const Ref<Node>& node, uint32_t output, Tensor gradient) 
   if (!pending.node) {
     pending.node = node;
     pending.gradients.resize(node->outputs.size());
-    queue_.push(node.get());
+    const auto reader = node->is_leaf() ? last_readers_.find(node.get()) : last_readers_.end();
+    queue_.push({reader == last_readers_.end() ? node->sequence : reader->second, node.get()});
   }
   Tensor& sum = pending.gradients[output];
   if (!sum.defined()) {
@@ -102,6 +116,30 @@ void BackwardPass::add(const Ref<Node>& node, uint32_t output, Tensor gradient) 
     sum.add_(gradient);
   } else {
     sum = sum + gradient;
+  }
+}
+
+void BackwardPass::find_last_readers() {
+  std::vector<const Node*> stack;
+  std::unordered_set<const Node*> seen;
+  for (const auto& [node, work] : pending_)
+    if (seen.insert(node).second) stack.push_back(node);
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    if (node->segment) {
+      last_readers_.clear();
+      return;
+    }
+    for (const Node::Edge& edge : node->inputs) {
+      if (!edge.node) continue;
+      if (edge.node->is_leaf()) {
+        uint64_t& place = last_readers_.try_emplace(edge.node.get(), node->sequence).first->second;
+        place = std::min(place, node->sequence);
+      } else if (seen.insert(edge.node.get()).second) {
+        stack.push_back(edge.node.get());
+      }
+    }
   }
 }
 
@@ -167,8 +205,9 @@ void BackwardPass::replay(Node& node, const Tensors& gradients) {
 
 void BackwardPass::run() {
   const EnableGrad recording(create_graph_);
+  if (EarlyLeaves::active() && !capturing_) find_last_readers();
   while (!queue_.empty()) {
-    Node* const node = queue_.top();
+    Node* const node = queue_.top().node;
     queue_.pop();
     Pending work = std::move(pending_.find(node)->second);
     pending_.erase(node);

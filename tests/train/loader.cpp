@@ -150,5 +150,25 @@ TEST(Loader, OfAShorterPlanGoesOnWithTheNextEpoch) {
   EXPECT_EQ(source.next().position, (DataPosition{1, 0}));
 }
 
+TEST(Loader, SharesEachBatchAmongProcesses) {
+  const auto five = [](int64_t epoch) { return std::vector<Indices>{{10 * epoch, 1, 2, 3, 4}, {7}}; };
+  for (const int64_t prefetch : {0, 3}) {
+    Loader<Indices> first({.plan = five, .collate = same, .prefetch = prefetch}),
+        second({.plan = five, .collate = same, .prefetch = prefetch});
+    first.next();
+    first.source().share(0, 2);
+    first.source().seek({});
+    second.source().share(1, 2);
+    EXPECT_EQ(first.source().next().indices, (Indices{0, 2, 4}));
+    EXPECT_EQ(second.source().next().indices, (Indices{1, 3}));
+    EXPECT_EQ(first.source().next().indices, (Indices{7}));
+    const BatchSource::Item none = second.source().next();
+    EXPECT_EQ(none.batch, nullptr) << "there is nothing for the second to do";
+    EXPECT_TRUE(none.indices.empty());
+    EXPECT_EQ(first.position(), (DataPosition{1, 0}));
+    EXPECT_EQ(second.position(), first.position());
+  }
+}
+
 }  // namespace
 }  // namespace tape::train

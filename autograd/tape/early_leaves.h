@@ -1,0 +1,24 @@
+#pragma once
+
+namespace tape {
+
+/// While in scope, a backward of this thread gathers the gradient of a leaf, and calls its hooks, as soon as the last
+/// operation that used the leaf has been differentiated, and not behind all operations: what becomes of the gradients
+/// (their exchange between processes) goes on while the rest is computed. The values are the same, bit for bit.
+///
+/// Leaves wait to the end all the same where the graph has checkpointed segments, which may use any leaf once more, and
+/// in grad(), which calls no leaf's hooks.
+class EarlyLeaves {
+ public:
+  EarlyLeaves();
+  ~EarlyLeaves();
+  EarlyLeaves(const EarlyLeaves&) = delete;
+  EarlyLeaves& operator=(const EarlyLeaves&) = delete;
+  /// Whether this thread is in such a scope.
+  static bool active();
+
+ private:
+  const bool previous_;
+};
+
+}  // namespace tape

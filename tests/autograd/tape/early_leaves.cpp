@@ -1,0 +1,104 @@
+#include "autograd/tape/early_leaves.h"
+
+#include <gmock/gmock.h>
+
+#include "autograd/create.h"
+#include "autograd/ops.h"
+#include "autograd/random.h"
+#include "autograd/tape/checkpoint.h"
+#include "autograd/tape/tape.h"
+
+namespace tape {
+namespace {
+
+using testing::ElementsAre;
+
+/// Names of operations and hooks in the order that a backward comes to them.
+class Order : public Observer {
+ public:
+  void differentiating(const Node& node) override { names.emplace_back(node.name()); }
+  Tensor watched(Tensor leaf, const std::string& name) {
+    leaf.requires_grad_();
+    leaf.register_hook([this, name](const Tensor&) -> Tensor {
+      names.push_back(name);
+      return {};
+    });
+    return leaf;
+  }
+  std::vector<std::string> names;
+};
+
+TEST(EarlyLeaves, ComeRightBehindTheEarliestOperationThatUsesThem) {
+  Order order;
+  const Tensor a = order.watched(randn({3}), "a"), b = order.watched(randn({3}), "b"),
+               c = order.watched(randn({3}), "c");
+  const auto loss = [&] {
+    const Tensor first = exp(a * b), second = b * c;
+    return sum(first - second);
+  };
+  loss().backward();
+  EXPECT_THAT(order.names, ElementsAre("sum", "sub", "mul", "exp", "mul", "c", "b", "a")) << "without the scope: last";
+  order.names.clear();
+  const EarlyLeaves early;
+  loss().backward();
+  EXPECT_THAT(order.names, ElementsAre("sum", "sub", "mul", "c", "exp", "mul", "b", "a"));
+}
+
+TEST(EarlyLeaves, GatherTheSameBits) {
+  const Tensor x = randn({8, 4}), w = randn({4, 4}).requires_grad_(), bias = randn({4}).requires_grad_();
+  const auto gradients = [&] {
+    for (Tensor leaf : {w, bias}) leaf.zero_grad();
+    for (int batch = 0; batch < 2; ++batch) sum(tanh(matmul(tanh(matmul(x, w) + bias), w) + bias)).backward();
+    return std::pair(w.grad().to_vector<float>(), bias.grad().to_vector<float>());
+  };
+  const auto late = gradients();
+  const EarlyLeaves early;
+  EXPECT_EQ(gradients(), late);
+}
+
+TEST(EarlyLeaves, OfASecondDerivativeAreTheSameBits) {
+  const Tensor x = randn({5}, f64).requires_grad_();
+  const auto second = [&] {
+    Tensor leaf = x;
+    leaf.zero_grad();
+    backward({sum(x * x * x)}, {}, {.create_graph = true});
+    const Tensor first = leaf.grad();
+    leaf.zero_grad();
+    sum(first * first).backward();
+    return leaf.grad().to_vector<double>();
+  };
+  const auto late = second();
+  const EarlyLeaves early;
+  EXPECT_EQ(second(), late);
+}
+
+TEST(EarlyLeaves, WaitToTheEndBesideCheckpointedSegments) {
+  Order order;
+  const Tensor a = order.watched(randn({3}), "a"), b = order.watched(randn({3}), "b");
+  const EarlyLeaves early;
+  const Tensor inner = checkpoint([&](const Tensors& in) { return exp(in[0] * b); }, {a});
+  sum(inner * b).backward();
+  ASSERT_GE(order.names.size(), 2U);
+  EXPECT_EQ(order.names[order.names.size() - 2], "b") << "b is used in the segment too";
+  EXPECT_EQ(order.names.back(), "a");
+}
+
+TEST(EarlyLeaves, OfALeafThatIsItsOwnOutputHaveTheSeed) {
+  Tensor a = scalar(2).requires_grad_();
+  const EarlyLeaves early;
+  a.backward();
+  EXPECT_EQ(a.grad().item(), 1);
+}
+
+TEST(EarlyLeaves, EndWithTheScope) {
+  EXPECT_FALSE(EarlyLeaves::active());
+  {
+    const EarlyLeaves early;
+    const EarlyLeaves nested;
+    EXPECT_TRUE(EarlyLeaves::active());
+  }
+  EXPECT_FALSE(EarlyLeaves::active());
+}
+
+}  // namespace
+}  // namespace tape

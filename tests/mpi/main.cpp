@@ -1,0 +1,22 @@
+// Tests on the processes that one mpirun started: each runs all of them, in the same order.
+#include <gtest/gtest.h>
+
+#include "tests/mpi/ranks.h"
+
+namespace tape {
+namespace {
+train::World* the_world = nullptr;
+}  // namespace
+train::World& world() { return *the_world; }
+}  // namespace tape
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  tape::train::World world;
+  tape::the_world = &world;
+  tape::train::Communicator& ranks = tape::train::ranks_or_alone(world.ranks());
+  // Of what all say alike, one copy; failures are said by whoever sees them.
+  if (!ranks.leads()) GTEST_FLAG_SET(brief, true);
+  const bool failed = RUN_ALL_TESTS() != 0;
+  return any(ranks, failed) ? 1 : 0;
+}

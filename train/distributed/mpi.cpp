@@ -1,0 +1,174 @@
+#include "train/distributed/mpi.h"
+
+#include <mpi.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace tape::train::mpi {
+namespace {
+
+void check(int code, const char* what) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  raise(ErrorKind::io, "MPI: {}: {}", what, std::string(text.data(), static_cast<size_t>(length)));
+}
+
+/// A communicator of its own: calls on it are matched among themselves, whatever goes on beside it. MPI_Finalize frees
+/// it; to free it before is a call of all ranks, which one that failed must not wait for.
+class Channel {
+ public:
+  Channel() {
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &channel_), "MPI_Comm_dup");
+    check(MPI_Comm_set_errhandler(channel_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  MPI_Comm get() const { return channel_; }
+
+ private:
+  MPI_Comm channel_ = MPI_COMM_NULL;
+};
+
+class MpiTransfer : public Transfer {
+ public:
+  MpiTransfer(Ref<Storage> send, Ref<Storage> receive) : send_(std::move(send)), receive_(std::move(receive)) {}
+  ~MpiTransfer() override {
+    if (request == MPI_REQUEST_NULL) return;
+    // A collective cannot be cancelled, and the others may still write here: the memory is never given back.
+    send_->retain();
+    receive_->retain();
+  }
+  bool done() override {
+    int done = 0;
+    check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    return done != 0;
+  }
+  void wait() override { check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait"); }
+
+  MPI_Request request = MPI_REQUEST_NULL;
+
+ private:
+  const Ref<Storage> send_, receive_;
+};
+
+/// Counts of MPI are ints: bytes are counted by granules, so that blocks of up to 128 GiB can be told.
+class MpiCommunicator : public Communicator {
+ public:
+  MpiCommunicator() {
+    check(MPI_Comm_rank(calls_.get(), &rank_), "MPI_Comm_rank");
+    check(MPI_Comm_size(calls_.get(), &size_), "MPI_Comm_size");
+    check(MPI_Type_contiguous(static_cast<int>(kGranule), MPI_BYTE, &granule_), "MPI_Type_contiguous");
+    check(MPI_Type_commit(&granule_), "MPI_Type_commit");
+  }
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  std::unique_ptr<Transfer> start_all_to_all(Ref<Storage> send, Ref<Storage> receive, int64_t bytes) override {
+    auto transfer = std::make_unique<MpiTransfer>(send, receive);
+    const int count = granules(bytes);
+    check(MPI_Ialltoall(send->data(), count, granule_, receive->data(), count, granule_, exchanges_.get(),
+                        &transfer->request),
+          "MPI_Ialltoall");
+    return transfer;
+  }
+
+  std::unique_ptr<Transfer> start_all_gather(Ref<Storage> send, Ref<Storage> receive, int64_t bytes) override {
+    auto transfer = std::make_unique<MpiTransfer>(send, receive);
+    const int count = granules(bytes);
+    const void* const from = send == receive ? MPI_IN_PLACE : send->data();
+    check(MPI_Iallgather(from, count, granule_, receive->data(), count, granule_, gathers_.get(), &transfer->request),
+          "MPI_Iallgather");
+    return transfer;
+  }
+
+  void all_gather(const void* send, void* receive, int64_t bytes) override {
+    in_pieces(bytes, [&](int64_t begin, int count) {
+      if (begin == 0 && count == bytes) {
+        check(MPI_Allgather(send, count, MPI_BYTE, receive, count, MPI_BYTE, calls_.get()), "MPI_Allgather");
+        return;
+      }
+      std::vector<char> pieces(static_cast<size_t>(count) * static_cast<size_t>(size_));
+      check(MPI_Allgather(static_cast<const char*>(send) + begin, count, MPI_BYTE, pieces.data(), count, MPI_BYTE,
+                          calls_.get()),
+            "MPI_Allgather");
+      for (int64_t rank = 0; rank < size_; ++rank)
+        std::copy_n(pieces.data() + rank * count, count, static_cast<char*>(receive) + rank * bytes + begin);
+    });
+  }
+
+  void broadcast(void* data, int64_t bytes, int root) override {
+    in_pieces(bytes, [&](int64_t begin, int count) {
+      check(MPI_Bcast(static_cast<char*>(data) + begin, count, MPI_BYTE, root, calls_.get()), "MPI_Bcast");
+    });
+  }
+
+ private:
+  static int granules(int64_t bytes) {
+    TAPE_ASSERT(bytes >= 0 && bytes % kGranule == 0 && bytes / kGranule <= INT32_MAX);
+    return static_cast<int>(bytes / kGranule);
+  }
+  /// Blocking calls move at most so much at once.
+  template <class Body>
+  static void in_pieces(int64_t bytes, Body&& body) {
+    constexpr int64_t kPiece = int64_t{1} << 26;
+    for (int64_t begin = 0; begin < bytes; begin += kPiece)
+      body(begin, static_cast<int>(std::min(kPiece, bytes - begin)));
+  }
+
+  const Channel calls_, exchanges_, gathers_;
+  MPI_Datatype granule_ = MPI_DATATYPE_NULL;
+  int rank_ = 0, size_ = 1;
+};
+
+bool is_joined = false;
+
+}  // namespace
+
+std::shared_ptr<Communicator> join() {
+  int provided = MPI_THREAD_SINGLE;
+  // Kernels have threads, and one of them, the one that joined, calls MPI.
+  check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  is_joined = true;
+  if (provided < MPI_THREAD_FUNNELED)
+    raise(ErrorKind::io, "MPI: it does not allow for threads beside the one that calls it");
+  return std::make_shared<MpiCommunicator>();
+}
+
+int ranks_on_these_cores() {
+  MPI_Comm here = MPI_COMM_NULL;
+  int count = 1;
+  check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here), "MPI_Comm_split_type");
+  check(MPI_Comm_size(here, &count), "MPI_Comm_size");
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  sched_getaffinity(0, sizeof mine, &mine);
+  std::vector<cpu_set_t> all(static_cast<size_t>(count));
+  check(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, here), "MPI_Allgather");
+  check(MPI_Comm_free(&here), "MPI_Comm_free");
+  return static_cast<int>(std::ranges::count_if(all, [&mine](const cpu_set_t& set) { return CPU_EQUAL(&set, &mine); }));
+}
+
+void leave() noexcept {
+  is_joined = false;
+  MPI_Finalize();
+}
+
+void abort(int code) noexcept { MPI_Abort(MPI_COMM_WORLD, code); }
+
+bool joined() { return is_joined; }
+
+int rank() noexcept {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+}  // namespace tape::train::mpi

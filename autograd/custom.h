@@ -104,7 +104,7 @@ Tensors custom(const std::string& name, const Tensors& inputs, const std::functi
 ///   Tensor swish(const Tensor& x, double beta = 1) { return custom(Swish{beta}, {x}); }
 ///
 /// With samples it is registered from the program's start on: gradcheck_all_registered() and the tests of
-/// register_gradient_tests() (autograd/gradcheck/registered.h) check it.
+/// register_gradient_tests() (registered.h and gtest.h in autograd/gradcheck/) check it.
 template <class T>
 concept CustomOperation = requires(const T& operation, ForwardContext& forward, const BackwardContext& backward) {
   { T::name } -> std::convertible_to<const char*>;

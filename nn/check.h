@@ -65,7 +65,8 @@ class ModuleCheck {
 ///     return check(layer, {sample_normal({2, 5, 3})});
 ///   });
 ///
-/// gradcheck_all_registered() and the tests of register_gradient_tests() (autograd/gradcheck/registered.h) run it.
+/// gradcheck_all_registered() and the tests of register_gradient_tests() (registered.h and gtest.h in
+/// autograd/gradcheck/) run it.
 class CustomCheck : public ModuleCheck {
  public:
   CustomCheck(const char* type, const char* label, Run run)

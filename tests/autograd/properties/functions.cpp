@@ -114,8 +114,8 @@ Case draw_remainder(Draw& draw) {
   const DType dtype = draw.one_of({f32, f32, f64, i64});
   const Shape whole = draw.shape(), part = draw.part_of(whole);
   const Tensor a = dtype == i64 ? draw.whole(whole, dtype, -9, 9) : draw.distinct(whole, dtype);
-  const Tensor b =
-      dtype == i64 ? draw.whole(part, dtype, 1, 4) * draw.one_of({int64_t{1}, int64_t{-1}}) : draw.distinct(part, dtype, 1);
+  const Tensor b = dtype == i64 ? draw.whole(part, dtype, 1, 4) * draw.one_of({int64_t{1}, int64_t{-1}})
+                                : draw.distinct(part, dtype, 1);
   return {.inputs = {a, b},
           .call = [](const Tensors& in) { return remainder(in[0], in[1]); },
           .expected = pairs(whole, a, b,

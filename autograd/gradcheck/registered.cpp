@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "autograd/tape/graph.h"
+#include "autograd/tape/leaves.h"
 #include "autograd/tape/tape.h"
 #include "base/table.h"
 
@@ -35,13 +36,10 @@ GradcheckOptions options_for(const OpSample& sample, GradcheckOptions options) {
 
 /// Whether a node of this operation is on the tape of the sample's output.
 bool records(const Op& op, const OpSample& sample) {
-  Tensors leaves;
-  for (const Tensor& input : sample.inputs) {
-    leaves.push_back(input.detach().clone());
-    if (is_floating(input.dtype())) leaves.back().requires_grad_();
-  }
+  Tensors chosen;
+  std::vector<size_t> places;
   const EnableGrad recording;
-  const Tensor output = sample.call(leaves);
+  const Tensor output = sample.call(make_leaves(sample.inputs, chosen, places));
   const std::vector<const Node*> nodes = nodes_behind({output});
   return std::any_of(nodes.begin(), nodes.end(), [&](const Node* node) { return node->op == &op; });
 }

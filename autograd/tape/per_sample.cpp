@@ -6,7 +6,6 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
-#include "autograd/ops/cast.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <set>
 
-#include "autograd/ops/cast.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
+#include "autograd/tape/leaves.h"
 #include "autograd/tape/tape.h"
 
 namespace tape {
@@ -108,19 +108,15 @@ class Outputs : public Observer {
   }
 };
 
-Tensors leaves_of(const Tensors& inputs) {
-  Tensors leaves;
-  for (const Tensor& x : inputs)
-    leaves.push_back(x.defined() && is_floating(x.dtype()) ? x.detach().requires_grad_() : x);
-  return leaves;
-}
-
 /// What the function calls, as far as it gets.
 std::vector<std::pair<const Op*, Tensors>> operations_of(const Function& f, const Tensors& inputs) {
   const EnableGrad recording;
+  Tensors chosen;
+  std::vector<size_t> places;
+  const Tensors leaves = make_leaves(inputs, chosen, places);
   Outputs outputs;
   try {
-    f(leaves_of(inputs));
+    f(leaves);
   } catch (const Error&) {
   }
   return std::move(outputs.all);

@@ -99,14 +99,15 @@ Study study(models::Transformer& model, const PageText& source, const PageText& 
   return study;
 }
 
-Study study(models::Gpt& model, const PageText& text, const StudyOptions& options) {
+Study study(models::CausalLM& model, const PageText& text, const StudyOptions& options) {
   Study study{.module = &model, .kind = "decoder", .texts = {checked(text, "text")}, .token = options.token};
-  if (text.ids.size() < 2) raise(ErrorKind::config, "study: a Gpt's loss needs at least 2 tokens, the text has 1");
+  if (text.ids.size() < 2)
+    raise(ErrorKind::config, "study: a {}'s loss needs at least 2 tokens, the text has 1", model.type_name());
   const std::vector<int64_t> next(text.ids.begin() + 1, text.ids.end());
   study.run = [&model, ids = row(text.ids), next = row(next), options] {
     const Tensor scores = model(ids);
     // The loss is the same for probabilities: their logarithm is logits already normalized.
-    const Tensor logits = model.config().output == nn::TokenOutput::logits ? scores : log(scores);
+    const Tensor logits = model.options().output == nn::TokenOutput::logits ? scores : log(scores);
     const Tensor read = slice(logits, 1, {.end = -1});
     std::vector<PageOutput> outputs{{"loss", cross_entropy(read, next), Prediction{read, ids_of(next)}}};
     add_losses(outputs, read, next, options, "position");

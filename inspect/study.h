@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../autograd/named_tensor.h"
-#include "../models/gpt.h"
+#include "../models/causal_lm.h"
 #include "../models/sequence_classifier.h"
 #include "../models/transformer.h"
 
@@ -73,7 +73,7 @@ struct StudyOptions {
 Study study(models::Transformer& model, const PageText& source, const PageText& target,
             const StudyOptions& options = {});
 /// The cross-entropy of each token but the first, given those before it. Error (config) for fewer than two tokens.
-Study study(models::Gpt& model, const PageText& text, const StudyOptions& options = {});
+Study study(models::CausalLM& model, const PageText& text, const StudyOptions& options = {});
 /// The squared length of the mean of the last hidden states: what sentence embeddings are made of. Error (config) for
 /// logits and losses of positions, which it has not.
 Study study(models::Bert& model, const PageText& text, const StudyOptions& options = {});

@@ -49,10 +49,10 @@ class StudyOf {
     return study(model, source, page_text(target, said, "--text-b"), options);
   }
 
-  Study operator()(models::Gpt& model) const {
-    check_alone("Gpt");
+  Study operator()(models::CausalLM& model) const {
+    check_alone(model.type_name());
     check_no_label();
-    models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", model.config().vocab);
+    models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", model.vocab());
     return study(model, page_text(tokenizer_, tokenizer_.encode(options_.text), "--text"), chosen(tokenizer_));
   }
 
@@ -91,7 +91,7 @@ class StudyOf {
     return {.ids = encoding.ids, .tokens = tokenizer.tokens(encoding.ids)};
   }
 
-  void check_alone(const char* kind) const {
+  void check_alone(const std::string& kind) const {
     if (options_.text_b) raise(ErrorKind::config, "--text-b: {} holds a {}, which reads one text", folder_, kind);
   }
 

@@ -12,6 +12,8 @@ using Json = nlohmann::ordered_json;
 ConfigReader::ConfigReader(const std::string& text, std::string where)
     : json_(parse_json(text, where)), where_(std::move(where)) {}
 
+ConfigReader::ConfigReader(Json json, std::string where) : json_(std::move(json)), where_(std::move(where)) {}
+
 bool ConfigReader::has(const char* key) const {
   const auto found = json_.find(key);
   return found != json_.end() && !found->is_null();
@@ -26,10 +28,14 @@ const Json* ConfigReader::find(const char* key, bool optional) const {
 
 int64_t ConfigReader::whole(const char* key, std::optional<int64_t> otherwise) const {
   const Json* j = find(key, otherwise.has_value());
-  if (!j) return *otherwise;
-  if (!j->is_number_integer() || (j->is_number_unsigned() && j->get<uint64_t>() > std::numeric_limits<int64_t>::max()))
-    wrong(key, "a whole number");
-  return j->get<int64_t>();
+  return j ? whole(key, *j, "a whole number") : *otherwise;
+}
+
+int64_t ConfigReader::whole(const char* key, const Json& value, const char* needed) const {
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() && value.get<uint64_t>() > std::numeric_limits<int64_t>::max()))
+    wrong(key, needed);
+  return value.get<int64_t>();
 }
 
 double ConfigReader::number(const char* key, std::optional<double> otherwise) const {
@@ -64,6 +70,21 @@ std::vector<std::string> ConfigReader::names(const char* key) const {
     names.push_back(entry->get<std::string>());
   }
   return names;
+}
+
+std::vector<int64_t> ConfigReader::whole_numbers(const char* key) const {
+  constexpr const char* kNeeded = "a whole number or a list of them";
+  const Json& j = *find(key, false);
+  if (!j.is_array()) return {whole(key, j, kNeeded)};
+  std::vector<int64_t> numbers;
+  for (const Json& entry : j) numbers.push_back(whole(key, entry, kNeeded));
+  return numbers;
+}
+
+ConfigReader ConfigReader::object(const char* key) const {
+  const Json& j = *find(key, false);
+  if (!j.is_object()) wrong(key, "an object");
+  return {j, fmt::format("{}: \"{}\"", where_, key)};
 }
 
 void ConfigReader::require_flag(const char* key, bool value, bool otherwise) const {

@@ -6,7 +6,13 @@
 #include "base/file.h"
 #include "models/hugging_face/bert.h"
 #include "models/hugging_face/gpt2.h"
+#include "models/hugging_face/gpt_neox.h"
+#include "models/hugging_face/llama.h"
+#include "models/hugging_face/llama_family.h"
 #include "models/hugging_face/marian.h"
+#include "models/hugging_face/mistral.h"
+#include "models/hugging_face/qwen2.h"
+#include "models/hugging_face/qwen3.h"
 #include "models/transformer_json.h"
 #include "models/weights.h"
 
@@ -31,6 +37,8 @@ Layout layout_of(const Transformer& m) {
   return for_transformers(m.config()) ? hf::marian_layout(m.config()) : transformer_layout(m.config());
 }
 Layout layout_of(const Gpt& m) { return hf::gpt_layout(m.config()); }
+Layout layout_of(const Llama& m) { return hf::llama_layout(m.config()); }
+Layout layout_of(const GptNeoX& m) { return hf::gpt_neox_layout(m.config()); }
 Layout layout_of(const Bert& m) { return hf::bert_layout(m.config()); }
 Layout layout_of(const MaskedLanguageModel& m) { return hf::masked_language_model_layout(m.config()); }
 Layout layout_of(const SequenceClassifier& m) { return hf::classifier_layout(m.config()); }
@@ -91,6 +99,17 @@ AnyModel load_gpt(const std::string& file, const GptConfig& c, const Weights& we
   return filled<Gpt>(file, c, weights, [&] { return hf::gpt_layout(c, bare ? "" : "transformer."); });
 }
 
+AnyModel load_llama(const std::string& file, const LlamaConfig& c, const Weights& weights) {
+  check_layers(file, c.layers, weights);
+  return filled<Llama>(file, c, weights, [&] { return hf::llama_layout(c); });
+}
+
+AnyModel load_gpt_neox(const std::string& file, const GptNeoXConfig& c, Weights weights) {
+  check_layers(file, c.layers, weights);
+  weights.tensors = hf::with_embed_out(std::move(weights.tensors));
+  return filled<GptNeoX>(file, c, weights, [&] { return hf::gpt_neox_layout(c); });
+}
+
 AnyModel load_classifier(const std::string& file, const SequenceClassifierConfig& c, const Weights& weights) {
   check_layers(file, c.bert.layers, weights);
   return filled<SequenceClassifier>(file, c, weights, [&] { return hf::classifier_layout(c); });
@@ -113,6 +132,26 @@ Weights bert_weights(const std::string& folder) {
   return weights;
 }
 
+const std::map<std::string, LlamaConfig (*)(const ConfigReader&)>& llama_readers() {
+  static const std::map<std::string, LlamaConfig (*)(const ConfigReader&)> readers{
+      {"LlamaForCausalLM", hf::read_llama_config},
+      {"MistralForCausalLM", hf::read_mistral_config},
+      {"Qwen2ForCausalLM", hf::read_qwen2_config},
+      {"Qwen3ForCausalLM", hf::read_qwen3_config}};
+  return readers;
+}
+
+/// The class that a configuration without "architectures" is of.
+std::string class_of_type(const std::string& model_type) {
+  static const std::map<std::string, std::string> classes{{"llama", "LlamaForCausalLM"},
+                                                          {"mistral", "MistralForCausalLM"},
+                                                          {"qwen2", "Qwen2ForCausalLM"},
+                                                          {"qwen3", "Qwen3ForCausalLM"},
+                                                          {"gpt_neox", "GPTNeoXForCausalLM"}};
+  const auto found = classes.find(model_type);
+  return found == classes.end() ? "" : found->second;
+}
+
 }  // namespace
 
 AnyModel load_model(const std::string& folder) {
@@ -125,7 +164,16 @@ AnyModel load_model(const std::string& folder) {
     return load_transformer(file, c, read_weights(folder), true);
   }
   const std::vector<std::string> names = config.names("architectures");
-  const std::string name = names.empty() ? "" : names.front();
+  const std::string name = names.empty() ? class_of_type(config.text("model_type", "")) : names.front();
+  if (const auto reader = llama_readers().find(name); reader != llama_readers().end()) {
+    const LlamaConfig c = naming(file, [&] { return completed(reader->second(config)); });
+    return load_llama(file, c, read_weights(folder));
+  }
+  if (name == "GPTNeoXForCausalLM") {
+    const GptNeoXConfig c = hf::read_gpt_neox_config(config);
+    naming(file, [&] { check(c); });
+    return load_gpt_neox(file, c, read_weights(folder));
+  }
   if (name == "MarianMTModel" || name == "M2M100ForConditionalGeneration") {
     const TransformerConfig c =
         name == "MarianMTModel" ? hf::read_marian_config(config) : hf::read_m2m100_config(config);
@@ -151,7 +199,8 @@ AnyModel load_model(const std::string& folder) {
   }
   raise(ErrorKind::config,
         "{}: {} is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, "
-        "MarianMTModel, M2M100ForConditionalGeneration and \"model_type\" \"{}\" are",
+        "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, "
+        "M2M100ForConditionalGeneration and \"model_type\" \"{}\" are",
         file, names.empty() ? "a model without \"architectures\"" : fmt::format("architecture \"{}\"", name),
         kOwnModelType);
 }
@@ -164,6 +213,12 @@ constexpr const char* kNeeded<Transformer> = "a Transformer (Marian, M2M100)";
 template <>
 constexpr const char* kNeeded<Gpt> = "a Gpt (GPT-2)";
 template <>
+constexpr const char* kNeeded<Llama> = "a Llama (Llama, Mistral, Qwen2, Qwen3)";
+template <>
+constexpr const char* kNeeded<GptNeoX> = "a GptNeoX (GPT-NeoX, Pythia)";
+template <>
+constexpr const char* kNeeded<CausalLM> = "a decoder-only model (GPT-2, Llama, Mistral, Qwen2, Qwen3, GPT-NeoX)";
+template <>
 constexpr const char* kNeeded<Bert> = "a Bert without a head";
 template <>
 constexpr const char* kNeeded<MaskedLanguageModel> = "a MaskedLanguageModel (BertForMaskedLM)";
@@ -173,12 +228,21 @@ constexpr const char* kNeeded<SequenceClassifier> = "a SequenceClassifier (BertF
 template <class M>
 std::unique_ptr<M> load(const std::string& folder) {
   AnyModel model = load_model(folder);
-  if (auto* found = std::get_if<std::unique_ptr<M>>(&model)) return std::move(*found);
+  std::unique_ptr<M> found;
+  std::visit(
+      [&found]<class Held>(std::unique_ptr<Held>& held) {
+        if constexpr (std::derived_from<Held, M>) found = std::move(held);
+      },
+      model);
+  if (found) return found;
   raise(ErrorKind::config, "{}/config.json: holds a {}, needed here is {}", folder, module_of(model).type_name(),
         kNeeded<M>);
 }
 template std::unique_ptr<Transformer> load<Transformer>(const std::string&);
 template std::unique_ptr<Gpt> load<Gpt>(const std::string&);
+template std::unique_ptr<Llama> load<Llama>(const std::string&);
+template std::unique_ptr<GptNeoX> load<GptNeoX>(const std::string&);
+template std::unique_ptr<CausalLM> load<CausalLM>(const std::string&);
 template std::unique_ptr<Bert> load<Bert>(const std::string&);
 template std::unique_ptr<MaskedLanguageModel> load<MaskedLanguageModel>(const std::string&);
 template std::unique_ptr<SequenceClassifier> load<SequenceClassifier>(const std::string&);
@@ -191,6 +255,18 @@ void save(const std::string& folder, const Transformer& model, const SaveOptions
 }
 void save(const std::string& folder, const Gpt& model, const SaveOptions& options) {
   save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const Llama& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const GptNeoX& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const CausalLM& model, const SaveOptions& options) {
+  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) return save(folder, *gpt, options);
+  if (const auto* llama = dynamic_cast<const Llama*>(&model)) return save(folder, *llama, options);
+  if (const auto* neox = dynamic_cast<const GptNeoX*>(&model)) return save(folder, *neox, options);
+  raise(ErrorKind::config, "{}: transformers has no class for a CausalLM of other layers", folder);
 }
 void save(const std::string& folder, const Bert& model, const SaveOptions& options) {
   save_for_transformers(folder, model, options);

@@ -5,14 +5,17 @@
 #include <variant>
 
 #include "gpt.h"
+#include "gpt_neox.h"
+#include "llama.h"
 #include "sequence_classifier.h"
 #include "transformer.h"
 
 namespace tape::models {
 
 /// A model of any class that a folder can hold.
-using AnyModel = std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>, std::unique_ptr<Bert>,
-                              std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>>;
+using AnyModel =
+    std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>, std::unique_ptr<Llama>, std::unique_ptr<GptNeoX>,
+                 std::unique_ptr<Bert>, std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>>;
 
 /// Reads a folder in the layout of Hugging Face's transformers: `config.json`, whose "architectures" name the class,
 /// and `model.safetensors`, or the shards that `model.safetensors.index.json` lists. f16 and bf16 values become f32.
@@ -20,7 +23,11 @@ using AnyModel = std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>
 ///     BertModel                      Bert                   GPT2LMHeadModel                 Gpt
 ///     BertForMaskedLM                MaskedLanguageModel    MarianMTModel                   Transformer
 ///     BertForSequenceClassification  SequenceClassifier     M2M100ForConditionalGeneration  Transformer
+///     LlamaForCausalLM               Llama                  MistralForCausalLM              Llama
+///     Qwen2ForCausalLM               Llama                  Qwen3ForCausalLM                Llama
+///     GPTNeoXForCausalLM             GptNeoX
 ///
+/// The last five are known by their "model_type" alone too.
 /// Transformers that neither of these two can express have the "model_type" "tapeformer-transformer", classifiers that
 /// pool the mean, which transformers has no class for, "tapeformer-mean-pooling-classifier". The model is in evaluation
 /// mode. Every Error names the file: (io) for one that cannot be read; (format) or (config) with the key for a
@@ -28,7 +35,8 @@ using AnyModel = std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>
 /// tensor that does not fit, before a model is made.
 AnyModel load_model(const std::string& folder);
 
-/// The same where the class is known: load<Gpt>("gpt2"). Error (config) where the folder holds another.
+/// The same where the class is known: load<Gpt>("gpt2"), or load<CausalLM>(folder) for any decoder-only model. Error
+/// (config) where the folder holds another.
 template <class M>
 std::unique_ptr<M> load(const std::string& folder);
 
@@ -41,6 +49,9 @@ struct SaveOptions {
 /// (config) for a model that transformers has no class for.
 void save(const std::string& folder, const Transformer& model, const SaveOptions& options = {});
 void save(const std::string& folder, const Gpt& model, const SaveOptions& options = {});
+void save(const std::string& folder, const Llama& model, const SaveOptions& options = {});
+void save(const std::string& folder, const GptNeoX& model, const SaveOptions& options = {});
+void save(const std::string& folder, const CausalLM& model, const SaveOptions& options = {});
 void save(const std::string& folder, const Bert& model, const SaveOptions& options = {});
 void save(const std::string& folder, const MaskedLanguageModel& model, const SaveOptions& options = {});
 void save(const std::string& folder, const SequenceClassifier& model, const SaveOptions& options = {});

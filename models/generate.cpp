@@ -17,18 +17,22 @@ struct Row {
   bool ended = false;
 };
 
+/// Tokens that the model can see at once.
+int64_t positions_of(const CausalLM& model) { return model.max_length().value_or(std::numeric_limits<int64_t>::max()); }
+
 /// Rows whose whole text fits into the position table, in one batch with a cache. Shorter texts have padding in front,
 /// which is hidden, so that all go on at the same place of the cache.
 class CachedRows {
  public:
-  CachedRows(Gpt& model, std::vector<Row>& rows) : model_(model), rows_(rows), cache_(model.encoder->init_cache()) {
+  CachedRows(CausalLM& model, std::vector<Row>& rows)
+      : model_(model), rows_(rows), cache_(model.encoder->init_cache()) {
     for (size_t row = 0; row < rows.size(); ++row)
       if (fits(row)) places_.push_back(row);
     for (const size_t row : places_) length_ = std::max(length_, std::ssize(rows[row].ids));
     for (const size_t row : places_) padding_.push_back(length_ - std::ssize(rows[row].ids));
   }
 
-  bool fits(size_t row) const { return !rows_[row].ended && std::ssize(rows_[row].ids) <= model_.config().max_length; }
+  bool fits(size_t row) const { return !rows_[row].ended && std::ssize(rows_[row].ids) <= positions_of(model_); }
 
   /// The row at each place of the batch. Some may have left it: they are taken out once they are a quarter of all.
   const std::vector<size_t>& places() const { return places_; }
@@ -85,7 +89,7 @@ class CachedRows {
     for (nn::KeyValueCache& layer : cache_) layer.select(index);
   }
 
-  Gpt& model_;
+  CausalLM& model_;
   std::vector<Row>& rows_;
   nn::EncoderCache cache_;
   std::vector<size_t> places_;
@@ -95,7 +99,7 @@ class CachedRows {
 };
 
 /// Logits [rows, V] behind the last `length` tokens of some rows.
-Tensor window_logits(Gpt& model, const std::vector<Row>& rows, const std::vector<size_t>& which, int64_t length) {
+Tensor window_logits(CausalLM& model, const std::vector<Row>& rows, const std::vector<size_t>& which, int64_t length) {
   std::vector<int64_t> ids, positions;
   for (const size_t row : which) {
     ids.insert(ids.end(), rows[row].ids.end() - length, rows[row].ids.end());
@@ -109,21 +113,18 @@ Tensor window_logits(Gpt& model, const std::vector<Row>& rows, const std::vector
 /// All rows of one call.
 class Generation {
  public:
-  Generation(Gpt& model, const std::vector<std::vector<int64_t>>& prompts, const GenerateOptions& options)
+  Generation(CausalLM& model, const std::vector<std::vector<int64_t>>& prompts, const GenerateOptions& options)
       : model_(model), options_(options) {
-    if (options.stop_ids)
-      stop_ids_ = *options.stop_ids;
-    else if (model.config().eos_id)
-      stop_ids_ = {*model.config().eos_id};
+    stop_ids_ = options.stop_ids.value_or(model.options().eos_ids);
     const uint64_t seed =
         options.seed ? *options.seed
                      : static_cast<uint64_t>(generator(Stream::sampling).below(std::numeric_limits<int64_t>::max()));
     for (size_t row = 0; row < prompts.size(); ++row) {
       rows_.push_back({.ids = prompts[row], .draws = Generator(seed + row)});
       if (prompts[row].empty()) {
-        if (!model.config().bos_id)
+        if (!model.options().bos_id)
           raise(ErrorKind::config, "generate: prompt {} is empty, and the model has no bos_id to begin with", row);
-        rows_[row].ids = {*model.config().bos_id};
+        rows_[row].ids = {*model.options().bos_id};
       }
       rows_[row].prompt = rows_[row].ids.size();
       check_ids(rows_[row].ids, row);
@@ -139,10 +140,10 @@ class Generation {
         // Before any row grows: one that grows out of the table in this step slides from the next on.
         const std::vector<size_t> sliding = running([&](size_t row) { return !cached.fits(row); });
         if (logits.defined()) say(cached.places(), logits, [&](size_t row) { return cached.fits(row); });
-        if (!sliding.empty()) say(sliding, window_logits(model_, rows_, sliding, model_.config().max_length));
+        if (!sliding.empty()) say(sliding, window_logits(model_, rows_, sliding, positions_of(model_)));
       } else {
         for (const size_t row : running([](size_t) { return true; })) {
-          const int64_t length = std::min(std::ssize(rows_[row].ids), model_.config().max_length);
+          const int64_t length = std::min(std::ssize(rows_[row].ids), positions_of(model_));
           say({row}, window_logits(model_, rows_, {row}, length));
         }
       }
@@ -155,9 +156,9 @@ class Generation {
  private:
   void check_ids(const std::vector<int64_t>& ids, size_t row) const {
     for (size_t t = 0; t < ids.size(); ++t)
-      if (ids[t] < 0 || ids[t] >= model_.config().vocab)
+      if (ids[t] < 0 || ids[t] >= model_.vocab())
         raise(ErrorKind::index, "generate: prompt {} has id {} at position {}, which is not in 0..{}", row, ids[t], t,
-              model_.config().vocab - 1);
+              model_.vocab() - 1);
   }
 
   template <class Condition>
@@ -183,7 +184,7 @@ class Generation {
   }
 
   void say(size_t row, std::vector<double> scores) {
-    if (model_.config().output == nn::TokenOutput::probabilities)
+    if (model_.options().output == nn::TokenOutput::probabilities)
       for (double& p : scores) p = std::log(p);
     if (options_.vocabulary > 0)
       for (size_t id = static_cast<size_t>(options_.vocabulary); id < scores.size(); ++id) scores[id] = -INFINITY;
@@ -204,7 +205,7 @@ class Generation {
     if (options_.on_token) options_.on_token(static_cast<int64_t>(row), std::nullopt);
   }
 
-  Gpt& model_;
+  CausalLM& model_;
   const GenerateOptions& options_;
   std::vector<int64_t> stop_ids_;
   std::vector<Row> rows_;
@@ -213,13 +214,13 @@ class Generation {
 
 }  // namespace
 
-std::vector<Continuation> generate(Gpt& model, const std::vector<std::vector<int64_t>>& prompts,
+std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vector<int64_t>>& prompts,
                                    const GenerateOptions& options) {
   check(options.sampling);
   if (options.max_new_tokens < 0)
     raise(ErrorKind::config, "generate: max_new_tokens must be at least 0, got {}", options.max_new_tokens);
-  if (options.vocabulary < 0 || options.vocabulary > model.config().vocab)
-    raise(ErrorKind::config, "generate: vocabulary must be from 0 to the model's {}, got {}", model.config().vocab,
+  if (options.vocabulary < 0 || options.vocabulary > model.vocab())
+    raise(ErrorKind::config, "generate: vocabulary must be from 0 to the model's {}, got {}", model.vocab(),
           options.vocabulary);
   const NoGrad no_grad;
   return Generation(model, prompts, options).run();

@@ -3,7 +3,7 @@
 #include <functional>
 #include <optional>
 
-#include "gpt.h"
+#include "causal_lm.h"
 #include "sampling.h"
 
 namespace tape::models {
@@ -11,7 +11,7 @@ namespace tape::models {
 struct GenerateOptions {
   SamplingOptions sampling = {};
   int64_t max_new_tokens = 100;
-  std::optional<std::vector<int64_t>> stop_ids = {};  ///< end a text; the model's eos_id where not given
+  std::optional<std::vector<int64_t>> stop_ids = {};  ///< end a text; the model's eos_ids where not given
   /// Row i draws from Generator(seed + i); where not given, the seed comes from generator(Stream::sampling).
   std::optional<uint64_t> seed = {};
   int64_t vocabulary = 0;  ///< ids from here on are never said (a table padded to a round size); 0: all may be
@@ -29,13 +29,13 @@ struct Continuation {
 /// Continues each prompt, token by token. Prompts may differ in length; each row says what it would alone with the seed
 /// that it has here (up to the rounding of products of another size). An empty prompt begins with the model's bos_id.
 ///
-/// Where a text is longer than the model's max_length, each further token is computed from the last max_length ones, at
-/// positions 0 .. max_length - 1: the window slides, as in nanoGPT, and since every position changes, nothing can be
-/// kept from the step before.
+/// Where a text is longer than the model's table of positions, each further token is computed from the last max_length
+/// ones, at positions 0 .. max_length - 1: the window slides, as in nanoGPT, and since every position changes, nothing
+/// can be kept from the step before. A model without such a table (Llama, GptNeoX) goes on from the whole text.
 ///
 /// The model should be in evaluation mode. Error (config) naming the option that does not fit, or for an empty prompt
 /// without bos_id; (index) for an id that is not in the vocabulary; (numeric) where the model gives no numbers.
-std::vector<Continuation> generate(Gpt& model, const std::vector<std::vector<int64_t>>& prompts,
+std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vector<int64_t>>& prompts,
                                    const GenerateOptions& options = {});
 
 }  // namespace tape::models

@@ -1,13 +1,8 @@
 #include "models/gpt.h"
 
-#include <cmath>
-
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/shape.h"
 #include "base/check.h"
 #include "nn/check.h"
-#include "nn/init.h"
 
 namespace tape::models {
 namespace {
@@ -45,59 +40,33 @@ GptConfig completed(GptConfig c) {
   return c;
 }
 
-nn::EmbeddingsOptions embeddings_of(const GptConfig& c) {
-  return {.vocab = c.vocab,
-          .d_model = c.d_model,
-          .max_length = c.max_length,
-          .norm_eps = {},
-          .dropout = c.embedding_dropout};
-}
-
-nn::TransformerLayerOptions layers_of(const GptConfig& c) {
-  return {.d_model = c.d_model,
-          .heads = c.heads,
-          .d_ff = c.d_ff,
-          .dropout = c.dropout,
-          .activation = c.activation,
-          .norm = nn::NormPlace::pre,
-          .norm_eps = c.norm_eps,
-          .attention_dropout = c.attention_dropout,
-          .activation_dropout = 0};
+CausalLMOptions parts_of(const GptConfig& c) {
+  const nn::TransformerLayerOptions layer{.d_model = c.d_model,
+                                          .heads = c.heads,
+                                          .d_ff = c.d_ff,
+                                          .dropout = c.dropout,
+                                          .activation = c.activation,
+                                          .norm = nn::NormPlace::pre,
+                                          .norm_eps = c.norm_eps,
+                                          .attention_dropout = c.attention_dropout,
+                                          .activation_dropout = 0};
+  CausalLMOptions parts{.embeddings = {.vocab = c.vocab,
+                                       .d_model = c.d_model,
+                                       .max_length = c.max_length,
+                                       .norm_eps = {},
+                                       .dropout = c.embedding_dropout},
+                        .layers = std::vector(static_cast<size_t>(c.layers), layer),
+                        .output = c.output,
+                        .tie_output = c.tie_output,
+                        .bos_id = c.bos_id,
+                        .init_std = c.init_std,
+                        .scale_residual_init = true};
+  if (c.eos_id) parts.eos_ids = {*c.eos_id};
+  return parts;
 }
 
 }  // namespace
 
-Gpt::Gpt(const GptConfig& c)
-    : embeddings(this, "embeddings", embeddings_of(completed(c))),
-      encoder(this, "encoder", c.layers, layers_of(completed(c))),
-      output(this, "output", c.d_model, c.vocab, nn::NextTokenHeadOptions{.output = c.output}),
-      config_(completed(c)) {
-  nn::init::start_normal(*this, c.init_std);
-  // Two sums a layer go into the residual stream: smaller, they keep its variance (Radford et al. 2019, 2.3).
-  const double smaller = c.init_std / std::sqrt(2.0 * static_cast<double>(c.layers));
-  for (const NamedTensor& parameter : named_parameters())
-    if (parameter.name.ends_with("self_attention.output.weight") ||
-        parameter.name.ends_with("feed_forward.linear2.weight"))
-      nn::init::normal_(parameter.tensor, 0, smaller);
-  if (c.tie_output) output->weight = embeddings->token->weight;
-}
-
-Tensor Gpt::forward(const Tensor& ids, const Mask& mask) {
-  return output(encoder(embeddings(ids), Mask::causal() & mask));
-}
-
-Tensor Gpt::forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask) {
-  const int64_t past = cache.empty() ? 0 : cache.front().length();
-  const Tensor x = embeddings(ids, Tensor(), past);
-  return output(encoder.call(&nn::Encoder::forward_cached, x, cache, mask));
-}
-
-Tensor Gpt::next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
-  const Tensor x = embeddings.run([&](nn::Embeddings& e) { return e.dropout(e.token(ids) + e.position(positions)); });
-  const Tensor hidden = encoder.call(&nn::Encoder::forward_cached, x, cache, mask);
-  return output(select(hidden, 1, -1));
-}
-
-std::string Gpt::settings() const { return fmt::format("{} ids, width {}", config_.vocab, config_.d_model); }
+Gpt::Gpt(const GptConfig& c) : CausalLM(parts_of(completed(c))), config_(completed(c)) {}
 
 }  // namespace tape::models

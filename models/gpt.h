@@ -1,8 +1,6 @@
 #pragma once
 
-#include "../nn/embeddings.h"
-#include "../nn/encoder.h"
-#include "../nn/heads.h"
+#include "causal_lm.h"
 
 namespace tape::models {
 
@@ -26,28 +24,13 @@ struct GptConfig {
   double init_std = 0.02;              ///< deviation of the first weights; projections into the residual sum get less
 };
 
-/// Token and position tables, a stack of pre-LN layers that see the past alone, and the scores of every next token:
-/// ids [B, T] to logits [B, T, V] (Radford et al. 2019).
-class Gpt : public nn::Layer<Gpt> {
+/// Token and position tables and a stack of pre-LN layers that see the past alone (Radford et al. 2019).
+class Gpt : public CausalLM {
  public:
   /// Error (config) naming the value that does not fit.
   explicit Gpt(const GptConfig& config);
 
-  /// ids [B, T] (i64) -> logits [B, T, V]; position t sees tokens 0 .. t, fewer where `mask` hides some. Error (shape)
-  /// for ids that are not [B, T] or more than max_length, (index) for an id outside the vocabulary, (dtype) unless i64.
-  Tensor forward(const Tensor& ids, const Mask& mask = {});
-  /// Logits of the next ids [B, T], the earlier ones being in the cache (from encoder->init_cache()).
-  Tensor forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask = {});
-  /// Logits [B, V] of what follows the last of the next ids [B, T] alone. Each id has its position (i64, [B, T]), for
-  /// texts with padding in front begin later in the cache; `mask` must hide the padding.
-  Tensor next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {});
-
   const GptConfig& config() const { return config_; }
-  std::string settings() const override;
-
-  nn::Child<nn::Embeddings> embeddings;
-  nn::Child<nn::Encoder> encoder;
-  nn::Child<nn::NextTokenHead> output;
 
  private:
   GptConfig config_;

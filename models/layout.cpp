@@ -15,9 +15,9 @@ void Layout::tensor(const std::string& ours, const std::string& theirs, const Sh
   entries_.push_back({{ours}, theirs, shape});
 }
 
-void Layout::linear(const std::string& ours, const std::string& theirs, int64_t in, int64_t out) {
+void Layout::linear(const std::string& ours, const std::string& theirs, int64_t in, int64_t out, bool bias) {
   tensor(fmt::format("{}.weight", ours), fmt::format("{}.weight", theirs), {out, in});
-  tensor(fmt::format("{}.bias", ours), fmt::format("{}.bias", theirs), {out});
+  if (bias) tensor(fmt::format("{}.bias", ours), fmt::format("{}.bias", theirs), {out});
 }
 
 void Layout::norm(const std::string& ours, const std::string& theirs, int64_t width) {
@@ -38,6 +38,17 @@ void Layout::side_by_side(const std::vector<std::string>& ours, const std::strin
   entries_.push_back(std::move(bias));
 }
 
+void Layout::head_by_head(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
+                          int64_t heads, bool bias) {
+  const int64_t out = checked_multiply(out_each, std::ssize(ours), theirs);
+  for (const auto& [part, shape] : {std::pair{"weight", Shape{out, in}}, std::pair{"bias", Shape{out}}}) {
+    if (shape.rank() == 1 && !bias) continue;
+    Entry entry{{}, fmt::format("{}.{}", theirs, part), shape, Kind::head_by_head, heads};
+    for (const std::string& name : ours) entry.ours.push_back(fmt::format("{}.{}", name, part));
+    entries_.push_back(std::move(entry));
+  }
+}
+
 void Layout::optional_row(const std::string& ours, const std::string& theirs, int64_t width) {
   entries_.push_back({{ours}, theirs, {1, width}, Kind::row});
 }
@@ -52,10 +63,32 @@ bool Layout::ignores(const std::string& name) const {
 Layout Layout::with_own_names() const {
   Layout own;
   for (const Entry& entry : entries_) {
-    TAPE_ASSERT(entry.ours.size() == 1 && entry.kind != Kind::transposed);
+    TAPE_ASSERT(entry.kind == Kind::same || entry.kind == Kind::row);
     own.tensor(entry.ours.front(), entry.ours.front(), entry.kind == Kind::row ? Shape{entry.shape[1]} : entry.shape);
   }
   return own;
+}
+
+Tensors Layout::parts_of(const Entry& entry, const Tensor& given) {
+  const auto count = std::ssize(entry.ours);
+  if (entry.kind == Kind::transposed) return chunk(transpose(given), count);
+  if (entry.kind == Kind::row) return {given[0]};
+  if (entry.kind == Kind::same) return chunk(given, count);
+  const int64_t in = given.rank() == 2 ? given.size(1) : 1, out = given.size(0) / count, width = out / entry.heads;
+  const Tensor heads = reshape(given, Shape{entry.heads, count, width, in});
+  Tensors parts;
+  for (int64_t i = 0; i < count; ++i) parts.push_back(reshape(select(heads, 1, i), given.shape().with(0, out)));
+  return parts;
+}
+
+Tensor Layout::whole_of(const Entry& entry, const Tensors& parts) {
+  if (entry.kind == Kind::head_by_head) {
+    Tensors heads;
+    for (const Tensor& part : parts) heads.push_back(reshape(part, Shape{entry.heads, part.numel() / entry.heads}));
+    return reshape(stack(heads, 1), entry.shape);
+  }
+  const Tensor whole = parts.size() == 1 ? parts.front() : cat(parts, 0);
+  return entry.kind == Kind::transposed ? transpose(whole) : entry.kind == Kind::row ? unsqueeze(whole, 0) : whole;
 }
 
 nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, const std::string& where) const {
@@ -84,8 +117,7 @@ nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, co
       note(fmt::format("dtype: \"{}\" is {}, the model needs f32 or f64", entry.theirs, to_string(given.dtype())));
       continue;
     }
-    const Tensor value = entry.kind == Kind::transposed ? transpose(given) : entry.kind == Kind::row ? given[0] : given;
-    const Tensors parts = chunk(value, std::ssize(entry.ours));
+    const Tensors parts = parts_of(entry, given);
     for (size_t i = 0; i < entry.ours.size(); ++i) state.emplace(entry.ours[i], parts[i]);
   }
   for (const auto& [copy, of] : copies_) {
@@ -112,10 +144,7 @@ std::map<std::string, Tensor> Layout::to_file(const nn::StateDict& state) const 
       if (const auto found = state.find(name); found != state.end() && found->second.defined())
         parts.push_back(found->second.detach());
     if (parts.size() != entry.ours.size()) continue;
-    const Tensor whole = parts.size() == 1 ? parts.front() : cat(parts, 0);
-    tensors.emplace(entry.theirs, entry.kind == Kind::transposed ? transpose(whole)
-                                  : entry.kind == Kind::row      ? unsqueeze(whole, 0)
-                                                                 : whole);
+    tensors.emplace(entry.theirs, whole_of(entry, parts));
   }
   return tensors;
 }

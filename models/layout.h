@@ -14,12 +14,16 @@ class Layout {
  public:
   /// Tensor `theirs` of the file, of this shape, is parameter `ours`.
   void tensor(const std::string& ours, const std::string& theirs, const Shape& shape);
-  /// A Linear's weight [out, in] and bias.
-  void linear(const std::string& ours, const std::string& theirs, int64_t in, int64_t out);
+  /// A Linear's weight [out, in] and, where it has one, bias.
+  void linear(const std::string& ours, const std::string& theirs, int64_t in, int64_t out, bool bias = true);
   /// weight and bias of a LayerNorm.
   void norm(const std::string& ours, const std::string& theirs, int64_t width);
   /// Linear layers of one input side by side in one matrix [in, out of all], as GPT-2's Conv1D keeps them.
   void side_by_side(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each);
+  /// Linear layers of one input below each other in one matrix [out of all, in], head by head: the rows of the first
+  /// head of each layer, then those of the second, as GPT-NeoX keeps queries, keys and values.
+  void head_by_head(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
+                    int64_t heads, bool bias);
   /// A row [1, width] for parameter `ours` [width]; a file may lack it, which means zeros.
   void optional_row(const std::string& ours, const std::string& theirs, int64_t width);
   /// A tensor that a file may hold though it is tied to another; its values must be the other's.
@@ -37,13 +41,17 @@ class Layout {
   std::map<std::string, Tensor> to_file(const nn::StateDict& state) const;
 
  private:
-  enum class Kind { same, transposed, row };
+  enum class Kind { same, transposed, row, head_by_head };
   struct Entry {
     std::vector<std::string> ours;
     std::string theirs;
     Shape shape;
     Kind kind = Kind::same;
+    int64_t heads = 0;  // of head_by_head
   };
+  /// The parameters of an entry in its file's tensor, and back.
+  static Tensors parts_of(const Entry& entry, const Tensor& given);
+  static Tensor whole_of(const Entry& entry, const Tensors& parts);
   bool ignores(const std::string& name) const;
 
   std::vector<Entry> entries_;

@@ -159,7 +159,7 @@ nn::StateDict run_model(SequenceClassifier& model, const nn::StateDict& given) {
                   });
 }
 
-nn::StateDict run_model(Gpt& model, const nn::StateDict& given) {
+nn::StateDict run_model(CausalLM& model, const nn::StateDict& given) {
   const Inputs in(given, {"input_ids", "attention_mask", "labels"});
   const Tensor ids = in.find("input_ids"), labels = in.find("labels");
   nn::StateDict out;

@@ -12,6 +12,7 @@ namespace {
 struct Size {
   int64_t vocab, batch, length, d_model, heads, layers, d_ff;
   bool tied = false;
+  int64_t kv_heads = 0;  // of a Llama; 0 is a Gpt
 };
 
 const std::map<std::string, Size>& translators() {
@@ -36,6 +37,9 @@ const std::map<std::string, Size>& language_models() {
       {"gpt-nano", {.vocab = 65, .batch = 12, .length = 64, .d_model = 128, .heads = 4, .layers = 4, .d_ff = 512}},
       {"gpt-124m",
        {.vocab = 50257, .batch = 2, .length = 256, .d_model = 768, .heads = 12, .layers = 12, .d_ff = 3072}},
+      // As many weights in the feed-forward blocks as gpt-char, in three matrices.
+      {"llama-char",
+       {.vocab = 65, .batch = 16, .length = 256, .d_model = 384, .heads = 6, .layers = 6, .d_ff = 1024, .kv_heads = 2}},
   };
   return sizes;
 }
@@ -76,28 +80,42 @@ BenchModel translation(const Size& s, double dropout, const Share& share) {
           2 * s.batch * s.length, share.part(src, s.batch)};
 }
 
-BenchModel language_model(const Size& s, double dropout, const Share& share) {
-  auto model = std::make_unique<models::Gpt>(models::GptConfig{.vocab = s.vocab,
+std::unique_ptr<models::CausalLM> make_language_model(const Size& s, double dropout) {
+  if (s.kv_heads > 0)
+    return std::make_unique<models::Llama>(models::LlamaConfig{.vocab = s.vocab,
                                                                .d_model = s.d_model,
                                                                .layers = s.layers,
                                                                .heads = s.heads,
+                                                               .kv_heads = s.kv_heads,
                                                                .d_ff = s.d_ff,
                                                                .max_length = s.length,
-                                                               .activation = nn::ActivationKind::gelu,
-                                                               .dropout = dropout,
                                                                .attention_dropout = dropout,
-                                                               .embedding_dropout = dropout,
                                                                .tie_output = s.tied});
-  models::Gpt& gpt = *model;
+  return std::make_unique<models::Gpt>(models::GptConfig{.vocab = s.vocab,
+                                                         .d_model = s.d_model,
+                                                         .layers = s.layers,
+                                                         .heads = s.heads,
+                                                         .d_ff = s.d_ff,
+                                                         .max_length = s.length,
+                                                         .activation = nn::ActivationKind::gelu,
+                                                         .dropout = dropout,
+                                                         .attention_dropout = dropout,
+                                                         .embedding_dropout = dropout,
+                                                         .tie_output = s.tied});
+}
+
+BenchModel language_model(const Size& s, double dropout, const Share& share) {
+  auto model = make_language_model(s, dropout);
+  models::CausalLM& decoder = *model;
   const Tensor ids = share.of(randint(0, s.vocab, {s.batch, s.length + 1}));
   const Tensor in = slice(ids, 1, {.end = s.length}), out = slice(ids, 1, {.start = 1});
-  return {std::move(model), [&gpt, in, out] { return cross_entropy(gpt(in), out); }, s.batch * s.length,
+  return {std::move(model), [&decoder, in, out] { return cross_entropy(decoder(in), out); }, s.batch * s.length,
           share.part(ids, s.batch)};
 }
 
 }  // namespace
 
-std::vector<std::string> bench_names() { return {"base", "tiny", "gpt-char", "gpt-nano", "gpt-124m"}; }
+std::vector<std::string> bench_names() { return {"base", "tiny", "gpt-char", "gpt-nano", "gpt-124m", "llama-char"}; }
 
 BenchModel make_bench_model(const std::string& name, double dropout, int rank, int ranks) {
   const Share share{rank, ranks};

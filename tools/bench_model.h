@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/gpt.h"
+#include "models/llama.h"
 #include "models/transformer.h"
 
 namespace tape::tools {

@@ -32,7 +32,7 @@ class Writer {
  public:
   explicit Writer(GenerateArguments& arguments)
       : arguments_(arguments),
-        model_(models::load<models::Gpt>(arguments.model)),
+        model_(models::load<models::CausalLM>(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model)),
         streamer_(*tokenizer_,
                   [this](std::string_view text) {
@@ -40,14 +40,14 @@ class Writer {
                     out_.flush();
                   }),
         next_seed_(arguments.seed ? *arguments.seed : std::random_device()()) {
-    models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->config().vocab);
+    models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->vocab());
     arguments_.options.vocabulary = tokenizer_->vocab_size();
   }
 
   /// `where` names the prompt in errors.
   void add(const std::string& text, const std::string& where) {
     const std::vector<int64_t> ids = encoded(text);
-    if (ids.empty() && !model_->config().bos_id)
+    if (ids.empty() && !model_->options().bos_id)
       raise(ErrorKind::config, "{}: empty, and the model has no bos_token_id to begin with", where);
     for (int64_t i = 0; i < arguments_.count; ++i) {
       prompts_.push_back({text, ids});
@@ -100,7 +100,7 @@ class Writer {
   }
 
   GenerateArguments& arguments_;
-  std::unique_ptr<models::Gpt> model_;
+  std::unique_ptr<models::CausalLM> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   Output out_;
   models::TextStreamer streamer_;

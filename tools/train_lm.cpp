@@ -12,14 +12,22 @@ namespace {
 
 struct TrainLmArguments : TrainArguments {
   train::LanguageModelOptions options;
-  std::string level = "char";
+  std::string level = "char", architecture = "gpt2";
 };
+
+std::vector<std::string> names_of(const auto& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.emplace_back(row.first);
+  return names;
+}
 
 int train_lm(TrainLmArguments& arguments) {
   begin_run(arguments);
   train::LanguageModelOptions& options = arguments.options;
   options.run = arguments.run;
   options.level = arguments.level == "bpe" ? train::TokenLevel::bpe : train::TokenLevel::characters;
+  for (const auto& [name, kind] : train::kDecoderKinds)
+    if (name == arguments.architecture) options.architecture = kind;
   if (arguments.doctor) return show(train::examine_language_model(options, std::cout));
   const auto result = train::train_language_model(options, std::cout, terminal_info(1));
   nlohmann::ordered_json figures;
@@ -47,11 +55,20 @@ void add_train_lm(Command train) {
       "  nano              4    128      4       64     12   2000  1e-3      100  0\n"
       "  shakespeare       6    192      6      256     16   3000  2e-3      100  0.1\n"
       "Both: weight decay 0.1, clip norm 1, an evaluation every 250 steps. nano is the default.\n"
+      "The folder is one of transformers, of the --architecture's class.\n"
       "Example: tapeformer train lm --text book.txt --out runs/book");
   command.option("--vocab-size", o.vocab_size, "Tokens of the BPE").at_least(1);
   command.option("--context", o.context, "Tokens that the model sees at once").at_least(1).default_text("preset");
   command.option("--batch", o.batch, "Windows of so many tokens a batch").at_least(1).default_text("preset");
+  command.option("--architecture", arguments->architecture, "What the model is, as transformers calls it")
+      .one_of(names_of(train::kDecoderKinds));
   add_model_options(command, o.layers, o.width, o.heads);
+  command.option("--kv-heads", o.kv_heads, "Heads of keys and values, of llama, mistral, qwen2 and qwen3")
+      .at_least(1)
+      .default_text("--heads");
+  command.option("--window", o.window, "Tokens back that attention sees, of mistral, qwen2 and qwen3")
+      .at_least(1)
+      .default_text("all");
   add_run_options(command, *arguments, {"nano", "shakespeare"});
   command.runs([arguments] { return train_lm(*arguments); });
 }

@@ -63,7 +63,7 @@ struct WindowBatch {
   int64_t rows = 0, length = 0;
 };
 
-class LanguageModelTask : public TaskRun<WindowBatch, models::Gpt, text::ByteLevelBpe> {
+class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::ByteLevelBpe> {
  public:
   LanguageModelTask(const LanguageModelOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("language model", options.run, out),
@@ -85,9 +85,9 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::Gpt, text::ByteLev
     recipe_ = with_options(preset_.recipe, options.run, batches);
     windows_ = text::cover_windows(std::ssize(valid_), context_);
     if (windows_.empty()) raise(ErrorKind::config, "train lm: the validation text has fewer than 2 tokens");
-    check_memory("train lm", parameter_count(config()));
+    check_memory("train lm", parameter_count(sizes()));
     manual_seed(options.run.seed);
-    model_ = std::make_unique<models::Gpt>(config());
+    model_ = make_decoder(sizes());
     adam_ = std::make_unique<optim::AdamW>(
         decayed_groups(*model_),
         optim::AdamWOptions{.lr = recipe_.lr, .betas = {0.9, 0.99}, .weight_decay = recipe_.weight_decay});
@@ -130,18 +130,20 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::Gpt, text::ByteLev
     return text::train_byte_level_bpe(lines, {.vocab_size = options_.vocab_size});
   }
 
-  models::GptConfig config() const {
-    return {.vocab = tokenizer_->vocab_size(),
-            .d_model = options_.width.value_or(preset_.width),
+  static std::optional<int64_t> if_any(int64_t token) { return token < 0 ? std::nullopt : std::optional(token); }
+
+  DecoderSizes sizes() const {
+    return {.kind = options_.architecture,
+            .vocab = tokenizer_->vocab_size(),
+            .width = options_.width.value_or(preset_.width),
             .layers = options_.layers.value_or(preset_.layers),
             .heads = options_.heads.value_or(preset_.heads),
-            .max_length = context_,
-            .activation = nn::ActivationKind::gelu,
+            .kv_heads = options_.kv_heads,
+            .window = options_.window,
+            .context = context_,
             .dropout = recipe_.dropout,
-            .attention_dropout = recipe_.dropout,
-            .embedding_dropout = recipe_.dropout,
-            .bos_id = tokenizer_->special().bos,
-            .eos_id = tokenizer_->special().eos};
+            .bos_id = if_any(tokenizer_->special().bos),
+            .eos_id = if_any(tokenizer_->special().eos)};
   }
 
   static WindowBatch collate(const std::vector<int64_t>& text, const std::vector<int64_t>& starts, int64_t length) {
@@ -199,9 +201,14 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::Gpt, text::ByteLev
     if (bpe) json["vocab_size"] = options_.vocab_size;
     json["context"] = context_;
     json["batch"] = batch();
-    json["layers"] = model_->config().layers;
-    json["width"] = model_->config().d_model;
-    json["heads"] = model_->config().heads;
+    const DecoderSizes made = sizes();
+    json["layers"] = made.layers;
+    json["width"] = made.width;
+    json["heads"] = made.heads;
+    if (made.kind == DecoderKind::gpt2) return;
+    json["architecture"] = to_string(made.kind);
+    if (made.kv_heads) json["kv_heads"] = *made.kv_heads;
+    if (made.window) json["window"] = *made.window;
   }
 
   const LanguageModelOptions& options_;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "../models/gpt.h"
 #include "../text/byte_level_bpe.h"
+#include "decoder_model.h"
 #include "doctor.h"
 #include "task.h"
 #include "trainer.h"
@@ -23,7 +23,9 @@ struct LanguageModelOptions {
   int64_t vocab_size = 2000;            ///< of TokenLevel::bpe
   std::optional<int64_t> context = {};  ///< tokens that the model sees at once
   std::optional<int64_t> batch = {};    ///< windows of so many tokens a batch
+  DecoderKind architecture = DecoderKind::gpt2;
   std::optional<int64_t> layers = {}, width = {}, heads = {};
+  std::optional<int64_t> kv_heads = {}, window = {};  ///< see DecoderSizes
 };
 
 struct LanguageModelResult {
@@ -33,9 +35,9 @@ struct LanguageModelResult {
 
 /// Learns a text, token by token: a decoder-only model, AdamW, a rate that warms up and falls along a cosine to a tenth
 /// (nano) or to nothing. Each epoch sees every token once, in windows of `context` tokens that lie elsewhere each time.
-/// The run's folder becomes a GPT2LMHeadModel's, with vocab.json and merges.txt, of the weights with the lowest
-/// validation loss. The preset nano is the CPU recipe of nanoGPT (4 layers, width 128, context 64, batch 12, 2,000
-/// steps).
+/// The run's folder becomes that of the architecture's class in transformers (GPT2LMHeadModel, LlamaForCausalLM, ...),
+/// with vocab.json and merges.txt, of the weights with the lowest validation loss. The preset nano is the CPU recipe of
+/// nanoGPT (4 layers, width 128, context 64, batch 12, 2,000 steps).
 ///
 /// Error (config) for options that make no sense and for texts that are too short; (format) naming file and line; (io);
 /// (numeric) where the loss or a gradient is not finite.

@@ -14,7 +14,7 @@ namespace {
 double of(int64_t size) { return static_cast<double>(size); }
 
 /// Weights and biases.
-double linear(double in, double out) { return in * out + out; }
+double linear(double in, double out, bool bias = true) { return in * out + (bias ? out : 0); }
 /// Queries, keys, values and the output.
 double attention(double width) { return 4 * linear(width, width); }
 double feed_forward(double width, double inner) { return linear(width, inner) + linear(inner, width); }
@@ -33,6 +33,24 @@ double parameter_count(const models::GptConfig& c) {
   const double width = of(c.d_model), inner = c.d_ff == 0 ? 4 * width : of(c.d_ff);
   const double tables = (of(c.vocab) * (c.tie_output ? 1 : 2) + of(c.max_length)) * width;
   return tables + of(c.layers) * encoder_layer(width, inner) + norm(width);
+}
+
+double parameter_count(const models::LlamaConfig& config) {
+  const models::LlamaConfig c = completed(config);
+  const double width = of(c.d_model), inner = of(c.d_ff), head = of(*c.head_width);
+  const double queries = of(c.heads) * head, keys = of(*c.kv_heads) * head;
+  const bool bias = has_input_biases(c);
+  const double self = linear(width, queries, bias) + 2 * linear(width, keys, bias) +
+                      linear(queries, width, c.attention_bias) + (c.kind == models::LlamaKind::qwen3 ? 2 * head : 0);
+  const double gated = 2 * linear(width, inner, c.mlp_bias) + linear(inner, width, c.mlp_bias);
+  return of(c.vocab) * (c.tie_output ? 1 : 2) * width + of(c.layers) * (self + gated + 2 * width) + width;
+}
+
+double parameter_count(const models::GptNeoXConfig& c) {
+  const double width = of(c.d_model);
+  const double self = 4 * linear(width, width, c.attention_bias);
+  return of(c.vocab) * (c.tie_output ? 1 : 2) * width +
+         of(c.layers) * (self + feed_forward(width, of(c.d_ff)) + 2 * norm(width)) + norm(width);
 }
 
 double parameter_count(const models::TransformerConfig& c) {

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "../models/gpt.h"
+#include "../models/gpt_neox.h"
+#include "../models/llama.h"
 #include "../models/sequence_classifier.h"
 #include "../models/transformer.h"
 
@@ -10,6 +12,8 @@ namespace tape::train {
 
 /// Parameters of the model that a configuration describes, which is not made. In double: sizes may be absurd.
 double parameter_count(const models::GptConfig& config);
+double parameter_count(const models::LlamaConfig& config);
+double parameter_count(const models::GptNeoXConfig& config);
 double parameter_count(const models::TransformerConfig& config);
 double parameter_count(const models::SequenceClassifierConfig& config);
 

@@ -60,7 +60,7 @@ void add_bert(Layout& layout, const BertConfig& c, const std::string& ours, cons
     layout.norm(fmt::format("{}norm1", own), fmt::format("{}attention.output.LayerNorm", their), width);
     layout.norm(fmt::format("{}norm2", own), fmt::format("{}output.LayerNorm", their), width);
   }
-  if (c.pooler) both(&Layout::linear, "pooler.dense", "pooler.dense", width, width);
+  if (c.pooler) both(&Layout::linear, "pooler.dense", "pooler.dense", width, width, true);
   layout.ignore("embeddings.position_ids");
   layout.ignore("cls.seq_relationship.");  // the sentence-pair task of BERT's own training
 }

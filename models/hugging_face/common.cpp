@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 namespace tape::models::hugging_face {
@@ -36,7 +37,28 @@ std::string activation_name(ActivationKind kind) {
   return std::string(row->first);
 }
 
-nlohmann::ordered_json begin_config(const char* architecture, const char* model_type, DType dtype) {
+void refuse_other_computations(const ConfigReader& config) {
+  // Each with the value of it that changes nothing; null never does.
+  static const std::map<const char*, nlohmann::json> kNeutral{{"quantization_config", nullptr},
+                                                              {"attn_logit_softcapping", nullptr},
+                                                              {"final_logit_softcapping", nullptr},
+                                                              {"query_pre_attn_scalar", nullptr},
+                                                              {"attention_multiplier", nullptr},
+                                                              {"embedding_multiplier", 1},
+                                                              {"residual_multiplier", 1},
+                                                              {"logits_scaling", 1},
+                                                              {"clip_qkv", nullptr},
+                                                              {"attention_chunk_size", nullptr},
+                                                              {"no_rope_layers", nullptr},
+                                                              {"num_experts", nullptr},
+                                                              {"num_local_experts", nullptr},
+                                                              {"add_cross_attention", false}};
+  for (const auto& [key, neutral] : kNeutral)
+    if (config.has(key) && config.json()[key] != neutral)
+      config.wrong(key, neutral.is_null() ? "left out" : neutral.dump());
+}
+
+nlohmann::ordered_json begin_config(std::string_view architecture, std::string_view model_type, DType dtype) {
   // "torch_dtype" is how releases before 4.56 call "dtype".
   const char* name = dtype == f64 ? "float64" : "float32";
   return {{"architectures", {architecture}}, {"model_type", model_type}, {"dtype", name}, {"torch_dtype", name}};

@@ -8,8 +8,11 @@ namespace tape::models::hugging_face {
 nn::ActivationKind read_activation(const ConfigReader& config, const char* key, nn::ActivationKind otherwise);
 std::string activation_name(nn::ActivationKind kind);
 
+/// Error (config) naming a field of other classes, or of folders kept otherwise, that changes what is computed.
+void refuse_other_computations(const ConfigReader& config);
+
 /// The keys that every config.json begins with.
-nlohmann::ordered_json begin_config(const char* architecture, const char* model_type, DType dtype);
+nlohmann::ordered_json begin_config(std::string_view architecture, std::string_view model_type, DType dtype);
 
 // A configuration's keys are listed once, in a function that visits each key with its field, for both directions.
 
@@ -21,13 +24,24 @@ struct ReadKeys {
   void operator()(const char* key, double& value) const { value = config.number(key, value); }
   void operator()(const char* key, bool& value) const { value = config.flag(key, value); }
   void operator()(const char* key, nn::ActivationKind& value) const { value = read_activation(config, key, value); }
+  /// Null is none.
   template <class T>
   void operator()(const char* key, std::optional<T>& value) const {
-    if (config.has(key)) (*this)(key, value ? *value : value.emplace());
+    if (config.has(key))
+      (*this)(key, value ? *value : value.emplace());
+    else if (config.contains(key))
+      value.reset();
+  }
+  /// One or several; null is none.
+  void operator()(const char* key, std::vector<int64_t>& value) const {
+    if (config.has(key))
+      value = config.whole_numbers(key);
+    else if (config.contains(key))
+      value.clear();
   }
 };
 
-/// Adds the fields; an optional one without a value is null.
+/// Adds the fields; an optional one without a value is null, and so is an empty list.
 struct WriteKeys {
   nlohmann::ordered_json& json;
 
@@ -39,6 +53,11 @@ struct WriteKeys {
   template <class T>
   void operator()(const char* key, const std::optional<T>& value) const {
     json[key] = value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+  }
+  void operator()(const char* key, const std::vector<int64_t>& value) const {
+    json[key] = value.size() == 1 ? nlohmann::ordered_json(value.front())
+                : value.empty()   ? nlohmann::ordered_json()
+                                  : nlohmann::ordered_json(value);
   }
 };
 

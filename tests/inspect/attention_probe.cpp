@@ -21,6 +21,8 @@
 #include "autograd/tape/listeners.h"
 #include "models/bert.h"
 #include "models/gpt.h"
+#include "models/gpt_neox.h"
+#include "models/llama.h"
 #include "models/transformer.h"
 #include "nn/check.h"
 #include "nn/disentangled_attention.h"
@@ -82,9 +84,38 @@ Case bert(DType dtype) {
           {"encoder.layers.0.self_attention", "encoder.layers.1.self_attention"}};
 }
 
+/// Grouped queries, norms of queries and keys, and a window in the second layer.
+Case llama(DType dtype) {
+  const auto model = std::make_shared<models::Llama>(models::LlamaConfig{.kind = models::LlamaKind::qwen3,
+                                                                         .vocab = 7,
+                                                                         .d_model = 8,
+                                                                         .layers = 2,
+                                                                         .heads = 4,
+                                                                         .kv_heads = 2,
+                                                                         .head_width = 4,
+                                                                         .d_ff = 6,
+                                                                         .window = 2,
+                                                                         .window_layers = {false, true},
+                                                                         .init_std = 0.5});
+  model->to(dtype);
+  const Tensor ids = tensor({{1, 2, 4, 5}, {3, 1, 0, 2}}, i64);
+  return {"Llama",
+          model,
+          [=] { return (*model)(ids); },
+          {"encoder.layers.0.self_attention", "encoder.layers.1.self_attention"}};
+}
+
+Case gpt_neox(DType dtype) {
+  const auto model = std::make_shared<models::GptNeoX>(models::GptNeoXConfig{
+      .vocab = 7, .d_model = 8, .layers = 1, .heads = 1, .d_ff = 6, .dropout = 0.1, .init_std = 0.5});
+  model->to(dtype);
+  const Tensor ids = tensor({{1, 2, 4, 5}, {3, 1, 0, 2}}, i64);
+  return {"GptNeoX", model, [=] { return (*model)(ids); }, {"encoder.layers.0.self_attention"}};
+}
+
 std::vector<Case> cases(DType dtype) {
   manual_seed(5);
-  return {transformer(dtype), gpt(dtype), bert(dtype)};
+  return {transformer(dtype), gpt(dtype), bert(dtype), llama(dtype), gpt_neox(dtype)};
 }
 
 /// Logits, and backward of a sum that no symmetry makes zero.

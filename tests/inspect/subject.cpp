@@ -38,6 +38,23 @@ TEST_F(SubjectTest, IsTheStudyOfATextAsPeopleWriteIt) {
   EXPECT_EQ(outputs[1].name.substr(0, 12), "logit of \"c\"");
 }
 
+TEST_F(SubjectTest, IsOfAnyDecoderOnlyModel) {
+  const auto tokenizer = text::character_tokenizer("abc");
+  models::save(folder_, models::Llama({.kind = models::LlamaKind::mistral,
+                                       .vocab = tokenizer->vocab_size(),
+                                       .d_model = 8,
+                                       .layers = 1,
+                                       .heads = 2,
+                                       .kv_heads = 1,
+                                       .d_ff = 12,
+                                       .window = 2}));
+  const Subject subject(folder_, {.text = "abca", .losses = {"1"}});
+  EXPECT_EQ(subject.title(), "Llama: a b c a");
+  EXPECT_EQ(subject.study().run().size(), 2u);
+  EXPECT_TAPE_ERROR(Subject(folder_, {.text = "abca", .text_b = "ab"}), ErrorKind::config,
+                    fmt::format("--text-b: {} holds a Llama, which reads one text", folder_));
+}
+
 TEST_F(SubjectTest, RunsOtherModelsOverTheSameText) {
   const auto tokenizer = text::character_tokenizer("abc");
   manual_seed(4);

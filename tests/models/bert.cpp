@@ -32,7 +32,7 @@ TEST(Bert, HidesPaddingUnlessTold) {
 TEST(Bert, StartsAsThePapersDo) {
   manual_seed(2);
   Bert model({.vocab = 200, .d_model = 32, .layers = 1, .heads = 2, .d_ff = 64, .max_length = 50});
-  EXPECT_NEAR(std::sqrt(var(model.embeddings->position->weight).item()), 0.02, 0.001);
+  EXPECT_NEAR(std::sqrt(var((*model.embeddings->position)->weight).item()), 0.02, 0.001);
   EXPECT_NEAR(std::sqrt(var(model.encoder->layers[0]->feed_forward.as<nn::FeedForward>()->linear1->weight).item()),
               0.02, 0.001);
   EXPECT_EQ(max(abs(model.embeddings->token->weight[0])).item(), 0) << "the padding row";

@@ -86,9 +86,10 @@ TEST_F(HuggingFaceFolder, NamesTheClassThatItHolds) {
 TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {
   const std::string rest =
       " is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, "
-      "MarianMTModel, M2M100ForConditionalGeneration and \"model_type\" \"tapeformer-transformer\" are";
-  expect_refused("gpt2", "GPT2LMHeadModel", "LlamaForCausalLM", ErrorKind::config,
-                 fmt::format("architecture \"LlamaForCausalLM\"{}", rest));
+      "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, "
+      "M2M100ForConditionalGeneration and \"model_type\" \"tapeformer-transformer\" are";
+  expect_refused("gpt2", "GPT2LMHeadModel", "GemmaForCausalLM", ErrorKind::config,
+                 fmt::format("architecture \"GemmaForCausalLM\"{}", rest));
   expect_refused("gpt2", "architectures", "architecture", ErrorKind::config,
                  fmt::format("a model without \"architectures\"{}", rest));
   expect_refused("gpt2", "[\n    \"GPT2LMHeadModel\"\n  ]", "5", ErrorKind::config,

@@ -21,7 +21,7 @@ TEST(Embeddings, AreTheNormOfASum) {
   for (int64_t t = 0; t < 3; ++t) {
     std::vector<double> row;
     for (int64_t c = 0; c < 4; ++c)
-      row.push_back(layer.token->weight[ids[0][t].item<int64_t>()][c].item() + layer.position->weight[t][c].item() +
+      row.push_back(layer.token->weight[ids[0][t].item<int64_t>()][c].item() + (*layer.position)->weight[t][c].item() +
                     (*layer.segment)->weight[segments[0][t].item<int64_t>()][c].item());
     const double mean = (row[0] + row[1] + row[2] + row[3]) / 4;
     double variance = 0;

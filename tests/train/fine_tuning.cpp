@@ -112,7 +112,7 @@ TEST(FineTuning, HoldsLayersStill) {
   }
   models::SequenceClassifier other({.bert = small_bert(), .num_labels = 2});
   freeze_layers(other, 0);
-  EXPECT_FALSE(other.bert->embeddings->position->weight.requires_grad());
+  EXPECT_FALSE((*other.bert->embeddings->position)->weight.requires_grad());
   EXPECT_TRUE(other.bert->encoder->layers[0]->self_attention->query->weight.requires_grad());
   EXPECT_TAPE_ERROR(freeze_layers(model, 4), ErrorKind::config, "freeze: layers must be 0 to 3, got 4");
   EXPECT_TAPE_ERROR(freeze_layers(model, -1), ErrorKind::config, "freeze: layers must be 0 to 3, got -1");

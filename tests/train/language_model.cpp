@@ -69,6 +69,43 @@ TEST_F(LanguageModelTest, LeavesAFolderThatGenerates) {
   EXPECT_EQ(tokenizer->decode(said.front().tokens), sample.output);
 }
 
+TEST_F(LanguageModelTest, LearnsWithEachArchitecture) {
+  for (const auto& [name, kind] : kDecoderKinds) {
+    LanguageModelOptions given = options(std::string(name), 60);
+    given.run.lr = 1e-2;
+    given.architecture = kind;
+    EXPECT_LT(train(given).valid_loss, 2) << name << "; guessing would be 3.2";
+    const auto model = models::load<models::CausalLM>(folder_ / std::string(name));
+    EXPECT_EQ(model->vocab(), text::load_tokenizer(folder_ / std::string(name))->vocab_size());
+  }
+}
+
+TEST_F(LanguageModelTest, GoesOnWithTheArchitectureItBeganWith) {
+  const auto model_of = [this](const std::string& run) {
+    return bytes_of_state(load_checkpoint(fmt::format("{}/checkpoint-20", folder_ / run)).model);
+  };
+  LanguageModelOptions given = options("whole", 20);
+  given.architecture = DecoderKind::mistral;
+  given.kv_heads = 1;
+  given.window = 5;
+  given.run.dropout = 0.1;
+  train(given);
+  given.run.out = folder_ / "parts";
+  int64_t asked = 0;
+  given.run.interrupted = [&asked] { return ++asked > 13; };
+  EXPECT_EQ(train(given).run.step, 13);
+  given.run.interrupted = {};
+  given.run.start = Start::resume;
+  given.window = 6;
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
+                    fmt::format("{}/checkpoint-13: the run has other settings now: window was 5, now 6; allow changes "
+                                "to go on all the same",
+                                folder_ / "parts"));
+  given.window = 5;
+  EXPECT_EQ(train(given).run.resumed_from, 13);
+  EXPECT_EQ(model_of("parts"), model_of("whole"));
+}
+
 TEST_F(LanguageModelTest, LearnsPiecesOfABpe) {
   LanguageModelOptions given = options("run", 10);
   given.level = TokenLevel::bpe;

@@ -1,0 +1,74 @@
+#include "models/causal_lm.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/ops/shape.h"
+#include "nn/check.h"
+#include "nn/init.h"
+
+namespace tape::models {
+namespace {
+
+const nn::ModuleCheck mixed_check("CausalLM", "layers that differ", [](const nn::Checker& check) {
+  const nn::TransformerLayerOptions first{.d_model = 4,
+                                          .heads = 2,
+                                          .d_ff = 5,
+                                          .activation = nn::ActivationKind::silu,
+                                          .norm = nn::NormPlace::pre,
+                                          .bias = false,
+                                          .rotary = nn::RotaryOptions{}};
+  nn::TransformerLayerOptions second = first;
+  second.kv_heads = 1;
+  CausalLM model({.embeddings = {.vocab = 5, .d_model = 4, .max_length = 0, .norm_eps = {}, .padding_index = 0},
+                  .layers = {first, second},
+                  .init_std = 0.5});
+  return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});
+});
+
+bool into_the_sum(const std::string& parameter) {
+  for (const char* end : {"self_attention.output.weight", "feed_forward.linear2.weight", "feed_forward.down.weight"})
+    if (parameter.ends_with(end)) return true;
+  return false;
+}
+
+}  // namespace
+
+CausalLM::CausalLM(const CausalLMOptions& o)
+    : embeddings(this, "embeddings", o.embeddings),
+      encoder(this, "encoder", o.layers),
+      output(this, "output", o.embeddings.d_model, o.embeddings.vocab, nn::NextTokenHeadOptions{.output = o.output}),
+      options_(o) {
+  nn::init::start_normal(*this, o.init_std);
+  if (o.scale_residual_init) {
+    const double smaller = o.init_std / std::sqrt(2.0 * static_cast<double>(o.layers.size()));
+    for (const NamedTensor& parameter : named_parameters())
+      if (into_the_sum(parameter.name)) nn::init::normal_(parameter.tensor, 0, smaller);
+  }
+  if (o.tie_output) output->weight = embeddings->token->weight;
+}
+
+Tensor CausalLM::forward(const Tensor& ids, const Mask& mask) {
+  return output(encoder(embeddings(ids), Mask::causal() & mask));
+}
+
+Tensor CausalLM::forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask) {
+  const int64_t past = cache.empty() ? 0 : cache.front().length();
+  const Tensor x = embeddings(ids, Tensor(), past);
+  return output(encoder.call(&nn::Encoder::forward_cached, x, cache, mask, nn::Positions()));
+}
+
+Tensor CausalLM::next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
+  const Tensor x = embeddings.call(&nn::Embeddings::at, ids, positions);
+  const Tensor hidden = encoder.call(&nn::Encoder::forward_cached, x, cache, mask, positions);
+  return output(select(hidden, 1, -1));
+}
+
+std::optional<int64_t> CausalLM::max_length() const {
+  if (!embeddings->position) return std::nullopt;
+  return options_.embeddings.max_length;
+}
+
+std::string CausalLM::settings() const { return fmt::format("{} ids, width {}", vocab(), options_.embeddings.d_model); }
+
+}  // namespace tape::models

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "../nn/embeddings.h"
+#include "../nn/encoder.h"
+#include "../nn/heads.h"
+
+namespace tape::models {
+
+/// What a decoder-only model is made of.
+struct CausalLMOptions {
+  nn::EmbeddingsOptions embeddings = {};  ///< without a table of positions where the layers turn queries and keys
+  std::vector<nn::TransformerLayerOptions> layers = {};  ///< from the first to the last
+  nn::TokenOutput output = nn::TokenOutput::logits;
+  bool tie_output = false;             ///< the output's matrix is the token table
+  std::optional<int64_t> bos_id = {};  ///< the token that begins a text, if there is one
+  std::vector<int64_t> eos_ids = {};   ///< the tokens that end it
+  double init_std = 0.02;              ///< deviation of the first weights
+  /// Projections into the residual sum, two a layer, begin smaller by sqrt(2 layers), which keeps the variance of the
+  /// sum (Radford et al. 2019, 2.3).
+  bool scale_residual_init = false;
+};
+
+/// A decoder-only model: embeddings, a stack of layers of which each position sees the past alone, and the scores of
+/// every next token, ids [B, T] to logits [B, T, V]. Gpt, Llama and GptNeoX say what theirs are made of; whoever reads,
+/// generates from or shows such a model takes this class.
+class CausalLM : public nn::Layer<CausalLM> {
+ public:
+  /// Error (config) naming the value that does not fit.
+  explicit CausalLM(const CausalLMOptions& options);
+
+  /// ids [B, T] (i64) -> logits [B, T, V]; position t sees tokens 0 .. t, fewer where `mask` hides some or the layers
+  /// look through a window. Error (shape) for ids that are not [B, T] or more than max_length(), (index) for an id
+  /// outside the vocabulary, (dtype) unless i64.
+  Tensor forward(const Tensor& ids, const Mask& mask = {});
+  /// Logits of the next ids [B, T], the earlier ones being in the cache (from encoder->init_cache()).
+  Tensor forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask = {});
+  /// Logits [B, V] of what follows the last of the next ids [B, T] alone. Each id has its position (i64, [B, T]), for
+  /// texts with padding in front begin later in the cache; `mask` must hide the padding.
+  Tensor next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {});
+
+  const CausalLMOptions& options() const { return options_; }
+  int64_t vocab() const { return options_.embeddings.vocab; }
+  /// Positions of the table; without one there are as many as memory holds.
+  std::optional<int64_t> max_length() const;
+  std::string settings() const override;
+
+  nn::Child<nn::Embeddings> embeddings;
+  nn::Child<nn::Encoder> encoder;
+  nn::Child<nn::NextTokenHead> output;
+
+ private:
+  CausalLMOptions options_;
+};
+
+}  // namespace tape::models

@@ -1,0 +1,92 @@
+// The decoder-only models of tests/fixtures/make_decoders.py, which transformers wrote: what they say next, and what a
+// config.json means that says nothing.
+
+#include <nlohmann/json.hpp>
+
+#include "models/folder.h"
+#include "models/generate.h"
+#include "models/hugging_face/gpt_neox.h"
+#include "models/hugging_face/llama.h"
+#include "models/hugging_face/llama_family.h"
+#include "models/hugging_face/mistral.h"
+#include "models/hugging_face/qwen2.h"
+#include "models/hugging_face/qwen3.h"
+#include "tests/support/fixtures.h"
+
+namespace tape::models {
+namespace {
+
+using Ids = std::vector<int64_t>;
+
+const nlohmann::json& decoders() { return fixture_json("decoders.json"); }
+
+class DecoderTexts : public testing::TestWithParam<std::string> {
+ protected:
+  DecoderTexts() {
+    const NoGrad no_grad;
+    for (Tensor& parameter : model_->parameters())
+      if (parameter.rank() == 2) parameter.mul_(decoders().at("scale").get<double>());
+  }
+
+  /// Each prompt continued, beside the others and alone, with a cache and without.
+  void expect_said(const std::string& kind, const SamplingOptions& sampling) {
+    const auto prompts = decoders().at("prompts").get<std::vector<Ids>>();
+    const auto wanted = decoders().at("models").at(GetParam()).at(kind).get<std::vector<Ids>>();
+    GenerateOptions options{
+        .sampling = sampling, .max_new_tokens = decoders().at("most"), .seed = decoders().at("seed").get<uint64_t>()};
+    for (const bool cache : {true, false}) {
+      options.use_cache = cache;
+      const auto found = generate(*model_, prompts, options);
+      for (size_t row = 0; row < prompts.size(); ++row) {
+        EXPECT_EQ(found[row].tokens, wanted[row]) << kind << ", row " << row << (cache ? ", cached" : "");
+        EXPECT_EQ(found[row].stopped, wanted[row].size() < decoders().at("most").get<size_t>());
+      }
+    }
+    options.use_cache = true;
+    for (size_t row = 0; row < prompts.size(); ++row, ++*options.seed)
+      EXPECT_EQ(generate(*model_, {prompts[row]}, options)[0].tokens, wanted[row]) << kind << ", alone, row " << row;
+  }
+
+  const std::unique_ptr<CausalLM> model_ = load<CausalLM>(fixture_path(fmt::format("hugging_face/{}", GetParam())));
+};
+
+TEST_P(DecoderTexts, AreGreedyAsTransformersSaysThem) { expect_said("greedy", {.temperature = 0}); }
+
+TEST_P(DecoderTexts, AreDrawnFromTheDistributionsOfTransformers) {
+  const auto& given = decoders().at("sampling");
+  expect_said("sampled",
+              {.temperature = given.at("temperature"), .top_k = given.at("top_k"), .top_p = given.at("top_p")});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DecoderTexts,
+                         testing::Values("llama", "llama_biases", "mistral", "qwen2", "qwen3", "gpt_neox"),
+                         [](const auto& each) { return each.param; });
+
+/// What two configurations would be written as.
+template <class Read, class Written>
+void expect_same(const std::string& type, Read&& read, Written&& written) {
+  const nlohmann::json& all = fixture_json("decoder_defaults.json").at(type);
+  const auto alone = read(ConfigReader(fmt::format(R"({{"model_type": "{}"}})", type), "config.json"));
+  const auto spelled = read(ConfigReader(all.dump(), "config.json"));
+  const nlohmann::json json = written(alone);
+  EXPECT_EQ(json, nlohmann::json(written(spelled))) << type;
+  for (const auto& [key, value] : all.items())
+    if (json.contains(key) && key != "architectures" && key != "dtype" && key != "max_window_layers") {
+      EXPECT_EQ(json.at(key), value) << type << ": " << key;
+    }
+  for (const char* key : {"vocab_size", "hidden_size", "num_hidden_layers", "max_position_embeddings", "eos_token_id"})
+    EXPECT_TRUE(json.contains(key) && all.contains(key)) << key;
+}
+
+TEST(DecoderDefaults, AreThoseOfTransformers) {
+  namespace hf = hugging_face;
+  const auto llama = [](const LlamaConfig& c) { return hf::config_json(completed(c), f32); };
+  expect_same("llama", hf::read_llama_config, llama);
+  expect_same("mistral", hf::read_mistral_config, llama);
+  expect_same("qwen2", hf::read_qwen2_config, llama);
+  expect_same("qwen3", hf::read_qwen3_config, llama);
+  expect_same("gpt_neox", hf::read_gpt_neox_config, [](const GptNeoXConfig& c) { return hf::config_json(c, f32); });
+}
+
+}  // namespace
+}  // namespace tape::models

@@ -1,0 +1,107 @@
+#include "train/decoder_model.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "train/model_memory.h"
+
+namespace tape::train {
+namespace {
+
+template <class... F>
+struct Overloads : F... {
+  using F::operator()...;
+};
+
+models::GptConfig gpt_config(const DecoderSizes& s) {
+  return {.vocab = s.vocab,
+          .d_model = s.width,
+          .layers = s.layers,
+          .heads = s.heads,
+          .max_length = s.context,
+          .activation = nn::ActivationKind::gelu,
+          .dropout = s.dropout,
+          .attention_dropout = s.dropout,
+          .embedding_dropout = s.dropout,
+          .bos_id = s.bos_id,
+          .eos_id = s.eos_id};
+}
+
+std::vector<int64_t> ends_of(const DecoderSizes& s) {
+  return s.eos_id ? std::vector<int64_t>{*s.eos_id} : std::vector<int64_t>();
+}
+
+models::GptNeoXConfig neox_config(const DecoderSizes& s) {
+  return {.vocab = s.vocab,
+          .d_model = s.width,
+          .layers = s.layers,
+          .heads = s.heads,
+          .d_ff = 4 * s.width,
+          .max_length = s.context,
+          .dropout = s.dropout,
+          .attention_dropout = s.dropout,
+          .bos_id = s.bos_id,
+          .eos_ids = ends_of(s)};
+}
+
+models::LlamaConfig llama_config(const DecoderSizes& s, models::LlamaKind kind) {
+  constexpr int64_t multiple = 8;
+  return {.kind = kind,
+          .vocab = s.vocab,
+          .d_model = s.width,
+          .layers = s.layers,
+          .heads = s.heads,
+          .kv_heads = s.kv_heads,
+          .d_ff = (8 * s.width / 3 + multiple - 1) / multiple * multiple,
+          .max_length = s.context,
+          .window = s.window,
+          .attention_dropout = s.dropout,
+          .tie_output = true,
+          .bos_id = s.bos_id,
+          .eos_ids = ends_of(s)};
+}
+
+}  // namespace
+
+std::string_view to_string(DecoderKind kind) {
+  const auto row =
+      std::find_if(kDecoderKinds.begin(), kDecoderKinds.end(), [&](const auto& r) { return r.second == kind; });
+  return row->first;
+}
+
+std::variant<models::GptConfig, models::LlamaConfig, models::GptNeoXConfig> decoder_config(const DecoderSizes& s) {
+  using models::LlamaKind;
+  const bool has_groups = s.kind != DecoderKind::gpt2 && s.kind != DecoderKind::gpt_neox;
+  if (!has_groups && s.kv_heads) raise(ErrorKind::config, "train lm: kv_heads is of llama, mistral, qwen2 and qwen3");
+  if ((!has_groups || s.kind == DecoderKind::llama) && s.window)
+    raise(ErrorKind::config, "train lm: window is of mistral, qwen2 and qwen3");
+  switch (s.kind) {
+    case DecoderKind::llama:
+      return completed(llama_config(s, LlamaKind::llama));
+    case DecoderKind::mistral:
+      return completed(llama_config(s, LlamaKind::mistral));
+    case DecoderKind::qwen2:
+      return completed(llama_config(s, LlamaKind::qwen2));
+    case DecoderKind::qwen3:
+      return completed(llama_config(s, LlamaKind::qwen3));
+    case DecoderKind::gpt_neox:
+      return neox_config(s);
+    default:
+      return gpt_config(s);
+  }
+}
+
+std::unique_ptr<models::CausalLM> make_decoder(const DecoderSizes& sizes) {
+  using Made = std::unique_ptr<models::CausalLM>;
+  return std::visit(
+      Overloads{[](const models::GptConfig& c) -> Made { return std::make_unique<models::Gpt>(c); },
+                [](const models::LlamaConfig& c) -> Made { return std::make_unique<models::Llama>(c); },
+                [](const models::GptNeoXConfig& c) -> Made { return std::make_unique<models::GptNeoX>(c); }},
+      decoder_config(sizes));
+}
+
+double parameter_count(const DecoderSizes& sizes) {
+  return std::visit([](const auto& config) { return parameter_count(config); }, decoder_config(sizes));
+}
+
+}  // namespace tape::train

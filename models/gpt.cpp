@@ -89,12 +89,12 @@ Tensor Gpt::forward(const Tensor& ids, const Mask& mask) {
 Tensor Gpt::forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask) {
   const int64_t past = cache.empty() ? 0 : cache.front().length();
   const Tensor x = embeddings(ids, Tensor(), past);
-  return output(encoder.call(&nn::Encoder::forward_cached, x, cache, mask));
+  return output(encoder.call(&nn::Encoder::forward_cached, x, cache, mask, nn::Positions()));
 }
 
 Tensor Gpt::next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
   const Tensor x = embeddings.run([&](nn::Embeddings& e) { return e.dropout(e.token(ids) + e.position(positions)); });
-  const Tensor hidden = encoder.call(&nn::Encoder::forward_cached, x, cache, mask);
+  const Tensor hidden = encoder.call(&nn::Encoder::forward_cached, x, cache, mask, nn::Positions());
   return output(select(hidden, 1, -1));
 }
 

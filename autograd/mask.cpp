@@ -1,6 +1,7 @@
 #include "autograd/mask.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
@@ -13,6 +14,17 @@ Mask Mask::causal(int64_t offset) {
   if (offset < 0) raise(ErrorKind::config, "Mask::causal: the offset must not be negative, got {}", offset);
   Mask mask;
   mask.causal_ = offset;
+  return mask;
+}
+
+Mask Mask::window(int64_t left, int64_t right, int64_t offset) {
+  if (left < 0 || right < 0)
+    raise(ErrorKind::config, "Mask::window: left and right must not be negative, got {} and {}", left, right);
+  if (offset < 0) raise(ErrorKind::config, "Mask::window: the offset must not be negative, got {}", offset);
+  constexpr int64_t kFar = std::numeric_limits<int64_t>::max() / 4;  // beyond every length, and sums with it fit
+  Mask mask;
+  mask.first_ = offset - std::min(left, kFar);
+  mask.causal_ = std::min(offset, kFar) + std::min(right, kFar);
   return mask;
 }
 
@@ -45,6 +57,7 @@ Mask Mask::additive(const Tensor& scores) {
 Mask operator&(const Mask& a, const Mask& b) {
   Mask both;
   both.causal_ = a.causal_ && b.causal_ ? std::min(*a.causal_, *b.causal_) : a.causal_ ? a.causal_ : b.causal_;
+  both.first_ = a.first_ && b.first_ ? std::max(*a.first_, *b.first_) : a.first_ ? a.first_ : b.first_;
   both.kept_ = a.kept_.defined() && b.kept_.defined() ? logical_and(a.kept_, b.kept_)
                : a.kept_.defined()                    ? a.kept_
                                                       : b.kept_;
@@ -54,11 +67,31 @@ Mask operator&(const Mask& a, const Mask& b) {
   return both;
 }
 
+Mask Mask::band() const {
+  Mask mask;
+  mask.causal_ = causal_, mask.first_ = first_;
+  return mask;
+}
+
+Mask Mask::from_key(int64_t first) const {
+  const auto cut = [first](const Tensor& x) {
+    return x.defined() && x.rank() > 0 && x.size(-1) != 1 ? slice(x, -1, {.start = first}) : x;
+  };
+  Mask mask = *this;
+  if (mask.causal_) *mask.causal_ -= first;
+  if (mask.first_) *mask.first_ -= first;
+  mask.kept_ = cut(kept_), mask.added_ = cut(added_);
+  return mask;
+}
+
 Tensor Mask::visible(int64_t query_length, int64_t key_length) const {
-  if (!causal_) return kept_.defined() ? kept_ : full({1, 1}, 1, boolean);
-  const Tensor query = reshape(arange(query_length), Shape{query_length, 1});
-  const Tensor past = le(arange(key_length), query + *causal_);
-  return kept_.defined() ? logical_and(past, kept_) : past;
+  Tensor seen = kept_;
+  const auto hide = [&seen](const Tensor& kept) { seen = seen.defined() ? logical_and(kept, seen) : kept; };
+  const Tensor query = reshape(arange(query_length), Shape{query_length, 1}), key = arange(key_length);
+  // Beyond all keys there is nothing to hide, and sums that would not fit into 64 bits.
+  if (causal_) hide(le(key, query + std::min(*causal_, key_length)));
+  if (first_) hide(ge(key, query + std::max(*first_, -query_length)));
+  return seen.defined() ? seen : full({1, 1}, 1, boolean);
 }
 
 Mask source_mask(const Tensor& ids, int64_t padding_id) { return Mask::padding(ids, padding_id); }

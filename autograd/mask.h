@@ -15,6 +15,9 @@ class Mask {
   Mask() = default;
   /// Query i sees keys 0 .. i + offset. With a cache of n earlier keys the offset is n.
   static Mask causal(int64_t offset = 0);
+  /// A sliding window: query i sees keys i + offset - left .. i + offset + right. Mistral's of W keys, its own among
+  /// them, is window(W - 1, 0), which is causal; one that reaches W / 2 to both sides is window(W / 2, W / 2).
+  static Mask window(int64_t left, int64_t right, int64_t offset = 0);
   /// Hides the keys whose id is the padding id: ids [B, Tk] or [Tk], i64.
   static Mask padding(const Tensor& ids, int64_t padding_id);
   /// true keeps, false hides: bool, broadcast to [B, H, Tq, Tk].
@@ -22,18 +25,25 @@ class Mask {
   /// Added to the scaled scores before the softmax: f32 or f64, broadcast to [B, H, Tq, Tk]; may require gradients.
   static Mask additive(const Tensor& scores);
 
-  /// What both let through; additive scores add up, causal masks keep the stricter one.
+  /// What both let through; additive scores add up, causal masks and windows keep the stricter ends.
   friend Mask operator&(const Mask& a, const Mask& b);
 
-  bool hides_nothing() const { return !causal_ && !kept_.defined() && !added_.defined(); }
+  bool hides_nothing() const { return !causal_ && !first_ && !kept_.defined() && !added_.defined(); }
+  /// Query i sees no key behind i + causal_offset(), and none in front of i + first_offset(), where they are given.
   std::optional<int64_t> causal_offset() const { return causal_; }
+  std::optional<int64_t> first_offset() const { return first_; }
   const Tensor& kept() const { return kept_; }    ///< undefined where no keys are named
   const Tensor& added() const { return added_; }  ///< undefined where nothing is added
-  /// The causal part and kept() as one bool tensor that broadcasts to [B, H, query_length, key_length].
+  /// The causal part and the window alone.
+  Mask band() const;
+  /// This mask for the keys from `first` on, what kept() and added() say of those in front cut away: keys that a cache
+  /// has dropped.
+  Mask from_key(int64_t first) const;
+  /// The causal part, the window and kept() as one bool tensor that broadcasts to [B, H, query_length, key_length].
   Tensor visible(int64_t query_length, int64_t key_length) const;
 
  private:
-  std::optional<int64_t> causal_;
+  std::optional<int64_t> causal_, first_;
   Tensor kept_, added_;
 };
 

@@ -36,6 +36,7 @@
 #include "ops/reduce.h"
 #include "ops/regression_loss.h"
 #include "ops/repeat.h"
+#include "ops/rotary.h"
 #include "ops/rounding.h"
 #include "ops/scan.h"
 #include "ops/scatter.h"

@@ -90,7 +90,8 @@ void Recording::watch(const std::string& path, nn::Module& module) {
     again = [norm](const Tensor& x) { return rms_norm(x, norm->weight.detach(), norm->eps()); };
   else if (const auto* activation = dynamic_cast<nn::Activation*>(&module))
     again = [activation](const Tensor& x) { return activation->forward(x); };
-  else if (const auto* rotary = dynamic_cast<nn::Rotary*>(&module))
+  else if (const auto* rotary = dynamic_cast<nn::Rotary*>(&module);
+           rotary && std::holds_alternative<std::monostate>(rotary->options().scaling))  // a page has theta alone
     again = [rotary](const Tensor& x) { return rotary->forward(x); };
   if (!again) return;
   hooks_.forward(module, [this, path, layer = &module, again](nn::Module&, const Tensors& inputs,

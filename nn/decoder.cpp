@@ -28,11 +28,14 @@ DecoderLayer::DecoderLayer(const TransformerLayerOptions& o)
     : self_attention(this, "self_attention", o.d_model, o.heads, self_attention_options(o)),
       cross_attention(this, "cross_attention", o.d_model, o.heads, cross_attention_options(o)),
       feed_forward(make_feed_forward(this, "feed_forward", o)),
-      norm1(make_norm(this, "norm1", o)),
+      norm1(make_attention_norm(this, "norm1", o)),
       norm2(make_norm(this, "norm2", o)),
       norm3(make_norm(this, "norm3", o)),
       dropout(this, "dropout", o.dropout),
-      norm_(o.norm) {}
+      norm_(o.norm) {
+  if (o.residual != ResidualKind::sequential)
+    raise(ErrorKind::config, "DecoderLayer: a parallel residual is of encoder layers alone");
+}
 
 template <class Self, class Cross>
 Tensor DecoderLayer::blocks(const Tensor& x, Self&& attend_self, Cross&& attend_memory) {
@@ -50,7 +53,9 @@ Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const Mask& 
 Tensor DecoderLayer::forward_cached(const Tensor& x, DecoderLayerCache& cache, const Mask& memory_mask) {
   return blocks(
       x,
-      [&](const Tensor& h) { return self_attention.call(&MultiHeadAttention::forward_cached, h, cache.self, Mask()); },
+      [&](const Tensor& h) {
+        return self_attention.call(&MultiHeadAttention::forward_cached, h, cache.self, Mask(), Positions());
+      },
       [&](const Tensor& h) {
         return cross_attention.call(&MultiHeadAttention::forward_projected, h, cache.memory, memory_mask);
       });

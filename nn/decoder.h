@@ -15,6 +15,7 @@ using DecoderCache = std::vector<DecoderLayerCache>;
 /// EncoderLayer: x [B, T, C], memory [B, S, C] -> [B, T, C]. Errors as EncoderLayer.
 class DecoderLayer : public Layer<DecoderLayer> {
  public:
+  /// Error (config) as EncoderLayer, and for a parallel residual.
   explicit DecoderLayer(const TransformerLayerOptions& options = {});
   /// `mask` hides positions of x from each other (besides the later ones), `memory_mask` positions of the memory.
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {}, const Mask& memory_mask = {});

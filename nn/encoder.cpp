@@ -32,53 +32,106 @@ const ModuleCheck encoder_layer_as_llama("EncoderLayer", "RMSNorm, SwiGLU, group
                                                                .rotary = RotaryOptions{}});
                                            return check(layer, {sample_normal({1, 3, 8})});
                                          });
+const ModuleCheck encoder_layer_as_neox("EncoderLayer", "parallel residual", [](const Checker& check) {
+  TransformerLayerOptions options = detail::small_layer(NormPlace::pre);
+  options.residual = ResidualKind::parallel;
+  EncoderLayer layer(options);
+  return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
+});
+const ModuleCheck encoder_layer_as_gptj("EncoderLayer", "parallel residual with one norm", [](const Checker& check) {
+  TransformerLayerOptions options = detail::small_layer(NormPlace::pre);
+  options.residual = ResidualKind::parallel_one_norm;
+  EncoderLayer layer(options);
+  return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
+});
+const ModuleCheck encoder_local_global("Encoder", "a local layer without a first norm, then a global one",
+                                       [](const Checker& check) {
+                                         TransformerLayerOptions local = detail::small_layer(NormPlace::pre);
+                                         local.bias = local.norm_bias = false;
+                                         TransformerLayerOptions global = local;
+                                         local.attention_norm = false;
+                                         local.window = AttentionWindow{1, 1};
+                                         local.rotary = RotaryOptions{.theta = 100};
+                                         global.rotary = RotaryOptions{};
+                                         global.query_key_norm = true;
+                                         Encoder encoder({local, global});
+                                         return check(encoder, {sample_normal({1, 4, 4})});
+                                       });
 const ModuleCheck encoder_stack("Encoder", "two layers, pre-LN", [](const Checker& check) {
   Encoder encoder(2, detail::small_layer(NormPlace::pre));
   return check(encoder, {sample_normal({1, 3, 4})}, "key.bias");
 });
+
+/// Norms in front or behind are the stack's, for the last norm depends on them.
+const std::vector<TransformerLayerOptions>& checked_stack(const std::vector<TransformerLayerOptions>& options) {
+  if (options.empty()) raise(ErrorKind::config, "Encoder: options of no layers");
+  for (const TransformerLayerOptions& layer : options)
+    if ((layer.norm == NormPlace::pre) != (options.back().norm == NormPlace::pre) ||
+        layer.d_model != options.back().d_model)
+      raise(ErrorKind::config, "Encoder: layers of one stack need one d_model, and norms in front in all or in none");
+  return options;
+}
 
 }  // namespace
 
 EncoderLayer::EncoderLayer(const TransformerLayerOptions& o)
     : self_attention(this, "self_attention", o.d_model, o.heads, self_attention_options(o)),
       feed_forward(make_feed_forward(this, "feed_forward", o)),
-      norm1(make_norm(this, "norm1", o)),
-      norm2(make_norm(this, "norm2", o)),
+      norm1(make_attention_norm(this, "norm1", o)),
+      norm2(make_feed_forward_norm(this, "norm2", o)),
       dropout(this, "dropout", o.dropout),
-      norm_(o.norm) {}
+      norm_(o.norm),
+      residual_(o.residual) {}
 
 template <class Self>
 Tensor EncoderLayer::blocks(const Tensor& x, Self&& attend_self) {
+  if (residual_ != ResidualKind::sequential) {
+    const Tensor h = norm1(x), attended = dropout(attend_self(h));
+    return x + attended + dropout(feed_forward(norm2(residual_ == ResidualKind::parallel ? x : h)));
+  }
   const Tensor h = residual(norm_, x, norm1, dropout, attend_self);
   return residual(norm_, h, norm2, dropout, feed_forward);
 }
 
-Tensor EncoderLayer::forward(const Tensor& x, const Mask& mask) {
-  return blocks(x, [&](const Tensor& h) { return self_attention(h, mask); });
+Tensor EncoderLayer::forward(const Tensor& x, const Mask& mask, const Positions& positions) {
+  return blocks(x, [&](const Tensor& h) { return self_attention(h, mask, positions); });
 }
 
-Tensor EncoderLayer::forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask) {
-  return blocks(
-      x, [&](const Tensor& h) { return self_attention.call(&MultiHeadAttention::forward_cached, h, cache, mask); });
+Tensor EncoderLayer::forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask,
+                                    const Positions& positions) {
+  return blocks(x, [&](const Tensor& h) {
+    return self_attention.call(&MultiHeadAttention::forward_cached, h, cache, mask, positions);
+  });
 }
 
 Encoder::Encoder(int64_t count, const TransformerLayerOptions& options) : layers(this, "layers", count, options) {
+  make_last_norm(options);
+}
+
+Encoder::Encoder(const std::vector<TransformerLayerOptions>& options) : layers(this, "layers") {
+  for (const TransformerLayerOptions& layer : checked_stack(options)) layers.emplace_back(layer);
+  make_last_norm(options.back());
+}
+
+void Encoder::make_last_norm(const TransformerLayerOptions& options) {
   // Made in place: make_unique would have to move it.
   if (options.norm == NormPlace::pre) norm.reset(new Norm(make_norm(this, "norm", options)));
 }
 
-Tensor Encoder::forward(const Tensor& x, const Mask& mask) {
+Tensor Encoder::forward(const Tensor& x, const Mask& mask, const Positions& positions) {
   Tensor h = x;
-  for (int64_t i = 0; i < layers.size(); ++i) h = layers[i](h, mask);
+  for (int64_t i = 0; i < layers.size(); ++i) h = layers[i](h, mask, positions);
   return norm ? (*norm)(h) : h;
 }
 
-Tensor Encoder::forward_cached(const Tensor& x, EncoderCache& cache, const Mask& mask) {
+Tensor Encoder::forward_cached(const Tensor& x, EncoderCache& cache, const Mask& mask, const Positions& positions) {
   if (std::ssize(cache) != layers.size())
     raise(ErrorKind::config, "Encoder: a cache of {} layers for {}", cache.size(), layers.size());
+  // Known here, so that all layers turn by one table.
+  const Positions here = positions.or_from(cache.empty() ? 0 : cache.front().length());
   Tensor h = x;
   for (int64_t i = 0; i < layers.size(); ++i)
-    h = layers[i].call(&EncoderLayer::forward_cached, h, cache[static_cast<size_t>(i)], mask);
+    h = layers[i].call(&EncoderLayer::forward_cached, h, cache[static_cast<size_t>(i)], mask, here);
   return norm ? (*norm)(h) : h;
 }
 

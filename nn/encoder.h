@@ -8,15 +8,18 @@ namespace tape::nn {
 using EncoderCache = std::vector<KeyValueCache>;
 
 /// Self-attention, then feed-forward, each a residual step with dropout and a norm (Vaswani et al. 2017, 3.1; see
-/// residual()): x [B, T, C] -> [B, T, C]. With a causal mask it is the layer of a decoder-only model. Error (shape) for
+/// residual()): x [B, T, C] -> [B, T, C]. With a parallel residual both read x and are added to it together:
+/// x + dropout(self_attention(norm1(x))) + dropout(feed_forward(norm2(x))), norm1 in both where there is one norm. With
+/// a causal mask it is the layer of a decoder-only model. Positions are those of rotary attention. Error (shape) for
 /// x or a mask that does not fit, under the path of the layer inside: `self_attention.query: linear: ...`.
 class EncoderLayer : public Layer<EncoderLayer> {
  public:
-  /// Error (config) for options that its layers do not take (heads that do not divide d_model, ...).
+  /// Error (config) for options that its layers do not take (heads that do not divide d_model, ...), and for a parallel
+  /// residual or no norm of the attention unless norms are in front.
   explicit EncoderLayer(const TransformerLayerOptions& options = {});
-  Tensor forward(const Tensor& x, const Mask& mask = {});
+  Tensor forward(const Tensor& x, const Mask& mask = {}, const Positions& positions = {});
   /// The next positions alone, causally, with all earlier ones in the cache.
-  Tensor forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask = {});
+  Tensor forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask = {}, const Positions& positions = {});
 
   Child<MultiHeadAttention> self_attention;
   FeedForwardBlock feed_forward;
@@ -28,6 +31,7 @@ class EncoderLayer : public Layer<EncoderLayer> {
   Tensor blocks(const Tensor& x, Self&& attend_self);
 
   NormPlace norm_;
+  ResidualKind residual_;
 };
 
 /// A stack of encoder layers, x [B, T, C] -> [B, T, C]; with norms in front, a last norm behind them all.
@@ -35,15 +39,21 @@ class Encoder : public Layer<Encoder> {
  public:
   /// Error (config) for a negative count.
   Encoder(int64_t count, const TransformerLayerOptions& options = {});
-  Tensor forward(const Tensor& x, const Mask& mask = {});
+  /// Layers that differ: local and global attention in turn, each with a rotation of its own. What the last norm is,
+  /// the last layer says. Error (config) for none, and for layers of which only some have norms in front.
+  explicit Encoder(const std::vector<TransformerLayerOptions>& options);
+  Tensor forward(const Tensor& x, const Mask& mask = {}, const Positions& positions = {});
   /// An empty cache, before the first position.
   EncoderCache init_cache() const { return EncoderCache(static_cast<size_t>(layers.size())); }
   /// The next positions alone, causally, with all earlier ones in the cache: what forward() with Mask::causal() gives
   /// for them. `mask` hides more, for all positions of the cache and x. Error (config) for a cache of other layers.
-  Tensor forward_cached(const Tensor& x, EncoderCache& cache, const Mask& mask = {});
+  Tensor forward_cached(const Tensor& x, EncoderCache& cache, const Mask& mask = {}, const Positions& positions = {});
 
   Children<EncoderLayer> layers;
   std::unique_ptr<Norm> norm;  ///< null with norms behind
+
+ private:
+  void make_last_norm(const TransformerLayerOptions& options);
 };
 
 }  // namespace tape::nn

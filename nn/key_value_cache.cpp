@@ -13,9 +13,10 @@
 namespace tape::nn {
 namespace {
 
+constexpr int64_t kLeastRoom = 16;
+
 /// Writes positions [length, length + T) of a buffer, which is made anew where it has no room or others see it.
 void write_behind(Tensor& buffer, int64_t length, const Tensor& next) {
-  constexpr int64_t kLeastRoom = 16;
   const int64_t needed = length + next.size(1);
   if (needed > buffer.size(1) || buffer.is_shared()) {
     Tensor larger = empty(buffer.shape().with(1, std::max({needed, 2 * length, kLeastRoom})), buffer.dtype());
@@ -103,7 +104,7 @@ void select_rows(Tensor& buffer, int64_t length, const std::vector<int64_t>& row
 }  // namespace
 
 KeyValueCache::KeyValueCache(Tensor keys, Tensor values)
-    : key(std::move(keys)), value(std::move(values)), length_(key.size(1)) {}
+    : key(std::move(keys)), value(std::move(values)), held_(key.size(1)) {}
 
 void KeyValueCache::append(const Tensor& next_key, const Tensor& next_value) {
   if (!key.defined()) {
@@ -111,20 +112,29 @@ void KeyValueCache::append(const Tensor& next_key, const Tensor& next_value) {
     return;
   }
   if (needs_record({key, value, next_key, next_value})) {
-    key = cat({slice(key, 1, {.end = length_}), next_key}, 1);
-    value = cat({slice(value, 1, {.end = length_}), next_value}, 1);
+    key = cat({slice(key, 1, {.end = held_}), next_key}, 1);
+    value = cat({slice(value, 1, {.end = held_}), next_value}, 1);
   } else {
-    write_behind(key, length_, next_key);
-    write_behind(value, length_, next_value);
+    write_behind(key, held_, next_key);
+    write_behind(value, held_, next_value);
   }
-  length_ += next_key.size(1);
+  held_ += next_key.size(1);
+}
+
+void KeyValueCache::forget_before(int64_t count) {
+  const int64_t gone = held_ - count;
+  if (gone < std::max(count, kLeastRoom)) return;
+  // What stays is copied, and the room behind it is gone: append() makes it anew.
+  const SliceOptions last{.start = gone, .end = held_};
+  key = slice(key, 1, last), value = slice(value, 1, last);
+  held_ = count, forgotten_ += gone;
 }
 
 void KeyValueCache::select(const Tensor& rows) {
   if (!key.defined()) return;
   if (needs_record({key, value})) {
-    key = index_select(slice(key, 1, {.end = length_}), 0, rows);
-    value = index_select(slice(value, 1, {.end = length_}), 0, rows);
+    key = index_select(slice(key, 1, {.end = held_}), 0, rows);
+    value = index_select(slice(value, 1, {.end = held_}), 0, rows);
     return;
   }
   const std::vector<int64_t> chosen = rows.to_vector<int64_t>();
@@ -132,8 +142,8 @@ void KeyValueCache::select(const Tensor& rows) {
     if (chosen[i] < 0 || chosen[i] >= key.size(0))
       raise(ErrorKind::index, "KeyValueCache::select: row {} at position {} is outside [0, {})", chosen[i], i,
             key.size(0));
-  select_rows(key, length_, chosen);
-  select_rows(value, length_, chosen);
+  select_rows(key, held_, chosen);
+  select_rows(value, held_, chosen);
 }
 
 }  // namespace tape::nn

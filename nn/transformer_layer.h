@@ -6,6 +6,7 @@
 #include "choice.h"
 #include "feed_forward.h"
 #include "gated_feed_forward.h"
+#include "identity.h"
 #include "layer_norm.h"
 #include "residual.h"
 #include "rms_norm.h"
@@ -14,6 +15,9 @@ namespace tape::nn {
 
 enum class NormKind { layer_norm, rms_norm };
 enum class FeedForwardKind { plain, gated };
+/// One sublayer after the other; or both from the same input, with a norm each (GPT-NeoX; Black et al. 2022, 2.1) or
+/// one for both (GPT-J).
+enum class ResidualKind { sequential, parallel, parallel_one_norm };
 
 /// What encoder and decoder layers share. The defaults are the base model of Vaswani et al. 2017; a block as in Llama
 /// is
@@ -31,16 +35,29 @@ struct TransformerLayerOptions {
   std::optional<double> activation_dropout = {};  ///< inside the feed-forward block; 0 for none
   NormKind norm_kind = NormKind::layer_norm;
   FeedForwardKind feed_forward = FeedForwardKind::plain;
-  bool bias = true;                          ///< of every projection
+  bool bias = true;                          ///< of every projection, and of attention where not given below
   int64_t kv_heads = 0;                      ///< of self-attention, see MultiHeadAttentionOptions
   std::optional<RotaryOptions> rotary = {};  ///< of self-attention: positions by rotation
+  std::optional<bool> attention_bias = {};   ///< of queries, keys and values, all that Qwen2 has
+  std::optional<bool> attention_output_bias = {};
+  int64_t head_width = 0;                            ///< 0 stands for d_model / heads
+  bool query_key_norm = false;                       ///< of self-attention: RMSNorm of each head, with norm_eps
+  std::optional<AttentionWindow> window = {};        ///< of self-attention
+  ResidualKind residual = ResidualKind::sequential;  ///< of encoder layers with norms in front
+  bool norm_bias = true;                             ///< of LayerNorm
+  bool attention_norm =
+      true;  ///< false: self-attention reads its input as it is, norms in front (ModernBERT's first layer)
 };
 
-/// LayerNorm or RMSNorm, whichever the options ask for.
-using Norm = Choice<LayerNorm, RMSNorm>;
+/// LayerNorm or RMSNorm, whichever the options ask for, or Identity where a layer does without.
+using Norm = Choice<LayerNorm, RMSNorm, Identity>;
 /// The feed-forward block that the options ask for.
 using FeedForwardBlock = Choice<FeedForward, GatedFeedForward>;
 
+/// The norm of self-attention (norm1) and of an encoder layer's feed-forward block (norm2). Error (config) for choices
+/// that go with norms in front alone.
+Norm make_attention_norm(Module* owner, std::string name, const TransformerLayerOptions& options);
+Norm make_feed_forward_norm(Module* owner, std::string name, const TransformerLayerOptions& options);
 Norm make_norm(Module* owner, std::string name, const TransformerLayerOptions& options);
 FeedForwardBlock make_feed_forward(Module* owner, std::string name, const TransformerLayerOptions& options);
 MultiHeadAttentionOptions self_attention_options(const TransformerLayerOptions& options);

@@ -13,16 +13,18 @@ struct HeadLayout {
   int64_t batch = 0, head = 0, row = 0;
 };
 
-/// The causal offset of attention that is not causal: large enough to hide nothing.
+/// The causal offset of attention that is not causal: large enough to hide nothing; and, negative, the first offset of
+/// attention without a window.
 inline constexpr int64_t kNotCausal = INT64_MAX / 2;
 
 /// softmax(scale * q k^T + additive, hidden where not kept) with dropout, times v (Vaswani et al. 2017, 3.2.1), for
-/// each of B*H pairs, in blocks of queries so that no [B, H, Tq, Tk] tensor is stored.
+/// each of B*H pairs, in blocks of queries so that no [B, H, Tq, Tk] tensor is stored. Of the keys, a block of queries
+/// reads those that its causal offset and its window let it see: the work is O(Tq (window + block)).
 struct AttentionShape {
   int64_t B = 0, H = 0, Tq = 0, Tk = 0, D = 0, Dv = 0;
   HeadLayout q, k, v, out;  // gradients have the layout of their values
   double scale = 1;
-  /// Query i sees keys j <= i + causal_offset.
+  /// Query i sees keys i + first_offset <= j <= i + causal_offset; both in [-kNotCausal, kNotCausal].
   int64_t causal_offset = kNotCausal;
   /// Strides in elements, 0 where repeated, with which the masks fill [B, H, Tq, Tk].
   int64_t keep_strides[4] = {}, additive_strides[4] = {};
@@ -30,14 +32,17 @@ struct AttentionShape {
   MatmulPrecision precision = MatmulPrecision::highest;
   double dropout = 0;
   uint64_t seed = 0, counter = 0;  // the element (b, h, i, j) draws at counter + its row-major index
+  int64_t first_offset = -kNotCausal;
+  /// Query heads that share a head of keys and values: k, v and their gradients are [B, H / group, Tk, D].
+  int64_t group = 1;
 };
 
 /// What both passes read.
 template <class T>
 struct AttentionOperands {
   const T* q;                   ///< [B, H, Tq, D], as shape.q lays it out
-  const T* k;                   ///< [B, H, Tk, D], as shape.k
-  const T* v;                   ///< [B, H, Tk, Dv], as shape.v
+  const T* k;                   ///< [B, H / group, Tk, D], as shape.k
+  const T* v;                   ///< [B, H / group, Tk, Dv], as shape.v
   const bool* keep = nullptr;   ///< by shape.keep_strides; null hides nothing
   const T* additive = nullptr;  ///< by shape.additive_strides; null adds nothing
 };
@@ -57,7 +62,7 @@ struct AttentionGradients {
   const T* lse;                       ///< as the forward pass wrote it
   const T* dout;                      ///< as shape.out lays it out
   const T* dprobabilities = nullptr;  ///< [B, H, Tq, Tk] contiguous; null for none
-  T* dq;                              ///< as shape.q lays it out; dk and dv likewise
+  T* dq;                              ///< as shape.q lays it out; dk and dv likewise, summed over a group
   T* dk;
   T* dv;
   T* dadditive = nullptr;  ///< [B, H, Tq, Tk] contiguous (the caller reduces it); not written where null

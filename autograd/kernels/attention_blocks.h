@@ -7,13 +7,16 @@
 
 namespace tape::kernels::TAPE_LEVEL {
 
-// `Products(shape, block, k, v)` computes for one head, whose keys and values begin at k and v; rows of A are `a_row`
-// apart, those of C `c_row`, and a block has at most `block` queries:
+// `Products(shape, block, keys, k, v)` computes for one head of keys and values, of which it knows `keys` rows that
+// begin at k and v; rows of A are `a_row` apart, those of C `c_row`, and a block has at most `block` queries:
 //   queries_per_block(shape): at most 64
+//   kAlign: products begin at a whole number of so many keys, of those it knows
 //   prepare_forward(), prepare_backward(): before the first product
-//   times_keys(count, width, a, a_row, c, c_row): C [count, width] = A K^T, A [count, D]; zeros beyond Tk
+//   times_keys(begin, count, width, a, a_row, c, c_row): C [count, width] = A K^T of the keys from `begin` on, A
+//   [count,
+//     D]; zeros beyond the last key
 //   times_values(...): the same with V^T, A [count, Dv]
-//   sum_values(count, keys, a, a_row, c, c_row): C [count, Dv] = A V of the first `keys` values, A [count, keys]
+//   sum_values(begin, count, keys, a, a_row, c, c_row): C [count, Dv] = A V of the next `keys` values, A [count, keys]
 //   sum_keys(...): the same with K, C [count, D]
 //   add_transposed(keys, width, count, a, a_row, b, b_row, c, c_row): C [keys, width] += A^T B, A [count, keys], B
 //     [count, width]
@@ -21,24 +24,34 @@ namespace tape::kernels::TAPE_LEVEL {
 /// Multiplications below which threads are not worth waking.
 inline constexpr double kParallelWork = 3e5;
 
-TAPE_INLINE bool worth_threads(const AttentionShape& s) {
-  const double scores = static_cast<double>(s.B * s.H) * static_cast<double>(s.Tq) * static_cast<double>(s.Tk);
+TAPE_INLINE bool worth_threads(const AttentionShape& s, int64_t keys) {
+  const double scores = static_cast<double>(s.B * s.H) * static_cast<double>(s.Tq) * static_cast<double>(keys);
   return scores * static_cast<double>(s.D + s.Dv) > kParallelWork;
 }
+
+/// Some blocks of queries of one head: what they need of each other.
+template <class Products, class T>
+struct Blocks {
+  int64_t first;  // the key that Products calls 0
+  Products& products;
+  Dropout<T>& dropout;
+  int64_t row;  // of the scores
+};
 
 /// Queries [i, i + count) of one head.
 template <class Products, class T>
 static void forward_block(const Head<T>& head, int64_t i, int64_t count, const AttentionOperands<T>& in,
-                          Products& products, Dropout<T>& dropout, T* scores, const AttentionResults<T>& to) {
+                          const Blocks<Products, T>& blocks, T* scores, const AttentionResults<T>& to) {
   const AttentionShape& s = head.shape;
-  const int64_t keys = head.visible(i + count - 1), width = padded<T>(keys), row = padded<T>(s.Tk);
-  products.times_keys(count, width, in.q + head.at(s.q) + i * s.q.row, s.q.row, scores, row);
-  dropout.draw(head, i, count);
+  const KeyRange keys = keys_of(s, i, count, Products::kAlign);
+  const int64_t width = padded<T>(keys.count), row = blocks.row, begin = keys.begin - blocks.first;
+  blocks.products.times_keys(begin, count, width, in.q + head.at(s.q) + i * s.q.row, s.q.row, scores, row);
+  blocks.dropout.draw(head, i, count, keys);
   // Rows are normalized behind the product with the values, where they are shorter.
   T sums[64], max[64], inverse[64];
   for (int64_t r = 0; r < count; ++r) {
     T* p = scores + r * row;
-    mask_row(head, i + r, in, width, p);
+    mask_row(head, i + r, in, keys.begin, width, p);
     max[r] = finite_or_zero(row_max(width, p));
     sums[r] = static_cast<T>(row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
       const Vec<T> e = exp_of_negative(x - max[r]);
@@ -46,35 +59,47 @@ static void forward_block(const Head<T>& head, int64_t i, int64_t count, const A
       return e;
     }));
     inverse[r] = sums[r] == 0 ? T(0) : T(1) / sums[r];
-    if (to.probabilities) write_row(s.Tk, width, inverse[r], p, to.probabilities + head.row(i + r));
-    if (dropout.active()) dropout.apply(r, width, p);
+    if (to.probabilities) write_row(s.Tk, keys.begin, width, inverse[r], p, to.probabilities + head.row(i + r));
+    if (blocks.dropout.active()) blocks.dropout.apply(r, width, p);
   }
   map_vectors(count, sums, sums, [](Vec<T> x) { return log(x); });  // -inf where everything is hidden
   for (int64_t r = 0; r < count; ++r) to.lse[head.lse_at(i + r)] = max[r] + sums[r];
   T* const out = to.out + head.at(s.out) + i * s.out.row;
-  products.sum_values(count, keys, scores, row, out, s.out.row);
+  blocks.products.sum_values(begin, count, keys.count, scores, row, out, s.out.row);
   for (int64_t r = 0; r < count; ++r)
     map_vectors(s.Dv, out + r * s.out.row, out + r * s.out.row, [&](Vec<T> x) { return x * inverse[r]; });
 }
 
 template <class Products, class T>
 static void forward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionResults<T>& to) {
-  const int64_t block = Products::queries_per_block(s), blocks = divide_up(s.Tq, block), heads = s.B * s.H;
-  if (heads == 0 || blocks == 0) return;
+  const int64_t block = Products::queries_per_block(s), blocks = divide_up(s.Tq, block);
+  // Of the heads that share keys and values all blocks, one head behind the other.
+  const int64_t shared = s.B * (s.H / s.group), units = s.group * blocks;
+  if (shared == 0 || units == 0) return;
+  const int64_t keys = most_keys(s, block, Products::kAlign), row = padded<T>(keys);
   // Few heads are split into parts of their blocks; rows have the same bits however they are split.
   const int64_t threads = num_threads();
-  const int64_t parts = heads >= 2 * threads ? 1 : smaller(blocks, divide_up(2 * threads, heads));
-  for_tasks(heads * parts, worth_threads(s), [&](int64_t task) {
-    const Head<T> head{s, task / parts / s.H, task / parts % s.H};
-    const int64_t part = task % parts, begin = blocks * part / parts * block;
-    const int64_t end = smaller(s.Tq, blocks * (part + 1) / parts * block), row = padded<T>(s.Tk);
+  const int64_t parts = shared >= 2 * threads ? 1 : smaller(units, divide_up(2 * threads, shared));
+  for_tasks(shared * parts, worth_threads(s, keys), [&](int64_t task) {
+    const int64_t b = task / parts / (s.H / s.group), h = task / parts % (s.H / s.group) * s.group;
+    const int64_t part = task % parts, begin = units * part / parts, end = units * (part + 1) / parts;
     if (begin >= end) return;
+    // The queries that the units are of: all, where they are of several heads.
+    const bool one_head = begin / blocks == (end - 1) / blocks;
+    const int64_t from = one_head ? begin % blocks * block : 0;
+    const int64_t until = one_head ? smaller(s.Tq, ((end - 1) % blocks + 1) * block) : s.Tq;
+    const KeyRange known = keys_of(s, from, until - from, Products::kAlign);
+    const Head<T> head{s, b, h};
     Scratch<T> scores(block * row);
-    Products products(s, block, in.k + head.at(s.k), in.v + head.at(s.v));
-    Dropout<T> dropout(s, block);
+    Products products(s, block, known.count, in.k + head.at_shared(s.k) + known.begin * s.k.row,
+                      in.v + head.at_shared(s.v) + known.begin * s.v.row);
+    Dropout<T> dropout(s, block, keys);
     products.prepare_forward();
-    for (int64_t i = begin; i < end; i += block)
-      forward_block(head, i, smaller(block, end - i), in, products, dropout, scores.data(), to);
+    const Blocks<Products, T> in_turn{known.begin, products, dropout, row};
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t i = unit % blocks * block;
+      forward_block(Head<T>{s, b, h + unit / blocks}, i, smaller(block, s.Tq - i), in, in_turn, scores.data(), to);
+    }
   });
 }
 
@@ -101,32 +126,35 @@ TAPE_INLINE void score_gradient(int64_t width, T lse, T scale, T* p, T* dp) {
 
 template <class Products, class T>
 static void backward_block(const Head<T>& head, int64_t i, int64_t count, const AttentionOperands<T>& in,
-                           const AttentionGradients<T>& g, Products& products, Dropout<T>& dropout, T* p, T* dp) {
+                           const AttentionGradients<T>& g, const Blocks<Products, T>& blocks, T* p, T* dp) {
   const AttentionShape& s = head.shape;
-  const int64_t keys = head.visible(i + count - 1), width = padded<T>(keys), row = padded<T>(s.Tk);
+  const KeyRange keys = keys_of(s, i, count, Products::kAlign);
+  const int64_t width = padded<T>(keys.count), row = blocks.row, begin = keys.begin - blocks.first;
   const T *q = in.q + head.at(s.q) + i * s.q.row, *dout = g.dout + head.at(s.out) + i * s.out.row;
-  products.times_keys(count, width, q, s.q.row, p, row);
-  products.times_values(count, width, dout, s.out.row, dp, row);
-  dropout.draw(head, i, count);
+  blocks.products.times_keys(begin, count, width, q, s.q.row, p, row);
+  blocks.products.times_values(begin, count, width, dout, s.out.row, dp, row);
+  blocks.dropout.draw(head, i, count, keys);
   const T scale = static_cast<T>(s.scale);
   for (int64_t r = 0; r < count; ++r) {
     T *pr = p + r * row, *dpr = dp + r * row;
-    mask_row(head, i + r, in, width, pr);
-    if (dropout.active()) dropout.apply(r, width, dpr);
+    mask_row(head, i + r, in, keys.begin, width, pr);
+    if (blocks.dropout.active()) blocks.dropout.apply(r, width, dpr);
     if (g.dprobabilities) {
-      const T* more = g.dprobabilities + head.row(i + r);
-      for (int64_t j = 0; j < keys; ++j) dpr[j] += more[j];
+      const T* more = g.dprobabilities + head.row(i + r) + keys.begin;
+      for (int64_t j = 0; j < keys.count; ++j) dpr[j] += more[j];
     }
     score_gradient(width, g.lse[head.lse_at(i + r)], g.dadditive ? T(1) : scale, pr, dpr);
     if (g.dadditive) {
-      write_row(s.Tk, width, T(1), dpr, g.dadditive + head.row(i + r));
+      write_row(s.Tk, keys.begin, width, T(1), dpr, g.dadditive + head.row(i + r));
       for (int64_t j = 0; j < width; j += kLanes<T>) store(dpr + j, load(dpr + j) * scale);
     }
-    if (dropout.active()) dropout.apply(r, width, pr);
+    if (blocks.dropout.active()) blocks.dropout.apply(r, width, pr);
   }
-  products.sum_keys(count, keys, dp, row, g.dq + head.at(s.q) + i * s.q.row, s.q.row);
-  products.add_transposed(keys, s.D, count, dp, row, q, s.q.row, g.dk + head.at(s.k), s.k.row);
-  products.add_transposed(keys, s.Dv, count, p, row, dout, s.out.row, g.dv + head.at(s.v), s.v.row);
+  blocks.products.sum_keys(begin, count, keys.count, dp, row, g.dq + head.at(s.q) + i * s.q.row, s.q.row);
+  blocks.products.add_transposed(keys.count, s.D, count, dp, row, q, s.q.row,
+                                 g.dk + head.at_shared(s.k) + keys.begin * s.k.row, s.k.row);
+  blocks.products.add_transposed(keys.count, s.Dv, count, p, row, dout, s.out.row,
+                                 g.dv + head.at_shared(s.v) + keys.begin * s.v.row, s.v.row);
 }
 
 template <class T>
@@ -136,18 +164,23 @@ TAPE_INLINE void clear_rows(int64_t rows, int64_t cols, int64_t stride, T* x) {
 
 template <class Products, class T>
 static void backward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionGradients<T>& g) {
-  const int64_t block = Products::queries_per_block(s), row = padded<T>(s.Tk);
-  // dk and dv of a head are summed over its blocks of queries in order, by one thread.
-  for_tasks(s.B * s.H, worth_threads(s), [&](int64_t task) {
-    const Head<T> head{s, task / s.H, task % s.H};
-    clear_rows(s.Tk, s.D, s.k.row, g.dk + head.at(s.k));
-    clear_rows(s.Tk, s.Dv, s.v.row, g.dv + head.at(s.v));
+  const int64_t block = Products::queries_per_block(s), keys = most_keys(s, block, Products::kAlign);
+  const int64_t row = padded<T>(keys), shared = s.H / s.group;
+  // dk and dv of a head are summed over its blocks of queries in order, then over those of the next head of its group,
+  // by one thread.
+  for_tasks(s.B * shared, worth_threads(s, keys), [&](int64_t task) {
+    const int64_t b = task / shared, h = task % shared * s.group;
+    const Head<T> first{s, b, h};
+    clear_rows(s.Tk, s.D, s.k.row, g.dk + first.at_shared(s.k));
+    clear_rows(s.Tk, s.Dv, s.v.row, g.dv + first.at_shared(s.v));
     Scratch<T> p(block * row), dp(block * row);
-    Products products(s, block, in.k + head.at(s.k), in.v + head.at(s.v));
-    Dropout<T> dropout(s, block);
+    Products products(s, block, s.Tk, in.k + first.at_shared(s.k), in.v + first.at_shared(s.v));
+    Dropout<T> dropout(s, block, keys);
     products.prepare_backward();
-    for (int64_t i = 0; i < s.Tq; i += block)
-      backward_block(head, i, smaller(block, s.Tq - i), in, g, products, dropout, p.data(), dp.data());
+    const Blocks<Products, T> in_turn{0, products, dropout, row};
+    for (int64_t of_group = 0; of_group < s.group; ++of_group)
+      for (int64_t i = 0; i < s.Tq; i += block)
+        backward_block(Head<T>{s, b, h + of_group}, i, smaller(block, s.Tq - i), in, g, in_turn, p.data(), dp.data());
   });
 }
 

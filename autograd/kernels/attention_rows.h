@@ -17,20 +17,46 @@ struct Head {
   int64_t b, h;
 
   TAPE_MEMBER int64_t at(const HeadLayout& layout) const { return b * layout.batch + h * layout.head; }
+  /// Of keys or values.
+  TAPE_MEMBER int64_t at_shared(const HeadLayout& layout) const {
+    return b * layout.batch + h / shape.group * layout.head;
+  }
   /// Row-major index of (b, h, i, 0) in [B, H, Tq, Tk].
   TAPE_MEMBER int64_t row(int64_t i) const { return ((b * shape.H + h) * shape.Tq + i) * shape.Tk; }
   TAPE_MEMBER int64_t lse_at(int64_t i) const { return (b * shape.H + h) * shape.Tq + i; }
-  /// Query i sees the first keys only.
-  TAPE_MEMBER int64_t visible(int64_t i) const { return larger(0, smaller(shape.Tk, i + shape.causal_offset + 1)); }
 };
 
-/// Scores in place: scaled, plus the additive ones, -inf where hidden and up to `width`, a whole number of vectors.
+/// Query i sees keys [first_key, end_key), none where they cross.
+TAPE_INLINE int64_t first_key(const AttentionShape& s, int64_t i) {
+  return larger(0, smaller(s.Tk, i + s.first_offset));
+}
+TAPE_INLINE int64_t end_key(const AttentionShape& s, int64_t i) {
+  return larger(0, smaller(s.Tk, i + s.causal_offset + 1));
+}
+
+/// The keys that a block of queries reads: those that any of them sees, from a whole number of `align` on.
+struct KeyRange {
+  int64_t begin, count;
+};
+TAPE_INLINE KeyRange keys_of(const AttentionShape& s, int64_t i, int64_t queries, int64_t align) {
+  const int64_t begin = first_key(s, i) / align * align;
+  return {begin, larger(0, end_key(s, i + queries - 1) - begin)};
+}
+/// Room for the keys that any block of so many queries reads.
+TAPE_INLINE int64_t most_keys(const AttentionShape& s, int64_t queries, int64_t align) {
+  const int64_t window = smaller(s.causal_offset, s.Tk) - larger(s.first_offset, -s.Tq);
+  return smaller(s.Tk, larger(0, window) + queries + align);
+}
+
+/// Scores of keys [begin, begin + width) in place: scaled, plus the additive ones, -inf where hidden. `width` is a
+/// whole number of vectors.
 template <class T>
-TAPE_INLINE void mask_row(const Head<T>& head, int64_t i, const AttentionOperands<T>& in, int64_t width, T* s) {
+TAPE_INLINE void mask_row(const Head<T>& head, int64_t i, const AttentionOperands<T>& in, int64_t begin, int64_t width,
+                          T* s) {
   constexpr int kStep = kLanes<T>;
   const AttentionShape& shape = head.shape;
   const T scale = static_cast<T>(shape.scale), hidden = static_cast<T>(-kInfinity);
-  const int64_t visible = head.visible(i);
+  const int64_t visible = larger(0, end_key(shape, i) - begin), first = smaller(width, first_key(shape, i) - begin);
   int64_t j = 0;
   for (; j + kStep <= visible; j += kStep) store(s + j, load(s + j) * scale);
   if (j < width) {
@@ -38,8 +64,9 @@ TAPE_INLINE void mask_row(const Head<T>& head, int64_t i, const AttentionOperand
     store(s + j, lane_numbers(T()) < static_cast<Whole>(visible - j) ? load(s + j) * scale : fill(hidden));
   }
   for (j += kStep; j < width; j += kStep) store(s + j, fill(hidden));
+  for (j = 0; j < first; ++j) s[j] = hidden;
   const auto offset = [&](const int64_t* strides) {
-    return head.b * strides[0] + head.h * strides[1] + i * strides[2];
+    return head.b * strides[0] + head.h * strides[1] + i * strides[2] + begin * strides[3];
   };
   if (in.additive) {
     const T* row = in.additive + offset(shape.additive_strides);
@@ -48,6 +75,8 @@ TAPE_INLINE void mask_row(const Head<T>& head, int64_t i, const AttentionOperand
       for (j = 0; j < visible; ++j) s[j] += row[j];
     else
       for (j = 0; j < visible; ++j) s[j] += row[j * step];
+    // Infinity added to what is hidden would be no number.
+    for (j = 0; j < first; ++j) s[j] = hidden;
   }
   if (in.keep) {
     const bool* row = in.keep + offset(shape.keep_strides);
@@ -59,26 +88,34 @@ TAPE_INLINE void mask_row(const Head<T>& head, int64_t i, const AttentionOperand
   }
 }
 
-/// The dropout of a block of queries: factors of 0 or 1 / (1 - p).
+/// The dropout of a block of queries, of at most 64 and `keys` keys: factors of 0 or 1 / (1 - p).
 template <class T>
 class Dropout {
  public:
-  TAPE_MEMBER Dropout(const AttentionShape& shape, int64_t block)
+  TAPE_MEMBER Dropout(const AttentionShape& shape, int64_t block, int64_t keys)
       : shape_(shape),
+        whole_(keys == shape.Tk),
+        row_(keys + kDrawRoom + kLanes<T>),
         threshold_(drop_below(shape.dropout)),
         scale_(threshold_ >> 32 ? T(0) : static_cast<T>(1 / (1 - shape.dropout))),
-        buffer_(active() ? block * shape.Tk + kDrawRoom + kLanes<T> : 1) {}
+        buffer_(active() ? block * (whole_ ? keys : row_) + kDrawRoom + kLanes<T> : 1) {}
   TAPE_MEMBER bool active() const { return shape_.dropout > 0; }
-  /// Draws for queries [i, i + count).
-  TAPE_MEMBER void draw(const Head<T>& head, int64_t i, int64_t count) {
-    if (active() && shape_.Tk)
-      words_ =
-          draws(shape_.seed, shape_.counter + static_cast<uint64_t>(head.row(i)), count * shape_.Tk, buffer_.data());
+  /// Draws for keys [keys.begin, keys.begin + keys.count) and queries [i, i + count).
+  TAPE_MEMBER void draw(const Head<T>& head, int64_t i, int64_t count, const KeyRange& keys) {
+    if (!active() || !keys.count) return;
+    const int64_t begin = head.row(i);
+    if (whole_) {
+      const uint32_t* all = draws_at(begin, count * shape_.Tk, 0);
+      for (int64_t r = 0; r < count; ++r) words_[r] = all + r * shape_.Tk + keys.begin;
+    } else {
+      for (int64_t r = 0; r < count; ++r)
+        words_[r] = draws_at(begin + r * shape_.Tk + keys.begin, keys.count, r * row_);
+    }
   }
-  /// x[j] times the factor of (row of the block, j), for a whole number of vectors; beyond Tk anything may come out of
-  /// zeros.
+  /// x[j] times the factor of (row of the block, keys.begin + j), for a whole number of vectors; beyond the keys
+  /// anything may come out of zeros.
   TAPE_MEMBER void apply(int64_t row, int64_t width, T* x) const {
-    const uint32_t* word = words_ + row * shape_.Tk;
+    const uint32_t* word = words_[row];
     const uint32_t least = static_cast<uint32_t>(threshold_);
     const T scale = scale_;
 #pragma omp simd
@@ -89,19 +126,26 @@ class Dropout {
   }
 
  private:
+  TAPE_MEMBER const uint32_t* draws_at(int64_t element, int64_t n, int64_t place) {
+    return draws(shape_.seed, shape_.counter + static_cast<uint64_t>(element), n, buffer_.data() + place);
+  }
+
   const AttentionShape& shape_;
+  bool whole_;   // rows are drawn all at once
+  int64_t row_;  // of the buffer, where they are not
   uint64_t threshold_;
   T scale_;
   Scratch<uint32_t> buffer_;
-  const uint32_t* words_ = nullptr;
+  const uint32_t* words_[64] = {};
 };
 
-/// A row of Tk values, `factor` times the first ones of a row of scores, zeros beyond.
+/// A row of Tk values, `factor` times those of a row of scores for keys from `begin` on, zeros beside them.
 template <class T>
-TAPE_INLINE void write_row(int64_t Tk, int64_t width, T factor, const T* s, T* to) {
-  const int64_t n = smaller(Tk, width);
-  for (int64_t j = 0; j < n; ++j) to[j] = factor * s[j];
-  for (int64_t j = n; j < Tk; ++j) to[j] = T(0);
+TAPE_INLINE void write_row(int64_t Tk, int64_t begin, int64_t width, T factor, const T* s, T* to) {
+  const int64_t n = smaller(Tk - begin, width);
+  for (int64_t j = 0; j < begin; ++j) to[j] = T(0);
+  for (int64_t j = 0; j < n; ++j) to[begin + j] = factor * s[j];
+  for (int64_t j = begin + n; j < Tk; ++j) to[j] = T(0);
 }
 
 }  // namespace tape::kernels::TAPE_LEVEL

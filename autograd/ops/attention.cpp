@@ -9,7 +9,9 @@
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/attention_call.h"
 #include "autograd/ops/attention_check.h"
+#include "autograd/ops/attention_samples.h"
 #include "autograd/ops/broadcast.h"
+#include "autograd/ops/cast.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/data_or_null.h"
 #include "autograd/ops/dropout.h"
@@ -26,40 +28,44 @@ namespace {
 using detail::attention_mask;
 using detail::check_key_length;
 using detail::check_operands;
+using detail::check_side_by_side;
 
-std::vector<OpSample> samples();
-
+/// Of each head, with the K and V of its group:
 /// S = scale Q K^T + M, P = softmax S, D = dropout P, O = D V;
-/// dV = D^T dO, dP = dropout(dO V^T), dS = P (dP - rowsum(dP P)), dQ = scale dS K, dK = scale dS^T Q, dM = dS.
+/// dV = D^T dO, dP = dropout(dO V^T), dS = P (dP - rowsum(dP P)), dQ = scale dS K, dK = scale dS^T Q, dM = dS;
+/// heads of one group add their dK and dV.
 const Op attention_op({.name = "scaled_dot_product_attention",
                        .formula = {.forward = "y{y} = <dropout_p:D|P> · V{2}, <dropout_p:D = dropout P with p = "
                                               "{dropout_p}, >P = softmax(S + mask), S = {scale} · Q{0} · "
-                                              "K{1}ᵀ, for each of {heads} heads",
+                                              "K{1}ᵀ, for each of {heads} heads<kv_heads:, {kv_heads} of K and V>",
                                    .backward = {"dQ{x} = {scale} · dS · K, dS = P ⊙ (dP − Σⱼ dPⱼ ⊙ Pⱼ), dP = "
                                                 "<dropout_p:dropout(dy · Vᵀ)|dy · Vᵀ>",
                                                 "dK{x} = {scale} · dSᵀ · Q", "dV{x} = <dropout_p:D|P>ᵀ · dy",
                                                 "dmask{x} = dS"}},
                        .traits = {.random = true},
-                       .samples = samples});
+                       .samples = detail::attention_samples});
 
 /// One call, with its operands brought to [B, H, T, D] in meaning, if not in memory.
 struct Call {
   kernels::AttentionShape shape;
   bool side_by_side = false;  // operands are [B, T, H D]
   Tensor keep;                // bool, of four axes, or undefined
+  Mask band;                  // the causal part and the window
 
-  Tensor split(const Tensor& x) const {
-    if (!side_by_side) return reshape(x, Shape{shape.B, shape.H, x.size(-2), x.size(-1)});
-    return split_heads(x, shape.H);
+  /// Heads apart, [B, H, T, D]; those that several query heads share once for each.
+  Tensor split(const Tensor& x, bool shared) const {
+    const int64_t heads = shared ? kv_heads() : shape.H;
+    const Tensor apart =
+        side_by_side ? split_heads(x, heads) : reshape(x, Shape{shape.B, heads, x.size(-2), x.size(-1)});
+    if (heads == shape.H) return apart;
+    const Tensor repeated = expand(unsqueeze(apart, 2), {shape.B, heads, shape.group, x.size(-2), apart.size(-1)});
+    return reshape(repeated, apart.shape().with(1, shape.H));
   }
   Tensor merge(const Tensor& x, const Shape& like) const { return side_by_side ? merge_heads(x) : reshape(x, like); }
-  std::optional<int64_t> causal_offset() const {
-    return shape.causal_offset == kernels::kNotCausal ? std::nullopt : std::optional(shape.causal_offset);
-  }
+  int64_t kv_heads() const { return shape.H / shape.group; }
   /// What hides keys, and with `added` what is added to the scores.
   Mask mask(const Tensor& added = {}) const {
-    Mask mask = keep.defined() ? Mask::keep(keep) : Mask();
-    if (const auto offset = causal_offset()) mask = mask & Mask::causal(*offset);
+    const Mask mask = keep.defined() ? band & Mask::keep(keep) : band;
     return added.defined() ? mask & Mask::additive(added) : mask;
   }
   /// true where a query sees a key, broadcast to [B, H, Tq, Tk]; undefined where it sees all.
@@ -71,7 +77,8 @@ struct Call {
 void count_products(const kernels::AttentionShape& s, double over_d, double over_dv) {
   double pairs = 0;
   for (int64_t i = 0; i < s.Tq; ++i)
-    pairs += static_cast<double>(std::clamp<int64_t>(i + s.causal_offset + 1, 0, s.Tk));
+    pairs += static_cast<double>(std::max<int64_t>(
+        0, std::clamp<int64_t>(i + s.causal_offset + 1, 0, s.Tk) - std::clamp<int64_t>(i + s.first_offset, 0, s.Tk)));
   const double products = over_d * static_cast<double>(s.D) + over_dv * static_cast<double>(s.Dv);
   kernels::flops_asked() += 2 * static_cast<double>(s.B * s.H) * pairs * products;
 }
@@ -80,7 +87,7 @@ void count_products(const kernels::AttentionShape& s, double over_d, double over
 AttentionSteps steps_of(const Call& call, const Tensors& in, const Shape& out_shape) {
   const MatmulPrecisionScope as_called(call.shape.precision);
   AttentionSteps steps;
-  steps.query = call.split(in[0]), steps.key = call.split(in[1]), steps.value = call.split(in[2]);
+  steps.query = call.split(in[0], false), steps.key = call.split(in[1], true), steps.value = call.split(in[2], true);
   steps.scores = matmul(steps.query, steps.key, {.transpose_b = true}) * call.shape.scale;
   steps.masked = masked_scores(steps.scores, call.mask(in[3]));
   steps.probabilities = softmax(steps.masked, -1);
@@ -171,7 +178,9 @@ AttentionResult fused(const Call& call, const Tensors& in, const Shape& out_shap
               },
               {{"heads", call.shape.H},
                {"scale", call.shape.scale},
-               {"causal_offset", call.causal_offset()},
+               {"causal_offset", call.band.causal_offset()},
+               {"first_offset", call.band.first_offset()},
+               {"kv_heads", call.shape.group > 1 ? std::optional(call.kv_heads()) : std::nullopt},
                {"dropout_p", call.shape.dropout}});
   return {out, weights};
 }
@@ -202,7 +211,10 @@ Tensor complete(Call& call, const Tensor& query, const AttentionOptions& options
   const Shape scores = call.weights_shape();
   call.shape.precision = MatmulPrecisionScope::current();
   call.shape.scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(call.shape.D)));
-  call.shape.causal_offset = options.mask.causal_offset().value_or(kernels::kNotCausal);
+  call.band = options.mask.band();
+  constexpr int64_t kFar = kernels::kNotCausal;
+  call.shape.causal_offset = std::clamp(call.band.causal_offset().value_or(kFar), -kFar, kFar);
+  call.shape.first_offset = std::clamp(call.band.first_offset().value_or(-kFar), -kFar, kFar);
   call.keep = attention_mask("keep", options.mask.kept(), call.side_by_side ? 4 : query.rank(), scores);
   Tensor added = attention_mask("additive", options.mask.added(), call.side_by_side ? 4 : query.rank(), scores);
   if (call.keep.defined()) strides_over(call.keep, scores, call.shape.keep_strides);
@@ -226,7 +238,7 @@ AttentionOptions without_room(AttentionOptions options) {
 
 AttentionResult attend_heads_apart(const Tensor& query, const Tensor& key, const Tensor& value,
                                    const AttentionOptions& options, bool want_weights) {
-  check_operands(query, key, value);
+  check_operands(query, key, value, options.enable_gqa);
   check_key_length("scaled_dot_product_attention", options, key);
   if (options.key_length.value_or(key.size(-2)) < key.size(-2))
     return attend_heads_apart(query, slice(key, -2, {.end = *options.key_length}),
@@ -237,11 +249,13 @@ AttentionResult attend_heads_apart(const Tensor& query, const Tensor& key, const
   kernels::AttentionShape& s = call.shape;
   s.H = rank >= 4 ? lead[rank - 3] : 1;
   s.B = rank >= 4 ? lead.slice(0, rank - 3).numel() : lead.numel();
+  if (options.enable_gqa) s.group = s.H / key.size(-3);
   s.Tq = query.size(-2), s.Tk = key.size(-2), s.D = query.size(-1), s.Dv = value.size(-1);
-  const auto apart = [&](int64_t length, int64_t width) {
-    return kernels::HeadLayout{s.H * length * width, length * width, width};
+  const auto apart = [](int64_t heads, int64_t length, int64_t width) {
+    return kernels::HeadLayout{heads * length * width, length * width, width};
   };
-  s.q = apart(s.Tq, s.D), s.k = apart(s.Tk, s.D), s.v = apart(s.Tk, s.Dv), s.out = apart(s.Tq, s.Dv);
+  s.q = apart(s.H, s.Tq, s.D), s.out = apart(s.H, s.Tq, s.Dv);
+  s.k = apart(call.kv_heads(), s.Tk, s.D), s.v = apart(call.kv_heads(), s.Tk, s.Dv);
   const Tensor added = complete(call, query, options);
   AttentionResult result = attend(call, {query, key, value, added}, query.shape().with(rank - 1, s.Dv), want_weights);
   if (want_weights) result.weights = reshape(result.weights, query.shape().with(rank - 1, s.Tk));
@@ -250,12 +264,7 @@ AttentionResult attend_heads_apart(const Tensor& query, const Tensor& key, const
 
 AttentionResult attend_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
                                     const AttentionOptions& options, bool want_weights) {
-  check_operands(query, key, value);
-  if (query.rank() != 3)
-    raise(ErrorKind::shape, "multi_head_attention: query must be [B, T, H D], got {}", to_string(query.shape()));
-  if (heads < 1 || query.size(-1) % heads != 0 || value.size(-1) % heads != 0)
-    raise(ErrorKind::config, "multi_head_attention: widths {} and {} are not divisible by heads {}", query.size(-1),
-          value.size(-1), heads);
+  const int64_t kv_heads = check_side_by_side(query, key, value, heads, options.enable_gqa);
   const int64_t capacity = key.size(1), length = options.key_length.value_or(capacity);
   check_key_length("multi_head_attention", options, key);
   // Room has neither steps nor gradients.
@@ -265,90 +274,61 @@ AttentionResult attend_side_by_side(const Tensor& query, const Tensor& key, cons
   Call call;
   call.side_by_side = true;
   kernels::AttentionShape& s = call.shape;
-  s.B = query.size(0), s.H = heads, s.Tq = query.size(1), s.Tk = length;
-  s.D = query.size(2) / heads, s.Dv = value.size(2) / heads;
-  const auto beside = [&](int64_t rows, int64_t width) {
-    return kernels::HeadLayout{rows * heads * width, width, heads * width};
+  s.B = query.size(0), s.H = heads, s.group = heads / kv_heads, s.Tq = query.size(1), s.Tk = length;
+  s.D = query.size(2) / heads, s.Dv = value.size(2) / kv_heads;
+  const auto beside = [](int64_t of, int64_t rows, int64_t width) {
+    return kernels::HeadLayout{rows * of * width, width, of * width};
   };
-  s.q = beside(s.Tq, s.D), s.k = beside(capacity, s.D), s.v = beside(capacity, s.Dv), s.out = beside(s.Tq, s.Dv);
+  s.q = beside(heads, s.Tq, s.D), s.out = beside(heads, s.Tq, s.Dv);
+  s.k = beside(kv_heads, capacity, s.D), s.v = beside(kv_heads, capacity, s.Dv);
   const Tensor added = complete(call, query, options);
   return attend(call, {query, key, value, added}, {s.B, s.Tq, heads * s.Dv}, want_weights);
 }
 
-std::vector<OpSample> samples() {
-  const auto operands = [](const Shape& lead, int64_t Tq, int64_t Tk, int64_t D, int64_t Dv) {
-    const auto shape = [&](int64_t length, int64_t width) {
-      return lead.inserted(lead.rank(), length).inserted(lead.rank() + 1, width);
-    };
-    return Tensors{sample_normal(shape(Tq, D), 1), sample_normal(shape(Tk, D), 2), sample_normal(shape(Tk, Dv), 3)};
-  };
-  const auto with = [](AttentionOptions options) {
-    return [options](const Tensors& in) { return scaled_dot_product_attention(in[0], in[1], in[2], options); };
-  };
-  const Tensor ids = tensor({{5, 6, 0, 0}, {0, 0, 0, 0}}, i64);
-  std::vector<OpSample> all{
-      {"plain", operands({2, 2}, 3, 4, 2, 3), with({})},
-      {"one matrix", operands({}, 3, 4, 2, 2), with({.scale = 0.3})},
-      {"causal", operands({2}, 4, 4, 3, 2), with({.mask = Mask::causal()})},
-      {"causal behind a cache", operands({2, 1}, 2, 4, 3, 2), with({.mask = Mask::causal(2)})},
-      {"padding, one row sees nothing", operands({2, 2}, 3, 4, 2, 2), with({.mask = Mask::padding(ids, 0)})},
-      {"dropout", operands({1, 2}, 3, 4, 2, 2), [](const Tensors& in) {
-         generator(Stream::dropout).set_state(5, 11);
-         return scaled_dot_product_attention(in[0], in[1], in[2], {.dropout = 0.3});
-       }}};
-  Tensors biased = operands({2, 2}, 3, 4, 2, 2);
-  biased.push_back(sample_normal({2, 1, 4}, 4));
-  all.push_back({"additive", biased, [](const Tensors& in) {
-                   const Mask mask = Mask::additive(in[3]) & Mask::causal(1);
-                   return scaled_dot_product_attention(in[0], in[1], in[2], {.mask = mask});
-                 }});
-  all.push_back({"weights", operands({2, 2}, 3, 4, 2, 2), [](const Tensors& in) {
-                   const auto both = scaled_dot_product_attention_with_weights(in[0], in[1], in[2]);
-                   return matmul(both.weights, in[2]) * both.output;
-                 }});
-  all.push_back({"heads side by side", operands({2}, 3, 4, 4, 6), [ids](const Tensors& in) {
-                   return multi_head_attention(in[0], in[1], in[2], 2, {.mask = Mask::padding(ids, 0)});
-                 }});
-  all.push_back({"room behind the keys", operands({2}, 3, 5, 4, 4), [](const Tensors& in) {
-                   return multi_head_attention(in[0], in[1], in[2], 2, {.mask = Mask::causal(1), .key_length = 4});
-                 }});
-  return all;
+/// f in f32 of halves, and what comes out rounded back.
+template <class F>
+AttentionResult in_floats(const Tensor& query, const Tensor& key, const Tensor& value, const F& f) {
+  if (!is_half(query.dtype())) return f(query, key, value);
+  check_same_dtype("scaled_dot_product_attention", query, key);
+  check_same_dtype("scaled_dot_product_attention", query, value);
+  const AttentionResult wide = f(cast(query, f32), cast(key, f32), cast(value, f32));
+  return {cast(wide.output, query.dtype()), wide.weights.defined() ? cast(wide.weights, query.dtype()) : Tensor()};
+}
+
+AttentionResult attend_apart(const Tensor& query, const Tensor& key, const Tensor& value,
+                             const AttentionOptions& options, bool want_weights) {
+  return in_floats(query, key, value, [&](const Tensor& q, const Tensor& k, const Tensor& v) {
+    return attend_heads_apart(q, k, v, options, want_weights);
+  });
+}
+
+AttentionResult attend_beside(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
+                              const AttentionOptions& options, bool want_weights) {
+  return in_floats(query, key, value, [&](const Tensor& q, const Tensor& k, const Tensor& v) {
+    return attend_side_by_side(q, k, v, heads, options, want_weights);
+  });
 }
 
 }  // namespace
 
-bool attention_weights_wanted() {
-  bool wanted = false;
-  observe([&](Observer& observer) { wanted = wanted || observer.wants_attention_weights(); });
-  return wanted;
-}
-
-void tell_attended(const std::function<AttentionCall()>& describe) {
-  std::optional<AttentionCall> call;
-  observe([&](Observer& observer) {
-    if (!call) call = describe();
-    observer.attended(*call);
-  });
-}
-
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options) {
-  return attend_heads_apart(query, key, value, options, false).output;
+  return attend_apart(query, key, value, options, false).output;
 }
 
 AttentionResult scaled_dot_product_attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
                                                           const AttentionOptions& options) {
-  return attend_heads_apart(query, key, value, options, true);
+  return attend_apart(query, key, value, options, true);
 }
 
 Tensor multi_head_attention(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
                             const AttentionOptions& options) {
-  return attend_side_by_side(query, key, value, heads, options, false).output;
+  return attend_beside(query, key, value, heads, options, false).output;
 }
 
 AttentionResult multi_head_attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,
                                                   int64_t heads, const AttentionOptions& options) {
-  return attend_side_by_side(query, key, value, heads, options, true);
+  return attend_beside(query, key, value, heads, options, true);
 }
 
 }  // namespace tape

@@ -13,14 +13,19 @@ struct AttentionOptions {
   std::optional<double> scale = {};  ///< of the scores; 1 / sqrt(D) where not given
   /// Only the first so many keys and values count, behind them is room; masks and weights are for those that count.
   std::optional<int64_t> key_length = {};
+  /// Key and value may have fewer heads, each shared by as many neighbouring heads of the query (Ainslie et al. 2023,
+  /// "GQA"). Nothing is repeated for it.
+  bool enable_gqa = false;
 };
 
 /// softmax(scale * query key^T + mask) value (Vaswani et al. 2017, 3.2.1):
 /// query [..., Tq, D], key [..., Tk, D], value [..., Tk, Dv] with equal leading axes -> [..., Tq, Dv]. Masks broadcast
 /// to the scores [..., Tq, Tk]; a query that sees no key gets zeros and gives zero gradients. The fused kernel stores
-/// one number a query; in a Composed scope every step is an operation of its own. All f32 or all f64, an additive mask
-/// too. Error (shape) naming what differs (ranks, leading axes, widths of query and key, lengths of key and value, a
-/// mask that does not broadcast), (dtype) where dtypes differ, (config) for dropout or key_length out of range.
+/// one number a query, and skips what a causal mask and a window hide; in a Composed scope every step is an operation
+/// of its own. With enable_gqa, query [..., H, Tq, D], key and value [..., H / G, Tk, D]. All of one floating dtype
+/// (f16 and bf16 are computed in f32), an additive mask of the one computed in. Error (shape) naming what differs
+/// (ranks, leading axes, widths of query and key, lengths of key and value, a mask that does not broadcast), (dtype)
+/// where dtypes differ, (config) for dropout or key_length out of range.
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options = {});
 
@@ -34,8 +39,9 @@ AttentionResult scaled_dot_product_attention_with_weights(const Tensor& query, c
                                                           const AttentionOptions& options = {});
 
 /// The same for `heads` heads that lie side by side: query [B, Tq, H D], key [B, Tk, H D], value [B, Tk, H Dv] ->
-/// [B, Tq, H Dv], weights [B, H, Tq, Tk]. No head is copied out. Errors as above, and (config) where `heads` does not
-/// divide both widths.
+/// [B, Tq, H Dv], weights [B, H, Tq, Tk]. With enable_gqa, key [B, Tk, (H / G) D] and value [B, Tk, (H / G) Dv]. No
+/// head is copied out. Errors as above, and (config) where `heads` does not divide both widths, or the heads of keys
+/// not `heads`.
 Tensor multi_head_attention(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
                             const AttentionOptions& options = {});
 AttentionResult multi_head_attention_with_weights(const Tensor& query, const Tensor& key, const Tensor& value,

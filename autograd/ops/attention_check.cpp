@@ -6,26 +6,64 @@
 
 namespace tape::detail {
 
-void check_operands(const Tensor& query, const Tensor& key, const Tensor& value) {
-  constexpr const char* name = "scaled_dot_product_attention";
-  check_same_dtype(name, query, key);
-  check_same_dtype(name, query, value);
-  const auto shapes = [&] {
-    return fmt::format("query {}, key {}, value {}", to_string(query.shape()), to_string(key.shape()),
-                       to_string(value.shape()));
-  };
-  const int64_t rank = query.rank();
-  if (rank < 2 || key.rank() != rank || value.rank() != rank)
-    raise(ErrorKind::shape, "{}: needs operands of one rank, at least 2: {}", name, shapes());
-  if (query.size(-1) != key.size(-1))
-    raise(ErrorKind::shape, "{}: query and key widths differ: {} ({} vs {})", name, shapes(), query.size(-1),
-          key.size(-1));
+namespace {
+
+constexpr const char* kName = "scaled_dot_product_attention";
+
+std::string shapes(const Tensor& query, const Tensor& key, const Tensor& value) {
+  return fmt::format("query {}, key {}, value {}", to_string(query.shape()), to_string(key.shape()),
+                     to_string(value.shape()));
+}
+
+void check_ranks_and_lengths(const Tensor& query, const Tensor& key, const Tensor& value) {
+  check_same_dtype(kName, query, key);
+  check_same_dtype(kName, query, value);
+  if (query.rank() < 2 || key.rank() != query.rank() || value.rank() != query.rank())
+    raise(ErrorKind::shape, "{}: needs operands of one rank, at least 2: {}", kName, shapes(query, key, value));
   if (key.size(-2) != value.size(-2))
-    raise(ErrorKind::shape, "{}: key and value lengths differ: {} ({} vs {})", name, shapes(), key.size(-2),
-          value.size(-2));
-  const Shape lead = query.shape().slice(0, rank - 2);
-  if (!(lead == key.shape().slice(0, rank - 2)) || !(lead == value.shape().slice(0, rank - 2)))
-    raise(ErrorKind::shape, "{}: leading axes differ: {}", name, shapes());
+    raise(ErrorKind::shape, "{}: key and value lengths differ: {} ({} vs {})", kName, shapes(query, key, value),
+          key.size(-2), value.size(-2));
+}
+
+void check_widths(const Tensor& query, const Tensor& key, const Tensor& value) {
+  if (query.size(-1) != key.size(-1))
+    raise(ErrorKind::shape, "{}: query and key widths differ: {} ({} vs {})", kName, shapes(query, key, value),
+          query.size(-1), key.size(-1));
+}
+
+}  // namespace
+
+void check_operands(const Tensor& query, const Tensor& key, const Tensor& value, bool grouped) {
+  check_ranks_and_lengths(query, key, value);
+  check_widths(query, key, value);
+  const int64_t rank = query.rank(), outer = grouped ? rank - 3 : rank - 2;
+  if (grouped && rank < 4)
+    raise(ErrorKind::shape, "{}: enable_gqa needs [..., H, T, D]: {}", kName, shapes(query, key, value));
+  const Shape lead = query.shape().slice(0, outer);
+  if (!(lead == key.shape().slice(0, outer)) || !(lead == value.shape().slice(0, outer)) ||
+      (grouped && key.size(-3) != value.size(-3)))
+    raise(ErrorKind::shape, "{}: leading axes differ: {}", kName, shapes(query, key, value));
+  if (grouped && (key.size(-3) < 1 || query.size(-3) < 1 || query.size(-3) % key.size(-3) != 0))
+    raise(ErrorKind::shape, "{}: {} heads of the query are no multiple of {} of the key: {}", kName, query.size(-3),
+          key.size(-3), shapes(query, key, value));
+}
+
+int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads, bool grouped) {
+  check_ranks_and_lengths(query, key, value);
+  if (query.rank() != 3)
+    raise(ErrorKind::shape, "multi_head_attention: query must be [B, T, H D], got {}", to_string(query.shape()));
+  if (!grouped) check_widths(query, key, value);
+  if (query.size(0) != key.size(0) || query.size(0) != value.size(0))
+    raise(ErrorKind::shape, "{}: leading axes differ: {}", kName, shapes(query, key, value));
+  if (heads < 1 || query.size(-1) % heads != 0 || (!grouped && value.size(-1) % heads != 0))
+    raise(ErrorKind::config, "multi_head_attention: widths {} and {} are not divisible by heads {}", query.size(-1),
+          value.size(-1), heads);
+  if (!grouped) return heads;
+  const int64_t width = query.size(-1) / heads, of_keys = width > 0 ? key.size(-1) / width : 0;
+  if (of_keys < 1 || of_keys * width != key.size(-1) || heads % of_keys != 0 || value.size(-1) % of_keys != 0)
+    raise(ErrorKind::config, "multi_head_attention: {} heads of width {} do not share key and value: {}", heads, width,
+          shapes(query, key, value));
+  return of_keys;
 }
 
 void check_key_length(const char* name, const AttentionOptions& options, const Tensor& key) {

@@ -22,7 +22,7 @@ Tensor merge_heads(const Tensor& x) {
 
 Tensor masked_scores(const Tensor& scores, const Mask& mask) {
   Tensor added = mask.added().defined() ? scores + mask.added() : scores;
-  if (!mask.causal_offset() && !mask.kept().defined()) return added;
+  if (!mask.causal_offset() && !mask.first_offset() && !mask.kept().defined()) return added;
   return masked_fill(added, logical_not(mask.visible(scores.size(-2), scores.size(-1))), -INFINITY);
 }
 

@@ -42,6 +42,27 @@ TEST(KeyValueCache, WritesIntoItsRoom) {
   EXPECT_LE(made, 6);  // 1, 16, 32, 64, 128
 }
 
+TEST(KeyValueCache, ForgetsWhenAsManyGoAsStay) {
+  const Tensor keys = randn({2, 100, 3});
+  KeyValueCache cache;
+  const auto next = [&](int64_t t) { return slice(keys, 1, {.start = t, .end = t + 1}); };
+  for (int64_t t = 0; t < 100; ++t) {
+    cache.forget_before(20);
+    cache.append(next(t), next(t));
+    ASSERT_EQ(cache.length(), t + 1);
+    ASSERT_EQ(cache.held(), t < 40 ? t + 1 : 21 + t % 20);
+    const Tensor last = slice(keys, 1, {.start = t + 1 - cache.held(), .end = t + 1});
+    ASSERT_TRUE(tensors_equal(slice(cache.key, 1, {.end = cache.held()}), last));
+    ASSERT_TRUE(tensors_equal(slice(cache.value, 1, {.end = cache.held()}), last));
+    ASSERT_LE(cache.key.size(1), t < 40 ? 64 : 40);
+  }
+  cache.forget_before(0);
+  EXPECT_EQ(cache.held(), 0);
+  EXPECT_EQ(cache.length(), 100);
+  cache.append(next(7), next(7));
+  EXPECT_EQ(cache.held(), 1);
+}
+
 TEST(KeyValueCache, CopiesGoOnIndependently) {
   KeyValueCache cache;
   for (int i = 0; i < 2; ++i) cache.append(full({1, 1, 1}, i), full({1, 1, 1}, i));

@@ -71,6 +71,29 @@ TEST(Mask, CombinesWithAnd) {
   EXPECT_EQ(seen(Mask::additive(tensor({-inf, 0, 0})) & padding & Mask::causal(), 3, 3), "000 010 010");
 }
 
+TEST(Mask, SlidesAlongTheKeys) {
+  EXPECT_EQ(seen(Mask::window(1, 0), 4, 4), "1000 1100 0110 0011");
+  EXPECT_EQ(seen(Mask::window(0, 2), 3, 4), "1110 0111 0011");
+  EXPECT_EQ(seen(Mask::window(1, 1, 2), 2, 5), "01110 00111");
+  EXPECT_EQ(seen(Mask::window(2, 1) & Mask::causal(), 4, 4), "1000 1100 1110 0111");
+  EXPECT_EQ(seen(Mask::window(1, 3) & Mask::window(2, 1), 3, 4), "1100 1110 0111");
+  EXPECT_EQ(seen(Mask::window(1, 0) & Mask::padding(tensor({{5, 0, 6}}, i64), 0), 3, 3), "100 100 001");
+  EXPECT_EQ(seen(Mask::window(INT64_MAX, INT64_MAX), 2, 2), "11 11");
+  EXPECT_EQ(seen(Mask::window(0, 0, 9), 2, 2), "00 00");
+  EXPECT_FALSE(Mask::window(9, 9).hides_nothing());
+  EXPECT_EQ(Mask::window(3, 1, 2).first_offset(), -1);
+  EXPECT_EQ(Mask::window(3, 1, 2).causal_offset(), 3);
+}
+
+TEST(Mask, IsThatOfTheLaterKeys) {
+  const Mask mask = Mask::causal(2) & Mask::padding(tensor({{5, 6, 0, 7}}, i64), 0) & Mask::window(1, 0, 2);
+  EXPECT_EQ(seen(mask, 2, 4), "0100 0001");
+  EXPECT_EQ(seen(mask.from_key(1), 2, 3), "100 001");
+  EXPECT_EQ(seen(Mask::keep(full({1, 1}, 1, boolean)).from_key(2), 1, 2), "11");
+  EXPECT_TRUE(Mask().from_key(3).hides_nothing());
+  EXPECT_EQ(Mask::additive(zeros({2, 4})).from_key(3).added().shape(), Shape({2, 1}));
+}
+
 TEST(Mask, ShowsItsTensors) {
   const Mask mask = Mask::causal(1) & Mask::padding(tensor({{5, 6, 0}}, i64), 0);
   EXPECT_EQ(mask.causal_offset(), 1);
@@ -94,6 +117,11 @@ TEST(Mask, RowsThatSeeNothingPassTheGradientChecks) {
 
 TEST(Mask, RefusesWhatItCannotMean) {
   EXPECT_TAPE_ERROR(Mask::causal(-1), ErrorKind::config, "Mask::causal: the offset must not be negative, got -1");
+  EXPECT_TAPE_ERROR(Mask::window(-1, 0), ErrorKind::config,
+                    "Mask::window: left and right must not be negative, got -1 and 0");
+  EXPECT_TAPE_ERROR(Mask::window(0, -2), ErrorKind::config,
+                    "Mask::window: left and right must not be negative, got 0 and -2");
+  EXPECT_TAPE_ERROR(Mask::window(0, 0, -1), ErrorKind::config, "Mask::window: the offset must not be negative, got -1");
   EXPECT_TAPE_ERROR(Mask::padding(ones({2, 3}), 0), ErrorKind::dtype, "Mask::padding: ids must be i64, got f32");
   EXPECT_TAPE_ERROR(Mask::padding(ones({2, 3, 1}, i64), 0), ErrorKind::shape,
                     "Mask::padding: ids must be [B, T] or [T], got [2, 3, 1]");

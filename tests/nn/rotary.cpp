@@ -103,7 +103,7 @@ TEST(Rotary, RefusesInputsOfAnotherWidthAndNegativePositions) {
   EXPECT_TAPE_ERROR(layer(zeros({2, 3, 6})), ErrorKind::shape, "Rotary: x must be [B, T, H 4], got [2, 3, 6]");
   EXPECT_TAPE_ERROR(layer(zeros({3, 4})), ErrorKind::shape, "Rotary: x must be [B, T, H 4], got [3, 4]");
   EXPECT_TAPE_ERROR(layer(zeros({2, 3, 4}), -1), ErrorKind::index,
-                    "Rotary: the first position must not be negative, got -1");
+                    "Positions: a position must be in [0, 2^53), got -1");
 }
 
 }  // namespace

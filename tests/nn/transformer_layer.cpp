@@ -1,5 +1,7 @@
 #include "nn/transformer_layer.h"
 
+#include <algorithm>
+
 #include "autograd/create.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
@@ -67,6 +69,114 @@ TEST(EncoderLayer, AgreesWithLlama) {
         return Named{{"y", encoder(in.at("x"), Mask::causal())}};
       },
       &encoder);
+}
+
+/// A layer of "decoder_layers" by the mask it runs with.
+template <class M>
+void expect_layer_as_torch(const std::string& name, M& module, const Mask& mask = {}) {
+  expect_as_torch(
+      TorchCase("decoder_layers", name),
+      [&](const Named& in) {
+        return Named{{"y", module(in.at("x"), mask)}};
+      },
+      &module);
+}
+
+TransformerLayerOptions as_neox() {
+  return {.d_model = 8,
+          .heads = 2,
+          .d_ff = 12,
+          .dropout = 0,
+          .activation = ActivationKind::gelu,
+          .norm = NormPlace::pre,
+          .rotary = RotaryOptions{.fraction = 0.5},
+          .residual = ResidualKind::parallel};
+}
+
+TEST(EncoderLayer, AgreesWithGptNeoX) {
+  EncoderLayer layer(as_neox());
+  expect_layer_as_torch("gpt-neox", layer, Mask::causal());
+}
+
+TEST(EncoderLayer, AgreesWithGptJ) {
+  TransformerLayerOptions options = as_neox();
+  options.activation = ActivationKind::gelu_tanh;
+  options.rotary->pairing = RotaryPairing::interleaved;
+  options.attention_bias = options.attention_output_bias = false;
+  options.residual = ResidualKind::parallel_one_norm;
+  EncoderLayer layer(options);
+  EXPECT_TRUE(layer.norm2.is<Identity>());
+  expect_layer_as_torch("gpt-j", layer, Mask::causal());
+}
+
+/// Layer 0 of ModernBERT, global and without a first norm, and layer 1, local.
+std::vector<TransformerLayerOptions> as_modernbert() {
+  TransformerLayerOptions global{.d_model = 8,
+                                 .heads = 2,
+                                 .d_ff = 12,
+                                 .dropout = 0,
+                                 .activation = ActivationKind::gelu,
+                                 .norm = NormPlace::pre,
+                                 .feed_forward = FeedForwardKind::gated,
+                                 .bias = false,
+                                 .rotary = RotaryOptions{.theta = 160000},
+                                 .norm_bias = false};
+  TransformerLayerOptions local = global;
+  global.attention_norm = false;
+  local.rotary->theta = 10000;
+  local.window = AttentionWindow::around(4);
+  return {global, local};
+}
+
+TEST(Encoder, OfLayersThatDifferAgreesWithModernBert) {
+  Encoder encoder(as_modernbert());
+  EXPECT_EQ(encoder.layers[0]->norm1->type_name(), "Identity");
+  EXPECT_EQ(encoder.layers[1]->self_attention->settings(), "8, 2 heads, window from 2 before to 2 behind");
+  expect_layer_as_torch("modernbert", encoder);
+}
+
+TEST(Encoder, OfLayersThatDifferHasACache) {
+  manual_seed(4);
+  std::vector<TransformerLayerOptions> options = as_modernbert();
+  options[1].window = AttentionWindow::sliding(20);
+  options.push_back(as_neox());
+  Encoder encoder(options);
+  encoder.to(f64);
+  const Tensor x = randn({2, 60, 8}, f64);
+  EncoderCache cache = encoder.init_cache();
+  Tensors parts;
+  for (int64_t t = 0; t < 60; ++t)
+    parts.push_back(encoder.forward_cached(slice(x, 1, {.start = t, .end = t + 1}), cache));
+  EXPECT_EQ(cache[0].held(), 60);
+  EXPECT_LT(cache[1].held(), 40);
+  EXPECT_TRUE(tensors_near(cat(parts, 1), encoder(x, Mask::causal()), 1e-12));
+  // Positions of its own for each text, whole and in parts.
+  std::vector<int64_t> places;
+  for (const int64_t padding : {0, 7})
+    for (int64_t t = 0; t < 60; ++t) places.push_back(std::max<int64_t>(t - padding, 0));
+  const Tensor ids = from_vector(places, {2, 60});
+  cache = encoder.init_cache(), parts.clear();
+  for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 33}, {33, 60}})
+    parts.push_back(encoder.forward_cached(slice(x, 1, {.start = begin, .end = end}), cache, {},
+                                           slice(ids, 1, {.start = begin, .end = end})));
+  EXPECT_TRUE(tensors_near(cat(parts, 1), encoder(x, Mask::causal(), ids), 1e-12));
+}
+
+TEST(TransformerLayerOptions, RefuseWhatDoesNotGoTogether) {
+  TransformerLayerOptions options = as_neox();
+  options.norm = NormPlace::post;
+  EXPECT_TAPE_ERROR(EncoderLayer(options), ErrorKind::config,
+                    "TransformerLayerOptions: a parallel residual goes with norms in front (NormPlace::pre) alone");
+  options.residual = ResidualKind::sequential, options.attention_norm = false;
+  EXPECT_TAPE_ERROR(EncoderLayer(options), ErrorKind::config,
+                    "TransformerLayerOptions: attention_norm = false goes with norms in front (NormPlace::pre) alone");
+  EXPECT_TAPE_ERROR(DecoderLayer(as_neox()), ErrorKind::config,
+                    "DecoderLayer: a parallel residual is of encoder layers alone");
+  EXPECT_TAPE_ERROR(Encoder(std::vector<TransformerLayerOptions>{}), ErrorKind::config,
+                    "Encoder: options of no layers");
+  options.attention_norm = true;
+  EXPECT_TAPE_ERROR(Encoder({as_neox(), options}), ErrorKind::config,
+                    "Encoder: layers of one stack need one d_model, and norms in front in all or in none");
 }
 
 TEST(Encoder, WithACacheOfGroupsIsACausalEncoder) {

@@ -34,15 +34,17 @@ HeadLayout time_first(int64_t H, int64_t rows, int64_t D) { return {rows * H * D
 
 template <class T>
 Case<T> make_case(const std::string& name, int64_t B, int64_t H, int64_t Tq, int64_t Tk, int64_t D, int64_t Dv,
-                  bool packed) {
+                  bool packed, int64_t group = 1) {
   Case<T> c;
   c.name = name;
   const auto layout = packed ? time_first : heads_first;
-  c.shape = {B, H, Tq, Tk, D, Dv, layout(H, Tq, D), layout(H, Tk, D), layout(H, Tk, Dv), layout(H, Tq, Dv)};
+  const int64_t shared = H / group;
+  c.shape = {B, H, Tq, Tk, D, Dv, layout(H, Tq, D), layout(shared, Tk, D), layout(shared, Tk, Dv), layout(H, Tq, Dv)};
   c.shape.scale = 1 / std::sqrt(static_cast<double>(D));
+  c.shape.group = group;
   c.q = random_values<T>(B * H * Tq * D, 1);
-  c.k = random_values<T>(B * H * Tk * D, 2);
-  c.v = random_values<T>(B * H * Tk * Dv, 3);
+  c.k = random_values<T>(B * shared * Tk * D, 2);
+  c.v = random_values<T>(B * shared * Tk * Dv, 3);
   c.dout = random_values<T>(B * H * Tq * Dv, 4);
   return c;
 }
@@ -76,11 +78,11 @@ Result<Wide> reference(const Case<T>& c) {
   for_scores(s, [&](int64_t b, int64_t h, int64_t i, int64_t j, size_t n) {
     Wide dot = 0;
     for (int64_t d = 0; d < s.D; ++d)
-      dot += static_cast<Wide>(c.q[place(s.q, b, h, i, d)]) * static_cast<Wide>(c.k[place(s.k, b, h, j, d)]);
+      dot += static_cast<Wide>(c.q[place(s.q, b, h, i, d)]) * static_cast<Wide>(c.k[place(s.k, b, h / s.group, j, d)]);
     x[n] = dot * static_cast<Wide>(s.scale);
     if (c.has_additive) x[n] += static_cast<Wide>(c.additive[by_strides(s.additive_strides, b, h, i, j)]);
     if (c.has_keep && !c.keep[by_strides(s.keep_strides, b, h, i, j)]) x[n] = hidden;
-    if (j > i + s.causal_offset) x[n] = hidden;
+    if (j > i + s.causal_offset || j < i + s.first_offset) x[n] = hidden;
     if (s.dropout > 0) {
       const bool kept = static_cast<double>(philox_draw(s.seed, s.counter + n)) >= s.dropout * 4294967296.0;
       factor[n] = kept ? 1 / (1 - static_cast<Wide>(s.dropout)) : 0;
@@ -98,9 +100,9 @@ Result<Wide> reference(const Case<T>& c) {
   for_scores(s, [&](int64_t b, int64_t h, int64_t i, int64_t j, size_t n) {
     const Wide p = r.probabilities[n] * factor[n];
     for (int64_t d = 0; d < s.Dv; ++d) {
-      const Wide g = c.dout[place(s.out, b, h, i, d)], value = c.v[place(s.v, b, h, j, d)];
+      const Wide g = c.dout[place(s.out, b, h, i, d)], value = c.v[place(s.v, b, h / s.group, j, d)];
       r.out[place(s.out, b, h, i, d)] += p * value;
-      r.dv[place(s.v, b, h, j, d)] += p * g;
+      r.dv[place(s.v, b, h / s.group, j, d)] += p * g;
       dp[n] += factor[n] * g * value;
     }
     if (c.has_dprobabilities) dp[n] += static_cast<Wide>(c.dprobabilities[n]);
@@ -110,8 +112,10 @@ Result<Wide> reference(const Case<T>& c) {
     const Wide ds = r.probabilities[n] * (dp[n] - delta[n / keys]);
     r.dadditive[n] = ds;
     for (int64_t d = 0; d < s.D; ++d) {
-      r.dq[place(s.q, b, h, i, d)] += ds * static_cast<Wide>(s.scale) * static_cast<Wide>(c.k[place(s.k, b, h, j, d)]);
-      r.dk[place(s.k, b, h, j, d)] += ds * static_cast<Wide>(s.scale) * static_cast<Wide>(c.q[place(s.q, b, h, i, d)]);
+      r.dq[place(s.q, b, h, i, d)] +=
+          ds * static_cast<Wide>(s.scale) * static_cast<Wide>(c.k[place(s.k, b, h / s.group, j, d)]);
+      r.dk[place(s.k, b, h / s.group, j, d)] +=
+          ds * static_cast<Wide>(s.scale) * static_cast<Wide>(c.q[place(s.q, b, h, i, d)]);
     }
   });
   return r;
@@ -203,6 +207,36 @@ std::vector<Case<T>> cases() {
   return all;
 }
 
+/// Windows and groups, of few blocks of queries and of many.
+template <class T>
+std::vector<Case<T>> banded_cases() {
+  std::vector<Case<T>> all;
+  for (const bool packed : {false, true})
+    for (const int64_t group : {1, 2, 4})
+      for (const auto& [Tq, Tk] : {std::pair<int64_t, int64_t>{7, 9}, {70, 150}, {200, 200}})
+        for (const auto& [first, last] :
+             {std::pair<int64_t, int64_t>{-3, 0}, {-20, 20}, {-kNotCausal, 0}, {60, 80}, {-1, 300}}) {
+          all.push_back(make_case<T>("", 1, 4, Tq, Tk, 17, 40, packed, group));
+          Case<T>& c = all.back();
+          c.name = "groups of " + std::to_string(group) + ", " + std::to_string(Tq) + " x " + std::to_string(Tk) +
+                   ", keys " + std::to_string(first) + " to " + std::to_string(last);
+          c.shape.first_offset = first;
+          c.shape.causal_offset = last;
+          if (Tq < 100) continue;
+          // Everything at once.
+          c.shape.dropout = 0.2;
+          c.shape.counter = 7;
+          c.has_keep = c.has_additive = c.has_dprobabilities = true;
+          c.keep = random_indices(Tk, 6, 5);
+          c.shape.keep_strides[3] = 1;
+          c.additive = random_values<T>(4 * Tk, 8);
+          c.shape.additive_strides[1] = Tk;
+          c.shape.additive_strides[3] = 1;
+          c.dprobabilities = random_values<T>(4 * Tq * Tk, 9);
+        }
+  return all;
+}
+
 class Attention : public EveryLevel {};
 
 TEST_P(Attention, agrees_with_composed_f32) {
@@ -210,6 +244,32 @@ TEST_P(Attention, agrees_with_composed_f32) {
 }
 TEST_P(Attention, agrees_with_composed_f64) {
   for (const Case<double>& c : cases<double>()) check(c);
+}
+
+TEST_P(Attention, of_windows_and_groups_agrees_with_composed) {
+  for (const Case<float>& c : banded_cases<float>()) check(c);
+  for (const Case<double>& c : banded_cases<double>()) check(c);
+}
+
+/// Keys outside every window are not read: they may hold anything.
+template <class T>
+void check_unread(const AttentionKernels<T>& kernels) {
+  Case<T> c = make_case<T>("unread", 1, 2, 100, 400, 16, 16, true, 2);
+  c.shape.first_offset = 190;
+  c.shape.causal_offset = 200;
+  const Result<T> whole = run(c, true, kernels);
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  for (const int64_t j : {0, 100, 399})
+    for (int64_t d = 0; d < 16; ++d) c.k[place(c.shape.k, 0, 0, j, d)] = c.v[place(c.shape.v, 0, 0, j, d)] = nan;
+  const Result<T> found = run(c, true, kernels);
+  EXPECT_EQ(found.out, whole.out);
+  EXPECT_EQ(found.dq, whole.dq);
+  EXPECT_EQ(found.probabilities, whole.probabilities);
+}
+
+TEST_P(Attention, does_not_read_what_no_window_shows) {
+  check_unread(attention<float>());
+  check_unread(attention<double>());
 }
 
 TEST_P(Attention, fully_hidden_rows_give_exact_zeros) {
@@ -266,6 +326,15 @@ TEST_P(Attention, same_bits_for_every_number_of_threads) {
     expect_same_bits([&] { return run(c, false).dk; });
     expect_same_bits([&] { return run(c, false).dq; });
   }
+  for (const int64_t B : {1, 3}) {
+    Case<float> c = make_case<float>("threads", B, 6, 150, 150, 32, 32, true, 3);
+    c.shape.causal_offset = 0;
+    c.shape.first_offset = -40;
+    c.shape.dropout = 0.1;
+    expect_same_bits([&] { return run(c, false).out; });
+    expect_same_bits([&] { return run(c, false).dk; });
+    expect_same_bits([&] { return run(c, false).dq; });
+  }
 }
 
 TAPE_EVERY_LEVEL(Attention);
@@ -285,6 +354,12 @@ class TileAttention : public ::testing::TestWithParam<Way> {
 TEST_P(TileAttention, agrees_with_composed) {
   for (const Case<float>& c : cases<float>())
     check(c, GetParam().precision == MatmulPrecision::high ? 2e-4 : 5e-2, kernels());
+}
+
+TEST_P(TileAttention, of_windows_and_groups_agrees_with_composed) {
+  for (const Case<float>& c : banded_cases<float>())
+    check(c, GetParam().precision == MatmulPrecision::high ? 2e-4 : 5e-2, kernels());
+  check_unread(kernels());
 }
 
 TEST_P(TileAttention, hidden_rows_give_exact_zeros_and_nan_is_not_lost) {

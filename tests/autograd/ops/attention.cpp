@@ -9,9 +9,11 @@
 #include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/compare.h"
+#include "autograd/ops/heads.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
+#include "autograd/ops/repeat.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"
 #include "tests/autograd/ops/cases.h"
@@ -199,6 +201,113 @@ TEST(MultiHead, ReadsTheKeysThatCount) {
         scaled_dot_product_attention(q, k, v, {.key_length = length}), ErrorKind::config,
         fmt::format("scaled_dot_product_attention: key_length {} is outside [0, 7], the key is [2, 7, 6]", length));
   }
+}
+
+/// What fused and composed attention give for query, key and value: output, weights and the gradients of both.
+Tensors by_road(const Operands& in, const AttentionOptions& options) {
+  generator(Stream::dropout).set_state(3, 5);
+  const Tensors leaves{in.query.clone().requires_grad_(), in.key.clone().requires_grad_(),
+                       in.value.clone().requires_grad_()};
+  const auto both = scaled_dot_product_attention_with_weights(leaves[0], leaves[1], leaves[2], options);
+  const Tensor head = sum(both.output * sample_normal(both.output.shape(), 9)) +
+                      sum(both.weights * sample_normal(both.weights.shape(), 10));
+  Tensors all = grad({head}, leaves);
+  all.push_back(both.output.detach());
+  all.push_back(both.weights.detach());
+  return all;
+}
+
+TEST(Attention, OfAWindowIsThatOfItsMask) {
+  const Tensor ids = tensor({{0, 0, 1, 1, 1, 1, 1, 1, 1, 1}}, i64);
+  for (const double dropout : {0.0, 0.3})
+    for (const Mask& padding : {Mask(), Mask::padding(ids, 0), Mask::additive(sample_normal({10}, 7))})
+      for (const Mask& window : {Mask::window(2, 0), Mask::window(0, 3), Mask::window(1, 1, 4), Mask::window(3, 4, 9),
+                                 Mask::window(4, 9) & Mask::causal(1)}) {
+        const Operands in = operands({1, 2}, 9, 10, 4, 3);
+        const Mask whole = Mask::keep(window.visible(9, 10)) & padding;
+        const Tensors wanted = by_road(in, {.mask = whole, .dropout = dropout});
+        const Tensors fused = by_road(in, {.mask = window & padding, .dropout = dropout});
+        const Composed composed;
+        const Tensors twin = by_road(in, {.mask = window & padding, .dropout = dropout});
+        for (size_t i = 0; i < wanted.size(); ++i) {
+          EXPECT_TRUE(tensors_near(fused[i], wanted[i], 1e-12)) << i;
+          EXPECT_TRUE(tensors_near(twin[i], wanted[i], 1e-12)) << i;
+        }
+      }
+}
+
+/// The heads of keys or values once for each query head that shares them.
+Tensor repeated(const Tensor& x, int64_t times) { return repeat_interleave(x, times, 1); }
+
+TEST(Attention, OfGroupsIsThatOfRepeatedHeads) {
+  for (const int64_t of_keys : {1, 2, 4})
+    for (const Mask& mask : {Mask(), Mask::causal(3), Mask::window(2, 1)}) {
+      const Operands in{sample_normal({2, 4, 5, 6}, 1), sample_normal({2, of_keys, 8, 6}, 2),
+                        sample_normal({2, of_keys, 8, 3}, 3)};
+      const Tensors fused = by_road(in, {.mask = mask, .enable_gqa = true});
+      const int64_t times = 4 / of_keys;
+      const Tensors wanted = by_road({in.query, repeated(in.key, times), repeated(in.value, times)}, {.mask = mask});
+      // Heads that share keys add their gradients.
+      const auto added = [&](const Tensor& g) {
+        return sum(reshape(g, Shape{2, of_keys, times, g.size(2), g.size(3)}), 2);
+      };
+      EXPECT_TRUE(tensors_near(fused[0], wanted[0], 1e-12));
+      EXPECT_TRUE(tensors_near(fused[1], added(wanted[1]), 1e-12));
+      EXPECT_TRUE(tensors_near(fused[2], added(wanted[2]), 1e-12));
+      EXPECT_TRUE(tensors_near(fused[3], wanted[3], 1e-12));
+      EXPECT_TRUE(tensors_near(fused[4], wanted[4], 1e-12));
+    }
+}
+
+TEST(MultiHead, SharesKeysThatLieSideBySide) {
+  const Tensor q = randn({2, 3, 8}, f64), k = randn({2, 7, 4}, f64), v = randn({2, 7, 6}, f64);
+  const auto apart = [](const Tensor& x, int64_t heads) { return split_heads(x, heads); };
+  const AttentionOptions options{.mask = Mask::causal(2), .key_length = 5, .enable_gqa = true};
+  const Tensor expected = merge_heads(scaled_dot_product_attention(apart(q, 4), apart(k, 2), apart(v, 2), options));
+  EXPECT_TRUE(tensors_near(multi_head_attention(q, k, v, 4, options), expected, 1e-13));
+  const Composed composed;
+  EXPECT_TRUE(tensors_near(multi_head_attention(q, k, v, 4, options), expected, 1e-13));
+}
+
+TEST(Attention, OfHalvesIsRounded) {
+  const Operands in = operands({2, 2}, 5, 6, 8, 4);
+  for (const DType dtype : {bf16, f16}) {
+    const Tensors leaves{in.query.to(dtype).requires_grad_(), in.key.to(dtype).requires_grad_(),
+                         in.value.to(dtype).requires_grad_()};
+    const auto both = scaled_dot_product_attention_with_weights(leaves[0], leaves[1], leaves[2]);
+    EXPECT_EQ(both.output.dtype(), dtype);
+    EXPECT_EQ(both.weights.dtype(), dtype);
+    EXPECT_TRUE(tensors_near(both.output.to(f64), attend(in), 3e-2));
+    EXPECT_EQ(grad({sum(both.output)}, leaves)[1].dtype(), dtype);
+    EXPECT_EQ(multi_head_attention(leaves[0][0], leaves[1][0], leaves[2][0], 2).dtype(), dtype);
+  }
+  EXPECT_TAPE_ERROR(scaled_dot_product_attention(in.query.to(bf16), in.key.to(f32), in.value.to(bf16)),
+                    ErrorKind::dtype, "scaled_dot_product_attention: dtypes differ: bf16 and f32");
+}
+
+TEST(Attention, RefusesGroupsThatDoNotDivide) {
+  const AttentionOptions grouped{.enable_gqa = true};
+  const auto apart = [&](const Shape& q, const Shape& k) {
+    return scaled_dot_product_attention(zeros(q), zeros(k), zeros(k), grouped);
+  };
+  EXPECT_TAPE_ERROR(apart({2, 4, 3, 2}, {2, 3, 5, 2}), ErrorKind::shape,
+                    "scaled_dot_product_attention: 4 heads of the query are no multiple of 3 of the key: query "
+                    "[2, 4, 3, 2], key [2, 3, 5, 2], value [2, 3, 5, 2]");
+  EXPECT_TAPE_ERROR(apart({4, 3, 2}, {2, 5, 2}), ErrorKind::shape,
+                    "scaled_dot_product_attention: enable_gqa needs [..., H, T, D]: query [4, 3, 2], key [2, 5, 2], "
+                    "value [2, 5, 2]");
+  EXPECT_TAPE_ERROR(apart({2, 4, 3, 2}, {1, 2, 5, 2}), ErrorKind::shape,
+                    "scaled_dot_product_attention: leading axes differ: query [2, 4, 3, 2], key [1, 2, 5, 2], value "
+                    "[1, 2, 5, 2]");
+  const auto beside = [&](int64_t key, int64_t value) {
+    return multi_head_attention(zeros({2, 3, 8}), zeros({2, 5, key}), zeros({2, 5, value}), 4, grouped);
+  };
+  EXPECT_TAPE_ERROR(beside(6, 4), ErrorKind::config,
+                    "multi_head_attention: 4 heads of width 2 do not share key and value: query [2, 3, 8], key "
+                    "[2, 5, 6], value [2, 5, 4]");
+  EXPECT_TAPE_ERROR(beside(4, 5), ErrorKind::config,
+                    "multi_head_attention: 4 heads of width 2 do not share key and value: query [2, 3, 8], key "
+                    "[2, 5, 4], value [2, 5, 5]");
 }
 
 TEST(Attention, SecondDerivativeThroughAMaskedRow) {

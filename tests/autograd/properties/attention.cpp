@@ -1,4 +1,4 @@
-// Attention: loops over the definition.
+// Attention and the rotation of its queries and keys: loops over the definition.
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,7 @@
 
 #include "autograd/mask.h"
 #include "autograd/ops/attention.h"
+#include "autograd/ops/rotary.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {
@@ -21,24 +22,33 @@ Shape score_shape(const Shape& leading, int64_t rows, int64_t cols) {
 struct DrawnMask {
   DrawnMask(Draw& draw, const Shape& scores, DType dtype) {
     if (draw.chance(0.4)) offset = draw.between(0, 3);
+    if (draw.chance(0.4)) window = {draw.between(0, 20), draw.between(0, 20), draw.between(0, 3)};
     if (draw.chance(0.4)) kept = draw.whole(draw.part_of(scores), boolean, 0, 1);
     if (draw.chance(0.4)) added = draw.values(draw.part_of(scores), dtype);
   }
   Mask mask(const Tensor& added_here) const {
     Mask all;
     if (offset) all = all & Mask::causal(*offset);
+    if (window) all = all & Mask::window(window->left, window->right, window->offset);
     if (kept.defined()) all = all & Mask::keep(kept);
     if (added_here.defined()) all = all & Mask::additive(added_here);
     return all;
   }
   double operator()(const Index& index) const {
     double value = 0;
-    if (offset && index[index.size() - 1] > index[index.size() - 2] + *offset) return -INFINITY;
+    const int64_t distance = index[index.size() - 1] - index[index.size() - 2];
+    if (offset && distance > *offset) return -INFINITY;
+    if (window && (distance < window->offset - window->left || distance > window->offset + window->right))
+      return -INFINITY;
     if (kept.defined() && at(exact(kept), broadcast_index(kept.shape(), index)) == 0) return -INFINITY;
     if (added.defined()) value = at(exact(added), broadcast_index(added.shape(), index));
     return value;
   }
+  struct Window {
+    int64_t left, right, offset;
+  };
   std::optional<int64_t> offset = {};
+  std::optional<Window> window = {};
   Tensor kept = {}, added = {};
 };
 
@@ -119,14 +129,16 @@ Case draw_attention(Draw& draw) {
           .length = depth + std::max<int64_t>(keys, 1)};
 }
 
-/// Heads side by side, and the weights as well.
+/// Heads side by side, in groups that share keys and values or not, and the weights as well.
 Case multi_head(Draw& draw, bool weights) {
   const DType dtype = draw.floating();
-  const int64_t batch = draw.between(0, 3), heads = draw.between(1, 3), queries = draw.size(), keys = draw.size();
+  const int64_t batch = draw.between(0, 3), shared = draw.between(1, 3),
+                group = draw.chance(0.5) ? draw.between(1, 3) : 1;
+  const int64_t heads = shared * group, queries = draw.size(), keys = draw.size();
   const int64_t depth = draw.between(1, 5), width = draw.between(1, 5);
   const Tensor q = draw.values({batch, queries, heads * depth}, dtype),
-               k = draw.values({batch, keys, heads * depth}, dtype);
-  const Tensor v = draw.values({batch, keys, heads * width}, dtype);
+               k = draw.values({batch, keys, shared * depth}, dtype);
+  const Tensor v = draw.values({batch, keys, shared * width}, dtype);
   const DrawnMask mask(draw, {batch, heads, queries, keys}, dtype);
   const Array qs = exact(q), ks = exact(k), vs = exact(v);
   Array output = zeros_of({batch, queries, heads * width}), sizes = output,
@@ -140,10 +152,10 @@ Case multi_head(Draw& draw, bool weights) {
               return at(qs, {b, i, h * depth + d});
             },
             [&](int64_t j, int64_t d) {
-              return at(ks, {b, j, h * depth + d});
+              return at(ks, {b, j, h / group * depth + d});
             },
             [&](int64_t j, int64_t c) {
-              return at(vs, {b, j, h * width + c});
+              return at(vs, {b, j, h / group * width + c});
             },
             [&](int64_t j) {
               return mask({b, h, i, j});
@@ -157,7 +169,8 @@ Case multi_head(Draw& draw, bool weights) {
   Case drawn{.inputs = inputs,
              .call =
                  [=](const Tensors& in) {
-                   const AttentionOptions options = attention_options(mask, in, {});
+                   AttentionOptions options = attention_options(mask, in, {});
+                   options.enable_gqa = group > 1;
                    if (!weights) return multi_head_attention(in[0], in[1], in[2], heads, options);
                    return multi_head_attention_with_weights(in[0], in[1], in[2], heads, options).weights;
                  },
@@ -170,12 +183,46 @@ Case multi_head(Draw& draw, bool weights) {
 Case draw_multi_head_attention(Draw& draw) { return multi_head(draw, false); }
 Case draw_attention_weights(Draw& draw) { return multi_head(draw, true); }
 
+Case draw_rotary_embedding(Draw& draw) {
+  const DType dtype = draw.floating();
+  const int64_t batch = draw.between(0, 3), length = draw.size(), heads = draw.between(1, 3);
+  const int64_t pairs = draw.between(1, 10), width = 2 * pairs + draw.between(0, 3);
+  const RotaryEmbeddingOptions options{.num_heads = heads, .interleaved = draw.chance(0.5)};
+  const Shape table = draw.chance(0.5) ? Shape{length, pairs} : Shape{batch, length, pairs};
+  const Tensor x = draw.values({batch, length, heads * width}, dtype), c = draw.values(table, dtype),
+               s = draw.values(table, dtype);
+  const Array xs = exact(x), cs = exact(c), ss = exact(s);
+  Array expected = xs, magnitude = xs;
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    const Index place = x.shape().unravel(i);
+    const int64_t column = place[2] % width, first = place[2] - column;
+    magnitude.data()[i] = std::abs(xs.data()[i]);
+    if (column >= 2 * pairs) continue;
+    const bool second = options.interleaved ? column % 2 == 1 : column >= pairs;
+    const int64_t pair = options.interleaved ? column / 2 : column % pairs;
+    const Index angle = table.rank() == 2 ? Index{place[1], pair} : Index{place[0], place[1], pair};
+    const double u = at(xs, {place[0], place[1], first + (options.interleaved ? 2 * pair : pair)});
+    const double v = at(xs, {place[0], place[1], first + (options.interleaved ? 2 * pair + 1 : pair + pairs)});
+    const double cosine = at(cs, angle), sine = at(ss, angle);
+    expected.data()[i] = second ? u * sine + v * cosine : u * cosine - v * sine;
+    magnitude.data()[i] =
+        std::abs(u) * std::abs(second ? sine : cosine) + std::abs(v) * std::abs(second ? cosine : sine);
+  }
+  return {.inputs = {x, c, s},
+          .call = [=](const Tensors& in) { return rotary_embedding(in[0], in[1], in[2], options); },
+          .expected = expected,
+          .dtype = dtype,
+          .magnitude = magnitude,
+          .length = 2};
+}
+
 }  // namespace
 
 void add_attention(std::vector<Property>& all) {
   all.insert(all.end(), {{"attention", "scaled_dot_product_attention", draw_attention},
                          {"multi_head_attention", "scaled_dot_product_attention", draw_multi_head_attention},
-                         {"attention_weights", "scaled_dot_product_attention", draw_attention_weights}});
+                         {"attention_weights", "scaled_dot_product_attention", draw_attention_weights},
+                         {"rotary_embedding", "rotary_embedding", draw_rotary_embedding}});
 }
 
 }  // namespace tape::properties

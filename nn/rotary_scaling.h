@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tape::nn {
+
+// How rotary position embedding (rotary.h) reaches further than the texts that a model was trained on: what
+// transformers calls rope_parameters or rope_scaling. w_i = theta^(-2i/R) are the frequencies without, s the factor, L0
+// the length of the texts of the training (original_max_position_embeddings).
+
+/// w_i / s: positions are interpolated (Chen et al. 2023, "Extending context window of large language models via
+/// positional interpolation", 3.2).
+struct LinearScaling {
+  double factor = 1;
+  bool operator==(const LinearScaling&) const = default;
+};
+
+/// theta (s L / L0 - (s - 1))^(R / (R - 2)) in theta's place, L the length so far (the last position of the call + 1)
+/// or L0 where that is longer: "NTK-aware" scaling (bloc97 and emozilla 2023; Peng et al. 2023, "YaRN", 3.3 and
+/// appendix B.1). L0 is the model's max_position_embeddings. A cache keeps keys as they were turned.
+struct DynamicScaling {
+  double factor = 1;
+  int64_t original_length = 0;
+  bool operator==(const DynamicScaling&) const = default;
+};
+
+/// By the wavelength l = 2 pi / w_i: w_i where l < L0 / high, w_i / s where l > L0 / low, and between them
+/// (1 - m) w_i / s + m w_i with m = (L0 / l - low) / (high - low) (Llama 3.1; Grattafiori et al. 2024, and its code).
+struct Llama3Scaling {
+  double factor = 8;
+  double low_freq_factor = 1;
+  double high_freq_factor = 4;
+  int64_t original_length = 8192;
+  bool operator==(const Llama3Scaling&) const = default;
+};
+
+/// (1 - r_i) w_i + r_i w_i / s with a ramp r_i = clamp((i - low) / (high - low), 0, 1) between the pairs that turn
+/// beta_fast and beta_slow times within L0: pair(b) = R ln(L0 / (2 pi b)) / (2 ln theta), low = floor(pair(beta_fast))
+/// but at least 0, high = ceil(pair(beta_slow)) but at most R - 1; cosines and sines are multiplied by the attention
+/// factor (Peng et al. 2023, "YaRN", 3.2 and 3.4).
+struct YarnScaling {
+  double factor = 1;
+  int64_t original_length = 0;
+  double beta_fast = 32;
+  double beta_slow = 1;
+  /// Not given: m(s, 1), or m(s, mscale) / m(s, mscale_all_dim) where both are given and not 0, with
+  /// m(s, a) = 0.1 a ln(s) + 1 for s > 1, else 1.
+  std::optional<double> attention_factor = {};
+  std::optional<double> mscale = {};
+  std::optional<double> mscale_all_dim = {};
+  bool truncate = true;  ///< floor and ceil; false leaves the ends of the ramp between pairs
+  bool operator==(const YarnScaling&) const = default;
+};
+
+using RotaryScaling = std::variant<std::monostate, LinearScaling, DynamicScaling, Llama3Scaling, YarnScaling>;
+
+/// The angles of rotary embedding, as numbers: pair i turns by position times inverse(...)[i].
+struct RotaryFrequencies {
+  double theta = 10000;
+  int64_t turned = 0;  ///< R
+  RotaryScaling scaling = {};
+  bool operator==(const RotaryFrequencies&) const = default;
+
+  /// Error (config) for factors, lengths and bases that have no frequencies.
+  void check() const;
+  /// [R/2]; of texts of `length` so far, which counts in dynamic scaling.
+  std::vector<double> inverse(int64_t length) const;
+  /// What cosines and sines are multiplied by: 1 but in YaRN.
+  double attention_factor() const;
+};
+
+/// "", "linear scaling by 2", "llama3 scaling by 8", ...
+std::string to_string(const RotaryScaling& scaling);
+
+}  // namespace tape::nn

@@ -14,6 +14,8 @@
 #include "autograd/tape/tape.h"
 #include "models/bert.h"
 #include "models/gpt.h"
+#include "models/gpt_neox.h"
+#include "models/llama.h"
 #include "models/sequence_classifier.h"
 #include "models/transformer.h"
 #include "tests/support/tensors.h"
@@ -96,6 +98,46 @@ RandomModel gpt(Choices& choices, DType dtype) {
   return {"Gpt", model, [=] { return model->forward(ids, mask); }};
 }
 
+RandomModel llama(Choices& choices, DType dtype) {
+  using enum LlamaKind;
+  const int64_t groups = choices.between(1, 2), heads = groups * choices.between(1, 2);
+  const int64_t batch = choices.between(1, 3), length = choices.between(1, 7);
+  LlamaConfig config{.kind = choices.one_of({LlamaKind::llama, mistral, qwen2, qwen3}),
+                     .vocab = 9,
+                     .d_model = choices.between(3, 9),
+                     .layers = choices.between(1, 2),
+                     .heads = heads,
+                     .kv_heads = groups,
+                     .head_width = choices.one_of<int64_t>({2, 4, 6}),
+                     .d_ff = choices.between(1, 12),
+                     .activation = any_activation(choices),
+                     .attention_dropout = choices.one_of({0.0, 0.3}),
+                     .tie_output = choices.often()};
+  if (config.kind != LlamaKind::llama && choices.often()) config.window = choices.between(1, 5);
+  if (config.kind == LlamaKind::llama) config.attention_bias = choices.often(), config.mlp_bias = choices.often();
+  auto model = std::make_shared<Llama>(config);
+  const Tensor ids = choices.ids(batch, length, 9);
+  const Mask mask = choices.mask(ids, heads, length, dtype);
+  return {fmt::format("Llama ({})", to_string(config.kind)), model, [=] { return model->forward(ids, mask); }};
+}
+
+RandomModel gpt_neox(Choices& choices, DType dtype) {
+  const int64_t heads = choices.between(1, 3), batch = choices.between(1, 3), length = choices.between(1, 7);
+  auto model = std::make_shared<GptNeoX>(GptNeoXConfig{.vocab = 9,
+                                                       .d_model = heads * choices.one_of<int64_t>({4, 8}),
+                                                       .layers = choices.between(1, 2),
+                                                       .heads = heads,
+                                                       .d_ff = choices.between(1, 12),
+                                                       .activation = any_activation(choices),
+                                                       .rotary = {.fraction = choices.one_of({0.5, 1.0})},
+                                                       .parallel = choices.often(),
+                                                       .attention_bias = choices.often(),
+                                                       .dropout = choices.one_of({0.0, 0.3})});
+  const Tensor ids = choices.ids(batch, length, 9);
+  const Mask mask = choices.mask(ids, heads, length, dtype);
+  return {"GptNeoX", model, [=] { return model->forward(ids, mask); }};
+}
+
 BertConfig bert_config(Choices& choices, int64_t heads) {
   return {.vocab = 9,
           .d_model = heads * choices.one_of<int64_t>({2, 4, 6}),
@@ -120,7 +162,7 @@ RandomModel of_bert(Choices& choices, DType dtype, const char* name, const Confi
 
 RandomModel any_model(Choices& choices, int number, DType dtype) {
   const int64_t heads = choices.between(1, 3);
-  switch (number % 5) {
+  switch (number % 7) {
     case 0:
       return transformer(choices, dtype);
     case 1:
@@ -128,6 +170,10 @@ RandomModel any_model(Choices& choices, int number, DType dtype) {
     case 2:
       return of_bert<Bert>(choices, dtype, "Bert", bert_config(choices, heads), heads);
     case 3:
+      return llama(choices, dtype);
+    case 4:
+      return gpt_neox(choices, dtype);
+    case 5:
       return of_bert<MaskedLanguageModel>(choices, dtype, "MaskedLanguageModel", bert_config(choices, heads), heads);
     default: {
       const SequenceClassifierConfig config{.bert = bert_config(choices, heads), .num_labels = choices.between(1, 4)};

@@ -5,31 +5,13 @@ of booleans, as transformers makes it for scaled_dot_product_attention; rotation
     python3 benchmarks/pytorch_attention.py [--threads 2] [--filter rotary]
 """
 
-import argparse
-import re
-import time
-
 import torch
+from pytorch_calls import report, wanted
 from torch.nn import functional as F
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--threads", type=int, default=2)
-parser.add_argument("--filter", default="")
-args = parser.parse_args()
-torch.set_num_threads(args.threads)
 
-
-def fastest(step, seconds=0.4):
-    best, end = float("inf"), time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        start = time.perf_counter()
-        step()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
-def report(name, call, leaves, gradients):
-    if not re.search(args.filter, name):
+def time_call(name, call, leaves, gradients):
+    if not wanted(name):
         return
 
     def step():
@@ -41,7 +23,7 @@ def report(name, call, leaves, gradients):
         call().sum().backward()
 
     step()
-    print(f"{name} {fastest(step) * 1e6:,.0f}", flush=True)
+    report(name, step)
 
 
 def operand(batch, heads, length, width):
@@ -63,7 +45,7 @@ def attention(name, batch, heads, shared, queries, keys, window, gradients):
                                            is_causal=not window and queries == keys)
         return y.transpose(1, 2).flatten(2)
 
-    report(name, call, [q[0], k[0], v[0]], gradients)
+    time_call(name, call, [q[0], k[0], v[0]], gradients)
 
 
 for shared in [8, 2, 1]:
@@ -85,5 +67,5 @@ for batch, length in [(8, 512), (1, 1)]:
     x = operand(batch, 8, length, 64)
     cos, sin = torch.randn(length, 64), torch.randn(length, 64)
     for gradients in [0, 1] if length > 1 else [0]:
-        report(f"rotary/B:{batch}/T:{length}/interleaved:0/gradients:{gradients}",
-               lambda: apart(x) * cos + rotate_half(apart(x)) * sin, [x[0]], gradients)
+        time_call(f"rotary/B:{batch}/T:{length}/interleaved:0/gradients:{gradients}",
+                  lambda: apart(x) * cos + rotate_half(apart(x)) * sin, [x[0]], gradients)

@@ -24,7 +24,8 @@ std::vector<OpSample> samples() {
     return [options](const Tensors& in) { return rotary_embedding(in[0], in[1], in[2], options); };
   };
   const auto operands = [](const Shape& x, const Shape& table) {
-    return Tensors{sample_normal(x, 1), sample_normal(table, 2), sample_normal(table, 3)};
+    // Not of seed 1, from which gradcheck draws its weights of y: those equal to x, ds would be zero.
+    return Tensors{sample_normal(x, 11), sample_normal(table, 2), sample_normal(table, 3)};
   };
   return {
       {"halves", operands({2, 3, 8}, {3, 2}), with({.num_heads = 2})},

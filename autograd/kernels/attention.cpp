@@ -64,8 +64,8 @@ class ExactProducts {
   }
 
  private:
-  /// Queries that share keys, up to which packing the keys would take longer than the products: a decoder's next token
-  /// (2,048 keys of width 64, 8 heads: @@).
+  /// Queries that share keys, up to which packing the keys takes longer than it saves: a decoder's next token (Zen 4, 8
+  /// heads of 2,048 keys of width 64: 97 microseconds, with packed keys 273).
   static constexpr int64_t kFewQueries = 4;
 
   void times(int64_t begin, int64_t count, int64_t width, int64_t depth, const T* a, int64_t a_row, const T* b,

@@ -39,7 +39,7 @@ std::vector<OpSample> samples() {
 /// turned back, (du c + dv s, dv c - du s), which is the same with -s; dc = sum of du u + dv v, ds = sum of dv u - du v
 /// over heads, and over texts where they share c and s.
 const Op rotary_op(
-    {.name = kName,
+    {.name = "rotary_embedding",
      .formula = {.forward = "y{y} = (u ⊙ c − v ⊙ s, u ⊙ s + v ⊙ c) of the pairs (u, v) that turn in x{0}, c{1}, s{2}, "
                             "in each of {num_heads} heads",
                  .backward = {"dx{x} = (du ⊙ c + dv ⊙ s, dv ⊙ c − du ⊙ s), dy = (du, dv)",

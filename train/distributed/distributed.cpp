@@ -26,6 +26,7 @@ Distributed::Distributed(Communicator& ranks, nn::Module& model, optim::Optimize
   broadcast_values(ranks_, model_);
   check_equal("after the broadcast");
   has_gradient_.assign(parameters_.size(), 0);
+  if (options_.sharding == Sharding::parameters) spread_layers();
   for (size_t i = 0; i < parameters_.size(); ++i)
     hooks_.push_back(parameters_[i].register_hook([this, i](const Tensor&) -> Tensor {
       ready(i);
@@ -35,6 +36,47 @@ Distributed::Distributed(Communicator& ranks, nn::Module& model, optim::Optimize
 
 Distributed::~Distributed() {
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].remove_hook(hooks_[i]);
+}
+
+/// One bucket a layer, in the order in which a backward ends with them, and what lies in no layer behind.
+void Distributed::spread_layers() {
+  std::vector<Layer> layers = layers_of(model_, parameters_);
+  if (layers.empty())
+    raise(ErrorKind::config,
+          "Distributed: Sharding::parameters gathers one layer after the other, and {} has no list of layers "
+          "(nn::Children) with parameters that are trained",
+          model_.type_name());
+  std::ranges::reverse(layers);
+  std::vector<char> in_layer(parameters_.size(), 0);
+  bucket_of_.resize(parameters_.size());
+  for (const Layer& layer : layers) {
+    add_bucket(plan_one_bucket(parameters_, layer.parameters));
+    for (const size_t i : layer.parameters) in_layer[i] = 1;
+  }
+  layers_ = layers.size();
+  std::vector<size_t> others;
+  for (size_t i = parameters_.size(); i-- > 0;)
+    if (!in_layer[i]) others.push_back(i);
+  for (std::vector<BucketPart>& parts : plan_buckets(parameters_, others, options_.bucket_bytes))
+    add_bucket(std::move(parts));
+  keep_own_slices();
+  std::vector<const Bucket*> of_layers;
+  for (size_t l = 0; l < layers_; ++l) of_layers.push_back(buckets_[l].get());
+  spread_ = std::make_unique<SpreadParameters>(ranks_, parameters_, std::move(layers), of_layers);
+}
+
+void Distributed::add_bucket(std::vector<BucketPart> parts) {
+  for (const BucketPart& part : parts) bucket_of_[part.parameter] = buckets_.size();
+  const DType dtype = parameters_[parts.front().parameter].dtype();
+  buckets_.push_back(std::make_unique<Bucket>(ranks_, std::move(parts), dtype, options_.bf16));
+  awaited_.push_back(0);
+}
+
+void Distributed::keep_own_slices() {
+  std::vector<optim::Slice> slices(parameters_.size());
+  for (const auto& bucket : buckets_)
+    for (const ParameterSlice& own : bucket->own_slices()) slices[own.parameter] = {own.begin, own.count};
+  optimizer_.keep_slices(slices);
 }
 
 /// A hook is called in front of the sum in grad(): what the hook before it told of is whole now.
@@ -76,11 +118,13 @@ class Distributed::Sending {
 };
 
 void Distributed::backward(const Tensor& loss, double weight, Send send) {
-  const Sending sending(*this, send == Send::now || options_.sharding == Sharding::gradients);
+  const Sending sending(*this, send == Send::now || sends_each());
+  if (spread_) spread_->begin_backward();
   if (loss.defined()) {
     const EarlyLeaves early;
     loss.backward({.gradient = full(loss.shape(), weight, loss.dtype())});
   }
+  if (spread_) spread_->serve();  // before anything is waited for
   if (sending_) send_ready(true);
 }
 
@@ -94,17 +138,9 @@ void Distributed::plan() {
   for (size_t i = parameters_.size(); i-- > 0;)
     if (std::ranges::find(order_, i) == order_.end()) order_.push_back(i);
   bucket_of_.resize(parameters_.size());
-  for (std::vector<BucketPart>& parts : plan_buckets(parameters_, order_, options_.bucket_bytes)) {
-    for (const BucketPart& part : parts) bucket_of_[part.parameter] = buckets_.size();
-    const DType dtype = parameters_[parts.front().parameter].dtype();
-    buckets_.push_back(std::make_unique<Bucket>(ranks_, std::move(parts), dtype, options_.bf16));
-  }
-  awaited_.assign(buckets_.size(), 0);
-  if (!sharded()) return;
-  std::vector<optim::Slice> slices(parameters_.size());
-  for (const auto& bucket : buckets_)
-    for (const ParameterSlice& own : bucket->own_slices()) slices[own.parameter] = {own.begin, own.count};
-  optimizer_.keep_slices(slices);
+  for (std::vector<BucketPart>& parts : plan_buckets(parameters_, order_, options_.bucket_bytes))
+    add_bucket(std::move(parts));
+  if (sharded()) keep_own_slices();
 }
 
 void Distributed::finish() {
@@ -141,17 +177,18 @@ std::vector<optim::GradientSlice> Distributed::own_gradients() const {
   std::vector<optim::GradientSlice> gradients;
   for (const auto& bucket : buckets_)
     for (const ParameterSlice& own : bucket->own_slices())
-      if (present_[own.parameter]) gradients.push_back({own.parameter, bucket->share_of(own)});
+      if (present_[own.parameter])
+        gradients.push_back({own.parameter, bucket->share_of(own), spread_ ? spread_->share_of(own) : Tensor()});
   return gradients;
 }
 
 double Distributed::grad_norm() {
   if (!sharded()) return optim::grad_norm(parameters_);
   double squares = 0;
-  for (const auto& [parameter, gradient] : own_gradients())
-    squares += dispatch_floating("grad_norm", gradient.dtype(), [&](auto zero) {
+  for (const optim::GradientSlice& own : own_gradients())
+    squares += dispatch_floating("grad_norm", own.values.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      return kernels::reduce<T>().sum_of_squares(gradient.numel(), gradient.template data<T>());
+      return kernels::reduce<T>().sum_of_squares(own.values.numel(), own.values.template data<T>());
     });
   double total = 0;
   for (const double part : all_gather(ranks_, squares)) total += part;
@@ -166,9 +203,10 @@ void Distributed::step(const optim::StepOptions& options) {
   }
   optimizer_.step_slices(own_gradients(), options);
   for (const auto& bucket : buckets_) bucket->drop();
+  if (spread_) spread_->changed();
   const double began = steady_seconds();
-  for (const auto& bucket : buckets_) bucket->start_gathering(parameters_);
-  for (const auto& bucket : buckets_) bucket->finish_gathering(parameters_);
+  for (size_t i = layers_; i < buckets_.size(); ++i) buckets_[i]->start_gathering(parameters_);
+  for (size_t i = layers_; i < buckets_.size(); ++i) buckets_[i]->finish_gathering(parameters_);
   const double took = steady_seconds() - began;
   stats_.in_flight += took;
   stats_.waited += took;
@@ -177,6 +215,14 @@ void Distributed::step(const optim::StepOptions& options) {
 void Distributed::zero_grad() {
   optimizer_.zero_grad();
   for (const auto& bucket : buckets_) bucket->drop();
+}
+
+void Distributed::hold_parameters() {
+  if (spread_) spread_->hold();
+}
+
+void Distributed::let_parameters_go() {
+  if (spread_) spread_->let_go();
 }
 
 std::map<std::string, Tensor> Distributed::optimizer_state() {
@@ -215,6 +261,10 @@ void Distributed::check_equal(const std::string& when) { check_same_values(ranks
 ExchangeStats Distributed::stats() const {
   ExchangeStats stats = stats_;
   for (const auto& bucket : buckets_) stats.sent_bytes += bucket->sent_bytes();
+  if (!spread_) return stats;
+  stats.sent_bytes += spread_->sent_bytes();
+  stats.waited += spread_->waited();
+  stats.in_flight += spread_->waited();
   return stats;
 }
 

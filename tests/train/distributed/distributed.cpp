@@ -18,11 +18,23 @@
 namespace tape::train {
 namespace {
 
-/// Two layers, one parameter of which the loss never uses, and one in f64.
+/// A layer of two, one parameter of which is never used.
+struct SharedLayer : nn::Layer<SharedLayer> {
+  nn::Child<nn::Linear> wide{this, "wide", 7, 11}, narrow{this, "narrow", 11, 7};
+  nn::Parameter idle{this, "idle", ones({3})};
+  Tensor forward(const Tensor& x) { return x + narrow(tanh(wide(x))); }
+};
+
+/// Layers, of which the first runs twice, one parameter of which the loss never uses, and one in f64.
 struct SharedNet : nn::Module {
   nn::Child<nn::Linear> first{this, "first", 5, 7}, second{this, "second", 7, 3};
+  nn::Children<SharedLayer> layers{this, "layers", 3};
   nn::Parameter idle{this, "idle", ones({4})}, wide{this, "wide", randn({3}, f64)};
-  Tensor loss(const Tensor& x) { return mean(square(second(tanh(first(x))) * wide.to(f32))); }
+  Tensor loss(const Tensor& x) {
+    Tensor h = tanh(first(x));
+    for (const int64_t i : {0, 1, 0, 2}) h = layers[i](h);
+    return mean(square(second(h) * wide.to(f32)));
+  }
 };
 
 constexpr int64_t kRows = 12;
@@ -73,6 +85,7 @@ Trained train_rank(Communicator& ranks, const Setting& setting) {
     trained.norms.push_back(scale * distributed.grad_norm());
     distributed.step({.gradient_scale = scale, .known_finite = true});
   }
+  distributed.hold_parameters();
   distributed.check_equal("at the end");
   trained.values = values_of(net.state_dict());
   for (const auto& [name, values] : values_of(distributed.optimizer_state())) trained.values["adam " + name] = values;
@@ -115,6 +128,8 @@ const std::vector<std::pair<std::string, Setting>>& settings() {
       {"ZeRO 1, three batches", {.options = {.bucket_bytes = 100, .sharding = Sharding::optimizer}, .accumulate = 3}},
       {"ZeRO 2", {.options = {.bucket_bytes = 100, .sharding = Sharding::gradients}}},
       {"ZeRO 2, three batches", {.options = {.bucket_bytes = 100, .sharding = Sharding::gradients}, .accumulate = 3}},
+      {"ZeRO 3", {.options = {.bucket_bytes = 100, .sharding = Sharding::parameters}}},
+      {"ZeRO 3, three batches", {.options = {.bucket_bytes = 100, .sharding = Sharding::parameters}, .accumulate = 3}},
   };
   return all;
 }
@@ -133,8 +148,9 @@ TEST_F(DistributedTest, GivesTheSameBitsFromRunToRunAndHoweverItIsCut) {
     const Trained once = train_on(size, whole);
     EXPECT_EQ(train_on(size, whole).values, once.values);
     EXPECT_EQ(train_on(size, cut).values, once.values) << "buckets of another size";
-    const Setting sharded{.options = {.bucket_bytes = 60, .sharding = Sharding::optimizer}};
-    EXPECT_EQ(train_on(size, sharded).values, once.values) << "each rank its share of the update";
+    for (const Sharding sharding : {Sharding::optimizer, Sharding::parameters})
+      EXPECT_EQ(train_on(size, {.options = {.bucket_bytes = 60, .sharding = sharding}}).values, once.values)
+          << "each rank its share of the update";
   }
 }
 
@@ -234,7 +250,7 @@ TEST_F(DistributedTest, NoticesRanksThatDrifted) {
 }
 
 TEST_F(DistributedTest, ANormThatIsNotFiniteIsAnErrorOnAllRanks) {
-  for (const Sharding sharding : {Sharding::none, Sharding::gradients})
+  for (const Sharding sharding : {Sharding::none, Sharding::gradients, Sharding::parameters})
     run_ranks(2, [sharding](Communicator& ranks) {
       manual_seed(1);
       SharedNet net;

@@ -57,12 +57,17 @@ void TrainingRun::save(Cause cause) {
   result_.checkpoint = folder_->file(checkpoint_name(state_.step));
   const WholeParameters whole(distributed());
   if (distributed_) distributed_->check_equal(name_of_step(state_.step, false));
-  const std::map<std::string, Tensor> optimizer =
-      distributed_ ? distributed_->optimizer_state() : optimizer_.state_dict();
-  if (!writes()) return;
-  save_checkpoint(folder_->path(),
-                  {.model = model_.state_dict(), .optimizer = optimizer, .average = judged_weights(), .state = state_},
-                  checkpoint_files());
+  if (!writes()) {
+    if (distributed_) distributed_->save_optimizer_state("");  // what this rank has of it
+    return;
+  }
+  Checkpoint checkpoint{.model = model_.state_dict(), .optimizer = {}, .average = judged_weights(), .state = state_};
+  CheckpointFiles files = checkpoint_files();
+  if (distributed_)
+    files.save_optimizer = [this](const std::string& path) { distributed_->save_optimizer_state(path); };
+  else
+    checkpoint.optimizer = optimizer_.state_dict();
+  save_checkpoint(folder_->path(), checkpoint, files);
   const bool best = state_.evaluated_step == state_.step && state_.stale == 0;
   log_->checkpoint(state_.step, checkpoint_name(state_.step), best);
   if (options_.callbacks.on_checkpoint) options_.callbacks.on_checkpoint(state_.step, result_.checkpoint, best);

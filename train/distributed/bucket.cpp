@@ -71,8 +71,8 @@ const BucketPart& Bucket::part_of(size_t parameter) const {
   return *found;
 }
 
-std::vector<ParameterSlice> Bucket::own_slices() const {
-  const int64_t first = ranks_.rank() * chunk_;
+std::vector<ParameterSlice> Bucket::slices_of(int rank) const {
+  const int64_t first = rank * chunk_;
   std::vector<ParameterSlice> slices;
   for (const BucketPart& part : parts_) {
     const int64_t begin = std::max(first, part.offset), end = std::min(first + chunk_, part.offset + part.numel);

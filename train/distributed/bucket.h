@@ -47,7 +47,9 @@ class Bucket {
   /// Values of a share: the same number for each rank, filled up with zeros.
   int64_t share_values() const { return chunk_; }
   /// The slices of parameters in this rank's share.
-  std::vector<ParameterSlice> own_slices() const;
+  std::vector<ParameterSlice> own_slices() const { return slices_of(ranks_.rank()); }
+  /// And in that of another: one a parameter, some of them empty.
+  std::vector<ParameterSlice> slices_of(int rank) const;
 
   /// Takes the gradients of its parameters (zeros for those that have none) and sends them off. `whole`: every rank is
   /// to have all sums; else each has its share, added to what it had since drop().

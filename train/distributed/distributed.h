@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "../../base/file.h"
 #include "../../nn/module.h"
 #include "../../optim/optimizer.h"
 #include "bucket.h"
@@ -88,8 +88,10 @@ class Distributed {
   void hold_parameters();
   void let_parameters_go();
 
-  /// The optimizer's whole state, as one process would have it, on every rank.
-  std::map<std::string, Tensor> optimizer_state();
+  /// Writes the optimizer's whole state, as one process would have it (save_safetensors(path, state_dict())), on rank
+  /// 0: what other ranks have of it comes piece by piece, so that nobody ever holds more than a megabyte of it. Called
+  /// by all ranks, of which rank 0's path counts.
+  void save_optimizer_state(const std::string& path);
   /// Raises Error (graph) on all ranks unless they hold the same parameters, bit for bit.
   void check_equal(const std::string& when);
 
@@ -108,12 +110,14 @@ class Distributed {
   void plan();
   void take_sums();
   std::vector<optim::GradientSlice> own_gradients() const;
+  void give_pieces(const Bucket& bucket, size_t part, const Tensor& own, const Writer& write);
 
   Communicator& ranks_;
   nn::Module& model_;
   optim::Optimizer& optimizer_;
   const DistributedOptions options_;
   Tensors parameters_;  // that the optimizer trains
+  std::vector<Shape> shapes_;
   std::vector<int64_t> hooks_;
   std::vector<size_t> order_;  // in which the first backward gave gradients
   std::vector<std::unique_ptr<Bucket>> buckets_;
@@ -121,8 +125,8 @@ class Distributed {
   std::vector<int64_t> awaited_;              // gradients that each bucket still waits for
   std::vector<char> has_gradient_;            // parameters that got one since the last update, here
   std::vector<char> present_;                 // and on any rank
-  std::unique_ptr<SpreadParameters> spread_;  // with Sharding::parameters; of the first buckets, one a layer
-  size_t layers_ = 0;                         // how many these are
+  std::vector<Bucket*> whole_buckets_;        // of parameters that every rank has whole
+  std::unique_ptr<SpreadParameters> spread_;  // of the others, with Sharding::parameters
   size_t next_ = 0;                           // bucket to send
   bool sending_ = false;
   double sent_at_ = 0;  // when the first bucket of an exchange went off

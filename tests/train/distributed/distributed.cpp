@@ -6,12 +6,15 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
+#include "autograd/io/safetensors.h"
 #include "autograd/ops.h"
 #include "autograd/random.h"
+#include "nn/hook_scope.h"
 #include "nn/linear.h"
 #include "optim/adam.h"
 #include "optim/sgd.h"
 #include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/thread_ranks.h"
 #include "tests/train/one_thread.h"
 
@@ -66,7 +69,7 @@ std::map<std::string, std::vector<double>> values_of(const std::map<std::string,
   return values;
 }
 
-Trained train_rank(Communicator& ranks, const Setting& setting) {
+Trained train_rank(Communicator& ranks, const Setting& setting, const std::string& state_file) {
   manual_seed(static_cast<uint64_t>(1 + ranks.rank()));  // rank 0's parameters become everybody's
   SharedNet net;
   optim::Adam adam(net.parameters(), {.lr = 0.1, .weight_decay = 0.01});
@@ -88,13 +91,19 @@ Trained train_rank(Communicator& ranks, const Setting& setting) {
   distributed.hold_parameters();
   distributed.check_equal("at the end");
   trained.values = values_of(net.state_dict());
-  for (const auto& [name, values] : values_of(distributed.optimizer_state())) trained.values["adam " + name] = values;
+  distributed.save_optimizer_state(ranks.leads() ? state_file : "");
+  meet(ranks);
+  for (const auto& [name, values] : values_of(load_safetensors(state_file).tensors))
+    trained.values["adam " + name] = values;
   return trained;
 }
 
 Trained train_on(int size, const Setting& setting) {
+  const TemporaryFolder folder;
   std::vector<Trained> all(static_cast<size_t>(size));
-  run_ranks(size, [&](Communicator& ranks) { all[static_cast<size_t>(ranks.rank())] = train_rank(ranks, setting); });
+  run_ranks(size, [&](Communicator& ranks) {
+    all[static_cast<size_t>(ranks.rank())] = train_rank(ranks, setting, folder / "optimizer.safetensors");
+  });
   for (const Trained& other : all) {
     EXPECT_EQ(other.values, all[0].values) << "all ranks have the same bits";
     EXPECT_EQ(other.norms, all[0].norms);
@@ -227,6 +236,67 @@ TEST_F(DistributedTest, RefusesOtherModelsAndOtherOptimizers) {
     optim::Sgd whole(same.parameters(), {.lr = 0.1});
     EXPECT_TAPE_ERROR(Distributed(ranks, same, whole, {.bucket_bytes = 0}), ErrorKind::config,
                       "Distributed: bucket_bytes must be at least 1, got 0");
+    EXPECT_TAPE_ERROR(Distributed(ranks, same, whole, {.sharding = Sharding::parameters}), ErrorKind::config,
+                      "Distributed: Sharding::parameters gathers one layer after the other, and Linear has no list of "
+                      "layers (nn::Children) with parameters that are trained");
+  });
+}
+
+int64_t whole_layers(const SharedNet& net) {
+  int64_t whole = 0;
+  for (int64_t i = 0; i < net.layers.size(); ++i) whole += net.layers[i]->wide->weight.numel() > 0;
+  return whole;
+}
+
+TEST_F(DistributedTest, HasOfSpreadLayersTheOneThatComputes) {
+  run_ranks(2, [](Communicator& ranks) {
+    manual_seed(1);
+    SharedNet net;
+    optim::Sgd sgd(net.parameters(), {.lr = 0.1});
+    Distributed distributed(ranks, net, sgd, {.sharding = Sharding::parameters});
+    std::vector<int64_t> seen;
+    nn::HookScope hooks;
+    for (int64_t i = 0; i < net.layers.size(); ++i) {
+      hooks.forward_pre(*net.layers[i]->wide, [&seen, &net](nn::Module&, const Tensors&) {
+        seen.push_back(whole_layers(net));
+        return Tensors();
+      });
+      net.layers[i]->narrow->weight.register_hook([&seen, &net](const Tensor&) -> Tensor {
+        seen.push_back(whole_layers(net));
+        return {};
+      });
+    }
+    for (int step = 0; step < 3; ++step) {
+      EXPECT_EQ(whole_layers(net), 0);
+      distributed.zero_grad();
+      distributed.backward(net.loss(share(ranks, seeded_rows(step))), 1, Distributed::Send::now);
+      distributed.finish();
+      distributed.step({});
+    }
+    EXPECT_THAT(seen, testing::SizeIs(3 * (4 + 3)));
+    EXPECT_THAT(seen, testing::Each(1));
+  });
+}
+
+TEST_F(DistributedTest, GathersSpreadParametersForAWhile) {
+  run_ranks(3, [](Communicator& ranks) {
+    manual_seed(1);
+    SharedNet net;
+    const std::vector<float> weight = net.layers[1]->wide->weight.to_vector<float>();
+    optim::Sgd sgd(net.parameters(), {.lr = 0.1});
+    Distributed distributed(ranks, net, sgd, {.sharding = Sharding::parameters});
+    EXPECT_EQ(net.first->weight.shape(), Shape({7, 5})) << "in no layer";
+    EXPECT_EQ(net.layers[1]->wide->weight.shape(), Shape({0}));
+    EXPECT_THROW(linear(ones({2, 7}), net.layers[1]->wide->weight, Tensor()), Error) << "outside of its layer";
+    {
+      const WholeParameters whole(&distributed);
+      EXPECT_EQ(net.layers[1]->wide->weight.to_vector<float>(), weight);
+      const NoGrad no_grad;
+      net.layers[1]->wide->weight.fill_(3);
+    }
+    EXPECT_EQ(whole_layers(net), 0);
+    distributed.hold_parameters();
+    EXPECT_THAT(net.layers[1]->wide->weight.to_vector<float>(), testing::Each(3)) << "what was written stays";
   });
 }
 

@@ -204,6 +204,18 @@ TEST_F(SharedTrainerTest, RefusesRanksWithOtherSettings) {
   });
 }
 
+TEST_F(SharedTrainerTest, RefusesAnAverageOfParametersThatNobodyHas) {
+  run_ranks(2, [](Communicator& ranks) {
+    TinyTask task(0);
+    EXPECT_TAPE_ERROR(
+        task.fit(
+            {.ranks = shared(ranks), .distributed = {.sharding = Sharding::parameters}, .steps = 2, .ema_decay = 0.9}),
+        ErrorKind::config,
+        "Trainer: ema_decay 0.9 keeps a second copy of all parameters on every rank, and the ranks share them "
+        "(Sharding::parameters)");
+  });
+}
+
 TEST_F(SharedTrainerTest, EndsWithTheFailureOfTheRankThatWrites) {
   const auto train = [&] {
     run_ranks(2, [&](Communicator& ranks) {

@@ -113,8 +113,14 @@ std::string read_text(const std::string& path) {
 }
 
 void write_file(const std::string& path, std::span<const std::string_view> parts) {
+  write_file(path, [parts](const Writer& write) {
+    for (std::string_view part : parts) write(part);
+  });
+}
+
+void write_file(const std::string& path, const std::function<void(const Writer& write)>& give) {
   FileBeside file(path);
-  for (std::string_view part : parts) file.append(part);
+  give([&file](std::string_view part) { file.append(part); });
   file.replace();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,9 @@ std::string read_text(const std::string& path);
 /// Replaces a file by the parts, one behind the other: written beside, flushed to disk and renamed, so that a kill at
 /// any moment leaves the old file or the new one. Error (io) leaves the old file and nothing beside it.
 void write_file(const std::string& path, std::span<const std::string_view> parts);
+/// The same with parts that are made as they are written: `give` is called once, and calls what it is given with each.
+using Writer = std::function<void(std::string_view part)>;
+void write_file(const std::string& path, const std::function<void(const Writer& write)>& give);
 
 /// Throws Error (io) `path: cannot action: what the system says of that errno`.
 [[noreturn]] void raise_errno(const std::string& path, const char* action, int number);

@@ -15,6 +15,7 @@ LANGUAGE_MODELS = {
     "gpt-char": dict(vocab=65, batch=16, length=256, d_model=384, heads=6, layers=6),
     "gpt-nano": dict(vocab=65, batch=12, length=64, d_model=128, heads=4, layers=4),
     "gpt-124m": dict(vocab=50257, batch=2, length=256, d_model=768, heads=12, layers=12),
+    "gpt-300m": dict(vocab=8192, batch=4, length=64, d_model=1024, heads=16, layers=24),
 }
 
 

@@ -63,10 +63,16 @@ if(TAPEFORMER_HAS_BACKTRACE)
 endif()
 target_link_libraries(tapeformer_backtrace INTERFACE ${CMAKE_DL_LIBS})
 
-# Processes that train together, where it is asked for: any MPI 3, by its C functions.
+# Processes that train together, where it is asked for: any MPI 3, by its C functions. The sources that know of it are alone
+# compiled otherwise: all other objects are those of a build without it, and a cache of them serves both.
 add_library(tapeformer_mpi INTERFACE)
+set(TAPEFORMER_MPI_SOURCES train/distributed/world.cpp)
 if(TAPEFORMER_MPI)
   find_package(MPI 3.0 REQUIRED COMPONENTS CXX)
-  target_link_libraries(tapeformer_mpi INTERFACE MPI::MPI_CXX)
-  target_compile_definitions(tapeformer_mpi INTERFACE TAPEFORMER_HAS_MPI OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  target_link_libraries(tapeformer_mpi INTERFACE $<LINK_ONLY:MPI::MPI_CXX>)
+  list(APPEND TAPEFORMER_MPI_SOURCES train/distributed/mpi.cpp)
+  list(TRANSFORM MPI_CXX_INCLUDE_DIRS PREPEND "-isystem" OUTPUT_VARIABLE mpi_headers)
+  set_source_files_properties(${TAPEFORMER_MPI_SOURCES} PROPERTIES COMPILE_OPTIONS "${mpi_headers}"
+    COMPILE_DEFINITIONS "TAPEFORMER_HAS_MPI;OMPI_SKIP_MPICXX;MPICH_SKIP_MPICXX")
 endif()
+set_source_files_properties(${TAPEFORMER_MPI_SOURCES} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)

@@ -37,8 +37,8 @@ void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
                                  .bias_correction2 = 1 - std::pow(beta2, steps),
                                  .gradient_scale = gradient_scale};
     const auto add = [&]<class T>(std::vector<kernels::AdamUpdate<T>>& to) {
-      to.push_back({step, u.gradient.numel(), u.gradient.data<T>(), u.slot.parameter.mutable_data<T>() + u.slot.begin(),
-                    u.slot.kept[0].mutable_data<T>(), u.slot.kept[1].mutable_data<T>()});
+      to.push_back({step, u.gradient.numel(), u.gradient.data<T>(), u.values<T>(), u.slot.kept[0].mutable_data<T>(),
+                    u.slot.kept[1].mutable_data<T>()});
     };
     dispatch_floating("Adam", u.slot.parameter.dtype(), [&](auto zero) {
       if constexpr (std::is_same_v<decltype(zero), float>)

@@ -185,11 +185,15 @@ void Optimizer::step_slices(const std::vector<GradientSlice>& gradients, const S
     if (gradient.parameter >= slots_.size())
       raise(ErrorKind::index, "{}: step_slices: there is no parameter {}", settings_.name, gradient.parameter);
     const Slot& slot = slots_[gradient.parameter];
-    const Tensor& values = gradient.values;
+    const Tensor &values = gradient.values, &updated = gradient.updated;
     if (!slot.slice || !(values.shape() == slot.kept_shape()) || values.dtype() != slot.parameter.dtype())
       raise(ErrorKind::shape, "{}: step_slices: the gradient of parameter {} is {} {}, its slice is {} {}",
             settings_.name, gradient.parameter, to_string(values.dtype()), to_string(values.shape()),
             to_string(slot.parameter.dtype()), slot.slice ? to_string(slot.kept_shape()) : "not chosen");
+    if (updated.defined() && (!(updated.shape() == values.shape()) || updated.dtype() != values.dtype()))
+      raise(ErrorKind::shape, "{}: step_slices: the values of parameter {} are {} {}, their gradient is {} {}",
+            settings_.name, gradient.parameter, to_string(updated.dtype()), to_string(updated.shape()),
+            to_string(values.dtype()), to_string(values.shape()));
   }
   apply(gradients, options);
 }
@@ -198,13 +202,14 @@ void Optimizer::apply(const std::vector<GradientSlice>& gradients, const StepOpt
   const NoGrad no_grad;
   check_not_negative(settings_.name, "gradient_scale", options.gradient_scale);
   // Whatever can fail comes before the first change.
-  for (const auto& [i, gradient] : gradients) prepare(i, gradient, options.known_finite);
+  for (const GradientSlice& g : gradients) prepare(g.parameter, g.values, options.known_finite);
   std::vector<Update> updates;
   updates.reserve(gradients.size());
-  for (const auto& [i, gradient] : gradients) {
+  for (const auto& [i, gradient, own] : gradients) {
     Slot& slot = slots_[i];
     ++slot.steps;
-    updates.push_back({slot, gradient, lr_ * slot.lr_factor});
+    const bool inside = !own.defined();
+    updates.push_back({slot, gradient, lr_ * slot.lr_factor, inside ? slot.parameter : own, inside ? slot.begin() : 0});
   }
   try {
     update(updates, options.gradient_scale);

@@ -31,6 +31,7 @@ struct Slice {
 struct GradientSlice {
   size_t parameter = 0;  ///< its number
   Tensor values;         ///< of the slice that is kept of it
+  Tensor updated = {};   ///< where the slice's own values lie, as one row; undefined: in the parameter
 };
 
 /// Base of the optimizers: it holds handles of the parameters, walks those that have a gradient, and keeps what each
@@ -104,8 +105,14 @@ class Optimizer {
 
   struct Update {
     Slot& slot;
-    Tensor gradient;  // of the values from slot.begin() on
+    Tensor gradient;  // of the values that are updated
     double lr;        // of this parameter
+    Tensor updated;   // what holds these values, from `begin` on
+    int64_t begin;
+    template <class T>
+    T* values() const {
+      return Tensor(updated).mutable_data<T>() + begin;
+    }
   };
   virtual void update(const std::vector<Update>& updates, double gradient_scale) = 0;  ///< all, or throws before any
 

@@ -34,8 +34,7 @@ void Sgd::update(const std::vector<Update>& updates, double gradient_scale) {
                                 .gradient_scale = gradient_scale};
     dispatch_floating("Sgd", slot.parameter.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      kernels::optimizer<T>().sgd(u.gradient.numel(), step, u.gradient.data<T>(),
-                                  slot.parameter.mutable_data<T>() + slot.begin(),
+      kernels::optimizer<T>().sgd(u.gradient.numel(), step, u.gradient.data<T>(), u.values<T>(),
                                   slot.kept.empty() ? nullptr : slot.kept[0].mutable_data<T>());
     });
   }

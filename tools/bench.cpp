@@ -72,6 +72,7 @@ class Trained {
       : model(make_bench_model(options.config, options.dropout, ranks.rank(), ranks.size())),
         adam_(model.module->parameters(), {.lr = 1e-4}) {
     model.module->train();
+    parameters = model.module->parameter_count();
     if (ranks.size() > 1) distributed.emplace(ranks, *model.module, adam_, options.together.options());
   }
 
@@ -93,11 +94,13 @@ class Trained {
     else
       adam_.step();
     profile.charge("optimizer");
-    loss.item();
+    own_loss = loss.item() * model.part;
   }
 
   BenchModel model;
   std::optional<train::Distributed> distributed;
+  int64_t parameters = 0;
+  double own_loss = 0;  // of the last step, times this rank's part of the rows
 
  private:
   optim::Adam adam_;
@@ -146,6 +149,8 @@ int train_step(const BenchOptions& options) {
   const double steps = static_cast<double>(times.size()), least = *std::min_element(times.begin(), times.end());
   double all_flops = 0;
   for (const double of_rank : train::all_gather(ranks, flops)) all_flops += of_rank;
+  double loss = 0;
+  for (const double of_rank : train::all_gather(ranks, trained.own_loss)) loss += of_rank;
   const std::vector<int64_t> resident = train::all_gather(ranks, peak_megabytes());
   const int64_t new_memory = memory_stats().system_allocations - after_two_steps;
   if (!ranks.leads()) return 0;
@@ -153,12 +158,13 @@ int train_step(const BenchOptions& options) {
     print_profile(std::cout, profile.costs(), options.steps, measure_peaks(options.common.matmul_precision()));
   if (!options.trace.empty()) trace_step(trained, options.trace);
   nlohmann::ordered_json line = heading(options);
-  line["params"] = trained.model.module->parameter_count();
+  line["params"] = trained.parameters;
   line["ms"] = rounded(median(times) * 1e3);
   line["min_ms"] = rounded(least * 1e3);
   line["tok_s"] = std::llround(static_cast<double>(trained.model.tokens) / least);
   line["rss_mb"] = *std::ranges::max_element(resident);
   line["gflops"] = rounded(all_flops / steps / least / 1e9, 10);
+  line["loss"] = rounded(loss, 1e6);
   line["dropout"] = options.dropout;
   line["precision"] = options.common.precision;
   line["products"] = kernels::products_in_use(options.common.matmul_precision());

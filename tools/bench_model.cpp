@@ -37,6 +37,7 @@ const std::map<std::string, Size>& language_models() {
       {"gpt-nano", {.vocab = 65, .batch = 12, .length = 64, .d_model = 128, .heads = 4, .layers = 4, .d_ff = 512}},
       {"gpt-124m",
        {.vocab = 50257, .batch = 2, .length = 256, .d_model = 768, .heads = 12, .layers = 12, .d_ff = 3072}},
+      {"gpt-300m", {.vocab = 8192, .batch = 4, .length = 64, .d_model = 1024, .heads = 16, .layers = 24, .d_ff = 4096}},
       // As many weights in the feed-forward blocks as gpt-char, in three matrices.
       {"llama-char",
        {.vocab = 65, .batch = 16, .length = 256, .d_model = 384, .heads = 6, .layers = 6, .d_ff = 1024, .kv_heads = 2}},
@@ -115,7 +116,9 @@ BenchModel language_model(const Size& s, double dropout, const Share& share) {
 
 }  // namespace
 
-std::vector<std::string> bench_names() { return {"base", "tiny", "gpt-char", "gpt-nano", "gpt-124m", "llama-char"}; }
+std::vector<std::string> bench_names() {
+  return {"base", "tiny", "gpt-char", "gpt-nano", "gpt-124m", "gpt-300m", "llama-char"};
+}
 
 BenchModel make_bench_model(const std::string& name, double dropout, int rank, int ranks) {
   const Share share{rank, ranks};

@@ -19,7 +19,8 @@ struct BenchModel {
   double part = 1;     ///< of the rows that are this rank's
 };
 
-/// The encoder-decoder sizes of `base` and `tiny`; the decoder-only ones of `gpt-char`, `gpt-nano` and `gpt-124m`.
+/// The encoder-decoder sizes of `base` and `tiny`; the decoder-only ones of `gpt-char`, `gpt-nano`, `gpt-124m` and
+/// `gpt-300m`.
 std::vector<std::string> bench_names();
 /// Of `ranks` processes that share the batch, number `rank` has every so many-th row from that number on.
 BenchModel make_bench_model(const std::string& name, double dropout, int rank = 0, int ranks = 1);

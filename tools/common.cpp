@@ -28,8 +28,9 @@ void add_distributed(Command& command, Together& together) {
   if (!train::has_mpi()) return;
   using enum train::Sharding;
   command
-      .choice("--zero", together.zero, {{"0", none}, {"1", optimizer}, {"2", gradients}},
-              "Under mpirun, what each process keeps a share of: nothing (0), Adam's state (1), gradients too (2)")
+      .choice("--zero", together.zero, {{"0", none}, {"1", optimizer}, {"2", gradients}, {"3", parameters}},
+              "Under mpirun, what each process keeps a share of: nothing (0), Adam's state (1), gradients too (2), the "
+              "layers' parameters too (3)")
       .default_text("0");
   command.flag("--bf16-gradients", together.bf16, "Under mpirun, send gradients rounded to bf16");
 }

@@ -63,7 +63,10 @@ void write_files(const std::string& folder, const Checkpoint& checkpoint, const 
     files.save_model(folder);
   else
     save_safetensors(in(folder, kModel), checkpoint.model);
-  save_safetensors(in(folder, kOptimizer), checkpoint.optimizer);
+  if (files.save_optimizer)
+    files.save_optimizer(in(folder, kOptimizer));
+  else
+    save_safetensors(in(folder, kOptimizer), checkpoint.optimizer);
   if (!checkpoint.average.empty()) save_safetensors(in(folder, kAverage), checkpoint.average);
   write_text(in(folder, kState), to_json(checkpoint.state));
   write_manifest(folder);

@@ -63,6 +63,8 @@ struct CheckpointFiles {
   std::function<void(const std::string& folder)> save_model = {};           ///< the model with its present weights
   std::function<nn::StateDict(const std::string& folder)> load_model = {};  ///< what save_model saved
   std::function<void(const std::string& folder)> more = {};                 ///< writes anything else
+  /// Writes the optimizer's state to a file, in place of Checkpoint::optimizer: where no process has all of it.
+  std::function<void(const std::string& path)> save_optimizer = {};
   CheckedManifests* checked = nullptr;  ///< files that it knows to be whole are not read again to check them
 };
 

@@ -179,6 +179,7 @@ std::string Stepper::fault_of_any_rank(const std::optional<std::string>& here) c
 
 void Stepper::diagnose(const std::string& what, int64_t step, const Learn& learn) {
   const ForkRandom random;
+  const WholeParameters whole(distributed_);
   const std::string fault = fault_of_any_rank(find_fault(learn));
   optimizer_.zero_grad();
   Error error(ErrorKind::numeric,

@@ -1,50 +1,15 @@
 #include "train/training_run.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
-#include "autograd/kernels/bf16_road.h"
 #include "autograd/random.h"
-#include "autograd/tape/scope.h"
 #include "base/error.h"
-#include "nn/training_mode.h"
-#include "train/machine.h"
 #include "train/resume.h"
 #include "train/same_run.h"
 
 namespace tape::train {
-namespace {
-
-/// While in scope, a model is in evaluation mode and random streams may be used freely; both are put back.
-class EvaluationScope {
- public:
-  explicit EvaluationScope(nn::Module& model) : mode_(model, false) {}
-  EvaluationScope(const EvaluationScope&) = delete;
-  EvaluationScope& operator=(const EvaluationScope&) = delete;
-
- private:
-  const NoGrad no_grad_;
-  const ForkRandom random_;
-  const nn::TrainingModeGuard mode_;
-};
-
-/// Finite, so that it can be saved.
-double score_of(const Evaluation& evaluation) {
-  constexpr double largest = std::numeric_limits<double>::max();
-  const double score = evaluation.score.value_or(-evaluation.loss);
-  return std::isnan(score) ? -largest : std::clamp(score, -largest, largest);
-}
-
-std::string shown(const Evaluation& evaluation) {
-  std::string text = fmt::format("valid loss {:.4f}", evaluation.loss);
-  for (const auto& [name, value] : evaluation.metrics) text += fmt::format("  {} {:.4g}", name, value);
-  return text;
-}
-
-}  // namespace
 
 TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const TrainerOptions& options,
                          const RunFolder* folder, BatchSource& source, Stepper::Learn learn,
@@ -66,12 +31,18 @@ TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const T
 void TrainingRun::join() {
   check_same_run(ranks_, options_);
   source_.share(ranks_.rank(), ranks_.size());
+  if (options_.ema_decay > 0 && options_.distributed.sharding == Sharding::parameters)
+    raise(ErrorKind::config,
+          "Trainer: ema_decay {} keeps a second copy of all parameters on every rank, and the ranks share them "
+          "(Sharding::parameters)",
+          options_.ema_decay);
   distributed_.emplace(ranks_, model_, optimizer_, options_.distributed);
   stepper_.share(*distributed_);
 }
 
 void TrainingRun::begin() {
   if (ranks_.size() > 1) join();
+  const WholeParameters whole(distributed());
   const std::optional<FoundCheckpoint> found =
       folder_ ? find_checkpoint(*folder_, options_, checkpoint_files()) : std::nullopt;
   const std::vector<std::string> changed = found ? changed_settings(*found, options_) : std::vector<std::string>();
@@ -113,25 +84,6 @@ void TrainingRun::begin_log(const std::optional<FoundCheckpoint>& found) {
   description.parameters = model_.parameter_count();
   if (description.model.empty()) description.model = nn::to_string(model_);
   log_->start(description);
-}
-
-void TrainingRun::restore(const Checkpoint& checkpoint, const std::string& from) {
-  try {
-    model_.load_state_dict(checkpoint.model);
-    optimizer_.load_state_dict(checkpoint.optimizer);
-    if (average_ && !checkpoint.average.empty()) average_->load(checkpoint.average);
-    if (average_ && checkpoint.average.empty()) average_.emplace(model_, options_.ema_decay);
-  } catch (const Error& error) {
-    raise(error.kind(), "{}: {}", from, error.what());
-  }
-  state_ = checkpoint.state;
-  if (options_.schedule) options_.schedule->set_last_step(state_.schedule_step);
-  source_.seek(state_.data);
-  set_random_state(state_.random);
-  seconds_before_ = state_.seconds;
-  saved_ = true;
-  result_.resumed_from = state_.step;
-  result_.checkpoint = from;
 }
 
 void TrainingRun::warn(const std::string& text) {
@@ -187,154 +139,8 @@ void TrainingRun::step() {
   if (options_.callbacks.on_step && ranks_.leads()) options_.callbacks.on_step(event);
 }
 
-bool TrainingRun::evaluation_due() const {
-  return options_.evaluate_every > 0 && state_.step > 0 && state_.step % options_.evaluate_every == 0;
-}
-
-bool TrainingRun::checkpoint_due() const {
-  if (options_.checkpoint_every > 0 && state_.step > 0 && state_.step % options_.checkpoint_every == 0) return true;
-  return evaluate_ && evaluation_due();
-}
-
-Evaluation TrainingRun::evaluated() {
-  const EvaluationScope scope(model_);
-  Evaluation evaluation = evaluate_();
-  if (ranks_.size() == 1) return evaluation;
-  // What is decided by, is decided alike.
-  struct Judged {
-    double loss, score;
-    bool scored;
-  } judged{evaluation.loss, evaluation.score.value_or(0), evaluation.score.has_value()};
-  ranks_.broadcast(&judged, sizeof judged);
-  evaluation.loss = judged.loss;
-  evaluation.score = judged.scored ? std::optional(judged.score) : std::nullopt;
-  return evaluation;
-}
-
-void TrainingRun::evaluate() {
-  std::optional<WeightsInPlace> judged;
-  if (average_) judged.emplace(model_, average_->values());
-  last_ = evaluated();
-  state_.evaluated_step = state_.step;
-  saved_ = false;
-  note_score(*last_);
-  const bool best = state_.stale == 0;
-  log_->evaluation(state_.step, seconds(), *last_);
-  if (progress_)
-    progress_->line(fmt::format("step {}  {}{}", state_.step, shown(*last_), best ? "  (the best so far)" : ""));
-  if (best && !folder_)
-    best_in_memory_ = {.name = name_of_step(state_.step, false), .weights = {}, .evaluation = last_};
-  if (best && !folder_)
-    for (const auto& [name, tensor] : model_.state_dict()) best_in_memory_->weights[name] = tensor.detach().clone();
-  if (best && writes() && options_.save_model) options_.save_model(folder_->path());
-  if (options_.callbacks.on_evaluation && ranks_.leads()) options_.callbacks.on_evaluation(state_.step, *last_);
-}
-
-void TrainingRun::note_score(const Evaluation& evaluation) {
-  const double score = score_of(evaluation);
-  if (!state_.best_score || score > *state_.best_score) {
-    state_.best_score = score;
-    state_.stale = 0;
-  } else {
-    ++state_.stale;
-  }
-  const auto better = std::find_if(state_.best.begin(), state_.best.end(),
-                                   [score](const ScoredStep& other) { return score > other.score; });
-  state_.best.insert(better, {.step = state_.step, .score = score});
-  const auto kept = static_cast<size_t>(std::max({options_.keep_best, options_.average_best, int64_t{1}}));
-  if (state_.best.size() > kept) state_.best.resize(kept);
-}
-
-void TrainingRun::save(Cause cause) {
-  saved_ = true;
-  if (!folder_) return;
-  if (cause == Cause::planned && (state_.planned.empty() || state_.planned.back() != state_.step)) {
-    state_.planned.push_back(state_.step);
-    if (std::ssize(state_.planned) > std::max(options_.average_last, int64_t{1}))
-      state_.planned.erase(state_.planned.begin());
-  }
-  const Machine here = machine();
-  state_.schedule_step = options_.schedule ? options_.schedule->last_step() : 0;
-  state_.data = source_.position();
-  state_.random = random_state();
-  state_.accumulate = options_.accumulate;
-  state_.seconds = seconds();
-  state_.version = here.version;
-  state_.kernels = here.kernels;
-  state_.blas = here.blas;
-  state_.blas_core = here.blas_core;
-  state_.products = kernels::products_in_use(options_.precision);
-  state_.threads = here.threads;
-  state_.ranks = ranks_.size();
-  state_.settings = settings_of(options_);
-  result_.checkpoint = folder_->file(checkpoint_name(state_.step));
-  if (distributed_) distributed_->check_equal(name_of_step(state_.step, false));
-  const std::map<std::string, Tensor> optimizer =
-      distributed_ ? distributed_->optimizer_state() : optimizer_.state_dict();
-  if (!writes()) return;
-  save_checkpoint(folder_->path(),
-                  {.model = model_.state_dict(), .optimizer = optimizer, .average = judged_weights(), .state = state_},
-                  checkpoint_files());
-  const bool best = state_.evaluated_step == state_.step && state_.stale == 0;
-  log_->checkpoint(state_.step, checkpoint_name(state_.step), best);
-  if (options_.callbacks.on_checkpoint) options_.callbacks.on_checkpoint(state_.step, result_.checkpoint, best);
-  remove_old_checkpoints();
-}
-
-CheckpointFiles TrainingRun::checkpoint_files() const {
-  if (!options_.load_model) return {.more = options_.checkpoint_files};
-  return {.save_model = options_.save_model, .load_model = options_.load_model, .more = options_.checkpoint_files};
-}
-
-void TrainingRun::remove_old_checkpoints() {
-  std::vector<int64_t> keep;
-  const std::vector<int64_t> steps = checkpoint_steps(folder_->path());
-  const auto last = std::min(std::ssize(steps), static_cast<std::ptrdiff_t>(options_.keep_last));
-  keep.insert(keep.end(), steps.end() - last, steps.end());
-  const auto best = std::min(std::ssize(state_.best), std::max(options_.keep_best, options_.average_best));
-  for (int64_t i = 0; i < best; ++i) keep.push_back(state_.best[static_cast<size_t>(i)].step);
-  if (options_.average_last > 0) keep.insert(keep.end(), state_.planned.begin(), state_.planned.end());
-  remove_checkpoints_except(folder_->path(), keep);
-}
-
-std::vector<Candidate> TrainingRun::candidates() {
-  std::vector<Candidate> all;
-  if (best_in_memory_ && best_in_memory_->name != name_of_step(state_.step, false)) all.push_back(*best_in_memory_);
-  if (folder_)
-    all = saved_candidates(*folder_, state_, options_, checkpoint_files(),
-                           [this](const std::string& text) { warn(text); });
-  all.push_back({name_of_step(state_.step, average_.has_value()), judged_weights(), last_});
-  return all;
-}
-
-void TrainingRun::judge(Candidate& candidate) {
-  const WeightsInPlace judged(model_, candidate.weights);
-  candidate.evaluation = evaluated();
-  if (candidate.name.starts_with("average"))
-    log_->evaluation(state_.step, seconds(), *candidate.evaluation, candidate.name);
-  if (progress_) progress_->line(fmt::format("{}  {}", candidate.name, shown(*candidate.evaluation)));
-}
-
-void TrainingRun::finish() {
-  if (writes()) remove_old_checkpoints();  // also what a kill behind the last save left
-  meet(ranks_);
-  std::vector<Candidate> all = candidates();
-  size_t best = 0;
-  for (size_t i = 0; evaluate_ && i < all.size(); ++i) {
-    if (!all[i].evaluation) judge(all[i]);
-    all[i].score = score_of(*all[i].evaluation);
-    if (all[i].score > all[best].score) best = i;
-  }
-  Candidate& chosen = all[best];
-  nn::StateDict weights = model_.state_dict();
-  for (const auto& [name, tensor] : chosen.weights) weights[name] = tensor.clone();
-  model_.load_state_dict(weights);
-  result_.weights = chosen.name;
-  result_.evaluation = chosen.evaluation;
-  if (writes() && options_.save_model) options_.save_model(folder_->path());
-}
-
 void TrainingRun::end(StopReason reason) {
+  if (distributed_) distributed_->hold_parameters();  // for whoever has the model
   if (reason == StopReason::interrupted) {
     if (!saved_) save(Cause::interruption);
     result_.weights = name_of_step(state_.step, false);

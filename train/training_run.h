@@ -49,6 +49,8 @@ class TrainingRun {
   std::vector<Candidate> candidates();
   void end(StopReason reason);
 
+  /// Null where there is one rank.
+  Distributed* distributed() { return distributed_ ? &*distributed_ : nullptr; }
   /// Whether this process writes into the folder.
   bool writes() const { return folder_ && ranks_.leads(); }
   double seconds() const { return seconds_before_ + steady_seconds() - began_; }

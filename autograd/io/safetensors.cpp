@@ -33,31 +33,16 @@ Tensor read_tensor(const InputFile& file, int64_t position, const StoredTensor& 
   return tensor;
 }
 
-/// Tensors in the order of their data: larger elements first, so that each is aligned, then by name.
-std::vector<std::pair<std::string, Tensor>> in_data_order(const std::map<std::string, Tensor>& tensors) {
-  std::vector<std::pair<std::string, Tensor>> ordered(tensors.begin(), tensors.end());
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const auto& a, const auto& b) { return size_of(a.second.dtype()) > size_of(b.second.dtype()); });
-  return ordered;
-}
-
-void check_to_save(const std::string& path, const std::map<std::string, Tensor>& tensors) {
-  for (const auto& [name, tensor] : tensors) {
-    if (name == "__metadata__") raise(ErrorKind::config, "{}: a tensor cannot be called \"__metadata__\"", path);
-    if (!tensor.defined()) raise(ErrorKind::config, "{}: tensor \"{}\" is undefined", path, name);
-  }
-}
-
 /// The header with its length in front, filled up with spaces to a multiple of 8.
-std::string make_header(const std::string& path, const std::vector<std::pair<std::string, Tensor>>& ordered,
+std::string make_header(const std::string& path, const std::vector<std::pair<std::string, TensorSource>>& ordered,
                         const std::map<std::string, std::string>& metadata) {
   json header = json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   int64_t position = 0;
   for (const auto& [name, tensor] : ordered) {
-    const int64_t end = position + tensor.numel() * size_of(tensor.dtype());
-    header[name] = {{"dtype", detail::stored_name(tensor.dtype())},
-                    {"shape", tensor.shape().to_vector()},
+    const int64_t end = position + tensor.shape.numel() * size_of(tensor.dtype);
+    header[name] = {{"dtype", detail::stored_name(tensor.dtype)},
+                    {"shape", tensor.shape.to_vector()},
                     {"data_offsets", {position, end}}};
     position = end;
   }
@@ -76,16 +61,40 @@ std::string make_header(const std::string& path, const std::vector<std::pair<std
 
 }  // namespace
 
-void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
+TensorSource source_of(const Tensor& tensor) {
+  return {
+      tensor.dtype(), tensor.shape(), [tensor](const Writer& write) {
+        write({static_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.numel() * size_of(tensor.dtype()))});
+      }};
+}
+
+std::vector<std::pair<std::string, TensorSource>> in_data_order(const std::map<std::string, TensorSource>& tensors) {
+  std::vector<std::pair<std::string, TensorSource>> ordered(tensors.begin(), tensors.end());
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return size_of(a.second.dtype) > size_of(b.second.dtype); });
+  return ordered;
+}
+
+void save_safetensors(const std::string& path, const std::map<std::string, TensorSource>& tensors,
                       const std::map<std::string, std::string>& metadata) {
-  check_to_save(path, tensors);
+  if (tensors.contains("__metadata__"))
+    raise(ErrorKind::config, "{}: a tensor cannot be called \"__metadata__\"", path);
   const auto ordered = in_data_order(tensors);
   const std::string header = make_header(path, ordered, metadata);
-  std::vector<std::string_view> parts{header};
-  for (const auto& [name, tensor] : ordered)
-    parts.emplace_back(static_cast<const char*>(tensor.raw()),
-                       static_cast<size_t>(tensor.numel() * size_of(tensor.dtype())));
-  write_file(path, parts);
+  write_file(path, [&](const Writer& write) {
+    write(header);
+    for (const auto& [name, tensor] : ordered) tensor.give(write);
+  });
+}
+
+void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  std::map<std::string, TensorSource> sources;
+  for (const auto& [name, tensor] : tensors) {
+    if (!tensor.defined()) raise(ErrorKind::config, "{}: tensor \"{}\" is undefined", path, name);
+    sources[name] = source_of(tensor);
+  }
+  save_safetensors(path, sources, metadata);
 }
 
 void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,

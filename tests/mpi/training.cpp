@@ -44,21 +44,25 @@ class MpiTraining : public testing::Test {
             .ranks = together ? world().ranks() : nullptr,
             .distributed = {.bucket_bytes = 100'000, .sharding = sharding}};
   }
-  /// Trains alone, on rank 0, twice together, and with gradients and the optimizer's state in shares.
+  /// Trains alone, on rank 0, twice together, and with gradients and the optimizer's state, then parameters too, in
+  /// shares.
   template <class Train>
   void compare(Train&& train, double tolerance) {
     if (ranks_.leads()) train(run("alone", false));
     train(run("together", true));
     train(run("again", true));
     train(run("sharded", true, Sharding::gradients));
+    train(run("spread", true, Sharding::parameters));
     if (!ranks_.leads()) return;
     for (const auto& [event, value] : {std::pair("step", "loss"), {"step", "grad_norm"}, {"eval", "loss"}}) {
       const std::vector<double> alone = logged(folder_ + "alone", event, value),
                                 together = logged(folder_ + "together", event, value),
-                                sharded = logged(folder_ + "sharded", event, value);
+                                sharded = logged(folder_ + "sharded", event, value),
+                                spread = logged(folder_ + "spread", event, value);
       EXPECT_EQ(alone.size(), event == std::string("step") ? kSteps : 2U);
       EXPECT_THAT(together, testing::Pointwise(testing::DoubleNear(tolerance), alone)) << event << " " << value;
       EXPECT_THAT(sharded, testing::Pointwise(testing::DoubleNear(tolerance), alone)) << event << " " << value;
+      EXPECT_THAT(spread, testing::Pointwise(testing::DoubleNear(tolerance), alone)) << event << " " << value;
       EXPECT_EQ(logged(folder_ + "again", event, value), together) << "the same bits from run to run";
     }
   }

@@ -79,6 +79,8 @@ TEST(OptimizerSlices, MustLieWithinTheirParametersAndHaveTheirGradients) {
   EXPECT_TAPE_ERROR(adam.keep_slices({{1, 2}}), ErrorKind::config, "Adam: keep_slices: slices are kept already");
   EXPECT_TAPE_ERROR(adam.step_slices({{0, tensor({1, 2, 3}, f64)}}), ErrorKind::shape,
                     "Adam: step_slices: the gradient of parameter 0 is f64 [3], its slice is f64 [2]");
+  EXPECT_TAPE_ERROR(adam.step_slices({{0, tensor({1, 2}, f64), tensor({1}, f64)}}), ErrorKind::shape,
+                    "Adam: step_slices: the values of parameter 0 are f64 [1], their gradient is f64 [2]");
   EXPECT_TAPE_ERROR(adam.step_slices({{1, tensor({1, 2}, f64)}}), ErrorKind::index,
                     "Adam: step_slices: there is no parameter 1");
   p.set_grad(tensor({1, 2, 3}, f64));

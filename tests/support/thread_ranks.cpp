@@ -45,10 +45,15 @@ struct Hub {
   }
 };
 
+/// Calls that wait move all transfers of their rank on, as MPI's do.
 class ThreadTransfer : public train::Transfer {
  public:
   using Take = std::function<void(const std::vector<const char*>& sends)>;
-  ThreadTransfer(Hub& hub, Meeting& meeting, Take take) : hub_(hub), meeting_(meeting), take_(std::move(take)) {}
+  ThreadTransfer(Hub& hub, std::vector<ThreadTransfer*>& own, Meeting& meeting, Take take)
+      : hub_(hub), own_(own), meeting_(meeting), take_(std::move(take)) {
+    own_.push_back(this);
+  }
+  ~ThreadTransfer() override { std::erase(own_, this); }
 
   bool done() override {
     const std::lock_guard lock(hub_.mutex);
@@ -56,7 +61,10 @@ class ThreadTransfer : public train::Transfer {
   }
   void wait() override {
     std::unique_lock lock(hub_.mutex);
-    hub_.changed.wait(lock, [this] { return moved(); });
+    hub_.changed.wait(lock, [this] {
+      for (ThreadTransfer* const other : own_) other->moved();
+      return moved();
+    });
   }
 
  private:
@@ -74,6 +82,7 @@ class ThreadTransfer : public train::Transfer {
   }
 
   Hub& hub_;
+  std::vector<ThreadTransfer*>& own_;  // that this rank has started
   Meeting& meeting_;
   const Take take_;
   bool taken_ = false;
@@ -121,12 +130,14 @@ class ThreadRank : public train::Communicator {
     }
   }
   std::unique_ptr<train::Transfer> start(Kind kind, const void* send, ThreadTransfer::Take take) {
-    return std::make_unique<ThreadTransfer>(hub_, hub_.arrive(kind, started_[kind]++, rank_, send), std::move(take));
+    return std::make_unique<ThreadTransfer>(hub_, own_, hub_.arrive(kind, started_[kind]++, rank_, send),
+                                            std::move(take));
   }
 
   Hub& hub_;
   const int rank_;
   std::array<int64_t, kinds> started_{};
+  std::vector<ThreadTransfer*> own_;
 };
 
 }  // namespace

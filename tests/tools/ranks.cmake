@@ -38,6 +38,10 @@ execute_process(COMMAND ${longer} --out ${FOLDER}/run --resume RESULT_VARIABLE s
 check_status(0 train lm --resume)
 expect_text(out "ranks 3 then, 1 now")
 
+# The parameters of layers in shares: a folder that goes on whole.
+expect_status(0 -n 2 ${train} --out ${FOLDER}/spread --zero 3)
+expect_status(0 -n 2 ${longer} --out ${FOLDER}/spread --zero 3 --resume)
+
 # Measured together, too.
 expect_status(0 -n 2 ${tapeformer} bench train-step --config gpt-nano --steps 1 --warmup 1 --threads 1)
 expect_text(out "\"ranks\":2,\"sent_mb\":3.2")

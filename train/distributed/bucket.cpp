@@ -44,6 +44,16 @@ std::vector<std::vector<BucketPart>> plan_buckets(const Tensors& parameters, con
   return buckets;
 }
 
+std::vector<BucketPart> plan_one_bucket(const Tensors& parameters, const std::vector<size_t>& order) {
+  std::vector<BucketPart> parts;
+  for (const size_t i : order) {
+    const int64_t granule = Communicator::kGranule / size_of(parameters[i].dtype());
+    const int64_t offset = (values_of(parts) + granule - 1) / granule * granule;
+    parts.push_back({.parameter = i, .offset = offset, .numel = parameters[i].numel()});
+  }
+  return parts;
+}
+
 Bucket::Bucket(Communicator& ranks, std::vector<BucketPart> parts, DType dtype, bool bf16)
     : ranks_(ranks),
       parts_(std::move(parts)),
@@ -61,8 +71,8 @@ const BucketPart& Bucket::part_of(size_t parameter) const {
   return *found;
 }
 
-std::vector<ParameterSlice> Bucket::own_slices() const {
-  const int64_t first = ranks_.rank() * chunk_;
+std::vector<ParameterSlice> Bucket::slices_of(int rank) const {
+  const int64_t first = rank * chunk_;
   std::vector<ParameterSlice> slices;
   for (const BucketPart& part : parts_) {
     const int64_t begin = std::max(first, part.offset), end = std::min(first + chunk_, part.offset + part.numel);
@@ -76,7 +86,11 @@ std::vector<ParameterSlice> Bucket::own_slices() const {
 void Bucket::pack(Tensors& parameters) {
   const auto& kernels = kernels::exchange();
   int64_t filled = 0;
+  const auto fill_up_to = [&](int64_t end) {
+    std::memset(bytes_of(wire_, filled * wire_bytes_), 0, static_cast<size_t>((end - filled) * wire_bytes_));
+  };
   for (const BucketPart& part : parts_) {
+    fill_up_to(part.offset);
     Tensor& parameter = parameters[part.parameter];
     char* const to = bytes_of(wire_, part.offset * wire_bytes_);
     if (const Tensor gradient = parameter.grad(); !gradient.defined())
@@ -88,8 +102,7 @@ void Bucket::pack(Tensors& parameters) {
     parameter.zero_grad();
     filled = part.offset + part.numel;
   }
-  const int64_t rest = (chunk_ * ranks_.size() - filled) * wire_bytes_;
-  std::memset(bytes_of(wire_, filled * wire_bytes_), 0, static_cast<size_t>(rest));
+  fill_up_to(chunk_ * ranks_.size());
 }
 
 void Bucket::start(Tensors& parameters, bool whole) {

@@ -27,6 +27,8 @@ struct ParameterSlice {
 /// parameter.
 std::vector<std::vector<BucketPart>> plan_buckets(const Tensors& parameters, const std::vector<size_t>& order,
                                                   int64_t bytes);
+/// One bucket of all of them, which are of one dtype; each begins at a whole granule, as kernels like their operands.
+std::vector<BucketPart> plan_one_bucket(const Tensors& parameters, const std::vector<size_t>& order);
 
 /// Gradients that are exchanged together. Their values g^r of rank r stand side by side, cut into as many shares as
 /// there are ranks:
@@ -42,8 +44,12 @@ class Bucket {
   Bucket(Communicator& ranks, std::vector<BucketPart> parts, DType dtype, bool bf16);
 
   const std::vector<BucketPart>& parts() const { return parts_; }
+  /// Values of a share: the same number for each rank, filled up with zeros.
+  int64_t share_values() const { return chunk_; }
   /// The slices of parameters in this rank's share.
-  std::vector<ParameterSlice> own_slices() const;
+  std::vector<ParameterSlice> own_slices() const { return slices_of(ranks_.rank()); }
+  /// And in that of another: one a parameter, some of them empty.
+  std::vector<ParameterSlice> slices_of(int rank) const;
 
   /// Takes the gradients of its parameters (zeros for those that have none) and sends them off. `whole`: every rank is
   /// to have all sums; else each has its share, added to what it had since drop().

@@ -19,7 +19,8 @@ class Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  /// Moves it on as far as that goes without waiting; whether it is done. Nothing moves between calls.
+  /// Moves it on as far as that goes without waiting; whether it is done. Nothing moves between calls; one that waits,
+  /// for whatever, moves all that this rank has started.
   virtual bool done() = 0;
   /// Returns when it is done.
   virtual void wait() = 0;

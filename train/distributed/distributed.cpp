@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "autograd/create.h"
+#include "autograd/io/safetensors.h"
 #include "autograd/kernels/reduce.h"
-#include "autograd/ops/shape.h"
 #include "autograd/tape/early_leaves.h"
 #include "autograd/tape/tape.h"
 #include "base/error.h"
@@ -15,17 +16,25 @@
 #include "train/progress.h"
 
 namespace tape::train {
+namespace {
+
+constexpr int64_t kPiece = 1 << 20;  // bytes of the optimizer's state that ranks send at once
+constexpr size_t kOnTheirWay = 2;    // buckets at once, where gradients are in shares
+
+}  // namespace
 
 Distributed::Distributed(Communicator& ranks, nn::Module& model, optim::Optimizer& optimizer,
                          const DistributedOptions& options)
     : ranks_(ranks), model_(model), optimizer_(optimizer), options_(options), parameters_(optimizer.parameters()) {
   if (options_.bucket_bytes < 1)
     raise(ErrorKind::config, "Distributed: bucket_bytes must be at least 1, got {}", options_.bucket_bytes);
+  for (const Tensor& parameter : parameters_) shapes_.push_back(parameter.shape());
   check_same_model(ranks_, model_);
   check_same_text(ranks_, "the optimizer", fmt::format("{} parameters", parameters_.size()));
   broadcast_values(ranks_, model_);
   check_equal("after the broadcast");
   has_gradient_.assign(parameters_.size(), 0);
+  if (options_.sharding == Sharding::parameters) spread_layers();
   for (size_t i = 0; i < parameters_.size(); ++i)
     hooks_.push_back(parameters_[i].register_hook([this, i](const Tensor&) -> Tensor {
       ready(i);
@@ -35,6 +44,55 @@ Distributed::Distributed(Communicator& ranks, nn::Module& model, optim::Optimize
 
 Distributed::~Distributed() {
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].remove_hook(hooks_[i]);
+}
+
+/// One bucket a layer, and some of what lies between, in the order in which a backward ends with them: the last first.
+void Distributed::spread_layers() {
+  std::vector<Layer> layers = layers_of(model_, parameters_);
+  if (layers.empty())
+    raise(ErrorKind::config,
+          "Distributed: Sharding::parameters gathers one layer after the other, and {} has no list of layers "
+          "(nn::Children) with parameters that are trained",
+          model_.type_name());
+  std::vector<size_t> layer_of(parameters_.size(), layers.size());
+  for (size_t l = 0; l < layers.size(); ++l)
+    for (const size_t i : layers[l].parameters) layer_of[i] = l;
+  bucket_of_.resize(parameters_.size());
+  std::vector<const Bucket*> of_layers(layers.size());
+  std::vector<size_t> others;
+  const auto add_others = [&] {
+    for (std::vector<BucketPart>& parts : plan_buckets(parameters_, std::exchange(others, {}), options_.bucket_bytes))
+      add_bucket(std::move(parts));
+  };
+  for (size_t i = parameters_.size(); i-- > 0;) {
+    if (layer_of[i] == layers.size()) {
+      others.push_back(i);
+      continue;
+    }
+    if (of_layers[layer_of[i]]) continue;
+    add_others();
+    add_bucket(plan_one_bucket(parameters_, layers[layer_of[i]].parameters));
+    of_layers[layer_of[i]] = buckets_.back().get();
+  }
+  add_others();
+  keep_own_slices();
+  for (const auto& bucket : buckets_)
+    if (std::ranges::find(of_layers, bucket.get()) == of_layers.end()) whole_buckets_.push_back(bucket.get());
+  spread_ = std::make_unique<SpreadParameters>(ranks_, parameters_, std::move(layers), of_layers);
+}
+
+void Distributed::add_bucket(std::vector<BucketPart> parts) {
+  for (const BucketPart& part : parts) bucket_of_[part.parameter] = buckets_.size();
+  const DType dtype = parameters_[parts.front().parameter].dtype();
+  buckets_.push_back(std::make_unique<Bucket>(ranks_, std::move(parts), dtype, options_.bf16));
+  awaited_.push_back(0);
+}
+
+void Distributed::keep_own_slices() {
+  std::vector<optim::Slice> slices(parameters_.size());
+  for (const auto& bucket : buckets_)
+    for (const ParameterSlice& own : bucket->own_slices()) slices[own.parameter] = {own.begin, own.count};
+  optimizer_.keep_slices(slices);
 }
 
 /// A hook is called in front of the sum in grad(): what the hook before it told of is whole now.
@@ -53,6 +111,8 @@ void Distributed::send_ready(bool all) {
   for (size_t i = 0; i < next_; ++i) turn = buckets_[i]->advance(turn);
   for (; next_ < buckets_.size() && (all || awaited_[next_] <= 0); ++next_) {
     if (next_ == 0) sent_at_ = steady_seconds();
+    // Where gradients are to take little memory, so does what is on its way. Ranks that serve others send nothing yet.
+    if (sends_each() && next_ >= kOnTheirWay && (all || !spread_)) buckets_[next_ - kOnTheirWay]->finish();
     buckets_[next_]->finish();  // of an earlier backward of the same update
     buckets_[next_]->start(parameters_, !sharded());
   }
@@ -76,11 +136,13 @@ class Distributed::Sending {
 };
 
 void Distributed::backward(const Tensor& loss, double weight, Send send) {
-  const Sending sending(*this, send == Send::now || options_.sharding == Sharding::gradients);
+  const Sending sending(*this, send == Send::now || sends_each());
+  if (spread_) spread_->begin_backward();
   if (loss.defined()) {
     const EarlyLeaves early;
     loss.backward({.gradient = full(loss.shape(), weight, loss.dtype())});
   }
+  if (spread_) spread_->serve();  // before anything is waited for
   if (sending_) send_ready(true);
 }
 
@@ -94,17 +156,10 @@ void Distributed::plan() {
   for (size_t i = parameters_.size(); i-- > 0;)
     if (std::ranges::find(order_, i) == order_.end()) order_.push_back(i);
   bucket_of_.resize(parameters_.size());
-  for (std::vector<BucketPart>& parts : plan_buckets(parameters_, order_, options_.bucket_bytes)) {
-    for (const BucketPart& part : parts) bucket_of_[part.parameter] = buckets_.size();
-    const DType dtype = parameters_[parts.front().parameter].dtype();
-    buckets_.push_back(std::make_unique<Bucket>(ranks_, std::move(parts), dtype, options_.bf16));
-  }
-  awaited_.assign(buckets_.size(), 0);
-  if (!sharded()) return;
-  std::vector<optim::Slice> slices(parameters_.size());
-  for (const auto& bucket : buckets_)
-    for (const ParameterSlice& own : bucket->own_slices()) slices[own.parameter] = {own.begin, own.count};
-  optimizer_.keep_slices(slices);
+  for (std::vector<BucketPart>& parts : plan_buckets(parameters_, order_, options_.bucket_bytes))
+    add_bucket(std::move(parts));
+  for (const auto& bucket : buckets_) whole_buckets_.push_back(bucket.get());
+  if (sharded()) keep_own_slices();
 }
 
 void Distributed::finish() {
@@ -141,17 +196,18 @@ std::vector<optim::GradientSlice> Distributed::own_gradients() const {
   std::vector<optim::GradientSlice> gradients;
   for (const auto& bucket : buckets_)
     for (const ParameterSlice& own : bucket->own_slices())
-      if (present_[own.parameter]) gradients.push_back({own.parameter, bucket->share_of(own)});
+      if (present_[own.parameter])
+        gradients.push_back({own.parameter, bucket->share_of(own), spread_ ? spread_->share_of(own) : Tensor()});
   return gradients;
 }
 
 double Distributed::grad_norm() {
   if (!sharded()) return optim::grad_norm(parameters_);
   double squares = 0;
-  for (const auto& [parameter, gradient] : own_gradients())
-    squares += dispatch_floating("grad_norm", gradient.dtype(), [&](auto zero) {
+  for (const optim::GradientSlice& own : own_gradients())
+    squares += dispatch_floating("grad_norm", own.values.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      return kernels::reduce<T>().sum_of_squares(gradient.numel(), gradient.template data<T>());
+      return kernels::reduce<T>().sum_of_squares(own.values.numel(), own.values.template data<T>());
     });
   double total = 0;
   for (const double part : all_gather(ranks_, squares)) total += part;
@@ -166,9 +222,10 @@ void Distributed::step(const optim::StepOptions& options) {
   }
   optimizer_.step_slices(own_gradients(), options);
   for (const auto& bucket : buckets_) bucket->drop();
+  if (spread_) spread_->changed();
   const double began = steady_seconds();
-  for (const auto& bucket : buckets_) bucket->start_gathering(parameters_);
-  for (const auto& bucket : buckets_) bucket->finish_gathering(parameters_);
+  for (Bucket* const bucket : whole_buckets_) bucket->start_gathering(parameters_);
+  for (Bucket* const bucket : whole_buckets_) bucket->finish_gathering(parameters_);
   const double took = steady_seconds() - began;
   stats_.in_flight += took;
   stats_.waited += took;
@@ -179,35 +236,48 @@ void Distributed::zero_grad() {
   for (const auto& bucket : buckets_) bucket->drop();
 }
 
-std::map<std::string, Tensor> Distributed::optimizer_state() {
-  std::map<std::string, Tensor> state = optimizer_.state_dict();
-  if (!sharded() || buckets_.empty()) return state;
-  const NoGrad no_grad;
-  for (const auto& bucket : buckets_) {
-    // Every parameter of an optimizer keeps values under the same names.
-    std::map<std::string, Tensors> kept;
-    for (const ParameterSlice& own : bucket->own_slices()) {
-      const std::string prefix = std::to_string(own.parameter) + ".";
-      for (auto at = state.lower_bound(prefix); at != state.end() && at->first.starts_with(prefix); ++at) {
-        const std::string name = at->first.substr(prefix.size());
-        if (name == "step") continue;
-        const Tensor& parameter = parameters_[own.parameter];
-        const Tensor whole = zeros(Shape{parameter.numel()}, parameter.dtype());
-        slice(whole, 0, {.start = own.begin, .end = own.begin + own.count}).copy_(at->second);
-        Tensors& values = kept[name];
-        values.resize(parameters_.size());
-        values[own.parameter] = at->second = reshape(whole, parameter.shape());
-      }
-    }
-    for (auto& [name, values] : kept) {
-      for (const BucketPart& part : bucket->parts())  // those that were never updated keep nothing yet
-        if (!values[part.parameter].defined())
-          values[part.parameter] = zeros(Shape{part.numel}, parameters_[part.parameter].dtype());
-      bucket->start_gathering(values);
-      bucket->finish_gathering(values);
+void Distributed::hold_parameters() {
+  if (spread_) spread_->hold();
+}
+
+void Distributed::let_parameters_go() {
+  if (spread_) spread_->let_go();
+}
+
+/// Values that the optimizer keeps of a bucket's parameter, of which this rank has `own`: each rank sends its slice.
+void Distributed::give_pieces(const Bucket& bucket, size_t part, const Tensor& own, const Writer& write) {
+  const int64_t bytes = size_of(own.dtype());
+  std::string piece;
+  for (int rank = 0; rank < ranks_.size(); ++rank) {
+    const int64_t end = bucket.slices_of(rank)[part].count * bytes;
+    for (int64_t at = 0; at < end; at += std::ssize(piece)) {
+      piece.resize(static_cast<size_t>(std::min(kPiece, end - at)));
+      if (rank == ranks_.rank()) std::memcpy(piece.data(), static_cast<const char*>(own.raw()) + at, piece.size());
+      ranks_.broadcast(piece.data(), std::ssize(piece), rank);
+      write(piece);
     }
   }
-  return state;
+}
+
+void Distributed::save_optimizer_state(const std::string& path) {
+  std::map<std::string, TensorSource> state;
+  for (const auto& [name, own] : optimizer_.state_dict()) {
+    state[name] = source_of(own);
+    const size_t dot = name.find('.');
+    if (!sharded() || buckets_.empty() || dot == std::string::npos || name.substr(dot) == ".step") continue;
+    const size_t parameter = std::stoul(name.substr(0, dot));
+    const Bucket& bucket = *buckets_[bucket_of_[parameter]];
+    const auto part = std::ranges::find(bucket.parts(), parameter, &BucketPart::parameter) - bucket.parts().begin();
+    state[name] = {own.dtype(), shapes_[parameter],
+                   [this, &bucket, part = static_cast<size_t>(part), values = own](const Writer& write) {
+                     give_pieces(bucket, part, values, write);
+                   }};
+  }
+  if (ranks_.leads()) {
+    save_safetensors(path, state);
+  } else if (sharded()) {
+    for (const auto& [name, tensor] : in_data_order(state)) tensor.give([](std::string_view) {});
+  }
 }
 
 void Distributed::check_equal(const std::string& when) { check_same_values(ranks_, model_, when); }
@@ -215,6 +285,10 @@ void Distributed::check_equal(const std::string& when) { check_same_values(ranks
 ExchangeStats Distributed::stats() const {
   ExchangeStats stats = stats_;
   for (const auto& bucket : buckets_) stats.sent_bytes += bucket->sent_bytes();
+  if (!spread_) return stats;
+  stats.sent_bytes += spread_->sent_bytes();
+  stats.waited += spread_->waited();
+  stats.in_flight += spread_->waited();
   return stats;
 }
 

@@ -6,23 +6,38 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
+#include "autograd/io/safetensors.h"
 #include "autograd/ops.h"
 #include "autograd/random.h"
+#include "nn/hook_scope.h"
 #include "nn/linear.h"
 #include "optim/adam.h"
 #include "optim/sgd.h"
 #include "tests/support/errors.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/thread_ranks.h"
 #include "tests/train/one_thread.h"
 
 namespace tape::train {
 namespace {
 
-/// Two layers, one parameter of which the loss never uses, and one in f64.
+/// A layer of two, one parameter of which is never used.
+struct SharedLayer : nn::Layer<SharedLayer> {
+  nn::Child<nn::Linear> wide{this, "wide", 7, 11}, narrow{this, "narrow", 11, 7};
+  nn::Parameter idle{this, "idle", ones({3})};
+  Tensor forward(const Tensor& x) { return x + narrow(tanh(wide(x))); }
+};
+
+/// Layers, of which the first runs twice, one parameter of which the loss never uses, and one in f64.
 struct SharedNet : nn::Module {
   nn::Child<nn::Linear> first{this, "first", 5, 7}, second{this, "second", 7, 3};
+  nn::Children<SharedLayer> layers{this, "layers", 3};
   nn::Parameter idle{this, "idle", ones({4})}, wide{this, "wide", randn({3}, f64)};
-  Tensor loss(const Tensor& x) { return mean(square(second(tanh(first(x))) * wide.to(f32))); }
+  Tensor loss(const Tensor& x) {
+    Tensor h = tanh(first(x));
+    for (const int64_t i : {0, 1, 0, 2}) h = layers[i](h);
+    return mean(square(second(h) * wide.to(f32)));
+  }
 };
 
 constexpr int64_t kRows = 12;
@@ -54,7 +69,7 @@ std::map<std::string, std::vector<double>> values_of(const std::map<std::string,
   return values;
 }
 
-Trained train_rank(Communicator& ranks, const Setting& setting) {
+Trained train_rank(Communicator& ranks, const Setting& setting, const std::string& state_file) {
   manual_seed(static_cast<uint64_t>(1 + ranks.rank()));  // rank 0's parameters become everybody's
   SharedNet net;
   optim::Adam adam(net.parameters(), {.lr = 0.1, .weight_decay = 0.01});
@@ -73,15 +88,22 @@ Trained train_rank(Communicator& ranks, const Setting& setting) {
     trained.norms.push_back(scale * distributed.grad_norm());
     distributed.step({.gradient_scale = scale, .known_finite = true});
   }
+  distributed.hold_parameters();
   distributed.check_equal("at the end");
   trained.values = values_of(net.state_dict());
-  for (const auto& [name, values] : values_of(distributed.optimizer_state())) trained.values["adam " + name] = values;
+  distributed.save_optimizer_state(ranks.leads() ? state_file : "");
+  meet(ranks);
+  for (const auto& [name, values] : values_of(load_safetensors(state_file).tensors))
+    trained.values["adam " + name] = values;
   return trained;
 }
 
 Trained train_on(int size, const Setting& setting) {
+  const TemporaryFolder folder;
   std::vector<Trained> all(static_cast<size_t>(size));
-  run_ranks(size, [&](Communicator& ranks) { all[static_cast<size_t>(ranks.rank())] = train_rank(ranks, setting); });
+  run_ranks(size, [&](Communicator& ranks) {
+    all[static_cast<size_t>(ranks.rank())] = train_rank(ranks, setting, folder / "optimizer.safetensors");
+  });
   for (const Trained& other : all) {
     EXPECT_EQ(other.values, all[0].values) << "all ranks have the same bits";
     EXPECT_EQ(other.norms, all[0].norms);
@@ -115,6 +137,8 @@ const std::vector<std::pair<std::string, Setting>>& settings() {
       {"ZeRO 1, three batches", {.options = {.bucket_bytes = 100, .sharding = Sharding::optimizer}, .accumulate = 3}},
       {"ZeRO 2", {.options = {.bucket_bytes = 100, .sharding = Sharding::gradients}}},
       {"ZeRO 2, three batches", {.options = {.bucket_bytes = 100, .sharding = Sharding::gradients}, .accumulate = 3}},
+      {"ZeRO 3", {.options = {.bucket_bytes = 100, .sharding = Sharding::parameters}}},
+      {"ZeRO 3, three batches", {.options = {.bucket_bytes = 100, .sharding = Sharding::parameters}, .accumulate = 3}},
   };
   return all;
 }
@@ -133,8 +157,9 @@ TEST_F(DistributedTest, GivesTheSameBitsFromRunToRunAndHoweverItIsCut) {
     const Trained once = train_on(size, whole);
     EXPECT_EQ(train_on(size, whole).values, once.values);
     EXPECT_EQ(train_on(size, cut).values, once.values) << "buckets of another size";
-    const Setting sharded{.options = {.bucket_bytes = 60, .sharding = Sharding::optimizer}};
-    EXPECT_EQ(train_on(size, sharded).values, once.values) << "each rank its share of the update";
+    for (const Sharding sharding : {Sharding::optimizer, Sharding::parameters})
+      EXPECT_EQ(train_on(size, {.options = {.bucket_bytes = 60, .sharding = sharding}}).values, once.values)
+          << "each rank its share of the update";
   }
 }
 
@@ -211,6 +236,67 @@ TEST_F(DistributedTest, RefusesOtherModelsAndOtherOptimizers) {
     optim::Sgd whole(same.parameters(), {.lr = 0.1});
     EXPECT_TAPE_ERROR(Distributed(ranks, same, whole, {.bucket_bytes = 0}), ErrorKind::config,
                       "Distributed: bucket_bytes must be at least 1, got 0");
+    EXPECT_TAPE_ERROR(Distributed(ranks, same, whole, {.sharding = Sharding::parameters}), ErrorKind::config,
+                      "Distributed: Sharding::parameters gathers one layer after the other, and Linear has no list of "
+                      "layers (nn::Children) with parameters that are trained");
+  });
+}
+
+int64_t whole_layers(const SharedNet& net) {
+  int64_t whole = 0;
+  for (int64_t i = 0; i < net.layers.size(); ++i) whole += net.layers[i]->wide->weight.numel() > 0;
+  return whole;
+}
+
+TEST_F(DistributedTest, HasOfSpreadLayersTheOneThatComputes) {
+  run_ranks(2, [](Communicator& ranks) {
+    manual_seed(1);
+    SharedNet net;
+    optim::Sgd sgd(net.parameters(), {.lr = 0.1});
+    Distributed distributed(ranks, net, sgd, {.sharding = Sharding::parameters});
+    std::vector<int64_t> seen;
+    nn::HookScope hooks;
+    for (int64_t i = 0; i < net.layers.size(); ++i) {
+      hooks.forward_pre(*net.layers[i]->wide, [&seen, &net](nn::Module&, const Tensors&) {
+        seen.push_back(whole_layers(net));
+        return Tensors();
+      });
+      net.layers[i]->narrow->weight.register_hook([&seen, &net](const Tensor&) -> Tensor {
+        seen.push_back(whole_layers(net));
+        return {};
+      });
+    }
+    for (int step = 0; step < 3; ++step) {
+      EXPECT_EQ(whole_layers(net), 0);
+      distributed.zero_grad();
+      distributed.backward(net.loss(share(ranks, seeded_rows(step))), 1, Distributed::Send::now);
+      distributed.finish();
+      distributed.step({});
+    }
+    EXPECT_THAT(seen, testing::SizeIs(3 * (4 + 3)));
+    EXPECT_THAT(seen, testing::Each(1));
+  });
+}
+
+TEST_F(DistributedTest, GathersSpreadParametersForAWhile) {
+  run_ranks(3, [](Communicator& ranks) {
+    manual_seed(1);
+    SharedNet net;
+    const std::vector<float> weight = net.layers[1]->wide->weight.to_vector<float>();
+    optim::Sgd sgd(net.parameters(), {.lr = 0.1});
+    Distributed distributed(ranks, net, sgd, {.sharding = Sharding::parameters});
+    EXPECT_EQ(net.first->weight.shape(), Shape({7, 5})) << "in no layer";
+    EXPECT_EQ(net.layers[1]->wide->weight.shape(), Shape({0}));
+    EXPECT_THROW(linear(ones({2, 7}), net.layers[1]->wide->weight, Tensor()), Error) << "outside of its layer";
+    {
+      const WholeParameters whole(&distributed);
+      EXPECT_EQ(net.layers[1]->wide->weight.to_vector<float>(), weight);
+      const NoGrad no_grad;
+      net.layers[1]->wide->weight.fill_(3);
+    }
+    EXPECT_EQ(whole_layers(net), 0);
+    distributed.hold_parameters();
+    EXPECT_THAT(net.layers[1]->wide->weight.to_vector<float>(), testing::Each(3)) << "what was written stays";
   });
 }
 
@@ -234,7 +320,7 @@ TEST_F(DistributedTest, NoticesRanksThatDrifted) {
 }
 
 TEST_F(DistributedTest, ANormThatIsNotFiniteIsAnErrorOnAllRanks) {
-  for (const Sharding sharding : {Sharding::none, Sharding::gradients})
+  for (const Sharding sharding : {Sharding::none, Sharding::gradients, Sharding::parameters})
     run_ranks(2, [sharding](Communicator& ranks) {
       manual_seed(1);
       SharedNet net;

@@ -73,7 +73,7 @@ TEST_F(SharedTrainerTest, LosesWhatOneProcessLosesWithinRounding) {
     const SharedRun alone = run_tiny(1, options);
     EXPECT_EQ(alone.losses.size(), static_cast<size_t>(options.steps));
     for (const int size : {2, 3, 4, 9})  // 9: batches of 8 leave one rank without examples
-      for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::gradients}) {
+      for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::gradients, Sharding::parameters}) {
         TrainerOptions own = options;
         own.distributed = {.bucket_bytes = 3000, .sharding = sharding};
         expect_losses_near(run_tiny(size, own), alone, 2e-4,
@@ -109,7 +109,7 @@ TEST_F(SharedTrainerTest, DropsOtherElementsOnEachRank) {
 }
 
 TEST_F(SharedTrainerTest, GoesOnExactlyWithAsManyRanks) {
-  for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::gradients}) {
+  for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::gradients, Sharding::parameters}) {
     const std::string name = fmt::format("run-{}", static_cast<int>(sharding));
     const DistributedOptions distributed{.bucket_bytes = 3000, .sharding = sharding};
     const auto whole = run_tiny(2, {.distributed = distributed, .out = folder_ / (name + "-whole"), .steps = 12}, 0.2);
@@ -201,6 +201,18 @@ TEST_F(SharedTrainerTest, RefusesRanksWithOtherSettings) {
                   .settings_json = ranks.rank() == 2 ? R"({"lr": 2})" : R"({"lr": 1})"}),
         ErrorKind::config,
         "Trainer: the ranks have other settings: clip_norm 1.0 on rank 0, 2.0 on rank 2; lr 1 on rank 0, 2 on rank 2");
+  });
+}
+
+TEST_F(SharedTrainerTest, RefusesAnAverageOfParametersThatNobodyHas) {
+  run_ranks(2, [](Communicator& ranks) {
+    TinyTask task(0);
+    EXPECT_TAPE_ERROR(
+        task.fit(
+            {.ranks = shared(ranks), .distributed = {.sharding = Sharding::parameters}, .steps = 2, .ema_decay = 0.9}),
+        ErrorKind::config,
+        "Trainer: ema_decay 0.9 keeps a second copy of all parameters on every rank, and the ranks share them "
+        "(Sharding::parameters)");
   });
 }
 

@@ -1,10 +1,12 @@
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "text/chat_template.h"
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 
-#include <xxhash.h>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kMostRepeats = 1000;
 constexpr size_t kDeepestGroups = 100;
+constexpr size_t kLargest = 1 << 20;  ///< bytes written
 
 /// Walks an expression once, and writes as it goes.
 class Translation {
@@ -26,7 +27,10 @@ class Translation {
         read_(expression_, at_, fail_) {}
 
   std::string run() {
-    while (at_ < expression_.size()) step();
+    while (at_ < expression_.size()) {
+      step();
+      if (out_.size() > kLargest) fail_(at_, "the expression is too large");
+    }
     if (!groups_.empty()) fail_(groups_.back().from, "the group has no end");
     out_.append(static_cast<size_t>(open_options_), ')');
     return std::move(out_);

@@ -57,7 +57,7 @@ export class HeadView {
     ]);
     this.picture = new Picture({
       id: "head-picture",
-      least: 600,
+      least: 460,
       label:
         "Attention between tokens. Arrow up and down choose a query, left and right a head, page up and down a layer.",
       draw: (area, width) => this.draw(area, width),
@@ -92,7 +92,8 @@ export class HeadView {
     const row = Math.max(15, Math.min(34, Math.round(520 / lines)));
     const longest = (text: number, of: number[]) =>
       max(of, (index) => [...shortened(app.tokens(text)[index]!, 20)].length) ?? 1;
-    const [leftText, rightText] = [longest(block.rows, queries), longest(block.columns, keys)];
+    // The headings above them want their room too.
+    const [leftText, rightText] = [Math.max(6, longest(block.rows, queries)), Math.max(5, longest(block.columns, keys))];
     const left = 18 + 7.6 * leftText;
     const heads = shownHeads(app).length;
     const cell = Math.max(10, Math.min(52, (width - left - 8 * rightText - 300) / heads));
@@ -171,7 +172,7 @@ export class HeadView {
         .attr("stroke-opacity", Math.min(1, 0.04 + 0.96 * share ** 0.8).toFixed(3));
     }
     const meaning =
-      show === "gradients" ? "lines: coloured by sign" : "lines: colour by head, darker with the probability";
+      show === "gradients" ? "lines: coloured by sign" : "lines: colour by head, stronger with the probability";
     const { least } = this.app.state;
     const above = least > 0 ? `, from ${least} % of the largest on` : "";
     return kept.length < all

@@ -17,6 +17,7 @@ const curve = linkHorizontal<[[number, number], [number, number]], [number, numb
   .target(([, to]) => to);
 
 const mostLines = 3000;
+const narrow = 560; // pixels
 
 interface Line {
   head: number;
@@ -96,7 +97,8 @@ export class HeadView {
     const [leftText, rightText] = [Math.max(6, longest(block.rows, queries)), Math.max(5, longest(block.columns, keys))];
     const left = 18 + 7.6 * leftText;
     const heads = shownHeads(app).length;
-    const cell = Math.max(10, Math.min(52, (width - left - 8 * rightText - 300) / heads));
+    const forLines = width < narrow ? 160 : 300;
+    const cell = Math.max(10, Math.min(52, (width - left - 8 * rightText - forLines) / heads));
     const gap = 22 + 7.6 * rightText;
     const right = Math.min(width - gap - Math.max(heads * cell, 200) - 4, left + 680);
     const wanted = this.pointed ?? app.state.row;
@@ -127,9 +129,12 @@ export class HeadView {
     new HeadNumbers(app, this.picture).draw(area, block, place, planes, scale);
     const what = show === "gradients" ? "gradient of the probability" : "probability";
     legend(area, scale, what, 0, height - 32);
-    const note = area.append("text").attr("x", 0).attr("y", height + 12);
-    note.attr("fill", palette().muted).text(lines);
-    return height + 22;
+    const notes = width < narrow ? lines.split(/, (?=from )|; (?=the )/) : [lines];
+    notes.forEach((words, line) => {
+      const note = area.append("text").attr("x", 0).attr("y", height + 12 + 16 * line);
+      note.attr("fill", palette().muted).text(words);
+    });
+    return height + 6 + 16 * notes.length;
   }
 
   // Every weight that can be seen, the strongest of them where there are too many.

@@ -1,6 +1,7 @@
 #include "inspect/activations.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include <fmt/ranges.h>

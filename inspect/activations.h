@@ -1,7 +1,5 @@
 #pragma once
 
-#include <map>
-
 #include "../nn/hook_scope.h"
 #include "study.h"
 

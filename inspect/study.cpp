@@ -40,6 +40,15 @@ const PageText& read_of(const PageText& text, const StudyOptions& options) {
   return *options.reads;
 }
 
+/// Of a model that reads a text, without what it computes.
+Study study_of(nn::Module& model, const char* kind, Study::Text text, const StudyOptions& options) {
+  return {.module = &model,
+          .kind = kind,
+          .texts = {std::move(text)},
+          .token = options.token,
+          .corrupted = options.reads.has_value()};
+}
+
 /// logits [1, T, V] or [1, V] -> the chosen ones, each named.
 void add_logits(std::vector<PageOutput>& outputs, const Tensor& logits, const std::vector<LogitChoice>& choices,
                 const std::string& where) {
@@ -76,11 +85,7 @@ void add_losses(std::vector<PageOutput>& outputs, const Tensor& logits, const Te
 template <class M, class Outputs>
 Study of_encoder(M& model, const PageText& text, const StudyOptions& options, Outputs&& outputs) {
   const PageText& read = read_of(text, options);
-  Study study{.module = &model,
-              .kind = "encoder",
-              .texts = {checked(read, "text")},
-              .token = options.token,
-              .corrupted = options.reads.has_value()};
+  Study study = study_of(model, "encoder", checked(read, "text"), options);
   const Tensor ids = row(read.ids), segments = read.segments.empty() ? Tensor() : row(read.segments);
   // No mask: nothing is padding, and what the model would take for it stands there on purpose.
   study.run = [&model, ids, segments, right = row(text.ids), outputs = std::forward<Outputs>(outputs)] {
@@ -93,11 +98,7 @@ Study of_encoder(M& model, const PageText& text, const StudyOptions& options, Ou
 
 Study study(models::Transformer& model, const PageText& source, const PageText& target, const StudyOptions& options) {
   const PageText& from = read_of(source, options);
-  Study study{.module = &model,
-              .kind = "encoder-decoder",
-              .texts = {checked(from, "source")},
-              .token = options.token,
-              .corrupted = options.reads.has_value()};
+  Study study = study_of(model, "encoder-decoder", checked(from, "source"), options);
   const models::TransformerConfig& config = model.config();
   // The decoder reads what was said before: bos in front, and no end.
   PageText read = target;
@@ -119,11 +120,7 @@ Study study(models::Transformer& model, const PageText& source, const PageText& 
 
 Study study(models::Gpt& model, const PageText& text, const StudyOptions& options) {
   const PageText& read = read_of(text, options);
-  Study study{.module = &model,
-              .kind = "decoder",
-              .texts = {checked(read, "text")},
-              .token = options.token,
-              .corrupted = options.reads.has_value()};
+  Study study = study_of(model, "decoder", checked(read, "text"), options);
   if (text.ids.size() < 2) raise(ErrorKind::config, "study: a Gpt's loss needs at least 2 tokens, the text has 1");
   const std::vector<int64_t> next(text.ids.begin() + 1, text.ids.end());
   study.run = [&model, ids = row(read.ids), next = row(next), options] {

@@ -690,10 +690,25 @@ export function explorerData(name) {
   return { ...data, ...none, model, texts: [], attention: [], layer_norms: norms, gradcheck: null };
 }
 
+// What stands more than once stands in a list instead, as in the pages of the library.
+function shared(data) {
+  const times = new Map();
+  const count = (_, value) => {
+    if (value?.shape && typeof value.data === "string") times.set(value.data, (times.get(value.data) ?? 0) + 1);
+    return value;
+  };
+  JSON.stringify(data, count);
+  const all = [...times].filter(([text, often]) => often > 1 && text.length >= 24).map(([text]) => text);
+  const places = new Map(all.map((text, place) => [text, place]));
+  const placed = (_, value) =>
+    value?.shape && places.has(value.data) ? { ...value, data: places.get(value.data) } : value;
+  return JSON.parse(JSON.stringify({ ...data, shared: all }, placed));
+}
+
 // The page as inspect::web_page writes it.
 export function writeExplorer(path, data) {
   const html = readFileSync(join(here, "../../inspect/web/dist/explorer.html"), "utf8");
-  const json = JSON.stringify(data).replace(
+  const json = JSON.stringify(shared(data)).replace(
     /[<>&\u2028\u2029]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

@@ -40,6 +40,7 @@
 #include "inspect/heat_map.h"
 #include "inspect/ledger.h"
 #include "inspect/nudges.h"
+#include "inspect/patching.h"
 #include "inspect/study.h"
 #include "inspect/subject.h"
 #include "inspect/tape_dot.h"

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "inspect/explorer_layers.h"
 #include "inspect/explorer_nudges.h"
+#include "inspect/explorer_patching.h"
 #include "inspect/explorer_prediction.h"
 #include "inspect/explorer_runs.h"
 #include "inspect/explorer_tape.h"
@@ -79,6 +80,16 @@ Json gradcheck_json(const Recording& recording, const GradcheckReport& report, c
   return {{"passed", report.ok()}, {"text", text}, {"rows", std::move(rows)}, {"guilty", std::move(guilty)}};
 }
 
+/// How long a JSON is in a page, about, without writing it.
+int64_t bytes_as_json(const Json& json) {
+  if (json.is_string()) return std::ssize(json.get_ref<const std::string&>()) + 3;
+  if (!json.is_structured()) return json.is_number_float() ? 12 : 5;
+  int64_t bytes = 2;
+  for (const auto& [key, inner] : json.items())
+    bytes += bytes_as_json(inner) + (json.is_object() ? std::ssize(key) + 3 : 0);
+  return bytes;
+}
+
 void check(const PageOptions& options) { check_at_least_one("explorer", {{"elements", options.elements}}); }
 
 }  // namespace
@@ -110,17 +121,18 @@ Json explorer_data(const Study& study, const PageOptions& options) {
   recording.keep_whole(beside);
   const Json nudges = options.nudges ? nudges_json(recording, pull(study, *options.nudges)) : Json(nullptr);
   // What surrounds the values: names, shapes and formulas.
-  const auto around =
-      std::ssize(tape_json(recording, guilty, {.activations = 1, .parameters = 1}).dump()) + std::ssize(nudges.dump());
+  const int64_t around =
+      bytes_as_json(tape_json(recording, guilty, {.activations = 1, .parameters = 1})) + bytes_as_json(nudges);
   // What the values leave where they are cut as far as they may be.
   const int64_t left = options.bytes - around - bytes_of_values(recording, kLeast, beside);
   data["runs"] = options.runs.empty()
                      ? Json(nullptr)
                      : runs_json(recording, options.runs, std::clamp(left, options.bytes / 16, options.bytes / 4));
-  const int64_t room = options.bytes - around - std::ssize(data["runs"].dump());
+  const int64_t room = options.bytes - around - bytes_as_json(data["runs"]);
   data["tape"] = tape_json(recording, guilty, fitting_limits(recording, options, beside, room));
   if (options.title.empty()) data["title"] = data["model"]["class"];
   data["nudges"] = nudges;
+  data["patching"] = options.patching ? patching_json(*options.patching) : Json(nullptr);
   data["gradcheck"] = nullptr;
   if (options.gradcheck) data["gradcheck"] = gradcheck_json(recording, *options.gradcheck, options.address);
   return data;

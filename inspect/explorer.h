@@ -7,6 +7,7 @@
 #include "../autograd/gradcheck/gradcheck.h"
 #include "frames.h"
 #include "nudges.h"
+#include "patching.h"
 #include "study.h"
 
 namespace tape::inspect {
@@ -16,6 +17,7 @@ struct PageOptions {
   std::optional<GradcheckReport> gradcheck = {};  ///< shown with the tape, what is guilty marked
   std::optional<NudgeOptions> nudges = {};        ///< values are pulled at, and heads cut, to see what it does
   std::vector<Frame> runs = {};                   ///< of the same texts, laid side by side; more than two make a film
+  std::optional<Patching> patching = {};          ///< of the study as the clean run
   int64_t elements = 1 << 17;  ///< of each tensor of the tape, at most; fewer where the page would become too large
   int64_t bytes = 4'000'000;   ///< of all data, about; beyond it tensors are cut, parameters first
   /// Modules whose tensors are kept whole in any case: paths, in which * stands for any letters.

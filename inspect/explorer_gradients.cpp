@@ -3,6 +3,7 @@
 
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/unary.h"
+#include "autograd/tape/graph.h"
 #include "autograd/tape/tape.h"
 #include "inspect/explorer.h"
 #include "inspect/patch.h"

@@ -6,10 +6,6 @@
 
 #include "autograd/ops/shape.h"
 #include "inspect/explorer_axes.h"
-#include "nn/activation.h"
-#include "nn/layer_norm.h"
-#include "nn/rms_norm.h"
-#include "nn/rotary.h"
 
 namespace tape::inspect {
 namespace {
@@ -45,29 +41,6 @@ Json list_json(const Tensors& tensors) {
   return list;
 }
 
-/// What the formulas of a layer need beside its input.
-Json settings_of(const nn::Module& layer) {
-  const auto of = [](const Tensor& tensor) { return tensor_json(tensor.defined() ? tensor.detach() : tensor); };
-  if (const auto* norm = dynamic_cast<const nn::LayerNorm*>(&layer))
-    return {{"eps", norm->eps()}, {"weight", of(norm->weight)}, {"bias", of(norm->bias)}};
-  if (const auto* norm = dynamic_cast<const nn::RMSNorm*>(&layer))
-    return {{"eps", norm->eps()}, {"weight", of(norm->weight)}, {"bias", nullptr}};
-  if (const auto* activation = dynamic_cast<const nn::Activation*>(&layer))
-    return {{"function", nn::to_string(activation->kind())}};
-  const auto& rotary = dynamic_cast<const nn::Rotary&>(layer);
-  const bool halves = rotary.options().pairing == nn::RotaryPairing::halves;
-  return {{"width", rotary.head_width()},
-          {"turned", rotary.turned()},
-          {"theta", rotary.options().theta},
-          {"pairing", halves ? "halves" : "interleaved"}};
-}
-
-const char* list_of(const nn::Module& layer) {
-  if (dynamic_cast<const nn::LayerNorm*>(&layer)) return "layer_norms";
-  if (dynamic_cast<const nn::RMSNorm*>(&layer)) return "rms_norms";
-  return dynamic_cast<const nn::Activation*>(&layer) ? "activations" : "rotaries";
-}
-
 }  // namespace
 
 void add_layers(Json& data, const Recording& recording, int64_t elements) {
@@ -79,12 +52,12 @@ void add_layers(Json& data, const Recording& recording, int64_t elements) {
     const bool of_text = text < study.texts.size() && rows == std::ssize(study.texts[text].tokens);
     const ShownRows shown = shown_rows(call, elements);
     Json json{{"module", call.module}, {"text", of_text ? Json(text) : Json(nullptr)}, {"rows", rows}};
-    json.update(settings_of(*call.layer));
+    json.update(call.kind.settings());
     json["input"] = tensor_json(shown.input);
     json["output"] = tensor_json(shown.output);
     json["gradient_output"] = list_json(shown.gradients_output);
     json["gradient_input"] = list_json(shown.gradients_input);
-    data[list_of(*call.layer)].push_back(std::move(json));
+    data[call.kind.list].push_back(std::move(json));
   }
 }
 

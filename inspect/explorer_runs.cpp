@@ -29,8 +29,9 @@ std::string words_of(const std::vector<Study::Text>& texts) {
 
 void check_fits(const Recording& recording, const Frame& run) {
   const std::vector<Study::Text>& texts = recording.study().texts;
-  const bool same = std::ranges::equal(texts, run.texts,
-                                       [](const Study::Text& a, const Study::Text& b) { return a.tokens == b.tokens; });
+  const bool same = std::ranges::equal(texts, run.texts, [&](const Study::Text& a, const Study::Text& b) {
+    return run.corrupted ? a.tokens.size() == b.tokens.size() : a.tokens == b.tokens;
+  });
   if (!same)
     raise(ErrorKind::config, "{}: reads the text as \"{}\", the page's model as \"{}\": runs need the same tokens",
           run.name, words_of(run.texts), words_of(texts));
@@ -75,19 +76,30 @@ Json log_p(const Prediction& prediction, const Tensor& tokens) {
   return tensor_json(gather(log_softmax(cast(score_rows(prediction.logits), f64), -1), 1, tokens));
 }
 
-int64_t bytes_of_run(const Frame& run) {
+constexpr int64_t bytes_in_base64(int64_t elements) { return elements * 16 / 3; }  // base64 of f32
+
+int64_t bytes_of_predictions(const Frame& run) {
   int64_t elements = 0;
-  for (const Frame::Attention& attention : run.attention) elements += attention.weights.numel();
   for (const PageOutput& output : run.outputs)
     if (output.prediction) elements += std::ssize(output.prediction->targets) * static_cast<int64_t>(kTokens);
-  return elements * 16 / 3;  // base64 of f32
+  return bytes_in_base64(elements);
+}
+
+int64_t bytes_of_run(const Frame& run) {
+  int64_t bytes = bytes_of_predictions(run);
+  for (const Frame::Attention& attention : run.attention) bytes += bytes_in_base64(attention.weights.numel());
+  return bytes;
 }
 
 /// How many attention modules of a run, the last ones, fit into so many bytes: one at least.
 size_t fitting_modules(const Frame& run, int64_t bytes) {
-  Frame fewer = run;
-  while (fewer.attention.size() > 1 && bytes_of_run(fewer) > bytes) fewer.attention.erase(fewer.attention.begin());
-  return fewer.attention.size();
+  size_t fitting = 0;
+  int64_t taken = bytes_of_predictions(run);
+  for (auto attention = run.attention.rbegin(); attention != run.attention.rend(); ++attention, ++fitting) {
+    taken += bytes_in_base64(attention->weights.numel());
+    if (fitting > 0 && taken > bytes) break;
+  }
+  return fitting;
 }
 
 Json run_json(const Frame& run, const std::vector<Tensor>& tokens, size_t modules) {
@@ -99,7 +111,13 @@ Json run_json(const Frame& run, const std::vector<Tensor>& tokens, size_t module
   const size_t first = run.attention.size() - std::min(modules, run.attention.size());
   for (size_t i = first; i < run.attention.size(); ++i)
     attention.push_back({{"module", run.attention[i].module}, {"weights", tensor_json(run.attention[i].weights)}});
+  Json texts = nullptr;
+  if (run.corrupted) {
+    texts = Json::array();
+    for (const Study::Text& text : run.texts) texts.push_back(text.tokens);
+  }
   return {{"name", run.name},
+          {"texts", std::move(texts)},
           {"values", std::move(values)},
           {"attention", std::move(attention)},
           {"log_p", std::move(predictions)}};

@@ -29,6 +29,12 @@ Json list_of(const std::vector<Excerpt>& excerpts, const Limits& limits) {
   return list;
 }
 
+Json lists_of(const std::vector<std::vector<Excerpt>>& excerpts, const Limits& limits) {
+  Json list = Json::array();
+  for (const std::vector<Excerpt>& one : excerpts) list.push_back(list_of(one, limits));
+  return list;
+}
+
 /// Where a function of the user's stands; the studies of models run no function of his.
 std::string line_of(const Node& node, const Study& study) {
   if (!node.trace || (study.kind != "function" && study.kind != "module")) return "";
@@ -100,9 +106,10 @@ class TapeWriter {
     Json nodes = Json::array(), leaves = Json::array();
     for (size_t i = 0; i < recording_.operations().size(); ++i) nodes.push_back(node(i));
     for (const Recording::Leaf& leaf : recording_.leaves()) leaves.push_back(this->leaf(leaf));
-    return {{"nodes", std::move(nodes)},
-            {"leaves", std::move(leaves)},
-            {"root", recording_.place_of(recording_.outputs()[0].value.impl().node.get())}};
+    Json roots = Json::array();
+    for (const PageOutput& output : recording_.outputs())
+      roots.push_back(recording_.place_of(output.value.impl().node.get()));
+    return {{"nodes", std::move(nodes)}, {"leaves", std::move(leaves)}, {"roots", std::move(roots)}};
   }
 
  private:
@@ -116,10 +123,11 @@ class TapeWriter {
               {"line", line_of(node, recording_.study())},
               {"inputs", inputs(operation)},
               {"outputs", outputs(operation)},
-              {"contributions", list_of(operation.contributions, limits_)}};
+              {"contributions", lists_of(operation.contributions, limits_)}};
     add_saved(json, operation);
     json["forward_us"] = time_json(operation.forward_us);
-    json["backward_us"] = time_json(operation.backward_us);
+    json["backward_us"] = Json::array();
+    for (const auto& time : operation.backward_us) json["backward_us"].push_back(time_json(time));
     const Tensors nothing;
     const Formula formula = formula_of(node, operation.step ? operation.step->inputs : nothing);
     json["formula"] = {{"forward", formula.forward}, {"backward", formula.backward}};
@@ -199,8 +207,8 @@ int64_t bytes_of_values(const Recording& recording, const Limits& limits, const 
   for (const Tensor& tensor : beside) bytes.add(tensor, tensor.defined() ? tensor.numel() : 0);
   for (const Recording::Operation& operation : recording.operations()) {
     bytes.add(operation.values, limits);
-    for (const std::vector<Excerpt>& gradients : operation.gradients) bytes.add(gradients, limits);
-    bytes.add(operation.contributions, limits);
+    for (const auto* lists : {&operation.gradients, &operation.contributions})
+      for (const std::vector<Excerpt>& one : *lists) bytes.add(one, limits);
   }
   for (const Recording::Leaf& leaf : recording.leaves()) {
     bytes.add(leaf.shown, limits);

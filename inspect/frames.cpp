@@ -71,13 +71,9 @@ Run cut_run(const Study& study, const HeadCut& cut) {
   return run_with(study, static_cast<int64_t>(*place), cast(from_vector(values, weights.shape()), weights.dtype()));
 }
 
-}  // namespace
-
-Frame frame_of(const Study& study, const std::string& name, const std::optional<HeadCut>& cut) {
-  if (!study.run) raise(ErrorKind::config, "explorer: the study has no function to run");
-  Run run = cut ? cut_run(study, *cut) : run_with(study, -1, {});
+Frame framed(const Study& study, const std::string& name, Run run) {
   const NoGrad no_grad;
-  Frame frame{.name = name, .texts = study.texts};
+  Frame frame{.name = name, .texts = study.texts, .corrupted = study.corrupted};
   for (PageOutput& output : run.outputs) {
     output.value = output.value.detach();
     if (output.prediction) output.prediction->logits = output.prediction->logits.detach();
@@ -86,6 +82,18 @@ Frame frame_of(const Study& study, const std::string& name, const std::optional<
   for (const size_t place : places_of_weights(study, run.steps))
     frame.attention.push_back({run.steps[place].module, select(run.steps[place].output.detach(), 0, 0)});
   return frame;
+}
+
+}  // namespace
+
+Frame frame_of(const Study& study, const std::string& name, const std::optional<HeadCut>& cut) {
+  if (!study.run) raise(ErrorKind::config, "explorer: the study has no function to run");
+  return framed(study, name, cut ? cut_run(study, *cut) : run_with(study, -1, {}));
+}
+
+Frame frame_of(const Study& study, const std::string& name, const Activations& from, const ActivationPatch& patch) {
+  const PatchedActivations patched(from, patch);
+  return framed(study, name, run_with(study, -1, {}));
 }
 
 }  // namespace tape::inspect

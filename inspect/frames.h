@@ -1,6 +1,6 @@
 #pragma once
 
-#include "study.h"
+#include "activations.h"
 
 namespace tape::inspect {
 
@@ -18,6 +18,7 @@ struct Frame {
   };
   std::string name = {};
   std::vector<Study::Text> texts = {};
+  bool corrupted = false;                 ///< reads other texts than the page on purpose, of as many tokens
   std::vector<PageOutput> outputs = {};   ///< without history
   std::vector<Attention> attention = {};  ///< of modules that attend between the texts, in the order of their calls
 };
@@ -27,5 +28,9 @@ struct Frame {
 /// cut: all that follows is computed from weights of 0, as Patch lets it be. Errors: (config) for a study without
 /// outputs, a module that gave no attention weights of one text (with those that did) and a head that it has not.
 Frame frame_of(const Study& study, const std::string& name, const std::optional<HeadCut>& cut = {});
+
+/// The same with an activation of another run, such as of the clean one in the corrupted (patch_all() in patching.h has
+/// the effects of all). Errors of PatchedActivations beside.
+Frame frame_of(const Study& study, const std::string& name, const Activations& from, const ActivationPatch& patch);
 
 }  // namespace tape::inspect

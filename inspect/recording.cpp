@@ -8,10 +8,6 @@
 #include "autograd/ops/norm.h"
 #include "inspect/explorer_axes.h"
 #include "inspect/explorer_prediction.h"
-#include "nn/activation.h"
-#include "nn/layer_norm.h"
-#include "nn/rms_norm.h"
-#include "nn/rotary.h"
 
 namespace tape::inspect {
 namespace {
@@ -46,10 +42,8 @@ Tensor input_gradient(const LayerCall& call, const Tensor& gradient) {
   const EnableGrad recording;
   Tensor x = call.input.detach();
   x.requires_grad_();
-  return grad({call.again(x)}, {x}, {.gradients = {gradient}})[0];
+  return grad({call.kind.again(x)}, {x}, {.gradients = {gradient}})[0];
 }
-
-Tensor detached(const Tensor& tensor) { return tensor.defined() ? tensor.detach() : Tensor(); }
 
 }  // namespace
 
@@ -81,28 +75,14 @@ void Recording::watch_modules() {
 }
 
 void Recording::watch(const std::string& path, nn::Module& module) {
-  std::function<Tensor(const Tensor&)> again;
-  if (const auto* layer = dynamic_cast<nn::LayerNorm*>(&module))
-    again = [layer](const Tensor& x) {
-      return layer_norm(x, layer->weight.detach(), detached(layer->bias), layer->eps());
-    };
-  else if (const auto* norm = dynamic_cast<nn::RMSNorm*>(&module))
-    again = [norm](const Tensor& x) { return rms_norm(x, norm->weight.detach(), norm->eps()); };
-  else if (const auto* activation = dynamic_cast<nn::Activation*>(&module))
-    again = [activation](const Tensor& x) { return activation->forward(x); };
-  else if (const auto* rotary = dynamic_cast<nn::Rotary*>(&module);
-           rotary && std::holds_alternative<std::monostate>(rotary->options().scaling))  // a page has theta alone
-    again = [rotary](const Tensor& x) { return rotary->forward(x); };
-  if (!again) return;
-  hooks_.forward(module, [this, path, layer = &module, again](nn::Module&, const Tensors& inputs,
-                                                              const Tensor& output) {
-    // Queries and keys turn one after the other: of a Rotary the first call is shown, of others the last.
-    const bool first = dynamic_cast<const nn::Rotary*>(layer) != nullptr;
+  const std::optional<LayerKind> kind = layer_kind(module);
+  if (!kind) return;
+  hooks_.forward(module, [this, path, kind = *kind](nn::Module&, const Tensors& inputs, const Tensor& output) {
     const bool known =
         std::any_of(layers_.begin(), layers_.end(), [&](const LayerCall& c) { return c.module == path; });
-    if (first && known) return Tensor();
+    if (kind.first_call && known) return Tensor();
     std::erase_if(layers_, [&](const LayerCall& call) { return call.module == path; });
-    layers_.push_back({.module = path, .layer = layer, .again = again, .input = inputs[0].detach(), .output = output});
+    layers_.push_back({.module = path, .kind = kind, .input = inputs[0].detach(), .output = output});
     return Tensor();
   });
 }
@@ -130,6 +110,7 @@ void Recording::forward() {
     Operation operation{.node = node, .step = tape_.find(*node), .gradients = {}, .contributions = {}};
     if (operation.step) operation.forward_us = time_of(times, operation.step->recorded);
     operation.gradients.resize(node->outputs.size());
+    operation.contributions.resize(node->inputs.size());
     places_[node] = operations_.size();
     operations_.push_back(std::move(operation));
   }
@@ -206,12 +187,10 @@ void Recording::backward(size_t output) {
   if (probe_) probe_->forget_gradients();
   const Profile profile(Profile::Keep::costs_and_events);
   const Tensors gradients = grad({outputs_[output].value}, leaf_tensors_, {.retain_graph = true, .allow_unused = true});
-  note_gradients(output, gradients);
-  if (output == 0) {
-    const std::vector<double> times = microseconds(profile, Profile::Pass::backward);
-    for (Operation& operation : operations_)
-      if (operation.step) operation.backward_us = time_of(times, operation.step->replayed);
-  }
+  note_gradients(gradients);
+  const std::vector<double> times = microseconds(profile, Profile::Pass::backward);
+  for (Operation& operation : operations_)
+    operation.backward_us.push_back(operation.step ? time_of(times, operation.step->replayed) : std::nullopt);
   note_scores();
   note_layers();
   note_relatives(gradients);
@@ -220,7 +199,7 @@ void Recording::backward(size_t output) {
   for (const std::string& module : probe_->modules()) attention_.back().push_back(probe_->record(module));
 }
 
-void Recording::note_gradients(size_t output, const Tensors& leaf_gradients) {
+void Recording::note_gradients(const Tensors& leaf_gradients) {
   for (Operation& operation : operations_) {
     const TapeValues::Step* step = operation.step;
     const std::string module = module_of(*operation.node);
@@ -228,9 +207,8 @@ void Recording::note_gradients(size_t output, const Tensors& leaf_gradients) {
       operation.gradients[i].push_back(step && i < step->gradients.size()
                                            ? excerpt(step->gradients[i], module, Keep::activation, &operation.axes[i])
                                            : Excerpt{});
-    if (output > 0) continue;
-    for (size_t i = 0; i < operation.node->inputs.size(); ++i)
-      operation.contributions.push_back(contribution(operation, i));
+    for (size_t i = 0; i < operation.contributions.size(); ++i)
+      operation.contributions[i].push_back(contribution(operation, i));
   }
   size_t next = 0;
   for (Leaf& leaf : leaves_)

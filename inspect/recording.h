@@ -11,18 +11,18 @@
 #include "../nn/relative_attention.h"
 #include "attention_probe.h"
 #include "explorer.h"
+#include "layer_kind.h"
 #include "tensor_json.h"
 
 namespace tape::inspect {
 
-/// The last call of a layer that a page works out in numbers: LayerNorm, RMSNorm, Activation or Rotary.
+/// The last call of a layer that a page works out in numbers; of a Rotary the first.
 struct LayerCall {
   std::string module;
-  const nn::Module* layer = nullptr;
-  std::function<Tensor(const Tensor&)> again = {};  // the layer, of detached parameters
-  Tensor input = {}, output = {};                   // the output on the tape
-  Tensors gradients_output = {};                    // one an output of the study, undefined where none arrives
-  Tensors gradients_input = {};                     // what the layer makes of them
+  LayerKind kind;
+  Tensor input = {}, output = {};  // the output on the tape
+  Tensors gradients_output = {};   // one an output of the study, undefined where none arrives
+  Tensors gradients_input = {};    // what the layer makes of them
 };
 
 /// A RelativeAttention, and what its two tables get of each output's gradient.
@@ -64,11 +64,12 @@ class Recording {
   struct Operation {
     const Node* node = nullptr;
     const TapeValues::Step* step = nullptr;
-    std::vector<Axes> axes = {};                  // of each of its outputs
-    std::vector<Excerpt> values = {};             // the same
-    std::vector<std::vector<Excerpt>> gradients;  // of each of its outputs, one an output of the study
-    std::vector<Excerpt> contributions;           // to each of its inputs, for the first output of the study
-    std::optional<double> forward_us = {}, backward_us = {};
+    std::vector<Axes> axes = {};                      // of each of its outputs
+    std::vector<Excerpt> values = {};                 // the same
+    std::vector<std::vector<Excerpt>> gradients;      // of each of its outputs, one an output of the study
+    std::vector<std::vector<Excerpt>> contributions;  // to each of its inputs, one an output of the study
+    std::optional<double> forward_us = {};
+    std::vector<std::optional<double>> backward_us = {};  // one an output of the study
   };
 
   /// Keeps whole what stands in the page in any case.
@@ -95,7 +96,7 @@ class Recording {
   void forward();
   void list_leaves();
   void backward(size_t output);
-  void note_gradients(size_t output, const Tensors& leaf_gradients);
+  void note_gradients(const Tensors& leaf_gradients);
   void note_scores();
   void note_layers();
   void note_relatives(const Tensors& leaf_gradients);

@@ -53,7 +53,7 @@ void Recording::keep_whole(const Tensors& beside) {
   for (Operation& operation : operations_) {
     mark(operation.values);
     for (std::vector<Excerpt>& gradients : operation.gradients) mark(gradients);
-    mark(operation.contributions);
+    for (std::vector<Excerpt>& contributions : operation.contributions) mark(contributions);
   }
 }
 

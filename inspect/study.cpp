@@ -31,6 +31,24 @@ Study::Text checked(const PageText& text, const char* name) {
   return shown;
 }
 
+/// What is read, in the place of the text or the text itself.
+const PageText& read_of(const PageText& text, const StudyOptions& options) {
+  if (!options.reads) return text;
+  if (options.reads->ids.size() != text.ids.size())
+    raise(ErrorKind::config, "study: reads {} tokens in the place of {}: it needs as many", options.reads->ids.size(),
+          text.ids.size());
+  return *options.reads;
+}
+
+/// Of a model that reads a text, without what it computes.
+Study study_of(nn::Module& model, const char* kind, Study::Text text, const StudyOptions& options) {
+  return {.module = &model,
+          .kind = kind,
+          .texts = {std::move(text)},
+          .token = options.token,
+          .corrupted = options.reads.has_value()};
+}
+
 /// logits [1, T, V] or [1, V] -> the chosen ones, each named.
 void add_logits(std::vector<PageOutput>& outputs, const Tensor& logits, const std::vector<LogitChoice>& choices,
                 const std::string& where) {
@@ -66,11 +84,12 @@ void add_losses(std::vector<PageOutput>& outputs, const Tensor& logits, const Te
 /// The shared form of the Berts, whose `loss` gives outputs for ids and segments.
 template <class M, class Outputs>
 Study of_encoder(M& model, const PageText& text, const StudyOptions& options, Outputs&& outputs) {
-  Study study{.module = &model, .kind = "encoder", .texts = {checked(text, "text")}, .token = options.token};
-  const Tensor ids = row(text.ids), segments = text.segments.empty() ? Tensor() : row(text.segments);
+  const PageText& read = read_of(text, options);
+  Study study = study_of(model, "encoder", checked(read, "text"), options);
+  const Tensor ids = row(read.ids), segments = read.segments.empty() ? Tensor() : row(read.segments);
   // No mask: nothing is padding, and what the model would take for it stands there on purpose.
-  study.run = [&model, ids, segments, outputs = std::forward<Outputs>(outputs)] {
-    return outputs(model(ids, Mask(), segments), ids);
+  study.run = [&model, ids, segments, right = row(text.ids), outputs = std::forward<Outputs>(outputs)] {
+    return outputs(model(ids, Mask(), segments), right);
   };
   return study;
 }
@@ -78,8 +97,8 @@ Study of_encoder(M& model, const PageText& text, const StudyOptions& options, Ou
 }  // namespace
 
 Study study(models::Transformer& model, const PageText& source, const PageText& target, const StudyOptions& options) {
-  Study study{
-      .module = &model, .kind = "encoder-decoder", .texts = {checked(source, "source")}, .token = options.token};
+  const PageText& from = read_of(source, options);
+  Study study = study_of(model, "encoder-decoder", checked(from, "source"), options);
   const models::TransformerConfig& config = model.config();
   // The decoder reads what was said before: bos in front, and no end.
   PageText read = target;
@@ -89,7 +108,7 @@ Study study(models::Transformer& model, const PageText& source, const PageText& 
   study.texts.push_back(checked(read, "target"));
   std::vector<int64_t> said = target.ids;
   said.push_back(config.eos_id);
-  study.run = [&model, src = row(source.ids), in = row(read.ids), out = row(said), options] {
+  study.run = [&model, src = row(from.ids), in = row(read.ids), out = row(said), options] {
     const Tensor logits = model(src, in);
     std::vector<PageOutput> outputs{{"loss", cross_entropy(logits, out), Prediction{logits, ids_of(out)}}};
     add_losses(outputs, logits, out, options, "target");
@@ -100,17 +119,18 @@ Study study(models::Transformer& model, const PageText& source, const PageText& 
 }
 
 Study study(models::CausalLM& model, const PageText& text, const StudyOptions& options) {
-  Study study{.module = &model, .kind = "decoder", .texts = {checked(text, "text")}, .token = options.token};
+  const PageText& read = read_of(text, options);
+  Study study = study_of(model, "decoder", checked(read, "text"), options);
   if (text.ids.size() < 2)
     raise(ErrorKind::config, "study: a {}'s loss needs at least 2 tokens, the text has 1", model.type_name());
   const std::vector<int64_t> next(text.ids.begin() + 1, text.ids.end());
-  study.run = [&model, ids = row(text.ids), next = row(next), options] {
+  study.run = [&model, ids = row(read.ids), next = row(next), options] {
     const Tensor scores = model(ids);
     // The loss is the same for probabilities: their logarithm is logits already normalized.
     const Tensor logits = model.options().output == nn::TokenOutput::logits ? scores : log(scores);
-    const Tensor read = slice(logits, 1, {.end = -1});
-    std::vector<PageOutput> outputs{{"loss", cross_entropy(read, next), Prediction{read, ids_of(next)}}};
-    add_losses(outputs, read, next, options, "position");
+    const Tensor from = slice(logits, 1, {.end = -1});
+    std::vector<PageOutput> outputs{{"loss", cross_entropy(from, next), Prediction{from, ids_of(next)}}};
+    add_losses(outputs, from, next, options, "position");
     add_logits(outputs, logits, options.logits, "position");
     return outputs;
   };
@@ -139,6 +159,8 @@ Study study(models::SequenceClassifier& model, const PageText& text, const Study
   if (options.label && (*options.label < 0 || *options.label >= labels))
     raise(ErrorKind::index, "study: label {} is outside [0, {})", *options.label, labels);
   if (!options.positions.empty()) raise(ErrorKind::config, "study: a classifier's loss is of the whole text");
+  if (options.reads && labels > 1 && !options.label)
+    raise(ErrorKind::config, "study: a classifier that reads something else needs the label that is right");
   return of_encoder(model, text, options, [options, labels](const Tensor& logits, const Tensor&) {
     std::vector<PageOutput> outputs;
     if (labels == 1) {

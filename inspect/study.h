@@ -54,13 +54,17 @@ struct Study {
   std::function<std::string(int64_t)> token = {};     ///< what the tokens that are predicted are called; else ids
   std::vector<NamedTensor> leaves = {};               ///< names of leaves that are not parameters of the module
   std::function<std::vector<PageOutput>()> run = {};  ///< at least one; the first is what gradients are checked of
+  bool corrupted = false;                             ///< reads something else than what its targets are of
 };
 
 struct StudyOptions {
   std::vector<LogitChoice> logits = {};  ///< further outputs, behind the loss
   std::vector<int64_t> positions = {};   ///< whose own losses are further outputs: of what is predicted there
   std::optional<int64_t> label = {};  ///< of a SequenceClassifier: the loss is that of this label, else the likeliest
-  std::string begin = "<bos>";        ///< what the token that begins a target is called
+  /// What the model reads in the place of the text, or of a translator's source: as many tokens. What is right stays
+  /// that of the text, so that the outputs of both can be compared; a SequenceClassifier needs its label for it.
+  std::optional<PageText> reads = {};
+  std::string begin = "<bos>";                     ///< what the token that begins a target is called
   std::function<std::string(int64_t)> token = {};  ///< what a token that is predicted is called; its id where not given
 };
 

@@ -45,6 +45,7 @@ class StudyOf {
     else
       said.ids = greedy(model, source.ids);
     StudyOptions options = chosen(target);
+    if (options_.corrupted) options.reads = in_place(source, tokenizer_.encode(*options_.corrupted));
     options.begin = target.token(model.config().bos_id);
     return study(model, source, page_text(target, said, "--text-b"), options);
   }
@@ -53,17 +54,20 @@ class StudyOf {
     check_alone(model.type_name());
     check_no_label();
     models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", model.vocab());
-    return study(model, page_text(tokenizer_, tokenizer_.encode(options_.text), "--text"), chosen(tokenizer_));
+    const PageText text = page_text(tokenizer_, tokenizer_.encode(options_.text), "--text");
+    StudyOptions options = chosen(tokenizer_);
+    if (options_.corrupted) options.reads = in_place(text, tokenizer_.encode(*options_.corrupted));
+    return study(model, text, options);
   }
 
   Study operator()(models::Bert& model) const {
     check_no_label();
-    return study(model, read(model.config()), chosen(tokenizer_));
+    return of_encoder(model, model.config(), chosen(tokenizer_));
   }
 
   Study operator()(models::MaskedLanguageModel& model) const {
     check_no_label();
-    return study(model, read(model.config()), chosen(tokenizer_));
+    return of_encoder(model, model.config(), chosen(tokenizer_));
   }
 
   Study operator()(models::SequenceClassifier& model) const {
@@ -81,7 +85,7 @@ class StudyOf {
       const auto [position, name] = split_logit(logit);
       options.logits.push_back({.position = position, .token = label(name), .name = name});
     }
-    return study(model, read(model.config().bert), options);
+    return of_encoder(model, model.config().bert, options);
   }
 
  private:
@@ -107,14 +111,29 @@ class StudyOf {
     return found[0].empty() ? std::vector<int64_t>() : found[0][0].tokens;
   }
 
-  /// What the Berts read: a text, or a pair.
-  PageText read(const models::BertConfig& config) const {
+  /// Another text in the place of one, which has to have as many tokens, and not all the same.
+  PageText in_place(const PageText& text, const text::Encoding& encoding) const {
+    PageText other = page_text(tokenizer_, encoding, "--corrupted");
+    if (other.ids.size() != text.ids.size())
+      raise(ErrorKind::config, "--corrupted: \"{}\" has {} tokens, \"{}\" {}: it needs as many",
+            fmt::join(other.tokens, " "), other.ids.size(), fmt::join(text.tokens, " "), text.ids.size());
+    if (other.ids == text.ids) raise(ErrorKind::config, "--corrupted: the tokens of --text: nothing is corrupted");
+    other.segments = text.segments;
+    return other;
+  }
+
+  /// The Berts read a text, or a pair.
+  template <class M>
+  Study of_encoder(M& model, const models::BertConfig& config, StudyOptions options) const {
     models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", config.vocab);
-    if (!options_.text_b) return page_text(tokenizer_, tokenizer_.encode(options_.text), "--text");
-    const text::Encoding pair = tokenizer_.encode_pair(options_.text, *options_.text_b);
-    PageText text = page_text(tokenizer_, pair, "--text and --text-b");
-    if (config.segments > 1) text.segments = pair.type_ids;
-    return text;
+    const auto encoded = [&](const std::string& text) {
+      return options_.text_b ? tokenizer_.encode_pair(text, *options_.text_b) : tokenizer_.encode(text);
+    };
+    const text::Encoding encoding = encoded(options_.text);
+    PageText text = page_text(tokenizer_, encoding, options_.text_b ? "--text and --text-b" : "--text");
+    if (options_.text_b && config.segments > 1) text.segments = encoding.type_ids;
+    if (options_.corrupted) options.reads = in_place(text, encoded(*options_.corrupted));
+    return study(model, text, options);
   }
 
   /// What --loss-at says.
@@ -176,7 +195,7 @@ std::string shown(const Study::Text& text) { return clipped(fmt::format("{}", fm
 }  // namespace
 
 Subject::Subject(const std::string& folder, const SubjectOptions& options)
-    : options_(options), model_(models::load_model(folder)), tokenizer_(text::load_tokenizer(folder)) {
+    : folder_(folder), options_(options), model_(models::load_model(folder)), tokenizer_(text::load_tokenizer(folder)) {
   check_utf8("--text", options.text);
   check_not_empty("--text", options.text);
   if (options.text_b) check_utf8("--text-b", *options.text_b);
@@ -184,7 +203,7 @@ Subject::Subject(const std::string& folder, const SubjectOptions& options)
   study_ = std::visit([&](auto& model) { return study_of(*model); }, model_);
 }
 
-Subject Subject::beside(const std::string& folder) const {
+SubjectOptions Subject::with_targets() const {
   SubjectOptions options = options_;
   if (std::holds_alternative<std::unique_ptr<models::Transformer>>(model_)) {
     const std::vector<int64_t>& read = study_.texts.at(1).ids;
@@ -194,7 +213,17 @@ Subject Subject::beside(const std::string& folder) const {
     const auto prediction = study_.run().at(0).prediction;
     if (prediction) options.label = study_.token(prediction->targets.at(0));
   }
-  return {folder, options};
+  return options;
+}
+
+Subject Subject::beside(const std::string& folder) const { return {folder, with_targets()}; }
+
+Study Subject::corrupted(const std::string& text) const {
+  check_utf8("--corrupted", text);
+  SubjectOptions options = with_targets();
+  options.corrupted = text;
+  const StudyOf study_of(folder_, options, *tokenizer_);
+  return std::visit([&](auto& model) { return study_of(*model); }, model_);
 }
 
 std::string Subject::title() const {
@@ -210,11 +239,32 @@ HeadCut head_cut(const std::string& text) {
   return {.module = text.substr(0, colon), .head = *head};
 }
 
+ActivationPatch activation_patch(const std::string& text) {
+  ActivationPatch patch{.module = text};
+  bool good = true;
+  const auto number_behind = [&](char sign, std::optional<int64_t>& number) {
+    const size_t place = patch.module.rfind(sign);
+    if (place == std::string::npos) return;
+    number = whole_number(std::string_view(patch.module).substr(place + 1));
+    good = good && number.has_value();
+    patch.module.resize(place);
+  };
+  number_behind('@', patch.position);
+  number_behind(':', patch.head);
+  if (!good || patch.module.empty())
+    raise(ErrorKind::config, "--patch: needs MODULE[:HEAD][@POSITION], got \"{}\"", text);
+  return patch;
+}
+
 std::vector<Frame> runs_of(const Subject& subject, const std::string& folder, const RunOptions& options) {
   std::vector<Frame> runs;
-  if (!options.film && options.beside.empty() && options.cuts.empty()) return runs;
+  if (!options.patches.empty() && !options.corrupted)
+    raise(ErrorKind::config, "--patch: what the clean run gave is put into a corrupted one: give --corrupted TEXT");
+  if (!options.film && options.beside.empty() && options.cuts.empty() && !options.corrupted) return runs;
   std::vector<HeadCut> cuts;
   for (const std::string& cut : options.cuts) cuts.push_back(head_cut(cut));
+  std::vector<ActivationPatch> patches;
+  for (const std::string& patch : options.patches) patches.push_back(activation_patch(patch));
   const auto add = [&](const Study& study, const std::string& name, const std::optional<HeadCut>& cut = {}) {
     if (options.progress) options.progress(name);
     runs.push_back(frame_of(study, name, cut));
@@ -230,6 +280,15 @@ std::vector<Frame> runs_of(const Subject& subject, const std::string& folder, co
   add(subject.study(), folder);
   for (const std::string& other : options.beside) add(subject.beside(other).study(), other);
   for (const HeadCut& cut : cuts) add(subject.study(), fmt::format("without head {} of {}", cut.head, cut.module), cut);
+  if (!options.corrupted) return runs;
+  const Study corrupted = subject.corrupted(*options.corrupted);
+  add(corrupted, "corrupted");
+  const Activations clean(subject.study());
+  for (const ActivationPatch& patch : patches) {
+    const std::string name = fmt::format("corrupted, clean {}", patch_name(patch));
+    if (options.progress) options.progress(name);
+    runs.push_back(frame_of(corrupted, name, clean, patch));
+  }
   return runs;
 }
 

@@ -5,6 +5,7 @@
 #include "../models/folder.h"
 #include "../text/tokenizer.h"
 #include "frames.h"
+#include "patching.h"
 #include "study.h"
 
 namespace tape::inspect {
@@ -18,6 +19,7 @@ struct SubjectOptions {
   std::optional<std::string> label = {};            ///< of a classifier: whose loss it is
   std::vector<std::string> logits = {};             ///< POSITION:TOKEN, further outputs
   std::vector<std::string> losses = {};             ///< POSITION, whose own loss is a further output
+  std::optional<std::string> corrupted = {};        ///< what is read in the place of text, whose targets stay right
 };
 
 /// A model folder with its tokenizer, and the study of the texts given.
@@ -30,6 +32,9 @@ class Subject {
   /// The same texts, and what is right of them, with the model of another folder, such as a checkpoint. Errors as
   /// above.
   Subject beside(const std::string& folder) const;
+  /// The same model, and what is right, reading another text of as many tokens in the place of `text`. The subject must
+  /// live on. Error (config) for another number of tokens, and for the same tokens.
+  Study corrupted(const std::string& text) const;
 
   const Study& study() const { return study_; }
   const text::Tokenizer& tokenizer() const { return *tokenizer_; }
@@ -37,6 +42,10 @@ class Subject {
   std::string title() const;
 
  private:
+  /// What is right, which other models and other texts might not find themselves.
+  SubjectOptions with_targets() const;
+
+  std::string folder_;
   SubjectOptions options_;
   models::AnyModel model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
@@ -46,15 +55,21 @@ class Subject {
 /// "MODULE:HEAD" as --cut is given it. Error (config) for anything else.
 HeadCut head_cut(const std::string& text);
 
+/// "MODULE[:HEAD][@POSITION]" as --patch is given it. Error (config) for anything else.
+ActivationPatch activation_patch(const std::string& text);
+
 /// The runs that a page lays side by side: `--film` the checkpoints of the folder, ascending; the model itself; the
-/// models of `--beside`; the model without each head of `--cut`.
+/// models of `--beside`; the model without each head of `--cut`; the model reading `--corrupted`; and so with each
+/// activation of `--patch` from the clean run.
 struct RunOptions {
   bool film = false;
   std::vector<std::string> beside = {}, cuts = {};             ///< folders; MODULE:HEAD
+  std::optional<std::string> corrupted = {};                   ///< a text
+  std::vector<std::string> patches = {};                       ///< MODULE[:HEAD][@POSITION]
   std::function<void(const std::string& name)> progress = {};  ///< called before each run
 };
-/// None where the options ask for none. Errors: (config) for a film of a folder without checkpoints, and those of
-/// Subject, frame_of() and head_cut().
+/// None where the options ask for none. Errors: (config) for a film of a folder without checkpoints, for patches
+/// without a corrupted text, and those of Subject, frame_of(), head_cut() and activation_patch().
 std::vector<Frame> runs_of(const Subject& subject, const std::string& folder, const RunOptions& options);
 
 }  // namespace tape::inspect

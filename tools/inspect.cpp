@@ -61,6 +61,15 @@ std::vector<inspect::Frame> runs_beside(const InspectArguments& arguments, const
   return inspect::runs_of(subject, arguments.model, options);
 }
 
+std::optional<inspect::Patching> patched(const InspectArguments& arguments, const inspect::Subject& subject) {
+  if (!arguments.runs.corrupted) return std::nullopt;
+  const Progress line;
+  const auto show = [&](int64_t done, int64_t all) {
+    if (done % 20 == 0) line.show(fmt::format("patching activations: {} of {} runs", done, all));
+  };
+  return inspect::patch_all(subject.study(), subject.corrupted(*arguments.runs.corrupted), {.progress = show});
+}
+
 /// The data of the page.
 nlohmann::ordered_json data_of(const Study& study, inspect::PageOptions options, bool nudges) {
   const Progress line;
@@ -76,6 +85,7 @@ int write(const InspectArguments& arguments, const inspect::Subject& subject) {
   const Study& study = subject.study();
   inspect::PageOptions options{.title = arguments.title.empty() ? subject.title() : arguments.title,
                                .runs = runs_beside(arguments, subject),
+                               .patching = patched(arguments, subject),
                                .detail = arguments.detail,
                                .address = arguments.out};
   if (arguments.gradcheck) options.gradcheck = checked(study);
@@ -171,6 +181,19 @@ void add_inspect(Command app) {
       .option("--cut", arguments->runs.cuts,
               "MODULE:HEAD, a run without that head beside: decoder.layers.1.cross_attention:3. May be repeated")
       .needs(out);
+  const Option corrupted =
+      command
+          .option(
+              "--corrupted", arguments->runs.corrupted,
+              "TEXT of as many tokens as --text, which is read in its place, its targets staying right: a run beside, "
+              "and a view of what each layer and head restores when it is put back as --text left it")
+          .needs(out);
+  command
+      .option(
+          "--patch", arguments->runs.patches,
+          "MODULE[:HEAD][@POSITION], a run of --corrupted with that activation from --text beside: encoder.layers.0@2. "
+          "May be repeated")
+      .needs(corrupted);
   command.flag("--film", arguments->runs.film, "Every checkpoint in --model's folder beside, as frames of a film")
       .needs(out);
   command.option("--dot", arguments->dot, "The tape with ranges of values and gradients, for Graphviz (dot -Tsvg)");

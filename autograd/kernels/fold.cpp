@@ -64,27 +64,6 @@ T squares_around(int64_t n, const T* x, T centre) {
   return sum;
 }
 
-/// The same of columns, the rows `stride` apart: halves of at least kRun rows are summed on their own.
-template <class T>
-void columns_around(int64_t rows, int64_t stride, int64_t width, const T* x, const T* centre, T* to) {
-  constexpr int64_t kRun = 32;
-  if (rows > kRun) {
-    const int64_t first = divide_up(rows / 2, kRun) * kRun;
-    T second[kTile];
-    columns_around(first, stride, width, x, centre, to);
-    columns_around(rows - first, stride, width, x + first * stride, centre, second);
-#pragma omp simd
-    for (int64_t i = 0; i < width; ++i) to[i] += second[i];
-    return;
-  }
-  for (int64_t i = 0; i < width; ++i) to[i] = 0;
-  for (int64_t r = 0; r < rows; ++r) {
-    const T* row = x + r * stride;
-#pragma omp simd
-    for (int64_t i = 0; i < width; ++i) to[i] += (row[i] - centre[i]) * (row[i] - centre[i]);
-  }
-}
-
 template <class T>
 void sum_of_squares_around(int64_t outer, int64_t size, int64_t inner, const T* x, const T* centre, T* y) {
   if (outer == 0 || inner == 0) return;
@@ -93,7 +72,14 @@ void sum_of_squares_around(int64_t outer, int64_t size, int64_t inner, const T* 
     const int64_t tiles = divide_up(inner, kTile);
     for_tasks(outer * tiles, parallel, [&](int64_t task) {
       const int64_t o = task / tiles, column = task % tiles * kTile, at = o * inner + column;
-      columns_around(size, inner, smaller(kTile, inner - column), x + o * size * inner + column, centre + at, y + at);
+      const int64_t width = smaller(kTile, inner - column);
+      if (size == 0) {
+        for (int64_t i = 0; i < width; ++i) y[at + i] = 0;
+        return;
+      }
+      const T* around = centre + at;
+      sum_columns(size, inner, width, x + o * size * inner + column, y + at,
+                  [around](T value, int64_t i) { return (value - around[i]) * (value - around[i]); });
     });
     return;
   }

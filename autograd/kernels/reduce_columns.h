@@ -9,16 +9,17 @@ namespace tape::kernels::TAPE_LEVEL {
 /// Columns worked on together: their sums stay in the first-level cache.
 constexpr int64_t kTile = 256;
 
-/// to[0, width) = sum of `rows` rows that begin `stride` apart: halves of at least kRun rows are summed on their own.
+/// to[0, width) = sum of term(x, column) over `rows` rows, 1 at least, that begin `stride` apart: halves of at least
+/// kRun rows are summed on their own.
 template <class T, class Term>
 void sum_columns(int64_t rows, int64_t stride, int64_t width, const T* x, T* to, const Term& term) {
   constexpr int64_t kRun = 32;
   if (rows <= kRun) {
-    for (int64_t i = 0; i < width; ++i) to[i] = term(x[i]);
+    for (int64_t i = 0; i < width; ++i) to[i] = term(x[i], i);
     for (int64_t r = 1; r < rows; ++r) {
       const T* row = x + r * stride;
 #pragma omp simd
-      for (int64_t i = 0; i < width; ++i) to[i] += term(row[i]);
+      for (int64_t i = 0; i < width; ++i) to[i] += term(row[i], i);
     }
     return;
   }
@@ -41,7 +42,8 @@ void sum_middle(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, co
   for_tasks(outer * chunks * tiles, parallel, [&](int64_t task) {
     const int64_t o = task / (chunks * tiles), c = task / tiles % chunks, column = task % tiles * kTile;
     sum_columns(smaller(chunk, size - c * chunk), inner, smaller(kTile, inner - column),
-                x + (o * size + c * chunk) * inner + column, to + (o * chunks + c) * inner + column, term);
+                x + (o * size + c * chunk) * inner + column, to + (o * chunks + c) * inner + column,
+                [&](T value, int64_t) { return term(value); });
   });
   if (chunks > 1) sum_middle(outer, chunks, inner, to, y);
 }

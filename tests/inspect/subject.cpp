@@ -90,6 +90,47 @@ TEST_F(SubjectTest, RunsOtherModelsOverTheSameText) {
   EXPECT_TAPE_ERROR(head_cut(":1"), ErrorKind::config, "--cut: needs MODULE:HEAD, got \":1\"");
 }
 
+TEST_F(SubjectTest, ReadsACorruptedTextWithTheTargetsOfTheCleanOne) {
+  const Subject subject(folder_, {.text = "abca", .losses = {"2"}});
+  const Study corrupted = subject.corrupted("abba");
+  EXPECT_TRUE(corrupted.corrupted);
+  EXPECT_THAT(corrupted.texts.at(0).tokens, ElementsAre("a", "b", "b", "a"));
+  const auto clean = subject.study().run(), other = corrupted.run();
+  ASSERT_EQ(other.size(), clean.size());
+  EXPECT_EQ(other[0].prediction->targets, clean[0].prediction->targets);
+  EXPECT_EQ(other[1].name, clean[1].name);
+  EXPECT_NE(other[1].value.item(), clean[1].value.item());
+  const std::string module = "encoder.layers.0.self_attention";
+  const std::vector<Frame> runs =
+      runs_of(subject, folder_, {.corrupted = "abba", .patches = {module + ":1@2", "encoder.layers.0"}});
+  ASSERT_EQ(runs.size(), 4u);
+  EXPECT_EQ(runs[1].name, "corrupted");
+  EXPECT_EQ(runs[2].name, "corrupted, clean " + module + ":1@2");
+  EXPECT_EQ(runs[1].outputs[1].value.item(), other[1].value.item());
+  EXPECT_NE(runs[2].outputs[1].value.item(), other[1].value.item());
+  EXPECT_NEAR(runs[3].outputs[1].value.item(), clean[1].value.item(), 1e-6);
+  EXPECT_TAPE_ERROR(subject.corrupted("abb"), ErrorKind::config,
+                    "--corrupted: \"a b b\" has 3 tokens, \"a b c a\" 4: it needs as many");
+  EXPECT_TAPE_ERROR(subject.corrupted("abca"), ErrorKind::config,
+                    "--corrupted: the tokens of --text: nothing is corrupted");
+  EXPECT_TAPE_ERROR(subject.corrupted("\xFF"), ErrorKind::format, "--corrupted: not UTF-8");
+  EXPECT_TAPE_ERROR(runs_of(subject, folder_, {.patches = {module}}), ErrorKind::config,
+                    "--patch: what the clean run gave is put into a corrupted one: give --corrupted TEXT");
+}
+
+TEST_F(SubjectTest, ReadsWhatAPatchIs) {
+  const ActivationPatch whole = activation_patch("encoder.layers.0"), part = activation_patch("decoder:3@12");
+  EXPECT_EQ(whole.module, "encoder.layers.0");
+  EXPECT_FALSE(whole.head || whole.position);
+  EXPECT_EQ(part.module, "decoder");
+  EXPECT_EQ(part.head, 3);
+  EXPECT_EQ(part.position, 12);
+  EXPECT_EQ(patch_name(part), "decoder:3@12");
+  for (const char* text : {"", ":1", "a:b", "a@", "a@1:2", "@3"})
+    EXPECT_TAPE_ERROR(activation_patch(text), ErrorKind::config,
+                      fmt::format("--patch: needs MODULE[:HEAD][@POSITION], got \"{}\"", text));
+}
+
 TEST_F(SubjectTest, RefusesOptionsThatDoNotFitTheModel) {
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab\xFF"}), ErrorKind::format, "--text: not UTF-8");
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab", .text_b = "c"}), ErrorKind::config,

@@ -225,8 +225,8 @@ await check("the address holds the look and what is unfolded", async ({ page }) 
 
 await check("a node says its value and its gradient; the loss and the tokens go by their names", async ({ page, data }) => {
   await view(page, "tape");
-  const { root, nodes } = data.tape;
-  const loss = page.locator(`#tape-picture [data-node="${root}"]`);
+  const { roots, nodes } = data.tape;
+  const loss = page.locator(`#tape-picture [data-node="${roots[0]}"]`);
   assert.ok((await loss.locator(".name").textContent()).startsWith("loss = "));
   const [value, gradient] = (await loss.locator(".figures").textContent()).split(" · ∂ ");
   assert.ok(Math.abs(Number(value) - data.outputs[0].value) < 0.005 * data.outputs[0].value && gradient === "1");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import * as browser from "./browser.mjs";
-import { address, column, dataOf, decoded, menu, near, nearAll, numbers, option, sum, view } from "./explorer_views.mjs";
+import { address, column, dataOf, decoded, menu, near, nearAll, numbers, option, replayed, sum, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import * as models from "./models.mjs";
 import { folder } from "./models.mjs";
@@ -158,7 +158,7 @@ function expected(data, { attention, head, row, key }) {
   const mean = sum(p.map((weight, j) => weight * g[j]));
   return {
     loss: data.outputs[0].value,
-    operations: data.tape.nodes.length,
+    operations: replayed(data.tape, 0).order.length - 1,
     dot: sum(q.map((value, d) => value * k[d])),
     scale: attention.scale,
     score: values("scores", row)[key],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import * as browser from "./browser.mjs";
 import { column, dataOf, decoded, near, nearAll, numbers, option, point, sum, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
-import { checkpoints, cut, folder, pulled, run, texts, words } from "./models.mjs";
+import { checkpoints, corrupted, cut, folder, patched, pulled, run, texts, words } from "./models.mjs";
 
 const inspected = {
   film: () => ["--film"],
@@ -14,7 +14,8 @@ const inspected = {
 
 function made(name) {
   return () => {
-    const path = name === "beside" ? pulled() : folder(`runs-${name}.html`);
+    const whole = { beside: pulled, patched }[name];
+    const path = whole ? whole() : folder(`runs-${name}.html`);
     if (!existsSync(path)) {
       if (inspected[name]) run("inspect", "--model", words(), ...texts, ...inspected[name](), "--out", path);
       else writeExplorer(path, explorerData(name));
@@ -176,7 +177,64 @@ await check("two runs have no film; the page stays small", made("pair"), async (
   assert.ok(statSync(path).size < 5e6);
 });
 
+// Every cell of every grid, of each output: the share that a patch restores, and the number under the pointer.
+async function patchingView({ page, data }) {
+  const { clean, corrupted: ends, texts: read, grids } = data.patching;
+  await view(page, "patching");
+  for (const output of data.outputs.keys()) {
+    await menu(page, "Output", String(output));
+    await page.locator(".patching h2", { hasText: `What restores the clean ${data.outputs[output].name}` }).waitFor();
+    assert.equal(await page.locator(".verdict.good").count(), 1, await page.locator("#view").innerText());
+    for (const [index, grid] of grids.entries()) {
+      const [rows, columns, outputs] = grid.values.shape;
+      assert.equal(columns, grid.heads || data.texts[grid.text].tokens.length + 1);
+      const { values } = decoded(grid.values);
+      for (const [row, column] of [[0, 0], [rows - 1, columns - 1], [rows - 1, 1]]) {
+        const value = values[(row * columns + column) * outputs + output];
+        const share = (value - ends[output]) / (clean[output] - ends[output]);
+        await point(page, page.locator(`#patching-${index} .cover`), row, column, [rows, columns]);
+        near(await readout(page, `patching-${index}`), share, `${grid.name} ${row}, ${column}`, 1e-5);
+        const words = page.locator(`.heat:has(#patching-${index}) .patched`);
+        near(Number(await words.getAttribute("data-value")), value, "the output of the patch");
+        const place = grid.heads ? `:${column}` : column === columns - 1 ? "" : `@${column}`;
+        assert.ok((await words.innerText()).endsWith(`--patch ${grid.modules[row]}${place}`), await words.innerText());
+      }
+    }
+  }
+  const changed = data.texts.flatMap(({ tokens }, text) => tokens.filter((token, at) => token !== read[text][at]));
+  const bold = await page.locator(".patching .formula b").allInnerTexts();
+  assert.equal(bold.length, 2 * changed.length);
+  assert.deepEqual(bold.slice(0, changed.length), changed);
+}
+
+await check("activation patching shows what each layer and head restores", made("patched"), patchingView);
+await check("activation patching of made-up data has the numbers of the data", made("small"), patchingView);
+
+await check("runs that read another text say so, and are what the grid of patches says", made("patched"), async ({ page, data }) => {
+  const { frames } = data.runs;
+  assert.deepEqual(frames.map(({ name }) => name.replace(words(), "")), ["", "corrupted", ...corrupted.patches.map((patch) => `corrupted, clean ${patch}`)]);
+  assert.equal(frames[0].texts, null);
+  const { patching } = data;
+  const close = (value, expected) => assert.ok(Math.abs(value - expected) < 1e-5 * (1 + Math.abs(expected)), `${value}, ${expected}`);
+  data.outputs.forEach(({ value }, output) => {
+    close(patching.clean[output], value);
+    close(patching.corrupted[output], frames[1].values[output]);
+    const grid = patching.grids.find(({ name, heads }) => name === "encoder.layers.*" && !heads);
+    const [, columns, outputs] = grid.values.shape;
+    close(decoded(grid.values).values[(1 * columns + 2) * outputs + output], frames[3].values[output]);
+  });
+  assert.notEqual(frames[2].values[0], frames[1].values[0]);
+  await open(page, "view=runs&kind=encoder self&run=1");
+  await page.locator(".reads", { hasText: "In B the source is zwei und sechzig <eos>." }).waitFor();
+  const names = (id) => page.locator(`#${id} .axis-name`).allTextContents();
+  assert.deepEqual((await names("runs-a")).slice(0, 3), ["drei", "und", "vierzig"]);
+  assert.deepEqual((await names("runs-b")).slice(0, 3), ["zwei", "und", "sechzig"]);
+  assert.deepEqual((await names("runs-difference")).slice(0, 3), ["drei/zwei", "und", "vierzig/sechzig"]);
+});
+
 const faults = {
+  "a patch of the last layer": ["#view=patching", (data) => scaled(data.patching.grids[1].values, 1.001)],
+  "another clean run": ["#view=patching", (data) => (data.outputs[0].value *= 1.01)],
   "a run's losses": ["#view=runs", (data) => scaled(data.runs.frames[2].log_p[0], 1.01)],
   "a run's loss": ["#view=runs", (data) => (data.runs.frames[0].values[0] += 0.01)],
   "a wrong target": ["#view=runs", (data) => (data.predictions[0].targets[0] = data.runs.tokens[0][3])],
@@ -234,6 +292,7 @@ const scenes = {
   runs: ["small", "#view=runs&run=1"],
   film: ["film", "#view=runs&kind=cross&head=1"],
   beside: ["beside", "#view=runs&kind=cross&head=3&run=2"],
+  patched: ["patched", "#view=patching"],
   relative: ["small", "#view=relative&row=2"],
 };
 for (const [look, settings] of Object.entries(browser.looks))

@@ -487,9 +487,9 @@ async function operation({ page, data }, node) {
   }
 }
 
-// The nodes that backward runs through, in its order, and what each operand is sent, in the order of arrival.
-function replayed({ nodes, root }) {
-  const reached = new Set([root]);
+// The nodes that an output's backward runs through, in its order, and what each operand is sent, in the order of arrival.
+export function replayed({ nodes, roots }, output) {
+  const reached = new Set([roots[output]]);
   const order = [];
   for (const node of [...nodes].reverse()) {
     if (!reached.has(node.id)) continue;
@@ -499,18 +499,27 @@ function replayed({ nodes, root }) {
   const sent = new Map();
   order.forEach((node, turn) =>
     node.inputs.forEach((input, index) => {
-      if (!input || !node.contributions[index]) return;
+      const packed = node.contributions[index]?.[output];
+      if (!input || !packed) return;
       const key = "node" in input ? `node=${input.node}` : `leaf=${input.leaf}`;
-      sent.set(key, [...(sent.get(key) ?? []), { turn, packed: node.contributions[index] }]);
+      sent.set(key, [...(sent.get(key) ?? []), { turn, packed }]);
     }),
   );
   return { order, sent };
 }
 
 export async function player({ page, data }) {
-  const { nodes, leaves } = data.tape;
-  const { order, sent } = replayed(data.tape);
+  for (const output of data.outputs.keys()) await playerOf({ page, data }, output);
+  await playerByModule({ page, data });
+}
+
+async function playerOf({ page, data }, output) {
+  const { nodes, leaves, roots } = data.tape;
+  const { order, sent } = replayed(data.tape, output);
   await view(page, "tape");
+  if (data.outputs.length > 1) await menu(page, "Gradients of", String(output));
+  const shown = page.locator(`#tape-picture .box[data-node="${roots[output]}"] .name`);
+  if (await shown.count()) assert.ok((await shown.innerHTML()).includes(" = "));
   const words = () => page.locator(".player-words").innerText();
   const button = (name) => page.locator(".player").getByRole("button", { name, exact: true });
   await button("Forward").click();
@@ -527,13 +536,13 @@ export async function player({ page, data }) {
   assert.ok((await words()).includes(`#${order[0].id}`));
 
   // What several operations use: its gradient grows with each of them.
-  const several = [...sent].filter(([key]) => key.startsWith("node") && !key.endsWith(`=${data.tape.root}`));
+  const several = [...sent].filter(([key]) => key.startsWith("node") && !key.endsWith(`=${roots[output]}`));
   const [key, parts] = several.reduce((a, b) => (b[1].length > a[1].length ? b : a));
   assert.ok(parts.length > 1);
   const { outputs } = nodes.find(({ id }) => `node=${id}` === key);
   for (let arrived = 1; arrived <= parts.length; ++arrived) {
     const step = nodes.length + parts[arrived - 1].turn;
-    await page.evaluate((hash) => (location.hash = hash), `view=tape&${key}&step=${step}`);
+    await page.evaluate((hash) => (location.hash = hash), `view=tape&${key}&step=${step}&output=${output}`);
     const list = page.locator(`.contributions[data-arrived="${arrived}"]`);
     await list.waitFor();
     assert.equal(await list.getAttribute("data-all"), String(parts.length));
@@ -543,13 +552,12 @@ export async function player({ page, data }) {
     const total = sum(tensors.map((tensor) => tensor.first(row, column)));
     near(await readout(page, "heat-sum-0"), total, `sum of ${arrived}`);
     near(...(await numbers(page.locator(".addition"))), total, "the addition");
-    const recorded = decoded(outputs[0].gradients[0]);
+    const recorded = decoded(outputs[0].gradients[output]);
     const last = arrived === parts.length;
     if (last) assert.ok(Math.abs(total - recorded.first(row, column)) <= 1e-5 * largest(recorded.values));
     assert.equal(await page.locator("#heat-output-0-gradient").count(), last ? 1 : 0);
   }
   assert.ok(leaves.filter((_, index) => sent.has(`leaf=${index}`)).length > 0);
-  await playerByModule({ page, data });
   await button("Whole tape").click();
   await page.locator("label.menu", { hasText: "Speed" }).locator("select").selectOption("4");
   await button("Play").click();

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { hostile } from "./make_log.mjs";
-import { relativeAttention, runs } from "./make_runs.mjs";
+import { patching, relativeAttention, runs } from "./make_runs.mjs";
 
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
@@ -52,20 +52,20 @@ class Tape {
 
   record(operation, inputs, shape, data, backward, formula = {}) {
     const id = 3 * this.nodes.length + 5; // ids need not be places in the list
-    const node = { id, operation, module: this.path.join("."), inputs, shape, data, backward, formula, gradients: [] };
+    const node = { id, operation, module: this.path.join("."), inputs, shape, data, backward, formula, gradients: [], contributions: [] };
     node.node = node;
     this.nodes.push(node);
     return node;
   }
 
-  // The gradient of every node and leaf that `root` reaches; with `keep`, what each node sends to each input too.
-  backward(root, pass, keep) {
+  // The gradient of every node and leaf that `root` reaches, and what each node sends to each input.
+  backward(root, pass) {
     root.gradients[pass] = new Float64Array(root.data.length).fill(1);
     for (const node of [...this.nodes].reverse()) {
       const gradient = node.gradients[pass];
       if (!gradient) continue;
       const sent = node.backward(gradient);
-      if (keep) node.contributions = sent;
+      node.contributions[pass] = sent;
       node.inputs.forEach((input, index) => {
         if (!input || !sent[index]) return;
         input.gradients[pass] ??= new Float64Array(input.data.length);
@@ -510,8 +510,8 @@ function build({ layers, heads, width, inner, source, target, vocab, seed }) {
   const targets = ids(target).map((id) => (id + 2) % vocab);
   const loss = op.cross_entropy(logits, targets);
   const logit = op.pick(logits, 3 * vocab + targets[3]);
-  tape.backward(loss, 0, true);
-  tape.backward(logit, 1, false);
+  tape.backward(loss, 0);
+  tape.backward(logit, 1);
   return { tape, attentions, norms, activations, logits, targets, loss, logit };
 }
 
@@ -538,13 +538,15 @@ function page({ tape, attentions, norms, activations, logits, targets, loss, log
         gradients: [0, 1].map((pass) => cut(node.shape, node.gradients[pass], side)),
       },
     ],
-    contributions: node.inputs.map((input, i) => (input ? cut(input.shape, node.contributions?.[i], side) : null)),
+    contributions: node.inputs.map((input, i) =>
+      [0, 1].map((pass) => (input ? cut(input.shape, node.contributions[pass]?.[i], side) : null)),
+    ),
     saved: node.inputs.flatMap((input, i) =>
       input ? [{ what: `input ${i}`, shape: input.shape, bytes: 4 * product(input.shape) }] : [],
     ),
     saved_bytes: node.inputs.reduce((sum, input) => sum + (input ? 4 * product(input.shape) : 0), 0),
     forward_us: 2 + (index % 17) * 1.3,
-    backward_us: node.contributions ? 3 + (index % 13) * 2.1 : null,
+    backward_us: [0, 1].map((pass) => (node.contributions[pass] ? 3 + (index % 13) * 2.1 + pass : null)),
     formula: node.formula,
   }));
   const guilty = nodes.find(({ operation, module }) => operation === "relu" && module.startsWith("decoder"));
@@ -584,7 +586,7 @@ function page({ tape, attentions, norms, activations, logits, targets, loss, log
         value: cut(shape, data, side),
         gradients: [0, 1].map((pass) => cut(shape, gradients[pass], side)),
       })),
-      root: loss.id,
+      roots: [loss.id, logit.id],
     },
     predictions: [prediction, null],
     runs: runs({
@@ -593,6 +595,15 @@ function page({ tape, attentions, norms, activations, logits, targets, loss, log
       vocabulary: prediction.vocabulary,
       names: prediction.names,
       random: random(settings.seed + 3),
+      pack,
+    }),
+    patching: patching({
+      source: settings.source,
+      target: settings.target,
+      layers: settings.layers,
+      heads: settings.heads,
+      clean: [loss.data[0], logit.data[0]],
+      random: random(settings.seed + 4),
       pack,
     }),
     rms_norms: rmsNorms(norms),
@@ -675,14 +686,29 @@ export function explorerData(name) {
   const data = explorerData("small");
   const norms = data.layer_norms.map((norm) => ({ ...norm, text: null, bias: null }));
   const model = { kind: "function", class: "function", parameters: 0, tree: "" };
-  const none = { predictions: [null, null], rms_norms: [], activations: [], rotaries: [], runs: null };
+  const none = { predictions: [null, null], rms_norms: [], activations: [], rotaries: [], runs: null, patching: null };
   return { ...data, ...none, model, texts: [], attention: [], layer_norms: norms, gradcheck: null };
+}
+
+// What stands more than once stands in a list instead, as in the pages of the library.
+function shared(data) {
+  const times = new Map();
+  const count = (_, value) => {
+    if (value?.shape && typeof value.data === "string") times.set(value.data, (times.get(value.data) ?? 0) + 1);
+    return value;
+  };
+  JSON.stringify(data, count);
+  const all = [...times].filter(([text, often]) => often > 1 && text.length >= 24).map(([text]) => text);
+  const places = new Map(all.map((text, place) => [text, place]));
+  const placed = (_, value) =>
+    value?.shape && places.has(value.data) ? { ...value, data: places.get(value.data) } : value;
+  return JSON.parse(JSON.stringify({ ...data, shared: all }, placed));
 }
 
 // The page as inspect::web_page writes it.
 export function writeExplorer(path, data) {
   const html = readFileSync(join(here, "../../inspect/web/dist/explorer.html"), "utf8");
-  const json = JSON.stringify(data).replace(
+  const json = JSON.stringify(shared(data)).replace(
     /[<>&\u2028\u2029]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

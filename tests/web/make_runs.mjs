@@ -131,3 +131,30 @@ export function runs({ blocks, targets, vocabulary, names, random, pack }) {
   const named = Object.fromEntries(tokens.map((token) => [token, names[token] ?? `word${token}`]));
   return { of: 9, modules: blocks.length, modules_of: blocks.length, tokens: [tokens, null], names: named, frames };
 }
+
+// Made-up activation patching of a source whose fourth token was corrupted: shares of what it restores, the last layer all.
+export function patching({ source, target, layers, heads, clean, random, pack }) {
+  const corrupted = clean.map((value, output) => value + 1.5 - 4 * output);
+  const texts = [source.map((token, at) => (at === 3 ? "dreißig" : token)), target];
+  const grid = (name, text, of) => {
+    const columns = of || texts[text].length + 1;
+    const values = [];
+    for (let row = 0; row < layers; ++row)
+      for (let column = 0; column < columns; ++column) {
+        const whole = !of && row === layers - 1 && column === columns - 1 && name.endsWith("*");
+        clean.forEach((value, output) => {
+          const share = whole ? 1 : random() - 0.2;
+          values.push(corrupted[output] + share * (value - corrupted[output]));
+        });
+      }
+    const modules = Array.from({ length: layers }, (_, layer) => name.replace("*", layer));
+    return { name, modules, text, heads: of, values: pack([layers, columns, clean.length], values) };
+  };
+  const grids = [
+    grid("encoder.layers.*", 0, 0),
+    grid("decoder.layers.*", 1, 0),
+    grid("decoder.layers.*.cross_attention", 1, 0),
+    grid("decoder.layers.*.cross_attention", 1, heads),
+  ];
+  return { clean, corrupted, texts, grids };
+}

@@ -23,6 +23,17 @@ export const checkpoints = () =>
 export const texts = ["--text", "dreiundvierzig", "--text-b", "forty-three", "--logit", "1:-"];
 export const cut = { module: "decoder.layers.1.cross_attention", head: 3 };
 
+// Another number of as many tokens, and what of the first is put back into it.
+export const corrupted = { text: "zweiundsechzig", patches: ["decoder.layers.1.cross_attention:3@0", "encoder.layers.1@2"] };
+
+// The page of that model reading another text, and with parts of the clean run in it.
+export function patched() {
+  const path = folder("patched.html");
+  const beside = ["--corrupted", corrupted.text, ...corrupted.patches.flatMap((patch) => ["--patch", patch])];
+  if (!existsSync(path)) run("inspect", "--model", words(), ...texts, ...beside, "--out", path);
+  return path;
+}
+
 // The page of that model with nudges, beside a checkpoint and itself without a head.
 export function pulled() {
   const path = folder("pulled.html");

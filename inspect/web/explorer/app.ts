@@ -91,13 +91,14 @@ export class App {
   }
 
   has(view: ViewName): boolean {
-    const { attention, predictions, nudges, runs, gradcheck } = this.data;
+    const { attention, predictions, nudges, runs, patching, gradcheck } = this.data;
     if (view === "tape") return true;
     if (view === "output") return predictions.some(Boolean);
     if (view === "layernorm") return this.norms().length > 0;
     if (view === "activation" || view === "rotary") return this.layers(view).length > 0;
     if (view === "nudge") return nudges !== null;
     if (view === "runs") return runs !== null;
+    if (view === "patching") return patching !== null;
     if (view === "relative") return attention.some(({ relative }) => relative);
     return view === "gradcheck" ? gradcheck !== null : attention.length > 0;
   }

@@ -17,7 +17,7 @@ export interface Shown {
   module: string;
 }
 
-// The parts of the gradient of output 0 that have arrived, and their sum.
+// The parts of the gradient that have arrived, and their sum.
 export function arrivals(
   app: App,
   replay: Replay,
@@ -25,7 +25,7 @@ export function arrivals(
   { operand, of, step, heats, id }: { operand: Operand; of: Shown; step: number | null; heats: Heat[]; id: string },
 ): HTMLElement[] {
   const all = replay.contributions(operand);
-  const seed = "node" in operand && operand.node === app.data.tape.root;
+  const seed = "node" in operand && operand.node === app.data.tape.roots[replay.output];
   if (seed) return [element("p", { class: "muted" }, "Backward starts here, with a gradient of 1.")];
   if (all.length === 0) return [];
   const arrived = all.filter((contribution) => step === null || contribution.step <= step);
@@ -36,7 +36,7 @@ export function arrivals(
   const shape = tensor(arrived[0]?.value);
   if (!sum || !shape) return [title, list];
   const words = element("p", { class: "addition muted" }, "point at the sum to see it added up");
-  const recorded = of.gradients[0] ?? null;
+  const recorded = of.gradients[replay.output] ?? null;
   const places = slices.places(shape.held, of.axes);
   const plane = planeOf(shape.held, sum, places);
   const point = (row: number, column: number) => {

@@ -59,11 +59,11 @@ export interface TapeNode {
   line: string;
   inputs: Source[];
   outputs: TapeOutput[];
-  contributions: (Packed | null)[];
+  contributions: (Packed | null)[][]; // to each input, one an output
   saved: { what: string; shape: number[]; bytes: number }[];
   saved_bytes: number;
   forward_us: number | null;
-  backward_us: number | null;
+  backward_us: (number | null)[]; // one an output
   formula: { forward?: string; backward?: string[] };
   guilty?: { error: number | null; text: string } | null;
 }
@@ -156,6 +156,7 @@ export interface Nudges {
 // One run of the page's texts: of this model, another one, a checkpoint, or without a head.
 export interface Frame {
   name: string;
+  texts?: string[][] | null; // what it reads, where on purpose something else than the page
   values: (number | null)[]; // of the outputs
   attention: { module: string; weights: Packed }[];
   log_p: (Packed | null)[]; // one an output: ln p of the tokens below
@@ -170,6 +171,23 @@ export interface Runs {
   frames: Frame[];
 }
 
+// Some modules, or some heads of them, each put back from the clean run into the corrupted one: values [modules, columns,
+// outputs], where the columns are the tokens of a text and all of them together, or heads.
+export interface PatchGrid {
+  name: string;
+  modules: string[];
+  text: number;
+  heads: number; // 0: the columns are tokens
+  values: Packed;
+}
+
+export interface Patching {
+  clean: number[]; // outputs
+  corrupted: number[];
+  texts: string[][]; // what the corrupted run reads
+  grids: PatchGrid[];
+}
+
 export interface Data {
   title: string;
   made_by: string;
@@ -178,13 +196,14 @@ export interface Data {
   outputs: { name: string; value: number | null }[]; // null: not finite
   predictions: (Prediction | null)[]; // one an output
   attention: Attention[];
-  tape: { nodes: TapeNode[]; leaves: Leaf[]; root: number };
+  tape: { nodes: TapeNode[]; leaves: Leaf[]; roots: number[] }; // roots: one an output
   layer_norms: Norm[];
   rms_norms: Norm[];
   activations: Activation[];
   rotaries: Rotary[];
   nudges: Nudges | null;
   runs: Runs | null;
+  patching: Patching | null;
   gradcheck: Gradcheck | null;
   shared: string[]; // data that stand more than once
 }

@@ -1,6 +1,7 @@
 // How the tape's graph looks: operations, leaves, folded modules, the frames of unfolded ones and the wires between.
 import { curveBasis, line } from "d3-shape";
 import { element, visible } from "../shared/dom";
+import { shortened } from "./bar";
 import type { Area } from "./colours";
 import type { Data, Packed, TapeNode } from "./data";
 import { gradientFigure, valueFigure } from "./figures";
@@ -28,6 +29,7 @@ export class Drawing {
   constructor(
     private readonly data: Data,
     private readonly groups: Groups,
+    private readonly output: () => number, // whose gradients are shown
   ) {}
 
   readonly size = (of: Item | Group) => {
@@ -46,19 +48,19 @@ export class Drawing {
     if (of.kind === "leaf") {
       const leaf = tape.leaves[of.index]!;
       const name = leaf.kind === "parameter" ? leaf.name.split(".").at(-1)! : leaf.name;
-      return [visible(name), shapeText(leaf.shape), figures(leaf)];
+      return [visible(name), shapeText(leaf.shape), figures(leaf, this.output())];
     }
     const node = tape.nodes[of.index]!;
     const shapes = node.outputs.map(({ shape }) => shapeText(shape)).join(" ");
     const where = node.module === "" && node.line !== "" ? [visible(node.line)] : [];
-    return [this.name(node), shapes, figures(node.outputs[0]), ...this.tokens(node), ...where];
+    return [this.name(node), shapes, figures(node.outputs[0], this.output()), ...this.tokens(node), ...where];
   }
 
-  // The loss goes by its name, everything else by its operation.
+  // An output goes by its name, everything else by its operation.
   private name(node: TapeNode): string {
     const { tape, outputs } = this.data;
-    const root = node.id === tape.root && outputs[0];
-    return root ? `${visible(root.name)} = ${visible(node.operation)}` : visible(node.operation);
+    const root = outputs[tape.roots.indexOf(node.id)];
+    return root ? `${shortened(root.name, 28)} = ${visible(node.operation)}` : visible(node.operation);
   }
 
   // What an embedding looks up.
@@ -154,8 +156,8 @@ export class Drawing {
 }
 
 // Value and gradient in a few numbers.
-function figures(of: { value: Packed | null; gradients: (Packed | null)[] } | undefined): string {
-  return [valueFigure(of?.value), gradientFigure(of?.gradients[0])].filter(Boolean).join(" · ");
+function figures(of: { value: Packed | null; gradients: (Packed | null)[] } | undefined, output: number): string {
+  return [valueFigure(of?.value), gradientFigure(of?.gradients[output])].filter(Boolean).join(" · ");
 }
 
 export function arrowheads(area: Area) {

@@ -3,6 +3,7 @@ import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { element } from "../shared/dom";
 import type { App } from "./app";
+import { shortened } from "./bar";
 import { palette, type Area } from "./colours";
 import { brief } from "./numbers";
 import { Picture } from "./picture";
@@ -101,10 +102,11 @@ export class Film {
     const path = line<number>((_, run) => x(run), (value) => y(value)).defined(Number.isFinite)(values) ?? "";
     area.append("path").attr("d", path).attr("fill", "none").attr("stroke", first).attr("stroke-width", 2);
     values.forEach((value, run) => this.dot(area, run, value, x, y, paper));
+    const letters = Math.floor((width - margin.left - margin.right) / 14); // of 6 pixels, half of the width each
     area.append("text").attr("x", margin.left).attr("y", height - 6).attr("fill", muted).attr("font-size", 11)
-      .text(this.app.data.runs!.frames[0]!.name);
+      .text(shortened(this.app.data.runs!.frames[0]!.name, letters));
     area.append("text").attr("x", width - margin.right).attr("y", height - 6).attr("text-anchor", "end")
-      .attr("fill", muted).attr("font-size", 11).text(this.app.data.runs!.frames.at(-1)!.name);
+      .attr("fill", muted).attr("font-size", 11).text(shortened(this.app.data.runs!.frames.at(-1)!.name, letters));
     return height;
   }
 

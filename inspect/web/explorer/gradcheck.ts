@@ -33,7 +33,7 @@ export class GradcheckView {
       element(
         "div",
         { class: "scroll" },
-        element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body),
+        element("table", { class: "checked" }, element("thead", {}, element("tr", {}, ...heads)), body),
       ),
       element("pre", {}, visible(report.text)),
     );

@@ -17,6 +17,7 @@ const curve = linkHorizontal<[[number, number], [number, number]], [number, numb
   .target(([, to]) => to);
 
 const mostLines = 3000;
+const narrow = 560; // pixels
 
 interface Line {
   head: number;
@@ -57,7 +58,7 @@ export class HeadView {
     ]);
     this.picture = new Picture({
       id: "head-picture",
-      least: 600,
+      least: 460,
       label:
         "Attention between tokens. Arrow up and down choose a query, left and right a head, page up and down a layer.",
       draw: (area, width) => this.draw(area, width),
@@ -92,10 +93,12 @@ export class HeadView {
     const row = Math.max(15, Math.min(34, Math.round(520 / lines)));
     const longest = (text: number, of: number[]) =>
       max(of, (index) => [...shortened(app.tokens(text)[index]!, 20)].length) ?? 1;
-    const [leftText, rightText] = [longest(block.rows, queries), longest(block.columns, keys)];
+    // The headings above them want their room too.
+    const [leftText, rightText] = [Math.max(6, longest(block.rows, queries)), Math.max(5, longest(block.columns, keys))];
     const left = 18 + 7.6 * leftText;
     const heads = shownHeads(app).length;
-    const cell = Math.max(10, Math.min(52, (width - left - 8 * rightText - 300) / heads));
+    const forLines = width < narrow ? 160 : 300;
+    const cell = Math.max(10, Math.min(52, (width - left - 8 * rightText - forLines) / heads));
     const gap = 22 + 7.6 * rightText;
     const right = Math.min(width - gap - Math.max(heads * cell, 200) - 4, left + 680);
     const wanted = this.pointed ?? app.state.row;
@@ -126,9 +129,12 @@ export class HeadView {
     new HeadNumbers(app, this.picture).draw(area, block, place, planes, scale);
     const what = show === "gradients" ? "gradient of the probability" : "probability";
     legend(area, scale, what, 0, height - 32);
-    const note = area.append("text").attr("x", 0).attr("y", height + 12);
-    note.attr("fill", palette().muted).text(lines);
-    return height + 22;
+    const notes = width < narrow ? lines.split(/, (?=from )|; (?=the )/) : [lines];
+    notes.forEach((words, line) => {
+      const note = area.append("text").attr("x", 0).attr("y", height + 12 + 16 * line);
+      note.attr("fill", palette().muted).text(words);
+    });
+    return height + 6 + 16 * notes.length;
   }
 
   // Every weight that can be seen, the strongest of them where there are too many.
@@ -171,7 +177,7 @@ export class HeadView {
         .attr("stroke-opacity", Math.min(1, 0.04 + 0.96 * share ** 0.8).toFixed(3));
     }
     const meaning =
-      show === "gradients" ? "lines: coloured by sign" : "lines: colour by head, darker with the probability";
+      show === "gradients" ? "lines: coloured by sign" : "lines: colour by head, stronger with the probability";
     const { least } = this.app.state;
     const above = least > 0 ? `, from ${least} % of the largest on` : "";
     return kept.length < all

@@ -97,8 +97,10 @@ export function sentenceBands(
   const { good, warn } = palette();
   tokens.forEach((token, index) => {
     const second = segments[token] === 1;
+    const next = tokens[index + 1];
+    const letterBelow = next !== undefined && segments[next] !== segments[token];
     const stripe = area.append("rect").attr("class", "sentence").attr("x", x).attr("y", top + index * row);
-    stripe.attr("width", 3).attr("height", row).attr("fill", second ? warn : good).attr("data-token", token);
+    stripe.attr("width", 3).attr("height", letterBelow ? row - 11 : row).attr("fill", second ? warn : good).attr("data-token", token);
     stripe.append("title").text(`sentence ${second ? "B" : "A"}`);
     if (index > 0 && segments[tokens[index - 1]!] === segments[token]) return;
     const letter = area.append("text").attr("x", x + 1.5).attr("y", top + index * row - 1);

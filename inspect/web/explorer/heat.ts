@@ -115,7 +115,8 @@ export class Heat {
     const rowNames = rows && plane.rows <= mostNames ? rows : null;
     const left = 1 + (rowNames ? Math.min(110, 6.4 * longest(rowNames) + 6) : 0);
     const beyond = missing?.columns ? hatchSize : 0;
-    const most = Math.max(1, Math.min(cell, (width - 1 - left - beyond) / plane.columns));
+    const slanted = columns ? 14 : 0; // of the last name, beyond its column
+    const most = Math.max(1, Math.min(cell, (width - 1 - left - beyond - slanted) / plane.columns));
     const columnNames = columns && most >= 11 ? columns : null;
     const top = 1 + (columnNames ? Math.min(90, 5.6 * longest(columnNames) + 6) : 0);
     const high = plane.rows === 1 ? Math.max(most, 14) : rowNames ? Math.max(most, 12) : most;

@@ -21,9 +21,14 @@ export class Inspector {
 
   constructor(
     private readonly app: App,
-    private readonly replay: Replay,
+    private replay: Replay,
   ) {
     this.slices = new Slices(app, () => this.again());
+  }
+
+  // The replay of another output.
+  take(replay: Replay) {
+    this.replay = replay;
   }
 
   // Another slice of the same tensors.
@@ -115,7 +120,7 @@ export class Inspector {
       parts.push(element("h3", {}, `Saved for backward: ${bytes(node.saved_bytes)}`), savedList(node));
     parts.push(
       element("h3", {}, "Time"),
-      facts(["forward", microseconds(node.forward_us)], ["backward", microseconds(node.backward_us)]),
+      facts(["forward", microseconds(node.forward_us)], ["backward", microseconds(node.backward_us[this.app.state.output] ?? null)]),
     );
     return parts;
   }
@@ -136,7 +141,6 @@ export class Inspector {
     if (step === null) return { value: true, gradient: true };
     const { tape } = this.app.data;
     const value = "leaf" in operand || tape.nodes.findIndex(({ id }) => id === operand.node) <= step;
-    if (this.app.state.output > 0) return { value, gradient: true };
     const last = this.replay.contributions(operand).at(-1)?.step ?? this.replay.recorded;
     return { value, gradient: step >= last };
   }
@@ -201,9 +205,9 @@ export class Inspector {
     const turn = this.replay.backwardStep(node.id);
     node.inputs.forEach((source, index) => {
       const item = element("li", {}, sourceLink(this.app, source));
-      const sent = tensor(node.contributions[index]);
+      const sent = tensor(this.replay.sends(node, index));
       if (sent && turn !== undefined && (step === null || step >= turn)) {
-        const size = norm(node.contributions[index]!);
+        const size = norm(this.replay.sends(node, index)!);
         item.append(
           element(
             "span",

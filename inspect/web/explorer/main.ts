@@ -13,6 +13,7 @@ import { NeuronView } from "./neuron";
 import { NudgeView } from "./nudge";
 import { brief } from "./numbers";
 import { OutputView } from "./output";
+import { PatchingView } from "./patching";
 import { RelativeView } from "./relative";
 import { RotaryView } from "./rotary";
 import { RunsView } from "./runs";
@@ -42,6 +43,7 @@ const makers: Record<ViewName, () => View> = {
   relative: () => new RelativeView(app),
   nudge: () => new NudgeView(app),
   runs: () => new RunsView(app),
+  patching: () => new PatchingView(app),
   gradcheck: () => new GradcheckView(app),
 };
 const views = new Map<ViewName, View>();
@@ -131,8 +133,8 @@ function show() {
     stage.replaceChildren(made.node);
     shown = view;
   }
+  tour.update(); // first: it takes room from what the view scrolls to
   made.update();
-  tour.update();
 }
 
 document.title = `${visible(app.data.title)} · Tapeformer`;

@@ -11,9 +11,14 @@ export class Marks {
   constructor(
     private readonly tape: Data["tape"],
     private readonly groups: Groups,
-    private readonly replay: Replay,
+    private replay: Replay,
     private readonly svg: SVGSVGElement,
   ) {}
+
+  // The replay of another output.
+  take(replay: Replay) {
+    this.replay = replay;
+  }
 
   // Gives the key of the thing that the player is at. at: where the arrow keys are.
   show(step: number | null, chosen: string | null, at: string | null, paths: Map<Wire, SVGPathElement>): string | null {
@@ -52,7 +57,7 @@ export class Marks {
         node.inputs.forEach((source, input) => {
           const item =
             source && ("node" in source ? this.groups.nodes.get(source.node) : this.groups.leaves[source.leaf]);
-          if (item && node.contributions[input]) backward.add(this.groups.shown(item).key);
+          if (item && this.replay.sends(node, input)) backward.add(this.groups.shown(item).key);
         });
       }
     }
@@ -69,7 +74,7 @@ export class Marks {
     const { recorded } = this.replay;
     const turn = (link: Wire["links"][number]) => this.replay.backwardStep(nodes[link.to.index]!.id) ?? Infinity;
     const sent =
-      here !== null && wire.links.some((link) => turn(link) <= here && nodes[link.to.index]!.contributions[link.input]);
+      here !== null && wire.links.some((link) => turn(link) <= here && this.replay.sends(nodes[link.to.index]!, link.input));
     const now =
       here !== null && wire.links.some((link) => (here < recorded ? link.to.index === here : turn(link) === here));
     const flown = here !== null && wire.links.some((link) => link.to.index <= here);
@@ -87,9 +92,9 @@ export class Marks {
   private labelFlow(node: TapeNode, paths: Map<Wire, SVGPathElement>) {
     const place = this.tape.nodes.indexOf(node);
     for (const [wire, drawn] of paths) {
-      const inputs = wire.links.filter(({ to, input }) => to.index === place && node.contributions[input]);
+      const inputs = wire.links.filter(({ to, input }) => to.index === place && this.replay.sends(node, input));
       if (inputs.length === 0) continue;
-      const norms = inputs.map(({ input }) => brief(norm(node.contributions[input]!)));
+      const norms = inputs.map(({ input }) => brief(norm(this.replay.sends(node, input)!)));
       const { x, y } = drawn.getPointAtLength(drawn.getTotalLength() / 2);
       const label = select(this.svg).select("g").append("text").attr("class", "flow");
       label

@@ -87,7 +87,7 @@ export class ModelView {
     const { show } = this.app.state;
     const heads = max(layers, (block) => block.heads) ?? 1;
     const [left, top, gap] = [58, 40, 8];
-    const side = Math.max(24, Math.min((width - left) / heads - gap, Math.max(96, 500 / layers.length)));
+    const side = Math.max(12, Math.min((width - left) / heads - gap, Math.max(96, 500 / layers.length)));
     const tallest = Math.max(...layers.map((block) => this.app.tokens(block.rows).length));
     const widest = Math.max(...layers.map((block) => this.app.tokens(block.columns).length));
     const [wide, high] = [side * Math.min(1, widest / tallest), side * Math.min(1, tallest / widest)];

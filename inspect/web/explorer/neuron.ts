@@ -40,6 +40,7 @@ export class NeuronView {
     this.picture = new Picture({
       id: "neuron-picture",
       least: 640,
+      scrolls: true,
       label:
         "Query and keys in their vectors. Arrow up and down choose a query, left and right a head, page up and down a layer.",
       draw: (area, width) => this.draw(area, width),

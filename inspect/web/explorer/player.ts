@@ -16,6 +16,7 @@ export class Player {
   private readonly back: HTMLButtonElement;
   private readonly on: HTMLButtonElement;
   private readonly rest: HTMLButtonElement;
+  private readonly turn = element("span", { class: "turn" });
   private timer: number | null = null;
   private readonly speed: HTMLSelectElement;
   private byModule = false;
@@ -23,25 +24,20 @@ export class Player {
   // follows: whether the modules that the player is in unfold.
   constructor(
     private readonly app: App,
-    private readonly replay: Replay,
+    private replay: Replay,
     private readonly follow: (follows: boolean) => void,
   ) {
-    const last = replay.steps.length - 1;
     const button = (words: string, title: string, click: () => void) => {
       const made = element("button", { type: "button", title }, words);
       made.addEventListener("click", click);
       return made;
     };
-    const half = replay.recorded - 0.5;
     this.slider = element("input", {
       type: "range",
       min: 0,
-      max: last,
       step: 1,
       "aria-label": "Step of recording and replay",
     });
-    const turn = element("span", { class: "turn" });
-    turn.style.left = `${(100 * half) / Math.max(1, last)}%`;
     this.slider.addEventListener("input", () => this.go(Number(this.slider.value)));
     this.back = button("‹ Back", "A step back", () => this.go(this.next(-1)));
     this.on = button("Step ›", "A step on", () => this.go(this.next(1)));
@@ -68,8 +64,8 @@ export class Player {
       this.back,
       this.on,
       button("Forward", "To the first operation that was recorded", () => this.go(0)),
-      button("Backward", "To where the replay begins", () => this.go(replay.recorded)),
-      element("span", { class: "track" }, this.slider, turn),
+      button("Backward", "To where the replay begins", () => this.go(this.replay.recorded)),
+      element("span", { class: "track" }, this.slider, this.turn),
       this.rest,
       steps,
       element("label", { class: "menu" }, "Speed", this.speed),
@@ -78,12 +74,19 @@ export class Player {
     );
   }
 
+  // The replay of another output.
+  take(replay: Replay) {
+    this.replay = replay;
+  }
+
   update() {
     const { step } = this.app.state;
     const { steps, recorded } = this.replay;
     const last = steps.length - 1;
     const here = step === null ? null : Math.min(step, last);
+    this.slider.max = String(last);
     this.slider.value = String(here ?? last);
+    this.turn.style.left = `${(100 * (recorded - 0.5)) / Math.max(1, last)}%`;
     this.back.disabled = here === 0;
     this.on.disabled = here === last;
     this.rest.disabled = here === null;
@@ -102,7 +105,8 @@ export class Player {
 
   private sends(step: number): string {
     const { node } = this.replay.steps[step]!;
-    const norms = node.contributions.flatMap((packed, input) => {
+    const norms = node.inputs.flatMap((_, input) => {
+      const packed = this.replay.sends(node, input);
       return packed ? [`input ${input} (norm ${brief(norm(packed))})`] : [];
     });
     return norms.length > 0 ? `sends gradients to ${norms.join(", ")}` : "sends no gradient on";

@@ -1,12 +1,13 @@
 // One query of attention with trained relative positions: what the tables add to its scores, and what they are sent.
 import { element } from "../shared/dom";
 import type { App } from "./app";
-import { attentionKeys, Bar, headSwitch, menu, outputSwitch, rowSwitch, shortened } from "./bar";
+import { menu, shortened } from "./bar";
 import { around, largest, numbersTable, tints, verdict } from "./closeup";
 import { rising } from "./colours";
 import type { Attention, Packed } from "./data";
 import { Heat } from "./heat";
 import { exact } from "./numbers";
+import { nothingArrives, QueryRowView } from "./query_row";
 import { softmaxBackward } from "./softmax";
 import { Plane, tensor } from "./tensor";
 
@@ -43,48 +44,29 @@ export function tableGradients(block: Attention, output: number): { keys: Float6
   return sent;
 }
 
-export class RelativeView {
-  readonly node: HTMLElement;
-  private readonly bar: Bar;
-  private readonly body = element("div", {
-    class: "closeup",
-    tabindex: 0,
-    role: "region",
-    "aria-label": "One query and its relative positions. Arrow up and down choose the query, left and right the head.",
-  });
+export class RelativeView extends QueryRowView {
+  private readonly heats: Heat[] = [];
 
-  constructor(private readonly app: App) {
-    const blocks = () => app.data.attention.filter(({ relative }) => relative);
-    this.bar = new Bar([
-      menu(
-        "Attention",
-        () => blocks().map(({ module }) => [module, module]),
-        () => app.state.block,
-        (block) => app.set({ block, row: null }),
-      ),
-      headSwitch(app),
-      rowSwitch(app, "Row", () => app.tokens(app.block()?.rows ?? 0)),
-      outputSwitch(app, true),
-    ]);
-    this.body.addEventListener("keydown", (event) => {
-      if (event.target === this.body && !event.key.startsWith("Page") && attentionKeys(app, event))
-        event.preventDefault();
-    });
-    this.node = element("section", { class: "view" }, this.bar.node, this.body);
+  constructor(app: App) {
+    const blocks = app.data.attention.filter(({ relative }) => relative);
+    const attention = menu(
+      "Attention",
+      () => blocks.map(({ module }) => [module, module]),
+      () => app.state.block,
+      (block) => app.set({ block, row: null }),
+    );
+    const label =
+      "One query and its relative positions. Arrow up and down choose the query, left and right the head.";
+    super(app, label, [attention], (key) => !key.startsWith("Page"));
   }
 
-  update() {
-    this.bar.update();
-    const { app } = this;
-    const block = app.block()!;
-    const [row, head] = [app.state.row ?? 0, app.head()];
-    const query = shortened(app.tokens(block.rows)[row] ?? "", 24);
-    const title = element("h2", {}, `${block.module}, head ${head}, row ${row} “${query}”`);
-    this.body.replaceChildren(title, ...this.worked(block, head, row), ...this.tables(block));
+  protected shown(block: Attention, head: number, row: number): HTMLElement[] {
+    return [...this.worked(block, head, row), ...this.tables(block)];
+  }
+
+  protected override drawn() {
     for (const heat of this.heats.splice(0)) heat.picture.redraw();
   }
-
-  private readonly heats: Heat[] = [];
 
   private worked(block: Attention, head: number, row: number): HTMLElement[] {
     const { app } = this;
@@ -94,8 +76,7 @@ export class RelativeView {
     const { query, key, value, scores, mask, probabilities } = block.values;
     const [q, s, recordedP, added] = [part(query)!, part(scores)!, part(probabilities)!, part(mask)!];
     const [dz, dp, ds] = [part(gradients?.context), part(gradients?.probabilities), part(gradients?.scores)];
-    if (!dz || !dp || !ds)
-      return [element("p", { class: "muted" }, value ? "No gradient of this output arrives here." : missing)];
+    if (!dz || !dp || !ds) return [value ? nothingArrives() : element("p", { class: "muted" }, missing)];
     const names = app.tokens(block.columns).map((token) => shortened(token, 18));
     const c = names.map((_, j) => tableRow(block.relative!.keys, row, j));
     const dots = names.map((_, j) => block.scale * dot(q, part(key, j)!));

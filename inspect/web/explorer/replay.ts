@@ -1,5 +1,5 @@
 // The recording and the replay of the tape, step by step: each node in the order recorded, then backward each that a
-// gradient of the first output reaches.
+// gradient of one output reaches.
 import type { Data, Packed, Source, TapeNode } from "./data";
 import { tensor, type Tensor } from "./tensor";
 
@@ -26,14 +26,18 @@ export class Replay {
   private readonly sent = new Map<string, Contribution[]>();
   private readonly turn = new Map<number, number>(); // backward step by node
 
-  constructor({ tape }: Data) {
+  constructor(
+    { tape }: Data,
+    readonly output: number,
+  ) {
+    const root = tape.roots[output]!;
     const byId = new Map(tape.nodes.map((node) => [node.id, node]));
     const reached = new Set<TapeNode>();
-    const last = tape.nodes.findIndex(({ id }) => id === tape.root);
-    const wanted = new Set([tape.root]);
+    const last = tape.nodes.findIndex(({ id }) => id === root);
+    const wanted = new Set([root]);
     for (const node of tape.nodes.slice(0, last + 1).reverse()) {
-      const arrives = node.outputs.some(({ gradients }) => gradients[0]);
-      if (!wanted.has(node.id) || !(arrives || node.contributions.some(Boolean))) continue;
+      const arrives = node.outputs.some(({ gradients }) => gradients[output]);
+      if (!wanted.has(node.id) || !(arrives || node.contributions.some((one) => one[output]))) continue;
       reached.add(node);
       for (const source of node.inputs)
         if (source && "node" in source && byId.has(source.node)) wanted.add(source.node);
@@ -47,15 +51,25 @@ export class Replay {
       if (!backward) return;
       this.turn.set(node.id, step);
       node.inputs.forEach((source, input) =>
-        this.note(source, { node, input, step, value: node.contributions[input] ?? null }),
+        this.note(source, { node, input, step, value: this.sends(node, input) }),
       );
     });
+  }
+
+  // What a node's backward sends to an input.
+  sends(node: TapeNode, input: number): Packed | null {
+    return node.contributions[input]?.[this.output] ?? null;
   }
 
   private note(source: Source, contribution: Contribution) {
     if (!source || !contribution.value) return;
     const key = keyOf(source);
     this.sent.set(key, [...(this.sent.get(key) ?? []), contribution]);
+  }
+
+  // The step of that number, or the last where another output's replay had more.
+  at(step: number): Step | undefined {
+    return this.steps[Math.min(step, this.steps.length - 1)];
   }
 
   // The step in which a node's backward runs.

@@ -8,6 +8,7 @@ import type { Frame, Runs } from "./data";
 import { Film } from "./film";
 import { Heat } from "./heat";
 import { brief } from "./numbers";
+import { both } from "./patching";
 import { Plane, tensor } from "./tensor";
 
 // What a run says of one position of an output: p of each token that is shown, and −ln p of the right one.
@@ -79,9 +80,23 @@ export class RunsView {
     return this.app.data.predictions.indexOf(this.app.prediction());
   }
 
+  // What a run reads: the page's text, unless it was corrupted on purpose.
+  private tokens(frame: Frame, text: number | null): string[] {
+    const own = this.app.tokens(text);
+    const read = text === null ? undefined : frame.texts?.[text];
+    const page = text === null ? [] : this.app.data.texts[text]!.tokens;
+    return read ? own.map((token, at) => (read[at] === page[at] ? token : read[at]!)) : own;
+  }
+
+  // The same of both runs, where they differ with a stroke between.
+  private pairOfTokens(text: number | null, length: number): string[] {
+    const [a, b] = this.pair().map((frame) => this.tokens(frame, text)) as [string[], string[]];
+    return a.map((token, at) => both(token, b[at]!, length));
+  }
+
   private positions(): string[] {
     const prediction = this.app.prediction();
-    const tokens = this.app.tokens(prediction?.text ?? null);
+    const tokens = this.pairOfTokens(prediction?.text ?? null, 24);
     return prediction?.targets.map((_, row) => tokens[prediction.start + row] ?? "the text") ?? [];
   }
 
@@ -96,7 +111,20 @@ export class RunsView {
         `The page keeps ${frames.length} of ${of} runs, evenly spread: with all of them it would become too large. A shorter text leaves room for more.`,
       );
     const title = element("h2", {}, "A: ", element("b", {}, first.name), ", B: ", element("b", {}, second.name));
-    return left ? [title, left] : [title];
+    return [title, ...this.corrupted(), ...(left ? [left] : [])];
+  }
+
+  // Says so where a run reads another text.
+  private corrupted(): HTMLElement[] {
+    return this.pair().flatMap(({ texts }, run) => {
+      const words = this.app.data.texts.flatMap(({ name, tokens }, text) => {
+        const read = texts?.[text];
+        return read && read.some((token, at) => token !== tokens[at])
+          ? [`the ${name} is ${read.map((token) => shortened(token, 24)).join(" ")}`]
+          : [];
+      });
+      return words.length > 0 ? [element("p", { class: "note muted reads" }, `In ${"AB"[run]} ${words.join(", ")}.`)] : [];
+    });
   }
 
   private losses(): HTMLElement[] {
@@ -120,13 +148,12 @@ export class RunsView {
     const block = this.app.block();
     if (!block) return [];
     const head = this.app.head();
-    const short = (token: string) => shortened(token, 14);
-    const [rows, columns] = [this.app.tokens(block.rows).map(short), this.app.tokens(block.columns).map(short)];
+    const [ofRows, ofColumns] = [this.app.tokens(block.rows), this.app.tokens(block.columns)];
     const planes = this.pair().map((frame) => {
       const found = frame.attention.find(({ module }) => module === block.module);
       const weights = tensor(found?.weights);
-      const fits = weights && head < weights.held[0]! && weights.held[1] === rows.length;
-      return fits && weights.held[2] === columns.length ? weights.plane(head) : null;
+      const fits = weights && head < weights.held[0]! && weights.held[1] === ofRows.length;
+      return fits && weights.held[2] === ofColumns.length ? weights.plane(head) : null;
     });
     const title = element("h3", {}, `${block.module}, head ${head}: its weights`);
     const [a, b] = planes;
@@ -140,8 +167,18 @@ export class RunsView {
       return [title, element("p", { class: "muted" }, words)];
     }
     const difference = new Plane(a.rows, a.columns, Float64Array.from(b.values, (value, i) => value - a.values[i]!));
-    const heat = (id: string, name: string, plane: Plane, scale: () => ReturnType<typeof rising>) => {
-      const made = new Heat({ id, title: name, plane, scale, rows, columns, cell: 34 });
+    const heat = (id: string, name: string, plane: Plane, scale: () => ReturnType<typeof rising>, of: Frame | null) => {
+      const names = (text: number) =>
+        of ? this.tokens(of, text).map((token) => shortened(token, 14)) : this.pairOfTokens(text, 10);
+      const made = new Heat({
+        id,
+        title: name,
+        plane,
+        scale,
+        rows: names(block.rows),
+        columns: names(block.columns),
+        cell: 34,
+      });
       heats.push(made);
       return made.picture.node;
     };
@@ -150,9 +187,9 @@ export class RunsView {
       element(
         "div",
         { class: "triple" },
-        heat("runs-a", "A", a, () => rising(1)),
-        heat("runs-b", "B", b, () => rising(1)),
-        heat("runs-difference", "B − A", difference, () => signed(difference.size())),
+        heat("runs-a", "A", a, () => rising(1), this.pair()[0]),
+        heat("runs-b", "B", b, () => rising(1), this.pair()[1]),
+        heat("runs-difference", "B − A", difference, () => signed(difference.size()), null),
       ),
     ];
   }
@@ -191,11 +228,11 @@ export class RunsView {
       element("div", { class: "scroll" }, table),
       agreement([mean(a), mean(b)], [first, second].map(({ values }) => values[output] ?? NaN)),
       element("h3", {}, `What is likely at position ${row}, reading “${shortened(positions[row]!, 24)}”`),
-      element("div", { class: "scroll" }, this.tokens(a[row]!, b[row]!, prediction.targets[row]!, name)),
+      element("div", { class: "scroll" }, this.likely(a[row]!, b[row]!, prediction.targets[row]!, name)),
     ];
   }
 
-  private tokens(
+  private likely(
     a: ReturnType<typeof positionOf>,
     b: ReturnType<typeof positionOf>,
     target: number,

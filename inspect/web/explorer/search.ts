@@ -42,7 +42,7 @@ export function find(app: App, text: string): Found[] {
 export function searchBox(app: App): HTMLElement {
   const input = element("input", {
     type: "search",
-    placeholder: "Search: softmax, layers.1, query.weight",
+    placeholder: "Search: softmax, layers.1",
     "aria-label": "Search modules, operations and leaves",
   });
   const list = element("ul", { class: "found", hidden: true });

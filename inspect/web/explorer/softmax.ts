@@ -2,10 +2,12 @@
 import { element } from "../shared/dom";
 import { rising, signed } from "./colours";
 import type { App } from "./app";
-import { attentionKeys, Bar, headSwitch, kindSwitch, layerSwitch, outputSwitch, rowSwitch, shortened } from "./bar";
+import { kindSwitch, layerSwitch, shortened } from "./bar";
 import { around, largest, numbersTable, steps, tints, verdict } from "./closeup";
+import type { Attention } from "./data";
 import { Heat, tint } from "./heat";
 import { column, exact } from "./numbers";
+import { nothingArrives, QueryRowView } from "./query_row";
 import { Plane, tensor } from "./tensor";
 
 const shortRow = 12; // up to here the Jacobian is written in numbers
@@ -28,48 +30,28 @@ export function softmaxJacobian(p: ArrayLike<number>): Plane {
   return new Plane(n, n, values);
 }
 
-export class SoftmaxView {
-  readonly node: HTMLElement;
-  private readonly bar: Bar;
-  private readonly body = element("div", {
-    class: "closeup",
-    tabindex: 0,
-    role: "region",
-    "aria-label":
-      "One row of a softmax. Arrow up and down choose the row, left and right the head, page up and down the layer.",
-  });
-
-  constructor(private readonly app: App) {
-    this.bar = new Bar([
-      kindSwitch(app),
-      layerSwitch(app),
-      headSwitch(app),
-      rowSwitch(app, "Row", () => app.tokens(app.block()?.rows ?? 0)),
-      outputSwitch(app, true),
-    ]);
-    this.body.addEventListener("keydown", (event) => {
-      if (event.target === this.body && attentionKeys(app, event)) event.preventDefault();
-    });
-    this.node = element("section", { class: "view" }, this.bar.node, this.body);
+export class SoftmaxView extends QueryRowView {
+  constructor(app: App) {
+    const label =
+      "One row of a softmax. Arrow up and down choose the row, left and right the head, page up and down the layer.";
+    super(app, label, [kindSwitch(app), layerSwitch(app)]);
   }
 
-  update() {
-    this.bar.update();
-    const { app } = this;
-    const block = app.block()!;
-    const [row, head] = [app.state.row ?? 0, app.head()];
-    const gradients = block.gradients[app.state.output];
+  private heat: Heat | null = null;
+
+  protected shown(block: Attention, head: number, row: number): HTMLElement[] {
+    this.heat = null;
+    const gradients = block.gradients[this.app.state.output];
     const p = tensor(block.values.probabilities)?.row(row, head);
     const g = tensor(gradients?.probabilities)?.row(row, head);
     const recorded = tensor(gradients?.scores)?.row(row, head);
-    const query = shortened(app.tokens(block.rows)[row] ?? "", 24);
-    const title = element("h2", {}, `${block.module}, head ${head}, row ${row} “${query}”`);
-    if (!p || !g || !recorded) {
-      const none = element("p", { class: "muted" }, "No gradient of this output arrives here.");
-      return this.body.replaceChildren(title, none);
-    }
-    const names = app.tokens(block.columns).map((token) => shortened(token, 18));
-    this.body.replaceChildren(title, ...this.worked(p, g, recorded, names));
+    if (!p || !g || !recorded) return [nothingArrives()];
+    const names = this.app.tokens(block.columns).map((token) => shortened(token, 18));
+    return this.worked(p, g, recorded, names);
+  }
+
+  protected override drawn() {
+    this.heat?.picture.redraw();
   }
 
   private worked(p: Float32Array, g: Float32Array, recorded: Float32Array, names: string[]): HTMLElement[] {
@@ -112,9 +94,8 @@ export class SoftmaxView {
     const plane = softmaxJacobian(p);
     const title = "The Jacobian, J = diag(p) − ppᵀ";
     if (p.length > shortRow) {
-      const heat = new Heat({ id: "jacobian-picture", title, plane, rows: names, columns: names, unit: "dp / dx" });
-      requestAnimationFrame(() => heat.picture.redraw());
-      return element("div", { class: "jacobian" }, heat.picture.node);
+      this.heat = new Heat({ id: "jacobian-picture", title, plane, rows: names, columns: names, unit: "dp / dx" });
+      return element("div", { class: "jacobian" }, this.heat.picture.node);
     }
     const scale = signed(plane.size());
     const [ofG, ofDx] = [around(g), around(dx)];

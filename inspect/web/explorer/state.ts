@@ -12,6 +12,7 @@ export const viewNames = {
   relative: "Positions",
   nudge: "Nudge",
   runs: "Runs",
+  patching: "Patching",
   gradcheck: "Gradient check",
 } as const;
 export type ViewName = keyof typeof viewNames;
@@ -63,5 +64,6 @@ export const held: Record<ViewName, Key[]> = {
   nudge: ["block", "heads", "output", "pull", "place", "stop"],
   relative: ["block", "heads", "row", "output"],
   runs: ["block", "heads", "row", "output", "run", "against"],
+  patching: ["output"],
   gradcheck: [],
 };

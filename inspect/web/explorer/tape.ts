@@ -1,7 +1,7 @@
 // The recorded tape as a graph of modules that fold, a player, and all there is to know of the operation that is chosen.
 import { element } from "../shared/dom";
 import type { App } from "./app";
-import { Bar, outputSwitch } from "./bar";
+import { Bar, outputSwitch, shortened } from "./bar";
 import type { Area } from "./colours";
 import { arrowheads, Drawing, drawWire } from "./drawing";
 import { Groups, isItem, type Group, type Item } from "./groups";
@@ -18,7 +18,7 @@ export class TapeView {
   readonly node: HTMLElement;
   private readonly groups: Groups;
   private readonly drawing: Drawing;
-  private readonly replay: Replay;
+  private replay: Replay;
   private readonly inspector: Inspector;
   private readonly player: Player;
   private readonly bar: Bar;
@@ -35,8 +35,8 @@ export class TapeView {
 
   constructor(private readonly app: App) {
     this.groups = new Groups(app.data);
-    this.drawing = new Drawing(app.data, this.groups);
-    this.replay = new Replay(app.data);
+    this.drawing = new Drawing(app.data, this.groups, () => this.replay.output);
+    this.replay = new Replay(app.data, app.state.output);
     this.inspector = new Inspector(app, this.replay);
     this.player = new Player(app, this.replay, (follows) => {
       this.follows = follows;
@@ -83,6 +83,7 @@ export class TapeView {
 
   update() {
     const { app } = this;
+    if (app.state.output !== this.replay.output) this.play(app.state.output);
     this.bar.update();
     this.player.update();
     const { subject } = app.state;
@@ -101,8 +102,16 @@ export class TapeView {
     const { plot } = this.picture;
     if (first) plot.scrollLeft = (plot.scrollWidth - plot.clientWidth) / 2;
     this.mark();
-    const current = app.state.step === null ? null : this.replay.steps[app.state.step];
+    const current = app.state.step === null ? null : this.replay.at(app.state.step);
     this.inspector.show(subject ?? (current ? { node: current.node.id } : null), app.state.step);
+  }
+
+  // Follows another output: its backward, and its gradients in the boxes.
+  private play(output: number) {
+    this.player.stop();
+    this.replay = new Replay(this.app.data, output);
+    for (const part of [this.inspector, this.player, this.marks]) part.take(this.replay);
+    this.layout = null;
   }
 
   left() {
@@ -131,7 +140,7 @@ export class TapeView {
   // Unfolds the module that the player is in, and folds those again that it has left.
   private follow() {
     const { step } = this.app.state;
-    const at = step !== null && this.follows ? this.replay.steps[step] : undefined;
+    const at = step !== null && this.follows ? this.replay.at(step) : undefined;
     const item = at && this.groups.nodes.get(at.node.id);
     const around = new Set<Group>();
     for (let group = item?.group ?? null; group; group = group.parent) around.add(group);
@@ -162,7 +171,10 @@ export class TapeView {
   private draw(area: Area): number {
     this.layout ??= arranged(this.groups, this.drawing.size);
     const { layout } = this;
-    this.picture.entitle(`Tape of ${this.app.data.outputs[0]!.name}: ${this.app.data.tape.nodes.length} operations`);
+    const { recorded, steps, output } = this.replay;
+    const behind = steps.length - recorded;
+    const name = shortened(this.app.data.outputs[output]!.name, 40);
+    this.picture.entitle(`Tape: ${behind} of ${recorded} operations lead to ${name}`);
     this.picture.suggest("click an operation or a module; ↑ ↓ ← → Enter, . and , step");
     arrowheads(area);
     for (const frame of layout.frames) this.drawing.frame(area, frame, (group) => this.toggle(group));

@@ -5,6 +5,7 @@ import { shortened } from "./bar";
 import type { Attention } from "./data";
 import { curveOf } from "./nudge";
 import { brief, exact } from "./numbers";
+import { Replay } from "./replay";
 import { softmaxBackward } from "./softmax";
 import type { State } from "./state";
 import { tensor } from "./tensor";
@@ -62,10 +63,14 @@ function steps(app: App, { block, head, row, key }: Hero): Step[] {
   const gradient = (name: "query" | "scores" | "probabilities") => tensor(block.gradients[0]![name])!.row(row, head);
   const dot = () => part("query", row).reduce((sum, value, d) => sum + value * part("key", key)[d]!, 0);
   const { name, value } = app.data.outputs[0]!;
-  const { nodes, root } = app.data.tape;
+  const { nodes, roots } = app.data.tape;
+  const root = roots[0]!;
+  const { recorded, steps: all } = new Replay(app.data, 0);
   const p = part("probabilities", row)[key]!;
   const g = gradient("probabilities")[key]!;
   const score = part("scores", row)[key]!;
+  const loss = app.data.predictions[0] !== null; // what is better lower
+  const verdict = loss ? (g < 0 ? "help" : "harm") : g < 0 ? "lower it" : "raise it";
   const back = softmaxBackward(part("probabilities", row), gradient("probabilities"));
   const nudge = app.data.nudges?.places.findIndex(
     ({ kind, node, index }) =>
@@ -78,12 +83,12 @@ function steps(app: App, { block, head, row, key }: Hero): Step[] {
   return [
     {
       title: "The end first",
-      state: () => ({ view: "tape", subject: { node: root }, step: null }),
+      state: () => ({ view: "tape", subject: { node: root }, step: null, output: 0 }),
       words: () => [
         `All that the model computed for this text ends in one number, the ${visible(name)}: `,
         number(value ?? NaN, "loss"),
         `, made by ${end.operation} #${end.id}. Gradients will say how it depends on each of the `,
-        number(nodes.length, "operations"),
+        number(all.length - recorded - 1, "operations"),
         " operations before it. We follow one weight of one head there and back.",
       ],
     },
@@ -125,12 +130,12 @@ function steps(app: App, { block, head, row, key }: Hero): Step[] {
               " of it. ",
             ]
           : ["This page keeps no values, for it would become too large: that of a shorter text has them. "]),
-        "From here the rest of the model goes on to the loss.",
+        `From here the rest of the model goes on to the ${visible(name)}.`,
       ],
     },
     {
       title: "Backward begins",
-      state: () => ({ view: "tape", subject: { node: root }, step: nodes.length }),
+      state: () => ({ view: "tape", subject: { node: root }, step: nodes.length, output: 0 }),
       words: () => [
         `The gradient of the ${visible(name)} by itself is 1. Now the tape is read from its end: each operation takes the gradient of what it gave, and sends each of its inputs a gradient, by the chain rule. ${end.operation} #${end.id} is the first of them.`,
       ],
@@ -141,7 +146,7 @@ function steps(app: App, { block, head, row, key }: Hero): Step[] {
       words: () => [
         `Backward has come to our weight, and says g = dL/dp = `,
         number(g, "g"),
-        `: were p larger by a small Δ, with all else held, the ${visible(name)} would change by about g·Δ. So a little more of ${of(asked)} would ${g < 0 ? "help" : "harm"} here.`,
+        `: were p larger by a small Δ, with all else held, the ${visible(name)} would change by about g·Δ. So a little more of ${of(asked)} would ${verdict} here.`,
       ],
     },
     {
@@ -186,7 +191,7 @@ function steps(app: App, { block, head, row, key }: Hero): Step[] {
       title: "To the query, and to what learns",
       state: () => ({ view: "neuron", show: "gradients", ...place }),
       words: () => [
-        "The score was scale · q·k, so the query is sent scale · dx · k from this key, and as much from every other: together a gradient of length ",
+        "The score was scale · q·k, so the query is sent scale · dx · k from this key, and likewise from every other: together a gradient of length ",
         number(Math.hypot(...gradient("query")), "length"),
         ". Next come the matrices that made the query: each of their numbers gets its gradient in the same way, and training takes a small step against it. That is backpropagation.",
       ],

@@ -69,6 +69,11 @@ export const abouts: Partial<Record<ViewName, About>> = {
     attempt: "Find the position whose loss changed most, then the head whose weights did; with more than two runs, press Play.",
     derivations: ["attention", "cross_entropy"],
   },
+  patching: {
+    see: "The model reads a corrupted text; each cell puts back what one layer or head gave for the clean one, at one token.",
+    attempt: "Follow the cells near 1 from layer to layer: there the difference between the texts travels to the output.",
+    derivations: ["attention"],
+  },
   gradcheck: {
     see: "Every gradient compared with differences in double precision: backward held against forward.",
     attempt: "Find the largest error: how many digits do backward and differences agree in?",
@@ -98,12 +103,13 @@ export const glossary: [string, string][] = [
   ["loss", "One number that says how wrong the model is here; for a token, −ln of the probability it gave to the right one."],
   ["mask", "What a query must not see: its score becomes −∞, its weight 0."],
   ["nudge", "A small change of one value, all else held, made to see whether the gradient told the truth."],
+  ["patching", "One activation of a run put into another run, to see how much of the difference between the two passes there."],
   ["parameter", "A number that training changes: it subtracts the learning rate times the gradient, or something cleverer."],
   ["query", "What a token asks for: a row of numbers that is compared with every key."],
   ["residual", "A layer's input added to its output, so that gradients have a straight way back."],
   ["score", "Query times key, times 1/√D: large where they fit. Softmax of a row of scores gives the weights."],
   ["softmax", "exp of each number divided by the sum of all: positive, and the row sums to 1."],
   ["tape", "The list of all operations of a forward, with what each needs for its backward."],
-  ["token", "A piece of text that has its own number in the vocabulary."],
+  ["token", "A piece of text that has its own number in the vocabulary. In vocabularies of bytes Ġ stands for a space and Ċ for a new line; in others ## goes on from the token before."],
   ["value", "What a token has to say to queries that look at it."],
 ];

@@ -1,0 +1,107 @@
+#include "inspect/patching.h"
+
+#include <algorithm>
+
+#include "base/module_path.h"
+#include "inspect/patch.h"
+
+namespace tape::inspect {
+namespace {
+
+/// "decoder.layers.1" as "decoder.layers.*", and what is directly in it as "decoder.layers.*.norm1"; others as "".
+std::string kind_of(const std::string& path) {
+  const std::vector<std::string_view> names = split_module_path(path);
+  for (size_t back = 1; back <= std::min<size_t>(names.size(), 2); ++back) {
+    const std::string_view name = names[names.size() - back];
+    const size_t dot = name.rfind('.');
+    if (dot == std::string_view::npos) continue;
+    const auto number = static_cast<size_t>(name.data() - path.data()) + dot + 1;
+    return std::string(path).replace(number, name.size() - dot - 1, "*");
+  }
+  return "";
+}
+
+/// Layers, and what in them has modules of its own: a norm alone says little.
+bool is_shown(const Activations::Module& of) {
+  const std::string kind = kind_of(of.path);
+  return of.of_tokens && !kind.empty() && (kind.ends_with('*') || of.module->named_modules().size() > 1);
+}
+
+std::vector<double> outputs_of(const Study& study) {
+  std::vector<double> values;
+  for (const PageOutput& output : study.run()) values.push_back(output.value.item());
+  return values;
+}
+
+class Patcher {
+ public:
+  Patcher(const Study& clean, const Study& corrupted, const PatchingOptions& options)
+      : corrupted_(corrupted), options_(options), from_(clean) {
+    if (clean.module != corrupted.module)
+      raise(ErrorKind::config, "patch: the clean study and the corrupted one are of different models");
+    for (size_t i = 0; i < clean.texts.size(); ++i)
+      if (clean.texts[i].tokens.size() != corrupted.texts.at(i).tokens.size())
+        raise(ErrorKind::config, "patch: the {} has {} tokens, and {} corrupted: it needs as many", clean.texts[i].name,
+              clean.texts[i].tokens.size(), corrupted.texts[i].tokens.size());
+  }
+
+  Patching all() {
+    Patching found{.clean = from_.values(), .corrupted = outputs_of(corrupted_), .texts = corrupted_.texts};
+    if (outputs_of(corrupted_) != found.corrupted)
+      raise(ErrorKind::config, "patch: the model does not give the same each time: it must (eval())");
+    for (const bool heads : {false, true})
+      for (const Activations::Module& of : from_.modules())
+        if (is_shown(of) && (!heads || of.head_count > 0)) place_in(found.grids, of, heads);
+    for (const PatchGrid& grid : found.grids) runs_ += std::ssize(grid.modules) * columns(grid);
+    for (PatchGrid& grid : found.grids) fill(grid);
+    return found;
+  }
+
+ private:
+  static void place_in(std::vector<PatchGrid>& grids, const Activations::Module& of, bool heads) {
+    const std::string name = kind_of(of.path);
+    const int64_t count = heads ? of.head_count : 0;
+    auto grid = std::ranges::find_if(
+        grids, [&](const PatchGrid& one) { return one.name == name && one.heads == count && one.text == of.text; });
+    if (grid == grids.end()) {
+      grids.push_back({.name = name, .text = of.text, .heads = count});
+      grid = grids.end() - 1;
+    }
+    grid->modules.push_back(of.path);
+  }
+
+  int64_t columns(const PatchGrid& grid) const {
+    return grid.heads > 0 ? grid.heads : std::ssize(corrupted_.texts[grid.text].tokens) + 1;
+  }
+
+  void fill(PatchGrid& grid) {
+    for (const std::string& module : grid.modules) {
+      grid.values.emplace_back();
+      for (int64_t column = 0; column < columns(grid); ++column) {
+        ActivationPatch patch{.module = module};
+        if (grid.heads > 0)
+          patch.head = column;
+        else if (column + 1 < columns(grid))
+          patch.position = column;
+        if (options_.progress) options_.progress(done_++, runs_);
+        const PatchedActivations patched(from_, patch);
+        grid.values.back().push_back(outputs_of(corrupted_));
+      }
+    }
+  }
+
+  const Study& corrupted_;
+  const PatchingOptions& options_;
+  const Activations from_;
+  int64_t done_ = 0, runs_ = 0;
+};
+
+}  // namespace
+
+Patching patch_all(const Study& clean, const Study& corrupted, const PatchingOptions& options) {
+  const InDouble in_double(clean.module);
+  const NoGrad no_grad;
+  return Patcher(clean, corrupted, options).all();
+}
+
+}  // namespace tape::inspect

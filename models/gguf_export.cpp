@@ -31,9 +31,9 @@ class Export {
     metadata.emplace_back(fmt::format("{}.{}", architecture_, key), std::move(value));
   }
   void tensor(const std::string& name, const Tensor& values) {
-    const bool vector = values.rank() < 2, blocks = type_ == GgufType::q8_0 || type_ == GgufType::q4_0;
+    const bool vector = values.rank() < 2, blocks = type_ == GgufType::Q8_0 || type_ == GgufType::Q4_0;
     const bool fits = !blocks || values.size(values.rank() - 1) % 32 == 0;
-    tensors.push_back({name, values, vector ? GgufType::f32 : fits ? type_ : GgufType::f16});
+    tensors.push_back({name, values, vector ? GgufType::F32 : fits ? type_ : GgufType::F16});
   }
   /// weight and, where there is one, bias of a module of ours.
   void module(const std::string& name, const nn::StateDict& state, const std::string& path) {

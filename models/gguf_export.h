@@ -9,7 +9,7 @@ namespace tape::models {
 
 struct GgufExportOptions {
   /// Of matrices and tables; vectors stay F32. Where rows are no multiple of 32, Q8_0 and Q4_0 become F16.
-  GgufType type = GgufType::f32;
+  GgufType type = GgufType::F32;
   std::string name = {};  ///< "general.name"; the folder's where it is empty
 };
 

@@ -15,11 +15,11 @@ struct ExportArguments {
 
 int export_model(ExportArguments& arguments) {
   prepare(arguments.common);
-  constexpr std::pair<const char*, GgufType> types[] = {{"f32", GgufType::f32},
-                                                        {"f16", GgufType::f16},
-                                                        {"bf16", GgufType::bf16},
-                                                        {"q8_0", GgufType::q8_0},
-                                                        {"q4_0", GgufType::q4_0}};
+  constexpr std::pair<const char*, GgufType> types[] = {{"f32", GgufType::F32},
+                                                        {"f16", GgufType::F16},
+                                                        {"bf16", GgufType::BF16},
+                                                        {"q8_0", GgufType::Q8_0},
+                                                        {"q4_0", GgufType::Q4_0}};
   for (const auto& [name, type] : types)
     if (arguments.dtype == name) arguments.options.type = type;
   models::export_gguf(arguments.model, arguments.out, arguments.options);

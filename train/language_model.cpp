@@ -37,10 +37,8 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::To
     context_ = context();
     read_text();
     take_tokenizer(folder, [this] { return make_tokenizer(); });
-    train_ = tokenizer_->encode(text_.train, {.add_special_tokens = false}).ids;
-    valid_ = tokenizer_->encode(text_.valid, {.add_special_tokens = false}).ids;
-    tell_lost_characters(text_.train, options.text);
-    tell_lost_characters(text_.valid, options.valid.empty() ? options.text : options.valid);
+    train_ = encode(text_.train, options.text);
+    valid_ = encode(text_.valid, options.valid.empty() ? options.text : options.valid);
     text_.train.clear();
     const auto plan = [this](int64_t epoch) {
       return text::plan_windows(std::ssize(train_), context_, batch(), options_.run.seed, epoch);
@@ -97,9 +95,18 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::To
   }
 
   /// A tokenizer that was made for another text need not know this one's characters.
-  void tell_lost_characters(const std::string& text, const std::string& name) const {
-    const std::string note = text::lost_characters_note(*tokenizer_, text);
+  std::vector<int64_t> encode(const std::string& text, const std::string& name) const {
+    text::Encoding encoding = tokenizer_->encode(text, {.add_special_tokens = false});
+    std::string note;
+    if (const auto* const bpe = dynamic_cast<const text::ByteLevelBpe*>(tokenizer_.get())) {
+      note = text::lost_characters_note(*bpe, text);
+    } else {
+      text::UnknownTokens unknown;
+      unknown.add(*tokenizer_, encoding, text);
+      note = unknown.note();
+    }
     if (!note.empty()) out_ << fmt::format("{}: {}\n", name, note);
+    return std::move(encoding.ids);
   }
 
   std::unique_ptr<text::Tokenizer> make_tokenizer() {

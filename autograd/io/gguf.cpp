@@ -240,7 +240,7 @@ Tensor read_tensor(const InputFile& file, const TensorInfo& info, uint64_t data)
   std::string stored(static_cast<size_t>(bytes), '\0');
   file.read(static_cast<int64_t>(data + info.offset), stored.data(), bytes);
   Tensor tensor = empty(info.shape);
-  detail::from_blocks(stored.data(), count, info.type, tensor.data<float>());
+  detail::from_blocks(stored.data(), count, info.type, static_cast<float*>(tensor.raw()));
   return tensor;
 }
 

@@ -14,7 +14,7 @@ namespace tape {
 
 /// How a tensor's values are stored. Of Q8_0 and Q4_0, 32 values behind each other share an f16 scale (34 and 18
 /// bytes).
-enum class GgufType { f32, f16, bf16, q8_0, q4_0 };
+enum class GgufType { F32, F16, BF16, Q8_0, Q4_0 };
 /// "F32", "F16", "BF16", "Q8_0", "Q4_0".
 const char* to_string(GgufType type);
 
@@ -27,7 +27,7 @@ using GgufMetadata = std::vector<std::pair<std::string, GgufValue>>;
 struct GgufTensor {
   std::string name;
   Tensor values;  ///< f32 or f64, of one to four axes
-  GgufType type = GgufType::f32;
+  GgufType type = GgufType::F32;
 };
 
 /// Writes metadata and tensors, both in their order, the values at multiples of 32 bytes: beside, flushed and renamed.

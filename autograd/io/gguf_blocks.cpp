@@ -68,12 +68,12 @@ void take_q4_0(const char*& from, float* x) {
 
 GgufBlock block_of(GgufType type) {
   switch (type) {
-    case GgufType::f32:
+    case GgufType::F32:
       return {1, 4};
-    case GgufType::f16:
-    case GgufType::bf16:
+    case GgufType::F16:
+    case GgufType::BF16:
       return {1, 2};
-    case GgufType::q8_0:
+    case GgufType::Q8_0:
       return {kBlock, 2 + kBlock};
     default:
       return {kBlock, 2 + kBlock / 2};
@@ -85,11 +85,11 @@ std::string to_blocks(const float* values, int64_t count, GgufType type) {
   std::string bytes(static_cast<size_t>(count / block.values * block.bytes), '\0');
   char* to = bytes.data();
   for (int64_t i = 0; i < count; i += block.values) {
-    if (type == GgufType::f32) put(to, values[i]);
-    if (type == GgufType::f16) put(to, half_bits(values[i]));
-    if (type == GgufType::bf16) put(to, bfloat16_bits(values[i]));
-    if (type == GgufType::q8_0) put_q8_0(to, values + i);
-    if (type == GgufType::q4_0) put_q4_0(to, values + i);
+    if (type == GgufType::F32) put(to, values[i]);
+    if (type == GgufType::F16) put(to, half_bits(values[i]));
+    if (type == GgufType::BF16) put(to, bfloat16_bits(values[i]));
+    if (type == GgufType::Q8_0) put_q8_0(to, values + i);
+    if (type == GgufType::Q4_0) put_q4_0(to, values + i);
   }
   return bytes;
 }
@@ -97,11 +97,11 @@ std::string to_blocks(const float* values, int64_t count, GgufType type) {
 void from_blocks(const char* bytes, int64_t count, GgufType type, float* values) {
   const GgufBlock block = block_of(type);
   for (int64_t i = 0; i < count; i += block.values) {
-    if (type == GgufType::f32) values[i] = take<float>(bytes);
-    if (type == GgufType::f16) values[i] = half_value(take<uint16_t>(bytes));
-    if (type == GgufType::bf16) values[i] = bfloat16_value(take<uint16_t>(bytes));
-    if (type == GgufType::q8_0) take_q8_0(bytes, values + i);
-    if (type == GgufType::q4_0) take_q4_0(bytes, values + i);
+    if (type == GgufType::F32) values[i] = take<float>(bytes);
+    if (type == GgufType::F16) values[i] = half_value(take<uint16_t>(bytes));
+    if (type == GgufType::BF16) values[i] = bfloat16_value(take<uint16_t>(bytes));
+    if (type == GgufType::Q8_0) take_q8_0(bytes, values + i);
+    if (type == GgufType::Q4_0) take_q4_0(bytes, values + i);
   }
 }
 

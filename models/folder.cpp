@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/file.h"
+#include "models/adapter_folder.h"
 #include "models/hugging_face/bert.h"
 #include "models/hugging_face/gpt2.h"
 #include "models/hugging_face/gpt_neox.h"
@@ -51,6 +52,15 @@ void save_as(const std::string& folder, const M& model, const std::string& confi
   write_weights(folder, layout_of(model).to_file(model.state_dict()), options.max_shard_bytes);
   const std::string_view parts[] = {config};
   write_file(fmt::format("{}/config.json", folder), parts);
+}
+
+/// Calls use(model) with the model as the class it is of.
+template <class Use>
+auto with_class(const CausalLM& model, Use&& use) {
+  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) return use(*gpt);
+  if (const auto* llama = dynamic_cast<const Llama*>(&model)) return use(*llama);
+  if (const auto* neox = dynamic_cast<const GptNeoX*>(&model)) return use(*neox);
+  raise(ErrorKind::config, "transformers has no class for a CausalLM of other layers");
 }
 
 DType dtype_of_parameters(const nn::Module& model) { return model.parameters().front().dtype(); }
@@ -155,6 +165,7 @@ std::string class_of_type(const std::string& model_type) {
 }  // namespace
 
 AnyModel load_model(const std::string& folder) {
+  if (is_adapter_folder(folder)) return load_with_adapter(folder);
   const std::string file = fmt::format("{}/config.json", folder);
   const std::string text = read_text(file);
   const ConfigReader config(text, file);
@@ -263,10 +274,7 @@ void save(const std::string& folder, const GptNeoX& model, const SaveOptions& op
   save_for_transformers(folder, model, options);
 }
 void save(const std::string& folder, const CausalLM& model, const SaveOptions& options) {
-  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) return save(folder, *gpt, options);
-  if (const auto* llama = dynamic_cast<const Llama*>(&model)) return save(folder, *llama, options);
-  if (const auto* neox = dynamic_cast<const GptNeoX*>(&model)) return save(folder, *neox, options);
-  raise(ErrorKind::config, "{}: transformers has no class for a CausalLM of other layers", folder);
+  with_class(model, [&](const auto& m) { save(folder, m, options); });
 }
 void save(const std::string& folder, const Bert& model, const SaveOptions& options) {
   save_for_transformers(folder, model, options);
@@ -281,8 +289,16 @@ void save(const std::string& folder, const AnyModel& model, const SaveOptions& o
   std::visit([&](const auto& m) { save(folder, *m, options); }, model);
 }
 
+Layout layout_of(const CausalLM& model) {
+  return with_class(model, [](const auto& m) { return layout_of(m); });
+}
+
+Layout layout_of(const AnyModel& model) {
+  return std::visit([](const auto& m) { return layout_of(*m); }, model);
+}
+
 std::map<std::string, Tensor> to_file_names(const AnyModel& model, const nn::StateDict& values) {
-  return std::visit([&](const auto& m) { return layout_of(*m).to_file(values); }, model);
+  return layout_of(model).to_file(values);
 }
 
 nn::Module& module_of(const AnyModel& model) {

@@ -6,6 +6,7 @@
 
 #include "gpt.h"
 #include "gpt_neox.h"
+#include "layout.h"
 #include "llama.h"
 #include "sequence_classifier.h"
 #include "transformer.h"
@@ -32,7 +33,8 @@ using AnyModel =
 /// pool the mean, which transformers has no class for, "tapeformer-mean-pooling-classifier". The model is in evaluation
 /// mode. Every Error names the file: (io) for one that cannot be read; (format) or (config) with the key for a
 /// configuration that is broken, of an unknown architecture, or asks for what is not computed here; (format) with every
-/// tensor that does not fit, before a model is made.
+/// tensor that does not fit, before a model is made. A folder with adapters in place of a model is read as
+/// load_with_adapter() does.
 AnyModel load_model(const std::string& folder);
 
 /// The same where the class is known: load<Gpt>("gpt2"), or load<CausalLM>(folder) for any decoder-only model. Error
@@ -56,6 +58,11 @@ void save(const std::string& folder, const Bert& model, const SaveOptions& optio
 void save(const std::string& folder, const MaskedLanguageModel& model, const SaveOptions& options = {});
 void save(const std::string& folder, const SequenceClassifier& model, const SaveOptions& options = {});
 void save(const std::string& folder, const AnyModel& model, const SaveOptions& options = {});
+
+/// How the model's folder names and keeps its tensors.
+Layout layout_of(const AnyModel& model);
+/// Error (config) for a model that transformers has no class for.
+Layout layout_of(const CausalLM& model);
 
 /// Values or gradients of a model's parameters under the names, and in the shapes, of its folder.
 std::map<std::string, Tensor> to_file_names(const AnyModel& model, const nn::StateDict& values);

@@ -10,6 +10,20 @@
 #include "autograd/ops/shape.h"
 
 namespace tape::models {
+namespace {
+
+/// "x.query.weight" -> "x.query".
+std::string without_weight(const std::string& name) {
+  return name.ends_with(".weight") ? name.substr(0, name.size() - std::string_view(".weight").size()) : name;
+}
+
+std::vector<std::string> paths(const std::vector<std::string>& weights) {
+  std::vector<std::string> paths;
+  for (const std::string& weight : weights) paths.push_back(without_weight(weight));
+  return paths;
+}
+
+}  // namespace
 
 void Layout::tensor(const std::string& ours, const std::string& theirs, const Shape& shape) {
   entries_.push_back({{ours}, theirs, shape});
@@ -60,6 +74,61 @@ bool Layout::ignores(const std::string& name) const {
                      [&](const std::string& part) { return name.find(part) != std::string::npos; });
 }
 
+const Layout::Entry& Layout::entry_of(const std::string& linear) const {
+  const std::string weight = fmt::format("{}.weight", linear);
+  for (const Entry& entry : entries_)
+    if (std::ranges::find(entry.ours, weight) != entry.ours.end()) return entry;
+  raise(ErrorKind::config, "layout: the folder keeps no weight of {}", linear);
+}
+
+std::vector<std::string> Layout::linears(const std::string& theirs) const {
+  for (const Entry& entry : entries_)
+    if (entry.shape.rank() == 2 && entry.theirs == fmt::format("{}.weight", theirs)) return paths(entry.ours);
+  return {};
+}
+
+std::vector<std::vector<std::string>> Layout::packed_linears() const {
+  std::vector<std::vector<std::string>> packed;
+  for (const Entry& entry : entries_)
+    if (entry.shape.rank() == 2 && entry.ours.size() > 1) packed.push_back(paths(entry.ours));
+  return packed;
+}
+
+bool Layout::keeps_transposed(const std::string& linear) const { return entry_of(linear).kind == Kind::transposed; }
+
+std::string Layout::their_linear(const std::string& linear) const { return without_weight(entry_of(linear).theirs); }
+
+Layout Layout::adapters(const std::string& name, const std::map<std::string, Adapter>& linears) const {
+  Layout layout;
+  for (const Entry& entry : entries_) {
+    if (entry.shape.rank() != 2) continue;
+    const std::vector<std::string> own = paths(entry.ours);
+    const auto adapter = linears.find(own.front());
+    if (adapter == linears.end()) continue;
+    const bool transposed = entry.kind == Kind::transposed;
+    const Kind outputs = transposed ? Kind::same : entry.kind;  // adapters are never kept transposed
+    const int64_t in = entry.shape[transposed ? 0 : 1], out = entry.shape[transposed ? 1 : 0];
+    const auto add = [&](const char* part, const char* their, const Shape& shape, Kind kind) {
+      Entry added{
+          {}, fmt::format("base_model.model.{}.{}", without_weight(entry.theirs), their), shape, kind, entry.heads};
+      for (const std::string& path : own) added.ours.push_back(fmt::format("{}.lora.{}.{}", path, name, part));
+      layout.entries_.push_back(std::move(added));
+    };
+    const int64_t rank = adapter->second.rank;
+    add("A", "lora_A.weight", {rank, in}, own.size() > 1 ? Kind::shared : Kind::same);
+    add("B", "lora_B.weight", {out, rank}, outputs);
+    if (adapter->second.magnitude) add("magnitude", "lora_magnitude_vector", {out}, outputs);
+  }
+  return layout;
+}
+
+Layout Layout::only(const std::map<std::string, Tensor>& theirs) const {
+  Layout layout;
+  for (const Entry& entry : entries_)
+    if (theirs.contains(entry.theirs)) layout.entries_.push_back(entry);
+  return layout;
+}
+
 Layout Layout::with_own_names() const {
   Layout own;
   for (const Entry& entry : entries_) {
@@ -74,6 +143,7 @@ Tensors Layout::parts_of(const Entry& entry, const Tensor& given) {
   if (entry.kind == Kind::transposed) return chunk(transpose(given), count);
   if (entry.kind == Kind::row) return {given[0]};
   if (entry.kind == Kind::same) return chunk(given, count);
+  if (entry.kind == Kind::shared) return Tensors(entry.ours.size(), given);
   const int64_t in = given.rank() == 2 ? given.size(1) : 1, out = given.size(0) / count, width = out / entry.heads;
   const Tensor heads = reshape(given, Shape{entry.heads, count, width, in});
   Tensors parts;
@@ -87,7 +157,8 @@ Tensor Layout::whole_of(const Entry& entry, const Tensors& parts) {
     for (const Tensor& part : parts) heads.push_back(reshape(part, Shape{entry.heads, part.numel() / entry.heads}));
     return reshape(stack(heads, 1), entry.shape);
   }
-  const Tensor whole = parts.size() == 1 ? parts.front() : cat(parts, 0);
+  const bool one = parts.size() == 1 || entry.kind == Kind::shared;
+  const Tensor whole = one ? parts.front() : cat(parts, 0);
   return entry.kind == Kind::transposed ? transpose(whole) : entry.kind == Kind::row ? unsqueeze(whole, 0) : whole;
 }
 

@@ -31,6 +31,28 @@ class Layout {
   /// Names of tensors with this text in them mean nothing to the model.
   void ignore(std::string_view part) { ignored_.emplace_back(part); }
 
+  /// The paths of our Linear layers whose weight is, or is part of, the tensor `theirs`.weight of the file; empty where
+  /// there are none.
+  std::vector<std::string> linears(const std::string& theirs) const;
+  /// The Linear layers that share one tensor of the file with another.
+  std::vector<std::vector<std::string>> packed_linears() const;
+  /// Whether the file keeps a weight [in, out].
+  bool keeps_transposed(const std::string& linear) const;
+  /// What the file calls the layer whose weight this Linear's is, or is part of.
+  std::string their_linear(const std::string& linear) const;
+
+  /// Where a folder of the package peft keeps adapters of the name (nn/lora.h) of these Linear layers, which have a
+  /// rank each: A [r, in] is one for those that share a tensor, B [out of all, r] and the magnitudes [out of all] stand
+  /// below each other as the weights do.
+  struct Adapter {
+    int64_t rank = 0;
+    bool magnitude = false;
+  };
+  Layout adapters(const std::string& name, const std::map<std::string, Adapter>& linears) const;
+
+  /// That of the file's tensors of these names alone; of others it knows nothing.
+  Layout only(const std::map<std::string, Tensor>& theirs) const;
+
   /// The layout of a file that names and shapes its tensors as the model does.
   Layout with_own_names() const;
 
@@ -41,7 +63,8 @@ class Layout {
   std::map<std::string, Tensor> to_file(const nn::StateDict& state) const;
 
  private:
-  enum class Kind { same, transposed, row, head_by_head };
+  /// Of several parameters: below each other, as columns beside each other, head by head, or one for all.
+  enum class Kind { same, transposed, row, head_by_head, shared };
   struct Entry {
     std::vector<std::string> ours;
     std::string theirs;
@@ -53,6 +76,7 @@ class Layout {
   static Tensors parts_of(const Entry& entry, const Tensor& given);
   static Tensor whole_of(const Entry& entry, const Tensors& parts);
   bool ignores(const std::string& name) const;
+  const Entry& entry_of(const std::string& linear) const;
 
   std::vector<Entry> entries_;
   std::vector<std::pair<std::string, std::string>> copies_;

@@ -1,6 +1,7 @@
 #include "nn/linear.h"
 
 #include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
 #include "autograd/ops/matmul.h"
 #include "nn/check.h"
 #include "nn/init.h"
@@ -29,7 +30,62 @@ Linear::Linear(int64_t in, int64_t out, const LinearOptions& options)
   init::xavier_uniform_(weight);
 }
 
-Tensor Linear::forward(const Tensor& x) const { return linear(x, weight, bias); }
+Tensor Linear::forward(const Tensor& x) const {
+  const Tensor y = linear(x, weight, bias);
+  if (adapters_.empty() || is_merged()) return y;
+  Tensor changed = y;
+  for (const auto& adapter : adapters_)
+    if ((*adapter)->active) changed = changed + (*adapter)(x, y, weight, bias);
+  return changed;
+}
+
+Lora& Linear::add_adapter(const std::string& name, const LoraOptions& options) {
+  if (name.empty() || name.find('.') != std::string::npos)
+    raise(ErrorKind::config, "add_adapter: \"{}\" is not a name of an adapter: it is empty or holds a dot", name);
+  if (is_merged()) raise(ErrorKind::config, "add_adapter: \"{}\": others are merged into the weight", name);
+  auto child = std::make_unique<Child<Lora>>(this, "lora." + name, weight, options);
+  (*child)->train(is_training());
+  return **adapters_.emplace_back(std::move(child));
+}
+
+Lora* Linear::adapter(const std::string& name) {
+  for (const auto& adapter : adapters_)
+    if ((*adapter)->name() == "lora." + name) return &**adapter;
+  return nullptr;
+}
+
+std::vector<std::string> Linear::adapter_names() const {
+  std::vector<std::string> names;
+  for (const auto& adapter : adapters_) names.push_back((*adapter)->name().substr(std::string_view("lora.").size()));
+  return names;
+}
+
+void Linear::remove_adapter(const std::string& name) {
+  Lora* const gone = adapter(name);
+  if (!gone) raise(ErrorKind::config, "remove_adapter: there is no adapter \"{}\"", name);
+  if (is_merged() && gone->active) raise(ErrorKind::config, "remove_adapter: \"{}\" is merged into the weight", name);
+  remove_child(*gone);
+  std::erase_if(adapters_, [gone](const auto& adapter) { return &**adapter == gone; });
+}
+
+void Linear::merge_adapters() {
+  if (is_merged() || adapters_.empty()) return;
+  const NoGrad no_grad;
+  const Tensor original = weight.detach().clone();
+  Tensor merged = original;
+  // Each sees the weight as it was, as in forward().
+  for (const auto& adapter : adapters_)
+    if ((*adapter)->active) merged = merged + ((*adapter)->merged(original) - original);
+  weight.copy_(merged);
+  original_ = original;
+}
+
+void Linear::unmerge_adapters() {
+  if (!is_merged()) return;
+  const NoGrad no_grad;
+  weight.copy_(original_);
+  original_ = Tensor();
+}
 
 std::string Linear::settings() const {
   return fmt::format("{} -> {}{}", weight.size(1), weight.size(0), bias.defined() ? "" : ", no bias");

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "module.h"
+#include "lora.h"
 
 namespace tape::nn {
 
@@ -18,7 +18,28 @@ class Linear : public Layer<Linear> {
   Tensor forward(const Tensor& x) const;
   std::string settings() const override;
 
+  /// Adds a change of low rank (lora.h) under the name "lora.<name>", which takes part in every call while it is
+  /// active; of several, the sum does. Error (config) for a name that is taken or holds a dot, and while some are
+  /// merged.
+  Lora& add_adapter(const std::string& name, const LoraOptions& options = {});
+  /// Null where there is none of this name.
+  Lora* adapter(const std::string& name);
+  std::vector<std::string> adapter_names() const;
+  /// Error (config) where there is none of this name, and while it is merged.
+  void remove_adapter(const std::string& name);
+
+  /// Gives the weight the changes of the active adapters, one after another, so that calls cost what they do without;
+  /// what was the weight is kept, and unmerge_adapters() brings it back bit for bit. Neither does anything the second
+  /// time.
+  void merge_adapters();
+  void unmerge_adapters();
+  bool is_merged() const { return original_.defined(); }
+
   Parameter weight, bias;
+
+ private:
+  std::vector<std::unique_ptr<Child<Lora>>> adapters_;
+  Tensor original_;  // the weight's values in front of merging
 };
 
 }  // namespace tape::nn

@@ -33,6 +33,10 @@ void Module::add_entry(Entry entry) {
   entries_.push_back(std::move(entry));
 }
 
+void Module::remove_child(const Module& child) {
+  std::erase_if(entries_, [&child](const Entry& entry) { return entry.child == &child; });
+}
+
 void Module::visit(const std::string& prefix, const std::function<void(const std::string&, const Entry&)>& see) const {
   for (const Entry& entry : entries_) {
     const std::string name = joined(prefix, entry.name);

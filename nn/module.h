@@ -97,6 +97,8 @@ class Module {
  protected:
   /// Called after to() changed the dtype of this module's tensors.
   virtual void dtype_changed(DType) {}
+  /// For an owner that lets go a child of its own before it ends itself.
+  void remove_child(const Module& child);
 
  private:
   friend class Parameter;

@@ -19,9 +19,11 @@
 #include "tools/bench.h"
 #include "tools/classify.h"
 #include "tools/demo.h"
+#include "tools/export.h"
 #include "tools/generate.h"
 #include "tools/info.h"
 #include "tools/inspect.h"
+#include "tools/merge.h"
 #include "tools/report.h"
 #include "tools/run.h"
 #include "tools/score.h"
@@ -104,6 +106,8 @@ int run(int argc, char** argv) {
   tape::tools::add_run(program.root());
   tape::tools::add_report(program.root());
   tape::tools::add_inspect(program.root());
+  tape::tools::add_merge(program.root());
+  tape::tools::add_export(program.root());
   tape::tools::add_bench(program.root());
   tape::tools::add_info(program.root());
   program.add_completion();

@@ -13,6 +13,10 @@ namespace {
 struct TrainLmArguments : TrainArguments {
   train::LanguageModelOptions options;
   std::string level = "char", architecture = "gpt2";
+  train::DecoderStart init;
+  train::AdapterTraining adapters;
+  std::optional<int64_t> rank;
+  std::optional<double> alpha;
 };
 
 std::vector<std::string> names_of(const auto& rows) {
@@ -28,6 +32,14 @@ int train_lm(TrainLmArguments& arguments) {
   options.level = arguments.level == "bpe" ? train::TokenLevel::bpe : train::TokenLevel::characters;
   for (const auto& [name, kind] : train::kDecoderKinds)
     if (name == arguments.architecture) options.architecture = kind;
+  if (!arguments.init.folder.empty()) {
+    if (arguments.rank) {
+      arguments.adapters.lora.rank = *arguments.rank;
+      arguments.adapters.lora.alpha = arguments.alpha.value_or(2 * static_cast<double>(*arguments.rank));
+      arguments.init.adapters = arguments.adapters;
+    }
+    options.init = arguments.init;
+  }
   if (arguments.doctor) return show(train::examine_language_model(options, std::cout));
   const auto result = train::train_language_model(options, std::cout, terminal_info(1));
   nlohmann::ordered_json figures;
@@ -37,6 +49,30 @@ int train_lm(TrainLmArguments& arguments) {
   }
   print_end(arguments, result.run);
   return end_run(arguments, result.run, std::move(figures));
+}
+
+/// What begins with a folder, and what adapters are like.
+void add_init_options(Command& command, TrainLmArguments& arguments) {
+  const Option init =
+      command.option("--init", arguments.init.folder, "Folder of a decoder-only model to go on with").value_name("DIR");
+  command.option("--freeze", arguments.init.freeze, "PATTERNs of modules of --init that stay as they are").needs(init);
+  nn::LoraOptions& lora = arguments.adapters.lora;
+  const Option rank =
+      command.option("--lora-rank", arguments.rank, "Train adapters of this rank in place of the model (LoRA)")
+          .at_least(1)
+          .needs(init);
+  command.option("--lora-alpha", arguments.alpha, "Their change is scaled by alpha / rank")
+      .above(0)
+      .needs(rank)
+      .default_text("2 x rank");
+  command.option("--lora-dropout", lora.dropout, "Of their input").probability().needs(rank);
+  command
+      .option("--lora-targets", arguments.adapters.targets,
+              "Linear layers that have one: ends of their names, or PATTERNs")
+      .needs(rank)
+      .default_text("query value");
+  command.flag("--rslora", lora.rank_stabilized, "Scale by alpha / sqrt(rank)").needs(rank);
+  command.flag("--dora", lora.decomposed, "Train the magnitude of each output apart (DoRA)").needs(rank);
 }
 
 }  // namespace
@@ -55,6 +91,9 @@ void add_train_lm(Command train) {
       "  nano              4    128      4       64     12   2000  1e-3      100  0\n"
       "  shakespeare       6    192      6      256     16   3000  2e-3      100  0.1\n"
       "Both: weight decay 0.1, clip norm 1, an evaluation every 250 steps. nano is the default.\n"
+      "  fine-tune      as --init             256      8    500  1e-4       50  its own\n"
+      "  adapters       as --init             256      8    500  1e-3       50  its own\n"
+      "These are the defaults with --init and with --lora-rank; an evaluation every 100 steps.\n"
       "The folder is one of transformers, of the --architecture's class.\n"
       "Example: tapeformer train lm --text book.txt --out runs/book");
   command.option("--vocab-size", o.vocab_size, "Tokens of the BPE").at_least(1);
@@ -69,7 +108,8 @@ void add_train_lm(Command train) {
   command.option("--window", o.window, "Tokens back that attention sees, of mistral, qwen2 and qwen3")
       .at_least(1)
       .default_text("all");
-  add_run_options(command, *arguments, {"nano", "shakespeare"});
+  add_init_options(command, *arguments);
+  add_run_options(command, *arguments, {"nano", "shakespeare", "fine-tune", "adapters"});
   command.runs([arguments] { return train_lm(*arguments); });
 }
 

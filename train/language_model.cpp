@@ -14,6 +14,7 @@
 #include "text/corpus.h"
 #include "text/train_byte_level_bpe.h"
 #include "text/unknown_tokens.h"
+#include "train/language_model_preset.h"
 #include "train/model_memory.h"
 #include "train/settings.h"
 #include "train/task_run.h"
@@ -21,62 +22,23 @@
 namespace tape::train {
 namespace {
 
-struct LanguageModelPreset {
-  std::string name;
-  int64_t layers, width, heads, context, batch;
-  double least_lr;  // of the cosine, as a part of lr
-  Recipe recipe;
-};
-
-const std::vector<LanguageModelPreset>& language_model_presets() {
-  static const std::vector<LanguageModelPreset> all{
-      {.name = "nano",
-       .layers = 4,
-       .width = 128,
-       .heads = 4,
-       .context = 64,
-       .batch = 12,
-       .least_lr = 0.1,
-       .recipe =
-           {.steps = 2000, .lr = 1e-3, .warmup = 100, .weight_decay = 0.1, .clip_norm = 1, .evaluate_every = 250}},
-      {.name = "shakespeare",
-       .layers = 6,
-       .width = 192,
-       .heads = 6,
-       .context = 256,
-       .batch = 16,
-       .least_lr = 0,
-       .recipe = {.steps = 3000,
-                  .lr = 2e-3,
-                  .warmup = 100,
-                  .dropout = 0.1,
-                  .weight_decay = 0.1,
-                  .clip_norm = 1,
-                  .evaluate_every = 250}},
-  };
-  return all;
-}
-
 /// Windows of a text: what is read, and what must be said.
 struct WindowBatch {
   std::vector<int64_t> in = {}, out = {};  // [rows, length]
   int64_t rows = 0, length = 0;
 };
 
-class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::ByteLevelBpe> {
+class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::Tokenizer> {
  public:
   LanguageModelTask(const LanguageModelOptions& options, const RunFolder* folder, std::ostream& out)
-      : TaskRun("language model", options.run, out),
-        options_(options),
-        preset_(find_preset("train lm", language_model_presets(), options.run.preset)),
-        context_(options.context.value_or(preset_.context)) {
+      : TaskRun("language model", options.run, out), options_(options), preset_(language_model_preset(options)) {
     with_options(preset_.recipe, options.run);  // refused before anything is read
+    if (options.init) pretrained_.emplace(*options.init);
+    context_ = context();
     read_text();
     take_tokenizer(folder, [this] { return make_tokenizer(); });
-    train_ = tokenizer_->encode(text_.train, {.add_special_tokens = false}).ids;
-    valid_ = tokenizer_->encode(text_.valid, {.add_special_tokens = false}).ids;
-    tell_lost_characters(text_.train, options.text);
-    tell_lost_characters(text_.valid, options.valid.empty() ? options.text : options.valid);
+    train_ = encode(text_.train, options.text);
+    valid_ = encode(text_.valid, options.valid.empty() ? options.text : options.valid);
     text_.train.clear();
     const auto plan = [this](int64_t epoch) {
       return text::plan_windows(std::ssize(train_), context_, batch(), options_.run.seed, epoch);
@@ -85,9 +47,7 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::By
     recipe_ = with_options(preset_.recipe, options.run, batches);
     windows_ = text::cover_windows(std::ssize(valid_), context_);
     if (windows_.empty()) raise(ErrorKind::config, "train lm: the validation text has fewer than 2 tokens");
-    check_memory("train lm", parameter_count(sizes()));
-    manual_seed(options.run.seed);
-    model_ = make_decoder(sizes());
+    make_model();
     adam_ = std::make_unique<optim::AdamW>(
         decayed_groups(*model_),
         optim::AdamWOptions{.lr = recipe_.lr, .betas = {0.9, 0.99}, .weight_decay = recipe_.weight_decay});
@@ -98,14 +58,31 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::By
         .plan = plan,
         .collate = [this](const std::vector<int64_t>& starts) { return collate(train_, starts, context_); },
         .prefetch = 0});  // a copy of a few thousand ids costs less than waking a thread
+    const int64_t all = model_->parameter_count(), trained = model_->trainable_parameter_count();
     out_ << fmt::format(
-        "{} tokens to learn from, {} to validate, {} in the vocabulary, {} batches an epoch; {} parameters\n",
-        train_.size(), valid_.size(), tokenizer_->vocab_size(), batches, model_->parameter_count());
+        "{} tokens to learn from, {} to validate, {} in the vocabulary, {} batches an epoch; {} parameters{}\n",
+        train_.size(), valid_.size(), tokenizer_->vocab_size(), batches, all,
+        trained == all ? "" : fmt::format(", {} of them trained", trained));
   }
   ~LanguageModelTask() override { stop_loading(); }
 
  private:
   int64_t batch() const { return options_.batch.value_or(preset_.batch); }
+
+  /// Tokens that the model sees at once.
+  int64_t context() const {
+    const int64_t most = pretrained_ ? pretrained_->max_length().value_or(INT64_MAX) : INT64_MAX;
+    if (options_.context.value_or(1) > most)
+      raise(ErrorKind::config, "train lm: context must be at most {}, the positions of {}, got {}", most,
+            options_.init->folder, *options_.context);
+    return options_.context.value_or(std::min(preset_.context, most));
+  }
+
+  void make_model() {
+    if (!pretrained_) check_memory("train lm", parameter_count(sizes()));
+    manual_seed(options_.run.seed);
+    model_ = pretrained_ ? pretrained_->take_model() : make_decoder(sizes());
+  }
 
   void read_text() {
     if (options_.valid.empty()) {
@@ -118,12 +95,22 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::By
   }
 
   /// A tokenizer that was made for another text need not know this one's characters.
-  void tell_lost_characters(const std::string& text, const std::string& name) const {
-    const std::string note = text::lost_characters_note(*tokenizer_, text);
+  std::vector<int64_t> encode(const std::string& text, const std::string& name) const {
+    text::Encoding encoding = tokenizer_->encode(text, {.add_special_tokens = false});
+    std::string note;
+    if (const auto* const bpe = dynamic_cast<const text::ByteLevelBpe*>(tokenizer_.get())) {
+      note = text::lost_characters_note(*bpe, text);
+    } else {
+      text::UnknownTokens unknown;
+      unknown.add(*tokenizer_, encoding, text);
+      note = unknown.note();
+    }
     if (!note.empty()) out_ << fmt::format("{}: {}\n", name, note);
+    return std::move(encoding.ids);
   }
 
-  std::unique_ptr<text::ByteLevelBpe> make_tokenizer() const {
+  std::unique_ptr<text::Tokenizer> make_tokenizer() {
+    if (pretrained_) return pretrained_->take_tokenizer();
     if (options_.level == TokenLevel::characters)
       return text::character_tokenizer(fmt::format("{}{}", text_.train, text_.valid));
     const std::string lines[] = {text_.train};
@@ -144,6 +131,15 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::By
             .dropout = recipe_.dropout,
             .bos_id = if_any(tokenizer_->special().bos),
             .eos_id = if_any(tokenizer_->special().eos)};
+  }
+
+  bool saves_adapters() const { return pretrained_ && pretrained_->has_adapters(); }
+  void save_model(const std::string& folder) override {
+    if (saves_adapters()) return pretrained_->save_adapters(folder, *model_);
+    TaskRun::save_model(folder);
+  }
+  nn::StateDict load_model(const std::string& folder) override {
+    return saves_adapters() ? pretrained_->load_adapters(folder, *model_) : TaskRun::load_model(folder);
   }
 
   static WindowBatch collate(const std::vector<int64_t>& text, const std::vector<int64_t>& starts, int64_t length) {
@@ -197,10 +193,14 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::By
     json["text"] = file_setting(options_.text);
     json["valid"] = file_setting(options_.valid);
     if (options_.valid.empty()) json["valid_fraction"] = options_.valid_fraction;
-    json["level"] = bpe ? "bpe" : "characters";
-    if (bpe) json["vocab_size"] = options_.vocab_size;
     json["context"] = context_;
     json["batch"] = batch();
+    if (pretrained_) {
+      json.update(to_json(*options_.init));
+      return;
+    }
+    json["level"] = bpe ? "bpe" : "characters";
+    if (bpe) json["vocab_size"] = options_.vocab_size;
     const DecoderSizes made = sizes();
     json["layers"] = made.layers;
     json["width"] = made.width;
@@ -213,7 +213,8 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::By
 
   const LanguageModelOptions& options_;
   const LanguageModelPreset& preset_;
-  const int64_t context_;
+  std::optional<PretrainedDecoder> pretrained_;
+  int64_t context_ = 0;
   text::SplitText text_;
   std::vector<int64_t> train_, valid_;
   std::vector<text::Window> windows_;

@@ -3,6 +3,7 @@
 #include "../text/byte_level_bpe.h"
 #include "decoder_model.h"
 #include "doctor.h"
+#include "pretrained_decoder.h"
 #include "task.h"
 #include "trainer.h"
 
@@ -15,7 +16,7 @@ enum class TokenLevel {
 };
 
 struct LanguageModelOptions {
-  TaskOptions run;              ///< presets: nano, shakespeare
+  TaskOptions run;              ///< presets: nano, shakespeare; with init fine-tune, with adapters adapters
   std::string text;             ///< file to learn from
   std::string valid = {};       ///< file to validate with; "": the end of `text`
   double valid_fraction = 0.1;  ///< how much of `text` that is
@@ -23,6 +24,9 @@ struct LanguageModelOptions {
   int64_t vocab_size = 2000;            ///< of TokenLevel::bpe
   std::optional<int64_t> context = {};  ///< tokens that the model sees at once
   std::optional<int64_t> batch = {};    ///< windows of so many tokens a batch
+  /// A model to go on with; without one it begins from nothing. What follows is then its own and cannot be chosen, nor
+  /// can level, vocab_size and the dropout.
+  std::optional<DecoderStart> init = {};
   DecoderKind architecture = DecoderKind::gpt2;
   std::optional<int64_t> layers = {}, width = {}, heads = {};
   std::optional<int64_t> kv_heads = {}, window = {};  ///< see DecoderSizes
@@ -37,7 +41,8 @@ struct LanguageModelResult {
 /// (nano) or to nothing. Each epoch sees every token once, in windows of `context` tokens that lie elsewhere each time.
 /// The run's folder becomes that of the architecture's class in transformers (GPT2LMHeadModel, LlamaForCausalLM, ...),
 /// with vocab.json and merges.txt, of the weights with the lowest validation loss. The preset nano is the CPU recipe of
-/// nanoGPT (4 layers, width 128, context 64, batch 12, 2,000 steps).
+/// nanoGPT (4 layers, width 128, context 64, batch 12, 2,000 steps). With adapters the folder is peft's, of the
+/// adapters alone, and names the folder of the model below.
 ///
 /// Error (config) for options that make no sense and for texts that are too short; (format) naming file and line; (io);
 /// (numeric) where the loss or a gradient is not finite.

@@ -87,7 +87,7 @@ optim::ParameterGroups decayed_groups(const nn::Module& model) {
   optim::ParameterGroup decayed, plain;
   plain.weight_decay = 0;
   for (const Tensor& parameter : model.parameters())
-    (parameter.rank() > 1 ? decayed : plain).parameters.push_back(parameter);
+    if (parameter.requires_grad()) (parameter.rank() > 1 ? decayed : plain).parameters.push_back(parameter);
   optim::ParameterGroups groups;
   for (optim::ParameterGroup* group : {&decayed, &plain})
     if (!group->parameters.empty()) groups.push_back(std::move(*group));

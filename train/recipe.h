@@ -46,7 +46,7 @@ nlohmann::ordered_json to_json(const Recipe& recipe);
 TrainerOptions trainer_options(const TaskOptions& options, const Recipe& recipe, std::shared_ptr<RunFolder> folder,
                                std::ostream& out, const TerminalInfo& terminal);
 
-/// All parameters, those of rank 1 (biases, norms) without weight decay.
+/// All parameters that are trained, those of rank 1 (biases, norms) without weight decay.
 optim::ParameterGroups decayed_groups(const nn::Module& model);
 
 /// The preset of a name; the first for "". Error (config) naming those that there are.

@@ -34,10 +34,10 @@ class TaskRun {
     options.describe = {.task = name_, .options_json = text_of(description(run_settings))};
     options.settings_json = text_of(run_settings);
     options.save_model = [this](const std::string& path) {
-      models::save(path, *model_);
+      save_model(path);
       tokenizer_->save(path);
     };
-    options.load_model = [](const std::string& path) { return models::load<Model>(path)->state_dict(); };
+    options.load_model = [this](const std::string& path) { return load_model(path); };
     Trainer trainer(*model_, *adam_, options);
     TrainResult result = trainer.fit(
         *loader_, [this](const Batch& batch) { return training_loss(batch); }, [this] { return evaluate(); });
@@ -101,6 +101,9 @@ class TaskRun {
     tokenizer_->save(folder->path());
   }
 
+  /// Writes what of the model a run saves, and gives the model's values with it.
+  virtual void save_model(const std::string& folder) { models::save(folder, *model_); }
+  virtual nn::StateDict load_model(const std::string& folder) { return models::load<Model>(folder)->state_dict(); }
   /// The loss of a batch that the model learns from.
   virtual Learned training_loss(const Batch& batch) = 0;
   virtual Evaluation evaluate() = 0;

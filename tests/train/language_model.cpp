@@ -15,7 +15,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
-#include "tests/train/one_thread.h"
+#include "tests/train/language_model_test.h"
 #include "tests/train/tiny_task.h"
 #include "text/number_words.h"
 #include "text/tokenizer.h"
@@ -27,30 +27,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-class LanguageModelTest : public testing::Test {
- protected:
-  LanguageModelTest() {
-    std::string text;
-    for (int64_t n = 0; n < 300; ++n) text += fmt::format("{}\n", text::english_number(n));
-    write_text(folder_ / "numbers.txt", text);
-  }
-
-  LanguageModelOptions options(const std::string& run, int64_t steps) {
-    return {.run = {.out = folder_ / run, .steps = steps, .evaluate_every = 10},
-            .text = folder_ / "numbers.txt",
-            .context = 16,
-            .batch = 8,
-            .layers = 1,
-            .width = 32,
-            .heads = 2};
-  }
-  LanguageModelResult train(const LanguageModelOptions& given) { return train_language_model(given, told_, {}); }
-
-  const OneThread one_thread_;
-  const TemporaryFolder folder_;
-  std::ostringstream told_;
-};
 
 TEST_F(LanguageModelTest, LeavesAFolderThatGenerates) {
   LanguageModelOptions given = options("run", 60);

@@ -1,0 +1,213 @@
+#include "models/gguf_export.h"
+
+#include <array>
+#include <filesystem>
+
+#include "autograd/create.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/shape.h"
+#include "models/gguf_tokenizer.h"
+#include "nn/adapters.h"
+
+namespace tape::models {
+namespace {
+
+/// llama.cpp's number for files whose matrices are mostly of a type (enum llama_ftype).
+uint32_t file_type(GgufType type) {
+  constexpr std::array<uint32_t, 5> numbers{0, 1, 32, 7, 2};
+  return numbers[static_cast<size_t>(type)];
+}
+
+uint32_t u32(int64_t value) { return static_cast<uint32_t>(value); }
+
+/// Gathers a model's part of a file.
+class Export {
+ public:
+  Export(const std::string& architecture, GgufType type) : architecture_(architecture), type_(type) {
+    metadata.emplace_back("general.architecture", architecture);
+  }
+
+  void entry(const std::string& key, GgufValue value) {
+    metadata.emplace_back(fmt::format("{}.{}", architecture_, key), std::move(value));
+  }
+  void tensor(const std::string& name, const Tensor& values) {
+    const bool vector = values.rank() < 2, blocks = type_ == GgufType::Q8_0 || type_ == GgufType::Q4_0;
+    const bool fits = !blocks || values.size(values.rank() - 1) % 32 == 0;
+    tensors.push_back({name, values, vector ? GgufType::F32 : fits ? type_ : GgufType::F16});
+  }
+  /// weight and, where there is one, bias of a module of ours.
+  void module(const std::string& name, const nn::StateDict& state, const std::string& path) {
+    for (const char* part : {"weight", "bias"})
+      if (const auto value = state.find(fmt::format("{}.{}", path, part)); value != state.end())
+        tensor(fmt::format("{}.{}", name, part), value->second);
+  }
+
+  GgufMetadata metadata;
+  std::vector<GgufTensor> tensors;
+
+ private:
+  std::string architecture_;
+  GgufType type_;
+};
+
+/// "blk.3." and "encoder.layers.3."
+struct LayerNames {
+  explicit LayerNames(int64_t layer)
+      : theirs(fmt::format("blk.{}.", layer)), ours(fmt::format("encoder.layers.{}.", layer)) {}
+  std::string theirs, ours;
+};
+
+Export export_model(const Gpt& model, GgufType type) {
+  const GptConfig& c = model.config();
+  if (c.activation != nn::ActivationKind::gelu_tanh)
+    raise(ErrorKind::config, "export gguf: GPT-2 has the activation gelu_new there, this model has {}",
+          nn::to_string(c.activation));
+  Export e("gpt2", type);
+  e.entry("context_length", u32(c.max_length));
+  e.entry("embedding_length", u32(c.d_model));
+  e.entry("block_count", u32(c.layers));
+  e.entry("feed_forward_length", u32(c.d_ff > 0 ? c.d_ff : 4 * c.d_model));
+  e.entry("attention.head_count", u32(c.heads));
+  e.entry("attention.layer_norm_epsilon", static_cast<float>(c.norm_eps));
+  const nn::StateDict state = model.state_dict();
+  e.tensor("token_embd.weight", state.at("embeddings.token.weight"));
+  e.tensor("position_embd.weight", state.at("embeddings.position.weight"));
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const LayerNames names(i);
+    e.module(names.theirs + "attn_norm", state, names.ours + "norm1");
+    for (const char* part : {"weight", "bias"}) {
+      Tensors packed;
+      for (const char* one : {"query", "key", "value"})
+        packed.push_back(state.at(fmt::format("{}self_attention.{}.{}", names.ours, one, part)));
+      e.tensor(fmt::format("{}attn_qkv.{}", names.theirs, part), cat(packed, 0));
+    }
+    e.module(names.theirs + "attn_output", state, names.ours + "self_attention.output");
+    e.module(names.theirs + "ffn_norm", state, names.ours + "norm2");
+    e.module(names.theirs + "ffn_up", state, names.ours + "feed_forward.linear1");
+    e.module(names.theirs + "ffn_down", state, names.ours + "feed_forward.linear2");
+  }
+  e.module("output_norm", state, "encoder.norm");
+  e.tensor("output.weight", c.tie_output ? state.at("embeddings.token.weight") : state.at("output.weight"));
+  return e;
+}
+
+/// Rows of a query's or key's weight or bias in the order of the Llama that Meta published, where columns 2i and 2i + 1
+/// of a head turn together; transformers' i and i + D/2 do.
+Tensor interleaved(const Tensor& values, int64_t heads) {
+  const int64_t rows = values.size(0), columns = values.numel() / rows;
+  return reshape(transpose(reshape(values, Shape{heads, 2, rows / heads / 2, columns}), 1, 2), values.shape());
+}
+
+/// llama.cpp knows linear scaling and YaRN by name, and Llama 3's by what its frequencies are divided by.
+void export_scaling(Export& e, const LlamaConfig& c) {
+  if (const auto* linear = std::get_if<nn::LinearScaling>(&c.rotary.scaling)) {
+    e.entry("rope.scaling.type", std::string("linear"));
+    e.entry("rope.scaling.factor", static_cast<float>(linear->factor));
+  } else if (const auto* yarn = std::get_if<nn::YarnScaling>(&c.rotary.scaling)) {
+    if (yarn->attention_factor || yarn->mscale || yarn->mscale_all_dim || !yarn->truncate)
+      raise(ErrorKind::config, "export gguf: YaRN has a place there with its own attention factor alone");
+    e.entry("rope.scaling.type", std::string("yarn"));
+    e.entry("rope.scaling.factor", static_cast<float>(yarn->factor));
+    e.entry("rope.scaling.original_context_length", u32(yarn->original_length));
+    e.entry("rope.scaling.yarn_beta_fast", static_cast<float>(yarn->beta_fast));
+    e.entry("rope.scaling.yarn_beta_slow", static_cast<float>(yarn->beta_slow));
+  } else if (std::holds_alternative<nn::Llama3Scaling>(c.rotary.scaling)) {
+    nn::RotaryFrequencies frequencies{.theta = c.rotary.theta, .turned = *c.head_width, .scaling = c.rotary.scaling};
+    const std::vector<double> scaled = frequencies.inverse(0);
+    frequencies.scaling = {};
+    std::vector<double> divisors = frequencies.inverse(0);
+    for (size_t i = 0; i < divisors.size(); ++i) divisors[i] /= scaled[i];
+    e.tensor("rope_freqs.weight", from_vector(divisors, {std::ssize(divisors)}));
+  } else if (!std::holds_alternative<std::monostate>(c.rotary.scaling)) {
+    raise(ErrorKind::config, "export gguf: {} of the rotation has no place there", nn::to_string(c.rotary.scaling));
+  }
+}
+
+void export_llama_sizes(Export& e, const LlamaConfig& c) {
+  e.entry("vocab_size", u32(c.vocab));
+  e.entry("context_length", u32(c.max_length));
+  e.entry("embedding_length", u32(c.d_model));
+  e.entry("block_count", u32(c.layers));
+  e.entry("feed_forward_length", u32(c.d_ff));
+  e.entry("attention.head_count", u32(c.heads));
+  e.entry("attention.head_count_kv", u32(*c.kv_heads));
+  e.entry("attention.key_length", u32(*c.head_width));
+  e.entry("attention.value_length", u32(*c.head_width));
+  e.entry("attention.layer_norm_rms_epsilon", static_cast<float>(c.norm_eps));
+  e.entry("rope.dimension_count", u32(*c.head_width));
+  e.entry("rope.freq_base", static_cast<float>(c.rotary.theta));
+}
+
+void check_llama(const LlamaConfig& c) {
+  if (c.activation != nn::ActivationKind::silu)
+    raise(ErrorKind::config, "export gguf: {} has the activation silu there, this model has {}", to_string(c.kind),
+          nn::to_string(c.activation));
+  if (c.window && c.max_length > *c.window)
+    raise(ErrorKind::config, "export gguf: a sliding window ({} of {} positions) has no place in architecture \"{}\"",
+          *c.window, c.max_length, to_string(c.kind));
+  if (c.mlp_bias || (c.attention_bias && c.kind != LlamaKind::llama))
+    raise(ErrorKind::config, "export gguf: biases as this {} has them have no place there", to_string(c.kind));
+}
+
+Export export_model(const Llama& model, GgufType type) {
+  const LlamaConfig c = completed(model.config());
+  check_llama(c);
+  const bool turned = c.kind == LlamaKind::llama || c.kind == LlamaKind::mistral;
+  Export e(turned ? "llama" : std::string(to_string(c.kind)), type);
+  export_llama_sizes(e, c);
+  export_scaling(e, c);
+  const nn::StateDict state = model.state_dict();
+  e.tensor("token_embd.weight", state.at("embeddings.token.weight"));
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const LayerNames names(i);
+    nn::StateDict attention;
+    for (const char* part : {"query", "key", "value", "output", "query_norm", "key_norm"})
+      for (const char* kind : {"weight", "bias"})
+        if (const auto value = state.find(fmt::format("{}self_attention.{}.{}", names.ours, part, kind));
+            value != state.end())
+          attention.emplace(fmt::format("{}.{}", part, kind), value->second);
+    if (turned)
+      for (auto& [name, values] : attention) {
+        if (name.starts_with("query.")) values = interleaved(values, c.heads);
+        if (name.starts_with("key.")) values = interleaved(values, *c.kv_heads);
+      }
+    e.module(names.theirs + "attn_norm", state, names.ours + "norm1");
+    for (const auto& [theirs, ours] : {std::pair{"attn_q", "query"},
+                                       {"attn_k", "key"},
+                                       {"attn_v", "value"},
+                                       {"attn_output", "output"},
+                                       {"attn_q_norm", "query_norm"},
+                                       {"attn_k_norm", "key_norm"}})
+      e.module(names.theirs + theirs, attention, ours);
+    e.module(names.theirs + "ffn_norm", state, names.ours + "norm2");
+    for (const auto& [theirs, ours] : {std::pair{"ffn_gate", "gate"}, {"ffn_up", "up"}, {"ffn_down", "down"}})
+      e.module(names.theirs + theirs, state, fmt::format("{}feed_forward.{}", names.ours, ours));
+  }
+  e.module("output_norm", state, "encoder.norm");
+  if (!c.tie_output) e.tensor("output.weight", state.at("output.weight"));
+  return e;
+}
+
+template <class M>
+Export export_model(const M& model, GgufType) {
+  raise(ErrorKind::config, "export gguf: a {} has no place there; GPT-2, Llama, Mistral, Qwen2 and Qwen3 have",
+        model.type_name());
+}
+
+}  // namespace
+
+void export_gguf(const std::string& folder, const std::string& path, const GgufExportOptions& options) {
+  const NoGrad no_grad;
+  const AnyModel model = load_model(folder);
+  nn::merge_adapters(module_of(model));
+  Export e = std::visit([&](const auto& m) { return export_model(*m, options.type); }, model);
+  const std::string name =
+      options.name.empty() ? std::filesystem::weakly_canonical(folder).filename().string() : options.name;
+  e.metadata.insert(e.metadata.begin() + 1, {"general.name", name});
+  e.metadata.emplace_back("general.file_type", file_type(options.type));
+  e.metadata.emplace_back("general.quantization_version", uint32_t{2});
+  append_tokenizer(e.metadata, folder, e.tensors.front().values.size(0));
+  save_gguf(path, e.metadata, e.tensors);
+}
+
+}  // namespace tape::models

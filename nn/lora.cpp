@@ -1,0 +1,90 @@
+#include "nn/lora.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/matmul.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/statistics.h"
+#include "autograd/tape/scope.h"
+#include "base/check.h"
+#include "nn/check.h"
+#include "nn/init.h"
+#include "nn/linear.h"
+
+namespace tape::nn {
+namespace {
+
+/// The layer is made anew each time, with a change that is not zero. DoRA has no check here: its backward takes the
+/// norms for constants, which differences do not.
+const ModuleCheck lora_of_a_linear("Lora", "of a Linear", [](const Checker& check) {
+  Linear layer(4, 3);
+  init::normal_(layer.add_adapter("default", {.rank = 2, .alpha = 3}).B);
+  return check(layer, {sample_normal({2, 5, 4})});
+});
+const ModuleCheck lora_rank_stabilized("Lora", "rank stabilized, without bias", [](const Checker& check) {
+  Linear layer(3, 4, {.bias = false});
+  init::normal_(layer.add_adapter("default", {.rank = 2, .rank_stabilized = true}).B);
+  return check(layer, {sample_normal({4, 3})});
+});
+
+/// The norm of each row, [out, 1].
+Tensor row_norms(const Tensor& weight) {
+  const NoGrad no_grad;
+  return norm(weight, 2, {-1}, Dims::keep);
+}
+
+Shape checked(const Shape& shape, const Tensor& weight, const LoraOptions& o) {
+  check_at_least_one("Lora", {{"rank", o.rank}});
+  if (!(o.alpha > 0)) raise(ErrorKind::config, "Lora: alpha must be greater than 0, got {}", o.alpha);
+  TAPE_ASSERT(weight.rank() == 2);
+  return shape;
+}
+
+}  // namespace
+
+Lora::Lora(const Tensor& weight, const LoraOptions& options)
+    : A(this, "A", empty(checked({options.rank, weight.size(1)}, weight, options), weight.dtype())),
+      B(this, "B", zeros({weight.size(0), options.rank}, weight.dtype())),
+      magnitude(this, "magnitude", options.decomposed ? squeeze(row_norms(weight), -1) : Tensor()),
+      dropout_(this, "dropout", options.dropout),
+      options_(options) {
+  const double bound = 1 / std::sqrt(static_cast<double>(weight.size(1)));
+  init::uniform_(A, -bound, bound);
+}
+
+double Lora::scale() const {
+  const auto rank = static_cast<double>(options_.rank);
+  return options_.alpha / (options_.rank_stabilized ? std::sqrt(rank) : rank);
+}
+
+/// s B (A x); with DoRA, where n = |W + s B A| are the norms of rows and g = m / n,
+///     g (W x + s B A x) - W x = (g - 1) W x + g s B A x,
+/// the W x of the x behind dropout, so that in training the whole product sees one x.
+Tensor Lora::forward(const Tensor& x, const Tensor& y, const Tensor& weight, const Tensor& bias) {
+  const Tensor seen = dropout_(x);                             // [..., in]
+  const Tensor change = linear(linear(seen, A), B * scale());  // [..., out]
+  if (!magnitude.defined()) return change;
+  const Tensor product = dropout_->active_probability() > 0 ? linear(seen, weight) : bias.defined() ? y - bias : y;
+  const Tensor growth = magnitude / squeeze(row_norms(changed(weight)), -1);  // [out]
+  return (growth - 1) * product + growth * change;
+}
+
+Tensor Lora::changed(const Tensor& weight) const {
+  const NoGrad no_grad;
+  return weight + matmul(B * scale(), A);
+}
+
+Tensor Lora::merged(const Tensor& weight) const {
+  const NoGrad no_grad;
+  const Tensor whole = changed(weight);
+  return magnitude.defined() ? whole * (unsqueeze(magnitude, -1) / row_norms(whole)) : whole;
+}
+
+std::string Lora::settings() const {
+  return fmt::format("rank {}, scale {:.4g}{}{}", options_.rank, scale(), magnitude.defined() ? ", DoRA" : "",
+                     active ? "" : ", not active");
+}
+
+}  // namespace tape::nn

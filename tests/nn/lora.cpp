@@ -1,0 +1,129 @@
+#include "nn/lora.h"
+
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/matmul.h"
+#include "autograd/ops/reduce.h"
+#include "nn/init.h"
+#include "nn/linear.h"
+#include "tests/nn/torch_case.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
+
+namespace tape::nn {
+namespace {
+
+TEST(Lora, AgreesWithPeft) {
+  const auto check = [](const std::string& name, const LinearOptions& linear, const LoraOptions& options) {
+    Linear layer(6, 5, linear);
+    layer.add_adapter("default", options);
+    expect_as_torch(
+        TorchCase("adapters", name),
+        [&](const Named& in) {
+          return Named{{"y", layer(in.at("x"))}};
+        },
+        &layer);
+  };
+  check("lora", {}, {.rank = 3, .alpha = 5});
+  check("lora no bias", {.bias = false}, {.rank = 2, .alpha = 8});
+  check("rslora", {}, {.rank = 4, .alpha = 3, .rank_stabilized = true});
+  check("dora", {}, {.rank = 2, .alpha = 4, .decomposed = true});
+  check("dora no bias", {.bias = false}, {.rank = 3, .alpha = 4, .decomposed = true});
+}
+
+TEST(Lora, ChangesNothingAtTheStart) {
+  for (const bool decomposed : {false, true}) {
+    Linear layer(6, 5);
+    const Tensor x = randn({3, 6});
+    const Tensor before = layer(x);
+    layer.add_adapter("default", {.decomposed = decomposed});
+    EXPECT_LT(largest(layer(x) - before), decomposed ? 1e-6 : 1e-30);
+    EXPECT_GT(largest(layer.adapter("default")->A), 0);
+  }
+}
+
+/// A layer with two adapters that change something.
+struct Adapted {
+  explicit Adapted(bool decomposed = false) {
+    layer.add_adapter("one", {.rank = 2, .decomposed = decomposed});
+    layer.add_adapter("two", {.rank = 3, .alpha = 2});
+    layer.to(f64);
+    for (const char* name : {"one", "two"}) init::normal_(layer.adapter(name)->B);
+  }
+  Linear layer{6, 5};
+  Tensor x = randn({4, 6}, f64);
+};
+
+TEST(Lora, MergesIntoTheWeightAndBackBitForBit) {
+  for (const bool decomposed : {false, true}) {
+    Adapted a(decomposed);
+    const Tensor before = a.layer(a.x), weight = a.layer.weight.detach().clone();
+    a.layer.merge_adapters();
+    a.layer.merge_adapters();
+    EXPECT_TRUE(a.layer.is_merged());
+    EXPECT_LT(largest(a.layer(a.x) - before), 1e-12);
+    EXPECT_LT(largest(linear(a.x, a.layer.weight, a.layer.bias) - before), 1e-12);
+    EXPECT_GT(largest(a.layer.weight - weight), 0.01);
+    a.layer.unmerge_adapters();
+    EXPECT_EQ(largest(a.layer.weight - weight), 0);
+    EXPECT_EQ(largest(a.layer(a.x) - before), 0);
+  }
+}
+
+TEST(Lora, SeveralAddUpAndEachCanBeLeftOut) {
+  Adapted a;
+  const Tensor both = a.layer(a.x);
+  a.layer.adapter("two")->active = false;
+  const Tensor one = a.layer(a.x);
+  a.layer.adapter("one")->active = false;
+  const Tensor none = a.layer(a.x);
+  a.layer.adapter("two")->active = true;
+  const Tensor two = a.layer(a.x);
+  EXPECT_GT(largest(one - none), 0.01);
+  EXPECT_LT(largest(both - (one + two - none)), 1e-12);
+}
+
+TEST(Lora, DropsItsInputInTrainingAlone) {
+  for (const bool decomposed : {false, true}) {
+    Linear layer(6, 5);
+    layer.eval();
+    Lora& adapter = layer.add_adapter("default", {.dropout = 0.5, .decomposed = decomposed});
+    EXPECT_FALSE(adapter.is_training());
+    init::normal_(adapter.B);
+    const Tensor x = randn({4, 6});
+    EXPECT_EQ(largest(layer(x) - layer(x)), 0);
+    layer.train();
+    EXPECT_GT(largest(layer(x) - layer(x)), 0.01);
+  }
+}
+
+TEST(Lora, IsListedWithTheLayerAndLetsItGo) {
+  Adapted a;
+  EXPECT_EQ(a.layer.adapter_names(), (std::vector<std::string>{"one", "two"}));
+  EXPECT_TRUE(a.layer.state_dict().contains("lora.one.A"));
+  EXPECT_EQ(a.layer.adapter("one")->settings(), "rank 2, scale 4");
+  a.layer.adapter("one")->active = false;
+  EXPECT_EQ(a.layer.adapter("one")->settings(), "rank 2, scale 4, not active");
+  a.layer.remove_adapter("one");
+  EXPECT_EQ(a.layer.adapter("one"), nullptr);
+  EXPECT_FALSE(a.layer.state_dict().contains("lora.one.A"));
+  EXPECT_TRUE(a.layer.state_dict().contains("lora.two.A"));
+}
+
+TEST(Lora, RefusesWhatMakesNoSense) {
+  Linear layer(6, 5);
+  EXPECT_TAPE_ERROR(layer.add_adapter("a", {.rank = 0}), ErrorKind::config, "Lora: rank must be at least 1, got 0");
+  EXPECT_TAPE_ERROR(layer.add_adapter("a", {.alpha = 0}), ErrorKind::config,
+                    "Lora: alpha must be greater than 0, got 0");
+  EXPECT_TAPE_ERROR(layer.add_adapter("a.b"), ErrorKind::config,
+                    "add_adapter: \"a.b\" is not a name of an adapter: it is empty or holds a dot");
+  EXPECT_EQ(layer.adapter_names().size(), 0U);
+  layer.add_adapter("a");
+  EXPECT_TAPE_ERROR(layer.add_adapter("a"), ErrorKind::config, "module: the name \"lora.a\" is taken");
+  EXPECT_TAPE_ERROR(layer.remove_adapter("b"), ErrorKind::config, "remove_adapter: there is no adapter \"b\"");
+  layer.merge_adapters();
+  EXPECT_TAPE_ERROR(layer.add_adapter("b"), ErrorKind::config, "add_adapter: \"b\": others are merged into the weight");
+  EXPECT_TAPE_ERROR(layer.remove_adapter("a"), ErrorKind::config, "remove_adapter: \"a\" is merged into the weight");
+}
+
+}  // namespace
+}  // namespace tape::nn

@@ -1,0 +1,46 @@
+#include "tools/merge.h"
+
+#include <iostream>
+#include <memory>
+
+#include "models/adapter_folder.h"
+#include "text/load_tokenizer.h"
+
+namespace tape::tools {
+namespace {
+
+struct MergeArguments {
+  std::string adapter, model, out;
+  Common common;
+};
+
+int merge(const MergeArguments& arguments) {
+  prepare(arguments.common);
+  const std::string base = arguments.model.empty() ? models::base_model_folder(arguments.adapter) : arguments.model;
+  const models::AnyModel model = models::load_model(base);
+  models::load_adapter(arguments.adapter, model);
+  nn::merge_adapters(models::module_of(model));
+  models::save(arguments.out, model);
+  text::load_tokenizer(base)->save(arguments.out);
+  std::cout << fmt::format("{}: {} with {}\n", arguments.out, base, arguments.adapter);
+  return 0;
+}
+
+}  // namespace
+
+void add_merge(Command app) {
+  const auto arguments = std::make_shared<MergeArguments>();
+  Command command = app.subcommand("merge", "A model whose weights have what its adapters change");
+  command.footer(
+      "The result is a folder like any other: it runs as fast as the model below, and needs no adapters.\n"
+      "Example: tapeformer merge --adapter runs/style --out runs/style-merged");
+  command.option("--adapter", arguments->adapter, "Folder with adapter_config.json and adapter_model.safetensors")
+      .required();
+  command.option("--model", arguments->model,
+                 "Folder of the model below; the one that --adapter names where not given");
+  command.option("--out", arguments->out, "Folder to write").required();
+  add_threads(command, arguments->common);
+  command.runs([arguments] { return merge(*arguments); });
+}
+
+}  // namespace tape::tools

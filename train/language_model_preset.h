@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "language_model.h"
+#include "recipe.h"
+
+namespace tape::train {
+
+/// What a name of LanguageModelOptions::run.preset stands for.
+struct LanguageModelPreset {
+  std::string name;
+  int64_t layers, width, heads;  ///< of a model from nothing
+  int64_t context, batch;
+  double least_lr;  ///< of the cosine, as a part of lr
+  Recipe recipe;
+};
+
+/// The preset that the options name, of those for a model from nothing, with init or with adapters. Error (config) for
+/// a name that is none of them, and for options that do not go with init.
+const LanguageModelPreset& language_model_preset(const LanguageModelOptions& options);
+
+}  // namespace tape::train

@@ -17,6 +17,7 @@
 #include "autograd/ops/shape.h"
 #include "models/beam.h"
 #include "models/generate.h"
+#include "models/gpt.h"
 #include "models/greedy.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"

@@ -85,7 +85,7 @@ TEST_F(LanguageModelTest, GoesOnWithTheArchitectureItBeganWith) {
     return bytes_of_state(load_checkpoint(fmt::format("{}/checkpoint-20", folder_ / run)).model);
   };
   LanguageModelOptions given = options("whole", 20);
-  given.architecture = DecoderKind::mistral;
+  given.architecture = DecoderKind::qwen3;
   given.kv_heads = 1;
   given.window = 5;
   given.run.dropout = 0.1;

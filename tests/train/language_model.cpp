@@ -98,7 +98,7 @@ TEST_F(LanguageModelTest, GoesOnWithTheArchitectureItBeganWith) {
   given.run.start = Start::resume;
   given.window = 6;
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
-                    fmt::format("{}/checkpoint-13: the run has other settings now: window was 5, now 6; allow changes "
+                    fmt::format("{}/checkpoint-13: the run has other settings now: window 5 then, 6 now; allow changes "
                                 "to go on all the same",
                                 folder_ / "parts"));
   given.window = 5;

@@ -3,6 +3,7 @@
 #include <tapeformer.h>
 
 #include "autograd/kernels/gemm.h"
+#include "benchmarks/timed.h"
 
 using namespace tape;
 
@@ -16,17 +17,6 @@ double numbers(std::initializer_list<int64_t> sizes) {
 
 void rate(benchmark::State& state, const char* name, double each) {
   state.counters[name] = benchmark::Counter(each, benchmark::Counter::kIsIterationInvariantRate);
-}
-
-/// Times f() with its gradients where the last argument is 1.
-template <class F>
-void run(benchmark::State& state, bool with_gradients, const F& f) {
-  if (with_gradients) {
-    for (auto _ : state) sum(f()).backward();
-  } else {
-    const NoGrad no_grad;
-    for (auto _ : state) benchmark::DoNotOptimize(f());
-  }
 }
 
 void linear_(benchmark::State& state) {
@@ -63,21 +53,6 @@ void decoder_linear(benchmark::State& state) {
 BENCHMARK(decoder_linear)
     ->ArgNames({"rows", "in", "out", "precision", "packed"})
     ->ArgsProduct({{1, 8, 16, 32, 64, 128}, {512}, {2048}, {0, 1, 2}, {0, 1}})
-    ->UseRealTime();
-
-void attention(benchmark::State& state) {
-  const int64_t batch = state.range(0), heads = state.range(1), length = state.range(2), width = state.range(3);
-  const Shape shape{batch, length, heads * width};
-  Tensor q = randn(shape).requires_grad_(), k = randn(shape).requires_grad_(), v = randn(shape).requires_grad_();
-  const double dropout = static_cast<double>(state.range(5)) / 100;
-  run(state, state.range(4) != 0,
-      [&] { return multi_head_attention(q, k, v, heads, {.mask = Mask::causal(), .dropout = dropout}); });
-}
-BENCHMARK(attention)
-    ->ArgNames({"B", "H", "T", "D", "gradients", "dropout%"})
-    ->ArgsProduct({{16}, {6}, {256}, {64}, {0, 1}, {0, 20}})
-    ->Args({12, 4, 64, 32, 1, 0})
-    ->Args({32, 8, 32, 64, 1, 0})
     ->UseRealTime();
 
 template <class F>

@@ -4,17 +4,9 @@
     python3 benchmarks/pytorch_linalg.py [--threads 2] [--filter cholesky]
 """
 
-import argparse
-import re
-import time
-
 import torch
+from pytorch_calls import report, wanted
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--threads", type=int, default=2)
-parser.add_argument("--filter", default="")
-args = parser.parse_args()
-torch.set_num_threads(args.threads)
 linalg = torch.linalg
 
 CALLS = {  # name -> (call, whether the matrices are symmetric)
@@ -32,23 +24,13 @@ CALLS = {  # name -> (call, whether the matrices are symmetric)
     "matrix_exp": (lambda a: linalg.matrix_exp(a * (0.25 / a.shape[-1])), False),
 }
 
-
-def fastest(step, seconds=0.5):
-    best, end = float("inf"), time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        start = time.perf_counter()
-        step()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
 for name, (call, symmetric) in CALLS.items():
     for batch, n in [(256, 4), (256, 32), (1, 128), (1, 512)]:
         a = torch.randn(batch, n, n) + 4 * n * torch.eye(n)
         a = a + a.mT if symmetric else a
         for gradients in [0, 1]:
             label = f"{name}/batch:{batch}/n:{n}/gradients:{gradients}"
-            if not re.search(args.filter, label):
+            if not wanted(label):
                 continue
             leaf = a.clone().requires_grad_(bool(gradients))
 
@@ -58,4 +40,4 @@ for name, (call, symmetric) in CALLS.items():
                     leaf.grad = None
                     y.sum().backward()
 
-            print(f"{label}: {fastest(step) * 1e6:.1f} us", flush=True)
+            report(label, step)

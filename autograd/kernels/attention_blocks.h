@@ -124,9 +124,19 @@ TAPE_INLINE void score_gradient(int64_t width, T lse, T scale, T* p, T* dp) {
   for (int64_t j = 0; j < width; j += kStep) store(dp + j, load(p + j) * (load(dp + j) - delta) * scale);
 }
 
+/// Where the gradients of a head of keys and values are summed.
+template <class T>
+struct SharedSums {
+  T* dk;
+  int64_t dk_row;
+  T* dv;
+  int64_t dv_row;
+};
+
 template <class Products, class T>
 static void backward_block(const Head<T>& head, int64_t i, int64_t count, const AttentionOperands<T>& in,
-                           const AttentionGradients<T>& g, const Blocks<Products, T>& blocks, T* p, T* dp) {
+                           const AttentionGradients<T>& g, const SharedSums<T>& sums, const Blocks<Products, T>& blocks,
+                           T* p, T* dp) {
   const AttentionShape& s = head.shape;
   const KeyRange keys = keys_of(s, i, count, Products::kAlign);
   const int64_t width = padded<T>(keys.count), row = blocks.row, begin = keys.begin - blocks.first;
@@ -151,10 +161,10 @@ static void backward_block(const Head<T>& head, int64_t i, int64_t count, const 
     if (blocks.dropout.active()) blocks.dropout.apply(r, width, pr);
   }
   blocks.products.sum_keys(begin, count, keys.count, dp, row, g.dq + head.at(s.q) + i * s.q.row, s.q.row);
-  blocks.products.add_transposed(keys.count, s.D, count, dp, row, q, s.q.row,
-                                 g.dk + head.at_shared(s.k) + keys.begin * s.k.row, s.k.row);
-  blocks.products.add_transposed(keys.count, s.Dv, count, p, row, dout, s.out.row,
-                                 g.dv + head.at_shared(s.v) + keys.begin * s.v.row, s.v.row);
+  blocks.products.add_transposed(keys.count, s.D, count, dp, row, q, s.q.row, sums.dk + keys.begin * sums.dk_row,
+                                 sums.dk_row);
+  blocks.products.add_transposed(keys.count, s.Dv, count, p, row, dout, s.out.row, sums.dv + keys.begin * sums.dv_row,
+                                 sums.dv_row);
 }
 
 template <class T>
@@ -162,25 +172,66 @@ TAPE_INLINE void clear_rows(int64_t rows, int64_t cols, int64_t stride, T* x) {
   for (int64_t r = 0; r < rows; ++r) __builtin_memset(x + r * stride, 0, static_cast<uint64_t>(cols) * sizeof(T));
 }
 
+/// Heads of keys and values, over the batch, below which the heads of a group are summed by tasks of their own: with
+/// few, threads would have nothing to do.
+inline constexpr int64_t kFewShared = 4;
+
+/// `heads` heads from h on, behind each other, into the same sums.
+template <class Products, class T>
+static void backward_heads(const AttentionShape& s, int64_t b, int64_t h, int64_t heads, const AttentionOperands<T>& in,
+                           const AttentionGradients<T>& g, const SharedSums<T>& sums) {
+  const int64_t block = Products::queries_per_block(s), keys = most_keys(s, block, Products::kAlign);
+  const int64_t row = padded<T>(keys);
+  const Head<T> first{s, b, h};
+  clear_rows(s.Tk, s.D, sums.dk_row, sums.dk);
+  clear_rows(s.Tk, s.Dv, sums.dv_row, sums.dv);
+  Scratch<T> p(block * row), dp(block * row);
+  Products products(s, block, s.Tk, in.k + first.at_shared(s.k), in.v + first.at_shared(s.v));
+  Dropout<T> dropout(s, block, keys);
+  products.prepare_backward();
+  const Blocks<Products, T> in_turn{0, products, dropout, row};
+  for (int64_t head = h; head < h + heads; ++head)
+    for (int64_t i = 0; i < s.Tq; i += block)
+      backward_block(Head<T>{s, b, head}, i, smaller(block, s.Tq - i), in, g, sums, in_turn, p.data(), dp.data());
+}
+
+/// dk and dv of a head are summed over its blocks of queries in order, then over those of the next head of its group;
+/// where there are few groups, over those of each head, and then over heads. Which, and so the bits, depends on the
+/// shape alone.
 template <class Products, class T>
 static void backward(const AttentionShape& s, const AttentionOperands<T>& in, const AttentionGradients<T>& g) {
-  const int64_t block = Products::queries_per_block(s), keys = most_keys(s, block, Products::kAlign);
-  const int64_t row = padded<T>(keys), shared = s.H / s.group;
-  // dk and dv of a head are summed over its blocks of queries in order, then over those of the next head of its group,
-  // by one thread.
-  for_tasks(s.B * shared, worth_threads(s, keys), [&](int64_t task) {
-    const int64_t b = task / shared, h = task % shared * s.group;
-    const Head<T> first{s, b, h};
-    clear_rows(s.Tk, s.D, s.k.row, g.dk + first.at_shared(s.k));
-    clear_rows(s.Tk, s.Dv, s.v.row, g.dv + first.at_shared(s.v));
-    Scratch<T> p(block * row), dp(block * row);
-    Products products(s, block, s.Tk, in.k + first.at_shared(s.k), in.v + first.at_shared(s.v));
-    Dropout<T> dropout(s, block, keys);
-    products.prepare_backward();
-    const Blocks<Products, T> in_turn{0, products, dropout, row};
-    for (int64_t of_group = 0; of_group < s.group; ++of_group)
-      for (int64_t i = 0; i < s.Tq; i += block)
-        backward_block(Head<T>{s, b, h + of_group}, i, smaller(block, s.Tq - i), in, g, in_turn, p.data(), dp.data());
+  const int64_t shared = s.H / s.group, keys = most_keys(s, Products::queries_per_block(s), Products::kAlign);
+  const bool parallel = worth_threads(s, keys);
+  const auto sums_of = [&](int64_t b, int64_t h) {
+    const Head<T> head{s, b, h};
+    return SharedSums<T>{g.dk + head.at_shared(s.k), s.k.row, g.dv + head.at_shared(s.v), s.v.row};
+  };
+  if (s.group == 1 || s.B * shared >= kFewShared)
+    return for_tasks(s.B * shared, parallel, [&](int64_t task) {
+      const int64_t b = task / shared, h = task % shared * s.group;
+      backward_heads<Products>(s, b, h, s.group, in, g, sums_of(b, h));
+    });
+  const int64_t of_keys = s.Tk * s.D, of_head = of_keys + s.Tk * s.Dv;
+  Scratch<T> apart(larger(1, s.B * s.H * of_head));
+  for_tasks(s.B * s.H, parallel, [&](int64_t task) {
+    T* const own = apart.data() + task * of_head;
+    backward_heads<Products>(s, task / s.H, task % s.H, 1, in, g, SharedSums<T>{own, s.D, own + of_keys, s.Dv});
+  });
+  const auto add_up = [&](const T* from, int64_t width, T* to) {
+    for (int64_t d = 0; d < width; ++d) {
+      T sum = from[d];
+      for (int64_t head = 1; head < s.group; ++head) sum += from[head * of_head + d];
+      to[d] = sum;
+    }
+  };
+  for_chunks(s.B * shared * s.Tk, s.group * (s.D + s.Dv), [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t j = at % s.Tk, b = at / s.Tk / shared, h = at / s.Tk % shared * s.group;
+      const SharedSums<T> to = sums_of(b, h);
+      const T* const first = apart.data() + (b * s.H + h) * of_head;
+      add_up(first + j * s.D, s.D, to.dk + j * to.dk_row);
+      add_up(first + of_keys + j * s.Dv, s.Dv, to.dv + j * to.dv_row);
+    }
   });
 }
 

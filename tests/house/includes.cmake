@@ -30,7 +30,8 @@ set(exceptions
   "nn/module.cpp -> autograd/io/safetensors.h")  # Module::save() and load()
 
 # Headers for the library itself, in folders whose other headers users include.
-set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention_check.h autograd/ops/binary_call.h
+set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention_check.h autograd/ops/attention_samples.h
+  autograd/ops/binary_call.h
   autograd/ops/broadcast.h autograd/ops/channel_norm.h autograd/ops/check.h
   autograd/ops/data_or_null.h autograd/ops/extents.h autograd/ops/positions.h
   autograd/ops/reduction_plan.h autograd/ops/unary_call.h autograd/ops/windows.h models/config_reader.h models/decoder_rows.h

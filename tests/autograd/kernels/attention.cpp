@@ -207,33 +207,34 @@ std::vector<Case<T>> cases() {
   return all;
 }
 
-/// Windows and groups, of few blocks of queries and of many.
+/// Windows and groups, of few blocks of queries and of many: offsets of the first and the last key.
 template <class T>
 std::vector<Case<T>> banded_cases() {
+  const std::pair<int64_t, int64_t> bands[] = {{-3, 0}, {-20, 20}, {-kNotCausal, 0}, {60, 80}, {-1, 300}};
   std::vector<Case<T>> all;
-  for (const bool packed : {false, true})
-    for (const int64_t group : {1, 2, 4})
-      for (const auto& [Tq, Tk] : {std::pair<int64_t, int64_t>{7, 9}, {70, 150}, {200, 200}})
-        for (const auto& [first, last] :
-             {std::pair<int64_t, int64_t>{-3, 0}, {-20, 20}, {-kNotCausal, 0}, {60, 80}, {-1, 300}}) {
-          all.push_back(make_case<T>("", 1, 4, Tq, Tk, 17, 40, packed, group));
-          Case<T>& c = all.back();
-          c.name = "groups of " + std::to_string(group) + ", " + std::to_string(Tq) + " x " + std::to_string(Tk) +
-                   ", keys " + std::to_string(first) + " to " + std::to_string(last);
-          c.shape.first_offset = first;
-          c.shape.causal_offset = last;
-          if (Tq < 100) continue;
-          // Everything at once.
-          c.shape.dropout = 0.2;
-          c.shape.counter = 7;
-          c.has_keep = c.has_additive = c.has_dprobabilities = true;
-          c.keep = random_indices(Tk, 6, 5);
-          c.shape.keep_strides[3] = 1;
-          c.additive = random_values<T>(4 * Tk, 8);
-          c.shape.additive_strides[1] = Tk;
-          c.shape.additive_strides[3] = 1;
-          c.dprobabilities = random_values<T>(4 * Tq * Tk, 9);
-        }
+  for (const int64_t group : {1, 2, 4})
+    for (const auto& [Tq, Tk] : {std::pair<int64_t, int64_t>{1, 150}, {7, 9}, {60, 150}})
+      for (const auto& [first, last] : bands) {
+        // Several blocks have everything at once.
+        const bool everything = Tq > 10, packed = group != 2;
+        const int64_t B = packed ? 1 : 2;  // with groups of 2, heads enough to be summed one after the other
+        all.push_back(make_case<T>("", B, 4, Tq, Tk, 19, 17, packed, group));
+        Case<T>& c = all.back();
+        c.name = "groups of " + std::to_string(group) + ", " + std::to_string(Tq) + " x " + std::to_string(Tk) +
+                 ", keys " + std::to_string(first) + " to " + std::to_string(last);
+        c.shape.first_offset = first;
+        c.shape.causal_offset = last;
+        if (!everything) continue;
+        c.shape.dropout = 0.2;
+        c.shape.counter = 7;
+        c.has_keep = c.has_additive = c.has_dprobabilities = true;
+        c.keep = random_indices(Tk, 6, 5);
+        c.shape.keep_strides[3] = 1;
+        c.additive = random_values<T>(4 * Tk, 8);
+        c.shape.additive_strides[1] = Tk;
+        c.shape.additive_strides[3] = 1;
+        c.dprobabilities = random_values<T>(B * 4 * Tq * Tk, 9);
+      }
   return all;
 }
 

@@ -50,7 +50,7 @@ TEST(RotaryEmbedding, KeepsItsInputForLearnedTablesAlone) {
   EXPECT_GT(holders() - without, 2 * a_call);
 }
 
-TEST(RotaryEmbedding, RefusesWhatDoesNotFit) {
+TEST(RotaryEmbedding, RefusesTablesThatDoNotFitItsInput) {
   const Tensor x = zeros({2, 3, 8});
   const auto call = [&](const Shape& table, int64_t heads = 2) {
     return rotary_embedding(x, zeros(table), zeros(table), {.num_heads = heads});

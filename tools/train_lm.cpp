@@ -102,12 +102,10 @@ void add_train_lm(Command train) {
   command.option("--architecture", arguments->architecture, "What the model is, as transformers calls it")
       .one_of(names_of(train::kDecoderKinds));
   add_model_options(command, o.layers, o.width, o.heads);
-  command.option("--kv-heads", o.kv_heads, "Heads of keys and values, of llama, mistral, qwen2 and qwen3")
+  command.option("--kv-heads", o.kv_heads, "Heads of keys and values, of llama and qwen3")
       .at_least(1)
       .default_text("--heads");
-  command.option("--window", o.window, "Tokens back that attention sees, of mistral, qwen2 and qwen3")
-      .at_least(1)
-      .default_text("all");
+  command.option("--window", o.window, "Tokens back that attention sees, of qwen3").at_least(1).default_text("all");
   add_init_options(command, *arguments);
   add_run_options(command, *arguments, {"nano", "shakespeare", "fine-tune", "adapters"});
   command.runs([arguments] { return train_lm(*arguments); });

@@ -71,17 +71,13 @@ std::string_view to_string(DecoderKind kind) {
 
 std::variant<models::GptConfig, models::LlamaConfig, models::GptNeoXConfig> decoder_config(const DecoderSizes& s) {
   using models::LlamaKind;
-  const bool has_groups = s.kind != DecoderKind::gpt2 && s.kind != DecoderKind::gpt_neox;
-  if (!has_groups && s.kv_heads) raise(ErrorKind::config, "train lm: kv_heads is of llama, mistral, qwen2 and qwen3");
-  if ((!has_groups || s.kind == DecoderKind::llama) && s.window)
-    raise(ErrorKind::config, "train lm: window is of mistral, qwen2 and qwen3");
+  if (s.kv_heads && s.kind != DecoderKind::llama && s.kind != DecoderKind::qwen3)
+    raise(ErrorKind::config, "train lm: kv_heads is of llama and qwen3, not of {}", to_string(s.kind));
+  if (s.window && s.kind != DecoderKind::qwen3)
+    raise(ErrorKind::config, "train lm: window is of qwen3, not of {}", to_string(s.kind));
   switch (s.kind) {
     case DecoderKind::llama:
       return completed(llama_config(s, LlamaKind::llama));
-    case DecoderKind::mistral:
-      return completed(llama_config(s, LlamaKind::mistral));
-    case DecoderKind::qwen2:
-      return completed(llama_config(s, LlamaKind::qwen2));
     case DecoderKind::qwen3:
       return completed(llama_config(s, LlamaKind::qwen3));
     case DecoderKind::gpt_neox:

@@ -12,15 +12,16 @@
 
 namespace tape::train {
 
-/// The decoder-only models that a text can be learned with, by the names that transformers gives them.
-enum class DecoderKind { gpt2, llama, mistral, qwen2, qwen3, gpt_neox };
-inline constexpr std::array<std::pair<std::string_view, DecoderKind>, 6> kDecoderKinds{
+/// The decoder-only models that a text can be learned with, by the names that transformers gives them: those whose
+/// folders it opens with the tokenizer that is learned here (with a Qwen2 it takes Qwen2's own, with a Mistral one that
+/// these folders have not).
+enum class DecoderKind { gpt2, llama, qwen3, gpt_neox };
+inline constexpr std::array<std::pair<std::string_view, DecoderKind>, 4> kDecoderKinds{
     {{"gpt2", DecoderKind::gpt2},
      {"llama", DecoderKind::llama},
-     {"mistral", DecoderKind::mistral},
-     {"qwen2", DecoderKind::qwen2},
      {"qwen3", DecoderKind::qwen3},
      {"gpt_neox", DecoderKind::gpt_neox}}};
+
 /// "gpt2"
 std::string_view to_string(DecoderKind kind);
 
@@ -28,8 +29,8 @@ std::string_view to_string(DecoderKind kind);
 struct DecoderSizes {
   DecoderKind kind = DecoderKind::gpt2;
   int64_t vocab = 0, width = 0, layers = 0, heads = 0;
-  std::optional<int64_t> kv_heads = {};  ///< of the kinds but gpt2 and gpt_neox
-  std::optional<int64_t> window = {};    ///< of mistral, qwen2 and qwen3
+  std::optional<int64_t> kv_heads = {};  ///< of llama and qwen3; heads where not given
+  std::optional<int64_t> window = {};    ///< of qwen3
   int64_t context = 0;
   double dropout = 0;  ///< of embeddings, sublayers and attention; a Llama has that of attention alone
   std::optional<int64_t> bos_id = {}, eos_id = {};

@@ -96,8 +96,8 @@ def llama_sizes(chance):
 
 
 def configurations(chance, count):
-    """Class, what is said of it, and configurations: `count` of each."""
-    for scaling in list(scalings(chance, 64))[: max(count, 3)]:
+    """What is said of each, its class and configuration: `count` of each class, of Llama one of each scaling."""
+    for scaling in scalings(chance, 64):
         rope = dict(scaling, rope_theta=chance.choice([100.0, 10000.0]))
         more = dict(attention_bias=chance.random() < 0.5, mlp_bias=chance.random() < 0.5)
         given = llama_sizes(chance) | more | dict(rope_parameters=rope)
@@ -106,7 +106,8 @@ def configurations(chance, count):
         if chance.random() < 0.5:
             given["head_dim"] = chance.choice([4, 8])
         yield f"Llama, {scaling['rope_type']}", transformers.LlamaForCausalLM, transformers.LlamaConfig(**given)
-    for window in chance.sample([None, 1, 3, 5, 40], count):
+    # Not 1: transformers keeps the last window - 1 positions in its cache, and takes [-0:] for none.
+    for window in chance.sample([None, 2, 3, 5, 40], count):
         given = llama_sizes(chance) | dict(sliding_window=window, head_dim=chance.choice([None, 6]))
         yield f"Mistral, window {window}", transformers.MistralForCausalLM, transformers.MistralConfig(**given)
     for first in chance.sample([None, 0, 1, 2], count):
@@ -205,6 +206,7 @@ def said(model, prompt, most, temperature=0.0, top_k=0, top_p=1.0, seed=0):
     """What follows a prompt alone, with a cache: the likeliest token, or that on which the draw of (seed, step) falls."""
     ids, cache, step = list(prompt), None, list(prompt)
     with torch.no_grad():
+        model(torch.tensor([[0]]))  # with dynamic scaling it keeps the angles of the longest text until a short one comes
         for draw in range(most):
             output = model(torch.tensor([step]), past_key_values=cache, use_cache=True)
             cache, scores = output.past_key_values, output.logits[:, -1]
@@ -238,8 +240,8 @@ def said_together(model, prompts, most):
 
 
 def letters():
-    """A character for each id."""
-    return [chr(33 + i) for i in range(VOCAB)]
+    """A character for each id but the last, which is the token that GPT-2's tokenizer cannot do without."""
+    return [chr(33 + i) for i in range(VOCAB - 1)] + ["<|endoftext|>"]
 
 
 def write_letters(folder):
@@ -259,7 +261,7 @@ def generated(build, folder, prompts, *options):
 
 def differing_texts(build, folder, model, generator):
     """How many texts differ, greedy and sampled, together and alone, of how many."""
-    prompts = [torch.randint(3, VOCAB, (n,), generator=generator).tolist() for n in (1, 6, 3, 9)]
+    prompts = [torch.randint(3, VOCAB - 1, (n,), generator=generator).tolist() for n in (1, 6, 3, 9)]
     most, alone = 20, [[], []]
     sampling = dict(temperature=1.5, top_k=20, top_p=0.9)
     options = ["--temperature", 1.5, "--top-k", 20, "--top-p", 0.9, "--seed", 5]

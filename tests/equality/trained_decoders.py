@@ -24,9 +24,7 @@ transformers.utils.logging.disable_progress_bar()
 SIZES = {
     "gpt2": [],
     "llama": ["--kv-heads", "2"],
-    "mistral": ["--kv-heads", "2", "--window", "24"],
-    "qwen2": ["--kv-heads", "1"],
-    "qwen3": ["--kv-heads", "4", "--window", "40"],
+    "qwen3": ["--kv-heads", "1", "--window", "40"],
     "gpt_neox": [],
 }
 PROMPTS = ["import ", "def main", "The same text", "    for "]

@@ -6,6 +6,7 @@
 
 #include "autograd/ops.h"
 #include "inspect/explorer_data.h"
+#include "models/gpt.h"
 #include "nn/encoder.h"
 #include "nn/hook_scope.h"
 #include "tests/inspect/explorer_json.h"

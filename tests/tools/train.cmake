@@ -66,7 +66,7 @@ expect_files(${FOLDER}/llama config.json model.safetensors vocab.json merges.txt
 expect_status(0 generate --model ${FOLDER}/llama --prompt "one " --temperature 0 --max-new-tokens 40)
 expect_status(0 inspect --model ${FOLDER}/llama --text "one two" --out ${FOLDER}/llama.html)
 expect_status(3 ${decoder} --out ${FOLDER}/bad --architecture gpt_neox --kv-heads 1)
-expect_text(err "tapeformer: train lm: kv_heads is of llama, mistral, qwen2 and qwen3")
+expect_text(err "tapeformer: train lm: kv_heads is of llama and qwen3, not of gpt_neox")
 expect_status(2 ${decoder} --out ${FOLDER}/bad --architecture bert)
 expect_status(4 ${lm} --steps 5)
 expect_text(err "tapeformer: ${FOLDER}/lm holds another run (log.jsonl)")

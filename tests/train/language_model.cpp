@@ -61,7 +61,7 @@ TEST_F(LanguageModelTest, GoesOnWithTheArchitectureItBeganWith) {
     return bytes_of_state(load_checkpoint(fmt::format("{}/checkpoint-20", folder_ / run)).model);
   };
   LanguageModelOptions given = options("whole", 20);
-  given.architecture = DecoderKind::mistral;
+  given.architecture = DecoderKind::qwen3;
   given.kv_heads = 1;
   given.window = 5;
   given.run.dropout = 0.1;
@@ -74,7 +74,7 @@ TEST_F(LanguageModelTest, GoesOnWithTheArchitectureItBeganWith) {
   given.run.start = Start::resume;
   given.window = 6;
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
-                    fmt::format("{}/checkpoint-13: the run has other settings now: window was 5, now 6; allow changes "
+                    fmt::format("{}/checkpoint-13: the run has other settings now: window 5 then, 6 now; allow changes "
                                 "to go on all the same",
                                 folder_ / "parts"));
   given.window = 5;

@@ -22,6 +22,7 @@
 #include "autograd/ops/softmax.h"
 #include "models/beam.h"
 #include "models/generate.h"
+#include "models/gpt.h"
 #include "models/greedy.h"
 #include "models/transformer.h"
 #include "optim/adam.h"

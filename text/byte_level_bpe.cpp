@@ -78,7 +78,7 @@ ByteLevelBpe::ByteLevelBpe(TokenTable::Entries vocabulary, Merges merges, Tokeni
         auto added = missing_tokens(config, size, [&known](const std::string& name) { return known.contains(name); });
         Parts parts;
         parts.table = std::make_unique<const TokenTable>(std::move(vocabulary), added, files.vocabulary);
-        parts.pre_tokenizer = byte_level_pre_tokenizer(config.add_prefix_space.value_or(false));
+        parts.pre_tokenizer = byte_level_pre_tokenizer({.add_prefix_space = config.add_prefix_space.value_or(false)});
         parts.model = bpe_model(*parts.table, merges, {}, files.merges);
         parts.decoder = byte_level_decoder();
         parts.trim = trim_of(config);

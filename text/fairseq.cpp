@@ -6,74 +6,19 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
-#include "text/tokenizers/fairseq_languages.h"
+#include "text/tokenizers/language_kind.h"
 #include "text/tokenizers/sentence_piece_model.h"
 #include "text/tokenizers/vocabulary_json.h"
 
 namespace tape::text {
 
-struct Fairseq::Kind {
-  std::string_view tokenizer_class;
-  std::string_view languages;  ///< that stand behind the pieces
-  std::string_view source;     ///< the language where none is given; "": there are none
-  bool marked = false;         ///< languages are written __en__
-  bool own_ids = false;        ///< vocab.json gives the ids
-  bool masked = true;          ///< there is a <mask>
-  bool language_behind = false;
-
-  std::string token(std::string_view code) const;
-  /// The tokens of the languages that the class knows.
-  std::vector<std::string> language_tokens(const TokenizerConfig& config) const;
-};
-
 namespace {
 
 constexpr const char* kModelFile = "sentencepiece.bpe.model";
 
-std::vector<std::string> words_of(std::string_view line) {
-  std::vector<std::string> out;
-  while (!line.empty()) {
-    const size_t end = std::min(line.find(' '), line.size());
-    out.emplace_back(line.substr(0, end));
-    line.remove_prefix(std::min(end + 1, line.size()));
-  }
-  return out;
-}
-
 }  // namespace
 
-std::string Fairseq::Kind::token(std::string_view code) const {
-  return marked ? fmt::format("__{}__", code) : std::string(code);
-}
-
-std::vector<std::string> Fairseq::Kind::language_tokens(const TokenizerConfig& config) const {
-  std::vector<std::string> out = words_of(own_ids && config.language_codes == "wmt21" ? languages::kWmt21 : languages);
-  for (std::string& code : out) code = token(code);
-  return out;
-}
-
-const Fairseq::Kind* Fairseq::kind_of(std::string_view tokenizer_class) {
-  static constexpr std::array<Kind, 5> kKinds{
-      {{.tokenizer_class = "XLMRobertaTokenizer", .languages = "", .source = ""},
-       {.tokenizer_class = "MBartTokenizer",
-        .languages = languages::kMBart,
-        .source = "en_XX",
-        .language_behind = true},
-       {.tokenizer_class = "MBart50Tokenizer", .languages = languages::kMBart50, .source = "en_XX"},
-       {.tokenizer_class = "NllbTokenizer", .languages = "", .source = "eng_Latn"},
-       {.tokenizer_class = "M2M100Tokenizer",
-        .languages = languages::kM2M100,
-        .source = "en",
-        .marked = true,
-        .own_ids = true,
-        .masked = false}}};
-  if (tokenizer_class.ends_with("Fast")) tokenizer_class.remove_suffix(4);
-  const auto found = std::find_if(kKinds.begin(), kKinds.end(),
-                                  [&](const Kind& kind) { return kind.tokenizer_class == tokenizer_class; });
-  return found == kKinds.end() ? nullptr : &*found;
-}
-
-bool Fairseq::knows(std::string_view tokenizer_class) { return kind_of(tokenizer_class) != nullptr; }
+bool Fairseq::knows(std::string_view tokenizer_class) { return language_kind_of(tokenizer_class) != nullptr; }
 
 TokenTable::Entries Fairseq::aligned_vocabulary(const SentencePieceModel& model, const std::string& where) {
   constexpr std::array<const char*, 3> kFirst{"<unk>", "<s>", "</s>"};
@@ -87,7 +32,7 @@ TokenTable::Entries Fairseq::aligned_vocabulary(const SentencePieceModel& model,
   return out;
 }
 
-std::shared_ptr<const TokenTable> Fairseq::table_of(const Kind& kind, const SentencePieceModel& model,
+std::shared_ptr<const TokenTable> Fairseq::table_of(const LanguageKind& kind, const SentencePieceModel& model,
                                                     const TokenizerConfig& config, const std::string& folder) {
   const std::string where = fmt::format("{}/{}", folder, kind.own_ids ? "vocab.json" : kModelFile);
   TokenTable::Entries entries = kind.own_ids ? read_vocabulary_json(where) : aligned_vocabulary(model, where);
@@ -107,7 +52,7 @@ std::shared_ptr<const TokenTable> Fairseq::table_of(const Kind& kind, const Sent
   return std::make_shared<const TokenTable>(std::move(entries), following, where);
 }
 
-Fairseq::Fairseq(const Kind& kind, std::shared_ptr<const SentencePieceModel> model,
+Fairseq::Fairseq(const LanguageKind& kind, std::shared_ptr<const SentencePieceModel> model,
                  std::shared_ptr<const TokenTable> vocabulary, const TokenizerConfig& settings,
                  const std::string& language, const std::string& folder)
     : MappedSentencePiece(std::move(model), std::move(vocabulary), settings,
@@ -131,7 +76,7 @@ Fairseq::Fairseq(const Kind& kind, std::shared_ptr<const SentencePieceModel> mod
   surround(kind, language, where);
 }
 
-void Fairseq::surround(const Kind& kind, const std::string& language, const std::string& where) {
+void Fairseq::surround(const LanguageKind& kind, const std::string& language, const std::string& where) {
   const auto special = [](int64_t id) { return Part{Part::Kind::special, id, 0}; };
   const Part first{Part::Kind::first}, second{Part::Kind::second};
   if (kind.source.empty()) {
@@ -142,25 +87,21 @@ void Fairseq::surround(const Kind& kind, const std::string& language, const std:
     template_.pair = {cls, first, sep, sep, second, sep};
     return;
   }
-  const auto id = find(kind.token(language));
-  if (!id || !is_special(*id))
-    raise(ErrorKind::format, "{}: the language \"{}\" has no id (of a special token, as in added_tokens_decoder)",
-          where, clipped(language, 40));
-  language_ = id;
-  const Part tag = special(*id), eos = special(special_.eos);
-  const bool behind = kind.language_behind || config().legacy_behaviour.value_or(false);
-  template_.single = behind ? std::vector<Part>{first, eos, tag} : std::vector<Part>{tag, first, eos};
-  template_.pair = behind ? std::vector<Part>{first, second, eos, tag} : std::vector<Part>{tag, first, second, eos};
+  language_ = kind.required_language(language, config(), table(), where);
+  if (!is_special(*language_))
+    raise(ErrorKind::format, "{}: the language \"{}\" is no special token (as in added_tokens_decoder)", where,
+          clipped(language, 40));
+  surround_with_language(*language_, kind.language_behind || config().legacy_behaviour.value_or(false));
 }
 
-std::unique_ptr<Fairseq> Fairseq::load(const std::string& folder) {
+std::unique_ptr<Fairseq> Fairseq::load(const std::string& folder, const Languages& languages) {
   TokenizerConfig names;
   names.bos = names.cls = "<s>";
   names.eos = names.sep = "</s>";
   names.unk = "<unk>";
   names.pad = "<pad>";
   const std::string where = fmt::format("{}/tokenizer_config.json", folder);
-  const Kind* kind = kind_of(read_tokenizer_config(folder, names).tokenizer_class);
+  const LanguageKind* kind = language_kind_of(read_tokenizer_config(folder, names).tokenizer_class);
   if (kind == nullptr) raise(ErrorKind::format, "{}: tokenizer_class is none of fairseq's models", where);
   if (kind->masked) names.mask = "<mask>";
   if (kind->own_ids) names.cls = "";
@@ -174,14 +115,16 @@ std::unique_ptr<Fairseq> Fairseq::load(const std::string& folder) {
   const auto side = [&](const std::string& language) {
     return std::unique_ptr<Fairseq>(new Fairseq(*kind, model, table, config, language, folder));
   };
-  std::unique_ptr<Fairseq> source = side(config.src_lang.empty() ? std::string(kind->source) : config.src_lang);
-  if (!kind->source.empty() && !config.tgt_lang.empty()) source->target_ = side(config.tgt_lang);
+  std::unique_ptr<Fairseq> source = side(kind->source_of(config, languages));
+  const std::string& target = languages.target.empty() ? config.tgt_lang : languages.target;
+  if (!kind->source.empty() && !target.empty()) source->target_ = side(target);
   return source;
 }
 
 void Fairseq::save(const std::string& folder) const {
   write_in_folder(folder, kModelFile, model()->bytes());
-  if (kind_of(config().tokenizer_class)->own_ids) write_in_folder(folder, "vocab.json", vocabulary_json(table()));
+  if (language_kind_of(config().tokenizer_class)->own_ids)
+    write_in_folder(folder, "vocab.json", vocabulary_json(table()));
   write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config()));
 }
 

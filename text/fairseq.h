@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "mapped_sentence_piece.h"
+#include "tokenizers/language_kind.h"
 
 namespace tape::text {
 
@@ -21,14 +22,14 @@ namespace tape::text {
 /// (added_tokens_decoder), those hold, and NLLB's languages must have theirs there.
 ///
 /// This object encodes texts in src_lang of tokenizer_config.json (English where it is not given), target() those in
-/// tgt_lang. The model's file is trusted input, see SentencePiece.
+/// tgt_lang, unless others are asked for. The model's file is trusted input, see SentencePiece.
 class Fairseq : public MappedSentencePiece {
  public:
   /// Whether a tokenizer_class, without "Fast" at its end, is one of those above.
   static bool knows(std::string_view tokenizer_class);
   /// Reads sentencepiece.bpe.model, tokenizer_config.json and, for M2M100, vocab.json of a folder. Error (format)
   /// naming file and entry for what is malformed, and for a language that the tokenizer does not have.
-  static std::unique_ptr<Fairseq> load(const std::string& folder);
+  static std::unique_ptr<Fairseq> load(const std::string& folder, const Languages& languages = {});
 
   /// Encodes texts of the target language; itself where tgt_lang is not given.
   const Tokenizer& target() const override { return target_ ? *target_ : *this; }
@@ -37,17 +38,16 @@ class Fairseq : public MappedSentencePiece {
   void save(const std::string& folder) const override;
 
  private:
-  struct Kind;
-  static const Kind* kind_of(std::string_view tokenizer_class);
   /// The vocabulary of all but M2M100.
   static TokenTable::Entries aligned_vocabulary(const SentencePieceModel& model, const std::string& where);
-  static std::shared_ptr<const TokenTable> table_of(const Kind& kind, const SentencePieceModel& model,
+  static std::shared_ptr<const TokenTable> table_of(const LanguageKind& kind, const SentencePieceModel& model,
                                                     const TokenizerConfig& config, const std::string& folder);
 
   /// One side.
-  Fairseq(const Kind& kind, std::shared_ptr<const SentencePieceModel> model, std::shared_ptr<const TokenTable> table,
-          const TokenizerConfig& config, const std::string& language, const std::string& folder);
-  void surround(const Kind& kind, const std::string& language, const std::string& where);
+  Fairseq(const LanguageKind& kind, std::shared_ptr<const SentencePieceModel> model,
+          std::shared_ptr<const TokenTable> table, const TokenizerConfig& config, const std::string& language,
+          const std::string& folder);
+  void surround(const LanguageKind& kind, const std::string& language, const std::string& where);
 
   std::unique_ptr<Fairseq> target_;
   std::optional<int64_t> language_;

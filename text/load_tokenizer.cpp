@@ -85,15 +85,14 @@ std::unique_ptr<Tokenizer> load_sentence_piece(const std::string& folder, const 
   return tokenizer;
 }
 
-}  // namespace
-
-std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder) {
+/// The tokenizer of what is found first.
+std::unique_ptr<Tokenizer> load_any(const std::string& folder, const Languages& languages) {
   const auto has = [&folder](const char* name) { return fs::exists(fmt::format("{}/{}", folder, name)); };
   if (has("source.spm") && has("target.spm") && has("vocab.json")) return Marian::load(folder);
-  if (has("tokenizer.json")) return TokenizerJson::load(folder);
+  if (has("tokenizer.json")) return TokenizerJson::load(folder, languages);
   const TokenizerConfig config = read_tokenizer_config(folder, {});
   const std::string name = class_of(config);
-  if (Fairseq::knows(name)) return Fairseq::load(folder);
+  if (Fairseq::knows(name)) return Fairseq::load(folder, languages);
   if (has("vocab.txt")) {
     check_class(folder, name, kWordPieceClasses, "vocab.txt");
     return WordPiece::load(folder);
@@ -109,6 +108,16 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder) {
         "{}: no tokenizer: neither source.spm, target.spm and vocab.json, nor tokenizer.json, nor vocab.txt, nor "
         "vocab.json and merges.txt, nor one *.model or *.spm file ({} found)",
         folder, models.size());
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder, const Languages& languages) {
+  auto tokenizer = load_any(folder, languages);
+  if (!tokenizer->language() && !(languages.source.empty() && languages.target.empty()))
+    raise(ErrorKind::config, "{}: the tokenizer has no languages to choose from (\"{}\" was asked for)", folder,
+          clipped(languages.source.empty() ? languages.target : languages.source, 40));
+  return tokenizer;
 }
 
 void remove_tokenizer(const std::string& folder) {

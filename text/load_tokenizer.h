@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tokenizer.h"
+#include "tokenizers/language_kind.h"
 
 namespace tape::text {
 
@@ -16,7 +17,9 @@ namespace tape::text {
 /// and padding written in tokenizer.json are not: they are given with each call. Error (io) naming the folder when
 /// there is none of these; (format) naming file and entry for one that is malformed, and the tokenizer_class for one
 /// whose ids such files alone do not give (CamemBERT, ALBERT, XLNet, T5 with its extra ids, and others).
-std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder);
+///
+/// `languages`: of a tokenizer of several, which of them it is to read and to write. Error (config) where it has none.
+std::unique_ptr<Tokenizer> load_tokenizer(const std::string& folder, const Languages& languages = {});
 
 /// Removes the files that any tokenizer is saved as, so that none is found beside one that is saved next. Error (io)
 /// naming the file that cannot be removed.

@@ -97,6 +97,13 @@ Encoding Tokenizer::build(const std::vector<Part>& parts, std::vector<Piece>& fi
   return out;
 }
 
+void Tokenizer::surround_with_language(int64_t language, bool behind) {
+  const Part first{Part::Kind::first}, second{Part::Kind::second};
+  const Part tag{Part::Kind::special, language, 0}, eos{Part::Kind::special, special_.eos, 0};
+  template_.single = behind ? std::vector<Part>{first, eos, tag} : std::vector<Part>{tag, first, eos};
+  template_.pair = behind ? std::vector<Part>{first, second, eos, tag} : std::vector<Part>{tag, first, second, eos};
+}
+
 Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   check_size(text);
   std::vector<Piece> pieces, none;

@@ -133,6 +133,9 @@ class Tokenizer {
   /// The text of ids without special ones among them that are to be left out.
   virtual std::string join(std::span<const int64_t> ids) const = 0;
 
+  /// [language] text [end], or with the language behind the end, as translators of many languages read texts.
+  void surround_with_language(int64_t language, bool behind);
+
   Template template_;
   SpecialTokens special_;
 

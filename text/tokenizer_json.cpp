@@ -86,12 +86,12 @@ TokenizerJson::TokenizerJson(const JsonEntry& file, TokenizerConfig config, std:
     : Pipeline([&] {
         const JsonModel model(file.at("model"));
         const JsonEntry post = optional(file, "post_processor");
-        bool byte_level = false;
+        bool bytes = model.takes_bytes();
         Parts parts;
         parts.table = table_of(model, read_added_list(file), config, file.where());
         parts.normalizer = json_normalizer(optional(file, "normalizer"));
-        parts.pre_tokenizer = json_pre_tokenizer(optional(file, "pre_tokenizer"), byte_level);
-        parts.model = model.make(*parts.table, byte_level);
+        parts.pre_tokenizer = json_pre_tokenizer(optional(file, "pre_tokenizer"), bytes);
+        parts.model = model.make(*parts.table, bytes);
         parts.decoder = json_decoder(optional(file, "decoder"));
         parts.trim = trim_of(post);
         return parts;
@@ -165,14 +165,54 @@ void TokenizerJson::read_template_processing(const JsonEntry& entry) {
     entry.at("pair").fail("must hold the texts A and B once each");
 }
 
-std::unique_ptr<TokenizerJson> TokenizerJson::load(const std::string& folder) {
+class TokenizerJson::OtherSide : public Tokenizer {
+ public:
+  OtherSide(const TokenizerJson& whole, int64_t language, bool behind) : whole_(whole), language_(language) {
+    special_ = whole.special_;
+    surround_with_language(language, behind);
+  }
+
+  std::optional<int64_t> language() const override { return language_; }
+  int64_t vocab_size() const override { return whole_.vocab_size(); }
+  const std::string& token(int64_t id) const override { return whole_.token(id); }
+  std::optional<int64_t> find(std::string_view token) const override { return whole_.find(token); }
+  bool is_special(int64_t id) const override { return whole_.is_special(id); }
+  void save(const std::string& folder) const override { whole_.save(folder); }
+  std::vector<std::string> explain(std::string_view text) const override { return whole_.explain(text); }
+
+ private:
+  void split(std::string_view text, std::vector<Piece>& to) const override { whole_.split(text, to); }
+  std::string join(std::span<const int64_t> ids) const override { return whole_.join(ids); }
+
+  const TokenizerJson& whole_;
+  int64_t language_;
+};
+
+const Tokenizer& TokenizerJson::target() const { return target_ ? *target_ : *this; }
+
+void TokenizerJson::choose(const Languages& languages, const std::string& where) {
+  const LanguageKind* kind = language_kind_of(config_.tokenizer_class);
+  if (kind == nullptr || kind->source.empty()) return;
+  const std::string source = kind->source_of(config_, languages);
+  // A file that names no language may be of a model that has not the usual one.
+  if (languages.source.empty() && config_.src_lang.empty() && !find(kind->token(source))) return;
+  const bool behind = kind->language_behind || config_.legacy_behaviour.value_or(false);
+  language_ = kind->required_language(source, config_, table(), where);
+  surround_with_language(*language_, behind);
+  const std::string& target = languages.target.empty() ? config_.tgt_lang : languages.target;
+  if (target.empty()) return;
+  target_ = std::make_unique<OtherSide>(*this, kind->required_language(target, config_, table(), where), behind);
+}
+
+std::unique_ptr<TokenizerJson> TokenizerJson::load(const std::string& folder, const Languages& languages) {
   const std::string path = fmt::format("{}/tokenizer.json", folder);
   std::string content = read_text(path);
   const nlohmann::json json = parse_large_json(content, path, 16);
   const JsonEntry file(json, path);
   const TokenizerConfig usual = usual_names(read_added_list(file), JsonModel(file.at("model")).unk_token());
-  return std::unique_ptr<TokenizerJson>(
-      new TokenizerJson(file, read_tokenizer_config(folder, usual), std::move(content)));
+  std::unique_ptr<TokenizerJson> out(new TokenizerJson(file, read_tokenizer_config(folder, usual), std::move(content)));
+  out->choose(languages, path);
+  return out;
 }
 
 void TokenizerJson::save(const std::string& folder) const {

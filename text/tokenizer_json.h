@@ -4,39 +4,53 @@
 #include <string>
 
 #include "tokenizers/config.h"
+#include "tokenizers/language_kind.h"
 #include "tokenizers/pipeline.h"
 
 namespace tape::text {
 
 class JsonEntry;
 
-/// A tokenizer as the package `tokenizers` saves it (tokenizer.json), of the kinds that `transformers` writes for BERT,
-/// GPT-2 and models converted from SentencePiece:
-///   model           WordPiece, BPE, Unigram
-///   normalizer      BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace (a text, or
-///                   runs of blanks), Precompiled, Sequence
-///   pre_tokenizer   BertPreTokenizer, ByteLevel, Metaspace, WhitespaceSplit, Sequence
+/// A tokenizer as the package `tokenizers` saves it (tokenizer.json):
+///   model           WordPiece, BPE (without dropout), Unigram, WordLevel
+///   normalizer      BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Nmt,
+///                   ByteLevel, Precompiled, Sequence
+///   pre_tokenizer   BertPreTokenizer, ByteLevel, Metaspace, Split, Digits, Punctuation, Whitespace, WhitespaceSplit,
+///                   CharDelimiterSplit, FixedLength, Sequence
 ///   post_processor  TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel, Sequence
-///   decoder         WordPiece, ByteLevel, Metaspace, Replace (a text), ByteFallback, Fuse, Strip, Sequence
-/// Anything else is an Error (format) that names the entry and its type. "truncation" and "padding" are not read.
+///   decoder         WordPiece, ByteLevel, Metaspace, BPEDecoder, CTC, Replace, ByteFallback, Fuse, Strip, Sequence
+/// Anything else (UnicodeScripts, dropout) is an Error (format) that names the entry and its type. "truncation" and
+/// "padding" are kept by save, and given with each call. Regular expressions are read as pattern_for_pcre2 says.
 /// NFKC and NFKD are those of the Unicode version that utf8proc knows.
 class TokenizerJson : public Pipeline {
  public:
   /// Reads tokenizer.json of a folder, and tokenizer_config.json for the special tokens' names where it is; else those
   /// are known by what they usually are called.
-  static std::unique_ptr<TokenizerJson> load(const std::string& folder);
+  ///
+  /// One of NLLB, mBART or mBART-50 (by tokenizer_class) encodes texts in src_lang of tokenizer_config.json, and
+  /// target() those in tgt_lang, unless others are asked for. Error (format) listing the languages for one that it
+  /// lacks.
+  static std::unique_ptr<TokenizerJson> load(const std::string& folder, const Languages& languages = {});
+
+  const Tokenizer& target() const override;
+  std::optional<int64_t> language() const override { return language_; }
 
   /// Writes tokenizer.json as it was read, and tokenizer_config.json.
   void save(const std::string& folder) const override;
 
  private:
+  class OtherSide;  // the same, for texts in another language
+
   TokenizerJson(const JsonEntry& file, TokenizerConfig config, std::string content);
+  void choose(const Languages& languages, const std::string& where);
   void read_template(const JsonEntry& entry);
   void read_template_processing(const JsonEntry& entry);
   Part special_part(const JsonEntry& entry) const;
 
   TokenizerConfig config_;
   std::string content_;
+  std::optional<int64_t> language_;
+  std::unique_ptr<const Tokenizer> target_;
 };
 
 }  // namespace tape::text

@@ -47,7 +47,7 @@ struct CountedPair {
 
 Corpus count_words(std::span<const std::string> lines, bool add_prefix_space, const std::vector<int32_t>& byte_ids) {
   std::unordered_map<std::string, int64_t> counts;
-  const PreTokenizerPtr split = byte_level_pre_tokenizer(add_prefix_space);
+  const PreTokenizerPtr split = byte_level_pre_tokenizer({.add_prefix_space = add_prefix_space});
   for (const std::string& line : lines) {
     Normalized text(line);
     std::vector<Range> words;

@@ -25,6 +25,7 @@ namespace {
 struct TranslateArguments {
   std::string model;
   models::TranslateOptions options;
+  text::Languages languages;
   int64_t buffer = 2000;
   Common common;
 };
@@ -36,12 +37,13 @@ class Translator {
       : arguments_(arguments),
         options_(arguments.options),
         model_(models::load<models::Transformer>(arguments.model)),
-        tokenizer_(text::load_tokenizer(arguments.model)) {
+        tokenizer_(text::load_tokenizer(arguments.model, arguments.languages)) {
     models::check_tokenizer_fits(arguments.model, source(), "src_vocab", model_->config().src_vocab);
     models::check_tokenizer_fits(arguments.model, target(), "tgt_vocab", model_->config().tgt_vocab);
     if (!source().language()) return;
     if (&target() == &source())
-      raise(ErrorKind::config, "{}/tokenizer_config.json: no tgt_lang: which language to translate to",
+      raise(ErrorKind::config,
+            "{}/tokenizer_config.json: no tgt_lang, and no --target-language: which language to translate to",
             arguments.model);
     options_.forced_bos = target().language();
   }
@@ -177,6 +179,10 @@ void add_translate(Command app) {
       "||| source tokens ||| target tokens ||| 0-0 1-2 (source-target places; none where a token looked at the end).\n"
       "Example: tapeformer translate --model opus-mt-de-en --beam 5 < german.txt > english.txt");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
+  command.option("--source-language", arguments->languages.source,
+                 "Of a model of several: which the lines are in, as eng_Latn (NLLB), en_XX (mBART), en (M2M100)");
+  command.option("--target-language", arguments->languages.target,
+                 "And which to translate to; a wrong name is answered with those there are");
   command.option("--beam", options.beams, "Hypotheses that go on at each step; 1 is greedy").at_least(1);
   command.option("--length-penalty", options.length_penalty,
                  "Scores are log probabilities divided by length to this power");

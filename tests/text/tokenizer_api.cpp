@@ -8,9 +8,9 @@
 #include "text/tokenizers/bpe_model.h"
 #include "text/tokenizers/decoder.h"
 #include "text/tokenizers/normalizer.h"
-#include "text/tokenizers/pre_tokenizer.h"
 #include "text/tokenizers/unicode.h"
 #include "text/tokenizers/unigram_model.h"
+#include "text/tokenizers/word_patterns.h"
 #include "text/word_piece.h"
 
 namespace tape::text {

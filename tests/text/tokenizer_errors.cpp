@@ -41,28 +41,34 @@ TEST_F(MalformedJson, IsNamedWhereTheTextIsNoJson) {
 }
 
 TEST_F(MalformedJson, IsNamedWhereATypeIsNotSupported) {
-  json_["model"]["type"] = "WordLevel";
-  expect_refused(": model: type \"WordLevel\" is not supported");
+  json_["model"]["type"] = "Other";
+  expect_refused(": model: type \"Other\" is not supported");
   json_["model"]["type"] = "WordPiece";
-  json_["normalizer"] = {{"type", "Nmt"}};
-  expect_refused(": normalizer: type \"Nmt\" is not supported");
   json_["normalizer"] = {{"type", "Sequence"}, {"normalizers", {{{"type", "NFC"}}, {{"type", "Odd"}}}}};
   expect_refused(": normalizer.normalizers[1]: type \"Odd\" is not supported");
-  json_["normalizer"] = {{"type", "Replace"}, {"pattern", {{"Regex", "a+"}}}, {"content", ""}};
-  expect_refused(": normalizer.pattern: the regular expression \"a+\" is not supported");
+  json_["normalizer"] = {{"type", "Replace"}, {"pattern", {{"Regex", "(a"}}}, {"content", ""}};
+  expect_refused(": normalizer.pattern: the regular expression \"(a\": at 0: the group has no end");
+  json_["normalizer"] = {{"type", "Replace"}, {"pattern", {{"String", ""}}}, {"content", ""}};
+  expect_refused(": normalizer.pattern: is empty");
   json_["normalizer"] = nullptr;
-  json_["pre_tokenizer"] = {{"type", "Digits"}};
-  expect_refused(": pre_tokenizer: type \"Digits\" is not supported");
+  json_["pre_tokenizer"] = {{"type", "UnicodeScripts"}};
+  expect_refused(": pre_tokenizer: type \"UnicodeScripts\" is not supported");
   json_["pre_tokenizer"] = {{"type", "Metaspace"}, {"replacement", "_"}, {"prepend_scheme", "often"}};
   expect_refused(": pre_tokenizer.prepend_scheme: must be always, first or never, got \"often\"");
-  json_["pre_tokenizer"] = {{"type", "ByteLevel"}};
-  expect_refused(": model: WordPiece with the pre-tokenizer ByteLevel is not supported");
+  json_["pre_tokenizer"] = {{"type", "Split"}, {"pattern", {{"String", "a"}}}, {"behavior", "Kept"}};
+  expect_refused(
+      ": pre_tokenizer.behavior: must be Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous, got "
+      "\"Kept\"");
+  json_["pre_tokenizer"] = {{"type", "CharDelimiterSplit"}, {"delimiter", "ab"}};
+  expect_refused(": pre_tokenizer.delimiter: must be one character, got \"ab\"");
+  json_["pre_tokenizer"] = {{"type", "FixedLength"}, {"length", 0}};
+  expect_refused(": pre_tokenizer.length: must be at least 1, got 0");
   json_["pre_tokenizer"] = {{"type", "BertPreTokenizer"}};
   json_["post_processor"] = {{"type", "Other"}};
   expect_refused(": post_processor: type \"Other\" is not supported");
   json_["post_processor"] = nullptr;
-  json_["decoder"] = {{"type", "CTC"}};
-  expect_refused(": decoder: type \"CTC\" is not supported");
+  json_["decoder"] = {{"type", "Other"}};
+  expect_refused(": decoder: type \"Other\" is not supported");
   json_["decoder"] = {{"cleanup", true}};
   expect_refused(": decoder: \"type\" is missing");
 }
@@ -140,9 +146,6 @@ TEST_F(MalformedJson, IsNamedWhereAMergeIsBroken) {
   json_["model"]["merges"].erase(last);
   json_["model"]["dropout"] = 0.1;
   expect_refused(": model.dropout: is not supported");
-  json_["model"]["dropout"] = nullptr;
-  json_["model"]["end_of_word_suffix"] = "</w>";
-  expect_refused(": model.end_of_word_suffix: is not supported");
 }
 
 TEST_F(MalformedJson, IsNamedWhereAUnigramIsBroken) {

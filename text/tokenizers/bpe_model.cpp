@@ -33,7 +33,7 @@ class BpeModel : public WordModel {
  public:
   BpeModel(const TokenTable& vocabulary, const Merges& merges, const BpeModelOptions& options, const std::string& where)
       : vocabulary_(vocabulary), options_(options) {
-    if (!options.unk_token.empty()) unk_ = id_of(options.unk_token, where, "the unknown token");
+    if (!options.unk_token.empty()) unk_ = static_cast<int32_t>(required_id(vocabulary, options.unk_token, where));
     for (size_t byte = 0; byte < 256; ++byte) {
       const std::string token = options.bytes ? byte_characters()[byte] : fmt::format("<0x{:02X}>", byte);
       const auto id = vocabulary.find(token);
@@ -42,7 +42,9 @@ class BpeModel : public WordModel {
     for (size_t i = 0; i < merges.size(); ++i) {
       const auto& [left, right] = merges[i];
       const int32_t a = merged(left, merges, i, where), b = merged(right, merges, i, where);
-      const Merge merge{static_cast<int32_t>(i), merged(fmt::format("{}{}", left, right), merges, i, where)};
+      const std::string_view inner = std::string_view(right).substr(
+          right.starts_with(options.continuing_prefix) ? options.continuing_prefix.size() : 0);
+      const Merge merge{static_cast<int32_t>(i), merged(fmt::format("{}{}", left, inner), merges, i, where)};
       Merge& place = merges_[pair_of(a, b)];
       if (place.rank != 0)
         raise(ErrorKind::format, "{}: merge {} \"{} {}\" stands twice", where, i, clipped(left, 40),
@@ -62,11 +64,6 @@ class BpeModel : public WordModel {
   }
 
  private:
-  int32_t id_of(const std::string& token, const std::string& where, const char* what) const {
-    const auto id = vocabulary_.find(token);
-    if (!id) raise(ErrorKind::format, "{}: {} \"{}\" is not in the vocabulary", where, what, clipped(token, 40));
-    return static_cast<int32_t>(*id);
-  }
   int32_t merged(const std::string& token, const Merges& merges, size_t i, const std::string& where) const {
     const auto id = vocabulary_.find(token);
     if (!id)
@@ -95,7 +92,7 @@ class BpeModel : public WordModel {
     };
     for (uint32_t at = 0; at < word.size();) {
       const uint32_t length = options_.bytes ? 1 : decode_utf8(word.substr(at)).length, end = at + length;
-      const auto known = options_.bytes ? std::nullopt : vocabulary_.find(word.substr(at, length));
+      const auto known = options_.bytes ? std::nullopt : find_part(word, at, end);
       const auto byte = [&](uint32_t i) { return bytes_[static_cast<unsigned char>(word[i])]; };
       if (known) {
         add(static_cast<int32_t>(*known), at, end);
@@ -109,6 +106,15 @@ class BpeModel : public WordModel {
       at = end;
     }
     return out;
+  }
+  /// The token of a character, as it is written at its place in the word.
+  std::optional<int64_t> find_part(std::string_view word, uint32_t begin, uint32_t end) const {
+    const std::string_view character = word.substr(begin, end - begin);
+    const std::string& prefix = options_.continuing_prefix;
+    const std::string& suffix = options_.end_of_word_suffix;
+    if (prefix.empty() && suffix.empty()) return vocabulary_.find(character);
+    return vocabulary_.find(
+        fmt::format("{}{}{}", begin > 0 ? prefix : "", character, end == word.size() ? suffix : ""));
   }
   bool all_bytes(std::string_view part) const {
     return std::all_of(part.begin(), part.end(), [this](char c) { return bytes_[static_cast<unsigned char>(c)] >= 0; });

@@ -1,5 +1,6 @@
 #include "text/tokenizers/decoder.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -22,26 +23,31 @@ std::string replaced(const std::string& text, std::string_view pattern, std::str
   return out.append(text, at);
 }
 
+/// English as it is written: no blanks before punctuation and contractions.
+std::string cleaned(std::string text) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kCleanups{{{" .", "."},
+                                                                                     {" ?", "?"},
+                                                                                     {" !", "!"},
+                                                                                     {" ,", ","},
+                                                                                     {" ' ", "'"},
+                                                                                     {" n't", "n't"},
+                                                                                     {" 'm", "'m"},
+                                                                                     {" do not", " don't"},
+                                                                                     {" 's", "'s"},
+                                                                                     {" 've", "'ve"},
+                                                                                     {" 're", "'re"}}};
+  for (const auto& [from, to] : kCleanups) text = replaced(text, from, to);
+  return text;
+}
+
 class WordPieceDecoder : public Decoder {
  public:
   WordPieceDecoder(std::string prefix, bool cleanup) : prefix_(std::move(prefix)), cleanup_(cleanup) {}
   void apply(std::vector<std::string>& tokens) const override {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kCleanups{{{" .", "."},
-                                                                                       {" ?", "?"},
-                                                                                       {" !", "!"},
-                                                                                       {" ,", ","},
-                                                                                       {" ' ", "'"},
-                                                                                       {" n't", "n't"},
-                                                                                       {" 'm", "'m"},
-                                                                                       {" do not", " don't"},
-                                                                                       {" 's", "'s"},
-                                                                                       {" 've", "'ve"},
-                                                                                       {" 're", "'re"}}};
     for (size_t i = 0; i < tokens.size(); ++i) {
       std::string& token = tokens[i];
       if (i > 0) token = token.starts_with(prefix_) ? token.substr(prefix_.size()) : fmt::format(" {}", token);
-      if (!cleanup_) continue;
-      for (const auto& [from, to] : kCleanups) token = replaced(token, from, to);
+      if (cleanup_) token = cleaned(std::move(token));
     }
   }
 
@@ -74,14 +80,55 @@ class MetaspaceDecoder : public Decoder {
 
 class ReplaceDecoder : public Decoder {
  public:
-  ReplaceDecoder(std::string pattern, std::string content)
+  ReplaceDecoder(PatternPtr pattern, std::string content)
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
   void apply(std::vector<std::string>& tokens) const override {
-    for (std::string& token : tokens) token = replaced(token, pattern_, content_);
+    for (std::string& token : tokens) {
+      std::string out;
+      size_t done = 0;
+      for (const Range& match : pattern_->matches(token)) {
+        out.append(token, done, match.begin - done);
+        out += content_;
+        done = match.end;
+      }
+      if (done > 0 || !out.empty()) token = out.append(token, done);
+    }
   }
 
  private:
-  std::string pattern_, content_;
+  PatternPtr pattern_;
+  std::string content_;
+};
+
+/// Blanks in the place of the suffix, but for the last word.
+class SuffixDecoder : public Decoder {
+ public:
+  explicit SuffixDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
+  void apply(std::vector<std::string>& tokens) const override {
+    for (size_t i = 0; i < tokens.size(); ++i)
+      tokens[i] = replaced(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
+  }
+
+ private:
+  std::string suffix_;
+};
+
+class CtcDecoder : public Decoder {
+ public:
+  CtcDecoder(std::string pad, std::string delimiter, bool cleanup)
+      : pad_(std::move(pad)), delimiter_(std::move(delimiter)), cleanup_(cleanup) {}
+  void apply(std::vector<std::string>& tokens) const override {
+    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+    for (std::string& token : tokens) {
+      token = replaced(token, pad_, "");
+      if (cleanup_) token = replaced(cleaned(std::move(token)), delimiter_, " ");
+    }
+    std::erase(tokens, "");
+  }
+
+ private:
+  std::string pad_, delimiter_;
+  bool cleanup_;
 };
 
 class ByteFallbackDecoder : public Decoder {
@@ -152,7 +199,11 @@ DecoderPtr byte_level_decoder() { return std::make_unique<ByteLevelDecoder>(); }
 DecoderPtr metaspace_decoder(std::string replacement, bool prepended) {
   return std::make_unique<MetaspaceDecoder>(std::move(replacement), prepended);
 }
-DecoderPtr replace_decoder(std::string pattern, std::string content) {
+DecoderPtr suffix_decoder(std::string suffix) { return std::make_unique<SuffixDecoder>(std::move(suffix)); }
+DecoderPtr ctc_decoder(std::string pad, std::string delimiter, bool cleanup) {
+  return std::make_unique<CtcDecoder>(std::move(pad), std::move(delimiter), cleanup);
+}
+DecoderPtr replace_decoder(PatternPtr pattern, std::string content) {
   return std::make_unique<ReplaceDecoder>(std::move(pattern), std::move(content));
 }
 DecoderPtr byte_fallback_decoder() { return std::make_unique<ByteFallbackDecoder>(); }

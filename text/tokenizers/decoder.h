@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "pattern.h"
+
 namespace tape::text {
 
 /// Turns the tokens of a sequence into parts of text; the parts joined are the text.
@@ -22,7 +24,12 @@ DecoderPtr word_piece_decoder(std::string prefix, bool cleanup);
 DecoderPtr byte_level_decoder();
 /// U+2581 becomes a blank, but for the one that was put before the text.
 DecoderPtr metaspace_decoder(std::string replacement, bool prepended);
-DecoderPtr replace_decoder(std::string pattern, std::string content);
+DecoderPtr replace_decoder(PatternPtr pattern, std::string content);
+/// The suffix of words, as `</w>`, becomes a blank.
+DecoderPtr suffix_decoder(std::string suffix);
+/// Of speech (Graves et al. 2006): one of equal neighbours stays, `pad` goes, `delimiter` becomes a blank with
+/// `cleanup`.
+DecoderPtr ctc_decoder(std::string pad, std::string delimiter, bool cleanup);
 /// `<0x0A>` becomes the byte; bytes that are no UTF-8 stay as they are.
 DecoderPtr byte_fallback_decoder();
 /// Makes one token of all.

@@ -6,6 +6,7 @@
 #include "text/tokenizers/bpe_model.h"
 #include "text/tokenizers/decoder.h"
 #include "text/tokenizers/unigram_model.h"
+#include "text/tokenizers/word_level_model.h"
 #include "text/tokenizers/word_piece_model.h"
 
 namespace tape::text {
@@ -27,11 +28,11 @@ void check_byte_token(const JsonEntry& vocab, const std::string& token) {
 }  // namespace
 
 JsonModel::JsonModel(const JsonEntry& entry) : entry_(entry), type_(type_of(entry)) {
-  if (type_ != "WordPiece" && type_ != "BPE" && type_ != "Unigram")
+  if (type_ != "WordPiece" && type_ != "BPE" && type_ != "Unigram" && type_ != "WordLevel")
     entry_.fail(fmt::format("type \"{}\" is not supported", type_));
   read_vocabulary();
   if (type_ != "Unigram") {
-    unk_token_ = entry_.text("unk_token", type_ == "WordPiece" ? "[UNK]" : "");
+    unk_token_ = entry_.text("unk_token", type_ == "WordPiece" ? "[UNK]" : type_ == "WordLevel" ? "<unk>" : "");
     return;
   }
   const int64_t unk = entry_.integer("unk_id", -1);
@@ -81,22 +82,27 @@ Merges JsonModel::read_merges() const {
   return out;
 }
 
-WordModelPtr JsonModel::make_bpe(const TokenTable& table, bool byte_level) const {
+bool JsonModel::takes_bytes() const {
+  return type_ == "BPE" && entry_.text("continuing_subword_prefix", "").empty() &&
+         entry_.text("end_of_word_suffix", "").empty();
+}
+
+WordModelPtr JsonModel::make_bpe(const TokenTable& table, bool bytes) const {
   if (entry_.has("dropout") && entry_.at("dropout").number() != 0) entry_.at("dropout").fail("is not supported");
-  for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
-    if (!entry_.text(key, "").empty()) entry_.at(key).fail("is not supported");
   return bpe_model(table, read_merges(),
-                   {.bytes = byte_level,
+                   {.bytes = bytes,
                     .unk_token = unk_token_,
                     .fuse_unk = entry_.flag("fuse_unk", false),
                     .byte_fallback = entry_.flag("byte_fallback", false),
-                    .ignore_merges = entry_.flag("ignore_merges", false)},
+                    .ignore_merges = entry_.flag("ignore_merges", false),
+                    .continuing_prefix = entry_.text("continuing_subword_prefix", ""),
+                    .end_of_word_suffix = entry_.text("end_of_word_suffix", "")},
                    entry_.where());
 }
 
-WordModelPtr JsonModel::make(const TokenTable& table, bool byte_level) const {
-  if (type_ == "BPE") return make_bpe(table, byte_level);
-  if (byte_level) entry_.fail(fmt::format("{} with the pre-tokenizer ByteLevel is not supported", type_));
+WordModelPtr JsonModel::make(const TokenTable& table, bool bytes) const {
+  if (type_ == "BPE") return make_bpe(table, bytes);
+  if (type_ == "WordLevel") return word_level_model(table, unk_token_, entry_.where());
   if (type_ == "Unigram")
     return unigram_model(table, scores_,
                          {.unk_id = entry_.integer("unk_id", -1), .byte_fallback = entry_.flag("byte_fallback", false)},

@@ -18,13 +18,15 @@ class JsonModel {
   const TokenTable::Entries& vocabulary() const { return vocabulary_; }
   /// The unknown token, "" for none.
   const std::string& unk_token() const { return unk_token_; }
-  /// `byte_level`: the words are bytes, and the tokens are written in GPT-2's alphabet.
-  WordModelPtr make(const TokenTable& table, bool byte_level) const;
+  /// Whether words may be bytes while the tokens are written in GPT-2's alphabet.
+  bool takes_bytes() const;
+  /// `bytes`: they are.
+  WordModelPtr make(const TokenTable& table, bool bytes) const;
 
  private:
   void read_vocabulary();
   Merges read_merges() const;
-  WordModelPtr make_bpe(const TokenTable& table, bool byte_level) const;
+  WordModelPtr make_bpe(const TokenTable& table, bool bytes) const;
 
   JsonEntry entry_;
   std::string type_;

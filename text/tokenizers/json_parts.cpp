@@ -1,10 +1,14 @@
 #include "text/tokenizers/json_parts.h"
 
+#include <array>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
+#include "base/utf8.h"
 #include "text/tokenizers/precompiled_normalizer.h"
+#include "text/tokenizers/splitter.h"
 #include "text/tokenizers/unicode_normalizer.h"
 
 namespace tape::text {
@@ -32,16 +36,34 @@ std::string base64(const JsonEntry& entry) {
   return out;
 }
 
-NormalizerPtr replace_of(const JsonEntry& entry) {
+/// {"String": "a text"} or {"Regex": "an expression"}.
+PatternPtr pattern_of(const JsonEntry& entry) {
   const JsonEntry pattern = entry.at("pattern");
-  std::string content = entry.at("content").text();
-  if (pattern.has("String")) {
-    if (pattern.at("String").text().empty()) pattern.fail("is empty");
-    return replace_normalizer(pattern.at("String").text(), std::move(content));
-  }
-  const std::string expression = pattern.at("Regex").text();
-  if (expression != " {2,}") pattern.fail(fmt::format("the regular expression \"{}\" is not supported", expression));
-  return squeeze_blanks_normalizer(std::move(content));
+  if (!pattern.has("String")) return regular_expression(pattern.at("Regex").text(), pattern.where());
+  if (pattern.at("String").text().empty()) pattern.fail("is empty");
+  return literal_pattern(pattern.at("String").text());
+}
+
+SplitBehavior behavior_of(const JsonEntry& entry) {
+  const JsonEntry behavior = entry.at("behavior");
+  constexpr std::array<std::pair<std::string_view, SplitBehavior>, 5> kBehaviors{
+      {{"Removed", SplitBehavior::removed},
+       {"Isolated", SplitBehavior::isolated},
+       {"MergedWithPrevious", SplitBehavior::merged_with_previous},
+       {"MergedWithNext", SplitBehavior::merged_with_next},
+       {"Contiguous", SplitBehavior::contiguous}}};
+  const std::string name = behavior.text();
+  for (const auto& [known, value] : kBehaviors)
+    if (name == known) return value;
+  behavior.fail(fmt::format("must be Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous, got \"{}\"",
+                            clipped(name, 40)));
+}
+
+/// One character.
+std::string character_of(const JsonEntry& entry) {
+  std::string text = entry.text();
+  if (code_points(text).size() != 1) entry.needs("one character");
+  return text;
 }
 
 PrependScheme prepend_of(const JsonEntry& entry) {
@@ -87,7 +109,9 @@ NormalizerPtr json_normalizer(const JsonEntry& entry) {
   if (type == "StripAccents") return strip_accents_normalizer();
   if (type == "Strip") return strip_normalizer(entry.flag("strip_left", true), entry.flag("strip_right", true));
   if (type == "Prepend") return prepend_normalizer(entry.at("prepend").text());
-  if (type == "Replace") return replace_of(entry);
+  if (type == "Replace") return replace_normalizer(pattern_of(entry), entry.at("content").text());
+  if (type == "Nmt") return nmt_normalizer();
+  if (type == "ByteLevel") return byte_level_normalizer();
   if (type == "Precompiled") {
     // What transformers writes for a model without a character map.
     if (!entry.has("precompiled_charsmap")) return normalizer_sequence({});
@@ -96,17 +120,39 @@ NormalizerPtr json_normalizer(const JsonEntry& entry) {
   unknown(entry, type);
 }
 
-PreTokenizerPtr json_pre_tokenizer(const JsonEntry& entry, bool& byte_level) {
+PreTokenizerPtr json_pre_tokenizer(const JsonEntry& entry, bool& bytes) {
+  const bool bytes_allowed = std::exchange(bytes, false);
   if (entry.is_null()) return nullptr;
   const std::string type = entry.at("type").text();
-  if (type == "Sequence")
-    return pre_tokenizer_sequence(steps_of<PreTokenizerPtr>(
-        entry.at("pretokenizers"), [&](const JsonEntry& step) { return json_pre_tokenizer(step, byte_level); }));
+  if (type == "Sequence") {
+    const std::vector<JsonEntry> steps = entry.at("pretokenizers").items();
+    std::vector<PreTokenizerPtr> out;
+    for (const JsonEntry& step : steps) {
+      if (step.is_null()) step.needs("an object");
+      bytes = bytes_allowed && out.size() + 1 == steps.size();
+      out.push_back(json_pre_tokenizer(step, bytes));
+    }
+    return pre_tokenizer_sequence(std::move(out));
+  }
   if (type == "BertPreTokenizer") return bert_pre_tokenizer();
   if (type == "WhitespaceSplit") return whitespace_pre_tokenizer();
+  if (type == "Whitespace") return word_pre_tokenizer();
+  if (type == "Digits") return digits_pre_tokenizer(entry.flag("individual_digits", false));
+  if (type == "Punctuation")
+    return punctuation_pre_tokenizer(entry.has("behavior") ? behavior_of(entry) : SplitBehavior::isolated);
+  if (type == "CharDelimiterSplit")
+    return split_pre_tokenizer(literal_pattern(character_of(entry.at("delimiter"))), SplitBehavior::removed, false);
+  if (type == "FixedLength") {
+    const int64_t length = entry.integer("length", 5);
+    if (length < 1) entry.at("length").fail(fmt::format("must be at least 1, got {}", length));
+    return fixed_length_pre_tokenizer(length);
+  }
+  if (type == "Split") return split_pre_tokenizer(pattern_of(entry), behavior_of(entry), entry.flag("invert", false));
   if (type == "ByteLevel") {
-    byte_level = true;
-    return byte_level_pre_tokenizer(entry.flag("add_prefix_space", true), entry.flag("use_regex", true));
+    bytes = bytes_allowed;
+    return byte_level_pre_tokenizer({.add_prefix_space = entry.flag("add_prefix_space", true),
+                                     .split = entry.flag("use_regex", true),
+                                     .write = !bytes});
   }
   if (type == "Metaspace")
     return metaspace_pre_tokenizer({.replacement = entry.at("replacement").text(),
@@ -123,7 +169,11 @@ DecoderPtr json_decoder(const JsonEntry& entry) {
   if (type == "ByteLevel") return byte_level_decoder();
   if (type == "Metaspace")
     return metaspace_decoder(entry.at("replacement").text(), prepend_of(entry) != PrependScheme::never);
-  if (type == "Replace") return replace_decoder(entry.at("pattern").at("String").text(), entry.at("content").text());
+  if (type == "Replace") return replace_decoder(pattern_of(entry), entry.at("content").text());
+  if (type == "BPEDecoder") return suffix_decoder(entry.text("suffix", "</w>"));
+  if (type == "CTC")
+    return ctc_decoder(entry.text("pad_token", "<pad>"), entry.text("word_delimiter_token", "|"),
+                       entry.flag("cleanup", true));
   if (type == "ByteFallback") return byte_fallback_decoder();
   if (type == "Fuse") return fuse_decoder();
   if (type == "Strip")

@@ -10,8 +10,9 @@ namespace tape::text {
 /// The steps that tokenizer.json describes; null for a JSON null. Error (format) naming the entry for a type or setting
 /// that is not known.
 NormalizerPtr json_normalizer(const JsonEntry& entry);
-/// Sets `byte_level` where one of the steps makes the model work on bytes.
-PreTokenizerPtr json_pre_tokenizer(const JsonEntry& entry, bool& byte_level);
+/// `bytes` says that the model may be given words as bytes, and then whether it is: where the last step is ByteLevel.
+/// Else the bytes are written as characters.
+PreTokenizerPtr json_pre_tokenizer(const JsonEntry& entry, bool& bytes);
 DecoderPtr json_decoder(const JsonEntry& entry);
 
 }  // namespace tape::text

@@ -1,5 +1,7 @@
 #include "text/tokenizers/model.h"
 
+#include "base/utf8.h"
+
 namespace tape::text {
 
 void WordModel::split(std::string_view text, std::span<const Range> words, std::vector<Piece>& to) const {
@@ -25,6 +27,13 @@ void WordModel::split(std::string_view text, std::span<const Range> words, std::
       to[i].end += range.begin;
     }
   }
+}
+
+int64_t required_id(const TokenTable& vocabulary, const std::string& unk_token, const std::string& where) {
+  const auto id = vocabulary.find(unk_token);
+  if (!id)
+    raise(ErrorKind::format, "{}: the unknown token \"{}\" is not in the vocabulary", where, clipped(unk_token, 40));
+  return *id;
 }
 
 }  // namespace tape::text

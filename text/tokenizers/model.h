@@ -35,4 +35,7 @@ class WordModel {
 
 using WordModelPtr = std::unique_ptr<const WordModel>;
 
+/// The id of the unknown token. Error (format) `where: ...` when the vocabulary lacks it.
+int64_t required_id(const TokenTable& vocabulary, const std::string& unk_token, const std::string& where);
+
 }  // namespace tape::text

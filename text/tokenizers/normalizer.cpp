@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "text/tokenizers/byte_level.h"
 #include "text/tokenizers/unicode.h"
 
 namespace tape::text {
@@ -109,18 +110,12 @@ class StripNormalizer : public Normalizer {
   StripNormalizer(bool left, bool right) : left_(left), right_(right) {}
 
   void apply(Normalized& text) const override {
+    if (!left_ && !right_) return;
     const std::string_view all = text.text;
-    size_t begin = all.size(), end = 0;
-    for (size_t at = 0; at < all.size();) {
-      const CodePoint point = decode_utf8(all.substr(at));
-      if (!is_white_space(point.value)) {
-        begin = std::min(begin, at);
-        end = at + point.length;
-      }
-      at += point.length;
-    }
-    if (!left_) begin = 0;
-    if (!right_) end = all.size();
+    const Range inside = without_spaces(all, is_white_space);
+    // Of white space alone nothing is left, whatever end is stripped.
+    const size_t begin = inside.end == 0 ? all.size() : left_ ? inside.begin : 0;
+    const size_t end = right_ || inside.end == 0 ? inside.end : all.size();
     if (begin == 0 && end == all.size()) return;
     Rewriter rewrite(text);
     for (size_t at = 0; !rewrite.done();) {
@@ -156,41 +151,78 @@ class PrependNormalizer : public Normalizer {
 
 class ReplaceNormalizer : public Normalizer {
  public:
-  /// `runs`: replaces runs of two or more of the pattern instead of each.
-  ReplaceNormalizer(std::string pattern, std::string content, bool runs)
-      : pattern_(std::move(pattern)), content_(std::move(content)), runs_(runs) {}
+  ReplaceNormalizer(PatternPtr pattern, std::string content)
+      : pattern_(std::move(pattern)), content_(std::move(content)) {}
 
   void apply(Normalized& text) const override {
-    if (text.text.find(pattern_) == std::string::npos) return;
+    const std::vector<Range> found = pattern_->matches(text.text);
+    if (found.empty()) return;
+    const std::string_view all = text.text;
     Rewriter rewrite(text);
-    while (!rewrite.done()) {
-      const size_t found = match(rewrite.rest());
-      const std::string_view part = rewrite.rest().substr(0, found);
-      // What is put comes, for tokenizers, from the last character replaced.
-      for (size_t at = 0; at < found;) {
-        const size_t length = decode_utf8(part.substr(at)).length;
-        rewrite.take(length);
+    uint32_t at = 0;
+    const auto each = [&](uint32_t end, auto&& step) {
+      while (at < end) {
+        const uint32_t length = decode_utf8(all.substr(at)).length;
+        step(length);
         at += length;
       }
-      if (found > 0)
-        rewrite.put(content_);
-      else
+    };
+    for (const Range& match : found) {
+      each(match.begin, [&](uint32_t) { rewrite.copy(); });
+      // What is put comes, for tokenizers, from the last character replaced.
+      each(match.end, [&](uint32_t length) { rewrite.take(length); });
+      rewrite.put(content_);
+    }
+    while (!rewrite.done()) rewrite.copy();
+    rewrite.finish();
+  }
+
+ private:
+  PatternPtr pattern_;
+  std::string content_;
+};
+
+/// What SentencePiece's NMT rules do beside NFKC.
+class NmtNormalizer : public Normalizer {
+ public:
+  void apply(Normalized& text) const override {
+    Rewriter rewrite(text);
+    while (!rewrite.done()) {
+      const CodePoint point = decode_utf8(rewrite.rest());
+      if (is_blank(point.value)) {
+        rewrite.take(point.length);
+        rewrite.put(U' ');
+      } else if (is_dropped(point.value)) {
+        rewrite.take(point.length);
+      } else {
         rewrite.copy();
+      }
     }
     rewrite.finish();
   }
 
  private:
-  /// Bytes that are replaced at the start of a text, 0 for none.
-  size_t match(std::string_view rest) const {
-    if (!runs_) return rest.starts_with(pattern_) ? pattern_.size() : 0;
-    size_t length = 0;
-    while (rest.substr(length).starts_with(pattern_)) length += pattern_.size();
-    return length >= 2 * pattern_.size() ? length : 0;
+  static bool is_dropped(char32_t c) {
+    return (c >= 0x1 && c <= 0x8) || c == 0xB || (c >= 0xE && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
   }
+  static bool is_blank(char32_t c) {
+    return c == 0x9 || c == 0xA || c == 0xC || c == 0xD || c == 0x1680 || (c >= 0x200B && c <= 0x200F) || c == 0x2028 ||
+           c == 0x2029 || c == 0x2581 || c == 0xFEFF || c == 0xFFFD;
+  }
+};
 
-  std::string pattern_, content_;
-  bool runs_;
+class ByteLevelNormalizer : public Normalizer {
+ public:
+  void apply(Normalized& text) const override {
+    Rewriter rewrite(text);
+    while (!rewrite.done()) {
+      const size_t length = decode_utf8(rewrite.rest()).length;
+      const std::string_view character = rewrite.rest().substr(0, length);
+      rewrite.take(length);
+      rewrite.put(to_byte_characters(character));
+    }
+    rewrite.finish();
+  }
 };
 
 class NormalizerSequence : public Normalizer {
@@ -248,12 +280,11 @@ NormalizerPtr lowercase_normalizer() { return std::make_unique<LowercaseNormaliz
 NormalizerPtr strip_accents_normalizer() { return std::make_unique<StripAccentsNormalizer>(); }
 NormalizerPtr strip_normalizer(bool left, bool right) { return std::make_unique<StripNormalizer>(left, right); }
 NormalizerPtr prepend_normalizer(std::string text) { return std::make_unique<PrependNormalizer>(std::move(text)); }
-NormalizerPtr replace_normalizer(std::string pattern, std::string content) {
-  return std::make_unique<ReplaceNormalizer>(std::move(pattern), std::move(content), false);
+NormalizerPtr replace_normalizer(PatternPtr pattern, std::string content) {
+  return std::make_unique<ReplaceNormalizer>(std::move(pattern), std::move(content));
 }
-NormalizerPtr squeeze_blanks_normalizer(std::string content) {
-  return std::make_unique<ReplaceNormalizer>(" ", std::move(content), true);
-}
+NormalizerPtr nmt_normalizer() { return std::make_unique<NmtNormalizer>(); }
+NormalizerPtr byte_level_normalizer() { return std::make_unique<ByteLevelNormalizer>(); }
 NormalizerPtr normalizer_sequence(std::vector<NormalizerPtr> steps) {
   return std::make_unique<NormalizerSequence>(std::move(steps));
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../tokenizer.h"
+#include "pattern.h"
 
 namespace tape::text {
 
@@ -82,10 +83,12 @@ NormalizerPtr strip_accents_normalizer();
 NormalizerPtr strip_normalizer(bool left, bool right);
 /// Puts a text before one that is not empty.
 NormalizerPtr prepend_normalizer(std::string text);
-/// Replaces every occurrence of a text.
-NormalizerPtr replace_normalizer(std::string pattern, std::string content);
-/// Replaces every run of two or more blanks (the pattern ` {2,}`).
-NormalizerPtr squeeze_blanks_normalizer(std::string content);
+/// Replaces every match.
+NormalizerPtr replace_normalizer(PatternPtr pattern, std::string content);
+/// SentencePiece's NMT rules: control characters go; line ends, tabs, joiners and the like become blanks.
+NormalizerPtr nmt_normalizer();
+/// Each byte as its character of GPT-2's alphabet.
+NormalizerPtr byte_level_normalizer();
 /// One after the other.
 NormalizerPtr normalizer_sequence(std::vector<NormalizerPtr> steps);
 

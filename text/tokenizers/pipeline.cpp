@@ -112,10 +112,24 @@ void Pipeline::trim(std::string_view text, std::span<Piece> pieces) const {
   constexpr std::string_view kBlank = "\xC4\xA0";  // Ġ
   for (size_t i = 0; i < pieces.size(); ++i) {
     Piece& piece = pieces[i];
-    std::string_view rest = token(piece.id);
     uint32_t leading = 0, trailing = 0;
-    for (; rest.ends_with(kBlank); rest.remove_suffix(kBlank.size())) ++trailing;
-    for (rest = token(piece.id); rest.starts_with(kBlank); rest.remove_prefix(kBlank.size())) ++leading;
+    if (is_added_[static_cast<size_t>(piece.id)]) {
+      // What was cut out counts with the white space that it took.
+      const std::string_view own = text.substr(piece.begin, piece.end - piece.begin);
+      bool before = true;
+      for (size_t at = 0; at < own.size();) {
+        const CodePoint point = decode_utf8(own.substr(at));
+        const bool blank = is_white_space(point.value);
+        before = before && blank;
+        leading += before;
+        trailing = blank ? trailing + 1 : 0;
+        at += point.length;
+      }
+    } else {
+      std::string_view rest = token(piece.id);
+      for (; rest.ends_with(kBlank); rest.remove_suffix(kBlank.size())) ++trailing;
+      for (rest = token(piece.id); rest.starts_with(kBlank); rest.remove_prefix(kBlank.size())) ++leading;
+    }
     if (leading > 0 && trim_ == TrimOffsets::all_but_prefix && (i == 0 || piece.begin == 0)) --leading;
     for (; leading > 0 && piece.begin < piece.end; --leading)
       piece.begin += decode_utf8(text.substr(piece.begin)).length;

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "text/tokenizers/byte_level.h"
 #include "text/tokenizers/unicode.h"
+#include "text/tokenizers/word_patterns.h"
 
 namespace tape::text {
 namespace {
@@ -39,32 +41,6 @@ class ClassPreTokenizer : public PreTokenizer {
   uint8_t drop_, isolate_;
 };
 
-class ByteLevelPreTokenizer : public PreTokenizer {
- public:
-  ByteLevelPreTokenizer(bool add_prefix_space, bool use_pattern)
-      : add_prefix_space_(add_prefix_space), use_pattern_(use_pattern) {}
-
-  void apply(Normalized& text, std::vector<Range>& words, bool) const override {
-    if (add_prefix_space_) prefix_words(text, words);
-    if (!use_pattern_) return;
-    std::vector<Range> out;
-    out.reserve(text.text.size() / 4 + 1);
-    const std::string_view all = text.text;
-    for (const Range& word : words)
-      for (uint32_t at = word.begin; at < word.end;) {
-        const auto length = static_cast<uint32_t>(gpt2_word(all.substr(at, word.end - at)));
-        out.push_back({at, at + length});
-        at += length;
-      }
-    words = std::move(out);
-  }
-
- private:
-  static void prefix_words(Normalized& text, std::vector<Range>& words);
-
-  bool add_prefix_space_, use_pattern_;
-};
-
 /// Rewrites each word; `begin_word(first source bytes)` may put something before it.
 template <class Begin, class Each>
 void rewrite_words(Normalized& text, std::vector<Range>& words, Begin&& begin_word, Each&& each) {
@@ -91,14 +67,46 @@ void rewrite_words(Normalized& text, std::vector<Range>& words, Begin&& begin_wo
   words = std::move(placed);
 }
 
-void ByteLevelPreTokenizer::prefix_words(Normalized& text, std::vector<Range>& words) {
-  rewrite_words(
-      text, words,
-      [](std::string_view word, Range from, auto&& put) {
-        if (!word.starts_with(' ')) put(" ", from);
-      },
-      [](std::string_view character, Range from, auto&& put) { put(character, from); });
-}
+class ByteLevelPreTokenizer : public PreTokenizer {
+ public:
+  explicit ByteLevelPreTokenizer(const ByteLevelOptions& options) : options_(options) {}
+
+  void apply(Normalized& text, std::vector<Range>& words, bool) const override {
+    if (options_.add_prefix_space) prefix_words(text, words);
+    if (options_.split) split_words(text.text, words);
+    if (options_.write) write_words(text, words);
+  }
+
+ private:
+  static void prefix_words(Normalized& text, std::vector<Range>& words) {
+    rewrite_words(
+        text, words,
+        [](std::string_view word, Range from, auto&& put) {
+          if (!word.starts_with(' ')) put(" ", from);
+        },
+        [](std::string_view character, Range from, auto&& put) { put(character, from); });
+  }
+
+  static void split_words(std::string_view text, std::vector<Range>& words) {
+    std::vector<Range> out;
+    out.reserve(text.size() / 4 + 1);
+    for (const Range& word : words)
+      for (uint32_t at = word.begin; at < word.end;) {
+        const auto length = static_cast<uint32_t>(gpt2_word(text.substr(at, word.end - at)));
+        out.push_back({at, at + length});
+        at += length;
+      }
+    words = std::move(out);
+  }
+
+  static void write_words(Normalized& text, std::vector<Range>& words) {
+    rewrite_words(
+        text, words, [](auto&&...) {},
+        [](std::string_view character, Range from, auto&& put) { put(to_byte_characters(character), from); });
+  }
+
+  ByteLevelOptions options_;
+};
 
 class MetaspacePreTokenizer : public PreTokenizer {
  public:
@@ -153,48 +161,12 @@ class PreTokenizerSequence : public PreTokenizer {
   std::vector<PreTokenizerPtr> steps_;
 };
 
-// GPT-2's kinds of characters.
-uint8_t kind_at(std::string_view text, uint32_t& length) {
-  const CodePoint point = decode_utf8(text);
-  length = point.length;
-  return static_cast<uint8_t>(char_class(point.value) & (kLetter | kNumber | kWhiteSpace));
-}
-
-// Bytes of the characters of one kind from a place on.
-size_t run_end(std::string_view text, size_t at, uint8_t kind) {
-  uint32_t length = 0;
-  while (at < text.size() && kind_at(text.substr(at), length) == kind) at += length;
-  return at;
-}
-
 }  // namespace
-
-size_t gpt2_word(std::string_view text) {
-  if (text[0] == '\'') {
-    for (const std::string_view ending : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"})
-      if (text.starts_with(ending)) return ending.size();
-  }
-  uint32_t length = 0;
-  const uint8_t kind = kind_at(text, length);
-  if (kind != kWhiteSpace) return run_end(text, length, kind);
-  if (text[0] == ' ' && text.size() > 1) {
-    uint32_t next = 0;
-    const uint8_t behind = kind_at(text.substr(1), next);
-    if (behind != kWhiteSpace) return run_end(text, 1 + next, behind);
-  }
-  // White space: all of it at the end of the text, else all but the last, which belongs to what follows.
-  size_t end = length, last = 0;
-  while (end < text.size() && kind_at(text.substr(end), length) == kWhiteSpace) {
-    last = end;
-    end += length;
-  }
-  return end == text.size() || last == 0 ? end : last;
-}
 
 PreTokenizerPtr bert_pre_tokenizer() { return std::make_unique<ClassPreTokenizer>(kWhiteSpace, kPunctuation); }
 PreTokenizerPtr whitespace_pre_tokenizer() { return std::make_unique<ClassPreTokenizer>(kWhiteSpace, uint8_t{0}); }
-PreTokenizerPtr byte_level_pre_tokenizer(bool add_prefix_space, bool use_pattern) {
-  return std::make_unique<ByteLevelPreTokenizer>(add_prefix_space, use_pattern);
+PreTokenizerPtr byte_level_pre_tokenizer(const ByteLevelOptions& options) {
+  return std::make_unique<ByteLevelPreTokenizer>(options);
 }
 PreTokenizerPtr metaspace_pre_tokenizer(const MetaspaceOptions& options) {
   return std::make_unique<MetaspacePreTokenizer>(options);

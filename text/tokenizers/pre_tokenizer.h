@@ -23,8 +23,15 @@ using PreTokenizerPtr = std::unique_ptr<const PreTokenizer>;
 PreTokenizerPtr bert_pre_tokenizer();
 /// White space parts words and is dropped.
 PreTokenizerPtr whitespace_pre_tokenizer();
-/// GPT-2's; words keep the bytes they have.
-PreTokenizerPtr byte_level_pre_tokenizer(bool add_prefix_space, bool use_pattern = true);
+
+struct ByteLevelOptions {
+  bool add_prefix_space = false;  ///< a blank before a word that begins without one
+  bool split = true;              ///< into words by gpt2_word
+  bool write = false;  ///< each byte as its character of GPT-2's alphabet; else words keep the bytes they have
+};
+
+/// GPT-2's.
+PreTokenizerPtr byte_level_pre_tokenizer(const ByteLevelOptions& options);
 
 enum class PrependScheme { always, first, never };
 
@@ -37,10 +44,5 @@ struct MetaspaceOptions {
 /// SentencePiece's: blanks become `replacement`, which begins a word.
 PreTokenizerPtr metaspace_pre_tokenizer(const MetaspaceOptions& options);
 PreTokenizerPtr pre_tokenizer_sequence(std::vector<PreTokenizerPtr> steps);
-
-/// Bytes of the first word of a text that is not empty, by GPT-2's pattern
-///   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-/// (the first alternative that matches). Broken UTF-8 counts as neither letter, number nor space.
-size_t gpt2_word(std::string_view text);
 
 }  // namespace tape::text

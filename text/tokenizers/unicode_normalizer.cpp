@@ -11,7 +11,34 @@ namespace {
 struct Placed {
   char32_t point;
   int combining;  // its class
-  Range from;
+  int change;  // characters of the source that it adds: 0 for one in the place of one, 1 for one more, -1 for one less
+};
+
+/// Gives the characters written the places of those read one after the other, as tokenizers counts them: a mark that
+/// changes its place takes the place of what stands there.
+class Places {
+ public:
+  explicit Places(Rewriter& rewrite) : rewrite_(rewrite) {}
+
+  CodePoint read() {
+    const CodePoint point = decode_utf8(rewrite_.rest());
+    rewrite_.take(point.length);
+    read_.push_back(rewrite_.from());
+    return point;
+  }
+  void write(const Placed& placed) {
+    std::string bytes;
+    append_utf8(placed.point, bytes);
+    const auto at = [this](size_t i) { return read_.empty() ? Range{} : read_[std::min(i, read_.size() - 1)]; };
+    if (placed.change > 0) return rewrite_.put(bytes, next_ == 0 ? Range{} : at(next_ - 1));
+    rewrite_.put(bytes, at(next_));
+    next_ += static_cast<size_t>(1 - placed.change);
+  }
+
+ private:
+  Rewriter& rewrite_;
+  std::vector<Range> read_;
+  size_t next_ = 0;
 };
 
 class UnicodeNormalizer : public Normalizer {
@@ -24,30 +51,29 @@ class UnicodeNormalizer : public Normalizer {
     if (std::all_of(text.text.begin(), text.text.end(), [](char c) { return static_cast<unsigned char>(c) < 128; }))
       return;
     Rewriter rewrite(text);
+    Places places(rewrite);
     std::vector<Placed> run;  // from one starter to the next, and on while they may compose
     while (!rewrite.done()) {
-      const CodePoint point = decode_utf8(rewrite.rest());
-      rewrite.take(point.length);
-      const Decomposition parts = decompose(point.value, compatibility_);
+      const Decomposition parts = decompose(places.read().value, compatibility_);
       for (size_t i = 0; i < parts.size; ++i)
-        add({parts.points[i], combining_class(parts.points[i]), rewrite.from()}, run, rewrite);
+        add({parts.points[i], combining_class(parts.points[i]), i > 0 ? 1 : 0}, run, places);
     }
-    flush(run, rewrite);
+    flush(run, places);
     rewrite.finish();
   }
 
  private:
-  void add(const Placed& next, std::vector<Placed>& run, Rewriter& rewrite) const {
+  void add(const Placed& next, std::vector<Placed>& run, Places& places) const {
     if (next.combining == 0 && !run.empty()) {
       // A starter ends the run, unless it composes with a lone one before it (Hangul, a few Indic vowels).
       order(run);
       if (composed_) merge(run);
       const char32_t both = composed_ && run.size() == 1 ? compose(run[0].point, next.point) : 0;
       if (both != 0) {
-        run[0] = {both, 0, run[0].from};
+        run[0] = {both, 0, run[0].change + next.change - 1};
         return;
       }
-      flush(run, rewrite);
+      flush(run, places);
     }
     run.push_back(next);
   }
@@ -67,6 +93,7 @@ class UnicodeNormalizer : public Normalizer {
       const char32_t both = free ? compose(run[0].point, run[i].point) : 0;
       if (both != 0) {
         run[0].point = both;
+        run[0].change += run[i].change - 1;
         continue;
       }
       last = run[i].combining;
@@ -75,16 +102,11 @@ class UnicodeNormalizer : public Normalizer {
     run.resize(kept);
   }
 
-  void flush(std::vector<Placed>& run, Rewriter& rewrite) const {
+  void flush(std::vector<Placed>& run, Places& places) const {
     if (run.empty()) return;
     order(run);
     if (composed_) merge(run);
-    std::string bytes;
-    for (const Placed& placed : run) {
-      bytes.clear();
-      append_utf8(placed.point, bytes);
-      rewrite.put(bytes, placed.from);
-    }
+    for (const Placed& placed : run) places.write(placed);
     run.clear();
   }
 

@@ -13,10 +13,7 @@ class WordPieceModel : public WordModel {
     if (options.max_word_characters < 0)
       raise(ErrorKind::format, "{}: max_input_chars_per_word must not be negative, got {}", where,
             options.max_word_characters);
-    const auto unk = vocabulary.find(options.unk_token);
-    if (!unk)
-      raise(ErrorKind::format, "{}: the unknown token \"{}\" is not in the vocabulary", where, options.unk_token);
-    unk_ = static_cast<int32_t>(*unk);
+    unk_ = static_cast<int32_t>(required_id(vocabulary, options.unk_token, where));
     for (int64_t id = 0; id < vocabulary.size(); ++id)
       if (vocabulary.in_model(id)) trie_.add(vocabulary.token(id), static_cast<int32_t>(id));
     continues_ = trie_.walk(continuation_, options.continuing_prefix);

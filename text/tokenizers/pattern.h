@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../tokenizer.h"
+
+namespace tape::text {
+
+/// What a tokenizer looks for in a text: a text, or a regular expression as tokenizers reads it (pattern_for_pcre2).
+class Pattern {
+ public:
+  virtual ~Pattern() = default;
+  /// The matches in order, none in another; an empty one stands not right behind another. Broken UTF-8 reads as U+FFFD.
+  /// Error (format) where an expression takes too many steps: 10^7 and 1,000 a byte, for what it tries and gives back.
+  virtual std::vector<Range> matches(std::string_view text) const = 0;
+};
+
+using PatternPtr = std::unique_ptr<const Pattern>;
+
+/// A text as it stands.
+PatternPtr literal_pattern(std::string text);
+/// Those of known tokenizers (word_patterns.h) by functions of their own, others by the library PCRE2. Error (format)
+/// `where: ...` for an expression that is malformed or not supported.
+PatternPtr regular_expression(std::string_view expression, const std::string& where);
+/// The same, by PCRE2 whatever the expression is.
+PatternPtr pcre2_pattern(std::string_view expression, const std::string& where);
+
+}  // namespace tape::text

@@ -103,6 +103,7 @@
 #include "text/bleu.h"
 #include "text/byte_level_bpe.h"
 #include "text/characters.h"
+#include "text/chat_template.h"
 #include "text/chrf.h"
 #include "text/corpus.h"
 #include "text/fairseq.h"

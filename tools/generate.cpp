@@ -11,6 +11,7 @@
 #include "models/generate.h"
 #include "models/text_streamer.h"
 #include "models/tokenizer_fit.h"
+#include "text/chat_template.h"
 #include "text/load_tokenizer.h"
 #include "text/stream_decoder.h"
 #include "tools/lines.h"
@@ -23,7 +24,8 @@ struct GenerateArguments {
   std::optional<std::string> prompt;
   std::optional<uint64_t> seed;
   int64_t count = 1, batch = 32;
-  bool continuation_only = false;
+  bool continuation_only = false, chat = false;
+  std::optional<std::string> system;
   models::GenerateOptions options;
   Common common;
 };
@@ -40,6 +42,7 @@ class Writer {
                     out_.flush();
                   }),
         next_seed_(arguments.seed ? *arguments.seed : std::random_device()()) {
+    if (arguments_.chat) chat_ = text::ChatTemplate::load(arguments_.model);
     models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->config().vocab);
     arguments_.options.vocabulary = tokenizer_->vocab_size();
   }
@@ -67,7 +70,7 @@ class Writer {
       out_.flush();
     } else {
       std::vector<models::TextStreamer::Prompt> shown = prompts_;
-      if (arguments_.continuation_only)
+      if (arguments_.continuation_only || chat_)
         for (models::TextStreamer::Prompt& prompt : shown) prompt.text.clear();
       streamer_.begin(shown);
       arguments_.options.on_token = [this](int64_t row, std::optional<int64_t> token) { streamer_.push(row, token); };
@@ -78,8 +81,14 @@ class Writer {
   }
 
  private:
-  /// Without the end that some tokenizers add: the text goes on.
+  /// With --chat, the text as a conversation. Without the end that some tokenizers add: the text goes on.
   std::vector<int64_t> encoded(const std::string& text) const {
+    if (chat_) {
+      std::vector<text::ChatMessage> messages;
+      if (arguments_.system) messages.push_back({"system", *arguments_.system});
+      messages.push_back({"user", text});
+      return tokenizer_->encode(chat_->apply(messages), {.add_special_tokens = false}).ids;
+    }
     text::Encoding encoding = tokenizer_->encode(text);
     size_t size = encoding.size();
     while (size > 0 && encoding.special_tokens_mask[size - 1] && encoding.ids[size - 1] != tokenizer_->special().bos)
@@ -102,6 +111,7 @@ class Writer {
   GenerateArguments& arguments_;
   std::unique_ptr<models::Gpt> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
+  std::optional<text::ChatTemplate> chat_;
   Output out_;
   models::TextStreamer streamer_;
   std::vector<models::TextStreamer::Prompt> prompts_;
@@ -158,6 +168,11 @@ void add_generate(Command app) {
   command.option("--max-new-tokens", arguments->options.max_new_tokens, "Tokens to say at most").at_least(0);
   command.option("--count", arguments->count, "Texts for each prompt").at_least(1);
   command.option("--batch", arguments->batch, "Texts computed at once").at_least(1);
+  Option chat =
+      command.flag("--chat", arguments->chat,
+                   "The prompt is what a user says: the model's chat template is put around it, and the answer "
+                   "printed");
+  command.option("--system", arguments->system, "With --chat: a system message before it").needs(chat);
   command.flag("--continuation-only", arguments->continuation_only, "Do not print the prompt");
   command.flag("--json", arguments->common.json,
                "A JSON object a text: prompt, text (what follows), tokens, ids, ended, seed");

@@ -1,0 +1,157 @@
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "text/chat_template.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "text/tokenizers/config.h"
+#include "text/tokenizers/unicode.h"
+
+namespace tape::text {
+namespace {
+
+constexpr std::array<std::string_view, 6> kNames{"chatml", "gemma", "llama2", "llama3", "mistral", "zephyr"};
+
+/// The published texts, by their XXH3-64; tests/fixtures/make_chat.py has them.
+struct KnownText {
+  uint64_t hash;
+  std::string_view name;
+};
+constexpr std::array<KnownText, 6> kKnownTexts{{{0x4C6E807EE5FE9F4Au, "chatml"},
+                                                {0x344EDB205734F341u, "gemma"},
+                                                {0x24F6D97F87D647F5u, "llama2"},
+                                                {0x9799AD6E2DEA0594u, "llama3"},
+                                                {0xA5D004210EBCE758u, "mistral"},
+                                                {0x1DB34E9FC60441D8u, "zephyr"}}};
+
+/// As Python's str.strip().
+std::string_view stripped_text(std::string_view text) {
+  const auto is_space = [](char32_t point) { return is_white_space(point) || (point >= 0x1C && point <= 0x1F); };
+  const Range inside = without_spaces(text, is_space);
+  return text.substr(inside.begin, inside.end - inside.begin);
+}
+
+using Messages = std::span<const ChatMessage>;
+
+/// User and assistant take turns, the user first; `from` counts a system message before them.
+void check_turns(const std::string& name, Messages messages, size_t from) {
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const std::string& role = messages[i].role;
+    if (role != (i % 2 == 0 ? "user" : "assistant"))
+      raise(ErrorKind::config,
+            "chat template {}: message {} is of the role \"{}\": user and assistant must take turns, the user first{}",
+            name, i + from, clipped(role, 40),
+            role == "system" && from == 0 && i == 0 ? "; it has no system message" : "");
+  }
+}
+
+std::string chatml(Messages messages, bool prompt) {
+  std::string out;
+  for (const ChatMessage& m : messages) out += fmt::format("<|im_start|>{}\n{}<|im_end|>\n", m.role, m.content);
+  return prompt ? out + "<|im_start|>assistant\n" : out;
+}
+
+std::string gemma(Messages messages, const std::string& bos, bool prompt) {
+  std::string out = bos;
+  for (const ChatMessage& m : messages)
+    out += fmt::format("<start_of_turn>{}\n{}<end_of_turn>\n", m.role == "assistant" ? "model" : m.role,
+                       stripped_text(m.content));
+  return prompt ? out + "<start_of_turn>model\n" : out;
+}
+
+std::string llama2(Messages messages, const std::string& system, const std::string& bos, const std::string& eos) {
+  std::string out;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const std::string content = i == 0 ? system + messages[i].content : messages[i].content;
+    out += i % 2 == 0 ? fmt::format("{}[INST] {} [/INST]", bos, stripped_text(content))
+                      : fmt::format(" {} {}", stripped_text(content), eos);
+  }
+  return out;
+}
+
+std::string llama3(Messages messages, const std::string& bos, bool prompt) {
+  std::string out = messages.empty() ? "" : bos;
+  for (const ChatMessage& m : messages)
+    out += fmt::format("<|start_header_id|>{}<|end_header_id|>\n\n{}<|eot_id|>", m.role, stripped_text(m.content));
+  return prompt ? out + "<|start_header_id|>assistant<|end_header_id|>\n\n" : out;
+}
+
+std::string mistral(Messages messages, const std::string& bos, const std::string& eos) {
+  std::string out = bos;
+  for (const ChatMessage& m : messages)
+    out += m.role == "user" ? fmt::format("[INST] {} [/INST]", m.content) : m.content + eos;
+  return out;
+}
+
+std::string zephyr(Messages messages, const std::string& eos, bool prompt) {
+  std::string out;
+  for (const ChatMessage& m : messages)
+    if (m.role == "user" || m.role == "system" || m.role == "assistant")
+      out += fmt::format("<|{}|>\n{}{}\n", m.role, m.content, eos);
+  return prompt && !messages.empty() ? out + "<|assistant|>\n" : out;
+}
+
+/// The template's text of a folder.
+std::string template_text(const std::string& folder, std::string& where) {
+  where = fmt::format("{}/chat_template.jinja", folder);
+  if (std::filesystem::exists(where)) return read_text(where);
+  where = fmt::format("{}/tokenizer_config.json", folder);
+  if (!std::filesystem::exists(where)) raise(ErrorKind::format, "{}: no chat template", folder);
+  const nlohmann::json json = parse_large_json(read_text(where), where, 32);
+  const JsonEntry file(json, where);
+  if (!file.has("chat_template")) raise(ErrorKind::format, "{}: no chat_template", where);
+  const JsonEntry entry = file.at("chat_template");
+  if (!entry.value().is_array()) return entry.text();
+  for (const JsonEntry& named : entry.items())
+    if (named.at("name").text() == "default") return named.at("template").text();
+  entry.fail("none is named \"default\"");
+}
+
+}  // namespace
+
+ChatTemplate::ChatTemplate(std::string_view name, std::string bos, std::string eos)
+    : name_(name), bos_(std::move(bos)), eos_(std::move(eos)) {
+  if (std::find(kNames.begin(), kNames.end(), name) == kNames.end())
+    raise(ErrorKind::config, "ChatTemplate: \"{}\" is none of chatml, gemma, llama2, llama3, mistral, zephyr",
+          clipped(name, 40));
+}
+
+ChatTemplate ChatTemplate::load(const std::string& folder) {
+  std::string where;
+  std::string text = template_text(folder, where);
+  if (where.ends_with(".jinja") && text.ends_with('\n')) text.pop_back();  // an editor's
+  const uint64_t hash = XXH3_64bits(text.data(), text.size());
+  const TokenizerConfig config = read_tokenizer_config(folder, {});
+  for (const KnownText& known : kKnownTexts)
+    if (known.hash == hash) return ChatTemplate(known.name, config.bos, config.eos);
+  raise(ErrorKind::format,
+        "{}: the chat template is none of those known (chatml, gemma, llama2, llama3, mistral, zephyr, as they were "
+        "published first): \"{}\"",
+        where, clipped(text, 60));
+}
+
+std::string ChatTemplate::apply(Messages messages, bool add_generation_prompt) const {
+  if (name_ == "chatml") return chatml(messages, add_generation_prompt);
+  if (name_ == "llama3") return llama3(messages, bos_, add_generation_prompt);
+  if (name_ == "zephyr") return zephyr(messages, eos_, add_generation_prompt);
+  std::string system;
+  const bool has_system = name_ == "llama2" && !messages.empty() && messages[0].role == "system";
+  if (has_system) {
+    system = fmt::format("<<SYS>>\n{}\n<</SYS>>\n\n", messages[0].content);
+    messages = messages.subspan(1);
+  }
+  check_turns(name_, messages, has_system ? 1 : 0);
+  if (name_ == "llama2") return llama2(messages, system, bos_, eos_);
+  if (name_ == "gemma") return gemma(messages, bos_, add_generation_prompt);
+  return mistral(messages, bos_, eos_);
+}
+
+}  // namespace tape::text

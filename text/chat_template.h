@@ -1,0 +1,42 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tape::text {
+
+/// What somebody says in a conversation.
+struct ChatMessage {
+  std::string role;  ///< "system", "user" or "assistant"
+  std::string content;
+};
+
+/// How a model that was taught conversations reads one as a text, equal to `transformers`' apply_chat_template for the
+/// templates that it knows:
+///   chatml    <|im_start|>role LF content <|im_end|> LF, for any role (Qwen 1.5, OpenHermes, SmolLM and others)
+///   gemma     <start_of_turn>user ... <start_of_turn>model, no system message
+///   llama2    [INST] <<SYS>> ... <</SYS>> ... [/INST] ... (Touvron et al. 2023)
+///   llama3    <|start_header_id|>role<|end_header_id|> ... <|eot_id|> (Grattafiori et al. 2024, section 4)
+///   mistral   [INST] ... [/INST] ... , no system message (Jiang et al. 2023)
+///   zephyr    <|user|> LF content </s> LF (Tunstall et al. 2023)
+/// A folder's own template is a program (Jinja); it is not run but recognized by its text.
+class ChatTemplate {
+ public:
+  /// One of the names above; `bos` and `eos` are the tokens that texts begin and end with. Error (config) for another.
+  explicit ChatTemplate(std::string_view name, std::string bos = "<s>", std::string eos = "</s>");
+  /// That of a folder: chat_template.jinja, or chat_template in tokenizer_config.json (the one named "default" of
+  /// several). Error (format) where there is none, or where it is none of those above.
+  static ChatTemplate load(const std::string& folder);
+
+  const std::string& name() const { return name_; }
+  /// The text, to be encoded without special tokens around it. `add_generation_prompt`: up to where the assistant
+  /// begins to speak. Error (config) naming the message for a role that the template does not have, or out of turn.
+  std::string apply(std::span<const ChatMessage> messages, bool add_generation_prompt = true) const;
+
+ private:
+  std::string name_, bos_, eos_;
+};
+
+}  // namespace tape::text

@@ -35,16 +35,8 @@ constexpr std::array<KnownText, 6> kKnownTexts{{{0x4C6E807EE5FE9F4Au, "chatml"},
 /// As Python's str.strip().
 std::string_view stripped_text(std::string_view text) {
   const auto is_space = [](char32_t point) { return is_white_space(point) || (point >= 0x1C && point <= 0x1F); };
-  size_t begin = text.size(), end = 0;
-  for (size_t at = 0; at < text.size();) {
-    const CodePoint point = decode_utf8(text.substr(at));
-    if (!is_space(point.value)) {
-      begin = std::min(begin, at);
-      end = at + point.length;
-    }
-    at += point.length;
-  }
-  return begin < end ? text.substr(begin, end - begin) : std::string_view();
+  const Range inside = without_spaces(text, is_space);
+  return text.substr(inside.begin, inside.end - inside.begin);
 }
 
 using Messages = std::span<const ChatMessage>;

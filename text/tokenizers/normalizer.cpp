@@ -110,18 +110,12 @@ class StripNormalizer : public Normalizer {
   StripNormalizer(bool left, bool right) : left_(left), right_(right) {}
 
   void apply(Normalized& text) const override {
+    if (!left_ && !right_) return;
     const std::string_view all = text.text;
-    size_t begin = all.size(), end = 0;
-    for (size_t at = 0; at < all.size();) {
-      const CodePoint point = decode_utf8(all.substr(at));
-      if (!is_white_space(point.value)) {
-        begin = std::min(begin, at);
-        end = at + point.length;
-      }
-      at += point.length;
-    }
-    if (!left_) begin = 0;
-    if (!right_) end = all.size();
+    const Range inside = without_spaces(all, is_white_space);
+    // Of white space alone nothing is left, whatever end is stripped.
+    const size_t begin = inside.end == 0 ? all.size() : left_ ? inside.begin : 0;
+    const size_t end = right_ || inside.end == 0 ? inside.end : all.size();
     if (begin == 0 && end == all.size()) return;
     Rewriter rewrite(text);
     for (size_t at = 0; !rewrite.done();) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../../base/utf8.h"
+#include "../tokenizer.h"
 
 namespace tape::text {
 
@@ -42,6 +43,20 @@ uint8_t wide_char_class(char32_t point);
 /// The classes of a code point up to U+10FFFF, as the Python package tokenizers sorts them.
 inline uint8_t char_class(char32_t point) { return point < 128 ? kAsciiClasses[point] : wide_char_class(point); }
 inline bool is_white_space(char32_t point) { return (char_class(point) & kWhiteSpace) != 0; }
+
+/// The bytes from the first to the last character that is no space, [0, 0) where there is none.
+template <class IsSpace>
+Range without_spaces(std::string_view text, IsSpace&& is_space) {
+  Range out;
+  bool inside = false;
+  for (uint32_t at = 0; at < text.size();) {
+    const CodePoint point = decode_utf8(text.substr(at));
+    if (!is_space(point.value)) out = {inside ? out.begin : at, at + point.length};
+    inside = inside || out.end > 0;
+    at += point.length;
+  }
+  return out;
+}
 
 /// Lower case of one code point. U+0130 has two in Unicode and comes back as it is.
 char32_t to_lower(char32_t point);

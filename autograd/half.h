@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "../base/bfloat16.h"
+
 namespace tape {
 namespace detail {
 
@@ -30,15 +32,6 @@ constexpr float half_value(uint16_t half) {
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(value));
 }
 
-/// The upper half of an f32, rounded to the nearest, of two the even one.
-constexpr uint16_t bfloat16_bits(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7FFFFFFF) > 0x7F800000) return 0x7FC0;
-  return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-
-constexpr float bfloat16_value(uint16_t half) { return std::bit_cast<float>(static_cast<uint32_t>(half) << 16); }
-
 /// 16 bits that stand for an f32.
 template <uint16_t (*to_bits)(float), float (*to_value)(uint16_t)>
 struct SixteenBits {
@@ -58,6 +51,6 @@ struct SixteenBits {
 using Half = detail::SixteenBits<detail::half_bits, detail::half_value>;
 
 /// An element of a bf16 tensor: the upper half of an f32, 8 significant bits of the same range. Rounded as Half.
-using BFloat16 = detail::SixteenBits<detail::bfloat16_bits, detail::bfloat16_value>;
+using BFloat16 = detail::SixteenBits<bfloat16_bits, bfloat16_value>;
 
 }  // namespace tape

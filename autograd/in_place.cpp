@@ -9,6 +9,7 @@
 #include "autograd/ops/broadcast.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/promote.h"
+#include "autograd/tape/entered_later.h"
 #include "autograd/tape/tape.h"
 
 // Writes to tensors in place: the members of Tensor that end with an underscore.
@@ -65,11 +66,13 @@ void record_in_place(Tensor& x, const char* operation, const F& f) {
         "or to a clone",
         operation, to_string(x.shape()));
   const bool retain = x.requires_grad() && x.impl().node->outputs[x.impl().output].retain;
+  EnteredLater later;
   const Tensor values = f(with_history_of(x)).to(x.dtype());
   overwrite(x, values);
   x.impl().node = values.impl().node;
   x.impl().output = values.impl().output;
   if (retain) x.retain_grad();
+  later.tell(x);
 }
 
 /// x = f(x), of which f makes values of `result`.

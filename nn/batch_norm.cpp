@@ -4,6 +4,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/batch_norm.h"
+#include "autograd/tape/checkpoint.h"
 #include "base/check.h"
 #include "nn/check.h"
 
@@ -50,8 +51,8 @@ Tensor BatchNormNumbers::normalize(const Tensor& x, bool training) {
   const bool tracks = options_.track_running_stats;
   double momentum = options_.momentum.value_or(0);
   if (training && tracks) {
-    const int64_t batches = ++*num_batches_tracked.mutable_data<int64_t>();
-    if (!options_.momentum) momentum = 1 / static_cast<double>(batches);
+    if (!recomputing()) ++*num_batches_tracked.mutable_data<int64_t>();
+    if (!options_.momentum) momentum = 1 / static_cast<double>(*num_batches_tracked.data<int64_t>());
   }
   return batch_norm(x, running_mean, running_var, weight, bias,
                     {.training = training || !tracks, .momentum = momentum, .eps = options_.eps});

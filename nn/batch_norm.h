@@ -17,7 +17,8 @@ struct BatchNormLayerOptions {
 ///
 /// weight [C] starts at one, bias [C] at zero. In training mean and biased var are those of the batch, and the buffers
 /// running_mean and running_var [C], which start at zero and one, move towards its mean and unbiased var;
-/// num_batches_tracked [] (i64) counts the batches. In evaluation the buffers are used.
+/// num_batches_tracked [] (i64) counts the batches; the second run of a checkpoint() leaves all three. In evaluation
+/// the buffers are used.
 class BatchNormNumbers {
  public:
   Parameter weight, bias;

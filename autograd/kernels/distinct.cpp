@@ -1,6 +1,7 @@
 #include "autograd/kernels/distinct.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "autograd/kernels/level.h"
 
@@ -48,13 +49,40 @@ void places_in_sorted(int64_t n, const T* x, int64_t m, const T* values, int64_t
     if (x[i] != x[i]) places[i] += nan++;
 }
 
+template <class T>
+int64_t distinct_rows(int64_t n, int64_t k, const T* x, int64_t* firsts, int64_t* counts, int64_t* places) {
+  Scratch<int64_t> order(n);
+  std::iota(order.data(), order.data() + n, int64_t{0});
+  const auto before = [=](int64_t a, int64_t b) {
+    const T *left = x + a * k, *right = x + b * k;
+    for (int64_t i = 0; i < k; ++i) {
+      if (stands_before(left[i], right[i])) return true;
+      if (stands_before(right[i], left[i])) return false;
+    }
+    return a < b;  // alike, or alike but for NaN: in their order
+  };
+  std::sort(order.data(), order.data() + n, before);
+  int64_t m = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t row = order[i];
+    if (m == 0 || !std::equal(x + row * k, x + (row + 1) * k, x + firsts[m - 1] * k)) {
+      firsts[m] = row;
+      counts[m++] = 0;
+    }
+    ++counts[m - 1];
+    places[row] = m - 1;
+  }
+  return m;
+}
+
+template int64_t distinct_rows(int64_t, int64_t, const float*, int64_t*, int64_t*, int64_t*);
+template int64_t distinct_rows(int64_t, int64_t, const double*, int64_t*, int64_t*, int64_t*);
+template int64_t distinct_rows(int64_t, int64_t, const int64_t*, int64_t*, int64_t*, int64_t*);
 template int64_t sorted_distinct(int64_t, const float*, float*, int64_t*);
 template int64_t sorted_distinct(int64_t, const double*, double*, int64_t*);
 template int64_t sorted_distinct(int64_t, const int64_t*, int64_t*, int64_t*);
-template int64_t sorted_distinct(int64_t, const bool*, bool*, int64_t*);
 template void places_in_sorted(int64_t, const float*, int64_t, const float*, int64_t*);
 template void places_in_sorted(int64_t, const double*, int64_t, const double*, int64_t*);
 template void places_in_sorted(int64_t, const int64_t*, int64_t, const int64_t*, int64_t*);
-template void places_in_sorted(int64_t, const bool*, int64_t, const bool*, int64_t*);
 
 }  // namespace tape::kernels

@@ -1,19 +1,10 @@
 #include "autograd/kernels/exchange.h"
 
 #include "autograd/kernels/level.h"
+#include "base/bfloat16.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
-
-TAPE_INLINE float widened(uint16_t x) { return __builtin_bit_cast(float, static_cast<uint32_t>(x) << 16); }
-
-TAPE_INLINE uint16_t narrowed(float x) {
-  const uint32_t bits = __builtin_bit_cast(uint32_t, x);
-  const uint32_t rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
-  // Rounding would carry a NaN over to a number, or drop the bits that make it one.
-  const uint32_t quiet = bits >> 16 | 0x40;
-  return static_cast<uint16_t>((bits & 0x7FFFFFFF) > 0x7F800000 ? quiet : rounded);
-}
 
 /// A stretch that stays in the first cache while each block is added to it.
 constexpr int64_t kStretch = 1024;
@@ -37,23 +28,23 @@ void sum_bf16(int64_t n, int64_t blocks, int64_t stride, const uint16_t* x, uint
     float part[kStretch];
     for (int64_t at = begin; at < end; at += kStretch) {
       const int64_t size = smaller(kStretch, end - at);
-      for (int64_t i = 0; i < size; ++i) part[i] = widened(x[at + i]);
+      for (int64_t i = 0; i < size; ++i) part[i] = bfloat16_value(x[at + i]);
       for (int64_t b = 1; b < blocks; ++b)
-        for (int64_t i = 0; i < size; ++i) part[i] += widened(x[b * stride + at + i]);
-      for (int64_t i = 0; i < size; ++i) y[at + i] = narrowed(part[i]);
+        for (int64_t i = 0; i < size; ++i) part[i] += bfloat16_value(x[b * stride + at + i]);
+      for (int64_t i = 0; i < size; ++i) y[at + i] = bfloat16_bits(part[i]);
     }
   });
 }
 
 void to_bf16(int64_t n, const float* x, uint16_t* y) {
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) y[i] = narrowed(x[i]);
+    for (int64_t i = begin; i < end; ++i) y[i] = bfloat16_bits(x[i]);
   });
 }
 
 void from_bf16(int64_t n, const uint16_t* x, float* y) {
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) y[i] = widened(x[i]);
+    for (int64_t i = begin; i < end; ++i) y[i] = bfloat16_value(x[i]);
   });
 }
 

@@ -99,6 +99,13 @@ void sum_of_squares_around(int64_t outer, int64_t size, int64_t inner, const T* 
   sum_rows(outer, chunks, partial.data(), y);
 }
 
+struct Times {
+  template <class V>
+  TAPE_MEMBER V operator()(V a, V b) const {
+    return a * b;
+  }
+};
+
 template <class T>
 T product_of_row(int64_t n, const T* x) {
   constexpr int kStep = kLanes<T>;
@@ -109,10 +116,7 @@ T product_of_row(int64_t n, const T* x) {
     b *= load(x + i + kStep);
   }
   for (; i < n; i += kStep) a *= load_first_or_all(x + i, n - i, T(1));
-  a *= b;
-  T product = 1;
-  for (int lane = 0; lane < kStep; ++lane) product *= a[lane];
-  return product;
+  return fold(a * b, Times());
 }
 
 /// Columns in tiles, the rows in chunks of a fixed size whose products are multiplied in the same way.
@@ -121,6 +125,12 @@ void product(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
   if (outer == 0 || inner == 0) return;
   const int64_t tiles = divide_up(inner, kTile), chunk = inner == 1 ? kChunk : larger(32, 2 * kChunk / inner);
   const int64_t chunks = larger(1, divide_up(size, chunk));
+  if (inner == 1 && chunks == 1) {
+    for_chunks(outer, size, [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) y[o] = product_of_row(size, x + o * size);
+    });
+    return;
+  }
   Scratch<T> partial(chunks > 1 ? outer * chunks * inner : 1);
   T* to = chunks > 1 ? partial.data() : y;
   for_tasks(outer * chunks * tiles, outer * size * inner > 2 * kChunk, [&](int64_t task) {

@@ -20,17 +20,8 @@ using Int = const int*;
 }  // namespace
 
 #define TAPE_LAPACK_OF(T, s)                                                                                           \
-  TAPE_LAPACK(s##potrf, (Char uplo, Int n, T * a, Int lda, int* info), (Char, Int, T*, Int, int*, size_t), uplo, n, a, \
-              lda, info, 1)                                                                                            \
-  TAPE_LAPACK(s##trtrs,                                                                                                \
-              (Char uplo, Char trans, Char diag, Int n, Int columns, const T* a, Int lda, T* b, Int ldb, int* info),   \
-              (Char, Char, Char, Int, Int, const T*, Int, T*, Int, int*, size_t, size_t, size_t), uplo, trans, diag,   \
-              n, columns, a, lda, b, ldb, info, 1, 1, 1)                                                               \
   TAPE_LAPACK(s##getrf, (Int m, Int n, T * a, Int lda, int* pivots, int* info), (Int, Int, T*, Int, int*, int*), m, n, \
               a, lda, pivots, info)                                                                                    \
-  TAPE_LAPACK(s##getrs, (Char trans, Int n, Int columns, const T* a, Int lda, Int pivots, T* b, Int ldb, int* info),   \
-              (Char, Int, Int, const T*, Int, Int, T*, Int, int*, size_t), trans, n, columns, a, lda, pivots, b, ldb,  \
-              info, 1)                                                                                                 \
   TAPE_LAPACK(s##getri, (Int n, T * a, Int lda, Int pivots, T * work, Int size, int* info),                            \
               (Int, T*, Int, Int, T*, Int, int*), n, a, lda, pivots, work, size, info)                                 \
   TAPE_LAPACK(s##geqrf, (Int m, Int n, T * a, Int lda, T * tau, T * work, Int size, int* info),                        \

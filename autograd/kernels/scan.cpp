@@ -97,13 +97,20 @@ void cumulative_best(int64_t outer, int64_t size, int64_t inner, const T* x, boo
     T value;
     int64_t at;
   };
-  scan_lines(outer, size, inner, false, Best{0, -1}, [=](Best& best, int64_t i, int64_t t) {
-    const T v = x[i];
-    const bool better = largest ? v >= best.value : v <= best.value;
-    if ((best.value == best.value && better) || v != v || best.at < 0) best = {v, t};
-    values[i] = best.value;
-    index[i] = best.at;
-  });
+  const auto scan = [=](T start, const auto& worse) {
+    scan_lines(outer, size, inner, false, Best{start, -1}, [=](Best& best, int64_t i, int64_t t) {
+      const T v = x[i];
+      // Equal values replace, and a NaN everything; but for another one, nothing replaces it.
+      if (!worse(v, best.value) && (best.value == best.value || v != v)) best = {v, t};
+      values[i] = best.value;
+      index[i] = best.at;
+    });
+  };
+  const T infinity = static_cast<T>(__builtin_inf());
+  if (largest)
+    scan(-infinity, [](T v, T best) { return v < best; });
+  else
+    scan(infinity, [](T v, T best) { return v > best; });
 }
 
 template <class T>

@@ -1,27 +1,8 @@
 #pragma once
 
-#include "level.h"
+#include "column_parts.h"
 
 namespace tape::kernels::TAPE_LEVEL {
-
-/// visit(o, first column, columns) for every outer index. Where there is one of them, a task has a part of the columns:
-/// in either case repeated places are visited in their order, whatever the number of threads.
-template <class Visit>
-TAPE_INLINE void for_columns(int64_t outer, int64_t count, int64_t inner, const Visit& visit) {
-  if (inner == 0 || count == 0) return;
-  if (outer > 1) {
-    for_chunks(outer, count * inner, [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) visit(o, int64_t{0}, inner);
-    });
-    return;
-  }
-  constexpr int64_t kColumns = 64;
-  const int64_t parts = divide_up(inner, kColumns);
-  for_tasks(outer * parts, count * inner > 2 * kChunk, [&](int64_t part) {
-    const int64_t first = part * kColumns;
-    visit(int64_t{0}, first, smaller(kColumns, inner - first));
-  });
-}
 
 /// each(place, element): the element of [outer, count, inner] and its place index[o, c, i] in [outer, size, inner].
 template <class Each>

@@ -7,27 +7,13 @@
 #include "autograd/kernels/attention_blocks.h"
 #include "autograd/kernels/tile_attention_products.h"
 #include "autograd/kernels/tile_blocks.h"
+#include "base/bfloat16.h"
 
 namespace tape::kernels::TAPE_LEVEL {
 namespace {
 
 /// Zero for what is below the smallest normal number.
 float flushed(float x) { return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x; }
-
-uint16_t rounded(float x) {
-  uint32_t bits;
-  x = flushed(x);
-  std::memcpy(&bits, &x, sizeof(bits));
-  if (std::isnan(x)) return static_cast<uint16_t>(bits >> 16 | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-float widened(uint16_t x) {
-  const uint32_t bits = static_cast<uint32_t>(x) << 16;
-  float value;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
 
 /// The eight tiles of a thread.
 thread_local char tiles[8][kTileBytes];
@@ -36,7 +22,7 @@ thread_local char tiles[8][kTileBytes];
 float value(int t, int64_t row, int64_t column) {
   uint16_t bits;
   std::memcpy(&bits, tiles[t] + row * kTileRowBytes + 2 * column, sizeof(bits));
-  return flushed(widened(bits));
+  return flushed(bfloat16_value(bits));
 }
 
 struct Emulated {
@@ -94,8 +80,8 @@ struct Emulated {
     for (int part = 0; part < parts; ++part, to += kTileBytes) {
       uint16_t nearest[kTileDepth];
       for (int64_t i = 0; i < kTileDepth; ++i) {
-        nearest[i] = rounded(row[i]);
-        row[i] -= widened(nearest[i]);
+        nearest[i] = bfloat16_bits(flushed(row[i]));
+        row[i] -= bfloat16_value(nearest[i]);
       }
       std::memcpy(to, nearest, sizeof(nearest));
     }

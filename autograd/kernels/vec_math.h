@@ -28,11 +28,16 @@ TAPE_INLINE F32 copy_sign(F32 size, F32 sign) {
 }
 TAPE_INLINE F32 power_of_two(I32 n) { return (F32)((n + 127) << 23); }
 
-/// exp(x) = 2^n exp(r), r = x - n ln 2 in [-0.35, 0.35] (Cephes expf). Gives n and exp(r).
-TAPE_INLINE F32 reduced_exp(F32 x, I32& n) {
+/// exp(x) = 2^n exp(r), r = x - n ln 2 in [-0.35, 0.35] (Cephes expf): exp(r) = 1 + r + tail, whose sum is rounded once
+/// where it is wanted.
+struct ReducedExp {
+  F32 r, tail;
+  I32 n;
+};
+TAPE_INLINE ReducedExp reduced_exp(F32 x) {
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number in the low bits
   F32 z = x * 1.44269504088896341F + kRound;
-  n = (I32)z - 0x4b400000;
+  const I32 n = (I32)z - 0x4b400000;
   z = z - kRound;
   const F32 high = x - z * 0.693359375F, low = z * 2.12194440e-4F;
   const F32 r = high + low, lost = (high - r) + low;
@@ -41,23 +46,32 @@ TAPE_INLINE F32 reduced_exp(F32 x, I32& n) {
   p = p * r + 4.1665795894e-2F;
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
-  return (p * (r * r) + lost) + r + 1.0F;
+  return {r, p * (r * r) + lost, n};
+}
+/// x 2^n, also beyond the normal numbers.
+TAPE_INLINE F32 scaled(F32 x, I32 n) {
+#if defined(__AVX512F__)
+  return (F32)_mm512_maskz_scalef_ps(0xffff, (__m512)x, (__m512) __builtin_convertvector(n, F32));
+#else
+  const I32 half = n >> 1;  // two steps reach both the largest numbers and the denormal ones
+  return x * power_of_two(half) * power_of_two(n - half);
+#endif
 }
 
+/// exp(x) for -110 <= x <= 89.
+TAPE_INLINE F32 exp_inside(F32 x) {
+  const ReducedExp e = reduced_exp(x);
+  return scaled(e.tail + e.r + 1.0F, e.n);
+}
 TAPE_INLINE F32 exp(F32 x) {
   x = x > 89.0F ? fill(89.0F) : x;
-  x = x < -110.0F ? fill(-110.0F) : x;
-  I32 n;
-  const F32 p = reduced_exp(x, n);
-  const I32 half = n >> 1;  // two steps reach both the largest numbers and the denormal ones
-  return p * power_of_two(half) * power_of_two(n - half);
+  return exp_inside(x < -110.0F ? fill(-110.0F) : x);
 }
 /// exp(x) for x <= 0, with results below the smallest normal number flushed to zero: for probabilities, where hidden
 /// scores (-inf) are common and denormal arithmetic is slow.
 TAPE_INLINE F32 exp_of_negative(F32 x) {
-  I32 n;
-  const F32 p = reduced_exp(x < -87.3F ? fill(-87.3F) : x, n);
-  return x < -87.3F ? F32{} : p * power_of_two(n);
+  const ReducedExp e = reduced_exp(x < -87.3F ? fill(-87.3F) : x);
+  return x < -87.3F ? F32{} : (e.tail + e.r + 1.0F) * power_of_two(e.n);
 }
 TAPE_INLINE F64 exp(F64 x) {
   return each_lane(x, [](double v) { return __builtin_exp(v); });
@@ -151,7 +165,8 @@ TAPE_INLINE F64 erf(F64 x) {
   return each_lane(x, [](double v) { return __builtin_erf(v); });
 }
 
-/// exp(x) of doubles as scale (1 + r + p r^2), |r| at most log(2) / 2 and scale a power of two. NaN stays.
+/// exp(x) of doubles as scale (1 + r + p r^2), |r| at most log(2) / 2 and scale a power of two; p is the polynomial of
+/// degree 5 with the least largest error of p r^2, 5e-11. NaN stays.
 struct ExpParts {
   F64 p, r, scale;
 };
@@ -163,16 +178,15 @@ TAPE_INLINE ExpParts exp_parts(F64 x) {
   const I64 n = (I64)z - 0x4338000000000000;
   z = z - kRound;
   const F64 r = x - z * 0.69314718055994531;
-  F64 p = r * (1.0 / 40320) + 1.0 / 5040;
-  p = p * r + 1.0 / 720;
-  p = p * r + 1.0 / 120;
-  p = p * r + 1.0 / 24;
-  p = p * r + 1.0 / 6;
-  p = p * r + 0.5;
+  F64 p = r * 0.00019917832476 + 0.00139460867092;
+  p = p * r + 0.00833326541281;
+  p = p * r + 0.04166626969332;
+  p = p * r + 0.16666666855839;
+  p = p * r + 0.50000000780128;
   return {p, r, (F64)((n + 1023) << 52)};
 }
 
-/// exp of doubles to 2e-10, enough to round to f32. NaN stays.
+/// exp of doubles to 5e-11, enough to round to f32. NaN stays.
 TAPE_INLINE F64 coarse_exp(F64 x) {
   const ExpParts e = exp_parts(x);
   F64 p = e.p * e.r + 1.0;
@@ -180,9 +194,24 @@ TAPE_INLINE F64 coarse_exp(F64 x) {
   return p * e.scale;
 }
 
-/// In double, so that the error of the exponential, the sum and the quotient do not add up to more than one of f32.
+/// exp(-|x|) = high + low, where the sum of one number would be off by up to an ulp.
+struct ExpSum {
+  F32 high, low;
+};
+TAPE_INLINE ExpSum exp_of_minus(F32 x) {
+  const F32 size = absolute(x);
+  const ReducedExp e = reduced_exp(size > 104.0F ? fill(-104.0F) : -size);
+  const F32 rest = e.r + e.tail, sum = rest + 1.0F;
+  return {scaled(sum, e.n), scaled((rest - (sum - 1.0F)) + ((e.r - rest) + e.tail), e.n)};
+}
+
+/// e / (1 + e) or 1 / (1 + e), e = exp(-|x|), whichever is exact far out. The sum is kept as two numbers, too, so that
+/// the errors of all three do not add up to more than 1.1 ulp.
 TAPE_INLINE F32 sigmoid(F32 x) {
-  return in_double(x, [](F64 v) { return 1.0 / (1.0 + coarse_exp(-v)); });
+  const ExpSum e = exp_of_minus(x);
+  const F32 below = e.high + 1.0F, lost = (e.high - (below - 1.0F)) + e.low;
+  const F32 y = (x < 0.0F ? e.high : fill(1.0F)) / below;
+  return y + (x < 0.0F ? (e.low - y * lost) * (1.0F - y) : -y * lost * y);
 }
 TAPE_INLINE F64 sigmoid(F64 x) {
   return each_lane(x, [](double v) {
@@ -203,6 +232,19 @@ TAPE_INLINE F64 silu(F64 x) {
   });
 }
 
+/// x x - square: what rounding took from the square.
+TAPE_INLINE F32 lost_of_square(F32 x, F32 square) {
+#if defined(__AVX512F__)
+  return (F32)_mm512_fmsub_ps((__m512)x, (__m512)x, (__m512)square);
+#elif defined(__FMA__)
+  return (F32)_mm256_fmsub_ps((__m256)x, (__m256)x, (__m256)square);
+#else
+  // Products of halves of the digits are exact (Dekker 1971).
+  const F32 high = (F32)((I32)x & static_cast<int32_t>(0xfffff000)), low = x - high;
+  return ((high * high - square) + 2.0F * high * low) + low * low;
+#endif
+}
+
 /// The normal distribution beyond |x|, erfc(|x| / sqrt 2) / 2, and e^(-x^2 / 2), for |x| <= 14.6. As a product of small
 /// factors it keeps its relative accuracy far out, where 1 - erf would cancel: tail e^(x^2/2) (|x| + 3.5) is a
 /// polynomial in (|x| - 3.5) / (|x| + 3.5).
@@ -220,10 +262,7 @@ TAPE_INLINE NormalTail normal_tail(F32 x) {
   p = p * t + 3.15425068e-1F;
   p = p * t - 5.65561771e-1F;
   p = p * t + 7.44416058e-1F;
-  // The square, and what rounding took from it: products of halves of the digits are exact (Dekker 1971).
-  const F32 high = (F32)((I32)x & static_cast<int32_t>(0xfffff000)), low = x - high, square = x * x;
-  const F32 lost = ((high * high - square) + 2.0F * high * low) + low * low;
-  const F32 e = exp(square * -0.5F), exponential = e - e * (lost * 0.5F);
+  const F32 square = x * x, e = exp_inside(square * -0.5F), exponential = e - e * (lost_of_square(x, square) * 0.5F);
   return {p * s * exponential, exponential};
 }
 /// x P(x), P the normal distribution function. Within 8 ulp; below -14.6 the result is no normal number, and flushed.

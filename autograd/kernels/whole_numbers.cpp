@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "autograd/kernels/choice_loop.h"
+#include "autograd/kernels/column_parts.h"
 #include "autograd/kernels/compare_loop.h"
 
 namespace tape::kernels {
@@ -81,24 +82,9 @@ void where_bytes(const Broadcast& plan, int64_t element_size, const bool* c, con
   if (element_size == 8) run(uint64_t{});
 }
 
-namespace {
-/// Columns that are folded together.
-constexpr int64_t kColumns = 512;
-
-/// visit(o, first column, columns) for all columns of [outer, inner], a part of them at a time.
-template <class Visit>
-void for_columns(int64_t outer, int64_t size, int64_t inner, const Visit& visit) {
-  const int64_t parts = divide_up(inner, kColumns);
-  for_tasks(outer * parts, outer * size * inner > 2 * kChunk, [&](int64_t task) {
-    const int64_t first = task % parts * kColumns;
-    visit(task / parts, first, smaller(kColumns, inner - first));
-  });
-}
-}  // namespace
-
 void best_i64(int64_t outer, int64_t size, int64_t inner, bool largest, const int64_t* x, int64_t* y, int64_t* index) {
   for_columns(outer, size, inner, [&](int64_t o, int64_t first, int64_t columns) {
-    int64_t at[kColumns] = {};
+    int64_t at[kMostColumns] = {};
     const int64_t* from = x + o * size * inner + first;
     int64_t* best = y + o * inner + first;
     for (int64_t i = 0; i < columns; ++i) best[i] = from[i];

@@ -5,6 +5,7 @@
 #include "autograd/ops/channel_norm.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
+#include "autograd/tape/checkpoint.h"
 
 namespace tape {
 namespace {
@@ -112,6 +113,7 @@ struct ChannelNumbers {
       for (int64_t i = 0; i < planes.channels; ++i)
         set(i, moments.mean[static_cast<size_t>(i)],
             static_cast<double>(moments.squares[static_cast<size_t>(i)]) / count);
+      if (recomputing()) return;
       move_towards(running_mean, moments.mean, 1, options.momentum);
       move_towards(running_var, moments.squares, 1 / (count - 1), options.momentum);
     });

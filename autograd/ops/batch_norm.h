@@ -13,7 +13,8 @@ struct BatchNormOptions {
 /// 1): x [N, C, ...], everything else [C] or undefined -> x's shape; all f32 or all f64.
 ///
 /// In training mean and biased var are those of the batch, and running_mean and running_var, where given, move towards
-/// its mean and unbiased var in place, unrecorded; a batch of none leaves them. Else they are the running ones, which
+/// its mean and unbiased var in place, unrecorded; a batch of none leaves them, and so does the second run of a
+/// checkpoint(). Else they are the running ones, which
 /// must be given. Error (shape) `batch_norm: running_mean must be [4] for x [2, 4, 5], got [3]`, for fewer than two
 /// axes and in training for a single value a channel; (dtype) where dtypes differ; (config) for a negative eps, a
 /// momentum that is no number, and where the running numbers are wanted and not given.

@@ -2,6 +2,7 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/convolution.h"
+#include "autograd/kernels/threads.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/data_or_null.h"
@@ -54,15 +55,58 @@ constexpr std::string_view kConvForward =
                                "{padding}] over i and the batch",
                            kConvBackwardBias = "dbias{x}[o] = Σ dy[o, i] over i and the batch";
 
+/// The windows of a recorded call: how many there are says its output.
+kernels::Windows windows_of(const PerSampleCall& call) {
+  using Sizes = std::vector<int64_t>;
+  const Tensor &x = call.inputs[0], &weight = call.inputs[1];
+  const auto stride = *call.node.attributes.get<Sizes>("stride"), before = *call.node.attributes.get<Sizes>("padding"),
+             dilation = *call.node.attributes.get<Sizes>("dilation");
+  const auto along = [&](size_t i) {
+    const int64_t axis = static_cast<int64_t>(i) - std::ssize(stride);
+    return kernels::Window{x.size(axis), weight.size(axis), stride[i],
+                           before[i],    dilation[i],       call.gradient.size(axis)};
+  };
+  return stride.size() == 1 ? kernels::Windows{.rows = {}, .columns = along(0)}
+                            : kernels::Windows{.rows = along(0), .columns = along(1)};
+}
+
+/// dweight_b and dbias_b as the formulas have them, over a sample's own rows of the batch.
+Tensor conv_per_sample(const PerSampleCall& call) {
+  const Tensor &x = call.inputs[0], &weight = call.inputs[1], &dy = call.gradient;
+  if (call.input == 0 || call.axis != 0 || x.rank() != weight.rank()) return {};
+  const int64_t rows = x.size(0) / call.samples, out = weight.size(0);
+  if (call.input == 2) return sum(reshape(dy, {call.samples, rows, out, -1}), {1, 3});
+  const int64_t groups = *call.node.attributes.get<int64_t>("groups");
+  const Convolution one{.batch = rows,
+                        .groups = groups,
+                        .in_channels = weight.size(1),
+                        .out_channels = out / groups,
+                        .windows = windows_of(call),
+                        .precision = MatmulPrecisionScope::current()};
+  Tensor dweight = empty(weight.shape().inserted(0, call.samples), weight.dtype());
+  dispatch_floating(call.node.name(), x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T *from = x.data<T>(), *arriving = dy.data<T>();
+    T* const to = dweight.mutable_data<T>();
+    kernels::run_tasks(call.samples, [&](int64_t b) {
+      kernels::convolve_weight_gradient(one, from + b * (x.numel() / call.samples),
+                                        arriving + b * (dy.numel() / call.samples), to + b * weight.numel());
+    });
+  });
+  return dweight;
+}
+
 const Op conv1d_op({.name = "conv1d",
                     .formula = {.forward = kConvForward,
                                 .backward = {kConvBackwardX, kConvBackwardWeight, kConvBackwardBias}},
-                    .samples = conv1d_samples});
+                    .samples = conv1d_samples,
+                    .per_sample = conv_per_sample});
 
 const Op conv2d_op({.name = "conv2d",
                     .formula = {.forward = kConvForward,
                                 .backward = {kConvBackwardX, kConvBackwardWeight, kConvBackwardBias}},
-                    .samples = conv2d_samples});
+                    .samples = conv2d_samples,
+                    .per_sample = conv_per_sample});
 
 void check_conv_operands(const char* name, const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t axes,
                          int64_t groups) {

@@ -9,6 +9,7 @@
 #include "autograd/ops/positions.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
+#include "autograd/tape/scope.h"
 
 namespace tape {
 
@@ -30,14 +31,28 @@ Tensor bincount(const Tensor& ids, const BincountOptions& options) {
   return counts;
 }
 
+namespace {
+/// f with x in the dtype that it is computed in, its values back in x's.
+template <class F>
+Unique in_computed_dtype(const Tensor& x, const F& f) {
+  Unique result = f(cast(x.detach(), computed_in(x.dtype())));
+  result.values = cast(result.values, x.dtype());
+  return result;
+}
+
+template <class F>
+void dispatch_ordered(DType dtype, const F& f) {
+  if (dtype == i64)
+    f(int64_t{});
+  else
+    dispatch_floating("unique", dtype, f);
+}
+}  // namespace
+
 Unique unique(const Tensor& x) {
+  if (computed_in(x.dtype()) != x.dtype()) return in_computed_dtype(x, [](const Tensor& wide) { return unique(wide); });
   Unique result;
-  if (const DType computed = computed_in(x.dtype()); computed != x.dtype()) {
-    result = unique(cast(x.detach(), computed));
-    result.values = cast(result.values, x.dtype());
-    return result;
-  }
-  const auto find = [&](auto zero) {
+  dispatch_ordered(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     Tensor sorted = empty({x.numel()}, x.dtype()), counts = empty({x.numel()}, i64);
     const int64_t n =
@@ -46,11 +61,30 @@ Unique unique(const Tensor& x) {
     kernels::places_in_sorted(x.numel(), x.data<T>(), n, sorted.data<T>(), result.inverse.mutable_data<int64_t>());
     result.values = slice(sorted, 0, {.end = n}).clone();
     result.counts = slice(counts, 0, {.end = n}).clone();
-  };
-  if (x.dtype() == i64)
-    find(int64_t{});
-  else
-    dispatch_floating("unique", x.dtype(), find);
+  });
+  return result;
+}
+
+Unique unique(const Tensor& x, int64_t axis) {
+  axis = x.shape().axis(axis, "unique");
+  if (computed_in(x.dtype()) != x.dtype())
+    return in_computed_dtype(x, [=](const Tensor& wide) { return unique(wide, axis); });
+  const int64_t size = x.size(axis);
+  if (size > 0 && x.numel() == 0)
+    raise(ErrorKind::shape, "unique: there is nothing to tell the slices along axis {} of {} apart by", axis,
+          to_string(x.shape()));
+  const NoGrad no_grad;
+  const Tensor rows = movedim(x.detach(), axis, 0);
+  Tensor firsts = empty({size}, i64), counts = empty({size}, i64);
+  Unique result{{}, empty({size}, i64), {}};
+  dispatch_ordered(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t n =
+        kernels::distinct_rows(size, size > 0 ? x.numel() / size : 0, rows.data<T>(), firsts.mutable_data<int64_t>(),
+                               counts.mutable_data<int64_t>(), result.inverse.mutable_data<int64_t>());
+    result.values = index_select(x.detach(), axis, slice(firsts, 0, {.end = n}));
+    result.counts = slice(counts, 0, {.end = n}).clone();
+  });
   return result;
 }
 

@@ -21,5 +21,10 @@ struct Unique {
 };
 /// The different values of x, of any dtype.
 Unique unique(const Tensor& x);
+/// The different slices of x along an axis: values has x's shape with that axis as long as there are different ones, in
+/// the order of their first values, then of their second ones, ...; inverse [size of the axis], counts [n]. One that
+/// holds a NaN is one of its own. Error (index) for an axis that x does not have, (shape) `unique: there is nothing to
+/// tell the slices along axis 0 of [3, 0] apart by`.
+Unique unique(const Tensor& x, int64_t axis);
 
 }  // namespace tape

@@ -1,8 +1,10 @@
 #include "autograd/ops/group_norm.h"
 
 #include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
 #include "autograd/ops/channel_norm.h"
 #include "autograd/ops/op.h"
+#include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 
 namespace tape {
@@ -22,13 +24,27 @@ std::vector<OpSample> group_norm_samples() {
           {"no batch", {sample_normal({0, 2, 3}, 1), sample_normal({2}, 2), sample_normal({2}, 3)}, into(1)}};
 }
 
+/// dweight_b = the sum of dy_b n_b over all but the channels, dbias_b that of dy_b.
+Tensor group_norm_per_sample(const PerSampleCall& call) {
+  const Tensor& x = call.inputs[0];
+  if (call.input == 0 || call.axis != 0) return {};
+  const auto summed = [&](const Tensor& g) {
+    return sum(reshape(g, {call.samples, x.size(0) / call.samples, x.size(1), -1}), {1, 3});
+  };
+  if (call.input == 2) return summed(call.gradient);
+  const Attributes& given = call.node.attributes;
+  return summed(call.gradient *
+                group_norm(x.detach(), *given.get<int64_t>("groups"), {}, {}, *given.get<double>("eps")));
+}
+
 const Op group_norm_op({.name = "group_norm",
                         .formula = {.forward = "y{y} = n<1: ⊙ weight{1}><2: + bias{2}>, n = (x{0} − mean) · r, r = "
                                                "1/√(var + {eps}), over each of {groups} group(s) of channels",
                                     .backward = {"dx{x} = r (g − mean(g) − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
                                                  "dweight{x} = Σ dy ⊙ n over all but the channels",
                                                  "dbias{x} = Σ dy over all but the channels"}},
-                        .samples = group_norm_samples});
+                        .samples = group_norm_samples,
+                        .per_sample = group_norm_per_sample});
 
 Tensor composed_groups(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
   const NormPlanes planes(x, Numbers::of_plane);

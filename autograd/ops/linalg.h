@@ -5,7 +5,8 @@
 #include "../tensor.h"
 #include "reduce.h"
 
-/// Linear algebra by LAPACK: torch.linalg's names, arguments and results.
+/// Linear algebra: torch.linalg's names, arguments and results. Triangular solutions, Cholesky factors and small LU and QR
+/// factors are by kernels of ours, all else is LAPACK's.
 ///
 /// Matrices are the last two axes, [..., m, n], batched over the others; f32 or f64. Sizes may be 0. Error (dtype) for
 /// others and where two tensors differ; Error (shape) `inv: needs square matrices: a [2, 3]` for what has too few axes
@@ -14,7 +15,8 @@
 /// Where one does not exist, or where a value does not, the Error (numeric) says which matrix of the batch it is and
 /// why.
 ///
-/// One matrix is one thread's, a batch is shared among them; results have the same bits for any number of threads.
+/// A batch is shared among threads; of a single matrix, what is by our kernels. Results have the same bits for any number
+/// of threads.
 namespace tape::linalg {
 
 // --- factorizations ---
@@ -99,9 +101,11 @@ Tensor inv(const Tensor& a);
 struct PinvOptions {
   std::optional<double> atol = {};  ///< 0 where not given
   std::optional<double> rtol = {};  ///< max(m, n) eps where neither is given, else 0
+  bool hermitian = false;           ///< a is symmetric: by eigenvalues, their sizes in the place of singular values
 };
 /// The pseudoinverse (Moore and Penrose) of a [..., m, n] -> [..., n, m]. Singular values at most max(atol, rtol s[0])
-/// are taken for 0. The gradient is that of changes that keep the rank (there is no other).
+/// are taken for 0. The gradient is that of changes that keep the rank (there is no other). Where a is said to be
+/// symmetric, (a + aᵀ) / 2 is taken as in cholesky(), with its errors, and the gradient is symmetric.
 Tensor pinv(const Tensor& a, const PinvOptions& options = {});
 
 struct Lstsq {

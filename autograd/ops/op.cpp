@@ -29,12 +29,7 @@ std::vector<const Op*> registered_ops(Origin origin) {
 }
 
 Tensor samples_first(const Tensor& x, int64_t axis, int64_t samples) {
-  const Shape split = x.shape().with(axis, x.size(axis) / samples).inserted(axis, samples);
-  std::vector<int64_t> axes{axis};
-  for (int64_t i = 0; i < split.rank(); ++i)
-    if (i != axis) axes.push_back(i);
-  const Tensor parts = reshape(x, split);
-  return axis == 0 ? parts : permute(parts, axes);
+  return movedim(reshape(x, x.shape().with(axis, x.size(axis) / samples).inserted(axis, samples)), axis, 0);
 }
 
 Tensor sample_normal(const Shape& shape, uint64_t seed) {

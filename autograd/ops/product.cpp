@@ -39,15 +39,12 @@ Tensor composed_prod(Tensor y, const std::vector<int64_t>& axes, const Shape& sh
 /// Back from the order of axes that the plan put them to.
 Tensor in_own_order(const Tensor& dx, const ReductionPlan& plan, const Shape& shape) {
   if (!plan.moved) return reshape(dx, shape);
-  std::vector<int64_t> back(static_cast<size_t>(shape.rank())), sizes;
-  int64_t next = 0;
-  for (int64_t axis = 0, gone = 0; axis < shape.rank(); ++axis) {
-    const bool reduced = gone < std::ssize(plan.axes) && plan.axes[static_cast<size_t>(gone)] == axis;
-    back[static_cast<size_t>(axis)] = reduced ? plan.dropped.rank() + gone++ : next++;
+  std::vector<int64_t> sizes = plan.dropped.to_vector(), behind;
+  for (const int64_t axis : plan.axes) {
+    behind.push_back(std::ssize(sizes));
+    sizes.push_back(shape[axis]);
   }
-  sizes = plan.dropped.to_vector();
-  for (const int64_t axis : plan.axes) sizes.push_back(shape[axis]);
-  return permute(reshape(dx, Shape(sizes)), back);
+  return movedim(reshape(dx, Shape(sizes)), behind, plan.axes);
 }
 
 Tensor prod_gradient(const Tensor& x, const Tensor& dy, const Axes& axes) {

@@ -1,11 +1,18 @@
 #include "autograd/ops/rounding.h"
 
+#include <cmath>
+#include <limits>
+
+#include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/binary_call.h"
+#include "autograd/ops/check.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/promote.h"
 #include "autograd/ops/reduce.h"
+#include "autograd/ops/unary.h"
 #include "autograd/ops/unary_call.h"
+#include "autograd/tape/scope.h"
 
 namespace tape {
 namespace {
@@ -20,10 +27,19 @@ Samples step_samples(UnaryFunction f, double shift) {
   };
 }
 
+std::vector<OpSample> round_samples() {
+  auto samples = step_samples(round, 0.5)();
+  const auto decimals = [](const Tensors& in) { return in[0] * round(in[0] + 0.5, -1) + in[0] * round(in[0], 1); };
+  samples.push_back({"decimals", {sample_uniform({3, 4}, 0.11, 0.14)}, decimals});
+  return samples;
+}
+
 const Op round_op({.name = "round",
-                   .formula = {.forward = "y{y} = the whole number nearest to x", .backward = {"dx = 0"}},
+                   .formula = {.forward = "y{y} = the number nearest to x<decimals: with {decimals} digits behind the "
+                                          "point| without a fraction>",
+                               .backward = {"dx = 0"}},
                    .traits = {.kinks = true},
-                   .samples = step_samples(round, 0.5)});
+                   .samples = round_samples});
 
 const Op floor_op({.name = "floor",
                    .formula = {.forward = "y{y} = ⌊x⌋", .backward = {"dx = 0"}},
@@ -64,9 +80,31 @@ const Op remainder_op({.name = "remainder",
 
 Tensor no_slope(const BackwardContext& c) { return zeros_like(c.grad()); }
 
+/// round(x 10^d) / 10^d. What 10^d carries beyond all numbers has no digits there, nor has an infinite value; what
+/// 10^-d makes 0 is nearest to 0.
+Tensor rounded(const Tensor& x, int64_t decimals) {
+  const Tensor ten = scalar(std::pow(10.0, std::abs(static_cast<double>(decimals))), x.dtype());
+  const Tensor scaled = decimals < 0 ? x : x * ten;
+  const Tensor whole = round(decimals < 0 ? x / ten : scaled);
+  const Tensor y = decimals < 0 ? where(eq(whole, 0), whole, whole * ten) : whole / ten;
+  return where(lt(abs(scaled), std::numeric_limits<double>::infinity()), y, x);
+}
+
 }  // namespace
 
 Tensor round(const Tensor& x) { return apply_unary(round_op, &UnaryKernels::round, x, no_slope); }
+Tensor round(const Tensor& x, int64_t decimals) {
+  if (decimals == 0) return round(x);
+  if (is_half(x.dtype())) return in_f32(x, [=](const Tensor& wide) { return round(wide, decimals); });
+  check_floating("round", x);
+  Tensor y;
+  {
+    const NoGrad no_grad;
+    y = rounded(x.detach(), decimals);
+  }
+  return record(round_op, {x}, y, {}, [](const BackwardContext& c) -> Tensors { return {no_slope(c)}; },
+                {{"decimals", decimals}});
+}
 Tensor floor(const Tensor& x) { return apply_unary(floor_op, &UnaryKernels::floor, x, no_slope); }
 Tensor ceil(const Tensor& x) { return apply_unary(ceil_op, &UnaryKernels::ceil, x, no_slope); }
 Tensor trunc(const Tensor& x) { return apply_unary(trunc_op, &UnaryKernels::trunc, x, no_slope); }

@@ -8,6 +8,9 @@ namespace tape {
 // Whole numbers out of others, x of any shape -> the same shape and dtype. f32 and f64; Error (dtype) for others. The
 // gradients of round, floor, ceil and trunc are zero.
 Tensor round(const Tensor& x);  ///< the nearest whole number, of two the even one
+/// To so many digits behind the point, or to 10, 100, ... where there are fewer than none: round(x 10^d) / 10^d, a half
+/// goes to the even neighbour. x itself where it has no digits there. Gradient and dtypes as round().
+Tensor round(const Tensor& x, int64_t decimals);
 Tensor floor(const Tensor& x);  ///< the largest that is not above x
 Tensor ceil(const Tensor& x);   ///< the least that is not below x
 Tensor trunc(const Tensor& x);  ///< towards 0

@@ -95,6 +95,10 @@ std::vector<OpSample> permute_samples() {
                             [](auto& x) {
                               return permute(x, {0, 2, 1, 3});
                             }),
+                     sample("movedim", {2, 3, 2, 2},
+                            [](auto& x) {
+                              return movedim(x, {0, -1}, {2, 0});
+                            }),
                      sample("transpose", {2, 3}, [](auto& x) { return transpose(x); }),
                      sample("empty", {2, 0}, [](auto& x) { return transpose(x); })};
 }
@@ -261,6 +265,29 @@ Tensor transpose(const Tensor& x, int64_t a, int64_t b) {
   std::swap(axes[static_cast<size_t>(x.shape().axis(a, "transpose"))],
             axes[static_cast<size_t>(x.shape().axis(b, "transpose"))]);
   return permute(x, axes);
+}
+
+Tensor movedim(const Tensor& x, const std::vector<int64_t>& source, const std::vector<int64_t>& destination) {
+  if (source.size() != destination.size())
+    raise(ErrorKind::shape, "movedim: {} source axes and {} destinations for {}", source.size(), destination.size(),
+          to_string(x.shape()));
+  Axes(source).mask(x.shape(), "movedim");
+  Axes(destination).mask(x.shape(), "movedim");
+  std::vector<int64_t> order(static_cast<size_t>(x.rank()), -1), staying(order.size());
+  std::iota(staying.begin(), staying.end(), 0);
+  for (size_t i = 0; i < source.size(); ++i) {
+    const int64_t axis = x.shape().axis(source[i], "movedim");
+    order[static_cast<size_t>(x.shape().axis(destination[i], "movedim"))] = axis;
+    std::erase(staying, axis);
+  }
+  auto next = staying.begin();
+  for (int64_t& axis : order)
+    if (axis < 0) axis = *next++;
+  return std::is_sorted(order.begin(), order.end()) ? x : permute(x, order);
+}
+
+Tensor movedim(const Tensor& x, int64_t source, int64_t destination) {
+  return movedim(x, std::vector{source}, std::vector{destination});
 }
 
 namespace {

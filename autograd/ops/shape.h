@@ -35,6 +35,11 @@ Tensor sum_to(const Tensor& x, const Shape& shape);
 /// every axis is named, (config) for one named twice.
 Tensor permute(const Tensor& x, const std::vector<int64_t>& axes);
 Tensor transpose(const Tensor& x, int64_t a = -2, int64_t b = -1);  ///< swaps two axes
+/// Axis source[i] becomes axis destination[i], the others stay in their order: x [B, T, C] with {-1}, {0} -> [C, B, T].
+/// x itself where none moves. Error (shape) where the two are not as long as each other, (config) for an axis named
+/// twice.
+Tensor movedim(const Tensor& x, const std::vector<int64_t>& source, const std::vector<int64_t>& destination);
+Tensor movedim(const Tensor& x, int64_t source, int64_t destination);
 
 /// Position `index` of an axis, which disappears; negative counts from the end. Error (index) outside the axis.
 Tensor select(const Tensor& x, int64_t axis, int64_t index);

@@ -61,6 +61,19 @@ class Uses : public Observer {
   Tensors found_;
 };
 
+thread_local bool runs_again = false;
+
+class Recomputing {
+ public:
+  Recomputing() : previous_(std::exchange(runs_again, true)) {}
+  ~Recomputing() { runs_again = previous_; }
+  Recomputing(const Recomputing&) = delete;
+  Recomputing& operator=(const Recomputing&) = delete;
+
+ private:
+  const bool previous_;
+};
+
 bool same_place(const Tensor& a, const Tensor& b) {
   return a.requires_grad() && a.impl().node == b.impl().node && a.impl().output == b.impl().output;
 }
@@ -86,6 +99,7 @@ Tensors FunctionSegment::run_again(const Node& node, const BackwardContext& cont
     if (i < inputs_) inputs.push_back(value);
   }
   const EnableGrad recording;
+  const Recomputing again;
   const ForkRandom random(random_);
   const ScopesAs scopes(scopes_);
 
@@ -106,6 +120,8 @@ Tensors FunctionSegment::run_again(const Node& node, const BackwardContext& cont
 }
 
 }  // namespace
+
+bool recomputing() { return runs_again; }
 
 Tensors checkpoint(const Function& fn, const Tensors& inputs) {
   if (!grad_enabled()) return fn(inputs);

@@ -25,7 +25,14 @@ namespace tape {
 /// between. Inputs and outputs may be of any shape and dtype, or undefined. Error (graph) in backward() where a tensor
 /// that needs gradients and that fn used was changed in place since, or where fn gives other shapes than the first
 /// time.
+///
+/// What fn changes beside its outputs is its own to change once: batch_norm() and its layers leave their running
+/// numbers as the first run moved them, and others ask recomputing().
 Tensors checkpoint(const std::function<Tensors(const Tensors&)>& fn, const Tensors& inputs);
 Tensor checkpoint(const std::function<Tensor(const Tensors&)>& fn, const Tensors& inputs);
+
+/// Whether the function of a checkpoint() runs again on this thread, for a backward: what its first run changed beside
+/// its outputs (running numbers, counters) must stay as it is.
+bool recomputing();
 
 }  // namespace tape

@@ -6,6 +6,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
+#include "autograd/tape/entered_later.h"
 
 namespace tape {
 namespace {
@@ -59,6 +60,7 @@ bool needs_record(TensorList inputs) {
 
 void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward,
                  AttributeList attributes) {
+  EnteredLater::recording();
   observe([&](Observer& observer) { observer.recorded(op, inputs, outputs, attributes); });
   Ref<Node> node(new Node);
   node->op = &op;
@@ -92,7 +94,7 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     output.node = node;
     output.output = static_cast<uint32_t>(i);
   }
-  observe([&](Observer& observer) { observer.entered(*node, outputs); });
+  EnteredLater::entered(node, outputs);
 }
 
 Tensor BackwardContext::grad(size_t i) const {

@@ -28,7 +28,7 @@ struct Batch {
       const int64_t rank = given[i].rank();
       if (*axis < -rank || *axis >= rank)
         raise(ErrorKind::shape, "vmap: input {} is {}, it has no axis {}", i, to_string(given[i].shape()), *axis);
-      inputs[i] = in_front(given[i], *axis < 0 ? *axis + rank : *axis);
+      inputs[i] = movedim(given[i], *axis, 0);
       const int64_t here = inputs[i].size(0);
       if (samples >= 0 && here != samples)
         raise(ErrorKind::shape, "vmap: input {} has {} samples along axis {}, the inputs before have {}", i, here,
@@ -37,14 +37,6 @@ struct Batch {
       sample_rank = std::max(sample_rank, rank - 1);
     }
     if (samples < 1) raise(ErrorKind::shape, "vmap: no input has samples");
-  }
-
-  static Tensor in_front(const Tensor& x, int64_t axis) {
-    if (axis == 0) return x;
-    std::vector<int64_t> order{axis};
-    for (int64_t i = 0; i < x.rank(); ++i)
-      if (i != axis) order.push_back(i);
-    return permute(x, order);
   }
 
   /// All samples at once: ranks made alike by axes of 1 behind that of the samples, so that they broadcast as alone.

@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "autograd/ops.h"
+#include "autograd/ops/op.h"
+#include "autograd/tape/checkpoint.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
@@ -45,6 +48,26 @@ TEST(BatchNorm, AgreesWithTorch) {
   expect_batches_as_torch("batch norm1d cumulative", cumulative);
   expect_batches_as_torch("batch norm1d not tracked", not_tracked);
   expect_batches_as_torch("batch norm2d", planes);
+}
+
+TEST(BatchNorm, MovesItsNumbersOnceInsideACheckpoint) {
+  for (const std::optional<double> momentum : {std::optional(0.3), std::optional<double>()}) {
+    const Tensor x = sample_normal({4, 3, 2}), input = x.clone().requires_grad_();
+    BatchNorm1d plain(3, {.momentum = momentum}), kept(3, {.momentum = momentum});
+    plain.to(f64);
+    kept.to(f64);
+    for (int step = 0; step < 2; ++step) {
+      const Tensor y = plain(x * (step + 1)) * x;
+      sum(square(y)).backward();
+      const Tensor again = checkpoint([&](const Tensors& in) { return kept(in[0] * (step + 1)) * x; }, {input});
+      sum(square(again)).backward({.retain_graph = true});
+      sum(square(again)).backward();
+      EXPECT_TRUE(tensors_equal(again.detach(), y.detach()));
+    }
+    for (const auto& [name, value] : plain.state_dict())
+      EXPECT_TRUE(tensors_equal(kept.state_dict().at(name).detach(), value.detach())) << name;
+    EXPECT_EQ(kept.num_batches_tracked.item<int64_t>(), 2);
+  }
 }
 
 TEST(BatchNorm, SavesItsBuffersAndTrainsThemNot) {

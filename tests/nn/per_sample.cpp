@@ -7,6 +7,7 @@
 #include "autograd/ops.h"
 #include "autograd/ops/op.h"
 #include "autograd/tape/checkpoint.h"
+#include "nn/convolution.h"
 #include "nn/embedding.h"
 #include "nn/encoder.h"
 #include "nn/layer_norm.h"
@@ -102,6 +103,34 @@ TEST(PerSampleGradients, OfRowsThatAreFlattenedAndOfSamplesBehind) {
       layer, [&](const Tensors& batch) { return loss_of(transpose(layer(transpose(batch[0], 0, 1)), 0, 1)); }, {x});
   expect_as_one_by_one(layer, [&](const Tensors& batch) { return loss_of(layer(batch[0])); },
                        {slice(x, 0, {.end = 1})});
+}
+
+/// Convolutions with and without groups, and a group norm.
+struct Convolutional : Module {
+  Convolutional() { to(f64); }
+  Tensor forward(const Tensor& x) {
+    const Tensor h = group_norm(first(x), 2, weight, bias);
+    return sum(second(h), -1);
+  }
+  Child<Conv2d> first{
+      this, "first", 4, 6, SpatialSizes{3, 2}, ConvLayerOptions{.stride = {2, 1}, .padding = 1, .groups = 2}};
+  Child<Conv2d> second{this, "second", 6, 2, 3, ConvLayerOptions{.padding = PadTo::same, .dilation = 2}};
+  Parameter weight{this, "weight", sample_normal({6}, 5)}, bias{this, "bias", sample_normal({6}, 6)};
+};
+
+TEST(PerSampleGradients, OfConvolutions) {
+  manual_seed(7);
+  Convolutional module;
+  expect_as_one_by_one(module, [&](const Tensors& batch) { return loss_of(module.forward(batch[0])); },
+                       {sample_normal({3, 4, 6, 5})});
+  // Two rows of the batch a sample, and sequences.
+  Conv1d layer(2, 3, 2, {.stride = 2});
+  layer.to(f64);
+  expect_as_one_by_one(layer,
+                       [&](const Tensors& batch) {
+                         return loss_of(reshape(layer(reshape(batch[0], {-1, 2, 7})), {batch[0].size(0), -1}));
+                       },
+                       {sample_normal({3, 2, 2, 7})});
 }
 
 /// A parameter that meets the samples in an operation that knows nothing of samples.

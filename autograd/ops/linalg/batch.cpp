@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "autograd/create.h"
+#include "autograd/kernels/reduce.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/shape.h"
@@ -42,6 +44,7 @@ void check_finite(const char* operation, const char* argument, const Tensor& x, 
     using T = decltype(zero);
     const T* values = x.data<T>();
     const int64_t size = x.numel();
+    if (kernels::reduce<T>().all_finite(size, values)) return;
     for (int64_t i = 0; i < size; ++i) {
       if (std::isfinite(values[i])) continue;
       const int64_t columns = x.size(-1), matrix = x.size(-2) * columns;
@@ -53,6 +56,28 @@ void check_finite(const char* operation, const char* argument, const Tensor& x, 
   });
 }
 
+namespace {
+/// The place of a pair of a [n, n] that differs by more than rounding, or n n; other pairs become their mean. In tiles:
+/// whole columns would fall on few lines of the cache.
+template <class T>
+int64_t make_symmetric(int64_t n, T* a) {
+  constexpr int64_t kTile = 32;
+  T largest = -1;
+  for (int64_t row = 0; row < n; row += kTile)
+    for (int64_t column = row; column < n; column += kTile)
+      for (int64_t i = row; i < std::min(n, row + kTile); ++i)
+        for (int64_t j = std::max(i + 1, column); j < std::min(n, column + kTile); ++j) {
+          const T above = a[i * n + j], below = a[j * n + i];
+          if (above == below) continue;
+          if (largest < 0)
+            largest = std::abs(*std::max_element(a, a + n * n, [](T x, T y) { return std::abs(x) < std::abs(y); }));
+          if (!(std::abs(above / 2 - below / 2) <= largest * T(0.0005))) return i * n + j;
+          a[i * n + j] = a[j * n + i] = above / 2 + below / 2;
+        }
+  return n * n;
+}
+}  // namespace
+
 Tensor symmetric_part(const char* operation, const Tensor& a) {
   const int64_t n = a.size(-1);
   Tensor part = own_copy(a);
@@ -60,17 +85,12 @@ Tensor symmetric_part(const char* operation, const Tensor& a) {
     using T = decltype(zero);
     T* values = part.mutable_data<T>();
     for (int64_t matrix = 0; n > 0 && matrix < a.numel() / (n * n); ++matrix) {
-      T* const own = values + matrix * n * n;
-      T largest = 0;
-      for (int64_t i = 0; i < n * n; ++i) largest = std::max(largest, std::abs(own[i]));
-      for (int64_t i = 0; i < n; ++i)
-        for (int64_t j = i + 1; j < n; ++j) {
-          const T above = own[i * n + j], below = own[j * n + i];
-          if (!(std::abs(above / 2 - below / 2) <= largest * T(0.0005)))
-            raise(ErrorKind::numeric, "{}: {} is not symmetric: {} at [{}, {}] and {} at [{}, {}]", operation,
-                  which_matrix("a", a.shape(), matrix), above, i, j, below, j, i);
-          own[i * n + j] = own[j * n + i] = above / 2 + below / 2;
-        }
+      const int64_t place = make_symmetric(n, values + matrix * n * n);
+      if (place == n * n) continue;
+      const int64_t i = place / n, j = place % n;
+      const T* const own = a.data<T>() + matrix * n * n;
+      raise(ErrorKind::numeric, "{}: {} is not symmetric: {} at [{}, {}] and {} at [{}, {}]", operation,
+            which_matrix("a", a.shape(), matrix), own[i * n + j], i, j, own[j * n + i], j, i);
     }
   });
   return part;
@@ -78,6 +98,8 @@ Tensor symmetric_part(const char* operation, const Tensor& a) {
 
 std::vector<int64_t> broadcast_matrices(const Shape& batch, const Shape& whole) {
   std::vector<int64_t> from(static_cast<size_t>(whole.numel()));
+  std::iota(from.begin(), from.end(), int64_t{0});
+  if (batch == whole) return from;
   for (int64_t i = 0; i < whole.numel(); ++i) {
     const std::vector<int64_t> index = whole.unravel(i);
     int64_t position = 0;

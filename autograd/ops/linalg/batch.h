@@ -60,20 +60,33 @@ Tensor diagonal_part(const Tensor& x);
 /// g [...] -> [..., 1, 1], to go with matrices.
 Tensor per_matrix(const Tensor& g);
 
-/// body(i) for each matrix, by OpenBLAS on one thread each; several threads share a batch where it is worth it. A
-/// matrix has the same bits either way. `work`: multiplications of one.
-template <class Body>
-void over_matrices(int64_t count, double work, const Body& body) {
+/// range(first, last) for parts of the matrices; several threads share a batch where it is worth it. `work`:
+/// multiplications of one.
+template <class Range>
+void over_parts(int64_t count, double work, const Range& range) {
   if (count == 0) return;
-  const auto range = [&](int64_t first, int64_t last) {
-    const kernels::OneBlasThread alone;
-    for (int64_t i = first; i < last; ++i) body(i);
-  };
   constexpr double kWorth = 1 << 16;  // some ten microseconds, which waking a thread costs
   const int64_t parts = std::min<int64_t>({count, int64_t{4} * kernels::num_threads(),
                                            1 + static_cast<int64_t>(static_cast<double>(count) * work / kWorth)});
   if (parts < 2) return range(0, count);
   kernels::run_tasks(parts, [&](int64_t part) { range(count * part / parts, count * (part + 1) / parts); });
+}
+
+/// body(i) for each matrix, by OpenBLAS on one thread each. A matrix has the same bits however many threads there are.
+template <class Body>
+void over_matrices(int64_t count, double work, const Body& body) {
+  over_parts(count, work, [&](int64_t first, int64_t last) {
+    const kernels::OneBlasThread alone;
+    for (int64_t i = first; i < last; ++i) body(i);
+  });
+}
+
+/// body(i) for each matrix, by kernels of ours.
+template <class Body>
+void over_own_matrices(int64_t count, double work, const Body& body) {
+  over_parts(count, work, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) body(i);
+  });
 }
 
 /// The first matrix whose info is not 0, or -1.

@@ -3,12 +3,14 @@
 #include <limits>
 
 #include "autograd/create.h"
+#include "autograd/kernels/small_matrices.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/samples.h"
+#include "autograd/ops/linalg/triangles.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/pad.h"
 #include "autograd/ops/shape.h"
@@ -65,21 +67,22 @@ Tensor cholesky_values(const Tensor& a) {
   const Matrices all = square_matrices("cholesky", "a", a);
   check_finite("cholesky", "a", a);
   const int64_t n = all.rows;
-  Tensor l = symmetric_part("cholesky", a);
+  Tensor u = symmetric_part("cholesky", a);
   std::vector<int> info(static_cast<size_t>(all.count));
   if (n > 0) {
     dispatch_floating("cholesky", a.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      T* values = l.mutable_data<T>();
-      over_matrices(all.count, static_cast<double>(n * n) * static_cast<double>(n) / 6,
-                    [&](int64_t i) { info[static_cast<size_t>(i)] = potrf('U', n, values + i * n * n); });
+      T* values = u.mutable_data<T>();
+      over_own_matrices(all.count, static_cast<double>(n * n) * static_cast<double>(n) / 6, [&](int64_t i) {
+        info[static_cast<size_t>(i)] = static_cast<int>(factor_cholesky(n, values + i * n * n));
+      });
     });
   }
   if (const int64_t broken = first_failure(info); broken >= 0)
     raise(ErrorKind::numeric, "cholesky: {} is not positive definite: its leading minor of order {} is not positive",
           which_matrix("a", a.shape(), broken), info[static_cast<size_t>(broken)]);
   const NoGrad no_grad;
-  return tril(l);
+  return transpose(triu(u));
 }
 
 /// Q [..., m, columns] and R [..., columns, n].
@@ -97,8 +100,10 @@ Qr qr_values(const Tensor& a, int64_t columns) {
     using T = decltype(zero);
     T *values = factored.mutable_data<T>(), *result = q.mutable_data<T>();
     over_matrices(all.count, 2 * static_cast<double>(m * wide) * static_cast<double>(k), [&](int64_t i) {
-      std::vector<T> tau(static_cast<size_t>(k));
       T* const own = values + i * m * n;
+      if (std::max(m, wide) <= kernels::kSmallMatrix)
+        return kernels::small_qr(m, n, columns, own, result + i * m * columns);
+      std::vector<T> tau(static_cast<size_t>(k));
       geqrf(m, n, own, tau.data());
       std::copy_n(own, m * k, result + i * m * columns);
       orgqr(m, columns, k, result + i * m * columns, tau.data());

@@ -147,17 +147,6 @@ Tensor exp_values(const Tensor& x) {
   return y;
 }
 
-/// x with the two axes behind all others.
-Tensor matrices_last(const Tensor& x, int64_t rows, int64_t columns) {
-  if (rows == x.rank() - 2 && columns == x.rank() - 1) return x;
-  std::vector<int64_t> order;
-  for (int64_t axis = 0; axis < x.rank(); ++axis)
-    if (axis != rows && axis != columns) order.push_back(axis);
-  order.push_back(rows);
-  order.push_back(columns);
-  return permute(x, order);
-}
-
 /// norm(matrices) with the axes where the options want them.
 template <class Norm>
 Tensor norm_along(const Tensor& a, const MatrixNormOptions& options, const Norm& norm) {
@@ -165,7 +154,7 @@ Tensor norm_along(const Tensor& a, const MatrixNormOptions& options, const Norm&
   const int64_t rows = a.shape().axis(options.rows, "matrix_norm"),
                 columns = a.shape().axis(options.columns, "matrix_norm");
   if (rows == columns) raise(ErrorKind::config, "matrix_norm: rows and columns are both axis {}", rows);
-  const Tensor y = norm(matrices_last(a, rows, columns));
+  const Tensor y = norm(movedim(a, {rows, columns}, {-2, -1}));
   if (options.dims == Dims::drop) return y;
   return unsqueeze(unsqueeze(y, std::min(rows, columns)), std::max(rows, columns));
 }

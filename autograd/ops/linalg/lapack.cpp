@@ -29,24 +29,8 @@ int size(int64_t n) { return static_cast<int>(n); }
 }  // namespace
 
 template <class T>
-int potrf(char uplo, int64_t n, T* a) {
-  auto whole = matrix(a, n, n);
-  return xt::lapack::potr(whole, uplo);
-}
-
-template <class T>
-int trtrs(char uplo, char trans, char diag, int64_t n, int64_t columns, const T* a, T* b) {
-  return cxxlapack::trtrs<int>(uplo, trans, diag, size(n), size(columns), a, size(n), b, size(n));
-}
-
-template <class T>
 int getrf(int64_t n, T* a, int* pivots) {
   return cxxlapack::getrf<int>(size(n), size(n), a, size(n), pivots);
-}
-
-template <class T>
-int getrs(char trans, int64_t n, int64_t columns, const T* lu, const int* pivots, T* b) {
-  return cxxlapack::getrs<int>(trans, size(n), size(columns), lu, size(n), pivots, b, size(n));
 }
 
 template <class T>
@@ -98,16 +82,13 @@ int gelsd(int64_t m, int64_t n, int64_t columns, T* a, T* b, T* s, double rcond,
   return xt::lapack::gelsd(whole, sides, values, rank, rcond);
 }
 
-#define TAPE_LAPACK_FOR(T)                                              \
-  template int potrf(char, int64_t, T*);                                \
-  template int trtrs(char, char, char, int64_t, int64_t, const T*, T*); \
-  template int getrf(int64_t, T*, int*);                                \
-  template int getrs(char, int64_t, int64_t, const T*, const int*, T*); \
-  template int getri(int64_t, T*, const int*);                          \
-  template int geqrf(int64_t, int64_t, T*, T*);                         \
-  template int orgqr(int64_t, int64_t, int64_t, T*, T*);                \
-  template int gesdd(char, int64_t, int64_t, T*, T*, T*, T*);           \
-  template int syevd(char, char, int64_t, T*, T*);                      \
+#define TAPE_LAPACK_FOR(T)                                    \
+  template int getrf(int64_t, T*, int*);                      \
+  template int getri(int64_t, T*, const int*);                \
+  template int geqrf(int64_t, int64_t, T*, T*);               \
+  template int orgqr(int64_t, int64_t, int64_t, T*, T*);      \
+  template int gesdd(char, int64_t, int64_t, T*, T*, T*, T*); \
+  template int syevd(char, char, int64_t, T*, T*);            \
   template int gelsd(int64_t, int64_t, int64_t, T*, T*, T*, double, int&);
 
 TAPE_LAPACK_FOR(float)

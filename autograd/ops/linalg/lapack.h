@@ -8,18 +8,9 @@ namespace tape::linalg {
 // where it failed. Matrices are column-major, without gaps between columns, and are overwritten; a row-major matrix is
 // its transpose. None may be empty. Each returns LAPACK's info: 0, or the step (from 1) that failed.
 
-/// a = Uᵀ U, or L Lᵀ: uplo 'U' or 'L'; the other triangle is left as it is.
-template <class T>
-int potrf(char uplo, int64_t n, T* a);
-/// op(a) x = b for `columns` right sides, op by trans 'N' or 'T', diag 'U' takes the diagonal for ones; x replaces b.
-template <class T>
-int trtrs(char uplo, char trans, char diag, int64_t n, int64_t columns, const T* a, T* b);
 /// P a = L U, with row i exchanged with pivots[i] - 1.
 template <class T>
 int getrf(int64_t n, T* a, int* pivots);
-/// op(a) x = b from what getrf gave.
-template <class T>
-int getrs(char trans, int64_t n, int64_t columns, const T* lu, const int* pivots, T* b);
 /// The inverse from what getrf gave, in its place.
 template <class T>
 int getri(int64_t n, T* lu, const int* pivots);

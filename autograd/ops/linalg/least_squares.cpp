@@ -27,17 +27,26 @@ std::vector<OpSample> pinv_samples() {
     const Tensor x = regular_rectangle(in[0]);
     return pinv(product(x, x, {.transpose_b = true}), {.rtol = 1e-4});
   };
-  return std::vector{of("tall", {3, 2}), of("wide, a batch", {2, 2, 3}), of("square", {2, 2}), of("empty", {0, 2}),
+  const auto symmetric = [](const Tensors& in) {
+    return pinv(product(in[0], in[0], {.transpose_b = true}), {.rtol = 1e-4, .hermitian = true});
+  };
+  return std::vector{of("tall", {3, 2}),
+                     of("wide, a batch", {2, 2, 3}),
+                     of("square", {2, 2}),
+                     of("empty", {0, 2}),
+                     OpSample{"symmetric, of full rank", {sample_normal({2, 2, 2})}, symmetric},
+                     OpSample{"symmetric, of less", {sample_normal({3, 2})}, symmetric},
                      OpSample{"of less than full rank", {sample_normal({3, 2})}, deficient}};
 }
 
 /// Golub and Pereyra 1973 (The differentiation of pseudo-inverses), 4.12, for changes that keep the rank: with P = A⁺
 ///   dP = −P dA P + P Pᵀ dAᵀ (I − A P) + (I − P A) dAᵀ Pᵀ P,
-/// so Ā = −Pᵀ P̄ Pᵀ + (I − A P) P̄ᵀ P Pᵀ + Pᵀ P P̄ᵀ (I − P A), in the order in which the products are smaller.
+/// so Ā = −Pᵀ P̄ Pᵀ + (I − A P) P̄ᵀ P Pᵀ + Pᵀ P P̄ᵀ (I − P A), in the order in which the products are smaller. Where A
+/// stands for (A + Aᵀ) / 2, the symmetric part of that.
 const Op pinv_op({.name = "pinv",
                   .formula = {.forward = "y{y} = a⁺, the pseudoinverse of a{0}",
-                              .backward = {"da{x} = −yᵀ · dy · yᵀ + (I − a · y) · dyᵀ · y · yᵀ + yᵀ · y · dyᵀ · (I − y "
-                                           "· a)"}},
+                              .backward = {"da{x} = <hermitian:the symmetric part of >−yᵀ · dy · yᵀ + (I − a · y) · "
+                                           "dyᵀ · y · yᵀ + yᵀ · y · dyᵀ · (I − y · a)"}},
                   .samples = pinv_samples});
 
 std::vector<OpSample> lstsq_samples() {
@@ -72,20 +81,32 @@ Tensor pinv_gradient(const Tensor& a, const Tensor& p, const Tensor& dp) {
   return pt_k - transposed(product(k, p)) + product(product(g - product(a, k), p), pt) - product(product(pt_k, p), a);
 }
 
-/// 1 / s, and 0 for what is taken for 0.
+/// 1 / s, and 0 for what is taken for 0: singular values, or eigenvalues by their sizes.
 Tensor inverted(const Tensor& s, const PinvOptions& options, double rtol) {
   const int64_t k = s.size(-1);
+  const Tensor sizes = abs(s), largest = max(sizes, -1);
   Tensor y = empty_like(s);
   dispatch_floating("pinv", s.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* values = y.mutable_data<T>();
     for (int64_t i = 0; i < s.numel(); ++i) {
-      const T own = s.data<T>()[i], largest = s.data<T>()[i - i % k];
-      const double bound = std::max(options.atol.value_or(0), rtol * static_cast<double>(largest));
-      values[i] = static_cast<double>(own) > bound ? 1 / own : 0;
+      const double bound = std::max(options.atol.value_or(0), rtol * static_cast<double>(largest.data<T>()[i / k]));
+      values[i] = static_cast<double>(sizes.data<T>()[i]) > bound ? 1 / s.data<T>()[i] : 0;
     }
   });
   return y;
+}
+
+/// V diag(1 / λ) Vᵀ, or V diag(1 / s) Uᵀ.
+Tensor pinv_values(const Tensor& a, const PinvOptions& options, double rtol) {
+  if (options.hermitian) {
+    const Eigh factors = eigh(a);
+    const Tensor scaled = factors.eigenvectors * unsqueeze(inverted(factors.eigenvalues, options, rtol), -2);
+    return product(scaled, factors.eigenvectors, {.transpose_b = true});
+  }
+  const Svd factors = svd(a, {.full_matrices = false});
+  const Tensor scaled = factors.u * unsqueeze(inverted(factors.s, options, rtol), -2);
+  return product(factors.vh, scaled, {.transpose_a = true, .transpose_b = true});
 }
 
 double epsilon_of(const Tensor& a) {
@@ -138,7 +159,7 @@ bool all_full_rank(const Tensor& rank, int64_t n) {
 }  // namespace
 
 Tensor pinv(const Tensor& a, const PinvOptions& options) {
-  const Matrices all = matrices("pinv", "a", a);
+  const Matrices all = options.hermitian ? square_matrices("pinv", "a", a) : matrices("pinv", "a", a);
   check_finite("pinv", "a", a);
   for (const double bound : {options.atol.value_or(0), options.rtol.value_or(0)})
     if (!(bound >= 0)) raise(ErrorKind::config, "pinv: tolerances must not be negative, got {}", bound);
@@ -146,12 +167,14 @@ Tensor pinv(const Tensor& a, const PinvOptions& options) {
   Tensor p = zeros(all.of(all.columns, all.rows), a.dtype());
   if (p.numel() > 0) {
     const NoGrad no_grad;
-    const Svd factors = svd(a.detach(), {.full_matrices = false});
-    const Tensor scaled = factors.u * unsqueeze(inverted(factors.s, options, rtol), -2);
-    p = product(factors.vh, scaled, {.transpose_a = true, .transpose_b = true});
+    p = pinv_values(options.hermitian ? symmetric_part("pinv", a) : a.detach(), options, rtol);
   }
   return record(pinv_op, {a}, p, {a, p},
-                [](const BackwardContext& c) -> Tensors { return {pinv_gradient(c.saved(0), c.saved(1), c.grad())}; });
+                [hermitian = options.hermitian](const BackwardContext& c) -> Tensors {
+                  const Tensor da = pinv_gradient(c.saved(0), c.saved(1), c.grad());
+                  return {hermitian ? 0.5 * (da + transposed(da)) : da};
+                },
+                {{"hermitian", options.hermitian}});
 }
 
 Lstsq lstsq(const Tensor& a, const Tensor& b, const LstsqOptions& options) {

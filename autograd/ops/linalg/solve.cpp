@@ -8,6 +8,7 @@
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/lu.h"
 #include "autograd/ops/linalg/samples.h"
+#include "autograd/ops/linalg/triangles.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/pad.h"
 #include "autograd/ops/shape.h"
@@ -96,34 +97,43 @@ Tensor solve_matrices(const Tensor& a, const Tensor& b) {
   });
 }
 
+void check_diagonal(const Tensor& a, const Matrices& own) {
+  dispatch_floating("solve_triangular", a.dtype(), [&](auto zero) {
+    const auto* values = a.data<decltype(zero)>();
+    const int64_t n = own.rows;
+    for (int64_t i = 0; i < own.count * n; ++i)
+      if (values[i / n * own.size() + i % n * (n + 1)] == 0)
+        raise(ErrorKind::numeric, "solve_triangular: {} is singular: [{}, {}] is 0",
+              which_matrix("a", a.shape(), i / n), i % n, i % n);
+  });
+}
+
 Tensor triangular_values(const Tensor& a, const Tensor& b, const TriangularOptions& options) {
   const Matrices own = square_matrices("solve_triangular", "a", a), sides = matrices("solve_triangular", "b", b);
   const int64_t n = own.rows, k = options.left ? sides.columns : sides.rows;
   const Shape whole = broadcast_shapes("solve_triangular", own.batch, sides.batch);
-  const Tensor wide =
-      expand_to(b.detach(), whole.inserted(whole.rank(), sides.rows).inserted(whole.rank() + 1, sides.columns));
-  Tensor x = options.left ? own_transposed(wide) : own_copy(wide);
+  if (!options.unitriangular && sides.count > 0 && k > 0) check_diagonal(a, own);
+  const Shape shape = whole.inserted(whole.rank(), sides.rows).inserted(whole.rank() + 1, sides.columns);
+  // x a = b is aᵀ xᵀ = bᵀ. Either is a copy, which the solution replaces.
+  Tensor x = options.left         ? expand_to(b.detach(), shape)
+             : b.shape() == shape ? own_transposed(b)
+                                  : own_transposed(expand_to(b.detach(), shape));
   const std::vector<int64_t> from = broadcast_matrices(own.batch, whole);
-  std::vector<int> info(from.size());
   if (x.numel() > 0) {
     dispatch_floating("solve_triangular", a.dtype(), [&](auto zero) {
       using T = decltype(zero);
       const T* triangles = a.data<T>();
       T* values = x.mutable_data<T>();
-      // Column-major a is its transpose: the other triangle; and x a = b is aᵀ xᵀ = bᵀ.
-      over_matrices(whole.numel(), static_cast<double>(n * n) * static_cast<double>(k), [&](int64_t i) {
-        const auto place = static_cast<size_t>(i);
-        info[place] = trtrs(options.upper ? 'L' : 'U', options.left ? 'T' : 'N', options.unitriangular ? 'U' : 'N', n,
-                            k, triangles + from[place] * n * n, values + i * n * k);
+      over_own_matrices(whole.numel(), static_cast<double>(n * n) * static_cast<double>(k), [&](int64_t i) {
+        const T* const triangle = triangles + from[static_cast<size_t>(i)] * n * n;
+        const int64_t rows = options.left ? n : 1, columns = options.left ? 1 : n;
+        solve_triangle({triangle, n, rows, columns, options.upper == options.left, options.unitriangular}, k,
+                       values + i * n * k, k);
       });
     });
   }
-  if (const int64_t broken = first_failure(info); broken >= 0)
-    raise(ErrorKind::numeric, "solve_triangular: {} is singular: [{}, {}] is 0",
-          which_matrix("a", a.shape(), from[static_cast<size_t>(broken)]), info[static_cast<size_t>(broken)] - 1,
-          info[static_cast<size_t>(broken)] - 1);
   const NoGrad no_grad;
-  return options.left ? transpose(x) : x;
+  return options.left ? x : transpose(x);
 }
 
 }  // namespace

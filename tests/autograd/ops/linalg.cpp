@@ -239,6 +239,30 @@ TEST(Pinv, TakesSmallSingularValuesForZero) {
   EXPECT_TAPE_ERROR(pinv(a, {.atol = -1}), ErrorKind::config, "pinv: tolerances must not be negative, got -1");
 }
 
+TEST(Pinv, OfASymmetricMatrixIsByEigenvalues) {
+  const Tensor b = sample_normal({2, 3, 5}, 4), a = matmul(b, b, {.transpose_b = true});
+  EXPECT_TRUE(tensors_near(pinv(a, {.hermitian = true}), pinv(a), 1e-11));
+  // Of rank 2, with a negative eigenvalue.
+  const Tensor v = qr(sample_normal({4, 4}, 5)).q, d = tensor({3, -2, 0, 0}, f64);
+  const Tensor low = matmul(v * d, v, {.transpose_b = true});
+  const Tensor exact = matmul(v * tensor({1. / 3, -0.5, 0, 0}, f64), v, {.transpose_b = true});
+  EXPECT_TRUE(tensors_near(pinv(low, {.rtol = 1e-10, .hermitian = true}), exact, 1e-12));
+  EXPECT_TRUE(tensors_near(pinv(tensor({{2, 0}, {0, -1e-3}}, f64), {.atol = 1e-2, .hermitian = true}),
+                           tensor({{0.5, 0}, {0, 0}}, f64), 1e-14));
+  // The gradient is the symmetric part of the other one.
+  const Tensor plain = a.clone().requires_grad_(), symmetric = a.clone().requires_grad_(),
+               seed = sample_normal({2, 3, 3});
+  pinv(plain).backward({.gradient = seed});
+  pinv(symmetric, {.hermitian = true}).backward({.gradient = seed});
+  const Tensor g = plain.grad();
+  EXPECT_TRUE(tensors_near(symmetric.grad(), (g + transpose(g)) / 2, 1e-9));
+  EXPECT_EQ(pinv(zeros({2, 0, 0}), {.hermitian = true}).shape(), Shape({2, 0, 0}));
+  EXPECT_TAPE_ERROR(pinv(zeros({2, 3}), {.hermitian = true}), ErrorKind::shape,
+                    "pinv: needs square matrices: a [2, 3]");
+  EXPECT_TAPE_ERROR(pinv(tensor({{1, 2}, {0, 1}}), {.hermitian = true}), ErrorKind::numeric,
+                    "pinv: a [2, 2] is not symmetric: 2 at [0, 1] and 0 at [1, 0]");
+}
+
 TEST(LeastSquares, TellsRankAndResiduals) {
   const Tensor a = tensor({{1, 0}, {0, 1}, {0, 0}}, f64), b = tensor({{1}, {2}, {3}}, f64);
   const Lstsq y = lstsq(a, b);

@@ -10,6 +10,7 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/repeat.h"
 #include "autograd/tape/tape.h"
+#include "autograd/ops/shape.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
@@ -107,6 +108,21 @@ TEST(Counting, OfNothingAndOfNaN) {
   EXPECT_TRUE(tensors_equal(found.values, tensor({1, 2, NAN, NAN})));
   EXPECT_TRUE(tensors_equal(found.inverse, id_list({2, 1, 3, 0, 1})));
   EXPECT_TRUE(tensors_equal(found.counts, id_list({1, 2, 1, 1})));
+  const Tensor rows = tensor({{3, 1}, {2, 9}, {3, 1}, {2, 4}});
+  const Unique slices = unique(rows, 0), columns = unique(transpose(rows), -1);
+  EXPECT_TRUE(tensors_equal(slices.values, tensor({{2, 4}, {2, 9}, {3, 1}})));
+  EXPECT_TRUE(tensors_equal(slices.inverse, id_list({2, 1, 2, 0})));
+  EXPECT_TRUE(tensors_equal(slices.counts, id_list({1, 1, 2})));
+  EXPECT_TRUE(tensors_equal(columns.values, transpose(slices.values)));
+  EXPECT_TRUE(tensors_equal(columns.inverse, slices.inverse));
+  const Unique of_nan = unique(tensor({{NAN, 1}, {NAN, 1}, {0, 2}}), 0);
+  EXPECT_TRUE(tensors_equal(of_nan.counts, id_list({1, 1, 1})));
+  EXPECT_TRUE(tensors_equal(of_nan.inverse, id_list({1, 2, 0})));
+  EXPECT_TRUE(tensors_equal(unique(tensor({2, 0, 2}, u8), 0).values, tensor({0, 2}, u8)));
+  EXPECT_EQ(unique(zeros({0, 2}), 0).values.shape(), Shape({0, 2}));
+  EXPECT_TAPE_ERROR(unique(zeros({3, 0}), 0), ErrorKind::shape,
+                    "unique: there is nothing to tell the slices along axis 0 of [3, 0] apart by");
+  EXPECT_TAPE_ERROR(unique(rows, 2), ErrorKind::index, "unique: axis 2 is out of range for shape [4, 2]");
   EXPECT_EQ(unique(zeros({0, 2})).values.shape(), Shape({0}));
   EXPECT_TRUE(tensors_equal(unique(tensor({1, 0, 1}, boolean)).counts, id_list({1, 2})));
 }

@@ -99,6 +99,20 @@ TEST(Permute, EveryDtypeAndLargeBlocks) {
   }
 }
 
+TEST(Movedim, MovesAxesAndKeepsTheOthersInOrder) {
+  const Tensor x = reshape(arange(120), {2, 3, 4, 5});
+  EXPECT_TRUE(tensors_equal(movedim(x, 2, 0), permute(x, {2, 0, 1, 3})));
+  EXPECT_TRUE(tensors_equal(movedim(x, 0, -1), permute(x, {1, 2, 3, 0})));
+  EXPECT_TRUE(tensors_equal(movedim(x, {0, -1}, {-2, 0}), permute(x, {3, 1, 0, 2})));
+  EXPECT_TRUE(movedim(x, 1, -3).is(x));
+  EXPECT_TRUE(movedim(x, std::vector<int64_t>{}, {}).is(x));
+  EXPECT_TAPE_ERROR(movedim(x, {0, 1}, {2}), ErrorKind::shape,
+                    "movedim: 2 source axes and 1 destinations for [2, 3, 4, 5]");
+  EXPECT_TAPE_ERROR(movedim(x, {0, -4}, {1, 2}), ErrorKind::config, "movedim: axis -4 is named twice");
+  EXPECT_TAPE_ERROR(movedim(x, {0, 1}, {2, 2}), ErrorKind::config, "movedim: axis 2 is named twice");
+  EXPECT_TAPE_ERROR(movedim(x, 0, 4), ErrorKind::index, "movedim: axis 4 is out of range for shape [2, 3, 4, 5]");
+}
+
 TEST(Permute, RefusesAxesThatAreMissingTwiceOrOutOfRange) {
   EXPECT_TAPE_ERROR(permute(one_to_six, {0}), ErrorKind::shape, "permute: 1 axes for shape [2, 3]");
   EXPECT_TAPE_ERROR(permute(one_to_six, {0, 0}), ErrorKind::config, "permute: axis 0 is named twice");

@@ -57,7 +57,11 @@ Case draw_mish(Draw& draw) {
 }
 
 Case draw_round(Draw& draw) {
-  return of_one_with_kinks(draw, round, [](double x) { return std::nearbyint(x); });
+  const auto decimals = static_cast<int64_t>(draw.one_of({-1.0, 0.0, 1.0}));
+  const double ten = decimals == 0 ? 1 : 10;
+  return of_one_with_kinks(
+      draw, [decimals](const Tensor& x) { return round(x, decimals); },
+      [=](double x) { return decimals < 0 ? std::nearbyint(x / ten) * ten : std::nearbyint(x * ten) / ten; });
 }
 Case draw_floor(Draw& draw) {
   return of_one_with_kinks(draw, floor, [](double x) { return std::floor(x); });

@@ -67,6 +67,35 @@ TEST(Observer, SeesEveryEventInTheOrderItHappens) {
                           "used 2", "differentiated exp", "< encoder.norm", "used 1"}));
 }
 
+/// Keeps the last output that was entered, and how often each operation was.
+class LastOutput : public Observer {
+ public:
+  Tensor output;
+  Lines names;
+
+ private:
+  void entered(Node& node, TensorList outputs) override {
+    names.emplace_back(node.name());
+    output = outputs[0];
+    EXPECT_EQ(&node, output.impl().node.get());
+  }
+};
+
+TEST(Observer, SeesAnInPlaceWriteAsTheTensorThatWasWritten) {
+  const Tensor x = leaf();
+  Tensor h = x * 3;
+  const LastOutput seen;
+  h += x;
+  EXPECT_TRUE(seen.output.is(h));
+  EXPECT_EQ(seen.output.to_vector<double>(), (x * 3 + x).detach().to_vector<double>());
+  h.add_(x, 2);
+  EXPECT_TRUE(seen.output.is(h));
+  EXPECT_EQ(seen.names, (Lines{"add", "affine", "add", "affine", "add"}));
+  EXPECT_THROW(h += ones({3}, f64), Error);
+  exp(x);
+  EXPECT_EQ(seen.names.back(), "exp");
+}
+
 TEST(Observer, HearsOfAttentionsFusedAndComposed) {
   const Tensor x = sample_normal({1, 2, 3, 4}, 1);
   for (const bool composed : {false, true}) {

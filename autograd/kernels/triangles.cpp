@@ -1,0 +1,114 @@
+#include "autograd/kernels/triangles.h"
+
+#include "autograd/kernels/vec_math.h"
+
+namespace tape::kernels::TAPE_LEVEL {
+namespace {
+
+/// kVectors vectors of columns from b on; the last one has `last` lanes.
+template <int kVectors, class T>
+TAPE_INLINE void solve_columns(const Triangle<T>& a, T* b, int64_t stride, int64_t last) {
+  const auto get = [=](const T* p, int v) {
+    return v + 1 < kVectors || last == kLanes<T> ? load(p + v * kLanes<T>) : load_first(p + v * kLanes<T>, last);
+  };
+  const auto put = [=](T* p, int v, Vec<T> value) {
+    if (v + 1 < kVectors || last == kLanes<T>)
+      store(p + v * kLanes<T>, value);
+    else
+      store_first(p + v * kLanes<T>, value, last);
+  };
+  for (int64_t step = 0; step < a.n; ++step) {
+    const int64_t i = a.upper ? a.n - 1 - step : step;
+    T* const row = b + i * stride;
+    Vec<T> sum[kVectors];
+    for (int v = 0; v < kVectors; ++v) sum[v] = get(row, v);
+    for (int64_t before = 0; before < step; ++before) {
+      const int64_t j = a.upper ? a.n - 1 - before : before;
+      const T factor = a.values[i * a.row_step + j * a.column_step];
+      for (int v = 0; v < kVectors; ++v) sum[v] -= get(b + j * stride, v) * factor;
+    }
+    const T pivot = a.values[i * (a.row_step + a.column_step)];
+    for (int v = 0; v < kVectors; ++v) put(row, v, a.unit ? sum[v] : sum[v] / pivot);
+  }
+}
+
+template <class T>
+void solve(const Triangle<T>& a, int64_t columns, T* b, int64_t stride) {
+  constexpr int kWide = 4;
+  constexpr int64_t kStep = kLanes<T>;
+  int64_t c = 0;
+  for (; c + kWide * kStep <= columns; c += kWide * kStep) solve_columns<kWide>(a, b + c, stride, kStep);
+  for (; c < columns; c += kStep) solve_columns<1>(a, b + c, stride, smaller(kStep, columns - c));
+}
+
+/// Row i of U from those above it: the row of a less what they make of it, over the root of its first value.
+template <class T>
+int64_t cholesky(int64_t n, T* a, int64_t stride) {
+  for (int64_t i = 0; i < n; ++i) {
+    T* const row = a + i * stride;
+    T pivot = 0;
+    for (int64_t c = i; c < n; c += kLanes<T>) {
+      const int64_t count = smaller(kLanes<T>, n - c);
+      Vec<T> sum = load_first_or_all(row + c, count, T(0));
+      for (int64_t k = 0; k < i; ++k) sum -= load_first_or_all(a + k * stride + c, count, T(0)) * a[k * stride + i];
+      if (c == i) {
+        if (!(sum[0] > 0)) return i + 1;
+        pivot = static_cast<T>(__builtin_sqrt(static_cast<double>(sum[0])));
+      }
+      store_first_or_all(row + c, sum / pivot, count);
+    }
+    row[i] = pivot;
+  }
+  return 0;
+}
+
+/// The row that is exchanged with row k: that of the largest value of the column, of equal ones the first.
+template <class T>
+TAPE_INLINE int64_t pivot_row(int64_t n, int64_t k, const T* column) {
+  int64_t best = k;
+  T largest = -1;
+  for (int64_t i = k; i < n; ++i) {
+    const T size = column[i] < 0 ? -column[i] : column[i];
+    best = size > largest ? i : best;
+    largest = size > largest ? size : largest;
+  }
+  return best;
+}
+
+template <class T>
+int64_t lu(int64_t n, T* a, int64_t* pivots) {
+  int64_t info = 0;
+  for (int64_t k = 0; k < n; ++k) {
+    T* const column = a + k * n;
+    const int64_t best = pivot_row(n, k, column);
+    pivots[k] = best + 1;
+    if (column[best] == 0) {
+      if (info == 0) info = k + 1;
+      continue;
+    }
+    for (int64_t j = 0; best != k && j < n; ++j) {
+      const T moved = a[j * n + k];
+      a[j * n + k] = a[j * n + best];
+      a[j * n + best] = moved;
+    }
+    const T pivot = column[k];
+    for (int64_t i = k + 1; i < n; i += kLanes<T>) {
+      const int64_t count = smaller(kLanes<T>, n - i);
+      const Vec<T> factors = load_first_or_all(column + i, count, T(0)) / pivot;
+      store_first_or_all(column + i, factors, count);
+      for (T* other = column + n; other < a + n * n; other += n)
+        store_first_or_all(other + i, load_first_or_all(other + i, count, T(0)) - factors * other[k], count);
+    }
+  }
+  return info;
+}
+
+template <class T>
+constexpr TriangleKernels<T> kTable = {.solve = solve<T>, .cholesky = cholesky<T>, .lu = lu<T>};
+
+}  // namespace
+
+extern const TriangleKernels<float> triangles_f32 = kTable<float>;
+extern const TriangleKernels<double> triangles_f64 = kTable<double>;
+
+}  // namespace tape::kernels::TAPE_LEVEL

@@ -1,0 +1,126 @@
+#include "autograd/ops/linalg/triangles.h"
+
+#include <algorithm>
+
+#include "autograd/kernels/gemm.h"
+#include "autograd/kernels/memory.h"
+#include "autograd/kernels/threads.h"
+
+namespace tape::linalg {
+namespace {
+
+using kernels::Triangle;
+
+/// Columns of right sides that one task solves for, and rows that one product updates.
+constexpr int64_t kPanel = 128;
+
+template <class T>
+class Working {
+ public:
+  explicit Working(int64_t n)
+      : values_(static_cast<T*>(kernels::acquire_scratch(static_cast<size_t>(n) * sizeof(T)))) {}
+  ~Working() { kernels::release_scratch(values_); }
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+  T* data() const { return values_; }
+
+ private:
+  T* values_;
+};
+
+int64_t first_half(int64_t n) { return (n / 2 + kSmallTriangle - 1) / kSmallTriangle * kSmallTriangle; }
+
+/// -x [rows, columns], rows `stride` apart, without gaps: products are added, and these are to be taken away.
+template <class T>
+void negate(int64_t rows, int64_t columns, const T* x, int64_t stride, T* y) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c) y[r * columns + c] = -x[r * stride + c];
+}
+
+template <class T>
+Triangle<T> diagonal_block(const Triangle<T>& a, int64_t begin, int64_t n) {
+  Triangle<T> part = a;
+  part.values += begin * (a.row_step + a.column_step);
+  part.n = n;
+  return part;
+}
+
+/// `negative` is -a. Of a = [A 0; B D] x = [x1; x2] is A⁻¹ b1 and D⁻¹ (b2 - B x1); of an upper one from the end.
+template <class T>
+void solve_halves(const Triangle<T>& a, const Triangle<T>& negative, int64_t columns, T* b, int64_t stride) {
+  if (a.n <= kSmallTriangle) return kernels::triangles<T>().solve(a, columns, b, stride);
+  const int64_t half = first_half(a.n), first = a.upper ? half : 0, second = a.upper ? 0 : half;
+  const int64_t solved = a.upper ? a.n - half : half, rest = a.n - solved;
+  solve_halves(diagonal_block(a, first, solved), diagonal_block(negative, first, solved), columns, b + first * stride,
+               stride);
+  const bool transposed = negative.column_step != 1;
+  kernels::gemm({.transpose_a = transposed,
+                 .m = rest,
+                 .n = columns,
+                 .k = solved,
+                 .lda = transposed ? negative.column_step : negative.row_step,
+                 .ldb = stride,
+                 .ldc = stride,
+                 .accumulate = true},
+                negative.values + second * negative.row_step + first * negative.column_step, b + first * stride,
+                b + second * stride);
+  solve_halves(diagonal_block(a, second, rest), diagonal_block(negative, second, rest), columns, b + second * stride,
+               stride);
+}
+
+template <class T>
+int64_t factor_halves(int64_t n, T* a, int64_t stride) {
+  if (n <= kSmallTriangle) return kernels::triangles<T>().cholesky(n, a, stride);
+  const int64_t head = first_half(n), tail = n - head;
+  if (const int64_t info = factor_halves(head, a, stride); info != 0) return info;
+  T *const right = a + head, *const rest = a + head * stride + head;
+  solve_triangle({a, head, 1, stride, false, false}, tail, right, stride);
+  const Working<T> negative(head * tail);
+  negate(head, tail, right, stride, negative.data());
+  for (int64_t row = 0; row < tail; row += kPanel)  // of the upper triangle, whole rows of blocks
+    kernels::gemm({.transpose_a = true,
+                   .m = std::min(kPanel, tail - row),
+                   .n = tail - row,
+                   .k = head,
+                   .lda = tail,
+                   .ldb = stride,
+                   .ldc = stride,
+                   .accumulate = true},
+                  negative.data() + row, right + row, rest + row * stride + row);
+  const int64_t info = factor_halves(tail, rest, stride);
+  return info == 0 ? 0 : head + info;
+}
+
+}  // namespace
+
+template <class T>
+void solve_triangle(const Triangle<T>& a, int64_t columns, T* b, int64_t stride) {
+  if (a.n == 0 || columns == 0) return;
+  const bool large = a.n > kSmallTriangle, by_rows = a.column_step == 1;
+  const Working<T> working(large ? a.n * a.n : 1);
+  Triangle<T> negative = a;
+  if (large) {
+    negate(a.n, a.n, a.values, by_rows ? a.row_step : a.column_step, working.data());
+    negative.values = working.data();
+    (by_rows ? negative.row_step : negative.column_step) = a.n;
+  }
+  const int64_t panels = (columns + kPanel - 1) / kPanel;
+  const auto panel = [&](int64_t i) {
+    solve_halves(a, negative, std::min(kPanel, columns - i * kPanel), b + i * kPanel, stride);
+  };
+  constexpr double kWorth = 1 << 17;  // multiplications that are worth waking a thread
+  if (static_cast<double>(a.n * a.n) * static_cast<double>(columns) > kWorth) return kernels::run_tasks(panels, panel);
+  for (int64_t i = 0; i < panels; ++i) panel(i);
+}
+
+template <class T>
+int64_t factor_cholesky(int64_t n, T* a) {
+  return factor_halves(n, a, n);
+}
+
+template void solve_triangle(const Triangle<float>&, int64_t, float*, int64_t);
+template void solve_triangle(const Triangle<double>&, int64_t, double*, int64_t);
+template int64_t factor_cholesky(int64_t, float*);
+template int64_t factor_cholesky(int64_t, double*);
+
+}  // namespace tape::linalg

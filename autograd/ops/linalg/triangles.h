@@ -1,0 +1,23 @@
+#pragma once
+
+#include "../../kernels/triangles.h"
+
+namespace tape::linalg {
+
+// Triangular matrices of any size in halves, whose products are ours and shared among threads (kernels/gemm.h); small
+// ones are the kernels'. A matrix has the same bits for any number of threads. T is float or double.
+
+/// Up to so many rows the kernels' loops are faster than products and LAPACK.
+inline constexpr int64_t kSmallTriangle = 32;
+
+/// a x = b; x replaces b [a.n, columns], rows `stride` apart. Either step of a is 1. A 0 on the diagonal gives
+/// infinities and NaN.
+template <class T>
+void solve_triangle(const kernels::Triangle<T>& a, int64_t columns, T* b, int64_t stride);
+
+/// The upper triangle of a [n, n] becomes U with Uᵀ U = a; what is below is left as it is or overwritten. Gives 0, or
+/// the order of the first leading minor that is not positive.
+template <class T>
+int64_t factor_cholesky(int64_t n, T* a);
+
+}  // namespace tape::linalg

@@ -392,5 +392,46 @@ def make_command_lines():
         write("command_line", name, words.replace(" ", "\n"))
 
 
-for make in [make_safetensors, make_npy, make_npz, make_json, make_models, make_tokenizers, make_training, make_texts, make_command_lines]:
+def gguf_file(entries, infos, data, version=3):
+    """A GGUF file: entries of (key, type, packed value), infos of (name, sizes from the innermost, type, offset)."""
+    text = lambda name: struct.pack("<Q", len(name)) + name
+    head = b"GGUF" + struct.pack("<IQQ", version, len(infos), len(entries))
+    head += b"".join(text(key) + struct.pack("<I", kind) + value for key, kind, value in entries)
+    head += b"".join(
+        text(name) + struct.pack("<I", len(sizes)) + struct.pack(f"<{len(sizes)}Q", *sizes) + struct.pack("<IQ", kind, at)
+        for name, sizes, kind, at in infos
+    )
+    return head + bytes(-len(head) % 32) + data
+
+
+def make_gguf():
+    text = lambda name: struct.pack("<Q", len(name)) + name
+    numbers = [(0, "<B", 200), (1, "<b", -2), (2, "<H", 7), (3, "<h", -7), (4, "<I", 1), (5, "<i", -1), (6, "<f", 0.5),
+               (7, "<B", 1), (10, "<Q", 1 << 40), (11, "<q", -1), (12, "<d", 0.1)]
+    entries = [(b"n%d" % kind, kind, struct.pack(form, value)) for kind, form, value in numbers]
+    entries += [(b"text", 8, text(b"gpt2")), (b"tokens", 9, struct.pack("<IQ", 8, 2) + text(b"a") + text(b"")),
+                (b"scores", 9, struct.pack("<IQ2f", 6, 2, 0.5, -1)), (b"types", 9, struct.pack("<IQ2i", 5, 2, 1, 3))]
+    infos = [(b"f32", (2, 3), 0, 0), (b"f16", (4,), 1, 32), (b"bf16", (4,), 30, 64), (b"q8", (32,), 8, 96), (b"q4", (32,), 2, 160)]
+    data = floats(6) + bytes(8) + bytes(200)
+    write("gguf", "every_kind", gguf_file(entries, infos, data))
+    write("gguf", "version_2", gguf_file([], [(b"x", (1,), 0, 0)], floats(1), version=2))
+    write("gguf", "alignment", gguf_file([(b"general.alignment", 4, struct.pack("<I", 8))], [(b"x", (1,), 0, 0)], floats(1)))
+    write("gguf", "empty", gguf_file([], [], b""))
+    broken = {
+        "another_type": gguf_file([], [(b"x", (32,), 12, 0)], bytes(64)),
+        "array_of_arrays": gguf_file([(b"a", 9, struct.pack("<IQ", 9, 1))], [], b""),
+        "huge_array": gguf_file([(b"a", 9, struct.pack("<IQ", 4, 1 << 60))], [], b""),
+        "huge_axis": gguf_file([], [(b"x", (1 << 62, 1 << 62), 0, 0)], b""),
+        "five_axes": gguf_file([], [(b"x", (1,) * 5, 0, 0)], floats(1)),
+        "outside": gguf_file([], [(b"x", (4,), 0, 1 << 60)], floats(4)),
+        "uneven": gguf_file([], [(b"x", (33,), 8, 0)], bytes(68)),
+        "alignment_of_0": gguf_file([(b"general.alignment", 4, struct.pack("<I", 0))], [], b""),
+        "twice": gguf_file([], [(b"x", (1,), 0, 0)] * 2, floats(1)),
+        "version_1": gguf_file([], [], b"", version=1),
+    }
+    for name, content in broken.items():
+        write("gguf", name, content)
+
+
+for make in [make_safetensors, make_npy, make_npz, make_gguf, make_json, make_models, make_tokenizers, make_training, make_texts, make_command_lines]:
     make()

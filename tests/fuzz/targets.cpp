@@ -10,6 +10,7 @@ void fuzz_command_line(Bytes bytes);
 void fuzz_corpora(Bytes bytes);
 void fuzz_einsum(Bytes bytes);
 void fuzz_file_names(Bytes bytes);
+void fuzz_gguf(Bytes bytes);
 void fuzz_json(Bytes bytes);
 void fuzz_manifest(Bytes bytes);
 void fuzz_model_config(Bytes bytes);
@@ -39,6 +40,7 @@ std::span<const Target> targets() {
       {"corpora", fuzz_corpora},
       {"einsum", fuzz_einsum},
       {"file_names", fuzz_file_names},
+      {"gguf", fuzz_gguf},
       {"json", fuzz_json},
       {"manifest", fuzz_manifest},
       {"model_config", fuzz_model_config},

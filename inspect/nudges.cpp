@@ -53,6 +53,7 @@ class Puller {
     Nudges found;
     choose_of_attention(found);
     choose_activations(found);
+    take_other_gradients(found.nudges);
     list_cuts(found.cuts);
     runs_ = 0;
     for (const Nudge& nudge : found.nudges) runs_ += std::ssize(nudge.changes);
@@ -74,7 +75,8 @@ class Puller {
     }
     if (outputs.empty()) raise(ErrorKind::config, "nudges: the study's function gives no output");
     base_ = numbers(outputs);
-    take_gradients(outputs);
+    for (const PageOutput& output : outputs) outputs_.push_back(output.value);
+    take_gradients();
     const Patch nothing(-1, {}, -1);
     const std::vector<double> again = numbers(study_.run());
     if (again != base_ || nothing.count() != std::ssize(steps_))
@@ -83,15 +85,48 @@ class Puller {
             base_[0], again[0]);
   }
 
-  void take_gradients(const std::vector<PageOutput>& outputs) {
+  /// Those of the first output, by which nudges are chosen.
+  void take_gradients() {
     Tensors made;
     for (const RecordedValue& step : steps_) made.push_back(step.output);
-    for (const PageOutput& output : outputs) {
-      const Tensors gradients = grad({output.value}, made, {.retain_graph = true, .allow_unused = true});
-      for (size_t i = 0; i < steps_.size(); ++i)
-        steps_[i].gradients.push_back(gradients[i].defined() ? numbers_of(gradients[i]) : Values());
+    const Tensors gradients = grad({outputs_[0]}, made, {.retain_graph = true, .allow_unused = true});
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      steps_[i].gradients.push_back(gradients[i].defined() ? numbers_of(gradients[i]) : Values());
+      steps_[i].value = numbers_of(steps_[i].output);
     }
-    for (RecordedValue& step : steps_) step.value = numbers_of(step.output);
+  }
+
+  /// Those of the other outputs, which are many: of what is pulled and cut alone.
+  void take_other_gradients(std::vector<Nudge>& nudges) {
+    for (size_t o = 1; o < outputs_.size(); ++o) {
+      std::map<size_t, Values> known;
+      for (const Attention& attention : attention_) known[attention.softmax];
+      for (const Nudge& nudge : nudges) known[static_cast<size_t>(nudge.recorded)];
+      Tensors made;
+      for (const auto& [place, values] : known) made.push_back(steps_[place].output);
+      const Tensors gradients = grad({outputs_[o]}, made, {.retain_graph = true, .allow_unused = true});
+      size_t next = 0;
+      for (auto& [place, values] : known) {
+        if (gradients[next].defined()) values = numbers_of(gradients[next]);
+        ++next;
+      }
+      for (Nudge& nudge : nudges) {
+        const Values& values = known[static_cast<size_t>(nudge.recorded)];
+        nudge.gradients.push_back(values.empty() ? 0 : values[flat_of(nudge)]);
+      }
+      for (const Attention& attention : attention_)
+        steps_[attention.softmax].gradients.push_back(known[attention.softmax]);
+    }
+    outputs_.clear();
+  }
+
+  /// Where the number that is pulled stands in the values of its step.
+  size_t flat_of(const Nudge& nudge) const {
+    const Tensor& output = steps_[static_cast<size_t>(nudge.recorded)].output;
+    size_t flat = 0;
+    for (size_t axis = 0; axis < nudge.index.size(); ++axis)
+      flat = flat * static_cast<size_t>(output.shape()[axis]) + static_cast<size_t>(nudge.index[axis]);
+    return flat;
   }
 
   void find_attention() {
@@ -124,7 +159,7 @@ class Puller {
       nudge.index.insert(nudge.index.begin(), rest % step.output.size(axis));
       rest /= step.output.size(axis);
     }
-    for (const Values& gradient : step.gradients) nudge.gradients.push_back(gradient.empty() ? 0 : gradient[flat]);
+    nudge.gradients = {step.gradients[0].empty() ? 0 : step.gradients[0][flat]};
     return nudge;
   }
 
@@ -230,9 +265,7 @@ class Puller {
 
   void run(Nudge& nudge) {
     const auto place = static_cast<size_t>(nudge.recorded);
-    size_t flat = 0;
-    for (size_t axis = 0; axis < nudge.index.size(); ++axis)
-      flat = flat * static_cast<size_t>(steps_[place].output.shape()[axis]) + static_cast<size_t>(nudge.index[axis]);
+    const size_t flat = flat_of(nudge);
     nudge.effects.resize(base_.size());
     for (const double change : nudge.changes) {
       Values values = steps_[place].value;
@@ -267,6 +300,7 @@ class Puller {
   const NudgeOptions& options_;
   const InDouble in_double_;
   std::vector<RecordedValue> steps_;
+  Tensors outputs_;  // until their gradients are taken
   std::vector<double> base_;
   std::vector<Attention> attention_;
   std::vector<size_t> taken_;  // steps whose elements are weights or scores

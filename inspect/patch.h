@@ -35,7 +35,7 @@ struct RecordedValue {
   int64_t source = -1;                              // which operation made that one; -1: none that was recorded
   Tensor output = {};                               // the first, on the tape
   std::vector<double> value = {};                   // of the output
-  std::vector<std::vector<double>> gradients = {};  // of each output of a study; empty where none arrives
+  std::vector<std::vector<double>> gradients = {};  // of outputs of a study; empty where none arrives
 };
 
 /// Whether it gave the attention weights of one text, [1, H, Tq, Tk].

@@ -61,8 +61,10 @@ TAPE_INLINE F32 expm1(F32 x) { return in_double(x, coarse_expm1); }
 TAPE_INLINE F64 expm1(F64 x) {
   return each_lane(x, [](double v) { return __builtin_expm1(v); });
 }
-/// 2^n 2^r, r = x - n in [-0.5, 0.5], which is exact: 1 + r log 2 + r^2 p(r), p of the least largest error.
+/// 2^n 2^r, r = x - n in [-0.5, 0.5], which is exact: 1 + r log 2 + r^2 p(r), p of the least largest error. Within 1
+/// ulp, which products and sums that are rounded apart would not be.
 TAPE_INLINE F32 exp2(F32 x) {
+#if defined(__FMA__)
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23
   x = x > 129.0F ? fill(129.0F) : x;
   x = x < -151.0F ? fill(-151.0F) : x;
@@ -73,6 +75,9 @@ TAPE_INLINE F32 exp2(F32 x) {
   p = p * r + 2.40226512e-1F;
   p = p * r + 6.93147181e-1F;
   return scaled(p * r + 1.0F, (I32)z - 0x4b400000);
+#else
+  return in_double(x, [](F64 v) { return coarse_exp(v * 0.69314718055994531); });
+#endif
 }
 TAPE_INLINE F64 exp2(F64 x) {
   return each_lane(x, [](double v) { return __builtin_exp2(v); });

@@ -194,6 +194,20 @@ TAPE_INLINE F64 coarse_exp(F64 x) {
   return p * e.scale;
 }
 
+/// a - x y where that is what rounding took from the product or the quotient: all of it.
+TAPE_INLINE F32 left_of_product(F32 a, F32 x, F32 y) {
+#if defined(__AVX512F__)
+  return (F32)_mm512_fnmadd_ps((__m512)x, (__m512)y, (__m512)a);
+#elif defined(__FMA__)
+  return (F32)_mm256_fnmadd_ps((__m256)x, (__m256)y, (__m256)a);
+#else
+  // Products of halves of the digits are exact (Dekker 1971).
+  const F32 high_x = (F32)((I32)x & static_cast<int32_t>(0xfffff000)), low_x = x - high_x;
+  const F32 high_y = (F32)((I32)y & static_cast<int32_t>(0xfffff000)), low_y = y - high_y;
+  return (((a - high_x * high_y) - high_x * low_y) - low_x * high_y) - low_x * low_y;
+#endif
+}
+
 /// exp(-|x|) = high + low, where the sum of one number would be off by up to an ulp.
 struct ExpSum {
   F32 high, low;
@@ -205,13 +219,14 @@ TAPE_INLINE ExpSum exp_of_minus(F32 x) {
   return {scaled(sum, e.n), scaled((rest - (sum - 1.0F)) + ((e.r - rest) + e.tail), e.n)};
 }
 
-/// e / (1 + e) or 1 / (1 + e), e = exp(-|x|), whichever is exact far out. The sum is kept as two numbers, too, so that
-/// the errors of all three do not add up to more than 1.1 ulp.
+/// e / (1 + e) or 1 / (1 + e), e = exp(-|x|), whichever is exact far out. The sum is kept as two numbers, too, and what
+/// the quotient leaves is divided once more: within 1 ulp.
 TAPE_INLINE F32 sigmoid(F32 x) {
   const ExpSum e = exp_of_minus(x);
   const F32 below = e.high + 1.0F, lost = (e.high - (below - 1.0F)) + e.low;
-  const F32 y = (x < 0.0F ? e.high : fill(1.0F)) / below;
-  return y + (x < 0.0F ? (e.low - y * lost) * (1.0F - y) : -y * lost * y);
+  const F32 above = x < 0.0F ? e.high : fill(1.0F), y = above / below;
+  const F32 left = left_of_product(above, y, below) + ((x < 0.0F ? e.low : F32{}) - y * lost);
+  return y + left * (x < 0.0F ? 1.0F - y : y);  // y or 1 - y is 1 / (1 + e)
 }
 TAPE_INLINE F64 sigmoid(F64 x) {
   return each_lane(x, [](double v) {
@@ -232,19 +247,6 @@ TAPE_INLINE F64 silu(F64 x) {
   });
 }
 
-/// x x - square: what rounding took from the square.
-TAPE_INLINE F32 lost_of_square(F32 x, F32 square) {
-#if defined(__AVX512F__)
-  return (F32)_mm512_fmsub_ps((__m512)x, (__m512)x, (__m512)square);
-#elif defined(__FMA__)
-  return (F32)_mm256_fmsub_ps((__m256)x, (__m256)x, (__m256)square);
-#else
-  // Products of halves of the digits are exact (Dekker 1971).
-  const F32 high = (F32)((I32)x & static_cast<int32_t>(0xfffff000)), low = x - high;
-  return ((high * high - square) + 2.0F * high * low) + low * low;
-#endif
-}
-
 /// The normal distribution beyond |x|, erfc(|x| / sqrt 2) / 2, and e^(-x^2 / 2), for |x| <= 14.6. As a product of small
 /// factors it keeps its relative accuracy far out, where 1 - erf would cancel: tail e^(x^2/2) (|x| + 3.5) is a
 /// polynomial in (|x| - 3.5) / (|x| + 3.5).
@@ -262,7 +264,8 @@ TAPE_INLINE NormalTail normal_tail(F32 x) {
   p = p * t + 3.15425068e-1F;
   p = p * t - 5.65561771e-1F;
   p = p * t + 7.44416058e-1F;
-  const F32 square = x * x, e = exp_inside(square * -0.5F), exponential = e - e * (lost_of_square(x, square) * 0.5F);
+  const F32 square = x * x, e = exp_inside(square * -0.5F);
+  const F32 exponential = e + e * (left_of_product(square, x, x) * 0.5F);
   return {p * s * exponential, exponential};
 }
 /// x P(x), P the normal distribution function. Within 8 ulp; below -14.6 the result is no normal number, and flushed.

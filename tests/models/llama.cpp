@@ -9,6 +9,7 @@
 #include "autograd/ops/shape.h"
 #include "autograd/random.h"
 #include "models/gpt_neox.h"
+#include "nn/print.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
@@ -149,6 +150,16 @@ TEST(Llama, StartsAsTransformersDoes) {
   const auto deviation = [](const Tensor& x) { return std::sqrt(var(x).item()); };
   EXPECT_NEAR(deviation(model.encoder->layers[3]->self_attention->output->weight), 0.02, 0.001);
   EXPECT_NEAR(deviation(model.embeddings->token->weight), 0.02, 0.001);
+}
+
+TEST(Decoders, AreSummarizedByWhatTheyAreMadeOf) {
+  const auto found = [](CausalLM& model) { return nn::summary(model, tensor({{1, 2, 3}}, i64)); };
+  for (const auto& model : one_of_each()) {
+    const std::string summary = found(*model);
+    for (const char* part : {"[1, 3, 11]", "Embeddings(11 ids", "Rotary(", "NextTokenHead("})
+      EXPECT_NE(summary.find(part), std::string::npos) << part << " in\n" << summary;
+    EXPECT_EQ(summary.find("LayerNorm(") == std::string::npos, model->type_name() == "Llama") << summary;
+  }
 }
 
 TEST(Llama, NamesTheValueThatDoesNotFit) {

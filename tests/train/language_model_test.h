@@ -7,6 +7,7 @@
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/one_thread.h"
+#include "tests/train/tiny_task.h"
 #include "text/number_words.h"
 #include "train/language_model.h"
 
@@ -31,6 +32,23 @@ class LanguageModelTest : public testing::Test {
             .heads = 2};
   }
   LanguageModelResult train(const LanguageModelOptions& given) { return train_language_model(given, told_, {}); }
+
+  /// A run of 20 steps has the bits of one that was stopped and went on. Leaves `given` as what went on, in "parts".
+  void expect_same_bits_in_parts(LanguageModelOptions& given) {
+    const auto model_of = [this](const std::string& run) {
+      return bytes_of_state(load_checkpoint(fmt::format("{}/checkpoint-20", folder_ / run)).model);
+    };
+    given.run.out = folder_ / "whole";
+    train(given);
+    given.run.out = folder_ / "parts";
+    int64_t asked = 0;
+    given.run.interrupted = [&asked] { return ++asked > 13; };
+    EXPECT_EQ(train(given).run.step, 13);
+    given.run.interrupted = {};
+    given.run.start = Start::resume;
+    EXPECT_EQ(train(given).run.resumed_from, 13);
+    EXPECT_EQ(model_of("parts"), model_of("whole"));
+  }
 
   const OneThread one_thread_;
   const TemporaryFolder folder_;

@@ -1,0 +1,121 @@
+"""Whether transformers reads from a GGUF file that Tapeformer wrote what it reads from the model's folder.
+
+    python tests/equality/compare_gguf.py --command build/release/tools/tapeformer
+
+Models of random configurations and weights (GPT-2, Llama, Llama 3's scaled rotation, Mistral, Qwen2, Qwen3), with GPT-2's
+tokenizer of tests/fixtures, are exported as F32, F16, BF16, Q8_0 and Q4_0. Of each file: every tensor against that of the
+folder, as the package gguf decodes it; and where transformers has a reader for the architecture, the logits of the model it
+makes. Needs the packages of tests/requirements.txt. Prints a line a file with the largest difference, relative to the
+largest value, and fails beyond what the type may lose.
+"""
+
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import gguf
+import numpy as np
+import torch
+import transformers
+
+TOKENIZER = pathlib.Path(__file__).resolve().parent.parent / "fixtures" / "tokenizers" / "gpt2"
+LOSS = {"f32": 1e-6, "f16": 1e-3, "bf16": 8e-3, "q8_0": 1.2e-2, "q4_0": 0.16}
+SIZES = dict(hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=64)
+LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 16, "rope_theta": 10000.0}
+
+
+def configurations(vocab):
+    common = dict(SIZES, vocab_size=vocab, bos_token_id=0, eos_token_id=0)
+    yield "gpt2", transformers.GPT2Config(vocab_size=vocab, n_embd=64, n_layer=2, n_head=4, n_positions=64)
+    yield "llama", transformers.LlamaConfig(**common, num_key_value_heads=2)
+    yield "llama3", transformers.LlamaConfig(**common, num_key_value_heads=2, rope_parameters=LLAMA3)
+    yield "mistral", transformers.MistralConfig(**common, num_key_value_heads=2, sliding_window=None)
+    yield "qwen2", transformers.Qwen2Config(**common, num_key_value_heads=2, tie_word_embeddings=True)
+    yield "qwen3", transformers.Qwen3Config(**common, num_key_value_heads=2, head_dim=32)
+
+
+def turned_back(values, heads):
+    """transformers' order of the rows of a query's or key's weight, from that of GGUF."""
+    rows = values.reshape(heads, values.shape[0] // heads // 2, 2, *values.shape[1:])
+    return rows.swapaxes(1, 2).reshape(values.shape)
+
+
+def their_name(name, kind):
+    """The folder's name of a tensor of the file."""
+    if kind == "gpt2":
+        table = {"token_embd": "transformer.wte", "position_embd": "transformer.wpe", "output_norm": "transformer.ln_f",
+                 "output": "transformer.wte", "attn_norm": "ln_1", "attn_qkv": "attn.c_attn", "attn_output": "attn.c_proj",
+                 "ffn_norm": "ln_2", "ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj"}
+        block = "transformer.h"
+    else:
+        table = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head",
+                 "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm", "attn_q": "self_attn.q_proj",
+                 "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj",
+                 "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm", "ffn_gate": "mlp.gate_proj",
+                 "ffn_up": "mlp.up_proj", "ffn_down": "mlp.down_proj"}
+        block = "model.layers"
+    parts = name.split(".")
+    if parts[0] == "blk":
+        return f"{block}.{parts[1]}.{table[parts[2]]}.{parts[3]}"
+    return f"{table[parts[0]]}.{parts[1]}"
+
+
+def largest_difference(file, model, kind, config):
+    state = model.state_dict()
+    worst, seen = 0, set()
+    for tensor in gguf.GGUFReader(file).tensors:
+        if tensor.name == "rope_freqs.weight":
+            continue
+        values = gguf.quants.dequantize(tensor.data, tensor.tensor_type).reshape(tuple(reversed(tensor.shape.tolist())))
+        name = their_name(tensor.name, kind)
+        seen.add(name)
+        wanted = state[name].numpy()
+        if kind == "gpt2" and wanted.ndim == 2 and ".h." in name:
+            wanted = wanted.T
+        if kind in ("llama", "llama3", "mistral") and (".q_proj." in name or ".k_proj." in name):
+            heads = config.num_attention_heads if ".q_proj." in name else config.num_key_value_heads
+            values = turned_back(values, heads)
+        assert values.shape == wanted.shape, (tensor.name, values.shape, wanted.shape)
+        worst = max(worst, float(np.abs(values - wanted).max() / np.abs(wanted).max()))
+    missing = set(dict(model.named_parameters())) - seen
+    assert not missing, missing
+    return worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--command", required=True, help="the program tapeformer")
+    command = parser.parse_args().command
+    vocab = len((TOKENIZER / "vocab.json").read_text().split('":')) - 1
+    failed = 0
+    with tempfile.TemporaryDirectory() as place:
+        for kind, config in configurations(vocab):
+            torch.manual_seed(1)
+            model = transformers.AutoModelForCausalLM.from_config(config).eval()
+            folder = pathlib.Path(place) / kind
+            model.save_pretrained(folder)
+            for name in ("vocab.json", "merges.txt"):
+                shutil.copy(TOKENIZER / name, folder)
+            ids = torch.randint(vocab, (2, 20), generator=torch.Generator().manual_seed(2))
+            wanted = model(ids).logits
+            for dtype, bound in LOSS.items():
+                file = pathlib.Path(place) / f"{kind}-{dtype}.gguf"
+                subprocess.run([command, "export", "--model", folder, "--out", file, "--dtype", dtype], check=True)
+                worst = largest_difference(file, model, kind, config)
+                line = f"{kind} {dtype}: tensors {worst:.1e}"
+                if kind != "llama3":  # transformers does not read rope_freqs
+                    read = transformers.AutoModelForCausalLM.from_pretrained(place, gguf_file=file.name, dtype=torch.float32)
+                    logits = float((read.eval()(ids).logits - wanted).abs().max() / wanted.abs().max())
+                    line += f", logits {logits:.1e}"
+                    worst = max(worst, logits / 8)
+                failed += worst > bound
+                print(line + ("" if worst <= bound else "  FAILED"), flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -29,7 +29,7 @@ const nn::ModuleCheck qwen_check("Llama", "norms of query and key, heads of a wi
                                  [](const nn::Checker& check) {
                                    LlamaConfig config = small_llama(LlamaKind::qwen3);
                                    config.head_width = 4;
-                                   config.window = 1;
+                                   config.window = 2;
                                    config.window_layers = {false, true};
                                    Llama model(config);
                                    return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});

@@ -83,6 +83,62 @@ TEST_F(HuggingFaceFolder, NamesTheClassThatItHolds) {
                     fmt::format("{}: holds a Gpt, needed here is a Bert without a head", path("config.json")));
 }
 
+TEST_F(HuggingFaceFolder, IsOfAnyDecoderOnlyModelWhereThatIsAsked) {
+  for (const char* name : {"gpt2", "llama", "mistral", "qwen2", "qwen3", "gpt_neox"})
+    EXPECT_EQ(load<CausalLM>(fixture_path(fmt::format("hugging_face/{}", name)))->vocab(), 13) << name;
+  take("bert");
+  EXPECT_TAPE_ERROR(load<CausalLM>(folder_.path()), ErrorKind::config,
+                    fmt::format("{}: holds a Bert, needed here is a decoder-only model (GPT-2, Llama, Mistral, Qwen2, "
+                                "Qwen3, GPT-NeoX)",
+                                path("config.json")));
+  EXPECT_TAPE_ERROR(save(folder_.path(), CausalLM({.embeddings = {.vocab = 5, .d_model = 512}, .layers = {{}}})),
+                    ErrorKind::config,
+                    fmt::format("{}: transformers has no class for a CausalLM of other layers", folder_.path()));
+}
+
+TEST_F(HuggingFaceFolder, OfADecoderIsKnownByItsTypeAlone) {
+  for (const char* name : {"llama", "mistral", "qwen2", "qwen3", "gpt_neox"}) {
+    take(name);
+    replace("config.json", "\"architectures\"", "\"x\"");
+    EXPECT_EQ(load<CausalLM>(folder_.path())->vocab(), 13) << name;
+  }
+}
+
+TEST_F(HuggingFaceFolder, OfADecoderMayHoldBuffersAndBothNamesOfTheOutput) {
+  const std::string output = "embed_out.weight", named = "lm_head.weight";
+  take("gpt_neox");
+  const Tensor weight = load<GptNeoX>(folder_.path())->output->weight.detach().clone();
+  change_tensors([&](auto& tensors) {
+    tensors["gpt_neox.layers.0.attention.rotary_emb.inv_freq"] = zeros({2});
+    tensors["gpt_neox.layers.1.attention.masked_bias"] = zeros({1});
+    tensors[named] = tensors.at(output);
+    tensors.erase(output);
+  });
+  EXPECT_TRUE(tensors_equal(load<GptNeoX>(folder_.path())->output->weight, weight));
+  change_tensors([&](auto& tensors) { tensors[output] = tensors.at(named); });
+  expect_unfit("\n  unexpected: \"lm_head.weight\" [13, 16]");
+  take("llama");
+  change_tensors([](auto& tensors) { tensors["model.layers.1.self_attn.rotary_emb.inv_freq"] = zeros({2}); });
+  load<Llama>(folder_.path());
+}
+
+TEST_F(HuggingFaceFolder, OfADecoderIsCheckedBeforeItIsMade) {
+  expect_refused("llama", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3", ErrorKind::config,
+                 "Llama: heads 4 is not divisible by kv_heads 3");
+  expect_refused("gpt_neox", "\"num_attention_heads\": 4", "\"num_attention_heads\": 5", ErrorKind::config,
+                 "GptNeoX: d_model 16 is not divisible by heads 5");
+  expect_refused("qwen2", "\"use_sliding_window\": true", "\"use_sliding_window\": false", ErrorKind::config,
+                 "Llama: window_layers names layers with a window, and there is no window");
+  take("llama");
+  replace("config.json", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 60000");
+  EXPECT_TAPE_ERROR(
+      load_model(folder_.path()), ErrorKind::format,
+      fmt::format("{}: 60000 layers, but {} holds 20 tensors", path("config.json"), path("model.safetensors")));
+  take("qwen3");
+  replace("config.json", "\"head_dim\": 6", "\"head_dim\": 2305843009213693952");
+  EXPECT_THROW(load_model(folder_.path()), Error);
+}
+
 TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {
   const std::string rest =
       " is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, "

@@ -34,6 +34,27 @@ TEST(Embeddings, AreTheNormOfASum) {
   EXPECT_FALSE(tensors_equal(layer(ids), layer(ids, Tensor(), 2))) << "first is the position of the first id";
 }
 
+TEST(Embeddings, TakeAPositionOfItsOwnForEachId) {
+  manual_seed(3);
+  Embeddings layer({.vocab = 7, .d_model = 4, .max_length = 5, .norm_eps = {}, .dropout = 0});
+  const Tensor ids = tensor({{1, 6, 2}}, i64);
+  EXPECT_TRUE(tensors_equal(layer.at(ids, tensor({{2, 3, 4}}, i64)), layer(ids, Tensor(), 2)));
+  EXPECT_TRUE(tensors_equal(layer.at(ids, tensor({{0, 0, 1}}, i64))[0][1],
+                            layer.token->weight[6] + (*layer.position)->weight[0]));
+  EXPECT_TAPE_ERROR(layer.at(ids, tensor({{0, 5, 1}}, i64)), ErrorKind::index,
+                    "position: embedding: id 5 at position [0, 1] is outside [0, 5)");
+  EXPECT_TAPE_ERROR(layer.at(ids, tensor({0, 1, 2}, i64)), ErrorKind::shape,
+                    "Embeddings: ids must be [B, T] with as many positions, got [1, 3] and [3]");
+}
+
+TEST(Embeddings, WithoutATableHaveNoLastPosition) {
+  Embeddings layer({.vocab = 7, .d_model = 4, .max_length = 0, .norm_eps = {}, .dropout = 0});
+  const Tensor ids = tensor({{1, 6, 2}}, i64);
+  EXPECT_FALSE(layer.position);
+  EXPECT_EQ(layer.settings(), "7 ids");
+  EXPECT_TRUE(tensors_equal(layer(ids, Tensor(), 1000), layer.token(ids)));
+}
+
 TEST(Embeddings, DropInTrainingOnly) {
   manual_seed(3);
   Embeddings layer({.vocab = 7, .d_model = 8, .max_length = 5, .norm_eps = {}, .dropout = 0.5});

@@ -49,8 +49,9 @@ Lora& Linear::add_adapter(const std::string& name, const LoraOptions& options) {
 }
 
 Lora* Linear::adapter(const std::string& name) {
+  const std::string path = "lora." + name;
   for (const auto& adapter : adapters_)
-    if ((*adapter)->name() == "lora." + name) return &**adapter;
+    if ((*adapter)->name() == path) return &**adapter;
   return nullptr;
 }
 

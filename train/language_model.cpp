@@ -193,14 +193,14 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::To
     json["text"] = file_setting(options_.text);
     json["valid"] = file_setting(options_.valid);
     if (options_.valid.empty()) json["valid_fraction"] = options_.valid_fraction;
+    if (!pretrained_) json["level"] = bpe ? "bpe" : "characters";
+    if (!pretrained_ && bpe) json["vocab_size"] = options_.vocab_size;
     json["context"] = context_;
     json["batch"] = batch();
     if (pretrained_) {
       json.update(to_json(*options_.init));
       return;
     }
-    json["level"] = bpe ? "bpe" : "characters";
-    if (bpe) json["vocab_size"] = options_.vocab_size;
     const DecoderSizes made = sizes();
     json["layers"] = made.layers;
     json["width"] = made.width;

@@ -109,7 +109,7 @@ TEST(Lora, IsListedWithTheLayerAndLetsItGo) {
   EXPECT_TRUE(a.layer.state_dict().contains("lora.two.A"));
 }
 
-TEST(Lora, RefusesWhatMakesNoSense) {
+TEST(Lora, RefusesRanksAndScalesBelowOneAndNamesThatAreTakenOrMerged) {
   Linear layer(6, 5);
   EXPECT_TAPE_ERROR(layer.add_adapter("a", {.rank = 0}), ErrorKind::config, "Lora: rank must be at least 1, got 0");
   EXPECT_TAPE_ERROR(layer.add_adapter("a", {.alpha = 0}), ErrorKind::config,

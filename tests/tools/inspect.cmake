@@ -42,7 +42,7 @@ expect_text(out "${FOLDER}/words.html: ")
 expect_text(out " operations, 6 of attention, ")
 expect_in_page(words.html "\"tokens\":[\"drei\",\"und\",\"vierzig\",\"\\u003ceos\\u003e\"]"
   "\"tokens\":[\"\\u003cbos\\u003e\",\"forty\",\"-\",\"three\"]" "\"title\":\"Transformer: drei und vierzig"
-  "\"kind\":\"cross\"" "\"nudges\":null,\"gradcheck\":null")
+  "\"kind\":\"cross\"" "\"nudges\":null,\"patching\":null,\"gradcheck\":null")
 # What is large is cut, but for the modules that are named.
 expect_status(0 ${words} --text-b forty-three --out ${FOLDER}/detail.html --detail "decoder.layers.1*" --detail output)
 expect_in_page(words.html "\"predictions\":" "\"cut\":" "\"axes\":")

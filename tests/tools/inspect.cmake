@@ -75,7 +75,7 @@ expect_status(0 ${words} --out ${FOLDER}/patched.html --corrupted zweiundsechzig
   --patch decoder.layers.1.cross_attention:3@0)
 expect_text(out "\ncorrupted: loss ")
 expect_text(out "\ncorrupted, clean decoder.layers.1.cross_attention:3@0: loss ")
-expect_in_page(patched.html "\"patching\":{\"clean\":[" "\"name\":\"encoder.layers.*\"")
+expect_in_page(patched.html "\"patching\":{\"clean\":" "\"name\":\"encoder.layers.*\"")
 expect_status(3 ${words} --out ${FOLDER}/patched.html --corrupted zwei)
 expect_text(err "tapeformer: --corrupted: \"zwei <eos>\" has 2 tokens, \"drei und vierzig <eos>\" 4: it needs as many\n")
 expect_status(3 ${words} --out ${FOLDER}/patched.html --corrupted zweiundsechzig --patch decoder.layers.9)

@@ -15,6 +15,7 @@
 #include "inspect/web_page.h"
 #include "nn/attention_weights.h"
 #include "tests/inspect/explorer_json.h"
+#include "tests/inspect/small_models.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tensors.h"
@@ -24,20 +25,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::unique_ptr<models::Transformer> small_translator(nn::NormPlace norm = nn::NormPlace::pre) {
-  manual_seed(3);
-  auto model = std::make_unique<models::Transformer>(models::TransformerConfig{.src_vocab = 9,
-                                                                               .tgt_vocab = 7,
-                                                                               .d_model = 8,
-                                                                               .layers = 2,
-                                                                               .heads = 2,
-                                                                               .d_ff = 12,
-                                                                               .norm = norm,
-                                                                               .max_length = 8});
-  model->eval();
-  return model;
-}
 
 const PageText source{.ids = {4, 8, 2}, .tokens = {"vier", "acht", "<eos>"}};
 const PageText target{.ids = {5, 6}, .tokens = {"four", "eight"}};

@@ -8,6 +8,7 @@
 #include "inspect/patch.h"
 #include "nn/encoder.h"
 #include "tests/inspect/explorer_json.h"
+#include "tests/inspect/small_models.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
@@ -17,20 +18,6 @@ namespace {
 using testing::ElementsAre;
 
 constexpr const char* kPatchedCross = "decoder.layers.1.cross_attention";
-
-std::unique_ptr<models::Transformer> patched_translator(nn::NormPlace norm = nn::NormPlace::post) {
-  manual_seed(3);
-  auto model = std::make_unique<models::Transformer>(models::TransformerConfig{.src_vocab = 9,
-                                                                               .tgt_vocab = 7,
-                                                                               .d_model = 8,
-                                                                               .layers = 2,
-                                                                               .heads = 2,
-                                                                               .d_ff = 12,
-                                                                               .norm = norm,
-                                                                               .max_length = 8});
-  model->eval();
-  return model;
-}
 
 const PageText clean_source{.ids = {4, 8, 2}, .tokens = {"vier", "acht", "<eos>"}};
 const PageText corrupted_source{.ids = {4, 5, 2}, .tokens = {"vier", "drei", "<eos>"}};
@@ -64,7 +51,7 @@ const PatchGrid& grid_of(const Patching& patching, const std::string& name, int6
 }
 
 TEST(Patching, HasEveryLayerBlockAndHead) {
-  const auto model = patched_translator();
+  const auto model = small_translator(nn::NormPlace::post);
   const Patching found = patch_all(translated(*model), translated(*model, corrupted_source));
   std::vector<std::string> names;
   for (const PatchGrid& grid : found.grids) {
@@ -87,7 +74,7 @@ TEST(Patching, HasEveryLayerBlockAndHead) {
 }
 
 TEST(Patching, OfAWholeStackRestoresTheCleanRun) {
-  const auto model = patched_translator(nn::NormPlace::pre);
+  const auto model = small_translator(nn::NormPlace::pre);
   const Study clean = translated(*model);
   const Patching found = patch_all(clean, translated(*model, corrupted_source));
   for (size_t output = 0; output < 2; ++output) {
@@ -152,7 +139,7 @@ TEST(Patching, OfHeadsAddsUpToTheirModule) {
 }
 
 TEST(Patching, IsWhatAFrameOfOnePatchShows) {
-  const auto model = patched_translator();
+  const auto model = small_translator(nn::NormPlace::post);
   const Study clean = translated(*model), corrupted = translated(*model, corrupted_source);
   const Patching found = patch_all(clean, corrupted);
   const Activations from(clean);
@@ -173,7 +160,7 @@ TEST(Patching, IsWhatAFrameOfOnePatchShows) {
 }
 
 TEST(Patching, StandsInThePageBesideItsRuns) {
-  const auto model = patched_translator();
+  const auto model = small_translator(nn::NormPlace::post);
   const Study clean = translated(*model), corrupted = translated(*model, corrupted_source);
   const Patching found = patch_all(clean, corrupted);
   const std::vector<Frame> runs{frame_of(clean, "clean"), frame_of(corrupted, "corrupted")};
@@ -191,7 +178,7 @@ TEST(Patching, StandsInThePageBesideItsRuns) {
 }
 
 TEST(Patching, RefusesWhatIsNotThere) {
-  const auto model = patched_translator();
+  const auto model = small_translator(nn::NormPlace::post);
   const Study clean = translated(*model), corrupted = translated(*model, corrupted_source);
   const Activations from(clean);
   const auto patched = [&](const ActivationPatch& patch) { return frame_of(corrupted, "", from, patch); };
@@ -208,7 +195,7 @@ TEST(Patching, RefusesWhatIsNotThere) {
                     "patch: decoder.layers.1.cross_attention: position 3 is outside [0, 3) of the target");
   EXPECT_TAPE_ERROR(translated(*model, PageText{.ids = {4, 2}}), ErrorKind::config,
                     "study: reads 2 tokens in the place of 3: it needs as many");
-  const auto other = patched_translator();
+  const auto other = small_translator(nn::NormPlace::post);
   EXPECT_TAPE_ERROR(patch_all(clean, translated(*other, corrupted_source)), ErrorKind::config,
                     "patch: the clean study and the corrupted one are of different models");
   EXPECT_TAPE_ERROR(patch_all(study([] { return ones({1}); }, {}), corrupted), ErrorKind::config,

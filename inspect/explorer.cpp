@@ -96,6 +96,8 @@ void check(const PageOptions& options) { check_at_least_one("explorer", {{"eleme
 
 Json explorer_data(const Study& study, const PageOptions& options) {
   check(options);
+  // In front of the recording, which would keep what each of the many runs records.
+  const std::optional<Nudges> pulled = options.nudges ? std::optional(pull(study, *options.nudges)) : std::nullopt;
   Recording recording(study, {.elements = options.elements, .detail = options.detail});
   Json outputs = Json::array();
   for (const PageOutput& output : recording.outputs())
@@ -119,7 +121,7 @@ Json explorer_data(const Study& study, const PageOptions& options) {
   Tensors beside = attention_tensors(recording, contexts);
   for (const Tensor& tensor : layer_tensors(recording, elements)) beside.push_back(tensor);
   recording.keep_whole(beside);
-  const Json nudges = options.nudges ? nudges_json(recording, pull(study, *options.nudges)) : Json(nullptr);
+  const Json nudges = pulled ? nudges_json(recording, *pulled) : Json(nullptr);
   // What surrounds the values: names, shapes and formulas.
   const int64_t around =
       bytes_as_json(tape_json(recording, guilty, {.activations = 1, .parameters = 1})) + bytes_as_json(nudges);

@@ -26,7 +26,7 @@ class UnigramModel : public WordModel {
  public:
   UnigramModel(const TokenTable& vocabulary, std::vector<double> scores, const UnigramModelOptions& options,
                const std::string& where)
-      : vocabulary_(vocabulary), scores_(std::move(scores)), byte_fallback_(options.byte_fallback) {
+      : scores_(std::move(scores)), byte_fallback_(options.byte_fallback) {
     if (options.unk_id >= static_cast<int64_t>(scores_.size()) || options.unk_id < -1)
       raise(ErrorKind::format, "{}: unk_id {} is not in 0..{}", where, options.unk_id, scores_.size() - 1);
     unk_ = static_cast<int32_t>(options.unk_id);
@@ -105,7 +105,6 @@ class UnigramModel : public WordModel {
     return out;
   }
 
-  const TokenTable& vocabulary_;
   std::vector<double> scores_;
   bool byte_fallback_;
   int32_t unk_;

@@ -77,7 +77,7 @@ Activations::Activations(const Study& study) : texts_(study.texts) {
       return Tensors();
     });
   }
-  for (const PageOutput& output : study.run()) values_.push_back(output.value.item());
+  values_ = numbers_of(study.run());
   for (Module& of : modules_) {
     of.head_count = counts.of(of.path);
     of.text = text_of(study, of.path);

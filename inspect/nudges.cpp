@@ -18,12 +18,6 @@ namespace {
 
 using Values = std::vector<double>;
 
-std::vector<double> numbers(const std::vector<PageOutput>& outputs) {
-  std::vector<double> values;
-  for (const PageOutput& output : outputs) values.push_back(output.value.item());
-  return values;
-}
-
 /// Places of the `most` largest sizes, in ascending order; of zeros and what is no number none.
 std::vector<size_t> largest(const Values& values, size_t most) {
   std::vector<size_t> places;
@@ -74,11 +68,11 @@ class Puller {
       steps_ = std::move(steps.all());
     }
     if (outputs.empty()) raise(ErrorKind::config, "nudges: the study's function gives no output");
-    base_ = numbers(outputs);
+    base_ = numbers_of(outputs);
     for (const PageOutput& output : outputs) outputs_.push_back(output.value);
     take_gradients();
     const Patch nothing(-1, {}, -1);
-    const std::vector<double> again = numbers(study_.run());
+    const std::vector<double> again = numbers_of(study_.run());
     if (again != base_ || nothing.count() != std::ssize(steps_))
       raise(ErrorKind::config,
             "nudges: the function gave {} = {} and then {}: it must give the same each time (eval())", outputs[0].name,
@@ -258,7 +252,7 @@ class Puller {
     const EnableGrad recording;
     const Composed composed;
     const Patch patch(static_cast<int64_t>(place), cast(from_vector(values, whole.shape()), whole.dtype()), watched);
-    std::vector<double> effects = numbers(study_.run());
+    std::vector<double> effects = numbers_of(study_.run());
     for (size_t i = 0; i < effects.size(); ++i) effects[i] -= base_[i];
     return {std::move(effects), patch.seen()};
   }

@@ -27,12 +27,6 @@ bool is_shown(const Activations::Module& of) {
   return of.of_tokens && !kind.empty() && (kind.ends_with('*') || of.module->named_modules().size() > 1);
 }
 
-std::vector<double> outputs_of(const Study& study) {
-  std::vector<double> values;
-  for (const PageOutput& output : study.run()) values.push_back(output.value.item());
-  return values;
-}
-
 class Patcher {
  public:
   Patcher(const Study& clean, const Study& corrupted, const PatchingOptions& options)
@@ -46,8 +40,8 @@ class Patcher {
   }
 
   Patching all() {
-    Patching found{.clean = from_.values(), .corrupted = outputs_of(corrupted_), .texts = corrupted_.texts};
-    if (outputs_of(corrupted_) != found.corrupted)
+    Patching found{.clean = from_.values(), .corrupted = numbers_of(corrupted_.run()), .texts = corrupted_.texts};
+    if (numbers_of(corrupted_.run()) != found.corrupted)
       raise(ErrorKind::config, "patch: the model does not give the same each time: it must (eval())");
     for (const bool heads : {false, true})
       for (const Activations::Module& of : from_.modules())
@@ -85,7 +79,7 @@ class Patcher {
           patch.position = column;
         if (options_.progress) options_.progress(done_++, runs_);
         const PatchedActivations patched(from_, patch);
-        grid.values.back().push_back(outputs_of(corrupted_));
+        grid.values.back().push_back(numbers_of(corrupted_.run()));
       }
     }
   }

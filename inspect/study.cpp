@@ -96,6 +96,12 @@ Study of_encoder(M& model, const PageText& text, const StudyOptions& options, Ou
 
 }  // namespace
 
+std::vector<double> numbers_of(const std::vector<PageOutput>& outputs) {
+  std::vector<double> values;
+  for (const PageOutput& output : outputs) values.push_back(output.value.item());
+  return values;
+}
+
 Study study(models::Transformer& model, const PageText& source, const PageText& target, const StudyOptions& options) {
   const PageText& from = read_of(source, options);
   Study study = study_of(model, "encoder-decoder", checked(from, "source"), options);

@@ -32,6 +32,9 @@ struct PageOutput {
   std::optional<Prediction> prediction = {};  ///< of a loss that is the mean of -ln softmax(logits)[target]
 };
 
+/// Their values.
+std::vector<double> numbers_of(const std::vector<PageOutput>& outputs);
+
 /// The score of a token at a position: what of a prediction comes from where.
 struct LogitChoice {
   int64_t position = 0;   ///< in the text that is predicted from: 0 says the first token of a translation

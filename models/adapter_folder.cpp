@@ -20,20 +20,16 @@ std::string weights_path(const std::string& folder) { return fmt::format("{}/ada
 using Linears = std::map<std::string, nn::Linear*>;
 
 Linears linears_of(nn::Module& model) {
-  Linears found;
-  for (auto& [path, module] : model.named_modules())
-    if (auto* const layer = dynamic_cast<nn::Linear*>(module)) found.emplace(path, layer);
-  return found;
+  const auto all = nn::named_linears(model);
+  return {all.begin(), all.end()};
 }
 
-/// The Linear layers that have an adapter of the name, with its options. Error (config) as save_adapter.
-std::map<std::string, nn::LoraOptions> adapted(nn::Module& model, const std::string& name) {
-  nn::adapter_state(model, name);  // there is one
+/// The options of the adapters of the name, by the path of their layer. Error (config) as save_adapter.
+std::map<std::string, nn::LoraOptions> adapted(nn::Module& model, const Linears& linears, const std::string& name) {
   std::map<std::string, nn::LoraOptions> found;
-  for (const auto& [path, layer] : linears_of(model)) {
+  for (const auto& [path, adapter] : nn::adapters_of(model, name)) found.emplace(path, adapter->options());
+  for (const auto& [path, layer] : linears)
     if (layer->is_merged()) raise(ErrorKind::config, "save_adapter: the adapters of {} are merged", path);
-    if (const nn::Lora* const adapter = layer->adapter(name)) found.emplace(path, adapter->options());
-  }
   return found;
 }
 
@@ -93,10 +89,9 @@ std::map<std::string, Tensor> trained_whole(nn::Module& model, const Layout& lay
   return layout.to_file(whole);
 }
 
-nlohmann::ordered_json config_json(nn::Module& model, const Layout& layout,
+nlohmann::ordered_json config_json(const Linears& linears, const Layout& layout,
                                    const std::map<std::string, nn::LoraOptions>& adapters,
                                    const std::map<std::string, Tensor>& whole, const AdapterNote& note) {
-  const Linears linears = linears_of(model);
   const nn::LoraOptions& options = adapters.begin()->second;
   nlohmann::ordered_json ranks = nlohmann::ordered_json::object(), alphas = ranks, saved;
   for (const auto& [path, other] : adapters) {
@@ -236,13 +231,14 @@ std::vector<std::string> add_adapter(nn::Module& model, const Layout& layout, co
 
 void save_adapter(const std::string& folder, nn::Module& model, const Layout& layout, const std::string& name,
                   const AdapterNote& note) {
-  const std::map<std::string, nn::LoraOptions> adapters = adapted(model, name);
-  check_packed(linears_of(model), layout, name);
+  const Linears linears = linears_of(model);
+  const std::map<std::string, nn::LoraOptions> adapters = adapted(model, linears, name);
+  check_packed(linears, layout, name);
   std::map<std::string, Tensor> tensors =
       layout.adapters(name, shapes_of(adapters)).to_file(nn::adapter_state(model, name));
   const std::map<std::string, Tensor> whole = trained_whole(model, layout);
   for (const auto& [their_name, value] : whole) tensors.emplace(fmt::format("{}{}", kPrefix, their_name), value);
-  const std::string config = fmt::format("{}\n", config_json(model, layout, adapters, whole, note).dump(2));
+  const std::string config = fmt::format("{}\n", config_json(linears, layout, adapters, whole, note).dump(2));
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) raise(ErrorKind::io, "{}: {}", folder, failed.message());

@@ -10,127 +10,121 @@
 namespace tape::nn {
 namespace {
 
-struct NamedLinear {
-  std::string path;
-  Linear* layer;
-};
-
-std::vector<NamedLinear> linears(Module& model) {
-  std::vector<NamedLinear> found;
-  for (auto& [path, module] : model.named_modules())
-    if (auto* const layer = dynamic_cast<Linear*>(module)) found.push_back({path, layer});
-  return found;
-}
+using Linears = std::vector<std::pair<std::string, Linear*>>;
 
 bool is_target(const std::string& path, const std::string& target) {
   return target == "all-linear" || fits_pattern(path, target) || fits_pattern(path, "*." + target);
 }
 
-void check_targets(const std::vector<NamedLinear>& layers, const std::vector<std::string>& targets) {
+void check_targets(const Linears& layers, const std::vector<std::string>& targets) {
   if (targets.empty()) raise(ErrorKind::config, "add_adapter: no targets");
   for (const std::string& target : targets) {
-    if (std::ranges::any_of(layers, [&](const NamedLinear& linear) { return is_target(linear.path, target); }))
-      continue;
+    if (std::ranges::any_of(layers, [&](const auto& linear) { return is_target(linear.first, target); })) continue;
     std::set<std::string> ends;
-    for (const NamedLinear& linear : layers) ends.insert(linear.path.substr(linear.path.rfind('.') + 1));
+    for (const auto& [path, linear] : layers) ends.insert(path.substr(path.rfind('.') + 1));
     raise(ErrorKind::config, "add_adapter: no Linear fits the target \"{}\"; their names end in {}", target,
           fmt::join(ends, ", "));
   }
 }
 
-/// Calls see(layer, adapter) for every adapter of the name. Error (config) `who: ...` where there is none.
-template <class See>
-void for_each_adapter(Module& model, const char* who, const std::string& name, See&& see) {
-  bool any = false;
-  for (const NamedLinear& linear : linears(model))
-    if (Lora* const adapter = linear.layer->adapter(name)) {
-      any = true;
-      see(linear, *adapter);
-    }
-  if (any) return;
+void check_not_merged(const Linears& layers, const char* who) {
+  for (const auto& [path, linear] : layers)
+    if (linear->is_merged()) raise(ErrorKind::config, "{}: the adapters of {} are merged into its weight", who, path);
+}
+
+/// The layers that have an adapter of the name. Error (config) `who: ...` where none has.
+Linears layers_with(Module& model, const char* who, const std::string& name) {
+  Linears layers = named_linears(model);
+  std::erase_if(layers, [&](const auto& linear) { return !linear.second->adapter(name); });
+  if (!layers.empty()) return layers;
   const std::vector<std::string> names = adapter_names(model);
   raise(ErrorKind::config, "{}: the model has no adapter \"{}\"{}{}", who, name, names.empty() ? "" : "; it has ",
         fmt::join(names, ", "));
 }
 
-void check_not_merged(const std::vector<NamedLinear>& layers, const char* who) {
-  for (const NamedLinear& linear : layers)
-    if (linear.layer->is_merged())
-      raise(ErrorKind::config, "{}: the adapters of {} are merged into its weight", who, linear.path);
-}
-
 }  // namespace
+
+std::vector<std::pair<std::string, Linear*>> named_linears(Module& model) {
+  Linears found;
+  for (auto& [path, module] : model.named_modules())
+    if (auto* const linear = dynamic_cast<Linear*>(module)) found.emplace_back(path, linear);
+  return found;
+}
 
 std::vector<std::string> add_adapter(Module& model, const std::string& name, const LoraOptions& options,
                                      const std::vector<std::string>& targets) {
-  const std::vector<NamedLinear> layers = linears(model);
+  const Linears layers = named_linears(model);
   check_targets(layers, targets);
   check_not_merged(layers, "add_adapter");
-  std::vector<NamedLinear> fitting;
-  for (const NamedLinear& linear : layers)
-    if (std::ranges::any_of(targets, [&](const std::string& target) { return is_target(linear.path, target); }))
-      fitting.push_back(linear);
+  Linears fitting;
+  for (const auto& [path, linear] : layers)
+    if (std::ranges::any_of(targets, [&](const std::string& target) { return is_target(path, target); }))
+      fitting.emplace_back(path, linear);
   // All or none: what can be wrong with one is looked at in all before the first is changed.
-  for (const NamedLinear& linear : fitting)
-    if (linear.layer->adapter(name))
-      raise(ErrorKind::config, "add_adapter: {} has an adapter \"{}\" already", linear.path, name);
+  for (const auto& [path, linear] : fitting)
+    if (linear->adapter(name)) raise(ErrorKind::config, "add_adapter: {} has an adapter \"{}\" already", path, name);
   std::vector<std::string> paths;
-  for (const NamedLinear& linear : fitting) {
-    linear.layer->add_adapter(name, options);
-    paths.push_back(linear.path);
+  for (const auto& [path, linear] : fitting) {
+    linear->add_adapter(name, options);
+    paths.push_back(path);
   }
   return paths;
 }
 
 std::vector<std::string> adapter_names(Module& model) {
   std::vector<std::string> names;
-  for (const NamedLinear& linear : linears(model))
-    for (std::string& name : linear.layer->adapter_names())
+  for (const auto& [path, linear] : named_linears(model))
+    for (std::string& name : linear->adapter_names())
       if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   return names;
 }
 
 void activate_adapter(Module& model, const std::string& name) {
-  const std::vector<NamedLinear> layers = linears(model);
+  const Linears layers = named_linears(model);
   check_not_merged(layers, "activate_adapter");
-  if (!name.empty()) for_each_adapter(model, "activate_adapter", name, [](const NamedLinear&, Lora&) {});
-  for (const NamedLinear& linear : layers)
-    for (const std::string& other : linear.layer->adapter_names()) linear.layer->adapter(other)->active = other == name;
+  if (!name.empty()) layers_with(model, "activate_adapter", name);
+  for (const auto& [path, linear] : layers)
+    for (const std::string& other : linear->adapter_names()) linear->adapter(other)->active = other == name;
 }
 
 void remove_adapter(Module& model, const std::string& name) {
-  check_not_merged(linears(model), "remove_adapter");
-  for_each_adapter(model, "remove_adapter", name,
-                   [&](const NamedLinear& linear, Lora&) { linear.layer->remove_adapter(name); });
+  check_not_merged(named_linears(model), "remove_adapter");
+  for (const auto& [path, linear] : layers_with(model, "remove_adapter", name)) linear->remove_adapter(name);
 }
 
 void merge_adapters(Module& model) {
-  const std::vector<NamedLinear> layers = linears(model);
-  for (const auto& [path, module] : model.named_modules())
+  const Linears layers = named_linears(model);
+  for (const auto& [table_path, module] : model.named_modules())
     if (const auto* const table = dynamic_cast<const Embedding*>(module))
-      for (const NamedLinear& linear : layers)
-        if (linear.layer->weight.is(table->weight) && !linear.layer->adapter_names().empty())
-          raise(ErrorKind::config, "merge_adapters: the weight of {} is the table of {}", linear.path, path);
-  for (const NamedLinear& linear : layers) linear.layer->merge_adapters();
+      for (const auto& [path, linear] : layers)
+        if (linear->weight.is(table->weight) && !linear->adapter_names().empty())
+          raise(ErrorKind::config, "merge_adapters: the weight of {} is the table of {}", path, table_path);
+  for (const auto& [path, linear] : layers) linear->merge_adapters();
 }
 
 void unmerge_adapters(Module& model) {
-  for (const NamedLinear& linear : linears(model)) linear.layer->unmerge_adapters();
+  for (const auto& [path, linear] : named_linears(model)) linear->unmerge_adapters();
 }
 
 void train_adapters_only(Module& model) {
   model.freeze();
-  for (const NamedLinear& linear : linears(model))
-    for (const std::string& name : linear.layer->adapter_names())
-      if (Lora& adapter = *linear.layer->adapter(name); adapter.active) adapter.unfreeze();
+  for (const auto& [path, linear] : named_linears(model))
+    for (const std::string& name : linear->adapter_names())
+      if (Lora& adapter = *linear->adapter(name); adapter.active) adapter.unfreeze();
+}
+
+std::vector<std::pair<std::string, Lora*>> adapters_of(Module& model, const std::string& name) {
+  std::vector<std::pair<std::string, Lora*>> adapters;
+  for (const auto& [path, linear] : layers_with(model, "adapters_of", name))
+    adapters.emplace_back(path, linear->adapter(name));
+  return adapters;
 }
 
 StateDict adapter_state(Module& model, const std::string& name) {
   StateDict state;
-  for_each_adapter(model, "adapter_state", name, [&](const NamedLinear& linear, Lora& adapter) {
-    for (const auto& [parameter, value] : adapter.state_dict())
-      state.emplace(fmt::format("{}.lora.{}.{}", linear.path, name, parameter), value);
-  });
+  for (const auto& [path, adapter] : adapters_of(model, name))
+    for (const auto& [parameter, value] : adapter->state_dict())
+      state.emplace(fmt::format("{}.{}.{}", path, adapter->name(), parameter), value);
   return state;
 }
 

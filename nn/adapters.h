@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lora.h"
@@ -10,6 +11,11 @@
 ///     nn::add_adapter(model, "default", {.rank = 8, .alpha = 16}, {"query", "value"});
 ///     nn::train_adapters_only(model);
 namespace tape::nn {
+
+class Linear;
+
+/// Every Linear in the module with its path, in the module's order.
+std::vector<std::pair<std::string, Linear*>> named_linears(Module& model);
 
 /// Adds one to every Linear whose path fits one of the targets: "query" and "feed_forward.linear1" are ends of paths,
 /// "encoder.layers.0" is a module that the layer lies in, * stands for any letters and "all-linear" for every layer.
@@ -35,7 +41,10 @@ void unmerge_adapters(Module& model);
 /// Lets gradients go into the active adapters' parameters alone. A head that is new is unfrozen by hand.
 void train_adapters_only(Module& model);
 
-/// The parameters of the adapters of this name, by their names in the model.
+/// The adapters of this name, by the path of their Linear. Error (config) where there is none.
+std::vector<std::pair<std::string, Lora*>> adapters_of(Module& model, const std::string& name);
+
+/// Their parameters, by their names in the model.
 StateDict adapter_state(Module& model, const std::string& name);
 
 }  // namespace tape::nn

@@ -38,9 +38,6 @@ const std::vector<LanguageModelPreset>& presets_from_nothing() {
 const std::vector<LanguageModelPreset>& presets_with_init() {
   static const std::vector<LanguageModelPreset> all{
       {.name = "fine-tune",
-       .layers = 0,
-       .width = 0,
-       .heads = 0,
        .context = 256,
        .batch = 8,
        .least_lr = 0.1,
@@ -52,9 +49,6 @@ const std::vector<LanguageModelPreset>& presets_with_init() {
 const std::vector<LanguageModelPreset>& presets_with_adapters() {
   static const std::vector<LanguageModelPreset> all{
       {.name = "adapters",
-       .layers = 0,
-       .width = 0,
-       .heads = 0,
        .context = 256,
        .batch = 8,
        .least_lr = 0.1,

@@ -1,7 +1,9 @@
 #include "autograd/io/gguf.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -87,6 +89,15 @@ void check_to_save(const std::string& path, const GgufMetadata& metadata, const 
       raise(ErrorKind::config, "{}: tensor \"{}\" {}: rows of {} are multiples of {}", path, t.name,
             to_string(t.values.shape()), to_string(t.type), block);
   }
+}
+
+/// A scale that is no number would take the whole block with it.
+void check_finite(const std::string& path, const GgufTensor& tensor, const Tensor& values) {
+  const float* const begin = values.data<float>();
+  if (detail::block_of(tensor.type).values > 1 &&
+      !std::all_of(begin, begin + values.numel(), [](float value) { return std::isfinite(value); }))
+    raise(ErrorKind::config, "{}: tensor \"{}\": {} has no place for NaN and infinity", path, tensor.name,
+          to_string(tensor.type));
 }
 
 /// The axes are told from the innermost on.
@@ -263,6 +274,7 @@ void save_gguf(const std::string& path, const GgufMetadata& metadata, const std:
   for (const GgufTensor& tensor : tensors) {
     append_info(header, tensor, offset);
     const Tensor values = tensor.values.detach().to(f32);
+    check_finite(path, tensor, values);
     blocks.push_back(detail::to_blocks(values.data<float>(), values.numel(), tensor.type));
     blocks.back().resize(aligned(blocks.back().size(), kAlignment));
     offset += blocks.back().size();

@@ -33,7 +33,7 @@ struct GgufTensor {
 /// Writes metadata and tensors, both in their order, the values at multiples of 32 bytes: beside, flushed and renamed.
 /// Rounding is ggml's: halves to the nearest even; Q8_0 scales by the largest |x| / 127, Q4_0 by the value of the
 /// largest size / -8. Error (config) for two entries of a name, more than four axes, values that are no f32 or f64, and
-/// rows of Q8_0 or Q4_0 that are no multiple of 32; Error (io).
+/// rows of Q8_0 or Q4_0 that are no multiple of 32 or hold NaN or infinity; Error (io).
 void save_gguf(const std::string& path, const GgufMetadata& metadata, const std::vector<GgufTensor>& tensors);
 
 struct GgufFile {

@@ -1,5 +1,6 @@
 #include "autograd/io/gguf.h"
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
 
@@ -68,6 +69,13 @@ TEST(Gguf, RefusesToWriteWhatItCannotHold) {
   const Tensor x = ones({2, 33});
   EXPECT_TAPE_ERROR(save_gguf(path, {}, {{"x", x, GgufType::Q8_0}}), ErrorKind::config,
                     path + ": tensor \"x\" [2, 33]: rows of Q8_0 are multiples of 32");
+  for (const double value : {std::nan(""), inf, -inf}) {
+    const Tensor y = full({1, 32}, value);
+    EXPECT_TAPE_ERROR(save_gguf(path, {}, {{"y", y, GgufType::Q4_0}}), ErrorKind::config,
+                      path + ": tensor \"y\": Q4_0 has no place for NaN and infinity");
+    save_gguf(path, {}, {{"y", y}});
+    EXPECT_TRUE(tensors_equal(load_gguf(path).tensors.at("y"), y));
+  }
   EXPECT_TAPE_ERROR(save_gguf(path, {}, {{"x", x}, {"x", x}}), ErrorKind::config,
                     path + ": two tensors are called \"x\"");
   EXPECT_TAPE_ERROR(save_gguf(path, {{"k", true}, {"k", true}}, {}), ErrorKind::config,
@@ -117,8 +125,8 @@ TEST_F(BrokenGguf, HasAStringLongerThanTheFile) {
 
 TEST_F(BrokenGguf, HasAnArrayLongerThanTheFile) {
   put(place("names") + 5 + 8, uint64_t{1} << 60);
-  expect_refused(fmt::format("\"names\": an array of 1152921504606846976, at byte {} of {}", place("names") + 21,
-                             bytes_.size()));
+  expect_refused(
+      fmt::format("\"names\": an array of 1152921504606846976, at byte {} of {}", place("names") + 21, bytes_.size()));
 }
 
 TEST_F(BrokenGguf, HasATypeThatIsNotRead) {
@@ -129,8 +137,8 @@ TEST_F(BrokenGguf, HasATypeThatIsNotRead) {
 
 TEST_F(BrokenGguf, HasATensorThatLeavesTheFile) {
   put(bytes_.find("x", place("names") + 30) + 1 + 4 + 16 + 4, uint64_t{1} << 60);
-  expect_refused(fmt::format("tensor \"x\": 256 bytes at 1152921504606846976 of the values leave the file of {}",
-                             bytes_.size()));
+  expect_refused(
+      fmt::format("tensor \"x\": 256 bytes at 1152921504606846976 of the values leave the file of {}", bytes_.size()));
 }
 
 TEST_F(BrokenGguf, HasMoreValuesThanBytes) {

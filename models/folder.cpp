@@ -54,13 +54,13 @@ void save_as(const std::string& folder, const M& model, const std::string& confi
   write_file(fmt::format("{}/config.json", folder), parts);
 }
 
-/// Calls use(model) with the model as the class it is of.
+/// Calls use(model) with the model as the class it is of; `what` begins the Error where it is of none.
 template <class Use>
-auto with_class(const CausalLM& model, Use&& use) {
+auto with_class(const CausalLM& model, const std::string& what, Use&& use) {
   if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) return use(*gpt);
   if (const auto* llama = dynamic_cast<const Llama*>(&model)) return use(*llama);
   if (const auto* neox = dynamic_cast<const GptNeoX*>(&model)) return use(*neox);
-  raise(ErrorKind::config, "transformers has no class for a CausalLM of other layers");
+  raise(ErrorKind::config, "{}: transformers has no class for a CausalLM of other layers", what);
 }
 
 DType dtype_of_parameters(const nn::Module& model) { return model.parameters().front().dtype(); }
@@ -274,7 +274,7 @@ void save(const std::string& folder, const GptNeoX& model, const SaveOptions& op
   save_for_transformers(folder, model, options);
 }
 void save(const std::string& folder, const CausalLM& model, const SaveOptions& options) {
-  with_class(model, [&](const auto& m) { save(folder, m, options); });
+  with_class(model, folder, [&](const auto& m) { save(folder, m, options); });
 }
 void save(const std::string& folder, const Bert& model, const SaveOptions& options) {
   save_for_transformers(folder, model, options);
@@ -290,7 +290,7 @@ void save(const std::string& folder, const AnyModel& model, const SaveOptions& o
 }
 
 Layout layout_of(const CausalLM& model) {
-  return with_class(model, [](const auto& m) { return layout_of(m); });
+  return with_class(model, "layout_of", [](const auto& m) { return layout_of(m); });
 }
 
 Layout layout_of(const AnyModel& model) {

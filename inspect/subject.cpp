@@ -23,6 +23,18 @@ std::optional<int64_t> whole_number(std::string_view text) {
   return error == std::errc() && stopped == end ? std::optional(number) : std::nullopt;
 }
 
+[[noreturn]] void refuse_images(const std::string& folder, const nn::Module& model) {
+  raise(ErrorKind::config, "{}/config.json: a {} reads images, and a page shows a text", folder, model.type_name());
+}
+
+/// Error (config) for a model that needs none.
+std::unique_ptr<text::Tokenizer> tokenizer_of(const models::AnyModel& model, const std::string& folder) {
+  if (std::holds_alternative<std::unique_ptr<models::Vit>>(model) ||
+      std::holds_alternative<std::unique_ptr<models::ImageClassifier>>(model))
+    refuse_images(folder, models::module_of(model));
+  return text::load_tokenizer(folder);
+}
+
 constexpr int64_t kMostTokens = 128;  // a page holds matrices of this many rows and columns for each head
 
 /// The study of each class of model.
@@ -69,6 +81,9 @@ class StudyOf {
     check_no_label();
     return of_encoder(model, model.config(), chosen(tokenizer_));
   }
+
+  Study operator()(models::Vit& model) const { refuse_images(folder_, model); }
+  Study operator()(models::ImageClassifier& model) const { refuse_images(folder_, model); }
 
   Study operator()(models::SequenceClassifier& model) const {
     const std::vector<std::string> names = model.config().label_names();
@@ -195,7 +210,7 @@ std::string shown(const Study::Text& text) { return clipped(fmt::format("{}", fm
 }  // namespace
 
 Subject::Subject(const std::string& folder, const SubjectOptions& options)
-    : folder_(folder), options_(options), model_(models::load_model(folder)), tokenizer_(text::load_tokenizer(folder)) {
+    : folder_(folder), options_(options), model_(models::load_model(folder)), tokenizer_(tokenizer_of(model_, folder)) {
   check_utf8("--text", options.text);
   check_not_empty("--text", options.text);
   if (options.text_b) check_utf8("--text-b", *options.text_b);

@@ -14,6 +14,7 @@
 #include "models/hugging_face/mistral.h"
 #include "models/hugging_face/qwen2.h"
 #include "models/hugging_face/qwen3.h"
+#include "models/hugging_face/vit.h"
 #include "models/transformer_json.h"
 #include "models/weights.h"
 
@@ -43,6 +44,8 @@ Layout layout_of(const GptNeoX& m) { return hf::gpt_neox_layout(m.config()); }
 Layout layout_of(const Bert& m) { return hf::bert_layout(m.config()); }
 Layout layout_of(const MaskedLanguageModel& m) { return hf::masked_language_model_layout(m.config()); }
 Layout layout_of(const SequenceClassifier& m) { return hf::classifier_layout(m.config()); }
+Layout layout_of(const Vit& m) { return hf::vit_layout(m.config()); }
+Layout layout_of(const ImageClassifier& m) { return hf::image_classifier_layout(m.config()); }
 
 template <class M>
 void save_as(const std::string& folder, const M& model, const std::string& config, const SaveOptions& options) {
@@ -136,6 +139,17 @@ AnyModel load_bert(const std::string& file, BertConfig c, const Weights& weights
   return filled<Bert>(file, c, weights, [&] { return hf::bert_layout(c); });
 }
 
+AnyModel load_vit(const std::string& file, VitConfig c, const Weights& weights) {
+  check_layers(file, c.layers, weights);
+  c.pooler = weights.tensors.contains("pooler.dense.weight");
+  return filled<Vit>(file, c, weights, [&] { return hf::vit_layout(c); });
+}
+
+AnyModel load_image_classifier(const std::string& file, const ImageClassifierConfig& c, const Weights& weights) {
+  check_layers(file, c.vit.layers, weights);
+  return filled<ImageClassifier>(file, c, weights, [&] { return hf::image_classifier_layout(c); });
+}
+
 Weights bert_weights(const std::string& folder) {
   Weights weights = read_weights(folder);
   weights.tensors = hf::with_new_names(std::move(weights.tensors));
@@ -208,10 +222,18 @@ AnyModel load_model(const std::string& folder) {
     const BertConfig c = hf::read_bert_config(config);
     return load_bert(file, c, bert_weights(folder));
   }
+  if (name == "ViTForImageClassification") {
+    const ImageClassifierConfig c = hf::read_image_classifier_config(config);
+    return load_image_classifier(file, c, read_weights(folder));
+  }
+  if (name == "ViTModel") {
+    const VitConfig c = hf::read_vit_config(config);
+    return load_vit(file, c, read_weights(folder));
+  }
   raise(ErrorKind::config,
         "{}: {} is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, "
         "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, "
-        "M2M100ForConditionalGeneration and \"model_type\" \"{}\" are",
+        "M2M100ForConditionalGeneration, ViTModel, ViTForImageClassification and \"model_type\" \"{}\" are",
         file, names.empty() ? "a model without \"architectures\"" : fmt::format("architecture \"{}\"", name),
         kOwnModelType);
 }
@@ -235,6 +257,10 @@ template <>
 constexpr const char* kNeeded<MaskedLanguageModel> = "a MaskedLanguageModel (BertForMaskedLM)";
 template <>
 constexpr const char* kNeeded<SequenceClassifier> = "a SequenceClassifier (BertForSequenceClassification)";
+template <>
+constexpr const char* kNeeded<Vit> = "a Vit without a head";
+template <>
+constexpr const char* kNeeded<ImageClassifier> = "an ImageClassifier (ViTForImageClassification)";
 
 template <class M>
 std::unique_ptr<M> load(const std::string& folder) {
@@ -257,6 +283,8 @@ template std::unique_ptr<CausalLM> load<CausalLM>(const std::string&);
 template std::unique_ptr<Bert> load<Bert>(const std::string&);
 template std::unique_ptr<MaskedLanguageModel> load<MaskedLanguageModel>(const std::string&);
 template std::unique_ptr<SequenceClassifier> load<SequenceClassifier>(const std::string&);
+template std::unique_ptr<Vit> load<Vit>(const std::string&);
+template std::unique_ptr<ImageClassifier> load<ImageClassifier>(const std::string&);
 
 void save(const std::string& folder, const Transformer& model, const SaveOptions& options) {
   if (for_transformers(model.config()))
@@ -283,6 +311,12 @@ void save(const std::string& folder, const MaskedLanguageModel& model, const Sav
   save_for_transformers(folder, model, options);
 }
 void save(const std::string& folder, const SequenceClassifier& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const Vit& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const ImageClassifier& model, const SaveOptions& options) {
   save_for_transformers(folder, model, options);
 }
 void save(const std::string& folder, const AnyModel& model, const SaveOptions& options) {

@@ -10,13 +10,15 @@
 #include "llama.h"
 #include "sequence_classifier.h"
 #include "transformer.h"
+#include "vit.h"
 
 namespace tape::models {
 
 /// A model of any class that a folder can hold.
 using AnyModel =
     std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>, std::unique_ptr<Llama>, std::unique_ptr<GptNeoX>,
-                 std::unique_ptr<Bert>, std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>>;
+                 std::unique_ptr<Bert>, std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>,
+                 std::unique_ptr<Vit>, std::unique_ptr<ImageClassifier>>;
 
 /// Reads a folder in the layout of Hugging Face's transformers: `config.json`, whose "architectures" name the class,
 /// and `model.safetensors`, or the shards that `model.safetensors.index.json` lists. f16 and bf16 values become f32.
@@ -26,7 +28,8 @@ using AnyModel =
 ///     BertForSequenceClassification  SequenceClassifier     M2M100ForConditionalGeneration  Transformer
 ///     LlamaForCausalLM               Llama                  MistralForCausalLM              Llama
 ///     Qwen2ForCausalLM               Llama                  Qwen3ForCausalLM                Llama
-///     GPTNeoXForCausalLM             GptNeoX
+///     GPTNeoXForCausalLM             GptNeoX                ViTModel                        Vit
+///                                                           ViTForImageClassification       ImageClassifier
 ///
 /// The last five are known by their "model_type" alone too.
 /// Transformers that neither of these two can express have the "model_type" "tapeformer-transformer", classifiers that
@@ -57,6 +60,8 @@ void save(const std::string& folder, const CausalLM& model, const SaveOptions& o
 void save(const std::string& folder, const Bert& model, const SaveOptions& options = {});
 void save(const std::string& folder, const MaskedLanguageModel& model, const SaveOptions& options = {});
 void save(const std::string& folder, const SequenceClassifier& model, const SaveOptions& options = {});
+void save(const std::string& folder, const Vit& model, const SaveOptions& options = {});
+void save(const std::string& folder, const ImageClassifier& model, const SaveOptions& options = {});
 void save(const std::string& folder, const AnyModel& model, const SaveOptions& options = {});
 
 /// How the model's folder names and keeps its tensors.

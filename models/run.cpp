@@ -23,7 +23,9 @@ class Inputs {
     for (const auto& [name, tensor] : given)
       if (!known.contains(name))
         raise(ErrorKind::config, "run: unknown input \"{}\"; this model takes {}", name, names);
-    if (!given.contains("input_ids")) raise(ErrorKind::config, "run: input \"input_ids\" is missing");
+    for (const char* needed : {"input_ids", "pixel_values"})
+      if (known.contains(needed) && !given.contains(needed))
+        raise(ErrorKind::config, "run: input \"{}\" is missing", needed);
   }
 
   /// Undefined where it was not given.
@@ -74,10 +76,11 @@ class StackOutputs {
   StackOutputs(const StackOutputs&) = delete;
   StackOutputs& operator=(const StackOutputs&) = delete;
 
-  /// `last` is what the whole stack gave: the last layer's state, behind a final norm where there is one.
+  /// `last` is what the whole stack gave: the last layer's state, behind a final norm where there is one; undefined
+  /// where that state is wanted in front of the norm.
   void write(nn::StateDict& out, const char* prefix, const Tensor& last, const nn::AttentionWeights& weights) {
     for (size_t i = 0; i < states_.size(); ++i)
-      out[fmt::format("{}hidden_states.{}", prefix, i)] = i + 1 == states_.size() ? last : states_[i];
+      out[fmt::format("{}hidden_states.{}", prefix, i)] = i + 1 == states_.size() && last.defined() ? last : states_[i];
     for (int64_t i = 0; i < stack_.layers.size(); ++i) {
       out[fmt::format("{}attentions.{}", prefix, i)] = weights.of(*stack_.layers[i]->self_attention);
       if constexpr (requires { stack_.layers[i]->cross_attention; })
@@ -206,6 +209,37 @@ nn::StateDict run_model(Transformer& model, const nn::StateDict& given) {
   decoder_layers.write(out, "decoder_", decoder.last, weights);
   add_loss(out, logits, labels);
   return out;
+}
+
+/// The Vit of a model, which `call` runs: pixels -> logits, or undefined.
+template <class Call>
+nn::StateDict run_vit(nn::Module& model, Vit& vit, const nn::StateDict& given, bool labelled, Call&& call) {
+  std::set<std::string> known{"pixel_values"};
+  if (labelled) known.insert("labels");
+  const Inputs in(given, known);
+  const Tensor labels = in.find("labels", 1);
+  nn::StateDict out;
+  StackOutputs<nn::Encoder> layers(*vit.encoder);
+  const nn::AttentionWeights weights(model);
+  const LastOutput hidden(*vit.encoder);
+  const Tensor logits = call(out, given.at("pixel_values"));
+  if (logits.defined()) out["logits"] = logits;
+  out["last_hidden_state"] = hidden.last;
+  layers.write(out, "", Tensor(), weights);
+  if (logits.defined()) add_loss(out, logits, labels);
+  return out;
+}
+
+nn::StateDict run_model(Vit& model, const nn::StateDict& given) {
+  return run_vit(model, model, given, false, [&](nn::StateDict& out, const Tensor& pixels) {
+    const Tensor hidden = model(pixels);
+    if (model.pooler) out["pooler_output"] = model.pool(hidden);
+    return Tensor();
+  });
+}
+
+nn::StateDict run_model(ImageClassifier& model, const nn::StateDict& given) {
+  return run_vit(model, *model.vit, given, true, [&](nn::StateDict&, const Tensor& pixels) { return model(pixels); });
 }
 
 }  // namespace

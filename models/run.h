@@ -16,10 +16,13 @@ struct RunOptions {
 /// model shifts them by one, and a Transformer makes decoder_input_ids from them where there are none. What is not
 /// hidden by a mask is seen, padding too.
 ///
+/// A Vit and an ImageClassifier take `pixel_values` [B, channels, H, W] of the model's dtype; labels are [B].
+///
 /// Outputs: `logits`, `last_hidden_state`, `hidden_states.N`, `attentions.N` and, for a Bert with one,
 /// `pooler_output`; of a Transformer `encoder_hidden_states.N`, `encoder_attentions.N`, `encoder_last_hidden_state`,
 /// `decoder_hidden_states.N`, `decoder_attentions.N`, `cross_attentions.N`; `loss`, and the gradients. hidden_states.0
-/// are the embeddings, and the last are the last_hidden_state. The model runs in the mode it is in.
+/// are the embeddings, and the last are the last_hidden_state (of a Vit they stand in front of the final norm). The
+/// model runs in the mode it is in.
 ///
 /// Error (config) for inputs that are missing or unknown to the model, Error (shape) or (dtype) for ones that do not
 /// fit, naming the input.

@@ -23,6 +23,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from torch.nn import functional as F
+from transformers.core_model_loading import revert_weight_conversion
 
 transformers.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
@@ -116,6 +117,19 @@ def m2m100_config(**more):
     return transformers.M2M100Config(**(sizes | more))
 
 
+def vit_config(**more):
+    sizes = dict(
+        hidden_size=24,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        intermediate_size=40,
+        image_size=12,
+        patch_size=3,
+        num_channels=2,
+    )
+    return transformers.ViTConfig(**(sizes | more))
+
+
 def models():
     yield "BertModel", transformers.BertModel, bert_config()
     yield "BertModel, one segment, tanh gelu", transformers.BertModel, bert_config(type_vocab_size=1, hidden_act="gelu_new")
@@ -139,12 +153,31 @@ def models():
     )
 
 
+    yield "ViTModel", transformers.ViTModel, vit_config()
+    yield "ViTForImageClassification", transformers.ViTForImageClassification, vit_config(num_labels=5)
+    yield "ViTForImageClassification, oblong", transformers.ViTForImageClassification, vit_config(
+        image_size=(6, 12), patch_size=(2, 4), qkv_bias=False, hidden_act="relu"
+    )
+
+
+def pixels_of(model, config, generator):
+    """What a vision model reads, in its own dtype."""
+    height, width = config.image_size if not isinstance(config.image_size, int) else [config.image_size] * 2
+    shape = (3, config.num_channels, height, width)
+    given = {"pixel_values": torch.randn(shape, generator=generator, dtype=torch.float64).to(model.dtype)}
+    if isinstance(model, transformers.ViTForImageClassification):
+        given["labels"] = torch.randint(0, config.num_labels, (3,), generator=generator)
+    return given
+
+
 def inputs_of(model, config, generator):
     def ids(low, high, *shape):
         return torch.randint(low, high, shape, generator=generator)
 
     batch, length, target_length = 3, 11, 7
     kind = type(model).__name__
+    if kind.startswith("ViT"):
+        return pixels_of(model, config, generator)
     vocab = config.vocab_size
     mask = torch.ones(batch, length, dtype=torch.int64)
     mask[1, 8:] = 0
@@ -201,10 +234,12 @@ def expected_of(model, given):
             result["loss"] = loss.detach()
         model.zero_grad()
         loss.backward()
+        gradients = {}
         for name, parameter in model.named_parameters():
             if parameter.requires_grad and "embed_positions" not in name:
-                gradient = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
-                result[f"grad.{name}"] = gradient
+                gradients[name] = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
+        # Under the names of the folder, which are not always those of the modules.
+        result |= {f"grad.{name}": gradient for name, gradient in revert_weight_conversion(model, gradients).items()}
     return result
 
 

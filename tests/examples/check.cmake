@@ -1,7 +1,7 @@
 # Runs an example and holds what it prints against a file beside its source, letter for letter but for the errors of
 # gradient checks (7.1e-09), which differ between CPUs.
-#   cmake -D EXPECTED=... -D PROGRAM=... -P check.cmake
-execute_process(COMMAND ${PROGRAM} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+#   cmake -D EXPECTED=... -D PROGRAM=... [-D ARGUMENT=...] -P check.cmake
+execute_process(COMMAND ${PROGRAM} ${ARGUMENT} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${PROGRAM} ended with ${status}:\n${output}${errors}")
 endif()

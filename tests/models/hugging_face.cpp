@@ -143,7 +143,8 @@ TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {
   const std::string rest =
       " is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, "
       "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, "
-      "M2M100ForConditionalGeneration and \"model_type\" \"tapeformer-transformer\" are";
+      "M2M100ForConditionalGeneration, ViTModel, ViTForImageClassification and \"model_type\" "
+      "\"tapeformer-transformer\" are";
   expect_refused("gpt2", "GPT2LMHeadModel", "GemmaForCausalLM", ErrorKind::config,
                  fmt::format("architecture \"GemmaForCausalLM\"{}", rest));
   expect_refused("gpt2", "architectures", "architecture", ErrorKind::config,
@@ -167,6 +168,12 @@ TEST_F(HuggingFaceFolder, RefusesWhatIsNotComputedHere) {
                  "\"encoder_layerdrop\" must be 0, got 0.1");
   expect_refused("bert_masked", "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false", ErrorKind::config,
                  "\"tie_word_embeddings\" must be true, got false");
+  expect_refused("vit", "\"pooler_act\": \"tanh\"", "\"pooler_act\": \"relu\"", ErrorKind::config,
+                 "\"pooler_act\" must be \"tanh\", got \"relu\"");
+  expect_refused("vit", "\"pooler_output_size\": 8", "\"pooler_output_size\": 7", ErrorKind::config,
+                 "\"pooler_output_size\" must be 8, the hidden_size, got 7");
+  expect_refused("vit", "\"patch_size\": 2", "\"patch_size\": 0", ErrorKind::config,
+                 "\"patch_size\" must be a positive number, or two, got 0");
   expect_refused("bert_classifier", "\"is_decoder\": false", "\"problem_type\": \"regression\"", ErrorKind::config,
                  "\"problem_type\" must be \"single_label_classification\", got \"regression\"");
 }

@@ -81,7 +81,7 @@ void add_losses(std::vector<PageOutput>& outputs, const Tensor& logits, const Te
   }
 }
 
-/// The shared form of the Berts, whose `loss` gives outputs for ids and segments.
+/// The shared form of encoders, whose `loss` gives outputs for ids and segments.
 template <class M, class Outputs>
 Study of_encoder(M& model, const PageText& text, const StudyOptions& options, Outputs&& outputs) {
   const PageText& read = read_of(text, options);
@@ -143,9 +143,11 @@ Study study(models::CausalLM& model, const PageText& text, const StudyOptions& o
   return study;
 }
 
-Study study(models::Bert& model, const PageText& text, const StudyOptions& options) {
-  if (!options.logits.empty()) raise(ErrorKind::config, "study: a Bert without a head has no logits");
-  if (!options.positions.empty()) raise(ErrorKind::config, "study: a Bert without a head has no losses of positions");
+Study study(models::EncoderModel& model, const PageText& text, const StudyOptions& options) {
+  const std::string name = model.type_name();
+  if (!options.logits.empty()) raise(ErrorKind::config, "study: a {} without a head has no logits", name);
+  if (!options.positions.empty())
+    raise(ErrorKind::config, "study: a {} without a head has no losses of positions", name);
   return of_encoder(model, text, options, [](const Tensor& hidden, const Tensor&) {
     return std::vector<PageOutput>{{"squared norm of the mean hidden state", sum(square(mean(hidden, 1)))}};
   });
@@ -176,6 +178,43 @@ Study study(models::SequenceClassifier& model, const PageText& text, const Study
       outputs.push_back({"loss", cross_entropy(logits, row({label})[0]), Prediction{logits, {label}}});
     }
     add_logits(outputs, logits, options.logits, "label");
+    return outputs;
+  });
+}
+
+namespace {
+
+/// What a model finds likeliest of the text itself, of logits [1, T, N] along an axis: undefined where the text is what
+/// is read, and the run says it.
+template <class M>
+Tensor likeliest_of_text(M& model, const PageText& text, const StudyOptions& options, int64_t axis) {
+  if (!options.reads) return {};
+  const NoGrad no_grad;
+  const Tensor segments = text.segments.empty() ? Tensor() : row(text.segments);
+  return argmax(model(row(text.ids), Mask(), segments), axis);
+}
+
+}  // namespace
+
+Study study(models::TokenClassifier& model, const PageText& text, const StudyOptions& options) {
+  const Tensor of_text = likeliest_of_text(model, text, options, -1);
+  return of_encoder(model, text, options, [options, of_text](const Tensor& logits, const Tensor&) {
+    const Tensor labels = of_text.defined() ? of_text : argmax(logits.detach(), -1);
+    std::vector<PageOutput> outputs{{"loss", cross_entropy(logits, labels), Prediction{logits, ids_of(labels)}}};
+    add_losses(outputs, logits, labels, options, "position");
+    add_logits(outputs, logits, options.logits, "position");
+    return outputs;
+  });
+}
+
+Study study(models::QuestionAnswerer& model, const PageText& text, const StudyOptions& options) {
+  if (!options.positions.empty()) raise(ErrorKind::config, "study: an answer's loss is of the whole text");
+  const Tensor of_text = likeliest_of_text(model, text, options, 1);
+  return of_encoder(model, text, options, [options, of_text](const Tensor& logits, const Tensor&) {
+    const Tensor places = of_text.defined() ? of_text : argmax(logits.detach(), 1);  // [1, 2]
+    const Tensor of_places = permute(logits, {0, 2, 1});                             // [1, 2, T]
+    std::vector<PageOutput> outputs{{"loss", cross_entropy(of_places, places), Prediction{of_places, ids_of(places)}}};
+    add_logits(outputs, logits, options.logits, "position");
     return outputs;
   });
 }

@@ -7,7 +7,10 @@
 
 #include "../autograd/named_tensor.h"
 #include "../models/causal_lm.h"
+#include "../models/masked_language_model.h"
+#include "../models/question_answerer.h"
 #include "../models/sequence_classifier.h"
+#include "../models/token_classifier.h"
 #include "../models/transformer.h"
 
 namespace tape::inspect {
@@ -16,7 +19,7 @@ namespace tape::inspect {
 struct PageText {
   std::vector<int64_t> ids = {};
   std::vector<std::string> tokens = {};  ///< what the ids are called; the ids in digits where empty
-  std::vector<int64_t> segments = {};    ///< of the Berts: 0 in the first text, 1 in the second; all 0 where empty
+  std::vector<int64_t> segments = {};    ///< of encoders: 0 in the first text, 1 in the second; all 0 where empty
 };
 
 /// What a loss says of each position: scores of all tokens, and the one that is right.
@@ -37,8 +40,9 @@ std::vector<double> numbers_of(const std::vector<PageOutput>& outputs);
 
 /// The score of a token at a position: what of a prediction comes from where.
 struct LogitChoice {
-  int64_t position = 0;   ///< in the text that is predicted from: 0 says the first token of a translation
-  int64_t token = 0;      ///< id; of a classifier the label, and the position is 0
+  int64_t position = 0;  ///< in the text that is predicted from: 0 says the first token of a translation
+  int64_t token = 0;  ///< id; of a classifier the label, and the position is 0 where it is one of texts; of an answer
+                      ///< 0 for its beginning, 1 for its end
   std::string name = {};  ///< what the token is called
 };
 
@@ -83,11 +87,16 @@ Study study(models::Transformer& model, const PageText& source, const PageText& 
 Study study(models::CausalLM& model, const PageText& text, const StudyOptions& options = {});
 /// The squared length of the mean of the last hidden states: what sentence embeddings are made of. Error (config) for
 /// logits and losses of positions, which it has not.
-Study study(models::Bert& model, const PageText& text, const StudyOptions& options = {});
+Study study(models::EncoderModel& model, const PageText& text, const StudyOptions& options = {});
 /// The cross-entropy of the text's own tokens, none of them hidden.
 Study study(models::MaskedLanguageModel& model, const PageText& text, const StudyOptions& options = {});
 /// The cross-entropy of a label; the output itself where there is but one. Error (config) for losses of positions.
 Study study(models::SequenceClassifier& model, const PageText& text, const StudyOptions& options = {});
+/// The cross-entropy of each token's likeliest label, which reading something else does not change.
+Study study(models::TokenClassifier& model, const PageText& text, const StudyOptions& options = {});
+/// The mean cross-entropy of the likeliest beginning and the likeliest end, which reading something else does not
+/// change. Error (config) for losses of positions.
+Study study(models::QuestionAnswerer& model, const PageText& text, const StudyOptions& options = {});
 /// Any function of any leaves, such as a loss of a module of one's own: the tape alone is shown.
 Study study(const std::function<Tensor()>& loss, const std::vector<NamedTensor>& leaves);
 Study study(nn::Module& module, const std::function<Tensor()>& loss);

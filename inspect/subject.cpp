@@ -72,14 +72,14 @@ class StudyOf {
     return study(model, text, options);
   }
 
-  Study operator()(models::Bert& model) const {
+  Study operator()(models::EncoderModel& model) const {
     check_no_label();
-    return of_encoder(model, model.config(), chosen(tokenizer_));
+    return of_encoder(model, model, chosen(tokenizer_));
   }
 
   Study operator()(models::MaskedLanguageModel& model) const {
     check_no_label();
-    return of_encoder(model, model.config(), chosen(tokenizer_));
+    return of_encoder(model, *model.base, chosen(tokenizer_));
   }
 
   Study operator()(models::Vit& model) const { refuse_images(folder_, model); }
@@ -87,20 +87,21 @@ class StudyOf {
 
   Study operator()(models::SequenceClassifier& model) const {
     const std::vector<std::string> names = model.config().label_names();
-    const auto label = [&](const std::string& name) {
-      const auto found = std::find(names.begin(), names.end(), name);
-      if (found == names.end())
-        raise(ErrorKind::config, "label \"{}\" is unknown; known are {}", name, fmt::join(names, ", "));
-      return static_cast<int64_t>(found - names.begin());
-    };
-    StudyOptions options{.token = [names](int64_t id) { return names[static_cast<size_t>(id)]; }};
-    if (options_.label) options.label = label(*options_.label);
-    options.positions = positions();
-    for (const std::string& logit : options_.logits) {
-      const auto [position, name] = split_logit(logit);
-      options.logits.push_back({.position = position, .token = label(name), .name = name});
-    }
-    return of_encoder(model, model.config().bert, options);
+    StudyOptions options = among(names);
+    if (options_.label) options.label = place_of(names, *options_.label);
+    return of_encoder(model, *model.base, options);
+  }
+
+  Study operator()(models::TokenClassifier& model) const {
+    check_no_label();
+    return of_encoder(model, *model.base, among(model.config().label_names()));
+  }
+
+  Study operator()(models::QuestionAnswerer& model) const {
+    check_no_label();
+    StudyOptions options = among({"start", "end"});
+    options.token = {};  // what is predicted is a position
+    return of_encoder(model, *model.base, options);
   }
 
  private:
@@ -137,16 +138,23 @@ class StudyOf {
     return other;
   }
 
-  /// The Berts read a text, or a pair.
+  static int64_t place_of(const std::vector<std::string>& names, const std::string& name) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      raise(ErrorKind::config, "label \"{}\" is unknown; known are {}", name, fmt::join(names, ", "));
+    return static_cast<int64_t>(found - names.begin());
+  }
+
+  /// Encoders read a text, or a pair.
   template <class M>
-  Study of_encoder(M& model, const models::BertConfig& config, StudyOptions options) const {
-    models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", config.vocab);
+  Study of_encoder(M& model, const models::EncoderModel& base, StudyOptions options) const {
+    models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", base.vocab());
     const auto encoded = [&](const std::string& text) {
       return options_.text_b ? tokenizer_.encode_pair(text, *options_.text_b) : tokenizer_.encode(text);
     };
     const text::Encoding encoding = encoded(options_.text);
     PageText text = page_text(tokenizer_, encoding, options_.text_b ? "--text and --text-b" : "--text");
-    if (options_.text_b && config.segments > 1) text.segments = encoding.type_ids;
+    if (options_.text_b && base.segments() > 1) text.segments = encoding.type_ids;
     if (options_.corrupted) options.reads = in_place(text, encoded(*options_.corrupted));
     return study(model, text, options);
   }
@@ -168,6 +176,17 @@ class StudyOf {
     if (colon == std::string::npos || colon + 1 == logit.size() || !position)
       raise(ErrorKind::config, "--logit: needs POSITION:TOKEN, got \"{}\"", logit);
     return {*position, logit.substr(colon + 1)};
+  }
+
+  /// What is said of a text or a token is one of these.
+  StudyOptions among(const std::vector<std::string>& names) const {
+    StudyOptions options{.token = [names](int64_t id) { return names[static_cast<size_t>(id)]; }};
+    options.positions = positions();
+    for (const std::string& logit : options_.logits) {
+      const auto [position, name] = split_logit(logit);
+      options.logits.push_back({.position = position, .token = place_of(names, name), .name = name});
+    }
+    return options;
   }
 
   /// The tokenizer must live on.

@@ -1,8 +1,6 @@
 #pragma once
 
-#include "../nn/embeddings.h"
-#include "../nn/encoder.h"
-#include "../nn/heads.h"
+#include "encoder_model.h"
 
 namespace tape::models {
 
@@ -20,51 +18,24 @@ struct BertConfig {
   double attention_dropout = 0.1;  ///< of attention weights
   double norm_eps = 1e-12;
   int64_t padding_id = 0;  ///< hidden where no mask is given; its row is not trained
-  bool pooler = true;      ///< the sentence vector's dense layer, see Bert::pool()
+  bool pooler = true;      ///< the sentence vector's dense layer, see EncoderModel::pool()
   double init_std = 0.02;  ///< deviation of the first weights
 };
 
-/// Embeddings and a stack of post-LN encoder layers: token ids to a vector a position (Devlin et al. 2019).
-class Bert : public nn::Layer<Bert> {
+/// What a Bert is made of: embeddings of tokens, positions and segments, and a stack of post-LN layers. Error (config)
+/// naming the value that does not fit.
+EncoderModelOptions parts_of(const BertConfig& config);
+
+/// The encoder of Devlin et al. 2019: token ids [B, T] to a vector a position [B, T, C].
+class Bert : public EncoderModel {
  public:
   /// Error (config) naming the value that does not fit.
-  explicit Bert(const BertConfig& config);
-
-  /// ids and segments [B, T] (i64) -> hidden [B, T, C]. Segments may be left undefined: all are segment 0. Error
-  /// (shape) for ids that are not [B, T] or more than max_length, and segments of another shape; (index) for an id
-  /// outside the vocabulary or a segment outside the table.
-  Tensor forward(const Tensor& ids, const Mask& mask, const Tensor& segments = {});
-  /// With the padding hidden.
-  Tensor forward(const Tensor& ids);
-  /// tanh(dense(hidden[:, 0])): [B, T, C] -> [B, C]. Error (config) for a model without pooler.
-  Tensor pool(const Tensor& hidden);
+  explicit Bert(const BertConfig& config) : EncoderModel(parts_of(config)), config_(config) {}
 
   const BertConfig& config() const { return config_; }
-  std::string settings() const override;
-
-  nn::Child<nn::Embeddings> embeddings;
-  nn::Child<nn::Encoder> encoder;
-  std::unique_ptr<nn::Child<nn::Pooler>> pooler;  ///< null where the configuration has none
 
  private:
   BertConfig config_;
-};
-
-/// Bert with a head that says which word is hidden at each position: token ids [B, T] to logits [B, T, V]. The head's
-/// matrix is the token table.
-class MaskedLanguageModel : public nn::Layer<MaskedLanguageModel> {
- public:
-  explicit MaskedLanguageModel(const BertConfig& config);
-
-  /// ids and segments [B, T] (i64) -> logits [B, T, V]. Errors as Bert.
-  Tensor forward(const Tensor& ids, const Mask& mask, const Tensor& segments = {});
-  /// With the padding hidden.
-  Tensor forward(const Tensor& ids);
-
-  const BertConfig& config() const { return bert->config(); }
-
-  nn::Child<Bert> bert;
-  nn::Child<nn::MaskedTokenHead> head;
 };
 
 namespace detail {

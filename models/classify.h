@@ -10,10 +10,11 @@ struct ClassifyOptions {
   int64_t batch_tokens = 4096;  ///< tokens at once, padding included
 };
 
-/// Probabilities [num_labels] of each sequence, softmax(logits), in the order given; none for an empty one. Sequences
-/// are ids as the tokenizer gives them, with their segments in `type_ids`, or all of segment 0 where that is empty.
-/// They are sorted by length into batches; each gets what it alone would get (up to the rounding of products of another
-/// size).
+/// Probabilities [num_labels] of each sequence, softmax(logits), or sigmoid(logits) where several labels may be right,
+/// or the values themselves of a regression (SequenceClassifier::problem_type()), in the order given; none for an empty
+/// one. Sequences are ids as the tokenizer gives them, with their segments in `type_ids`, or all of segment 0 where
+/// that is empty. They are sorted by length into batches; each gets what it alone would get (up to the rounding of
+/// products of another size).
 ///
 /// The model should be in evaluation mode. Error (shape) for a sequence longer than the model's positions, or segments
 /// that do not fit; (index) for an id that is not in its vocabulary; (numeric) where the model gives no numbers.

@@ -2,10 +2,11 @@
 
 #include <filesystem>
 
-#include "base/check.h"
 #include "base/file.h"
 #include "models/adapter_folder.h"
-#include "models/hugging_face/bert.h"
+#include "models/encoder_folder.h"
+#include "models/folder_loading.h"
+#include "models/hugging_face/encoders.h"
 #include "models/hugging_face/gpt2.h"
 #include "models/hugging_face/gpt_neox.h"
 #include "models/hugging_face/llama.h"
@@ -23,16 +24,6 @@ namespace {
 
 namespace hf = hugging_face;
 
-/// Runs `body`; an Error that leaves it names the file whose content is at fault.
-template <class F>
-auto naming(const std::string& path, F&& body) {
-  try {
-    return body();
-  } catch (const Error& error) {
-    raise(error.kind(), "{}: {}", path, error.what());
-  }
-}
-
 bool for_transformers(const TransformerConfig& c) { return hf::is_marian(c) || hf::is_m2m100(c); }
 
 Layout layout_of(const Transformer& m) {
@@ -41,9 +32,10 @@ Layout layout_of(const Transformer& m) {
 Layout layout_of(const Gpt& m) { return hf::gpt_layout(m.config()); }
 Layout layout_of(const Llama& m) { return hf::llama_layout(m.config()); }
 Layout layout_of(const GptNeoX& m) { return hf::gpt_neox_layout(m.config()); }
-Layout layout_of(const Bert& m) { return hf::bert_layout(m.config()); }
 Layout layout_of(const MaskedLanguageModel& m) { return hf::masked_language_model_layout(m.config()); }
-Layout layout_of(const SequenceClassifier& m) { return hf::classifier_layout(m.config()); }
+Layout layout_of(const SequenceClassifier& m) { return hf::sequence_classifier_layout(m.config()); }
+Layout layout_of(const TokenClassifier& m) { return hf::token_classifier_layout(m.config()); }
+Layout layout_of(const QuestionAnswerer& m) { return hf::question_answerer_layout(m.config()); }
 Layout layout_of(const Vit& m) { return hf::vit_layout(m.config()); }
 Layout layout_of(const ImageClassifier& m) { return hf::image_classifier_layout(m.config()); }
 
@@ -73,31 +65,6 @@ void save_for_transformers(const std::string& folder, const M& model, const Save
   save_as(folder, model, fmt::format("{}\n", hf::config_json(model, dtype_of_parameters(model)).dump(2)), options);
 }
 
-/// Checks the weights against `layout()`, makes the model and gives it their values. A file of doubles makes a model of
-/// doubles.
-template <class M, class Config, class MakeLayout>
-AnyModel filled(const std::string& config_file, const Config& config, const Weights& weights, MakeLayout&& layout) {
-  const nn::StateDict state = naming(config_file, layout).from_file(weights.tensors, weights.where);
-  auto model = naming(config_file, [&] { return std::make_unique<M>(config); });
-  for (const auto& [name, tensor] : state)
-    if (tensor.dtype() == f64) {
-      model->to(f64);
-      break;
-    }
-  naming(weights.where, [&] { model->load_state_dict(state); });
-  model->eval();
-  return model;
-}
-
-/// Whether a folder could hold that many layers: each has tensors of its own. Names are made for each before they are
-/// compared, so a number out of the air must stop here.
-void check_layers(const std::string& config_file, int64_t layers, const Weights& weights) {
-  check_at_least_one(config_file, {{"layers", layers}});
-  if (layers > std::ssize(weights.tensors))
-    raise(ErrorKind::format, "{}: {} layers, but {} holds {} tensors", config_file, layers, weights.where,
-          weights.tensors.size());
-}
-
 AnyModel load_transformer(const std::string& file, const TransformerConfig& c, const Weights& weights, bool own) {
   check_layers(file, c.layers, weights);
   check_layers(file, c.decoder_layers.value_or(c.layers), weights);
@@ -123,22 +90,6 @@ AnyModel load_gpt_neox(const std::string& file, const GptNeoXConfig& c, Weights 
   return filled<GptNeoX>(file, c, weights, [&] { return hf::gpt_neox_layout(c); });
 }
 
-AnyModel load_classifier(const std::string& file, const SequenceClassifierConfig& c, const Weights& weights) {
-  check_layers(file, c.bert.layers, weights);
-  return filled<SequenceClassifier>(file, c, weights, [&] { return hf::classifier_layout(c); });
-}
-
-AnyModel load_masked(const std::string& file, const BertConfig& c, const Weights& weights) {
-  check_layers(file, c.layers, weights);
-  return filled<MaskedLanguageModel>(file, c, weights, [&] { return hf::masked_language_model_layout(c); });
-}
-
-AnyModel load_bert(const std::string& file, BertConfig c, const Weights& weights) {
-  check_layers(file, c.layers, weights);
-  c.pooler = weights.tensors.contains("pooler.dense.weight");
-  return filled<Bert>(file, c, weights, [&] { return hf::bert_layout(c); });
-}
-
 AnyModel load_vit(const std::string& file, VitConfig c, const Weights& weights) {
   check_layers(file, c.layers, weights);
   c.pooler = weights.tensors.contains("pooler.dense.weight");
@@ -148,12 +99,6 @@ AnyModel load_vit(const std::string& file, VitConfig c, const Weights& weights) 
 AnyModel load_image_classifier(const std::string& file, const ImageClassifierConfig& c, const Weights& weights) {
   check_layers(file, c.vit.layers, weights);
   return filled<ImageClassifier>(file, c, weights, [&] { return hf::image_classifier_layout(c); });
-}
-
-Weights bert_weights(const std::string& folder) {
-  Weights weights = read_weights(folder);
-  weights.tensors = hf::with_new_names(std::move(weights.tensors));
-  return weights;
 }
 
 const std::map<std::string, LlamaConfig (*)(const ConfigReader&)>& llama_readers() {
@@ -208,20 +153,7 @@ AnyModel load_model(const std::string& folder) {
     const GptConfig c = hf::read_gpt_config(config);
     return load_gpt(file, c, read_weights(folder));
   }
-  if (name == "BertForSequenceClassification" || name == hf::kMeanClassifier) {
-    const SequenceClassifierConfig c =
-        hf::read_classifier_config(config, name == hf::kMeanClassifier ? nn::Pooling::mean : nn::Pooling::first);
-    return load_classifier(file, c, bert_weights(folder));
-  }
-  if (name == "BertForMaskedLM") {
-    config.require_flag("tie_word_embeddings", true, true);
-    const BertConfig c = hf::read_bert_config(config);
-    return load_masked(file, c, bert_weights(folder));
-  }
-  if (name == "BertModel") {
-    const BertConfig c = hf::read_bert_config(config);
-    return load_bert(file, c, bert_weights(folder));
-  }
+  if (const auto encoder = hf::encoder_architecture(name, config)) return load_encoder(folder, config, *encoder);
   if (name == "ViTForImageClassification") {
     const ImageClassifierConfig c = hf::read_image_classifier_config(config);
     return load_image_classifier(file, c, read_weights(folder));
@@ -231,11 +163,11 @@ AnyModel load_model(const std::string& folder) {
     return load_vit(file, c, read_weights(folder));
   }
   raise(ErrorKind::config,
-        "{}: {} is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, "
-        "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, "
-        "M2M100ForConditionalGeneration, ViTModel, ViTForImageClassification and \"model_type\" \"{}\" are",
+        "{}: {} is not supported; {}; GPT2LMHeadModel, LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, "
+        "Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, M2M100ForConditionalGeneration, ViTModel, "
+        "ViTForImageClassification and \"model_type\" \"{}\" are",
         file, names.empty() ? "a model without \"architectures\"" : fmt::format("architecture \"{}\"", name),
-        kOwnModelType);
+        hf::encoder_architectures(), kOwnModelType);
 }
 
 /// What a folder of the class is called, ours and transformers'.
@@ -254,9 +186,17 @@ constexpr const char* kNeeded<CausalLM> = "a decoder-only model (GPT-2, Llama, M
 template <>
 constexpr const char* kNeeded<Bert> = "a Bert without a head";
 template <>
-constexpr const char* kNeeded<MaskedLanguageModel> = "a MaskedLanguageModel (BertForMaskedLM)";
+constexpr const char* kNeeded<Roberta> = "a Roberta without a head (RoBERTa, XLM-R)";
 template <>
-constexpr const char* kNeeded<SequenceClassifier> = "a SequenceClassifier (BertForSequenceClassification)";
+constexpr const char* kNeeded<EncoderModel> = "an encoder without a head (BERT, RoBERTa, XLM-R)";
+template <>
+constexpr const char* kNeeded<MaskedLanguageModel> = "a MaskedLanguageModel (BertForMaskedLM and its kin)";
+template <>
+constexpr const char* kNeeded<SequenceClassifier> = "a SequenceClassifier (BertForSequenceClassification and its kin)";
+template <>
+constexpr const char* kNeeded<TokenClassifier> = "a TokenClassifier (BertForTokenClassification and its kin)";
+template <>
+constexpr const char* kNeeded<QuestionAnswerer> = "a QuestionAnswerer (BertForQuestionAnswering and its kin)";
 template <>
 constexpr const char* kNeeded<Vit> = "a Vit without a head";
 template <>
@@ -281,8 +221,12 @@ template std::unique_ptr<Llama> load<Llama>(const std::string&);
 template std::unique_ptr<GptNeoX> load<GptNeoX>(const std::string&);
 template std::unique_ptr<CausalLM> load<CausalLM>(const std::string&);
 template std::unique_ptr<Bert> load<Bert>(const std::string&);
+template std::unique_ptr<Roberta> load<Roberta>(const std::string&);
+template std::unique_ptr<EncoderModel> load<EncoderModel>(const std::string&);
 template std::unique_ptr<MaskedLanguageModel> load<MaskedLanguageModel>(const std::string&);
 template std::unique_ptr<SequenceClassifier> load<SequenceClassifier>(const std::string&);
+template std::unique_ptr<TokenClassifier> load<TokenClassifier>(const std::string&);
+template std::unique_ptr<QuestionAnswerer> load<QuestionAnswerer>(const std::string&);
 template std::unique_ptr<Vit> load<Vit>(const std::string&);
 template std::unique_ptr<ImageClassifier> load<ImageClassifier>(const std::string&);
 
@@ -304,13 +248,19 @@ void save(const std::string& folder, const GptNeoX& model, const SaveOptions& op
 void save(const std::string& folder, const CausalLM& model, const SaveOptions& options) {
   with_class(model, folder, [&](const auto& m) { save(folder, m, options); });
 }
-void save(const std::string& folder, const Bert& model, const SaveOptions& options) {
+void save(const std::string& folder, const EncoderModel& model, const SaveOptions& options) {
   save_for_transformers(folder, model, options);
 }
 void save(const std::string& folder, const MaskedLanguageModel& model, const SaveOptions& options) {
   save_for_transformers(folder, model, options);
 }
 void save(const std::string& folder, const SequenceClassifier& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const TokenClassifier& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const QuestionAnswerer& model, const SaveOptions& options) {
   save_for_transformers(folder, model, options);
 }
 void save(const std::string& folder, const Vit& model, const SaveOptions& options) {
@@ -326,6 +276,8 @@ void save(const std::string& folder, const AnyModel& model, const SaveOptions& o
 Layout layout_of(const CausalLM& model) {
   return with_class(model, "layout_of", [](const auto& m) { return layout_of(m); });
 }
+
+Layout layout_of(const EncoderModel& model) { return hf::encoder_layout(config_of(model)); }
 
 Layout layout_of(const AnyModel& model) {
   return std::visit([](const auto& m) { return layout_of(*m); }, model);

@@ -4,11 +4,15 @@
 #include <string>
 #include <variant>
 
+#include "encoder_config.h"
 #include "gpt.h"
 #include "gpt_neox.h"
 #include "layout.h"
 #include "llama.h"
+#include "masked_language_model.h"
+#include "question_answerer.h"
 #include "sequence_classifier.h"
+#include "token_classifier.h"
 #include "transformer.h"
 #include "vit.h"
 
@@ -17,21 +21,23 @@ namespace tape::models {
 /// A model of any class that a folder can hold.
 using AnyModel =
     std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>, std::unique_ptr<Llama>, std::unique_ptr<GptNeoX>,
-                 std::unique_ptr<Bert>, std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>,
-                 std::unique_ptr<Vit>, std::unique_ptr<ImageClassifier>>;
+                 std::unique_ptr<Bert>, std::unique_ptr<Roberta>, std::unique_ptr<MaskedLanguageModel>,
+                 std::unique_ptr<SequenceClassifier>, std::unique_ptr<TokenClassifier>,
+                 std::unique_ptr<QuestionAnswerer>, std::unique_ptr<Vit>, std::unique_ptr<ImageClassifier>>;
 
 /// Reads a folder in the layout of Hugging Face's transformers: `config.json`, whose "architectures" name the class,
 /// and `model.safetensors`, or the shards that `model.safetensors.index.json` lists. f16 and bf16 values become f32.
 ///
 ///     BertModel                      Bert                   GPT2LMHeadModel                 Gpt
-///     BertForMaskedLM                MaskedLanguageModel    MarianMTModel                   Transformer
-///     BertForSequenceClassification  SequenceClassifier     M2M100ForConditionalGeneration  Transformer
-///     LlamaForCausalLM               Llama                  MistralForCausalLM              Llama
-///     Qwen2ForCausalLM               Llama                  Qwen3ForCausalLM                Llama
-///     GPTNeoXForCausalLM             GptNeoX                ViTModel                        Vit
-///                                                           ViTForImageClassification       ImageClassifier
+///     RobertaModel, XLMRobertaModel  Roberta                MarianMTModel                   Transformer
+///     BertForMaskedLM                MaskedLanguageModel    M2M100ForConditionalGeneration  Transformer
+///     BertForSequenceClassification  SequenceClassifier     LlamaForCausalLM                Llama
+///     BertForTokenClassification     TokenClassifier        MistralForCausalLM              Llama
+///     BertForQuestionAnswering       QuestionAnswerer       Qwen2ForCausalLM                Llama
+///     GPTNeoXForCausalLM             GptNeoX                Qwen3ForCausalLM                Llama
+///     ViTModel                       Vit                    ViTForImageClassification       ImageClassifier
 ///
-/// The last five are known by their "model_type" alone too.
+/// The four heads are those of every encoder. The last five decoders are known by their "model_type" alone too.
 /// Transformers that neither of these two can express have the "model_type" "tapeformer-transformer", classifiers that
 /// pool the mean, which transformers has no class for, "tapeformer-mean-pooling-classifier". The model is in evaluation
 /// mode. Every Error names the file: (io) for one that cannot be read; (format) or (config) with the key for a
@@ -40,8 +46,8 @@ using AnyModel =
 /// load_with_adapter() does.
 AnyModel load_model(const std::string& folder);
 
-/// The same where the class is known: load<Gpt>("gpt2"), or load<CausalLM>(folder) for any decoder-only model. Error
-/// (config) where the folder holds another.
+/// The same where the class is known: load<Gpt>("gpt2"), load<CausalLM>(folder) for any decoder-only model, or
+/// load<EncoderModel>(folder) for any encoder without a head. Error (config) where the folder holds another.
 template <class M>
 std::unique_ptr<M> load(const std::string& folder);
 
@@ -57,9 +63,11 @@ void save(const std::string& folder, const Gpt& model, const SaveOptions& option
 void save(const std::string& folder, const Llama& model, const SaveOptions& options = {});
 void save(const std::string& folder, const GptNeoX& model, const SaveOptions& options = {});
 void save(const std::string& folder, const CausalLM& model, const SaveOptions& options = {});
-void save(const std::string& folder, const Bert& model, const SaveOptions& options = {});
+void save(const std::string& folder, const EncoderModel& model, const SaveOptions& options = {});
 void save(const std::string& folder, const MaskedLanguageModel& model, const SaveOptions& options = {});
 void save(const std::string& folder, const SequenceClassifier& model, const SaveOptions& options = {});
+void save(const std::string& folder, const TokenClassifier& model, const SaveOptions& options = {});
+void save(const std::string& folder, const QuestionAnswerer& model, const SaveOptions& options = {});
 void save(const std::string& folder, const Vit& model, const SaveOptions& options = {});
 void save(const std::string& folder, const ImageClassifier& model, const SaveOptions& options = {});
 void save(const std::string& folder, const AnyModel& model, const SaveOptions& options = {});
@@ -68,6 +76,7 @@ void save(const std::string& folder, const AnyModel& model, const SaveOptions& o
 Layout layout_of(const AnyModel& model);
 /// Error (config) for a model that transformers has no class for.
 Layout layout_of(const CausalLM& model);
+Layout layout_of(const EncoderModel& model);
 
 /// Values or gradients of a model's parameters under the names, and in the shapes, of its folder.
 std::map<std::string, Tensor> to_file_names(const AnyModel& model, const nn::StateDict& values);

@@ -34,9 +34,9 @@ void Layout::linear(const std::string& ours, const std::string& theirs, int64_t 
   if (bias) tensor(fmt::format("{}.bias", ours), fmt::format("{}.bias", theirs), {out});
 }
 
-void Layout::norm(const std::string& ours, const std::string& theirs, int64_t width) {
+void Layout::norm(const std::string& ours, const std::string& theirs, int64_t width, bool bias) {
   tensor(fmt::format("{}.weight", ours), fmt::format("{}.weight", theirs), {width});
-  tensor(fmt::format("{}.bias", ours), fmt::format("{}.bias", theirs), {width});
+  if (bias) tensor(fmt::format("{}.bias", ours), fmt::format("{}.bias", theirs), {width});
 }
 
 void Layout::side_by_side(const std::vector<std::string>& ours, const std::string& theirs, int64_t in,

@@ -16,8 +16,8 @@ class Layout {
   void tensor(const std::string& ours, const std::string& theirs, const Shape& shape);
   /// A Linear's weight [out, in] and, where it has one, bias.
   void linear(const std::string& ours, const std::string& theirs, int64_t in, int64_t out, bool bias = true);
-  /// weight and bias of a LayerNorm.
-  void norm(const std::string& ours, const std::string& theirs, int64_t width);
+  /// weight and, where it has one, bias of a LayerNorm.
+  void norm(const std::string& ours, const std::string& theirs, int64_t width, bool bias = true);
   /// Linear layers of one input side by side in one matrix [in, out of all], as GPT-2's Conv1D keeps them.
   void side_by_side(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each);
   /// Linear layers of one input below each other in one matrix [out of all, in], head by head: the rows of the first

@@ -42,6 +42,14 @@ class Inputs {
     return tensor.to(i64);
   }
 
+  /// Labels of whole texts, which may be values; undefined where none were given.
+  Tensor labels() const {
+    const auto found = given_.find("labels");
+    if (found == given_.end() || is_floating(found->second.dtype()))
+      return found == given_.end() ? Tensor() : found->second;
+    return find("labels", found->second.rank() == 2 ? 2 : 1);
+  }
+
   /// Hides where the mask of that name is 0; it must have the shape of the ids.
   Mask mask(const std::string& name, const Tensor& ids) const {
     const Tensor seen = find(name);
@@ -118,48 +126,70 @@ void add_loss(nn::StateDict& out, const Tensor& logits, const Tensor& labels) {
   out["loss"] = cross_entropy(logits, labels);
 }
 
-/// The Bert of a model, which `call` runs: ids, mask, segments -> logits, or undefined.
+/// The encoder of a model, which `call` runs: ids, mask, segments -> logits, or undefined. `targets` are the names of
+/// further inputs.
 template <class Call>
-nn::StateDict run_bert(nn::Module& model, Bert& bert, const nn::StateDict& given, int64_t label_rank, Call&& call) {
-  std::set<std::string> known{"input_ids", "attention_mask", "token_type_ids"};
-  if (label_rank > 0) known.insert("labels");
+nn::StateDict run_encoder(nn::Module& model, EncoderModel& base, const nn::StateDict& given,
+                          const std::set<std::string>& targets, Call&& call) {
+  std::set<std::string> known{"input_ids", "attention_mask"};
+  if (base.segments() > 0) known.insert("token_type_ids");
+  known.insert(targets.begin(), targets.end());
   const Inputs in(given, known);
-  const Tensor ids = in.find("input_ids"), labels = label_rank > 0 ? in.find("labels", label_rank) : Tensor();
+  const Tensor ids = in.find("input_ids");
   nn::StateDict out;
-  StackOutputs<nn::Encoder> layers(*bert.encoder);
+  StackOutputs<nn::Encoder> layers(*base.encoder);
   const nn::AttentionWeights weights(model);
-  const LastOutput encoder(*bert.encoder);
-  const Tensor logits = call(out, ids, in.mask("attention_mask", ids), in.find("token_type_ids"));
+  const LastOutput encoder(*base.encoder);
+  call(out, in, ids, in.mask("attention_mask", ids), in.find("token_type_ids"));
   out["last_hidden_state"] = encoder.last;
   layers.write(out, "", encoder.last, weights);
-  if (logits.defined()) {
-    out["logits"] = logits;
-    add_loss(out, logits, labels);
-  }
   return out;
 }
 
-nn::StateDict run_model(Bert& model, const nn::StateDict& given) {
-  return run_bert(model, model, given, 0,
-                  [&](nn::StateDict& out, const Tensor& ids, const Mask& mask, const Tensor& segments) {
-                    const Tensor hidden = model(ids, mask, segments);
-                    if (model.pooler) out["pooler_output"] = model.pool(hidden);
-                    return Tensor();
-                  });
+nn::StateDict run_model(EncoderModel& model, const nn::StateDict& given) {
+  return run_encoder(
+      model, model, given, {},
+      [&](nn::StateDict& out, const Inputs&, const Tensor& ids, const Mask& mask, const Tensor& segments) {
+        const Tensor hidden = model(ids, mask, segments);
+        if (model.pooler) out["pooler_output"] = model.pool(hidden);
+      });
 }
 
-nn::StateDict run_model(MaskedLanguageModel& model, const nn::StateDict& given) {
-  return run_bert(model, *model.bert, given, 2,
-                  [&](nn::StateDict&, const Tensor& ids, const Mask& mask, const Tensor& segments) {
-                    return model(ids, mask, segments);
-                  });
+/// With a head that says something of each position.
+template <class M>
+nn::StateDict run_tokens(M& model, const nn::StateDict& given) {
+  return run_encoder(
+      model, *model.base, given, {"labels"},
+      [&](nn::StateDict& out, const Inputs& in, const Tensor& ids, const Mask& mask, const Tensor& segments) {
+        out["logits"] = model(ids, mask, segments);
+        add_loss(out, out["logits"], in.find("labels"));
+      });
 }
+nn::StateDict run_model(MaskedLanguageModel& model, const nn::StateDict& given) { return run_tokens(model, given); }
+nn::StateDict run_model(TokenClassifier& model, const nn::StateDict& given) { return run_tokens(model, given); }
 
 nn::StateDict run_model(SequenceClassifier& model, const nn::StateDict& given) {
-  return run_bert(model, *model.bert, given, 1,
-                  [&](nn::StateDict&, const Tensor& ids, const Mask& mask, const Tensor& segments) {
-                    return model(ids, mask, segments);
-                  });
+  return run_encoder(
+      model, *model.base, given, {"labels"},
+      [&](nn::StateDict& out, const Inputs& in, const Tensor& ids, const Mask& mask, const Tensor& segments) {
+        const Tensor labels = in.labels(), logits = model(ids, mask, segments);
+        if (labels.defined()) out["loss"] = model.loss(logits, labels);
+        out["logits"] = logits;
+      });
+}
+
+nn::StateDict run_model(QuestionAnswerer& model, const nn::StateDict& given) {
+  return run_encoder(
+      model, *model.base, given, {"start_positions", "end_positions"},
+      [&](nn::StateDict& out, const Inputs& in, const Tensor& ids, const Mask& mask, const Tensor& segments) {
+        const Tensor starts = in.find("start_positions", 1), ends = in.find("end_positions", 1);
+        const Tensor logits = model(ids, mask, segments);
+        if (starts.defined() != ends.defined())
+          raise(ErrorKind::config, "run: \"start_positions\" and \"end_positions\" come together");
+        if (starts.defined()) out["loss"] = model.loss(logits, starts, ends);
+        out["start_logits"] = select(logits, 2, 0);
+        out["end_logits"] = select(logits, 2, 1);
+      });
 }
 
 nn::StateDict run_model(CausalLM& model, const nn::StateDict& given) {
@@ -245,7 +275,7 @@ nn::StateDict run_model(ImageClassifier& model, const nn::StateDict& given) {
 }  // namespace
 
 nn::StateDict run(const AnyModel& model, const nn::StateDict& inputs, const RunOptions& options) {
-  if (options.gradients && !inputs.contains("labels"))
+  if (options.gradients && !inputs.contains("labels") && !inputs.contains("start_positions"))
     raise(ErrorKind::config, "run: gradients are those of the loss, and there are no \"labels\"");
   std::optional<NoGrad> no_grad;
   if (!options.gradients) no_grad.emplace();

@@ -1,36 +1,56 @@
 #pragma once
 
-#include "bert.h"
+#include <string_view>
+
+#include "encoder_config.h"
 
 namespace tape::models {
 
-/// A Bert and what is said of whole sequences.
+/// What the outputs of a SequenceClassifier are: values; scores of labels of which one is right; or scores of labels
+/// each of which is right or not.
+enum class ProblemType { regression, single_label_classification, multi_label_classification };
+/// "regression"
+std::string_view to_string(ProblemType type);
+
+/// An encoder and what is said of whole sequences.
 struct SequenceClassifierConfig {
-  BertConfig bert = {};
+  EncoderConfig encoder = {};
   int64_t num_labels = 2;
-  nn::Pooling pooling = nn::Pooling::first;  ///< first: through Bert's pooler, as in BERT; mean: without
-  std::optional<double> dropout = {};        ///< in front of the classifier; bert.dropout where not given
-  std::vector<std::string> labels = {};      ///< their names; none, or num_labels of them
+  /// first: through BERT's pooler, or its kin's dense layer; mean: BERT without its pooler.
+  nn::Pooling pooling = nn::Pooling::first;
+  std::optional<double> dropout = {};    ///< in front of the classifier; the family's where not given
+  std::vector<std::string> labels = {};  ///< their names; none, or num_labels of them
+  /// Where not given, regression of one label, of several what the labels of loss() say.
+  std::optional<ProblemType> problem_type = {};
 
   /// One name a label: LABEL_0, LABEL_1, ... where there are none, as transformers has it.
   std::vector<std::string> label_names() const;
 };
 
-/// Bert, pooling, dropout and a linear layer: token ids [B, T] to logits [B, num_labels] (Devlin et al. 2019, 4.1).
+/// An encoder, pooling, dropout and a linear layer: token ids [B, T] to logits [B, num_labels] (Devlin et al. 2019,
+/// 4.1).
 class SequenceClassifier : public nn::Layer<SequenceClassifier> {
  public:
-  /// Error (config) naming the value that does not fit. bert.pooler follows from the pooling.
+  /// Error (config) naming the value that does not fit. The encoder's pooler follows from the pooling.
   explicit SequenceClassifier(const SequenceClassifierConfig& config);
 
   /// ids and segments [B, T] (i64) -> logits [B, num_labels]; the mean is over the positions that the mask shows.
-  /// Errors as Bert.
+  /// Errors as EncoderModel.
   Tensor forward(const Tensor& ids, const Mask& mask, const Tensor& segments = {});
   /// With the padding hidden.
   Tensor forward(const Tensor& ids);
 
+  /// What the outputs are, given labels of that dtype: as configured, else a regression of one label, and of several a
+  /// choice of one where the labels are whole numbers (i64), of each else.
+  ProblemType problem_type(DType labels = i64) const;
+  /// The mean loss: regression squares the distance to labels [B, num_labels] (or [B] of one label); a choice of one
+  /// takes the cross-entropy of labels [B] (i64, -100 for none); of each takes the binary cross-entropy of shares [B,
+  /// num_labels]. Error (shape) for labels of another shape, (dtype) for a choice of one that is not i64.
+  Tensor loss(const Tensor& logits, const Tensor& labels) const;
+
   const SequenceClassifierConfig& config() const { return config_; }
 
-  nn::Child<Bert> bert;
+  nn::Child<EncoderModel> base;  ///< called as its family is: "bert"
   nn::Child<nn::ClassificationHead> head;
 
  private:

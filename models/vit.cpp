@@ -2,6 +2,7 @@
 
 #include "autograd/ops/shape.h"
 #include "base/check.h"
+#include "models/labels.h"
 #include "nn/check.h"
 #include "nn/init.h"
 
@@ -50,9 +51,7 @@ nn::TransformerLayerOptions vit_layers(const VitConfig& c) {
 }
 
 ImageClassifierConfig completed(ImageClassifierConfig c) {
-  check_at_least_one("ImageClassifier", {{"num_labels", c.num_labels}});
-  if (!c.labels.empty() && std::ssize(c.labels) != c.num_labels)
-    raise(ErrorKind::config, "ImageClassifier: {} names for {} labels", c.labels.size(), c.num_labels);
+  check_labels("ImageClassifier", c.labels, c.num_labels);
   c.vit.pooler = false;
   return c;
 }
@@ -81,11 +80,7 @@ Tensor Vit::pool(const Tensor& hidden) {
 
 std::string Vit::settings() const { return fmt::format("width {}", config_.d_model); }
 
-std::vector<std::string> ImageClassifierConfig::label_names() const {
-  std::vector<std::string> names = labels;
-  for (int64_t i = std::ssize(names); i < num_labels; ++i) names.push_back(fmt::format("LABEL_{}", i));
-  return names;
-}
+std::vector<std::string> ImageClassifierConfig::label_names() const { return models::label_names(labels, num_labels); }
 
 ImageClassifier::ImageClassifier(const ImageClassifierConfig& c)
     : vit(this, "vit", completed(c).vit),

@@ -24,27 +24,63 @@ const ModuleCheck tokens_alone("Embeddings", "tokens alone", [](const Checker& c
   Embeddings layer({.vocab = 5, .d_model = 4, .max_length = 0, .norm_eps = {}, .dropout = 0.2});
   return check(layer, {sample_ids()});
 });
+const ModuleCheck skipped_padding("Embeddings", "positions skip padding", [](const Checker& check) {
+  Embeddings layer({.vocab = 6, .d_model = 4, .max_length = 3, .padding_index = 5, .positions_skip_padding = true});
+  return check(layer, {sample_ids()});
+});
+
+/// Rows of the table of positions.
+int64_t position_rows(const EmbeddingsOptions& o) {
+  if (!o.positions_skip_padding) return o.max_length;
+  if (!o.padding_index || o.max_length < 1)
+    raise(ErrorKind::config, "Embeddings: positions that skip padding need a padding_index and a table of positions");
+  return o.max_length + *o.padding_index + 1;
+}
+
+/// [B, T]: how many ids up to each are not padding, behind the padding's own place.
+Tensor positions_of(const Tensor& ids, int64_t padding) {
+  if (ids.dtype() != i64) raise(ErrorKind::dtype, "Embeddings: ids must be i64, got {}", to_string(ids.dtype()));
+  Tensor positions = empty(ids.shape(), i64);
+  const std::vector<int64_t> values = ids.to_vector<int64_t>();
+  int64_t* const place = positions.mutable_data<int64_t>();
+  const int64_t length = ids.size(1);
+  for (int64_t i = 0, seen = 0; i < ids.numel(); ++i) {
+    if (i % length == 0) seen = 0;
+    const bool word = values[static_cast<size_t>(i)] != padding;
+    seen += word ? 1 : 0;
+    place[i] = word ? padding + seen : padding;
+  }
+  return positions;
+}
 
 }  // namespace
 
 Embeddings::Embeddings(const EmbeddingsOptions& o)
     : token(this, "token", o.vocab, o.d_model, EmbeddingOptions{.padding_index = o.padding_index}),
-      position(o.max_length != 0 ? std::make_unique<Child<Embedding>>(this, "position", o.max_length, o.d_model)
+      position(o.max_length != 0 ? std::make_unique<Child<Embedding>>(
+                                       this, "position", position_rows(o), o.d_model,
+                                       EmbeddingOptions{o.positions_skip_padding ? o.padding_index : std::nullopt})
                                  : nullptr),
       segment(o.segments > 0 ? std::make_unique<Child<Embedding>>(this, "segment", o.segments, o.d_model) : nullptr),
-      norm(o.norm_eps ? std::make_unique<Child<LayerNorm>>(this, "norm", o.d_model, LayerNormOptions{*o.norm_eps})
+      norm(o.norm_eps ? std::make_unique<Child<LayerNorm>>(this, "norm", o.d_model,
+                                                           LayerNormOptions{.eps = *o.norm_eps, .bias = o.norm_bias})
                       : nullptr),
-      dropout(this, "dropout", o.dropout) {
+      dropout(this, "dropout", o.dropout),
+      max_length_(o.max_length),
+      padding_(o.positions_skip_padding ? o.padding_index : std::nullopt) {
   if (o.segments < 0) raise(ErrorKind::config, "Embeddings: segments must not be negative, got {}", o.segments);
 }
 
 Tensor Embeddings::forward(const Tensor& ids, const Tensor& segments, int64_t first) {
   if (ids.rank() != 2) raise(ErrorKind::shape, "Embeddings: ids must be [B, T], got {}", to_string(ids.shape()));
   if (!position) return sum(ids, Tensor(), segments);
-  const int64_t length = ids.size(1), most = (*position)->weight.size(0);
-  if (first < 0 || first + length > most)
+  const int64_t length = ids.size(1);
+  if (first < 0 || first + length > max_length_)
     raise(ErrorKind::shape, "Embeddings: positions {} to {} do not fit into max_length {}", first, first + length - 1,
-          most);
+          max_length_);
+  if (padding_ && first != 0)
+    raise(ErrorKind::config, "Embeddings: positions that skip padding begin at 0, got {}", first);
+  if (padding_) return sum(ids, positions_of(ids, *padding_), segments);
   const auto end = static_cast<double>(first + length);
   return sum(ids, arange(static_cast<double>(first), end), segments);
 }
@@ -69,8 +105,7 @@ Tensor Embeddings::sum(const Tensor& ids, const Tensor& positions, const Tensor&
 }
 
 std::string Embeddings::settings() const {
-  return fmt::format("{} ids{}{}", token->weight.size(0),
-                     position ? fmt::format(", {} positions", (*position)->weight.size(0)) : "",
+  return fmt::format("{} ids{}{}", token->weight.size(0), position ? fmt::format(", {} positions", max_length_) : "",
                      segment ? fmt::format(", {} segments", (*segment)->weight.size(0)) : "");
 }
 

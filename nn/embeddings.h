@@ -14,6 +14,11 @@ struct EmbeddingsOptions {
   std::optional<double> norm_eps = 1e-12;     ///< LayerNorm over the sum; none where not given
   double dropout = 0.1;                       ///< of the result
   std::optional<int64_t> padding_index = {};  ///< a row of the token table that is never trained
+  bool norm_bias = true;
+  /// Positions are counted as in RoBERTa's code: the ids that are not padding_index have padding_index + 1 and on,
+  /// those that are have padding_index, a row never trained; max_length tokens need max_length + padding_index + 1
+  /// rows.
+  bool positions_skip_padding = false;
 };
 
 /// What a Transformer reads: dropout(norm(token[id] + position[t] + segment[s])), all three tables learned (Devlin et
@@ -22,7 +27,7 @@ class Embeddings : public Layer<Embeddings> {
  public:
   explicit Embeddings(const EmbeddingsOptions& options);
   /// `segments` [B, T] (i64) where the layer has any; all of segment 0 where it is undefined. `first` is the position
-  /// of the first id. Error (shape) beyond max_length.
+  /// of the first id. Error (shape) beyond max_length, (config) for a first position where positions skip padding.
   Tensor forward(const Tensor& ids, const Tensor& segments = {}, int64_t first = 0);
   /// With a position of its own (i64, [B, T]) for each id, all of segment 0. Error (index) for one beyond max_length.
   Tensor at(const Tensor& ids, const Tensor& positions);
@@ -35,6 +40,8 @@ class Embeddings : public Layer<Embeddings> {
   Child<Dropout> dropout;
 
  private:
+  int64_t max_length_;
+  std::optional<int64_t> padding_;  // which positions skip
   /// `positions` is undefined where there is no table of them.
   Tensor sum(const Tensor& ids, const Tensor& positions, const Tensor& segments);
 };

@@ -21,11 +21,21 @@ const ModuleCheck pooler_check("Pooler", "first position", [](const Checker& che
   return check(layer, {sample_normal({2, 4, 3})});
 });
 const ModuleCheck classification_check("ClassificationHead", "three labels", [](const Checker& check) {
-  ClassificationHead layer(4, 3, 0.2);
+  ClassificationHead layer(4, 3, {.dropout = 0.2});
   return check(layer, {sample_normal({2, 4})});
+});
+const ModuleCheck dense_check("ClassificationHead", "a dense layer and a norm in front", [](const Checker& check) {
+  ClassificationHead layer(
+      4, 3,
+      {.dropout = 0.2, .activation = ActivationKind::tanh, .input_dropout = 0.2, .norm_eps = 1e-5, .norm_bias = false});
+  return check(layer, {sample_normal({2, 3, 4})});
 });
 const ModuleCheck masked_check("MaskedTokenHead", "gelu", [](const Checker& check) {
   MaskedTokenHead layer(4, 5);
+  return check(layer, {sample_normal({2, 3, 4})});
+});
+const ModuleCheck masked_without_biases("MaskedTokenHead", "without biases", [](const Checker& check) {
+  MaskedTokenHead layer(4, 5, {.dense_bias = false});
   return check(layer, {sample_normal({2, 3, 4})});
 });
 const ModuleCheck logits_check("NextTokenHead", "logits", [](const Checker& check) {
@@ -70,16 +80,33 @@ Tensor Pooler::forward(const Tensor& hidden) {
   return tanh(dense(select(hidden, 1, 0)));
 }
 
-ClassificationHead::ClassificationHead(int64_t d_model, int64_t num_labels, double dropout_probability)
-    : dropout(this, "dropout", dropout_probability), classifier(this, "classifier", d_model, num_labels) {}
+ClassificationHead::ClassificationHead(int64_t d_model, int64_t num_labels, const ClassificationHeadOptions& o)
+    : input_dropout(o.activation && o.input_dropout != 0
+                        ? std::make_unique<Child<Dropout>>(this, "input_dropout", o.input_dropout)
+                        : nullptr),
+      dense(o.activation ? std::make_unique<Child<Linear>>(this, "dense", d_model, d_model, LinearOptions{o.dense_bias})
+                         : nullptr),
+      activation(o.activation ? std::make_unique<Child<Activation>>(this, "activation", *o.activation) : nullptr),
+      norm(o.activation && o.norm_eps
+               ? std::make_unique<Child<LayerNorm>>(this, "norm", d_model,
+                                                    LayerNormOptions{.eps = *o.norm_eps, .bias = o.norm_bias})
+               : nullptr),
+      dropout(this, "dropout", o.dropout),
+      classifier(this, "classifier", d_model, num_labels) {}
 
-Tensor ClassificationHead::forward(const Tensor& pooled) { return classifier(dropout(pooled)); }
+Tensor ClassificationHead::forward(const Tensor& x) {
+  Tensor h = input_dropout ? (*input_dropout)(x) : x;
+  if (dense) h = (*activation)((*dense)(h));
+  if (norm) h = (*norm)(h);
+  return classifier(dropout(h));
+}
 
 MaskedTokenHead::MaskedTokenHead(int64_t d_model, int64_t vocab, const MaskedTokenHeadOptions& options)
-    : dense(this, "dense", d_model, d_model),
+    : dense(this, "dense", d_model, d_model, LinearOptions{options.dense_bias}),
       activation(this, "activation", options.activation),
-      norm(this, "norm", d_model, LayerNormOptions{options.norm_eps}),
-      decoder(this, "decoder", d_model, vocab) {}
+      norm(this, "norm", d_model,
+           LayerNormOptions{.eps = options.norm_eps, .bias = options.norm_bias.value_or(options.dense_bias)}),
+      decoder(this, "decoder", d_model, vocab, LinearOptions{options.decoder_bias.value_or(options.dense_bias)}) {}
 
 Tensor MaskedTokenHead::forward(const Tensor& hidden) { return decoder(norm(activation(dense(hidden)))); }
 

@@ -24,12 +24,29 @@ class Pooler : public Layer<Pooler> {
   Child<Linear> dense;
 };
 
-/// classifier(dropout(pooled)): [B, C] -> logits [B, num_labels].
+struct ClassificationHeadOptions {
+  double dropout = 0.1;  ///< in front of the classifier
+  /// Of a dense layer [C, C] in front of that dropout, which BERT has in its pooler; without an activation there is
+  /// none, and the four below mean nothing.
+  std::optional<ActivationKind> activation = {};
+  double input_dropout = 0;  ///< of what the dense layer reads
+  bool dense_bias = true;
+  std::optional<double> norm_eps = {};  ///< LayerNorm behind the activation; none where not given
+  bool norm_bias = true;
+};
+
+/// classifier(dropout(norm(activation(dense(dropout(x)))))), the inner ones where the options ask for them: [..., C] ->
+/// logits [..., num_labels]. x is a vector a sequence [B, C] or one a position [B, T, C]. Error (config) for sizes
+/// below 1 and a dropout outside [0, 1), (shape) for another width.
 class ClassificationHead : public Layer<ClassificationHead> {
  public:
-  ClassificationHead(int64_t d_model, int64_t num_labels, double dropout = 0.1);
-  Tensor forward(const Tensor& pooled);
+  ClassificationHead(int64_t d_model, int64_t num_labels, const ClassificationHeadOptions& options = {});
+  Tensor forward(const Tensor& x);
 
+  std::unique_ptr<Child<Dropout>> input_dropout;  ///< null without
+  std::unique_ptr<Child<Linear>> dense;           ///< this and the next two null without
+  std::unique_ptr<Child<Activation>> activation;
+  std::unique_ptr<Child<LayerNorm>> norm;
   Child<Dropout> dropout;
   Child<Linear> classifier;
 };
@@ -37,6 +54,9 @@ class ClassificationHead : public Layer<ClassificationHead> {
 struct MaskedTokenHeadOptions {
   ActivationKind activation = ActivationKind::gelu;
   double norm_eps = 1e-12;
+  bool dense_bias = true;
+  std::optional<bool> norm_bias = {};     ///< as dense_bias where not given
+  std::optional<bool> decoder_bias = {};  ///< the same
 };
 
 /// decoder(norm(activation(dense(hidden)))): [B, T, C] -> logits [B, T, V], what BERT says of hidden words; the

@@ -35,10 +35,7 @@ class Labels {
         model_(models::load<models::SequenceClassifier>(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model)),
         names_(model_->config().label_names()) {
-    models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->config().bert.vocab);
-    if (model_->config().num_labels < 2)
-      raise(ErrorKind::config, "{}/config.json: classify needs at least 2 labels, the model has {}", arguments.model,
-            model_->config().num_labels);
+    models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->base->vocab());
   }
 
   /// Output for some lines, in their order.
@@ -50,7 +47,7 @@ class Labels {
       ids.push_back(std::move(encoding.ids));
       type_ids.push_back(std::move(encoding.type_ids));
     }
-    const bool segments = arguments_.pair && model_->config().bert.segments > 1;
+    const bool segments = arguments_.pair && model_->base->segments() > 1;
     std::string out;
     for (const std::vector<double>& p :
          models::classify(*model_, ids, segments ? type_ids : std::vector<std::vector<int64_t>>(), arguments_.options))
@@ -63,7 +60,7 @@ class Labels {
     if (const std::string note = unknown_.note(); !note.empty()) std::cerr << "tapeformer: " << note << "\n";
     if (cut_ > 0)
       std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut_), grouped(count_),
-                               grouped(model_->config().bert.max_length));
+                               grouped(model_->base->max_length()));
     if (empty_ > 0)
       std::cerr << fmt::format("tapeformer: {} of {} lines were empty and have no label\n", grouped(empty_),
                                grouped(count_));
@@ -84,7 +81,7 @@ class Labels {
     };
     text::Encoding encoding = encode({});
     unknown_.add(*tokenizer_, encoding, text.substr(0, tab), arguments_.pair ? text.substr(tab + 1) : "");
-    const int64_t most = model_->config().bert.max_length;
+    const int64_t most = model_->base->max_length();
     if (std::ssize(encoding.ids) <= most) return encoding;
     ++cut_;
     return encode({.max_length = most});

@@ -53,7 +53,8 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
       return text::plan_batches(train_.lengths, batching(), options_.run.seed, epoch).batches;
     };
     std::optional<double> dropout;
-    if (pretrained_) dropout = pretrained_->config.bert.dropout;
+    if (pretrained_)
+      dropout = std::visit([](const auto& encoder) { return encoder.dropout; }, pretrained_->config.encoder);
     recipe_ = classifier_recipe(preset_, options, std::ssize(plan(0)), dropout);
     manual_seed(options.run.seed);
     make_model();
@@ -63,7 +64,7 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
         *adam_, optim::LinearOptions{.warmup = recipe_.warmup, .total = recipe_.steps});
     loader_ = std::make_unique<Loader<LabelledBatch>>(
         LoaderOptions<LabelledBatch>{.plan = plan, .collate = [this](const std::vector<int64_t>& which) {
-                                       return collate_labelled(train_, which, model_->config().bert.padding_id);
+                                       return collate_labelled(train_, which, model_->base->options().padding_id);
                                      }});
     print_sizes(std::ssize(plan(0)));
   }
@@ -118,16 +119,16 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
 
   models::SequenceClassifierConfig scratch_config() const {
     const int64_t width = options_.width.value_or(preset_.width);
-    return {.bert = {.vocab = tokenizer_->vocab_size(),
-                     .d_model = width,
-                     .layers = options_.layers.value_or(preset_.layers),
-                     .heads = options_.heads.value_or(preset_.heads),
-                     .d_ff = 4 * width,
-                     .max_length = max_length(),
-                     .segments = 1,
-                     .dropout = recipe_.dropout,
-                     .attention_dropout = recipe_.dropout,
-                     .padding_id = tokenizer_->special().pad},
+    return {.encoder = models::BertConfig{.vocab = tokenizer_->vocab_size(),
+                                          .d_model = width,
+                                          .layers = options_.layers.value_or(preset_.layers),
+                                          .heads = options_.heads.value_or(preset_.heads),
+                                          .d_ff = 4 * width,
+                                          .max_length = max_length(),
+                                          .segments = 1,
+                                          .dropout = recipe_.dropout,
+                                          .attention_dropout = recipe_.dropout,
+                                          .padding_id = tokenizer_->special().pad},
             .num_labels = std::ssize(train_lines_.label_names),
             .pooling = options_.pooling.value_or(nn::Pooling::mean),
             .labels = train_lines_.label_names};
@@ -135,8 +136,8 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
 
   /// Tokens of a line at most.
   int64_t max_length() const {
-    const int64_t positions =
-        pretrained_ ? pretrained_->config.bert.max_length : options_.max_length.value_or(preset_.max_length);
+    const int64_t positions = pretrained_ ? models::parts_of(pretrained_->config.encoder).max_length
+                                          : options_.max_length.value_or(preset_.max_length);
     const int64_t wanted = options_.max_length.value_or(positions);
     if (wanted > positions)
       raise(ErrorKind::config, "train classifier: max_length must be at most {}, the positions of {}, got {}",
@@ -231,7 +232,7 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
   }
 
   void add_settings(nlohmann::ordered_json& json) const override {
-    const models::BertConfig& bert = model_->config().bert;
+    const nn::TransformerLayerOptions& layer = model_->base->options().layers.front();
     json["preset"] = preset_.name;
     json["data"] = file_setting(options_.data);
     json["valid"] = file_setting(options_.valid);
@@ -250,9 +251,9 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
     json["batch"] = batching().max_sentences;
     json["batch_tokens"] = batching().max_tokens;
     json["max_length"] = max_length();
-    json["layers"] = bert.layers;
-    json["width"] = bert.d_model;
-    json["heads"] = bert.heads;
+    json["layers"] = model_->base->options().layers.size();
+    json["width"] = layer.d_model;
+    json["heads"] = layer.heads;
   }
 
   const ClassificationOptions& options_;

@@ -20,20 +20,27 @@ using models::SequenceClassifier;
 struct Take {
   Pretrained& to;
 
-  void bert(const models::Bert& model) {
-    to.config.bert = model.config();
-    for (const auto& [name, value] : model.state_dict()) to.values.emplace(fmt::format("bert.{}", name), value);
+  void encoder(const models::EncoderModel& model, const models::EncoderConfig& config) {
+    to.config.encoder = config;
+    to.has_pooler = model.options().pooler;
+    for (const auto& [name, value] : model.state_dict())
+      to.values.emplace(fmt::format("{}.{}", model.options().family, name), value);
   }
-  void operator()(const std::unique_ptr<models::Bert>& model) { bert(*model); }
-  void operator()(const std::unique_ptr<models::MaskedLanguageModel>& model) { bert(*model->bert); }
+  template <std::derived_from<models::EncoderModel> M>
+  void operator()(const std::unique_ptr<M>& model) {
+    encoder(*model, model->config());
+  }
+  void operator()(const std::unique_ptr<models::MaskedLanguageModel>& model) { encoder(*model->base, model->config()); }
   void operator()(const std::unique_ptr<SequenceClassifier>& model) {
     to.config = model->config();
+    to.config.problem_type.reset();  // one label is right
+    to.has_pooler = model->base->options().pooler;
     to.values = model->state_dict();
     to.config.labels = to.config.label_names();
   }
   template <class M>
   void operator()(const std::unique_ptr<M>& model) {
-    raise(ErrorKind::config, "{}/config.json: holds a {}; a classifier begins with a BERT", to.folder,
+    raise(ErrorKind::config, "{}/config.json: holds a {}; a classifier begins with an encoder", to.folder,
           model->type_name());
   }
 };
@@ -51,19 +58,22 @@ void choose_pooling(Pretrained& p) {
     p.config.pooling = mean ? nn::Pooling::mean : nn::Pooling::first;
     p.pooling_reason = "as 1_Pooling/config.json says";
   } else {
-    p.config.pooling = p.config.bert.pooler ? nn::Pooling::first : nn::Pooling::mean;
-    p.pooling_reason = p.config.bert.pooler ? "the folder has a pooler" : "the folder has no pooler";
+    p.config.pooling = p.has_pooler ? nn::Pooling::first : nn::Pooling::mean;
+    p.pooling_reason = p.has_pooler ? "the folder has a pooler" : "the folder has no pooler";
   }
 }
 
-/// The layer that a parameter of the encoder belongs to: "bert.encoder.layers.3.norm1.weight" is of layer 3; -1 for the
-/// embeddings, `layers` for what stands behind the encoder.
-int64_t layer_of(const std::string& name, int64_t layers) {
-  constexpr std::string_view kLayers = "bert.encoder.layers.";
-  if (name.starts_with("bert.embeddings.")) return -1;
-  if (!name.starts_with(kLayers)) return layers;
-  int64_t layer = layers;
-  std::from_chars(name.data() + kLayers.size(), name.data() + name.size(), layer);
+int64_t layers_of(const SequenceClassifier& model) { return model.base->encoder->layers.size(); }
+
+/// The layer that a parameter of the classifier belongs to: "bert.encoder.layers.3.norm1.weight" is of layer 3; -1 for
+/// the embeddings and what all layers share, their number for what stands behind the encoder.
+int64_t layer_of(const std::string& name, const SequenceClassifier& model) {
+  const std::string& family = model.base->options().family;
+  const std::string stack = fmt::format("{}.encoder.layers.", family);
+  for (const char* shared : {"embeddings", "relative_bias"})
+    if (name.starts_with(fmt::format("{}.{}.", family, shared))) return -1;
+  int64_t layer = layers_of(model);
+  if (name.starts_with(stack)) std::from_chars(name.data() + stack.size(), name.data() + name.size(), layer);
   return layer;
 }
 
@@ -76,9 +86,13 @@ Pretrained read_pretrained(const std::string& folder) {
   std::visit(Take{p}, model);
   choose_pooling(p);
   p.tokenizer = text::load_tokenizer(folder);
-  models::check_tokenizer_fits(folder, *p.tokenizer, "vocab_size", p.config.bert.vocab);
-  // A configuration need not name it.
-  if (p.config.bert.padding_id < 0) p.config.bert.padding_id = std::max<int64_t>(p.tokenizer->special().pad, 0);
+  std::visit(
+      [&](auto& encoder) {
+        models::check_tokenizer_fits(folder, *p.tokenizer, "vocab_size", encoder.vocab);
+        // A configuration need not name it.
+        if (encoder.padding_id < 0) encoder.padding_id = std::max<int64_t>(p.tokenizer->special().pad, 0);
+      },
+      p.config.encoder);
   return p;
 }
 
@@ -89,7 +103,7 @@ std::unique_ptr<SequenceClassifier> begin_classifier(const Pretrained& from, con
   config.num_labels = std::ssize(options.labels);
   config.pooling = options.pooling.value_or(config.pooling);
   if (options.dropout) {
-    config.bert.dropout = config.bert.attention_dropout = *options.dropout;
+    std::visit([&](auto& encoder) { encoder.dropout = encoder.attention_dropout = *options.dropout; }, config.encoder);
     config.dropout.reset();
   }
   auto model = std::make_unique<SequenceClassifier>(config);
@@ -103,20 +117,20 @@ std::unique_ptr<SequenceClassifier> begin_classifier(const Pretrained& from, con
 }
 
 void freeze_layers(SequenceClassifier& model, int64_t layers) {
-  const int64_t all = model.config().bert.layers;
+  const int64_t all = layers_of(model);
   if (layers < 0 || layers > all) raise(ErrorKind::config, "freeze: layers must be 0 to {}, got {}", all, layers);
   for (const NamedTensor& named : model.named_parameters())
-    if (layer_of(named.name, all) < layers) Tensor(named.tensor).requires_grad_(false);
+    if (layer_of(named.name, model) < layers) Tensor(named.tensor).requires_grad_(false);
 }
 
 optim::ParameterGroups layer_groups(const SequenceClassifier& model, double decay) {
   if (!(decay > 0 && decay <= 1))
     raise(ErrorKind::config, "layer_decay must be greater than 0 and at most 1, got {}", decay);
-  const int64_t layers = model.config().bert.layers;
+  const int64_t layers = layers_of(model);
   std::vector<optim::ParameterGroup> decayed(static_cast<size_t>(layers) + 2), plain(decayed.size());
   for (const NamedTensor& named : model.named_parameters()) {
     if (!named.tensor.requires_grad()) continue;
-    const auto place = static_cast<size_t>(layer_of(named.name, layers) + 1);
+    const auto place = static_cast<size_t>(layer_of(named.name, model) + 1);
     (named.tensor.rank() > 1 ? decayed : plain)[place].parameters.push_back(named.tensor);
   }
   optim::ParameterGroups groups;

@@ -11,17 +11,19 @@
 
 namespace tape::train {
 
-/// A BERT that was trained on something else, to begin a classifier with.
+/// An encoder that was trained on something else, to begin a classifier with.
 struct Pretrained {
   std::string folder;
-  models::SequenceClassifierConfig config;  ///< bert as in the folder; pooling by pooling_of; labels of its head
+  models::SequenceClassifierConfig config;  ///< the encoder as in the folder; the pooling chosen; labels of its head
   nn::StateDict values;                     ///< "bert.*", and "head.*" where the folder holds a classifier
+  bool has_pooler = false;
   std::unique_ptr<text::Tokenizer> tokenizer;
   std::string pooling_reason;  ///< what chose the pooling, for people
   bool has_head() const { return values.contains("head.classifier.weight"); }
 };
 
-/// Reads a folder of BertModel, BertForMaskedLM or BertForSequenceClassification with its tokenizer.
+/// Reads a folder of an encoder of any family with its tokenizer: the model alone, a masked language model or a
+/// classifier of sequences.
 ///
 /// The pooling is the classifier's own; else what 1_Pooling/config.json says (folders of sentence-transformers); else
 /// the first position where the folder has a pooler, and the mean where it has none.

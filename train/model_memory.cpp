@@ -1,6 +1,7 @@
 #include "train/model_memory.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -64,10 +65,17 @@ double parameter_count(const models::TransformerConfig& c) {
 }
 
 double parameter_count(const models::SequenceClassifierConfig& c) {
-  const double width = of(c.bert.d_model);
-  const double tables = (of(c.bert.vocab) + of(c.bert.max_length) + of(c.bert.segments)) * width + norm(width);
-  const double pooler = c.pooling == nn::Pooling::first ? linear(width, width) : 0;
-  return tables + of(c.bert.layers) * encoder_layer(width, of(c.bert.d_ff)) + pooler + linear(width, of(c.num_labels));
+  models::EncoderConfig one_layer = c.encoder;
+  double layers = 0;
+  std::visit([&](auto& encoder) { layers = of(std::exchange(encoder.layers, 1)); }, one_layer);
+  const models::EncoderModelOptions parts = models::parts_of(one_layer);
+  const nn::EmbeddingsOptions& e = parts.embeddings;
+  const double width = of(e.d_model), skipped = e.positions_skip_padding ? of(parts.padding_id) + 1 : 0;
+  const double tables = (of(e.vocab) + of(e.max_length) + skipped + of(e.segments)) * width + norm(width);
+  const bool dense = c.pooling == nn::Pooling::first ? parts.sequence_reads_pooler || parts.sequence.activation
+                                                     : parts.sequence.activation.has_value();
+  return tables + layers * encoder_layer(width, of(parts.layers.front().d_ff)) + (dense ? linear(width, width) : 0) +
+         linear(width, of(c.num_labels));
 }
 
 void check_memory(const char* task, double parameters, const std::string& root) {

@@ -64,4 +64,15 @@ nlohmann::ordered_json begin_config(std::string_view architecture, std::string_v
   return {{"architectures", {architecture}}, {"model_type", model_type}, {"dtype", name}, {"torch_dtype", name}};
 }
 
+void write_labels(nlohmann::ordered_json& json, const std::vector<std::string>& labels) {
+  auto ids = nlohmann::ordered_json::object(), names = nlohmann::ordered_json::object();
+  for (const std::string& name : labels) {
+    const auto id = static_cast<int64_t>(names.size());
+    names[fmt::format("{}", id)] = name;
+    ids[name] = id;
+  }
+  json["id2label"] = names;
+  json["label2id"] = ids;
+}
+
 }  // namespace tape::models::hugging_face

@@ -61,4 +61,12 @@ struct WriteKeys {
   }
 };
 
+/// A classifier's labels, by "id2label"; two without names where there is neither that nor "num_labels".
+template <class Config>
+void read_labels(Config& c, const ConfigReader& config) {
+  c.labels = config.names("id2label");
+  c.num_labels = config.whole("num_labels", c.labels.empty() ? 2 : std::ssize(c.labels));
+}
+void write_labels(nlohmann::ordered_json& json, const std::vector<std::string>& labels);
+
 }  // namespace tape::models::hugging_face

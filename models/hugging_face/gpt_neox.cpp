@@ -61,8 +61,8 @@ Layout gpt_neox_layout(const GptNeoXConfig& c) {
     both(&Layout::linear, "self_attention.output", "attention.dense", width, width, c.attention_bias);
     both(&Layout::linear, "feed_forward.linear1", "mlp.dense_h_to_4h", width, c.d_ff, true);
     both(&Layout::linear, "feed_forward.linear2", "mlp.dense_4h_to_h", c.d_ff, width, true);
-    both(&Layout::norm, "norm1", "input_layernorm", width);
-    both(&Layout::norm, "norm2", "post_attention_layernorm", width);
+    both(&Layout::norm, "norm1", "input_layernorm", width, true);
+    both(&Layout::norm, "norm2", "post_attention_layernorm", width, true);
     // The causal mask and the frequencies, which older releases saved.
     for (const char* old : {"attention.bias", "attention.masked_bias", "attention.rotary_emb.inv_freq"})
       layout.ignore(fmt::format("{}{}", their, old));

@@ -82,8 +82,7 @@ VitConfig read_vit_config(const ConfigReader& config) {
 ImageClassifierConfig read_image_classifier_config(const ConfigReader& config) {
   ImageClassifierConfig c{.vit = read_vit_config(config)};
   c.vit.pooler = false;
-  c.labels = config.names("id2label");
-  c.num_labels = config.whole("num_labels", c.labels.empty() ? 2 : std::ssize(c.labels));
+  read_labels(c, config);
   if (config.has("problem_type") && config.text("problem_type") != "single_label_classification")
     config.wrong("problem_type", "\"single_label_classification\"");
   return c;
@@ -93,14 +92,7 @@ Json config_json(const Vit& model, DType dtype) { return vit_json(model.config()
 
 Json config_json(const ImageClassifier& model, DType dtype) {
   Json json = vit_json(model.config().vit, "ViTForImageClassification", dtype);
-  Json ids = Json::object(), names = Json::object();
-  for (const std::string& name : model.config().label_names()) {
-    const auto id = static_cast<int64_t>(names.size());
-    names[fmt::format("{}", id)] = name;
-    ids[name] = id;
-  }
-  json["id2label"] = names;
-  json["label2id"] = ids;
+  write_labels(json, model.config().label_names());
   return json;
 }
 

@@ -244,7 +244,8 @@ def expected_of(model, given):
 
 
 def worst_of(actual, expected):
-    """The largest error and its tensor; what added to all keys alike cannot change is measured by its weight."""
+    """The largest error and its tensor; what is added to all keys, or to all scores of an answer, alike changes nothing,
+    and is measured by its weight."""
     worst = (0.0, "")
     for name, value in expected.items():
         if name not in actual:
@@ -255,6 +256,9 @@ def worst_of(actual, expected):
         for key in ["key.bias", "k_proj.bias"]:
             if name.endswith(key):
                 scale = expected[name.removesuffix("bias") + "weight"].abs().max().item()
+        beside = expected.get(name.removesuffix("bias") + "weight")
+        if name.endswith(".bias") and beside is not None and scale < 1e-12 * beside.abs().max().item():
+            scale = beside.abs().max().item()
         error = (actual[name].double() - value.double()).abs().max().item() / max(scale, 1e-30)
         if not error <= worst[0]:
             worst = (error, name)

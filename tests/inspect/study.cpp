@@ -118,7 +118,7 @@ TEST(Study, OfAMaskedLanguageModelIsOfItsOwnTokens) {
 
 TEST(Study, OfAClassifierIsOfTheLikeliestLabelOrOfOneGiven) {
   manual_seed(4);
-  models::SequenceClassifier model({.bert = small_bert, .num_labels = 3, .dropout = 0});
+  models::SequenceClassifier model({.encoder = small_bert, .num_labels = 3, .dropout = 0});
   const PageText text{.ids = {1, 4, 5}};
   const Tensor logits = model(tensor({{1, 4, 5}}, i64), Mask());
   const std::vector<float> scores = logits.to_vector<float>();
@@ -135,7 +135,7 @@ TEST(Study, OfAClassifierIsOfTheLikeliestLabelOrOfOneGiven) {
   EXPECT_EQ(found[1].second, scores[2]);
   EXPECT_TAPE_ERROR(study(model, text, {.label = 3}), ErrorKind::index, "study: label 3 is outside [0, 3)");
 
-  models::SequenceClassifier one({.bert = small_bert, .num_labels = 1, .dropout = 0});
+  models::SequenceClassifier one({.encoder = small_bert, .num_labels = 1, .dropout = 0});
   EXPECT_EQ(outputs(study(one, text))[0].first, "output");
 }
 

@@ -1,4 +1,4 @@
-#include "models/bert.h"
+#include "models/masked_language_model.h"
 
 #include <cmath>
 
@@ -64,8 +64,8 @@ TEST(Bert, NamesTheValueThatDoesNotFit) {
 
 TEST(MaskedLanguageModel, IsTiedAndHasNoPooler) {
   MaskedLanguageModel model(tiny_bert());
-  EXPECT_TRUE(model.head->decoder->weight.is(model.bert->embeddings->token->weight));
-  EXPECT_FALSE(model.bert->pooler);
+  EXPECT_TRUE(model.head->decoder->weight.is(model.base->embeddings->token->weight));
+  EXPECT_FALSE(model.base->pooler);
   const Tensor logits = model(tensor({{1, 2, 0}}, i64));
   EXPECT_EQ(to_string(logits.shape()), "[1, 3, 11]");
   cross_entropy(logits, tensor({{-100, 4, -100}}, i64)).backward();

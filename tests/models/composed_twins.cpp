@@ -12,7 +12,6 @@
 #include "autograd/create.h"
 #include "autograd/ops/compare.h"
 #include "autograd/tape/tape.h"
-#include "models/bert.h"
 #include "models/gpt.h"
 #include "models/gpt_neox.h"
 #include "models/llama.h"
@@ -176,7 +175,8 @@ RandomModel any_model(Choices& choices, int number, DType dtype) {
     case 5:
       return of_bert<MaskedLanguageModel>(choices, dtype, "MaskedLanguageModel", bert_config(choices, heads), heads);
     default: {
-      const SequenceClassifierConfig config{.bert = bert_config(choices, heads), .num_labels = choices.between(1, 4)};
+      const SequenceClassifierConfig config{.encoder = bert_config(choices, heads),
+                                            .num_labels = choices.between(1, 4)};
       return of_bert<SequenceClassifier>(choices, dtype, "SequenceClassifier", config, heads);
     }
   }

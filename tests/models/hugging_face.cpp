@@ -74,7 +74,7 @@ TEST_F(HuggingFaceFolder, ReadsSizesAndChoices) {
   const auto classifier = load<SequenceClassifier>(folder_.path());
   EXPECT_THAT(classifier->config().labels, testing::ElementsAre("sad", "plain", "glad"));
   EXPECT_EQ(classifier->config().num_labels, 3);
-  EXPECT_EQ(classifier->config().bert.norm_eps, 1e-12);
+  EXPECT_EQ(std::get<BertConfig>(classifier->config().encoder).norm_eps, 1e-12);
 }
 
 TEST_F(HuggingFaceFolder, NamesTheClassThatItHolds) {
@@ -141,10 +141,10 @@ TEST_F(HuggingFaceFolder, OfADecoderIsCheckedBeforeItIsMade) {
 
 TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {
   const std::string rest =
-      " is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, "
-      "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, "
-      "M2M100ForConditionalGeneration, ViTModel, ViTForImageClassification and \"model_type\" "
-      "\"tapeformer-transformer\" are";
+      " is not supported; Bert, Roberta and XLMRoberta, each as Model, ForMaskedLM, ForSequenceClassification, "
+      "ForTokenClassification or ForQuestionAnswering; GPT2LMHeadModel, LlamaForCausalLM, MistralForCausalLM, "
+      "Qwen2ForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, M2M100ForConditionalGeneration, "
+      "ViTModel, ViTForImageClassification and \"model_type\" \"tapeformer-transformer\" are";
   expect_refused("gpt2", "GPT2LMHeadModel", "GemmaForCausalLM", ErrorKind::config,
                  fmt::format("architecture \"GemmaForCausalLM\"{}", rest));
   expect_refused("gpt2", "architectures", "architecture", ErrorKind::config,
@@ -174,8 +174,9 @@ TEST_F(HuggingFaceFolder, RefusesWhatIsNotComputedHere) {
                  "\"pooler_output_size\" must be 8, the hidden_size, got 7");
   expect_refused("vit", "\"patch_size\": 2", "\"patch_size\": 0", ErrorKind::config,
                  "\"patch_size\" must be a positive number, or two, got 0");
-  expect_refused("bert_classifier", "\"is_decoder\": false", "\"problem_type\": \"regression\"", ErrorKind::config,
-                 "\"problem_type\" must be \"single_label_classification\", got \"regression\"");
+  expect_refused("bert_classifier", "\"is_decoder\": false", "\"problem_type\": \"ranking\"", ErrorKind::config,
+                 "\"problem_type\" must be one of regression, single_label_classification, multi_label_classification, "
+                 "got \"ranking\"");
 }
 
 TEST_F(HuggingFaceFolder, RefusesValuesOfAnotherKind) {
@@ -249,7 +250,7 @@ TEST_F(HuggingFaceFolder, ReadsWhatOlderReleasesWrote) {
     tensors = old;
   });
   const auto model = load<MaskedLanguageModel>(folder_.path());
-  EXPECT_NE((*model->bert->embeddings->norm)->weight[0].item(), 1) << "read from gamma";
+  EXPECT_NE((*model->base->embeddings->norm)->weight[0].item(), 1) << "read from gamma";
   take("bert");
   change_tensors([](auto& tensors) {
     tensors.erase("pooler.dense.weight");
@@ -329,7 +330,7 @@ TEST_F(HuggingFaceFolder, RefusesToWriteWhatTransformersDoesNotKnow) {
 TEST_F(HuggingFaceFolder, KeepsAClassifierThatPoolsTheMean) {
   manual_seed(3);
   const BertConfig small{.vocab = 5, .d_model = 4, .layers = 1, .heads = 2, .d_ff = 4, .max_length = 3};
-  SequenceClassifier model({.bert = small, .num_labels = 2, .pooling = nn::Pooling::mean, .labels = {"no", "yes"}});
+  SequenceClassifier model({.encoder = small, .num_labels = 2, .pooling = nn::Pooling::mean, .labels = {"no", "yes"}});
   model.eval();
   save(folder_.path(), model);
   const std::string config = read_text(path("config.json"));
@@ -343,27 +344,28 @@ TEST_F(HuggingFaceFolder, KeepsAClassifierThatPoolsTheMean) {
 }
 
 TEST_F(HuggingFaceFolder, KeepsLabelsAndDropouts) {
-  const SequenceClassifier model({.bert = {.vocab = 5,
-                                           .d_model = 4,
-                                           .layers = 1,
-                                           .heads = 2,
-                                           .d_ff = 4,
-                                           .max_length = 3,
-                                           .dropout = 0.2,
-                                           .attention_dropout = 0.3,
-                                           .padding_id = 4,
-                                           .init_std = 0.5},
+  const SequenceClassifier model({.encoder = BertConfig{.vocab = 5,
+                                                        .d_model = 4,
+                                                        .layers = 1,
+                                                        .heads = 2,
+                                                        .d_ff = 4,
+                                                        .max_length = 3,
+                                                        .dropout = 0.2,
+                                                        .attention_dropout = 0.3,
+                                                        .padding_id = 4,
+                                                        .init_std = 0.5},
                                   .num_labels = 2,
                                   .dropout = 0.4,
                                   .labels = {"no", "yes"}});
   save(folder_.path(), model);
   const SequenceClassifierConfig read = load<SequenceClassifier>(folder_.path())->config();
+  const auto& bert = std::get<BertConfig>(read.encoder);
   EXPECT_THAT(read.labels, testing::ElementsAre("no", "yes"));
   EXPECT_EQ(read.dropout, 0.4);
-  EXPECT_EQ(read.bert.dropout, 0.2);
-  EXPECT_EQ(read.bert.attention_dropout, 0.3);
-  EXPECT_EQ(read.bert.padding_id, 4);
-  EXPECT_EQ(read.bert.init_std, 0.5);
+  EXPECT_EQ(bert.dropout, 0.2);
+  EXPECT_EQ(bert.attention_dropout, 0.3);
+  EXPECT_EQ(bert.padding_id, 4);
+  EXPECT_EQ(bert.init_std, 0.5);
 }
 
 }  // namespace

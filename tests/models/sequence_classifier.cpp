@@ -9,9 +9,11 @@ namespace tape::models {
 namespace {
 
 SequenceClassifierConfig tiny(nn::Pooling pooling) {
-  return {.bert = {.vocab = 11, .d_model = 8, .layers = 1, .heads = 2, .d_ff = 12, .max_length = 6, .init_std = 0.3},
-          .num_labels = 3,
-          .pooling = pooling};
+  return {
+      .encoder =
+          BertConfig{.vocab = 11, .d_model = 8, .layers = 1, .heads = 2, .d_ff = 12, .max_length = 6, .init_std = 0.3},
+      .num_labels = 3,
+      .pooling = pooling};
 }
 
 TEST(SequenceClassifier, PoolsTheFirstPositionOrTheMean) {
@@ -20,10 +22,10 @@ TEST(SequenceClassifier, PoolsTheFirstPositionOrTheMean) {
   SequenceClassifier first(tiny(nn::Pooling::first)), mean(tiny(nn::Pooling::mean));
   first.eval(), mean.eval();
   const Mask mask = Mask::padding(ids, 0);
-  const Tensor hidden = first.bert(ids, mask), other = mean.bert(ids, mask);
-  EXPECT_TRUE(tensors_equal(first(ids), first.head((*first.bert->pooler)(hidden))));
+  const Tensor hidden = first.base(ids, mask), other = mean.base(ids, mask);
+  EXPECT_TRUE(tensors_equal(first(ids), first.head((*first.base->pooler)(hidden))));
   EXPECT_TRUE(tensors_equal(mean(ids), mean.head(nn::mean_pool(other, mask))));
-  EXPECT_FALSE(mean.bert->pooler);
+  EXPECT_FALSE(mean.base->pooler);
   EXPECT_EQ(to_string(mean(ids).shape()), "[2, 3]");
 }
 

@@ -50,7 +50,7 @@ TEST(Pooler, ReadsTheFirstPosition) {
 
 TEST(ClassificationHead, DropsInTrainingOnly) {
   manual_seed(5);
-  ClassificationHead layer(16, 3, 0.5);
+  ClassificationHead layer(16, 3, {.dropout = 0.5});
   const Tensor pooled = randn({2, 16});
   EXPECT_FALSE(tensors_equal(layer(pooled), layer(pooled)));
   layer.eval();

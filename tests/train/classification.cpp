@@ -89,7 +89,7 @@ TEST_F(Classification, LearnsFromScratch) {
   const auto model = models::load<models::SequenceClassifier>(run());
   const auto tokenizer = text::load_tokenizer(run());
   EXPECT_EQ(tokenizer->token(tokenizer->special().pad), "<|pad|>");
-  EXPECT_EQ(model->config().bert.padding_id, tokenizer->special().pad);
+  EXPECT_EQ(model->base->options().padding_id, tokenizer->special().pad);
   const auto p = models::classify(*model, std::vector{tokenizer->encode("that only layers word").ids,
                                                       tokenizer->encode("once eight things seen").ids});
   EXPECT_GT(p[0][1], 0.5);
@@ -109,7 +109,7 @@ TEST_F(Classification, BeginsWithAFolder) {
   const auto before = models::load<models::Bert>(folder_ / "bert");
   const auto after = models::load<models::SequenceClassifier>(run());
   EXPECT_THAT(after->config().labels, ElementsAre("german", "net", "number"));
-  const nn::StateDict now = after->bert->state_dict();
+  const nn::StateDict now = after->base->state_dict();
   for (const auto& [name, value] : before->state_dict()) {
     const bool still = name.starts_with("embeddings.") || name.starts_with("encoder.layers.0.");
     // The bias of keys has no effect, so no gradient.

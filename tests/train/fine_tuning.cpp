@@ -32,8 +32,8 @@ TEST(FineTuning, BeginsWithTheFoldersValuesAndANewHead) {
   const auto model = begin_classifier(from, {.labels = kLabels, .dropout = 0.3});
   EXPECT_EQ(model->config().labels, kLabels);
   EXPECT_EQ(model->config().pooling, Pooling::first);
-  EXPECT_EQ(model->config().bert.dropout, 0.3);
-  EXPECT_EQ(model->config().bert.attention_dropout, 0.3);
+  EXPECT_EQ(std::get<models::BertConfig>(model->config().encoder).dropout, 0.3);
+  EXPECT_EQ(std::get<models::BertConfig>(model->config().encoder).attention_dropout, 0.3);
   EXPECT_TRUE(model->is_training());
   const nn::StateDict values = model->state_dict();
   size_t same = 0;
@@ -53,7 +53,7 @@ TEST(FineTuning, ChoosesThePooling) {
   EXPECT_EQ(begin_classifier(read_pretrained(without), {.labels = kLabels})->config().pooling, Pooling::mean);
   // A pooler that the folder lacks is new.
   const auto first = begin_classifier(read_pretrained(without), {.labels = kLabels, .pooling = Pooling::first});
-  EXPECT_TRUE(first->bert->pooler);
+  EXPECT_TRUE(first->base->pooler);
   with_pooling_file(with, "{\"pooling_mode_cls_token\": false, \"pooling_mode_mean_tokens\": true}");
   EXPECT_EQ(read_pretrained(with).config.pooling, Pooling::mean);
   EXPECT_EQ(read_pretrained(with).pooling_reason, "as 1_Pooling/config.json says");
@@ -69,7 +69,7 @@ TEST(FineTuning, KeepsTheHeadOfAClassifierWithTheSameLabels) {
   TemporaryFolder folder;
   manual_seed(3);
   const models::SequenceClassifier before(
-      {.bert = small_bert(), .num_labels = 3, .pooling = Pooling::mean, .labels = kLabels});
+      {.encoder = small_bert(), .num_labels = 3, .pooling = Pooling::mean, .labels = kLabels});
   models::save(folder / "mean", before);
   add_tokenizer(folder / "mean");
   const Pretrained from = read_pretrained(folder / "mean");
@@ -89,11 +89,11 @@ TEST(FineTuning, TakesAMaskedLanguageModelAndRefusesWhatIsNoBert) {
   add_tokenizer(folder / "masked");
   const Pretrained from = read_pretrained(folder / "masked");
   EXPECT_EQ(from.config.pooling, Pooling::mean);
-  EXPECT_TRUE(tensors_equal(begin_classifier(from, {.labels = kLabels})->bert->embeddings->token->weight,
-                            masked.bert->embeddings->token->weight));
+  EXPECT_TRUE(tensors_equal(begin_classifier(from, {.labels = kLabels})->base->embeddings->token->weight,
+                            masked.base->embeddings->token->weight));
   models::save(folder / "gpt", models::Gpt({.vocab = 9, .d_model = 4, .layers = 1, .heads = 1}));
   EXPECT_TAPE_ERROR(read_pretrained(folder / "gpt"), ErrorKind::config,
-                    fmt::format("{}/config.json: holds a Gpt; a classifier begins with a BERT", folder / "gpt"));
+                    fmt::format("{}/config.json: holds a Gpt; a classifier begins with an encoder", folder / "gpt"));
   models::BertConfig few = small_bert();
   few.vocab = 20;
   models::save(folder / "few", models::Bert(few));
@@ -103,23 +103,23 @@ TEST(FineTuning, TakesAMaskedLanguageModelAndRefusesWhatIsNoBert) {
 }
 
 TEST(FineTuning, HoldsLayersStill) {
-  models::SequenceClassifier model({.bert = small_bert(), .num_labels = 2});
+  models::SequenceClassifier model({.encoder = small_bert(), .num_labels = 2});
   freeze_layers(model, 2);
   for (const NamedTensor& named : model.named_parameters()) {
     const bool still = named.name.starts_with("bert.embeddings.") || named.name.starts_with("bert.encoder.layers.0.") ||
                        named.name.starts_with("bert.encoder.layers.1.");
     EXPECT_EQ(named.tensor.requires_grad(), !still) << named.name;
   }
-  models::SequenceClassifier other({.bert = small_bert(), .num_labels = 2});
+  models::SequenceClassifier other({.encoder = small_bert(), .num_labels = 2});
   freeze_layers(other, 0);
-  EXPECT_FALSE((*other.bert->embeddings->position)->weight.requires_grad());
-  EXPECT_TRUE(other.bert->encoder->layers[0]->self_attention->query->weight.requires_grad());
+  EXPECT_FALSE((*other.base->embeddings->position)->weight.requires_grad());
+  EXPECT_TRUE(other.base->encoder->layers[0]->self_attention->query->weight.requires_grad());
   EXPECT_TAPE_ERROR(freeze_layers(model, 4), ErrorKind::config, "freeze: layers must be 0 to 3, got 4");
   EXPECT_TAPE_ERROR(freeze_layers(model, -1), ErrorKind::config, "freeze: layers must be 0 to 3, got -1");
 }
 
 TEST(FineTuning, LowersTheRateLayerByLayer) {
-  models::SequenceClassifier model({.bert = small_bert(), .num_labels = 2});
+  models::SequenceClassifier model({.encoder = small_bert(), .num_labels = 2});
   freeze_layers(model, 1);
   const optim::ParameterGroups groups = layer_groups(model, 0.5);
   std::map<std::string, double> factor;
@@ -136,7 +136,7 @@ TEST(FineTuning, LowersTheRateLayerByLayer) {
   }
   EXPECT_FALSE(factor.contains("bert.encoder.layers.0.norm1.weight"));
   EXPECT_EQ(factor.size(), 2 * 16u + 2 + 2);
-  models::SequenceClassifier all({.bert = small_bert(), .num_labels = 2});
+  models::SequenceClassifier all({.encoder = small_bert(), .num_labels = 2});
   EXPECT_EQ(layer_groups(all, 0.5).front().lr_factor, 0.125);  // embeddings of three layers
   EXPECT_EQ(layer_groups(all, 1).front().lr_factor, 1);
   EXPECT_TAPE_ERROR(layer_groups(model, 0), ErrorKind::config,

@@ -38,11 +38,16 @@ TEST(ModelMemory, CountsWhatTheModelHas) {
                                                                     .max_length = 6,
                                                                     .share_embeddings = tied,
                                                                     .tie_output = tied});
-    expect_counted<models::SequenceClassifier>(models::SequenceClassifierConfig{
-        .bert =
-            {.vocab = 11, .d_model = 8, .layers = 3, .heads = 2, .d_ff = 20, .max_length = 6, .segments = tied ? 1 : 2},
-        .num_labels = 4,
-        .pooling = tied ? nn::Pooling::mean : nn::Pooling::first});
+    expect_counted<models::SequenceClassifier>(
+        models::SequenceClassifierConfig{.encoder = models::BertConfig{.vocab = 11,
+                                                                       .d_model = 8,
+                                                                       .layers = 3,
+                                                                       .heads = 2,
+                                                                       .d_ff = 20,
+                                                                       .max_length = 6,
+                                                                       .segments = tied ? 1 : 2},
+                                         .num_labels = 4,
+                                         .pooling = tied ? nn::Pooling::mean : nn::Pooling::first});
   }
 }
 

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "folder.h"
+#include "hugging_face/encoders.h"
+
+namespace tape::models {
+
+/// An encoder of any family, with any head, from its folder, whose configuration is of this architecture. Errors as
+/// load_model().
+AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
+                      const hugging_face::EncoderArchitecture& architecture);
+
+}  // namespace tape::models

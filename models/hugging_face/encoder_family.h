@@ -1,0 +1,82 @@
+#pragma once
+
+#include "../encoder_config.h"
+#include "../layout.h"
+#include "common.h"
+
+namespace tape::models::hugging_face {
+
+/// What transformers calls the tensors of a head in front of a classifier, and its dropout; null where it has none.
+struct HeadNames {
+  const char* classifier;
+  const char* dense = nullptr;
+  const char* norm = nullptr;
+  const char* dropout_key = "classifier_dropout";
+};
+
+/// How transformers names and keeps one family of encoders.
+struct EncoderFamily {
+  const char* stem;        ///< "Bert", of BertModel and BertForMaskedLM
+  const char* model_type;  ///< "bert"
+  const char* prefix;      ///< "bert.", in front of the encoder's tensors in a model with a head
+
+  EncoderConfig (*read)(const ConfigReader& config);
+  void (*write)(nlohmann::ordered_json& json, const EncoderConfig& config);
+  /// The encoder's tensors, under the prefixes that both sides give them.
+  void (*add_encoder)(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs);
+  void (*add_masked_head)(Layout& layout, const EncoderConfig& config);
+  HeadNames sequence, token, span;
+};
+
+const EncoderFamily& bert_family();
+const EncoderFamily& roberta_family();
+const EncoderFamily& xlm_roberta_family();
+
+// What families share.
+
+/// The keys of BERT's kin; a table of segments only where the configuration has one.
+template <class Config, class Visit>
+void visit_encoder_keys(Config& c, Visit&& visit) {
+  visit("vocab_size", c.vocab);
+  visit("hidden_size", c.d_model);
+  visit("num_hidden_layers", c.layers);
+  visit("num_attention_heads", c.heads);
+  visit("intermediate_size", c.d_ff);
+  visit("max_position_embeddings", c.max_length);
+  if constexpr (requires { c.segments; }) visit("type_vocab_size", c.segments);
+  visit("hidden_act", c.activation);
+  visit("hidden_dropout_prob", c.dropout);
+  visit("attention_probs_dropout_prob", c.attention_dropout);
+  visit("layer_norm_eps", c.norm_eps);
+  visit("initializer_range", c.init_std);
+  visit("pad_token_id", c.padding_id);
+}
+
+/// Error (config) for a configuration that makes a decoder of the model, or knows positions otherwise.
+void require_plain_encoder(const ConfigReader& config);
+
+/// What a family calls the parts of a layer with norms behind, "attention.self.query".
+struct LayerNames {
+  const char *query, *key, *value, *output, *norm1, *linear1, *linear2, *norm2;
+};
+inline constexpr LayerNames kBertLayer{
+    "attention.self.query",       "attention.self.key", "attention.self.value", "attention.output.dense",
+    "attention.output.LayerNorm", "intermediate.dense", "output.dense",         "output.LayerNorm"};
+
+/// Tables of `parts.embeddings` with their norm, as BERT's kin call them: "word_embeddings" behind `theirs`.
+void add_embeddings(Layout& layout, const EncoderModelOptions& parts, const std::string& ours,
+                    const std::string& theirs);
+/// Layers that are all alike, "0." and so on behind `theirs`.
+void add_layers(Layout& layout, const EncoderModelOptions& parts, const std::string& ours, const std::string& theirs,
+                const LayerNames& names);
+/// The pooler, where the model has one; else files may hold one that nobody reads.
+void add_pooler(Layout& layout, const EncoderModelOptions& parts, const std::string& ours, const std::string& theirs);
+/// What a masked token head is called: its dense layer, its norm, the bias over the vocabulary, and the copies of the
+/// tied table and of that bias.
+struct MaskedHeadNames {
+  const char *dense, *norm, *bias, *weight_copy, *bias_copy;
+};
+void add_masked_head(Layout& layout, const EncoderModelOptions& parts, const std::string& table,
+                     const MaskedHeadNames& names);
+
+}  // namespace tape::models::hugging_face

@@ -1,0 +1,217 @@
+#include "models/hugging_face/encoders.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tape::models::hugging_face {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::pair<EncoderHead, const char*>, 5> kSuffixes{
+    {{EncoderHead::none, "Model"},
+     {EncoderHead::masked_token, "ForMaskedLM"},
+     {EncoderHead::sequence, "ForSequenceClassification"},
+     {EncoderHead::token, "ForTokenClassification"},
+     {EncoderHead::span, "ForQuestionAnswering"}}};
+
+const std::array<const EncoderFamily*, 3>& families() {
+  static const std::array<const EncoderFamily*, 3> all{&bert_family(), &roberta_family(), &xlm_roberta_family()};
+  return all;
+}
+
+const EncoderFamily& family_of(const BertConfig&) { return bert_family(); }
+const EncoderFamily& family_of(const RobertaConfig& c) {
+  return c.kind == RobertaKind::roberta ? roberta_family() : xlm_roberta_family();
+}
+const EncoderFamily& family_of(const EncoderConfig& config) {
+  return std::visit([](const auto& c) -> const EncoderFamily& { return family_of(c); }, config);
+}
+
+std::string architecture_name(const EncoderFamily& family, EncoderHead head) {
+  const auto suffix = std::ranges::find(kSuffixes, head, [](const auto& row) { return row.first; });
+  return fmt::format("{}{}", family.stem, suffix->second);
+}
+
+EncoderConfig with_pooler(EncoderConfig config, bool pooler) {
+  std::visit(
+      [pooler](auto& c) {
+        if constexpr (requires { c.pooler; }) c.pooler = pooler;
+      },
+      config);
+  return config;
+}
+
+/// What SequenceClassifier makes its base of.
+EncoderConfig base_of_classifier(const SequenceClassifierConfig& c) {
+  return with_pooler(c.encoder, parts_of(c.encoder).sequence_reads_pooler && c.pooling == nn::Pooling::first);
+}
+
+std::optional<double> read_dropout(const ConfigReader& config, const HeadNames& names) {
+  return config.has(names.dropout_key) ? std::optional(config.number(names.dropout_key)) : std::nullopt;
+}
+
+void write_dropout(Json& json, const std::optional<double>& dropout, const HeadNames& names) {
+  json[names.dropout_key] = dropout ? Json(*dropout) : Json();
+}
+
+void read_problem_type(std::optional<ProblemType>& type, const ConfigReader& config) {
+  if (!config.has("problem_type")) return;
+  const std::string name = config.text("problem_type");
+  for (const ProblemType known :
+       {ProblemType::regression, ProblemType::single_label_classification, ProblemType::multi_label_classification})
+    if (name == to_string(known)) type = known;
+  if (!type) config.wrong("problem_type", "one of regression, single_label_classification, multi_label_classification");
+}
+
+/// An encoder with a classification head.
+Layout headed_layout(const EncoderConfig& base, const HeadNames& names, const nn::ClassificationHeadOptions& head,
+                     int64_t num_labels) {
+  const EncoderFamily& family = family_of(base);
+  const EncoderModelOptions parts = parts_of(base);
+  const int64_t width = parts.embeddings.d_model;
+  Layout layout;
+  family.add_encoder(layout, base, fmt::format("{}.", parts.family), family.prefix);
+  if (head.activation) layout.linear("head.dense", names.dense, width, width, head.dense_bias);
+  if (head.activation && head.norm_eps) layout.norm("head.norm", names.norm, width, head.norm_bias);
+  layout.linear("head.classifier", names.classifier, width, num_labels);
+  return layout;
+}
+
+}  // namespace
+
+std::optional<EncoderArchitecture> encoder_architecture(const std::string& name, const ConfigReader& config) {
+  if (name == kMeanClassifier) {
+    const std::string type = config.text("encoder_type", bert_family().model_type);
+    const auto family = std::ranges::find(families(), type, [](const auto* f) { return std::string(f->model_type); });
+    if (family == families().end()) config.wrong("encoder_type", "the model_type of an encoder");
+    return EncoderArchitecture{*family, EncoderHead::sequence, nn::Pooling::mean};
+  }
+  for (const EncoderFamily* family : families())
+    for (const auto& [head, suffix] : kSuffixes)
+      if (name == architecture_name(*family, head)) return EncoderArchitecture{family, head};
+  return std::nullopt;
+}
+
+std::string encoder_architectures() {
+  const auto listed = [](const auto& rows, auto&& name_of, const char* last) {
+    std::string list;
+    for (size_t i = 0; i < rows.size(); ++i)
+      list += fmt::format("{}{}", i == 0 ? "" : i + 1 == rows.size() ? last : ", ", name_of(rows[i]));
+    return list;
+  };
+  return fmt::format("{}, each as {}",
+                     listed(
+                         families(), [](const EncoderFamily* f) { return f->stem; }, " and "),
+                     listed(
+                         kSuffixes, [](const auto& row) { return row.second; }, " or "));
+}
+
+EncoderConfig read_encoder(const EncoderArchitecture& architecture, const ConfigReader& config) {
+  const EncoderConfig read = architecture.family->read(config);
+  refuse_other_computations(config);
+  return architecture.head == EncoderHead::none ? read : with_pooler(read, false);
+}
+
+SequenceClassifierConfig read_sequence_classifier(const EncoderArchitecture& architecture, const ConfigReader& config) {
+  SequenceClassifierConfig c{.encoder = read_encoder(architecture, config), .pooling = architecture.pooling};
+  c.encoder = base_of_classifier(c);
+  read_labels(c, config);
+  c.dropout = read_dropout(config, architecture.family->sequence);
+  read_problem_type(c.problem_type, config);
+  return c;
+}
+
+TokenClassifierConfig read_token_classifier(const EncoderArchitecture& architecture, const ConfigReader& config) {
+  TokenClassifierConfig c{.encoder = read_encoder(architecture, config)};
+  read_labels(c, config);
+  c.dropout = read_dropout(config, architecture.family->token);
+  return c;
+}
+
+QuestionAnswererConfig read_question_answerer(const EncoderArchitecture& architecture, const ConfigReader& config) {
+  return {.encoder = read_encoder(architecture, config), .dropout = read_dropout(config, architecture.family->span)};
+}
+
+Json encoder_json(const EncoderConfig& config, EncoderHead head, DType dtype) {
+  const EncoderFamily& family = family_of(config);
+  Json json = begin_config(architecture_name(family, head), family.model_type, dtype);
+  family.write(json, config);
+  return json;
+}
+
+Json config_json(const MaskedLanguageModel& model, DType dtype) {
+  return encoder_json(model.config(), EncoderHead::masked_token, dtype);
+}
+
+Json config_json(const SequenceClassifier& model, DType dtype) {
+  const SequenceClassifierConfig& c = model.config();
+  Json json = encoder_json(c.encoder, EncoderHead::sequence, dtype);
+  if (c.pooling == nn::Pooling::mean) {
+    json["architectures"] = {kMeanClassifier};
+    json["encoder_type"] = json["model_type"];
+    json["model_type"] = kMeanClassifierType;
+  }
+  write_dropout(json, c.dropout, family_of(c.encoder).sequence);
+  if (c.problem_type) json["problem_type"] = to_string(*c.problem_type);
+  write_labels(json, c.label_names());
+  return json;
+}
+
+Json config_json(const TokenClassifier& model, DType dtype) {
+  const TokenClassifierConfig& c = model.config();
+  Json json = encoder_json(c.encoder, EncoderHead::token, dtype);
+  write_dropout(json, c.dropout, family_of(c.encoder).token);
+  write_labels(json, c.label_names());
+  return json;
+}
+
+Json config_json(const QuestionAnswerer& model, DType dtype) {
+  const QuestionAnswererConfig& c = model.config();
+  Json json = encoder_json(c.encoder, EncoderHead::span, dtype);
+  if (c.dropout) write_dropout(json, c.dropout, family_of(c.encoder).span);
+  return json;
+}
+
+Layout encoder_layout(const EncoderConfig& config) {
+  Layout layout;
+  family_of(config).add_encoder(layout, config, "", "");
+  return layout;
+}
+
+Layout masked_language_model_layout(const EncoderConfig& config) {
+  const EncoderFamily& family = family_of(config);
+  const EncoderConfig base = with_pooler(config, false);
+  Layout layout;
+  family.add_encoder(layout, base, fmt::format("{}.", parts_of(base).family), family.prefix);
+  family.add_masked_head(layout, base);
+  return layout;
+}
+
+Layout sequence_classifier_layout(const SequenceClassifierConfig& c) {
+  return headed_layout(base_of_classifier(c), family_of(c.encoder).sequence, parts_of(c.encoder).sequence,
+                       c.num_labels);
+}
+
+Layout token_classifier_layout(const TokenClassifierConfig& c) {
+  return headed_layout(with_pooler(c.encoder, false), family_of(c.encoder).token, parts_of(c.encoder).token,
+                       c.num_labels);
+}
+
+Layout question_answerer_layout(const QuestionAnswererConfig& c) {
+  return headed_layout(with_pooler(c.encoder, false), family_of(c.encoder).span, parts_of(c.encoder).span, 2);
+}
+
+std::map<std::string, Tensor> with_new_names(std::map<std::string, Tensor> tensors) {
+  std::map<std::string, Tensor> renamed;
+  for (auto& [name, tensor] : tensors) {
+    std::string now = name;
+    if (name.ends_with("LayerNorm.gamma")) now = fmt::format("{}weight", name.substr(0, name.size() - 5));
+    if (name.ends_with("LayerNorm.beta")) now = fmt::format("{}bias", name.substr(0, name.size() - 4));
+    // Both at once: the second is left where it is, and reported as unexpected.
+    renamed.emplace(renamed.contains(now) ? name : now, std::move(tensor));
+  }
+  return renamed;
+}
+
+}  // namespace tape::models::hugging_face

@@ -1,0 +1,73 @@
+#include "models/hugging_face/encoder_family.h"
+
+/// RobertaModel, XLMRobertaModel and their heads, which differ in their names alone.
+namespace tape::models::hugging_face {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Rows of the table of positions that no token has.
+int64_t unused_positions(const RobertaConfig& c) { return c.padding_id + 1; }
+
+template <RobertaKind kind>
+EncoderConfig read_roberta(const ConfigReader& config) {
+  require_plain_encoder(config);
+  // What transformers takes where the file says nothing.
+  RobertaConfig c{
+      .kind = kind, .vocab = kind == RobertaKind::roberta ? 50265 : 30522, .segments = 2, .norm_eps = 1e-12};
+  visit_encoder_keys(c, ReadKeys{config});
+  if (c.padding_id < 0 || c.max_length <= unused_positions(c))
+    config.wrong("max_position_embeddings", fmt::format("more than pad_token_id + 1, {}", unused_positions(c)));
+  c.max_length -= unused_positions(c);
+  return c;
+}
+
+void write_roberta(Json& json, const EncoderConfig& config) {
+  auto c = std::get<RobertaConfig>(config);
+  if (c.segments < 1) raise(ErrorKind::config, "config.json: RobertaModel needs segments, got {}", c.segments);
+  c.max_length += unused_positions(c);
+  visit_encoder_keys(c, WriteKeys{json});
+  json["tie_word_embeddings"] = true;
+  json["position_embedding_type"] = "absolute";
+}
+
+void add_roberta(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs) {
+  const EncoderModelOptions parts = parts_of(config);
+  add_embeddings(layout, parts, ours, theirs);
+  add_layers(layout, parts, ours, fmt::format("{}encoder.layer.", theirs), kBertLayer);
+  add_pooler(layout, parts, ours, theirs);
+}
+
+void add_roberta_masked_head(Layout& layout, const EncoderConfig& config) {
+  add_masked_head(
+      layout, parts_of(config), "roberta.embeddings.word_embeddings.weight",
+      {"lm_head.dense", "lm_head.layer_norm", "lm_head.bias", "lm_head.decoder.weight", "lm_head.decoder.bias"});
+}
+
+template <RobertaKind kind>
+EncoderFamily family_of_kind() {
+  return {.stem = kind == RobertaKind::roberta ? "Roberta" : "XLMRoberta",
+          .model_type = kind == RobertaKind::roberta ? "roberta" : "xlm-roberta",
+          .prefix = "roberta.",
+          .read = read_roberta<kind>,
+          .write = write_roberta,
+          .add_encoder = add_roberta,
+          .add_masked_head = add_roberta_masked_head,
+          .sequence = {.classifier = "classifier.out_proj", .dense = "classifier.dense"},
+          .token = {"classifier"},
+          .span = {.classifier = "qa_outputs", .dropout_key = "qa_dropout"}};
+}
+
+}  // namespace
+
+const EncoderFamily& roberta_family() {
+  static const EncoderFamily family = family_of_kind<RobertaKind::roberta>();
+  return family;
+}
+
+const EncoderFamily& xlm_roberta_family() {
+  static const EncoderFamily family = family_of_kind<RobertaKind::xlm_roberta>();
+  return family;
+}
+
+}  // namespace tape::models::hugging_face

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/file.h"
 #include "models/adapter_folder.h"
+#include "models/hugging_face/bart.h"
 #include "models/hugging_face/bert.h"
 #include "models/hugging_face/gpt2.h"
 #include "models/hugging_face/gpt_neox.h"
@@ -14,6 +15,7 @@
 #include "models/hugging_face/mistral.h"
 #include "models/hugging_face/qwen2.h"
 #include "models/hugging_face/qwen3.h"
+#include "models/hugging_face/t5.h"
 #include "models/transformer_json.h"
 #include "models/weights.h"
 
@@ -37,6 +39,8 @@ bool for_transformers(const TransformerConfig& c) { return hf::is_marian(c) || h
 Layout layout_of(const Transformer& m) {
   return for_transformers(m.config()) ? hf::marian_layout(m.config()) : transformer_layout(m.config());
 }
+Layout layout_of(const Bart& m) { return hf::bart_layout(m.config()); }
+Layout layout_of(const T5& m) { return hf::t5_layout(m.config()); }
 Layout layout_of(const Gpt& m) { return hf::gpt_layout(m.config()); }
 Layout layout_of(const Llama& m) { return hf::llama_layout(m.config()); }
 Layout layout_of(const GptNeoX& m) { return hf::gpt_neox_layout(m.config()); }
@@ -101,6 +105,19 @@ AnyModel load_transformer(const std::string& file, const TransformerConfig& c, c
   constexpr int64_t most = int64_t{1} << 24;  // the table of positions is in no file
   if (c.max_length > most) raise(ErrorKind::config, "{}: {} positions are more than {}", file, c.max_length, most);
   return filled<Transformer>(file, c, weights, [&] { return own ? transformer_layout(c) : hf::marian_layout(c); });
+}
+
+AnyModel load_bart(const std::string& file, const BartConfig& c, const Weights& weights) {
+  check_layers(file, c.layers, weights);
+  check_layers(file, c.decoder_layers, weights);
+  return filled<Bart>(file, c, weights, [&] { return hf::bart_layout(c); });
+}
+
+AnyModel load_t5(const std::string& file, const T5Config& given, const Weights& weights) {
+  check_layers(file, given.layers, weights);
+  check_layers(file, given.decoder_layers, weights);
+  const T5Config c = hf::with_own_output(given, weights.tensors);
+  return filled<T5>(file, c, weights, [&] { return hf::t5_layout(c); });
 }
 
 AnyModel load_gpt(const std::string& file, const GptConfig& c, const Weights& weights) {
@@ -190,6 +207,11 @@ AnyModel load_model(const std::string& folder) {
         name == "MarianMTModel" ? hf::read_marian_config(config) : hf::read_m2m100_config(config);
     return load_transformer(file, c, read_weights(folder), false);
   }
+  if (name == "BartForConditionalGeneration" || name == "MBartForConditionalGeneration")
+    return load_bart(file, hf::read_bart_config(config, name[0] == 'M' ? BartKind::mbart : BartKind::bart),
+                     read_weights(folder));
+  if (name == "T5ForConditionalGeneration" || name == "MT5ForConditionalGeneration")
+    return load_t5(file, hf::read_t5_config(config, name[0] == 'M' ? T5Kind::mt5 : T5Kind::t5), read_weights(folder));
   if (name == "GPT2LMHeadModel") {
     const GptConfig c = hf::read_gpt_config(config);
     return load_gpt(file, c, read_weights(folder));
@@ -211,7 +233,8 @@ AnyModel load_model(const std::string& folder) {
   raise(ErrorKind::config,
         "{}: {} is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, "
         "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, "
-        "M2M100ForConditionalGeneration and \"model_type\" \"{}\" are",
+        "M2M100ForConditionalGeneration, BartForConditionalGeneration, MBartForConditionalGeneration, "
+        "T5ForConditionalGeneration, MT5ForConditionalGeneration and \"model_type\" \"{}\" are",
         file, names.empty() ? "a model without \"architectures\"" : fmt::format("architecture \"{}\"", name),
         kOwnModelType);
 }
@@ -221,6 +244,12 @@ template <class M>
 constexpr const char* kNeeded = nullptr;
 template <>
 constexpr const char* kNeeded<Transformer> = "a Transformer (Marian, M2M100)";
+template <>
+constexpr const char* kNeeded<Bart> = "a Bart (BART, mBART)";
+template <>
+constexpr const char* kNeeded<T5> = "a T5 (T5, mT5)";
+template <>
+constexpr const char* kNeeded<EncoderDecoder> = "an encoder-decoder model (Marian, M2M100, BART, mBART, T5, mT5)";
 template <>
 constexpr const char* kNeeded<Gpt> = "a Gpt (GPT-2)";
 template <>
@@ -250,6 +279,9 @@ std::unique_ptr<M> load(const std::string& folder) {
         kNeeded<M>);
 }
 template std::unique_ptr<Transformer> load<Transformer>(const std::string&);
+template std::unique_ptr<Bart> load<Bart>(const std::string&);
+template std::unique_ptr<T5> load<T5>(const std::string&);
+template std::unique_ptr<EncoderDecoder> load<EncoderDecoder>(const std::string&);
 template std::unique_ptr<Gpt> load<Gpt>(const std::string&);
 template std::unique_ptr<Llama> load<Llama>(const std::string&);
 template std::unique_ptr<GptNeoX> load<GptNeoX>(const std::string&);
@@ -263,6 +295,12 @@ void save(const std::string& folder, const Transformer& model, const SaveOptions
     save_for_transformers(folder, model, options);
   else
     save_as(folder, model, to_json(model.config()), options);
+}
+void save(const std::string& folder, const Bart& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const T5& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
 }
 void save(const std::string& folder, const Gpt& model, const SaveOptions& options) {
   save_for_transformers(folder, model, options);

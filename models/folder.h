@@ -4,19 +4,22 @@
 #include <string>
 #include <variant>
 
+#include "bart.h"
 #include "gpt.h"
 #include "gpt_neox.h"
 #include "layout.h"
 #include "llama.h"
 #include "sequence_classifier.h"
+#include "t5.h"
 #include "transformer.h"
 
 namespace tape::models {
 
 /// A model of any class that a folder can hold.
 using AnyModel =
-    std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>, std::unique_ptr<Llama>, std::unique_ptr<GptNeoX>,
-                 std::unique_ptr<Bert>, std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>>;
+    std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Bart>, std::unique_ptr<T5>, std::unique_ptr<Gpt>,
+                 std::unique_ptr<Llama>, std::unique_ptr<GptNeoX>, std::unique_ptr<Bert>,
+                 std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>>;
 
 /// Reads a folder in the layout of Hugging Face's transformers: `config.json`, whose "architectures" name the class,
 /// and `model.safetensors`, or the shards that `model.safetensors.index.json` lists. f16 and bf16 values become f32.
@@ -27,8 +30,10 @@ using AnyModel =
 ///     LlamaForCausalLM               Llama                  MistralForCausalLM              Llama
 ///     Qwen2ForCausalLM               Llama                  Qwen3ForCausalLM                Llama
 ///     GPTNeoXForCausalLM             GptNeoX
+///     BartForConditionalGeneration   Bart                   MBartForConditionalGeneration   Bart
+///     T5ForConditionalGeneration     T5                     MT5ForConditionalGeneration     T5
 ///
-/// The last five are known by their "model_type" alone too.
+/// The decoders from LlamaForCausalLM on are known by their "model_type" alone too.
 /// Transformers that neither of these two can express have the "model_type" "tapeformer-transformer", classifiers that
 /// pool the mean, which transformers has no class for, "tapeformer-mean-pooling-classifier". The model is in evaluation
 /// mode. Every Error names the file: (io) for one that cannot be read; (format) or (config) with the key for a
@@ -37,8 +42,8 @@ using AnyModel =
 /// load_with_adapter() does.
 AnyModel load_model(const std::string& folder);
 
-/// The same where the class is known: load<Gpt>("gpt2"), or load<CausalLM>(folder) for any decoder-only model. Error
-/// (config) where the folder holds another.
+/// The same where the class is known: load<Gpt>("gpt2"), or load<CausalLM>(folder) for any decoder-only model, and
+/// load<EncoderDecoder>(folder) for any with two stacks. Error (config) where the folder holds another.
 template <class M>
 std::unique_ptr<M> load(const std::string& folder);
 
@@ -50,6 +55,8 @@ struct SaveOptions {
 /// once. Each file is written beside, flushed and renamed, the configuration last. Error (io) naming the file; Error
 /// (config) for a model that transformers has no class for.
 void save(const std::string& folder, const Transformer& model, const SaveOptions& options = {});
+void save(const std::string& folder, const Bart& model, const SaveOptions& options = {});
+void save(const std::string& folder, const T5& model, const SaveOptions& options = {});
 void save(const std::string& folder, const Gpt& model, const SaveOptions& options = {});
 void save(const std::string& folder, const Llama& model, const SaveOptions& options = {});
 void save(const std::string& folder, const GptNeoX& model, const SaveOptions& options = {});

@@ -7,6 +7,7 @@
 #include "models/adapter_folder.h"
 #include "models/hugging_face/bart.h"
 #include "models/hugging_face/bert.h"
+#include "models/hugging_face/generation.h"
 #include "models/hugging_face/gpt2.h"
 #include "models/hugging_face/gpt_neox.h"
 #include "models/hugging_face/llama.h"
@@ -23,6 +24,8 @@ namespace tape::models {
 namespace {
 
 namespace hf = hugging_face;
+
+constexpr const char* kConfig = "config.json";
 
 /// Runs `body`; an Error that leaves it names the file whose content is at fault.
 template <class F>
@@ -48,14 +51,18 @@ Layout layout_of(const Bert& m) { return hf::bert_layout(m.config()); }
 Layout layout_of(const MaskedLanguageModel& m) { return hf::masked_language_model_layout(m.config()); }
 Layout layout_of(const SequenceClassifier& m) { return hf::classifier_layout(m.config()); }
 
+/// The weights, then files of text by name, in their order.
 template <class M>
-void save_as(const std::string& folder, const M& model, const std::string& config, const SaveOptions& options) {
+void save_as(const std::string& folder, const M& model, const std::vector<std::pair<std::string, std::string>>& texts,
+             const SaveOptions& options) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) raise(ErrorKind::io, "{}: {}", folder, failed.message());
   write_weights(folder, layout_of(model).to_file(model.state_dict()), options.max_shard_bytes);
-  const std::string_view parts[] = {config};
-  write_file(fmt::format("{}/config.json", folder), parts);
+  for (const auto& [name, text] : texts) {
+    const std::string_view parts[] = {text};
+    write_file(fmt::format("{}/{}", folder, name), parts);
+  }
 }
 
 /// Calls use(model) with the model as the class it is of; `what` begins the Error where it is of none.
@@ -71,7 +78,11 @@ DType dtype_of_parameters(const nn::Module& model) { return model.parameters().f
 
 template <class M>
 void save_for_transformers(const std::string& folder, const M& model, const SaveOptions& options) {
-  save_as(folder, model, fmt::format("{}\n", hf::config_json(model, dtype_of_parameters(model)).dump(2)), options);
+  std::vector<std::pair<std::string, std::string>> texts;
+  if constexpr (std::derived_from<M, EncoderDecoder>)
+    texts.emplace_back(hf::kGenerationConfig, hf::generation_config_json(model.options()));
+  texts.emplace_back(kConfig, fmt::format("{}\n", hf::config_json(model, dtype_of_parameters(model)).dump(2)));
+  save_as(folder, model, texts, options);
 }
 
 /// Checks the weights against `layout()`, makes the model and gives it their values. A file of doubles makes a model of
@@ -202,16 +213,18 @@ AnyModel load_model(const std::string& folder) {
     naming(file, [&] { check(c); });
     return load_gpt_neox(file, c, read_weights(folder));
   }
+  const auto with_ids = [&](auto c) { return hf::with_target_ids(c, folder, config.has("decoder_start_token_id")); };
   if (name == "MarianMTModel" || name == "M2M100ForConditionalGeneration") {
     const TransformerConfig c =
         name == "MarianMTModel" ? hf::read_marian_config(config) : hf::read_m2m100_config(config);
-    return load_transformer(file, c, read_weights(folder), false);
+    return load_transformer(file, with_ids(c), read_weights(folder), false);
   }
   if (name == "BartForConditionalGeneration" || name == "MBartForConditionalGeneration")
-    return load_bart(file, hf::read_bart_config(config, name[0] == 'M' ? BartKind::mbart : BartKind::bart),
+    return load_bart(file, with_ids(hf::read_bart_config(config, name[0] == 'M' ? BartKind::mbart : BartKind::bart)),
                      read_weights(folder));
   if (name == "T5ForConditionalGeneration" || name == "MT5ForConditionalGeneration")
-    return load_t5(file, hf::read_t5_config(config, name[0] == 'M' ? T5Kind::mt5 : T5Kind::t5), read_weights(folder));
+    return load_t5(file, with_ids(hf::read_t5_config(config, name[0] == 'M' ? T5Kind::mt5 : T5Kind::t5)),
+                   read_weights(folder));
   if (name == "GPT2LMHeadModel") {
     const GptConfig c = hf::read_gpt_config(config);
     return load_gpt(file, c, read_weights(folder));
@@ -294,7 +307,7 @@ void save(const std::string& folder, const Transformer& model, const SaveOptions
   if (for_transformers(model.config()))
     save_for_transformers(folder, model, options);
   else
-    save_as(folder, model, to_json(model.config()), options);
+    save_as(folder, model, {{kConfig, to_json(model.config())}}, options);
 }
 void save(const std::string& folder, const Bart& model, const SaveOptions& options) {
   save_for_transformers(folder, model, options);

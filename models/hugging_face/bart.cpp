@@ -39,8 +39,7 @@ BartConfig read_bart_config(const ConfigReader& config, BartKind kind) {
   return c;
 }
 
-nlohmann::ordered_json config_json(const Bart& model, DType dtype) {
-  const BartConfig& c = model.config();
+nlohmann::ordered_json config_json(const BartConfig& c, DType dtype) {
   nlohmann::ordered_json json =
       begin_config(c.kind == BartKind::mbart ? "MBartForConditionalGeneration" : "BartForConditionalGeneration",
                    to_string(c.kind), dtype);

@@ -109,14 +109,13 @@ T5Config read_t5_config(const ConfigReader& config, T5Kind kind) {
   c.decoder_layers = config.whole("num_decoder_layers", c.layers);
   c.bos_id = config.whole("decoder_start_token_id", c.padding_id);
   read_feed_forward(config, c);
-  c.tie_output = config.flag("tie_word_embeddings", kind == T5Kind::t5);
+  c.tie_output = config.flag("tie_word_embeddings", true);
   // transformers before 5 scales where it ties; since then it says so of a T5 apart, and scales no mT5.
   c.scale_output = kind == T5Kind::t5 && config.flag("scale_decoder_outputs", c.tie_output);
   return c;
 }
 
-nlohmann::ordered_json config_json(const T5& model, DType dtype) {
-  const T5Config& c = model.config();
+nlohmann::ordered_json config_json(const T5Config& c, DType dtype) {
   if (c.kind == T5Kind::mt5 && c.scale_output)
     raise(ErrorKind::config, "T5: transformers scales the output of no mT5 (scale_output)");
   nlohmann::ordered_json json = begin_config(

@@ -71,42 +71,42 @@ def t5_sizes(chance):
 
 
 def configurations(chance, count):
-    """What is said of each, its class and configuration: `count` of each class."""
+    """What is said of each, its class, configuration and what its targets say first: `count` of each class."""
     for _ in range(count):
         more = dict(decoder_vocab_size=VOCAB, pad_token_id=VOCAB - 1, decoder_start_token_id=VOCAB - 1, eos_token_id=0)
         config = transformers.MarianConfig(**(fairseq_sizes(chance) | more))
-        yield "Marian", transformers.MarianMTModel, config
-    for _ in range(count):
+        yield "Marian", transformers.MarianMTModel, config, None
+    for forced in chance.sample([None, None, 9, 17], count):
         more = dict(pad_token_id=1, decoder_start_token_id=2, eos_token_id=2)
         config = transformers.M2M100Config(**(fairseq_sizes(chance) | more))
-        yield "M2M100", transformers.M2M100ForConditionalGeneration, config
+        yield f"M2M100, forced_bos {forced}", transformers.M2M100ForConditionalGeneration, config, forced
     for forced in chance.sample([None, None, 0, 17], count):
-        config = transformers.BartConfig(**fairseq_sizes(chance), forced_bos_token_id=forced)
-        yield f"BART, forced_bos {forced}", transformers.BartForConditionalGeneration, config
+        config = transformers.BartConfig(**fairseq_sizes(chance))
+        yield f"BART, forced_bos {forced}", transformers.BartForConditionalGeneration, config, forced
     for forced in chance.sample([None, None, 9, 17], count):
-        more = dict(decoder_start_token_id=chance.choice([2, 30]), forced_bos_token_id=forced)
-        config = transformers.MBartConfig(**fairseq_sizes(chance), **more)
-        yield f"mBART, forced_bos {forced}", transformers.MBartForConditionalGeneration, config
+        config = transformers.MBartConfig(**fairseq_sizes(chance), decoder_start_token_id=chance.choice([2, 30]))
+        yield f"mBART, forced_bos {forced}", transformers.MBartForConditionalGeneration, config, forced
     for projection in chance.sample(["relu", "relu", "gelu_new", "silu"], count):
         config = transformers.T5Config(**t5_sizes(chance), feed_forward_proj=projection)
-        yield f"T5 1.0, {projection}", transformers.T5ForConditionalGeneration, config
+        yield f"T5 1.0, {projection}", transformers.T5ForConditionalGeneration, config, None
     for projection in chance.sample(["gated-gelu", "gated-gelu", "gated-silu", "gated-relu"], count):
         config = transformers.T5Config(**t5_sizes(chance), feed_forward_proj=projection, tie_word_embeddings=False)
-        yield f"T5 1.1, {projection}", transformers.T5ForConditionalGeneration, config
+        yield f"T5 1.1, {projection}", transformers.T5ForConditionalGeneration, config, None
     for tied in [False, False, True][:count]:
         config = transformers.MT5Config(**t5_sizes(chance), tie_word_embeddings=tied)
-        yield f"mT5{', tied' if tied else ''}", transformers.MT5ForConditionalGeneration, config
+        yield f"mT5{', tied' if tied else ''}", transformers.MT5ForConditionalGeneration, config, None
 
 
-def made(kind, config, tied):
+def made(kind, config, forced, tied, deviation=0.15):
     """A model with random weights, with its last matrix apart where that is not tied: transformers 5 ties all at first."""
     config._attn_implementation = "eager"
     model = kind(config)
+    model.generation_config.forced_bos_token_id = forced
     if not tied:
         model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
         model._tied_weights_keys = {k: v for k, v in model._tied_weights_keys.items() if not k.startswith("lm_head")}
         model.all_tied_weights_keys.pop("lm_head.weight", None)
-    equality.randomized(model, 0.15)
+    equality.randomized(model, deviation)
     with torch.no_grad():
         if hasattr(model, "final_logits_bias"):
             model.final_logits_bias.copy_(torch.randn_like(model.final_logits_bias))
@@ -188,7 +188,6 @@ def searched(model, sources, most, beams, penalty):
     given = dict(num_beams=beams, num_return_sequences=beams, length_penalty=float(penalty), max_new_tokens=most)
     found = model.generate(
         ids, attention_mask=(ids != pad).long(), do_sample=False, suppress_tokens=[pad], early_stopping=False,
-        forced_bos_token_id=model.config.forced_bos_token_id if hasattr(model.config, "forced_bos_token_id") else None,
         decoder_start_token_id=model.config.decoder_start_token_id, return_dict_in_generate=True, output_scores=True,
         forced_eos_token_id=None, **given)  # fmt: skip
     rows = [without_ends(row, model.config) for row in found.sequences.tolist()]
@@ -199,7 +198,7 @@ def searched(model, sources, most, beams, penalty):
 def drawn(model, source, most, temperature, top_k, top_p, seed):
     """What is said of a source alone, with a cache: the token on which the draw of (seed, step) falls."""
     config, said = model.config, [model.config.decoder_start_token_id]
-    forced = getattr(config, "forced_bos_token_id", None)
+    forced = model.generation_config.forced_bos_token_id
     with torch.no_grad():
         memory, cache, draw = model.get_encoder()(torch.tensor([source])), None, 0
         for step in range(most):
@@ -250,13 +249,13 @@ def differing_texts(build, folder, model, generator):
     return sum(a != b for a, b in pairs), len(pairs)
 
 
-def compare(build, name, kind, config, seeds):
+def compare(build, name, kind, config, forced, seeds):
     worst = again = (0.0, "")
     differ = texts = 0
     tied = "1.1" not in name and name != "mT5"
     for seed in range(seeds):
         torch.manual_seed(seed)
-        model = made(kind, config, tied)
+        model = made(kind, config, forced, tied)
         given = inputs_of(config, torch.Generator().manual_seed(seed))
         expected = expected_of(model, given)
         with tempfile.TemporaryDirectory() as folder:
@@ -291,8 +290,8 @@ def main():
     torch.set_num_threads(1)
     with decoders.exact(EXACT):
         all_good = [
-            compare(arguments.build, name, kind, config, arguments.seeds)
-            for name, kind, config in configurations(random.Random(arguments.chance), arguments.configs)
+            compare(arguments.build, name, kind, config, forced, arguments.seeds)
+            for name, kind, config, forced in configurations(random.Random(arguments.chance), arguments.configs)
             if name.startswith(arguments.only)
         ]
     print("all agree" if all(all_good) else f"{all_good.count(False)} of the configurations differ")

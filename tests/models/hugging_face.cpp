@@ -143,7 +143,8 @@ TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {
   const std::string rest =
       " is not supported; BertModel, BertForMaskedLM, BertForSequenceClassification, GPT2LMHeadModel, "
       "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, "
-      "M2M100ForConditionalGeneration and \"model_type\" \"tapeformer-transformer\" are";
+      "M2M100ForConditionalGeneration, BartForConditionalGeneration, MBartForConditionalGeneration, "
+      "T5ForConditionalGeneration, MT5ForConditionalGeneration and \"model_type\" \"tapeformer-transformer\" are";
   expect_refused("gpt2", "GPT2LMHeadModel", "GemmaForCausalLM", ErrorKind::config,
                  fmt::format("architecture \"GemmaForCausalLM\"{}", rest));
   expect_refused("gpt2", "architectures", "architecture", ErrorKind::config,

@@ -21,13 +21,13 @@ int main() {
   show("source ids", src);
   const Tensor embedded = model.src_embedding(src);
   show("  embeddings", embedded);
-  show("  with positions", model.positions(embedded * 4));  // sqrt(d_model)
+  show("  with positions", (*model.positions)(embedded * 4));  // sqrt(d_model)
   show("  their mask, broadcast over heads and rows", src_mask.kept());
   const Tensor memory = model.encode(src);
   show("  memory, what the encoder gives", memory);
 
   show("target ids", tgt);
-  const Tensor moved = model.positions(model.tgt_embedding(tgt) * 4);
+  const Tensor moved = (*model.positions)(model.tgt_embedding(tgt) * 4);
   show("  embeddings with positions", moved);
   show("  their mask: none behind a position", tgt_mask.visible(8, 8));
   auto& layer = model.decoder->layers[0];

@@ -102,14 +102,15 @@ std::vector<double> numbers_of(const std::vector<PageOutput>& outputs) {
   return values;
 }
 
-Study study(models::Transformer& model, const PageText& source, const PageText& target, const StudyOptions& options) {
+Study study(models::EncoderDecoder& model, const PageText& source, const PageText& target,
+            const StudyOptions& options) {
   const PageText& from = read_of(source, options);
   Study study = study_of(model, "encoder-decoder", checked(from, "source"), options);
-  const models::TransformerConfig& config = model.config();
+  const models::EncoderDecoderOptions& config = model.options();
   // The decoder reads what was said before: bos in front, and no end.
   PageText read = target;
   const bool named = !target.tokens.empty() || target.ids.empty();
-  read.ids.insert(read.ids.begin(), config.bos_id);
+  read.ids.insert(read.ids.begin(), options.bos.value_or(config.bos_id));
   if (named) read.tokens.insert(read.tokens.begin(), options.begin);
   study.texts.push_back(checked(read, "target"));
   std::vector<int64_t> said = target.ids;

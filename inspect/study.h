@@ -7,11 +7,11 @@
 
 #include "../autograd/named_tensor.h"
 #include "../models/causal_lm.h"
+#include "../models/encoder_decoder.h"
 #include "../models/masked_language_model.h"
 #include "../models/question_answerer.h"
 #include "../models/sequence_classifier.h"
 #include "../models/token_classifier.h"
-#include "../models/transformer.h"
 
 namespace tape::inspect {
 
@@ -71,7 +71,8 @@ struct StudyOptions {
   /// What the model reads in the place of the text, or of a translator's source: as many tokens. What is right stays
   /// that of the text, so that the outputs of both can be compared; a SequenceClassifier needs its label for it.
   std::optional<PageText> reads = {};
-  std::string begin = "<bos>";                     ///< what the token that begins a target is called
+  std::optional<int64_t> bos = {};                 ///< begins a target; the model's bos_id where not given
+  std::string begin = "<bos>";                     ///< what that token is called
   std::function<std::string(int64_t)> token = {};  ///< what a token that is predicted is called; its id where not given
 };
 
@@ -81,7 +82,7 @@ struct StudyOptions {
 /// Models run in the mode they are in, over a batch of the one text. Errors: (shape) for tokens or segments that are
 /// not one an id, (config) for an empty text, (index) for a position outside the text or a logit outside the
 /// vocabulary; and the model's own.
-Study study(models::Transformer& model, const PageText& source, const PageText& target,
+Study study(models::EncoderDecoder& model, const PageText& source, const PageText& target,
             const StudyOptions& options = {});
 /// The cross-entropy of each token but the first, given those before it. Error (config) for fewer than two tokens.
 Study study(models::CausalLM& model, const PageText& text, const StudyOptions& options = {});

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/utf8.h"
+#include "models/target_start.h"
 #include "models/tokenizer_fit.h"
 #include "models/translate.h"
 #include "text/load_tokenizer.h"
@@ -43,22 +44,24 @@ class StudyOf {
   StudyOf(const std::string& folder, const SubjectOptions& options, const text::Tokenizer& tokenizer)
       : folder_(folder), options_(options), tokenizer_(tokenizer) {}
 
-  Study operator()(models::Transformer& model) const {
+  Study operator()(models::EncoderDecoder& model) const {
     check_no_label();
     const text::Tokenizer& target = tokenizer_.target();
-    models::check_tokenizer_fits(folder_, tokenizer_, "src_vocab", model.config().src_vocab);
-    models::check_tokenizer_fits(folder_, target, "tgt_vocab", model.config().tgt_vocab);
+    models::check_tokenizer_fits(folder_, tokenizer_, "src_vocab", model.options().src_vocab);
+    models::check_tokenizer_fits(folder_, target, "tgt_vocab", model.options().tgt_vocab);
+    const models::TargetStart start = models::target_start(model, tokenizer_);
     const PageText source = page_text(tokenizer_, tokenizer_.encode(options_.text), "--text");
     text::Encoding said;
     if (options_.target)
       said.ids = *options_.target;
     else if (options_.text_b)
-      said = target.encode(*options_.text_b, {.add_special_tokens = false});
+      said = said_as(start, target.encode(*options_.text_b, {.add_special_tokens = false}));
     else
-      said.ids = greedy(model, source.ids);
+      said.ids = greedy(model, source.ids, start);
     StudyOptions options = chosen(target);
     if (options_.corrupted) options.reads = in_place(source, tokenizer_.encode(*options_.corrupted));
-    options.begin = target.token(model.config().bos_id);
+    options.bos = start.bos;
+    options.begin = target.token(start.bos);
     return study(model, source, page_text(target, said, "--text-b"), options);
   }
 
@@ -119,11 +122,21 @@ class StudyOf {
     if (options_.label) raise(ErrorKind::config, "--label: {} holds no classifier", folder_);
   }
 
-  static std::vector<int64_t> greedy(models::Transformer& model, const std::vector<int64_t>& ids) {
+  /// A text as the model says it.
+  static text::Encoding said_as(const models::TargetStart& start, text::Encoding said) {
+    if (start.forced_bos) said.ids.insert(said.ids.begin(), *start.forced_bos);
+    return said;
+  }
+
+  static std::vector<int64_t> greedy(models::EncoderDecoder& model, const std::vector<int64_t>& ids,
+                                     const models::TargetStart& start) {
     const std::vector<std::vector<int64_t>> sources{ids};
     // One less than there are positions: bos stands in front.
-    const int64_t most = std::min({3 * std::ssize(ids) + 20, model.config().max_length - 1, kMostTokens - 1});
-    const auto found = models::translate(model, sources, {.beams = 1, .max_length = std::max<int64_t>(most, 1)});
+    const int64_t most =
+        std::min({3 * std::ssize(ids) + 20, model.max_length().value_or(kMostTokens) - 1, kMostTokens - 1});
+    const auto found = models::translate(
+        model, sources,
+        {.beams = 1, .bos = start.bos, .forced_bos = start.forced_bos, .max_length = std::max<int64_t>(most, 1)});
     return found[0].empty() ? std::vector<int64_t>() : found[0][0].tokens;
   }
 
@@ -239,7 +252,7 @@ Subject::Subject(const std::string& folder, const SubjectOptions& options)
 
 SubjectOptions Subject::with_targets() const {
   SubjectOptions options = options_;
-  if (std::holds_alternative<std::unique_ptr<models::Transformer>>(model_)) {
+  if (dynamic_cast<const models::EncoderDecoder*>(&models::module_of(model_)) != nullptr) {
     const std::vector<int64_t>& read = study_.texts.at(1).ids;
     options.target.emplace(read.begin() + 1, read.end());
   } else if (std::holds_alternative<std::unique_ptr<models::SequenceClassifier>>(model_) && !options.label) {

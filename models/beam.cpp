@@ -103,7 +103,7 @@ class Search {
 /// row with fewer repeats its last.
 class Rows {
  public:
-  Rows(Transformer& model, const Tensor& src, const BeamOptions& options)
+  Rows(EncoderDecoder& model, const Tensor& src, const BeamOptions& options)
       : options_(options), decoder_(model, src, options.use_cache) {
     for (int64_t row = 0; row < src.size(0); ++row) sources_.push_back(row);
     tokens_ = full({src.size(0), 1}, options_.bos, i64);
@@ -209,19 +209,19 @@ class Continuations {
 
 }  // namespace
 
-std::vector<std::vector<BeamHypothesis>> beam_search(Transformer& model, const Tensor& src,
+std::vector<std::vector<BeamHypothesis>> beam_search(EncoderDecoder& model, const Tensor& src,
                                                      const BeamOptions& options) {
   check(options, src.size(0));
-  if (options.forced_bos && (*options.forced_bos < 0 || *options.forced_bos >= model.config().tgt_vocab))
+  if (options.forced_bos && (*options.forced_bos < 0 || *options.forced_bos >= model.options().tgt_vocab))
     raise(ErrorKind::index, "beam_search: forced_bos {} is not in 0..{}", *options.forced_bos,
-          model.config().tgt_vocab - 1);
+          model.options().tgt_vocab - 1);
   const NoGrad no_grad;
   std::vector<Search> searches;
   for (size_t row = 0; row < static_cast<size_t>(src.size(0)); ++row)
     searches.emplace_back(options, options.max_lengths.empty() ? options.max_length : options.max_lengths[row]);
   Rows rows(model, src, options);
   // Padding is never a word: chosen, it would be hidden from the positions behind it.
-  std::vector<int64_t> hidden{model.config().padding_id};
+  std::vector<int64_t> hidden{model.options().padding_id};
   for (int64_t length = 0; !rows.sources().empty(); ++length) {
     hidden.resize(1);
     if (length < options.min_length) hidden.push_back(options.eos);

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "transformer.h"
+#include "encoder_decoder.h"
 
 namespace tape::models {
 
@@ -36,7 +36,7 @@ struct BeamHypothesis {
 /// cut off there. Padding is never chosen, and the end not before min_length; what is hidden keeps its share of the
 /// probability. With one beam the tokens are greedy_decode's. The model should be in evaluation mode. Error (config)
 /// naming the option that does not fit.
-std::vector<std::vector<BeamHypothesis>> beam_search(Transformer& model, const Tensor& src,
+std::vector<std::vector<BeamHypothesis>> beam_search(EncoderDecoder& model, const Tensor& src,
                                                      const BeamOptions& options = {});
 
 }  // namespace tape::models

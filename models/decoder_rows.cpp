@@ -6,7 +6,7 @@
 
 namespace tape::models {
 
-DecoderRows::DecoderRows(Transformer& model, const Tensor& src, bool use_cache)
+DecoderRows::DecoderRows(EncoderDecoder& model, const Tensor& src, bool use_cache)
     : model_(model), cached_(use_cache), src_(src), memory_(model.encode(src)) {
   if (cached_) cache_ = model.decoder->init_cache(memory_);
 }

@@ -1,16 +1,16 @@
 #pragma once
 
-#include "transformer.h"
+#include "encoder_decoder.h"
 
 namespace tape::models {
 
-/// What a Transformer's decoder goes on from while the translations of a batch are searched: the sources, the encoder's
+/// What a decoder goes on from while the translations of a batch are searched: the sources, the encoder's
 /// output for them, and keys and values of the tokens so far. Each source has `width` rows of tokens, one behind the
 /// other.
 class DecoderRows {
  public:
   /// src [sources, S] (i64), one row of tokens each. Without a cache all tokens are read again in each step.
-  DecoderRows(Transformer& model, const Tensor& src, bool use_cache);
+  DecoderRows(EncoderDecoder& model, const Tensor& src, bool use_cache);
 
   /// Logits [rows, V] of the tokens that come next, rows a multiple of the sources: tokens [rows, 1] are the last ones
   /// with a cache, [rows, T] all from the first without.
@@ -21,7 +21,7 @@ class DecoderRows {
   void select(const std::vector<int64_t>& rows);
 
  private:
-  Transformer& model_;
+  EncoderDecoder& model_;
   bool cached_;
   Tensor src_, memory_;  // [sources, S], [sources, S, C]
   nn::DecoderCache cache_;

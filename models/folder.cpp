@@ -6,7 +6,9 @@
 #include "models/adapter_folder.h"
 #include "models/encoder_folder.h"
 #include "models/folder_loading.h"
+#include "models/hugging_face/bart.h"
 #include "models/hugging_face/encoders.h"
+#include "models/hugging_face/generation.h"
 #include "models/hugging_face/gpt2.h"
 #include "models/hugging_face/gpt_neox.h"
 #include "models/hugging_face/llama.h"
@@ -15,6 +17,7 @@
 #include "models/hugging_face/mistral.h"
 #include "models/hugging_face/qwen2.h"
 #include "models/hugging_face/qwen3.h"
+#include "models/hugging_face/t5.h"
 #include "models/hugging_face/vit.h"
 #include "models/transformer_json.h"
 #include "models/weights.h"
@@ -24,11 +27,15 @@ namespace {
 
 namespace hf = hugging_face;
 
+constexpr const char* kConfig = "config.json";
+
 bool for_transformers(const TransformerConfig& c) { return hf::is_marian(c) || hf::is_m2m100(c); }
 
 Layout layout_of(const Transformer& m) {
   return for_transformers(m.config()) ? hf::marian_layout(m.config()) : transformer_layout(m.config());
 }
+Layout layout_of(const Bart& m) { return hf::bart_layout(m.config()); }
+Layout layout_of(const T5& m) { return hf::t5_layout(m.config()); }
 Layout layout_of(const Gpt& m) { return hf::gpt_layout(m.config()); }
 Layout layout_of(const Llama& m) { return hf::llama_layout(m.config()); }
 Layout layout_of(const GptNeoX& m) { return hf::gpt_neox_layout(m.config()); }
@@ -39,14 +46,18 @@ Layout layout_of(const QuestionAnswerer& m) { return hf::question_answerer_layou
 Layout layout_of(const Vit& m) { return hf::vit_layout(m.config()); }
 Layout layout_of(const ImageClassifier& m) { return hf::image_classifier_layout(m.config()); }
 
+/// The weights, then files of text by name, in their order.
 template <class M>
-void save_as(const std::string& folder, const M& model, const std::string& config, const SaveOptions& options) {
+void save_as(const std::string& folder, const M& model, const std::vector<std::pair<std::string, std::string>>& texts,
+             const SaveOptions& options) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) raise(ErrorKind::io, "{}: {}", folder, failed.message());
   write_weights(folder, layout_of(model).to_file(model.state_dict()), options.max_shard_bytes);
-  const std::string_view parts[] = {config};
-  write_file(fmt::format("{}/config.json", folder), parts);
+  for (const auto& [name, text] : texts) {
+    const std::string_view parts[] = {text};
+    write_file(fmt::format("{}/{}", folder, name), parts);
+  }
 }
 
 /// Calls use(model) with the model as the class it is of; `what` begins the Error where it is of none.
@@ -62,7 +73,11 @@ DType dtype_of_parameters(const nn::Module& model) { return model.parameters().f
 
 template <class M>
 void save_for_transformers(const std::string& folder, const M& model, const SaveOptions& options) {
-  save_as(folder, model, fmt::format("{}\n", hf::config_json(model, dtype_of_parameters(model)).dump(2)), options);
+  std::vector<std::pair<std::string, std::string>> texts;
+  if constexpr (std::derived_from<M, EncoderDecoder>)
+    texts.emplace_back(hf::kGenerationConfig, hf::generation_config_json(model.options()));
+  texts.emplace_back(kConfig, fmt::format("{}\n", hf::config_json(model, dtype_of_parameters(model)).dump(2)));
+  save_as(folder, model, texts, options);
 }
 
 AnyModel load_transformer(const std::string& file, const TransformerConfig& c, const Weights& weights, bool own) {
@@ -71,6 +86,19 @@ AnyModel load_transformer(const std::string& file, const TransformerConfig& c, c
   constexpr int64_t most = int64_t{1} << 24;  // the table of positions is in no file
   if (c.max_length > most) raise(ErrorKind::config, "{}: {} positions are more than {}", file, c.max_length, most);
   return filled<Transformer>(file, c, weights, [&] { return own ? transformer_layout(c) : hf::marian_layout(c); });
+}
+
+AnyModel load_bart(const std::string& file, const BartConfig& c, const Weights& weights) {
+  check_layers(file, c.layers, weights);
+  check_layers(file, c.decoder_layers, weights);
+  return filled<Bart>(file, c, weights, [&] { return hf::bart_layout(c); });
+}
+
+AnyModel load_t5(const std::string& file, const T5Config& given, const Weights& weights) {
+  check_layers(file, given.layers, weights);
+  check_layers(file, given.decoder_layers, weights);
+  const T5Config c = hf::with_own_output(given, weights.tensors);
+  return filled<T5>(file, c, weights, [&] { return hf::t5_layout(c); });
 }
 
 AnyModel load_gpt(const std::string& file, const GptConfig& c, const Weights& weights) {
@@ -144,11 +172,18 @@ AnyModel load_model(const std::string& folder) {
     naming(file, [&] { check(c); });
     return load_gpt_neox(file, c, read_weights(folder));
   }
+  const auto with_ids = [&](auto c) { return hf::with_target_ids(c, folder, config.has("decoder_start_token_id")); };
   if (name == "MarianMTModel" || name == "M2M100ForConditionalGeneration") {
     const TransformerConfig c =
         name == "MarianMTModel" ? hf::read_marian_config(config) : hf::read_m2m100_config(config);
-    return load_transformer(file, c, read_weights(folder), false);
+    return load_transformer(file, with_ids(c), read_weights(folder), false);
   }
+  if (name == "BartForConditionalGeneration" || name == "MBartForConditionalGeneration")
+    return load_bart(file, with_ids(hf::read_bart_config(config, name[0] == 'M' ? BartKind::mbart : BartKind::bart)),
+                     read_weights(folder));
+  if (name == "T5ForConditionalGeneration" || name == "MT5ForConditionalGeneration")
+    return load_t5(file, with_ids(hf::read_t5_config(config, name[0] == 'M' ? T5Kind::mt5 : T5Kind::t5)),
+                   read_weights(folder));
   if (name == "GPT2LMHeadModel") {
     const GptConfig c = hf::read_gpt_config(config);
     return load_gpt(file, c, read_weights(folder));
@@ -164,8 +199,9 @@ AnyModel load_model(const std::string& folder) {
   }
   raise(ErrorKind::config,
         "{}: {} is not supported; {}; GPT2LMHeadModel, LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, "
-        "Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, M2M100ForConditionalGeneration, ViTModel, "
-        "ViTForImageClassification and \"model_type\" \"{}\" are",
+        "Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, M2M100ForConditionalGeneration, "
+        "BartForConditionalGeneration, MBartForConditionalGeneration, T5ForConditionalGeneration, "
+        "MT5ForConditionalGeneration, ViTModel, ViTForImageClassification and \"model_type\" \"{}\" are",
         file, names.empty() ? "a model without \"architectures\"" : fmt::format("architecture \"{}\"", name),
         hf::encoder_architectures(), kOwnModelType);
 }
@@ -175,6 +211,12 @@ template <class M>
 constexpr const char* kNeeded = nullptr;
 template <>
 constexpr const char* kNeeded<Transformer> = "a Transformer (Marian, M2M100)";
+template <>
+constexpr const char* kNeeded<Bart> = "a Bart (BART, mBART)";
+template <>
+constexpr const char* kNeeded<T5> = "a T5 (T5, mT5)";
+template <>
+constexpr const char* kNeeded<EncoderDecoder> = "an encoder-decoder model (Marian, M2M100, BART, mBART, T5, mT5)";
 template <>
 constexpr const char* kNeeded<Gpt> = "a Gpt (GPT-2)";
 template <>
@@ -216,6 +258,9 @@ std::unique_ptr<M> load(const std::string& folder) {
         kNeeded<M>);
 }
 template std::unique_ptr<Transformer> load<Transformer>(const std::string&);
+template std::unique_ptr<Bart> load<Bart>(const std::string&);
+template std::unique_ptr<T5> load<T5>(const std::string&);
+template std::unique_ptr<EncoderDecoder> load<EncoderDecoder>(const std::string&);
 template std::unique_ptr<Gpt> load<Gpt>(const std::string&);
 template std::unique_ptr<Llama> load<Llama>(const std::string&);
 template std::unique_ptr<GptNeoX> load<GptNeoX>(const std::string&);
@@ -234,7 +279,13 @@ void save(const std::string& folder, const Transformer& model, const SaveOptions
   if (for_transformers(model.config()))
     save_for_transformers(folder, model, options);
   else
-    save_as(folder, model, to_json(model.config()), options);
+    save_as(folder, model, {{kConfig, to_json(model.config())}}, options);
+}
+void save(const std::string& folder, const Bart& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const T5& model, const SaveOptions& options) {
+  save_for_transformers(folder, model, options);
 }
 void save(const std::string& folder, const Gpt& model, const SaveOptions& options) {
   save_for_transformers(folder, model, options);

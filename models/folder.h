@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "bart.h"
 #include "encoder_config.h"
 #include "gpt.h"
 #include "gpt_neox.h"
@@ -12,6 +13,7 @@
 #include "masked_language_model.h"
 #include "question_answerer.h"
 #include "sequence_classifier.h"
+#include "t5.h"
 #include "token_classifier.h"
 #include "transformer.h"
 #include "vit.h"
@@ -20,24 +22,28 @@ namespace tape::models {
 
 /// A model of any class that a folder can hold.
 using AnyModel =
-    std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>, std::unique_ptr<Llama>, std::unique_ptr<GptNeoX>,
-                 std::unique_ptr<Bert>, std::unique_ptr<Roberta>, std::unique_ptr<MaskedLanguageModel>,
-                 std::unique_ptr<SequenceClassifier>, std::unique_ptr<TokenClassifier>,
-                 std::unique_ptr<QuestionAnswerer>, std::unique_ptr<Vit>, std::unique_ptr<ImageClassifier>>;
+    std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Bart>, std::unique_ptr<T5>, std::unique_ptr<Gpt>,
+                 std::unique_ptr<Llama>, std::unique_ptr<GptNeoX>, std::unique_ptr<Bert>, std::unique_ptr<Roberta>,
+                 std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>,
+                 std::unique_ptr<TokenClassifier>, std::unique_ptr<QuestionAnswerer>, std::unique_ptr<Vit>,
+                 std::unique_ptr<ImageClassifier>>;
 
 /// Reads a folder in the layout of Hugging Face's transformers: `config.json`, whose "architectures" name the class,
 /// and `model.safetensors`, or the shards that `model.safetensors.index.json` lists. f16 and bf16 values become f32.
 ///
 ///     BertModel                      Bert                   GPT2LMHeadModel                 Gpt
-///     RobertaModel, XLMRobertaModel  Roberta                MarianMTModel                   Transformer
-///     BertForMaskedLM                MaskedLanguageModel    M2M100ForConditionalGeneration  Transformer
-///     BertForSequenceClassification  SequenceClassifier     LlamaForCausalLM                Llama
-///     BertForTokenClassification     TokenClassifier        MistralForCausalLM              Llama
-///     BertForQuestionAnswering       QuestionAnswerer       Qwen2ForCausalLM                Llama
-///     GPTNeoXForCausalLM             GptNeoX                Qwen3ForCausalLM                Llama
+///     RobertaModel, XLMRobertaModel  Roberta                LlamaForCausalLM                Llama
+///     BertForMaskedLM                MaskedLanguageModel    MistralForCausalLM              Llama
+///     BertForSequenceClassification  SequenceClassifier     Qwen2ForCausalLM                Llama
+///     BertForTokenClassification     TokenClassifier        Qwen3ForCausalLM                Llama
+///     BertForQuestionAnswering       QuestionAnswerer       GPTNeoXForCausalLM              GptNeoX
+///     MarianMTModel                  Transformer            M2M100ForConditionalGeneration  Transformer
+///     BartForConditionalGeneration   Bart                   MBartForConditionalGeneration   Bart
+///     T5ForConditionalGeneration     T5                     MT5ForConditionalGeneration     T5
 ///     ViTModel                       Vit                    ViTForImageClassification       ImageClassifier
 ///
-/// The four heads are those of every encoder. The last five decoders are known by their "model_type" alone too.
+/// The four heads are those of every encoder. The decoders from LlamaForCausalLM on are known by their "model_type"
+/// alone too.
 /// Transformers that neither of these two can express have the "model_type" "tapeformer-transformer", classifiers that
 /// pool the mean, which transformers has no class for, "tapeformer-mean-pooling-classifier". The model is in evaluation
 /// mode. Every Error names the file: (io) for one that cannot be read; (format) or (config) with the key for a
@@ -46,8 +52,9 @@ using AnyModel =
 /// load_with_adapter() does.
 AnyModel load_model(const std::string& folder);
 
-/// The same where the class is known: load<Gpt>("gpt2"), load<CausalLM>(folder) for any decoder-only model, or
-/// load<EncoderModel>(folder) for any encoder without a head. Error (config) where the folder holds another.
+/// The same where the class is known: load<Gpt>("gpt2"), load<CausalLM>(folder) for any decoder-only model,
+/// load<EncoderDecoder>(folder) for any with two stacks, load<EncoderModel>(folder) for any encoder without a head.
+/// Error (config) where the folder holds another.
 template <class M>
 std::unique_ptr<M> load(const std::string& folder);
 
@@ -56,9 +63,12 @@ struct SaveOptions {
 };
 
 /// Writes a folder that load_model() and transformers read; it is made where it is missing. Tied tensors are saved
-/// once. Each file is written beside, flushed and renamed, the configuration last. Error (io) naming the file; Error
-/// (config) for a model that transformers has no class for.
+/// once. With two stacks generation_config.json says how a target begins, as transformers wants it. Each file is
+/// written beside, flushed and renamed, the configuration last. Error (io) naming the file; Error (config) for a model
+/// that transformers has no class for.
 void save(const std::string& folder, const Transformer& model, const SaveOptions& options = {});
+void save(const std::string& folder, const Bart& model, const SaveOptions& options = {});
+void save(const std::string& folder, const T5& model, const SaveOptions& options = {});
 void save(const std::string& folder, const Gpt& model, const SaveOptions& options = {});
 void save(const std::string& folder, const Llama& model, const SaveOptions& options = {});
 void save(const std::string& folder, const GptNeoX& model, const SaveOptions& options = {});

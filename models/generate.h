@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "causal_lm.h"
+#include "encoder_decoder.h"
 #include "sampling.h"
 
 namespace tape::models {
@@ -11,11 +12,13 @@ namespace tape::models {
 struct GenerateOptions {
   SamplingOptions sampling = {};
   int64_t max_new_tokens = 100;
-  std::optional<std::vector<int64_t>> stop_ids = {};  ///< end a text; the model's eos_ids where not given
+  std::optional<std::vector<int64_t>> stop_ids = {};  ///< end a text; the model's where not given
   /// Row i draws from Generator(seed + i); where not given, the seed comes from generator(Stream::sampling).
   std::optional<uint64_t> seed = {};
-  int64_t vocabulary = 0;  ///< ids from here on are never said (a table padded to a round size); 0: all may be
-  bool use_cache = true;   ///< keep keys and values of earlier positions; the same tokens either way
+  int64_t vocabulary = 0;           ///< ids from here on are never said (a table padded to a round size); 0: all may be
+  std::optional<int64_t> bos = {};  ///< begins an encoder-decoder model's target; the model's bos_id where not given
+  std::optional<int64_t> forced_bos = {};  ///< what such a target says first; the model's where not given
+  bool use_cache = true;                   ///< keep keys and values of earlier positions; the same tokens either way
   /// Sees each token as it comes, and nothing when its row ends.
   std::function<void(int64_t row, std::optional<int64_t> token)> on_token = {};
 };
@@ -36,6 +39,15 @@ struct Continuation {
 /// The model should be in evaluation mode. Error (config) naming the option that does not fit, or for an empty prompt
 /// without bos_id; (index) for an id that is not in the vocabulary; (numeric) where the model gives no numbers.
 std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vector<int64_t>>& prompts,
+                                   const GenerateOptions& options = {});
+
+/// The same of the targets of an encoder-decoder model, each of which begins with bos: sources, as their tokenizer
+/// gives them with its end -> what is said of each. Padding is never said, a first token that is forced takes no draw,
+/// a repetition penalty is of what was said, and a model with a table of positions says at most as many tokens.
+///
+/// Errors as above; (config) for an empty source, (shape) for one longer than the model's positions, (index) for its
+/// padding in one.
+std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std::vector<int64_t>>& sources,
                                    const GenerateOptions& options = {});
 
 }  // namespace tape::models

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "transformer.h"
+#include "encoder_decoder.h"
 
 namespace tape::models {
 
@@ -13,7 +13,7 @@ struct GreedyOptions {
 
 /// The likeliest next token again and again, until eos: src [B, S] (i64) -> the tokens of each row, without bos and
 /// eos. The model should be in evaluation mode.
-std::vector<std::vector<int64_t>> greedy_decode(Transformer& model, const Tensor& src,
+std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Tensor& src,
                                                 const GreedyOptions& options = {});
 
 }  // namespace tape::models

@@ -3,9 +3,13 @@
 #include <set>
 
 #include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/cast.h"
 #include "autograd/ops/compare.h"
+#include "autograd/ops/index.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/loss.h"
+#include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/tape/tape.h"
 #include "nn/attention_weights.h"
@@ -212,19 +216,24 @@ nn::StateDict run_model(CausalLM& model, const nn::StateDict& given) {
 }
 
 /// The targets moved one to the right behind the first id; what is ignored becomes padding.
-Tensor shifted(const Tensor& labels, const TransformerConfig& config) {
-  const Tensor first = full({labels.size(0), 1}, config.bos_id, i64);
-  const Tensor moved = cat({first, slice(labels, 1, {.end = -1})}, 1);
-  return where(eq(moved, -100), full(moved.shape(), config.padding_id, i64), moved);
+Tensor shifted(const Tensor& labels, const EncoderDecoderOptions& options) {
+  const Tensor words = where(eq(labels, -100), full(labels.shape(), options.padding_id, i64), labels);
+  Tensor first = full({labels.size(0), 1}, options.bos_id, i64);
+  if (options.begins_with_last && labels.size(1) > 0) {
+    // As many in as there are words, as transformers counts; of a row of none the last.
+    const Tensor length = sum(cast(ne(words, options.padding_id), i64), {1}, Dims::keep);
+    first = gather(words, 1, where(eq(length, 0), full(length.shape(), labels.size(1), i64), length) - 1);
+  }
+  return cat({first, slice(words, 1, {.end = -1})}, 1);
 }
 
-nn::StateDict run_model(Transformer& model, const nn::StateDict& given) {
+nn::StateDict run_model(EncoderDecoder& model, const nn::StateDict& given) {
   const Inputs in(given, {"input_ids", "attention_mask", "decoder_input_ids", "decoder_attention_mask", "labels"});
   const Tensor ids = in.find("input_ids"), labels = in.find("labels");
   Tensor targets = in.find("decoder_input_ids");
   if (!targets.defined()) {
     if (!labels.defined()) raise(ErrorKind::config, "run: input \"decoder_input_ids\" or \"labels\" is missing");
-    targets = shifted(labels, model.config());
+    targets = shifted(labels, model.options());
   }
   nn::StateDict out;
   StackOutputs<nn::Encoder> encoder_layers(*model.encoder);

@@ -1,8 +1,6 @@
 #pragma once
 
-#include "../nn/decoder.h"
-#include "../nn/embedding.h"
-#include "../nn/positional_encoding.h"
+#include "encoder_decoder.h"
 
 namespace tape::models {
 
@@ -30,6 +28,7 @@ struct TransformerConfig {
   int64_t padding_id = 0;                       ///< hidden in source and target
   int64_t bos_id = 1;                           ///< begins a target
   int64_t eos_id = 2;                           ///< ends it
+  std::optional<int64_t> forced_bos = {};       ///< what every target says first
   bool share_embeddings = false;                ///< one table for source and target (equal vocabularies)
   bool tie_output = false;                      ///< the output projection is the target's table
   std::optional<bool> output_bias = {};         ///< where not given: unless tied
@@ -38,40 +37,14 @@ struct TransformerConfig {
 };
 
 /// The encoder-decoder Transformer (Vaswani et al. 2017): token ids to logits.
-class Transformer : public nn::Layer<Transformer> {
+class Transformer : public EncoderDecoder {
  public:
   /// Error (config) naming the value that does not fit.
   explicit Transformer(const TransformerConfig& config);
 
-  /// src [B, S] and tgt [B, T] (i64) -> logits [B, T, tgt_vocab]; position t sees target tokens 0 .. t and the source,
-  /// but no padding (source_mask() and target_mask() of autograd/mask.h). Error (shape) for ids of another form, more
-  /// than max_length of them, or batches that differ; (index) for an id outside its vocabulary.
-  Tensor forward(const Tensor& src, const Tensor& tgt);
-  /// With masks of the caller's: what of the source is hidden from all, what of the target from later positions.
-  Tensor forward(const Tensor& src, const Tensor& tgt, const Mask& src_mask, const Mask& tgt_mask);
-
-  /// src [B, S] -> memory [B, S, C].
-  Tensor encode(const Tensor& src);
-  Tensor encode(const Tensor& src, const Mask& src_mask);
-  /// Logits of all target positions, given the memory of `src`.
-  Tensor decode(const Tensor& tgt, const Tensor& memory, const Tensor& src);
-  Tensor decode(const Tensor& tgt, const Tensor& memory, const Mask& src_mask, const Mask& tgt_mask);
-  /// Logits [B, T, V] of the next target tokens [B, T], the earlier ones being in the cache (from decoder->init_cache).
-  Tensor decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
-
   const TransformerConfig& config() const { return config_; }
-  std::string settings() const override;
-
-  nn::Child<nn::Embedding> src_embedding, tgt_embedding;
-  nn::Child<nn::PositionalEncoding> positions;
-  nn::Child<nn::Dropout> dropout;
-  nn::Child<nn::Encoder> encoder;
-  nn::Child<nn::Decoder> decoder;
-  nn::Child<nn::Linear> output;
 
  private:
-  Tensor embed(nn::Child<nn::Embedding>& table, const Tensor& ids, int64_t first);
-
   TransformerConfig config_;
 };
 

@@ -35,6 +35,7 @@ void visit_keys(Config& c, Visit&& visit) {
   visit("pad_token_id", c.padding_id);
   visit("bos_token_id", c.bos_id);
   visit("eos_token_id", c.eos_id);
+  visit("forced_bos_token_id", c.forced_bos);
   visit("share_embeddings", c.share_embeddings);
   visit("tie_output", c.tie_output);
   visit("output_bias", c.output_bias);

@@ -13,7 +13,7 @@ namespace {
 
 using Ids = std::vector<int64_t>;
 
-int64_t alignment_layer(Transformer& model, const TranslateOptions& options) {
+int64_t alignment_layer(EncoderDecoder& model, const TranslateOptions& options) {
   const int64_t layers = model.decoder->layers.size();
   const int64_t layer = options.alignment_layer.value_or(std::max<int64_t>(0, layers - 2));
   if (layer < 0 || layer >= layers)
@@ -21,15 +21,15 @@ int64_t alignment_layer(Transformer& model, const TranslateOptions& options) {
   return layer;
 }
 
-void check(const TransformerConfig& config, std::span<const Ids> sources, const TranslateOptions& options) {
+void check(const EncoderDecoderOptions& config, std::span<const Ids> sources, const TranslateOptions& options) {
   if (options.max_length < 0)
     raise(ErrorKind::config, "translate: max_length must be at least 0 (0: by the source's length), got {}",
           options.max_length);
   for (size_t row = 0; row < sources.size(); ++row) {
     const Ids& ids = sources[row];
-    if (std::ssize(ids) > config.max_length)
+    if (config.max_length && std::ssize(ids) > *config.max_length)
       raise(ErrorKind::shape, "translate: source {} has {} tokens, the model {} positions", row, ids.size(),
-            config.max_length);
+            *config.max_length);
     for (size_t t = 0; t < ids.size(); ++t) {
       if (ids[t] < 0 || ids[t] >= config.src_vocab)
         raise(ErrorKind::index, "translate: source {} has id {} at position {}, which is not in 0..{}", row, ids[t], t,
@@ -42,19 +42,19 @@ void check(const TransformerConfig& config, std::span<const Ids> sources, const 
 }
 
 /// Sets the alignment of one translation of each source; sources have none where there are fewer.
-void align(Transformer& model, std::span<const Ids> sources, std::span<Translation* const> translations,
-           std::span<const int64_t> which, int64_t layer) {
-  const TransformerConfig& config = model.config();
+void align(EncoderDecoder& model, std::span<const Ids> sources, std::span<Translation* const> translations,
+           std::span<const int64_t> which, const TranslateOptions& options) {
+  const EncoderDecoderOptions& config = model.options();
   std::vector<Ids> said;
   Ids all;
   for (Translation* const translation : translations) {
     all.push_back(std::ssize(said));
-    said.push_back({config.bos_id});
+    said.push_back({options.bos.value_or(config.bos_id)});
     // The last token is said at the position of the one before it.
     if (translation && !translation->tokens.empty())
       said.back().insert(said.back().end(), translation->tokens.begin(), translation->tokens.end() - 1);
   }
-  const nn::MultiHeadAttention& attention = *model.decoder->layers[layer]->cross_attention;
+  const nn::MultiHeadAttention& attention = *model.decoder->layers[alignment_layer(model, options)]->cross_attention;
   const nn::AttentionWeights kept(model, {&attention});
   model(padded_rows(sources, which, config.padding_id), padded_rows(said, all, config.padding_id));
   const Tensor weights = mean(kept.of(attention), {1});  // over heads, [B, T, S]
@@ -69,11 +69,11 @@ void align(Transformer& model, std::span<const Ids> sources, std::span<Translati
 
 }  // namespace
 
-std::vector<std::vector<Translation>> translate(Transformer& model, std::span<const Ids> sources,
+std::vector<std::vector<Translation>> translate(EncoderDecoder& model, std::span<const Ids> sources,
                                                 const TranslateOptions& options) {
-  const TransformerConfig& config = model.config();
+  const EncoderDecoderOptions& config = model.options();
   check(config, sources, options);
-  const int64_t layer = alignment_layer(model, options);
+  alignment_layer(model, options);  // refused before anything is searched
   const NoGrad no_grad;
   std::vector<std::vector<Translation>> found(sources.size());
   Ids lengths;
@@ -82,12 +82,12 @@ std::vector<std::vector<Translation>> translate(Transformer& model, std::span<co
     BeamOptions search{.beams = options.beams,
                        .n_best = options.n_best,
                        .length_penalty = options.length_penalty,
-                       .bos = config.bos_id,
+                       .bos = options.bos.value_or(config.bos_id),
                        .eos = config.eos_id,
-                       .forced_bos = options.forced_bos};
+                       .forced_bos = options.forced_bos ? options.forced_bos : config.forced_bos};
     for (const int64_t row : batch) {
       const int64_t asked = options.max_length > 0 ? options.max_length : 3 * lengths[static_cast<size_t>(row)] + 20;
-      search.max_lengths.push_back(std::min(asked, config.max_length));
+      search.max_lengths.push_back(std::min(asked, config.max_length.value_or(asked)));
     }
     auto best = beam_search(model, padded_rows(sources, batch, config.padding_id), search);
     for (size_t place = 0; place < batch.size(); ++place) {
@@ -104,7 +104,7 @@ std::vector<std::vector<Translation>> translate(Transformer& model, std::span<co
         auto& of_row = found[static_cast<size_t>(row)];
         translations.push_back(rank < of_row.size() ? &of_row[rank] : nullptr);
       }
-      align(model, sources, translations, batch, layer);
+      align(model, sources, translations, batch, options);
     }
   }
   return found;

@@ -11,9 +11,10 @@ struct TranslateOptions {
   int64_t beams = 4;
   int64_t n_best = 1;
   double length_penalty = 1;
-  std::optional<int64_t> forced_bos = {};  ///< as in BeamOptions: the language, of a model of many
+  std::optional<int64_t> bos = {};         ///< begins every target; the model's bos_id where not given
+  std::optional<int64_t> forced_bos = {};  ///< as in BeamOptions: the language, of a model of many; else the model's
   /// Tokens of a translation, its end included; 0: three for each of the source and 20 more. Never more than the
-  /// model has positions.
+  /// model has positions, where it has a table of them.
   int64_t max_length = 0;
   int64_t batch_tokens = 4096;  ///< source tokens searched at once, padding included
   bool alignments = false;      ///< also where each token looked in the source
@@ -40,7 +41,7 @@ struct Translation {
 /// The model should be in evaluation mode. Error (config) naming the option that does not fit; (shape) for a source
 /// longer than the model's positions; (index) for an id that is not in its vocabulary or is its padding; (numeric)
 /// where the model gives no numbers.
-std::vector<std::vector<Translation>> translate(Transformer& model, std::span<const std::vector<int64_t>> sources,
+std::vector<std::vector<Translation>> translate(EncoderDecoder& model, std::span<const std::vector<int64_t>> sources,
                                                 const TranslateOptions& options = {});
 
 }  // namespace tape::models

@@ -1,5 +1,8 @@
 #include "nn/attention_steps.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "autograd/create.h"
 
 namespace tape::nn {
@@ -13,8 +16,12 @@ int64_t checked_width(const char* layer, int64_t d_model, int64_t heads) {
 Tensor rows_by_distance(int64_t query_length, int64_t key_length, const std::function<int64_t(int64_t)>& row_of) {
   Tensor rows = empty({query_length, key_length}, i64);
   int64_t* values = rows.mutable_data<int64_t>();
+  if (query_length == 0) return rows;
+  // Each distance once: the row of a query is the one before it, moved by one.
+  std::vector<int64_t> by_distance;
+  for (int64_t distance = 1 - query_length; distance < key_length; ++distance) by_distance.push_back(row_of(distance));
   for (int64_t i = 0; i < query_length; ++i)
-    for (int64_t j = 0; j < key_length; ++j) values[i * key_length + j] = row_of(j - i);
+    std::copy_n(by_distance.begin() + (query_length - 1 - i), key_length, values + i * key_length);
   return rows;
 }
 

@@ -21,6 +21,13 @@ const ModuleCheck decoder_stack("Decoder", "two layers, post-LN", [](const Check
   Decoder decoder(2, detail::small_layer(NormPlace::post));
   return check(decoder, {sample_normal({1, 3, 4}, 1), sample_normal({1, 2, 4}, 2)}, "key.bias");
 });
+const ModuleCheck decoder_as_t5("Decoder", "relative bias, unscaled", [](const Checker& check) {
+  TransformerLayerOptions options = detail::small_layer(NormPlace::pre);
+  options.norm_kind = NormKind::rms_norm, options.bias = false, options.attention_scale = 1;
+  Decoder decoder(2, options,
+                  RelativeBiasOptions{.buckets = 3, .max_distance = 3, .direction = RelativeDirection::past});
+  return check(decoder, {sample_normal({1, 4, 4}, 1), sample_normal({1, 2, 4}, 2)});
+});
 
 }  // namespace
 
@@ -50,25 +57,30 @@ Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const Mask& 
       [&](const Tensor& h) { return cross_attention(h, memory, memory, memory_mask); });
 }
 
-Tensor DecoderLayer::forward_cached(const Tensor& x, DecoderLayerCache& cache, const Mask& memory_mask) {
+Tensor DecoderLayer::forward_cached(const Tensor& x, DecoderLayerCache& cache, const Mask& memory_mask,
+                                    const Mask& mask) {
   return blocks(
       x,
       [&](const Tensor& h) {
-        return self_attention.call(&MultiHeadAttention::forward_cached, h, cache.self, Mask(), Positions());
+        return self_attention.call(&MultiHeadAttention::forward_cached, h, cache.self, mask, Positions());
       },
       [&](const Tensor& h) {
         return cross_attention.call(&MultiHeadAttention::forward_projected, h, cache.memory, memory_mask);
       });
 }
 
-Decoder::Decoder(int64_t count, const TransformerLayerOptions& options) : layers(this, "layers", count, options) {
+Decoder::Decoder(int64_t count, const TransformerLayerOptions& options, const std::optional<RelativeBiasOptions>& bias)
+    : relative_bias(bias ? std::make_unique<Child<RelativeBias>>(this, "relative_bias", options.heads, *bias)
+                         : nullptr),
+      layers(this, "layers", count, options) {
   // Made in place: make_unique would have to move it.
   if (options.norm == NormPlace::pre) norm.reset(new Norm(make_norm(this, "norm", options)));
 }
 
 Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const Mask& mask, const Mask& memory_mask) {
+  const Mask seen = RelativeBias::added_to(mask, relative_bias, x.size(1));
   Tensor h = x;
-  for (int64_t i = 0; i < layers.size(); ++i) h = layers[i](h, memory, mask, memory_mask);
+  for (int64_t i = 0; i < layers.size(); ++i) h = layers[i](h, memory, seen, memory_mask);
   return norm ? (*norm)(h) : h;
 }
 
@@ -84,9 +96,11 @@ DecoderCache Decoder::init_cache(const Tensor& memory) {
 Tensor Decoder::forward_cached(const Tensor& x, DecoderCache& cache, const Mask& memory_mask) {
   if (std::ssize(cache) != layers.size())
     raise(ErrorKind::config, "Decoder: a cache of {} layers for {}", cache.size(), layers.size());
+  const Mask seen =
+      RelativeBias::added_to({}, relative_bias, x.size(1), cache.empty() ? 0 : cache.front().self.length());
   Tensor h = x;
   for (int64_t i = 0; i < layers.size(); ++i)
-    h = layers[i].call(&DecoderLayer::forward_cached, h, cache[static_cast<size_t>(i)], memory_mask);
+    h = layers[i].call(&DecoderLayer::forward_cached, h, cache[static_cast<size_t>(i)], memory_mask, seen);
   return norm ? (*norm)(h) : h;
 }
 

@@ -19,8 +19,9 @@ class DecoderLayer : public Layer<DecoderLayer> {
   explicit DecoderLayer(const TransformerLayerOptions& options = {});
   /// `mask` hides positions of x from each other (besides the later ones), `memory_mask` positions of the memory.
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {}, const Mask& memory_mask = {});
-  /// The next positions alone, with all earlier ones in the cache; the memory is in it from init_cache().
-  Tensor forward_cached(const Tensor& x, DecoderLayerCache& cache, const Mask& memory_mask = {});
+  /// The next positions alone, with all earlier ones in the cache; the memory is in it from init_cache(). `mask` is of
+  /// all positions of the cache and x.
+  Tensor forward_cached(const Tensor& x, DecoderLayerCache& cache, const Mask& memory_mask = {}, const Mask& mask = {});
 
   Child<MultiHeadAttention> self_attention, cross_attention;
   FeedForwardBlock feed_forward;
@@ -35,16 +36,18 @@ class DecoderLayer : public Layer<DecoderLayer> {
 };
 
 /// A stack of decoder layers, x [B, T, C] and memory [B, S, C] -> [B, T, C]; with norms in front, a last norm behind
-/// them all.
+/// them all. A relative bias is added to the scores of self-attention in every layer, as in Encoder.
 class Decoder : public Layer<Decoder> {
  public:
   /// Error (config) for a negative count.
-  Decoder(int64_t count, const TransformerLayerOptions& options = {});
+  Decoder(int64_t count, const TransformerLayerOptions& options = {},
+          const std::optional<RelativeBiasOptions>& bias = {});
   Tensor forward(const Tensor& x, const Tensor& memory, const Mask& mask = {}, const Mask& memory_mask = {});
   /// A cache for a memory, before the first position.
   DecoderCache init_cache(const Tensor& memory);
   Tensor forward_cached(const Tensor& x, DecoderCache& cache, const Mask& memory_mask = {});
 
+  std::unique_ptr<Child<RelativeBias>> relative_bias;  ///< null without
   Children<DecoderLayer> layers;
   std::unique_ptr<Norm> norm;  ///< null with norms behind
 };

@@ -62,6 +62,13 @@ const ModuleCheck encoder_stack("Encoder", "two layers, pre-LN", [](const Checke
   return check(encoder, {sample_normal({1, 3, 4})}, "key.bias");
 });
 
+const ModuleCheck encoder_as_t5("Encoder", "relative bias, unscaled", [](const Checker& check) {
+  TransformerLayerOptions options = detail::small_layer(NormPlace::pre);
+  options.norm_kind = NormKind::rms_norm, options.bias = false, options.attention_scale = 1;
+  Encoder encoder(2, options, RelativeBiasOptions{.buckets = 4, .max_distance = 3});
+  return check(encoder, {sample_normal({1, 4, 4})});
+});
+
 /// Norms in front or behind are the stack's, for the last norm depends on them.
 const std::vector<TransformerLayerOptions>& checked_stack(const std::vector<TransformerLayerOptions>& options) {
   if (options.empty()) raise(ErrorKind::config, "Encoder: options of no layers");
@@ -104,7 +111,10 @@ Tensor EncoderLayer::forward_cached(const Tensor& x, KeyValueCache& cache, const
   });
 }
 
-Encoder::Encoder(int64_t count, const TransformerLayerOptions& options) : layers(this, "layers", count, options) {
+Encoder::Encoder(int64_t count, const TransformerLayerOptions& options, const std::optional<RelativeBiasOptions>& bias)
+    : relative_bias(bias ? std::make_unique<Child<RelativeBias>>(this, "relative_bias", options.heads, *bias)
+                         : nullptr),
+      layers(this, "layers", count, options) {
   make_last_norm(options);
 }
 
@@ -119,8 +129,9 @@ void Encoder::make_last_norm(const TransformerLayerOptions& options) {
 }
 
 Tensor Encoder::forward(const Tensor& x, const Mask& mask, const Positions& positions) {
+  const Mask seen = RelativeBias::added_to(mask, relative_bias, x.size(1));
   Tensor h = x;
-  for (int64_t i = 0; i < layers.size(); ++i) h = layers[i](h, mask, positions);
+  for (int64_t i = 0; i < layers.size(); ++i) h = layers[i](h, seen, positions);
   return norm ? (*norm)(h) : h;
 }
 
@@ -128,10 +139,12 @@ Tensor Encoder::forward_cached(const Tensor& x, EncoderCache& cache, const Mask&
   if (std::ssize(cache) != layers.size())
     raise(ErrorKind::config, "Encoder: a cache of {} layers for {}", cache.size(), layers.size());
   // Known here, so that all layers turn by one table.
-  const Positions here = positions.or_from(cache.empty() ? 0 : cache.front().length());
+  const int64_t past = cache.empty() ? 0 : cache.front().length();
+  const Positions here = positions.or_from(past);
+  const Mask seen = RelativeBias::added_to(mask, relative_bias, x.size(1), past);
   Tensor h = x;
   for (int64_t i = 0; i < layers.size(); ++i)
-    h = layers[i].call(&EncoderLayer::forward_cached, h, cache[static_cast<size_t>(i)], mask, here);
+    h = layers[i].call(&EncoderLayer::forward_cached, h, cache[static_cast<size_t>(i)], seen, here);
   return norm ? (*norm)(h) : h;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "relative_bias.h"
 #include "transformer_layer.h"
 
 namespace tape::nn {
@@ -34,11 +35,13 @@ class EncoderLayer : public Layer<EncoderLayer> {
   ResidualKind residual_;
 };
 
-/// A stack of encoder layers, x [B, T, C] -> [B, T, C]; with norms in front, a last norm behind them all.
+/// A stack of encoder layers, x [B, T, C] -> [B, T, C]; with norms in front, a last norm behind them all. A relative
+/// bias is added to the scores of self-attention in every layer (Raffel et al. 2020, 2.1).
 class Encoder : public Layer<Encoder> {
  public:
   /// Error (config) for a negative count.
-  Encoder(int64_t count, const TransformerLayerOptions& options = {});
+  Encoder(int64_t count, const TransformerLayerOptions& options = {},
+          const std::optional<RelativeBiasOptions>& bias = {});
   /// Layers that differ: local and global attention in turn, each with a rotation of its own. What the last norm is,
   /// the last layer says. Error (config) for none, and for layers of which only some have norms in front.
   explicit Encoder(const std::vector<TransformerLayerOptions>& options);
@@ -49,6 +52,7 @@ class Encoder : public Layer<Encoder> {
   /// for them. `mask` hides more, for all positions of the cache and x. Error (config) for a cache of other layers.
   Tensor forward_cached(const Tensor& x, EncoderCache& cache, const Mask& mask = {}, const Positions& positions = {});
 
+  std::unique_ptr<Child<RelativeBias>> relative_bias;  ///< null without
   Children<EncoderLayer> layers;
   std::unique_ptr<Norm> norm;  ///< null with norms behind
 

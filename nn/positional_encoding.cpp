@@ -20,31 +20,39 @@ const ModuleCheck learned("LearnedPositionalEncoding", "a shorter sequence", [](
   LearnedPositionalEncoding layer(3, 5);
   return check(layer, {sample_normal({2, 4, 3})});
 });
+const ModuleCheck learned_behind("LearnedPositionalEncoding", "rows behind an offset", [](const Checker& check) {
+  LearnedPositionalEncoding layer(3, 4, 2);
+  return check(layer, {sample_normal({2, 4, 3})});
+});
 
-Shape checked_shape(const char* layer, int64_t d_model, int64_t max_length) {
+void check_sizes(const char* layer, int64_t d_model, int64_t max_length, int64_t offset) {
   if (d_model < 1 || max_length < 1)
     raise(ErrorKind::config, "{}: sizes must be at least 1, got width {} and length {}", layer, d_model, max_length);
-  return {max_length, d_model};
+  if (offset < 0) raise(ErrorKind::config, "{}: offset must be at least 0, got {}", layer, offset);
 }
 
-/// x plus the rows of its positions.
-Tensor with_rows(const char* layer, const Tensor& x, const Tensor& table, int64_t first) {
+/// x plus the rows of its positions, the table's from `offset` on.
+Tensor with_rows(const char* layer, const Tensor& x, const Tensor& table, int64_t first, int64_t offset = 0) {
   if (x.rank() < 2 || x.size(-1) != table.size(1))
     raise(ErrorKind::shape, "{}: x must be [..., T, {}], got {}", layer, table.size(1), to_string(x.shape()));
-  const int64_t length = x.size(-2);
-  if (first < 0 || first + length > table.size(0))
+  const int64_t length = x.size(-2), most = table.size(0) - offset;
+  if (first < 0 || first + length > most)
     raise(ErrorKind::shape, "{}: positions {} to {} are beyond the table of {}", layer, first, first + length - 1,
-          table.size(0));
-  return x + slice(table, 0, {.start = first, .end = first + length});
+          most);
+  return x + slice(table, 0, {.start = offset + first, .end = offset + first + length});
 }
 
 Shape checked_shape(int64_t d_model, int64_t max_length, const PositionalEncodingOptions& options) {
   if (options.layout == SinusoidLayout::fairseq && (d_model < 4 || d_model % 2 != 0))
     raise(ErrorKind::config, "PositionalEncoding: fairseq's sinusoids need an even width of at least 4, got {}",
           d_model);
-  if (options.offset < 0)
-    raise(ErrorKind::config, "PositionalEncoding: offset must be at least 0, got {}", options.offset);
-  return checked_shape("PositionalEncoding", d_model, max_length);
+  check_sizes("PositionalEncoding", d_model, max_length, options.offset);
+  return {max_length, d_model};
+}
+
+Shape checked_learned_shape(int64_t d_model, int64_t max_length, int64_t offset) {
+  check_sizes("LearnedPositionalEncoding", d_model, max_length, offset);
+  return {offset + max_length, d_model};
 }
 
 /// w_i of C columns.
@@ -90,17 +98,18 @@ std::string PositionalEncoding::settings() const {
                                                                     : ", as fairseq's");
 }
 
-LearnedPositionalEncoding::LearnedPositionalEncoding(int64_t d_model, int64_t max_length)
-    : weight(this, "weight", empty(checked_shape("LearnedPositionalEncoding", d_model, max_length))) {
+LearnedPositionalEncoding::LearnedPositionalEncoding(int64_t d_model, int64_t max_length, int64_t offset)
+    : weight(this, "weight", empty(checked_learned_shape(d_model, max_length, offset))), offset_(offset) {
   init::normal_(weight, 0, 0.02);
 }
 
 Tensor LearnedPositionalEncoding::forward(const Tensor& x, int64_t first) const {
-  return with_rows("LearnedPositionalEncoding", x, weight, first);
+  return with_rows("LearnedPositionalEncoding", x, weight, first, offset_);
 }
 
 std::string LearnedPositionalEncoding::settings() const {
-  return fmt::format("{}, at most {} positions", weight.size(1), weight.size(0));
+  return fmt::format("{}, at most {} positions{}", weight.size(1), weight.size(0) - offset_,
+                     offset_ > 0 ? fmt::format(", from row {} on", offset_) : "");
 }
 
 }  // namespace tape::nn

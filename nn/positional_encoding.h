@@ -36,17 +36,22 @@ class PositionalEncoding : public Layer<PositionalEncoding> {
   PositionalEncodingOptions options_;
 };
 
-/// x + weight[t] with a trained row for each position (Gehring et al. 2017, Devlin et al. 2019): x [..., T, C] ->
-/// [..., T, C]; weight [max_length, C], started normal with deviation 0.02.
+/// x + weight[offset + t] with a trained row for each position t (Gehring et al. 2017, Devlin et al. 2019): x [..., T,
+/// C] -> [..., T, C]; weight [offset + max_length, C], started normal with deviation 0.02. The rows in front of the
+/// offset are of no position: BART's tables have two.
 class LearnedPositionalEncoding : public Layer<LearnedPositionalEncoding> {
  public:
-  explicit LearnedPositionalEncoding(int64_t d_model, int64_t max_length = 512);
+  /// Error (config) for sizes below 1 and a negative offset.
+  explicit LearnedPositionalEncoding(int64_t d_model, int64_t max_length = 512, int64_t offset = 0);
   /// `first` is the position of x's first token. Error (shape) beyond the table and for another width, (dtype) for
   /// another dtype than the table's.
   Tensor forward(const Tensor& x, int64_t first = 0) const;
   std::string settings() const override;
 
-  Parameter weight;  ///< [max_length, C]
+  Parameter weight;  ///< [offset + max_length, C]
+
+ private:
+  int64_t offset_;
 };
 
 }  // namespace tape::nn

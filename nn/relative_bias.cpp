@@ -79,6 +79,11 @@ Tensor RelativeBias::forward(int64_t query_length, int64_t key_length, int64_t f
   return permute(embedding(weight, rows), {2, 0, 1});
 }
 
+Mask RelativeBias::added_to(const Mask& mask, const std::unique_ptr<Child<RelativeBias>>& bias, int64_t length,
+                            int64_t past) {
+  return bias ? mask & Mask::additive((*bias)(length, past + length, past)) : mask;
+}
+
 std::string RelativeBias::settings() const {
   return fmt::format("{} heads, {} buckets{}, distances up to {}", weight.size(1), weight.size(0),
                      options_.direction == RelativeDirection::past ? " of the past" : "", options_.max_distance);

@@ -32,6 +32,11 @@ class RelativeBias : public Layer<RelativeBias> {
   Tensor forward(int64_t query_length, int64_t key_length, int64_t first = 0) const;
   std::string settings() const override;
 
+  /// `mask` and the bias of `length` queries behind `past` keys, over all of them: of a stack that has a bias; of one
+  /// without, which has null, the mask alone.
+  static Mask added_to(const Mask& mask, const std::unique_ptr<Child<RelativeBias>>& bias, int64_t length,
+                       int64_t past = 0);
+
   Parameter weight;  ///< [buckets, H], started normal with deviation 0.02
 
  private:

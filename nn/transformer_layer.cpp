@@ -58,6 +58,7 @@ MultiHeadAttentionOptions self_attention_options(const TransformerLayerOptions& 
 MultiHeadAttentionOptions cross_attention_options(const TransformerLayerOptions& o) {
   return {.dropout = o.attention_dropout.value_or(o.dropout),
           .bias = o.attention_bias.value_or(o.bias),
+          .scale = o.attention_scale,
           .output_bias = o.attention_output_bias.value_or(o.bias),
           .head_width = o.head_width};
 }

@@ -45,6 +45,7 @@ struct TransformerLayerOptions {
   std::optional<AttentionWindow> window = {};        ///< of self-attention
   ResidualKind residual = ResidualKind::sequential;  ///< of encoder layers with norms in front
   bool norm_bias = true;                             ///< of LayerNorm
+  std::optional<double> attention_scale = {};        ///< of all scores; 1 / sqrt(D) where not given, 1 in T5
   bool attention_norm =
       true;  ///< false: self-attention reads its input as it is, norms in front (ModernBERT's first layer)
 };

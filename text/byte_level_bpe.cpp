@@ -27,8 +27,11 @@ TokenizerConfig config_of(const ByteLevelBpeOptions& options, const std::vector<
   return config;
 }
 
+/// BART's is the same.
 bool is_roberta(const TokenizerConfig& config) {
-  return config.tokenizer_class == "RobertaTokenizer" || config.tokenizer_class == "RobertaTokenizerFast";
+  std::string_view name = config.tokenizer_class;
+  if (name.ends_with("Fast")) name.remove_suffix(4);
+  return name == "RobertaTokenizer" || name == "BartTokenizer";
 }
 
 /// What RobertaTokenizer has where a folder does not say.
@@ -94,7 +97,7 @@ ByteLevelBpe::ByteLevelBpe(TokenTable::Entries vocabulary, Merges merges, Tokeni
 void ByteLevelBpe::make_template(const Files& files) {
   if (is_roberta(config_)) {
     for (const auto& [name, id] : {std::pair{"cls_token", special_.cls}, {"sep_token", special_.sep}})
-      if (id < 0) raise(ErrorKind::format, "{}: RobertaTokenizer has no {}", files.vocabulary, name);
+      if (id < 0) raise(ErrorKind::format, "{}: {} has no {}", files.vocabulary, config_.tokenizer_class, name);
     const Part cls{Part::Kind::special, special_.cls}, sep{Part::Kind::special, special_.sep};
     template_.single = {cls, {Part::Kind::first}, sep};
     template_.pair = {cls, {Part::Kind::first}, sep, sep, {Part::Kind::second}, sep};

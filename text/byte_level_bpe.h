@@ -20,8 +20,8 @@ struct ByteLevelBpeOptions {
 
 /// GPT-2's tokenizer (Radford et al. 2019, section 2.2), equal to `transformers`' GPT2Tokenizer: words by its pattern
 /// (gpt2_word), each word's bytes merged by rank. Adds no token at the ends. Read from a folder whose tokenizer_class
-/// is RobertaTokenizer (Liu et al. 2019) it is that: <s> text </s>, pairs <s> a </s> </s> b </s>, offsets without
-/// blanks.
+/// is RobertaTokenizer (Liu et al. 2019), or BartTokenizer, it is that: <s> text </s>, pairs <s> a </s> </s> b </s>,
+/// offsets without blanks.
 ///
 /// Any bytes are encoded, valid UTF-8 or not, and decode gives the same bytes again as long as the vocabulary has a
 /// token for each byte; a byte without one is left out, as `tokenizers` does.

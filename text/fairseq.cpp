@@ -91,6 +91,7 @@ void Fairseq::surround(const LanguageKind& kind, const std::string& language, co
   if (!is_special(*language_))
     raise(ErrorKind::format, "{}: the language \"{}\" is no special token (as in added_tokens_decoder)", where,
           clipped(language, 40));
+  language_begins_ = kind.language_begins;
   surround_with_language(*language_, kind.language_behind || config().legacy_behaviour.value_or(false));
 }
 

@@ -34,6 +34,7 @@ class Fairseq : public MappedSentencePiece {
   /// Encodes texts of the target language; itself where tgt_lang is not given.
   const Tokenizer& target() const override { return target_ ? *target_ : *this; }
   std::optional<int64_t> language() const override { return language_; }
+  bool language_begins() const override { return language_begins_; }
   /// Writes the files that load reads.
   void save(const std::string& folder) const override;
 
@@ -51,6 +52,7 @@ class Fairseq : public MappedSentencePiece {
 
   std::unique_ptr<Fairseq> target_;
   std::optional<int64_t> language_;
+  bool language_begins_ = false;
 };
 
 }  // namespace tape::text

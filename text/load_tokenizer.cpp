@@ -12,6 +12,7 @@
 #include "text/marian.h"
 #include "text/number_words_tokenizer.h"
 #include "text/sentence_piece.h"
+#include "text/t5_tokenizer.h"
 #include "text/tokenizer_json.h"
 #include "text/word_piece.h"
 
@@ -37,7 +38,7 @@ constexpr std::array<std::string_view, 12> kWordPieceClasses{
     "BertTokenizer",      "ConvBertTokenizer",           "DistilBertTokenizer", "DPRContextEncoderTokenizer",
     "DPRReaderTokenizer", "DPRQuestionEncoderTokenizer", "ElectraTokenizer",    "LayoutLMTokenizer",
     "LxmertTokenizer",    "MobileBertTokenizer",         "RetriBertTokenizer",  "SqueezeBertTokenizer"};
-constexpr std::array<std::string_view, 2> kByteLevelBpeClasses{"GPT2Tokenizer", "RobertaTokenizer"};
+constexpr std::array<std::string_view, 3> kByteLevelBpeClasses{"GPT2Tokenizer", "RobertaTokenizer", "BartTokenizer"};
 constexpr std::array<std::string_view, 2> kSentencePieceClasses{"LlamaTokenizer", "T5Tokenizer"};
 
 /// Error (format) for a class that would give other ids. None at all is what such files usually belong to.
@@ -66,12 +67,9 @@ std::unique_ptr<Tokenizer> load_sentence_piece(const std::string& folder, const 
           "{}: its ids are not those of the pieces, and no tokenizer_class in {} says what they are (such as "
           "XLMRobertaTokenizer)",
           file, where);
-  if (name == "T5Tokenizer" && config.extra_ids.value_or(100) != 0)
-    raise(
-        ErrorKind::format,
-        "{}: T5Tokenizer with extra_ids ({}) is not read from a SentencePiece model: save it with its fast tokenizer, "
-        "which writes tokenizer.json",
-        where, config.extra_ids.value_or(100));
+  // Without sentinels behind the pieces it is the model alone.
+  if (name == "T5Tokenizer" && config.extra_ids.value_or(T5Tokenizer::kExtraIds) != 0)
+    return T5Tokenizer::load(folder, file);
   auto tokenizer = std::make_unique<SentencePiece>(
       file, SentencePieceOptions{.add_bos = config.add_bos_token.value_or(name == "LlamaTokenizer"),
                                  .add_eos = config.add_eos_token.value_or(name == "T5Tokenizer")});

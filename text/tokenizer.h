@@ -97,6 +97,8 @@ class Tokenizer {
   /// The token of the language whose texts this encodes, where it has several: what a model of many languages says
   /// first in a translation.
   virtual std::optional<int64_t> language() const { return std::nullopt; }
+  /// Whether a target begins with that token (mBART), which then is not said.
+  virtual bool language_begins() const { return false; }
 
   /// Ids are 0 to vocab_size() - 1.
   virtual int64_t vocab_size() const = 0;

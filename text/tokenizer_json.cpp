@@ -173,6 +173,7 @@ class TokenizerJson::OtherSide : public Tokenizer {
   }
 
   std::optional<int64_t> language() const override { return language_; }
+  bool language_begins() const override { return whole_.language_begins(); }
   int64_t vocab_size() const override { return whole_.vocab_size(); }
   const std::string& token(int64_t id) const override { return whole_.token(id); }
   std::optional<int64_t> find(std::string_view token) const override { return whole_.find(token); }
@@ -196,6 +197,7 @@ void TokenizerJson::choose(const Languages& languages, const std::string& where)
   const std::string source = kind->source_of(config_, languages);
   // A file that names no language may be of a model that has not the usual one.
   if (languages.source.empty() && config_.src_lang.empty() && !find(kind->token(source))) return;
+  language_begins_ = kind->language_begins;
   const bool behind = kind->language_behind || config_.legacy_behaviour.value_or(false);
   language_ = kind->required_language(source, config_, table(), where);
   surround_with_language(*language_, behind);

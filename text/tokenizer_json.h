@@ -34,6 +34,7 @@ class TokenizerJson : public Pipeline {
 
   const Tokenizer& target() const override;
   std::optional<int64_t> language() const override { return language_; }
+  bool language_begins() const override { return language_begins_; }
 
   /// Writes tokenizer.json as it was read, and tokenizer_config.json.
   void save(const std::string& folder) const override;
@@ -50,6 +51,7 @@ class TokenizerJson : public Pipeline {
   TokenizerConfig config_;
   std::string content_;
   std::optional<int64_t> language_;
+  bool language_begins_ = false;
   std::unique_ptr<const Tokenizer> target_;
 };
 

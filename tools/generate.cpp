@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "models/folder.h"
 #include "models/generate.h"
+#include "models/target_start.h"
 #include "models/text_streamer.h"
 #include "models/tokenizer_fit.h"
 #include "text/chat_template.h"
@@ -34,7 +35,9 @@ class Writer {
  public:
   explicit Writer(GenerateArguments& arguments)
       : arguments_(arguments),
-        model_(models::load<models::CausalLM>(arguments.model)),
+        model_(models::load_model(arguments.model)),
+        reader_(dynamic_cast<models::EncoderDecoder*>(&models::module_of(model_))),
+        continuer_(dynamic_cast<models::CausalLM*>(&models::module_of(model_))),
         tokenizer_(text::load_tokenizer(arguments.model)),
         streamer_(*tokenizer_,
                   [this](std::string_view text) {
@@ -43,14 +46,24 @@ class Writer {
                   }),
         next_seed_(arguments.seed ? *arguments.seed : std::random_device()()) {
     if (arguments_.chat) chat_ = text::ChatTemplate::load(arguments_.model);
-    models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->vocab());
-    arguments_.options.vocabulary = tokenizer_->vocab_size();
+    if (reader_ == nullptr && continuer_ == nullptr)
+      raise(ErrorKind::config, "{}/config.json: holds a {}, needed here is a model that says tokens", arguments.model,
+            models::module_of(model_).type_name());
+    const text::Tokenizer& said = tokenizer_->target();
+    if (reader_) models::check_tokenizer_fits(arguments.model, *tokenizer_, "src_vocab", reader_->options().src_vocab);
+    models::check_tokenizer_fits(arguments.model, said, reader_ ? "tgt_vocab" : "vocab_size",
+                                 reader_ ? reader_->options().tgt_vocab : continuer_->vocab());
+    arguments_.options.vocabulary = said.vocab_size();
+    if (!reader_) return;
+    const models::TargetStart start = models::target_start(*reader_, *tokenizer_);
+    arguments_.options.bos = start.bos, arguments_.options.forced_bos = start.forced_bos;
   }
 
   /// `where` names the prompt in errors.
   void add(const std::string& text, const std::string& where) {
     const std::vector<int64_t> ids = encoded(text);
-    if (ids.empty() && !model_->options().bos_id)
+    if (ids.empty() && reader_) raise(ErrorKind::config, "{}: empty, and the model needs something to read", where);
+    if (ids.empty() && !continuer_->options().bos_id)
       raise(ErrorKind::config, "{}: empty, and the model has no bos_token_id to begin with", where);
     for (int64_t i = 0; i < arguments_.count; ++i) {
       prompts_.push_back({text, ids});
@@ -65,23 +78,28 @@ class Writer {
     for (const auto& prompt : prompts_) ids.push_back(prompt.ids);
     arguments_.options.seed = next_seed_;
     if (arguments_.common.json) {
-      const auto found = models::generate(*model_, ids, arguments_.options);
+      const auto found = said_of(ids);
       for (size_t row = 0; row < found.size(); ++row) out_.write(json(row, found[row]));
       out_.flush();
     } else {
       std::vector<models::TextStreamer::Prompt> shown = prompts_;
-      if (arguments_.continuation_only || chat_)
+      if (arguments_.continuation_only || chat_ || reader_)
         for (models::TextStreamer::Prompt& prompt : shown) prompt.text.clear();
       streamer_.begin(shown);
       arguments_.options.on_token = [this](int64_t row, std::optional<int64_t> token) { streamer_.push(row, token); };
-      models::generate(*model_, ids, arguments_.options);
+      said_of(ids);
     }
     next_seed_ += prompts_.size();
     prompts_.clear();
   }
 
  private:
-  /// With --chat, the text as a conversation. Without the end that some tokenizers add: the text goes on.
+  std::vector<models::Continuation> said_of(const std::vector<std::vector<int64_t>>& ids) {
+    return reader_ ? models::generate(*reader_, ids, arguments_.options)
+                   : models::generate(*continuer_, ids, arguments_.options);
+  }
+
+  /// With --chat, the text as a conversation. Without the end that some tokenizers add where the text goes on.
   std::vector<int64_t> encoded(const std::string& text) const {
     if (chat_) {
       std::vector<text::ChatMessage> messages;
@@ -90,6 +108,7 @@ class Writer {
       return tokenizer_->encode(chat_->apply(messages), {.add_special_tokens = false}).ids;
     }
     text::Encoding encoding = tokenizer_->encode(text);
+    if (reader_) return encoding.ids;
     size_t size = encoding.size();
     while (size > 0 && encoding.special_tokens_mask[size - 1] && encoding.ids[size - 1] != tokenizer_->special().bos)
       --size;
@@ -109,7 +128,9 @@ class Writer {
   }
 
   GenerateArguments& arguments_;
-  std::unique_ptr<models::CausalLM> model_;
+  models::AnyModel model_;
+  models::EncoderDecoder* reader_;  // one of both is null
+  models::CausalLM* continuer_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::optional<text::ChatTemplate> chat_;
   Output out_;

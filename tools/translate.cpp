@@ -2,6 +2,7 @@
 
 #include "base/number_text.h"
 #include "models/alignment.h"
+#include "models/target_start.h"
 #include "models/tokenizer_fit.h"
 #include "models/translate.h"
 
@@ -36,16 +37,16 @@ class Translator {
   explicit Translator(const TranslateArguments& arguments)
       : arguments_(arguments),
         options_(arguments.options),
-        model_(models::load<models::Transformer>(arguments.model)),
+        model_(models::load<models::EncoderDecoder>(arguments.model)),
         tokenizer_(text::load_tokenizer(arguments.model, arguments.languages)) {
-    models::check_tokenizer_fits(arguments.model, source(), "src_vocab", model_->config().src_vocab);
-    models::check_tokenizer_fits(arguments.model, target(), "tgt_vocab", model_->config().tgt_vocab);
-    if (!source().language()) return;
-    if (&target() == &source())
+    models::check_tokenizer_fits(arguments.model, source(), "src_vocab", model_->options().src_vocab);
+    models::check_tokenizer_fits(arguments.model, target(), "tgt_vocab", model_->options().tgt_vocab);
+    if (source().language() && &target() == &source())
       raise(ErrorKind::config,
             "{}/tokenizer_config.json: no tgt_lang, and no --target-language: which language to translate to",
             arguments.model);
-    options_.forced_bos = target().language();
+    const models::TargetStart start = models::target_start(*model_, source());
+    options_.bos = start.bos, options_.forced_bos = start.forced_bos;
   }
 
   /// Output for some lines, in their order.
@@ -71,7 +72,7 @@ class Translator {
     if (const std::string note = unknown_.note(); !note.empty()) std::cerr << "tapeformer: " << note << "\n";
     if (cut_ > 0)
       std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut_), grouped(count_),
-                               grouped(model_->config().max_length));
+                               grouped(*model_->max_length()));
     if (unended_ > 0)
       std::cerr << fmt::format("tapeformer: {} translations had no end and were cut off (--max-length)\n",
                                grouped(unended_));
@@ -83,12 +84,12 @@ class Translator {
 
   text::Encoding encoded(const std::string& text) {
     if (text.find_first_not_of(" \t") == std::string::npos) return {};
-    const int64_t most = model_->config().max_length;
+    const std::optional<int64_t> most = model_->max_length();
     text::Encoding encoding = source().encode(text);
     unknown_.add(source(), encoding, text);
-    if (std::ssize(encoding.ids) <= most) return encoding;
+    if (!most || std::ssize(encoding.ids) <= *most) return encoding;
     ++cut_;
-    return source().encode(text, {.max_length = most});
+    return source().encode(text, {.max_length = *most});
   }
 
   std::string plain(const text::Encoding& from, const std::vector<models::Translation>& found) const {
@@ -147,7 +148,7 @@ class Translator {
 
   const TranslateArguments& arguments_;
   models::TranslateOptions options_;
-  std::unique_ptr<models::Transformer> model_;
+  std::unique_ptr<models::EncoderDecoder> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   int64_t count_ = 0, cut_ = 0, unended_ = 0;
   text::UnknownTokens unknown_;
@@ -177,6 +178,7 @@ void add_translate(Command app) {
       "A line in, a line out, in the same order; an empty one stays empty.\n"
       "--n-best K gives K lines each: index ||| translation ||| score. --alignments adds\n"
       "||| source tokens ||| target tokens ||| 0-0 1-2 (source-target places; none where a token looked at the end).\n"
+      "A T5 is told in each line what to do with it, as it was trained: translate English to German: It rains.\n"
       "Example: tapeformer translate --model opus-mt-de-en --beam 5 < german.txt > english.txt");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
   command.option("--source-language", arguments->languages.source,

@@ -21,12 +21,16 @@ bool shared_name(ActivationKind kind) { return kind != ActivationKind::gelu_tanh
 
 }  // namespace
 
-ActivationKind read_activation(const ConfigReader& config, const char* key, ActivationKind otherwise) {
-  const std::string name = config.text(key, activation_name(otherwise));
+std::optional<ActivationKind> find_activation(std::string_view name) {
   for (const auto& [other, kind] : kOtherNames)
     if (name == other) return kind;
   for (const auto& [own, kind] : nn::activation_names())
     if (name == own && shared_name(kind)) return kind;
+  return std::nullopt;
+}
+
+ActivationKind read_activation(const ConfigReader& config, const char* key, ActivationKind otherwise) {
+  if (const auto kind = find_activation(config.text(key, activation_name(otherwise)))) return *kind;
   config.wrong(key, "one of relu, gelu, gelu_new, gelu_pytorch_tanh, silu, swish, tanh, sigmoid");
 }
 

@@ -4,6 +4,8 @@
 
 namespace tape::models::hugging_face {
 
+/// An activation by the name that transformers gives it; nothing for another name.
+std::optional<nn::ActivationKind> find_activation(std::string_view name);
 /// An activation by the name that transformers gives it.
 nn::ActivationKind read_activation(const ConfigReader& config, const char* key, nn::ActivationKind otherwise);
 std::string activation_name(nn::ActivationKind kind);

@@ -19,6 +19,7 @@
 #include "models/generate.h"
 #include "models/gpt.h"
 #include "models/greedy.h"
+#include "models/transformer.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"
 

@@ -144,7 +144,9 @@ TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {
       " is not supported; Bert, Roberta and XLMRoberta, each as Model, ForMaskedLM, ForSequenceClassification, "
       "ForTokenClassification or ForQuestionAnswering; GPT2LMHeadModel, LlamaForCausalLM, MistralForCausalLM, "
       "Qwen2ForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, M2M100ForConditionalGeneration, "
-      "ViTModel, ViTForImageClassification and \"model_type\" \"tapeformer-transformer\" are";
+      "BartForConditionalGeneration, MBartForConditionalGeneration, T5ForConditionalGeneration, "
+      "MT5ForConditionalGeneration, ViTModel, ViTForImageClassification and \"model_type\" "
+      "\"tapeformer-transformer\" are";
   expect_refused("gpt2", "GPT2LMHeadModel", "GemmaForCausalLM", ErrorKind::config,
                  fmt::format("architecture \"GemmaForCausalLM\"{}", rest));
   expect_refused("gpt2", "architectures", "architecture", ErrorKind::config,

@@ -108,7 +108,8 @@ TEST_P(Run, ComputesTheSameFromWhatItWrote) {
 INSTANTIATE_TEST_SUITE_P(Folders, Run,
                          testing::Values("bert", "bert_masked", "bert_classifier", "gpt2", "marian", "m2m100",
                                          "half_in_shards", "bfloat", "llama", "llama_biases", "mistral", "qwen2",
-                                         "qwen3", "gpt_neox", "vit", "vit_classifier"),
+                                         "qwen3", "gpt_neox", "vit", "vit_classifier", "bart", "mbart", "t5",
+                                         "t5_gated", "mt5"),
                          [](const auto& folder) { return folder.param; });
 
 /// The folders of tests/fixtures/make_encoders.py.

@@ -249,10 +249,12 @@ TEST_F(MalformedTokenizer, IsNamedWhereItsClassGivesOtherIds) {
   write("vocab.json", R"({"a": 0})");
   expect_refused("Speech2TextTokenizer", "a SentencePiece model");
   write("merges.txt", "");
-  expect_refused("BartTokenizer", "vocab.json and merges.txt");
-  write("tokenizer_config.json", R"({"tokenizer_class": "RobertaTokenizer", "sep_token": null})");
-  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
-                    path("vocab.json") + ": RobertaTokenizer has no sep_token");
+  expect_refused("BlenderbotTokenizer", "vocab.json and merges.txt");
+  for (const std::string name : {"RobertaTokenizer", "BartTokenizer"}) {
+    write("tokenizer_config.json", Json{{"tokenizer_class", name}, {"sep_token", nullptr}}.dump());
+    EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
+                      fmt::format("{}: {} has no sep_token", path("vocab.json"), name));
+  }
   write("vocab.txt", "[UNK]\n");
   expect_refused("MPNetTokenizer", "vocab.txt");
 }
@@ -270,10 +272,8 @@ TEST_F(MalformedTokenizer, IsNamedWhereASentencePieceModelIsNotAll) {
   std::filesystem::remove(path("sentencepiece.bpe.model"));
   write("spiece.model", model);
   EXPECT_EQ(load_tokenizer(folder_.path())->vocab_size(), SentencePiece(path("spiece.model")).vocab_size());
-  expect_refused({{"tokenizer_class", "T5Tokenizer"}},
-                 path("tokenizer_config.json") +
-                     ": T5Tokenizer with extra_ids (100) is not read from a SentencePiece model: save it with its fast "
-                     "tokenizer, which writes tokenizer.json");
+  expect_refused({{"tokenizer_class", "T5Tokenizer"}, {"extra_ids", -1}},
+                 path("tokenizer_config.json") + ": extra_ids: must be from 0 to 100000, got -1");
   expect_refused({{"pad_token", "[PAD]"}}, fmt::format("{}: the token \"[PAD]\" is not a piece of {}",
                                                        path("tokenizer_config.json"), path("spiece.model")));
   expect_refused({{"added_tokens_decoder", {{"300", {{"content", "<new>"}}}}}},

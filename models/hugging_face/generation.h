@@ -1,0 +1,33 @@
+#pragma once
+
+#include "../encoder_decoder.h"
+
+/// generation_config.json, where transformers since 4.26 keeps what its generate() does.
+namespace tape::models::hugging_face {
+
+/// What it says of a target's first tokens.
+struct TargetIds {
+  std::optional<int64_t> decoder_start = {};
+  std::optional<int64_t> forced_bos = {};
+};
+
+/// Nothing where the folder has no such file. Errors as of ConfigReader.
+std::optional<TargetIds> read_target_ids(const std::string& folder);
+
+/// Gives a configuration that was read what the file says besides: how targets begin where config.json does not, and
+/// what they say first whatever config.json does, as transformers does.
+template <class Config>
+Config with_target_ids(Config c, const std::string& folder, bool start_is_known) {
+  if (const auto ids = read_target_ids(folder)) {
+    c.forced_bos = ids->forced_bos;
+    if (!start_is_known) c.bos_id = ids->decoder_start.value_or(c.bos_id);
+  }
+  return c;
+}
+
+/// The file's text for a model.
+std::string generation_config_json(const EncoderDecoderOptions& options);
+
+inline constexpr const char* kGenerationConfig = "generation_config.json";
+
+}  // namespace tape::models::hugging_face

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "generate.h"
+
+namespace tape::models {
+
+/// The texts that one call of generate() continues, each with draws of its own: who has ended, what was said, and the
+/// step from scores to the next token.
+class SaidRows {
+ public:
+  struct Row {
+    std::vector<int64_t> ids;  ///< what was there before, and what was said: what a penalty is of
+    Generator draws;
+    bool ended = false;
+  };
+
+  /// Error (config) naming the option that does not fit a model of so many ids. The options must live on.
+  SaidRows(const GenerateOptions& options, int64_t vocab, std::vector<int64_t> stop_ids);
+
+  /// Another text, of which `before` is there.
+  void add(std::vector<int64_t> before);
+
+  const std::vector<Row>& rows() const { return rows_; }
+  /// Those that have not ended, of which the condition holds.
+  std::vector<size_t> running(const std::function<bool(size_t)>& condition = {}) const;
+  /// The next token of each row of `which` (of which the condition holds), from logits [which, V].
+  void say(const std::vector<size_t>& which, const Tensor& logits, const std::function<bool(size_t)>& condition = {});
+  /// The next token of a row, whatever a model says.
+  void say(size_t row, int64_t token);
+  /// Ends all that run.
+  std::vector<Continuation> finish();
+
+ private:
+  void say(size_t row, std::vector<double> scores);
+  void end(size_t row);
+
+  const GenerateOptions& options_;
+  std::vector<int64_t> stop_ids_;
+  uint64_t seed_;
+  std::vector<Row> rows_;
+  std::vector<Continuation> found_;
+};
+
+}  // namespace tape::models

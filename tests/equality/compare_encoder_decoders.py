@@ -1,0 +1,302 @@
+"""Whether Tapeformer and transformers compute and say the same with encoder-decoder models: Marian, M2M100 (NLLB), BART,
+mBART, T5 (1.0, and 1.1 as Flan-T5's) and mT5, of random configurations and weights, with padding in front of sources,
+behind and between.
+
+    python tests/equality/compare_encoder_decoders.py --build build/release [--configs 3] [--seeds 3]
+
+Compared are logits, every hidden state, every attention map, the loss and every parameter's gradient; greedy and sampled
+texts and the best of a beam with their scores, several sources at once and one alone; and what transformers computes from
+what Tapeformer writes, with no missing or unexpected key. Needs the packages of tests/requirements.txt, and is therefore
+not one of the tests that ctest runs. Prints a line for each configuration, its largest relative error (of a tensor's
+largest element) and where it stands, and fails beyond 1e-9; what is said must be equal.
+
+In a model of doubles transformers takes T5's norms in f32: here they are exact, as in compare_decoders.py. The scores of its
+beams it adds up in f32: those may differ by 1e-5.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+
+import compare_decoders as decoders
+import models as equality
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from transformers.generation import logits_process as processors
+from transformers.models.mt5 import modeling_mt5
+from transformers.models.t5 import modeling_t5
+
+VOCAB = decoders.VOCAB
+EXACT = [modeling_t5, modeling_mt5]
+
+
+def fairseq_sizes(chance):
+    width = chance.choice([16, 24, 40])
+    return dict(
+        vocab_size=VOCAB,
+        d_model=width,
+        encoder_layers=chance.choice([1, 2]),
+        decoder_layers=chance.choice([2, 3]),
+        encoder_attention_heads=chance.choice([2, 4]),
+        decoder_attention_heads=chance.choice([2, 4, 8]),
+        encoder_ffn_dim=chance.choice([24, 31]),
+        decoder_ffn_dim=chance.choice([24, 37]),
+        encoder_layerdrop=0.0,
+        decoder_layerdrop=0.0,
+        max_position_embeddings=40,
+        activation_function=chance.choice(["gelu", "relu", "gelu_new", "silu"]),
+        scale_embedding=chance.random() < 0.5,
+        forced_eos_token_id=None,
+    )
+
+
+def t5_sizes(chance):
+    return dict(
+        vocab_size=VOCAB,
+        d_model=chance.choice([16, 24, 40]),
+        d_kv=chance.choice([3, 4, 10]),
+        d_ff=chance.choice([24, 31]),
+        num_layers=chance.choice([2, 3]),
+        num_decoder_layers=chance.choice([1, 2]),  # not more: transformers counts its cache by num_layers
+        num_heads=chance.choice([2, 3]),
+        relative_attention_num_buckets=chance.choice([4, 8, 32]),
+        relative_attention_max_distance=chance.choice([17, 20, 128]),
+        layer_norm_epsilon=chance.choice([1e-6, 1e-5]),
+        decoder_start_token_id=0,
+    )
+
+
+def configurations(chance, count):
+    """What is said of each, its class, configuration and what its targets say first: `count` of each class."""
+    for _ in range(count):
+        more = dict(decoder_vocab_size=VOCAB, pad_token_id=VOCAB - 1, decoder_start_token_id=VOCAB - 1, eos_token_id=0)
+        config = transformers.MarianConfig(**(fairseq_sizes(chance) | more))
+        yield "Marian", transformers.MarianMTModel, config, None
+    for forced in chance.sample([None, None, 9, 17], count):
+        more = dict(pad_token_id=1, decoder_start_token_id=2, eos_token_id=2)
+        config = transformers.M2M100Config(**(fairseq_sizes(chance) | more))
+        yield f"M2M100, forced_bos {forced}", transformers.M2M100ForConditionalGeneration, config, forced
+    for forced in chance.sample([None, None, 0, 17], count):
+        config = transformers.BartConfig(**fairseq_sizes(chance))
+        yield f"BART, forced_bos {forced}", transformers.BartForConditionalGeneration, config, forced
+    for forced in chance.sample([None, None, 9, 17], count):
+        config = transformers.MBartConfig(**fairseq_sizes(chance), decoder_start_token_id=chance.choice([2, 30]))
+        yield f"mBART, forced_bos {forced}", transformers.MBartForConditionalGeneration, config, forced
+    for projection in chance.sample(["relu", "relu", "gelu_new", "silu"], count):
+        config = transformers.T5Config(**t5_sizes(chance), feed_forward_proj=projection)
+        yield f"T5 1.0, {projection}", transformers.T5ForConditionalGeneration, config, None
+    for projection in chance.sample(["gated-gelu", "gated-gelu", "gated-silu", "gated-relu"], count):
+        config = transformers.T5Config(**t5_sizes(chance), feed_forward_proj=projection, tie_word_embeddings=False)
+        yield f"T5 1.1, {projection}", transformers.T5ForConditionalGeneration, config, None
+    for tied in [False, False, True][:count]:
+        config = transformers.MT5Config(**t5_sizes(chance), tie_word_embeddings=tied)
+        yield f"mT5{', tied' if tied else ''}", transformers.MT5ForConditionalGeneration, config, None
+
+
+def made(kind, config, forced, tied, deviation=0.15):
+    """A model with random weights, with its last matrix apart where that is not tied: transformers 5 ties all at first."""
+    config._attn_implementation = "eager"
+    model = kind(config)
+    model.generation_config.forced_bos_token_id = forced
+    if not tied:
+        model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
+        model._tied_weights_keys = {k: v for k, v in model._tied_weights_keys.items() if not k.startswith("lm_head")}
+        model.all_tied_weights_keys.pop("lm_head.weight", None)
+    equality.randomized(model, deviation)
+    with torch.no_grad():
+        if hasattr(model, "final_logits_bias"):
+            model.final_logits_bias.copy_(torch.randn_like(model.final_logits_bias))
+        if isinstance(model, (transformers.BartForConditionalGeneration, transformers.MBartForConditionalGeneration)):
+            for part in [model.model.encoder, model.model.decoder]:
+                part.embed_positions.weight.copy_(0.3 * torch.randn_like(part.embed_positions.weight))
+    if isinstance(model, equality.TRANSLATORS):
+        equality.exact_sinusoids(model)
+    return model
+
+
+def inputs_of(config, generator, batch=3, length=13, target_length=9):
+    """Ids without padding among them (M2M100's has no position), of which masks hide some all the same."""
+
+    def ids(*shape):
+        return torch.randint(3, VOCAB - 1, shape, generator=generator)
+
+    mask = torch.ones(batch, length, dtype=torch.int64)
+    mask[0, :3] = 0
+    mask[1, -4:] = 0
+    mask[2, 4:6] = 0
+    given = {"input_ids": ids(batch, length), "attention_mask": mask}
+    labels = ids(batch, target_length)
+    labels[1, -1] = -100
+    given["labels"] = labels
+    if generator.initial_seed() % 2:
+        given["decoder_input_ids"] = ids(batch, target_length)
+        given["decoder_attention_mask"] = torch.ones_like(labels)
+        given["decoder_attention_mask"][1, -2:] = given["decoder_attention_mask"][2, 3] = 0
+        labels[1, -2:] = -100
+    return given
+
+
+def expected_of(model, given):
+    result = equality.expected_of(model, given)
+    return {name: value for name, value in result.items() if name != "logits" or value.dim()}
+
+
+def written_again(build, folder, kind, given, expected, shard):
+    """Tapeformer writes the model; transformers must read it without a word and compute the same."""
+    copy = folder + "-copy"
+    subprocess.run([f"{build}/examples/hugging_face_folder", folder, copy, *shard], check=True, capture_output=True)
+    model, report = kind.from_pretrained(copy, output_loading_info=True, attn_implementation="eager")
+    for part in ["missing_keys", "unexpected_keys", "mismatched_keys"]:
+        assert not report[part], (part, report[part])
+    if isinstance(model, equality.TRANSLATORS):
+        equality.exact_sinusoids(model)
+    return equality.worst_of(expected_of(model, given), expected)
+
+
+# ---- what they say
+
+
+def told(build, command, folder, sources, *options):
+    """The lines of `tapeformer translate` or `generate`, a letter for each id."""
+    lines = "".join("".join(decoders.letters()[i] for i in source) + "\n" for source in sources)
+    command = [f"{build}/tools/tapeformer", command, "--model", folder, "--json", *map(str, options)]
+    out = subprocess.run(command, input=lines, check=True, capture_output=True, text=True).stdout
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def beams_of(build, folder, sources, most, beams, penalty):
+    place = {letter: i for i, letter in enumerate(decoders.letters())}
+    options = ["--beam", beams, "--n-best", beams, "--length-penalty", penalty, "--max-length", most]
+    found = told(build, "translate", folder, sources, *options)
+    return [[([place[t] for t in h["tokens"]], h["score"]) for h in line.get("n_best", [line])] for line in found]
+
+
+def without_ends(row, config):
+    """The tokens of a row of generate(): without what it begins with, and up to its end."""
+    row = row[1:]
+    return row[: row.index(config.eos_token_id)] if config.eos_token_id in row else row
+
+
+def searched(model, sources, most, beams, penalty):
+    """transformers' own generate(), padding behind; padding is never a word."""
+    pad, length = model.config.pad_token_id, max(map(len, sources))
+    ids = torch.tensor([s + [pad] * (length - len(s)) for s in sources])
+    given = dict(num_beams=beams, num_return_sequences=beams, length_penalty=float(penalty), max_new_tokens=most)
+    found = model.generate(
+        ids, attention_mask=(ids != pad).long(), do_sample=False, suppress_tokens=[pad], early_stopping=False,
+        decoder_start_token_id=model.config.decoder_start_token_id, return_dict_in_generate=True, output_scores=True,
+        forced_eos_token_id=None, **given)  # fmt: skip
+    rows = [without_ends(row, model.config) for row in found.sequences.tolist()]
+    scores = found.sequences_scores.tolist() if beams > 1 else [0.0] * len(rows)
+    return [list(zip(rows[i : i + beams], scores[i : i + beams])) for i in range(0, len(rows), beams)]
+
+
+def drawn(model, source, most, temperature, top_k, top_p, seed):
+    """What is said of a source alone, with a cache: the token on which the draw of (seed, step) falls."""
+    config, said = model.config, [model.config.decoder_start_token_id]
+    forced = model.generation_config.forced_bos_token_id
+    with torch.no_grad():
+        memory, cache, draw = model.get_encoder()(torch.tensor([source])), None, 0
+        for step in range(most):
+            output = model(encoder_outputs=memory, decoder_input_ids=torch.tensor([said[-1:]]), past_key_values=cache,
+                           use_cache=True)  # fmt: skip
+            cache, scores = output.past_key_values, output.logits[:, -1]
+            if step == 0 and forced is not None:
+                token = forced
+            else:
+                scores[:, config.pad_token_id] = -torch.inf
+                given = torch.tensor([said])
+                scores = processors.TemperatureLogitsWarper(temperature)(given, scores)
+                scores = processors.TopKLogitsWarper(top_k)(given, scores)
+                scores = processors.TopPLogitsWarper(top_p)(given, scores)
+                below = scores.softmax(-1)[0].cumsum(0)
+                token = int((below <= decoders.uniform(seed, draw) * below[-1]).sum())
+                draw += 1
+            if token == config.eos_token_id:
+                break
+            said.append(token)
+    return said[1:]
+
+
+def differing_texts(build, folder, model, generator):
+    """How many texts differ, searched and sampled, together and alone, of how many."""
+    sources = [torch.randint(3, VOCAB - 1, (n,), generator=generator).tolist() for n in (2, 7, 4, 11)]
+    most, pairs = 12, []
+    for beams, penalty in [(1, 1.0), (4, 1.0), (3, 0.4)]:
+        wanted = searched(model, sources, most, beams, penalty)
+        for found in [
+            beams_of(build, folder, sources, most, beams, penalty),
+            [beams_of(build, folder, [source], most, beams, penalty)[0] for source in sources],
+        ]:
+            for ours, theirs in zip(found, wanted):
+                same = [a for a, _ in ours] == [a for a, _ in theirs]
+                if beams > 1:
+                    same = same and all(abs(a - b) < 1e-5 for (_, a), (_, b) in zip(ours, theirs))
+                pairs.append((same, True))
+    sampling = dict(temperature=1.5, top_k=20, top_p=0.9)
+    alone = [drawn(model, source, most, seed=5 + row, **sampling) for row, source in enumerate(sources)]
+    options = ["--temperature", 1.5, "--top-k", 20, "--top-p", 0.9, "--seed", 5, "--max-new-tokens", most]
+    greedy = [rows[0][0] for rows in searched(model, sources, most, 1, 1.0)]
+    for batch in [1, 4]:
+        found = told(build, "generate", folder, sources, *options, "--batch", batch)
+        pairs += zip([line["ids"] for line in found], alone)
+        found = told(build, "generate", folder, sources, "--temperature", 0, "--max-new-tokens", most, "--batch", batch)
+        pairs += zip([line["ids"] for line in found], greedy)
+    return sum(a != b for a, b in pairs), len(pairs)
+
+
+def compare(build, name, kind, config, forced, seeds):
+    worst = again = (0.0, "")
+    differ = texts = 0
+    tied = "1.1" not in name and name != "mT5"
+    for seed in range(seeds):
+        torch.manual_seed(seed)
+        model = made(kind, config, forced, tied)
+        given = inputs_of(config, torch.Generator().manual_seed(seed))
+        expected = expected_of(model, given)
+        with tempfile.TemporaryDirectory() as folder:
+            place = f"{folder}/model"
+            model.save_pretrained(place, max_shard_size="20KB" if seed % 2 else "5GB")
+            decoders.write_letters(place)
+            save_file(given, f"{folder}/in.safetensors")
+            command = [f"{build}/tools/tapeformer", "run", "--model", place, "--grads"]
+            command += ["--inputs", f"{folder}/in.safetensors", "--out", f"{folder}/out.safetensors"]
+            subprocess.run(command, check=True)
+            worst = max(worst, equality.worst_of(load_file(f"{folder}/out.safetensors"), expected))
+            again = max(again, written_again(build, place, kind, given, expected, ["20000"] if seed % 2 else []))
+            wrong, count = differing_texts(build, place, model.eval(), torch.Generator().manual_seed(seed))
+            differ, texts = differ + wrong, texts + count
+    good = worst[0] <= 1e-9 and again[0] <= 1e-9 and differ == 0
+    print(
+        f"{'ok  ' if good else 'FAIL'} {name:24} {worst[0]:.1e} {worst[1]}; written again {again[0]:.1e}; "
+        f"{differ} of {texts} texts differ",
+        flush=True,
+    )
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--configs", type=int, default=3, choices=[1, 2, 3])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--chance", type=int, default=1, help="seed of the configurations")
+    parser.add_argument("--only", default="", help="configurations whose name begins so")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    with decoders.exact(EXACT):
+        all_good = [
+            compare(arguments.build, name, kind, config, forced, arguments.seeds)
+            for name, kind, config, forced in configurations(random.Random(arguments.chance), arguments.configs)
+            if name.startswith(arguments.only)
+        ]
+    print("all agree" if all(all_good) else f"{all_good.count(False)} of the configurations differ")
+    return 0 if all(all_good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

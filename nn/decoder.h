@@ -22,6 +22,8 @@ class DecoderLayer : public Layer<DecoderLayer> {
   /// The next positions alone, with all earlier ones in the cache; the memory is in it from init_cache().
   Tensor forward_cached(const Tensor& x, DecoderLayerCache& cache, const Mask& memory_mask = {});
 
+  NormPlace norm_place() const { return norm_; }
+
   Child<MultiHeadAttention> self_attention, cross_attention;
   FeedForwardBlock feed_forward;
   Norm norm1, norm2, norm3;

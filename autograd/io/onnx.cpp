@@ -112,7 +112,7 @@ Message outside(const OnnxTensor& tensor, const std::string& file, int64_t offse
 }
 
 /// The values as the file has them.
-Tensor stored_values(const OnnxTensor& tensor) {
+Tensor stored_values(const std::string& path, const OnnxTensor& tensor) {
   Tensor values = tensor.values.detach();
   if (tensor.transposed) values = transpose(values, 0, 1);
   if (values.dtype() == tensor.stored) return values;
@@ -122,25 +122,24 @@ Tensor stored_values(const OnnxTensor& tensor) {
     const float *x = before.data<float>(), *y = after.data<float>();
     for (int64_t i = 0; i < before.numel(); ++i)
       if (std::isfinite(x[i]) && !std::isfinite(y[i]))
-        raise(ErrorKind::config, "save_onnx: tensor \"{}\": {} is beyond f16, which bf16 and f32 hold", tensor.name,
-              x[i]);
+        raise(ErrorKind::config, "{}: tensor \"{}\": {} is beyond f16; bf16 and f32 hold it", path, tensor.name, x[i]);
   }
   return stored;
 }
 
-void write_values(const Writer& write, const OnnxTensor& tensor) {
-  const Tensor values = stored_values(tensor);
+void write_values(const Writer& write, const std::string& path, const OnnxTensor& tensor) {
+  const Tensor values = stored_values(path, tensor);
   write({static_cast<const char*>(values.raw()), static_cast<size_t>(bytes_of(tensor))});
 }
 
-void check_names(const OnnxModel& model) {
+void check_names(const std::string& path, const OnnxModel& model) {
   std::set<std::string_view> known{""};
-  const auto make = [&known](const std::string& name) {
-    if (!known.insert(name).second) raise(ErrorKind::config, "save_onnx: two values have the name \"{}\"", name);
+  const auto make = [&](const std::string& name) {
+    if (!known.insert(name).second) raise(ErrorKind::config, "{}: two values are called \"{}\"", path, name);
   };
-  const auto use = [&known](const std::string& name, const std::string& user) {
+  const auto use = [&](const std::string& name, const std::string& user) {
     if (!known.contains(name))
-      raise(ErrorKind::config, "save_onnx: {} uses \"{}\", which is not made before", user, name);
+      raise(ErrorKind::config, "{}: {} uses \"{}\", which is not made before", path, user, name);
   };
   for (const OnnxValue& input : model.inputs) make(input.name);
   for (const OnnxTensor& tensor : model.tensors) make(tensor.name);
@@ -151,15 +150,15 @@ void check_names(const OnnxModel& model) {
   for (const OnnxValue& output : model.outputs) use(output.name, "an output");
 }
 
-void check_tensors(const OnnxModel& model) {
+void check_tensors(const std::string& path, const OnnxModel& model) {
   for (const OnnxTensor& tensor : model.tensors) {
     const DType from = tensor.values.dtype();
     const bool converts = is_floating(from) && (is_half(tensor.stored) || tensor.stored == f32);
     if (from != tensor.stored && !converts)
-      raise(ErrorKind::config, "save_onnx: tensor \"{}\": {} is not stored as {}", tensor.name, to_string(from),
+      raise(ErrorKind::config, "{}: tensor \"{}\": {} is not stored as {}", path, tensor.name, to_string(from),
             to_string(tensor.stored));
     if (tensor.transposed && tensor.values.rank() != 2)
-      raise(ErrorKind::config, "save_onnx: tensor \"{}\": {} is no matrix to transpose", tensor.name,
+      raise(ErrorKind::config, "{}: tensor \"{}\": {} is no matrix to transpose", path, tensor.name,
             to_string(tensor.values.shape()));
   }
 }
@@ -176,7 +175,7 @@ void write_second_file(const std::string& path, const OnnxModel& model) {
     for (const OnnxTensor& tensor : model.tensors) {
       if (!goes_apart(tensor, true)) continue;
       write(std::string(static_cast<size_t>(page_aligned(at) - at), '\0'));
-      write_values(write, tensor);
+      write_values(write, path, tensor);
       at = page_aligned(at) + bytes_of(tensor);
     }
   });
@@ -217,7 +216,7 @@ void write_first_file(const std::string& path, const OnnxModel& model, const std
     write(nodes.bytes);
     for (size_t i = 0; i < heads.size(); ++i) {
       write(heads[i].bytes);
-      if (!goes_apart(model.tensors[i], apart)) write_values(write, model.tensors[i]);
+      if (!goes_apart(model.tensors[i], apart)) write_values(write, path, model.tensors[i]);
     }
     write(ends.bytes);
   });
@@ -232,8 +231,8 @@ int64_t onnx_type(DType dtype) {
 
 void save_onnx(const std::string& path, const OnnxModel& model, const OnnxSaveOptions& options) {
   const NoGrad no_grad;
-  check_names(model);
-  check_tensors(model);
+  check_names(path, model);
+  check_tensors(path, model);
   int64_t total = 0;
   for (const OnnxTensor& tensor : model.tensors) total += bytes_of(tensor);
   const std::string second = path + "_data";

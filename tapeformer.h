@@ -55,6 +55,7 @@
 #include "models/folder.h"
 #include "models/generate.h"
 #include "models/gguf_export.h"
+#include "models/gguf_import.h"
 #include "models/gpt.h"
 #include "models/gpt_neox.h"
 #include "models/greedy.h"

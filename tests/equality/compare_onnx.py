@@ -233,7 +233,7 @@ def rounded(folder, copy, dtype):
     """A folder whose matrices are rounded; vectors are not, nor is the bias that Marian keeps as [1, vocab]."""
     shutil.copytree(folder, copy, dirs_exist_ok=True)
     for name, tensor in (tensors := load_file(folder / "model.safetensors")).items():
-        if tensor.ndim > 1 and tensor.shape[0] > 1:
+        if tensor.ndim > 1 and name != "final_logits_bias":
             tensors[name] = tensor.to(dtype).to(tensor.dtype)
     save_file(tensors, copy / "model.safetensors", {"format": "pt"})
     return copy

@@ -3,9 +3,10 @@
 #include <array>
 #include <filesystem>
 
-#include "autograd/create.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
+#include "models/gguf_names.h"
+#include "models/gguf_rotation.h"
 #include "models/gguf_tokenizer.h"
 #include "nn/adapters.h"
 
@@ -42,6 +43,13 @@ class Export {
         tensor(fmt::format("{}.{}", name, part), value->second);
   }
 
+  /// Rows of the token table.
+  int64_t vocab() const {
+    for (const GgufTensor& one : tensors)
+      if (one.name == "token_embd.weight") return one.values.size(0);
+    return 0;
+  }
+
   GgufMetadata metadata;
   std::vector<GgufTensor> tensors;
 
@@ -50,11 +58,12 @@ class Export {
   GgufType type_;
 };
 
-/// "blk.3." and "encoder.layers.3."
-struct LayerNames {
-  explicit LayerNames(int64_t layer)
-      : theirs(fmt::format("blk.{}.", layer)), ours(fmt::format("encoder.layers.{}.", layer)) {}
-  std::string theirs, ours;
+/// Writes sizes as the format has them.
+struct WriteEntries {
+  Export& to;
+  void operator()(const char* key, int64_t value) const { to.entry(key, u32(value)); }
+  void operator()(const char* key, double value) const { to.entry(key, static_cast<float>(value)); }
+  void operator()(const char* key, const std::optional<int64_t>& value) const { to.entry(key, u32(*value)); }
 };
 
 Export export_model(const Gpt& model, GgufType type) {
@@ -63,28 +72,19 @@ Export export_model(const Gpt& model, GgufType type) {
     raise(ErrorKind::config, "export gguf: GPT-2 has the activation gelu_new there, this model has {}",
           nn::to_string(c.activation));
   Export e("gpt2", type);
-  e.entry("context_length", u32(c.max_length));
-  e.entry("embedding_length", u32(c.d_model));
-  e.entry("block_count", u32(c.layers));
-  e.entry("feed_forward_length", u32(c.d_ff > 0 ? c.d_ff : 4 * c.d_model));
-  e.entry("attention.head_count", u32(c.heads));
-  e.entry("attention.layer_norm_epsilon", static_cast<float>(c.norm_eps));
+  gguf::visit_gpt2_keys(c, WriteEntries{e});
   const nn::StateDict state = model.state_dict();
   e.tensor("token_embd.weight", state.at("embeddings.token.weight"));
   e.tensor("position_embd.weight", state.at("embeddings.position.weight"));
   for (int64_t i = 0; i < c.layers; ++i) {
-    const LayerNames names(i);
-    e.module(names.theirs + "attn_norm", state, names.ours + "norm1");
+    const gguf::LayerNames names(i);
+    for (const auto& [theirs, ours] : gguf::kGpt2Layer) e.module(names.theirs + theirs, state, names.ours + ours);
     for (const char* part : {"weight", "bias"}) {
       Tensors packed;
-      for (const char* one : {"query", "key", "value"})
+      for (const char* one : gguf::kPackedAttention)
         packed.push_back(state.at(fmt::format("{}self_attention.{}.{}", names.ours, one, part)));
       e.tensor(fmt::format("{}attn_qkv.{}", names.theirs, part), cat(packed, 0));
     }
-    e.module(names.theirs + "attn_output", state, names.ours + "self_attention.output");
-    e.module(names.theirs + "ffn_norm", state, names.ours + "norm2");
-    e.module(names.theirs + "ffn_up", state, names.ours + "feed_forward.linear1");
-    e.module(names.theirs + "ffn_down", state, names.ours + "feed_forward.linear2");
   }
   e.module("output_norm", state, "encoder.norm");
   e.tensor("output.weight", c.tie_output ? state.at("embeddings.token.weight") : state.at("output.weight"));
@@ -112,30 +112,15 @@ void export_scaling(Export& e, const LlamaConfig& c) {
     e.entry("rope.scaling.yarn_beta_fast", static_cast<float>(yarn->beta_fast));
     e.entry("rope.scaling.yarn_beta_slow", static_cast<float>(yarn->beta_slow));
   } else if (std::holds_alternative<nn::Llama3Scaling>(c.rotary.scaling)) {
-    nn::RotaryFrequencies frequencies{.theta = c.rotary.theta, .turned = *c.head_width, .scaling = c.rotary.scaling};
-    const std::vector<double> scaled = frequencies.inverse(0);
-    frequencies.scaling = {};
-    std::vector<double> divisors = frequencies.inverse(0);
-    for (size_t i = 0; i < divisors.size(); ++i) divisors[i] /= scaled[i];
-    e.tensor("rope_freqs.weight", from_vector(divisors, {std::ssize(divisors)}));
+    e.tensor("rope_freqs.weight", gguf::divisors_of(c));
   } else if (!std::holds_alternative<std::monostate>(c.rotary.scaling)) {
     raise(ErrorKind::config, "export gguf: {} of the rotation has no place there", nn::to_string(c.rotary.scaling));
   }
 }
 
 void export_llama_sizes(Export& e, const LlamaConfig& c) {
-  e.entry("vocab_size", u32(c.vocab));
-  e.entry("context_length", u32(c.max_length));
-  e.entry("embedding_length", u32(c.d_model));
-  e.entry("block_count", u32(c.layers));
-  e.entry("feed_forward_length", u32(c.d_ff));
-  e.entry("attention.head_count", u32(c.heads));
-  e.entry("attention.head_count_kv", u32(*c.kv_heads));
-  e.entry("attention.key_length", u32(*c.head_width));
-  e.entry("attention.value_length", u32(*c.head_width));
-  e.entry("attention.layer_norm_rms_epsilon", static_cast<float>(c.norm_eps));
-  e.entry("rope.dimension_count", u32(*c.head_width));
-  e.entry("rope.freq_base", static_cast<float>(c.rotary.theta));
+  gguf::visit_llama_keys(c, WriteEntries{e});
+  for (const char* key : gguf::kHeadWidths) e.entry(key, u32(*c.head_width));
 }
 
 void check_llama(const LlamaConfig& c) {
@@ -156,32 +141,16 @@ Export export_model(const Llama& model, GgufType type) {
   Export e(turned ? "llama" : std::string(to_string(c.kind)), type);
   export_llama_sizes(e, c);
   export_scaling(e, c);
-  const nn::StateDict state = model.state_dict();
+  nn::StateDict state = model.state_dict();
+  if (turned)
+    for (auto& [name, values] : state) {
+      if (name.find("self_attention.query.") != std::string::npos) values = interleaved(values, c.heads);
+      if (name.find("self_attention.key.") != std::string::npos) values = interleaved(values, *c.kv_heads);
+    }
   e.tensor("token_embd.weight", state.at("embeddings.token.weight"));
   for (int64_t i = 0; i < c.layers; ++i) {
-    const LayerNames names(i);
-    nn::StateDict attention;
-    for (const char* part : {"query", "key", "value", "output", "query_norm", "key_norm"})
-      for (const char* kind : {"weight", "bias"})
-        if (const auto value = state.find(fmt::format("{}self_attention.{}.{}", names.ours, part, kind));
-            value != state.end())
-          attention.emplace(fmt::format("{}.{}", part, kind), value->second);
-    if (turned)
-      for (auto& [name, values] : attention) {
-        if (name.starts_with("query.")) values = interleaved(values, c.heads);
-        if (name.starts_with("key.")) values = interleaved(values, *c.kv_heads);
-      }
-    e.module(names.theirs + "attn_norm", state, names.ours + "norm1");
-    for (const auto& [theirs, ours] : {std::pair{"attn_q", "query"},
-                                       {"attn_k", "key"},
-                                       {"attn_v", "value"},
-                                       {"attn_output", "output"},
-                                       {"attn_q_norm", "query_norm"},
-                                       {"attn_k_norm", "key_norm"}})
-      e.module(names.theirs + theirs, attention, ours);
-    e.module(names.theirs + "ffn_norm", state, names.ours + "norm2");
-    for (const auto& [theirs, ours] : {std::pair{"ffn_gate", "gate"}, {"ffn_up", "up"}, {"ffn_down", "down"}})
-      e.module(names.theirs + theirs, state, fmt::format("{}feed_forward.{}", names.ours, ours));
+    const gguf::LayerNames names(i);
+    for (const auto& [theirs, ours] : gguf::kLlamaLayer) e.module(names.theirs + theirs, state, names.ours + ours);
   }
   e.module("output_norm", state, "encoder.norm");
   if (!c.tie_output) e.tensor("output.weight", state.at("output.weight"));
@@ -206,7 +175,7 @@ void export_gguf(const std::string& folder, const std::string& path, const GgufE
   e.metadata.insert(e.metadata.begin() + 1, {"general.name", name});
   e.metadata.emplace_back("general.file_type", file_type(options.type));
   e.metadata.emplace_back("general.quantization_version", uint32_t{2});
-  append_tokenizer(e.metadata, folder, e.tensors.front().values.size(0));
+  append_tokenizer(e.metadata, folder, e.vocab());
   save_gguf(path, e.metadata, e.tensors);
 }
 

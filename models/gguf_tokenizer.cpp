@@ -1,5 +1,6 @@
 #include "models/gguf_tokenizer.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "models/tokenizer_fit.h"
 #include "text/byte_level_bpe.h"
 #include "text/load_tokenizer.h"
 
@@ -15,9 +17,6 @@ namespace tape::models {
 namespace {
 
 using nlohmann::json;
-
-/// What ggml calls a token (enum llama_token_type).
-enum TokenType : int32_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
 
 /// What a file says beside the tokens: their merges, and how a text is split before.
 struct Kind {
@@ -44,10 +43,9 @@ std::string split_of(const std::vector<json>& parts) {
   if (types != "Split ByteLevel ") return "";
   const json pattern = parts.front().value("pattern", json::object());
   const std::string regex = pattern.is_object() ? pattern.value("Regex", "") : "";
-  const std::string rest = R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-  const std::string begin = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})";
-  if (regex == begin + "{1,3}" + rest) return "llama-bpe";
-  return regex == begin + rest ? "qwen2" : "";
+  for (const char* name : {"llama-bpe", "qwen2"})
+    if (regex == split_expression(name)) return name;
+  return "";
 }
 
 std::vector<std::string> merges_of(const json& model, const std::string& where) {
@@ -112,10 +110,42 @@ std::vector<float> scores_of(const std::vector<std::string>& tokens, const std::
   return scores;
 }
 
+/// The tokens that are put in front of a text and behind it.
+struct Ends {
+  std::optional<int64_t> begin, end;
+};
+
+Ends ends_of(const text::Tokenizer& tokenizer, const std::string& folder) {
+  const text::Encoding text = tokenizer.encode("a");
+  Ends ends;
+  if (text.ids.empty()) return ends;
+  if (text.special_tokens_mask.front() == 1) ends.begin = text.ids.front();
+  if (text.ids.size() > 1 && text.special_tokens_mask.back() == 1) ends.end = text.ids.back();
+  const auto added = std::count(text.special_tokens_mask.begin(), text.special_tokens_mask.end(), 1);
+  if (added > int{ends.begin.has_value()} + int{ends.end.has_value()})
+    raise(ErrorKind::config, "{}: the tokenizer puts {} tokens around a text; GGUF has one in front and one behind",
+          folder, added);
+  return ends;
+}
+
+/// Whether a text's first token begins with a blank that the text has not.
+bool adds_blank(const text::Tokenizer& tokenizer) {
+  const std::vector<int64_t> ids = tokenizer.encode("a", {.add_special_tokens = false}).ids;
+  return !ids.empty() && tokenizer.token(ids.front()).starts_with("\u2581");
+}
+
 }  // namespace
+
+std::string split_expression(const std::string& name) {
+  const std::string rest = R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+  const std::string begin = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})";
+  if (name == "llama-bpe") return begin + "{1,3}" + rest;
+  return name == "qwen2" ? begin + rest : "";
+}
 
 void append_tokenizer(GgufMetadata& metadata, const std::string& folder, int64_t vocab) {
   const auto tokenizer = text::load_tokenizer(folder);
+  check_tokenizer_fits(folder, *tokenizer, "vocab_size", vocab);
   Kind kind = kind_of(folder, *tokenizer);
   const text::SpecialTokens& special = tokenizer->special();
   std::vector<std::string> tokens;
@@ -134,18 +164,22 @@ void append_tokenizer(GgufMetadata& metadata, const std::string& folder, int64_t
   };
   entry("model", kind.model);
   entry("pre", kind.split);
-  if (kind.model == "llama") entry("scores", scores_of(tokens, kind.merges));
+  if (kind.model == "llama") {
+    entry("scores", scores_of(tokens, kind.merges));
+    entry("add_space_prefix", adds_blank(*tokenizer));
+  }
   entry("tokens", std::move(tokens));
   entry("token_type", std::move(types));
-  if (kind.model == "gpt2") entry("merges", std::move(kind.merges));
-  const std::pair<const char*, int64_t> ids[] = {{"bos_token_id", special.bos},
-                                                 {"eos_token_id", special.eos},
+  entry("merges", std::move(kind.merges));
+  const Ends ends = ends_of(*tokenizer, folder);
+  const std::pair<const char*, int64_t> ids[] = {{"bos_token_id", ends.begin.value_or(special.bos)},
+                                                 {"eos_token_id", ends.end.value_or(special.eos)},
                                                  {"unknown_token_id", special.unk},
                                                  {"padding_token_id", special.pad}};
   for (const auto& [key, id] : ids)
     if (id >= 0) entry(key, static_cast<uint32_t>(id));
-  const std::vector<int64_t> empty = tokenizer->encode("").ids;
-  entry("add_bos_token", !empty.empty() && empty.front() == special.bos);
+  entry("add_bos_token", ends.begin.has_value());
+  entry("add_eos_token", ends.end.has_value());
 }
 
 }  // namespace tape::models

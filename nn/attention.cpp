@@ -1,5 +1,7 @@
 #include "nn/attention.h"
 
+#include <cmath>
+
 #include "autograd/create.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/shape.h"
@@ -148,6 +150,8 @@ Tensor MultiHeadAttention::forward_cached(const Tensor& x, KeyValueCache& cache,
   const Mask seen = windowed(Mask::causal(past) & mask.from_key(gone), past);
   return attend(queries_of(x, here), cache, seen, false).output;
 }
+
+double MultiHeadAttention::scale() const { return scale_.value_or(1 / std::sqrt(static_cast<double>(head_width_))); }
 
 KeyValueCache MultiHeadAttention::project(const Tensor& memory) { return {keys_of(memory, {}), value(memory)}; }
 

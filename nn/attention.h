@@ -12,6 +12,7 @@ namespace tape::nn {
 struct AttentionWindow {
   int64_t left = 0;
   int64_t right = 0;
+  bool operator==(const AttentionWindow&) const = default;
   /// `size` keys, the query's own the last: the sliding_window of Mistral (Jiang et al. 2023, 2).
   static AttentionWindow sliding(int64_t size) { return {size - 1, 0}; }
   /// |t - s| <= size / 2: the local_attention of ModernBERT (Warner et al. 2024, 2.1).
@@ -60,6 +61,11 @@ class MultiHeadAttention : public Layer<MultiHeadAttention> {
   Tensor forward_projected(const Tensor& q, const KeyValueCache& memory, const Mask& mask = {});
 
   std::string settings() const override;
+  int64_t heads() const { return heads_; }
+  int64_t kv_heads() const { return kv_heads_; }
+  int64_t head_width() const { return head_width_; }  ///< D
+  double scale() const;                               ///< of the scores
+  const std::optional<AttentionWindow>& window() const { return window_; }
 
   Child<Linear> query, key, value, output;
   std::unique_ptr<Child<RMSNorm>> query_norm, key_norm;  ///< of each head; null without

@@ -27,6 +27,12 @@ class Choice {
   }
   Module* operator->() { return &**this; }
 
+  /// use(module), the module as the class it is of.
+  template <class Use>
+  decltype(auto) visit(Use&& use) const {
+    return std::visit([&](const auto& child) -> decltype(auto) { return use(*child); }, child_);
+  }
+
   template <class Chosen>
   bool is() const {
     return std::holds_alternative<Child<Chosen>>(child_);

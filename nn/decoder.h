@@ -23,6 +23,8 @@ class DecoderLayer : public Layer<DecoderLayer> {
   /// all positions of the cache and x.
   Tensor forward_cached(const Tensor& x, DecoderLayerCache& cache, const Mask& memory_mask = {}, const Mask& mask = {});
 
+  NormPlace norm_place() const { return norm_; }
+
   Child<MultiHeadAttention> self_attention, cross_attention;
   FeedForwardBlock feed_forward;
   Norm norm1, norm2, norm3;

@@ -22,6 +22,9 @@ class EncoderLayer : public Layer<EncoderLayer> {
   /// The next positions alone, causally, with all earlier ones in the cache.
   Tensor forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask = {}, const Positions& positions = {});
 
+  NormPlace norm_place() const { return norm_; }
+  ResidualKind residual_kind() const { return residual_; }
+
   Child<MultiHeadAttention> self_attention;
   FeedForwardBlock feed_forward;
   Norm norm1, norm2;

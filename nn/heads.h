@@ -87,6 +87,7 @@ class NextTokenHead : public Layer<NextTokenHead> {
   NextTokenHead(int64_t d_model, int64_t vocab, const NextTokenHeadOptions& options = {});
   Tensor forward(const Tensor& hidden) const;
   std::string settings() const override;
+  TokenOutput gives() const { return output_; }
 
   Parameter weight, bias;  ///< [V, C] and [V]
 

@@ -31,6 +31,7 @@ class RelativeBias : public Layer<RelativeBias> {
   /// [H, Tq, Tk]; `first` is the position of the first query, the length of the cache.
   Tensor forward(int64_t query_length, int64_t key_length, int64_t first = 0) const;
   std::string settings() const override;
+  const RelativeBiasOptions& options() const { return options_; }
 
   /// `mask` and the bias of `length` queries behind `past` keys, over all of them: of a stack that has a bias; of one
   /// without, which has null, the mask alone.

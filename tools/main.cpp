@@ -21,6 +21,7 @@
 #include "tools/demo.h"
 #include "tools/export.h"
 #include "tools/generate.h"
+#include "tools/import.h"
 #include "tools/info.h"
 #include "tools/inspect.h"
 #include "tools/merge.h"
@@ -108,6 +109,7 @@ int run(int argc, char** argv) {
   tape::tools::add_inspect(program.root());
   tape::tools::add_merge(program.root());
   tape::tools::add_export(program.root());
+  tape::tools::add_import(program.root());
   tape::tools::add_bench(program.root());
   tape::tools::add_info(program.root());
   program.add_completion();

@@ -124,6 +124,16 @@ expect_text(err "${FOLDER}/lm/adapter_config.json: cannot open")
 expect_status(3 export --model ${FOLDER}/lm --out ${FOLDER}/lm.gguf)
 expect_text(err "tapeformer: export gguf: GPT-2 has the activation gelu_new there, this model has gelu")
 
+expect_status(0 export --model ${FOLDER}/adapters --format onnx --out ${FOLDER}/lm.onnx --with-past --dtype f16)
+expect_status(0 export --model ${FOLDER}/lm --format onnx --out ${FOLDER}/apart.onnx --max-inline-bytes 0)
+expect_files(${FOLDER} lm.onnx apart.onnx apart.onnx_data)
+expect_status(3 export --model ${FOLDER}/lm --format onnx --out ${FOLDER}/bad.onnx --dtype q8_0)
+expect_text(err "tapeformer: export: --dtype q8_0 is of --format gguf")
+expect_status(3 export --model ${FOLDER}/lm --format onnx --out ${FOLDER}/bad.onnx --name lm)
+expect_text(err "tapeformer: export: --name is of --format gguf")
+expect_status(3 export --model ${FOLDER}/lm --out ${FOLDER}/bad.gguf --with-past)
+expect_text(err "tapeformer: export: --with-past is of --format onnx")
+
 # A translator: looked at, trained, used and scored.
 set(files --src ${FOLDER}/train.de --tgt ${FOLDER}/train.en --valid-tsv ${FOLDER}/valid.tsv)
 set(translation train translation ${files} --out ${FOLDER}/mt --vocab-size 40 --batch-tokens 300 --threads 1)

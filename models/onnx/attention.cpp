@@ -1,0 +1,125 @@
+#include "models/onnx/attention.h"
+
+#include <limits>
+
+#include "autograd/create.h"
+
+namespace tape::models::onnx {
+namespace {
+
+/// x [B, T, H D] -> [B, T, H, D], each head normalized where there is a norm, -> [B, H, T, D].
+Value heads_apart(Graph& g, const Value& x, int64_t heads, int64_t width,
+                  const std::unique_ptr<nn::Child<nn::RMSNorm>>& norm) {
+  const Value apart = g.reshape(x, {0, 0, heads, width});
+  return g.permute(norm ? forward(g, *norm, apart) : apart, {0, 2, 1, 3});
+}
+
+/// (u, v) -> (u c - v s, u s + v c) for the pairs of the first R columns, halves or neighbours; the others stay.
+Value turned(Graph& g, const nn::Rotary& rotary, const Value& x, const Surroundings::Turn& turn) {
+  const Inside inside(g, rotary);
+  const int64_t pairs = rotary.turned() / 2, rest = rotary.head_width() - rotary.turned();
+  const bool halves = rotary.options().pairing == nn::RotaryPairing::halves;
+  std::vector<int64_t> columns{2 * pairs};
+  if (halves) columns = {pairs, pairs};
+  if (rest > 0) columns.push_back(rest);
+  const std::vector<Value> parts = columns.size() > 1 ? g.split(x, columns) : std::vector<Value>{x};
+  const auto every_second = [&](int64_t first) {
+    return g.op("Slice", {parts[0], g.wholes({first}), g.wholes({2 * pairs}), g.wholes({-1}), g.wholes({2})});
+  };
+  const Value u = halves ? parts[0] : every_second(0), v = halves ? parts[1] : every_second(1);
+  const Value first = g.subtract(g.multiply(u, turn.cosine), g.multiply(v, turn.sine));
+  const Value second = g.add(g.multiply(u, turn.sine), g.multiply(v, turn.cosine));
+  const Value pair =
+      halves ? g.concat({first, second}, -1)
+             : g.reshape(g.concat({g.unsqueeze(first, {-1}), g.unsqueeze(second, {-1})}, -1), {0, 0, 0, 2 * pairs});
+  return rest > 0 ? g.concat({pair, parts.back()}, -1) : pair;
+}
+
+/// output(concat of heads softmax(q k^T scale + mask) v). The queries of a group of heads stand below each other, so
+/// that no key is repeated.
+Value attend(Graph& g, const nn::MultiHeadAttention& layer, const Value& queries, const KeyValues& kv,
+             const Surroundings::Shown& shown) {
+  const int64_t heads = layer.heads(), groups = layer.kv_heads(), width = layer.head_width();
+  const bool grouped = groups != heads;
+  Value q = g.multiply(queries, g.number(layer.scale()));       // [B, H, T, D]
+  if (grouped) q = g.reshape(q, {0, groups, -1, width});        // [B, G, H/G T, D]
+  Value scores = g.matmul(q, g.permute(kv.key, {0, 1, 3, 2}));  // [B, G, H/G T, S]
+  if (grouped) scores = g.reshape(scores, {0, heads, -1, 0});   // [B, H, T, S]
+  Value weights = g.op("Softmax", {g.add(scores, shown.added)}, {{"axis", int64_t{-1}}});
+  if (grouped) weights = g.reshape(weights, {0, groups, -1, 0});
+  Value context = g.matmul(weights, kv.value);                        // [B, G, H/G T, D]
+  if (grouped) context = g.reshape(context, {0, heads, -1, width});   // [B, H, T, D]
+  context = g.permute(g.multiply(context, shown.any), {0, 2, 1, 3});  // [B, T, H, D]
+  return forward(g, layer.output, g.reshape(context, {0, 0, heads * width}));
+}
+
+}  // namespace
+
+Value places(Graph& g, const Value& lo, const Value& hi) { return g.op("Range", {lo, hi, g.whole(1)}); }
+
+Value distances(Graph& g, const Value& queries, const Value& keys) {
+  return g.subtract(keys, g.unsqueeze(queries, {1}));
+}
+
+const Surroundings::Shown& Surroundings::shown(Graph& g, const std::optional<nn::AttentionWindow>& window) {
+  for (const auto& [made, shown] : shown_)
+    if (made == window) return shown;
+  const Inside whole(g);
+  Value seen = g.unsqueeze(g.cast(attention_mask_, boolean), {1, 2});  // [B, 1, 1, S]
+  const auto let = [&](const char* compare, int64_t bound) {
+    seen = g.op("And", {seen, g.op(compare, {distance_, g.whole(bound)})});
+  };
+  if (window) let("GreaterOrEqual", -window->left);
+  if (causal_ || window) let("LessOrEqual", causal_ ? 0 : window->right);
+  Value added = g.op("Where", {seen, g.number(0), g.number(std::numeric_limits<float>::lowest())});
+  if (scores_.defined()) added = g.add(added, scores_);
+  const Value any =
+      g.op("ReduceMax", {g.cast(seen, f32)}, {{"axes", std::vector<int64_t>{-1}}, {"keepdims", int64_t{1}}});
+  shown_.push_back({window, {added, any}});
+  return shown_.back().second;
+}
+
+Value forward(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, Surroundings& around, KeyValues* cache) {
+  const Inside inside(g, layer);
+  const int64_t width = layer.head_width();
+  Value q = heads_apart(g, forward(g, layer.query, x), layer.heads(), width, layer.query_norm);
+  Value k = heads_apart(g, forward(g, layer.key, x), layer.kv_heads(), width, layer.key_norm);
+  Value v = heads_apart(g, forward(g, layer.value, x), layer.kv_heads(), width, nullptr);
+  if (layer.rotary) {
+    const nn::Rotary& rotary = **layer.rotary;
+    const Surroundings::Turn& turn = around.turn(g, rotary);
+    q = turned(g, rotary, q, turn);
+    k = turned(g, rotary, k, turn);
+  }
+  if (cache) {
+    k = g.concat({cache->key, k}, 2);
+    v = g.concat({cache->value, v}, 2);
+    *cache = {k, v};
+  }
+  return attend(g, layer, q, {k, v}, around.shown(g, layer.window()));
+}
+
+Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, const Value& memory,
+                Surroundings& around) {
+  const Inside inside(g, layer);
+  if (layer.rotary || layer.window()) g.refuse("a rotation or a window of attention to a memory has no export");
+  const int64_t width = layer.head_width();
+  const Value q = heads_apart(g, forward(g, layer.query, x), layer.heads(), width, layer.query_norm);
+  const Value k = heads_apart(g, forward(g, layer.key, memory), layer.kv_heads(), width, layer.key_norm);
+  const Value v = heads_apart(g, forward(g, layer.value, memory), layer.kv_heads(), width, nullptr);
+  return attend(g, layer, q, {k, v}, around.shown(g, {}));
+}
+
+/// Beyond max_distance all distances have one bucket, so a table of those within tells all.
+Value forward(Graph& g, const nn::RelativeBias& layer, const Value& distance) {
+  const Inside inside(g, layer);
+  const nn::RelativeBiasOptions& options = layer.options();
+  const int64_t most = options.max_distance;
+  std::vector<int64_t> buckets;
+  for (int64_t d = -most; d <= most; ++d) buckets.push_back(nn::relative_bucket(d, options));
+  const Value within = g.op("Clip", {distance, g.whole(-most), g.whole(most)});
+  const Value bucket = g.op("Gather", {g.wholes(buckets), g.add(within, g.whole(most))});
+  return g.permute(g.rows("weight", layer.weight, bucket), {2, 0, 1});
+}
+
+}  // namespace tape::models::onnx

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "../../nn/relative_bias.h"
+#include "layers.h"
+
+namespace tape::models::onnx {
+
+/// Places lo, lo + 1, ... hi - 1 as i64; both are numbers without axes.
+Value places(Graph& g, const Value& lo, const Value& hi);
+/// How far behind each query each key stands, [T, S], from their places [T] and [S].
+Value distances(Graph& g, const Value& queries, const Value& keys);
+
+/// What the attention layers of a stack share: which keys are seen, and how far queries and keys turn. What several
+/// layers ask for is computed once.
+class Surroundings {
+ public:
+  /// Of a mask, as layers use it.
+  struct Shown {
+    Value added;  ///< to the scores, broadcast to [B, H, T, S]: 0 for a key that is seen, else the lowest f32
+    Value any;    ///< what the context is multiplied by, broadcast to [B, H, T, D]: 0 for a query that sees nothing
+  };
+  struct Turn {
+    Value cosine, sine;  ///< [T, R/2] or [B, 1, T, R/2]
+  };
+
+  /// All keys but those where attention_mask [B, S] (i64) is 0.
+  explicit Surroundings(Value attention_mask) : attention_mask_(std::move(attention_mask)) {}
+  /// With distances() [T, S], which causal layers and windows need, and the positions that rotations turn by, [T] or,
+  /// where each text has its own, [B, T].
+  Surroundings(Value attention_mask, Value distance, Value positions, bool each_text)
+      : attention_mask_(std::move(attention_mask)),
+        distance_(std::move(distance)),
+        positions_(std::move(positions)),
+        each_text_(each_text) {}
+
+  /// Hides the keys behind each query.
+  Surroundings& causal() {
+    causal_ = true;
+    return *this;
+  }
+  /// Scores to be added, broadcast to [B, H, T, S]: the biases of T5.
+  Surroundings& add_scores(const Value& scores) {
+    scores_ = scores;
+    return *this;
+  }
+
+  const Shown& shown(Graph& g, const std::optional<nn::AttentionWindow>& window);
+  const Turn& turn(Graph& g, const nn::Rotary& rotary);
+
+ private:
+  Value attention_mask_, distance_, positions_, scores_;
+  bool each_text_ = false, causal_ = false;
+  std::vector<std::pair<std::optional<nn::AttentionWindow>, Shown>> shown_;
+  std::vector<std::pair<nn::RotaryFrequencies, Turn>> turns_;
+};
+
+/// Keys, turned, and values of a layer, [B, kv_heads, S, D] each.
+struct KeyValues {
+  Value key, value;
+};
+
+/// Self-attention. A `cache` that is given holds those of the positions in front, and gets those of x behind them.
+Value forward(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, Surroundings& around,
+              KeyValues* cache = nullptr);
+/// Attention to a memory [B, S, C], which is neither turned nor seen through a window: Error (config) for a layer that
+/// does.
+Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, const Value& memory,
+                Surroundings& around);
+/// The biases [H, T, S] of distances().
+Value forward(Graph& g, const nn::RelativeBias& layer, const Value& distance);
+
+}  // namespace tape::models::onnx

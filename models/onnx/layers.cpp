@@ -1,0 +1,133 @@
+#include "models/onnx/layers.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace tape::models::onnx {
+namespace {
+
+/// x weight^T + bias.
+Value product(Graph& g, const nn::Parameter& weight, const nn::Parameter& bias, const Value& x) {
+  const Value y = g.matmul(x, g.transposed("weight", weight));
+  return bias.defined() ? g.add(y, g.vector("bias", bias)) : y;
+}
+
+/// x (1 + erf(x / sqrt(2))) / 2.
+Value gelu(Graph& g, const Value& x) {
+  const Value erf = g.op("Erf", {g.divide(x, g.number(std::numbers::sqrt2))});
+  return g.multiply(g.multiply(x, g.add(erf, g.number(1))), g.number(0.5));
+}
+
+/// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
+Value gelu_tanh(Graph& g, const Value& x) {
+  const Value cube = g.multiply(g.op("Pow", {x, g.number(3)}), g.number(0.044715));
+  const Value inner = g.multiply(g.add(x, cube), g.number(std::sqrt(2 / std::numbers::pi)));
+  return g.multiply(g.multiply(x, g.number(0.5)), g.add(g.op("Tanh", {inner}), g.number(1)));
+}
+
+float f(double value) { return static_cast<float>(value); }
+
+}  // namespace
+
+Value forward(Graph& g, const nn::Linear& layer, const Value& x) {
+  const Inside inside(g, layer);
+  if (!layer.adapter_names().empty() && !layer.is_merged())
+    g.refuse(fmt::format("the adapter \"{}\" is not merged (nn::merge_adapters)", layer.adapter_names().front()));
+  return product(g, layer.weight, layer.bias, x);
+}
+
+Value forward(Graph& g, const nn::Embedding& layer, const Value& ids) {
+  const Inside inside(g, layer);
+  return g.rows("weight", layer.weight, ids);
+}
+
+Value forward(Graph& g, const nn::LayerNorm& layer, const Value& x) {
+  const Inside inside(g, layer);
+  std::vector<Value> inputs{x, g.vector("weight", layer.weight)};
+  if (layer.bias.defined()) inputs.push_back(g.vector("bias", layer.bias));
+  return g.op("LayerNormalization", inputs, {{"axis", int64_t{-1}}, {"epsilon", f(layer.eps())}});
+}
+
+Value forward(Graph& g, const nn::RMSNorm& layer, const Value& x) {
+  const Inside inside(g, layer);
+  const Value mean = g.op("ReduceMean", {g.op("Pow", {x, g.number(2)})}, {{"axes", std::vector<int64_t>{-1}}});
+  const Value deviation = g.op("Sqrt", {g.add(mean, g.number(layer.eps()))});
+  return g.multiply(g.divide(x, deviation), g.vector("weight", layer.weight));
+}
+
+Value forward(Graph&, const nn::Identity&, const Value& x) { return x; }
+
+Value forward(Graph& g, const nn::Activation& layer, const Value& x) {
+  const Inside inside(g, layer);
+  switch (layer.kind()) {
+    case nn::ActivationKind::relu:
+      return g.op("Relu", {x});
+    case nn::ActivationKind::gelu:
+      return gelu(g, x);
+    case nn::ActivationKind::gelu_tanh:
+      return gelu_tanh(g, x);
+    case nn::ActivationKind::silu:
+      return g.multiply(x, g.op("Sigmoid", {x}));
+    case nn::ActivationKind::tanh:
+      return g.op("Tanh", {x});
+    case nn::ActivationKind::sigmoid:
+      return g.op("Sigmoid", {x});
+  }
+  g.refuse(fmt::format("the activation {} has no export", nn::to_string(layer.kind())));
+}
+
+Value forward(Graph& g, const nn::FeedForward& layer, const Value& x) {
+  const Inside inside(g, layer);
+  return forward(g, layer.linear2, forward(g, layer.activation, forward(g, layer.linear1, x)));
+}
+
+Value forward(Graph& g, const nn::GatedFeedForward& layer, const Value& x) {
+  const Inside inside(g, layer);
+  const Value gated = forward(g, layer.activation, forward(g, layer.gate, x));
+  return forward(g, layer.down, g.multiply(gated, forward(g, layer.up, x)));
+}
+
+Value forward(Graph& g, const nn::Embeddings& layer, const Value& ids, const Value& positions, const Value& segments) {
+  const Inside inside(g, layer);
+  Value x = forward(g, layer.token, ids);
+  if (layer.position) x = g.add(x, forward(g, *layer.position, positions));
+  if (layer.segment) x = g.add(x, forward(g, *layer.segment, segments));
+  return layer.norm ? forward(g, *layer.norm, x) : x;
+}
+
+Value forward(Graph& g, const nn::PositionalEncoding& layer, const Value& x, const Value& positions) {
+  const Inside inside(g, layer);
+  return g.add(x, g.op("Gather", {g.constant(layer.table.to(f32)), positions}));
+}
+
+Value forward(Graph& g, const nn::Pooler& layer, const Value& hidden) {
+  const Inside inside(g, layer);
+  const Value first = g.op("Gather", {hidden, g.whole(0)}, {{"axis", int64_t{1}}});
+  return g.op("Tanh", {forward(g, layer.dense, first)});
+}
+
+Value forward(Graph& g, const nn::ClassificationHead& layer, const Value& pooled) {
+  const Inside inside(g, layer);
+  return forward(g, layer.classifier, pooled);
+}
+
+Value forward(Graph& g, const nn::MaskedTokenHead& layer, const Value& hidden) {
+  const Inside inside(g, layer);
+  const Value dense = forward(g, layer.activation, forward(g, layer.dense, hidden));
+  return forward(g, layer.decoder, forward(g, layer.norm, dense));
+}
+
+Value forward(Graph& g, const nn::NextTokenHead& layer, const Value& hidden) {
+  const Inside inside(g, layer);
+  const Value logits = product(g, layer.weight, layer.bias, hidden);
+  return layer.gives() == nn::TokenOutput::logits ? logits : g.op("Softmax", {logits}, {{"axis", int64_t{-1}}});
+}
+
+Value mean_pool(Graph& g, const Value& hidden, const Value& attention_mask) {
+  const Value seen = g.cast(g.cast(attention_mask, boolean), f32);
+  const Value count = g.op("ReduceSum", {seen, g.wholes({-1})}, {{"keepdims", int64_t{1}}});
+  const Value share = g.unsqueeze(g.divide(seen, g.op("Max", {count, g.number(1)})), {1});  // [B, 1, T]
+  return g.op("Squeeze", {g.matmul(share, hidden), g.wholes({1})});
+}
+
+}  // namespace tape::models::onnx

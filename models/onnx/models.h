@@ -1,0 +1,29 @@
+#pragma once
+
+#include "../bert.h"
+#include "../causal_lm.h"
+#include "../sequence_classifier.h"
+#include "../transformer.h"
+#include "graph.h"
+
+// Whole models as graphs: inputs and outputs have the names, and their sizes too, that optimum gives them.
+namespace tape::models::onnx {
+
+/// input_ids and attention_mask [batch_size, sequence_length] -> logits.
+void describe(Graph& g, const CausalLM& model);
+/// Of the next ids: besides position_ids [batch_size, sequence_length] and past_key_values.N.key and .value
+/// [batch_size, kv_heads, past_sequence_length, D] -> logits, present.N.key and .value.
+void describe_with_past(Graph& g, const CausalLM& model);
+
+/// input_ids, attention_mask and, where there are segments, token_type_ids -> last_hidden_state and, where there is a
+/// pooler, pooler_output.
+void describe(Graph& g, const Bert& model);
+/// The same inputs -> logits.
+void describe(Graph& g, const MaskedLanguageModel& model);
+void describe(Graph& g, const SequenceClassifier& model);
+
+/// input_ids and attention_mask [batch_size, encoder_sequence_length], decoder_input_ids and decoder_attention_mask
+/// [batch_size, decoder_sequence_length] -> logits.
+void describe(Graph& g, const Transformer& model);
+
+}  // namespace tape::models::onnx

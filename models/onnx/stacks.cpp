@@ -1,0 +1,61 @@
+#include "models/onnx/stacks.h"
+
+namespace tape::models::onnx {
+namespace {
+
+/// nn::residual() without its dropout.
+template <class Sublayer>
+Value residual(Graph& g, nn::NormPlace place, const Value& x, const nn::Norm& norm, Sublayer&& sublayer) {
+  if (place == nn::NormPlace::pre) return g.add(x, sublayer(forward(g, norm, x)));
+  return forward(g, norm, g.add(x, sublayer(x)));
+}
+
+template <class Stack>
+Value last_norm(Graph& g, const Stack& stack, const Value& x) {
+  return stack.norm ? forward(g, *stack.norm, x) : x;
+}
+
+}  // namespace
+
+Value forward(Graph& g, const nn::EncoderLayer& layer, const Value& x, Surroundings& around, KeyValues* cache) {
+  const Inside inside(g, layer);
+  const auto attend_self = [&](const Value& h) { return forward(g, *layer.self_attention, h, around, cache); };
+  const auto feed_forward = [&](const Value& h) { return forward(g, layer.feed_forward, h); };
+  if (layer.residual_kind() != nn::ResidualKind::sequential) {
+    const Value h = forward(g, layer.norm1, x);
+    const bool own = layer.residual_kind() == nn::ResidualKind::parallel;
+    return g.add(g.add(x, attend_self(h)), feed_forward(forward(g, layer.norm2, own ? x : h)));
+  }
+  const Value h = residual(g, layer.norm_place(), x, layer.norm1, attend_self);
+  return residual(g, layer.norm_place(), h, layer.norm2, feed_forward);
+}
+
+Value forward(Graph& g, const nn::Encoder& stack, const Value& x, Surroundings& around,
+              std::vector<KeyValues>* caches) {
+  const Inside inside(g, stack);
+  Value h = x;
+  for (int64_t i = 0; i < stack.layers.size(); ++i)
+    h = forward(g, *stack.layers[i], h, around, caches ? &(*caches)[static_cast<size_t>(i)] : nullptr);
+  return last_norm(g, stack, h);
+}
+
+Value forward(Graph& g, const nn::DecoderLayer& layer, const Value& x, const Value& memory, Surroundings& around,
+              Surroundings& around_memory) {
+  const Inside inside(g, layer);
+  const nn::NormPlace place = layer.norm_place();
+  Value h = residual(g, place, x, layer.norm1,
+                     [&](const Value& in) { return forward(g, *layer.self_attention, in, around); });
+  h = residual(g, place, h, layer.norm2,
+               [&](const Value& in) { return attend_to(g, *layer.cross_attention, in, memory, around_memory); });
+  return residual(g, place, h, layer.norm3, [&](const Value& in) { return forward(g, layer.feed_forward, in); });
+}
+
+Value forward(Graph& g, const nn::Decoder& stack, const Value& x, const Value& memory, Surroundings& around,
+              Surroundings& around_memory) {
+  const Inside inside(g, stack);
+  Value h = x;
+  for (int64_t i = 0; i < stack.layers.size(); ++i) h = forward(g, *stack.layers[i], h, memory, around, around_memory);
+  return last_norm(g, stack, h);
+}
+
+}  // namespace tape::models::onnx

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include "folder.h"
+
+namespace tape::models {
+
+struct OnnxExportOptions {
+  /// What matrices and tables are stored as: f32, f16 or bf16. Vectors stay f32, and everything is computed in f32.
+  DType stored = f32;
+  /// Of a decoder-only model: a graph of the next ids, with keys and values of the earlier ones as inputs and outputs.
+  bool with_past = false;
+  /// A larger file has its tensors beside it, in `path` + "_data" (OnnxSaveOptions).
+  int64_t max_inline_bytes = 2'000'000'000;
+};
+
+/// Writes a model as a graph of ONNX (opset 17), for onnxruntime and its kin. Inputs and outputs are optimum's; any
+/// batch and any length, up to the table of positions where there is one:
+///
+///     decoder-only models  input_ids, attention_mask -> logits
+///       with_past          input_ids, attention_mask, position_ids, past_key_values.N.key, past_key_values.N.value
+///                          -> logits, present.N.key, present.N.value
+///     Bert                 input_ids, attention_mask, token_type_ids -> last_hidden_state, pooler_output
+///     MaskedLanguageModel, SequenceClassifier: the same -> logits
+///     Transformer          input_ids, attention_mask, decoder_input_ids, decoder_attention_mask -> logits
+///
+/// Ids and masks are [batch, length] of i64; a mask's 0 hides a token, and a query that sees none gets zeros, as here.
+/// The graph computes what the model computes in evaluation mode; hooks are no part of it. Tied weights are stored
+/// once. Error (config) for a layer that has no place in a graph and for adapters that are not merged, naming the
+/// module, for weights that f16 does not hold, and for with_past where it has no meaning; (io).
+void export_onnx(const CausalLM& model, const std::string& path, const OnnxExportOptions& options = {});
+void export_onnx(const Bert& model, const std::string& path, const OnnxExportOptions& options = {});
+void export_onnx(const MaskedLanguageModel& model, const std::string& path, const OnnxExportOptions& options = {});
+void export_onnx(const SequenceClassifier& model, const std::string& path, const OnnxExportOptions& options = {});
+void export_onnx(const Transformer& model, const std::string& path, const OnnxExportOptions& options = {});
+void export_onnx(const AnyModel& model, const std::string& path, const OnnxExportOptions& options = {});
+/// Of a folder, adapters merged.
+void export_onnx(const std::string& folder, const std::string& path, const OnnxExportOptions& options = {});
+
+}  // namespace tape::models

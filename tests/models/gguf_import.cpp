@@ -1,0 +1,305 @@
+#include "models/gguf_import.h"
+
+#include <filesystem>
+
+#include "autograd/create.h"
+#include "base/file.h"
+#include "models/gguf_export.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tensors.h"
+#include "text/load_tokenizer.h"
+
+namespace tape::models {
+namespace {
+
+const std::vector<std::string> texts{"It's the 1st of 2,345 lines,\n\n  and none is   lost!", "Größe 漢字 🙂 \t end ",
+                                     "", " a", "don't   stop\r\n"};
+
+/// A folder with a tokenizer of tests/fixtures/tokenizers.
+template <class M>
+void save_with_tokenizer(const std::string& folder, const M& model, const std::string& tokenizer) {
+  save(folder, model);
+  text::load_tokenizer(fixture_path("tokenizers/" + tokenizer))->save(folder);
+}
+
+int64_t tokens_of(const std::string& tokenizer) {
+  return text::load_tokenizer(fixture_path("tokenizers/" + tokenizer))->vocab_size();
+}
+
+LlamaConfig llama_to_import(LlamaKind kind, const std::string& tokenizer) {
+  return {.kind = kind,
+          .vocab = tokens_of(tokenizer) + 3,  // rows without tokens
+          .d_model = 32,
+          .layers = 2,
+          .heads = 4,
+          .kv_heads = 2,
+          .d_ff = 64,
+          .max_length = 64,
+          .norm_eps = 1e-5,
+          .rotary = {.theta = 50000},
+          .init_std = 0.3};
+}
+
+/// Through a file and back: the model's values bit for bit, its logits, and what the tokenizer makes of texts.
+template <class M>
+void expect_round_trip(const M& model, const std::string& tokenizer) {
+  const NoGrad no_grad;
+  const TemporaryFolder folder;
+  const std::string before = folder / "before", after = folder / "after", file = folder / "a.gguf";
+  save_with_tokenizer(before, model, tokenizer);
+  export_gguf(before, file);
+  import_gguf(file, after);
+  const auto again = load<M>(after);
+  for (const auto& [name, values] : model.state_dict())
+    EXPECT_TRUE(tensors_equal(again->state_dict().at(name), values)) << name;
+  auto first = load<M>(before);
+  const Tensor ids = randint(0, model.vocab(), {2, 17});
+  EXPECT_TRUE(tensors_near((*again)(ids), (*first)(ids), 1e-5));
+  const auto was = text::load_tokenizer(before), is = text::load_tokenizer(after);
+  for (const std::string& text : texts) {
+    EXPECT_EQ(is->encode(text).ids, was->encode(text).ids) << text;
+    EXPECT_EQ(is->decode(was->encode(text).ids), was->decode(was->encode(text).ids)) << text;
+  }
+  if (was->special().bos >= 0) {
+    EXPECT_EQ(is->special().bos, was->special().bos);
+  }
+  EXPECT_EQ(is->special().eos, was->special().eos);
+}
+
+TEST(GgufImport, BringsAGpt2BackBitForBit) {
+  for (const bool tied : {true, false})
+    expect_round_trip(
+        Gpt({.vocab = tokens_of("gpt2"), .d_model = 32, .layers = 2, .heads = 4, .max_length = 20, .tie_output = tied}),
+        "gpt2");
+}
+
+TEST(GgufImport, BringsLlamasAndTheirKinBackBitForBit) {
+  const std::pair<LlamaKind, const char*> models[] = {{LlamaKind::llama, "families/llama3"},
+                                                      {LlamaKind::llama, "families/smollm2"},
+                                                      {LlamaKind::llama, "families/llama2"},
+                                                      {LlamaKind::qwen2, "families/qwen"},
+                                                      {LlamaKind::qwen3, "gpt2"}};
+  for (const auto& [kind, tokenizer] : models) {
+    SCOPED_TRACE(tokenizer);
+    LlamaConfig config = llama_to_import(kind, tokenizer);
+    config.tie_output = kind == LlamaKind::qwen2;
+    if (kind == LlamaKind::qwen3) config.head_width = 12;
+    expect_round_trip(Llama(config), tokenizer);
+  }
+}
+
+TEST(GgufImport, BringsBiasesBack) {
+  LlamaConfig config = llama_to_import(LlamaKind::llama, "gpt2");
+  config.attention_bias = true;
+  Llama model(config);
+  for (const NamedTensor& parameter : model.named_parameters())
+    if (parameter.name.ends_with("bias")) Tensor(parameter.tensor).detach().copy_(randn(parameter.tensor.shape()));
+  expect_round_trip(model, "gpt2");
+}
+
+/// A Mistral lies there as a Llama, which computes the same.
+TEST(GgufImport, BringsAMistralBackAsALlama) {
+  const NoGrad no_grad;
+  const TemporaryFolder folder;
+  Llama model(llama_to_import(LlamaKind::mistral, "gpt2"));
+  model.eval();
+  save_with_tokenizer(folder / "before", model, "gpt2");
+  export_gguf(folder / "before", folder / "a.gguf");
+  import_gguf(folder / "a.gguf", folder / "after");
+  const auto again = load<Llama>(folder / "after");
+  EXPECT_EQ(again->config().kind, LlamaKind::llama);
+  const Tensor ids = randint(0, model.vocab(), {1, 9});
+  EXPECT_TRUE(tensors_equal((*again)(ids), model(ids)));
+}
+
+/// The rotation's scaling: by its name, or found again in what Llama 3's divides by.
+TEST(GgufImport, FindsTheScalingOfTheRotation) {
+  using namespace nn;
+  struct Case {
+    RotaryScaling scaling;
+    double theta;
+    int64_t width;
+    bool equal = true;  // or only the same frequencies
+  };
+  const Case cases[] = {{LinearScaling{2.5}, 10000, 8},
+                        {YarnScaling{.factor = 4, .original_length = 16, .beta_fast = 8}, 10000, 8},
+                        {Llama3Scaling{32, 1, 4, 8192}, 500000, 64},
+                        {Llama3Scaling{8, 1, 4, 8192}, 500000, 128},
+                        {Llama3Scaling{4, 2, 8, 16}, 10000, 32, false},
+                        {Llama3Scaling{4, 3, 7, 100}, 10000, 32, false},
+                        {Llama3Scaling{4, 1, 4, 100}, 1e8, 8, false},    // one frequency between the ends
+                        {Llama3Scaling{4, 1, 1.5, 100}, 1e8, 8, false},  // none
+                        {Llama3Scaling{4, 1, 4, 2}, 100, 8, false}};     // all divided but few
+  for (const Case& each : cases) {
+    SCOPED_TRACE(to_string(each.scaling));
+    const TemporaryFolder folder;
+    LlamaConfig config = llama_to_import(LlamaKind::llama, "gpt2");
+    config.head_width = each.width;
+    config.rotary = {.theta = each.theta, .scaling = each.scaling};
+    save_with_tokenizer(folder / "before", Llama(config), "gpt2");
+    export_gguf(folder / "before", folder / "a.gguf");
+    import_gguf(folder / "a.gguf", folder / "after");
+    const RotaryScaling found = load<Llama>(folder / "after")->config().rotary.scaling;
+    if (each.equal) {
+      EXPECT_EQ(found, each.scaling);
+    }
+    const auto frequencies = [&](const RotaryScaling& scaling) {
+      return RotaryFrequencies{each.theta, each.width, scaling}.inverse(1);
+    };
+    EXPECT_TRUE(tensors_near(from_vector(frequencies(found)) / from_vector(frequencies(each.scaling)),
+                             ones({each.width / 2}, f64), 2e-5));
+  }
+}
+
+/// Blocks of four and eight bits become f32, which is what the file holds.
+TEST(GgufImport, WidensWhatTheFileHolds) {
+  const TemporaryFolder folder;
+  save_with_tokenizer(folder / "before", Llama(llama_to_import(LlamaKind::llama, "gpt2")), "gpt2");
+  for (const GgufType type : {GgufType::F16, GgufType::BF16, GgufType::Q8_0, GgufType::Q4_0}) {
+    export_gguf(folder / "before", folder / "a.gguf", {.type = type});
+    import_gguf(folder / "a.gguf", folder / "after");
+    EXPECT_TRUE(tensors_equal(load<Llama>(folder / "after")->embeddings->token->weight.detach(),
+                              load_gguf(folder / "a.gguf").tensors.at("token_embd.weight")))
+        << to_string(type);
+  }
+}
+
+/// Files of SentencePiece's own tools have scores and no merges.
+TEST(GgufImport, MakesMergesOfScores) {
+  const TemporaryFolder folder;
+  save_with_tokenizer(folder / "before", Llama(llama_to_import(LlamaKind::llama, "families/llama2")),
+                      "families/llama2");
+  export_gguf(folder / "before", folder / "a.gguf");
+  GgufFile file = load_gguf(folder / "a.gguf");
+  file.metadata.erase("tokenizer.ggml.merges");
+  std::vector<GgufTensor> tensors;
+  for (const auto& [name, values] : file.tensors) tensors.push_back({name, values});
+  save_gguf(folder / "a.gguf", {file.metadata.begin(), file.metadata.end()}, tensors);
+  import_gguf(folder / "a.gguf", folder / "after");
+  const auto was = text::load_tokenizer(folder / "before"), is = text::load_tokenizer(folder / "after");
+  for (const std::string& text : texts) EXPECT_EQ(is->encode(text).ids, was->encode(text).ids) << text;
+}
+
+/// A small file, of which each test changes one thing.
+class GgufToImport : public testing::Test {
+ protected:
+  GgufToImport() {
+    save_with_tokenizer(folder_ / "before", Llama(llama_to_import(LlamaKind::llama, "gpt2")), "gpt2");
+    export_gguf(folder_ / "before", path());
+    file_ = load_gguf(path());
+  }
+  std::string path() const { return folder_ / "a.gguf"; }
+  template <class T>
+  void put(const std::string& key, T value) {
+    file_.metadata[key] = value;
+  }
+  template <class T>
+  std::vector<T>& list(const std::string& key) {
+    return std::get<std::vector<T>>(file_.metadata.at("tokenizer.ggml." + key));
+  }
+  void expect_refused(const std::string& sentence, ErrorKind kind = ErrorKind::format) {
+    std::vector<GgufTensor> tensors;
+    for (const auto& [name, values] : file_.tensors) tensors.push_back({name, values});
+    save_gguf(path(), {file_.metadata.begin(), file_.metadata.end()}, tensors);
+    EXPECT_TAPE_ERROR(import_gguf(path(), folder_ / "after"), kind, path() + ": " + sentence);
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "after"));
+  }
+  const TemporaryFolder folder_;
+  GgufFile file_;
+};
+
+TEST_F(GgufToImport, IsOfAnotherArchitecture) {
+  put("general.architecture", std::string("mamba"));
+  expect_refused("architecture \"mamba\" is not supported; gpt2, llama, qwen2 and qwen3 are", ErrorKind::config);
+}
+
+TEST_F(GgufToImport, HasAKeyThatIsNotKnown) {
+  put("llama.expert_count", uint32_t{8});
+  expect_refused("\"llama.expert_count\" asks for what is not computed here", ErrorKind::config);
+}
+
+TEST_F(GgufToImport, LacksAKey) {
+  file_.metadata.erase("llama.embedding_length");
+  expect_refused("\"llama.embedding_length\" is missing");
+}
+
+TEST_F(GgufToImport, HasAKeyOfAnotherType) {
+  put("llama.block_count", int32_t{-1});
+  expect_refused("\"llama.block_count\" is not a whole number from 0 to 2147483647");
+  put("llama.block_count", 2.0F);
+  expect_refused("\"llama.block_count\" is not a whole number from 0 to 2147483647");
+  put("llama.block_count", uint32_t{2});
+  put("llama.rope.freq_base", true);
+  expect_refused("\"llama.rope.freq_base\" is not a number");
+}
+
+TEST_F(GgufToImport, HasMoreLayersThanTensors) {
+  put("llama.block_count", uint32_t{2'000'000'000});
+  expect_refused("2000000000 layers, but 21 tensors");
+}
+
+TEST_F(GgufToImport, HasSizesThatDoNotFit) {
+  put("llama.feed_forward_length", uint32_t{2'000'000'000});
+  expect_refused("tensor \"blk.0.ffn_gate.weight\" is [64, 32], the model needs [2000000000, 32]");
+  put("llama.feed_forward_length", uint32_t{64});
+  put("llama.attention.head_count", uint32_t{0});
+  expect_refused("Llama: heads must be at least 1, got 0", ErrorKind::config);
+  put("llama.attention.head_count", uint32_t{4});
+  put("llama.rope.dimension_count", uint32_t{4});
+  expect_refused("\"llama.rope.dimension_count\" is 4, of heads of width 8", ErrorKind::config);
+}
+
+TEST_F(GgufToImport, LacksATensor) {
+  file_.tensors.erase("blk.1.attn_k.weight");
+  expect_refused("tensor \"blk.1.attn_k.weight\" is missing");
+}
+
+TEST_F(GgufToImport, HasATensorWithoutAPlace) {
+  file_.tensors["blk.0.ffn_gate_exps.weight"] = ones({2, 2});
+  expect_refused("tensor \"blk.0.ffn_gate_exps.weight\" has no place in the model", ErrorKind::config);
+}
+
+TEST_F(GgufToImport, TurnsByAnotherScaling) {
+  put("llama.rope.scaling.type", std::string("longrope"));
+  expect_refused("\"llama.rope.scaling.type\" is \"longrope\"; none, linear and yarn are supported", ErrorKind::config);
+  put("llama.rope.scaling.type", std::string("none"));
+  file_.tensors["rope_freqs.weight"] = tensor({1, 5, 2, 3});
+  expect_refused("tensor \"rope_freqs.weight\" is of no scaling that is known here", ErrorKind::config);
+}
+
+TEST_F(GgufToImport, IsAPartOfAModel) {
+  put("split.count", uint32_t{2});
+  expect_refused("is one of several files of a model (\"split.count\")", ErrorKind::config);
+}
+
+TEST_F(GgufToImport, HasAnotherTokenizer) {
+  put("tokenizer.ggml.pre", std::string("chatglm-bpe"));
+  expect_refused("pre-tokenizer \"chatglm-bpe\" is not supported; gpt-2, llama-bpe, qwen2 and smollm are",
+                 ErrorKind::config);
+  put("tokenizer.ggml.model", std::string("bert"));
+  expect_refused("a tokenizer of model \"bert\" is not supported; gpt2 and llama are", ErrorKind::config);
+}
+
+TEST_F(GgufToImport, HasTokensThatAreNone) {
+  list<std::string>("tokens")[3] = "\xFF";
+  expect_refused("token 3 is no UTF-8");
+  list<std::string>("tokens")[3] = list<std::string>("tokens")[2];
+  expect_refused(fmt::format("tokens 2 and 3 are both \"{}\"", list<std::string>("tokens")[2]));
+}
+
+TEST_F(GgufToImport, HasListsThatDoNotFit) {
+  list<int32_t>("token_type").pop_back();
+  const size_t tokens = list<std::string>("tokens").size();
+  expect_refused(fmt::format("{} tokens have {} types", tokens, tokens - 1));
+  list<int32_t>("token_type").push_back(5);
+  list<std::string>("merges").push_back("no such");
+  expect_refused("the merge \"no such\" is of no tokens");
+  put("tokenizer.ggml.bos_token_id", static_cast<uint32_t>(tokens - 1));
+  expect_refused(fmt::format("\"tokenizer.ggml.bos_token_id\" is {}, which is no token", tokens - 1));
+}
+
+}  // namespace
+}  // namespace tape::models

@@ -1,0 +1,27 @@
+#include "tools/import.h"
+
+#include <memory>
+
+#include "models/gguf_import.h"
+
+namespace tape::tools {
+
+void add_import(Command app) {
+  struct Arguments {
+    std::string file, out;
+  };
+  const auto arguments = std::make_shared<Arguments>();
+  Command command = app.subcommand("import", "A model of another runtime as a folder, to go on training it");
+  command.footer(
+      "Reads files of llama.cpp and its kin: GPT-2, Llama, Mistral, Qwen2 and Qwen3 as F32, F16, BF16, Q8_0 or Q4_0.\n"
+      "Example: tapeformer import --gguf smollm2-135m-q8_0.gguf --out smollm2");
+  command.option("--gguf", arguments->file, "File to read").required();
+  command.option("--out", arguments->out, "Folder to write: config.json, model.safetensors, tokenizer.json").required();
+  command.runs([arguments] {
+    prepare({});
+    models::import_gguf(arguments->file, arguments->out);
+    return 0;
+  });
+}
+
+}  // namespace tape::tools

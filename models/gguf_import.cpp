@@ -9,6 +9,7 @@
 #include "models/gguf_names.h"
 #include "models/gguf_rotation.h"
 #include "models/gguf_tokenizer.h"
+#include "text/load_tokenizer.h"
 
 namespace tape::models {
 namespace {
@@ -234,6 +235,12 @@ void import_gguf(const std::string& path, const std::string& folder) {
   const GgufEntries entries(file.metadata, path);
   const AnyModel model = model_of(file, entries);
   write_tokenizer(entries, folder);
+  try {
+    naming_file(entries, [&] { text::load_tokenizer(folder); });
+  } catch (const Error&) {
+    text::remove_tokenizer(folder);
+    throw;
+  }
   save(folder, model);
 }
 

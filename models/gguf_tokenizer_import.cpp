@@ -40,8 +40,13 @@ FileVocabulary read_vocabulary(const GgufEntries& entries) {
   return v;
 }
 
+/// More is no merge and no piece of SentencePiece's: both are cut in every way, which takes the square of it.
+constexpr size_t kLongestMerge = 512;
+
 /// A merge's two tokens: "a b", of which either may hold blanks too.
 json parts_of_merge(const FileVocabulary& v, const std::string& merge) {
+  if (merge.size() > kLongestMerge)
+    raise(ErrorKind::format, "{}: a merge of {} bytes is longer than {}", v.where, merge.size(), kLongestMerge);
   for (size_t blank = merge.find(' ', 1); blank != std::string::npos; blank = merge.find(' ', blank + 1)) {
     const std::string left = merge.substr(0, blank), right = merge.substr(blank + 1);
     if (v.ids.contains(left) && v.ids.contains(right) && v.ids.contains(left + right))
@@ -58,6 +63,8 @@ json merges_of_scores(const FileVocabulary& v, const std::vector<float>& scores)
   std::vector<std::tuple<float, size_t, size_t, std::string, std::string>> found;
   for (const auto& [token, id] : v.ids) {
     if (v.types[static_cast<size_t>(id)] != kNormal) continue;
+    if (token.size() > kLongestMerge)
+      raise(ErrorKind::format, "{}: token {} of {} bytes is longer than {}", v.where, id, token.size(), kLongestMerge);
     for (size_t cut = 1; cut < token.size(); ++cut) {
       if ((static_cast<unsigned char>(token[cut]) & 0xC0U) == 0x80U) continue;  // inside of a character
       const std::string left = token.substr(0, cut), right = token.substr(cut);

@@ -1,11 +1,14 @@
-"""Whether transformers reads from a GGUF file that Tapeformer wrote what it reads from the model's folder.
+"""Whether transformers reads from a GGUF file that Tapeformer wrote what it reads from the model's folder, and from the
+folder that Tapeformer makes of such a file what it reads from the file itself.
 
     python tests/equality/compare_gguf.py --command build/release/tools/tapeformer
 
 Models of random configurations and weights (GPT-2, Llama, Llama 3's scaled rotation, Mistral, Qwen2, Qwen3), with GPT-2's
 tokenizer of tests/fixtures, are exported as F32, F16, BF16, Q8_0 and Q4_0. Of each file: every tensor against that of the
-folder, as the package gguf decodes it; and where transformers reads the architecture, the logits of the model it makes. Needs the packages of tests/requirements.txt. Prints a line a file with the largest difference, relative to the
-largest value, and fails beyond what the type may lose.
+folder, as the package gguf decodes it; and where transformers reads the architecture, the logits of the model it makes. The
+file becomes a folder again, which transformers must read without a word: of F32 the model's own tensors, of all types the
+logits of what transformers makes of the file, and the tokenizer's ids. Needs the packages of tests/requirements.txt. Prints a
+line a file with the largest difference, relative to the largest value, and fails beyond what the type may lose.
 """
 
 import argparse
@@ -86,6 +89,30 @@ def largest_difference(file, model, kind, config):
     return worst
 
 
+TEXTS = ["It's the 1st of 2,345 lines,\n\n  and none is   lost!", "Größe 漢字 🙂 \t end ", "", " a", "don't   stop\r\n"]
+
+
+def imported(command, file, folder, model, dtype):
+    """The model of the folder that a file becomes, and whether it and its tokenizer are what they were."""
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([command, "import", "--gguf", file, "--out", folder], check=True)
+    again, report = transformers.AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True, dtype=torch.float32)
+    for part in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        assert not report[part], (part, report[part])
+    if dtype == "f32":
+        before, after = model.state_dict(), again.state_dict()
+        assert before.keys() == after.keys(), before.keys() ^ after.keys()
+        for name, values in before.items():
+            assert torch.equal(values, after[name]), name
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    theirs = transformers.GPT2TokenizerFast.from_pretrained(TOKENIZER)
+    for text in TEXTS:
+        ids = tokenizer(text).input_ids
+        assert ids == theirs(text).input_ids, text
+        assert tokenizer.decode(ids) == theirs.decode(ids), text
+    return again.eval()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--command", required=True, help="the program tapeformer")
@@ -108,12 +135,18 @@ def main():
                 file = pathlib.Path(place) / f"{kind}-{dtype}.gguf"
                 subprocess.run([command, "export", "--model", folder, "--out", file, "--dtype", dtype], check=True)
                 worst = largest_difference(file, model, kind, config)
+                again = imported(command, file, pathlib.Path(place) / f"{kind}-again", model, dtype)(ids).logits
                 line = f"{kind} {dtype}: tensors {worst:.1e}"
+                if dtype == "f32":
+                    worst = max(worst, float((again - wanted).abs().max() / wanted.abs().max()))
                 if kind not in UNREAD:
                     read = transformers.AutoModelForCausalLM.from_pretrained(place, gguf_file=file.name, dtype=torch.float32)
                     logits = float((read.eval()(ids).logits - wanted).abs().max() / wanted.abs().max())
                     line += f", logits {logits:.1e}"
+                    back = float((read.eval()(ids).logits - again).abs().max() / wanted.abs().max())
+                    line += f", of the folder made of it {back:.1e}"
                     worst = max(worst, logits / 8)
+                    failed += back > 1e-5
                 failed += worst > bound
                 print(line + ("" if worst <= bound else "  FAILED"), flush=True)
     sys.exit(1 if failed else 0)

@@ -2,6 +2,7 @@
 """Writes the first inputs of each fuzzing target, corpus/TARGET/*: files as they should be, and broken ones of every kind
 that a reader is known to refuse. Inputs that were found stand beside them and are left alone. Needs nothing but Python."""
 import json
+import math
 import pathlib
 import struct
 
@@ -433,5 +434,79 @@ def make_gguf():
         write("gguf", name, content)
 
 
-for make in [make_safetensors, make_npy, make_npz, make_gguf, make_json, make_models, make_tokenizers, make_training, make_texts, make_command_lines]:
+class GgufModel:
+    """A tiny model as a GGUF file: entries and tensors by name, each to be changed before it is written."""
+
+    def __init__(self, architecture, sizes, tensors, tokens, **tokenizer):
+        self.entries = {"general.architecture": architecture, **{f"{architecture}.{key}": value for key, value in sizes.items()}}
+        self.entries |= {"tokenizer.ggml.tokens": tokens} | {f"tokenizer.ggml.{key}": value for key, value in tokenizer.items()}
+        self.tensors = dict(tensors)
+
+    @staticmethod
+    def value(value):
+        text = lambda one: struct.pack("<Q", len(one.encode())) + one.encode()
+        if isinstance(value, list):
+            kind = {str: 8, float: 6, int: 5}[type(value[0])]
+            items = b"".join(text(v) if kind == 8 else struct.pack("<f" if kind == 6 else "<i", v) for v in value)
+            return 9, struct.pack("<IQ", kind, len(value)) + items
+        if isinstance(value, bool):
+            return 7, struct.pack("<B", value)
+        if isinstance(value, str):
+            return 8, text(value)
+        return (6, struct.pack("<f", value)) if isinstance(value, float) else (4, struct.pack("<I", value))
+
+    def bytes(self):
+        infos, data = [], b""
+        for name, shape in self.tensors.items():
+            infos.append((name.encode(), tuple(reversed(shape)), 0, len(data)))
+            count = math.prod(shape)
+            data += struct.pack(f"<{count}f", *(0.25 * (i % 7) - 0.5 for i in range(count)))
+            data += bytes(-len(data) % 32)
+        return gguf_file([(key.encode(), *self.value(value)) for key, value in self.entries.items()], infos, data)
+
+
+def gguf_llama(tokens=("a", "b", "ab", "</s>"), **tokenizer):
+    layer = {"attn_norm": (4,), "attn_q": (4, 4), "attn_k": (2, 4), "attn_v": (2, 4), "attn_output": (4, 4), "ffn_norm": (4,),
+             "ffn_gate": (3, 4), "ffn_up": (3, 4), "ffn_down": (4, 3)}
+    tensors = {"token_embd.weight": (len(tokens), 4), "output_norm.weight": (4,)} | {f"blk.0.{name}.weight": s for name, s in layer.items()}
+    sizes = {"context_length": 8, "embedding_length": 4, "block_count": 1, "feed_forward_length": 3, "attention.head_count": 2,
+             "attention.head_count_kv": 1, "attention.layer_norm_rms_epsilon": 1e-5}
+    usual = dict(model="gpt2", pre="llama-bpe", token_type=[1, 1, 1, 3], merges=["a b"], eos_token_id=3)
+    return GgufModel("llama", sizes, tensors, list(tokens), **(usual | tokenizer))
+
+
+def make_gguf_models():
+    layer = {"attn_norm": (4,), "attn_qkv": (12, 4), "attn_output": (4, 4), "ffn_norm": (4,), "ffn_up": (3, 4), "ffn_down": (4, 3)}
+    tensors = {"token_embd.weight": (4, 4), "position_embd.weight": (8, 4), "output_norm.weight": (4,), "output_norm.bias": (4,)}
+    for name, shape in layer.items():
+        tensors |= {f"blk.0.{name}.weight": shape, f"blk.0.{name}.bias": shape[:1]}
+    sizes = {"context_length": 8, "embedding_length": 4, "block_count": 1, "feed_forward_length": 3, "attention.head_count": 2,
+             "attention.layer_norm_epsilon": 1e-5}
+    write("gguf_model", "gpt2", GgufModel("gpt2", sizes, tensors, ["a", "b", "ab", "<|endoftext|>"], model="gpt2", pre="gpt-2",
+                                          token_type=[1, 1, 1, 3], merges=["a b"], bos_token_id=3, eos_token_id=3).bytes())
+    write("gguf_model", "llama", gguf_llama(add_bos_token=True, bos_token_id=3).bytes())
+    scores = gguf_llama(("<unk>", "<s>", "<0x61>", "▁", "b", "▁b"), model="llama", pre="default", token_type=[2, 3, 6, 1, 1, 1],
+                        scores=[0.0, 0.0, 0.0, -1.0, -2.0, -0.5], unknown_token_id=0, bos_token_id=1, eos_token_id=1)
+    del scores.entries["tokenizer.ggml.merges"]
+    write("gguf_model", "scores", scores.bytes())
+    scaled = gguf_llama()
+    scaled.entries |= {"llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": 2.0, "llama.rope.scaling.original_context_length": 4}
+    write("gguf_model", "yarn", scaled.bytes())
+    def broken(name, change):
+        model = gguf_llama()
+        change(model)
+        write("gguf_model", name, model.bytes())
+
+    broken("no_heads", lambda m: m.entries.update({"llama.attention.head_count": 0}))
+    broken("many_layers", lambda m: m.entries.update({"llama.block_count": 0x7FFFFFFF}))
+    broken("wide", lambda m: m.entries.update({"llama.embedding_length": 0x7FFFFFFF, "llama.attention.key_length": 0x7FFFFFFF}))
+    broken("rotation", lambda m: m.tensors.update({"rope_freqs.weight": (1,)}))
+    broken("experts", lambda m: m.entries.update({"llama.expert_count": 2}))
+    broken("another_tokenizer", lambda m: m.entries.update({"tokenizer.ggml.model": "bert"}))
+    broken("no_such_merge", lambda m: m.entries.update({"tokenizer.ggml.merges": ["a  c"]}))
+    broken("twice", lambda m: m.entries.update({"tokenizer.ggml.tokens": ["a", "a", "b", "c"]}))
+    broken("unused", lambda m: m.entries.update({"tokenizer.ggml.token_type": [1, 5, 5, 3]}))
+
+
+for make in [make_safetensors, make_npy, make_npz, make_gguf, make_gguf_models, make_json, make_models, make_tokenizers, make_training, make_texts, make_command_lines]:
     make()

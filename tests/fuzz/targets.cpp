@@ -11,6 +11,7 @@ void fuzz_corpora(Bytes bytes);
 void fuzz_einsum(Bytes bytes);
 void fuzz_file_names(Bytes bytes);
 void fuzz_gguf(Bytes bytes);
+void fuzz_gguf_model(Bytes bytes);
 void fuzz_json(Bytes bytes);
 void fuzz_manifest(Bytes bytes);
 void fuzz_model_config(Bytes bytes);
@@ -41,6 +42,7 @@ std::span<const Target> targets() {
       {"einsum", fuzz_einsum},
       {"file_names", fuzz_file_names},
       {"gguf", fuzz_gguf},
+      {"gguf_model", fuzz_gguf_model},
       {"json", fuzz_json},
       {"manifest", fuzz_manifest},
       {"model_config", fuzz_model_config},

@@ -297,6 +297,9 @@ TEST_F(GgufToImport, HasListsThatDoNotFit) {
   list<int32_t>("token_type").push_back(5);
   list<std::string>("merges").push_back("no such");
   expect_refused("the merge \"no such\" is of no tokens");
+  list<std::string>("merges").back() = std::string(513, ' ');
+  expect_refused("a merge of 513 bytes is longer than 512");
+  list<std::string>("merges").pop_back();
   put("tokenizer.ggml.bos_token_id", static_cast<uint32_t>(tokens - 1));
   expect_refused(fmt::format("\"tokenizer.ggml.bos_token_id\" is {}, which is no token", tokens - 1));
 }

@@ -1,0 +1,22 @@
+#include "models/gguf_import.h"
+
+#include "tests/fuzz/target.h"
+#include "tests/fuzz/targets/same_tensors.h"
+#include "text/load_tokenizer.h"
+
+namespace tape::fuzz {
+
+/// A whole file that becomes a folder: what is written there is the file's model, and a tokenizer that reads texts.
+void fuzz_gguf_model(Bytes bytes) {
+  const std::string folder = empty_folder();
+  const std::string given = put_file(folder + "/given.gguf", text_of(bytes));
+  const std::string made = folder + "/made";
+  if (!unless_refused([&] { models::import_gguf(given, made); })) return;
+  const models::AnyModel read = models::load_gguf_model(given), again = models::load_model(made);
+  expect_same_tensors(models::module_of(again).state_dict(), models::module_of(read).state_dict());
+  const auto tokenizer = text::load_tokenizer(made);
+  for (const int64_t id : tokenizer->encode("ab a \xC3\xA4\n<s>").ids)
+    expect(id >= 0 && id < tokenizer->vocab_size(), "id {} is none of {}", id, tokenizer->vocab_size());
+}
+
+}  // namespace tape::fuzz

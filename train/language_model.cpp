@@ -11,7 +11,7 @@
 #include "models/generate.h"
 #include "text/batch_plan.h"
 #include "text/characters.h"
-#include "text/corpus.h"
+#include "text/text_reader.h"
 #include "text/train_byte_level_bpe.h"
 #include "text/unknown_tokens.h"
 #include "train/language_model_preset.h"
@@ -27,6 +27,17 @@ struct WindowBatch {
   std::vector<int64_t> in = {}, out = {};  // [rows, length]
   int64_t rows = 0, length = 0;
 };
+
+struct Texts {
+  std::string train, valid;
+};
+
+std::string whole_text(const std::string& file, text::CharacterRange range = {}) {
+  text::TextReader reader(file, range);
+  std::string text;
+  while (const auto piece = reader.next()) text += *piece;
+  return text;
+}
 
 class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::Tokenizer> {
  public:
@@ -85,13 +96,17 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::To
   }
 
   void read_text() {
+    std::vector<std::string> notes;
+    const int64_t characters = text::count_characters(options_.text, notes);
     if (options_.valid.empty()) {
-      text_ = text::read_split_text(options_.text, options_.valid_fraction);
+      const int64_t train = text::training_part(characters, options_.valid_fraction, options_.text, "character");
+      text_ = {.train = whole_text(options_.text, {.end = train}),
+               .valid = whole_text(options_.text, {.begin = train})};
     } else {
-      text_.train = text::read_plain_text(options_.text, &text_.notes);
-      text_.valid = text::read_plain_text(options_.valid, &text_.notes);
+      text::count_characters(options_.valid, notes);
+      text_ = {.train = whole_text(options_.text), .valid = whole_text(options_.valid)};
     }
-    print_notes(text_.notes);
+    print_notes(notes);
   }
 
   /// A tokenizer that was made for another text need not know this one's characters.
@@ -215,7 +230,7 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::To
   const LanguageModelPreset& preset_;
   std::optional<PretrainedDecoder> pretrained_;
   int64_t context_ = 0;
-  text::SplitText text_;
+  Texts text_;
   std::vector<int64_t> train_, valid_;
   std::vector<text::Window> windows_;
 };

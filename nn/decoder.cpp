@@ -68,7 +68,10 @@ Decoder::Decoder(int64_t count, const TransformerLayerOptions& options) : layers
 
 Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const Mask& mask, const Mask& memory_mask) {
   Tensor h = x;
-  for (int64_t i = 0; i < layers.size(); ++i) h = layers[i](h, memory, mask, memory_mask);
+  for (int64_t i = 0; i < layers.size(); ++i)
+    h = run_layer({h, memory}, [this, i, mask, memory_mask](const Tensors& in) {
+      return layers[i](in[0], in[1], mask, memory_mask);
+    });
   return norm ? (*norm)(h) : h;
 }
 

@@ -36,7 +36,7 @@ class DecoderLayer : public Layer<DecoderLayer> {
 
 /// A stack of decoder layers, x [B, T, C] and memory [B, S, C] -> [B, T, C]; with norms in front, a last norm behind
 /// them all.
-class Decoder : public Layer<Decoder> {
+class Decoder : public Layer<Decoder>, public CheckpointedStack {
  public:
   /// Error (config) for a negative count.
   Decoder(int64_t count, const TransformerLayerOptions& options = {});

@@ -120,7 +120,8 @@ void Encoder::make_last_norm(const TransformerLayerOptions& options) {
 
 Tensor Encoder::forward(const Tensor& x, const Mask& mask, const Positions& positions) {
   Tensor h = x;
-  for (int64_t i = 0; i < layers.size(); ++i) h = layers[i](h, mask, positions);
+  for (int64_t i = 0; i < layers.size(); ++i)
+    h = run_layer({h}, [this, i, mask, positions](const Tensors& in) { return layers[i](in[0], mask, positions); });
   return norm ? (*norm)(h) : h;
 }
 

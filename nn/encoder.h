@@ -1,5 +1,6 @@
 #pragma once
 
+#include "layer_checkpoints.h"
 #include "transformer_layer.h"
 
 namespace tape::nn {
@@ -35,7 +36,7 @@ class EncoderLayer : public Layer<EncoderLayer> {
 };
 
 /// A stack of encoder layers, x [B, T, C] -> [B, T, C]; with norms in front, a last norm behind them all.
-class Encoder : public Layer<Encoder> {
+class Encoder : public Layer<Encoder>, public CheckpointedStack {
  public:
   /// Error (config) for a negative count.
   Encoder(int64_t count, const TransformerLayerOptions& options = {});

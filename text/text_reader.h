@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -9,6 +10,9 @@
 #include "utf8_file.h"
 
 namespace tape::text {
+
+/// Gives a text piece by piece, each until the call after it; nothing behind the last one.
+using NextPiece = std::function<std::optional<std::string_view>()>;
 
 /// A stretch of a text, in characters (code points): [begin, end).
 struct CharacterRange {

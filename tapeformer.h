@@ -99,6 +99,7 @@
 #include "nn/identity.h"
 #include "nn/init.h"
 #include "nn/key_value_cache.h"
+#include "nn/layer_checkpoints.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "nn/lora.h"

@@ -67,6 +67,12 @@ Mask operator&(const Mask& a, const Mask& b) {
   return both;
 }
 
+Mask Mask::with_added(const Tensor& scores) const {
+  Mask mask = *this;
+  mask.added_ = additive(scores).added_;
+  return mask;
+}
+
 Mask Mask::band() const {
   Mask mask;
   mask.causal_ = causal_, mask.first_ = first_;

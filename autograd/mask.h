@@ -34,6 +34,8 @@ class Mask {
   std::optional<int64_t> first_offset() const { return first_; }
   const Tensor& kept() const { return kept_; }    ///< undefined where no keys are named
   const Tensor& added() const { return added_; }  ///< undefined where nothing is added
+  /// This mask with other scores added, in place of added().
+  Mask with_added(const Tensor& scores) const;
   /// The causal part and the window alone.
   Mask band() const;
   /// This mask for the keys from `first` on, what kept() and added() say of those in front cut away: keys that a cache

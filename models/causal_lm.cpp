@@ -52,6 +52,11 @@ Tensor CausalLM::forward(const Tensor& ids, const Mask& mask) {
   return output(encoder(embeddings(ids), Mask::causal() & mask));
 }
 
+Tensor CausalLM::at(const Tensor& ids, const Tensor& positions, const Mask& mask) {
+  const Tensor x = embeddings.call(&nn::Embeddings::at, ids, positions);
+  return output(encoder(x, Mask::causal() & mask, positions));
+}
+
 Tensor CausalLM::forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask) {
   const int64_t past = cache.empty() ? 0 : cache.front().length();
   const Tensor x = embeddings(ids, Tensor(), past);

@@ -35,6 +35,9 @@ class CausalLM : public nn::Layer<CausalLM> {
   /// look through a window. Error (shape) for ids that are not [B, T] or more than max_length(), (index) for an id
   /// outside the vocabulary, (dtype) unless i64.
   Tensor forward(const Tensor& ids, const Mask& mask = {});
+  /// The same where each id has a position of its own (i64, [B, T]): rows that hold several texts, each from position 0
+  /// on, which `mask` must keep apart (Mask::keep of [B, 1, T, T]). Error (index) besides for a position outside.
+  Tensor at(const Tensor& ids, const Tensor& positions, const Mask& mask = {});
   /// Logits of the next ids [B, T], the earlier ones being in the cache (from encoder->init_cache()).
   Tensor forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask = {});
   /// Logits [B, V] of what follows the last of the next ids [B, T] alone. Each id has its position (i64, [B, T]), for

@@ -80,7 +80,10 @@ Decoder::Decoder(int64_t count, const TransformerLayerOptions& options, const st
 Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const Mask& mask, const Mask& memory_mask) {
   const Mask seen = RelativeBias::added_to(mask, relative_bias, x.size(1));
   Tensor h = x;
-  for (int64_t i = 0; i < layers.size(); ++i) h = layers[i](h, memory, seen, memory_mask);
+  for (int64_t i = 0; i < layers.size(); ++i)
+    h = run_layer({h, memory}, seen, [this, i, memory_mask](const Tensors& in, const Mask& own) {
+      return layers[i](in[0], in[1], own, memory_mask);
+    });
   return norm ? (*norm)(h) : h;
 }
 

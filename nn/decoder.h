@@ -39,7 +39,7 @@ class DecoderLayer : public Layer<DecoderLayer> {
 
 /// A stack of decoder layers, x [B, T, C] and memory [B, S, C] -> [B, T, C]; with norms in front, a last norm behind
 /// them all. A relative bias is added to the scores of self-attention in every layer, as in Encoder.
-class Decoder : public Layer<Decoder> {
+class Decoder : public Layer<Decoder>, public CheckpointedStack {
  public:
   /// Error (config) for a negative count.
   Decoder(int64_t count, const TransformerLayerOptions& options = {},

@@ -131,7 +131,10 @@ void Encoder::make_last_norm(const TransformerLayerOptions& options) {
 Tensor Encoder::forward(const Tensor& x, const Mask& mask, const Positions& positions) {
   const Mask seen = RelativeBias::added_to(mask, relative_bias, x.size(1));
   Tensor h = x;
-  for (int64_t i = 0; i < layers.size(); ++i) h = layers[i](h, seen, positions);
+  for (int64_t i = 0; i < layers.size(); ++i)
+    h = run_layer({h}, seen, [this, i, positions](const Tensors& in, const Mask& own) {
+      return layers[i](in[0], own, positions);
+    });
   return norm ? (*norm)(h) : h;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "layer_checkpoints.h"
 #include "relative_bias.h"
 #include "transformer_layer.h"
 
@@ -40,7 +41,7 @@ class EncoderLayer : public Layer<EncoderLayer> {
 
 /// A stack of encoder layers, x [B, T, C] -> [B, T, C]; with norms in front, a last norm behind them all. A relative
 /// bias is added to the scores of self-attention in every layer (Raffel et al. 2020, 2.1).
-class Encoder : public Layer<Encoder> {
+class Encoder : public Layer<Encoder>, public CheckpointedStack {
  public:
   /// Error (config) for a negative count.
   Encoder(int64_t count, const TransformerLayerOptions& options = {},

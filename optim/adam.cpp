@@ -1,10 +1,78 @@
 #include "optim/adam.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 
 #include "autograd/kernels/optimizer.h"
+#include "autograd/kernels/threads.h"
+#include "base/bfloat16.h"
 
 namespace tape::optim {
+
+namespace {
+
+/// A parameter whose means are bf16, and where its random bits come from.
+struct HalvesUpdate {
+  kernels::AdamStep step;
+  int64_t n;
+  const float* gradient;
+  float* parameter;
+  uint16_t *m, *v;
+  uint64_t key, first;  // of the step of this parameter; the place of its first value
+};
+
+uint16_t* bf16_values(Tensor& kept) { return static_cast<uint16_t*>(kept.raw()); }
+
+/// SplitMix64 (Steele et al. 2014): its numbers at neighbouring counters have nothing in common.
+uint64_t mixed(uint64_t counter) {
+  uint64_t x = counter * 0x9E3779B97F4A7C15U;
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9U;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBU;
+  return x ^ x >> 31;
+}
+
+uint64_t key_of(size_t parameter, int64_t step) { return mixed(mixed(parameter + 1) + static_cast<uint64_t>(step)); }
+
+/// A finite value as either neighbour among the bf16, with the probability that its distance leaves: by the 16 bits of
+/// `random`, uniform, the mean of many roundings is the value.
+uint16_t rounded_at_random(float value, uint16_t random) {
+  return static_cast<uint16_t>((std::bit_cast<uint32_t>(value) + random) >> 16);
+}
+
+constexpr int64_t kHalvesChunk = 4096;
+
+/// Values [begin, end) with their means as f32 in between, by the kernel of whole means.
+void update_chunk(const HalvesUpdate& u, int64_t begin, int64_t end) {
+  std::array<float, kHalvesChunk> m, v;
+  const auto count = static_cast<size_t>(end - begin);
+  for (size_t i = 0; i < count; ++i) {
+    m[i] = bfloat16_value(u.m[begin + static_cast<int64_t>(i)]);
+    v[i] = bfloat16_value(u.v[begin + static_cast<int64_t>(i)]);
+  }
+  const kernels::AdamUpdate<float> part{u.step,   end - begin, u.gradient + begin, u.parameter + begin,
+                                        m.data(), v.data()};
+  kernels::optimizer<float>().adam(1, &part);
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t at = begin + static_cast<int64_t>(i);
+    const uint64_t random = mixed(u.key + u.first + static_cast<uint64_t>(at));
+    u.m[at] = rounded_at_random(m[i], static_cast<uint16_t>(random));
+    u.v[at] = rounded_at_random(v[i], static_cast<uint16_t>(random >> 16));
+  }
+}
+
+void update_halves(const std::vector<HalvesUpdate>& updates) {
+  std::vector<std::pair<size_t, int64_t>> chunks;  // of which update, and where each begins
+  for (size_t i = 0; i < updates.size(); ++i)
+    for (int64_t begin = 0; begin < updates[i].n; begin += kHalvesChunk) chunks.emplace_back(i, begin);
+  kernels::run_tasks(std::ssize(chunks), [&](int64_t task) {
+    const auto& [i, begin] = chunks[static_cast<size_t>(task)];
+    update_chunk(updates[i], begin, std::min(begin + kHalvesChunk, updates[i].n));
+  });
+}
+
+}  // namespace
 
 Adam::Adam(const char* name, const ParameterGroups& groups, const AdamOptions& options, bool decoupled)
     : Optimizer(groups, {.name = name,
@@ -12,7 +80,8 @@ Adam::Adam(const char* name, const ParameterGroups& groups, const AdamOptions& o
                          .weight_decay = options.weight_decay,
                          .check_finite = options.check_finite,
                          .kept_names = {"m", "v"},
-                         .squares = "v"}),
+                         .squares = "v",
+                         .halves = options.moments == MomentKind::bf16}),
       options_(options),
       decoupled_(decoupled) {
   for (size_t i = 0; i < 2; ++i)
@@ -25,6 +94,7 @@ void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
   const auto [beta1, beta2] = options_.betas;
   std::vector<kernels::AdamUpdate<float>> singles;
   std::vector<kernels::AdamUpdate<double>> doubles;
+  std::vector<HalvesUpdate> halves;
   for (const Update& u : updates) {
     const double steps = static_cast<double>(u.slot.steps);
     const kernels::AdamStep step{.lr = u.lr,
@@ -36,6 +106,17 @@ void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
                                  .bias_correction1 = 1 - std::pow(beta1, steps),
                                  .bias_correction2 = 1 - std::pow(beta2, steps),
                                  .gradient_scale = gradient_scale};
+    if (u.slot.kept[0].dtype() == bf16) {
+      halves.push_back({.step = step,
+                        .n = u.gradient.numel(),
+                        .gradient = u.gradient.data<float>(),
+                        .parameter = u.values<float>(),
+                        .m = bf16_values(u.slot.kept[0]),
+                        .v = bf16_values(u.slot.kept[1]),
+                        .key = key_of(u.number, u.slot.steps),
+                        .first = static_cast<uint64_t>(u.slot.begin())});
+      continue;
+    }
     const auto add = [&]<class T>(std::vector<kernels::AdamUpdate<T>>& to) {
       to.push_back({step, u.gradient.numel(), u.gradient.data<T>(), u.values<T>(), u.slot.kept[0].mutable_data<T>(),
                     u.slot.kept[1].mutable_data<T>()});
@@ -47,6 +128,7 @@ void Adam::update(const std::vector<Update>& updates, double gradient_scale) {
         add(doubles);
     });
   }
+  update_halves(halves);
   // More of them first: what working memory these take suffices for the others, so that nothing fails half done.
   if (singles.size() < doubles.size()) kernels::optimizer<double>().adam(std::ssize(doubles), doubles.data());
   kernels::optimizer<float>().adam(std::ssize(singles), singles.data());

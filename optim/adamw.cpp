@@ -8,7 +8,8 @@ AdamW::AdamW(const ParameterGroups& groups, const AdamWOptions& options)
             .betas = options.betas,
             .eps = options.eps,
             .weight_decay = options.weight_decay,
-            .check_finite = options.check_finite},
+            .check_finite = options.check_finite,
+            .moments = options.moments},
            true) {}
 
 }  // namespace tape::optim

@@ -10,6 +10,7 @@ struct AdamWOptions {
   double eps = 1e-8;
   double weight_decay = 0.01;  ///< shrinks the parameter itself
   bool check_finite = true;    ///< refuse gradients with NaN or infinity
+  MomentKind moments = MomentKind::of_parameter;
 };
 
 /// Adam with decoupled weight decay: Loshchilov and Hutter 2019, "Decoupled weight decay regularization". First

@@ -53,11 +53,17 @@ class StateReader {
     return {};
   }
   /// What is kept of a parameter.
-  Tensor take_values(const std::string& key, const Tensor& parameter, bool squares) {
-    Tensor values = take(key, parameter.shape(), parameter.dtype());
-    if (values.defined() && !all_finite(values))
+  Tensor take_values(const std::string& key, const Tensor& parameter, DType dtype, bool squares) {
+    // A state that was kept in the other width is taken over.
+    const auto given = left_.find(key);
+    const auto narrow = [](DType kept) { return kept == f32 || kept == bf16; };
+    if (given != left_.end() && given->second.defined() && narrow(dtype) && narrow(given->second.dtype()))
+      given->second = given->second.to(dtype);
+    Tensor values = take(key, parameter.shape(), dtype);
+    const Tensor wide = values.defined() && dtype == bf16 ? values.to(f32) : values;
+    if (wide.defined() && !all_finite(wide))
       note(fmt::format("\"{}\" holds NaN or infinity", key));
-    else if (values.defined() && squares && has_negative(values))
+    else if (wide.defined() && squares && has_negative(wide))
       note(fmt::format("\"{}\" holds a negative mean of squares", key));
     return values;
   }
@@ -124,6 +130,11 @@ void Optimizer::zero_grad() {
   for (Slot& slot : slots_) slot.parameter.zero_grad();
 }
 
+/// What is kept of a parameter has this dtype.
+DType Optimizer::kept_dtype(const Slot& slot) const {
+  return settings_.halves && slot.parameter.dtype() == f32 ? bf16 : slot.parameter.dtype();
+}
+
 void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite) {
   Slot& slot = slots_[index];
   const Tensor& parameter = slot.parameter;
@@ -132,12 +143,11 @@ void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite)
           settings_.name, index, to_string(parameter.shape()));
   if (slot.kept.empty()) {
     Tensors kept;
-    for (size_t i = 0; i < settings_.kept_names.size(); ++i)
-      kept.push_back(zeros(slot.kept_shape(), parameter.dtype()));
+    for (size_t i = 0; i < settings_.kept_names.size(); ++i) kept.push_back(zeros(slot.kept_shape(), kept_dtype(slot)));
     slot.kept = std::move(kept);
   }
   for (const Tensor& kept : slot.kept)
-    if (!(kept.shape() == slot.kept_shape()) || kept.dtype() != parameter.dtype())
+    if (!(kept.shape() == slot.kept_shape()) || kept.dtype() != kept_dtype(slot))
       raise(ErrorKind::graph,
             "{}: parameter {} was {} {} at its last step and is {} {} now; make a new optimizer after such a change",
             settings_.name, index, to_string(kept.dtype()), to_string(kept.shape()), to_string(parameter.dtype()),
@@ -209,7 +219,8 @@ void Optimizer::apply(const std::vector<GradientSlice>& gradients, const StepOpt
     Slot& slot = slots_[i];
     ++slot.steps;
     const bool inside = !own.defined();
-    updates.push_back({slot, gradient, lr_ * slot.lr_factor, inside ? slot.parameter : own, inside ? slot.begin() : 0});
+    updates.push_back(
+        {slot, i, gradient, lr_ * slot.lr_factor, inside ? slot.parameter : own, inside ? slot.begin() : 0});
   }
   try {
     update(updates, options.gradient_scale);
@@ -250,7 +261,7 @@ void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
     for (const std::string& kept : settings_.kept_names) {
       const std::string key = key_of(i, kept);
       if (slot.steps > 0)
-        slot.kept.push_back(reader.take_values(key, slot.parameter, kept == settings_.squares));
+        slot.kept.push_back(reader.take_values(key, slot.parameter, kept_dtype(slot), kept == settings_.squares));
       else if (slot.steps < 0)
         reader.skip(key);  // whether it belongs here cannot be told
     }

@@ -94,6 +94,7 @@ class Optimizer {
     bool check_finite;
     std::vector<std::string> kept_names;  // what is kept of each parameter
     std::string squares = {};             // which of these are means of squares, so never negative
+    bool halves = false;                  // of f32 parameters, these are bf16
   };
 
   Optimizer(const ParameterGroups& groups, Settings settings);
@@ -105,6 +106,7 @@ class Optimizer {
 
   struct Update {
     Slot& slot;
+    size_t number;    // of the parameter
     Tensor gradient;  // of the values that are updated
     double lr;        // of this parameter
     Tensor updated;   // what holds these values, from `begin` on
@@ -117,6 +119,7 @@ class Optimizer {
   virtual void update(const std::vector<Update>& updates, double gradient_scale) = 0;  ///< all, or throws before any
 
  private:
+  DType kept_dtype(const Slot& slot) const;
   void prepare(size_t index, const Tensor& gradient, bool known_finite);
   void apply(const std::vector<GradientSlice>& gradients, const StepOptions& options);
 

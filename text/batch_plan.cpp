@@ -129,21 +129,56 @@ std::string skipped_note(const BatchPlan& plan, std::span<const ExampleLength> l
                      grouped(longest));
 }
 
-std::vector<std::vector<int64_t>> plan_windows(int64_t tokens, int64_t context, int64_t batch, uint64_t seed,
-                                               int64_t epoch) {
+ShuffledBatches::ShuffledBatches(int64_t examples, int64_t batch, const Generator& draws, Places places)
+    : examples_(examples), batch_(batch), draws_(draws), places_(places) {
+  check_at_least_one("plan_shuffled", {{"batch", batch}});
+  constexpr int64_t kPool = 1 << 20;
+  pool_size_ = std::max(kPool / batch, int64_t{1}) * batch;  // no batch lies in two
+  if (examples <= pool_size_) return;
+  // Multiples of a number that has no divisor with all of them are all of them: neighbours in a pool come from all
+  // over.
+  stride_ = static_cast<int64_t>(static_cast<double>(examples) * 0.618);
+  while (std::gcd(stride_, examples) != 1) ++stride_;
+}
+
+int64_t ShuffledBatches::size() const { return examples_ / batch_ + (examples_ % batch_ > 0 ? 1 : 0); }
+
+/// Where the pool begins among all.
+int64_t ShuffledBatches::pool_begin(int64_t pool) const { return std::min(pool * pool_size_, examples_); }
+
+/// Draws of a pool are its own, 2^24 numbers behind those of the pool before.
+void ShuffledBatches::shuffle_pool(int64_t pool) const {
+  order_.clear();
+  for (int64_t i = pool_begin(pool); i < pool_begin(pool + 1); ++i)
+    order_.push_back(static_cast<int64_t>(static_cast<unsigned __int128>(i) * static_cast<uint64_t>(stride_) %
+                                          static_cast<uint64_t>(examples_)));
+  Generator draws = draws_;
+  draws.set_state(draws.seed(), draws.counter() + (static_cast<uint64_t>(pool) << 24));
+  shuffle(order_, draws);
+  shuffled_ = pool;
+}
+
+std::vector<int64_t> ShuffledBatches::operator[](int64_t batch) const {
+  TAPE_ASSERT(batch >= 0 && batch < size());
+  const int64_t first = batch * batch_, pool = first / pool_size_;
+  if (pool != shuffled_) shuffle_pool(pool);
+  const int64_t begin = first - pool_begin(pool), end = std::min(begin + batch_, std::ssize(order_));
+  std::vector<int64_t> examples;
+  for (int64_t i = begin; i < end; ++i)
+    examples.push_back(places_.first + order_[static_cast<size_t>(i)] * places_.step);
+  return examples;
+}
+
+ShuffledBatches plan_shuffled(int64_t examples, int64_t batch, uint64_t seed, int64_t epoch) {
+  return {examples, batch, draws_of("plan_shuffled", seed, epoch), {}};
+}
+
+ShuffledBatches plan_windows(int64_t tokens, int64_t context, int64_t batch, uint64_t seed, int64_t epoch) {
   check_windows("plan_windows", tokens, context, batch);
   Generator draws = draws_of("plan_windows", seed, epoch);
   // Other boundaries in every epoch: no token stays without the ones before it.
   const int64_t first = draws.below(std::min(context, tokens - context));
-  Examples starts;
-  for (int64_t start = first; start + context < tokens; start += context) starts.push_back(start);
-  shuffle(starts, draws);
-  std::vector<Examples> batches;
-  for (size_t i = 0; i < starts.size(); i += static_cast<size_t>(batch)) {
-    const auto begin = starts.begin() + static_cast<std::ptrdiff_t>(i);
-    batches.emplace_back(begin, begin + std::min(batch, static_cast<int64_t>(starts.end() - begin)));
-  }
-  return batches;
+  return {(tokens - context - first + context - 1) / context, batch, draws, {.first = first, .step = context}};
 }
 
 std::vector<int64_t> random_windows(int64_t tokens, int64_t context, int64_t batch, uint64_t seed, int64_t step) {
@@ -156,12 +191,14 @@ std::vector<int64_t> random_windows(int64_t tokens, int64_t context, int64_t bat
   return starts;
 }
 
-std::vector<Window> cover_windows(int64_t tokens, int64_t context) {
+int64_t count_cover_windows(int64_t tokens, int64_t context) {
   check_at_least_one("cover_windows", {{"context", context}});
-  std::vector<Window> windows;
-  for (int64_t start = 0; start + 1 < tokens; start += context)
-    windows.push_back({start, std::min(context, tokens - 1 - start)});
-  return windows;
+  return tokens < 2 ? 0 : (tokens - 2) / context + 1;
+}
+
+Window cover_window(int64_t tokens, int64_t context, int64_t number) {
+  TAPE_ASSERT(number >= 0 && number < count_cover_windows(tokens, context));
+  return {number * context, std::min(context, tokens - 1 - number * context)};
 }
 
 }  // namespace tape::text

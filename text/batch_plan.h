@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "../autograd/random.h"
+
 /// Which examples make which batch. A plan is a function of its arguments alone, so a run that stopped goes on from
 /// (seed, epoch, position of the batch in the epoch's plan): nothing else need be saved.
 namespace tape::text {
@@ -46,6 +48,37 @@ BatchPlan plan_sorted_batches(std::span<const ExampleLength> lengths, const Batc
 /// "train.de: 2 of 29,000 examples skipped: too long, the longest has 312 tokens"; empty when none was.
 std::string skipped_note(const BatchPlan& plan, std::span<const ExampleLength> lengths, const std::string& name);
 
+/// Numbered examples in random order, by (seed, epoch), batch by batch, each made when it is asked for. More than some
+/// million are shuffled a million at a time, of which each comes from all over, so that the order of a text larger than
+/// memory takes little of it.
+class ShuffledBatches {
+ public:
+  /// Batches are numbered from 0; the last of them may be smaller.
+  int64_t size() const;
+  /// The examples of a batch. Not from several threads at once.
+  std::vector<int64_t> operator[](int64_t batch) const;
+
+  /// What the number n of an example stands for: first + n step.
+  struct Places {
+    int64_t first = 0, step = 1;
+  };
+  /// `draws` has given nothing yet but what chose the places. Error (config) unless batch is at least 1.
+  ShuffledBatches(int64_t examples, int64_t batch, const Generator& draws, Places places);
+
+ private:
+  int64_t pool_begin(int64_t pool) const;
+  void shuffle_pool(int64_t pool) const;
+
+  int64_t examples_, batch_, pool_size_, stride_ = 1;
+  Generator draws_;
+  Places places_;
+  mutable int64_t shuffled_ = -1;            // the pool whose order this is
+  mutable std::vector<int64_t> order_ = {};  // of its examples
+};
+
+/// All of `examples` in batches for one epoch. Errors as plan_windows.
+ShuffledBatches plan_shuffled(int64_t examples, int64_t batch, uint64_t seed, int64_t epoch);
+
 /// A stretch of a long text: the model reads tokens [start, start + length) and says [start + 1, start + length + 1).
 struct Window {
   int64_t start = 0;
@@ -54,12 +87,11 @@ struct Window {
 };
 
 /// Batches of starts of windows of `context` tokens, for one epoch over a text of `tokens`: windows side by side from a
-/// first start drawn in [0, context), in random order, both by (seed, epoch). The last batch may be smaller.
+/// first start drawn in [0, context), in random order, both by (seed, epoch).
 ///
 /// Errors of this and the next: ErrorKind::config when context or batch is below 1, for a negative epoch or step, and
 /// for a text of fewer than context + 1 tokens.
-std::vector<std::vector<int64_t>> plan_windows(int64_t tokens, int64_t context, int64_t batch, uint64_t seed,
-                                               int64_t epoch);
+ShuffledBatches plan_windows(int64_t tokens, int64_t context, int64_t batch, uint64_t seed, int64_t epoch);
 
 /// Starts of `batch` windows, each uniform over the text, for one training step: how nanoGPT samples. Depends on
 /// (seed, step) alone.
@@ -67,6 +99,8 @@ std::vector<int64_t> random_windows(int64_t tokens, int64_t context, int64_t bat
 
 /// Windows side by side that have every token but the first as a target once, the last as long as is left: for
 /// validation. None for a text of fewer than 2 tokens.
-std::vector<Window> cover_windows(int64_t tokens, int64_t context);
+int64_t count_cover_windows(int64_t tokens, int64_t context);
+/// One of them, by its number.
+Window cover_window(int64_t tokens, int64_t context, int64_t number);
 
 }  // namespace tape::text

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -10,10 +11,17 @@
 namespace tape::text {
 
 std::unique_ptr<ByteLevelBpe> character_tokenizer(std::string_view text) {
-  if (text.empty()) raise(ErrorKind::config, "character_tokenizer: the text is empty");
+  return character_tokenizer(
+      [&, given = false]() mutable { return std::exchange(given, true) ? std::nullopt : std::optional(text); });
+}
+
+std::unique_ptr<ByteLevelBpe> character_tokenizer(const NextPiece& next) {
   // UTF-8 sorts as its code points do.
   std::set<std::string, std::less<>> characters;
-  for (const std::string_view character : code_points(text)) characters.emplace(character);
+  while (const auto piece = next())
+    for (const std::string_view character : code_points(*piece))
+      if (!characters.contains(character)) characters.emplace(character);
+  if (characters.empty()) raise(ErrorKind::config, "character_tokenizer: the text is empty");
   std::vector<std::string> vocabulary;
   std::set<std::string> known;
   const auto add = [&](const std::string& token) {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "byte_level_bpe.h"
+#include "text_reader.h"
 
 namespace tape::text {
 
@@ -14,5 +15,7 @@ namespace tape::text {
 ///
 /// Error (config) for an empty text.
 std::unique_ptr<ByteLevelBpe> character_tokenizer(std::string_view text);
+/// The same of a text that comes in pieces, each of whole characters.
+std::unique_ptr<ByteLevelBpe> character_tokenizer(const NextPiece& next);
 
 }  // namespace tape::text

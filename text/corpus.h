@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "record_reader.h"
+
 /// Reading of text to train on. Every file is UTF-8; a byte order mark and the carriage returns of CRLF are taken away,
 /// NUL characters are kept, and each is counted and told in `notes`: sentences that begin with the file's name, for the
 /// user to see. Nothing is left out in silence.
@@ -45,18 +47,12 @@ ParallelCorpus read_parallel(const std::string& source_file, const std::string& 
 /// One pair a line, `source TAB target`. Error (format) naming a line with another number of fields.
 ParallelCorpus read_parallel_tsv(const std::string& file);
 
-/// A text to read on and on, for language models, and its end that is kept away from training.
-struct SplitText {
-  std::string train, valid;
-  std::vector<std::string> notes;
+/// Where records have the two sides.
+struct PairFields {
+  std::string source = "source", target = "target";
 };
 
-/// A whole file as one text, CRLF turned into LF.
-std::string read_plain_text(const std::string& file, std::vector<std::string>* notes = nullptr);
-
-/// The first floor(n (1 - valid_fraction)) of a file's n characters to train on, the others as validation.
-///
-/// Error (config) unless 0 < valid_fraction < 1 and both parts have a character.
-SplitText read_split_text(const std::string& file, double valid_fraction = 0.1);
+/// One pair a record. Errors as RecordReader's besides.
+ParallelCorpus read_parallel_records(const std::string& file, RecordFormat format, const PairFields& fields = {});
 
 }  // namespace tape::text

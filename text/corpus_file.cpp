@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "base/utf8.h"
 #include "text/score_text.h"
 
@@ -29,11 +30,15 @@ void check_not_utf16(std::string_view content, const std::string& file) {
     raise(ErrorKind::format, "{}: the text is UTF-16 (NUL bytes in every other place), expected UTF-8", file);
 }
 
-void check_utf8(std::string_view line, const std::string& file, int64_t number, int64_t line_begin) {
-  const std::optional<size_t> at = first_invalid_utf8(line);
-  if (!at) return;
-  raise(ErrorKind::format, "{}: line {}, byte {}: 0x{:02X} is not valid UTF-8 (byte {} of the file)", file, number,
-        *at + 1, static_cast<unsigned char>(line[*at]), static_cast<size_t>(line_begin) + *at + 1);
+void check_record_size(size_t bytes, const std::string& file, int64_t line) {
+  constexpr size_t kLongest = size_t{64} << 20;
+  if (bytes > kLongest)
+    raise(ErrorKind::format, "{}: line {}: the record that begins here has more than {}", file, line,
+          bytes_text(static_cast<double>(kLongest)));
+}
+
+std::string empty_lines_note(const std::string& file, int64_t lines) {
+  return fmt::format("{}: {} skipped", file, counted(lines, "empty line"));
 }
 
 }  // namespace tape::text

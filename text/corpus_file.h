@@ -14,7 +14,11 @@ bool is_empty(std::string_view text);
 /// bytes stand in every other place only, as those of blanks and line ends do in any script.
 void check_not_utf16(std::string_view content, const std::string& file);
 
-/// Error (format) with the line, the byte in the line and in the file (all from 1) of the first byte that is no UTF-8.
-void check_utf8(std::string_view line, const std::string& file, int64_t number, int64_t line_begin);
+/// Error (format) for a record of more than 64 MiB, which is no record: a quote is open, or the file is of another
+/// kind.
+void check_record_size(size_t bytes, const std::string& file, int64_t line);
+
+/// "a.csv: 2 empty lines skipped"
+std::string empty_lines_note(const std::string& file, int64_t lines);
 
 }  // namespace tape::text

@@ -59,8 +59,7 @@ std::optional<uint64_t> whole_number(std::string_view text) {
   return value;
 }
 
-std::vector<std::string> sorted_names(const std::vector<std::string_view>& labels) {
-  std::vector<std::string> names(labels.begin(), labels.end());
+std::vector<std::string> sorted_names(std::vector<std::string> names) {
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
   // "01" and "1" have one value: their order by bytes stays.
@@ -78,42 +77,73 @@ std::string listed(std::span<const std::string> names) {
   return out;
 }
 
-LabelledCorpus read(const std::string& file, LabelFormat format, std::optional<std::span<const std::string>> known) {
-  Lines lines = read_lines(file);
+/// Lines as they are gathered, with the names of their labels.
+struct Gathered {
   LabelledCorpus corpus;
-  corpus.notes = std::move(lines.notes);
-  std::vector<std::string_view> labels;
+  std::vector<std::string> labels;
+  int64_t lines = 0;  // examples, with those that are skipped
+
+  void add(std::string_view sentence, std::string_view label, int64_t line) {
+    corpus.sentences.emplace_back(sentence);
+    labels.emplace_back(label);
+    corpus.line.push_back(line);
+  }
+};
+
+Gathered gather_lines(const std::string& file, LabelFormat format) {
+  Lines lines = read_lines(file);
+  Gathered all;
+  all.corpus.notes = std::move(lines.notes);
   size_t first = 0;
   if (format == LabelFormat::sentence_tab_label && !lines.lines.empty() && is_header(lines.lines[0])) {
     first = 1;
-    corpus.notes.push_back(fmt::format("{}: line 1 names the columns; not an example", file));
+    all.corpus.notes.push_back(fmt::format("{}: line 1 names the columns; not an example", file));
   }
+  all.lines = std::ssize(lines.lines) - static_cast<int64_t>(first);
   for (size_t i = first; i < lines.lines.size(); ++i) {
     if (is_empty(lines.lines[i])) {
-      ++corpus.empty_sentences;
+      ++all.corpus.empty_sentences;
       continue;
     }
     const Parts parts = split(lines.lines[i], format, file, i + 1);
-    if (is_empty(parts.sentence)) {
-      ++corpus.empty_sentences;
-      continue;
-    }
-    corpus.sentences.emplace_back(parts.sentence);
-    labels.push_back(parts.label);
-    corpus.line.push_back(static_cast<int64_t>(i + 1));
+    if (is_empty(parts.sentence))
+      ++all.corpus.empty_sentences;
+    else
+      all.add(parts.sentence, parts.label, static_cast<int64_t>(i + 1));
   }
+  return all;
+}
+
+Gathered gather_records(const std::string& file, RecordFormat format, const LabelledFields& fields) {
+  const std::unique_ptr<RecordReader> records = RecordReader::open(file, format);
+  Gathered all;
+  while (records->next()) {
+    ++all.lines;
+    const std::string sentence = records->text(fields.text), label = records->name(fields.label);
+    if (is_empty(sentence))
+      ++all.corpus.empty_sentences;
+    else
+      all.add(sentence, label, records->line());
+  }
+  all.corpus.notes = records->notes();
+  return all;
+}
+
+/// Numbers the labels, and tells what was skipped.
+LabelledCorpus finish(const std::string& file, Gathered all, LabelNames known) {
+  LabelledCorpus corpus = std::move(all.corpus);
   if (corpus.sentences.empty())
     raise(ErrorKind::config, "{}: {}", file,
           corpus.empty_sentences == 0 ? "the file has no examples" : "every sentence is empty");
   if (corpus.empty_sentences > 0)
     corpus.notes.push_back(fmt::format("{}: {} of {} skipped: empty sentence", file, grouped(corpus.empty_sentences),
-                                       counted(static_cast<int64_t>(lines.lines.size() - first), "line")));
-  corpus.label_names = known ? std::vector<std::string>(known->begin(), known->end()) : sorted_names(labels);
-  for (size_t i = 0; i < labels.size(); ++i) {
-    const auto found = std::ranges::find(corpus.label_names, labels[i]);
+                                       counted(all.lines, "line")));
+  corpus.label_names = known ? std::vector<std::string>(known->begin(), known->end()) : sorted_names(all.labels);
+  for (size_t i = 0; i < all.labels.size(); ++i) {
+    const auto found = std::ranges::find(corpus.label_names, all.labels[i]);
     if (found == corpus.label_names.end())
       raise(ErrorKind::format, "{}: line {}: label \"{}\" was not seen in training; known are {}", file, corpus.line[i],
-            labels[i], listed(corpus.label_names));
+            all.labels[i], listed(corpus.label_names));
     corpus.labels.push_back(found - corpus.label_names.begin());
   }
   return corpus;
@@ -121,10 +151,13 @@ LabelledCorpus read(const std::string& file, LabelFormat format, std::optional<s
 
 }  // namespace
 
-LabelledCorpus read_labelled(const std::string& file, LabelFormat format) { return read(file, format, std::nullopt); }
+LabelledCorpus read_labelled(const std::string& file, LabelFormat format, LabelNames label_names) {
+  return finish(file, gather_lines(file, format), label_names);
+}
 
-LabelledCorpus read_labelled(const std::string& file, LabelFormat format, std::span<const std::string> label_names) {
-  return read(file, format, label_names);
+LabelledCorpus read_labelled_records(const std::string& file, RecordFormat format, const LabelledFields& fields,
+                                     LabelNames label_names) {
+  return finish(file, gather_records(file, format, fields), label_names);
 }
 
 }  // namespace tape::text

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "record_reader.h"
 
 // Sentences with their classes. Read as corpus.h says of every reader, with its errors.
 namespace tape::text {
@@ -26,14 +29,24 @@ struct LabelledCorpus {
   int64_t size() const { return static_cast<int64_t>(sentences.size()); }
 };
 
-/// Labelled lines to learn from. label_names are all labels of the file, sorted: by value when each is a whole number,
+/// The labels that there may be: those of training for a corpus to test with. Without them a corpus brings its own.
+using LabelNames = std::optional<std::span<const std::string>>;
+
+/// Labelled lines. Without label_names they are all labels of the file, sorted: by value when each is a whole number,
 /// else by bytes; so the numbering does not depend on the order of lines.
 ///
-/// Error (format) naming the line: no tab or more than one, no blank, an empty label.
-LabelledCorpus read_labelled(const std::string& file, LabelFormat format = LabelFormat::sentence_tab_label);
+/// Error (format) naming the line: no tab or more than one, no blank, an empty label; with label_names a label that is
+/// not among them, naming file, line and label.
+LabelledCorpus read_labelled(const std::string& file, LabelFormat format = LabelFormat::sentence_tab_label,
+                             LabelNames label_names = {});
 
-/// Labelled lines to test with: `label_names` are those of training, and a label that is not among them is an Error
-/// (format) that names file, line and label.
-LabelledCorpus read_labelled(const std::string& file, LabelFormat format, std::span<const std::string> label_names);
+/// Where records have a sentence and its label, which may be a whole number or a truth value in JSON.
+struct LabelledFields {
+  std::string text = "text", label = "label";
+};
+
+/// The same from records. Errors as RecordReader's besides.
+LabelledCorpus read_labelled_records(const std::string& file, RecordFormat format, const LabelledFields& fields = {},
+                                     LabelNames label_names = {});
 
 }  // namespace tape::text

@@ -45,16 +45,19 @@ struct CountedPair {
   }
 };
 
-Corpus count_words(std::span<const std::string> lines, bool add_prefix_space, const std::vector<int32_t>& byte_ids) {
+Corpus count_words(const NextPiece& next, bool add_prefix_space, const std::vector<int32_t>& byte_ids) {
   std::unordered_map<std::string, int64_t> counts;
   const PreTokenizerPtr split = byte_level_pre_tokenizer({.add_prefix_space = add_prefix_space});
-  for (const std::string& line : lines) {
-    Normalized text(line);
+  int64_t lines = 0;
+  while (const auto line = next()) {
+    ++lines;
+    Normalized text{std::string(*line)};
     std::vector<Range> words;
-    if (!line.empty()) words.push_back({0, static_cast<uint32_t>(line.size())});
+    if (!line->empty()) words.push_back({0, static_cast<uint32_t>(line->size())});
     split->apply(text, words, true);
     for (const Range& word : words) ++counts[text.text.substr(word.begin, word.end - word.begin)];
   }
+  if (counts.empty()) raise(ErrorKind::config, "train_byte_level_bpe: the corpus is empty ({} lines)", lines);
   Corpus out;
   size_t bytes = 0;
   for (const auto& [word, count] : counts) bytes += word.size();
@@ -158,9 +161,7 @@ class Trainer {
   std::unordered_set<uint64_t> grown_;
 };
 
-void check(std::span<const std::string> lines, const TrainBpeOptions& options) {
-  if (std::all_of(lines.begin(), lines.end(), [](const std::string& line) { return line.empty(); }))
-    raise(ErrorKind::config, "train_byte_level_bpe: the corpus is empty ({} lines)", lines.size());
+void check(const TrainBpeOptions& options) {
   const auto special = static_cast<int64_t>(options.special_tokens.size());
   if (options.vocab_size < 256 + special)
     raise(ErrorKind::config, "train_byte_level_bpe: vocab_size {} is less than 256 bytes and {} special tokens",
@@ -174,7 +175,15 @@ void check(std::span<const std::string> lines, const TrainBpeOptions& options) {
 }  // namespace
 
 std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(std::span<const std::string> lines, const TrainBpeOptions& options) {
-  check(lines, options);
+  return train_byte_level_bpe(
+      [&, at = size_t{0}]() mutable {
+        return at < lines.size() ? std::optional<std::string_view>(lines[at++]) : std::nullopt;
+      },
+      options);
+}
+
+std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(const NextPiece& next, const TrainBpeOptions& options) {
+  check(options);
   std::vector<std::string> vocabulary;
   std::unordered_map<std::string, int32_t> ids;
   const auto add = [&](const std::string& token) {
@@ -193,7 +202,7 @@ std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(std::span<const std::string> 
   std::vector<int32_t> byte_ids(256);
   for (const auto& [character, byte] : alphabet) byte_ids[byte] = add(character).first;
 
-  Trainer trainer(count_words(lines, options.add_prefix_space, byte_ids));
+  Trainer trainer(count_words(next, options.add_prefix_space, byte_ids));
   Merges merges;
   Pair pair{};
   while (static_cast<int64_t>(vocabulary.size()) < options.vocab_size &&

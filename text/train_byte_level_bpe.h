@@ -1,6 +1,7 @@
 #pragma once
 
 #include "byte_level_bpe.h"
+#include "text_reader.h"
 
 namespace tape::text {
 
@@ -19,5 +20,7 @@ struct TrainBpeOptions {
 /// that is empty or stands twice.
 std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(std::span<const std::string> lines,
                                                    const TrainBpeOptions& options = {});
+/// The same from lines or longer pieces of a text that come one by one, of which none is kept.
+std::unique_ptr<ByteLevelBpe> train_byte_level_bpe(const NextPiece& next, const TrainBpeOptions& options = {});
 
 }  // namespace tape::text

@@ -1,8 +1,6 @@
 #include "text/unknown_tokens.h"
 
 #include <algorithm>
-#include <functional>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -63,26 +61,29 @@ std::string UnknownTokens::note() const {
                      grouped(unknown_), grouped(all_), unknown_ == 1 ? "is" : "are", stands_for_them_, quoted(some_));
 }
 
-std::string lost_characters_note(const ByteLevelBpe& tokenizer, std::string_view text) {
-  if (knows_all_bytes(tokenizer)) return "";
-  std::map<std::string, bool, std::less<>> lost;  // of the characters looked at
-  int64_t all = 0, count = 0;
-  std::set<std::string> some;
-  while (!text.empty()) {  // line by line: a list of all characters would take much more than the text
+LostCharacters::LostCharacters(const ByteLevelBpe& tokenizer)
+    : tokenizer_(tokenizer), knows_all_(knows_all_bytes(tokenizer)) {}
+
+void LostCharacters::add(std::string_view text) {
+  while (!knows_all_ && !text.empty()) {  // line by line: a list of all characters would take much more than the text
     const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
     text.remove_prefix(line.size());
     for (const std::string_view character : code_points(line)) {
-      ++all;
-      auto known = lost.find(character);
-      if (known == lost.end()) known = lost.emplace(character, loses(tokenizer, character)).first;
+      ++all_;
+      auto known = lost_.find(character);
+      if (known == lost_.end()) known = lost_.emplace(character, loses(tokenizer_, character)).first;
       if (!known->second) continue;
-      ++count;
-      if (some.size() < kShown) some.emplace(character);
+      ++lost_characters_;
+      if (some_.size() < kShown) some_.emplace(character);
     }
   }
-  if (count == 0) return "";
-  return fmt::format("{} of {} {} unknown to the tokenizer, which loses {}: {}", grouped(count),
-                     counted(all, "character"), count == 1 ? "is" : "are", count == 1 ? "it" : "them", quoted(some));
+}
+
+std::string LostCharacters::note() const {
+  if (lost_characters_ == 0) return "";
+  return fmt::format("{} of {} {} unknown to the tokenizer, which loses {}: {}", grouped(lost_characters_),
+                     counted(all_, "character"), lost_characters_ == 1 ? "is" : "are",
+                     lost_characters_ == 1 ? "it" : "them", quoted(some_));
 }
 
 }  // namespace tape::text

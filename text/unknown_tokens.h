@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,9 +27,23 @@ class UnknownTokens {
   std::set<std::string> some_;  // the first few
 };
 
-/// What of the characters (code points) of a text a byte-level tokenizer loses, as character_tokenizer's does with
-/// those that it has not seen: `3 of 40 characters are unknown to the tokenizer, which loses them: "é", "ö"`; "" for
-/// none.
-std::string lost_characters_note(const ByteLevelBpe& tokenizer, std::string_view text);
+/// Counts the characters (code points) of texts that a byte-level tokenizer loses, as character_tokenizer's does with
+/// those that it has not seen.
+class LostCharacters {
+ public:
+  /// The tokenizer must outlive it.
+  explicit LostCharacters(const ByteLevelBpe& tokenizer);
+  /// A text, or a piece of one, of whole characters.
+  void add(std::string_view text);
+  /// `3 of 40 characters are unknown to the tokenizer, which loses them: "é", "ö"`; "" for none.
+  std::string note() const;
+
+ private:
+  const ByteLevelBpe& tokenizer_;
+  const bool knows_all_;
+  std::map<std::string, bool, std::less<>> lost_;  // of the characters looked at
+  int64_t lost_characters_ = 0, all_ = 0;
+  std::set<std::string> some_;  // the first few
+};
 
 }  // namespace tape::text

@@ -12,13 +12,21 @@ namespace {
 
 struct TrainClassifierArguments : TrainArguments {
   train::ClassificationOptions options;
-  std::string format = "tsv", pooling;
+  std::optional<std::string> format;
+  std::string pooling;
 };
+
+const std::pair<std::string_view, text::RecordFormat> kRecordFormats[] = {
+    {"jsonl", text::RecordFormat::jsonl}, {"csv", text::RecordFormat::csv}, {"table", text::RecordFormat::tsv}};
 
 int train_classifier(TrainClassifierArguments& arguments) {
   begin_run(arguments);
   train::ClassificationOptions& options = arguments.options;
   options.run = arguments.run;
+  if (!arguments.format) options.records = text::record_format_of(options.data);
+  if (!arguments.format && options.records == text::RecordFormat::tsv) options.records = std::nullopt;
+  for (const auto& [name, records] : kRecordFormats)
+    if (arguments.format == name) options.records = records;
   if (arguments.format == "label-first") options.format = text::LabelFormat::label_space_sentence;
   if (!arguments.pooling.empty())
     options.pooling = arguments.pooling == "mean" ? nn::Pooling::mean : nn::Pooling::first;
@@ -55,14 +63,17 @@ void add_train_classifier(Command train) {
   command.option("--valid-fraction", o.valid_fraction, "How many of each label those are")
       .within(0, 1)
       .default_text("0.1");
-  command.option("--format", arguments->format, "tsv: sentence TAB label; label-first: label SPACE sentence")
-      .one_of({"tsv", "label-first"});
+  command
+      .option(
+          "--format", arguments->format,
+          "tsv: sentence TAB label; label-first: label SPACE sentence; jsonl; csv; table: a TSV that names its columns")
+      .one_of({"tsv", "label-first", "jsonl", "csv", "table"})
+      .default_text("by the end of --data: .jsonl, .csv, else tsv");
+  command.option("--text-column", o.fields.text, "Field of records that is classified");
+  command.option("--label-column", o.fields.label, "Field that holds its label");
   command.option("--init", o.init, "Folder of a BERT to begin with; without it the model starts from scratch");
   command.flag("--new-head", o.new_head, "Where --init is a classifier: learn other labels than its own");
   command.option("--freeze", o.freeze, "Hold the embeddings and so many layers of --init still").at_least(0);
-  command.option("--layer-decay", o.layer_decay, "Rate of each layer of --init beside the one above it")
-      .above(0)
-      .default_text("1");
   command
       .option("--pooling", arguments->pooling,
               "How positions become one vector; mean from scratch, else as --init has it")

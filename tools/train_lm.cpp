@@ -25,6 +25,12 @@ std::vector<std::string> names_of(const auto& rows) {
   return names;
 }
 
+const std::vector<std::pair<std::string, train::TextFormat>> kTextFormats{{"text", train::TextFormat::text},
+                                                                          {"tokens", train::TextFormat::tokens},
+                                                                          {"jsonl", train::TextFormat::jsonl},
+                                                                          {"csv", train::TextFormat::csv},
+                                                                          {"tsv", train::TextFormat::tsv}};
+
 int train_lm(TrainLmArguments& arguments) {
   begin_run(arguments);
   train::LanguageModelOptions& options = arguments.options;
@@ -81,9 +87,16 @@ void add_train_lm(Command train) {
   const auto arguments = std::make_shared<TrainLmArguments>();
   train::LanguageModelOptions& o = arguments->options;
   Command command = train.subcommand("lm", "Learn to continue a text");
-  command.option("--text", o.text, "File to learn from").value_name("FILE").required();
+  command.option("--text", o.text, "File to learn from, see below").value_name("FILE").required();
   command.option("--valid", o.valid, "File to validate with, in place of the end of --text").value_name("FILE");
   command.option("--valid-fraction", o.valid_fraction, "How much of the end").within(0, 1);
+  command.choice("--format", o.format, kTextFormats,
+                 "What the files hold: a text, tokens as nanoGPT writes them, or records");
+  command.option("--text-column", o.fields.text, "Field of records that is learned");
+  command.option("--prompt-column", o.fields.prompt, "Field that is read, not learned, where there is no text");
+  command.option("--completion-column", o.fields.completion, "Field that is learned behind it");
+  command.flag("--pack", o.pack, "Fill each row of --context with several documents, kept apart");
+  command.option("--tokenizer", o.tokenizer, "Folder of a tokenizer, in place of learning one").value_name("DIR");
   command.option("--level", arguments->level, "What a token is: a character, or a piece of a byte-level BPE")
       .one_of({"char", "bpe"});
   command.footer(
@@ -95,7 +108,11 @@ void add_train_lm(Command train) {
       "  adapters       as --init             256      8    500  1e-3       50  its own\n"
       "These are the defaults with --init and with --lora-rank; an evaluation every 100 steps.\n"
       "The folder is one of transformers, of the --architecture's class.\n"
-      "Example: tapeformer train lm --text book.txt --out runs/book");
+      "Files: .bin holds tokens (uint16, uint32 above a vocabulary of 65,536), .jsonl, .csv and .tsv documents: "
+      "records\n"
+      "with a text, or with a prompt and a completion, which alone is learned; others one text.\n"
+      "Example: tapeformer train lm --text book.txt --out runs/book\n"
+      "Example: tapeformer train lm --text questions.jsonl --init gpt2 --pack --out runs/answers");
   command.option("--vocab-size", o.vocab_size, "Tokens of the BPE").at_least(1);
   command.option("--context", o.context, "Tokens that the model sees at once").at_least(1).default_text("preset");
   command.option("--batch", o.batch, "Windows of so many tokens a batch").at_least(1).default_text("preset");

@@ -1,5 +1,7 @@
 #include "tools/train_task.h"
 
+#include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <streambuf>
 
@@ -22,6 +24,18 @@ std::streambuf* silence() {
   };
   static Silence everything;
   return &everything;
+}
+
+/// "encoder.layers.0=1e-5"
+train::PatternRate pattern_rate(const std::string& given) {
+  const size_t equals = given.rfind('=');
+  train::PatternRate rate{.pattern = given.substr(0, equals)};
+  const char* const begin = given.data() + std::min(equals, given.size() - 1) + 1;
+  const char* const end = given.data() + given.size();
+  if (const auto [rest, failed] = std::from_chars(begin, end, rate.lr);
+      equals == std::string::npos || rate.pattern.empty() || failed != std::errc() || rest != end)
+    raise(ErrorKind::config, "--lr-of: must be PATTERN=RATE, got {}", given);
+  return rate;
 }
 
 }  // namespace
@@ -63,6 +77,16 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
   command.option("--ema", run.ema_decay, "Decay of a moving average of the weights; 0: none")
       .probability()
       .default_text("0");
+  command.option("--layer-decay", run.layer_decay, "Rate of each layer beside the one above it")
+      .above(0)
+      .default_text("1");
+  command.option("--lr-of", arguments.lr_of, "Highest rates of some parameters, by the paths of modules: PATTERN=RATE")
+      .value_name("PATTERN=RATE");
+  command
+      .option("--optimizer-state", arguments.optimizer_state, "What Adam's means are kept as; bf16 in half the memory")
+      .one_of({"f32", "bf16"});
+  command.flag("--checkpoint-layers", run.checkpoint_layers,
+               "Keep no activations within layers: less memory, one more forward");
   command.option("--seed", run.seed, "Of weights, order and dropout");
   add_distributed(command, arguments.together);
   add_threads(command, arguments.common);
@@ -99,6 +123,8 @@ void begin_run(TrainArguments& arguments) {
               : arguments.overwrite ? train::Start::overwrite
                                     : train::Start::fresh;
   run.precision = arguments.common.matmul_precision();
+  if (arguments.optimizer_state == "bf16") run.moments = optim::MomentKind::bf16;
+  for (const std::string& given : arguments.lr_of) run.lr_of.push_back(pattern_rate(given));
   run.ranks = arguments.world->ranks();
   run.distributed = arguments.together.options();
   run.interrupted = [] { return interrupted() != 0; };

@@ -21,6 +21,8 @@ struct TrainArguments {
   bool resume = false;
   bool overwrite = false;
   bool doctor = false;
+  std::vector<std::string> lr_of;  // PATTERN=RATE
+  std::string optimizer_state = "f32";
   Together together;
   std::unique_ptr<train::World> world;  // the processes that mpirun started with this one
   Common common;

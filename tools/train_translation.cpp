@@ -17,6 +17,7 @@ struct TrainTranslationArguments : TrainArguments {
 int train_translation(TrainTranslationArguments& arguments) {
   begin_run(arguments);
   arguments.options.run = arguments.run;
+  arguments.options.valid.fields = arguments.options.train.fields;
   if (arguments.doctor) return show(train::examine_translation(arguments.options, std::cout));
   const auto result = train::train_translation(arguments.options, std::cout, terminal_info(1));
   nlohmann::ordered_json figures;
@@ -41,15 +42,23 @@ void add_train_translation(Command train) {
       "  small    3 + 3    256      4  pre        10000            4096  10000   2e-3    1000  0.2\n"
       "  base     6 + 6    512      8  pre        16000            4096  100000  1e-3    4000  0.1\n"
       "All: clip norm 1, the last 5 checkpoints averaged; evaluations every 500, 1000 and 2000 steps. tiny is the\n"
-      "default.\n"
+      "default; with --init it is\n"
+      "  fine-tune     as --init                                        2048   1000   5e-5     100  its own\n"
+      "without an average, an evaluation every 100 steps.\n"
       "Example: tapeformer train translation --src train.de --tgt train.en --valid-src val.de --valid-tgt val.en "
       "--out runs/de-en");
   command.option("--src", o.train.src, "Sentences, one a line");
   command.option("--tgt", o.train.tgt, "Their translations, line by line");
   command.option("--tsv", o.train.tsv, "Both in one file: source, a tab, target");
+  command.option("--data", o.train.records, "Both in one file of records: .jsonl, .csv or .tsv with a header");
+  command.option("--source-column", o.train.fields.source, "Field of records that holds the source: translation.de");
+  command.option("--target-column", o.train.fields.target, "Field that holds the target");
   command.option("--valid-src", o.valid.src, "Sentences to validate with");
   command.option("--valid-tgt", o.valid.tgt, "Their translations");
   command.option("--valid-tsv", o.valid.tsv, "Both in one file");
+  command.option("--valid-data", o.valid.records, "Both in one file of records");
+  const Option init = command.option("--init", o.init, "Folder of a translator to go on with").value_name("DIR");
+  command.option("--freeze", o.freeze, "PATTERNs of modules of --init that stay as they are").needs(init);
   command.option("--vocab-size", o.vocab_size, "Tokens of the joint vocabulary").at_least(1).default_text("preset");
   command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch on either side, with padding")
       .at_least(1)
@@ -63,7 +72,7 @@ void add_train_translation(Command train) {
   command.option("--tokenize", o.bleu_tokenizer, "How validation BLEU cuts texts into words")
       .one_of({"13a", "none", "intl", "char"});
   add_model_options(command, o.layers, o.width, o.heads);
-  add_run_options(command, *arguments, {"tiny", "small", "base"});
+  add_run_options(command, *arguments, {"tiny", "small", "base", "fine-tune"});
   command.runs([arguments] { return train_translation(*arguments); });
 }
 

@@ -58,8 +58,7 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
     recipe_ = classifier_recipe(preset_, options, std::ssize(plan(0)), dropout);
     manual_seed(options.run.seed);
     make_model();
-    adam_ = std::make_unique<optim::AdamW>(layer_groups(*model_, options.layer_decay.value_or(1)),
-                                           optim::AdamWOptions{.lr = recipe_.lr, .weight_decay = recipe_.weight_decay});
+    make_adam();
     schedule_ = std::make_unique<optim::LinearSchedule>(
         *adam_, optim::LinearOptions{.warmup = recipe_.warmup, .total = recipe_.steps});
     loader_ = std::make_unique<Loader<LabelledBatch>>(
@@ -73,7 +72,7 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
  private:
   void read_lines() {
     const bool keep_labels = pretrained_ && pretrained_->has_head() && !options_.new_head;
-    train_lines_ = keep_labels ? read_with_labels_of_init() : text::read_labelled(options_.data, options_.format);
+    train_lines_ = keep_labels ? read_with_labels_of_init() : read_file(options_.data);
     if (std::ranges::adjacent_find(train_lines_.labels, std::not_equal_to<>()) == train_lines_.labels.end())
       raise(ErrorKind::config, "{}: all {} lines have the label \"{}\"; a classifier needs at least two", options_.data,
             train_lines_.size(), train_lines_.label_names[static_cast<size_t>(train_lines_.labels.front())]);
@@ -81,16 +80,21 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
     if (options_.valid.empty()) {
       valid_lines_ = take_part(train_lines_, options_.valid_fraction.value_or(0.1), options_.run.seed, options_.data);
     } else {
-      valid_lines_ = text::read_labelled(options_.valid, options_.format, train_lines_.label_names);
+      valid_lines_ = read_file(options_.valid, train_lines_.label_names);
       print_notes(valid_lines_.notes);
     }
   }
 
+  text::LabelledCorpus read_file(const std::string& file, text::LabelNames label_names = {}) const {
+    return options_.records ? text::read_labelled_records(file, *options_.records, options_.fields, label_names)
+                            : text::read_labelled(file, options_.format, label_names);
+  }
+
   text::LabelledCorpus read_with_labels_of_init() const {
     try {
-      return text::read_labelled(options_.data, options_.format, pretrained_->config.labels);
+      return read_file(options_.data, pretrained_->config.labels);
     } catch (const Error& error) {
-      const text::LabelledCorpus own = text::read_labelled(options_.data, options_.format);
+      const text::LabelledCorpus own = read_file(options_.data);
       raise(error.kind(), "{}, the labels of {}; a new head would learn those of the file", error.what(),
             options_.init);
     }
@@ -237,13 +241,15 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
     json["data"] = file_setting(options_.data);
     json["valid"] = file_setting(options_.valid);
     if (options_.valid.empty()) json["valid_fraction"] = options_.valid_fraction.value_or(0.1);
-    json["format"] = options_.format == text::LabelFormat::sentence_tab_label ? "tsv" : "label-first";
+    json["format"] = options_.records                                           ? to_string(*options_.records)
+                     : options_.format == text::LabelFormat::sentence_tab_label ? "tsv"
+                                                                                : "label-first";
+    if (options_.records) json["fields"] = {options_.fields.text, options_.fields.label};
     if (pretrained_) {
       // Its weights are in the checkpoint.
       json["init"] = file_setting(fmt::format("{}/config.json", options_.init));
       json["new_head"] = options_.new_head;
       json["freeze"] = options_.freeze.value_or(0);
-      json["layer_decay"] = options_.layer_decay.value_or(1);
     } else {
       json["vocab_size"] = vocab_size();
     }

@@ -14,15 +14,16 @@ struct ClassificationOptions {
   std::string valid = {};                     ///< labelled lines to validate with; "": some of `data`
   std::optional<double> valid_fraction = {};  ///< how many of each label those are (0.1); not with `valid`
   text::LabelFormat format = text::LabelFormat::sentence_tab_label;
-  std::optional<int64_t> batch = {};         ///< lines a batch
-  std::optional<int64_t> batch_tokens = {};  ///< most tokens of a batch besides, padding included
-  std::optional<int64_t> max_length = {};    ///< tokens of a line, longer ones are cut; at most the model's positions
-  std::optional<nn::Pooling> pooling = {};   ///< the mean from scratch; with init as read_pretrained() says
+  std::optional<text::RecordFormat> records = {};  ///< of both files, in place of lines in that format
+  text::LabelledFields fields = {};                ///< of records
+  std::optional<int64_t> batch = {};               ///< lines a batch
+  std::optional<int64_t> batch_tokens = {};        ///< most tokens of a batch besides, padding included
+  std::optional<int64_t> max_length = {};   ///< tokens of a line, longer ones are cut; at most the model's positions
+  std::optional<nn::Pooling> pooling = {};  ///< the mean from scratch; with init as read_pretrained() says
 
-  std::string init = {};                   ///< folder of a BERT to begin with; "": from scratch
-  bool new_head = false;                   ///< do not go on with the head and the labels of init
-  std::optional<int64_t> freeze = {};      ///< hold the embeddings and so many layers of init still
-  std::optional<double> layer_decay = {};  ///< of the rate, layer by layer: see layer_groups(); 1
+  std::string init = {};               ///< folder of a BERT to begin with; "": from scratch
+  bool new_head = false;               ///< do not go on with the head and the labels of init
+  std::optional<int64_t> freeze = {};  ///< hold the embeddings and so many layers of init still
 
   // Of a model from scratch.
   std::optional<int64_t> vocab_size = {};  ///< tokens of a byte-level BPE learned from the lines

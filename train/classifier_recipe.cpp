@@ -53,7 +53,7 @@ void check(const ClassificationOptions& o) {
   for (const auto& [name, value] : sizes)
     refuse(!o.init.empty() && value, name, "is that of init, and cannot be chosen");
   refuse(o.init.empty() && o.freeze, "freeze", "needs init: a model from scratch has nothing to keep");
-  refuse(o.init.empty() && o.layer_decay, "layer_decay", "needs init");
+  refuse(o.init.empty() && o.run.layer_decay, "layer_decay", "needs init");
   refuse(o.init.empty() && o.new_head, "new_head", "needs init");
 }
 

@@ -1,7 +1,5 @@
 #include "train/fine_tuning.h"
 
-#include <charconv>
-#include <cmath>
 #include <filesystem>
 
 #include "base/error.h"
@@ -10,6 +8,7 @@
 #include "models/folder.h"
 #include "models/tokenizer_fit.h"
 #include "text/load_tokenizer.h"
+#include "train/trained_parameters.h"
 
 namespace tape::train {
 namespace {
@@ -65,18 +64,6 @@ void choose_pooling(Pretrained& p) {
 
 int64_t layers_of(const SequenceClassifier& model) { return model.base->encoder->layers.size(); }
 
-/// The layer that a parameter of the classifier belongs to: "bert.encoder.layers.3.norm1.weight" is of layer 3; -1 for
-/// the embeddings and what all layers share, their number for what stands behind the encoder.
-int64_t layer_of(const std::string& name, const SequenceClassifier& model) {
-  const std::string& family = model.base->options().family;
-  const std::string stack = fmt::format("{}.encoder.layers.", family);
-  for (const char* shared : {"embeddings", "relative_bias"})
-    if (name.starts_with(fmt::format("{}.{}.", family, shared))) return -1;
-  int64_t layer = layers_of(model);
-  if (name.starts_with(stack)) std::from_chars(name.data() + stack.size(), name.data() + name.size(), layer);
-  return layer;
-}
-
 }  // namespace
 
 Pretrained read_pretrained(const std::string& folder) {
@@ -119,30 +106,9 @@ std::unique_ptr<SequenceClassifier> begin_classifier(const Pretrained& from, con
 void freeze_layers(SequenceClassifier& model, int64_t layers) {
   const int64_t all = layers_of(model);
   if (layers < 0 || layers > all) raise(ErrorKind::config, "freeze: layers must be 0 to {}, got {}", all, layers);
+  const LayerOrder order(model);
   for (const NamedTensor& named : model.named_parameters())
-    if (layer_of(named.name, model) < layers) Tensor(named.tensor).requires_grad_(false);
-}
-
-optim::ParameterGroups layer_groups(const SequenceClassifier& model, double decay) {
-  if (!(decay > 0 && decay <= 1))
-    raise(ErrorKind::config, "layer_decay must be greater than 0 and at most 1, got {}", decay);
-  const int64_t layers = layers_of(model);
-  std::vector<optim::ParameterGroup> decayed(static_cast<size_t>(layers) + 2), plain(decayed.size());
-  for (const NamedTensor& named : model.named_parameters()) {
-    if (!named.tensor.requires_grad()) continue;
-    const auto place = static_cast<size_t>(layer_of(named.name, model) + 1);
-    (named.tensor.rank() > 1 ? decayed : plain)[place].parameters.push_back(named.tensor);
-  }
-  optim::ParameterGroups groups;
-  for (size_t place = 0; place < decayed.size(); ++place) {
-    const auto below = std::max<int64_t>(layers - static_cast<int64_t>(place), 0);
-    plain[place].weight_decay = 0;
-    for (optim::ParameterGroup* group : {&decayed[place], &plain[place]}) {
-      group->lr_factor = std::pow(decay, static_cast<double>(below));
-      if (!group->parameters.empty()) groups.push_back(std::move(*group));
-    }
-  }
-  return groups;
+    if (order.place(named.name) < layers) Tensor(named.tensor).requires_grad_(false);
 }
 
 }  // namespace tape::train

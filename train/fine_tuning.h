@@ -45,10 +45,4 @@ std::unique_ptr<models::SequenceClassifier> begin_classifier(const Pretrained& f
 /// Holds the embeddings and the first `layers` layers still. Error (config) unless 0 <= layers <= the model's.
 void freeze_layers(models::SequenceClassifier& model, int64_t layers);
 
-/// All parameters that are trained, those of rank 1 (biases, norms) without weight decay. With `decay` d the rate falls
-/// from layer to layer: that of the head, the pooler and the last layer is the optimizer's, layer i of L, counted from
-/// 0, has d^(L - 1 - i) of it, the embeddings d^L (Howard and Ruder 2018, 3.2; Sun et al. 2019, 5.4.3). Error (config)
-/// unless 0 < decay <= 1.
-optim::ParameterGroups layer_groups(const models::SequenceClassifier& model, double decay);
-
 }  // namespace tape::train

@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
+#include "autograd/ops/compare.h"
 #include "autograd/ops/loss.h"
+#include "autograd/ops/shape.h"
 #include "models/generate.h"
-#include "text/batch_plan.h"
 #include "text/characters.h"
-#include "text/corpus.h"
 #include "text/train_byte_level_bpe.h"
-#include "text/unknown_tokens.h"
+#include "train/language_data.h"
 #include "train/language_model_preset.h"
 #include "train/model_memory.h"
 #include "train/settings.h"
@@ -22,46 +22,37 @@
 namespace tape::train {
 namespace {
 
-/// Windows of a text: what is read, and what must be said.
-struct WindowBatch {
-  std::vector<int64_t> in = {}, out = {};  // [rows, length]
-  int64_t rows = 0, length = 0;
-};
-
-class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::Tokenizer> {
+class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM, text::Tokenizer> {
  public:
   LanguageModelTask(const LanguageModelOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("language model", options.run, out), options_(options), preset_(language_model_preset(options)) {
     with_options(preset_.recipe, options.run);  // refused before anything is read
     if (options.init) pretrained_.emplace(*options.init);
     context_ = context();
-    read_text();
+    texts_ = find_texts({.text = options.text,
+                         .valid = options.valid,
+                         .valid_fraction = options.valid_fraction,
+                         .format = options.format,
+                         .fields = options.fields},
+                        ranks());
+    print_notes(texts_.notes);
+    file_settings_ = {{"text", file_setting(options.text, ranks())}, {"valid", file_setting(options.valid, ranks())}};
     take_tokenizer(folder, [this] { return make_tokenizer(); });
-    train_ = encode(text_.train, options.text);
-    valid_ = encode(text_.valid, options.valid.empty() ? options.text : options.valid);
-    text_.train.clear();
-    const auto plan = [this](int64_t epoch) {
-      return text::plan_windows(std::ssize(train_), context_, batch(), options_.run.seed, epoch);
-    };
-    const int64_t batches = std::ssize(plan(0));
-    recipe_ = with_options(preset_.recipe, options.run, batches);
-    windows_ = text::cover_windows(std::ssize(valid_), context_);
-    if (windows_.empty()) raise(ErrorKind::config, "train lm: the validation text has fewer than 2 tokens");
+    open_data(folder);
+    recipe_ = with_options(preset_.recipe, options.run, data_->plan(0).size());
     make_model();
-    adam_ = std::make_unique<optim::AdamW>(
-        decayed_groups(*model_),
-        optim::AdamWOptions{.lr = recipe_.lr, .betas = {0.9, 0.99}, .weight_decay = recipe_.weight_decay});
+    make_adam({.betas = {0.9, 0.99}});
     schedule_ = std::make_unique<optim::CosineSchedule>(
         *adam_, optim::CosineOptions{
                     .warmup = recipe_.warmup, .total = recipe_.steps, .min_lr = recipe_.lr * preset_.least_lr});
-    loader_ = std::make_unique<Loader<WindowBatch>>(LoaderOptions<WindowBatch>{
-        .plan = plan,
-        .collate = [this](const std::vector<int64_t>& starts) { return collate(train_, starts, context_); },
-        .prefetch = 0});  // a copy of a few thousand ids costs less than waking a thread
+    loader_ = std::make_unique<Loader<LanguageBatch>>(LoaderOptions<LanguageBatch>{
+        .plan = [this](int64_t epoch) { return data_->plan(epoch); },
+        .collate = [this](const std::vector<int64_t>& examples) { return data_->training_batch(examples); },
+        .prefetch = 0});  // to read a few thousand ids costs less than waking a thread
     const int64_t all = model_->parameter_count(), trained = model_->trainable_parameter_count();
     out_ << fmt::format(
         "{} tokens to learn from, {} to validate, {} in the vocabulary, {} batches an epoch; {} parameters{}\n",
-        train_.size(), valid_.size(), tokenizer_->vocab_size(), batches, all,
+        train_tokens_, valid_tokens_, tokenizer_->vocab_size(), data_->plan(0).size(), all,
         trained == all ? "" : fmt::format(", {} of them trained", trained));
   }
   ~LanguageModelTask() override { stop_loading(); }
@@ -84,37 +75,36 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::To
     model_ = pretrained_ ? pretrained_->take_model() : make_decoder(sizes());
   }
 
-  void read_text() {
-    if (options_.valid.empty()) {
-      text_ = text::read_split_text(options_.text, options_.valid_fraction);
-    } else {
-      text_.train = text::read_plain_text(options_.text, &text_.notes);
-      text_.valid = text::read_plain_text(options_.valid, &text_.notes);
-    }
-    print_notes(text_.notes);
-  }
-
-  /// A tokenizer that was made for another text need not know this one's characters.
-  std::vector<int64_t> encode(const std::string& text, const std::string& name) const {
-    text::Encoding encoding = tokenizer_->encode(text, {.add_special_tokens = false});
-    std::string note;
-    if (const auto* const bpe = dynamic_cast<const text::ByteLevelBpe*>(tokenizer_.get())) {
-      note = text::lost_characters_note(*bpe, text);
-    } else {
-      text::UnknownTokens unknown;
-      unknown.add(*tokenizer_, encoding, text);
-      note = unknown.note();
-    }
-    if (!note.empty()) out_ << fmt::format("{}: {}\n", name, note);
-    return std::move(encoding.ids);
+  /// Tokenizes what is not tokenized yet.
+  void open_data(const RunFolder* folder) {
+    const nlohmann::ordered_json identity{{"files", file_settings_}, {"data", data_settings()}};
+    stored_ = std::make_unique<TokenStoreFolder>(folder ? folder->path() : "", ranks());
+    TokenStore store = stored_->open(texts_, *tokenizer_,
+                                     identity.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace),
+                                     options_.valid_fraction);
+    print_notes(store.notes);
+    train_tokens_ = store.train.size();
+    valid_tokens_ = store.valid.size();
+    data_ =
+        make_language_data(std::move(store), texts_,
+                           {.context = context_, .batch = batch(), .seed = options_.run.seed, .pack = options_.pack});
+    print_notes(data_->notes());
   }
 
   std::unique_ptr<text::Tokenizer> make_tokenizer() {
     if (pretrained_) return pretrained_->take_tokenizer();
-    if (options_.level == TokenLevel::characters)
-      return text::character_tokenizer(fmt::format("{}{}", text_.train, text_.valid));
-    const std::string lines[] = {text_.train};
-    return text::train_byte_level_bpe(lines, {.vocab_size = options_.vocab_size});
+    if (!options_.tokenizer.empty()) return text::load_tokenizer(options_.tokenizer);
+    if (texts_.train.is_tokens())
+      raise(ErrorKind::config,
+            "train lm: {} holds tokens, and nothing says which: a tokenizer is needed, or a model to go on with",
+            options_.text);
+    if (options_.level == TokenLevel::bpe)
+      return text::train_byte_level_bpe(texts_.train.pieces(), {.vocab_size = options_.vocab_size});
+    return text::character_tokenizer(
+        [train = texts_.train.pieces(), valid = texts_.valid.pieces()]() -> std::optional<std::string_view> {
+          const auto piece = train();
+          return piece ? piece : valid();
+        });
   }
 
   static std::optional<int64_t> if_any(int64_t token) { return token < 0 ? std::nullopt : std::optional(token); }
@@ -142,59 +132,59 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::To
     return saves_adapters() ? pretrained_->load_adapters(folder, *model_) : TaskRun::load_model(folder);
   }
 
-  static WindowBatch collate(const std::vector<int64_t>& text, const std::vector<int64_t>& starts, int64_t length) {
-    WindowBatch batch{.rows = std::ssize(starts), .length = length};
-    for (const int64_t start : starts) {
-      const auto first = text.begin() + start;
-      batch.in.insert(batch.in.end(), first, first + length);
-      batch.out.insert(batch.out.end(), first + 1, first + length + 1);
-    }
-    return batch;
+  Learned training_loss(const LanguageBatch& b) override {
+    const Tensor ids = from_vector(b.in, {b.rows, b.length});
+    const Tensor logits = b.documents.empty() ? (*model_)(ids) : packed_logits(b, ids);
+    return {cross_entropy(logits, from_vector(b.out, {b.rows, b.length}), {.ignore_index = LanguageBatch::kNotLearned}),
+            b.learned};
   }
 
-  Learned training_loss(const WindowBatch& b) override {
-    const Tensor logits = (*model_)(from_vector(b.in, {b.rows, b.length}));
-    return {cross_entropy(logits, from_vector(b.out, {b.rows, b.length})), b.rows * b.length};
+  /// Documents of one row do not see each other.
+  Tensor packed_logits(const LanguageBatch& b, const Tensor& ids) {
+    const Tensor documents = from_vector(b.documents, {b.rows, 1, 1, b.length});
+    const Mask apart = Mask::keep(eq(documents, transpose(documents, 2, 3)));
+    return nn::call_method(*model_, &models::CausalLM::at, ids, from_vector(b.positions, {b.rows, b.length}), apart);
   }
 
   Evaluation evaluate() override {
-    const auto rows = static_cast<size_t>(std::max<int64_t>(batch(), 4096 / context_));
-    std::vector<std::pair<std::vector<int64_t>, int64_t>> batches;  // starts, and their windows' length
-    for (size_t first = 0; first < windows_.size();) {
-      auto& [starts, length] = batches.emplace_back(std::vector<int64_t>(), windows_[first].length);
-      for (; first < windows_.size() && windows_[first].length == length && starts.size() < rows; ++first)
-        starts.push_back(windows_[first].start);
-    }
-    const double mean = mean_loss(spread(ranks(), batches.size(), [&](size_t i) {
-      return summed(training_loss(collate(valid_, batches[i].first, batches[i].second)));
+    const double mean = mean_loss(spread(ranks(), static_cast<size_t>(data_->valid_batches()), [&](size_t i) {
+      return summed(training_loss(data_->valid_batch(static_cast<int64_t>(i))));
     }));
     return {.loss = mean,
             .metrics = {{"perplexity", std::exp(mean)}},
             .score = -mean,
             .samples = {sample()},
-            .drawn = "the beginning of the validation text, continued"};
+            .drawn = data_->prompt_name()};
   }
 
-  /// How the model goes on from the first tokens of the validation text, and how the text does.
+  /// How the model goes on from the first tokens of validation, and how the text does.
   Sample sample() {
-    constexpr int64_t kNew = 200;
-    const int64_t prompt = std::min<int64_t>({std::ssize(valid_) - 1, context_, 32});
-    const std::vector<int64_t> begin(valid_.begin(), valid_.begin() + prompt);
-    const std::vector<int64_t> rest(valid_.begin() + prompt,
-                                    valid_.begin() + std::min<int64_t>(std::ssize(valid_), prompt + kNew));
+    constexpr int64_t kPrompt = 32, kNew = 200;
+    const LanguagePrompt prompt = data_->prompt(kPrompt, kNew);
     const auto said = models::generate(
-        *model_, {begin}, {.sampling = {.temperature = 0.8}, .max_new_tokens = kNew, .seed = options_.run.seed});
-    return {tokenizer_->decode(begin), tokenizer_->decode(rest), tokenizer_->decode(said.front().tokens)};
+        *model_, {prompt.begin}, {.sampling = {.temperature = 0.8}, .max_new_tokens = kNew, .seed = options_.run.seed});
+    return {tokenizer_->decode(prompt.begin), tokenizer_->decode(prompt.rest), tokenizer_->decode(said.front().tokens)};
+  }
+
+  /// What of the options says how the files are read; nothing where all of it is as it is for a text.
+  nlohmann::ordered_json data_settings() const {
+    nlohmann::ordered_json json = nlohmann::ordered_json::object();
+    if (options_.valid.empty()) json["valid_fraction"] = options_.valid_fraction;
+    if (texts_.train.format != TextFormat::text) json["format"] = to_string(texts_.train.format);
+    if (texts_.train.has_documents())
+      json["fields"] = {options_.fields.text, options_.fields.prompt, options_.fields.completion};
+    return json;
   }
 
   void add_settings(nlohmann::ordered_json& json) const override {
     const bool bpe = options_.level == TokenLevel::bpe;
     json["preset"] = preset_.name;
-    json["text"] = file_setting(options_.text);
-    json["valid"] = file_setting(options_.valid);
-    if (options_.valid.empty()) json["valid_fraction"] = options_.valid_fraction;
-    if (!pretrained_) json["level"] = bpe ? "bpe" : "characters";
-    if (!pretrained_ && bpe) json["vocab_size"] = options_.vocab_size;
+    json.update(file_settings_);
+    json.update(data_settings());
+    if (options_.pack) json["pack"] = true;
+    const bool learned = !pretrained_ && options_.tokenizer.empty();
+    if (learned) json["level"] = bpe ? "bpe" : "characters";
+    if (learned && bpe) json["vocab_size"] = options_.vocab_size;
     json["context"] = context_;
     json["batch"] = batch();
     if (pretrained_) {
@@ -215,9 +205,11 @@ class LanguageModelTask : public TaskRun<WindowBatch, models::CausalLM, text::To
   const LanguageModelPreset& preset_;
   std::optional<PretrainedDecoder> pretrained_;
   int64_t context_ = 0;
-  text::SplitText text_;
-  std::vector<int64_t> train_, valid_;
-  std::vector<text::Window> windows_;
+  LearnedTexts texts_;
+  nlohmann::ordered_json file_settings_;
+  int64_t train_tokens_ = 0, valid_tokens_ = 0;
+  std::unique_ptr<TokenStoreFolder> stored_;
+  std::unique_ptr<LanguageData> data_;
 };
 
 }  // namespace

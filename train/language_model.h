@@ -3,6 +3,7 @@
 #include "../text/byte_level_bpe.h"
 #include "decoder_model.h"
 #include "doctor.h"
+#include "learned_text.h"
 #include "pretrained_decoder.h"
 #include "task.h"
 #include "trainer.h"
@@ -17,9 +18,13 @@ enum class TokenLevel {
 
 struct LanguageModelOptions {
   TaskOptions run;              ///< presets: nano, shakespeare; with init fine-tune, with adapters adapters
-  std::string text;             ///< file to learn from
+  std::string text;             ///< file to learn from: a text, tokens, or documents (see TextFormat and LanguageData)
   std::string valid = {};       ///< file to validate with; "": the end of `text`
   double valid_fraction = 0.1;  ///< how much of `text` that is
+  std::optional<TextFormat> format = {};  ///< of both files; by the ends of their names where it is not given
+  text::DocumentFields fields = {};       ///< of records
+  bool pack = false;                      ///< several documents a row, kept apart; see LanguageData
+  std::string tokenizer = {};             ///< folder of one to take, in place of learning one
   TokenLevel level = TokenLevel::characters;
   int64_t vocab_size = 2000;            ///< of TokenLevel::bpe
   std::optional<int64_t> context = {};  ///< tokens that the model sees at once
@@ -34,15 +39,16 @@ struct LanguageModelOptions {
 
 struct LanguageModelResult {
   TrainResult run;
-  double valid_loss = 0;  ///< mean cross-entropy a token (nats), over the whole validation text
+  double valid_loss = 0;  ///< mean cross-entropy a token (nats) of those that are learned, over all of validation
 };
 
-/// Learns a text, token by token: a decoder-only model, AdamW, a rate that warms up and falls along a cosine to a tenth
-/// (nano) or to nothing. Each epoch sees every token once, in windows of `context` tokens that lie elsewhere each time.
-/// The run's folder becomes that of the architecture's class in transformers (GPT2LMHeadModel, LlamaForCausalLM, ...),
-/// with vocab.json and merges.txt, of the weights with the lowest validation loss. The preset nano is the CPU recipe of
-/// nanoGPT (4 layers, width 128, context 64, batch 12, 2,000 steps). With adapters the folder is peft's, of the
-/// adapters alone, and names the folder of the model below.
+/// Learns a text, token by token: tokenized once to files in the run's folder (token_store.h), of which what a batch
+/// needs is read, so that it may be larger than memory. A decoder-only model, AdamW, a rate that warms up and falls
+/// along a cosine to a tenth (nano) or to nothing. Each epoch sees every token once (language_data.h). The run's folder
+/// becomes that of the architecture's class in transformers (GPT2LMHeadModel, LlamaForCausalLM, ...), with vocab.json
+/// and merges.txt, of the weights with the lowest validation loss. The preset nano is the CPU recipe of nanoGPT (4
+/// layers, width 128, context 64, batch 12, 2,000 steps). With adapters the folder is peft's, of the adapters alone,
+/// and names the folder of the model below.
 ///
 /// Error (config) for options that make no sense and for texts that are too short; (format) naming file and line; (io);
 /// (numeric) where the loss or a gradient is not finite.

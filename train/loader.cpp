@@ -13,6 +13,10 @@
 
 namespace tape::train {
 
+EpochPlan::EpochPlan(std::vector<std::vector<int64_t>> batches)
+    : count_(std::ssize(batches)),
+      make_([all = std::move(batches)](int64_t batch) { return all[static_cast<size_t>(batch)]; }) {}
+
 /// Makes the batch of any position; used by one thread at a time.
 class BatchSource::Maker {
  public:
@@ -24,7 +28,7 @@ class BatchSource::Maker {
       batches_ = plan_(epoch);
       planned_ = epoch;
     }
-    return std::ssize(batches_);
+    return batches_.size();
   }
 
   Item make(DataPosition position) {
@@ -33,7 +37,7 @@ class BatchSource::Maker {
     if (position.batch >= count)
       raise(ErrorKind::config, "Loader: epoch {} has {} batches, so there is no batch {} (from 0) to go on with",
             position.epoch, count, position.batch);
-    const std::vector<int64_t>& all = batches_[static_cast<size_t>(position.batch)];
+    const std::vector<int64_t> all = batches_[position.batch];
     std::vector<int64_t> indices;
     for (size_t i = first_; i < all.size(); i += stride_) indices.push_back(all[i]);
     std::shared_ptr<void> batch;
@@ -56,7 +60,7 @@ class BatchSource::Maker {
   const Collate collate_;
   size_t first_ = 0, stride_ = 1;
   std::optional<int64_t> planned_;  // whose batches these are
-  std::vector<std::vector<int64_t>> batches_;
+  EpochPlan batches_;
 };
 
 /// A thread that makes batches from a position on, up to `ahead` before they are asked for. It ends with the first

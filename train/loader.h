@@ -15,9 +15,27 @@ struct DataPosition {
   bool operator==(const DataPosition&) const = default;
 };
 
-/// The batches of an epoch in their order, each the indices of its examples. The same epoch must give the same batches:
-/// an exact resume asks for them again.
-using Plan = std::function<std::vector<std::vector<int64_t>>(int64_t epoch)>;
+/// The batches of an epoch in their order, each the indices of its examples.
+class EpochPlan {
+ public:
+  EpochPlan() = default;
+  /// As a list.
+  EpochPlan(std::vector<std::vector<int64_t>> batches);
+  /// Batches that are made when they are asked for, on one thread at a time.
+  EpochPlan(int64_t count, std::function<std::vector<int64_t>(int64_t batch)> make)
+      : count_(count), make_(std::move(make)) {}
+
+  int64_t size() const { return count_; }
+  std::vector<int64_t> operator[](int64_t batch) const { return make_(batch); }
+
+ private:
+  int64_t count_ = 0;
+  std::function<std::vector<int64_t>(int64_t batch)> make_;
+};
+
+/// The plan of an epoch; a function that gives a list of batches is one. The same epoch must give the same batches: an
+/// exact resume asks for them again.
+using Plan = std::function<EpochPlan(int64_t epoch)>;
 
 /// The part of a Loader that does not depend on what a batch is.
 class BatchSource {

@@ -80,9 +80,7 @@ class NumberWordsTask : public TaskRun<NumberWordsBatch, models::Transformer, Nu
     save_tokenizer(folder);
     manual_seed(options.run.seed);
     model_ = std::make_unique<models::Transformer>(config());
-    adam_ = std::make_unique<optim::AdamW>(
-        decayed_groups(*model_),
-        optim::AdamWOptions{.lr = recipe_.lr, .betas = {0.9, 0.98}, .eps = 1e-9, .weight_decay = recipe_.weight_decay});
+    make_adam({.betas = {0.9, 0.98}, .eps = 1e-9});
     // Down to zero behind the last step.
     schedule_ = std::make_unique<optim::LinearSchedule>(
         *adam_, optim::LinearOptions{.lr = recipe_.lr, .warmup = recipe_.warmup, .total = recipe_.steps + 1});

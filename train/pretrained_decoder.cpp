@@ -10,6 +10,7 @@
 #include "models/tokenizer_fit.h"
 #include "text/load_tokenizer.h"
 #include "train/settings.h"
+#include "train/trained_parameters.h"
 
 namespace tape::train {
 namespace {
@@ -47,24 +48,9 @@ std::unique_ptr<models::CausalLM> PretrainedDecoder::take_model() {
     models::add_adapter(*model_, models::layout_of(*model_), kName, start_.adapters->lora, start_.adapters->targets);
     nn::train_adapters_only(*model_);
   }
-  freeze();
+  if (!start_.freeze.empty()) freeze_parameters(*model_, start_.freeze);
   model_->train();
   return std::move(model_);
-}
-
-void PretrainedDecoder::freeze() const {
-  for (const std::string& pattern : start_.freeze) {
-    bool fits = false;
-    for (const NamedTensor& named : model_->named_parameters())
-      if (fits_pattern(named.name, pattern)) {
-        fits = true;
-        Tensor(named.tensor).requires_grad_(false);
-      }
-    if (!fits)
-      raise(ErrorKind::config, "freeze: nothing in the model fits \"{}\"; its parameters are like {}", pattern,
-            model_->named_parameters().front().name);
-  }
-  if (model_->trainable_parameter_count() == 0) raise(ErrorKind::config, "freeze: nothing is left to train");
 }
 
 void PretrainedDecoder::save_adapters(const std::string& folder, models::CausalLM& model) const {

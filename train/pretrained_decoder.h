@@ -51,8 +51,6 @@ class PretrainedDecoder {
   nn::StateDict load_adapters(const std::string& folder, const models::CausalLM& model) const;
 
  private:
-  void freeze() const;
-
   const DecoderStart& start_;
   std::unique_ptr<models::CausalLM> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;

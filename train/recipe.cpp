@@ -57,6 +57,11 @@ nlohmann::ordered_json to_json(const Recipe& r) {
           {"patience", r.patience},   {"average_last", r.average_last}, {"ema_decay", r.ema_decay}};
 }
 
+void refuse_of_init(const char* task, std::initializer_list<std::pair<const char*, bool>> given) {
+  for (const auto& [option, is_given] : given)
+    if (is_given) raise(ErrorKind::config, "{}: {} is that of init, and cannot be chosen", task, option);
+}
+
 TrainerOptions trainer_options(const TaskOptions& options, const Recipe& recipe, std::shared_ptr<RunFolder> folder,
                                std::ostream& out, const TerminalInfo& terminal) {
   TrainerOptions trainer{.ranks = options.ranks,
@@ -81,17 +86,6 @@ TrainerOptions trainer_options(const TaskOptions& options, const Recipe& recipe,
                                           int64_t, const Evaluation&) { report(path); };
   }
   return trainer;
-}
-
-optim::ParameterGroups decayed_groups(const nn::Module& model) {
-  optim::ParameterGroup decayed, plain;
-  plain.weight_decay = 0;
-  for (const Tensor& parameter : model.parameters())
-    if (parameter.requires_grad()) (parameter.rank() > 1 ? decayed : plain).parameters.push_back(parameter);
-  optim::ParameterGroups groups;
-  for (optim::ParameterGroup* group : {&decayed, &plain})
-    if (!group->parameters.empty()) groups.push_back(std::move(*group));
-  return groups;
 }
 
 }  // namespace tape::train

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <initializer_list>
 #include <iosfwd>
 #include <memory>
+#include <utility>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -46,8 +48,8 @@ nlohmann::ordered_json to_json(const Recipe& recipe);
 TrainerOptions trainer_options(const TaskOptions& options, const Recipe& recipe, std::shared_ptr<RunFolder> folder,
                                std::ostream& out, const TerminalInfo& terminal);
 
-/// All parameters that are trained, those of rank 1 (biases, norms) without weight decay.
-optim::ParameterGroups decayed_groups(const nn::Module& model);
+/// Error (config) for the first option that is given though a model to go on with has its own.
+void refuse_of_init(const char* task, std::initializer_list<std::pair<const char*, bool>> given);
 
 /// The preset of a name; the first for "". Error (config) naming those that there are.
 template <class Preset>

@@ -45,6 +45,13 @@ Json file_setting(const std::string& path) {
   return {{"file", path}, {"bytes", bytes}, {"xxh3_64", fmt::format("{:016x}", checksum)}};
 }
 
+Json file_setting(const std::string& path, Communicator& ranks) {
+  if (path.empty()) return nullptr;
+  Json here;
+  if (ranks.leads()) here = file_setting(path);
+  return parse_json(broadcast(ranks, here.dump(-1, ' ', false, Json::error_handler_t::replace)), path);
+}
+
 std::vector<std::string> differing_settings(const std::string& then, const std::string& now, const std::string& then_is,
                                             const std::string& now_is) {
   const Json before = parse_json(then, "settings of the saved run"), here = parse_json(now, "settings of the run");

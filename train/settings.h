@@ -5,6 +5,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "distributed/communicator.h"
+
 namespace tape::train {
 
 // The settings of a run are what its bits depend on besides the machine: a JSON object with a value for each option and
@@ -13,6 +15,8 @@ namespace tape::train {
 /// How settings hold a file: {"file": path, "bytes": n, "xxh3_64": 16 hexadecimal digits}; null for the path "". Error
 /// (io).
 nlohmann::ordered_json file_setting(const std::string& path);
+/// The same of a file that the first of several ranks alone reads.
+nlohmann::ordered_json file_setting(const std::string& path, Communicator& ranks);
 
 /// What differs between the settings of a saved run and those of now, or of two ranks: `seed 1 then, 2 now` each. A
 /// file is the same wherever it lies while its bytes are; what is missing counts as null. Error (format) for what is no

@@ -4,10 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "../autograd/kernels/matmul_precision.h"
+#include "../optim/adam.h"
 #include "distributed/distributed.h"
 #include "run_folder.h"
+#include "trained_parameters.h"
 
 namespace tape::train {
 
@@ -31,6 +34,12 @@ struct TaskOptions {
   std::optional<int64_t> average_last = {};    ///< checkpoints averaged at the end; 0: none
   int64_t keep_last = 2;                       ///< checkpoints kept beside the best; more where they are averaged
   std::optional<double> ema_decay = {};        ///< moving average of the weights; 0: none
+  /// Keep of each layer's activations its input alone, and compute the others once more for the backward: less memory
+  /// for one more forward, and the same bits. Not with Sharding::parameters.
+  bool checkpoint_layers = false;
+  optim::MomentKind moments = optim::MomentKind::of_parameter;  ///< what Adam's running means are kept as
+  std::optional<double> layer_decay = {};  ///< the rate of each layer beside that of the one above it: see RateOptions
+  std::vector<PatternRate> lr_of = {};     ///< the highest rate of parameters by their names
   uint64_t seed = 1;
   bool allow_changes = false;  ///< resume though options or data are others than the checkpoint's
   MatmulPrecision precision = MatmulPrecision::highest;  ///< of the products of training

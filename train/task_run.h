@@ -10,6 +10,7 @@
 
 #include "../autograd/tape/scope.h"
 #include "../models/folder.h"
+#include "../nn/layer_checkpoints.h"
 #include "../optim/adamw.h"
 #include "../text/load_tokenizer.h"
 #include "checkpoint.h"
@@ -28,6 +29,7 @@ class TaskRun {
   TaskRun& operator=(const TaskRun&) = delete;
 
   TrainResult train(const std::shared_ptr<RunFolder>& folder, const TerminalInfo& terminal) {
+    begin_model();
     TrainerOptions options = trainer_options(run_, recipe_, folder, out_, terminal);
     options.schedule = schedule_.get();
     const nlohmann::ordered_json run_settings = settings();
@@ -46,6 +48,7 @@ class TaskRun {
   }
 
   Diagnosis examine() {
+    begin_model();
     DoctorOptions options = doctor_options();
     options.schedule = schedule_.get();
     options.total_steps = recipe_.steps;
@@ -111,6 +114,16 @@ class TaskRun {
   virtual void add_settings(nlohmann::ordered_json& json) const = 0;
   virtual DoctorOptions doctor_options() const { return {}; }
 
+  /// Makes the optimizer of the model's parameters: the betas and eps are the task's, all else the recipe's and the
+  /// options'.
+  void make_adam(optim::AdamWOptions options = {}) {
+    options.lr = recipe_.lr;
+    options.weight_decay = recipe_.weight_decay;
+    options.moments = run_.moments;
+    const RateOptions rates{.lr = recipe_.lr, .layer_decay = run_.layer_decay.value_or(1), .lr_of = run_.lr_of};
+    adam_ = std::make_unique<optim::AdamW>(parameter_groups(*model_, rates), options);
+  }
+
   void print_notes(const std::vector<std::string>& notes) const {
     for (const std::string& note : notes) out_ << note << "\n";
   }
@@ -129,6 +142,15 @@ class TaskRun {
  private:
   using Json = nlohmann::ordered_json;
 
+  /// What of the options the model itself is told.
+  void begin_model() {
+    if (run_.checkpoint_layers && ranks().size() > 1 && run_.distributed.sharding == Sharding::parameters)
+      raise(ErrorKind::config,
+            "train: checkpoint_layers computes layers a second time, whose parameters the ranks share "
+            "(Sharding::parameters) and have dropped by then");
+    nn::set_layer_checkpoints(*model_, run_.checkpoint_layers);
+  }
+
   /// The warm-up as it is given: the preset's follows the steps, which may change on a resume.
   Json settings() const {
     Json json{{"lr", recipe_.lr},
@@ -136,6 +158,9 @@ class TaskRun {
               {"dropout", recipe_.dropout},
               {"weight_decay", recipe_.weight_decay},
               {"seed", run_.seed}};
+    if (run_.moments == optim::MomentKind::bf16) json["optimizer_state"] = "bf16";
+    if (run_.layer_decay) json["layer_decay"] = *run_.layer_decay;
+    for (const PatternRate& rate : run_.lr_of) json["lr_of"][rate.pattern] = rate.lr;
     add_settings(json);
     return json;
   }

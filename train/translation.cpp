@@ -9,6 +9,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/loss.h"
 #include "base/check.h"
+#include "models/tokenizer_fit.h"
 #include "models/translate.h"
 #include "text/batch.h"
 #include "text/batch_plan.h"
@@ -21,71 +22,11 @@
 #include "train/model_memory.h"
 #include "train/settings.h"
 #include "train/task_run.h"
+#include "train/trained_parameters.h"
+#include "train/translation_preset.h"
 
 namespace tape::train {
 namespace {
-
-struct TranslationPreset {
-  std::string name;
-  int64_t layers, d_model, heads, d_ff;
-  nn::NormPlace norm;
-  int64_t vocab_size, batch_tokens;
-  Recipe recipe;
-};
-
-const std::vector<TranslationPreset>& translation_presets() {
-  using enum nn::NormPlace;
-  // The model of tiny is that of Wu et al. 2021 for Multi30k, but for its norms: in front of the sublayers it learns in
-  // a fifth of the steps.
-  static const std::vector<TranslationPreset> all{
-      {.name = "tiny",
-       .layers = 4,
-       .d_model = 128,
-       .heads = 4,
-       .d_ff = 256,
-       .norm = pre,
-       .vocab_size = 10'000,
-       .batch_tokens = 4096,
-       .recipe = {.steps = 10'000,
-                  .lr = 5e-3,
-                  .warmup = 1000,
-                  .dropout = 0.3,
-                  .clip_norm = 1,
-                  .evaluate_every = 500,
-                  .average_last = 5}},
-      {.name = "small",
-       .layers = 3,
-       .d_model = 256,
-       .heads = 4,
-       .d_ff = 1024,
-       .norm = pre,
-       .vocab_size = 10'000,
-       .batch_tokens = 4096,
-       .recipe = {.steps = 10'000,
-                  .lr = 2e-3,
-                  .warmup = 1000,
-                  .dropout = 0.2,
-                  .clip_norm = 1,
-                  .evaluate_every = 1000,
-                  .average_last = 5}},
-      {.name = "base",
-       .layers = 6,
-       .d_model = 512,
-       .heads = 8,
-       .d_ff = 2048,
-       .norm = pre,
-       .vocab_size = 16'000,
-       .batch_tokens = 4096,
-       .recipe = {.steps = 100'000,
-                  .lr = 1e-3,
-                  .warmup = 4000,
-                  .dropout = 0.1,
-                  .clip_norm = 1,
-                  .evaluate_every = 2000,
-                  .average_last = 5}},
-  };
-  return all;
-}
 
 /// Pairs as ids: sources with their end, targets bare.
 struct Pairs {
@@ -99,6 +40,15 @@ struct TranslationBatch {
 };
 
 text::ParallelCorpus read(const ParallelFiles& files, const char* what) {
+  if (!files.records.empty()) {
+    if (!files.src.empty() || !files.tgt.empty() || !files.tsv.empty())
+      raise(ErrorKind::config, "train translation: {}: give records, two files or one TSV, not several", what);
+    const auto format = text::record_format_of(files.records);
+    if (!format)
+      raise(ErrorKind::config, "train translation: {}: {} does not end with .jsonl, .ndjson, .csv or .tsv", what,
+            files.records);
+    return text::read_parallel_records(files.records, *format, files.fields);
+  }
   if (!files.tsv.empty()) {
     if (!files.src.empty() || !files.tgt.empty())
       raise(ErrorKind::config, "train translation: {}: give two files or one TSV, not both", what);
@@ -109,7 +59,9 @@ text::ParallelCorpus read(const ParallelFiles& files, const char* what) {
   return text::read_parallel(files.src, files.tgt);
 }
 
-std::string name_of(const ParallelFiles& files) { return files.tsv.empty() ? files.src : files.tsv; }
+std::string name_of(const ParallelFiles& files) {
+  return !files.records.empty() ? files.records : !files.tsv.empty() ? files.tsv : files.src;
+}
 
 /// A BPE of both sides; ids 0 to 2 are the end, padding and what is unknown.
 std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus, int64_t vocab_size) {
@@ -128,12 +80,12 @@ std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus
 }
 
 /// Everything of a run but its loop.
-class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, text::Marian> {
+class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, text::Tokenizer> {
  public:
   TranslationTask(const TranslationOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("translation", options.run, out),
         options_(options),
-        preset_(find_preset("train translation", translation_presets(), options.run.preset)),
+        preset_(translation_preset(options)),
         bleu_{.tokenizer = text::bleu_tokenizer(options.bleu_tokenizer)} {
     with_options(preset_.recipe, options.run);  // refused before anything is read
     check_at_least_one("train translation", {{"layers", options.layers.value_or(1)},
@@ -141,22 +93,22 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
                                              {"heads", options.heads.value_or(1)}});
     if (options.max_length < 2)
       raise(ErrorKind::config, "train translation: max_length must be at least 2, got {}", options.max_length);
+    if (!options.init.empty()) read_init();
     const text::ParallelCorpus train = read(options.train, "training"), valid = read(options.valid, "validation");
     print_notes(train.notes);
     print_notes(valid.notes);
-    take_tokenizer(folder, [&] { return train_tokenizer(train, vocab_size()); });
+    take_tokenizer(folder, [&]() -> std::unique_ptr<text::Tokenizer> {
+      if (init_tokenizer_) return std::move(init_tokenizer_);
+      return train_tokenizer(train, vocab_size());
+    });
     train_ = encode(train, options.train);
     valid_ = encode(valid, options.valid);
     recipe_ = with_options(preset_.recipe, options.run, std::ssize(plan(0).batches));
     valid_source_ = valid.source;
     valid_reference_ = valid.target;
     plan_valid();
-    check_memory("train translation", parameter_count(config()));
-    manual_seed(options.run.seed);
-    model_ = std::make_unique<models::Transformer>(config());
-    adam_ = std::make_unique<optim::AdamW>(
-        decayed_groups(*model_),
-        optim::AdamWOptions{.lr = recipe_.lr, .betas = {0.9, 0.98}, .eps = 1e-9, .weight_decay = recipe_.weight_decay});
+    make_model();
+    make_adam({.betas = {0.9, 0.98}, .eps = 1e-9});
     schedule_ = std::make_unique<optim::CosineSchedule>(
         *adam_, optim::CosineOptions{.warmup = recipe_.warmup, .total = recipe_.steps, .min_lr = recipe_.lr / 100});
     loader_ = std::make_unique<Loader<TranslationBatch>>(LoaderOptions<TranslationBatch>{
@@ -169,12 +121,38 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
  private:
   uint64_t seed() const { return options_.run.seed; }
   double smoothing() const { return options_.label_smoothing.value_or(0.1); }
-  int64_t pad() const { return tokenizer_->special().pad; }
+  int64_t pad() const { return init_config_ ? init_config_->padding_id : tokenizer_->special().pad; }
   int64_t vocab_size() const { return options_.vocab_size.value_or(preset_.vocab_size); }
   nn::NormPlace norm() const { return options_.norm.value_or(preset_.norm); }
   /// What a target begins with: M2M100's padding has no position.
-  int64_t bos() const { return norm() == nn::NormPlace::pre ? eos() : pad(); }
-  int64_t eos() const { return tokenizer_->special().eos; }
+  int64_t bos() const { return init_config_ ? init_config_->bos_id : norm() == nn::NormPlace::pre ? eos() : pad(); }
+  int64_t eos() const { return init_config_ ? init_config_->eos_id : tokenizer_->special().eos; }
+
+  /// The model to go on with, and its tokenizer.
+  void read_init() {
+    model_ = models::load<models::Transformer>(options_.init);
+    init_config_ = model_->config();
+    init_tokenizer_ = text::load_tokenizer(options_.init);
+    models::check_tokenizer_fits(options_.init, *init_tokenizer_, "src_vocab", init_config_->src_vocab);
+    models::check_tokenizer_fits(options_.init, init_tokenizer_->target(), "tgt_vocab", init_config_->tgt_vocab);
+    if (init_tokenizer_->language())
+      raise(ErrorKind::config, "train translation: {} translates between many languages, which are not learned here",
+            options_.init);
+    if (options_.max_length > init_config_->max_length)
+      raise(ErrorKind::config, "train translation: max_length must be at most {}, the positions of {}, got {}",
+            init_config_->max_length, options_.init, options_.max_length);
+  }
+
+  void make_model() {
+    manual_seed(seed());
+    if (init_config_) {
+      if (!options_.freeze.empty()) freeze_parameters(*model_, options_.freeze);
+      model_->train();
+      return;
+    }
+    check_memory("train translation", parameter_count(config()));
+    model_ = std::make_unique<models::Transformer>(config());
+  }
 
   text::BatchOptions batching() const {
     return {.max_tokens = options_.batch_tokens.value_or(preset_.batch_tokens),
@@ -297,28 +275,36 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
 
   void add_settings(nlohmann::ordered_json& json) const override {
     const models::TransformerConfig& model = model_->config();
+    const bool init = init_config_.has_value();
     json["preset"] = preset_.name;
     for (const auto& [key, file] : {std::pair("src", options_.train.src),
                                     {"tgt", options_.train.tgt},
                                     {"tsv", options_.train.tsv},
+                                    {"data", options_.train.records},
+                                    {"valid_data", options_.valid.records},
                                     {"valid_src", options_.valid.src},
                                     {"valid_tgt", options_.valid.tgt},
                                     {"valid_tsv", options_.valid.tsv}})
       json[key] = file_setting(file);
-    json["vocab_size"] = vocab_size();
+    if (!options_.train.records.empty()) json["fields"] = {options_.train.fields.source, options_.train.fields.target};
+    if (init) json["init"] = file_setting(fmt::format("{}/config.json", options_.init));
+    if (init) json["freeze"] = options_.freeze;
+    if (!init) json["vocab_size"] = vocab_size();
     json["batch_tokens"] = batching().max_tokens;
     json["max_length"] = options_.max_length;
     json["label_smoothing"] = smoothing();
     json["layers"] = model.layers;
     json["width"] = model.d_model;
     json["heads"] = model.heads;
-    json["norm"] = norm() == nn::NormPlace::pre ? "pre" : "post";
+    if (!init) json["norm"] = norm() == nn::NormPlace::pre ? "pre" : "post";
     json["bleu_tokenizer"] = options_.bleu_tokenizer;
   }
 
   const TranslationOptions& options_;
   const TranslationPreset& preset_;
   const text::BleuOptions bleu_;
+  std::optional<models::TransformerConfig> init_config_;
+  std::unique_ptr<text::Tokenizer> init_tokenizer_;
   Pairs train_, valid_;
   std::vector<std::string> valid_source_, valid_reference_;
   std::vector<std::vector<int64_t>> valid_plan_;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "../models/transformer.h"
+#include "../text/corpus.h"
 #include "../text/marian.h"
 #include "doctor.h"
 #include "task.h"
@@ -10,14 +11,21 @@
 
 namespace tape::train {
 
-/// Sentences and their translations: two files whose lines belong together, or one with `source TAB target` lines.
+/// Sentences and their translations: two files whose lines belong together, one with `source TAB target` lines, or one
+/// of records.
 struct ParallelFiles {
   std::string src = {}, tgt = {};
-  std::string tsv = {};  ///< in place of both
+  std::string tsv = {};      ///< in place of both
+  std::string records = {};  ///< in place of all of these: JSON Lines, CSV or TSV by the end of its name
+  text::PairFields fields = {};
 };
 
 struct TranslationOptions {
-  TaskOptions run;  ///< presets: tiny, small, base
+  TaskOptions run;  ///< presets: tiny, small, base; with init fine-tune
+  /// Folder of a translator to go on with, with its tokenizer. What the model is like is then its own and cannot be
+  /// chosen: layers, width, heads, vocab_size, norm and the dropout.
+  std::string init = {};
+  std::vector<std::string> freeze = {};  ///< patterns of its modules and parameters that stay as they are
   ParallelFiles train;
   ParallelFiles valid;
   std::optional<int64_t> layers = {}, width = {}, heads = {};  ///< layers: of the encoder, and of the decoder

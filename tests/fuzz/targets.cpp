@@ -18,6 +18,7 @@ void fuzz_model_config(Bytes bytes);
 void fuzz_model_folder(Bytes bytes);
 void fuzz_npy(Bytes bytes);
 void fuzz_npz(Bytes bytes);
+void fuzz_records(Bytes bytes);
 void fuzz_run_log(Bytes bytes);
 void fuzz_safetensors(Bytes bytes);
 void fuzz_safetensors_header(Bytes bytes);
@@ -49,6 +50,7 @@ std::span<const Target> targets() {
       {"model_folder", fuzz_model_folder},
       {"npy", fuzz_npy},
       {"npz", fuzz_npz},
+      {"records", fuzz_records},
       {"run_log", fuzz_run_log},
       {"safetensors", fuzz_safetensors},
       {"safetensors_header", fuzz_safetensors_header},

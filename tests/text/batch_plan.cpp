@@ -50,6 +50,12 @@ std::vector<int64_t> numbers_to(int64_t count) {
   return all;
 }
 
+std::vector<std::vector<int64_t>> batches_of(const ShuffledBatches& plan) {
+  std::vector<std::vector<int64_t>> batches;
+  for (int64_t i = 0; i < plan.size(); ++i) batches.push_back(plan[i]);
+  return batches;
+}
+
 TEST(PlanBatches, EveryExampleStandsInOneBatchWithinTheLimits) {
   const auto lengths = sentence_lengths(3000);
   for (const int64_t pool : {1, 100, 1000, 100'000}) {
@@ -115,7 +121,7 @@ TEST(PlanBatches, StaysTheSameFromVersionToVersion) {
               ElementsAre(ElementsAre(1, 6, 3, 5), ElementsAre(0, 2), ElementsAre(4)));
   // As version 0.1 drew it.
   EXPECT_EQ(plan_batches(lengths, {.max_tokens = 8, .pool = 4}, 1, 2).batches, (Batches{{6, 3}, {2}, {0, 4}, {1, 5}}));
-  EXPECT_EQ(plan_windows(40, 5, 4, 1, 2), (Batches{{19, 34, 14, 9}, {29, 4, 24}}));
+  EXPECT_EQ(batches_of(plan_windows(40, 5, 4, 1, 2)), (Batches{{19, 34, 14, 9}, {29, 4, 24}}));
   EXPECT_EQ(random_windows(1000, 5, 4, 1, 2), (std::vector<int64_t>{749, 129, 225, 213}));
 }
 
@@ -159,7 +165,7 @@ TEST(PlanBatches, RefusesLimitsThatHoldNoExample) {
 }
 
 TEST(PlanWindows, LieSideBySideAndAreShuffled) {
-  const Batches batches = plan_windows(1000, 16, 10, 4, 2);
+  const Batches batches = batches_of(plan_windows(1000, 16, 10, 4, 2));
   std::vector<int64_t> starts = all_of(batches);
   EXPECT_GE(starts.size(), 61U);
   EXPECT_LT(starts.front(), 16);
@@ -168,23 +174,46 @@ TEST(PlanWindows, LieSideBySideAndAreShuffled) {
   for (size_t i = 1; i < starts.size(); ++i) EXPECT_EQ(starts[i], starts[i - 1] + 16);
   for (size_t i = 0; i + 1 < batches.size(); ++i) EXPECT_EQ(batches[i].size(), 10U);
   EXPECT_FALSE(std::ranges::is_sorted(batches[0]));
-  EXPECT_EQ(batches, plan_windows(1000, 16, 10, 4, 2));
-  EXPECT_NE(batches, plan_windows(1000, 16, 10, 4, 3));
-  EXPECT_NE(batches, plan_windows(1000, 16, 10, 5, 2));
+  EXPECT_EQ(batches, batches_of(plan_windows(1000, 16, 10, 4, 2)));
+  EXPECT_NE(batches, batches_of(plan_windows(1000, 16, 10, 4, 3)));
+  EXPECT_NE(batches, batches_of(plan_windows(1000, 16, 10, 5, 2)));
 }
 
 TEST(PlanWindows, BeginElsewhereInEachEpoch) {
   std::set<int64_t> first;
   for (int64_t epoch = 0; epoch < 200; ++epoch) {
-    const auto starts = all_of(plan_windows(100, 8, 4, 1, epoch));
+    const auto starts = all_of(batches_of(plan_windows(100, 8, 4, 1, epoch)));
     first.insert(starts.front());
     EXPECT_LT(starts.back() + 8, 100) << "no token behind the last window";
   }
   EXPECT_EQ(first, (std::set<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
   // Of a text with room for one window only, every place of it.
   std::set<int64_t> only;
-  for (int64_t epoch = 0; epoch < 100; ++epoch) only.insert(all_of(plan_windows(11, 8, 4, 1, epoch)).front());
+  for (int64_t epoch = 0; epoch < 100; ++epoch)
+    only.insert(all_of(batches_of(plan_windows(11, 8, 4, 1, epoch))).front());
   EXPECT_EQ(only, (std::set<int64_t>{0, 1, 2}));
+}
+
+/// Whose order is no list: every example once, each batch from all over, and batches asked for in any order.
+TEST(PlanShuffled, TakesMoreThanAPool) {
+  constexpr int64_t examples = 3'300'007, size = 100;
+  const ShuffledBatches plan = plan_shuffled(examples, size, 1, 2);
+  ASSERT_EQ(plan.size(), 33'001);
+  std::vector<bool> seen(static_cast<size_t>(examples), false);
+  for (int64_t i = 0; i < plan.size(); ++i) {
+    const std::vector<int64_t> batch = plan[i];
+    ASSERT_EQ(std::ssize(batch), i + 1 < plan.size() ? size : 7);
+    if (std::ssize(batch) == size) {
+      EXPECT_LT(std::ranges::min(batch), examples / 4) << i;
+      EXPECT_GT(std::ranges::max(batch), 3 * examples / 4) << i;
+    }
+    for (const int64_t example : batch) {
+      ASSERT_FALSE(seen[static_cast<size_t>(example)]);
+      seen[static_cast<size_t>(example)] = true;
+    }
+  }
+  EXPECT_EQ(plan[5], plan_shuffled(examples, size, 1, 2)[5]);
+  EXPECT_NE(plan[5], plan_shuffled(examples, size, 1, 3)[5]);
 }
 
 TEST(RandomWindows, AreUniformAndAFunctionOfSeedAndStep) {
@@ -205,6 +234,12 @@ TEST(RandomWindows, AreUniformAndAFunctionOfSeedAndStep) {
 }
 
 TEST(CoverWindows, HaveEveryTokenAsATargetOnce) {
+  const auto cover_windows = [](int64_t tokens, int64_t context) {
+    std::vector<Window> windows;
+    for (int64_t i = 0; i < count_cover_windows(tokens, context); ++i)
+      windows.push_back(cover_window(tokens, context, i));
+    return windows;
+  };
   EXPECT_THAT(cover_windows(10, 4), ElementsAre(Window{0, 4}, Window{4, 4}, Window{8, 1}));
   EXPECT_THAT(cover_windows(9, 4), ElementsAre(Window{0, 4}, Window{4, 4}));
   EXPECT_THAT(cover_windows(3, 4), ElementsAre(Window{0, 2}));
@@ -223,7 +258,7 @@ TEST(Windows, RefuseTextsShorterThanOneWindow) {
                     "random_windows: a text of 5 tokens has no window of 5 and the token behind it");
   EXPECT_TAPE_ERROR(random_windows(6, 5, 1, 1, -1), ErrorKind::config,
                     "random_windows: step must be at least 0, got -1");
-  EXPECT_TAPE_ERROR(cover_windows(6, 0), ErrorKind::config, "cover_windows: context must be at least 1, got 0");
+  EXPECT_TAPE_ERROR(count_cover_windows(6, 0), ErrorKind::config, "cover_windows: context must be at least 1, got 0");
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "text/corpus.h"
 
-#include <cmath>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,8 +50,6 @@ TEST_F(Corpus, BrokenTextIsNamedByLineAndByte) {
   write("a", "\xEF\xBB\xBFone\r\nt\u00e4\xC3o\n");
   EXPECT_TAPE_ERROR(read_lines(path("a")), ErrorKind::format,
                     fmt::format("{}: line 2, byte 4: 0xC3 is not valid UTF-8 (byte 12 of the file)", path("a")));
-  EXPECT_TAPE_ERROR(read_plain_text(path("a")), ErrorKind::format,
-                    fmt::format("{}: line 2, byte 4: 0xC3 is not valid UTF-8 (byte 12 of the file)", path("a")));
   write("b", "a\xED\xA0\x80");
   EXPECT_TAPE_ERROR(read_lines(path("b")), ErrorKind::format,
                     fmt::format("{}: line 1, byte 2: 0xED is not valid UTF-8 (byte 2 of the file)", path("b")));
@@ -80,7 +76,6 @@ TEST_F(Corpus, Utf16WithoutAMarkIsNamed) {
       const std::string sentence =
           fmt::format("{}: the text is UTF-16 (NUL bytes in every other place), expected UTF-8", path("a"));
       EXPECT_TAPE_ERROR(read_lines(path("a")), ErrorKind::format, sentence);
-      EXPECT_TAPE_ERROR(read_plain_text(path("a")), ErrorKind::format, sentence);
     }
   // NUL characters here and there are kept.
   write("b", "a\0\0b\0\0\0\0c\0\0\0"s);
@@ -217,29 +212,41 @@ TEST_F(Corpus, LinesWithoutALabelAreNamed) {
   expect(" \t1\n", tab, ErrorKind::config, "every sentence is empty");
 }
 
-TEST_F(Corpus, PlainTextIsSplitByCharacters) {
-  write("a", "\xEF\xBB\xBF\u00e4\u00f6\u00fc\u20ac\U0001F600\r\n\r567\0"s);
-  const SplitText text = read_split_text(path("a"), 0.5);
-  EXPECT_EQ(text.train, "\u00e4\u00f6\u00fc\u20ac\U0001F600");
-  EXPECT_EQ(text.valid, "\n\r567\0"s);
-  EXPECT_THAT(text.notes, ElementsAre(fmt::format("{}: byte order mark removed", path("a")),
-                                      fmt::format("{}: carriage returns removed from 1 line", path("a")),
-                                      fmt::format("{}: 1 NUL character; kept", path("a"))));
-  // As nanoGPT counts: int(n * 0.9).
-  write("b", std::string(1'115'394, 'x'));
-  EXPECT_EQ(read_split_text(path("b")).train.size(), 1'003'854U);
+TEST_F(Corpus, PairsComeFromRecords) {
+  write("a.jsonl", R"({"translation": {"de": "eins", "en": "one"}}
+{"translation": {"de": " ", "en": "two"}}
+
+{"translation": {"de": "drei", "en": "three"}, "id": 3}
+)");
+  const PairFields fields{.source = "translation.de", .target = "translation.en"};
+  const ParallelCorpus corpus = read_parallel_records(path("a.jsonl"), RecordFormat::jsonl, fields);
+  EXPECT_THAT(corpus.source, ElementsAre("eins", "drei"));
+  EXPECT_THAT(corpus.target, ElementsAre("one", "three"));
+  EXPECT_THAT(corpus.line, ElementsAre(1, 4));
+  EXPECT_THAT(corpus.notes, ElementsAre(fmt::format("{}: 1 empty line skipped", path("a.jsonl")),
+                                        fmt::format("{}: 1 of 3 pairs skipped: empty source 1", path("a.jsonl"))));
+  EXPECT_TAPE_ERROR(read_parallel_records(path("a.jsonl"), RecordFormat::jsonl), ErrorKind::format,
+                    fmt::format("{}: line 1: there is no field \"source\"; there are: translation", path("a.jsonl")));
 }
 
-TEST_F(Corpus, TextsThatCannotBeSplitAreNamed) {
-  write("empty", "");
-  write("one", "a");
-  EXPECT_TAPE_ERROR(read_split_text(path("empty")), ErrorKind::config,
-                    fmt::format("{}: the file is empty", path("empty")));
-  EXPECT_TAPE_ERROR(read_split_text(path("one")), ErrorKind::config,
-                    fmt::format("{}: too short to keep a fraction of 0.1 for validation: 1 character", path("one")));
-  for (const double fraction : {0.0, 1.0, -0.5, std::nan("")})
-    EXPECT_TAPE_ERROR(read_split_text(path("one"), fraction), ErrorKind::config,
-                      fmt::format("{}: valid_fraction must be between 0 and 1, got {}", path("one"), fraction));
+TEST_F(Corpus, LabelsComeFromRecords) {
+  write("a.csv", "text,label\r\n\"fine, really\",1\r\nbad,0\r\n,1\r\n");
+  const LabelledCorpus corpus = read_labelled_records(path("a.csv"), RecordFormat::csv);
+  EXPECT_THAT(corpus.sentences, ElementsAre("fine, really", "bad"));
+  EXPECT_THAT(corpus.label_names, ElementsAre("0", "1"));
+  EXPECT_THAT(corpus.labels, ElementsAre(1, 0));
+  EXPECT_THAT(corpus.line, ElementsAre(2, 3));
+  EXPECT_EQ(corpus.empty_sentences, 1);
+  write("b.jsonl", "{\"s\": \"ja\", \"l\": true}\n{\"s\": \"nein\", \"l\": false}\n");
+  const LabelledFields fields{.text = "s", .label = "l"};
+  EXPECT_THAT(read_labelled_records(path("b.jsonl"), RecordFormat::jsonl, fields).label_names,
+              ElementsAre("false", "true"));
+  const std::vector<std::string> known{"true"};
+  EXPECT_TAPE_ERROR(
+      read_labelled_records(path("b.jsonl"), RecordFormat::jsonl, fields, known), ErrorKind::format,
+      fmt::format("{}: line 2: label \"false\" was not seen in training; known are true", path("b.jsonl")));
+  EXPECT_TAPE_ERROR(read_labelled_records(path("a.csv"), RecordFormat::csv, fields), ErrorKind::format,
+                    fmt::format("{}: line 2: there is no field \"s\"; there are: text, label", path("a.csv")));
 }
 
 }  // namespace

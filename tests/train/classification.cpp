@@ -99,7 +99,7 @@ TEST_F(Classification, LearnsFromScratch) {
 TEST_F(Classification, BeginsWithAFolder) {
   ClassificationOptions options = with_init(save_bert(folder_ / "bert"));
   options.freeze = 1;
-  options.layer_decay = 0.9;
+  options.run.layer_decay = 0.9;
   options.run.epochs = 30;
   const ClassificationResult result = train(options);
   EXPECT_GE(result.valid_accuracy, 0.9);
@@ -292,7 +292,7 @@ TEST_F(Classification, NamesTheOptionThatDoesNotFit) {
   refused("batch_tokens must be at least max_length, 256, got 100", [](Options& o) { o.batch_tokens = 100; });
   refused("layers must be at least 1, got -2", [](Options& o) { o.layers = -2; });
   refused("freeze needs init: a model from scratch has nothing to keep", [](Options& o) { o.freeze = 1; });
-  refused("layer_decay needs init", [](Options& o) { o.layer_decay = 0.9; });
+  refused("layer_decay needs init", [](Options& o) { o.run.layer_decay = 0.9; });
   refused("new_head needs init", [](Options& o) { o.new_head = true; });
   refused("preset \"large\" is not one of small", [](Options& o) { o.run.preset = "large"; });
   save_bert(folder_ / "bert");

@@ -118,32 +118,5 @@ TEST(FineTuning, HoldsLayersStill) {
   EXPECT_TAPE_ERROR(freeze_layers(model, -1), ErrorKind::config, "freeze: layers must be 0 to 3, got -1");
 }
 
-TEST(FineTuning, LowersTheRateLayerByLayer) {
-  models::SequenceClassifier model({.encoder = small_bert(), .num_labels = 2});
-  freeze_layers(model, 1);
-  const optim::ParameterGroups groups = layer_groups(model, 0.5);
-  std::map<std::string, double> factor;
-  for (const NamedTensor& named : model.named_parameters())
-    for (const optim::ParameterGroup& group : groups)
-      for (const Tensor& parameter : group.parameters)
-        if (parameter.data<float>() == named.tensor.data<float>()) {
-          factor[named.name] = group.lr_factor;
-          EXPECT_EQ(group.weight_decay.has_value(), parameter.rank() == 1) << named.name;
-        }
-  for (const auto& [name, value] : factor) {
-    const double expected = name.starts_with("bert.encoder.layers.1.") ? 0.5 : 1;
-    EXPECT_EQ(value, expected) << name;
-  }
-  EXPECT_FALSE(factor.contains("bert.encoder.layers.0.norm1.weight"));
-  EXPECT_EQ(factor.size(), 2 * 16u + 2 + 2);
-  models::SequenceClassifier all({.encoder = small_bert(), .num_labels = 2});
-  EXPECT_EQ(layer_groups(all, 0.5).front().lr_factor, 0.125);  // embeddings of three layers
-  EXPECT_EQ(layer_groups(all, 1).front().lr_factor, 1);
-  EXPECT_TAPE_ERROR(layer_groups(model, 0), ErrorKind::config,
-                    "layer_decay must be greater than 0 and at most 1, got 0");
-  EXPECT_TAPE_ERROR(layer_groups(model, 1.5), ErrorKind::config,
-                    "layer_decay must be greater than 0 and at most 1, got 1.5");
-}
-
 }  // namespace
 }  // namespace tape::train

@@ -230,5 +230,88 @@ TEST_F(LanguageModelTest, RefusesTextsShorterThanAWindowAndRatesOutOfRange) {
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config, "train lm: the validation text has fewer than 2 tokens");
 }
 
+/// Questions with answers that are not in them.
+std::string answers(int64_t count) {
+  std::string records;
+  for (int64_t n = 0; n < count; ++n)
+    records += fmt::format("{{\"prompt\": \"{}: \", \"completion\": \"{}\"}}\n", n, text::english_number(n));
+  return records;
+}
+
+TEST_F(LanguageModelTest, LearnsCompletionsOfPrompts) {
+  for (const bool pack : {false, true}) {
+    LanguageModelOptions given = options(pack ? "packed" : "rows", 80);
+    given.text = write_text(folder_ / "answers.jsonl", answers(120));
+    given.run.lr = 1e-2;
+    given.context = 48;
+    given.pack = pack;
+    const LanguageModelResult result = train(given);
+    EXPECT_LT(result.valid_loss, 2) << "guessing would be 3.2";
+    EXPECT_THAT(result.run.evaluation->samples.front().input, testing::MatchesRegex("[0-9]+: "));
+    EXPECT_EQ(result.run.evaluation->drawn, "the first prompt of validation, completed");
+  }
+  EXPECT_THAT(told_.str(), HasSubstr("documents packed into"));
+}
+
+TEST_F(LanguageModelTest, GoesOnWithDocumentsAsItBegan) {
+  LanguageModelOptions given = options("whole", 20);
+  given.text = write_text(folder_ / "answers.jsonl", answers(120));
+  given.context = 48;
+  given.pack = true;
+  given.run.dropout = 0.1;
+  given.run.moments = optim::MomentKind::bf16;
+  given.run.layer_decay = 0.9;
+  given.run.lr_of = {{"embeddings", 1e-4}};
+  expect_same_bits_in_parts(given);
+  given.pack = false;
+  given.run.moments = {};
+  given.run.layer_decay = 0.8;
+  given.run.lr_of = {};
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
+                    fmt::format("{}/checkpoint-20: the run has other settings now: layer_decay 0.9 then, 0.8 now; "
+                                "optimizer_state bf16 then, not given now; lr_of {{\"embeddings\":0.0001}} then, not "
+                                "given now; pack true then, not given now; allow changes to go on all the same",
+                                folder_ / "parts"));
+}
+
+TEST_F(LanguageModelTest, LearnsFromTokensOfAnother) {
+  train(options("run", 2));
+  // The text as tokens, learned from with the same tokenizer: the same run.
+  LanguageModelOptions given = options("tokens", 10);
+  std::filesystem::copy_file(folder_ / "run/tokens/train.bin", folder_ / "train.bin");
+  std::filesystem::copy_file(folder_ / "run/tokens/valid.bin", folder_ / "valid.bin");
+  given.text = folder_ / "train.bin";
+  given.valid = folder_ / "valid.bin";
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
+                    fmt::format("train lm: {} holds tokens, and nothing says which: a tokenizer is needed, or a model "
+                                "to go on with",
+                                given.text));
+  given.tokenizer = folder_ / "run";
+  EXPECT_EQ(train(given).valid_loss, train(options("text", 10)).valid_loss);
+}
+
+TEST_F(LanguageModelTest, LearnsTheSameBitsWithCheckpointsOfItsLayers) {
+  LanguageModelOptions given = options("plain", 10);
+  given.layers = 3;
+  given.run.dropout = 0.1;
+  const double plain = train(given).valid_loss;
+  given.run.out = folder_ / "checkpointed";
+  given.run.checkpoint_layers = true;
+  EXPECT_EQ(train(given).valid_loss, plain);
+  EXPECT_EQ(bytes_of_state(load_checkpoint(folder_ / "plain/checkpoint-10").model),
+            bytes_of_state(load_checkpoint(folder_ / "checkpointed/checkpoint-10").model));
+}
+
+TEST_F(LanguageModelTest, TakesTheTokensOfTheRunItGoesOnWith) {
+  train(options("run", 10));
+  const std::string ids = folder_ / "run/tokens/train.bin";
+  const auto long_ago = std::filesystem::last_write_time(ids) - std::chrono::hours(1);
+  std::filesystem::last_write_time(ids, long_ago);
+  LanguageModelOptions given = options("run", 12);
+  given.run.start = Start::resume;
+  train(given);
+  EXPECT_EQ(std::filesystem::last_write_time(ids), long_ago);
+}
+
 }  // namespace
 }  // namespace tape::train

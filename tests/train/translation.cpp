@@ -165,5 +165,57 @@ TEST_F(TranslationTest, DoctorSaysWhetherItCanLearn) {
   EXPECT_FALSE(fs::exists(folder_ / "none"));
 }
 
+TEST_F(TranslationTest, ReadsPairsFromRecords) {
+  std::string pairs = "german,english\n";
+  for (int64_t n = 0; n < 100; ++n)
+    pairs += fmt::format("\"{}\",{}\n", text::german_number(n), text::english_number(n));
+  write_text(folder_ / "train.csv", pairs);
+  TranslationOptions given = options("run", 2);
+  given.train = {.records = folder_ / "train.csv", .fields = {.source = "german", .target = "english"}};
+  train(given);
+  EXPECT_THAT(told_.str(), HasSubstr("100 pairs to learn from, 20 to validate"));
+  given.train.src = "x";
+  given.run.start = Start::overwrite;
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
+                    "train translation: training: give records, two files or one TSV, not several");
+  given.train = {.records = "pairs.txt"};
+  EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
+                    "train translation: training: pairs.txt does not end with .jsonl, .ndjson, .csv or .tsv");
+}
+
+TEST_F(TranslationTest, GoesOnWithATranslator) {
+  const double before = train(options("first", 20)).valid_loss;
+  TranslationOptions given = options("more", 20);
+  given.vocab_size = {};
+  given.init = folder_ / "first";
+  given.freeze = {"encoder.layers.0"};
+  given.run.lr = 1e-6;
+  given.run.average_last = {};
+  EXPECT_NEAR(train(given).valid_loss, before, 1e-3) << "it goes on from where the first run ended";
+  const auto first = models::load<models::Transformer>(folder_ / "first"),
+             more = models::load<models::Transformer>(folder_ / "more");
+  const nn::StateDict then = first->state_dict(), now = more->state_dict();
+  const std::string still = "encoder.layers.0.self_attention.query.weight", moved = "encoder.layers.1.norm1.weight";
+  EXPECT_EQ(then.at(still).to_vector<float>(), now.at(still).to_vector<float>());
+  EXPECT_NE(then.at(moved).to_vector<float>(), now.at(moved).to_vector<float>());
+  EXPECT_EQ(read_text(folder_ / "first/vocab.json"), read_text(folder_ / "more/vocab.json"));
+  given.run.steps = 30;
+  given.run.start = Start::resume;
+  EXPECT_EQ(train(given).run.resumed_from, 20);
+  const auto refused = [&](auto&& change, const std::string& message) {
+    TranslationOptions bad = options("bad", 2);
+    bad.vocab_size = {};
+    bad.init = folder_ / "first";
+    change(bad);
+    EXPECT_TAPE_ERROR(train(bad), ErrorKind::config, "train translation: " + message);
+  };
+  refused([](auto& o) { o.layers = 2; }, "layers is that of init, and cannot be chosen");
+  refused([](auto& o) { o.vocab_size = 90; }, "vocab_size is that of init, and cannot be chosen");
+  refused([](auto& o) { o.run.preset = "tiny"; }, "preset \"tiny\" is not one of fine-tune");
+  refused([](auto& o) { o.max_length = 4000; },
+          fmt::format("max_length must be at most 40, the positions of {}, got 4000", folder_ / "first"));
+  refused([](auto& o) { o.init = {}, o.freeze = {"encoder"}; }, "freeze holds parts of init still, and there is none");
+}
+
 }  // namespace
 }  // namespace tape::train

@@ -1,0 +1,43 @@
+#include "text/record_reader.h"
+
+#include "base/utf8.h"
+#include "tests/fuzz/target.h"
+#include "text/corpus.h"
+#include "text/labelled.h"
+
+namespace tape::fuzz {
+namespace {
+
+/// Every record of a file; how many there are.
+int64_t read_all(const std::string& path, text::RecordFormat format) {
+  const auto records = text::RecordReader::open(path, format);
+  int64_t count = 0, line = 0;
+  while (records->next()) {
+    ++count;
+    expect(records->line() > line, "line {} behind line {}", records->line(), line);
+    line = records->line();
+    if (records->has("text")) unless_refused([&] { expect(valid_utf8(records->text("text")), "a broken text"); });
+    unless_refused([&] { expect(!records->name("label").empty(), "a name without letters"); });
+    unless_refused([&] {
+      for (const std::string& name : records->names("in.names")) expect(!name.empty(), "a name without letters");
+    });
+  }
+  return count;
+}
+
+}  // namespace
+
+/// A file of records, of each kind: its records, and those that are pairs and labelled texts.
+void fuzz_records(Bytes bytes) {
+  const std::string path = put_file(empty_folder() + "/records", text_of(bytes));
+  for (const auto format : {text::RecordFormat::jsonl, text::RecordFormat::csv, text::RecordFormat::tsv}) {
+    const auto count = unless_refused([&] { return read_all(path, format); });
+    const auto labelled = unless_refused([&] { return text::read_labelled_records(path, format); });
+    if (labelled)
+      expect(count && labelled->size() + labelled->empty_sentences == *count, "a record is neither read nor counted");
+    const auto pairs = unless_refused([&] { return text::read_parallel_records(path, format); });
+    if (pairs) expect(count && pairs->pairs == *count, "{} pairs of {} records", pairs->pairs, count.value_or(0));
+  }
+}
+
+}  // namespace tape::fuzz

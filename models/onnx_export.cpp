@@ -32,7 +32,7 @@ void export_graph(const M& model, const std::string& path, const OnnxExportOptio
 void export_onnx(const CausalLM& model, const std::string& path, const OnnxExportOptions& options) {
   export_graph(model, path, options);
 }
-void export_onnx(const Bert& model, const std::string& path, const OnnxExportOptions& options) {
+void export_onnx(const EncoderModel& model, const std::string& path, const OnnxExportOptions& options) {
   export_graph(model, path, options);
 }
 void export_onnx(const MaskedLanguageModel& model, const std::string& path, const OnnxExportOptions& options) {
@@ -41,7 +41,19 @@ void export_onnx(const MaskedLanguageModel& model, const std::string& path, cons
 void export_onnx(const SequenceClassifier& model, const std::string& path, const OnnxExportOptions& options) {
   export_graph(model, path, options);
 }
-void export_onnx(const Transformer& model, const std::string& path, const OnnxExportOptions& options) {
+void export_onnx(const TokenClassifier& model, const std::string& path, const OnnxExportOptions& options) {
+  export_graph(model, path, options);
+}
+void export_onnx(const QuestionAnswerer& model, const std::string& path, const OnnxExportOptions& options) {
+  export_graph(model, path, options);
+}
+void export_onnx(const EncoderDecoder& model, const std::string& path, const OnnxExportOptions& options) {
+  export_graph(model, path, options);
+}
+void export_onnx(const Vit& model, const std::string& path, const OnnxExportOptions& options) {
+  export_graph(model, path, options);
+}
+void export_onnx(const ImageClassifier& model, const std::string& path, const OnnxExportOptions& options) {
   export_graph(model, path, options);
 }
 void export_onnx(const AnyModel& model, const std::string& path, const OnnxExportOptions& options) {

@@ -21,19 +21,24 @@ struct OnnxExportOptions {
 ///     decoder-only models  input_ids, attention_mask -> logits
 ///       with_past          input_ids, attention_mask, position_ids, past_key_values.N.key, past_key_values.N.value
 ///                          -> logits, present.N.key, present.N.value
-///     Bert                 input_ids, attention_mask, token_type_ids -> last_hidden_state, pooler_output
-///     MaskedLanguageModel, SequenceClassifier: the same -> logits
-///     Transformer          input_ids, attention_mask, decoder_input_ids, decoder_attention_mask -> logits
+///     encoders             input_ids, attention_mask, token_type_ids -> last_hidden_state, pooler_output
+///       with a head        the same -> logits; start_logits and end_logits of a QuestionAnswerer
+///     encoder-decoders     input_ids, attention_mask, decoder_input_ids, decoder_attention_mask -> logits
+///     Vit, ImageClassifier pixel_values -> last_hidden_state, pooler_output; logits
 ///
 /// Ids and masks are [batch, length] of i64; a mask's 0 hides a token, and a query that sees none gets zeros, as here.
 /// The graph computes what the model computes in evaluation mode; hooks are no part of it. Tied weights are stored
 /// once. Error (config) for a layer that has no place in a graph and for adapters that are not merged, naming the
 /// module, for weights that f16 does not hold, and for with_past where it has no meaning; (io).
 void export_onnx(const CausalLM& model, const std::string& path, const OnnxExportOptions& options = {});
-void export_onnx(const Bert& model, const std::string& path, const OnnxExportOptions& options = {});
+void export_onnx(const EncoderModel& model, const std::string& path, const OnnxExportOptions& options = {});
 void export_onnx(const MaskedLanguageModel& model, const std::string& path, const OnnxExportOptions& options = {});
 void export_onnx(const SequenceClassifier& model, const std::string& path, const OnnxExportOptions& options = {});
-void export_onnx(const Transformer& model, const std::string& path, const OnnxExportOptions& options = {});
+void export_onnx(const TokenClassifier& model, const std::string& path, const OnnxExportOptions& options = {});
+void export_onnx(const QuestionAnswerer& model, const std::string& path, const OnnxExportOptions& options = {});
+void export_onnx(const EncoderDecoder& model, const std::string& path, const OnnxExportOptions& options = {});
+void export_onnx(const Vit& model, const std::string& path, const OnnxExportOptions& options = {});
+void export_onnx(const ImageClassifier& model, const std::string& path, const OnnxExportOptions& options = {});
 void export_onnx(const AnyModel& model, const std::string& path, const OnnxExportOptions& options = {});
 /// Of a folder, adapters merged.
 void export_onnx(const std::string& folder, const std::string& path, const OnnxExportOptions& options = {});

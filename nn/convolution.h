@@ -37,6 +37,7 @@ class Conv2d : public Layer<Conv2d> {
   /// Error (config) for sizes below 1, and groups that do not divide in and out.
   Conv2d(int64_t in, int64_t out, const SpatialSizes& kernel, const ConvLayerOptions& options = {});
   Tensor forward(const Tensor& x) const;
+  const ConvOptions& options() const { return options_; }
   std::string settings() const override;
 
   Parameter weight, bias;

@@ -31,6 +31,8 @@ class Embeddings : public Layer<Embeddings> {
   Tensor forward(const Tensor& ids, const Tensor& segments = {}, int64_t first = 0);
   /// With a position of its own (i64, [B, T]) for each id, all of segment 0. Error (index) for one beyond max_length.
   Tensor at(const Tensor& ids, const Tensor& positions);
+  /// The id whose places positions skip; none where they are counted from 0.
+  std::optional<int64_t> skipped_padding() const { return padding_; }
   std::string settings() const override;
 
   Child<Embedding> token;

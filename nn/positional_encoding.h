@@ -46,6 +46,7 @@ class LearnedPositionalEncoding : public Layer<LearnedPositionalEncoding> {
   /// `first` is the position of x's first token. Error (shape) beyond the table and for another width, (dtype) for
   /// another dtype than the table's.
   Tensor forward(const Tensor& x, int64_t first = 0) const;
+  int64_t offset() const { return offset_; }
   std::string settings() const override;
 
   Parameter weight;  ///< [offset + max_length, C]

@@ -8,7 +8,7 @@ namespace tape::models::hugging_face {
 namespace {
 
 constexpr const char* kTable = "shared.weight";
-constexpr const char* kOutput = "lm_head.weight";
+constexpr const char* kOutputWeight = "lm_head.weight";
 constexpr std::string_view kGated = "gated-";
 
 template <class Config, class Visit>
@@ -136,9 +136,9 @@ Layout t5_layout(const T5Config& c) {
   layout.tensor("src_embedding.weight", kTable, {c.vocab, c.d_model});
   for (const char* copy : {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"}) layout.copy(copy, kTable);
   if (c.tie_output)
-    layout.copy(kOutput, kTable);
+    layout.copy(kOutputWeight, kTable);
   else
-    layout.tensor("output.weight", kOutput, {c.vocab, c.d_model});
+    layout.tensor("output.weight", kOutputWeight, {c.vocab, c.d_model});
   add_stack(layout, "encoder", c.layers, c);
   add_stack(layout, "decoder", c.decoder_layers, c);
   // A bias that the first release's files have and no release adds.
@@ -148,7 +148,7 @@ Layout t5_layout(const T5Config& c) {
 
 T5Config with_own_output(T5Config c, const std::map<std::string, Tensor>& tensors) {
   const NoGrad no_grad;
-  const auto table = tensors.find(kTable), output = tensors.find(kOutput);
+  const auto table = tensors.find(kTable), output = tensors.find(kOutputWeight);
   const bool comparable = table != tensors.end() && output != tensors.end() &&
                           table->second.shape() == output->second.shape() &&
                           table->second.dtype() == output->second.dtype();

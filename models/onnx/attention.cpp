@@ -111,15 +111,15 @@ Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, c
 }
 
 /// Beyond max_distance all distances have one bucket, so a table of those within tells all.
-Value forward(Graph& g, const nn::RelativeBias& layer, const Value& distance) {
+void Surroundings::add_bias(Graph& g, const nn::RelativeBias& layer) {
   const Inside inside(g, layer);
   const nn::RelativeBiasOptions& options = layer.options();
   const int64_t most = options.max_distance;
   std::vector<int64_t> buckets;
   for (int64_t d = -most; d <= most; ++d) buckets.push_back(nn::relative_bucket(d, options));
-  const Value within = g.op("Clip", {distance, g.whole(-most), g.whole(most)});
+  const Value within = g.op("Clip", {distance_, g.whole(-most), g.whole(most)});
   const Value bucket = g.op("Gather", {g.wholes(buckets), g.add(within, g.whole(most))});
-  return g.permute(g.rows("weight", layer.weight, bucket), {2, 0, 1});
+  scores_ = g.permute(g.rows("weight", layer.weight, bucket), {2, 0, 1});
 }
 
 }  // namespace tape::models::onnx

@@ -42,11 +42,8 @@ class Surroundings {
     causal_ = true;
     return *this;
   }
-  /// Scores to be added, broadcast to [B, H, T, S]: the biases of T5.
-  Surroundings& add_scores(const Value& scores) {
-    scores_ = scores;
-    return *this;
-  }
+  /// Adds the scores [H, T, S] of a bias by distances.
+  void add_bias(Graph& g, const nn::RelativeBias& bias);
 
   const Shown& shown(Graph& g, const std::optional<nn::AttentionWindow>& window);
   const Turn& turn(Graph& g, const nn::Rotary& rotary);
@@ -70,7 +67,4 @@ Value forward(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, Sur
 /// does.
 Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, const Value& memory,
                 Surroundings& around);
-/// The biases [H, T, S] of distances().
-Value forward(Graph& g, const nn::RelativeBias& layer, const Value& distance);
-
 }  // namespace tape::models::onnx

@@ -25,6 +25,12 @@ Value gelu_tanh(Graph& g, const Value& x) {
   return g.multiply(g.multiply(x, g.number(0.5)), g.add(g.op("Tanh", {inner}), g.number(1)));
 }
 
+/// RoBERTa's: padding + 1 and on for the ids that are not the padding, the padding itself for those that are.
+Value positions_behind(Graph& g, const Value& ids, int64_t padding) {
+  const Value real = g.cast(g.op("Not", {g.op("Equal", {ids, g.whole(padding)})}), i64);
+  return g.add(g.multiply(g.op("CumSum", {real, g.whole(1)}), real), g.whole(padding));
+}
+
 float f(double value) { return static_cast<float>(value); }
 
 }  // namespace
@@ -90,7 +96,9 @@ Value forward(Graph& g, const nn::GatedFeedForward& layer, const Value& x) {
 Value forward(Graph& g, const nn::Embeddings& layer, const Value& ids, const Value& positions, const Value& segments) {
   const Inside inside(g, layer);
   Value x = forward(g, layer.token, ids);
-  if (layer.position) x = g.add(x, forward(g, *layer.position, positions));
+  const std::optional<int64_t> skipped = layer.skipped_padding();
+  if (layer.position)
+    x = g.add(x, forward(g, *layer.position, skipped ? positions_behind(g, ids, *skipped) : positions));
   if (layer.segment) x = g.add(x, forward(g, *layer.segment, segments));
   return layer.norm ? forward(g, *layer.norm, x) : x;
 }
@@ -100,15 +108,24 @@ Value forward(Graph& g, const nn::PositionalEncoding& layer, const Value& x, con
   return g.add(x, g.op("Gather", {g.constant(layer.table.to(f32)), positions}));
 }
 
+Value forward(Graph& g, const nn::LearnedPositionalEncoding& layer, const Value& x, const Value& positions) {
+  const Inside inside(g, layer);
+  const Value rows = layer.offset() == 0 ? positions : g.add(positions, g.whole(layer.offset()));
+  return g.add(x, g.rows("weight", layer.weight, rows));
+}
+
 Value forward(Graph& g, const nn::Pooler& layer, const Value& hidden) {
   const Inside inside(g, layer);
   const Value first = g.op("Gather", {hidden, g.whole(0)}, {{"axis", int64_t{1}}});
   return g.op("Tanh", {forward(g, layer.dense, first)});
 }
 
-Value forward(Graph& g, const nn::ClassificationHead& layer, const Value& pooled) {
+Value forward(Graph& g, const nn::ClassificationHead& layer, const Value& x) {
   const Inside inside(g, layer);
-  return forward(g, layer.classifier, pooled);
+  Value h = x;
+  if (layer.dense) h = forward(g, *layer.activation, forward(g, *layer.dense, h));
+  if (layer.norm) h = forward(g, *layer.norm, h);
+  return forward(g, layer.classifier, h);
 }
 
 Value forward(Graph& g, const nn::MaskedTokenHead& layer, const Value& hidden) {
@@ -121,6 +138,28 @@ Value forward(Graph& g, const nn::NextTokenHead& layer, const Value& hidden) {
   const Inside inside(g, layer);
   const Value logits = product(g, layer.weight, layer.bias, hidden);
   return layer.gives() == nn::TokenOutput::logits ? logits : g.op("Softmax", {logits}, {{"axis", int64_t{-1}}});
+}
+
+Value forward(Graph& g, const nn::Conv2d& layer, const Value& x) {
+  const Inside inside(g, layer);
+  const ConvOptions& o = layer.options();
+  const std::vector<int64_t> dilation = o.dilation.of("Conv2d", "dilation", 2, 1);
+  std::vector<int64_t> before(2), behind(2);
+  for (const size_t axis : {0u, 1u}) {
+    if (o.padding.same()) {
+      const int64_t all = dilation[axis] * (layer.weight.size(static_cast<int64_t>(axis) + 2) - 1);
+      before[axis] = all / 2, behind[axis] = all - all / 2;
+    } else {
+      before[axis] = behind[axis] = o.padding.sizes().of("Conv2d", "padding", 2, 0)[axis];
+    }
+  }
+  std::vector<Value> inputs{x, g.vector("weight", layer.weight)};
+  if (layer.bias.defined()) inputs.push_back(g.vector("bias", layer.bias));
+  return g.op("Conv", inputs,
+              {{"strides", o.stride.of("Conv2d", "stride", 2, 1)},
+               {"dilations", dilation},
+               {"group", o.groups},
+               {"pads", std::vector<int64_t>{before[0], before[1], behind[0], behind[1]}}});
 }
 
 Value mean_pool(Graph& g, const Value& hidden, const Value& attention_mask) {

@@ -2,6 +2,7 @@
 
 #include <concepts>
 
+#include "../../nn/convolution.h"
 #include "../../nn/embeddings.h"
 #include "../../nn/heads.h"
 #include "../../nn/positional_encoding.h"
@@ -28,14 +29,18 @@ Value forward(Graph& g, const nn::Identity& layer, const Value& x);
 Value forward(Graph& g, const nn::Activation& layer, const Value& x);
 Value forward(Graph& g, const nn::FeedForward& layer, const Value& x);
 Value forward(Graph& g, const nn::GatedFeedForward& layer, const Value& x);
-/// `positions` [T] or [B, T] where the layer has a table of them, `segments` where it has one of these.
+/// `positions` [T] or [B, T] where the layer has a table of them and does not count its own, `segments` where it has
+/// one of these.
 Value forward(Graph& g, const nn::Embeddings& layer, const Value& ids, const Value& positions, const Value& segments);
 Value forward(Graph& g, const nn::PositionalEncoding& layer, const Value& x, const Value& positions);
+Value forward(Graph& g, const nn::LearnedPositionalEncoding& layer, const Value& x, const Value& positions);
 
 Value forward(Graph& g, const nn::Pooler& layer, const Value& hidden);
-Value forward(Graph& g, const nn::ClassificationHead& layer, const Value& pooled);
+Value forward(Graph& g, const nn::ClassificationHead& layer, const Value& x);
 Value forward(Graph& g, const nn::MaskedTokenHead& layer, const Value& hidden);
 Value forward(Graph& g, const nn::NextTokenHead& layer, const Value& hidden);
+
+Value forward(Graph& g, const nn::Conv2d& layer, const Value& x);
 
 /// The layer that a place for one of several classes holds.
 template <class... M>

@@ -1,7 +1,5 @@
 #include "models/onnx/models.h"
 
-#include <cmath>
-
 #include "models/onnx/stacks.h"
 
 namespace tape::models::onnx {
@@ -29,21 +27,55 @@ void give_logits(Graph& g, const CausalLM& model, const Value& hidden) {
   g.output(logits ? "logits" : "probabilities", scores, {kBatch, "sequence_length", model.vocab()});
 }
 
-/// The hidden states of a Bert, and the mask that it was given.
-std::pair<Value, Value> run_bert(Graph& g, const Bert& model) {
+/// The hidden states of an encoder, and the mask that it was given.
+std::pair<Value, Value> run_encoder(Graph& g, const EncoderModel& model) {
   Sequence in = begin_sequence(g, "", "sequence_length");
   Value segments;
-  if (model.embeddings->segment) segments = g.input("token_type_ids", i64, {kBatch, "sequence_length"});
+  if (model.segments() > 0) segments = g.input("token_type_ids", i64, {kBatch, "sequence_length"});
   const Inside inside(g, model);
   const Value x = forward(g, model.embeddings, in.ids, in.positions, segments);
+  if (model.relative_bias) in.around.add_bias(g, **model.relative_bias);
   return {forward(g, *model.encoder, x, in.around), in.attention_mask};
 }
 
-Value embed(Graph& g, const Transformer& model, const nn::Child<nn::Embedding>& table, const Sequence& in) {
-  Value x = forward(g, table, in.ids);
-  if (model.config().scale_embedding)
-    x = g.multiply(x, g.number(std::sqrt(static_cast<double>(model.config().d_model))));
-  return forward(g, model.positions, x, in.positions);
+/// The first of the places that stand in a row: hidden [B, T, C] -> [B, C].
+Value first_place(Graph& g, const Value& hidden) {
+  return g.op("Gather", {hidden, g.whole(0)}, {{"axis", int64_t{1}}});
+}
+
+/// What a stack of an encoder-decoder model reads: norm(scale * token + position), of what there is.
+Value read_tokens(Graph& g, const EncoderDecoder& model, const Sequence& in, bool source) {
+  Value x = forward(g, source ? model.src_embedding : model.tgt_embedding, in.ids);
+  if (model.options().embedding_scale != 1) x = g.multiply(x, g.number(model.options().embedding_scale));
+  if (model.positions) x = forward(g, *model.positions, x, in.positions);
+  if (const auto& learned = source ? model.src_positions : model.tgt_positions)
+    x = forward(g, *learned, x, in.positions);
+  const auto& norm = source ? model.src_norm : model.tgt_norm;
+  return norm ? forward(g, *norm, x) : x;
+}
+
+/// The places of a Vit: pixels -> hidden [B, 1 + patches, C].
+Value run_vit(Graph& g, const Vit& model) {
+  const nn::PatchEmbeddings& patches = *model.embeddings;
+  const Shape& weight = patches.projection->weight.shape();  // [C, channels, P, P]
+  const std::vector<int64_t> grid = patches.grid();
+  const Value pixels = g.input("pixel_values", f32, {kBatch, weight[1], grid[0] * weight[2], grid[1] * weight[3]});
+  const Inside inside(g, model);
+  Value x;
+  {
+    const Inside within(g, patches);
+    x = forward(g, patches.projection, pixels);                                 // [B, C, rows, columns]
+    x = g.permute(g.reshape(x, {0, weight[0], grid[0] * grid[1]}), {0, 2, 1});  // [B, patches, C]
+    // The class stands in front of every row of a batch.
+    const Value rows = g.op("Shape", {pixels}, {{"end", int64_t{1}}});
+    const Value shape = g.concat({rows, g.wholes({1, weight[0]})}, 0);
+    const Value first = g.op("Expand", {g.vector("class_token", patches.class_token), shape});
+    x = g.add(g.concat({first, x}, 1), g.vector("position", patches.position));
+  }
+  const Value from_0 = places(g, g.whole(0), g.whole(1 + grid[0] * grid[1]));
+  const Value ones = g.op("Expand", {g.whole(1), g.op("Shape", {x}, {{"end", int64_t{2}}})});
+  Surroundings around(ones, distances(g, from_0, from_0), from_0, false);
+  return forward(g, *model.encoder, x, around);
 }
 
 }  // namespace
@@ -83,37 +115,64 @@ void describe_with_past(Graph& g, const CausalLM& model) {
   }
 }
 
-void describe(Graph& g, const Bert& model) {
-  const Value hidden = run_bert(g, model).first;
-  g.output("last_hidden_state", hidden, {kBatch, "sequence_length", model.config().d_model});
-  if (model.pooler) g.output("pooler_output", forward(g, *model.pooler, hidden), {kBatch, model.config().d_model});
+void describe(Graph& g, const EncoderModel& model) {
+  const Value hidden = run_encoder(g, model).first;
+  g.output("last_hidden_state", hidden, {kBatch, "sequence_length", model.width()});
+  if (model.pooler) g.output("pooler_output", forward(g, *model.pooler, hidden), {kBatch, model.width()});
 }
 
 void describe(Graph& g, const MaskedLanguageModel& model) {
-  const Value logits = forward(g, model.head, run_bert(g, *model.bert).first);
-  g.output("logits", logits, {kBatch, "sequence_length", model.config().vocab});
+  const Value logits = forward(g, model.head, run_encoder(g, *model.base).first);
+  g.output("logits", logits, {kBatch, "sequence_length", model.base->vocab()});
 }
 
 void describe(Graph& g, const SequenceClassifier& model) {
-  const auto [hidden, mask] = run_bert(g, *model.bert);
+  const auto [hidden, mask] = run_encoder(g, *model.base);
   Value pooled;
   if (model.config().pooling == nn::Pooling::mean) {
     pooled = mean_pool(g, hidden, mask);
+  } else if (!model.base->pooler) {
+    pooled = first_place(g, hidden);
   } else {
-    const Inside inside(g, *model.bert);
-    pooled = forward(g, *model.bert->pooler, hidden);
+    const Inside inside(g, *model.base);
+    pooled = forward(g, *model.base->pooler, hidden);
   }
   g.output("logits", forward(g, model.head, pooled), {kBatch, model.config().num_labels});
 }
 
-void describe(Graph& g, const Transformer& model) {
+void describe(Graph& g, const TokenClassifier& model) {
+  const Value logits = forward(g, model.head, run_encoder(g, *model.base).first);
+  g.output("logits", logits, {kBatch, "sequence_length", model.config().num_labels});
+}
+
+void describe(Graph& g, const QuestionAnswerer& model) {
+  const Value logits = forward(g, model.head, run_encoder(g, *model.base).first);
+  const char* const names[] = {"start_logits", "end_logits"};
+  for (const int64_t end : {0, 1})
+    g.output(names[end], g.op("Gather", {logits, g.whole(end)}, {{"axis", int64_t{2}}}), {kBatch, "sequence_length"});
+}
+
+void describe(Graph& g, const EncoderDecoder& model) {
   Sequence source = begin_sequence(g, "", "encoder_sequence_length");
   Sequence target = begin_sequence(g, "decoder_", "decoder_sequence_length");
   Surroundings memory(source.attention_mask);
-  const Value read = forward(g, *model.encoder, embed(g, model, model.src_embedding, source), source.around);
-  const Value written =
-      forward(g, *model.decoder, embed(g, model, model.tgt_embedding, target), read, target.around.causal(), memory);
-  g.output("logits", forward(g, model.output, written), {kBatch, "decoder_sequence_length", model.config().tgt_vocab});
+  const Value read = forward(g, *model.encoder, read_tokens(g, model, source, true), source.around);
+  Value written =
+      forward(g, *model.decoder, read_tokens(g, model, target, false), read, target.around.causal(), memory);
+  if (model.options().output_scale != 1) written = g.multiply(written, g.number(model.options().output_scale));
+  g.output("logits", forward(g, model.output, written), {kBatch, "decoder_sequence_length", model.options().tgt_vocab});
+}
+
+void describe(Graph& g, const Vit& model) {
+  const Value hidden = run_vit(g, model);
+  const Shape& places = model.embeddings->position.shape();
+  g.output("last_hidden_state", hidden, {kBatch, places[1], places[2]});
+  if (model.pooler) g.output("pooler_output", forward(g, *model.pooler, hidden), {kBatch, places[2]});
+}
+
+void describe(Graph& g, const ImageClassifier& model) {
+  const Value logits = forward(g, model.classifier, first_place(g, run_vit(g, *model.vit)));
+  g.output("logits", logits, {kBatch, model.config().num_labels});
 }
 
 }  // namespace tape::models::onnx

@@ -1,9 +1,12 @@
 #pragma once
 
-#include "../bert.h"
 #include "../causal_lm.h"
+#include "../encoder_decoder.h"
+#include "../masked_language_model.h"
+#include "../question_answerer.h"
 #include "../sequence_classifier.h"
-#include "../transformer.h"
+#include "../token_classifier.h"
+#include "../vit.h"
 #include "graph.h"
 
 // Whole models as graphs: inputs and outputs have the names, and their sizes too, that optimum gives them.
@@ -17,13 +20,21 @@ void describe_with_past(Graph& g, const CausalLM& model);
 
 /// input_ids, attention_mask and, where there are segments, token_type_ids -> last_hidden_state and, where there is a
 /// pooler, pooler_output.
-void describe(Graph& g, const Bert& model);
+void describe(Graph& g, const EncoderModel& model);
 /// The same inputs -> logits.
 void describe(Graph& g, const MaskedLanguageModel& model);
 void describe(Graph& g, const SequenceClassifier& model);
+void describe(Graph& g, const TokenClassifier& model);
+/// -> start_logits, end_logits.
+void describe(Graph& g, const QuestionAnswerer& model);
 
 /// input_ids and attention_mask [batch_size, encoder_sequence_length], decoder_input_ids and decoder_attention_mask
 /// [batch_size, decoder_sequence_length] -> logits.
-void describe(Graph& g, const Transformer& model);
+void describe(Graph& g, const EncoderDecoder& model);
+
+/// pixel_values [batch_size, channels, height, width] -> last_hidden_state and, where there is a pooler, pooler_output.
+void describe(Graph& g, const Vit& model);
+/// -> logits.
+void describe(Graph& g, const ImageClassifier& model);
 
 }  // namespace tape::models::onnx

@@ -33,6 +33,7 @@ Value forward(Graph& g, const nn::EncoderLayer& layer, const Value& x, Surroundi
 Value forward(Graph& g, const nn::Encoder& stack, const Value& x, Surroundings& around,
               std::vector<KeyValues>* caches) {
   const Inside inside(g, stack);
+  if (stack.relative_bias) around.add_bias(g, **stack.relative_bias);
   Value h = x;
   for (int64_t i = 0; i < stack.layers.size(); ++i)
     h = forward(g, *stack.layers[i], h, around, caches ? &(*caches)[static_cast<size_t>(i)] : nullptr);
@@ -53,6 +54,7 @@ Value forward(Graph& g, const nn::DecoderLayer& layer, const Value& x, const Val
 Value forward(Graph& g, const nn::Decoder& stack, const Value& x, const Value& memory, Surroundings& around,
               Surroundings& around_memory) {
   const Inside inside(g, stack);
+  if (stack.relative_bias) around.add_bias(g, **stack.relative_bias);
   Value h = x;
   for (int64_t i = 0; i < stack.layers.size(); ++i) h = forward(g, *stack.layers[i], h, memory, around, around_memory);
   return last_norm(g, stack, h);

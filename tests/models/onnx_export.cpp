@@ -1,13 +1,17 @@
 #include "models/onnx_export.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "autograd/create.h"
+#include "autograd/io/safetensors.h"
+#include "autograd/ops/compare.h"
 #include "autograd/ops/indexing.h"
 #include "autograd/ops/shape.h"
 #include "autograd/random.h"
 #include "models/onnx/stacks.h"
+#include "models/run.h"
 #include "nn/adapters.h"
 #include "nn/alibi.h"
 #include "tests/support/errors.h"
@@ -187,7 +191,7 @@ TEST(OnnxExport, ComputesWhatBertsCompute) {
   masked.eval();
   EXPECT_TRUE(tensors_near(run_onnx(exported(masked), given).at("logits"), masked(some_ids(), mask, segments), 1e-5));
   for (const nn::Pooling pooling : {nn::Pooling::first, nn::Pooling::mean}) {
-    SequenceClassifier classifier({.bert = bert_to_export(), .num_labels = 3, .pooling = pooling});
+    SequenceClassifier classifier({.encoder = bert_to_export(), .num_labels = 3, .pooling = pooling});
     classifier.eval();
     EXPECT_TRUE(
         tensors_near(run_onnx(exported(classifier), given).at("logits"), classifier(some_ids(), mask, segments), 1e-5));
@@ -242,7 +246,7 @@ TEST(OnnxExport, AddsRelativeBiasesToTheScores) {
   const onnx::Value in = g.input("x", f32, {"batch", "length", 8}), seen = g.input("mask", i64, {"batch", "length"});
   const onnx::Value from_0 = onnx::places(g, g.whole(0), g.size(in, 1)), far = onnx::distances(g, from_0, from_0);
   onnx::Surroundings around(seen, far, from_0, false);
-  around.add_scores(onnx::forward(g, bias, far));
+  around.add_bias(g, bias);
   g.output("y", onnx::forward(g, attention, in, around), {"batch", "length", 8});
   const Tensor y = run_onnx(g.take("T5"), {{"x", x}, {"mask", mask}}).at("y");
   EXPECT_TRUE(tensors_near(y, attention(x, Mask::additive(bias(length, length))), 1e-5));
@@ -288,10 +292,36 @@ TEST(OnnxExport, StoresMatricesAsHalves) {
 /// Each folder of the fixtures by its own name, and what is beside a large file.
 TEST(OnnxExport, TakesFoldersOfEveryClass) {
   const TemporaryFolder folder;
-  for (const char* name : {"bert", "bert_classifier", "bert_masked", "gpt2", "gpt_neox", "llama", "m2m100", "marian",
-                           "mistral", "qwen2", "qwen3"}) {
+  for (const char* name :
+       {"bert", "bert_classifier", "bert_masked", "gpt2", "gpt_neox", "llama", "m2m100", "marian", "mistral", "qwen2",
+        "qwen3", "bart", "mbart", "t5", "t5_gated", "mt5", "vit", "vit_classifier"}) {
     export_onnx(fixture_path(std::string("hugging_face/") + name), folder / "a.onnx", {.max_inline_bytes = 0});
     EXPECT_FALSE(read_onnx(folder / "a.onnx").model.nodes.empty()) << name;
+  }
+}
+
+/// Outputs of the fixtures' models, which are of f64 and exported in f32, under the names that both have.
+TEST(OnnxExport, ComputesWhatRunComputesOfEveryOtherClass) {
+  std::vector<std::string> names{"bart", "mbart", "t5", "t5_gated", "mt5", "vit", "vit_classifier"};
+  for (const auto& entry : std::filesystem::directory_iterator(fixture_path("hugging_face/encoders")))
+    names.push_back(fmt::format("encoders/{}", entry.path().filename().string()));
+  for (const std::string& name : names) {
+    const std::string folder = fixture_path(fmt::format("hugging_face/{}", name));
+    const AnyModel model = load_model(folder);
+    nn::StateDict given = load_safetensors(fmt::format("{}/inputs.safetensors", folder)).tensors;
+    if (given.contains("labels") && given.contains("input_ids") && name.find('/') == std::string::npos) {
+      given["decoder_input_ids"] = maximum(given.at("labels"), zeros_like(given.at("labels")));
+      given["decoder_attention_mask"] = ones_like(given.at("labels"));
+    }
+    for (const char* target : {"labels", "start_positions", "end_positions"}) given.erase(target);
+    const nn::StateDict expected = run(model, given);
+    if (given.contains("input_ids") && !given.contains("attention_mask"))
+      given["attention_mask"] = ones_like(given.at("input_ids"));
+    if (given.contains("pixel_values")) given["pixel_values"] = given.at("pixel_values").to(f32);
+    const auto out = run_onnx(exported(model), given);
+    ASSERT_FALSE(out.empty()) << name;
+    for (const auto& [output, value] : out)
+      EXPECT_TRUE(tensors_near(value, expected.at(output).to(f32), 1e-4)) << name << " " << output;
   }
 }
 

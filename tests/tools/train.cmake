@@ -81,10 +81,10 @@ foreach(a IN LISTS english)
     file(APPEND ${FOLDER}/counts.jsonl "{\"prompt\": \"${a} ${b}: \", \"completion\": \"${b} ${a}\"}\n")
   endforeach()
 endforeach()
-set(records train lm --text ${FOLDER}/counts.jsonl --layers 2 --width 32 --heads 2 --context 32 --threads 1 --steps 10
+set(records train lm --text ${FOLDER}/counts.jsonl --layers 2 --width 32 --heads 2 --context 32 --threads 1
     --valid-fraction 0.2)
-expect_status(0 ${records} --out ${FOLDER}/counts --checkpoint-layers --layer-decay 0.8 --lr-of embeddings=1e-3)
-expect_status(0 ${records} --out ${FOLDER}/packed --pack --optimizer-state bf16)
+expect_status(0 ${records} --steps 10 --out ${FOLDER}/counts --checkpoint-layers --layer-decay 0.8 --lr-of embeddings=1e-3)
+expect_status(0 ${records} --steps 10 --out ${FOLDER}/packed --pack --optimizer-state bf16)
 expect_text(out "documents packed into")
 expect_status(3 ${records} --out ${FOLDER}/packed --pack --steps 12 --resume)
 expect_text(err "optimizer_state bf16 then, not given now")

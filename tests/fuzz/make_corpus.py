@@ -342,6 +342,12 @@ def make_texts():
     write("corpora", "labelled", "sentence\tlabel\na fine film\t1\na bad one\t0\n")
     write("corpora", "trec", "DESC:manner How did serfdom develop ?\nENTY What films ?\n")
     write("corpora", "three_fields", "a\tb\tc\n")
+    for name, vocab, ids in [("narrow", 300, "<4H"), ("wide", 70000, "<4I")]:
+        write("token_file", name, vocab.to_bytes(3, "little") + struct.pack(ids, 0, 1, 299, 256))
+    write("token_file", "outside", b"\x02\0\0" + struct.pack("<3H", 0, 1, 2))
+    write("token_file", "odd", b"\x02\0\0" + b"\0\0\1")
+    write("token_file", "odd_wide", b"\0\0\2" + b"\0" * 6)
+    write("token_file", "nothing", b"\x02\0\0")
     write("records", "jsonl", '{"text": "a\\nb", "label": 1}\n\n{"text": "", "label": true, "in": {"names": ["B", 2]}}\n')
     write("records", "pairs", '{"source": "ein Haus", "target": "a house"}\n{"source": " ", "target": "x"}\n')
     write("records", "csv", 'text,label\r\n"a, ""b""",1\r\n"two\r\nlines",0\r\n,1\r\n')

@@ -27,6 +27,7 @@ void fuzz_sentence_piece(Bytes bytes);
 void fuzz_settings(Bytes bytes);
 void fuzz_shapes(Bytes bytes);
 void fuzz_text_encoding(Bytes bytes);
+void fuzz_token_file(Bytes bytes);
 void fuzz_tokenizer_folder(Bytes bytes);
 void fuzz_tokenizer_json(Bytes bytes);
 void fuzz_trainer_state(Bytes bytes);
@@ -59,6 +60,7 @@ std::span<const Target> targets() {
       {"settings", fuzz_settings},
       {"shapes", fuzz_shapes},
       {"text_encoding", fuzz_text_encoding},
+      {"token_file", fuzz_token_file},
       {"tokenizer_folder", fuzz_tokenizer_folder},
       {"tokenizer_json", fuzz_tokenizer_json},
       {"trainer_state", fuzz_trainer_state},

@@ -24,7 +24,7 @@ echo \"\${COMPREPLY[*]}\"
 endfunction()
 expect_completions("train translate" tra)
 expect_completions("translation" train tra)
-expect_completions("--level --layers --lora-rank --lora-alpha --lora-dropout --lora-targets --lr" train lm --l)
+expect_completions("--level --layers --lora-rank --lora-alpha --lora-dropout --lora-targets --lr --layer-decay --lr-of" train lm --l)
 expect_completions("char" train lm --level c)
 expect_completions("bash zsh fish" completion --shell "")
 expect_completions("${FOLDER}/tapeformer.bash" tokenize --model ${FOLDER}/tape)

@@ -74,6 +74,30 @@ expect_status(0 ${lm} --steps 5 --overwrite)
 expect_status(0 ${lm} --steps 8 --resume)
 expect_text(out "8 steps")
 
+# Records, packed and not, and the tokens of one run as the text of another; what is wrong is named by line and field.
+file(WRITE ${FOLDER}/counts.jsonl "")
+foreach(a IN LISTS english)
+  foreach(b IN LISTS english)
+    file(APPEND ${FOLDER}/counts.jsonl "{\"prompt\": \"${a} ${b}: \", \"completion\": \"${b} ${a}\"}\n")
+  endforeach()
+endforeach()
+set(records train lm --text ${FOLDER}/counts.jsonl --layers 2 --width 32 --heads 2 --context 32 --threads 1
+    --valid-fraction 0.2)
+expect_status(0 ${records} --steps 10 --out ${FOLDER}/counts --checkpoint-layers --layer-decay 0.8 --lr-of embeddings=1e-3)
+expect_status(0 ${records} --steps 10 --out ${FOLDER}/packed --pack --optimizer-state bf16)
+expect_text(out "documents packed into")
+expect_status(3 ${records} --out ${FOLDER}/packed --pack --steps 12 --resume)
+expect_text(err "optimizer_state bf16 then, not given now")
+expect_status(0 ${records} --out ${FOLDER}/packed --pack --optimizer-state bf16 --steps 12 --resume)
+expect_status(3 ${records} --out ${FOLDER}/bad --lr-of embeddings)
+expect_text(err "--lr-of: must be PATTERN=RATE, got embeddings")
+expect_status(3 ${records} --out ${FOLDER}/bad --text-column body --prompt-column question)
+expect_text(err "counts.jsonl: line 1: there is no field \"body\"; there are: prompt, completion")
+expect_status(0 train lm --text ${FOLDER}/lm/tokens/train.bin --tokenizer ${FOLDER}/lm --layers 1 --width 32 --heads 2
+  --context 32 --threads 1 --steps 5 --out ${FOLDER}/tokens)
+expect_status(3 train lm --text ${FOLDER}/lm/tokens/train.bin --out ${FOLDER}/bad --context 32)
+expect_text(err "train.bin holds tokens, and nothing says which: a tokenizer is needed, or a model to go on with")
+
 # A resume takes nothing on trust: not what lies beside the checkpoint, and no other options or data than it says.
 file(READ ${FOLDER}/lm/vocab.json vocabulary)
 file(WRITE ${FOLDER}/lm/vocab.json "{}")

@@ -57,7 +57,7 @@ class StudyOf {
     else if (options_.text_b)
       said = said_as(start, target.encode(*options_.text_b, {.add_special_tokens = false}));
     else
-      said.ids = greedy(model, source.ids, start);
+      said.ids = greedy(model, source.ids, start, target);
     StudyOptions options = chosen(target);
     if (options_.corrupted) options.reads = in_place(source, tokenizer_.encode(*options_.corrupted));
     options.bos = start.bos;
@@ -129,14 +129,17 @@ class StudyOf {
   }
 
   static std::vector<int64_t> greedy(models::EncoderDecoder& model, const std::vector<int64_t>& ids,
-                                     const models::TargetStart& start) {
+                                     const models::TargetStart& start, const text::Tokenizer& target) {
     const std::vector<std::vector<int64_t>> sources{ids};
     // One less than there are positions: bos stands in front.
     const int64_t most =
         std::min({3 * std::ssize(ids) + 20, model.max_length().value_or(kMostTokens) - 1, kMostTokens - 1});
-    const auto found = models::translate(
-        model, sources,
-        {.beams = 1, .bos = start.bos, .forced_bos = start.forced_bos, .max_length = std::max<int64_t>(most, 1)});
+    const auto found = models::translate(model, sources,
+                                         {.beams = 1,
+                                          .bos = start.bos,
+                                          .forced_bos = start.forced_bos,
+                                          .max_length = std::max<int64_t>(most, 1),
+                                          .vocabulary = target.vocab_size()});
     return found[0].empty() ? std::vector<int64_t>() : found[0][0].tokens;
   }
 

@@ -174,10 +174,12 @@ class Rows {
 /// The best tokens of each row with their log probabilities.
 class Continuations {
  public:
-  Continuations(const Tensor& logits, int64_t beams, const std::vector<int64_t>& hidden) : hidden_(hidden) {
+  /// Of ids below `known` that are not hidden.
+  Continuations(const Tensor& logits, int64_t beams, int64_t known, const std::vector<int64_t>& hidden)
+      : known_(known), hidden_(hidden) {
     const int64_t vocabulary = logits.size(-1);
-    // The hidden ones are among the best at worst.
-    count_ = std::min(vocabulary, 2 * std::min(beams, vocabulary) + std::ssize(hidden));
+    // The others are among the best at worst.
+    count_ = std::min(vocabulary, 2 * std::min(beams, vocabulary) + std::ssize(hidden) + vocabulary - known);
     const TopK best = topk(logits, count_);
     tokens_ = best.indices.to_vector<int64_t>();
     values_ = best.values.to(f64).to_vector<double>();
@@ -192,7 +194,8 @@ class Continuations {
         const size_t row = static_cast<size_t>(first + beam),
                      at = row * static_cast<size_t>(count_) + static_cast<size_t>(i);
         const double sum = running[static_cast<size_t>(beam)].sum + values_[at] - totals_[row];
-        if (std::isfinite(sum) && std::find(hidden_.begin(), hidden_.end(), tokens_[at]) == hidden_.end())
+        if (std::isfinite(sum) && tokens_[at] < known_ &&
+            std::find(hidden_.begin(), hidden_.end(), tokens_[at]) == hidden_.end())
           all.push_back({beam, tokens_[at], sum});
       }
     std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.sum > b.sum; });
@@ -201,6 +204,7 @@ class Continuations {
   }
 
  private:
+  int64_t known_;
   const std::vector<int64_t>& hidden_;
   int64_t count_;
   std::vector<int64_t> tokens_;          // [rows, count]
@@ -212,9 +216,12 @@ class Continuations {
 std::vector<std::vector<BeamHypothesis>> beam_search(EncoderDecoder& model, const Tensor& src,
                                                      const BeamOptions& options) {
   check(options, src.size(0));
-  if (options.forced_bos && (*options.forced_bos < 0 || *options.forced_bos >= model.options().tgt_vocab))
-    raise(ErrorKind::index, "beam_search: forced_bos {} is not in 0..{}", *options.forced_bos,
-          model.options().tgt_vocab - 1);
+  const int64_t tgt_vocab = model.options().tgt_vocab;
+  if (options.forced_bos && (*options.forced_bos < 0 || *options.forced_bos >= tgt_vocab))
+    raise(ErrorKind::index, "beam_search: forced_bos {} is not in 0..{}", *options.forced_bos, tgt_vocab - 1);
+  if (options.vocabulary < 0 || options.vocabulary > tgt_vocab)
+    raise(ErrorKind::config, "beam_search: vocabulary must be from 0 to the model's {}, got {}", tgt_vocab,
+          options.vocabulary);
   const NoGrad no_grad;
   std::vector<Search> searches;
   for (size_t row = 0; row < static_cast<size_t>(src.size(0)); ++row)
@@ -225,7 +232,8 @@ std::vector<std::vector<BeamHypothesis>> beam_search(EncoderDecoder& model, cons
   for (int64_t length = 0; !rows.sources().empty(); ++length) {
     hidden.resize(1);
     if (length < options.min_length) hidden.push_back(options.eos);
-    const Continuations continuations(rows.logits(), options.beams, hidden);
+    const Continuations continuations(rows.logits(), options.beams,
+                                      options.vocabulary > 0 ? options.vocabulary : tgt_vocab, hidden);
     int64_t first = 0;
     for (const int64_t source : rows.sources()) {
       Search& search = searches[static_cast<size_t>(source)];

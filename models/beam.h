@@ -19,6 +19,7 @@ struct BeamOptions {
   std::optional<int64_t> forced_bos = {};
   bool use_cache = true;                  ///< keep keys and values of earlier positions; the same tokens either way
   std::vector<int64_t> max_lengths = {};  ///< one a source row, in place of max_length
+  int64_t vocabulary = 0;  ///< ids from here on are never said (a table padded to a round size); 0: all may be
 };
 
 struct BeamHypothesis {

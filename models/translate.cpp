@@ -84,7 +84,8 @@ std::vector<std::vector<Translation>> translate(EncoderDecoder& model, std::span
                        .length_penalty = options.length_penalty,
                        .bos = options.bos.value_or(config.bos_id),
                        .eos = config.eos_id,
-                       .forced_bos = options.forced_bos ? options.forced_bos : config.forced_bos};
+                       .forced_bos = options.forced_bos ? options.forced_bos : config.forced_bos,
+                       .vocabulary = options.vocabulary};
     for (const int64_t row : batch) {
       const int64_t asked = options.max_length > 0 ? options.max_length : 3 * lengths[static_cast<size_t>(row)] + 20;
       search.max_lengths.push_back(std::min(asked, config.max_length.value_or(asked)));

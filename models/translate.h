@@ -16,6 +16,7 @@ struct TranslateOptions {
   /// Tokens of a translation, its end included; 0: three for each of the source and 20 more. Never more than the
   /// model has positions, where it has a table of them.
   int64_t max_length = 0;
+  int64_t vocabulary = 0;       ///< as in BeamOptions
   int64_t batch_tokens = 4096;  ///< source tokens searched at once, padding included
   bool alignments = false;      ///< also where each token looked in the source
   /// The decoder layer whose attention is the alignment, counted from 0; where not given the last but one, whose

@@ -47,6 +47,7 @@ class Translator {
             arguments.model);
     const models::TargetStart start = models::target_start(*model_, source());
     options_.bos = start.bos, options_.forced_bos = start.forced_bos;
+    options_.vocabulary = target().vocab_size();
   }
 
   /// Output for some lines, in their order.

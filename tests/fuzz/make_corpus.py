@@ -155,7 +155,7 @@ def make_json():
 
 def make_models():
     for name in ["bert", "bert_classifier", "bert_masked", "gpt2", "marian", "m2m100", "llama", "llama_biases", "mistral",
-                 "qwen2", "qwen3", "gpt_neox"]:
+                 "qwen2", "qwen3", "gpt_neox", "bart", "mbart", "t5", "t5_gated", "mt5"]:
         write("model_config", name, fixture(f"hugging_face/{name}/config.json"))
         write("model_folder", name, fixture(f"hugging_face/{name}/config.json"),
               fixture(f"hugging_face/{name}/model.safetensors"))

@@ -19,10 +19,12 @@
 #include "autograd/ops/unary.h"
 #include "autograd/tape/checkpoint.h"
 #include "autograd/tape/listeners.h"
+#include "models/bart.h"
 #include "models/bert.h"
 #include "models/gpt.h"
 #include "models/gpt_neox.h"
 #include "models/llama.h"
+#include "models/t5.h"
 #include "models/transformer.h"
 #include "nn/check.h"
 #include "nn/disentangled_attention.h"
@@ -60,6 +62,46 @@ Case transformer(DType dtype) {
           [=] { return (*model)(src, tgt); },
           {"encoder.layers.0.self_attention", "encoder.layers.1.self_attention", "decoder.layers.0.self_attention",
            "decoder.layers.0.cross_attention", "decoder.layers.1.self_attention", "decoder.layers.1.cross_attention"}};
+}
+
+/// A relative bias and unscaled scores in both stacks; norms of the embeddings and learned positions.
+template <class Model, class Config>
+Case reader(const char* name, const Config& config, DType dtype) {
+  const auto model = std::make_shared<Model>(config);
+  model->to(dtype);
+  const Tensor src = tensor({{1, 2, 4, 5}, {3, 1, 0, 0}}, i64), tgt = tensor({{0, 4, 6}, {0, 3, 5}}, i64);
+  return {name,
+          model,
+          [=] { return (*model)(src, tgt); },
+          {"encoder.layers.0.self_attention", "decoder.layers.0.self_attention", "decoder.layers.0.cross_attention"}};
+}
+
+Case t5(DType dtype) {
+  const models::T5Config config{.vocab = 7,
+                                .d_model = 8,
+                                .layers = 1,
+                                .decoder_layers = 1,
+                                .heads = 2,
+                                .head_width = 3,
+                                .d_ff = 6,
+                                .relative_bias = {.buckets = 4, .max_distance = 3},
+                                .dropout = 0.2};
+  return reader<models::T5>("T5", config, dtype);
+}
+
+Case bart(DType dtype) {
+  const models::BartConfig config{.vocab = 7,
+                                  .d_model = 8,
+                                  .layers = 1,
+                                  .heads = 2,
+                                  .d_ff = 6,
+                                  .decoder_layers = 1,
+                                  .decoder_heads = 4,
+                                  .decoder_d_ff = 5,
+                                  .max_length = 5,
+                                  .padding_id = 0,
+                                  .init_std = 0.5};
+  return reader<models::Bart>("Bart", config, dtype);
 }
 
 Case gpt(DType dtype) {
@@ -115,7 +157,7 @@ Case gpt_neox(DType dtype) {
 
 std::vector<Case> cases(DType dtype) {
   manual_seed(5);
-  return {transformer(dtype), gpt(dtype), bert(dtype), llama(dtype), gpt_neox(dtype)};
+  return {transformer(dtype), t5(dtype), bart(dtype), gpt(dtype), bert(dtype), llama(dtype), gpt_neox(dtype)};
 }
 
 /// Logits, and backward of a sum that no symmetry makes zero.

@@ -4,8 +4,10 @@
 
 #include "autograd/random.h"
 #include "tests/support/errors.h"
+#include "tests/support/fixtures.h"
 #include "tests/support/temporary_folder.h"
 #include "text/characters.h"
+#include "text/load_tokenizer.h"
 
 namespace tape::inspect {
 namespace {
@@ -53,6 +55,45 @@ TEST_F(SubjectTest, IsOfAnyDecoderOnlyModel) {
   EXPECT_EQ(subject.study().run().size(), 2u);
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = "abca", .text_b = "ab"}), ErrorKind::config,
                     fmt::format("--text-b: {} holds a Llama, which reads one text", folder_));
+}
+
+/// A folder with a small model for the tokenizer of a fixture.
+template <class Model, class Config>
+void save_reader(const std::string& folder, const char* tokenizer, Config config) {
+  const auto words = text::load_tokenizer(fixture_path(fmt::format("tokenizers/{}", tokenizer)));
+  config.vocab = words->vocab_size();
+  config.d_model = 8, config.layers = config.decoder_layers = 1, config.heads = 2, config.d_ff = 12;
+  manual_seed(3);
+  text::remove_tokenizer(folder);
+  models::save(folder, Model(config));
+  words->save(folder);
+}
+
+TEST_F(SubjectTest, IsOfAnyEncoderDecoderModel) {
+  save_reader<models::T5>(folder_, "t5", models::T5Config{.head_width = 4});
+  const Subject t5(folder_, {.text = "one two", .text_b = "eins"});
+  EXPECT_EQ(t5.study().kind, "encoder-decoder");
+  EXPECT_EQ(t5.study().texts.at(1).tokens.front(), "<pad>");
+  EXPECT_EQ(t5.study().run().size(), 1u);
+  EXPECT_FALSE(Subject(folder_, {.text = "one two"}).study().texts.at(1).ids.empty());
+}
+
+TEST_F(SubjectTest, SaysTheLanguageOfATarget) {
+  models::BartConfig config{.kind = models::BartKind::mbart, .max_length = 60};
+  config.decoder_heads = 2, config.decoder_d_ff = 12;
+  save_reader<models::Bart>(folder_, "mbart", config);
+  const auto read = [&](std::optional<std::string> target) {
+    return Subject(folder_, {.text = "one two", .text_b = std::move(target)}).study().texts.at(1).tokens;
+  };
+  EXPECT_EQ(read("eins").at(0), "de_DE");
+  EXPECT_EQ(read({}).at(0), "de_DE");
+  save_reader<models::Bart>(folder_, "mbart50", config);
+  for (const std::optional<std::string>& target : {std::optional<std::string>("eins"), std::optional<std::string>()}) {
+    EXPECT_EQ(read(target).at(0), "</s>");
+    EXPECT_EQ(read(target).at(1), "de_DE");
+  }
+  const Subject subject(folder_, {.text = "one two", .text_b = "eins"});
+  EXPECT_EQ(subject.beside(folder_).study().texts.at(1).ids, subject.study().texts.at(1).ids);
 }
 
 TEST_F(SubjectTest, RunsOtherModelsOverTheSameText) {

@@ -226,6 +226,28 @@ TEST(Beam, IsThatOfTransformers) {
   EXPECT_GT(lengths.size(), 6u);
 }
 
+TEST(Beam, SaysNoIdBehindItsVocabulary) {
+  const auto model = lively("marian", fixture_json("beam.json"));
+  const Tensor src = tensor({{3, 4, 5}, {6, 7, 8}}, i64);
+  const auto words = [&](int64_t vocabulary) {
+    std::set<int64_t> said;
+    for (const auto& row : beam_search(*model, src,
+                                       {.beams = 4,
+                                       .n_best = 4,
+                                       .max_length = 6,
+                                       .bos = model->config().bos_id,
+                                       .eos = model->config().eos_id,
+                                       .vocabulary = vocabulary})) {
+      EXPECT_EQ(row.size(), 4u);
+      for (const BeamHypothesis& hypothesis : row) said.insert(hypothesis.tokens.begin(), hypothesis.tokens.end());
+    }
+    return said;
+  };
+  const int64_t last = *words(0).rbegin();
+  EXPECT_LT(*words(last).rbegin(), last);
+  EXPECT_TAPE_ERROR(words(14), ErrorKind::config, "beam_search: vocabulary must be from 0 to the model's 13, got 14");
+}
+
 /// tests/fixtures/make_forced_bos.py
 TEST(Beam, BeginsWithAForcedTokenAsInTransformers) {
   const Json& expected = fixture_json("forced_bos.json");

@@ -78,6 +78,30 @@ TEST(Decoder, WithACacheIsTheSame) {
   }
 }
 
+TEST(Decoder, AddsARelativeBiasInEveryLayer) {
+  manual_seed(6);
+  TransformerLayerOptions options = decoder_options(NormPlace::pre, ActivationKind::gelu);
+  options.attention_scale = 1;
+  Decoder decoder(2, options,
+                  RelativeBiasOptions{.buckets = 4, .max_distance = 6, .direction = RelativeDirection::past});
+  decoder.to(f64);
+  const NoGrad no_grad;
+  Tensor((*decoder.relative_bias)->weight).mul_(50);  // enough to be seen
+  const Tensor x = randn({2, 5, 8}, f64), memory = randn({2, 4, 8}, f64);
+  const Mask hidden = Mask::padding(tensor({{1, 1, 1, 0}, {1, 1, 0, 0}}, i64), 0);
+  const Mask bias = Mask::additive((*decoder.relative_bias)(5, 5));
+  Tensor h = x;
+  for (int64_t i = 0; i < 2; ++i) h = decoder.layers[i](h, memory, bias, hidden);
+  const Tensor wanted = (*decoder.norm)(h);
+  EXPECT_TRUE(tensors_near(decoder(x, memory, Mask(), hidden), wanted, 1e-12));
+  DecoderCache cache = decoder.init_cache(memory);
+  Tensors parts;
+  for (const auto& [first, last] : {std::pair<int64_t, int64_t>{0, 1}, {1, 4}, {4, 5}})
+    parts.push_back(decoder.forward_cached(slice(x, 1, {.start = first, .end = last}), cache, hidden));
+  EXPECT_TRUE(tensors_near(cat(parts, 1), wanted, 1e-12));
+  EXPECT_EQ(Decoder(1, options).relative_bias, nullptr);
+}
+
 TEST(Decoder, RefusesOptionsOutOfRange) {
   const TransformerLayerOptions fits = decoder_options(NormPlace::post, ActivationKind::relu);
   TransformerLayerOptions wrong = fits;

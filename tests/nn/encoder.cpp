@@ -93,6 +93,29 @@ TEST(Encoder, WithACacheIsACausalEncoder) {
   }
 }
 
+TEST(Encoder, AddsARelativeBiasInEveryLayer) {
+  manual_seed(4);
+  TransformerLayerOptions options = encoder_options(NormPlace::pre, ActivationKind::gelu);
+  options.attention_scale = 1;
+  Encoder encoder(2, options, RelativeBiasOptions{.buckets = 6, .max_distance = 4});
+  encoder.to(f64);
+  const NoGrad no_grad;
+  Tensor((*encoder.relative_bias)->weight).mul_(50);  // enough to be seen
+  const Tensor x = randn({2, 5, 8}, f64);
+  const Mask hidden = Mask::padding(tensor({{0, 0, 1, 1, 1}, {1, 1, 1, 1, 1}}, i64), 0);
+  const Mask bias = Mask::additive((*encoder.relative_bias)(5, 5));
+  for (const Mask& mask : {Mask(), Mask::causal()}) {
+    Tensor h = x;
+    for (int64_t i = 0; i < 2; ++i) h = encoder.layers[i](h, mask & hidden & bias);
+    EXPECT_TRUE(tensors_near(encoder(x, mask & hidden), (*encoder.norm)(h), 1e-12));
+  }
+  EncoderCache cache = encoder.init_cache();
+  Tensors parts;
+  for (const auto& [first, last] : {std::pair<int64_t, int64_t>{0, 2}, {2, 3}, {3, 5}})
+    parts.push_back(encoder.forward_cached(slice(x, 1, {.start = first, .end = last}), cache));
+  EXPECT_TRUE(tensors_near(cat(parts, 1), encoder(x, Mask::causal()), 1e-12));
+}
+
 TEST(Encoder, HasALastNormWithNormsInFront) {
   EXPECT_EQ(Encoder(1, encoder_options(NormPlace::post, ActivationKind::relu)).norm, nullptr);
   EXPECT_NE(Encoder(1, encoder_options(NormPlace::pre, ActivationKind::relu)).norm, nullptr);

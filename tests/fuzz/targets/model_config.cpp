@@ -1,6 +1,7 @@
 #include <functional>
 
 #include "models/config_reader.h"
+#include "models/hugging_face/bart.h"
 #include "models/hugging_face/bert.h"
 #include "models/hugging_face/gpt2.h"
 #include "models/hugging_face/gpt_neox.h"
@@ -10,13 +11,25 @@
 #include "models/hugging_face/mistral.h"
 #include "models/hugging_face/qwen2.h"
 #include "models/hugging_face/qwen3.h"
+#include "models/hugging_face/t5.h"
 #include "models/transformer_json.h"
 #include "tests/fuzz/target.h"
 
 namespace tape::fuzz {
 
-/// A config.json, as each class of model reads it; those of the decoders and of the own kind are the same when they are
-/// written and read again.
+/// What is read of a configuration and written is the same when it is read again. `checked` completes what is read.
+template <class Read, class Checked>
+void expect_read_again(const models::ConfigReader& config, Read&& read, Checked&& checked) {
+  namespace hf = models::hugging_face;
+  const auto written = [&](const models::ConfigReader& from) { return hf::config_json(checked(read(from)), f32); };
+  const auto once = unless_refused([&] { return written(config); });
+  if (!once) return;
+  expect(written({once->dump(), "what was written"}) == *once, "what was written reads as another configuration: {}",
+         once->dump());
+}
+
+/// A config.json, as each class of model reads it; those of the decoders, of the encoder-decoders since BART and of the
+/// own kind are the same when they are written and read again.
 void fuzz_model_config(Bytes bytes) {
   namespace hf = models::hugging_face;
   const std::string text(text_of(bytes));
@@ -31,19 +44,17 @@ void fuzz_model_config(Bytes bytes) {
       [&] { hf::read_m2m100_config(*config); },
   };
   for (const auto& read : readers) unless_refused(read);
-  for (const auto read :
-       {hf::read_llama_config, hf::read_mistral_config, hf::read_qwen2_config, hf::read_qwen3_config}) {
-    const auto found = unless_refused([&] { return completed(read(*config)); });
-    if (!found) continue;
-    const auto written = hf::config_json(*found, f32);
-    expect(hf::config_json(completed(read({written.dump(), "what was written"})), f32) == written,
-           "what was written reads as another configuration: {}", written.dump());
-  }
-  if (const auto found = unless_refused([&] { return hf::read_gpt_neox_config(*config); })) {
-    const auto written = hf::config_json(*found, f32);
-    expect(hf::config_json(hf::read_gpt_neox_config({written.dump(), "what was written"}), f32) == written,
-           "what was written reads as another configuration: {}", written.dump());
-  }
+  for (const auto read : {hf::read_llama_config, hf::read_mistral_config, hf::read_qwen2_config, hf::read_qwen3_config})
+    expect_read_again(*config, read, [](const models::LlamaConfig& c) { return completed(c); });
+  const auto as_it_is = [](const auto& c) { return c; };
+  expect_read_again(*config, hf::read_gpt_neox_config, as_it_is);
+  using models::BartKind, models::T5Kind, models::ConfigReader;
+  for (const auto kind : {BartKind::bart, BartKind::mbart})
+    expect_read_again(
+        *config, [kind](const ConfigReader& c) { return hf::read_bart_config(c, kind); }, as_it_is);
+  for (const auto kind : {T5Kind::t5, T5Kind::mt5})
+    expect_read_again(
+        *config, [kind](const ConfigReader& c) { return hf::read_t5_config(c, kind); }, as_it_is);
   const auto own = unless_refused([&] { return models::transformer_config_from_json(text, "config.json"); });
   if (!own) return;
   const std::string written = models::to_json(*own);

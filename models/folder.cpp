@@ -2,9 +2,10 @@
 
 #include <filesystem>
 
-#include "base/check.h"
 #include "base/file.h"
 #include "models/adapter_folder.h"
+#include "models/encoder_decoder_folder.h"
+#include "models/folder_loading.h"
 #include "models/hugging_face/bart.h"
 #include "models/hugging_face/bert.h"
 #include "models/hugging_face/generation.h"
@@ -26,16 +27,6 @@ namespace {
 namespace hf = hugging_face;
 
 constexpr const char* kConfig = "config.json";
-
-/// Runs `body`; an Error that leaves it names the file whose content is at fault.
-template <class F>
-auto naming(const std::string& path, F&& body) {
-  try {
-    return body();
-  } catch (const Error& error) {
-    raise(error.kind(), "{}: {}", path, error.what());
-  }
-}
 
 bool for_transformers(const TransformerConfig& c) { return hf::is_marian(c) || hf::is_m2m100(c); }
 
@@ -83,52 +74,6 @@ void save_for_transformers(const std::string& folder, const M& model, const Save
     texts.emplace_back(hf::kGenerationConfig, hf::generation_config_json(model.options()));
   texts.emplace_back(kConfig, fmt::format("{}\n", hf::config_json(model, dtype_of_parameters(model)).dump(2)));
   save_as(folder, model, texts, options);
-}
-
-/// Checks the weights against `layout()`, makes the model and gives it their values. A file of doubles makes a model of
-/// doubles.
-template <class M, class Config, class MakeLayout>
-AnyModel filled(const std::string& config_file, const Config& config, const Weights& weights, MakeLayout&& layout) {
-  const nn::StateDict state = naming(config_file, layout).from_file(weights.tensors, weights.where);
-  auto model = naming(config_file, [&] { return std::make_unique<M>(config); });
-  for (const auto& [name, tensor] : state)
-    if (tensor.dtype() == f64) {
-      model->to(f64);
-      break;
-    }
-  naming(weights.where, [&] { model->load_state_dict(state); });
-  model->eval();
-  return model;
-}
-
-/// Whether a folder could hold that many layers: each has tensors of its own. Names are made for each before they are
-/// compared, so a number out of the air must stop here.
-void check_layers(const std::string& config_file, int64_t layers, const Weights& weights) {
-  check_at_least_one(config_file, {{"layers", layers}});
-  if (layers > std::ssize(weights.tensors))
-    raise(ErrorKind::format, "{}: {} layers, but {} holds {} tensors", config_file, layers, weights.where,
-          weights.tensors.size());
-}
-
-AnyModel load_transformer(const std::string& file, const TransformerConfig& c, const Weights& weights, bool own) {
-  check_layers(file, c.layers, weights);
-  check_layers(file, c.decoder_layers.value_or(c.layers), weights);
-  constexpr int64_t most = int64_t{1} << 24;  // the table of positions is in no file
-  if (c.max_length > most) raise(ErrorKind::config, "{}: {} positions are more than {}", file, c.max_length, most);
-  return filled<Transformer>(file, c, weights, [&] { return own ? transformer_layout(c) : hf::marian_layout(c); });
-}
-
-AnyModel load_bart(const std::string& file, const BartConfig& c, const Weights& weights) {
-  check_layers(file, c.layers, weights);
-  check_layers(file, c.decoder_layers, weights);
-  return filled<Bart>(file, c, weights, [&] { return hf::bart_layout(c); });
-}
-
-AnyModel load_t5(const std::string& file, const T5Config& given, const Weights& weights) {
-  check_layers(file, given.layers, weights);
-  check_layers(file, given.decoder_layers, weights);
-  const T5Config c = hf::with_own_output(given, weights.tensors);
-  return filled<T5>(file, c, weights, [&] { return hf::t5_layout(c); });
 }
 
 AnyModel load_gpt(const std::string& file, const GptConfig& c, const Weights& weights) {
@@ -198,10 +143,7 @@ AnyModel load_model(const std::string& folder) {
   const std::string text = read_text(file);
   const ConfigReader config(text, file);
   // The configuration first, then the weights: the smaller file's fault is named before the larger one is read.
-  if (config.text("model_type", "") == kOwnModelType) {
-    const TransformerConfig c = transformer_config_from_json(text, file);
-    return load_transformer(file, c, read_weights(folder), true);
-  }
+  if (config.text("model_type", "") == kOwnModelType) return load_own_transformer(folder, file, text);
   const std::vector<std::string> names = config.names("architectures");
   const std::string name = names.empty() ? class_of_type(config.text("model_type", "")) : names.front();
   if (const auto reader = llama_readers().find(name); reader != llama_readers().end()) {
@@ -213,18 +155,7 @@ AnyModel load_model(const std::string& folder) {
     naming(file, [&] { check(c); });
     return load_gpt_neox(file, c, read_weights(folder));
   }
-  const auto with_ids = [&](auto c) { return hf::with_target_ids(c, folder, config.has("decoder_start_token_id")); };
-  if (name == "MarianMTModel" || name == "M2M100ForConditionalGeneration") {
-    const TransformerConfig c =
-        name == "MarianMTModel" ? hf::read_marian_config(config) : hf::read_m2m100_config(config);
-    return load_transformer(file, with_ids(c), read_weights(folder), false);
-  }
-  if (name == "BartForConditionalGeneration" || name == "MBartForConditionalGeneration")
-    return load_bart(file, with_ids(hf::read_bart_config(config, name[0] == 'M' ? BartKind::mbart : BartKind::bart)),
-                     read_weights(folder));
-  if (name == "T5ForConditionalGeneration" || name == "MT5ForConditionalGeneration")
-    return load_t5(file, with_ids(hf::read_t5_config(config, name[0] == 'M' ? T5Kind::mt5 : T5Kind::t5)),
-                   read_weights(folder));
+  if (auto model = load_encoder_decoder(folder, config, name)) return std::move(*model);
   if (name == "GPT2LMHeadModel") {
     const GptConfig c = hf::read_gpt_config(config);
     return load_gpt(file, c, read_weights(folder));

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "base/check.h"
+#include "models/folder.h"
+#include "models/weights.h"
+
+/// What the loaders of all classes of model share.
+namespace tape::models {
+
+/// Runs `body`; an Error that leaves it names the file whose content is at fault.
+template <class F>
+auto naming(const std::string& path, F&& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    raise(error.kind(), "{}: {}", path, error.what());
+  }
+}
+
+/// Checks the weights against `layout()`, makes the model and gives it their values. A file of doubles makes a model of
+/// doubles.
+template <class M, class Config, class MakeLayout>
+AnyModel filled(const std::string& config_file, const Config& config, const Weights& weights, MakeLayout&& layout) {
+  const nn::StateDict state = naming(config_file, layout).from_file(weights.tensors, weights.where);
+  auto model = naming(config_file, [&] { return std::make_unique<M>(config); });
+  for (const auto& [name, tensor] : state)
+    if (tensor.dtype() == f64) {
+      model->to(f64);
+      break;
+    }
+  naming(weights.where, [&] { model->load_state_dict(state); });
+  model->eval();
+  return model;
+}
+
+/// Whether a folder could hold that many layers: each has tensors of its own. Names are made for each before they are
+/// compared, so a number out of the air must stop here.
+inline void check_layers(const std::string& config_file, int64_t layers, const Weights& weights) {
+  check_at_least_one(config_file, {{"layers", layers}});
+  if (layers > std::ssize(weights.tensors))
+    raise(ErrorKind::format, "{}: {} layers, but {} holds {} tensors", config_file, layers, weights.where,
+          weights.tensors.size());
+}
+
+}  // namespace tape::models

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "autograd/create.h"
-#include "autograd/ops/indexing.h"
+#include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
 #include "autograd/random.h"
 #include "models/onnx/stacks.h"

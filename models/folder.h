@@ -18,10 +18,12 @@
 namespace tape::models {
 
 /// A model of any class that a folder can hold.
-using AnyModel = std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>, std::unique_ptr<Llama>,
-                              std::unique_ptr<GptNeoX>, std::unique_ptr<Bert>, std::unique_ptr<Roberta>,
-                              std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>,
-                              std::unique_ptr<TokenClassifier>, std::unique_ptr<QuestionAnswerer>>;
+using AnyModel =
+    std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>, std::unique_ptr<Llama>, std::unique_ptr<GptNeoX>,
+                 std::unique_ptr<Bert>, std::unique_ptr<Roberta>, std::unique_ptr<DistilBert>, std::unique_ptr<MPNet>,
+                 std::unique_ptr<Deberta>, std::unique_ptr<ModernBert>, std::unique_ptr<MaskedLanguageModel>,
+                 std::unique_ptr<SequenceClassifier>, std::unique_ptr<TokenClassifier>,
+                 std::unique_ptr<QuestionAnswerer>>;
 
 /// Reads a folder in the layout of Hugging Face's transformers: `config.json`, whose "architectures" name the class,
 /// and `model.safetensors`, or the shards that `model.safetensors.index.json` lists. f16 and bf16 values become f32.
@@ -33,8 +35,11 @@ using AnyModel = std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Gpt>
 ///     BertForTokenClassification     TokenClassifier        MistralForCausalLM              Llama
 ///     BertForQuestionAnswering       QuestionAnswerer       Qwen2ForCausalLM                Llama
 ///     GPTNeoXForCausalLM             GptNeoX                Qwen3ForCausalLM                Llama
+///     DistilBertModel                DistilBert             MPNetModel                      MPNet
+///     DebertaV2Model                 Deberta                ModernBertModel                 ModernBert
 ///
-/// The four heads are those of every encoder. The last five decoders are known by their "model_type" alone too.
+/// The four heads are those of every encoder. The five decoders beside GPT-2 and all encoders are known by their
+/// "model_type" alone too; a masked language model's folder with the tensors of its encoder alone is read as that.
 /// Transformers that neither of these two can express have the "model_type" "tapeformer-transformer", classifiers that
 /// pool the mean, which transformers has no class for, "tapeformer-mean-pooling-classifier". The model is in evaluation
 /// mode. Every Error names the file: (io) for one that cannot be read; (format) or (config) with the key for a

@@ -57,7 +57,7 @@ void add_train_classifier(Command train) {
       .default_text("0.1");
   command.option("--format", arguments->format, "tsv: sentence TAB label; label-first: label SPACE sentence")
       .one_of({"tsv", "label-first"});
-  command.option("--init", o.init, "Folder of a BERT to begin with; without it the model starts from scratch");
+  command.option("--init", o.init, "Folder of a BERT or its kin to begin with; without it the model starts from scratch");
   command.flag("--new-head", o.new_head, "Where --init is a classifier: learn other labels than its own");
   command.option("--freeze", o.freeze, "Hold the embeddings and so many layers of --init still").at_least(0);
   command.option("--layer-decay", o.layer_decay, "Rate of each layer of --init beside the one above it")

@@ -154,7 +154,9 @@ AnyModel load_model(const std::string& folder) {
     const GptConfig c = hf::read_gpt_config(config);
     return load_gpt(file, c, read_weights(folder));
   }
-  if (const auto encoder = hf::encoder_architecture(name, config)) return load_encoder(folder, config, *encoder);
+  const auto encoder =
+      names.empty() ? hf::encoder_of_type(config.text("model_type", "")) : hf::encoder_architecture(name, config);
+  if (encoder) return load_encoder(folder, config, *encoder);
   if (name == "ViTForImageClassification") {
     const ImageClassifierConfig c = hf::read_image_classifier_config(config);
     return load_image_classifier(file, c, read_weights(folder));
@@ -196,7 +198,16 @@ constexpr const char* kNeeded<Bert> = "a Bert without a head";
 template <>
 constexpr const char* kNeeded<Roberta> = "a Roberta without a head (RoBERTa, XLM-R)";
 template <>
-constexpr const char* kNeeded<EncoderModel> = "an encoder without a head (BERT, RoBERTa, XLM-R)";
+constexpr const char* kNeeded<DistilBert> = "a DistilBert without a head";
+template <>
+constexpr const char* kNeeded<MPNet> = "an MPNet without a head";
+template <>
+constexpr const char* kNeeded<Deberta> = "a Deberta (version 2 or 3) without a head";
+template <>
+constexpr const char* kNeeded<ModernBert> = "a ModernBert without a head";
+template <>
+constexpr const char* kNeeded<EncoderModel> =
+    "an encoder without a head (BERT, RoBERTa, XLM-R, DistilBERT, MPNet, DeBERTa, ModernBERT)";
 template <>
 constexpr const char* kNeeded<MaskedLanguageModel> = "a MaskedLanguageModel (BertForMaskedLM and its kin)";
 template <>
@@ -233,6 +244,10 @@ template std::unique_ptr<GptNeoX> load<GptNeoX>(const std::string&);
 template std::unique_ptr<CausalLM> load<CausalLM>(const std::string&);
 template std::unique_ptr<Bert> load<Bert>(const std::string&);
 template std::unique_ptr<Roberta> load<Roberta>(const std::string&);
+template std::unique_ptr<DistilBert> load<DistilBert>(const std::string&);
+template std::unique_ptr<MPNet> load<MPNet>(const std::string&);
+template std::unique_ptr<Deberta> load<Deberta>(const std::string&);
+template std::unique_ptr<ModernBert> load<ModernBert>(const std::string&);
 template std::unique_ptr<EncoderModel> load<EncoderModel>(const std::string&);
 template std::unique_ptr<MaskedLanguageModel> load<MaskedLanguageModel>(const std::string&);
 template std::unique_ptr<SequenceClassifier> load<SequenceClassifier>(const std::string&);

@@ -71,7 +71,7 @@ void add_train_classifier(Command train) {
       .default_text("by the end of --data: .jsonl, .csv, else tsv");
   command.option("--text-column", o.fields.text, "Field of records that is classified");
   command.option("--label-column", o.fields.label, "Field that holds its label");
-  command.option("--init", o.init, "Folder of a BERT to begin with; without it the model starts from scratch");
+  command.option("--init", o.init, "Folder of a BERT or its kin to begin with; without it the model starts from scratch");
   command.flag("--new-head", o.new_head, "Where --init is a classifier: learn other labels than its own");
   command.option("--freeze", o.freeze, "Hold the embeddings and so many layers of --init still").at_least(0);
   command

@@ -1,11 +1,8 @@
 #include "train/fine_tuning.h"
 
-#include <filesystem>
-
 #include "base/error.h"
-#include "base/file.h"
-#include "models/config_reader.h"
 #include "models/folder.h"
+#include "models/sentence_encoder.h"
 #include "models/tokenizer_fit.h"
 #include "text/load_tokenizer.h"
 #include "train/trained_parameters.h"
@@ -45,16 +42,10 @@ struct Take {
 };
 
 void choose_pooling(Pretrained& p) {
-  const std::string file = fmt::format("{}/1_Pooling/config.json", p.folder);
   if (p.has_head()) {
     p.pooling_reason = "as the folder's classifier has it";
-  } else if (std::filesystem::exists(file)) {
-    const models::ConfigReader config(read_text(file), file);
-    const bool mean = config.flag("pooling_mode_mean_tokens", false);
-    if (mean == config.flag("pooling_mode_cls_token", false))
-      raise(ErrorKind::config, "{}: either \"pooling_mode_mean_tokens\" or \"pooling_mode_cls_token\" must be true",
-            file);
-    p.config.pooling = mean ? nn::Pooling::mean : nn::Pooling::first;
+  } else if (const auto pooling = models::read_pooling(p.folder)) {
+    p.config.pooling = *pooling;
     p.pooling_reason = "as 1_Pooling/config.json says";
   } else {
     p.config.pooling = p.has_pooler ? nn::Pooling::first : nn::Pooling::mean;

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "autograd/io/safetensors.h"
 #include "base/file.h"
 #include "models/config_reader.h"

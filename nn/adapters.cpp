@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "base/module_path.h"
 #include "nn/embedding.h"
 #include "nn/linear.h"

@@ -2,9 +2,10 @@
 
     python tests/equality/compare_onnx.py --build build/release [--chance 1]
 
-Models of random configurations and weights: the Berts, GPT-2, Marian and M2M100 of models.py, the decoder-only ones of
-compare_decoders.py (each scaling of the rotation, windows, grouped queries, norms of queries and keys, parallel
-residuals), a classifier that pools the mean and a Transformer of Tapeformer's own. Each is exported as f32, f16 and bf16,
+Models of random configurations and weights: the Berts, GPT-2, Marian, M2M100 and vision Transformers of models.py, the
+decoder-only ones of compare_decoders.py (each scaling of the rotation, windows, grouped queries, norms of queries and keys,
+parallel residuals), the encoders of compare_encoders.py but DeBERTa, without and with each head, the encoder-decoder ones
+of compare_encoder_decoders.py, a classifier that pools the mean and a Transformer of Tapeformer's own. Each is exported as f32, f16 and bf16,
 with its tensors inside and in a second file, onnx's checker looks at the whole file, and the outputs are compared for
 batches and lengths of 1 and more, with padding behind, in front, at both ends and everywhere. Decoder-only models are
 exported with past keys and values too: texts that are given piece by piece, and texts with padding in front and positions
@@ -23,6 +24,8 @@ import sys
 import tempfile
 
 import compare_decoders as decoders
+import compare_encoder_decoders as encoder_decoders
+import compare_encoders as encoders
 import models as equality
 import numpy as np
 import onnx
@@ -83,7 +86,11 @@ def difference(theirs, ours):
     return float(np.abs(theirs - ours).max() / max(np.abs(ours).max(), 1e-30))
 
 
-def inputs_of(names, vocab, padding, batch, length, chance):
+def inputs_of(given_inputs, vocab, padding, batch, length, chance):
+    names = set(given_inputs)
+    if "pixel_values" in names:
+        return {"pixel_values": torch.randn(batch, *given_inputs["pixel_values"].shape[1:], generator=chance)}
+
     def ids(high, count):
         return torch.randint(3, high, (batch, count), generator=chance)
 
@@ -149,11 +156,19 @@ def models(chance):
     """Name, the folder's model and its vocabulary, the kinds of text, and how long a text may be that is cut to pieces."""
     for name, kind, config in equality.models():
         model = equality.randomized(kind(config), 0.15)
-        vocab = min(config.vocab_size, getattr(config, "decoder_vocab_size", None) or config.vocab_size) - 1
+        vocab = getattr(config, "vocab_size", 1)
+        vocab = min(vocab, getattr(config, "decoder_vocab_size", None) or vocab) - 1
         yield name, model, vocab, getattr(config, "type_vocab_size", 0), 9
     yield "Transformer, norms in front", None, 31, 0, 9
     mean = equality.randomized(transformers.BertForSequenceClassification(equality.bert_config(num_labels=4)), 0.15)
     yield "classifier of the mean", mean, 60, 2, 9
+    for name, kind, config, forced in encoder_decoders.configurations(chance, 1):
+        yield name, encoder_decoders.made(kind, config, forced, config.tie_word_embeddings), encoder_decoders.VOCAB - 1, 0, 9
+    for family in encoders.FAMILIES:
+        for head in encoders.HEADS if family != "DebertaV2" else []:
+            (config,) = encoders.configurations(chance, family, head, 1)
+            model = equality.randomized(getattr(transformers, family + head)(config), 0.15)
+            yield family + head, model, encoders.VOCAB, getattr(config, "type_vocab_size", 0), 9
     for name, kind, config in decoders.configurations(chance, 3):
         dynamic = (config.rope_parameters or {}).get("rope_type") == "dynamic"
         yield name, equality.randomized(kind(config), 0.15), decoders.VOCAB, 0, config.max_position_embeddings if dynamic else 9  # fmt: skip

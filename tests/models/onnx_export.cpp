@@ -314,7 +314,7 @@ TEST(OnnxExport, ComputesWhatRunComputesOfEveryOtherClass) {
       given["decoder_attention_mask"] = ones_like(given.at("labels"));
     }
     for (const char* target : {"labels", "start_positions", "end_positions"}) given.erase(target);
-    const nn::StateDict expected = run(model, given);
+    const nn::StateDict expected = models::run(model, given);
     if (given.contains("input_ids") && !given.contains("attention_mask"))
       given["attention_mask"] = ones_like(given.at("input_ids"));
     if (given.contains("pixel_values")) given["pixel_values"] = given.at("pixel_values").to(f32);

@@ -2,7 +2,7 @@
 
 #include "models/config_reader.h"
 #include "models/hugging_face/bart.h"
-#include "models/hugging_face/bert.h"
+#include "models/hugging_face/encoders.h"
 #include "models/hugging_face/gpt2.h"
 #include "models/hugging_face/gpt_neox.h"
 #include "models/hugging_face/llama.h"
@@ -12,6 +12,7 @@
 #include "models/hugging_face/qwen2.h"
 #include "models/hugging_face/qwen3.h"
 #include "models/hugging_face/t5.h"
+#include "models/hugging_face/vit.h"
 #include "models/transformer_json.h"
 #include "tests/fuzz/target.h"
 
@@ -28,6 +29,21 @@ void expect_read_again(const models::ConfigReader& config, Read&& read, Checked&
          once->dump());
 }
 
+/// A configuration as the encoders of a family read it, without and with each head.
+void read_encoders(const std::string& family, const models::ConfigReader& config) {
+  namespace hf = models::hugging_face;
+  const auto encoder = hf::encoder_architecture(fmt::format("{}Model", family), config);
+  expect(encoder.has_value(), "no encoders of the family {}", family);
+  unless_refused([&] { hf::read_encoder(*encoder, config); });
+  unless_refused([&] { hf::read_token_classifier(*encoder, config); });
+  unless_refused([&] { hf::read_question_answerer(*encoder, config); });
+  for (const nn::Pooling pooling : {nn::Pooling::first, nn::Pooling::mean}) {
+    hf::EncoderArchitecture classifier = *encoder;
+    classifier.pooling = pooling;
+    unless_refused([&] { hf::read_sequence_classifier(classifier, config); });
+  }
+}
+
 /// A config.json, as each class of model reads it; those of the decoders, of the encoder-decoders since BART and of the
 /// own kind are the same when they are written and read again.
 void fuzz_model_config(Bytes bytes) {
@@ -36,14 +52,13 @@ void fuzz_model_config(Bytes bytes) {
   const auto config = unless_refused([&] { return models::ConfigReader(text, "config.json"); });
   if (!config) return;
   const std::function<void()> readers[] = {
-      [&] { hf::read_bert_config(*config); },
-      [&] { hf::read_classifier_config(*config, nn::Pooling::first); },
-      [&] { hf::read_classifier_config(*config, nn::Pooling::mean); },
-      [&] { hf::read_gpt_config(*config); },
-      [&] { hf::read_marian_config(*config); },
+      [&] { hf::read_vit_config(*config); },    [&] { hf::read_image_classifier_config(*config); },
+      [&] { hf::read_gpt_config(*config); },    [&] { hf::read_marian_config(*config); },
       [&] { hf::read_m2m100_config(*config); },
   };
   for (const auto& read : readers) unless_refused(read);
+  for (const char* family : {"Bert", "Roberta", "XLMRoberta", "DistilBert", "MPNet", "DebertaV2", "ModernBert"})
+    read_encoders(family, *config);
   for (const auto read : {hf::read_llama_config, hf::read_mistral_config, hf::read_qwen2_config, hf::read_qwen3_config})
     expect_read_again(*config, read, [](const models::LlamaConfig& c) { return completed(c); });
   const auto as_it_is = [](const auto& c) { return c; };

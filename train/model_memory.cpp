@@ -28,6 +28,23 @@ double decoder_layer(double width, double inner) {
   return 2 * attention(width) + feed_forward(width, inner) + 3 * norm(width);
 }
 
+/// An encoder without pooler or head.
+struct Encoder {
+  models::EncoderModelOptions parts;  // with one layer
+  double width = 0, parameters = 0;
+};
+Encoder encoder_of(models::EncoderConfig config) {
+  double layers = 0;
+  std::visit([&](auto& encoder) { layers = of(std::exchange(encoder.layers, 1)); }, config);
+  Encoder made{.parts = models::parts_of(config)};
+  const nn::EmbeddingsOptions& e = made.parts.embeddings;
+  made.width = of(e.d_model);
+  const double skipped = e.positions_skip_padding ? of(made.parts.padding_id) + 1 : 0;
+  const double tables = (of(e.vocab) + of(e.max_length) + skipped + of(e.segments)) * made.width + norm(made.width);
+  made.parameters = tables + layers * encoder_layer(made.width, of(made.parts.layers.front().d_ff));
+  return made;
+}
+
 }  // namespace
 
 double parameter_count(const models::GptConfig& c) {
@@ -65,17 +82,19 @@ double parameter_count(const models::TransformerConfig& c) {
 }
 
 double parameter_count(const models::SequenceClassifierConfig& c) {
-  models::EncoderConfig one_layer = c.encoder;
-  double layers = 0;
-  std::visit([&](auto& encoder) { layers = of(std::exchange(encoder.layers, 1)); }, one_layer);
-  const models::EncoderModelOptions parts = models::parts_of(one_layer);
-  const nn::EmbeddingsOptions& e = parts.embeddings;
-  const double width = of(e.d_model), skipped = e.positions_skip_padding ? of(parts.padding_id) + 1 : 0;
-  const double tables = (of(e.vocab) + of(e.max_length) + skipped + of(e.segments)) * width + norm(width);
+  const Encoder encoder = encoder_of(c.encoder);
+  const models::EncoderModelOptions& parts = encoder.parts;
   const bool dense = c.pooling == nn::Pooling::first ? parts.sequence_reads_pooler || parts.sequence.activation
                                                      : parts.sequence.activation.has_value();
-  return tables + layers * encoder_layer(width, of(parts.layers.front().d_ff)) + (dense ? linear(width, width) : 0) +
-         linear(width, of(c.num_labels));
+  return encoder.parameters + (dense ? linear(encoder.width, encoder.width) : 0) +
+         linear(encoder.width, of(c.num_labels));
+}
+
+double parameter_count(const models::TokenClassifierConfig& c) {
+  const Encoder encoder = encoder_of(c.encoder);
+  const bool dense = encoder.parts.token.activation.has_value();
+  return encoder.parameters + (dense ? linear(encoder.width, encoder.width) : 0) +
+         linear(encoder.width, of(c.num_labels));
 }
 
 void check_memory(const char* task, double parameters, const std::string& root) {

@@ -48,6 +48,15 @@ TEST(ModelMemory, CountsWhatTheModelHas) {
                                                                        .segments = tied ? 1 : 2},
                                          .num_labels = 4,
                                          .pooling = tied ? nn::Pooling::mean : nn::Pooling::first});
+    expect_counted<models::TokenClassifier>(
+        models::TokenClassifierConfig{.encoder = models::BertConfig{.vocab = 11,
+                                                                    .d_model = 8,
+                                                                    .layers = 3,
+                                                                    .heads = 2,
+                                                                    .d_ff = 20,
+                                                                    .max_length = 6,
+                                                                    .segments = tied ? 1 : 2},
+                                      .num_labels = 4});
   }
 }
 

@@ -139,7 +139,7 @@ int classify(const ClassifyArguments& arguments) {
 
 void add_classify(Command app) {
   const auto arguments = std::make_shared<ClassifyArguments>();
-  Command command = app.subcommand("classify", "A label for each line of standard input");
+  Command command = app.subcommand("classify", "A label for each line of standard input, or for each of its words");
   command.footer(
       "Prints label TAB probability a line, in the order of the input; an empty line stays empty.\n"
       "A model that labels words (names in texts, parts of speech) prints word TAB label a line for each word between\n"

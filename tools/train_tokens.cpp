@@ -51,8 +51,7 @@ void add_train_tokens(Command train) {
   command.option("--valid-fraction", o.valid_fraction, "How many sentences those are").within(0, 1).default_text("0.1");
   command
       .option("--format", arguments->format,
-              "conll: a line a word, its label in the last column, an empty line between sentences; jsonl; csv; table: "
-              "a TSV that names its columns")
+              "conll: a line a word, its label last; jsonl; csv; table: a TSV that names its columns")
       .one_of({"conll", "jsonl", "csv", "table"})
       .default_text("by the end of --data: .jsonl, .csv, else conll");
   command.option("--tokens-column", o.fields.tokens, "Field of records with the words of a sentence");

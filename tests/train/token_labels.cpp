@@ -157,6 +157,22 @@ TEST_F(TokenLabels, StandAtFirstTokensAlone) {
   EXPECT_EQ(found.tokens.cut(), 2);
 }
 
+TEST_F(TokenLabels, AreLearnedWithThePaddingHidden) {
+  // A batch of sentences of different lengths costs the mean over all words of what each sentence alone costs.
+  TokenLabelOptions options = scratch();
+  options.run.epochs = {};
+  options.run.steps = 1;
+  options.run.lr = 1e-12;
+  options.valid = data();
+  options.batch = 200;
+  const double alone = train(options).valid_loss;
+  const Json step = events_of(run(), "step").at(0);
+  EXPECT_NEAR(step["loss"].get<double>(), alone, 1e-6);
+  int64_t words = 0;
+  for (const auto& sentence : text::read_conll(data()).words) words += std::ssize(sentence);
+  EXPECT_EQ(step["tokens"].get<int64_t>(), words);
+}
+
 TEST_F(TokenLabels, ThatAreCutAreTold) {
   TokenLabelOptions options = with_init(save_bert(folder_ / "bert"));
   options.max_length = 4;

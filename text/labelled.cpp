@@ -1,8 +1,6 @@
 #include "text/labelled.h"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 #include <string_view>
 
 #include "base/error.h"
@@ -50,31 +48,6 @@ Parts split(std::string_view line, LabelFormat format, const std::string& file, 
 /// GLUE's files name their columns.
 bool is_header(std::string_view line) {
   return line == "sentence\tlabel" || line == "text\tlabel" || line == "Sentence\tLabel" || line == "Text\tLabel";
-}
-
-std::optional<uint64_t> whole_number(std::string_view text) {
-  uint64_t value = 0;
-  const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || rest != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::vector<std::string> sorted_names(std::vector<std::string> names) {
-  std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
-  // "01" and "1" have one value: their order by bytes stays.
-  if (std::ranges::all_of(names, [](const std::string& name) { return whole_number(name).has_value(); }))
-    std::ranges::stable_sort(names, {}, [](const std::string& name) { return *whole_number(name); });
-  return names;
-}
-
-/// The first few names, for a message.
-std::string listed(std::span<const std::string> names) {
-  constexpr size_t kShown = 10;
-  std::string out;
-  for (size_t i = 0; i < names.size() && i < kShown; ++i) out += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
-  if (names.size() > kShown) out += fmt::format(", ... ({} in all)", names.size());
-  return out;
 }
 
 /// Lines as they are gathered, with the names of their labels.
@@ -138,14 +111,10 @@ LabelledCorpus finish(const std::string& file, Gathered all, LabelNames known) {
   if (corpus.empty_sentences > 0)
     corpus.notes.push_back(fmt::format("{}: {} of {} skipped: empty sentence", file, grouped(corpus.empty_sentences),
                                        counted(all.lines, "line")));
-  corpus.label_names = known ? std::vector<std::string>(known->begin(), known->end()) : sorted_names(all.labels);
-  for (size_t i = 0; i < all.labels.size(); ++i) {
-    const auto found = std::ranges::find(corpus.label_names, all.labels[i]);
-    if (found == corpus.label_names.end())
-      raise(ErrorKind::format, "{}: line {}: label \"{}\" was not seen in training; known are {}", file, corpus.line[i],
-            all.labels[i], listed(corpus.label_names));
-    corpus.labels.push_back(found - corpus.label_names.begin());
-  }
+  const LabelNumbers numbers(known, all.labels);
+  for (size_t i = 0; i < all.labels.size(); ++i)
+    corpus.labels.push_back(numbers.of(all.labels[i], file, corpus.line[i]));
+  corpus.label_names = numbers.names();
   return corpus;
 }
 

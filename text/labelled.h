@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "label_names.h"
 #include "record_reader.h"
 
 // Sentences with their classes. Read as corpus.h says of every reader, with its errors.
@@ -29,11 +28,7 @@ struct LabelledCorpus {
   int64_t size() const { return static_cast<int64_t>(sentences.size()); }
 };
 
-/// The labels that there may be: those of training for a corpus to test with. Without them a corpus brings its own.
-using LabelNames = std::optional<std::span<const std::string>>;
-
-/// Labelled lines. Without label_names they are all labels of the file, sorted: by value when each is a whole number,
-/// else by bytes; so the numbering does not depend on the order of lines.
+/// Labelled lines, the labels numbered as LabelNumbers says.
 ///
 /// Error (format) naming the line: no tab or more than one, no blank, an empty label; with label_names a label that is
 /// not among them, naming file, line and label.

@@ -1,7 +1,6 @@
 #include "tools/classify.h"
 
 #include "base/number_text.h"
-#include "models/classify.h"
 
 #include <iostream>
 #include <memory>
@@ -13,26 +12,40 @@
 #include "models/tokenizer_fit.h"
 #include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
-#include "text/unknown_tokens.h"
+#include "tools/label_words.h"
 #include "tools/lines.h"
 
 namespace tape::tools {
-namespace {
 
-struct ClassifyArguments {
-  std::string model;
-  bool all = false, pair = false;
-  int64_t buffer = 2000;
-  models::ClassifyOptions options;
-  Common common;
-};
+void ReadLines::report(int64_t longest) const {
+  if (const std::string note = unknown.note(); !note.empty()) std::cerr << "tapeformer: " << note << "\n";
+  if (cut > 0)
+    std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut), grouped(count),
+                             grouped(longest));
+  if (empty > 0)
+    std::cerr << fmt::format("tapeformer: {} of {} lines were empty and have no label\n", grouped(empty),
+                             grouped(count));
+}
+
+bool is_blank_line(const std::string& text) { return text.find_first_not_of(" \t") == std::string::npos; }
+
+std::string ranked_text(const std::vector<std::string>& names, const std::vector<double>& probabilities, bool all) {
+  std::string out;
+  for (const size_t label : models::ranked_labels(probabilities)) {
+    out += fmt::format("{}{}\t{:.6f}", out.empty() ? "" : "\t", one_line(names[label]), probabilities[label]);
+    if (!all) break;
+  }
+  return out += '\n';
+}
+
+namespace {
 
 /// Texts to labels.
 class Labels {
  public:
-  explicit Labels(const ClassifyArguments& arguments)
+  Labels(const ClassifyArguments& arguments, std::unique_ptr<models::SequenceClassifier> model)
       : arguments_(arguments),
-        model_(models::load<models::SequenceClassifier>(arguments.model)),
+        model_(std::move(model)),
         tokenizer_(text::load_tokenizer(arguments.model)),
         names_(model_->config().label_names()) {
     models::check_tokenizer_fits(arguments.model, *tokenizer_, "vocab_size", model_->base->vocab());
@@ -42,7 +55,7 @@ class Labels {
   std::string lines(const std::vector<std::string>& texts) {
     std::vector<std::vector<int64_t>> ids, type_ids;
     for (const std::string& text : texts) {
-      ++count_;
+      ++read_.count;
       text::Encoding encoding = encoded(text);
       ids.push_back(std::move(encoding.ids));
       type_ids.push_back(std::move(encoding.type_ids));
@@ -51,49 +64,31 @@ class Labels {
     std::string out;
     for (const std::vector<double>& p :
          models::classify(*model_, ids, segments ? type_ids : std::vector<std::vector<int64_t>>(), arguments_.options))
-      out += arguments_.common.json ? json(p) : plain(p);
+      out += arguments_.common.json ? json(p) : ranked_text(names_, p, arguments_.all);
     return out;
   }
 
-  /// What was not done in full, for people.
-  void report() const {
-    if (const std::string note = unknown_.note(); !note.empty()) std::cerr << "tapeformer: " << note << "\n";
-    if (cut_ > 0)
-      std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut_), grouped(count_),
-                               grouped(model_->base->max_length()));
-    if (empty_ > 0)
-      std::cerr << fmt::format("tapeformer: {} of {} lines were empty and have no label\n", grouped(empty_),
-                               grouped(count_));
-  }
+  void report() const { read_.report(model_->base->max_length()); }
 
  private:
   text::Encoding encoded(const std::string& text) {
-    if (text.find_first_not_of(" \t") == std::string::npos) {
-      ++empty_;
+    if (is_blank_line(text)) {
+      ++read_.empty;
       return {};
     }
     const size_t tab = arguments_.pair ? text.find('\t') : std::string::npos;
     if (arguments_.pair && tab == std::string::npos)
-      raise(ErrorKind::format, "standard input: line {}: no tab between two texts, as --pair needs", count_);
+      raise(ErrorKind::format, "standard input: line {}: no tab between two texts, as --pair needs", read_.count);
     const auto encode = [&](const text::EncodeOptions& options) {
       return arguments_.pair ? tokenizer_->encode_pair(text.substr(0, tab), text.substr(tab + 1), options)
                              : tokenizer_->encode(text, options);
     };
     text::Encoding encoding = encode({});
-    unknown_.add(*tokenizer_, encoding, text.substr(0, tab), arguments_.pair ? text.substr(tab + 1) : "");
+    read_.unknown.add(*tokenizer_, encoding, text.substr(0, tab), arguments_.pair ? text.substr(tab + 1) : "");
     const int64_t most = model_->base->max_length();
     if (std::ssize(encoding.ids) <= most) return encoding;
-    ++cut_;
+    ++read_.cut;
     return encode({.max_length = most});
-  }
-
-  std::string plain(const std::vector<double>& p) const {
-    std::string out;
-    for (const size_t label : models::ranked_labels(p)) {
-      out += fmt::format("{}{}\t{:.6f}", out.empty() ? "" : "\t", one_line(names_[label]), p[label]);
-      if (!arguments_.all) break;
-    }
-    return out += '\n';
   }
 
   std::string json(const std::vector<double>& p) const {
@@ -109,21 +104,34 @@ class Labels {
   std::unique_ptr<models::SequenceClassifier> model_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::vector<std::string> names_;
-  int64_t count_ = 0, cut_ = 0, empty_ = 0;
-  text::UnknownTokens unknown_;
+  ReadLines read_;
 };
+
+/// Line after line of standard input.
+template <class Says>
+void answer(const ClassifyArguments& arguments, Says says) {
+  LineReader in;
+  Output out;
+  for (auto lines = in.next(arguments.buffer); !lines.empty(); lines = in.next(arguments.buffer)) {
+    out.write(says.lines(lines));
+    out.flush();
+  }
+  says.report();
+}
 
 int classify(const ClassifyArguments& arguments) {
   prepare(arguments.common);
   const MatmulPrecisionScope precision(arguments.common.matmul_precision());
-  Labels labels(arguments);
-  LineReader in;
-  Output out;
-  for (auto lines = in.next(arguments.buffer); !lines.empty(); lines = in.next(arguments.buffer)) {
-    out.write(labels.lines(lines));
-    out.flush();
-  }
-  labels.report();
+  models::AnyModel model = models::load_model(arguments.model);
+  if (const auto of_texts = std::get_if<std::unique_ptr<models::SequenceClassifier>>(&model))
+    answer(arguments, Labels(arguments, std::move(*of_texts)));
+  else if (const auto of_words = std::get_if<std::unique_ptr<models::TokenClassifier>>(&model))
+    answer(arguments, WordLabels(arguments, std::move(*of_words)));
+  else
+    raise(ErrorKind::config,
+          "{}/config.json: holds a {}, needed here is a SequenceClassifier or a TokenClassifier "
+          "(BertForSequenceClassification, BertForTokenClassification and their kin)",
+          arguments.model, models::module_of(model).type_name());
   return 0;
 }
 
@@ -131,11 +139,12 @@ int classify(const ClassifyArguments& arguments) {
 
 void add_classify(Command app) {
   const auto arguments = std::make_shared<ClassifyArguments>();
-  Command command = app.subcommand("classify", "A label for each line of standard input");
+  Command command = app.subcommand("classify", "A label for each line of standard input, or for each of its words");
   command.footer(
-      "Prints label TAB probability a line, in the order of the input; an empty line stays empty. Of a regression it "
-      "is\n"
-      "the value, of labels of which several may be right (--all) each has a probability of its own.\n"
+      "Prints label TAB probability a line, in the order of the input; an empty line stays empty. Of a regression it\n"
+      "is the value, of labels of which several may be right (--all) each has a probability of its own.\n"
+      "A model that labels words (names in texts, parts of speech) prints word TAB label a line for each word between\n"
+      "blanks, and an empty line behind each line of the input; a word behind the model's positions has no label.\n"
       "Example: tapeformer classify --model sst2 < reviews.txt");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
   const Option all = command.flag("--all", arguments->all, "All labels with their probabilities, the likeliest first");
@@ -145,7 +154,9 @@ void add_classify(Command app) {
       .option("--buffer-lines", arguments->buffer,
               "Lines read before they are sorted and classified; 1 answers each line at once, as on a terminal")
       .at_least(1);
-  command.flag("--json", arguments->common.json, "A JSON object a line: label, probability, probabilities")
+  command
+      .flag("--json", arguments->common.json,
+            "A JSON object a line: label, probability, probabilities; of words: tokens, labels, probabilities")
       .excludes(all);
   add_threads(command, arguments->common);
   add_precision(command, arguments->common);

@@ -2,6 +2,7 @@
 
 #include "tools/train_classifier.h"
 #include "tools/train_lm.h"
+#include "tools/train_tokens.h"
 #include "tools/train_translation.h"
 
 namespace tape::tools {
@@ -12,6 +13,7 @@ void add_train(Command app) {
   add_train_translation(train);
   add_train_lm(train);
   add_train_classifier(train);
+  add_train_tokens(train);
 }
 
 }  // namespace tape::tools

@@ -3,8 +3,7 @@
 #include <iostream>
 #include <memory>
 
-#include "autograd/tape/scope.h"
-#include "tools/train_task.h"
+#include "tools/train_encoder.h"
 #include "train/classification.h"
 
 namespace tape::tools {
@@ -16,17 +15,11 @@ struct TrainClassifierArguments : TrainArguments {
   std::string pooling;
 };
 
-const std::pair<std::string_view, text::RecordFormat> kRecordFormats[] = {
-    {"jsonl", text::RecordFormat::jsonl}, {"csv", text::RecordFormat::csv}, {"table", text::RecordFormat::tsv}};
-
 int train_classifier(TrainClassifierArguments& arguments) {
   begin_run(arguments);
   train::ClassificationOptions& options = arguments.options;
   options.run = arguments.run;
-  if (!arguments.format) options.records = text::record_format_of(options.data);
-  if (!arguments.format && options.records == text::RecordFormat::tsv) options.records = std::nullopt;
-  for (const auto& [name, records] : kRecordFormats)
-    if (arguments.format == name) options.records = records;
+  options.records = records_of_data(arguments.format, options.data);
   if (arguments.format == "label-first") options.format = text::LabelFormat::label_space_sentence;
   if (!arguments.pooling.empty())
     options.pooling = arguments.pooling == "mean" ? nn::Pooling::mean : nn::Pooling::first;
@@ -50,14 +43,10 @@ void add_train_classifier(Command train) {
   const auto arguments = std::make_shared<TrainClassifierArguments>();
   train::ClassificationOptions& o = arguments->options;
   Command command = train.subcommand("classifier", "Learn to tell which label a line has");
-  command.footer(
-      "  preset     layers  width  heads  vocabulary  batch  epochs  lr    dropout  longest line\n"
-      "  small           2    128      4        4000     32      10  1e-3      0.2  256 tokens\n"
-      "  fine-tune   as --init                           32       3  2e-4  its own  the model's positions\n"
-      "Both: weight decay 0.01, clip norm 1, warm-up over a tenth of the steps, an evaluation each epoch. small is "
-      "the\n"
-      "default, fine-tune with --init. transformers has no class for --pooling mean: it reads folders with \"first\".\n"
-      "Example: tapeformer train classifier --data train.tsv --valid dev.tsv --init MiniLM --out runs/sentiment");
+  command.footer(encoder_presets("line") +
+                 " transformers has no class for --pooling mean: it reads folders with \"first\".\n"
+                 "Example: tapeformer train classifier --data train.tsv --valid dev.tsv --init MiniLM --out "
+                 "runs/sentiment");
   command.option("--data", o.data, "Labelled lines to learn from").required();
   command.option("--valid", o.valid, "Labelled lines to validate with, in place of some of --data");
   command.option("--valid-fraction", o.valid_fraction, "How many of each label those are")
@@ -71,22 +60,12 @@ void add_train_classifier(Command train) {
       .default_text("by the end of --data: .jsonl, .csv, else tsv");
   command.option("--text-column", o.fields.text, "Field of records that is classified");
   command.option("--label-column", o.fields.label, "Field that holds its label");
-  command.option("--init", o.init, "Folder of a BERT or its kin to begin with; without it the model starts from scratch");
-  command.flag("--new-head", o.new_head, "Where --init is a classifier: learn other labels than its own");
-  command.option("--freeze", o.freeze, "Hold the embeddings and so many layers of --init still").at_least(0);
+  add_init_options(command, o);
   command
       .option("--pooling", arguments->pooling,
               "How positions become one vector; mean from scratch, else as --init has it")
       .one_of({"first", "mean"});
-  command.option("--batch", o.batch, "Lines a batch").at_least(1).default_text("32");
-  command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch besides, with padding").at_least(1);
-  command.option("--max-length", o.max_length, "Tokens of a line, longer ones are cut")
-      .at_least(1)
-      .default_text("preset");
-  command.option("--vocab-size", o.vocab_size, "From scratch: tokens of the byte-level BPE")
-      .at_least(1)
-      .default_text("preset");
-  add_model_options(command, o.layers, o.width, o.heads);
+  add_batch_options(command, o, "Lines", "line");
   add_run_options(command, *arguments, {"small", "fine-tune"});
   command.runs([arguments] { return train_classifier(*arguments); });
 }

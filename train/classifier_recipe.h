@@ -2,12 +2,12 @@
 
 #include <string>
 
-#include "classification.h"
 #include "recipe.h"
 
 namespace tape::train {
 
-/// What a name of ClassificationOptions::run.preset stands for.
+/// What a name of a preset stands for, where a head on an encoder is trained: ClassificationOptions and
+/// TokenLabelOptions, the Options of what follows. `task` is named in Errors: "train classifier".
 struct ClassifierPreset {
   std::string name;
   double epochs = 0;
@@ -18,10 +18,11 @@ struct ClassifierPreset {
 
 /// The preset that the options name, of those for a model from scratch or of those with init. Error (config) for a name
 /// that is none of them, and for options that are out of range or do not go together.
-const ClassifierPreset& classifier_preset(const ClassificationOptions& options);
+template <class Options>
+const ClassifierPreset& classifier_preset(const char* task, const Options& options);
 
 /// The recipe of a run with so many batches an epoch; a folder that the model begins with gives its dropout.
-Recipe classifier_recipe(const ClassifierPreset& preset, const ClassificationOptions& options, int64_t batches,
+Recipe classifier_recipe(const ClassifierPreset& preset, const TaskOptions& options, int64_t batches,
                          std::optional<double> dropout);
 
 }  // namespace tape::train

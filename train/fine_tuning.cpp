@@ -10,11 +10,31 @@
 namespace tape::train {
 namespace {
 
-using models::SequenceClassifier;
+using models::SequenceClassifier, models::TokenClassifier;
 
-/// Takes over what a model of some class holds.
+/// Takes over what a folder holds: all of a Model, the encoder of another.
+template <class Model>
 struct Take {
-  Pretrained& to;
+  PretrainedFor<Model>& to;
+
+  template <std::derived_from<models::EncoderModel> M>
+  void operator()(const std::unique_ptr<M>& model) {
+    encoder(*model, model->config());
+  }
+  template <class M>
+  void operator()(const std::unique_ptr<M>& model) {
+    if constexpr (std::same_as<M, Model>)
+      whole(*model);
+    else if constexpr (std::same_as<M, models::MaskedLanguageModel>)
+      encoder(*model->base, model->config());
+    else if constexpr (requires {
+                         { *model->base } -> std::convertible_to<const models::EncoderModel&>;
+                       })
+      encoder(*model->base, model->config().encoder);
+    else
+      raise(ErrorKind::config, "{}/config.json: holds a {}; a classifier begins with an encoder", to.folder,
+            model->type_name());
+  }
 
   void encoder(const models::EncoderModel& model, const models::EncoderConfig& config) {
     to.config.encoder = config;
@@ -22,24 +42,49 @@ struct Take {
     for (const auto& [name, value] : model.state_dict())
       to.values.emplace(fmt::format("{}.{}", model.options().family, name), value);
   }
-  template <std::derived_from<models::EncoderModel> M>
-  void operator()(const std::unique_ptr<M>& model) {
-    encoder(*model, model->config());
-  }
-  void operator()(const std::unique_ptr<models::MaskedLanguageModel>& model) { encoder(*model->base, model->config()); }
-  void operator()(const std::unique_ptr<SequenceClassifier>& model) {
-    to.config = model->config();
-    to.config.problem_type.reset();  // one label is right
-    to.has_pooler = model->base->options().pooler;
-    to.values = model->state_dict();
+  void whole(const Model& model) {
+    to.config = model.config();
+    to.has_pooler = model.base->options().pooler;
+    to.values = model.state_dict();
     to.config.labels = to.config.label_names();
   }
-  template <class M>
-  void operator()(const std::unique_ptr<M>& model) {
-    raise(ErrorKind::config, "{}/config.json: holds a {}; a classifier begins with an encoder", to.folder,
-          model->type_name());
-  }
 };
+
+/// The encoder, the head and the tokenizer.
+template <class Model>
+void read(const std::string& folder, PretrainedFor<Model>& p) {
+  p.folder = folder;
+  const models::AnyModel model = models::load_model(folder);
+  std::visit(Take<Model>{p}, model);
+  p.tokenizer = text::load_tokenizer(folder);
+  std::visit(
+      [&](auto& encoder) {
+        models::check_tokenizer_fits(folder, *p.tokenizer, "vocab_size", encoder.vocab);
+        // A configuration need not name it.
+        if (encoder.padding_id < 0) encoder.padding_id = std::max<int64_t>(p.tokenizer->special().pad, 0);
+      },
+      p.config.encoder);
+}
+
+/// A model of the folder's values as far as it has them, with new ones for a head of other labels.
+template <class Model, class Config>
+std::unique_ptr<Model> begin(const PretrainedFor<Model>& from, Config config, const FineTuning& options) {
+  const bool keep_head = from.has_head() && options.labels == from.config.labels;
+  config.labels = options.labels;
+  config.num_labels = std::ssize(options.labels);
+  if (options.dropout) {
+    std::visit([&](auto& encoder) { encoder.dropout = encoder.attention_dropout = *options.dropout; }, config.encoder);
+    config.dropout.reset();
+  }
+  auto model = std::make_unique<Model>(config);
+  nn::StateDict values = model->state_dict();
+  for (auto& [name, value] : values) {
+    const auto found = from.values.find(name);
+    if (found != from.values.end() && (keep_head || !name.starts_with("head."))) value = found->second;
+  }
+  model->load_state_dict(values);
+  return model;
+}
 
 void choose_pooling(Pretrained& p) {
   if (p.has_head()) {
@@ -53,51 +98,36 @@ void choose_pooling(Pretrained& p) {
   }
 }
 
-int64_t layers_of(const SequenceClassifier& model) { return model.base->encoder->layers.size(); }
-
 }  // namespace
 
 Pretrained read_pretrained(const std::string& folder) {
   Pretrained p;
-  p.folder = folder;
-  const models::AnyModel model = models::load_model(folder);
-  std::visit(Take{p}, model);
+  read<SequenceClassifier>(folder, p);
+  p.config.problem_type.reset();  // one label is right
   choose_pooling(p);
-  p.tokenizer = text::load_tokenizer(folder);
-  std::visit(
-      [&](auto& encoder) {
-        models::check_tokenizer_fits(folder, *p.tokenizer, "vocab_size", encoder.vocab);
-        // A configuration need not name it.
-        if (encoder.padding_id < 0) encoder.padding_id = std::max<int64_t>(p.tokenizer->special().pad, 0);
-      },
-      p.config.encoder);
+  return p;
+}
+
+PretrainedTokens read_pretrained_tokens(const std::string& folder) {
+  PretrainedTokens p;
+  read<TokenClassifier>(folder, p);
   return p;
 }
 
 std::unique_ptr<SequenceClassifier> begin_classifier(const Pretrained& from, const FineTuning& options) {
   models::SequenceClassifierConfig config = from.config;
-  const bool keep_head = from.has_head() && options.labels == from.config.labels;
-  config.labels = options.labels;
-  config.num_labels = std::ssize(options.labels);
   config.pooling = options.pooling.value_or(config.pooling);
-  if (options.dropout) {
-    std::visit([&](auto& encoder) { encoder.dropout = encoder.attention_dropout = *options.dropout; }, config.encoder);
-    config.dropout.reset();
-  }
-  auto model = std::make_unique<SequenceClassifier>(config);
-  nn::StateDict values = model->state_dict();
-  for (auto& [name, value] : values) {
-    const auto found = from.values.find(name);
-    if (found != from.values.end() && (keep_head || !name.starts_with("head."))) value = found->second;
-  }
-  model->load_state_dict(values);
-  return model;
+  return begin<SequenceClassifier>(from, std::move(config), options);
 }
 
-void freeze_layers(SequenceClassifier& model, int64_t layers) {
-  const int64_t all = layers_of(model);
-  if (layers < 0 || layers > all) raise(ErrorKind::config, "freeze: layers must be 0 to {}, got {}", all, layers);
+std::unique_ptr<TokenClassifier> begin_token_classifier(const PretrainedTokens& from, const FineTuning& options) {
+  return begin<TokenClassifier>(from, from.config, options);
+}
+
+void freeze_layers(nn::Module& model, int64_t layers) {
   const LayerOrder order(model);
+  if (layers < 0 || layers > order.layers())
+    raise(ErrorKind::config, "freeze: layers must be 0 to {}, got {}", order.layers(), layers);
   for (const NamedTensor& named : model.named_parameters())
     if (order.place(named.name) < layers) Tensor(named.tensor).requires_grad_(false);
 }

@@ -3,27 +3,38 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "../models/sequence_classifier.h"
+#include "../models/token_classifier.h"
 #include "../optim/optimizer.h"
 #include "../text/tokenizer.h"
 
 namespace tape::train {
 
-/// An encoder that was trained on something else, to begin a classifier with.
-struct Pretrained {
+/// A folder that was trained on something else, to begin a model with: its encoder, and its head where it has one.
+template <class Model>
+struct PretrainedFor {
   std::string folder;
-  models::SequenceClassifierConfig config;  ///< the encoder as in the folder; the pooling chosen; labels of its head
-  nn::StateDict values;                     ///< "bert.*", and "head.*" where the folder holds a classifier
+  std::decay_t<decltype(std::declval<const Model&>().config())> config;  ///< the encoder as in the folder; its labels
+  nn::StateDict values;  ///< "bert.*", and "head.*" where the folder holds a Model
   bool has_pooler = false;
   std::unique_ptr<text::Tokenizer> tokenizer;
-  std::string pooling_reason;  ///< what chose the pooling, for people
   bool has_head() const { return values.contains("head.classifier.weight"); }
 };
 
-/// Reads a folder of an encoder of any family with its tokenizer: the model alone, a masked language model or a
-/// classifier of sequences.
+/// To begin a classifier of whole texts with; the pooling in its config is chosen.
+struct Pretrained : PretrainedFor<models::SequenceClassifier> {
+  std::string pooling_reason;  ///< what chose the pooling, for people
+};
+
+/// To begin a model that labels tokens with.
+using PretrainedTokens = PretrainedFor<models::TokenClassifier>;
+
+/// Reads a folder of an encoder of any family with its tokenizer: the model alone, or with a head of any kind, which is
+/// kept where it is a classifier's of sequences.
 ///
 /// The pooling is the classifier's own; else what 1_Pooling/config.json says (folders of sentence-transformers); else
 /// the first position where the folder has a pooler, and the mean where it has none.
@@ -32,17 +43,23 @@ struct Pretrained {
 /// asks for neither the mean nor the first position; (format) and (io) as models::load_model and text::load_tokenizer.
 Pretrained read_pretrained(const std::string& folder);
 
-/// What a classifier that begins with it is like.
+/// The same for a model that labels tokens: a head is kept where it is one of tokens, and there is no pooling.
+PretrainedTokens read_pretrained_tokens(const std::string& folder);
+
+/// What a model that begins with a folder is like.
 struct FineTuning {
   std::vector<std::string> labels;          ///< the head is new unless these are the folder's
-  std::optional<nn::Pooling> pooling = {};  ///< in place of the folder's
+  std::optional<nn::Pooling> pooling = {};  ///< of a classifier of texts, in place of the folder's
   std::optional<double> dropout = {};       ///< of embeddings, attention and sublayers, in place of the folder's
 };
 
 /// The classifier: the folder's values, and new ones from the stream of first values where it has none.
 std::unique_ptr<models::SequenceClassifier> begin_classifier(const Pretrained& from, const FineTuning& options);
+/// The same that labels tokens.
+std::unique_ptr<models::TokenClassifier> begin_token_classifier(const PretrainedTokens& from,
+                                                                const FineTuning& options);
 
 /// Holds the embeddings and the first `layers` layers still. Error (config) unless 0 <= layers <= the model's.
-void freeze_layers(models::SequenceClassifier& model, int64_t layers);
+void freeze_layers(nn::Module& model, int64_t layers);
 
 }  // namespace tape::train

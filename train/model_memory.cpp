@@ -37,6 +37,36 @@ double decoder_layer(double width, double inner) {
   return 2 * attention(width) + feed_forward(width, inner) + 3 * norm(width);
 }
 
+/// An encoder without pooler or head.
+struct Encoder {
+  models::EncoderModelOptions parts;  // with one layer
+  double width = 0, parameters = 0;
+};
+Encoder encoder_of(models::EncoderConfig config) {
+  double layers = 0;
+  std::visit([&](auto& encoder) { layers = of(std::exchange(encoder.layers, 1)); }, config);
+  Encoder made{.parts = models::parts_of(config)};
+  const nn::EmbeddingsOptions& e = made.parts.embeddings;
+  const nn::TransformerLayerOptions& layer = made.parts.layers.front();
+  const double width = made.width = of(e.d_model);
+  const double skipped = e.positions_skip_padding ? of(made.parts.padding_id) + 1 : 0;
+  double count = (of(e.vocab) + of(e.max_length) + skipped + of(e.segments)) * width + norm(width, e.norm_bias) +
+                 layers * encoder_layer(layer);
+  if (!layer.attention_norm) count -= norm(width, layer.norm_bias);             // of the first layer
+  if (layer.norm == nn::NormPlace::pre) count += norm(width, layer.norm_bias);  // behind the last one
+  if (made.parts.relative_bias) count += of(made.parts.relative_bias->buckets * layer.heads);
+  if (layer.disentangled)
+    count += of(2 * layer.disentangled->distances()) * width + (layer.disentangled->rows_norm_eps ? norm(width) : 0);
+  made.parameters = count;
+  return made;
+}
+double head(const nn::ClassificationHeadOptions& o, double width, double labels) {
+  double count = linear(width, labels);
+  if (o.activation) count += linear(width, width, o.dense_bias);
+  if (o.activation && o.norm_eps) count += norm(width, o.norm_bias);
+  return count;
+}
+
 }  // namespace
 
 double parameter_count(const models::GptConfig& c) {
@@ -74,24 +104,15 @@ double parameter_count(const models::TransformerConfig& c) {
 }
 
 double parameter_count(const models::SequenceClassifierConfig& c) {
-  models::EncoderConfig one_layer = c.encoder;
-  double layers = 0;
-  std::visit([&](auto& encoder) { layers = of(std::exchange(encoder.layers, 1)); }, one_layer);
-  const models::EncoderModelOptions parts = models::parts_of(one_layer);
-  const nn::EmbeddingsOptions& e = parts.embeddings;
-  const nn::TransformerLayerOptions& layer = parts.layers.front();
-  const double width = of(e.d_model), skipped = e.positions_skip_padding ? of(parts.padding_id) + 1 : 0;
-  double count = (of(e.vocab) + of(e.max_length) + skipped + of(e.segments)) * width + norm(width, e.norm_bias) +
-                 layers * encoder_layer(layer);
-  if (!layer.attention_norm) count -= norm(width, layer.norm_bias);             // of the first layer
-  if (layer.norm == nn::NormPlace::pre) count += norm(width, layer.norm_bias);  // behind the last one
-  if (parts.relative_bias) count += of(parts.relative_bias->buckets * layer.heads);
-  if (layer.disentangled)
-    count += of(2 * layer.disentangled->distances()) * width + (layer.disentangled->rows_norm_eps ? norm(width) : 0);
-  if (parts.sequence_reads_pooler && c.pooling == nn::Pooling::first) count += linear(width, width);
-  if (parts.sequence.activation) count += linear(width, width, parts.sequence.dense_bias);
-  if (parts.sequence.activation && parts.sequence.norm_eps) count += norm(width, parts.sequence.norm_bias);
-  return count + linear(width, of(c.num_labels));
+  const Encoder encoder = encoder_of(c.encoder);
+  const bool pooler = encoder.parts.sequence_reads_pooler && c.pooling == nn::Pooling::first;
+  return encoder.parameters + (pooler ? linear(encoder.width, encoder.width) : 0) +
+         head(encoder.parts.sequence, encoder.width, of(c.num_labels));
+}
+
+double parameter_count(const models::TokenClassifierConfig& c) {
+  const Encoder encoder = encoder_of(c.encoder);
+  return encoder.parameters + head(encoder.parts.token, encoder.width, of(c.num_labels));
 }
 
 void check_memory(const char* task, double parameters, const std::string& root) {

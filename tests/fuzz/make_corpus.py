@@ -342,6 +342,7 @@ def make_texts():
     write("corpora", "pairs", "ein Haus\ta house\n \tempty\nleer\t \n")
     write("corpora", "labelled", "sentence\tlabel\na fine film\t1\na bad one\t0\n")
     write("corpora", "trec", "DESC:manner How did serfdom develop ?\nENTY What films ?\n")
+    write("corpora", "conll", "-DOCSTART- O\n\nAnna NNP B-PER\nsings VBZ O\n\nNew York\tx\tB-LOC\n")
     write("corpora", "three_fields", "a\tb\tc\n")
     for name, vocab, ids in [("narrow", 300, "<4H"), ("wide", 70000, "<4I")]:
         write("token_file", name, vocab.to_bytes(3, "little") + struct.pack(ids, 0, 1, 299, 256))

@@ -3,11 +3,6 @@
 file(REMOVE_RECURSE ${FOLDER})
 
 include(${CMAKE_CURRENT_LIST_DIR}/expect.cmake)
-function(expect_match where pattern)
-  if(NOT "${${where}}" MATCHES "${pattern}")
-    message(FATAL_ERROR "no match of \"${pattern}\" in:\n${${where}}")
-  endif()
-endfunction()
 
 # Reviews whose verdict is one word; the label stands in front, as in TREC, or behind a tab, as in SST-2.
 set(tsv "sentence\tlabel\n")
@@ -81,6 +76,6 @@ file(WRITE ${FOLDER}/empty.tsv "")
 expect_status_reading(3 "" ${scratch} --valid ${FOLDER}/empty.tsv --out ${FOLDER}/bad)
 expect_match(err "^tapeformer: [^\n]*/empty.tsv: the file has no examples\n$")
 expect_status_reading(3 "" ${train} --data ${FOLDER}/train.tsv --init ${FIXTURES}/commands/writer --out ${FOLDER}/bad)
-expect_match(err "^tapeformer: [^\n]*/config.json: holds a Gpt; a classifier begins with a BERT\n$")
+expect_match(err "^tapeformer: [^\n]*/config.json: holds a Gpt; a classifier begins with an encoder\n$")
 expect_status_reading(4 "" ${train} --data ${FOLDER}/train.tsv --init ${FOLDER}/none --out ${FOLDER}/bad)
 expect_match(err "^tapeformer: [^\n]*/none/config.json: cannot open: No such file or directory\n$")

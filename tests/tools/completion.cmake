@@ -24,6 +24,8 @@ echo \"\${COMPREPLY[*]}\"
 endfunction()
 expect_completions("train translate" tra)
 expect_completions("translation" train tra)
+expect_completions("tokens" train to)
+expect_completions("conll csv" train tokens --format c)
 expect_completions("--level --layers --lora-rank --lora-alpha --lora-dropout --lora-targets --lr --layer-decay --lr-of" train lm --l)
 expect_completions("char" train lm --level c)
 expect_completions("bash zsh fish" completion --shell "")

@@ -268,7 +268,7 @@ TEST_F(Classification, NamesWhatIsWrongWithTheLines) {
   write_text(data(), "a dog\tpet\na saw\ttool\n");
   ClassificationOptions split = options;
   split.valid.clear();
-  refuses(split, fmt::format("{}: too few lines to keep a fraction of 0.1 for validation: 2", data()));
+  refuses(split, fmt::format("{}: too few examples to keep a fraction of 0.1 for validation: 2", data()));
   split.valid_fraction = 1;
   refuses(split, fmt::format("{}: valid_fraction must be between 0 and 1, got 1", data()));
 }

@@ -53,12 +53,22 @@ TEST(ModelMemory, CountsWhatTheModelHas) {
       encoder.max_length = 6, encoder.padding_id = 1;
       expect_counted<models::SequenceClassifier>(models::SequenceClassifierConfig{
           .encoder = encoder, .pooling = tied ? nn::Pooling::mean : nn::Pooling::first});
+      expect_counted<models::TokenClassifier>(models::TokenClassifierConfig{.encoder = encoder, .num_labels = 4});
     };
     of_family(models::RobertaConfig());
     of_family(models::DistilBertConfig());
     of_family(models::MPNetConfig());
     of_family(models::ModernBertConfig());
     of_family(models::DebertaConfig{.position_table = tied, .share_projections = tied, .norm_positions = tied});
+    expect_counted<models::TokenClassifier>(
+        models::TokenClassifierConfig{.encoder = models::BertConfig{.vocab = 11,
+                                                                    .d_model = 8,
+                                                                    .layers = 3,
+                                                                    .heads = 2,
+                                                                    .d_ff = 20,
+                                                                    .max_length = 6,
+                                                                    .segments = tied ? 1 : 2},
+                                      .num_labels = 4});
   }
 }
 

@@ -4,6 +4,7 @@
 #include "tests/fuzz/target.h"
 #include "text/corpus.h"
 #include "text/labelled.h"
+#include "text/labelled_words.h"
 #include "text/text_reader.h"
 
 namespace tape::fuzz {
@@ -22,6 +23,18 @@ void expect_good_labels(const text::LabelledCorpus& corpus) {
          "sentences without labels");
   for (const int64_t label : corpus.labels)
     expect(label >= 0 && label < std::ssize(corpus.label_names), "label {} of {}", label, corpus.label_names.size());
+}
+
+void expect_good_words(const text::LabelledWords& corpus) {
+  expect(corpus.words.size() == corpus.labels.size() && corpus.words.size() == corpus.line.size(),
+         "sentences without labels");
+  for (size_t i = 0; i < corpus.words.size(); ++i) {
+    expect(!corpus.words[i].empty() && corpus.words[i].size() == corpus.labels[i].size(), "words without labels");
+    for (const std::string& word : corpus.words[i])
+      expect(!word.empty() && valid_utf8(word), "an empty or broken word");
+    for (const int64_t label : corpus.labels[i])
+      expect(label >= 0 && label < std::ssize(corpus.label_names), "label {} of {}", label, corpus.label_names.size());
+  }
 }
 
 std::string text_of_range(const std::string& path, text::CharacterRange range) {
@@ -62,6 +75,11 @@ void fuzz_corpora(Bytes bytes) {
     expect_good_labels(*labelled);
     const text::LabelledCorpus again = text::read_labelled(path, format, labelled->label_names);
     expect(again.labels == labelled->labels && again.sentences == labelled->sentences, "another corpus by its labels");
+  }
+  if (const auto words = unless_refused([&] { return text::read_conll(path); })) {
+    expect_good_words(*words);
+    const text::LabelledWords again = text::read_conll(path, words->label_names);
+    expect(again.labels == words->labels && again.words == words->words, "other words by their labels");
   }
 }
 

@@ -1,0 +1,31 @@
+#include "tools/train_encoder.h"
+
+#include <fmt/format.h>
+
+namespace tape::tools {
+
+std::optional<text::RecordFormat> records_named(std::string_view format) {
+  if (format == "jsonl") return text::RecordFormat::jsonl;
+  if (format == "csv") return text::RecordFormat::csv;
+  if (format == "table") return text::RecordFormat::tsv;
+  return std::nullopt;
+}
+
+std::optional<text::RecordFormat> records_of_data(const std::optional<std::string>& format, const std::string& data) {
+  if (format) return records_named(*format);
+  const std::optional<text::RecordFormat> records = text::record_format_of(data);
+  return records == text::RecordFormat::tsv ? std::nullopt : records;
+}
+
+std::string encoder_presets(std::string_view example) {
+  return fmt::format(
+      "  preset     layers  width  heads  vocabulary  batch  epochs  lr    dropout  longest {}\n"
+      "  small           2    128      4        4000     32      10  1e-3      0.2  256 tokens\n"
+      "  fine-tune   as --init                           32       3  2e-4  its own  the model's positions\n"
+      "Both: weight decay 0.01, clip norm 1, warm-up over a tenth of the steps, an evaluation each epoch. small is "
+      "the\n"
+      "default, fine-tune with --init.",
+      example);
+}
+
+}  // namespace tape::tools

@@ -308,17 +308,27 @@ TEST(OnnxExport, ComputesWhatRunComputesOfEveryOtherClass) {
   for (const std::string& name : names) {
     const std::string folder = fixture_path(fmt::format("hugging_face/{}", name));
     const AnyModel model = load_model(folder);
-    nn::StateDict given = load_safetensors(fmt::format("{}/inputs.safetensors", folder)).tensors;
+    nn::StateDict given;
+    for (const auto& [key, tensor] : load_safetensors(fmt::format("{}/expected.safetensors", folder)).tensors)
+      if (key.starts_with("in.")) given[key.substr(3)] = tensor;
     if (given.contains("labels") && given.contains("input_ids") && name.find('/') == std::string::npos) {
       given["decoder_input_ids"] = maximum(given.at("labels"), zeros_like(given.at("labels")));
       given["decoder_attention_mask"] = ones_like(given.at("labels"));
     }
     for (const char* target : {"labels", "start_positions", "end_positions"}) given.erase(target);
+    if (name.find("Deberta") != std::string::npos) {
+      EXPECT_THROW(exported(model), Error) << name;  // its attention has no export
+      continue;
+    }
     const nn::StateDict expected = models::run(model, given);
     if (given.contains("input_ids") && !given.contains("attention_mask"))
       given["attention_mask"] = ones_like(given.at("input_ids"));
     if (given.contains("pixel_values")) given["pixel_values"] = given.at("pixel_values").to(f32);
-    const auto out = run_onnx(exported(model), given);
+    const OnnxModel file = exported(model);
+    for (const OnnxValue& input : file.inputs)
+      if (input.name == "token_type_ids" && !given.contains(input.name))
+        given[input.name] = zeros_like(given.at("input_ids"));
+    const auto out = run_onnx(file, given);
     ASSERT_FALSE(out.empty()) << name;
     for (const auto& [output, value] : out)
       EXPECT_TRUE(tensors_near(value, expected.at(output).to(f32), 1e-4)) << name << " " << output;

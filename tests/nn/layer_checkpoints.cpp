@@ -19,7 +19,7 @@ StateDict gradients(M& model, bool checkpoints, const A&... inputs) {
   model.zero_grad();
   manual_seed(3);  // of the dropout
   const Tensor y = model(inputs...);
-  sum(y * cos(reshape(arange(0.0, static_cast<double>(y.numel())), y.shape()))).backward();
+  sum(y * cos(reshape(cast(arange(y.numel()), f32), y.shape()))).backward();
   StateDict all;
   for (const NamedTensor& parameter : model.named_parameters()) {
     const Tensor gradient = parameter.tensor.grad();

@@ -80,7 +80,7 @@ const std::map<std::string, Function>& functions() {
                         .groups = c.attribute<int64_t>("group", 1)});
        }},
       {"Cos", [](C c) { return cos(c[0]); }},
-      {"CumSum", [](C c) { return cumsum(c[0], c[1].item<int64_t>()); }},
+      {"CumSum", [](C c) { return cumsum(c[0].to(f64), c[1].item<int64_t>()).to(i64); }},
       {"Div", [](C c) { return c[0] / c[1]; }},
       {"Equal", [](C c) { return eq(c[0], c[1]); }},
       {"Erf", [](C c) { return erf(c[0]); }},

@@ -40,7 +40,7 @@ void add_vit(Layout& layout, const VitConfig& c, const std::string& prefix) {
   const int64_t width = c.d_model;
   const auto name = [&](const char* part) { return fmt::format("{}{}", prefix, part); };
   int64_t patches = 1;
-  for (const size_t axis : {0, 1}) patches *= size_of(c.image_size, axis) / size_of(c.patch_size, axis);
+  for (const size_t axis : {0u, 1u}) patches *= size_of(c.image_size, axis) / size_of(c.patch_size, axis);
   layout.tensor(name("embeddings.class_token"), name("embeddings.cls_token"), {1, 1, width});
   layout.tensor(name("embeddings.position"), name("embeddings.position_embeddings"), {1, 1 + patches, width});
   layout.tensor(name("embeddings.projection.weight"), name("embeddings.patch_embeddings.projection.weight"),

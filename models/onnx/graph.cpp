@@ -39,6 +39,8 @@ Value Graph::wide(Held& held) {
 
 Value Graph::vector(const std::string& name, const Tensor& values) { return held(name, values, false).stored; }
 
+Value Graph::array(const std::string& name, const Tensor& values) { return wide(held(name, values, false)); }
+
 Value Graph::transposed(const std::string& name, const Tensor& weight) {
   Held& matrix = held(name, weight, true);
   const Value values = wide(matrix);

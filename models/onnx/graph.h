@@ -30,6 +30,8 @@ class Graph {
 
   // What the file holds: stored once, however often it is asked for and whatever parameters are tied.
   Value vector(const std::string& name, const Tensor& values);
+  /// Of any form, in f32.
+  Value array(const std::string& name, const Tensor& values);
   /// A weight [out, in] as x [..., in] is multiplied by it: [in, out].
   Value transposed(const std::string& name, const Tensor& weight);
   /// Rows of a table [V, C], by ids.

@@ -153,7 +153,7 @@ Value forward(Graph& g, const nn::Conv2d& layer, const Value& x) {
       before[axis] = behind[axis] = o.padding.sizes().of("Conv2d", "padding", 2, 0)[axis];
     }
   }
-  std::vector<Value> inputs{x, g.vector("weight", layer.weight)};
+  std::vector<Value> inputs{x, g.array("weight", layer.weight)};
   if (layer.bias.defined()) inputs.push_back(g.vector("bias", layer.bias));
   return g.op("Conv", inputs,
               {{"strides", o.stride.of("Conv2d", "stride", 2, 1)},

@@ -68,8 +68,8 @@ Value run_vit(Graph& g, const Vit& model) {
     // The class stands in front of every row of a batch.
     const Value rows = g.op("Shape", {pixels}, {{"end", int64_t{1}}});
     const Value shape = g.concat({rows, g.wholes({1, weight[0]})}, 0);
-    const Value first = g.op("Expand", {g.vector("class_token", patches.class_token), shape});
-    x = g.add(g.concat({first, x}, 1), g.vector("position", patches.position));
+    const Value first = g.op("Expand", {g.array("class_token", patches.class_token), shape});
+    x = g.add(g.concat({first, x}, 1), g.array("position", patches.position));
   }
   const Value from_0 = places(g, g.whole(0), g.whole(1 + grid[0] * grid[1]));
   const Value ones = g.op("Expand", {g.whole(1), g.op("Shape", {x}, {{"end", int64_t{2}}})});

@@ -230,7 +230,7 @@ def compare(command, place, name, model, vocab, segments, longest):
         for options in [[], ["--max-inline-bytes", "0"]]:
             exported = Exported(command, folder, place / "a.onnx", "--dtype", dtype, *options)
             worst = max(worst, compare_calls(exported, same, vocab, segments))
-        if {"input_ids", "attention_mask"} == set(exported.inputs):
+        if type(model).__name__.endswith(("CausalLM", "LMHeadModel")):
             past = Exported(command, folder, place / "past.onnx", "--dtype", dtype, "--with-past")
             worst = max(worst, compare_past(past, same, vocab, longest))
         line += f"  {dtype} {worst:.1e}"

@@ -16,17 +16,14 @@ struct TrainClassifierArguments : TrainArguments {
   std::string pooling;
 };
 
-const std::pair<std::string_view, text::RecordFormat> kRecordFormats[] = {
-    {"jsonl", text::RecordFormat::jsonl}, {"csv", text::RecordFormat::csv}, {"table", text::RecordFormat::tsv}};
-
 int train_classifier(TrainClassifierArguments& arguments) {
   begin_run(arguments);
   train::ClassificationOptions& options = arguments.options;
   options.run = arguments.run;
   if (!arguments.format) options.records = text::record_format_of(options.data);
   if (!arguments.format && options.records == text::RecordFormat::tsv) options.records = std::nullopt;
-  for (const auto& [name, records] : kRecordFormats)
-    if (arguments.format == name) options.records = records;
+  if (arguments.format && *arguments.format != "tsv" && *arguments.format != "label-first")
+    options.records = record_format(*arguments.format);
   if (arguments.format == "label-first") options.format = text::LabelFormat::label_space_sentence;
   if (!arguments.pooling.empty())
     options.pooling = arguments.pooling == "mean" ? nn::Pooling::mean : nn::Pooling::first;
@@ -71,22 +68,12 @@ void add_train_classifier(Command train) {
       .default_text("by the end of --data: .jsonl, .csv, else tsv");
   command.option("--text-column", o.fields.text, "Field of records that is classified");
   command.option("--label-column", o.fields.label, "Field that holds its label");
-  command.option("--init", o.init, "Folder of a BERT to begin with; without it the model starts from scratch");
   command.flag("--new-head", o.new_head, "Where --init is a classifier: learn other labels than its own");
-  command.option("--freeze", o.freeze, "Hold the embeddings and so many layers of --init still").at_least(0);
   command
       .option("--pooling", arguments->pooling,
               "How positions become one vector; mean from scratch, else as --init has it")
       .one_of({"first", "mean"});
-  command.option("--batch", o.batch, "Lines a batch").at_least(1).default_text("32");
-  command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch besides, with padding").at_least(1);
-  command.option("--max-length", o.max_length, "Tokens of a line, longer ones are cut")
-      .at_least(1)
-      .default_text("preset");
-  command.option("--vocab-size", o.vocab_size, "From scratch: tokens of the byte-level BPE")
-      .at_least(1)
-      .default_text("preset");
-  add_model_options(command, o.layers, o.width, o.heads);
+  add_encoder_options(command, o, "Lines", "line, longer ones are cut");
   add_run_options(command, *arguments, {"small", "fine-tune"});
   command.runs([arguments] { return train_classifier(*arguments); });
 }

@@ -105,6 +105,12 @@ void add_model_options(Command& command, std::optional<int64_t>& layers, std::op
   command.option("--heads", heads, "Heads of its attention").at_least(1).default_text("preset");
 }
 
+text::RecordFormat record_format(const std::string& name) {
+  return name == "jsonl" ? text::RecordFormat::jsonl
+         : name == "csv" ? text::RecordFormat::csv
+                         : text::RecordFormat::tsv;
+}
+
 void begin_run(TrainArguments& arguments) {
   arguments.world = std::make_unique<train::World>();
   const train::Communicator& ranks = train::ranks_or_alone(arguments.world->ranks());

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "text/record_reader.h"
 #include "tools/common.h"
 #include "train/distributed/world.h"
 #include "train/doctor.h"
@@ -37,6 +39,24 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
 /// The size of a model, alike for every task.
 void add_model_options(Command& command, std::optional<int64_t>& layers, std::optional<int64_t>& width,
                        std::optional<int64_t>& heads);
+
+/// What the tasks that train an encoder share (see train::EncoderTaskOptions), which learn from `examples` ("lines"),
+/// each a `text`.
+template <class Options>
+void add_encoder_options(Command& command, Options& o, const std::string& examples, const std::string& text) {
+  command.option("--init", o.init, "Folder of an encoder to begin with; without it the model starts from scratch");
+  command.option("--freeze", o.freeze, "Hold the embeddings and so many layers of --init still").at_least(0);
+  command.option("--batch", o.batch, fmt::format("{} a batch", examples)).at_least(1).default_text("preset");
+  command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch besides, with padding").at_least(1);
+  command.option("--max-length", o.max_length, fmt::format("Tokens of a {}", text)).at_least(1).default_text("preset");
+  command.option("--vocab-size", o.vocab_size, "From scratch: tokens of the byte-level BPE")
+      .at_least(1)
+      .default_text("preset");
+  add_model_options(command, o.layers, o.width, o.heads);
+}
+
+/// "jsonl", "csv" or "table", a TSV that names its columns.
+text::RecordFormat record_format(const std::string& name);
 
 /// What stands before every run: the other processes, threads, the machine, signals, the report. The options are then
 /// ready for the library; of several processes all but the first are silent from here on.

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <ostream>
 
 #include <nlohmann/json.hpp>
@@ -12,29 +11,37 @@
 #include "autograd/create.h"
 #include "autograd/ops/loss.h"
 #include "models/classify.h"
-#include "text/byte_level_bpe.h"
-#include "text/train_byte_level_bpe.h"
-#include "train/classifier_recipe.h"
 #include "train/confusion.h"
+#include "train/encoder_setup.h"
 #include "train/fair_sample.h"
-#include "train/fine_tuning.h"
 #include "train/labelled_lines.h"
-#include "train/model_memory.h"
-#include "train/settings.h"
 #include "train/task_run.h"
 
 namespace tape::train {
 namespace {
 
-/// A byte-level BPE of the lines that can pad, as GPT-2's has no token for it.
-std::unique_ptr<text::ByteLevelBpe> train_tokenizer(const std::vector<std::string>& lines, int64_t vocab_size) {
-  const std::string end = "<|endoftext|>", pad = "<|pad|>";
-  const auto learned = text::train_byte_level_bpe(lines, {.vocab_size = vocab_size, .special_tokens = {end, pad}});
-  std::vector<int64_t> ids(static_cast<size_t>(learned->vocab_size()));
-  std::iota(ids.begin(), ids.end(), 0);
-  return std::make_unique<text::ByteLevelBpe>(
-      learned->tokens(ids), learned->merges(),
-      text::ByteLevelBpeOptions{.bos = end, .eos = end, .unk = end, .pad = pad});
+const EncoderPresets& classifier_presets() {
+  static const EncoderPresets all{
+      .from_scratch = {{.name = "small",
+                        .epochs = 10,
+                        .batch = 32,
+                        .max_length = 256,
+                        .vocab_size = 4000,
+                        .layers = 2,
+                        .width = 128,
+                        .heads = 4,
+                        .recipe = {.lr = 1e-3, .dropout = 0.2, .weight_decay = 0.01, .clip_norm = 1}}},
+      .with_init = {{.name = "fine-tune",
+                     .epochs = 3,
+                     .batch = 32,
+                     .max_length = 512,
+                     .recipe = {.lr = 2e-4, .weight_decay = 0.01, .clip_norm = 1}}}};
+  return all;
+}
+
+EncoderTaskOptions checked(const ClassificationOptions& options) {
+  if (options.init.empty() && options.new_head) raise(ErrorKind::config, "train classifier: new_head needs init");
+  return encoder_task_options("train classifier", options);
 }
 
 const char* name_of(nn::Pooling pooling) { return pooling == nn::Pooling::mean ? "mean" : "first"; }
@@ -43,19 +50,18 @@ const char* name_of(nn::Pooling pooling) { return pooling == nn::Pooling::mean ?
 class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassifier, text::Tokenizer> {
  public:
   ClassificationTask(const ClassificationOptions& options, const RunFolder* folder, std::ostream& out)
-      : TaskRun("classification", options.run, out), options_(options), preset_(classifier_preset(options)) {
-    if (!options.init.empty()) pretrained_ = read_pretrained(options.init);
+      : TaskRun("classification", options.run, out),
+        options_(options),
+        setup_(checked(options), classifier_presets(), "a classifier"),
+        pretrained_(setup_.pretrained()) {
     read_lines();
     take_tokenizer(folder, [this] { return make_tokenizer(); });
     train_ = encode(train_lines_, options.data);
-    valid_ = encode(valid_lines_, options.valid.empty() ? options.data : options.valid);
+    valid_ = encode(valid_lines_, setup_.valid_name());
     const auto plan = [this](int64_t epoch) {
-      return text::plan_batches(train_.lengths, batching(), options_.run.seed, epoch).batches;
+      return text::plan_batches(train_.lengths, setup_.batching(), options_.run.seed, epoch).batches;
     };
-    std::optional<double> dropout;
-    if (pretrained_)
-      dropout = std::visit([](const auto& encoder) { return encoder.dropout; }, pretrained_->config.encoder);
-    recipe_ = classifier_recipe(preset_, options, std::ssize(plan(0)), dropout);
+    recipe_ = setup_.recipe(std::ssize(plan(0)));
     manual_seed(options.run.seed);
     make_model();
     make_adam();
@@ -78,7 +84,7 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
             train_lines_.size(), train_lines_.label_names[static_cast<size_t>(train_lines_.labels.front())]);
     print_notes(train_lines_.notes);
     if (options_.valid.empty()) {
-      valid_lines_ = take_part(train_lines_, options_.valid_fraction.value_or(0.1), options_.run.seed, options_.data);
+      valid_lines_ = take_part(train_lines_, setup_.valid_fraction(), options_.run.seed, options_.data);
     } else {
       valid_lines_ = read_file(options_.valid, train_lines_.label_names);
       print_notes(valid_lines_.notes);
@@ -100,70 +106,31 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
     }
   }
 
-  int64_t vocab_size() const { return options_.vocab_size.value_or(preset_.vocab_size); }
-
   std::unique_ptr<text::Tokenizer> make_tokenizer() {
     if (pretrained_) return std::move(pretrained_->tokenizer);
-    return train_tokenizer(train_lines_.sentences, vocab_size());
+    return train_encoder_tokenizer(train_lines_.sentences, setup_.vocab_size());
   }
 
   void make_model() {
-    const TaskOptions& run = options_.run;
-    if (pretrained_) {
+    if (pretrained_)
       model_ = begin_classifier(
-          *pretrained_, {.labels = train_lines_.label_names, .pooling = options_.pooling, .dropout = run.dropout});
-      if (options_.freeze) freeze_layers(*model_, *options_.freeze);
-      pretrained_->values.clear();
-      return;
-    }
-    const models::SequenceClassifierConfig config = scratch_config();
-    check_memory("train classifier", parameter_count(config));
-    model_ = std::make_unique<models::SequenceClassifier>(config);
+          *pretrained_,
+          {.labels = train_lines_.label_names, .pooling = options_.pooling, .dropout = options_.run.dropout});
+    else
+      model_ = std::make_unique<models::SequenceClassifier>(scratch_config());
+    setup_.made(*model_);
   }
 
   models::SequenceClassifierConfig scratch_config() const {
-    const int64_t width = options_.width.value_or(preset_.width);
-    return {.encoder = models::BertConfig{.vocab = tokenizer_->vocab_size(),
-                                          .d_model = width,
-                                          .layers = options_.layers.value_or(preset_.layers),
-                                          .heads = options_.heads.value_or(preset_.heads),
-                                          .d_ff = 4 * width,
-                                          .max_length = max_length(),
-                                          .segments = 1,
-                                          .dropout = recipe_.dropout,
-                                          .attention_dropout = recipe_.dropout,
-                                          .padding_id = tokenizer_->special().pad},
+    return {.encoder = setup_.from_scratch(*tokenizer_, recipe_.dropout),
             .num_labels = std::ssize(train_lines_.label_names),
             .pooling = options_.pooling.value_or(nn::Pooling::mean),
             .labels = train_lines_.label_names};
   }
 
-  /// Tokens of a line at most.
-  int64_t max_length() const {
-    const int64_t positions = pretrained_ ? models::parts_of(pretrained_->config.encoder).max_length
-                                          : options_.max_length.value_or(preset_.max_length);
-    const int64_t wanted = options_.max_length.value_or(positions);
-    if (wanted > positions)
-      raise(ErrorKind::config, "train classifier: max_length must be at most {}, the positions of {}, got {}",
-            positions, options_.init, wanted);
-    return wanted;
-  }
-
-  text::BatchOptions batching() const {
-    const int64_t rows = options_.batch.value_or(preset_.batch), longest = max_length();
-    if (options_.batch_tokens && *options_.batch_tokens < longest)
-      raise(ErrorKind::config, "train classifier: batch_tokens must be at least max_length, {}, got {}", longest,
-            *options_.batch_tokens);
-    const int64_t tokens = options_.batch_tokens.value_or(
-        rows > std::numeric_limits<int64_t>::max() / longest ? std::numeric_limits<int64_t>::max() : rows * longest);
-    return {.max_tokens = tokens, .max_sentences = rows};
-  }
-
   LabelledIds encode(const text::LabelledCorpus& lines, const std::string& name) const {
-    LabelledIds encoded = encode_labelled(lines, *tokenizer_, max_length());
-    if (encoded.cut > 0)
-      out_ << fmt::format("{}: {} of {} lines cut to {} tokens\n", name, encoded.cut, encoded.ids.size(), max_length());
-    if (!encoded.unknown.empty()) out_ << fmt::format("{}: {}\n", name, encoded.unknown);
+    LabelledIds encoded = encode_labelled(lines, *tokenizer_, setup_.max_length());
+    print_notes(encoded.notes(name, setup_.max_length()));
     return encoded;
   }
 
@@ -236,35 +203,18 @@ class ClassificationTask : public TaskRun<LabelledBatch, models::SequenceClassif
   }
 
   void add_settings(nlohmann::ordered_json& json) const override {
-    const nn::TransformerLayerOptions& layer = model_->base->options().layers.front();
-    json["preset"] = preset_.name;
-    json["data"] = file_setting(options_.data);
-    json["valid"] = file_setting(options_.valid);
-    if (options_.valid.empty()) json["valid_fraction"] = options_.valid_fraction.value_or(0.1);
+    setup_.add_settings(json, model_->base->options());
     json["format"] = options_.records                                           ? to_string(*options_.records)
                      : options_.format == text::LabelFormat::sentence_tab_label ? "tsv"
                                                                                 : "label-first";
     if (options_.records) json["fields"] = {options_.fields.text, options_.fields.label};
-    if (pretrained_) {
-      // Its weights are in the checkpoint.
-      json["init"] = file_setting(fmt::format("{}/config.json", options_.init));
-      json["new_head"] = options_.new_head;
-      json["freeze"] = options_.freeze.value_or(0);
-    } else {
-      json["vocab_size"] = vocab_size();
-    }
+    if (pretrained_) json["new_head"] = options_.new_head;
     json["pooling"] = name_of(model_->config().pooling);
-    json["batch"] = batching().max_sentences;
-    json["batch_tokens"] = batching().max_tokens;
-    json["max_length"] = max_length();
-    json["layers"] = model_->base->options().layers.size();
-    json["width"] = layer.d_model;
-    json["heads"] = layer.heads;
   }
 
   const ClassificationOptions& options_;
-  const ClassifierPreset& preset_;
-  std::optional<Pretrained> pretrained_;
+  EncoderSetup setup_;
+  Pretrained* const pretrained_;  // null from scratch
   text::LabelledCorpus train_lines_, valid_lines_;
   LabelledIds train_, valid_;
 };

@@ -18,6 +18,7 @@ using models::SequenceClassifier;
 /// Takes over what a model of some class holds.
 struct Take {
   Pretrained& to;
+  const char* what;
 
   void encoder(const models::EncoderModel& model, const models::EncoderConfig& config) {
     to.config.encoder = config;
@@ -29,7 +30,10 @@ struct Take {
   void operator()(const std::unique_ptr<M>& model) {
     encoder(*model, model->config());
   }
-  void operator()(const std::unique_ptr<models::MaskedLanguageModel>& model) { encoder(*model->base, model->config()); }
+  void operator()(const std::unique_ptr<models::MaskedLanguageModel>& model) {
+    to.config.encoder = model->config();
+    to.values = model->state_dict();
+  }
   void operator()(const std::unique_ptr<SequenceClassifier>& model) {
     to.config = model->config();
     to.config.problem_type.reset();  // one label is right
@@ -39,8 +43,8 @@ struct Take {
   }
   template <class M>
   void operator()(const std::unique_ptr<M>& model) {
-    raise(ErrorKind::config, "{}/config.json: holds a {}; a classifier begins with an encoder", to.folder,
-          model->type_name());
+    raise(ErrorKind::config, "{}/config.json: holds a {}; {} begins with an encoder", to.folder, model->type_name(),
+          what);
   }
 };
 
@@ -55,6 +59,7 @@ void choose_pooling(Pretrained& p) {
       raise(ErrorKind::config, "{}: either \"pooling_mode_mean_tokens\" or \"pooling_mode_cls_token\" must be true",
             file);
     p.config.pooling = mean ? nn::Pooling::mean : nn::Pooling::first;
+    p.has_pooling_file = true;
     p.pooling_reason = "as 1_Pooling/config.json says";
   } else {
     p.config.pooling = p.has_pooler ? nn::Pooling::first : nn::Pooling::mean;
@@ -62,15 +67,38 @@ void choose_pooling(Pretrained& p) {
   }
 }
 
-int64_t layers_of(const SequenceClassifier& model) { return model.base->encoder->layers.size(); }
+models::EncoderConfig with_dropout(models::EncoderConfig config, std::optional<double> dropout) {
+  if (dropout) std::visit([&](auto& encoder) { encoder.dropout = encoder.attention_dropout = *dropout; }, config);
+  return config;
+}
+
+/// Gives the model what of its values is there, where `take` says so of the name.
+template <class Take>
+void fill(nn::Module& model, const nn::StateDict& from, Take&& take) {
+  nn::StateDict values = model.state_dict();
+  for (auto& [name, value] : values)
+    if (const auto found = from.find(name); found != from.end() && take(name)) value = found->second;
+  model.load_state_dict(values);
+}
+
+bool is_of_head(const std::string& name) { return name.starts_with("head."); }
+
+struct MakeEncoder {
+  std::unique_ptr<models::EncoderModel> operator()(const models::BertConfig& config) const {
+    return std::make_unique<models::Bert>(config);
+  }
+  std::unique_ptr<models::EncoderModel> operator()(const models::RobertaConfig& config) const {
+    return std::make_unique<models::Roberta>(config);
+  }
+};
 
 }  // namespace
 
-Pretrained read_pretrained(const std::string& folder) {
+Pretrained read_pretrained(const std::string& folder, const char* what) {
   Pretrained p;
   p.folder = folder;
   const models::AnyModel model = models::load_model(folder);
-  std::visit(Take{p}, model);
+  std::visit(Take{p, what}, model);
   choose_pooling(p);
   p.tokenizer = text::load_tokenizer(folder);
   std::visit(
@@ -89,24 +117,40 @@ std::unique_ptr<SequenceClassifier> begin_classifier(const Pretrained& from, con
   config.labels = options.labels;
   config.num_labels = std::ssize(options.labels);
   config.pooling = options.pooling.value_or(config.pooling);
-  if (options.dropout) {
-    std::visit([&](auto& encoder) { encoder.dropout = encoder.attention_dropout = *options.dropout; }, config.encoder);
-    config.dropout.reset();
-  }
+  config.encoder = with_dropout(config.encoder, options.dropout);
+  if (options.dropout) config.dropout.reset();
   auto model = std::make_unique<SequenceClassifier>(config);
-  nn::StateDict values = model->state_dict();
-  for (auto& [name, value] : values) {
-    const auto found = from.values.find(name);
-    if (found != from.values.end() && (keep_head || !name.starts_with("head."))) value = found->second;
-  }
-  model->load_state_dict(values);
+  fill(*model, from.values, [&](const std::string& name) { return keep_head || !is_of_head(name); });
   return model;
 }
 
-void freeze_layers(SequenceClassifier& model, int64_t layers) {
-  const int64_t all = layers_of(model);
-  if (layers < 0 || layers > all) raise(ErrorKind::config, "freeze: layers must be 0 to {}, got {}", all, layers);
+std::unique_ptr<models::EncoderModel> make_encoder(const models::EncoderConfig& config) {
+  models::EncoderConfig bare = config;
+  std::visit([](auto& encoder) { encoder.pooler = false; }, bare);
+  return std::visit(MakeEncoder{}, bare);
+}
+
+std::unique_ptr<models::EncoderModel> begin_encoder(const Pretrained& from, std::optional<double> dropout) {
+  auto model = make_encoder(with_dropout(from.config.encoder, dropout));
+  nn::StateDict bare;
+  const std::string prefix = fmt::format("{}.", model->options().family);
+  for (const auto& [name, value] : from.values)
+    if (name.starts_with(prefix)) bare.emplace(name.substr(prefix.size()), value);
+  fill(*model, bare, [](const std::string&) { return true; });
+  return model;
+}
+
+std::unique_ptr<models::MaskedLanguageModel> begin_masked_language_model(const Pretrained& from,
+                                                                         std::optional<double> dropout) {
+  auto model = std::make_unique<models::MaskedLanguageModel>(with_dropout(from.config.encoder, dropout));
+  fill(*model, from.values, [&](const std::string& name) { return from.has_masked_head() || !is_of_head(name); });
+  return model;
+}
+
+void freeze_layers(nn::Module& model, int64_t layers) {
   const LayerOrder order(model);
+  const int64_t all = order.layers();
+  if (layers < 0 || layers > all) raise(ErrorKind::config, "freeze: layers must be 0 to {}, got {}", all, layers);
   for (const NamedTensor& named : model.named_parameters())
     if (order.place(named.name) < layers) Tensor(named.tensor).requires_grad_(false);
 }

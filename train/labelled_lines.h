@@ -1,8 +1,7 @@
 #pragma once
 
-#include "../text/batch_plan.h"
 #include "../text/labelled.h"
-#include "../text/tokenizer.h"
+#include "encoded_lines.h"
 
 namespace tape::train {
 
@@ -12,22 +11,14 @@ namespace tape::train {
 text::LabelledCorpus take_part(text::LabelledCorpus& corpus, double fraction, uint64_t seed, const std::string& name);
 
 /// Labelled lines as ids.
-struct LabelledIds {
-  std::vector<std::vector<int64_t>> ids;
+struct LabelledIds : EncodedLines {
   std::vector<int64_t> labels;
-  std::vector<text::ExampleLength> lengths;
-  int64_t cut = 0;      ///< lines that were longer than max_length
-  std::string unknown;  ///< what the tokenizer has no token for, see UnknownTokens::note()
 };
-
-/// With the tokenizer's own tokens around them, cut to max_length tokens, which is counted.
+/// As encode_lines().
 LabelledIds encode_labelled(const text::LabelledCorpus& corpus, const text::Tokenizer& tokenizer, int64_t max_length);
 
-/// Lines as a model takes them.
-struct LabelledBatch {
-  std::vector<int64_t> ids, seen;  ///< [B, T]; seen is 0 at padding
-  std::vector<int64_t> labels;     ///< [B]
-  int64_t rows = 0, length = 0;    ///< B, T
+struct LabelledBatch : PaddedLines {
+  std::vector<int64_t> labels;  ///< [B]
 };
 LabelledBatch collate_labelled(const LabelledIds& lines, const std::vector<int64_t>& which, int64_t padding_id);
 

@@ -64,18 +64,25 @@ double parameter_count(const models::TransformerConfig& c) {
   return tables * width + bias + stacks + (c.norm == nn::NormPlace::pre ? 2 * norm(width) : 0);
 }
 
-double parameter_count(const models::SequenceClassifierConfig& c) {
-  models::EncoderConfig one_layer = c.encoder;
+double parameter_count(const models::EncoderConfig& config) {
+  models::EncoderConfig one_layer = config;
   double layers = 0;
   std::visit([&](auto& encoder) { layers = of(std::exchange(encoder.layers, 1)); }, one_layer);
   const models::EncoderModelOptions parts = models::parts_of(one_layer);
   const nn::EmbeddingsOptions& e = parts.embeddings;
   const double width = of(e.d_model), skipped = e.positions_skip_padding ? of(parts.padding_id) + 1 : 0;
   const double tables = (of(e.vocab) + of(e.max_length) + skipped + of(e.segments)) * width + norm(width);
+  return tables + layers * encoder_layer(width, of(parts.layers.front().d_ff));
+}
+
+double parameter_count(const models::SequenceClassifierConfig& c) {
+  models::EncoderConfig one_layer = c.encoder;
+  std::visit([](auto& encoder) { encoder.layers = 1; }, one_layer);
+  const models::EncoderModelOptions parts = models::parts_of(one_layer);
+  const double width = of(parts.embeddings.d_model);
   const bool dense = c.pooling == nn::Pooling::first ? parts.sequence_reads_pooler || parts.sequence.activation
                                                      : parts.sequence.activation.has_value();
-  return tables + layers * encoder_layer(width, of(parts.layers.front().d_ff)) + (dense ? linear(width, width) : 0) +
-         linear(width, of(c.num_labels));
+  return parameter_count(c.encoder) + (dense ? linear(width, width) : 0) + linear(width, of(c.num_labels));
 }
 
 void check_memory(const char* task, double parameters, const std::string& root) {

@@ -16,6 +16,7 @@ double parameter_count(const models::LlamaConfig& config);
 double parameter_count(const models::GptNeoXConfig& config);
 double parameter_count(const models::TransformerConfig& config);
 double parameter_count(const models::SequenceClassifierConfig& config);
+double parameter_count(const models::EncoderConfig& config);  ///< without pooler and heads
 
 /// Error (out_of_memory) where this machine, or the control group of this process, cannot hold what training needs for
 /// so many parameters: each in f32 with its gradient and Adam's two means. `root` is as control_group_limit() has it.

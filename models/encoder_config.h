@@ -3,13 +3,18 @@
 #include <variant>
 
 #include "bert.h"
+#include "deberta.h"
+#include "distilbert.h"
+#include "modern_bert.h"
+#include "mpnet.h"
 #include "roberta.h"
 
 namespace tape::models {
 
 /// An encoder of any family, as the models that put a head on one are given it. All have vocab, d_model, layers, heads,
 /// d_ff, max_length, dropout, attention_dropout, padding_id and init_std.
-using EncoderConfig = std::variant<BertConfig, RobertaConfig>;
+using EncoderConfig =
+    std::variant<BertConfig, RobertaConfig, DistilBertConfig, MPNetConfig, DebertaConfig, ModernBertConfig>;
 
 /// What the model is made of. Error (config) naming the value that does not fit.
 EncoderModelOptions parts_of(const EncoderConfig& config);

@@ -1,5 +1,7 @@
 #include "models/encoder_folder.h"
 
+#include <algorithm>
+
 #include "models/folder_loading.h"
 
 namespace tape::models {
@@ -19,6 +21,10 @@ struct LoadEncoder {
   }
   AnyModel operator()(const BertConfig& c) const { return as<Bert>(c); }
   AnyModel operator()(const RobertaConfig& c) const { return as<Roberta>(c); }
+  AnyModel operator()(const DistilBertConfig& c) const { return as<DistilBert>(c); }
+  AnyModel operator()(const MPNetConfig& c) const { return as<MPNet>(c); }
+  AnyModel operator()(const DebertaConfig& c) const { return as<Deberta>(c); }
+  AnyModel operator()(const ModernBertConfig& c) const { return as<ModernBert>(c); }
 };
 
 }  // namespace
@@ -32,11 +38,21 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
     check_layers(file, std::visit([](const auto& each) { return each.layers; }, c), weights);
     return weights;
   };
+  const auto load_alone = [&](const Weights& weights) {
+    const EncoderConfig c = hf::read_encoder({architecture.family, hf::EncoderHead::none}, config);
+    return std::visit(LoadEncoder{file, weights}, c);
+  };
   switch (architecture.head) {
     case hf::EncoderHead::masked_token: {
       config.require_flag("tie_word_embeddings", true, true);
-      const EncoderConfig c = hf::read_encoder(architecture, config);
-      return filled<MaskedLanguageModel>(file, c, weights_of(c), [&] { return hf::masked_language_model_layout(c); });
+      EncoderConfig c = hf::read_encoder(architecture, config);
+      const Weights weights = weights_of(c);
+      const bool headed = std::ranges::any_of(
+          weights.tensors, [&](const auto& named) { return named.first.starts_with(architecture.family->prefix); });
+      if (!headed) return load_alone(weights);
+      if (auto* deberta = std::get_if<DebertaConfig>(&c); deberta && !config.has("legacy"))
+        deberta->legacy_head = !weights.tensors.contains("lm_predictions.lm_head.bias");
+      return filled<MaskedLanguageModel>(file, c, weights, [&] { return hf::masked_language_model_layout(c); });
     }
     case hf::EncoderHead::sequence: {
       const SequenceClassifierConfig c = hf::read_sequence_classifier(architecture, config);
@@ -54,9 +70,7 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
     case hf::EncoderHead::none:
       break;
   }
-  const EncoderConfig c = hf::read_encoder(architecture, config);
-  const Weights weights = weights_of(c);
-  return std::visit(LoadEncoder{file, weights}, c);
+  return load_alone(weights_of(hf::read_encoder(architecture, config)));
 }
 
 }  // namespace tape::models

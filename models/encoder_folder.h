@@ -5,8 +5,9 @@
 
 namespace tape::models {
 
-/// An encoder of any family, with any head, from its folder, whose configuration is of this architecture. Errors as
-/// load_model().
+/// An encoder of any family, with any head, from its folder, whose configuration is of this architecture. A masked
+/// language model's that holds the encoder's tensors alone, as those of sentence-transformers do, is read as the
+/// encoder. Errors as load_model().
 AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
                       const hugging_face::EncoderArchitecture& architecture);
 

@@ -20,25 +20,18 @@ const nn::ModuleCheck mixed_check(
       return check(model, {tensor({{1, 2, 4}, {3, 1, 0}}, i64)});
     });
 
-int64_t heads_of(const EncoderModelOptions& o) { return o.layers.empty() ? 0 : o.layers.front().heads; }
-
 }  // namespace
 
 EncoderModel::EncoderModel(const EncoderModelOptions& o)
     : embeddings(this, "embeddings", o.embeddings),
-      encoder(this, "encoder", o.layers),
-      relative_bias(o.relative_bias ? std::make_unique<nn::Child<nn::RelativeBias>>(this, "relative_bias", heads_of(o),
-                                                                                    *o.relative_bias)
-                                    : nullptr),
+      encoder(this, "encoder", o.layers, o.relative_bias),
       pooler(o.pooler ? std::make_unique<nn::Child<nn::Pooler>>(this, "pooler", o.embeddings.d_model) : nullptr),
       options_(o) {
   nn::init::start_normal(*this, o.init_std);
 }
 
 Tensor EncoderModel::forward(const Tensor& ids, const Mask& mask, const Tensor& segments) {
-  const Tensor x = embeddings(ids, segments);
-  if (!relative_bias) return encoder(x, mask);
-  return encoder(x, mask & Mask::additive((*relative_bias)(ids.size(1), ids.size(1))));
+  return encoder(embeddings(ids, segments), mask);
 }
 
 Tensor EncoderModel::forward(const Tensor& ids) { return forward(ids, padding(ids)); }

@@ -6,7 +6,6 @@
 #include "../nn/embeddings.h"
 #include "../nn/encoder.h"
 #include "../nn/heads.h"
-#include "../nn/relative_bias.h"
 
 namespace tape::models {
 
@@ -60,8 +59,7 @@ class EncoderModel : public nn::Layer<EncoderModel> {
 
   nn::Child<nn::Embeddings> embeddings;
   nn::Child<nn::Encoder> encoder;
-  std::unique_ptr<nn::Child<nn::RelativeBias>> relative_bias;  ///< null without
-  std::unique_ptr<nn::Child<nn::Pooler>> pooler;               ///< null without
+  std::unique_ptr<nn::Child<nn::Pooler>> pooler;  ///< null without
 
  private:
   EncoderModelOptions options_;

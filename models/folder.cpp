@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "models/adapter_folder.h"
+#include "models/encoder_decoder_folder.h"
 #include "models/encoder_folder.h"
 #include "models/folder_loading.h"
 #include "models/hugging_face/bart.h"
@@ -80,27 +81,6 @@ void save_for_transformers(const std::string& folder, const M& model, const Save
   save_as(folder, model, texts, options);
 }
 
-AnyModel load_transformer(const std::string& file, const TransformerConfig& c, const Weights& weights, bool own) {
-  check_layers(file, c.layers, weights);
-  check_layers(file, c.decoder_layers.value_or(c.layers), weights);
-  constexpr int64_t most = int64_t{1} << 24;  // the table of positions is in no file
-  if (c.max_length > most) raise(ErrorKind::config, "{}: {} positions are more than {}", file, c.max_length, most);
-  return filled<Transformer>(file, c, weights, [&] { return own ? transformer_layout(c) : hf::marian_layout(c); });
-}
-
-AnyModel load_bart(const std::string& file, const BartConfig& c, const Weights& weights) {
-  check_layers(file, c.layers, weights);
-  check_layers(file, c.decoder_layers, weights);
-  return filled<Bart>(file, c, weights, [&] { return hf::bart_layout(c); });
-}
-
-AnyModel load_t5(const std::string& file, const T5Config& given, const Weights& weights) {
-  check_layers(file, given.layers, weights);
-  check_layers(file, given.decoder_layers, weights);
-  const T5Config c = hf::with_own_output(given, weights.tensors);
-  return filled<T5>(file, c, weights, [&] { return hf::t5_layout(c); });
-}
-
 AnyModel load_gpt(const std::string& file, const GptConfig& c, const Weights& weights) {
   check_layers(file, c.layers, weights);
   const bool bare = weights.tensors.contains("wte.weight");
@@ -157,10 +137,7 @@ AnyModel load_model(const std::string& folder) {
   const std::string text = read_text(file);
   const ConfigReader config(text, file);
   // The configuration first, then the weights: the smaller file's fault is named before the larger one is read.
-  if (config.text("model_type", "") == kOwnModelType) {
-    const TransformerConfig c = transformer_config_from_json(text, file);
-    return load_transformer(file, c, read_weights(folder), true);
-  }
+  if (config.text("model_type", "") == kOwnModelType) return load_own_transformer(folder, file, text);
   const std::vector<std::string> names = config.names("architectures");
   const std::string name = names.empty() ? class_of_type(config.text("model_type", "")) : names.front();
   if (const auto reader = llama_readers().find(name); reader != llama_readers().end()) {
@@ -172,23 +149,14 @@ AnyModel load_model(const std::string& folder) {
     naming(file, [&] { check(c); });
     return load_gpt_neox(file, c, read_weights(folder));
   }
-  const auto with_ids = [&](auto c) { return hf::with_target_ids(c, folder, config.has("decoder_start_token_id")); };
-  if (name == "MarianMTModel" || name == "M2M100ForConditionalGeneration") {
-    const TransformerConfig c =
-        name == "MarianMTModel" ? hf::read_marian_config(config) : hf::read_m2m100_config(config);
-    return load_transformer(file, with_ids(c), read_weights(folder), false);
-  }
-  if (name == "BartForConditionalGeneration" || name == "MBartForConditionalGeneration")
-    return load_bart(file, with_ids(hf::read_bart_config(config, name[0] == 'M' ? BartKind::mbart : BartKind::bart)),
-                     read_weights(folder));
-  if (name == "T5ForConditionalGeneration" || name == "MT5ForConditionalGeneration")
-    return load_t5(file, with_ids(hf::read_t5_config(config, name[0] == 'M' ? T5Kind::mt5 : T5Kind::t5)),
-                   read_weights(folder));
+  if (auto model = load_encoder_decoder(folder, config, name)) return std::move(*model);
   if (name == "GPT2LMHeadModel") {
     const GptConfig c = hf::read_gpt_config(config);
     return load_gpt(file, c, read_weights(folder));
   }
-  if (const auto encoder = hf::encoder_architecture(name, config)) return load_encoder(folder, config, *encoder);
+  const auto encoder =
+      names.empty() ? hf::encoder_of_type(config.text("model_type", "")) : hf::encoder_architecture(name, config);
+  if (encoder) return load_encoder(folder, config, *encoder);
   if (name == "ViTForImageClassification") {
     const ImageClassifierConfig c = hf::read_image_classifier_config(config);
     return load_image_classifier(file, c, read_weights(folder));
@@ -230,7 +198,16 @@ constexpr const char* kNeeded<Bert> = "a Bert without a head";
 template <>
 constexpr const char* kNeeded<Roberta> = "a Roberta without a head (RoBERTa, XLM-R)";
 template <>
-constexpr const char* kNeeded<EncoderModel> = "an encoder without a head (BERT, RoBERTa, XLM-R)";
+constexpr const char* kNeeded<DistilBert> = "a DistilBert without a head";
+template <>
+constexpr const char* kNeeded<MPNet> = "an MPNet without a head";
+template <>
+constexpr const char* kNeeded<Deberta> = "a Deberta (version 2 or 3) without a head";
+template <>
+constexpr const char* kNeeded<ModernBert> = "a ModernBert without a head";
+template <>
+constexpr const char* kNeeded<EncoderModel> =
+    "an encoder without a head (BERT, RoBERTa, XLM-R, DistilBERT, MPNet, DeBERTa, ModernBERT)";
 template <>
 constexpr const char* kNeeded<MaskedLanguageModel> = "a MaskedLanguageModel (BertForMaskedLM and its kin)";
 template <>
@@ -267,6 +244,10 @@ template std::unique_ptr<GptNeoX> load<GptNeoX>(const std::string&);
 template std::unique_ptr<CausalLM> load<CausalLM>(const std::string&);
 template std::unique_ptr<Bert> load<Bert>(const std::string&);
 template std::unique_ptr<Roberta> load<Roberta>(const std::string&);
+template std::unique_ptr<DistilBert> load<DistilBert>(const std::string&);
+template std::unique_ptr<MPNet> load<MPNet>(const std::string&);
+template std::unique_ptr<Deberta> load<Deberta>(const std::string&);
+template std::unique_ptr<ModernBert> load<ModernBert>(const std::string&);
 template std::unique_ptr<EncoderModel> load<EncoderModel>(const std::string&);
 template std::unique_ptr<MaskedLanguageModel> load<MaskedLanguageModel>(const std::string&);
 template std::unique_ptr<SequenceClassifier> load<SequenceClassifier>(const std::string&);

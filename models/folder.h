@@ -24,7 +24,8 @@ namespace tape::models {
 using AnyModel =
     std::variant<std::unique_ptr<Transformer>, std::unique_ptr<Bart>, std::unique_ptr<T5>, std::unique_ptr<Gpt>,
                  std::unique_ptr<Llama>, std::unique_ptr<GptNeoX>, std::unique_ptr<Bert>, std::unique_ptr<Roberta>,
-                 std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>,
+                 std::unique_ptr<DistilBert>, std::unique_ptr<MPNet>, std::unique_ptr<Deberta>,
+                 std::unique_ptr<ModernBert>, std::unique_ptr<MaskedLanguageModel>, std::unique_ptr<SequenceClassifier>,
                  std::unique_ptr<TokenClassifier>, std::unique_ptr<QuestionAnswerer>, std::unique_ptr<Vit>,
                  std::unique_ptr<ImageClassifier>>;
 
@@ -33,17 +34,19 @@ using AnyModel =
 ///
 ///     BertModel                      Bert                   GPT2LMHeadModel                 Gpt
 ///     RobertaModel, XLMRobertaModel  Roberta                LlamaForCausalLM                Llama
-///     BertForMaskedLM                MaskedLanguageModel    MistralForCausalLM              Llama
-///     BertForSequenceClassification  SequenceClassifier     Qwen2ForCausalLM                Llama
-///     BertForTokenClassification     TokenClassifier        Qwen3ForCausalLM                Llama
-///     BertForQuestionAnswering       QuestionAnswerer       GPTNeoXForCausalLM              GptNeoX
-///     MarianMTModel                  Transformer            M2M100ForConditionalGeneration  Transformer
-///     BartForConditionalGeneration   Bart                   MBartForConditionalGeneration   Bart
-///     T5ForConditionalGeneration     T5                     MT5ForConditionalGeneration     T5
-///     ViTModel                       Vit                    ViTForImageClassification       ImageClassifier
+///     DistilBertModel                DistilBert             MistralForCausalLM              Llama
+///     MPNetModel                     MPNet                  Qwen2ForCausalLM                Llama
+///     DebertaV2Model                 Deberta                Qwen3ForCausalLM                Llama
+///     ModernBertModel                ModernBert             GPTNeoXForCausalLM              GptNeoX
+///     BertForMaskedLM                MaskedLanguageModel    MarianMTModel                   Transformer
+///     BertForSequenceClassification  SequenceClassifier     M2M100ForConditionalGeneration  Transformer
+///     BertForTokenClassification     TokenClassifier        BartForConditionalGeneration    Bart
+///     BertForQuestionAnswering       QuestionAnswerer       MBartForConditionalGeneration   Bart
+///     ViTModel                       Vit                    T5ForConditionalGeneration      T5
+///     ViTForImageClassification      ImageClassifier        MT5ForConditionalGeneration     T5
 ///
-/// The four heads are those of every encoder. The decoders from LlamaForCausalLM on are known by their "model_type"
-/// alone too.
+/// The four heads are those of every encoder. The decoders from LlamaForCausalLM on and all encoders are known by their
+/// "model_type" alone too; a masked language model's folder with the tensors of its encoder alone is read as that.
 /// Transformers that neither of these two can express have the "model_type" "tapeformer-transformer", classifiers that
 /// pool the mean, which transformers has no class for, "tapeformer-mean-pooling-classifier". The model is in evaluation
 /// mode. Every Error names the file: (io) for one that cannot be read; (format) or (config) with the key for a

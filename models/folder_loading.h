@@ -1,8 +1,8 @@
 #pragma once
 
-#include "base/check.h"
-#include "models/folder.h"
-#include "models/weights.h"
+#include "../base/check.h"
+#include "folder.h"
+#include "weights.h"
 
 /// What the loaders of all classes of model share.
 namespace tape::models {

@@ -42,6 +42,9 @@ FileVocabulary read_vocabulary(const GgufEntries& entries) {
 
 /// More is no merge and no piece of SentencePiece's: both are cut in every way, which takes the square of it.
 constexpr size_t kLongestMerge = 512;
+/// Llama 2 has two merges a token. Tokens that are all made of each other would have as many as they have letters, and
+/// a small file would fill the memory.
+constexpr size_t kMostMerges = 32, kMergesOfAny = 1000;
 
 /// A merge's two tokens: "a b", of which either may hold blanks too.
 json parts_of_merge(const FileVocabulary& v, const std::string& merge) {
@@ -70,6 +73,9 @@ json merges_of_scores(const FileVocabulary& v, const std::vector<float>& scores)
       const std::string left = token.substr(0, cut), right = token.substr(cut);
       if (v.ids.contains(left) && v.ids.contains(right))
         found.emplace_back(-scores[static_cast<size_t>(id)], token.size() - cut, cut, left, right);
+      if (found.size() > kMostMerges * v.tokens.size() + kMergesOfAny)
+        raise(ErrorKind::format, "{}: {} tokens are made of each other in more than {} ways each", v.where,
+              v.tokens.size(), kMostMerges);
     }
   }
   std::sort(found.begin(), found.end());

@@ -52,6 +52,17 @@ void Layout::side_by_side(const std::vector<std::string>& ours, const std::strin
   entries_.push_back(std::move(bias));
 }
 
+void Layout::stacked(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
+                     bool bias) {
+  const int64_t out = checked_multiply(out_each, std::ssize(ours), theirs);
+  for (const auto& [part, shape] : {std::pair{"weight", Shape{out, in}}, std::pair{"bias", Shape{out}}}) {
+    if (shape.rank() == 1 && !bias) continue;
+    Entry entry{{}, fmt::format("{}.{}", theirs, part), shape};
+    for (const std::string& name : ours) entry.ours.push_back(fmt::format("{}.{}", name, part));
+    entries_.push_back(std::move(entry));
+  }
+}
+
 void Layout::head_by_head(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
                           int64_t heads, bool bias) {
   const int64_t out = checked_multiply(out_each, std::ssize(ours), theirs);

@@ -20,6 +20,9 @@ class Layout {
   void norm(const std::string& ours, const std::string& theirs, int64_t width, bool bias = true);
   /// Linear layers of one input side by side in one matrix [in, out of all], as GPT-2's Conv1D keeps them.
   void side_by_side(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each);
+  /// Linear layers of one input below each other in one matrix [out of all, in], as ModernBERT keeps them.
+  void stacked(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,
+               bool bias);
   /// Linear layers of one input below each other in one matrix [out of all, in], head by head: the rows of the first
   /// head of each layer, then those of the second, as GPT-NeoX keeps queries, keys and values.
   void head_by_head(const std::vector<std::string>& ours, const std::string& theirs, int64_t in, int64_t out_each,

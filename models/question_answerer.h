@@ -22,8 +22,9 @@ class QuestionAnswerer : public nn::Layer<QuestionAnswerer> {
   /// With the padding hidden.
   Tensor forward(const Tensor& ids);
   /// The mean of two cross-entropies over positions, of where the answers begin and where they end: places [B] (i64),
-  /// those from T on and below 0 as transformers has them, ignored and taken for 0. Error (shape) for places that are
-  /// not [B], (dtype) unless i64.
+  /// those from T on and below 0 as transformers has them, ignored and taken for 0. Hidden positions take part, too, as
+  /// they do there; those whose queries see no key (of a Deberta, or behind a window) give something else there. Error
+  /// (shape) for places that are not [B], (dtype) unless i64.
   Tensor loss(const Tensor& logits, const Tensor& starts, const Tensor& ends) const;
 
   const QuestionAnswererConfig& config() const { return config_; }

@@ -94,7 +94,11 @@ class StackOutputs {
     for (size_t i = 0; i < states_.size(); ++i)
       out[fmt::format("{}hidden_states.{}", prefix, i)] = i + 1 == states_.size() && last.defined() ? last : states_[i];
     for (int64_t i = 0; i < stack_.layers.size(); ++i) {
-      out[fmt::format("{}attentions.{}", prefix, i)] = weights.of(*stack_.layers[i]->self_attention);
+      auto& self = stack_.layers[i]->self_attention;
+      if constexpr (requires { self.module(); })
+        out[fmt::format("{}attentions.{}", prefix, i)] = weights.of(self.module());
+      else
+        out[fmt::format("{}attentions.{}", prefix, i)] = weights.of(*self);
       if constexpr (requires { stack_.layers[i]->cross_attention; })
         out[fmt::format("cross_attentions.{}", i)] = weights.of(*stack_.layers[i]->cross_attention);
     }

@@ -44,9 +44,57 @@ class Choice {
       raise(ErrorKind::config, "{}: it is of another class, {}", (*this)->name(), (*this)->type_name());
     return std::get<Child<Chosen>>(child_);
   }
+  template <class Chosen>
+  const Child<Chosen>& as() const {
+    return const_cast<Choice&>(*this).template as<Chosen>();
+  }
 
  private:
   std::variant<Child<M>...> child_;
+};
+
+/// A Choice that is nearly always of its first class, and used as its Child is: `->`, `*`, call() and run() are of that
+/// module, an Error (config) where it is of another class. module() is what all have in common.
+template <class Usual, class... Others>
+class UsualChoice {
+ public:
+  template <class Chosen, class... A>
+  UsualChoice(std::in_place_type_t<Chosen> chosen, Module* owner, std::string name, A&&... arguments)
+      : choice_(chosen, owner, std::move(name), std::forward<A>(arguments)...) {}
+
+  Usual& operator*() { return *as<Usual>(); }
+  const Usual& operator*() const { return *as<Usual>(); }
+  Usual* operator->() { return &**this; }
+  const Usual* operator->() const { return &**this; }
+  template <class... A>
+  auto operator()(A&&... arguments) {
+    return as<Usual>()(std::forward<A>(arguments)...);
+  }
+  template <class F, class... A>
+  auto call(F&& method, A&&... arguments) {
+    return as<Usual>().call(std::forward<F>(method), std::forward<A>(arguments)...);
+  }
+  template <class F>
+  decltype(auto) run(F&& body) {
+    return as<Usual>().run(std::forward<F>(body));
+  }
+
+  template <class Chosen>
+  bool is() const {
+    return choice_.template is<Chosen>();
+  }
+  template <class Chosen>
+  Child<Chosen>& as() {
+    return choice_.template as<Chosen>();
+  }
+  template <class Chosen>
+  const Child<Chosen>& as() const {
+    return choice_.template as<Chosen>();
+  }
+  Module& module() { return *choice_; }
+
+ private:
+  Choice<Usual, Others...> choice_;
 };
 
 }  // namespace tape::nn

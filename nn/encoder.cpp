@@ -57,6 +57,19 @@ const ModuleCheck encoder_local_global("Encoder", "a local layer without a first
                                          Encoder encoder({local, global});
                                          return check(encoder, {sample_normal({1, 4, 4})});
                                        });
+const ModuleCheck encoder_as_deberta("Encoder", "disentangled attention", [](const Checker& check) {
+  TransformerLayerOptions options = detail::small_layer(NormPlace::post);
+  options.disentangled = DisentangledAttentionOptions{
+      .max_distance = 6, .buckets = 2, .share_projections = true, .position_dropout = 0.2, .rows_norm_eps = 1e-7};
+  Encoder encoder(2, options);
+  return check(encoder, {sample_normal({1, 4, 4})});
+});
+const ModuleCheck encoder_layer_as_distilbert("EncoderLayer", "attention is not dropped", [](const Checker& check) {
+  TransformerLayerOptions options = detail::small_layer(NormPlace::post);
+  options.dropped = DroppedOutputs::feed_forward;
+  EncoderLayer layer(options);
+  return check(layer, {sample_normal({2, 3, 4})}, "key.bias");
+});
 const ModuleCheck encoder_stack("Encoder", "two layers, pre-LN", [](const Checker& check) {
   Encoder encoder(2, detail::small_layer(NormPlace::pre));
   return check(encoder, {sample_normal({1, 3, 4})}, "key.bias");
@@ -76,19 +89,27 @@ const std::vector<TransformerLayerOptions>& checked_stack(const std::vector<Tran
     if ((layer.norm == NormPlace::pre) != (options.back().norm == NormPlace::pre) ||
         layer.d_model != options.back().d_model)
       raise(ErrorKind::config, "Encoder: layers of one stack need one d_model, and norms in front in all or in none");
+  for (const TransformerLayerOptions& layer : options)
+    if (layer.disentangled.has_value() != options.back().disentangled.has_value() ||
+        (layer.disentangled && layer.disentangled->distances() != options.back().disentangled->distances()))
+      raise(ErrorKind::config, "Encoder: layers of one stack need disentangled attention of as many rows, or none");
   return options;
 }
 
 }  // namespace
 
 EncoderLayer::EncoderLayer(const TransformerLayerOptions& o)
-    : self_attention(this, "self_attention", o.d_model, o.heads, self_attention_options(o)),
+    : self_attention(make_self_attention(this, "self_attention", o)),
       feed_forward(make_feed_forward(this, "feed_forward", o)),
       norm1(make_attention_norm(this, "norm1", o)),
       norm2(make_feed_forward_norm(this, "norm2", o)),
       dropout(this, "dropout", o.dropout),
       norm_(o.norm),
-      residual_(o.residual) {}
+      residual_(o.residual),
+      dropped_(o.dropped) {
+  if (dropped_ != DroppedOutputs::both && residual_ != ResidualKind::sequential)
+    raise(ErrorKind::config, "EncoderLayer: with a parallel residual the outputs of both sublayers are dropped");
+}
 
 template <class Self>
 Tensor EncoderLayer::blocks(const Tensor& x, Self&& attend_self) {
@@ -96,11 +117,16 @@ Tensor EncoderLayer::blocks(const Tensor& x, Self&& attend_self) {
     const Tensor h = norm1(x), attended = dropout(attend_self(h));
     return x + attended + dropout(feed_forward(norm2(residual_ == ResidualKind::parallel ? x : h)));
   }
-  const Tensor h = residual(norm_, x, norm1, dropout, attend_self);
-  return residual(norm_, h, norm2, dropout, feed_forward);
+  const auto drop_unless = [this](DroppedOutputs other) {
+    return [this, other](const Tensor& y) { return dropped_ == other ? y : dropout(y); };
+  };
+  const Tensor h = residual(norm_, x, norm1, drop_unless(DroppedOutputs::feed_forward), attend_self);
+  return residual(norm_, h, norm2, drop_unless(DroppedOutputs::attention), feed_forward);
 }
 
-Tensor EncoderLayer::forward(const Tensor& x, const Mask& mask, const Positions& positions) {
+Tensor EncoderLayer::forward(const Tensor& x, const Mask& mask, const Positions& positions, const Tensor& rows) {
+  if (self_attention.is<DisentangledAttention>())
+    return blocks(x, [&](const Tensor& h) { return self_attention.as<DisentangledAttention>()(h, rows, mask); });
   return blocks(x, [&](const Tensor& h) { return self_attention(h, mask, positions); });
 }
 
@@ -115,26 +141,39 @@ Encoder::Encoder(int64_t count, const TransformerLayerOptions& options, const st
     : relative_bias(bias ? std::make_unique<Child<RelativeBias>>(this, "relative_bias", options.heads, *bias)
                          : nullptr),
       layers(this, "layers", count, options) {
-  make_last_norm(options);
+  make_what_is_shared(options);
 }
 
-Encoder::Encoder(const std::vector<TransformerLayerOptions>& options) : layers(this, "layers") {
+Encoder::Encoder(const std::vector<TransformerLayerOptions>& options, const std::optional<RelativeBiasOptions>& bias)
+    : relative_bias(bias ? std::make_unique<Child<RelativeBias>>(this, "relative_bias",
+                                                                 checked_stack(options).front().heads, *bias)
+                         : nullptr),
+      layers(this, "layers") {
   for (const TransformerLayerOptions& layer : checked_stack(options)) layers.emplace_back(layer);
-  make_last_norm(options.back());
+  make_what_is_shared(options.back());
 }
 
-void Encoder::make_last_norm(const TransformerLayerOptions& options) {
+void Encoder::make_what_is_shared(const TransformerLayerOptions& options) {
   // Made in place: make_unique would have to move it.
   if (options.norm == NormPlace::pre) norm.reset(new Norm(make_norm(this, "norm", options)));
+  if (options.disentangled)
+    relative_rows = std::make_unique<Child<Embedding>>(this, "relative_rows", 2 * options.disentangled->distances(),
+                                                       options.d_model);
+  if (options.disentangled && options.disentangled->rows_norm_eps)
+    relative_norm = std::make_unique<Child<LayerNorm>>(this, "relative_norm", options.d_model,
+                                                       LayerNormOptions{.eps = *options.disentangled->rows_norm_eps});
 }
 
 Tensor Encoder::forward(const Tensor& x, const Mask& mask, const Positions& positions) {
   const Mask seen = RelativeBias::added_to(mask, relative_bias, x.size(1));
+  Tensor rows = relative_rows ? Tensor((*relative_rows)->weight) : Tensor();
+  if (relative_norm) rows = (*relative_norm)(rows);
   Tensor h = x;
   for (int64_t i = 0; i < layers.size(); ++i)
-    h = run_layer({h}, seen, [this, i, positions](const Tensors& in, const Mask& own) {
-      return layers[i](in[0], own, positions);
-    });
+    h = run_layer(rows.defined() ? Tensors{h, rows} : Tensors{h}, seen,
+                  [this, i, positions](const Tensors& in, const Mask& own) {
+                    return layers[i](in[0], own, positions, in.size() > 1 ? in[1] : Tensor());
+                  });
   return norm ? (*norm)(h) : h;
 }
 

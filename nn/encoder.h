@@ -1,5 +1,6 @@
 #pragma once
 
+#include "embedding.h"
 #include "layer_checkpoints.h"
 #include "relative_bias.h"
 #include "transformer_layer.h"
@@ -19,14 +20,16 @@ class EncoderLayer : public Layer<EncoderLayer> {
   /// Error (config) for options that its layers do not take (heads that do not divide d_model, ...), and for a parallel
   /// residual or no norm of the attention unless norms are in front.
   explicit EncoderLayer(const TransformerLayerOptions& options = {});
-  Tensor forward(const Tensor& x, const Mask& mask = {}, const Positions& positions = {});
-  /// The next positions alone, causally, with all earlier ones in the cache.
+  /// `rows` are those that disentangled attention takes its positions from, of all layers of a stack.
+  Tensor forward(const Tensor& x, const Mask& mask = {}, const Positions& positions = {}, const Tensor& rows = {});
+  /// The next positions alone, causally, with all earlier ones in the cache. Error (config) with disentangled
+  /// attention.
   Tensor forward_cached(const Tensor& x, KeyValueCache& cache, const Mask& mask = {}, const Positions& positions = {});
 
   NormPlace norm_place() const { return norm_; }
   ResidualKind residual_kind() const { return residual_; }
 
-  Child<MultiHeadAttention> self_attention;
+  SelfAttention self_attention;
   FeedForwardBlock feed_forward;
   Norm norm1, norm2;
   Child<Dropout> dropout;
@@ -37,6 +40,7 @@ class EncoderLayer : public Layer<EncoderLayer> {
 
   NormPlace norm_;
   ResidualKind residual_;
+  DroppedOutputs dropped_;
 };
 
 /// A stack of encoder layers, x [B, T, C] -> [B, T, C]; with norms in front, a last norm behind them all. A relative
@@ -47,8 +51,10 @@ class Encoder : public Layer<Encoder>, public CheckpointedStack {
   Encoder(int64_t count, const TransformerLayerOptions& options = {},
           const std::optional<RelativeBiasOptions>& bias = {});
   /// Layers that differ: local and global attention in turn, each with a rotation of its own. What the last norm is,
-  /// the last layer says. Error (config) for none, and for layers of which only some have norms in front.
-  explicit Encoder(const std::vector<TransformerLayerOptions>& options);
+  /// the last layer says. Error (config) for none, and for layers of which only some have norms in front or
+  /// disentangled attention.
+  explicit Encoder(const std::vector<TransformerLayerOptions>& options,
+                   const std::optional<RelativeBiasOptions>& bias = {});
   Tensor forward(const Tensor& x, const Mask& mask = {}, const Positions& positions = {});
   /// An empty cache, before the first position.
   EncoderCache init_cache() const { return EncoderCache(static_cast<size_t>(layers.size())); }
@@ -58,10 +64,12 @@ class Encoder : public Layer<Encoder>, public CheckpointedStack {
 
   std::unique_ptr<Child<RelativeBias>> relative_bias;  ///< null without
   Children<EncoderLayer> layers;
-  std::unique_ptr<Norm> norm;  ///< null with norms behind
+  std::unique_ptr<Norm> norm;                       ///< null with norms behind
+  std::unique_ptr<Child<Embedding>> relative_rows;  ///< of disentangled attention [2k, C]; null without
+  std::unique_ptr<Child<LayerNorm>> relative_norm;  ///< over these rows; null without
 
  private:
-  void make_last_norm(const TransformerLayerOptions& options);
+  void make_what_is_shared(const TransformerLayerOptions& options);
 };
 
 }  // namespace tape::nn

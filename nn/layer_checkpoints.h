@@ -29,7 +29,7 @@ class CheckpointedStack {
     Tensors all = inputs;
     if (adds) all.push_back(mask.added());
     const std::function<Tensor(const Tensors&)> again = [layer, mask, adds](const Tensors& in) {
-      return layer(in, adds ? mask.with_added(in.back()) : mask);
+      return adds ? layer(Tensors(in.begin(), in.end() - 1), mask.with_added(in.back())) : layer(in, mask);
     };
     return checkpoint(again, all);
   }

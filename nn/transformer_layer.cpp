@@ -46,6 +46,15 @@ FeedForwardBlock make_feed_forward(Module* owner, std::string name, const Transf
           FeedForwardOptions{.activation = o.activation, .dropout = dropout, .bias = o.bias}};
 }
 
+SelfAttention make_self_attention(Module* owner, std::string name, const TransformerLayerOptions& o) {
+  if (!o.disentangled)
+    return {
+        std::in_place_type<MultiHeadAttention>, owner, std::move(name), o.d_model, o.heads, self_attention_options(o)};
+  DisentangledAttentionOptions options = *o.disentangled;
+  options.dropout = o.attention_dropout.value_or(o.dropout);
+  return {std::in_place_type<DisentangledAttention>, owner, std::move(name), o.d_model, o.heads, options};
+}
+
 MultiHeadAttentionOptions self_attention_options(const TransformerLayerOptions& o) {
   MultiHeadAttentionOptions options = cross_attention_options(o);
   options.kv_heads = o.kv_heads;

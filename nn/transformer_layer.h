@@ -4,6 +4,7 @@
 
 #include "attention.h"
 #include "choice.h"
+#include "disentangled_attention.h"
 #include "feed_forward.h"
 #include "gated_feed_forward.h"
 #include "identity.h"
@@ -18,6 +19,9 @@ enum class FeedForwardKind { plain, gated };
 /// One sublayer after the other; or both from the same input, with a norm each (GPT-NeoX; Black et al. 2022, 2.1) or
 /// one for both (GPT-J).
 enum class ResidualKind { sequential, parallel, parallel_one_norm };
+/// Whose outputs an encoder layer's dropout is of: ModernBERT's feed-forward blocks and DistilBERT's attention keep
+/// theirs.
+enum class DroppedOutputs { both, attention, feed_forward };
 
 /// What encoder and decoder layers share. The defaults are the base model of Vaswani et al. 2017; a block as in Llama
 /// is
@@ -48,10 +52,16 @@ struct TransformerLayerOptions {
   std::optional<double> attention_scale = {};        ///< of all scores; 1 / sqrt(D) where not given, 1 in T5
   bool attention_norm =
       true;  ///< false: self-attention reads its input as it is, norms in front (ModernBERT's first layer)
+  DroppedOutputs dropped = DroppedOutputs::both;  ///< of encoder layers, one sublayer after the other
+  /// Self-attention of encoder layers is DeBERTa's, in place of what is said of attention above but its dropout; the
+  /// stack holds the rows of its positions.
+  std::optional<DisentangledAttentionOptions> disentangled = {};
 };
 
 /// LayerNorm or RMSNorm, whichever the options ask for, or Identity where a layer does without.
 using Norm = Choice<LayerNorm, RMSNorm, Identity>;
+/// Self-attention of an encoder layer.
+using SelfAttention = UsualChoice<MultiHeadAttention, DisentangledAttention>;
 /// The feed-forward block that the options ask for.
 using FeedForwardBlock = Choice<FeedForward, GatedFeedForward>;
 
@@ -61,6 +71,7 @@ Norm make_attention_norm(Module* owner, std::string name, const TransformerLayer
 Norm make_feed_forward_norm(Module* owner, std::string name, const TransformerLayerOptions& options);
 Norm make_norm(Module* owner, std::string name, const TransformerLayerOptions& options);
 FeedForwardBlock make_feed_forward(Module* owner, std::string name, const TransformerLayerOptions& options);
+SelfAttention make_self_attention(Module* owner, std::string name, const TransformerLayerOptions& options);
 MultiHeadAttentionOptions self_attention_options(const TransformerLayerOptions& options);
 MultiHeadAttentionOptions cross_attention_options(const TransformerLayerOptions& options);
 

@@ -133,7 +133,9 @@ void add_classify(Command app) {
   const auto arguments = std::make_shared<ClassifyArguments>();
   Command command = app.subcommand("classify", "A label for each line of standard input");
   command.footer(
-      "Prints label TAB probability a line, in the order of the input; an empty line stays empty.\n"
+      "Prints label TAB probability a line, in the order of the input; an empty line stays empty. Of a regression it "
+      "is\n"
+      "the value, of labels of which several may be right (--all) each has a probability of its own.\n"
       "Example: tapeformer classify --model sst2 < reviews.txt");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
   const Option all = command.flag("--all", arguments->all, "All labels with their probabilities, the likeliest first");

@@ -179,6 +179,7 @@ void add_generate(Command app) {
   Command command = app.subcommand("generate", "Continues a text, or each line of standard input");
   command.footer(
       "Prints the prompt and what follows, as it comes; several texts have a line --- between them.\n"
+      "A model with an encoder (T5, BART, ...) reads the prompt, and only what it says of it is printed.\n"
       "Text i of a run is drawn with seed + i. Beyond the model's positions the window slides, and tokens come "
       "slower.\n"
       "Example: tapeformer generate --model gpt2 --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95");

@@ -143,7 +143,7 @@ void add_inspect(Command app) {
       "The page shows attention by layer and head, queries and keys, the tape with every value and gradient, and\n"
       "softmax and LayerNorm in numbers; it needs no network. Gradients are of the loss: of the translation for a\n"
       "translator, of the text itself for a language model, of the label for a classifier; of the squared norm of\n"
-      "the mean hidden state for a BERT without a head.\n"
+      "the mean hidden state for an encoder without a head.\n"
       "Example: tapeformer inspect --model runs/number-words --text dreiundvierzig --out page.html");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
   command.option("--text", arguments->subject.text, "What the model reads").required();

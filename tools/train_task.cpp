@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iostream>
+#include <limits>
 #include <streambuf>
 
 #include <fmt/format.h>
@@ -24,6 +25,19 @@ std::streambuf* silence() {
   };
   static Silence everything;
   return &everything;
+}
+
+/// "512M"
+int64_t size_of(const std::string& given) {
+  int64_t size = 0;
+  const auto [rest, failed] = std::from_chars(given.data(), given.data() + given.size(), size);
+  const std::string_view unit(rest, given.data() + given.size());
+  const size_t power = unit.size() == 1 ? std::string_view("KMG").find(unit[0]) : std::string_view::npos;
+  const int shift = unit.empty() ? 0 : 10 * (static_cast<int>(power) + 1);
+  if (failed != std::errc() || (!unit.empty() && power == std::string_view::npos) || size < 1 ||
+      size > std::numeric_limits<int64_t>::max() >> shift)
+    raise(ErrorKind::config, "--memory-limit: must be a number of bytes like 800000000, 512M or 2G, got {}", given);
+  return size << shift;
 }
 
 /// "encoder.layers.0=1e-5"
@@ -85,6 +99,10 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
   command
       .option("--optimizer-state", arguments.optimizer_state, "What Adam's means are kept as; bf16 in half the memory")
       .one_of({"f32", "bf16"});
+  command
+      .option("--memory-limit", arguments.memory_limit,
+              "Bytes for tensors (K, M, G): turns on --checkpoint-layers and cuts batches until a step fits")
+      .value_name("SIZE");
   command.flag("--checkpoint-layers", run.checkpoint_layers,
                "Keep no activations within layers: less memory, one more forward");
   command.option("--seed", run.seed, "Of weights, order and dropout");
@@ -130,6 +148,7 @@ void begin_run(TrainArguments& arguments) {
                                     : train::Start::fresh;
   run.precision = arguments.common.matmul_precision();
   if (arguments.optimizer_state == "bf16") run.moments = optim::MomentKind::bf16;
+  if (!arguments.memory_limit.empty()) run.memory_limit = size_of(arguments.memory_limit);
   for (const std::string& given : arguments.lr_of) run.lr_of.push_back(pattern_rate(given));
   run.ranks = arguments.world->ranks();
   run.distributed = arguments.together.options();

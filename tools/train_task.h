@@ -25,6 +25,7 @@ struct TrainArguments {
   bool doctor = false;
   std::vector<std::string> lr_of;  // PATTERN=RATE
   std::string optimizer_state = "f32";
+  std::string memory_limit;  // 512M, 2G
   Together together;
   std::unique_ptr<train::World> world;  // the processes that mpirun started with this one
   Common common;
@@ -44,7 +45,8 @@ void add_model_options(Command& command, std::optional<int64_t>& layers, std::op
 /// each a `text`.
 template <class Options>
 void add_encoder_options(Command& command, Options& o, const std::string& examples, const std::string& text) {
-  command.option("--init", o.init, "Folder of an encoder to begin with; without it the model starts from scratch");
+  command.option("--init", o.init,
+                 "Folder of a BERT or its kin to begin with; without it the model starts from scratch");
   command.option("--freeze", o.freeze, "Hold the embeddings and so many layers of --init still").at_least(0);
   command.option("--batch", o.batch, fmt::format("{} a batch", examples)).at_least(1).default_text("preset");
   command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch besides, with padding").at_least(1);

@@ -12,8 +12,8 @@
 #include "autograd/ops/embedding_loss.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/shape.h"
-#include "models/embed.h"
-#include "train/embedding_folder.h"
+#include "models/sentence_encoder.h"
+#include "text/tokenizers/config.h"
 #include "train/encoded_lines.h"
 #include "train/encoder_setup.h"
 #include "train/fair_sample.h"
@@ -57,13 +57,16 @@ EncoderTaskOptions checked_embedding(const TextEmbeddingOptions& options) {
           *options.batch);
   if (!(options.temperature > 0 && std::isfinite(options.temperature)))
     raise(ErrorKind::config, "train embedding: temperature must be a number > 0, got {}", options.temperature);
+  if (options.run.memory_limit)
+    raise(ErrorKind::config,
+          "train embedding: memory_limit would cut batches, within which pairs are told apart; choose a smaller batch");
   return encoder_task_options("train embedding", options);
 }
 
 const char* word_of(nn::Pooling pooling) { return pooling == nn::Pooling::mean ? "mean" : "first"; }
 
 /// Everything of a run but its loop.
-class TextEmbeddingTask : public TaskRun<PairBatch, models::EncoderModel, text::Tokenizer> {
+class TextEmbeddingTask : public TaskRun<PairBatch, models::SentenceEncoder, text::Tokenizer> {
  public:
   TextEmbeddingTask(const TextEmbeddingOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("embedding", options.run, out),
@@ -131,9 +134,10 @@ class TextEmbeddingTask : public TaskRun<PairBatch, models::EncoderModel, text::
 
   void make_model() {
     if (const Pretrained* from = setup_.pretrained())
-      model_ = begin_encoder(*from, options_.run.dropout);
+      model_ = begin_sentence_encoder(*from, pooling_, options_.run.dropout);
     else
-      model_ = make_encoder(setup_.from_scratch(*tokenizer_, recipe_.dropout));
+      model_ = std::make_unique<models::SentenceEncoder>(models::SentenceEncoderConfig{
+          .encoder = setup_.from_scratch(*tokenizer_, recipe_.dropout), .pooling = pooling_});
     setup_.made(*model_);
   }
 
@@ -149,13 +153,13 @@ class TextEmbeddingTask : public TaskRun<PairBatch, models::EncoderModel, text::
   }
 
   PairBatch collate(const EncodedPairs& pairs, const std::vector<int64_t>& which) const {
-    const int64_t padding = std::max<int64_t>(model_->options().padding_id, 0);
+    const int64_t padding = std::max<int64_t>(model_->base->options().padding_id, 0);
     return {pad_lines(pairs.first, which, padding), pad_lines(pairs.second, which, padding)};
   }
 
   Tensor vectors_of(const PaddedLines& b) {
     const Tensor seen = from_vector(b.seen, {b.rows, b.length});
-    return models::text_vectors(*model_, from_vector(b.ids, {b.rows, b.length}), Mask::padding(seen, 0), pooling_);
+    return (*model_)(from_vector(b.ids, {b.rows, b.length}), Mask::padding(seen, 0));
   }
 
   Tensor loss_of(const Tensor& first, const Tensor& second) const {
@@ -168,15 +172,16 @@ class TextEmbeddingTask : public TaskRun<PairBatch, models::EncoderModel, text::
 
   /// Vectors [N, C] of texts; every rank makes its share.
   Tensor vectors_of(const EncodedLines& lines) {
+    const auto width = static_cast<size_t>(model_->base->width());
+    const auto values = models::embed(*model_, share_of(ranks(), lines.ids)).to_vector<float>();
     std::vector<std::string> mine;
-    for (const auto& vector : models::embed(*model_, share_of(ranks(), lines.ids), {.pooling = pooling_}))
-      mine.emplace_back(reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(float));
-    const auto width = static_cast<size_t>(model_->width());
+    for (size_t at = 0; at < values.size(); at += width)
+      mine.emplace_back(reinterpret_cast<const char*>(values.data() + at), width * sizeof(float));
     std::vector<float> all(lines.ids.size() * width);
     size_t row = 0;
     for (const std::string& bytes : joined_shares(ranks(), mine, lines.ids.size()))
       std::memcpy(all.data() + row++ * width, bytes.data(), bytes.size());
-    return from_vector(all, {std::ssize(lines.ids), model_->width()});
+    return from_vector(all, {std::ssize(lines.ids), model_->base->width()});
   }
 
   Evaluation evaluate() override {
@@ -225,10 +230,23 @@ class TextEmbeddingTask : public TaskRun<PairBatch, models::EncoderModel, text::
     return found;
   }
 
+  /// Checkpoints hold files alone, which 1_Pooling is not.
   void save_model(const std::string& folder) override {
-    TaskRun::save_model(folder);
-    // Checkpoints hold files alone, which 1_Pooling is not.
-    if (folder == options_.run.out) save_embedding_files(folder, *model_, pooling_, setup_.max_length());
+    if (folder != options_.run.out) return models::save_encoder(folder, *model_);
+    const nlohmann::ordered_json texts{{"max_seq_length", setup_.max_length()}, {"do_lower_case", false}};
+    const nlohmann::ordered_json compared{{"prompts", nlohmann::ordered_json::object()},
+                                          {"default_prompt_name", nullptr},
+                                          {"similarity_fn_name", "cosine"}};
+    text::write_in_folder(folder, "sentence_bert_config.json", texts.dump(2) + "\n");
+    text::write_in_folder(folder, "config_sentence_transformers.json", compared.dump(2) + "\n");
+    models::save(folder, *model_);
+  }
+  nn::StateDict load_model(const std::string& folder) override {
+    nn::StateDict values;
+    const auto encoder = models::load<models::EncoderModel>(folder);
+    for (const auto& [name, value] : encoder->state_dict())
+      values.emplace(fmt::format("{}.{}", encoder->options().family, name), value);
+    return values;
   }
 
   void print_sizes(int64_t batches) const {
@@ -247,7 +265,7 @@ class TextEmbeddingTask : public TaskRun<PairBatch, models::EncoderModel, text::
   }
 
   void add_settings(nlohmann::ordered_json& json) const override {
-    setup_.add_settings(json, model_->options());
+    setup_.add_settings(json, model_->base->options());
     json["format"] = options_.records ? to_string(*options_.records) : "pairs";
     if (options_.records) json["fields"] = {options_.fields.source, options_.fields.target};
     json["pooling"] = word_of(pooling_);

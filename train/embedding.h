@@ -48,7 +48,7 @@ struct TextEmbeddingResult {
 ///
 /// The run's folder becomes an encoder's without pooler, with tokenizer and what sentence-transformers reads beside
 /// (modules.json, 1_Pooling/config.json, ...), of the weights with the best recall, of equal ones those with the least
-/// loss. Checkpoints hold the encoder and the tokenizer alone.
+/// loss. Checkpoints hold the encoder and the tokenizer alone. No memory_limit, which cuts batches.
 ///
 /// What is skipped or cut is told on `out` and counted. Error (config) for options that make no sense, an empty file
 /// and fewer than two pairs; (format) naming file and line; (io); (numeric) where the loss or a gradient is not finite.

@@ -1,11 +1,8 @@
 #include "train/fine_tuning.h"
 
-#include <filesystem>
-
 #include "base/error.h"
-#include "base/file.h"
-#include "models/config_reader.h"
 #include "models/folder.h"
+#include "models/sentence_encoder.h"
 #include "models/tokenizer_fit.h"
 #include "text/load_tokenizer.h"
 #include "train/trained_parameters.h"
@@ -49,16 +46,10 @@ struct Take {
 };
 
 void choose_pooling(Pretrained& p) {
-  const std::string file = fmt::format("{}/1_Pooling/config.json", p.folder);
   if (p.has_head()) {
     p.pooling_reason = "as the folder's classifier has it";
-  } else if (std::filesystem::exists(file)) {
-    const models::ConfigReader config(read_text(file), file);
-    const bool mean = config.flag("pooling_mode_mean_tokens", false);
-    if (mean == config.flag("pooling_mode_cls_token", false))
-      raise(ErrorKind::config, "{}: either \"pooling_mode_mean_tokens\" or \"pooling_mode_cls_token\" must be true",
-            file);
-    p.config.pooling = mean ? nn::Pooling::mean : nn::Pooling::first;
+  } else if (const auto pooling = models::read_pooling(p.folder)) {
+    p.config.pooling = *pooling;
     p.has_pooling_file = true;
     p.pooling_reason = "as 1_Pooling/config.json says";
   } else {
@@ -82,15 +73,6 @@ void fill(nn::Module& model, const nn::StateDict& from, Take&& take) {
 }
 
 bool is_of_head(const std::string& name) { return name.starts_with("head."); }
-
-struct MakeEncoder {
-  std::unique_ptr<models::EncoderModel> operator()(const models::BertConfig& config) const {
-    return std::make_unique<models::Bert>(config);
-  }
-  std::unique_ptr<models::EncoderModel> operator()(const models::RobertaConfig& config) const {
-    return std::make_unique<models::Roberta>(config);
-  }
-};
 
 }  // namespace
 
@@ -124,19 +106,11 @@ std::unique_ptr<SequenceClassifier> begin_classifier(const Pretrained& from, con
   return model;
 }
 
-std::unique_ptr<models::EncoderModel> make_encoder(const models::EncoderConfig& config) {
-  models::EncoderConfig bare = config;
-  std::visit([](auto& encoder) { encoder.pooler = false; }, bare);
-  return std::visit(MakeEncoder{}, bare);
-}
-
-std::unique_ptr<models::EncoderModel> begin_encoder(const Pretrained& from, std::optional<double> dropout) {
-  auto model = make_encoder(with_dropout(from.config.encoder, dropout));
-  nn::StateDict bare;
-  const std::string prefix = fmt::format("{}.", model->options().family);
-  for (const auto& [name, value] : from.values)
-    if (name.starts_with(prefix)) bare.emplace(name.substr(prefix.size()), value);
-  fill(*model, bare, [](const std::string&) { return true; });
+std::unique_ptr<models::SentenceEncoder> begin_sentence_encoder(const Pretrained& from, nn::Pooling pooling,
+                                                                std::optional<double> dropout) {
+  auto model = std::make_unique<models::SentenceEncoder>(
+      models::SentenceEncoderConfig{.encoder = with_dropout(from.config.encoder, dropout), .pooling = pooling});
+  fill(*model, from.values, [](const std::string&) { return true; });
   return model;
 }
 

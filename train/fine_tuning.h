@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../models/masked_language_model.h"
+#include "../models/sentence_encoder.h"
 #include "../models/sequence_classifier.h"
 #include "../optim/optimizer.h"
 #include "../text/tokenizer.h"
@@ -47,9 +48,9 @@ struct FineTuning {
 /// The classifier: the folder's values, and new ones from the stream of first values where it has none.
 std::unique_ptr<models::SequenceClassifier> begin_classifier(const Pretrained& from, const FineTuning& options);
 
-/// The encoder alone, without pooler, of the class that transformers has for it.
-std::unique_ptr<models::EncoderModel> begin_encoder(const Pretrained& from, std::optional<double> dropout = {});
-std::unique_ptr<models::EncoderModel> make_encoder(const models::EncoderConfig& config);
+/// The sentence encoder, whose vectors have length 1.
+std::unique_ptr<models::SentenceEncoder> begin_sentence_encoder(const Pretrained& from, nn::Pooling pooling,
+                                                                std::optional<double> dropout = {});
 /// The masked language model; its head is new where the folder has none.
 std::unique_ptr<models::MaskedLanguageModel> begin_masked_language_model(const Pretrained& from,
                                                                          std::optional<double> dropout = {});

@@ -1,10 +1,21 @@
 #include "train/language_data.h"
 
+#include "autograd/create.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/shape.h"
 #include "base/error.h"
 #include "train/document_data.h"
 #include "train/window_data.h"
 
 namespace tape::train {
+
+Tensor logits_of(models::CausalLM& model, const LanguageBatch& b) {
+  const Tensor ids = from_vector(b.in, {b.rows, b.length});
+  if (b.documents.empty()) return model(ids);
+  const Tensor documents = from_vector(b.documents, {b.rows, 1, 1, b.length});
+  const Mask apart = Mask::keep(eq(documents, transpose(documents, 2, 3)));
+  return nn::call_method(model, &models::CausalLM::at, ids, from_vector(b.positions, {b.rows, b.length}), apart);
+}
 
 std::unique_ptr<LanguageData> make_language_data(TokenStore store, const LearnedTexts& texts,
                                                  const LanguageDataOptions& options) {

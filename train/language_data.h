@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "../models/causal_lm.h"
 #include "loader.h"
 #include "token_store.h"
 
@@ -22,6 +23,9 @@ struct LanguageBatch {
   int64_t rows = 0, length = 0;
   int64_t learned = 0;  ///< tokens to say
 };
+
+/// What a model says of a batch: [rows, length, V]. Documents of one row do not see each other.
+Tensor logits_of(models::CausalLM& model, const LanguageBatch& batch);
 
 /// A beginning that a sample goes on from, and how the text does.
 struct LanguagePrompt {

@@ -7,9 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/compare.h"
 #include "autograd/ops/loss.h"
-#include "autograd/ops/shape.h"
 #include "models/generate.h"
 #include "text/characters.h"
 #include "text/train_byte_level_bpe.h"
@@ -133,17 +131,9 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM, text::
   }
 
   Learned training_loss(const LanguageBatch& b) override {
-    const Tensor ids = from_vector(b.in, {b.rows, b.length});
-    const Tensor logits = b.documents.empty() ? (*model_)(ids) : packed_logits(b, ids);
-    return {cross_entropy(logits, from_vector(b.out, {b.rows, b.length}), {.ignore_index = LanguageBatch::kNotLearned}),
+    return {cross_entropy(logits_of(*model_, b), from_vector(b.out, {b.rows, b.length}),
+                          {.ignore_index = LanguageBatch::kNotLearned}),
             b.learned};
-  }
-
-  /// Documents of one row do not see each other.
-  Tensor packed_logits(const LanguageBatch& b, const Tensor& ids) {
-    const Tensor documents = from_vector(b.documents, {b.rows, 1, 1, b.length});
-    const Mask apart = Mask::keep(eq(documents, transpose(documents, 2, 3)));
-    return nn::call_method(*model_, &models::CausalLM::at, ids, from_vector(b.positions, {b.rows, b.length}), apart);
   }
 
   Evaluation evaluate() override {

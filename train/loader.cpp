@@ -31,6 +31,7 @@ class BatchSource::Maker {
     return batches_.size();
   }
 
+  /// The item of a batch that comes next.
   Item make(DataPosition position) {
     const int64_t count = batches(position.epoch);
     if (count == 0) raise(ErrorKind::config, "Loader: the plan of epoch {} has no batches", position.epoch);
@@ -39,10 +40,22 @@ class BatchSource::Maker {
             position.epoch, count, position.batch);
     const std::vector<int64_t> all = batches_[position.batch];
     std::vector<int64_t> indices;
-    for (size_t i = first_; i < all.size(); i += stride_) indices.push_back(all[i]);
+    for (size_t i = first_ + stride_ * part_; i < all.size(); i += stride_ * parts_) indices.push_back(all[i]);
     std::shared_ptr<void> batch;
-    if (!indices.empty() || stride_ == 1) batch = collate_(indices);
-    return {.batch = std::move(batch), .position = position, .batches = count, .indices = std::move(indices)};
+    if (!indices.empty() || stride_ * parts_ == 1) batch = collate_(indices);
+    part_ = (part_ + 1) % parts_;
+    return {.batch = std::move(batch),
+            .position = position,
+            .batches = count,
+            .indices = std::move(indices),
+            .last_part = part_ == 0};
+  }
+
+  /// Goes to another batch: to its first part.
+  void begin_batch() { part_ = 0; }
+  void divide(int64_t parts) {
+    parts_ = static_cast<size_t>(parts);
+    part_ = 0;
   }
 
   void share(int rank, int size) {
@@ -52,6 +65,7 @@ class BatchSource::Maker {
 
   static DataPosition after(const Item& item) {
     const DataPosition& at = item.position;
+    if (!item.last_part) return at;
     return at.batch + 1 < item.batches ? DataPosition{at.epoch, at.batch + 1} : DataPosition{at.epoch + 1, 0};
   }
 
@@ -59,6 +73,7 @@ class BatchSource::Maker {
   const Plan plan_;
   const Collate collate_;
   size_t first_ = 0, stride_ = 1;
+  size_t part_ = 0, parts_ = 1;     // of the batch
   std::optional<int64_t> planned_;  // whose batches these are
   EpochPlan batches_;
 };
@@ -143,6 +158,12 @@ BatchSource::Item BatchSource::next() {
   }
 }
 
+void BatchSource::divide(int64_t parts) {
+  TAPE_ASSERT(parts >= 1);
+  thread_.reset();
+  maker_->divide(parts);
+}
+
 void BatchSource::share(int rank, int size) {
   TAPE_ASSERT(rank >= 0 && rank < size);
   thread_.reset();
@@ -153,6 +174,7 @@ void BatchSource::seek(DataPosition position) {
   if (position.epoch < 0 || position.batch < 0)
     raise(ErrorKind::config, "Loader: epoch {}, batch {} is no position", position.epoch, position.batch);
   thread_.reset();
+  maker_->begin_batch();
   position_ = position;
 }
 

@@ -44,7 +44,8 @@ class BatchSource {
     std::shared_ptr<void> batch;
     DataPosition position = {};         ///< of this batch
     int64_t batches = 0;                ///< of its epoch
-    std::vector<int64_t> indices = {};  ///< its examples, as far as they are this process's
+    std::vector<int64_t> indices = {};  ///< its examples, as far as they are this process's and in this part
+    bool last_part = true;              ///< whether the next item is of another batch
   };
   using Collate = std::function<std::shared_ptr<void>(const std::vector<int64_t>& indices)>;
 
@@ -56,6 +57,9 @@ class BatchSource {
   /// Of `size` processes that share each batch this is number `rank`, from 0: of each batch it makes every size-th
   /// example from that number on. Where there is none, an item's batch is null.
   void share(int rank, int size);
+  /// From now on every batch comes in so many items, one behind the other, its examples dealt out among them; where
+  /// there are too few, an item's batch is null. Between two batches only.
+  void divide(int64_t parts);
   Item next();
   DataPosition position() const { return position_; }
   void seek(DataPosition position);

@@ -19,10 +19,19 @@ double linear(double in, double out, bool bias = true) { return in * out + (bias
 /// Queries, keys, values and the output.
 double attention(double width) { return 4 * linear(width, width); }
 double feed_forward(double width, double inner) { return linear(width, inner) + linear(inner, width); }
-double norm(double width) { return 2 * width; }
+double norm(double width, bool bias = true) { return (bias ? 2 : 1) * width; }
 
 double encoder_layer(double width, double inner) {
   return attention(width) + feed_forward(width, inner) + 2 * norm(width);
+}
+double encoder_layer(const nn::TransformerLayerOptions& o) {
+  const double width = of(o.d_model), inner = of(o.d_ff);
+  double self = 3 * linear(width, width, o.attention_bias.value_or(o.bias)) +
+                linear(width, width, o.attention_output_bias.value_or(o.bias));
+  if (o.disentangled && !o.disentangled->share_projections)
+    self += (o.disentangled->terms == nn::PositionTerms::both ? 2 : 1) * linear(width, width);
+  const double into = linear(width, inner, o.bias), back = linear(inner, width, o.bias);
+  return self + (o.feed_forward == nn::FeedForwardKind::gated ? 2 : 1) * into + back + 2 * norm(width, o.norm_bias);
 }
 double decoder_layer(double width, double inner) {
   return 2 * attention(width) + feed_forward(width, inner) + 3 * norm(width);
@@ -70,9 +79,16 @@ double parameter_count(const models::EncoderConfig& config) {
   std::visit([&](auto& encoder) { layers = of(std::exchange(encoder.layers, 1)); }, one_layer);
   const models::EncoderModelOptions parts = models::parts_of(one_layer);
   const nn::EmbeddingsOptions& e = parts.embeddings;
+  const nn::TransformerLayerOptions& layer = parts.layers.front();
   const double width = of(e.d_model), skipped = e.positions_skip_padding ? of(parts.padding_id) + 1 : 0;
-  const double tables = (of(e.vocab) + of(e.max_length) + skipped + of(e.segments)) * width + norm(width);
-  return tables + layers * encoder_layer(width, of(parts.layers.front().d_ff));
+  double count = (of(e.vocab) + of(e.max_length) + skipped + of(e.segments)) * width + norm(width, e.norm_bias) +
+                 layers * encoder_layer(layer);
+  if (!layer.attention_norm) count -= norm(width, layer.norm_bias);             // of the first layer
+  if (layer.norm == nn::NormPlace::pre) count += norm(width, layer.norm_bias);  // behind the last one
+  if (parts.relative_bias) count += of(parts.relative_bias->buckets * layer.heads);
+  if (layer.disentangled)
+    count += of(2 * layer.disentangled->distances()) * width + (layer.disentangled->rows_norm_eps ? norm(width) : 0);
+  return count;
 }
 
 double parameter_count(const models::SequenceClassifierConfig& c) {
@@ -80,9 +96,11 @@ double parameter_count(const models::SequenceClassifierConfig& c) {
   std::visit([](auto& encoder) { encoder.layers = 1; }, one_layer);
   const models::EncoderModelOptions parts = models::parts_of(one_layer);
   const double width = of(parts.embeddings.d_model);
-  const bool dense = c.pooling == nn::Pooling::first ? parts.sequence_reads_pooler || parts.sequence.activation
-                                                     : parts.sequence.activation.has_value();
-  return parameter_count(c.encoder) + (dense ? linear(width, width) : 0) + linear(width, of(c.num_labels));
+  double count = parameter_count(c.encoder);
+  if (parts.sequence_reads_pooler && c.pooling == nn::Pooling::first) count += linear(width, width);
+  if (parts.sequence.activation) count += linear(width, width, parts.sequence.dense_bias);
+  if (parts.sequence.activation && parts.sequence.norm_eps) count += norm(width, parts.sequence.norm_bias);
+  return count + linear(width, of(c.num_labels));
 }
 
 void check_memory(const char* task, double parameters, const std::string& root) {

@@ -67,6 +67,7 @@ std::string settings_of(const TrainerOptions& options) {
                                   {"accumulate", options.accumulate},
                                   {"ema_decay", options.ema_decay},
                                   {"precision", to_string(options.precision)}};
+  if (options.parts > 1) settings["parts"] = options.parts;
   if (!options.settings_json.empty()) settings.update(parse_json(options.settings_json, "settings of the run"));
   return settings.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

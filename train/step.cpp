@@ -54,13 +54,14 @@ double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn, Di
                            Distributed::Send send) {
   const MatmulPrecisionScope precision(options_.precision);
   Learned learned;
-  if (item.batch || !with) learned = checked(learn(item.batch.get()));
+  if (item.batch) learned = checked(learn(item.batch.get()));
   const double loss = learned.loss.defined() ? learned.loss.item() : 0;
   const bool finite = std::isfinite(loss);
   if (with) {
     with->backward(finite ? learned.loss : Tensor(), static_cast<double>(learned.tokens), send);
-  } else if (finite) {
-    const double weight = options_.accumulate == 1 && !distributed_ ? 1 : static_cast<double>(learned.tokens);
+  } else if (finite && item.batch) {
+    const bool alone = options_.accumulate * options_.parts == 1 && !distributed_;
+    const double weight = alone ? 1 : static_cast<double>(learned.tokens);
     learned.loss.backward({.gradient = full(learned.loss.shape(), weight, learned.loss.dtype())});
   }
   if (!finite) return loss;
@@ -83,8 +84,9 @@ StepEvent Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
     diagnose(what, step, learn);
   };
   double fault = 0;  // or a loss that is not finite
-  for (int64_t i = 0; i < options_.accumulate; ++i) {
-    const bool last = i + 1 == options_.accumulate;
+  const int64_t items = options_.accumulate * options_.parts;
+  for (int64_t i = 0; i < items; ++i) {
+    const bool last = i + 1 == items;
     batches_.push_back(source.next());
     const double loss =
         learn_from(batches_.back(), learn, distributed_, last ? Distributed::Send::now : Distributed::Send::later);
@@ -93,7 +95,7 @@ StepEvent Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
   }
   if (distributed_) fault = sum_over_ranks(fault);
   if (!std::isfinite(fault)) stop(std::isnan(fault) ? "the loss is NaN" : "the loss is infinite");
-  const double mean = options_.accumulate > 1 || distributed_ ? 1 / static_cast<double>(tokens_) : 1;
+  const double mean = items > 1 || distributed_ ? 1 / static_cast<double>(tokens_) : 1;
   double norm = 0;
   try {
     norm = mean * (distributed_ ? distributed_->grad_norm() : optim::grad_norm(optimizer_.parameters()));

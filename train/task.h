@@ -40,6 +40,9 @@ struct TaskOptions {
   optim::MomentKind moments = optim::MomentKind::of_parameter;  ///< what Adam's running means are kept as
   std::optional<double> layer_decay = {};  ///< the rate of each layer beside that of the one above it: see RateOptions
   std::vector<PatternRate> lr_of = {};     ///< the highest rate of parameters by their names
+  /// Bytes that tensors may take in all. Where a step takes more, layers are checkpoints, and then batches are learned
+  /// from in parts until it fits; the run says so. Of one process.
+  std::optional<int64_t> memory_limit = {};
   uint64_t seed = 1;
   bool allow_changes = false;  ///< resume though options or data are others than the checkpoint's
   MatmulPrecision precision = MatmulPrecision::highest;  ///< of the products of training

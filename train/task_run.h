@@ -15,6 +15,7 @@
 #include "../text/load_tokenizer.h"
 #include "checkpoint.h"
 #include "doctor.h"
+#include "memory_fit.h"
 #include "recipe.h"
 #include "trainer.h"
 
@@ -31,6 +32,8 @@ class TaskRun {
   TrainResult train(const std::shared_ptr<RunFolder>& folder, const TerminalInfo& terminal) {
     begin_model();
     TrainerOptions options = trainer_options(run_, recipe_, folder, out_, terminal);
+    const std::unique_ptr<MemoryFit> fit = fit_memory();
+    if (fit) options.parts = fit->parts();
     options.schedule = schedule_.get();
     const nlohmann::ordered_json run_settings = settings();
     options.describe = {.task = name_, .options_json = text_of(description(run_settings))};
@@ -172,6 +175,19 @@ class TaskRun {
       if (!value.is_null()) json[key] = value;
     json["precision"] = to_string(run_.precision);
     return json;
+  }
+
+  /// Finds how a step fits into the memory that there may be, and keeps to it as long as what it gives lives.
+  std::unique_ptr<MemoryFit> fit_memory() {
+    if (!run_.memory_limit) return nullptr;
+    if (ranks().size() > 1) raise(ErrorKind::config, "train: memory_limit is of one process, and there are several");
+    auto fit = std::make_unique<MemoryFit>(*run_.memory_limit, *model_, recipe_.ema_decay > 0, run_.moments);
+    model_->train();
+    const MatmulPrecisionScope precision(run_.precision);
+    fit->find(loader_->source(), run_.checkpoint_layers,
+              [this](const void* batch) { training_loss(*static_cast<const Batch*>(batch)).loss.backward(); });
+    out_ << fit->text() << "\n";
+    return fit;
   }
 
   /// File names need not be UTF-8.

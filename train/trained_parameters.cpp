@@ -32,7 +32,7 @@ std::optional<LayerName> layer_name(const std::string& name) {
 /// Of what every layer reads: the embeddings of a source or target, with their positions and norms, and a bias of
 /// scores that all layers share.
 bool below_all(const std::string& name) {
-  return name.find("embedding") != std::string::npos || name.find("relative_bias") != std::string::npos ||
+  return name.find("embedding") != std::string::npos || name.find("relative_") != std::string::npos ||
          name.starts_with("src_") || name.starts_with("tgt_");
 }
 

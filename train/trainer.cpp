@@ -21,6 +21,7 @@ void check_not_negative(const char* name, double value) {
 void check(const TrainerOptions& o) {
   check_at_least("steps", o.steps, 1);
   check_at_least("accumulate", o.accumulate, 1);
+  check_at_least("parts", o.parts, 1);
   check_at_least("keep_last", o.keep_last, 1);
   check_at_least("log_every", o.log_every, 1);
   for (const auto& [name, value] : {std::pair("evaluate_every", o.evaluate_every),

@@ -57,6 +57,7 @@ struct TrainerOptions {
   optim::Schedule* schedule = nullptr;     ///< of the optimizer; stepped after each update
   double clip_norm = 0;                    ///< largest norm of all gradients; 0: no clipping
   int64_t accumulate = 1;                  ///< batches an update
+  int64_t parts = 1;                       ///< of a batch, which are learned from one after the other
   /// Of the matrix products of training, at least; evaluations keep theirs.
   MatmulPrecision precision = MatmulPrecision::highest;
   int64_t evaluate_every = 0;         ///< steps; 0: at the end only

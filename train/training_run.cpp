@@ -41,6 +41,7 @@ void TrainingRun::join() {
 }
 
 void TrainingRun::begin() {
+  source_.divide(options_.parts);
   if (ranks_.size() > 1) join();
   const WholeParameters whole(distributed());
   const std::optional<FoundCheckpoint> found =

@@ -9,6 +9,14 @@ void require_plain_encoder(const ConfigReader& config) {
   config.require_flag("add_cross_attention", false, false);
 }
 
+int64_t tokens_of_table(const ConfigReader& config, int64_t rows, int64_t padding_id) {
+  if (padding_id < 0) config.wrong("pad_token_id", "at least 0");
+  if (rows - 1 <= padding_id)
+    config.wrong("max_position_embeddings",
+                 fmt::format("more than pad_token_id + 1, pad_token_id being {}", padding_id));
+  return rows - padding_id - 1;
+}
+
 void add_embeddings(Layout& layout, const EncoderModelOptions& parts, const std::string& ours,
                     const std::string& theirs) {
   const nn::EmbeddingsOptions& e = parts.embeddings;

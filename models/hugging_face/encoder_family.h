@@ -26,11 +26,16 @@ struct EncoderFamily {
   void (*add_encoder)(Layout& layout, const EncoderConfig& config, const std::string& ours, const std::string& theirs);
   void (*add_masked_head)(Layout& layout, const EncoderConfig& config);
   HeadNames sequence, token, span;
+  const char* pooling_key = nullptr;  ///< "cls" or "mean", of sequences; null where transformers pools the first alone
 };
 
 const EncoderFamily& bert_family();
 const EncoderFamily& roberta_family();
 const EncoderFamily& xlm_roberta_family();
+const EncoderFamily& distilbert_family();
+const EncoderFamily& mpnet_family();
+const EncoderFamily& deberta_family();
+const EncoderFamily& modern_bert_family();
 
 // What families share.
 
@@ -55,6 +60,10 @@ void visit_encoder_keys(Config& c, Visit&& visit) {
 /// Error (config) for a configuration that makes a decoder of the model, or knows positions otherwise.
 void require_plain_encoder(const ConfigReader& config);
 
+/// Tokens that fit into a table of `rows` positions of which padding and what stands in front of it take the first.
+/// Error (config) for none.
+int64_t tokens_of_table(const ConfigReader& config, int64_t rows, int64_t padding_id);
+
 /// What a family calls the parts of a layer with norms behind, "attention.self.query".
 struct LayerNames {
   const char *query, *key, *value, *output, *norm1, *linear1, *linear2, *norm2;
@@ -76,6 +85,8 @@ void add_pooler(Layout& layout, const EncoderModelOptions& parts, const std::str
 struct MaskedHeadNames {
   const char *dense, *norm, *bias, *weight_copy, *bias_copy;
 };
+inline constexpr MaskedHeadNames kRobertaMaskedHead{"lm_head.dense", "lm_head.layer_norm", "lm_head.bias",
+                                                    "lm_head.decoder.weight", "lm_head.decoder.bias"};
 void add_masked_head(Layout& layout, const EncoderModelOptions& parts, const std::string& table,
                      const MaskedHeadNames& names);
 

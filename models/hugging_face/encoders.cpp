@@ -15,8 +15,10 @@ constexpr std::array<std::pair<EncoderHead, const char*>, 5> kSuffixes{
      {EncoderHead::token, "ForTokenClassification"},
      {EncoderHead::span, "ForQuestionAnswering"}}};
 
-const std::array<const EncoderFamily*, 3>& families() {
-  static const std::array<const EncoderFamily*, 3> all{&bert_family(), &roberta_family(), &xlm_roberta_family()};
+const std::array<const EncoderFamily*, 7>& families() {
+  static const std::array<const EncoderFamily*, 7> all{&bert_family(),       &roberta_family(), &xlm_roberta_family(),
+                                                       &distilbert_family(), &mpnet_family(),   &deberta_family(),
+                                                       &modern_bert_family()};
   return all;
 }
 
@@ -24,6 +26,10 @@ const EncoderFamily& family_of(const BertConfig&) { return bert_family(); }
 const EncoderFamily& family_of(const RobertaConfig& c) {
   return c.kind == RobertaKind::roberta ? roberta_family() : xlm_roberta_family();
 }
+const EncoderFamily& family_of(const DistilBertConfig&) { return distilbert_family(); }
+const EncoderFamily& family_of(const MPNetConfig&) { return mpnet_family(); }
+const EncoderFamily& family_of(const DebertaConfig&) { return deberta_family(); }
+const EncoderFamily& family_of(const ModernBertConfig&) { return modern_bert_family(); }
 const EncoderFamily& family_of(const EncoderConfig& config) {
   return std::visit([](const auto& c) -> const EncoderFamily& { return family_of(c); }, config);
 }
@@ -52,7 +58,8 @@ std::optional<double> read_dropout(const ConfigReader& config, const HeadNames& 
 }
 
 void write_dropout(Json& json, const std::optional<double>& dropout, const HeadNames& names) {
-  json[names.dropout_key] = dropout ? Json(*dropout) : Json();
+  // Of some families the key is the encoder's own.
+  if (dropout || !json.contains(names.dropout_key)) json[names.dropout_key] = dropout ? Json(*dropout) : Json();
 }
 
 void read_problem_type(std::optional<ProblemType>& type, const ConfigReader& config) {
@@ -93,6 +100,12 @@ std::optional<EncoderArchitecture> encoder_architecture(const std::string& name,
   return std::nullopt;
 }
 
+std::optional<EncoderArchitecture> encoder_of_type(const std::string& model_type) {
+  for (const EncoderFamily* family : families())
+    if (model_type == family->model_type) return EncoderArchitecture{family, EncoderHead::masked_token};
+  return std::nullopt;
+}
+
 std::string encoder_architectures() {
   const auto listed = [](const auto& rows, auto&& name_of, const char* last) {
     std::string list;
@@ -115,6 +128,11 @@ EncoderConfig read_encoder(const EncoderArchitecture& architecture, const Config
 
 SequenceClassifierConfig read_sequence_classifier(const EncoderArchitecture& architecture, const ConfigReader& config) {
   SequenceClassifierConfig c{.encoder = read_encoder(architecture, config), .pooling = architecture.pooling};
+  if (const char* key = architecture.family->pooling_key) {
+    const std::string pooling = config.text(key, "cls");
+    if (pooling != "cls" && pooling != "mean") config.wrong(key, "\"cls\" or \"mean\"");
+    c.pooling = pooling == "mean" ? nn::Pooling::mean : nn::Pooling::first;
+  }
   c.encoder = base_of_classifier(c);
   read_labels(c, config);
   c.dropout = read_dropout(config, architecture.family->sequence);
@@ -147,7 +165,9 @@ Json config_json(const MaskedLanguageModel& model, DType dtype) {
 Json config_json(const SequenceClassifier& model, DType dtype) {
   const SequenceClassifierConfig& c = model.config();
   Json json = encoder_json(c.encoder, EncoderHead::sequence, dtype);
-  if (c.pooling == nn::Pooling::mean) {
+  if (const char* key = family_of(c.encoder).pooling_key) {
+    json[key] = c.pooling == nn::Pooling::mean ? "mean" : "cls";
+  } else if (c.pooling == nn::Pooling::mean) {
     json["architectures"] = {kMeanClassifier};
     json["encoder_type"] = json["model_type"];
     json["model_type"] = kMeanClassifierType;

@@ -24,6 +24,9 @@ inline constexpr const char* kMeanClassifierType = "tapeformer-mean-pooling-clas
 
 /// Of a configuration whose "architectures" begin with `name`; none for a name of another kind.
 std::optional<EncoderArchitecture> encoder_architecture(const std::string& name, const ConfigReader& config);
+/// That of a configuration which names its model_type alone: a masked language model, or the encoder where a file holds
+/// nothing else.
+std::optional<EncoderArchitecture> encoder_of_type(const std::string& model_type);
 /// All of them, in words: "Bert, ... and ..., each as Model, ForMaskedLM, ... or ForQuestionAnswering".
 std::string encoder_architectures();
 

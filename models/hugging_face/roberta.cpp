@@ -6,9 +6,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Rows of the table of positions that no token has.
-int64_t unused_positions(const RobertaConfig& c) { return c.padding_id + 1; }
-
 template <RobertaKind kind>
 EncoderConfig read_roberta(const ConfigReader& config) {
   require_plain_encoder(config);
@@ -16,16 +13,14 @@ EncoderConfig read_roberta(const ConfigReader& config) {
   RobertaConfig c{
       .kind = kind, .vocab = kind == RobertaKind::roberta ? 50265 : 30522, .segments = 2, .norm_eps = 1e-12};
   visit_encoder_keys(c, ReadKeys{config});
-  if (c.padding_id < 0 || c.max_length <= unused_positions(c))
-    config.wrong("max_position_embeddings", fmt::format("more than pad_token_id + 1, {}", unused_positions(c)));
-  c.max_length -= unused_positions(c);
+  c.max_length = tokens_of_table(config, c.max_length, c.padding_id);
   return c;
 }
 
 void write_roberta(Json& json, const EncoderConfig& config) {
   auto c = std::get<RobertaConfig>(config);
   if (c.segments < 1) raise(ErrorKind::config, "config.json: RobertaModel needs segments, got {}", c.segments);
-  c.max_length += unused_positions(c);
+  c.max_length += c.padding_id + 1;
   visit_encoder_keys(c, WriteKeys{json});
   json["tie_word_embeddings"] = true;
   json["position_embedding_type"] = "absolute";
@@ -39,9 +34,7 @@ void add_roberta(Layout& layout, const EncoderConfig& config, const std::string&
 }
 
 void add_roberta_masked_head(Layout& layout, const EncoderConfig& config) {
-  add_masked_head(
-      layout, parts_of(config), "roberta.embeddings.word_embeddings.weight",
-      {"lm_head.dense", "lm_head.layer_norm", "lm_head.bias", "lm_head.decoder.weight", "lm_head.decoder.bias"});
+  add_masked_head(layout, parts_of(config), "roberta.embeddings.word_embeddings.weight", kRobertaMaskedHead);
 }
 
 template <RobertaKind kind>

@@ -34,7 +34,6 @@ std::pair<Value, Value> run_encoder(Graph& g, const EncoderModel& model) {
   if (model.segments() > 0) segments = g.input("token_type_ids", i64, {kBatch, "sequence_length"});
   const Inside inside(g, model);
   const Value x = forward(g, model.embeddings, in.ids, in.positions, segments);
-  if (model.relative_bias) in.around.add_bias(g, **model.relative_bias);
   return {forward(g, *model.encoder, x, in.around), in.attention_mask};
 }
 

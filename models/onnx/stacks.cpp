@@ -19,7 +19,11 @@ Value last_norm(Graph& g, const Stack& stack, const Value& x) {
 
 Value forward(Graph& g, const nn::EncoderLayer& layer, const Value& x, Surroundings& around, KeyValues* cache) {
   const Inside inside(g, layer);
-  const auto attend_self = [&](const Value& h) { return forward(g, *layer.self_attention, h, around, cache); };
+  const auto attend_self = [&](const Value& h) {
+    if (layer.self_attention.is<nn::DisentangledAttention>())
+      return forward(g, layer.self_attention.as<nn::DisentangledAttention>(), h);
+    return forward(g, *layer.self_attention, h, around, cache);
+  };
   const auto feed_forward = [&](const Value& h) { return forward(g, layer.feed_forward, h); };
   if (layer.residual_kind() != nn::ResidualKind::sequential) {
     const Value h = forward(g, layer.norm1, x);

@@ -171,14 +171,54 @@ def seen(result, mask):
     return shown
 
 
-def written_again(build, folder, kind, given, expected, shard):
+def written_again(build, folder, kind, expected_of, expected, shard):
     """Tapeformer writes the model; transformers must read it without a word and compute the same."""
     copy = folder + "-copy"
     subprocess.run([f"{build}/examples/hugging_face_folder", folder, copy, *shard], check=True, capture_output=True)
     model, report = kind.from_pretrained(copy, output_loading_info=True, attn_implementation="eager")
     for part in ["missing_keys", "unexpected_keys", "mismatched_keys"]:
         assert not report[part], (part, report[part])
-    return equality.worst_of(expected_of(model, given), expected)
+    return equality.worst_of(expected_of(model), expected)
+
+
+def computed(build, place, folder, given):
+    """All that `tapeformer run` gives."""
+    save_file(given, f"{folder}/in.safetensors")
+    command = [f"{build}/tools/tapeformer", "run", "--model", place, "--grads"]
+    command += ["--inputs", f"{folder}/in.safetensors", "--out", f"{folder}/out.safetensors"]
+    subprocess.run(command, check=True)
+    return load_file(f"{folder}/out.safetensors")
+
+
+def shown(name, worst, again, differ, texts):
+    """Prints the line of a configuration; whether it is good."""
+    good = worst[0] <= 1e-9 and again[0] <= 1e-9 and differ == 0
+    print(
+        f"{'ok  ' if good else 'FAIL'} {name:32} {worst[0]:.1e} {worst[1]}; written again {again[0]:.1e}; "
+        f"{differ} of {texts} texts differ",
+        flush=True,
+    )
+    return good
+
+
+def compared(description, configurations, compare, modules):
+    """The command of a script: compares `count` configurations of each class with what is said of them."""
+    parser = argparse.ArgumentParser(description=description.split("\n\n")[0])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--configs", type=int, default=3, choices=[1, 2, 3])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--chance", type=int, default=1, help="seed of the configurations")
+    parser.add_argument("--only", default="", help="configurations whose name begins so")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    with exact(modules):
+        all_good = [
+            compare(arguments.build, name, *model, arguments.seeds)
+            for name, *model in configurations(random.Random(arguments.chance), arguments.configs)
+            if name.startswith(arguments.only)
+        ]
+    print("all agree" if all(all_good) else f"{all_good.count(False)} of the configurations differ")
+    return 0 if all(all_good) else 1
 
 
 # ---- what they say
@@ -292,42 +332,16 @@ def compare(build, name, kind, config, seeds):
             place = f"{folder}/model"
             model.save_pretrained(place, max_shard_size="20KB" if seed % 2 else "5GB")
             write_letters(place)
-            save_file(given, f"{folder}/in.safetensors")
-            command = [f"{build}/tools/tapeformer", "run", "--model", place, "--grads"]
-            command += ["--inputs", f"{folder}/in.safetensors", "--out", f"{folder}/out.safetensors"]
-            subprocess.run(command, check=True)
-            actual = load_file(f"{folder}/out.safetensors")
+            actual = computed(build, place, folder, given)
             mask = given["attention_mask"]
             worst = max(worst, equality.worst_of(seen(actual, mask), seen(expected, mask)))
-            again = max(again, written_again(build, place, kind, given, expected, ["20000"] if seed % 2 else []))
+            shard = ["20000"] if seed % 2 else []
+            again = max(again, written_again(build, place, kind, lambda m: expected_of(m, given), expected, shard))
             fresh = kind.from_pretrained(place, attn_implementation="eager")  # no angles of longer texts in it
             wrong, count = differing_texts(build, place, fresh.eval(), torch.Generator().manual_seed(seed))
             differ, texts = differ + wrong, texts + count
-    good = worst[0] <= 1e-9 and again[0] <= 1e-9 and differ == 0
-    print(
-        f"{'ok  ' if good else 'FAIL'} {name:32} {worst[0]:.1e} {worst[1]}; written again {again[0]:.1e}; "
-        f"{differ} of {texts} texts differ",
-        flush=True,
-    )
-    return good
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--configs", type=int, default=3, choices=[1, 2, 3])
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--chance", type=int, default=1, help="seed of the configurations")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    with exact():
-        all_good = [
-            compare(arguments.build, name, kind, config, arguments.seeds)
-            for name, kind, config in configurations(random.Random(arguments.chance), arguments.configs)
-        ]
-    print("all agree" if all(all_good) else f"{all_good.count(False)} of the configurations differ")
-    return 0 if all(all_good) else 1
+    return shown(name, worst, again, differ, texts)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(compared(__doc__, configurations, compare, EXACT))

@@ -14,9 +14,7 @@ In a model of doubles transformers takes T5's norms in f32: here they are exact,
 beams it adds up in f32: those may differ by 1e-5.
 """
 
-import argparse
 import json
-import random
 import subprocess
 import sys
 import tempfile
@@ -25,7 +23,6 @@ import compare_decoders as decoders
 import models as equality
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
 from transformers.generation import logits_process as processors
 from transformers.models.mt5 import modeling_mt5
 from transformers.models.t5 import modeling_t5
@@ -140,21 +137,11 @@ def inputs_of(config, generator, batch=3, length=13, target_length=9):
     return given
 
 
-def expected_of(model, given):
-    result = equality.expected_of(model, given)
-    return {name: value for name, value in result.items() if name != "logits" or value.dim()}
-
-
-def written_again(build, folder, kind, given, expected, shard):
-    """Tapeformer writes the model; transformers must read it without a word and compute the same."""
-    copy = folder + "-copy"
-    subprocess.run([f"{build}/examples/hugging_face_folder", folder, copy, *shard], check=True, capture_output=True)
-    model, report = kind.from_pretrained(copy, output_loading_info=True, attn_implementation="eager")
-    for part in ["missing_keys", "unexpected_keys", "mismatched_keys"]:
-        assert not report[part], (part, report[part])
+def written_expectation(model, given):
+    """What a model computes that was read from what Tapeformer wrote."""
     if isinstance(model, equality.TRANSLATORS):
         equality.exact_sinusoids(model)
-    return equality.worst_of(expected_of(model, given), expected)
+    return equality.expected_of(model, given)
 
 
 # ---- what they say
@@ -257,46 +244,19 @@ def compare(build, name, kind, config, forced, seeds):
         torch.manual_seed(seed)
         model = made(kind, config, forced, tied)
         given = inputs_of(config, torch.Generator().manual_seed(seed))
-        expected = expected_of(model, given)
+        expected = equality.expected_of(model, given)
         with tempfile.TemporaryDirectory() as folder:
             place = f"{folder}/model"
             model.save_pretrained(place, max_shard_size="20KB" if seed % 2 else "5GB")
             decoders.write_letters(place)
-            save_file(given, f"{folder}/in.safetensors")
-            command = [f"{build}/tools/tapeformer", "run", "--model", place, "--grads"]
-            command += ["--inputs", f"{folder}/in.safetensors", "--out", f"{folder}/out.safetensors"]
-            subprocess.run(command, check=True)
-            worst = max(worst, equality.worst_of(load_file(f"{folder}/out.safetensors"), expected))
-            again = max(again, written_again(build, place, kind, given, expected, ["20000"] if seed % 2 else []))
+            worst = max(worst, equality.worst_of(decoders.computed(build, place, folder, given), expected))
+            shard = ["20000"] if seed % 2 else []
+            again_of = decoders.written_again(build, place, kind, lambda m: written_expectation(m, given), expected, shard)
+            again = max(again, again_of)
             wrong, count = differing_texts(build, place, model.eval(), torch.Generator().manual_seed(seed))
             differ, texts = differ + wrong, texts + count
-    good = worst[0] <= 1e-9 and again[0] <= 1e-9 and differ == 0
-    print(
-        f"{'ok  ' if good else 'FAIL'} {name:24} {worst[0]:.1e} {worst[1]}; written again {again[0]:.1e}; "
-        f"{differ} of {texts} texts differ",
-        flush=True,
-    )
-    return good
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--configs", type=int, default=3, choices=[1, 2, 3])
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--chance", type=int, default=1, help="seed of the configurations")
-    parser.add_argument("--only", default="", help="configurations whose name begins so")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    with decoders.exact(EXACT):
-        all_good = [
-            compare(arguments.build, name, kind, config, forced, arguments.seeds)
-            for name, kind, config, forced in configurations(random.Random(arguments.chance), arguments.configs)
-            if name.startswith(arguments.only)
-        ]
-    print("all agree" if all(all_good) else f"{all_good.count(False)} of the configurations differ")
-    return 0 if all(all_good) else 1
+    return decoders.shown(name, worst, again, differ, texts)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(decoders.compared(__doc__, configurations, compare, EXACT))

@@ -1,5 +1,5 @@
-"""Whether Tapeformer and transformers compute the same with encoder-only models: BERT, RoBERTa and XLM-R, without and
-with each head, of random configurations and weights, with padding.
+"""Whether Tapeformer and transformers compute the same with encoder-only models: BERT, RoBERTa, XLM-R, DistilBERT, MPNet,
+DeBERTa (v2 and v3) and ModernBERT, without and with each head, of random configurations and weights, with padding.
 
     python tests/equality/compare_encoders.py --build build/release [--configs 3] [--seeds 3] [--only Roberta]
 
@@ -21,24 +21,35 @@ import models as equality
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
+from torch import nn
+from transformers.models.deberta_v2 import modeling_deberta_v2
+from transformers.models.mistral.modeling_mistral import apply_rotary_pos_emb
+from transformers.models.modernbert import modeling_modernbert
 
 VOCAB, LENGTH = 61, 11
 HEADS = ["Model", "ForMaskedLM", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"]
 PROBLEMS = [None, "single_label_classification", "multi_label_classification", "regression"]
-EXACT = []
+EXACT = [modeling_deberta_v2, modeling_modernbert]
+
+
+def softmax_in_doubles(scores, dim, dtype=None):
+    return scores.softmax(dim)
 
 
 @contextlib.contextmanager
 def exact():
-    """As compare_decoders.exact(), for encoders."""
+    """As compare_decoders.exact(), for encoders: what transformers takes in f32 in a model of doubles is exact."""
     with decoders.exact():
         for module in EXACT:
             module.torch = decoders.Doubles()
+        turned, modeling_modernbert.apply_rotary_pos_emb = modeling_modernbert.apply_rotary_pos_emb, apply_rotary_pos_emb
+        softmax, nn.functional.softmax = nn.functional.softmax, softmax_in_doubles
         try:
             yield
         finally:
             for module in EXACT:
                 module.torch = torch
+            modeling_modernbert.apply_rotary_pos_emb, nn.functional.softmax = turned, softmax
 
 
 def bert_sizes(chance, **more):
@@ -68,7 +79,82 @@ def xlm_roberta(chance):
     return transformers.XLMRobertaConfig(**bert_sizes(chance, type_vocab_size=1, pad_token_id=1))
 
 
-FAMILIES = {"Bert": bert, "Roberta": roberta, "XLMRoberta": xlm_roberta}
+def distilbert(chance):
+    sizes = bert_sizes(chance)
+    return transformers.DistilBertConfig(
+        vocab_size=VOCAB,
+        dim=sizes["hidden_size"],
+        hidden_dim=sizes["intermediate_size"],
+        n_layers=sizes["num_hidden_layers"],
+        n_heads=sizes["num_attention_heads"],
+        max_position_embeddings=sizes["max_position_embeddings"],
+        activation=sizes["hidden_act"],
+        sinusoidal_pos_embds=chance.random() < 0.5,
+    )
+
+
+def mpnet(chance):
+    return transformers.MPNetConfig(**bert_sizes(chance))
+
+
+def deberta(chance):
+    buckets = chance.choice([-1, 2, 4, 5])
+    more = dict(
+        relative_attention=True,
+        pos_att_type=chance.choice([["p2c", "c2p"], ["c2p"], "p2c", "c2p|p2c"]),
+        position_buckets=buckets,
+        max_relative_positions=chance.choice([-1, 5, 9, 30]),
+        position_biased_input=chance.random() < 0.3,
+        share_att_key=chance.random() < 0.5,
+        norm_rel_ebd=chance.choice(["none", "layer_norm"]),
+        type_vocab_size=chance.choice([0, 2]),
+        pooler_hidden_act=chance.choice(["gelu", "tanh"]),
+        legacy=chance.random() < 0.5,
+    )
+    return transformers.DebertaV2Config(**bert_sizes(chance), **more)
+
+
+def modern_bert(chance):
+    sizes = bert_sizes(chance)
+    layers = chance.choice([2, 4])
+    rope = {
+        "full_attention": {"rope_type": "default", "rope_theta": chance.choice([160000.0, 100.0])},
+        "sliding_attention": {"rope_type": "default", "rope_theta": chance.choice([10000.0, 30.0])},
+    }
+    return transformers.ModernBertConfig(
+        vocab_size=VOCAB,
+        hidden_size=sizes["hidden_size"],
+        intermediate_size=sizes["intermediate_size"],
+        num_hidden_layers=layers,
+        num_attention_heads=sizes["num_attention_heads"],
+        hidden_activation=sizes["hidden_act"],
+        classifier_activation=chance.choice(["gelu", "silu"]),
+        local_attention=chance.choice([2, 4, 7]),
+        layer_types=chance.choice([None, ["sliding_attention"] + ["full_attention"] * (layers - 1)]),
+        rope_parameters=rope,
+        norm_bias=chance.random() < 0.5,
+        attention_bias=chance.random() < 0.5,
+        mlp_bias=chance.random() < 0.5,
+        decoder_bias=chance.random() < 0.5,
+        classifier_bias=chance.random() < 0.5,
+        classifier_pooling=chance.choice(["cls", "mean"]),
+        pad_token_id=3,
+        bos_token_id=1,
+        eos_token_id=2,
+        cls_token_id=1,
+        sep_token_id=2,
+    )
+
+
+FAMILIES = {
+    "Bert": bert,
+    "Roberta": roberta,
+    "XLMRoberta": xlm_roberta,
+    "DistilBert": distilbert,
+    "MPNet": mpnet,
+    "DebertaV2": deberta,
+    "ModernBert": modern_bert,
+}
 
 
 def configurations(chance, family, head, count):
@@ -83,19 +169,23 @@ def configurations(chance, family, head, count):
         yield config
 
 
-def padded_ids(config, generator, batch=3, length=LENGTH):
-    """Ids with padding behind, whose id no word has."""
+def padded_ids(config, generator, padded, batch=3, length=LENGTH):
+    """Ids with padding behind, whose id no word has, or without."""
     pad = config.pad_token_id or 0
     ids = torch.randint(0, VOCAB, (batch, length), generator=generator)
     ids[ids == pad] = pad + 1
     mask = torch.ones_like(ids)
-    mask[1, 8:] = 0
-    mask[2, 3:] = 0
+    if padded:
+        mask[1, 8:] = 0
+        mask[2, 3:] = 0
     return ids.masked_fill(mask == 0, pad), mask
 
 
 def labels_of(config, generator, batch):
-    """Labels of whole texts, as the configuration's problem needs them."""
+    """Labels of whole texts, as the configuration's problem needs them; for DeBERTa without one distributions, for it takes
+    the cross-entropy of single labels in f32."""
+    if config.problem_type is None and config.num_labels > 1 and config.model_type == "deberta-v2":
+        return torch.rand((batch, config.num_labels), generator=generator, dtype=torch.float64).softmax(-1)
     if config.problem_type == "single_label_classification" or (config.problem_type is None and config.num_labels > 1):
         return torch.randint(0, config.num_labels, (batch,), generator=generator)
     if config.problem_type == "multi_label_classification":
@@ -105,7 +195,10 @@ def labels_of(config, generator, batch):
 
 
 def inputs_of(head, config, generator):
-    ids, mask = padded_ids(config, generator)
+    # Answers are sought among hidden positions too, of which DeBERTa and ModernBERT say something else there: a query
+    # that sees no key gives zeros here, there the mean of all values.
+    padded = head != "ForQuestionAnswering" or config.model_type not in ("deberta-v2", "modernbert")
+    ids, mask = padded_ids(config, generator, padded)
     given = {"input_ids": ids, "attention_mask": mask}
     if getattr(config, "type_vocab_size", 0) > 1:
         given["token_type_ids"] = torch.randint(0, config.type_vocab_size, ids.shape, generator=generator)
@@ -128,8 +221,12 @@ def expected_of(model, given):
     result = {name: value.detach() for name, value in equality.flat(output).items()}
     result["last_hidden_state"] = output.hidden_states[-1].detach()
     if "loss" in result:
+        loss = output.loss
+        if "labels" in given and output.logits.dim() == 3:  # of which ModernBERT's own is taken in f32
+            loss = nn.functional.cross_entropy(output.logits.flatten(0, 1), given["labels"].flatten())
+            result["loss"] = loss.detach()
         model.zero_grad()
-        output.loss.backward()
+        loss.backward()
         for name, parameter in model.named_parameters(remove_duplicate=False):
             if name in (model._tied_weights_keys or {}):
                 continue  # in its folder it has the other's name

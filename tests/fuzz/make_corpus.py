@@ -264,6 +264,7 @@ def make_tokenizers():
         folder(name, b"f", spm, "", config, special)
     folder("m2m100", b"f", spm, "vocab.json", config, special)
     folder("unigram", b"s", "spiece.model", "")
+    folder("t5", b"s", "spiece.model", config)
     numbers = "<pad>\n<bos>\n<eos>\n<unk>\n"
     write("tokenizer_folder", "number_words", "n" + numbers + "ein\nund\nzwanzig\n", numbers + "twenty\n-\none\n", "einundzwanzig")
 

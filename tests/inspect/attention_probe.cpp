@@ -21,6 +21,7 @@
 #include "autograd/tape/listeners.h"
 #include "models/bart.h"
 #include "models/bert.h"
+#include "models/deberta.h"
 #include "models/gpt.h"
 #include "models/gpt_neox.h"
 #include "models/llama.h"
@@ -126,6 +127,25 @@ Case bert(DType dtype) {
           {"encoder.layers.0.self_attention", "encoder.layers.1.self_attention"}};
 }
 
+/// Disentangled attention, with a bias of its own for each pair of positions.
+Case deberta(DType dtype) {
+  const auto model = std::make_shared<models::Deberta>(models::DebertaConfig{.vocab = 7,
+                                                                             .d_model = 8,
+                                                                             .layers = 2,
+                                                                             .heads = 2,
+                                                                             .d_ff = 6,
+                                                                             .max_length = 5,
+                                                                             .max_relative_positions = 8,
+                                                                             .position_buckets = 2,
+                                                                             .init_std = 0.5});
+  model->to(dtype);
+  const Tensor ids = tensor({{1, 2, 4, 5}, {3, 1, 0, 0}}, i64);
+  return {"Deberta",
+          model,
+          [=] { return (*model)(ids); },
+          {"encoder.layers.0.self_attention", "encoder.layers.1.self_attention"}};
+}
+
 /// Grouped queries, norms of queries and keys, and a window in the second layer.
 Case llama(DType dtype) {
   const auto model = std::make_shared<models::Llama>(models::LlamaConfig{.kind = models::LlamaKind::qwen3,
@@ -171,7 +191,9 @@ Tensor train_once(const Case& c) {
 }
 
 TEST(AttentionProbe, ChangesNoValue) {
-  for (const Case& c : cases(f32)) {
+  std::vector<Case> all = cases(f32);
+  all.push_back(deberta(f32));  // whose layers have products of their own beside those of the steps
+  for (const Case& c : all) {
     SCOPED_TRACE(c.name);
     const Tensor logits = train_once(c).clone();
     std::map<std::string, std::vector<float>> gradients;

@@ -139,6 +139,37 @@ TEST(Study, OfAClassifierIsOfTheLikeliestLabelOrOfOneGiven) {
   EXPECT_EQ(outputs(study(one, text))[0].first, "output");
 }
 
+TEST(Study, OfTokensIsOfTheirLikeliestLabels) {
+  manual_seed(4);
+  models::TokenClassifier model({.encoder = small_bert, .num_labels = 3, .dropout = 0});
+  const PageText text{.ids = {1, 4, 5}};
+  const Tensor logits = model(tensor({{1, 4, 5}}, i64), Mask());
+  const auto found =
+      outputs(study(model, text, {.logits = {{.position = 1, .token = 2, .name = "who"}}, .positions = {2}}));
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_NEAR(found[0].second, cross_entropy(logits, argmax(logits.detach(), -1)).item(), 1e-6);
+  EXPECT_EQ(found[2].first, "logit of \"who\" at position 1");
+  EXPECT_EQ(found[2].second, logits[0][1][2].item());
+  // What is read in its place is held against the labels of the text.
+  const Tensor other = model(tensor({{1, 2, 3}}, i64), Mask());
+  EXPECT_NEAR(outputs(study(model, text, {.reads = PageText{.ids = {1, 2, 3}}}))[0].second,
+              cross_entropy(other, argmax(logits.detach(), -1)).item(), 1e-6);
+}
+
+TEST(Study, OfAnAnswerIsOfItsLikeliestEnds) {
+  manual_seed(4);
+  models::QuestionAnswerer model({.encoder = small_bert, .dropout = 0});
+  const PageText text{.ids = {1, 4, 5}};
+  const Tensor logits = model(tensor({{1, 4, 5}}, i64), Mask()), places = argmax(logits.detach(), 1);
+  const auto found = outputs(study(model, text, {.logits = {{.position = 2, .token = 1, .name = "end"}}}));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_NEAR(found[0].second,
+              model.loss(logits, reshape(places[0][0], Shape{1}), reshape(places[0][1], Shape{1})).item(), 1e-6);
+  EXPECT_EQ(found[1].second, logits[0][2][1].item());
+  EXPECT_TAPE_ERROR(study(model, text, {.positions = {0}}), ErrorKind::config,
+                    "study: an answer's loss is of the whole text");
+}
+
 TEST(Study, RefusesTextsAndLogitsTheModelDoesNotHave) {
   models::Gpt model = small_gpt();
   EXPECT_TAPE_ERROR(study(model, {}), ErrorKind::config, "study: the text has no tokens");

@@ -304,5 +304,16 @@ TEST_F(GgufToImport, HasListsThatDoNotFit) {
   expect_refused(fmt::format("\"tokenizer.ggml.bos_token_id\" is {}, which is no token", tokens - 1));
 }
 
+TEST_F(GgufToImport, HasTokensThatAreMadeOfEachOther) {
+  auto& tokens = list<std::string>("tokens");
+  for (size_t i = 0; i < 200; ++i) tokens[i] = std::string(i + 1, 'a');
+  list<int32_t>("token_type").assign(tokens.size(), 1);
+  put("tokenizer.ggml.model", std::string("llama"));
+  put("tokenizer.ggml.scores", std::vector<float>(tokens.size()));
+  const std::string count = fmt::format("{}", tokens.size());
+  file_.metadata.erase("tokenizer.ggml.merges");
+  expect_refused(count + " tokens are made of each other in more than 32 ways each");
+}
+
 }  // namespace
 }  // namespace tape::models

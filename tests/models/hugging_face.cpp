@@ -107,7 +107,7 @@ TEST_F(HuggingFaceFolder, OfADecoderIsCheckedBeforeItIsMade) {
 
 TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {
   const std::string rest =
-      " is not supported; Bert, Roberta and XLMRoberta, each as Model, ForMaskedLM, ForSequenceClassification, "
+      " is not supported; Bert, Roberta, XLMRoberta, DistilBert, MPNet, DebertaV2 and ModernBert, each as Model, ForMaskedLM, ForSequenceClassification, "
       "ForTokenClassification or ForQuestionAnswering; GPT2LMHeadModel, LlamaForCausalLM, MistralForCausalLM, "
       "Qwen2ForCausalLM, Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, M2M100ForConditionalGeneration, "
       "BartForConditionalGeneration, MBartForConditionalGeneration, T5ForConditionalGeneration, "

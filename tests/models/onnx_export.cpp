@@ -6,8 +6,8 @@
 
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
-#include "autograd/ops/compare.h"
-#include "autograd/ops/indexing.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
 #include "autograd/random.h"
 #include "models/onnx/stacks.h"

@@ -53,10 +53,50 @@ TEST(DisentangledAttention, GivesNothingToAQueryThatSeesNothing) {
   EXPECT_EQ(largest(positions.grad()), 0);
 }
 
+// Of make_log_bucket_position in transformers 5.23 for the buckets of DeBERTa v3, and for small ones.
+TEST(DisentangledAttention, CountsFarDistancesInBuckets) {
+  for (const int64_t near : {0, 1, 100, 128}) EXPECT_EQ(distance_bucket(near, 256, 512), near);
+  EXPECT_EQ(distance_bucket(129, 256, 512), 129);
+  EXPECT_EQ(distance_bucket(200, 256, 512), 169);
+  EXPECT_EQ(distance_bucket(-200, 256, 512), -169);
+  EXPECT_EQ(distance_bucket(511, 256, 512), 255);
+  EXPECT_EQ(distance_bucket(600, 256, 512), 270);
+  EXPECT_EQ(distance_bucket(4, 4, 9), 3);
+  EXPECT_TAPE_ERROR(distance_bucket(1, 1, 9), ErrorKind::config,
+                    "distance_bucket: needs 2 buckets or more, half of them below max_distance - 1, got 1 and 9");
+  EXPECT_TAPE_ERROR(DisentangledAttention(4, 2, {.max_distance = 3, .buckets = 4}), ErrorKind::config,
+                    "distance_bucket: needs 2 buckets or more, half of them below max_distance - 1, got 4 and 3");
+}
+
+TEST(DisentangledAttention, SharesItsProjections) {
+  manual_seed(1);
+  DisentangledAttention apart(8, 2, {.max_distance = 2}), shared(8, 2, {.max_distance = 2, .share_projections = true});
+  EXPECT_FALSE(shared.position_key || shared.position_query);
+  nn::StateDict values = shared.state_dict();
+  for (const char* part : {"weight", "bias"}) {
+    values[fmt::format("position_key.{}", part)] = values.at(fmt::format("key.{}", part));
+    values[fmt::format("position_query.{}", part)] = values.at(fmt::format("query.{}", part));
+  }
+  apart.load_state_dict(values);
+  const Tensor x = randn({2, 5, 8}), rows = randn({4, 8});
+  EXPECT_TRUE(tensors_near(shared(x, rows), apart(x, rows), 1e-6));
+}
+
+TEST(DisentangledAttention, DropsRowsInTraining) {
+  manual_seed(1);
+  DisentangledAttention layer(8, 2, {.max_distance = 2, .position_dropout = 0.5});
+  const Tensor x = randn({2, 5, 8}), rows = randn({4, 8});
+  EXPECT_FALSE(tensors_equal(layer(x, rows), layer(x, rows)));
+  layer.eval();
+  EXPECT_TRUE(tensors_equal(layer(x, rows), layer(x, rows)));
+}
+
 TEST(DisentangledAttention, ShowsItsSettings) {
   EXPECT_EQ(DisentangledAttention(4, 2).settings(), "4, 2 heads, distances up to 512");
   EXPECT_EQ(DisentangledAttention(4, 2, {.max_distance = 8, .dropout = 0.1}).settings(),
             "4, 2 heads, distances up to 8, dropout 0.1");
+  EXPECT_EQ(DisentangledAttention(4, 2, {.max_distance = 8, .buckets = 4, .share_projections = true}).settings(),
+            "4, 2 heads, distances up to 8 in 4 buckets, shared projections");
 }
 
 TEST(DisentangledAttention, RefusesOptionsOutOfRange) {

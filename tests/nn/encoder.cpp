@@ -158,5 +158,50 @@ TEST(Encoder, RefusesCachesAndInputsOfOtherSizes) {
                     "layers.0.self_attention.query: linear: inner sizes differ: x [2, 3, 9] x weight [8, 8] (9 vs 8)");
 }
 
+TEST(Encoder, HoldsTheRowsOfDisentangledAttention) {
+  TransformerLayerOptions options{.d_model = 8, .heads = 2, .d_ff = 12, .dropout = 0};
+  options.disentangled = DisentangledAttentionOptions{.max_distance = 3};
+  Encoder encoder(2, options);
+  EXPECT_EQ((*encoder.relative_rows)->settings(), "6 x 8");
+  EXPECT_TRUE(encoder.layers[0]->self_attention.is<DisentangledAttention>());
+  const Tensor x = randn({1, 4, 8});
+  Tensor h = x;
+  for (int64_t i = 0; i < 2; ++i) h = encoder.layers[i](h, Mask(), Positions(), (*encoder.relative_rows)->weight);
+  EXPECT_TRUE(tensors_equal(encoder(x), h));
+  EXPECT_TAPE_ERROR(encoder.layers[0](x), ErrorKind::shape,
+                    "layers.0.self_attention: DisentangledAttention: positions must be [6, C], got none");
+  EncoderCache cache = encoder.init_cache();
+  EXPECT_TAPE_ERROR(encoder.forward_cached(x, cache), ErrorKind::config,
+                    "layers.0: self_attention: it is of another class, DisentangledAttention");
+  TransformerLayerOptions other = options;
+  other.disentangled = std::nullopt;
+  EXPECT_TAPE_ERROR(Encoder({options, other}), ErrorKind::config,
+                    "Encoder: layers of one stack need disentangled attention of as many rows, or none");
+}
+
+TEST(EncoderLayer, DropsTheOutputsThatTheOptionsName) {
+  manual_seed(3);
+  TransformerLayerOptions options{
+      .d_model = 8, .heads = 2, .d_ff = 12, .dropout = 0.5, .attention_dropout = 0.0, .activation_dropout = 0.0};
+  const Tensor x = randn({1, 4, 8});
+  for (const DroppedOutputs dropped : {DroppedOutputs::attention, DroppedOutputs::feed_forward}) {
+    options.dropped = dropped;
+    EncoderLayer layer(options);
+    const bool attention = dropped == DroppedOutputs::attention;
+    // Without the other sublayer's part the layer draws, or does not.
+    for (const bool silent_attention : {true, false}) {
+      const nn::Linear& last =
+          silent_attention ? *layer.self_attention->output : *layer.feed_forward.as<FeedForward>()->linear2;
+      const Tensor weight = last.weight.detach().clone();
+      Tensor(last.weight).detach().zero_();
+      EXPECT_EQ(static_cast<bool>(tensors_equal(layer(x), layer(x))), silent_attention == attention);
+      Tensor(last.weight).detach().copy_(weight);
+    }
+  }
+  options.norm = NormPlace::pre, options.residual = ResidualKind::parallel;
+  EXPECT_TAPE_ERROR(EncoderLayer(options), ErrorKind::config,
+                    "EncoderLayer: with a parallel residual the outputs of both sublayers are dropped");
+}
+
 }  // namespace
 }  // namespace tape::nn

@@ -74,7 +74,7 @@ TEST(T5Tokenizer, SavesWhatLoadsTheSame) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 0);
 }
 
-TEST(T5Tokenizer, NamesWhatDoesNotFit) {
+TEST(T5Tokenizer, RefusesTooManySentinelsAndIdsThatTwoTokensShare) {
   const TemporaryFolder folder;
   const auto refused = [&](const std::string& config, const std::string& sentence) {
     write_folder(folder, config);

@@ -8,8 +8,8 @@
 
 #include "autograd/create.h"
 #include "base/file.h"
-#include "models/embed.h"
 #include "models/folder.h"
+#include "models/sentence_encoder.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
@@ -135,20 +135,20 @@ TEST_F(TextEmbedding, MeasuresWhatItSays) {
   TextEmbeddingOptions options = scratch();
   options.run.epochs = 4;
   const TextEmbeddingResult result = train(options);
-  const auto model = models::load<models::EncoderModel>(run());
+  const auto model = models::load_sentence_encoder(run());
   const auto tokenizer = text::load_tokenizer(run());
   const text::ParallelCorpus pairs = text::read_parallel_tsv(valid());
   const auto vectors = [&](const std::vector<std::string>& texts) {
-    return models::embed(*model, encode_lines(texts, *tokenizer, 128).ids);
+    return models::embed(*model, encode_lines(texts, *tokenizer, 128).ids).to_vector<float>();
   };
   const auto first = vectors(pairs.source), second = vectors(pairs.target);
   double right = 0;
-  for (size_t i = 0; i < first.size(); ++i) {
+  for (size_t i = 0; i < pairs.source.size(); ++i) {
     size_t best = 0;
     double most = -2;
-    for (size_t j = 0; j < second.size(); ++j) {
+    for (size_t j = 0; j < pairs.source.size(); ++j) {
       double cosine = 0;
-      for (size_t c = 0; c < first[i].size(); ++c) cosine += double{first[i][c]} * double{second[j][c]};
+      for (size_t c = 0; c < 32; ++c) cosine += double{first[32 * i + c]} * double{second[32 * j + c]};
       if (cosine > most + 1e-6) most = cosine, best = j;
     }
     right += pairs.target[best] == pairs.target[i] ? 1 : 0;
@@ -205,6 +205,10 @@ TEST_F(TextEmbedding, NamesTheOptionThatDoesNotFit) {
   options = scratch();
   options.temperature = 0;
   refuses(options, "train embedding: temperature must be a number > 0, got 0");
+  options = scratch();
+  options.run.memory_limit = 1 << 30;
+  refuses(options,
+          "train embedding: memory_limit would cut batches, within which pairs are told apart; choose a smaller batch");
   options = scratch();
   options.freeze = 1;
   refuses(options, "train embedding: freeze needs init: a model from scratch has nothing to keep");

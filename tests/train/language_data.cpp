@@ -6,9 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/compare.h"
 #include "autograd/ops/loss.h"
-#include "autograd/ops/shape.h"
 #include "models/gpt_neox.h"
 #include "models/llama.h"
 #include "tests/support/errors.h"
@@ -165,16 +163,8 @@ std::map<std::string, std::vector<double>> learned_from(models::CausalLM& model,
   for (const Tensor& parameter : model.parameters()) Tensor(parameter).zero_grad();
   *loss = 0;
   for (const LanguageBatch& b : batches) {
-    const Tensor ids = from_vector(b.in, {b.rows, b.length});
-    Tensor logits;
-    if (b.documents.empty()) {
-      logits = model(ids);
-    } else {
-      const Tensor documents = from_vector(b.documents, {b.rows, 1, 1, b.length});
-      logits = nn::call_method(model, &models::CausalLM::at, ids, from_vector(b.positions, {b.rows, b.length}),
-                               Mask::keep(eq(documents, transpose(documents, 2, 3))));
-    }
-    const Tensor sum = cross_entropy(logits, from_vector(b.out, {b.rows, b.length}), {.reduction = Reduction::sum});
+    const Tensor sum =
+        cross_entropy(logits_of(model, b), from_vector(b.out, {b.rows, b.length}), {.reduction = Reduction::sum});
     const Tensor part = sum / static_cast<double>(tokens);
     *loss += part.item();
     part.backward();

@@ -48,6 +48,17 @@ TEST(ModelMemory, CountsWhatTheModelHas) {
                                                                        .segments = tied ? 1 : 2},
                                          .num_labels = 4,
                                          .pooling = tied ? nn::Pooling::mean : nn::Pooling::first});
+    const auto of_family = [&]<class Config>(Config encoder) {
+      encoder.vocab = 11, encoder.d_model = 8, encoder.layers = 3, encoder.heads = 2, encoder.d_ff = 20;
+      encoder.max_length = 6, encoder.padding_id = 1;
+      expect_counted<models::SequenceClassifier>(models::SequenceClassifierConfig{
+          .encoder = encoder, .pooling = tied ? nn::Pooling::mean : nn::Pooling::first});
+    };
+    of_family(models::RobertaConfig());
+    of_family(models::DistilBertConfig());
+    of_family(models::MPNetConfig());
+    of_family(models::ModernBertConfig());
+    of_family(models::DebertaConfig{.position_table = tied, .share_projections = tied, .norm_positions = tied});
   }
 }
 

@@ -1,0 +1,67 @@
+#include "models/encoder_decoder_folder.h"
+
+#include "models/folder_loading.h"
+#include "models/hugging_face/bart.h"
+#include "models/hugging_face/generation.h"
+#include "models/hugging_face/marian.h"
+#include "models/hugging_face/t5.h"
+#include "models/transformer_json.h"
+
+namespace tape::models {
+namespace {
+
+namespace hf = hugging_face;
+
+void check_stacks(const std::string& file, int64_t layers, int64_t decoder_layers, const Weights& weights) {
+  check_layers(file, layers, weights);
+  check_layers(file, decoder_layers, weights);
+}
+
+AnyModel load_transformer(const std::string& file, const TransformerConfig& c, const Weights& weights, bool own) {
+  check_stacks(file, c.layers, c.decoder_layers.value_or(c.layers), weights);
+  constexpr int64_t most = int64_t{1} << 24;  // the table of positions is in no file
+  if (c.max_length > most) raise(ErrorKind::config, "{}: {} positions are more than {}", file, c.max_length, most);
+  return filled<Transformer>(file, c, weights, [&] { return own ? transformer_layout(c) : hf::marian_layout(c); });
+}
+
+AnyModel load_bart(const std::string& file, const BartConfig& c, const Weights& weights) {
+  check_stacks(file, c.layers, c.decoder_layers, weights);
+  return filled<Bart>(file, c, weights, [&] { return hf::bart_layout(c); });
+}
+
+AnyModel load_t5(const std::string& file, const T5Config& given, const Weights& weights) {
+  check_stacks(file, given.layers, given.decoder_layers, weights);
+  const T5Config c = hf::with_own_output(given, weights.tensors);
+  return filled<T5>(file, c, weights, [&] { return hf::t5_layout(c); });
+}
+
+}  // namespace
+
+AnyModel load_own_transformer(const std::string& folder, const std::string& file, const std::string& text) {
+  const TransformerConfig c = transformer_config_from_json(text, file);
+  return load_transformer(file, c, read_weights(folder), true);
+}
+
+std::optional<AnyModel> load_encoder_decoder(const std::string& folder, const ConfigReader& config,
+                                             const std::string& architecture) {
+  const std::string& file = config.where();
+  const auto completed = [&](auto c) { return hf::with_target_ids(c, folder, config.has("decoder_start_token_id")); };
+  const auto transformer = [&](const TransformerConfig& c) {
+    return load_transformer(file, completed(c), read_weights(folder), false);
+  };
+  const auto bart = [&](BartKind kind) {
+    return load_bart(file, completed(hf::read_bart_config(config, kind)), read_weights(folder));
+  };
+  const auto t5 = [&](T5Kind kind) {
+    return load_t5(file, completed(hf::read_t5_config(config, kind)), read_weights(folder));
+  };
+  if (architecture == "MarianMTModel") return transformer(hf::read_marian_config(config));
+  if (architecture == "M2M100ForConditionalGeneration") return transformer(hf::read_m2m100_config(config));
+  if (architecture == "BartForConditionalGeneration") return bart(BartKind::bart);
+  if (architecture == "MBartForConditionalGeneration") return bart(BartKind::mbart);
+  if (architecture == "T5ForConditionalGeneration") return t5(T5Kind::t5);
+  if (architecture == "MT5ForConditionalGeneration") return t5(T5Kind::mt5);
+  return std::nullopt;
+}
+
+}  // namespace tape::models

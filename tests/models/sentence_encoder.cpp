@@ -1,0 +1,117 @@
+#include "models/sentence_encoder.h"
+
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
+#include "autograd/ops/unary.h"
+#include "autograd/random.h"
+#include "base/file.h"
+#include "models/folder.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tensors.h"
+
+namespace tape::models {
+namespace {
+
+MPNetConfig tiny_mpnet() {
+  return {.vocab = 11, .d_model = 8, .layers = 1, .heads = 2, .d_ff = 12, .max_length = 6, .init_std = 0.3};
+}
+
+TEST(SentenceEncoder, PoolsAndNormalizes) {
+  manual_seed(2);
+  SentenceEncoder model({.encoder = tiny_mpnet()});
+  model.eval();
+  const Tensor ids = tensor({{4, 5, 6, 7}, {8, 9, 1, 1}}, i64),
+               mean = nn::mean_pool(model.base(ids), model.base->padding(ids));
+  EXPECT_TRUE(tensors_near(model(ids), mean / sqrt(sum(square(mean), {-1}, Dims::keep)), 1e-6));
+  EXPECT_TRUE(tensors_near(sum(square(model(ids)), {-1}), ones({2}), 1e-6));
+  SentenceEncoder first({.encoder = tiny_mpnet(), .pooling = nn::Pooling::first, .normalize = false});
+  first.eval();
+  EXPECT_TRUE(tensors_equal(first(ids), select(first.base(ids, first.base->padding(ids)), 1, 0)));
+  EXPECT_FALSE(first.base->pooler);
+}
+
+TEST(SentenceEncoder, LeavesZerosAndTheirGradientsFinite) {
+  Tensor x = zeros({2, 3}).requires_grad_();
+  const Tensor y = normalized(x);
+  EXPECT_TRUE(tensors_equal(y, zeros({2, 3})));
+  sum(y).backward();
+  EXPECT_TRUE(tensors_near(x.grad(), full({2, 3}, 1e12), 1e7));
+}
+
+TEST(SentenceEncoder, EmbedsEachAsItAlone) {
+  manual_seed(2);
+  SentenceEncoder model({.encoder = tiny_mpnet()});
+  model.eval();
+  const std::vector<std::vector<int64_t>> texts{{4, 5}, {}, {6, 7, 8, 9, 10}, {3}};
+  const Tensor all = embed(model, texts, {.batch_tokens = 6});
+  EXPECT_FALSE(all.requires_grad());
+  EXPECT_TRUE(tensors_equal(all[1], zeros({8})));
+  for (const size_t i : {size_t{0}, size_t{2}, size_t{3}})
+    EXPECT_TRUE(
+        tensors_near(all[static_cast<int64_t>(i)], model(from_vector(texts[i], {1, std::ssize(texts[i])}))[0], 1e-5));
+  EXPECT_TAPE_ERROR(embed(model, std::vector<std::vector<int64_t>>{{2, 2, 2, 2, 2, 2, 2}}), ErrorKind::shape,
+                    "embed: sequence 0 has 7 tokens, the model 6 positions");
+}
+
+TEST(SentenceEncoder, IsWrittenAndReadAsSentenceTransformersDoes) {
+  manual_seed(2);
+  const TemporaryFolder folder;
+  const Tensor ids = tensor({{4, 5, 6}}, i64);
+  for (const nn::Pooling pooling : {nn::Pooling::mean, nn::Pooling::first})
+    for (const bool normalize : {true, false}) {
+      SentenceEncoder model({.encoder = tiny_mpnet(), .pooling = pooling, .normalize = normalize});
+      model.eval();
+      const std::string path = folder / fmt::format("{}{}", normalize, pooling == nn::Pooling::mean);
+      save(path, model);
+      const auto again = load_sentence_encoder(path);
+      EXPECT_EQ(again->config().pooling, pooling);
+      EXPECT_EQ(again->config().normalize, normalize);
+      EXPECT_TRUE(tensors_equal((*again)(ids), model(ids)));
+      EXPECT_TRUE(tensors_equal((*load<MPNet>(path))(ids), model.base(ids)));
+    }
+}
+
+TEST(SentenceEncoder, ReadsAMaskedLanguageModelsFolderWithoutItsHead) {
+  manual_seed(2);
+  const TemporaryFolder folder;
+  const MPNet model(tiny_mpnet());
+  save(folder.path(), model);
+  const std::string config = read_text(folder / "config.json");
+  write_text(folder / "config.json", replaced(config, "MPNetModel", "MPNetForMaskedLM"));
+  EXPECT_TRUE(load<MPNet>(folder.path())->pooler);
+  EXPECT_FALSE(load_sentence_encoder(folder.path())->config().normalize);
+  // Or one that names its type alone.
+  write_text(folder / "config.json", replaced(config, "architectures", "x"));
+  EXPECT_TRUE(load<EncoderModel>(folder.path())->pooler);
+}
+
+TEST(SentenceEncoder, NamesWhatItDoesNotCompute) {
+  const TemporaryFolder folder;
+  save(folder.path(), SentenceEncoder({.encoder = tiny_mpnet()}));
+  const std::string modules = folder / "modules.json", good = read_text(modules);
+  const auto refused = [&](const std::string& text, ErrorKind kind, const std::string& sentence) {
+    write_text(modules, text);
+    EXPECT_TAPE_ERROR(load_sentence_encoder(folder.path()), kind, fmt::format("{}: {}", modules, sentence));
+  };
+  refused("{}", ErrorKind::format, "not a list of modules");
+  refused("[{}]", ErrorKind::format, "a module has no \"type\"");
+  refused(replaced(good, "models.Pooling", "models.Dense"), ErrorKind::config,
+          "the module \"sentence_transformers.models.Dense\" is not computed here");
+  write_text(modules, good);
+  const std::string pooling = write_text(folder / "1_Pooling/config.json", "{\"pooling_mode_max_tokens\": true}");
+  EXPECT_TAPE_ERROR(
+      load_sentence_encoder(folder.path()), ErrorKind::config,
+      fmt::format("{}: either \"pooling_mode_mean_tokens\" or \"pooling_mode_cls_token\" must be true", pooling));
+  const TemporaryFolder other;
+  save(other.path(), SequenceClassifier({.encoder = tiny_mpnet()}));
+  EXPECT_TAPE_ERROR(
+      load_sentence_encoder(other.path()), ErrorKind::config,
+      fmt::format("{}/config.json: holds a SequenceClassifier; sentences are embedded by an encoder", other.path()));
+}
+
+}  // namespace
+}  // namespace tape::models

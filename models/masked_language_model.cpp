@@ -1,7 +1,9 @@
 #include "models/masked_language_model.h"
 
 #include "autograd/create.h"
+#include "autograd/ops/index.h"
 #include "autograd/ops/loss.h"
+#include "autograd/ops/shape.h"
 #include "nn/check.h"
 #include "nn/init.h"
 
@@ -28,6 +30,11 @@ Tensor MaskedLanguageModel::forward(const Tensor& ids, const Mask& mask, const T
 }
 
 Tensor MaskedLanguageModel::forward(const Tensor& ids) { return forward(ids, base->padding(ids)); }
+
+Tensor MaskedLanguageModel::at(const Tensor& ids, const Mask& mask, const Tensor& places) {
+  const Tensor hidden = reshape(base(ids, mask), {ids.size(0) * ids.size(1), base->width()});  // [B T, C]
+  return head(index_select(hidden, 0, places));                                                // [N, V]
+}
 
 Tensor MaskedLanguageModel::loss(const Tensor& logits, const Tensor& labels) const {
   return cross_entropy(logits, labels);

@@ -15,6 +15,9 @@ class MaskedLanguageModel : public nn::Layer<MaskedLanguageModel> {
   Tensor forward(const Tensor& ids, const Mask& mask, const Tensor& segments = {});
   /// With the padding hidden.
   Tensor forward(const Tensor& ids);
+  /// What forward() gives at some positions alone, whose head costs so much less: places [N] (i64), b T + t each ->
+  /// logits [N, V]. Error (index) for a place outside of ids.
+  Tensor at(const Tensor& ids, const Mask& mask, const Tensor& places);
   /// The mean cross-entropy of the labels [B, T] (i64), -100 where none is asked for; 0 where all are.
   Tensor loss(const Tensor& logits, const Tensor& labels) const;
 

@@ -59,7 +59,12 @@ Tensor embed(SentenceEncoder& model, std::span<const std::vector<int64_t>> seque
   for (const std::vector<int64_t>& batch : batches_by_length(lengths, options.batch_tokens)) {
     const Mask mask = Mask::padding(padded_rows(seen, batch, 0), 0);
     const Tensor vectors = model(padded_rows(sequences, batch, padding), mask);
-    for (size_t i = 0; i < batch.size(); ++i) all[batch[i]].copy_(vectors[static_cast<int64_t>(i)]);
+    for (size_t i = 0; i < batch.size(); ++i) {
+      const Tensor vector = vectors[static_cast<int64_t>(i)];
+      if (!std::isfinite(sum(vector).item<double>()))
+        raise(ErrorKind::numeric, "embed: the model gives no numbers for sequence {}", batch[i]);
+      all[batch[i]].copy_(vector);
+    }
   }
   return all;
 }

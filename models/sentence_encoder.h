@@ -44,7 +44,8 @@ struct EmbedOptions {
 /// The vector of each sequence, [sequences, C], in the order given, without history; zeros for an empty one. Sequences
 /// are ids as the tokenizer gives them; they are sorted by length into batches, and each gets what it alone would get
 /// (up to the rounding of products of another size). The model should be in evaluation mode. Error (shape) for a
-/// sequence longer than the model's positions, (index) for an id that is not in its vocabulary.
+/// sequence longer than the model's positions, (index) for an id that is not in its vocabulary, (numeric) where the
+/// model gives no numbers.
 Tensor embed(SentenceEncoder& model, std::span<const std::vector<int64_t>> sequences, const EmbedOptions& options = {});
 
 /// What `1_Pooling/config.json` of a folder of sentence-transformers says; none where it is not there. Error (config)
@@ -55,7 +56,22 @@ std::optional<nn::Pooling> read_pooling(const std::string& folder);
 /// read_pooling()'s, the mean without one, and which `modules.json` normalizes or not. The model is in evaluation mode.
 /// Errors as load_model().
 std::unique_ptr<SentenceEncoder> load_sentence_encoder(const std::string& folder);
-/// Writes such a folder, which sentence-transformers and load_model() read (the latter as the encoder alone).
-void save(const std::string& folder, const SentenceEncoder& model);
+/// The same, as models of other classes are loaded.
+template <class M>
+std::unique_ptr<M> load(const std::string& folder);
+template <>
+inline std::unique_ptr<SentenceEncoder> load<SentenceEncoder>(const std::string& folder) {
+  return load_sentence_encoder(folder);
+}
+
+struct SentenceFolderOptions {
+  std::optional<int64_t> max_tokens = {};  ///< at which sentence-transformers cuts a text; the model's positions
+};
+/// Writes such a folder, which sentence-transformers and load_model() read (the latter as the encoder alone): the
+/// encoder, modules.json, 1_Pooling/config.json, sentence_bert_config.json, and config_sentence_transformers.json,
+/// which says that cosines are compared.
+void save(const std::string& folder, const SentenceEncoder& model, const SentenceFolderOptions& options = {});
+/// Writes the encoder alone, without what says how to pool.
+void save_encoder(const std::string& folder, const SentenceEncoder& model);
 
 }  // namespace tape::models

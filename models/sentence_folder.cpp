@@ -18,6 +18,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kModules = "sentence_transformers.models.";
 
+void make_folder(const std::string& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) raise(ErrorKind::io, "{}: {}", folder, failed.message());
+}
+
 void write_json(const std::string& file, const Json& json) {
   const std::string text = fmt::format("{}\n", json.dump(2));
   const std::string_view parts[] = {text};
@@ -90,7 +96,7 @@ std::unique_ptr<SentenceEncoder> load_sentence_encoder(const std::string& folder
   return found;
 }
 
-void save(const std::string& folder, const SentenceEncoder& model) {
+void save_encoder(const std::string& folder, const SentenceEncoder& model) {
   namespace hf = hugging_face;
   EncoderConfig encoder = model.config().encoder;
   std::visit(
@@ -98,11 +104,16 @@ void save(const std::string& folder, const SentenceEncoder& model) {
         if constexpr (requires { c.pooler; }) c.pooler = false;
       },
       encoder);
-  std::error_code failed;
-  fs::create_directories(fmt::format("{}/1_Pooling", folder), failed);
-  if (!failed && model.config().normalize) fs::create_directories(fmt::format("{}/2_Normalize", folder), failed);
-  if (failed) raise(ErrorKind::io, "{}: {}", folder, failed.message());
+  make_folder(folder);
   write_weights(folder, hf::encoder_layout(encoder).to_file(model.base->state_dict()), SaveOptions().max_shard_bytes);
+  write_json(fmt::format("{}/config.json", folder),
+             hf::encoder_json(encoder, hf::EncoderHead::none, model.base->parameters().front().dtype()));
+}
+
+void save(const std::string& folder, const SentenceEncoder& model, const SentenceFolderOptions& options) {
+  save_encoder(folder, model);
+  make_folder(fmt::format("{}/1_Pooling", folder));
+  if (model.config().normalize) make_folder(fmt::format("{}/2_Normalize", folder));
   const bool mean = model.config().pooling == nn::Pooling::mean;
   write_json(fmt::format("{}/1_Pooling/config.json", folder), {{"word_embedding_dimension", model.base->width()},
                                                                {"pooling_mode_cls_token", !mean},
@@ -119,8 +130,10 @@ void save(const std::string& folder, const SentenceEncoder& model) {
   module("1_Pooling", "Pooling");
   if (model.config().normalize) module("2_Normalize", "Normalize");
   write_json(fmt::format("{}/modules.json", folder), modules);
-  write_json(fmt::format("{}/config.json", folder),
-             hf::encoder_json(encoder, hf::EncoderHead::none, model.base->parameters().front().dtype()));
+  write_json(fmt::format("{}/sentence_bert_config.json", folder),
+             {{"max_seq_length", options.max_tokens.value_or(model.base->max_length())}, {"do_lower_case", false}});
+  write_json(fmt::format("{}/config_sentence_transformers.json", folder),
+             {{"prompts", Json::object()}, {"default_prompt_name", nullptr}, {"similarity_fn_name", "cosine"}});
 }
 
 }  // namespace tape::models

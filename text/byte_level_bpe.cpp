@@ -18,6 +18,7 @@ TokenizerConfig config_of(const ByteLevelBpeOptions& options, const std::vector<
   config.eos = options.eos;
   config.unk = options.unk;
   config.pad = options.pad;
+  config.mask = options.mask;
   auto size = static_cast<int64_t>(vocabulary.size());
   for (const std::string& name : options.more) {
     const auto found = std::find(vocabulary.begin(), vocabulary.end(), name);

@@ -14,7 +14,7 @@ namespace tape::text {
 struct ByteLevelBpeOptions {
   bool add_prefix_space = false;  ///< a blank before a text that begins without one
   /// Looked for in the text as they stand; those that the vocabulary lacks are appended.
-  std::string bos = "<|endoftext|>", eos = "<|endoftext|>", unk = "<|endoftext|>", pad = {};
+  std::string bos = "<|endoftext|>", eos = "<|endoftext|>", unk = "<|endoftext|>", pad = {}, mask = {};
   std::vector<std::string> more = {};  ///< further special tokens
 };
 

@@ -1,7 +1,9 @@
 #include "tools/train.h"
 
 #include "tools/train_classifier.h"
+#include "tools/train_embedding.h"
 #include "tools/train_lm.h"
+#include "tools/train_mlm.h"
 #include "tools/train_tokens.h"
 #include "tools/train_translation.h"
 
@@ -14,6 +16,8 @@ void add_train(Command app) {
   add_train_lm(train);
   add_train_classifier(train);
   add_train_tokens(train);
+  add_train_mlm(train);
+  add_train_embedding(train);
 }
 
 }  // namespace tape::tools

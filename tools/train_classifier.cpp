@@ -43,7 +43,7 @@ void add_train_classifier(Command train) {
   const auto arguments = std::make_shared<TrainClassifierArguments>();
   train::ClassificationOptions& o = arguments->options;
   Command command = train.subcommand("classifier", "Learn to tell which label a line has");
-  command.footer(encoder_presets("line") +
+  command.footer(classifier_presets("line") +
                  " transformers has no class for --pooling mean: it reads folders with \"first\".\n"
                  "Example: tapeformer train classifier --data train.tsv --valid dev.tsv --init MiniLM --out "
                  "runs/sentiment");

@@ -17,15 +17,21 @@ std::optional<text::RecordFormat> records_of_data(const std::optional<std::strin
   return records == text::RecordFormat::tsv ? std::nullopt : records;
 }
 
-std::string encoder_presets(std::string_view example) {
+std::string encoder_presets(std::string_view text, const PresetFigures& small, const PresetFigures& fine_tune) {
   return fmt::format(
       "  preset     layers  width  heads  vocabulary  batch  epochs  lr    dropout  longest {}\n"
-      "  small           2    128      4        4000     32      10  1e-3      0.2  256 tokens\n"
-      "  fine-tune   as --init                           32       3  2e-4  its own  the model's positions\n"
+      "  small           2    128      4        4000     {}      {}  {}      {}  {} tokens\n"
+      "  fine-tune   as --init                           {}      {:2}  {}  its own  the model's positions\n"
       "Both: weight decay 0.01, clip norm 1, warm-up over a tenth of the steps, an evaluation each epoch. small is "
       "the\n"
       "default, fine-tune with --init.",
-      example);
+      text, small.batch, small.epochs, small.lr, small.dropout, small.longest, fine_tune.batch, fine_tune.epochs,
+      fine_tune.lr);
+}
+
+std::string classifier_presets(std::string_view text) {
+  return encoder_presets(text, {.batch = 32, .epochs = 10, .lr = "1e-3", .dropout = "0.2", .longest = 256},
+                         {.batch = 32, .epochs = 3, .lr = "2e-4"});
 }
 
 }  // namespace tape::tools

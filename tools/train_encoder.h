@@ -6,7 +6,7 @@
 #include "text/record_reader.h"
 #include "tools/train_task.h"
 
-// What `tapeformer train classifier` and `tapeformer train tokens` share.
+// What the tasks of `tapeformer train` share that train an encoder.
 namespace tape::tools {
 
 /// "jsonl", "csv", or "table" for a TSV that names its columns; nothing for another format.
@@ -19,16 +19,19 @@ std::optional<text::RecordFormat> records_of_data(const std::optional<std::strin
 template <class Options>
 void add_init_options(Command& command, Options& o) {
   command.option("--init", o.init, "Folder of an encoder to begin with; without it the model starts from scratch");
-  command.flag("--new-head", o.new_head, "Where --init has such a head: learn other labels than its own");
+  if constexpr (requires { o.new_head; })
+    command.flag("--new-head", o.new_head, "Where --init has such a head: learn other labels than its own");
   command.option("--freeze", o.freeze, "Hold the embeddings and so many layers of --init still").at_least(0);
 }
 
-/// Batches of `examples` ("Lines"), of which one is an `example` ("line"), and sizes of a model from scratch.
+/// Batches of `examples` ("Lines"), each a `text` or of such ("line"), of which longer ones `become` something, and
+/// sizes of a model from scratch.
 template <class Options>
-void add_batch_options(Command& command, Options& o, const std::string& examples, const std::string& example) {
-  command.option("--batch", o.batch, examples + " a batch").at_least(1).default_text("32");
+void add_batch_options(Command& command, Options& o, const std::string& examples, const std::string& text,
+                       const std::string& become = "are cut") {
+  command.option("--batch", o.batch, examples + " a batch").at_least(1).default_text("preset");
   command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch besides, with padding").at_least(1);
-  command.option("--max-length", o.max_length, fmt::format("Tokens of a {}, longer ones are cut", example))
+  command.option("--max-length", o.max_length, fmt::format("Tokens of a {}, longer ones {}", text, become))
       .at_least(1)
       .default_text("preset");
   command.option("--vocab-size", o.vocab_size, "From scratch: tokens of the byte-level BPE")
@@ -37,7 +40,16 @@ void add_batch_options(Command& command, Options& o, const std::string& examples
   add_model_options(command, o.layers, o.width, o.heads);
 }
 
-/// The presets as --help lists them; `example` is that of a line or sentence.
-std::string encoder_presets(std::string_view example);
+/// A line of the table of presets: what one has beside the sizes.
+struct PresetFigures {
+  int batch = 0, epochs = 0;
+  const char* lr = "";
+  const char* dropout = "";  // from scratch; an --init has its own
+  int longest = 0;           // the same
+};
+/// The presets of a task as --help lists them, and what follows; `text` is the example whose tokens are counted.
+std::string encoder_presets(std::string_view text, const PresetFigures& small, const PresetFigures& fine_tune);
+/// Those of labels.
+std::string classifier_presets(std::string_view text);
 
 }  // namespace tape::tools

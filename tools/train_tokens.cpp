@@ -41,7 +41,7 @@ void add_train_tokens(Command train) {
   Command command =
       train.subcommand("tokens", "Learn to tell which label each word has: names in texts, parts of speech");
   command.footer(
-      encoder_presets("sentence") +
+      classifier_presets("sentence") +
       "\nThe first token of a word learns its label. Labels B-x, I-x and O are entities, judged by the F1 of "
       "whole\nones; others by the share of right words.\n"
       "Example: tapeformer train tokens --data train.conll --valid dev.conll --init bert-base-cased --out "

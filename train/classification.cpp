@@ -23,26 +23,25 @@ class ClassificationTask
     : public EncoderRun<ClassificationOptions, LabelledBatch, models::SequenceClassifier, Pretrained> {
  public:
   ClassificationTask(const ClassificationOptions& options, const RunFolder* folder, std::ostream& out)
-      : EncoderRun("classification", "train classifier", options, out) {
-    if (!options.init.empty()) pretrained_ = read_pretrained(options.init);
+      : EncoderRun("classification", "train classifier", options, classifier_presets(), out) {
+    if (!options.init.empty()) begin_with(read_pretrained(options.init));
     read_lines();
     begin_tokenizer(folder, [this] { return train_lines_.sentences; });
     train_ = encode(train_lines_, options.data);
-    valid_ = encode(valid_lines_, options.valid.empty() ? options.data : options.valid);
-    begin_learning(
-        train_.lengths,
-        [this] {
-          return models::SequenceClassifierConfig{.encoder = scratch_encoder(),
-                                                  .num_labels = std::ssize(train_lines_.label_names),
-                                                  .pooling = options_.pooling.value_or(nn::Pooling::mean),
-                                                  .labels = train_lines_.label_names};
-        },
-        [this] {
-          return begin_classifier(
-              *pretrained_,
-              {.labels = train_lines_.label_names, .pooling = options_.pooling, .dropout = options_.run.dropout});
-        },
-        [this](const std::vector<int64_t>& which) { return collate_labelled(train_, which, padding_id()); });
+    valid_ = encode(valid_lines_, setup_.valid_name());
+    begin_learning([this](int64_t epoch) { return setup_.plan(train_.lengths, epoch); },
+                   [this] {
+                     return models::SequenceClassifierConfig{.encoder = scratch_encoder(),
+                                                             .num_labels = std::ssize(train_lines_.label_names),
+                                                             .pooling = options_.pooling.value_or(nn::Pooling::mean),
+                                                             .labels = train_lines_.label_names};
+                   },
+                   [this] {
+                     return begin_classifier(*pretrained_, {.labels = train_lines_.label_names,
+                                                            .pooling = options_.pooling,
+                                                            .dropout = options_.run.dropout});
+                   },
+                   [this](const std::vector<int64_t>& which) { return collate_labelled(train_, which, padding_id()); });
     print_sizes();
   }
   ~ClassificationTask() override { stop_loading(); }
@@ -55,7 +54,7 @@ class ClassificationTask
             train_lines_.size(), train_lines_.label_names[static_cast<size_t>(train_lines_.labels.front())]);
     print_notes(train_lines_.notes);
     if (options_.valid.empty()) {
-      valid_lines_ = take_part(train_lines_, valid_fraction(), options_.run.seed, options_.data);
+      valid_lines_ = take_part(train_lines_, setup_.valid_fraction(), options_.run.seed, options_.data);
     } else {
       valid_lines_ = read_file(options_.valid, train_lines_.label_names);
       print_notes(valid_lines_.notes);
@@ -68,8 +67,8 @@ class ClassificationTask
   }
 
   LabelledIds encode(const text::LabelledCorpus& lines, const std::string& name) const {
-    LabelledIds encoded = encode_labelled(lines, *tokenizer_, max_length());
-    print_notes(encoded.tokens.notes(name, encoded.ids.size(), max_length()));
+    LabelledIds encoded = encode_labelled(lines, *tokenizer_, setup_.max_length());
+    print_notes(encoded.tokens.notes(name, encoded.ids.size(), setup_.max_length()));
     return encoded;
   }
 
@@ -135,8 +134,8 @@ class ClassificationTask
   void add_settings(nlohmann::ordered_json& json) const override {
     const char* const of_lines = options_.format == text::LabelFormat::sentence_tab_label ? "tsv" : "label-first";
     add_encoder_settings(json, options_.records ? to_string(*options_.records) : of_lines,
-                         {options_.fields.text, options_.fields.label},
-                         {{"pooling", name_of(model_->config().pooling)}});
+                         {options_.fields.text, options_.fields.label});
+    json["pooling"] = name_of(model_->config().pooling);
   }
 
   text::LabelledCorpus train_lines_, valid_lines_;

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "models/folder.h"
-#include "models/sentence_encoder.h"
 #include "models/tokenizer_fit.h"
 #include "text/load_tokenizer.h"
 #include "train/trained_parameters.h"
@@ -10,12 +9,13 @@
 namespace tape::train {
 namespace {
 
-using models::SequenceClassifier, models::TokenClassifier;
+using models::MaskedLanguageModel, models::SentenceEncoder, models::SequenceClassifier, models::TokenClassifier;
 
 /// Takes over what a folder holds: all of a Model, the encoder of another.
 template <class Model>
 struct Take {
   PretrainedFor<Model>& to;
+  const char* what;
 
   template <std::derived_from<models::EncoderModel> M>
   void operator()(const std::unique_ptr<M>& model) {
@@ -25,19 +25,19 @@ struct Take {
   void operator()(const std::unique_ptr<M>& model) {
     if constexpr (std::same_as<M, Model>)
       whole(*model);
-    else if constexpr (std::same_as<M, models::MaskedLanguageModel>)
+    else if constexpr (std::same_as<M, MaskedLanguageModel>)
       encoder(*model->base, model->config());
     else if constexpr (requires {
                          { *model->base } -> std::convertible_to<const models::EncoderModel&>;
                        })
       encoder(*model->base, model->config().encoder);
     else
-      raise(ErrorKind::config, "{}/config.json: holds a {}; a classifier begins with an encoder", to.folder,
-            model->type_name());
+      raise(ErrorKind::config, "{}/config.json: holds a {}; {} begins with an encoder", to.folder, model->type_name(),
+            what);
   }
 
   void encoder(const models::EncoderModel& model, const models::EncoderConfig& config) {
-    to.config.encoder = config;
+    encoder_of(to.config) = config;
     to.has_pooler = model.options().pooler;
     for (const auto& [name, value] : model.state_dict())
       to.values.emplace(fmt::format("{}.{}", model.options().family, name), value);
@@ -46,16 +46,16 @@ struct Take {
     to.config = model.config();
     to.has_pooler = model.base->options().pooler;
     to.values = model.state_dict();
-    to.config.labels = to.config.label_names();
+    if constexpr (requires { to.config.labels; }) to.config.labels = to.config.label_names();
   }
 };
 
-/// The encoder, the head and the tokenizer.
+/// The encoder, the head and the tokenizer; `what` begins with it.
 template <class Model>
-void read(const std::string& folder, PretrainedFor<Model>& p) {
+void read(const std::string& folder, PretrainedFor<Model>& p, const char* what) {
   p.folder = folder;
   const models::AnyModel model = models::load_model(folder);
-  std::visit(Take<Model>{p}, model);
+  std::visit(Take<Model>{p, what}, model);
   p.tokenizer = text::load_tokenizer(folder);
   std::visit(
       [&](auto& encoder) {
@@ -63,18 +63,16 @@ void read(const std::string& folder, PretrainedFor<Model>& p) {
         // A configuration need not name it.
         if (encoder.padding_id < 0) encoder.padding_id = std::max<int64_t>(p.tokenizer->special().pad, 0);
       },
-      p.config.encoder);
+      encoder_of(p.config));
 }
 
-/// A model of the folder's values as far as it has them, with new ones for a head of other labels.
+/// A model of the folder's values as far as it has them, with new ones for a head that is not kept.
 template <class Model, class Config>
-std::unique_ptr<Model> begin(const PretrainedFor<Model>& from, Config config, const FineTuning& options) {
-  const bool keep_head = from.has_head() && options.labels == from.config.labels;
-  config.labels = options.labels;
-  config.num_labels = std::ssize(options.labels);
-  if (options.dropout) {
-    std::visit([&](auto& encoder) { encoder.dropout = encoder.attention_dropout = *options.dropout; }, config.encoder);
-    config.dropout.reset();
+std::unique_ptr<Model> begin(const PretrainedFor<Model>& from, Config config, std::optional<double> dropout,
+                             bool keep_head) {
+  if (dropout) {
+    std::visit([&](auto& encoder) { encoder.dropout = encoder.attention_dropout = *dropout; }, encoder_of(config));
+    if constexpr (requires { config.dropout; }) config.dropout.reset();
   }
   auto model = std::make_unique<Model>(config);
   nn::StateDict values = model->state_dict();
@@ -84,6 +82,15 @@ std::unique_ptr<Model> begin(const PretrainedFor<Model>& from, Config config, co
   }
   model->load_state_dict(values);
   return model;
+}
+
+/// The same with a head of labels.
+template <class Model, class Config>
+std::unique_ptr<Model> begin_with_labels(const PretrainedFor<Model>& from, Config config, const FineTuning& options) {
+  const bool keep_head = from.has_head() && options.labels == from.config.labels;
+  config.labels = options.labels;
+  config.num_labels = std::ssize(options.labels);
+  return begin<Model>(from, std::move(config), options.dropout, keep_head);
 }
 
 void choose_pooling(Pretrained& p) {
@@ -102,7 +109,7 @@ void choose_pooling(Pretrained& p) {
 
 Pretrained read_pretrained(const std::string& folder) {
   Pretrained p;
-  read<SequenceClassifier>(folder, p);
+  read<SequenceClassifier>(folder, p, "a classifier");
   p.config.problem_type.reset();  // one label is right
   choose_pooling(p);
   return p;
@@ -110,18 +117,43 @@ Pretrained read_pretrained(const std::string& folder) {
 
 PretrainedTokens read_pretrained_tokens(const std::string& folder) {
   PretrainedTokens p;
-  read<TokenClassifier>(folder, p);
+  read<TokenClassifier>(folder, p, "a classifier");
+  return p;
+}
+
+PretrainedWords read_pretrained_words(const std::string& folder) {
+  PretrainedWords p;
+  read<MaskedLanguageModel>(folder, p, "a masked language model");
+  return p;
+}
+
+PretrainedSentences read_pretrained_sentences(const std::string& folder) {
+  PretrainedSentences p;
+  read<SentenceEncoder>(folder, p, "a sentence encoder");
+  p.config.pooling = models::read_pooling(folder).value_or(nn::Pooling::mean);
   return p;
 }
 
 std::unique_ptr<SequenceClassifier> begin_classifier(const Pretrained& from, const FineTuning& options) {
   models::SequenceClassifierConfig config = from.config;
   config.pooling = options.pooling.value_or(config.pooling);
-  return begin<SequenceClassifier>(from, std::move(config), options);
+  return begin_with_labels<SequenceClassifier>(from, std::move(config), options);
 }
 
 std::unique_ptr<TokenClassifier> begin_token_classifier(const PretrainedTokens& from, const FineTuning& options) {
-  return begin<TokenClassifier>(from, from.config, options);
+  return begin_with_labels<TokenClassifier>(from, from.config, options);
+}
+
+std::unique_ptr<MaskedLanguageModel> begin_masked_language_model(const PretrainedWords& from,
+                                                                 std::optional<double> dropout) {
+  return begin<MaskedLanguageModel>(from, from.config, dropout, from.has_head());
+}
+
+std::unique_ptr<SentenceEncoder> begin_sentence_encoder(const PretrainedSentences& from, nn::Pooling pooling,
+                                                        std::optional<double> dropout) {
+  models::SentenceEncoderConfig config = from.config;
+  config.pooling = pooling;
+  return begin<SentenceEncoder>(from, std::move(config), dropout, false);
 }
 
 void freeze_layers(nn::Module& model, int64_t layers) {

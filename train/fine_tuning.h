@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,12 +8,23 @@
 #include <utility>
 #include <vector>
 
+#include "../models/masked_language_model.h"
+#include "../models/sentence_encoder.h"
 #include "../models/sequence_classifier.h"
 #include "../models/token_classifier.h"
 #include "../optim/optimizer.h"
 #include "../text/tokenizer.h"
 
 namespace tape::train {
+
+/// The encoder in a model's configuration, which may be the encoder's alone.
+template <class Config>
+auto& encoder_of(Config& config) {
+  if constexpr (requires { config.encoder; })
+    return config.encoder;
+  else
+    return config;
+}
 
 /// A folder that was trained on something else, to begin a model with: its encoder, and its head where it has one.
 template <class Model>
@@ -22,7 +34,9 @@ struct PretrainedFor {
   nn::StateDict values;  ///< "bert.*", and "head.*" where the folder holds a Model
   bool has_pooler = false;
   std::unique_ptr<text::Tokenizer> tokenizer;
-  bool has_head() const { return values.contains("head.classifier.weight"); }
+  bool has_head() const {
+    return std::ranges::any_of(values, [](const auto& named) { return named.first.starts_with("head."); });
+  }
 };
 
 /// To begin a classifier of whole texts with; the pooling in its config is chosen.
@@ -32,6 +46,10 @@ struct Pretrained : PretrainedFor<models::SequenceClassifier> {
 
 /// To begin a model that labels tokens with.
 using PretrainedTokens = PretrainedFor<models::TokenClassifier>;
+/// To go on saying hidden words with.
+using PretrainedWords = PretrainedFor<models::MaskedLanguageModel>;
+/// To begin a model of sentences' vectors with; the pooling is that of 1_Pooling/config.json, without one the mean.
+using PretrainedSentences = PretrainedFor<models::SentenceEncoder>;
 
 /// Reads a folder of an encoder of any family with its tokenizer: the model alone, or with a head of any kind, which is
 /// kept where it is a classifier's of sequences.
@@ -45,6 +63,10 @@ Pretrained read_pretrained(const std::string& folder);
 
 /// The same for a model that labels tokens: a head is kept where it is one of tokens, and there is no pooling.
 PretrainedTokens read_pretrained_tokens(const std::string& folder);
+/// The same for a masked language model, whose head is kept.
+PretrainedWords read_pretrained_words(const std::string& folder);
+/// The same for a sentence encoder, which has no head.
+PretrainedSentences read_pretrained_sentences(const std::string& folder);
 
 /// What a model that begins with a folder is like.
 struct FineTuning {
@@ -58,6 +80,12 @@ std::unique_ptr<models::SequenceClassifier> begin_classifier(const Pretrained& f
 /// The same that labels tokens.
 std::unique_ptr<models::TokenClassifier> begin_token_classifier(const PretrainedTokens& from,
                                                                 const FineTuning& options);
+/// The masked language model; its head is new where the folder has none.
+std::unique_ptr<models::MaskedLanguageModel> begin_masked_language_model(const PretrainedWords& from,
+                                                                         std::optional<double> dropout = {});
+/// The sentence encoder, with vectors of length 1.
+std::unique_ptr<models::SentenceEncoder> begin_sentence_encoder(const PretrainedSentences& from, nn::Pooling pooling,
+                                                                std::optional<double> dropout = {});
 
 /// Holds the embeddings and the first `layers` layers still. Error (config) unless 0 <= layers <= the model's.
 void freeze_layers(nn::Module& model, int64_t layers);

@@ -1,13 +1,9 @@
 #include "train/labelled_words.h"
 
-#include <numeric>
-
 namespace tape::train {
 
 text::LabelledWords take_part(text::LabelledWords& corpus, double fraction, uint64_t seed, const std::string& name) {
-  std::vector<size_t> all(corpus.words.size());
-  std::iota(all.begin(), all.end(), size_t{0});
-  const std::vector<bool> taken = draw_part({all}, all.size(), fraction, seed, name);
+  const std::vector<bool> taken = draw_part(corpus.words.size(), fraction, seed, name);
   text::LabelledWords left, part;
   left.label_names = part.label_names = corpus.label_names;
   for (size_t i = 0; i < taken.size(); ++i) {
@@ -44,7 +40,7 @@ LabelledBatch collate_labelled(const LabelledWordIds& sentences, const std::vect
   constexpr int64_t kNone = -100;
   std::vector<std::span<const int64_t>> rows;
   for (const int64_t sentence : which) rows.emplace_back(sentences.words[static_cast<size_t>(sentence)].ids);
-  LabelledBatch batch = collate_ids(rows, padding_id);
+  LabelledBatch batch{pad_rows(rows, padding_id), {}};
   batch.labels.assign(batch.ids.size(), kNone);
   auto row = int64_t{0};
   for (const int64_t sentence : which) {

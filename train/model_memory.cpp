@@ -115,6 +115,17 @@ double parameter_count(const models::TokenClassifierConfig& c) {
   return encoder.parameters + head(encoder.parts.token, encoder.width, of(c.num_labels));
 }
 
+double parameter_count(const models::SentenceEncoderConfig& c) { return encoder_of(c.encoder).parameters; }
+
+double parameter_count(const models::EncoderConfig& c) {
+  const Encoder encoder = encoder_of(c);
+  const nn::MaskedTokenHeadOptions& o = encoder.parts.masked_token;
+  // The decoder's matrix is the token table.
+  return encoder.parameters + linear(encoder.width, encoder.width, o.dense_bias) +
+         norm(encoder.width, o.norm_bias.value_or(o.dense_bias)) +
+         (o.decoder_bias.value_or(o.dense_bias) ? of(encoder.parts.embeddings.vocab) : 0);
+}
+
 void check_memory(const char* task, double parameters, const std::string& root) {
   const int64_t machine = physical_memory(), allowed = control_group_limit(root).value_or(machine);
   const double each = 4, in_training = 4 * each, there = of(std::min(machine, allowed));

@@ -5,6 +5,8 @@
 #include "../models/gpt.h"
 #include "../models/gpt_neox.h"
 #include "../models/llama.h"
+#include "../models/masked_language_model.h"
+#include "../models/sentence_encoder.h"
 #include "../models/sequence_classifier.h"
 #include "../models/token_classifier.h"
 #include "../models/transformer.h"
@@ -18,6 +20,8 @@ double parameter_count(const models::GptNeoXConfig& config);
 double parameter_count(const models::TransformerConfig& config);
 double parameter_count(const models::SequenceClassifierConfig& config);
 double parameter_count(const models::TokenClassifierConfig& config);
+double parameter_count(const models::SentenceEncoderConfig& config);
+double parameter_count(const models::EncoderConfig& config);  ///< of the masked language model
 
 /// Error (out_of_memory) where this machine, or the control group of this process, cannot hold what training needs for
 /// so many parameters: each in f32 with its gradient and Adam's two means. `root` is as control_group_limit() has it.

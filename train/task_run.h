@@ -10,6 +10,7 @@
 
 #include "../autograd/tape/scope.h"
 #include "../models/folder.h"
+#include "../models/sentence_encoder.h"
 #include "../nn/layer_checkpoints.h"
 #include "../optim/adamw.h"
 #include "../text/load_tokenizer.h"

@@ -24,11 +24,11 @@ struct SaidLabels {
 };
 
 /// Everything of a run but its loop.
-class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, models::TokenClassifier, PretrainedTokens> {
+class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, models::TokenClassifier> {
  public:
   TokenLabelTask(const TokenLabelOptions& options, const RunFolder* folder, std::ostream& out)
-      : EncoderRun("token labels", "train tokens", options, out) {
-    if (!options.init.empty()) pretrained_ = read_pretrained_tokens(options.init);
+      : EncoderRun("token labels", "train tokens", options, classifier_presets(), out) {
+    if (!options.init.empty()) begin_with(read_pretrained_tokens(options.init));
     read_sentences();
     begin_tokenizer(folder, [this] {
       std::vector<std::string> sentences;
@@ -36,9 +36,9 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
       return sentences;
     });
     train_ = encode(train_words_, options.data);
-    valid_ = encode(valid_words_, options.valid.empty() ? options.data : options.valid);
+    valid_ = encode(valid_words_, setup_.valid_name());
     begin_learning(
-        train_.lengths,
+        [this](int64_t epoch) { return setup_.plan(train_.lengths, epoch); },
         [this] {
           return models::TokenClassifierConfig{
               .encoder = scratch_encoder(), .num_labels = std::ssize(labels()), .labels = labels()};
@@ -69,7 +69,7 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
     print_notes(train_words_.notes);
     note_strays(train_words_, options_.data);
     if (options_.valid.empty()) {
-      valid_words_ = take_part(train_words_, valid_fraction(), options_.run.seed, options_.data);
+      valid_words_ = take_part(train_words_, setup_.valid_fraction(), options_.run.seed, options_.data);
     } else {
       valid_words_ = read_file(options_.valid, labels());
       print_notes(valid_words_.notes);
@@ -93,8 +93,8 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
   }
 
   LabelledWordIds encode(const text::LabelledWords& corpus, const std::string& name) const {
-    LabelledWordIds encoded = encode_labelled(corpus, *tokenizer_, max_length());
-    print_notes(encoded.tokens.notes(name, corpus.words.size(), max_length(), "sentences"));
+    LabelledWordIds encoded = encode_labelled(corpus, *tokenizer_, setup_.max_length());
+    print_notes(encoded.tokens.notes(name, corpus.words.size(), setup_.max_length(), "sentences"));
     if (encoded.lost_words > 0)
       out_ << fmt::format("{}: {} of {} have no token there, and are left out\n", name, grouped(encoded.lost_words),
                           counted(encoded.all_words, "word"));
@@ -170,7 +170,7 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
 
   void add_settings(nlohmann::ordered_json& json) const override {
     add_encoder_settings(json, options_.records ? to_string(*options_.records) : "conll",
-                         {options_.fields.tokens, options_.fields.labels}, nlohmann::ordered_json::object());
+                         {options_.fields.tokens, options_.fields.labels});
   }
 
   text::LabelledWords train_words_, valid_words_;

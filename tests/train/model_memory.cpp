@@ -54,6 +54,8 @@ TEST(ModelMemory, CountsWhatTheModelHas) {
       expect_counted<models::SequenceClassifier>(models::SequenceClassifierConfig{
           .encoder = encoder, .pooling = tied ? nn::Pooling::mean : nn::Pooling::first});
       expect_counted<models::TokenClassifier>(models::TokenClassifierConfig{.encoder = encoder, .num_labels = 4});
+      expect_counted<models::SentenceEncoder>(models::SentenceEncoderConfig{.encoder = encoder});
+      expect_counted<models::MaskedLanguageModel>(models::EncoderConfig(encoder));
     };
     of_family(models::RobertaConfig());
     of_family(models::DistilBertConfig());

@@ -1,0 +1,255 @@
+#include "train/embedding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <ostream>
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/create.h"
+#include "autograd/ops/embedding_loss.h"
+#include "autograd/ops/matmul.h"
+#include "autograd/ops/shape.h"
+#include "models/sentence_encoder.h"
+#include "train/encoded_lines.h"
+#include "train/encoder_run.h"
+#include "train/fair_sample.h"
+
+namespace tape::train {
+namespace {
+
+/// Texts that belong together, row by row.
+struct PairBatch {
+  PaddedLines first, second;
+};
+
+struct EncodedPairs {
+  EncodedLines first, second;
+  std::vector<text::ExampleLength> lengths;
+};
+
+const EncoderPresets& embedding_presets() {
+  static const EncoderPresets all{
+      .from_scratch = {{.name = "small",
+                        .epochs = 10,
+                        .batch = 64,
+                        .max_length = 128,
+                        .vocab_size = 4000,
+                        .layers = 2,
+                        .width = 128,
+                        .heads = 4,
+                        .recipe = {.lr = 1e-3, .dropout = 0.1, .weight_decay = 0.01, .clip_norm = 1}}},
+      .with_init = {{.name = "fine-tune",
+                     .epochs = 1,
+                     .batch = 64,
+                     .max_length = 512,
+                     .recipe = {.lr = 5e-5, .weight_decay = 0.01, .clip_norm = 1}}}};
+  return all;
+}
+
+const TextEmbeddingOptions& checked(const TextEmbeddingOptions& options) {
+  if (options.batch && *options.batch < 2)
+    raise(ErrorKind::config, "train embedding: batch must be at least 2, got {}: a pair is told from the others",
+          *options.batch);
+  if (!(options.temperature > 0 && std::isfinite(options.temperature)))
+    raise(ErrorKind::config, "train embedding: temperature must be a number > 0, got {}", options.temperature);
+  if (options.run.memory_limit)
+    raise(ErrorKind::config,
+          "train embedding: memory_limit would cut batches, within which pairs are told apart; choose a smaller batch");
+  return options;
+}
+
+const char* word_of(nn::Pooling pooling) { return pooling == nn::Pooling::mean ? "mean" : "first"; }
+
+/// Everything of a run but its loop.
+class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, models::SentenceEncoder> {
+ public:
+  TextEmbeddingTask(const TextEmbeddingOptions& options, const RunFolder* folder, std::ostream& out)
+      : EncoderRun("embedding", "train embedding", checked(options), embedding_presets(), out) {
+    if (!options.init.empty()) begin_with(read_pretrained_sentences(options.init));
+    read_pairs();
+    begin_tokenizer(folder, [this] {
+      std::vector<std::string> texts = train_texts_.source;
+      texts.insert(texts.end(), train_texts_.target.begin(), train_texts_.target.end());
+      return texts;
+    });
+    train_ = encode(train_texts_, options.data);
+    valid_ = encode(valid_texts_, setup_.valid_name());
+    begin_learning([this](int64_t epoch) { return setup_.plan(train_.lengths, epoch); },
+                   [this] { return models::SentenceEncoderConfig{.encoder = scratch_encoder(), .pooling = pooling()}; },
+                   [this] { return begin_sentence_encoder(*pretrained_, pooling(), options_.run.dropout); },
+                   [this](const std::vector<int64_t>& which) { return collate(train_, which); });
+    print_sizes();
+  }
+  ~TextEmbeddingTask() override { stop_loading(); }
+
+ private:
+  nn::Pooling pooling() const {
+    return options_.pooling.value_or(pretrained_ ? pretrained_->config.pooling : nn::Pooling::mean);
+  }
+
+  text::ParallelCorpus read_file(const std::string& file) const {
+    text::ParallelCorpus pairs = options_.records
+                                     ? text::read_parallel_records(file, *options_.records, options_.fields)
+                                     : text::read_parallel_tsv(file);
+    print_notes(pairs.notes);
+    return pairs;
+  }
+
+  void read_pairs() {
+    text::ParallelCorpus all = read_file(options_.data);
+    if (!options_.valid.empty()) {
+      train_texts_ = std::move(all);
+      valid_texts_ = read_file(options_.valid);
+    } else {
+      const std::vector<bool> taken =
+          draw_part(all.source.size(), setup_.valid_fraction(), options_.run.seed, options_.data);
+      for (size_t i = 0; i < taken.size(); ++i) {
+        text::ParallelCorpus& to = taken[i] ? valid_texts_ : train_texts_;
+        to.source.push_back(std::move(all.source[i]));
+        to.target.push_back(std::move(all.target[i]));
+      }
+    }
+    if (train_texts_.size() < 2)
+      raise(ErrorKind::config, "{}: 1 pair to learn from; a pair is told from others", options_.data);
+  }
+
+  EncodedPairs encode(const text::ParallelCorpus& texts, const std::string& name) const {
+    EncodedPairs pairs{.first = encode_lines(texts.source, *tokenizer_, setup_.max_length()),
+                       .second = encode_lines(texts.target, *tokenizer_, setup_.max_length()),
+                       .lengths = {}};
+    print_notes(pairs.first.tokens.notes(name + ", first texts", texts.size(), setup_.max_length()));
+    print_notes(pairs.second.tokens.notes(name + ", second texts", texts.size(), setup_.max_length()));
+    for (size_t i = 0; i < pairs.first.ids.size(); ++i)
+      pairs.lengths.push_back({std::ssize(pairs.first.ids[i]), std::ssize(pairs.second.ids[i])});
+    return pairs;
+  }
+
+  PairBatch collate(const EncodedPairs& pairs, const std::vector<int64_t>& which) const {
+    return {pad_lines(pairs.first, which, padding_id()), pad_lines(pairs.second, which, padding_id())};
+  }
+
+  Tensor vectors_of(const PaddedLines& b) {
+    const Tensor seen = from_vector(b.seen, {b.rows, b.length});
+    return (*model_)(from_vector(b.ids, {b.rows, b.length}), Mask::padding(seen, 0));
+  }
+
+  Tensor loss_of(const Tensor& first, const Tensor& second) const {
+    return info_nce(first, second, {.temperature = options_.temperature, .symmetric = options_.symmetric});
+  }
+
+  Learned training_loss(const PairBatch& b) override {
+    return {loss_of(vectors_of(b.first), vectors_of(b.second)), b.first.rows};
+  }
+
+  /// Vectors [N, C] of texts; every rank makes its share.
+  Tensor vectors_of(const EncodedLines& lines) {
+    const Tensor found = models::embed(*model_, share_of(ranks(), lines.ids));
+    std::vector<std::vector<float>> mine;
+    for (int64_t i = 0; i < found.size(0); ++i) mine.push_back(found[i].to_vector<float>());
+    std::vector<float> all;
+    for (const std::vector<float>& vector : all_of(mine, lines.ids.size()))
+      all.insert(all.end(), vector.begin(), vector.end());
+    return from_vector(all, {std::ssize(lines.ids), model_->base->width()});
+  }
+
+  Evaluation evaluate() override {
+    const Tensor first = vectors_of(valid_.first), second = vectors_of(valid_.second);
+    const double loss = valid_loss(first, second), pairs = static_cast<double>(first.size(0));
+    const std::vector<size_t> found = nearest(first, second);
+    double right = 0;
+    for (size_t i = 0; i < found.size(); ++i) right += valid_texts_.target[found[i]] == valid_texts_.target[i] ? 1 : 0;
+    right /= pairs;
+    // The loss tells equal recalls apart: it counts for less than one pair.
+    const double score = right - loss / (1 + loss) / (2 * pairs);
+    const FairSample sample = fair_sample(found.size(), 8, options_.run.seed, "validation pairs");
+    std::vector<Sample> samples;
+    for (const size_t i : sample.places)
+      samples.push_back({valid_texts_.source[i], valid_texts_.target[i], valid_texts_.target[found[i]]});
+    return {.loss = loss,
+            .metrics = {{"recall_at_1", right}},
+            .score = score,
+            .samples = std::move(samples),
+            .drawn = sample.drawn};
+  }
+
+  /// Of batches in the order of the file, as large as those of training.
+  double valid_loss(const Tensor& first, const Tensor& second) const {
+    const int64_t pairs = first.size(0), batch = setup_.batching().max_sentences;
+    std::vector<SummedLoss> losses;
+    for (int64_t from = 0; from < pairs; from += batch) {
+      const int64_t to = std::min(pairs, from + batch);
+      losses.push_back(
+          summed({loss_of(slice(first, 0, {.start = from, .end = to}), slice(second, 0, {.start = from, .end = to})),
+                  to - from}));
+    }
+    return mean_loss(losses);
+  }
+
+  /// Of each first text the second text with the largest cosine, of equal ones the first.
+  static std::vector<size_t> nearest(const Tensor& first, const Tensor& second) {
+    constexpr int64_t kRows = 256;
+    std::vector<size_t> found;
+    for (int64_t from = 0; from < first.size(0); from += kRows) {
+      const Tensor some = slice(first, 0, {.start = from, .end = from + kRows});
+      const auto cosines = matmul(some, second, {.transpose_b = true}).to_vector<float>();  // [rows, N]
+      for (auto row = cosines.begin(); row != cosines.end(); row += second.size(0))
+        found.push_back(static_cast<size_t>(std::max_element(row, row + second.size(0)) - row));
+    }
+    return found;
+  }
+
+  void save_model(const std::string& folder) override {
+    if (folder == options_.run.out)
+      models::save(folder, *model_, {.max_tokens = setup_.max_length()});
+    else  // a checkpoint, which holds files alone: 1_Pooling is none
+      models::save_encoder(folder, *model_);
+  }
+
+  void print_sizes() const {
+    std::map<std::string, int64_t> times;
+    int64_t doubles = 0;
+    for (const std::string& text : train_texts_.target) doubles += times[text]++ > 0 ? 1 : 0;
+    if (doubles > 0)
+      out_ << fmt::format(
+          "{}: {} of {} second texts stood there before: in one batch, each counts as wrong for the "
+          "other's partner\n",
+          options_.data, doubles, train_texts_.size());
+    out_ << fmt::format("{} pairs to learn from, {} to validate, {} batches an epoch\n", train_texts_.size(),
+                        valid_texts_.size(), batches_);
+    out_ << fmt::format("{} parameters, {} of them trained; pooling: {}\n", model_->parameter_count(),
+                        model_->trainable_parameter_count(), word_of(model_->config().pooling));
+  }
+
+  void add_settings(nlohmann::ordered_json& json) const override {
+    add_encoder_settings(json, options_.records ? to_string(*options_.records) : "pairs",
+                         {options_.fields.source, options_.fields.target});
+    json["pooling"] = word_of(model_->config().pooling);
+    json["temperature"] = options_.temperature;
+    json["symmetric"] = options_.symmetric;
+  }
+
+  text::ParallelCorpus train_texts_, valid_texts_;
+  EncodedPairs train_, valid_;
+};
+
+}  // namespace
+
+TextEmbeddingResult train_text_embedding(const TextEmbeddingOptions& options, std::ostream& out,
+                                         const TerminalInfo& terminal) {
+  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start);
+  TextEmbeddingTask task(options, folder.get(), out);
+  TextEmbeddingResult result{.run = task.train(folder, terminal)};
+  if (const auto& evaluation = result.run.evaluation) {
+    result.valid_loss = evaluation->loss;
+    result.valid_recall = evaluation->metrics.at("recall_at_1");
+  }
+  return result;
+}
+
+Diagnosis examine_text_embedding(const TextEmbeddingOptions& options, std::ostream& out) {
+  return TextEmbeddingTask(options, nullptr, out).examine();
+}
+
+}  // namespace tape::train

@@ -1,0 +1,70 @@
+#include "train/encoder_recipe.h"
+
+#include "base/check.h"
+
+namespace tape::train {
+namespace {
+
+/// What goes together.
+void check(const EncoderTaskOptions& o) {
+  const auto refuse = [&](bool given, const char* name, const char* why) {
+    if (given) raise(ErrorKind::config, "{}: {} {}", o.task, name, why);
+  };
+  check_length(*o.run);
+  refuse(!o.valid.empty() && o.valid_fraction, "valid_fraction", "does not go with a file to validate with");
+  check_at_least_one(o.task, {{"batch", o.batch.value_or(1)},
+                              {"batch_tokens", o.batch_tokens.value_or(1)},
+                              {"max_length", o.max_length.value_or(1)},
+                              {"vocab_size", o.vocab_size.value_or(1)},
+                              {"layers", o.layers.value_or(1)},
+                              {"width", o.width.value_or(1)},
+                              {"heads", o.heads.value_or(1)}});
+  if (!o.init.empty())
+    refuse_of_init(o.task, {{"vocab_size", o.vocab_size.has_value()},
+                            {"layers", o.layers.has_value()},
+                            {"width", o.width.has_value()},
+                            {"heads", o.heads.has_value()}});
+  refuse(o.init.empty() && o.freeze, "freeze", "needs init: a model from scratch has nothing to keep");
+  refuse(o.init.empty() && o.run->layer_decay, "layer_decay", "needs init");
+  refuse(o.init.empty() && o.new_head.value_or(false), "new_head", "needs init");
+}
+
+}  // namespace
+
+const EncoderPresets& classifier_presets() {
+  static const EncoderPresets all{
+      .from_scratch = {{.name = "small",
+                        .epochs = 10,
+                        .batch = 32,
+                        .max_length = 256,
+                        .vocab_size = 4000,
+                        .layers = 2,
+                        .width = 128,
+                        .heads = 4,
+                        .recipe = {.lr = 1e-3, .dropout = 0.2, .weight_decay = 0.01, .clip_norm = 1}}},
+      .with_init = {{.name = "fine-tune",
+                     .epochs = 3,
+                     .batch = 32,
+                     .max_length = 512,
+                     .recipe = {.lr = 2e-4, .weight_decay = 0.01, .clip_norm = 1}}}};
+  return all;
+}
+
+const EncoderPreset& encoder_preset(const EncoderPresets& presets, const EncoderTaskOptions& options) {
+  check(options);
+  return find_preset(options.task, options.init.empty() ? presets.from_scratch : presets.with_init,
+                     options.run->preset);
+}
+
+Recipe encoder_recipe(const EncoderPreset& preset, const TaskOptions& options, int64_t batches,
+                      std::optional<double> dropout) {
+  Recipe recipe = preset.recipe;
+  const int64_t accumulate = options.accumulate.value_or(1);
+  recipe.steps = options.steps.value_or(steps_of(options.epochs.value_or(preset.epochs), batches, accumulate));
+  recipe.warmup = recipe.steps / 10;
+  recipe.evaluate_every = steps_of(1, batches, accumulate);
+  if (dropout) recipe.dropout = *dropout;
+  return with_options(recipe, options, batches);
+}
+
+}  // namespace tape::train

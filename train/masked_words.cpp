@@ -1,0 +1,234 @@
+#include "train/masked_words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+#include <nlohmann/json.hpp>
+
+#include "autograd/create.h"
+#include "autograd/ops/loss.h"
+#include "models/masked_language_model.h"
+#include "text/corpus.h"
+#include "text/documents.h"
+#include "train/encoded_lines.h"
+#include "train/encoder_run.h"
+#include "train/fair_sample.h"
+#include "train/word_mask.h"
+
+namespace tape::train {
+namespace {
+
+/// Lines as the model reads them; places b T + t of the tokens to say.
+struct MaskedBatch : PaddedLines {
+  std::vector<int64_t> places = {}, words = {};
+};
+
+const EncoderPresets& masked_words_presets() {
+  static const EncoderPresets all{
+      .from_scratch = {{.name = "small",
+                        .epochs = 10,
+                        .batch = 32,
+                        .max_length = 128,
+                        .vocab_size = 4000,
+                        .layers = 2,
+                        .width = 128,
+                        .heads = 4,
+                        .recipe = {.lr = 1e-3, .dropout = 0.1, .weight_decay = 0.01, .clip_norm = 1}}},
+      .with_init = {{.name = "fine-tune",
+                     .epochs = 3,
+                     .batch = 32,
+                     .max_length = 512,
+                     .recipe = {.lr = 5e-5, .weight_decay = 0.01, .clip_norm = 1}}}};
+  return all;
+}
+
+/// Everything of a run but its loop.
+class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, models::MaskedLanguageModel> {
+ public:
+  MaskedWordsTask(const MaskedWordsOptions& options, const RunFolder* folder, std::ostream& out)
+      : EncoderRun("masked language model", "train mlm", options, masked_words_presets(), out) {
+    if (!options.init.empty()) begin_with(read_pretrained_words(options.init));
+    std::vector<std::string> train = read_file(options.data), valid = read_valid(train);
+    begin_tokenizer(
+        folder, [&train] { return train; }, true);
+    mask_ = std::make_unique<WordMask>(*tokenizer_, options.mask_share, options.run.seed,
+                                       options.init.empty() ? "the run" : options.init);
+    train_ = encode(train, options.data);
+    valid_ = encode(valid, setup_.valid_name());
+    valid_batches_ = text::plan_sorted_batches(valid_.lengths, setup_.batching()).batches;
+    begin_learning([this](int64_t epoch) { return plan(epoch); },
+                   [this] { return models::EncoderConfig(scratch_encoder()); },
+                   [this] { return begin_masked_language_model(*pretrained_, options_.run.dropout); },
+                   [this](const std::vector<int64_t>& which) { return training_batch(which); });
+    out_ << fmt::format(
+        "{} lines to learn from, {} to validate, {} batches an epoch; {} parameters, {} of them trained\n",
+        train_.ids.size(), valid_.ids.size(), batches_, model_->parameter_count(), model_->trainable_parameter_count());
+  }
+  ~MaskedWordsTask() override { stop_loading(); }
+
+ private:
+  std::vector<std::string> read_file(const std::string& file) const {
+    std::vector<std::string> texts;
+    if (options_.records) {
+      text::DocumentReader reader(file, *options_.records, {.text = options_.text_field});
+      while (auto document = reader.next()) {
+        if (reader.has_prompts())
+          raise(ErrorKind::config, "{}: holds prompts with completions; words are hidden in texts", file);
+        texts.push_back(std::move(document->text));
+      }
+      print_notes(reader.notes());
+    } else {
+      text::Lines lines = text::read_lines(file);
+      print_notes(lines.notes);
+      const auto is_blank = [](const std::string& line) { return line.find_first_not_of(" \t") == std::string::npos; };
+      std::erase_if(lines.lines, is_blank);
+      texts = std::move(lines.lines);
+    }
+    if (texts.empty()) raise(ErrorKind::config, "{}: the file has no text", file);
+    return texts;
+  }
+
+  /// Of its own file, or some of those to learn from, which are taken away.
+  std::vector<std::string> read_valid(std::vector<std::string>& train) const {
+    if (!options_.valid.empty()) return read_file(options_.valid);
+    const std::vector<bool> taken = draw_part(train.size(), setup_.valid_fraction(), options_.run.seed, options_.data);
+    std::vector<std::string> left, valid;
+    for (size_t i = 0; i < train.size(); ++i) (taken[i] ? valid : left).push_back(std::move(train[i]));
+    train = std::move(left);
+    return valid;
+  }
+
+  EncodedLines encode(const std::vector<std::string>& texts, const std::string& name) const {
+    EncodedLines all = encode_parts(texts, *tokenizer_, setup_.max_length()), lines;
+    for (std::vector<int64_t>& ids : all.ids)
+      if (mask_->has_words(ids)) lines.add(std::move(ids));
+    if (all.tokens.cut() > 0)
+      out_ << fmt::format("{}: {} of {} lines longer than {} tokens became several\n", name, all.tokens.cut(),
+                          texts.size(), setup_.max_length());
+    if (const size_t skipped = all.ids.size() - lines.ids.size(); skipped > 0)
+      out_ << fmt::format("{}: {} lines skipped: special tokens alone\n", name, skipped);
+    print_notes(all.tokens.unknown(name));
+    if (lines.ids.empty()) raise(ErrorKind::config, "{}: the file has no text", name);
+    return lines;
+  }
+
+  /// Line i of an epoch of n lines is example epoch n + i: what is hidden in it depends on both.
+  std::vector<std::vector<int64_t>> plan(int64_t epoch) const {
+    auto batches = setup_.plan(train_.lengths, epoch);
+    for (std::vector<int64_t>& batch : batches)
+      for (int64_t& line : batch) line += epoch * std::ssize(train_.ids);
+    return batches;
+  }
+
+  MaskedBatch training_batch(const std::vector<int64_t>& examples) const {
+    const int64_t lines = std::ssize(train_.ids);
+    std::vector<int64_t> which;
+    for (const int64_t example : examples) which.push_back(example % lines);
+    return masked(train_, which, examples.front() / lines);
+  }
+
+  MaskedBatch masked(const EncodedLines& lines, const std::vector<int64_t>& which, int64_t epoch) const {
+    MaskedBatch batch{pad_lines(lines, which, std::max<int64_t>(model_->base->options().padding_id, 0))};
+    for (size_t row = 0; row < which.size(); ++row) {
+      const MaskedLine line = (*mask_)(lines.ids[static_cast<size_t>(which[row])], epoch, which[row]);
+      const int64_t at = static_cast<int64_t>(row) * batch.length;
+      std::ranges::copy(line.ids, batch.ids.begin() + at);
+      for (const int64_t place : line.places) batch.places.push_back(at + place);
+      batch.words.insert(batch.words.end(), line.words.begin(), line.words.end());
+    }
+    return batch;
+  }
+
+  /// Logits [N, V] of the tokens to say.
+  Tensor logits_of(const MaskedBatch& b) {
+    const Tensor seen = from_vector(b.seen, {b.rows, b.length});
+    return nn::call_method(*model_, &models::MaskedLanguageModel::at, from_vector(b.ids, {b.rows, b.length}),
+                           Mask::padding(seen, 0), from_vector(b.places, {std::ssize(b.places)}));
+  }
+
+  Learned training_loss(const MaskedBatch& b) override {
+    return {cross_entropy(logits_of(b), from_vector(b.words, {std::ssize(b.words)})), std::ssize(b.words)};
+  }
+
+  /// The likeliest tokens; of equal ones the first.
+  static std::vector<int64_t> said_of(const Tensor& logits) {
+    const auto values = logits.to_vector<float>();
+    std::vector<int64_t> said;
+    for (auto row = values.begin(); row != values.end(); row += logits.size(1))
+      said.push_back(std::max_element(row, row + logits.size(1)) - row);
+    return said;
+  }
+
+  Evaluation evaluate() override {
+    struct Sums {
+      SummedLoss loss;
+      double right;
+    };
+    std::vector<SummedLoss> losses;
+    double right = 0, words = 0;
+    for (const Sums& sums : spread(ranks(), valid_batches_.size(), [&](size_t i) -> Sums {
+           const MaskedBatch batch = masked(valid_, valid_batches_[i], WordMask::kValidation);
+           const Tensor logits = logits_of(batch);
+           const std::vector<int64_t> said = said_of(logits);
+           Sums of{summed({cross_entropy(logits, from_vector(batch.words, {std::ssize(batch.words)})),
+                           std::ssize(batch.words)}),
+                   0};
+           for (size_t n = 0; n < said.size(); ++n) of.right += said[n] == batch.words[n] ? 1 : 0;
+           return of;
+         })) {
+      losses.push_back(sums.loss);
+      right += sums.right;
+      words += sums.loss.tokens;
+    }
+    const double loss = mean_loss(losses);
+    const FairSample sample = fair_sample(valid_.ids.size(), 8, options_.run.seed, "validation lines");
+    std::vector<Sample> samples;
+    for (const size_t line : sample.places) samples.push_back(sample_of(static_cast<int64_t>(line)));
+    return {.loss = loss,
+            .metrics = {{"perplexity", std::exp(loss)}, {"accuracy", right / words}},
+            .score = -loss,
+            .samples = std::move(samples),
+            .drawn = sample.drawn};
+  }
+
+  /// What is read, the words that were hidden, and those that are said.
+  Sample sample_of(int64_t line) {
+    const MaskedBatch batch = masked(valid_, {line}, WordMask::kValidation);
+    const auto words = [this](const std::vector<int64_t>& ids) {
+      std::string all;
+      for (const int64_t id : ids) all += fmt::format("{}{}", all.empty() ? "" : " | ", tokenizer_->decode({{id}}));
+      return all;
+    };
+    return {tokenizer_->decode(batch.ids, false), words(batch.words), words(said_of(logits_of(batch)))};
+  }
+
+  void add_settings(nlohmann::ordered_json& json) const override {
+    add_encoder_settings(json, options_.records ? to_string(*options_.records) : "lines", {options_.text_field});
+    json["mask_share"] = options_.mask_share;
+  }
+
+  std::unique_ptr<WordMask> mask_;
+  EncodedLines train_, valid_;
+  std::vector<std::vector<int64_t>> valid_batches_;
+};
+
+}  // namespace
+
+MaskedWordsResult train_masked_words(const MaskedWordsOptions& options, std::ostream& out,
+                                     const TerminalInfo& terminal) {
+  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start);
+  MaskedWordsTask task(options, folder.get(), out);
+  MaskedWordsResult result{.run = task.train(folder, terminal)};
+  if (const auto& evaluation = result.run.evaluation) {
+    result.valid_loss = evaluation->loss;
+    result.valid_accuracy = evaluation->metrics.at("accuracy");
+  }
+  return result;
+}
+
+Diagnosis examine_masked_words(const MaskedWordsOptions& options, std::ostream& out) {
+  return MaskedWordsTask(options, nullptr, out).examine();
+}
+
+}  // namespace tape::train

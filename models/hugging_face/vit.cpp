@@ -31,20 +31,16 @@ Json vit_json(const VitConfig& c, const char* architecture, DType dtype) {
   return json;
 }
 
-/// The number for an axis: of one size for both, or one each.
-int64_t size_of(const std::vector<int64_t>& sizes, size_t axis) {
-  return sizes.size() == 1 ? sizes[0] : sizes.at(axis);
-}
-
 void add_vit(Layout& layout, const VitConfig& c, const std::string& prefix) {
   const int64_t width = c.d_model;
   const auto name = [&](const char* part) { return fmt::format("{}{}", prefix, part); };
-  int64_t patches = 1;
-  for (const size_t axis : {0u, 1u}) patches *= size_of(c.image_size, axis) / size_of(c.patch_size, axis);
+  const std::vector<int64_t> image = SpatialSizes(c.image_size).of("Vit", "image_size", 2, 1),
+                             patch = SpatialSizes(c.patch_size).of("Vit", "patch_size", 2, 1);
+  const int64_t patches = (image[0] / patch[0]) * (image[1] / patch[1]);
   layout.tensor(name("embeddings.class_token"), name("embeddings.cls_token"), {1, 1, width});
   layout.tensor(name("embeddings.position"), name("embeddings.position_embeddings"), {1, 1 + patches, width});
   layout.tensor(name("embeddings.projection.weight"), name("embeddings.patch_embeddings.projection.weight"),
-                {width, c.channels, size_of(c.patch_size, 0), size_of(c.patch_size, 1)});
+                {width, c.channels, patch[0], patch[1]});
   layout.tensor(name("embeddings.projection.bias"), name("embeddings.patch_embeddings.projection.bias"), {width});
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string own = fmt::format("{}encoder.layers.{}.", prefix, i);

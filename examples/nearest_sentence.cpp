@@ -22,7 +22,7 @@ int main(int argc, char** argv) try {
   const auto embed = [&](const std::vector<std::string>& texts) {
     std::vector<std::vector<int64_t>> ids;
     for (const std::string& text : texts) ids.push_back(tokenizer->encode(text, {.max_length = 256}).ids);
-    return models::normalized(models::embed(*model, ids));
+    return normalize(models::embed(*model, ids), -1);
   };
   const Tensor all = embed(sentences), query = embed({argv[2]});  // [sentences, C], [1, C]
   const auto likeness = matmul(all, query, {.transpose_b = true}).to(f64).to_vector<double>();  // cosines

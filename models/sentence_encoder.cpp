@@ -5,9 +5,9 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/embedding_loss.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
-#include "autograd/ops/unary.h"
 #include "autograd/tape/scope.h"
 #include "models/length_batches.h"
 #include "nn/check.h"
@@ -33,15 +33,10 @@ Tensor SentenceEncoder::forward(const Tensor& ids, const Mask& mask, const Tenso
   const Tensor hidden = base(ids, mask, segments);
   const Tensor pooled =
       config_.pooling == nn::Pooling::mean ? nn::mean_pool(hidden, mask) : Tensor(select(hidden, 1, 0));
-  return config_.normalize ? normalized(pooled) : pooled;
+  return config_.normalize ? normalize(pooled, -1) : pooled;
 }
 
 Tensor SentenceEncoder::forward(const Tensor& ids) { return forward(ids, base->padding(ids)); }
-
-Tensor normalized(const Tensor& x) {
-  // Held before the root, whose slope at 0 is infinite.
-  return x / sqrt(clamp(sum(square(x), {-1}, Dims::keep), 1e-24, INFINITY));
-}
 
 Tensor embed(SentenceEncoder& model, std::span<const std::vector<int64_t>> sequences, const EmbedOptions& options) {
   const NoGrad no_grad;

@@ -34,9 +34,6 @@ class SentenceEncoder : public nn::Layer<SentenceEncoder> {
   SentenceEncoderConfig config_;
 };
 
-/// x / max(|x|, 1e-12) over the last axis: [..., C] -> [..., C].
-Tensor normalized(const Tensor& x);
-
 struct EmbedOptions {
   int64_t batch_tokens = 4096;  ///< tokens at once, padding included
 };

@@ -1,7 +1,7 @@
 #include "models/bert.h"
 
 #include "autograd/create.h"
-#include "base/check.h"
+#include "models/encoder_sizes.h"
 #include "nn/check.h"
 
 namespace tape::models {
@@ -15,27 +15,7 @@ const nn::ModuleCheck bert_check("Bert", "small", [](const nn::Checker& check) {
 }  // namespace
 
 EncoderModelOptions parts_of(const BertConfig& c) {
-  check_at_least_one("Bert", {{"vocab", c.vocab},
-                              {"d_model", c.d_model},
-                              {"layers", c.layers},
-                              {"heads", c.heads},
-                              {"d_ff", c.d_ff},
-                              {"max_length", c.max_length}});
-  EncoderModelOptions parts = encoder_parts("bert",
-                                            {.vocab = c.vocab,
-                                             .max_length = c.max_length,
-                                             .segments = c.segments,
-                                             .padding_id = c.padding_id,
-                                             .layers = c.layers},
-                                            {.d_model = c.d_model,
-                                             .heads = c.heads,
-                                             .d_ff = c.d_ff,
-                                             .dropout = c.dropout,
-                                             .activation = c.activation,
-                                             .norm = nn::NormPlace::post,
-                                             .norm_eps = c.norm_eps,
-                                             .attention_dropout = c.attention_dropout,
-                                             .activation_dropout = 0});
+  EncoderModelOptions parts = encoder_parts("bert", encoder_sizes("Bert", c), post_norm_layer(c, c.norm_eps));
   parts.pooler = c.pooler;
   parts.sequence_reads_pooler = true;
   parts.init_std = c.init_std;

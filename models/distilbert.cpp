@@ -1,7 +1,7 @@
 #include "models/distilbert.h"
 
 #include "autograd/create.h"
-#include "base/check.h"
+#include "models/encoder_sizes.h"
 #include "nn/check.h"
 
 namespace tape::models {
@@ -25,24 +25,9 @@ constexpr double kNormEps = 1e-12;
 }  // namespace
 
 EncoderModelOptions parts_of(const DistilBertConfig& c) {
-  check_at_least_one("DistilBert", {{"vocab", c.vocab},
-                                    {"d_model", c.d_model},
-                                    {"layers", c.layers},
-                                    {"heads", c.heads},
-                                    {"d_ff", c.d_ff},
-                                    {"max_length", c.max_length}});
-  EncoderModelOptions parts = encoder_parts(
-      "distilbert", {.vocab = c.vocab, .max_length = c.max_length, .padding_id = c.padding_id, .layers = c.layers},
-      {.d_model = c.d_model,
-       .heads = c.heads,
-       .d_ff = c.d_ff,
-       .dropout = c.dropout,
-       .activation = c.activation,
-       .norm = nn::NormPlace::post,
-       .norm_eps = kNormEps,
-       .attention_dropout = c.attention_dropout,
-       .activation_dropout = 0,
-       .dropped = nn::DroppedOutputs::feed_forward});
+  nn::TransformerLayerOptions layer = post_norm_layer(c, kNormEps);
+  layer.dropped = nn::DroppedOutputs::feed_forward;
+  EncoderModelOptions parts = encoder_parts("distilbert", encoder_sizes("DistilBert", c), layer);
   parts.sequence = {.dropout = c.sequence_dropout, .activation = nn::ActivationKind::relu};
   parts.span.dropout = c.span_dropout;
   parts.init_std = c.init_std;

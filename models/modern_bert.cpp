@@ -1,7 +1,7 @@
 #include "models/modern_bert.h"
 
 #include "autograd/create.h"
-#include "base/check.h"
+#include "models/encoder_sizes.h"
 #include "nn/check.h"
 
 namespace tape::models {
@@ -38,13 +38,8 @@ bool ModernBertConfig::is_local(int64_t layer) const {
 }
 
 EncoderModelOptions parts_of(const ModernBertConfig& c) {
-  check_at_least_one("ModernBert", {{"vocab", c.vocab},
-                                    {"d_model", c.d_model},
-                                    {"layers", c.layers},
-                                    {"heads", c.heads},
-                                    {"d_ff", c.d_ff},
-                                    {"max_length", c.max_length},
-                                    {"local_attention", c.local_attention}});
+  const EncoderSizes sizes = encoder_sizes("ModernBert", c);
+  check_at_least_one("ModernBert", {{"local_attention", c.local_attention}});
   if (!c.local_layers.empty() && std::ssize(c.local_layers) != c.layers)
     raise(ErrorKind::config, "ModernBert: local_layers are {} of {} layers", c.local_layers.size(), c.layers);
   const nn::TransformerLayerOptions global{.d_model = c.d_model,
@@ -63,8 +58,7 @@ EncoderModelOptions parts_of(const ModernBertConfig& c) {
                                            .attention_output_bias = c.attention_bias.value_or(false),
                                            .norm_bias = c.norm_bias,
                                            .dropped = nn::DroppedOutputs::attention};
-  EncoderModelOptions parts = encoder_parts(
-      "model", {.vocab = c.vocab, .max_length = c.max_length, .padding_id = c.padding_id, .layers = c.layers}, global);
+  EncoderModelOptions parts = encoder_parts("model", sizes, global);
   for (int64_t i = 0; i < c.layers; ++i) {
     nn::TransformerLayerOptions& layer = parts.layers[static_cast<size_t>(i)];
     layer.attention_norm = i != 0;

@@ -1,7 +1,7 @@
 #include "models/roberta.h"
 
 #include "autograd/create.h"
-#include "base/check.h"
+#include "models/encoder_sizes.h"
 #include "nn/check.h"
 
 namespace tape::models {
@@ -22,36 +22,6 @@ const nn::ModuleCheck roberta_check("Roberta", "small", [](const nn::Checker& ch
 
 }  // namespace
 
-EncoderModelOptions parts_of(const RobertaConfig& c) {
-  check_at_least_one("Roberta", {{"vocab", c.vocab},
-                                 {"d_model", c.d_model},
-                                 {"layers", c.layers},
-                                 {"heads", c.heads},
-                                 {"d_ff", c.d_ff},
-                                 {"max_length", c.max_length}});
-  if (c.padding_id < 0 || c.padding_id >= c.vocab)
-    raise(ErrorKind::config, "Roberta: padding_id {} is outside [0, {})", c.padding_id, c.vocab);
-  EncoderModelOptions parts = encoder_parts("roberta",
-                                            {.vocab = c.vocab,
-                                             .max_length = c.max_length,
-                                             .segments = c.segments,
-                                             .padding_id = c.padding_id,
-                                             .layers = c.layers},
-                                            {.d_model = c.d_model,
-                                             .heads = c.heads,
-                                             .d_ff = c.d_ff,
-                                             .dropout = c.dropout,
-                                             .activation = c.activation,
-                                             .norm = nn::NormPlace::post,
-                                             .norm_eps = c.norm_eps,
-                                             .attention_dropout = c.attention_dropout,
-                                             .activation_dropout = 0});
-  parts.embeddings.positions_skip_padding = true;
-  parts.pooler = c.pooler;
-  parts.masked_token.activation = nn::ActivationKind::gelu;  // whatever the layers have
-  parts.sequence = {.dropout = c.dropout, .activation = nn::ActivationKind::tanh, .input_dropout = c.dropout};
-  parts.init_std = c.init_std;
-  return parts;
-}
+EncoderModelOptions parts_of(const RobertaConfig& c) { return roberta_parts("Roberta", "roberta", c); }
 
 }  // namespace tape::models

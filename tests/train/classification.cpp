@@ -10,12 +10,9 @@
 
 #include "base/file.h"
 #include "models/classify.h"
-#include "tests/support/errors.h"
-#include "tests/support/files.h"
-#include "tests/support/temporary_folder.h"
 #include "tests/support/tensors.h"
+#include "tests/train/encoder_task.h"
 #include "tests/train/labelled_files.h"
-#include "tests/train/one_thread.h"
 #include "tests/train/run_log.h"
 #include "text/byte_level_bpe.h"
 #include "train/labelled_lines.h"
@@ -29,38 +26,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-class Classification : public testing::Test {
+class Classification : public EncoderTaskTest<ClassificationOptions, train_classification> {
  protected:
-  Classification() { write_text(data(), labelled_text(240, 1)), write_text(valid(), labelled_text(60, 2)); }
-  std::string data() const { return folder_ / "train.tsv"; }
-  std::string valid() const { return folder_ / "dev.tsv"; }
-  std::string run(const std::string& name = "run") const { return folder_ / name; }
-
+  Classification() : EncoderTaskTest(".tsv", labelled_text(240, 1), labelled_text(60, 2)) {}
   ClassificationOptions scratch() const {
-    return {.run = {.out = run(), .lr = 3e-3, .dropout = 0.1},
-            .data = data(),
-            .valid = valid(),
-            .batch = 16,
-            .vocab_size = 300,
-            .layers = 1,
-            .width = 32,
-            .heads = 2};
+    ClassificationOptions options = from_scratch();
+    options.run.dropout = 0.1;
+    return options;
   }
-  ClassificationOptions with_init(const std::string& init) const {
-    return {.run = {.out = run(), .lr = 3e-3}, .data = data(), .valid = valid(), .batch = 16, .init = init};
-  }
-  ClassificationResult train(const ClassificationOptions& options) {
-    printed_.str("");
-    return train_classification(options, printed_, TerminalInfo{});
-  }
-  void refuses(const ClassificationOptions& options, const std::string& sentence, ErrorKind kind = ErrorKind::config) {
-    EXPECT_TAPE_ERROR(train(options), kind, sentence);
-    fs::remove_all(run());
-  }
-
-  const OneThread one_thread_;
-  TemporaryFolder folder_;
-  std::ostringstream printed_;
 };
 
 TEST_F(Classification, LearnsFromScratch) {

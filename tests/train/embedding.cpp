@@ -10,12 +10,9 @@
 #include "base/file.h"
 #include "models/folder.h"
 #include "models/sentence_encoder.h"
-#include "tests/support/errors.h"
-#include "tests/support/files.h"
-#include "tests/support/temporary_folder.h"
 #include "tests/support/tensors.h"
+#include "tests/train/encoder_task.h"
 #include "tests/train/labelled_files.h"
-#include "tests/train/one_thread.h"
 #include "tests/train/run_log.h"
 #include "text/load_tokenizer.h"
 #include "train/encoded_lines.h"
@@ -42,39 +39,11 @@ std::string text_pairs(int64_t count, uint64_t seed) {
   return text;
 }
 
-class TextEmbedding : public testing::Test {
+class TextEmbedding : public EncoderTaskTest<TextEmbeddingOptions, train_text_embedding> {
  protected:
-  TextEmbedding() { write_text(data(), text_pairs(240, 1)), write_text(valid(), text_pairs(24, 2)); }
-  std::string data() const { return folder_ / "train.tsv"; }
-  std::string valid() const { return folder_ / "dev.tsv"; }
-  std::string run(const std::string& name = "run") const { return folder_ / name; }
-
-  TextEmbeddingOptions scratch() const {
-    return {.run = {.out = run(), .lr = 3e-3, .dropout = 0},
-            .data = data(),
-            .valid = valid(),
-            .batch = 16,
-            .vocab_size = 300,
-            .layers = 1,
-            .width = 32,
-            .heads = 2};
-  }
-  TextEmbeddingOptions with_init(const std::string& init) const {
-    return {.run = {.out = run(), .lr = 3e-3}, .data = data(), .valid = valid(), .batch = 16, .init = init};
-  }
-  TextEmbeddingResult train(const TextEmbeddingOptions& options) {
-    printed_.str("");
-    return train_text_embedding(options, printed_, TerminalInfo{});
-  }
-  void refuses(const TextEmbeddingOptions& options, const std::string& sentence, ErrorKind kind = ErrorKind::config) {
-    EXPECT_TAPE_ERROR(train(options), kind, sentence);
-    fs::remove_all(run());
-  }
+  TextEmbedding() : EncoderTaskTest(".tsv", text_pairs(240, 1), text_pairs(24, 2)) {}
+  TextEmbeddingOptions scratch() const { return from_scratch(); }
   EmbeddingJson json(const std::string& file) const { return EmbeddingJson::parse(read_text(run() + "/" + file)); }
-
-  const OneThread one_thread_;
-  TemporaryFolder folder_;
-  std::ostringstream printed_;
 };
 
 TEST_F(TextEmbedding, LearnsFromScratch) {

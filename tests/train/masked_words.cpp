@@ -12,12 +12,9 @@
 #include "autograd/ops/shape.h"
 #include "base/file.h"
 #include "models/folder.h"
-#include "tests/support/errors.h"
-#include "tests/support/files.h"
-#include "tests/support/temporary_folder.h"
 #include "tests/support/tensors.h"
+#include "tests/train/encoder_task.h"
 #include "tests/train/labelled_files.h"
-#include "tests/train/one_thread.h"
 #include "tests/train/run_log.h"
 #include "text/load_tokenizer.h"
 #include "train/encoded_lines.h"
@@ -44,39 +41,14 @@ std::string telling_lines(int64_t count, uint64_t seed) {
   return text;
 }
 
-class MaskedWords : public testing::Test {
+class MaskedWords : public EncoderTaskTest<MaskedWordsOptions, train_masked_words> {
  protected:
-  MaskedWords() { write_text(data(), telling_lines(160, 1)), write_text(valid(), telling_lines(40, 2)); }
-  std::string data() const { return folder_ / "train.txt"; }
-  std::string valid() const { return folder_ / "dev.txt"; }
-  std::string run(const std::string& name = "run") const { return folder_ / name; }
-
+  MaskedWords() : EncoderTaskTest(".txt", telling_lines(160, 1), telling_lines(40, 2)) {}
   MaskedWordsOptions scratch() const {
-    return {.run = {.out = run(), .lr = 3e-3, .dropout = 0},
-            .data = data(),
-            .valid = valid(),
-            .batch = 16,
-            .max_length = 32,
-            .vocab_size = 300,
-            .layers = 1,
-            .width = 32,
-            .heads = 2};
+    MaskedWordsOptions options = from_scratch();
+    options.max_length = 32;
+    return options;
   }
-  MaskedWordsOptions with_init(const std::string& init) const {
-    return {.run = {.out = run(), .lr = 3e-3}, .data = data(), .valid = valid(), .batch = 16, .init = init};
-  }
-  MaskedWordsResult train(const MaskedWordsOptions& options) {
-    printed_.str("");
-    return train_masked_words(options, printed_, TerminalInfo{});
-  }
-  void refuses(const MaskedWordsOptions& options, const std::string& sentence, ErrorKind kind = ErrorKind::config) {
-    EXPECT_TAPE_ERROR(train(options), kind, sentence);
-    fs::remove_all(run());
-  }
-
-  const OneThread one_thread_;
-  TemporaryFolder folder_;
-  std::ostringstream printed_;
 };
 
 TEST_F(MaskedWords, LearnsFromScratch) {

@@ -8,11 +8,8 @@
 
 #include "base/file.h"
 #include "models/label_words.h"
-#include "tests/support/errors.h"
-#include "tests/support/files.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/train/encoder_task.h"
 #include "tests/train/labelled_files.h"
-#include "tests/train/one_thread.h"
 #include "tests/train/run_log.h"
 #include "text/load_tokenizer.h"
 #include "train/fine_tuning.h"
@@ -47,38 +44,19 @@ std::string labelled_sentences(int64_t count, uint64_t seed) {
   return text;
 }
 
-class TokenLabels : public testing::Test {
+class TokenLabels : public EncoderTaskTest<TokenLabelOptions, train_token_labels> {
  protected:
-  TokenLabels() { write_text(data(), labelled_sentences(200, 1)), write_text(valid(), labelled_sentences(50, 2)); }
-  std::string data() const { return folder_ / "train.conll"; }
-  std::string valid() const { return folder_ / "dev.conll"; }
-  std::string run(const std::string& name = "run") const { return folder_ / name; }
-
+  TokenLabels() : EncoderTaskTest(".conll", labelled_sentences(200, 1), labelled_sentences(50, 2)) {}
   TokenLabelOptions scratch() const {
-    return {.run = {.out = run(), .epochs = 6, .lr = 5e-3, .dropout = 0},
-            .data = data(),
-            .valid = valid(),
-            .batch = 16,
-            .vocab_size = 300,
-            .layers = 1,
-            .width = 32,
-            .heads = 2};
+    TokenLabelOptions options = from_scratch();
+    options.run.epochs = 6, options.run.lr = 5e-3;
+    return options;
   }
   TokenLabelOptions with_init(const std::string& init) const {
-    return {.run = {.out = run(), .steps = 1, .lr = 3e-3}, .data = data(), .valid = valid(), .batch = 16, .init = init};
+    TokenLabelOptions options = EncoderTaskTest::with_init(init);
+    options.run.steps = 1;
+    return options;
   }
-  TokenLabelResult train(const TokenLabelOptions& options) {
-    printed_.str("");
-    return train_token_labels(options, printed_, TerminalInfo{});
-  }
-  void refuses(const TokenLabelOptions& options, const std::string& sentence, ErrorKind kind = ErrorKind::config) {
-    EXPECT_TAPE_ERROR(train(options), kind, sentence);
-    fs::remove_all(run());
-  }
-
-  const OneThread one_thread_;
-  TemporaryFolder folder_;
-  std::ostringstream printed_;
 };
 
 TEST_F(TokenLabels, AreLearnedFromScratch) {

@@ -21,8 +21,7 @@ int train_classifier(TrainClassifierArguments& arguments) {
   options.run = arguments.run;
   options.records = records_of_data(arguments.format, options.data);
   if (arguments.format == "label-first") options.format = text::LabelFormat::label_space_sentence;
-  if (!arguments.pooling.empty())
-    options.pooling = arguments.pooling == "mean" ? nn::Pooling::mean : nn::Pooling::first;
+  options.pooling = pooling_named(arguments.pooling);
   if (arguments.doctor) return show(train::examine_classification(options, std::cout));
   const auto result = train::train_classification(options, std::cout, terminal_info(1));
   nlohmann::ordered_json figures;
@@ -61,10 +60,7 @@ void add_train_classifier(Command train) {
   command.option("--text-column", o.fields.text, "Field of records that is classified");
   command.option("--label-column", o.fields.label, "Field that holds its label");
   add_init_options(command, o);
-  command
-      .option("--pooling", arguments->pooling,
-              "How positions become one vector; mean from scratch, else as --init has it")
-      .one_of({"first", "mean"});
+  add_pooling_option(command, arguments->pooling, "mean from scratch, else as --init has it");
   add_batch_options(command, o, "Lines", "line");
   add_run_options(command, *arguments, {"small", "fine-tune"});
   command.runs([arguments] { return train_classifier(*arguments); });

@@ -20,8 +20,7 @@ int train_embedding(TrainEmbeddingArguments& arguments) {
   train::TextEmbeddingOptions& options = arguments.options;
   options.run = arguments.run;
   options.records = records_of_data(arguments.format, options.data);
-  if (!arguments.pooling.empty())
-    options.pooling = arguments.pooling == "mean" ? nn::Pooling::mean : nn::Pooling::first;
+  options.pooling = pooling_named(arguments.pooling);
   if (arguments.doctor) return show(train::examine_text_embedding(options, std::cout));
   const auto result = train::train_text_embedding(options, std::cout, terminal_info(1));
   nlohmann::ordered_json figures;
@@ -53,10 +52,7 @@ void add_train_embedding(Command train) {
   command.option("--positive-column", o.fields.target, "Field that holds the text that it is to find");
   command.option("--temperature", o.temperature, "Cosines are divided by it").above(0);
   command.flag("--symmetric", o.symmetric, "The second text must find the first, too");
-  command
-      .option("--pooling", arguments->pooling,
-              "How positions become one vector; mean unless the 1_Pooling of --init says first")
-      .one_of({"first", "mean"});
+  add_pooling_option(command, arguments->pooling, "mean unless the 1_Pooling of --init says first");
   add_init_options(command, o);
   add_batch_options(command, o, "Pairs", "text");
   add_run_options(command, *arguments, {"small", "fine-tune"});

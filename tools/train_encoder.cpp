@@ -17,6 +17,16 @@ std::optional<text::RecordFormat> records_of_data(const std::optional<std::strin
   return records == text::RecordFormat::tsv ? std::nullopt : records;
 }
 
+void add_pooling_option(Command& command, std::string& pooling, const std::string& otherwise) {
+  command.option("--pooling", pooling, fmt::format("How positions become one vector; {}", otherwise))
+      .one_of({"first", "mean"});
+}
+
+std::optional<nn::Pooling> pooling_named(std::string_view pooling) {
+  if (pooling.empty()) return std::nullopt;
+  return pooling == "mean" ? nn::Pooling::mean : nn::Pooling::first;
+}
+
 std::string encoder_presets(std::string_view text, const PresetFigures& small, const PresetFigures& fine_tune) {
   return fmt::format(
       "  preset     layers  width  heads  vocabulary  batch  epochs  lr    dropout  longest {}\n"

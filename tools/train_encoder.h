@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "nn/heads.h"
 #include "text/record_reader.h"
 #include "tools/train_task.h"
 
@@ -14,6 +15,11 @@ std::optional<text::RecordFormat> records_named(std::string_view format);
 
 /// Records as --format says, without it as the end of the file's name; a .tsv is then no table.
 std::optional<text::RecordFormat> records_of_data(const std::optional<std::string>& format, const std::string& data);
+
+/// How positions become one vector: --pooling "first" or "mean", "" where it is not given, of which `otherwise` says
+/// what holds then.
+void add_pooling_option(Command& command, std::string& pooling, const std::string& otherwise);
+std::optional<nn::Pooling> pooling_named(std::string_view pooling);
 
 /// What an encoder begins with, and what of it is held still.
 template <class Options>

@@ -9,6 +9,7 @@
 #include "autograd/random.h"
 #include "base/file.h"
 #include "models/folder.h"
+#include "nn/init.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
@@ -56,6 +57,11 @@ TEST(SentenceEncoder, EmbedsEachAsItAlone) {
         tensors_near(all[static_cast<int64_t>(i)], model(from_vector(texts[i], {1, std::ssize(texts[i])}))[0], 1e-5));
   EXPECT_TAPE_ERROR(embed(model, std::vector<std::vector<int64_t>>{{2, 2, 2, 2, 2, 2, 2}}), ErrorKind::shape,
                     "embed: sequence 0 has 7 tokens, the model 6 positions");
+  EXPECT_TAPE_ERROR(embed(model, std::vector<std::vector<int64_t>>{{4, 99}}), ErrorKind::index,
+                    "embed: sequence 0 has id 99 at position 1, which is not in 0..10");
+  nn::init::constant_(model.base->embeddings->token->weight, NAN);
+  EXPECT_TAPE_ERROR(embed(model, std::vector<std::vector<int64_t>>{{4, 5}}), ErrorKind::numeric,
+                    "embed: the model gives no numbers for sequence 0");
 }
 
 TEST(SentenceEncoder, IsWrittenAndReadAsSentenceTransformersDoes) {

@@ -1,5 +1,7 @@
 #include "autograd/ops/attention_call.h"
 
+#include <optional>
+
 #include "autograd/tape/listeners.h"
 
 namespace tape {

@@ -60,6 +60,17 @@ void copy_matrix(int64_t rows, int64_t cols, const E* x, int64_t from_row, int64
     }
 }
 
+/// memcpy of a short run, without its call: its last bytes are copied twice where they fill no whole step.
+TAPE_INLINE void copy_bytes(int64_t n, const char* x, char* y) {
+  constexpr int64_t kStep = 32;
+  if (n < kStep || n > 4096) {
+    std::memcpy(y, x, static_cast<std::size_t>(n));
+    return;
+  }
+  for (int64_t i = 0; i + kStep <= n; i += kStep) std::memcpy(y + i, x + i, kStep);
+  std::memcpy(y + n - kStep, x + n - kStep, kStep);
+}
+
 int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
 
 /// Brings the dimension whose steps are shortest on the side that is not read (or written) in order next to the
@@ -151,6 +162,17 @@ void copy_strided(int rank, const int64_t* sizes, const int64_t* strides, int64_
 void copy_into_strided(int rank, const int64_t* sizes, const int64_t* strides, int64_t element_size, const void* x,
                        void* out) {
   copy(rank, sizes, row_major(rank, sizes).values, strides, element_size, x, out);
+}
+
+void rotate_rows(int64_t rows, int64_t size, int64_t right, const void* x, void* out) {
+  for_chunks(rows, divide_up(size, 4), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const char* from = static_cast<const char*>(x) + r * size;
+      char* to = static_cast<char*>(out) + r * size;
+      copy_bytes(size - right, from, to + right);
+      copy_bytes(right, from + (size - right), to);
+    }
+  });
 }
 
 }  // namespace tape::kernels

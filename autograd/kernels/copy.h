@@ -15,4 +15,7 @@ void copy_strided(int rank, const int64_t* sizes, const int64_t* strides, int64_
 void copy_into_strided(int rank, const int64_t* sizes, const int64_t* strides, int64_t element_size, const void* x,
                        void* out);
 
+/// Each of `rows` rows of `size` bytes with its last `right` bytes in front of the others.
+void rotate_rows(int64_t rows, int64_t size, int64_t right, const void* x, void* out);
+
 }  // namespace tape::kernels

@@ -22,9 +22,20 @@ void add_at(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, con
   });
 }
 
+/// What is copied is added to while it is in the cache.
 template <class T>
-void scatter_add(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y) {
-  for_places(outer, size, inner, count, index, [=](int64_t place, int64_t at) { x[place] += y[at]; });
+void scatter_add(int64_t outer, int64_t size, int64_t inner, const T* x, T* sums, int64_t count, const int64_t* index,
+                 const T* y) {
+  const auto copy = [=](int64_t o, int64_t first, int64_t columns) {
+    if (x == sums) return;
+    const int64_t rows = columns == inner ? 1 : size, width = columns == inner ? size * inner : columns;
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t begin = (o * size + r) * inner + first;
+#pragma omp simd
+      for (int64_t i = begin; i < begin + width; ++i) sums[i] = x[i];
+    }
+  };
+  for_places(outer, size, inner, count, index, copy, [=](int64_t place, int64_t at) { sums[place] += y[at]; });
 }
 template <class T>
 void scatter_mul(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y) {

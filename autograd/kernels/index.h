@@ -12,9 +12,9 @@ template <class T>
 struct IndexKernels {
   /// x[o, index[c], i] += y[o, c, i]; repeated indices add up in order c = 0, 1, ... for every thread count.
   void (*add_at)(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y);
-  /// x[o, index[o, c, i], i] += y[o, c, i].
-  void (*scatter_add)(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index,
-                      const T* y);
+  /// sums = x, of which it may be the memory, then sums[o, index[o, c, i], i] += y[o, c, i].
+  void (*scatter_add)(int64_t outer, int64_t size, int64_t inner, const T* x, T* sums, int64_t count,
+                      const int64_t* index, const T* y);
   /// x[o, index[o, c, i], i] *= y[o, c, i].
   void (*scatter_mul)(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index,
                       const T* y);

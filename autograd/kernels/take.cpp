@@ -69,13 +69,14 @@ void put(int64_t outer, int64_t size, int64_t inner, int64_t element_size, void*
     E* to = static_cast<E*>(x);
     const E* from = static_cast<const E*>(y);
     for_columns(outer, count, inner, [&](int64_t o, int64_t first, int64_t columns) {
+      if (inner == 1) {
+        for (int64_t c = 0; c < count; ++c) to[o * size + index[c]] = from[o * count + c];
+        return;
+      }
       for (int64_t c = 0; c < count; ++c) {
         E* place = to + (o * size + index[c]) * inner + first;
         const E* value = from + (o * count + c) * inner + first;
-        if (columns == 1)
-          *place = *value;
-        else
-          std::memcpy(place, value, static_cast<std::size_t>(columns) * sizeof(E));
+        std::memcpy(place, value, static_cast<std::size_t>(columns) * sizeof(E));
       }
     });
   });
@@ -144,9 +145,14 @@ void wrap_negative(int64_t n, const int64_t* index, int64_t size, int64_t* wrapp
 
 namespace {
 int64_t count_of_chunk(const bool* flags, int64_t begin, int64_t end) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(flags);
-  int64_t count = 0;
-  for (int64_t i = begin; i < end; ++i) count += bytes[i];
+  // Eight at a time: the highest byte of the product is the sum of all.
+  int64_t count = 0, i = begin;
+  for (; i + 8 <= end; i += 8) {
+    uint64_t eight;
+    std::memcpy(&eight, flags + i, sizeof(eight));
+    count += static_cast<int64_t>((eight * 0x0101010101010101U) >> 56);
+  }
+  for (; i < end; ++i) count += flags[i];
   return count;
 }
 }  // namespace

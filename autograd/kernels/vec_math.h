@@ -247,14 +247,19 @@ TAPE_INLINE F64 silu(F64 x) {
   });
 }
 
-/// The normal distribution beyond |x|, erfc(|x| / sqrt 2) / 2, and e^(-x^2 / 2), for |x| <= 14.6. As a product of small
-/// factors it keeps its relative accuracy far out, where 1 - erf would cancel: tail e^(x^2/2) (|x| + 3.5) is a
-/// polynomial in (|x| - 3.5) / (|x| + 3.5).
+/// |x|, at most 14.6, where the normal distribution's tail is no normal number any more.
+TAPE_INLINE F32 normal_size(F32 x) {
+  const F32 size = absolute(x);
+  return size > 14.6F ? fill(14.6F) : size;
+}
+/// The normal distribution beyond `size`, erfc(size / sqrt 2) / 2, and e^(-size^2 / 2), for size from 0 to 14.6. As a
+/// product of small factors it keeps its relative accuracy far out, where 1 - erf would cancel: tail e^(size^2/2) (size
+/// + 3.5) is a polynomial in (size - 3.5) / (size + 3.5).
 struct NormalTail {
   F32 tail, exponential;
 };
-TAPE_INLINE NormalTail normal_tail(F32 x) {
-  const F32 size = absolute(x), s = 1.0F / (size + 3.5F), t = (size - 3.5F) * s;
+TAPE_INLINE NormalTail normal_tail(F32 size) {
+  const F32 s = 1.0F / (size + 3.5F), t = (size - 3.5F) * s;
   F32 p = t * 1.10285691e-4F + 4.21167584e-4F;
   p = p * t - 4.94977459e-4F;
   p = p * t - 3.174813e-3F;
@@ -264,21 +269,22 @@ TAPE_INLINE NormalTail normal_tail(F32 x) {
   p = p * t + 3.15425068e-1F;
   p = p * t - 5.65561771e-1F;
   p = p * t + 7.44416058e-1F;
-  const F32 square = x * x, e = exp_inside(square * -0.5F);
-  const F32 exponential = e + e * (left_of_product(square, x, x) * 0.5F);
+  const F32 square = size * size, e = exp_inside(square * -0.5F);
+  const F32 exponential = e + e * (left_of_product(square, size, size) * 0.5F);
   return {p * s * exponential, exponential};
 }
-/// x P(x), P the normal distribution function. Within 8 ulp; below -14.6 the result is no normal number, and flushed.
+/// x P(x), P the normal distribution function: relu(x) - |x| P(-|x|). Within 8 ulp; below -14.6 the result is no normal
+/// number, and flushed.
 TAPE_INLINE F32 gelu(F32 x) {
-  const F32 inside = x < -14.6F ? fill(-14.6F) : (x > 14.6F ? fill(14.6F) : x), tail = normal_tail(inside).tail;
-  const F32 y = x * (x < 0.0F ? tail : 1.0F - tail);
-  return x < -14.6F ? fill(-0.0F) : y;
+  const F32 size = normal_size(x);
+  return (x < 0.0F ? fill(-0.0F) : x) - size * normal_tail(size).tail;
 }
 /// P(x) + x p(x), p its density.
 TAPE_INLINE F32 gelu_slope(F32 x) {
-  const F32 inside = x < -14.6F ? fill(-14.6F) : (x > 14.6F ? fill(14.6F) : x);
-  const NormalTail normal = normal_tail(inside);
-  return (x < 0.0F ? normal.tail : 1.0F - normal.tail) + inside * (normal.exponential * 0.39894228F);
+  const F32 size = normal_size(x);
+  const NormalTail normal = normal_tail(size);
+  const F32 below = normal.tail - size * (normal.exponential * 0.39894228F);  // at -size
+  return x < 0.0F ? below : 1.0F - below;
 }
 TAPE_INLINE F64 gelu_slope(F64 x) {
   return each_lane(x, [](double v) {

@@ -135,14 +135,19 @@ void add_at(Tensor& x, const Extents& e, const Tensor& index, const Tensor& sour
   });
 }
 
-/// x[index[c, ..], ..] = x[index[c, ..], ..] + source[c, ..], in place.
-void add_scattered(Tensor& x, const Extents& e, const Tensor& index, const Tensor& source) {
-  if (is_half(x.dtype())) return in_wide(x, [&](Tensor& wide) { add_scattered(wide, e, index, cast(source, f32)); });
+/// sums = x, which it may be, then sums[index[c, ..], ..] = sums[index[c, ..], ..] + source[c, ..].
+void add_scattered(const Tensor& x, Tensor& sums, const Extents& e, const Tensor& index, const Tensor& source) {
+  if (is_half(x.dtype())) {
+    Tensor wide = cast(x.detach(), f32);
+    add_scattered(wide, wide, e, index, cast(source.detach(), f32));
+    sums.copy_(wide);
+    return;
+  }
   dispatch_floating("scatter_add", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const int64_t count = e.outer * e.inner == 0 ? 0 : index.numel() / (e.outer * e.inner);
-    kernels::index<T>().scatter_add(e.outer, e.size, e.inner, x.mutable_data<T>(), count, index.data<int64_t>(),
-                                    source.data<T>());
+    kernels::index<T>().scatter_add(e.outer, e.size, e.inner, x.data<T>(), sums.mutable_data<T>(), count,
+                                    index.data<int64_t>(), source.data<T>());
   });
 }
 
@@ -160,23 +165,24 @@ Tensor gather(const Tensor& x, int64_t axis, const Tensor& given) {
                 [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
                   Tensor dx = zeros(shape, c.grad().dtype());
                   if (c.create_graph()) return {scatter_add(dx, axis, c.saved(0), c.grad())};
-                  add_scattered(dx, Extents(shape, axis), c.saved(0), c.grad());
+                  add_scattered(dx, dx, Extents(shape, axis), c.saved(0), c.grad());
                   return {dx};
                 },
                 {{"axis", axis}});
 }
 
-Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& given, const Tensor& source) {
-  axis = x.shape().axis(axis, "scatter_add");
-  check_same_dtype("scatter_add", x, source);
-  check_fits("scatter_add", "index", given, x, axis);
-  if (given.shape() != source.shape())
-    raise(ErrorKind::shape, "scatter_add: the index {} and the source {} differ", to_string(given.shape()),
-          to_string(source.shape()));
+Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
+  return scatter_sum("scatter_add", x, axis, index, source);
+}
+
+Tensor scatter_sum(const char* operation, const Tensor& x, int64_t axis, const Tensor& given, const Tensor& source) {
+  axis = x.shape().axis(axis, operation);
+  check_scattered(operation, x, axis, given, source);
   const Extents e(x.shape(), axis);
-  const Tensor index = wrapped_index("scatter_add", given, e.size);
-  Tensor y = x.detach().clone();
-  add_scattered(y, e, index, source);
+  const Tensor index = wrapped_index(operation, given, e.size);
+  // Where there is nothing to add, nothing is copied along.
+  Tensor y = index.numel() == 0 ? x.detach().clone() : empty(x.shape(), x.dtype());
+  if (index.numel() > 0) add_scattered(x.detach(), y, e, index, source.detach());
   return record(scatter_add_op, {x, source}, y, {index},
                 [axis](const BackwardContext& c) -> Tensors {
                   return {c.grad(), c.needs(1) ? gather(c.grad(), axis, c.saved(0)) : Tensor()};

@@ -81,6 +81,20 @@ const Op put_slice_op({.name = "put_slice",
                                    .backward = {"dx = dy, 0 there", "dpart{x} = dy{y} at {start} .. {end}"}},
                        .samples = put_slice_samples});
 
+std::vector<OpSample> roll_samples() {
+  auto by = [](int64_t shift, int64_t axis) { return [=](const Tensors& in) { return roll(in[0], shift, axis); }; };
+  return std::vector<OpSample>{{"rows", {sample_normal({3, 2})}, by(1, 0)},
+                               {"columns", {sample_normal({2, 4})}, by(-1, -1)},
+                               {"middle", {sample_normal({2, 3, 2})}, by(5, 1)}};
+}
+
+const Op roll_op(
+    {.name = "roll",
+     .formula = {.forward = "y{y} = x{0}, each element {shift} further along axis {axis}, the last ones in "
+                            "front",
+                 .backward = {"dx{x} = dy{y}, each element {shift} back"}},
+     .samples = roll_samples});
+
 /// The tensors in the dtype that all of theirs are promoted to.
 Tensors of_one_dtype(const Tensors& tensors) {
   Tensors same = tensors;
@@ -247,11 +261,15 @@ Tensor repeat(const Tensor& x, const std::vector<int64_t>& counts) {
 }
 
 Tensor roll(const Tensor& x, int64_t shift, int64_t axis) {
-  const int64_t size = x.shape().at(axis, "roll");
-  if (size == 0) return alias(x);
-  const int64_t right = ((shift % size) + size) % size;
-  const Tensors halves = split(x, {size - right, right}, axis);
-  return cat({halves[1], halves[0]}, axis);
+  axis = x.shape().axis(axis, "roll");
+  if (x.numel() == 0) return alias(x);
+  const Extents e(x.shape(), axis);
+  const int64_t right = ((shift % e.size) + e.size) % e.size, run = e.inner * size_of(x.dtype());
+  Tensor y = empty(x.shape(), x.dtype());
+  kernels::rotate_rows(e.outer, e.size * run, right * run, x.raw(), y.raw());
+  return record(roll_op, {x}, y, {},
+                [=](const BackwardContext& c) -> Tensors { return {roll(c.grad(), -right, axis)}; },
+                {{"axis", axis}, {"shift", right}});
 }
 
 Tensor roll(const Tensor& x, const std::vector<int64_t>& shifts, const std::vector<int64_t>& axes) {

@@ -2,6 +2,7 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/take.h"
+#include "autograd/ops/check.h"
 
 namespace tape {
 namespace {
@@ -40,6 +41,14 @@ void check_fits(const char* operation, const char* what, const Tensor& part, con
   if (part.rank() == x.rank() && part.shape().with(axis, 0) == x.shape().with(axis, 0)) return;
   raise(ErrorKind::shape, "{}: the {} {} and x {} differ outside axis {}", operation, what, to_string(part.shape()),
         to_string(x.shape()), axis);
+}
+
+void check_scattered(const char* operation, const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
+  check_same_dtype(operation, x, source);
+  check_fits(operation, "index", index, x, axis);
+  if (index.shape() != source.shape())
+    raise(ErrorKind::shape, "{}: the index {} and the source {} differ", operation, to_string(index.shape()),
+          to_string(source.shape()));
 }
 
 void check_vector(const char* operation, const Tensor& index) {

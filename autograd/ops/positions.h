@@ -17,6 +17,11 @@ Tensor wrapped_index(const char* operation, const Tensor& index, int64_t size);
 void check_index(const char* operation, const char* what, const Tensor& index, int64_t size);
 /// Throws Error (shape) unless `part` has x's shape but for the axis.
 void check_fits(const char* operation, const char* what, const Tensor& part, const Tensor& x, int64_t axis);
+/// Throws Error (dtype), (shape) unless index and source have one shape, x's but for the axis, and one dtype is x's and
+/// the source's.
+void check_scattered(const char* operation, const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source);
+/// scatter_add() in the name of an operation that is made of it.
+Tensor scatter_sum(const char* operation, const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source);
 /// Throws Error (shape) unless the index has one axis.
 void check_vector(const char* operation, const Tensor& index);
 

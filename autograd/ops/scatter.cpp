@@ -83,14 +83,6 @@ const Op scatter_reduce_op({.name = "scatter_reduce",
                             .traits = {.kinks = true},
                             .samples = scatter_reduce_samples});
 
-void check_source(const char* operation, const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
-  check_same_dtype(operation, x, source);
-  check_fits(operation, "index", index, x, axis);
-  if (index.shape() != source.shape())
-    raise(ErrorKind::shape, "{}: the index {} and the source {} differ", operation, to_string(index.shape()),
-          to_string(source.shape()));
-}
-
 /// The gradient of what was written: 0 where another value took its place. `flags` is the shape that the index takes
 /// beside the gradient.
 Tensor of_last(const Tensor& gradient, const Extents& e, int64_t count, const Tensor& index, const Shape& flags) {
@@ -167,7 +159,7 @@ double neutral(Reduce reduce) {
 
 Tensor scatter(const Tensor& x, int64_t axis, const Tensor& given, const Tensor& source) {
   axis = x.shape().axis(axis, "scatter");
-  check_source("scatter", x, axis, given, source);
+  check_scattered("scatter", x, axis, given, source);
   const Extents e(x.shape(), axis);
   const Tensor index = wrapped_index("scatter", given, e.size);
   const int64_t count = index.shape()[axis];
@@ -190,7 +182,8 @@ Tensor scatter_reduce(const Tensor& x, int64_t axis, const Tensor& given, const 
                       const ScatterReduceOptions& options) {
   axis = x.shape().axis(axis, "scatter_reduce");
   check_floating("scatter_reduce", x);
-  check_source("scatter_reduce", x, axis, given, source);
+  if (reduce == Reduce::sum && options.include_self) return scatter_sum("scatter_reduce", x, axis, given, source);
+  check_scattered("scatter_reduce", x, axis, given, source);
   const Tensor index = wrapped_index("scatter_reduce", given, x.shape()[axis]);
   const Tensor start = options.include_self ? x : scatter(x, axis, index, neutral(reduce));
   if (reduce != Reduce::sum && reduce != Reduce::mean) return reduced(start, axis, index, source, reduce);

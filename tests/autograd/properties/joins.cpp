@@ -102,7 +102,7 @@ void add_joins(std::vector<Property>& all) {
                          {"stack", "cat", draw_stack},
                          {"split", "split", draw_split},
                          {"repeat", "reshape", draw_repeat},
-                         {"roll", "cat", draw_roll}});
+                         {"roll", "roll", draw_roll}});
 }
 
 }  // namespace tape::properties

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""A small Llama from nothing and adapters on it, by Tapeformer and by PyTorch with transformers and peft: the same sizes,
+tokens, rates and batches, both at the same time, each on a core of its own.
+
+    python3 benchmarks/compare_fine_tuning.py --out runs/stories [--build build/release] [--steps 1400 --adapter-steps 300]
+
+Makes stories (examples/stories.cpp), a tokenizer from them, both models, adapters for requests on each, and has `tapeformer
+generate` answer 200 requests from every folder. A table at the end; everything stays in --out. Nothing else should run
+meanwhile.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+from sides import CLEAN, is_intel, print_machine, unlocked
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def side_by_side(commands, out):
+    """Runs name -> (command, environment) at once, the i-th on the i-th core: name -> its JSON line, with "seconds" and
+    "peak_mb" of the process."""
+    names, running, results = list(commands), {}, {}
+    start = time.perf_counter()
+    for core, name in enumerate(names):
+        command, environment = commands[name]
+        log = open(out / f"{name.replace(' ', '_')}.log", "w+", encoding="utf-8")
+        process = subprocess.Popen(["taskset", "-c", str(core), *map(str, command)], stdout=log, stderr=subprocess.STDOUT,
+                                   env={**CLEAN, "OMP_NUM_THREADS": "1", **(environment or {})})  # fmt: skip
+        running[process.pid] = (name, log)
+    while running:
+        pid, status, usage = os.wait4(-1, 0)
+        name, log = running.pop(pid)
+        log.seek(0)
+        lines = log.read().splitlines()
+        if status != 0:
+            sys.exit(f"{name} failed:\n" + "\n".join(lines[-20:]))
+        last = next(line for line in reversed(lines) if line.startswith("{"))
+        results[name] = {**json.loads(last), "seconds": time.perf_counter() - start, "peak_mb": usage.ru_maxrss // 1024}
+    return results
+
+
+def answers(tapeformer, stories, model, out):
+    """How many of the unseen requests are answered with what was asked for."""
+    with open(out / "stories" / "unseen.txt", encoding="utf-8") as unseen:
+        done = subprocess.run([tapeformer, "generate", "--model", model, "--temperature", "0", "--max-new-tokens", "200", "--json"],
+                              stdin=unseen, capture_output=True, text=True, env=CLEAN, check=True)  # fmt: skip
+    replies = out / f"{pathlib.Path(model).name}.jsonl"
+    replies.write_text(done.stdout)
+    said = subprocess.run([stories, "--check", replies], capture_output=True, text=True, check=True).stdout
+    return said.strip()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"))
+    parser.add_argument("--steps", type=int, default=1400)
+    parser.add_argument("--adapter-steps", type=int, default=300)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--precision", choices=["highest", "medium"], default="medium")
+    args = parser.parse_args()
+    tapeformer, stories = args.build / "tools" / "tapeformer", args.build / "examples" / "stories"
+    print_machine(tapeformer)
+    out = args.out
+    out.mkdir(parents=True, exist_ok=True)
+    subprocess.run([stories, out / "stories"], check=True)
+    common = ["--batch", args.batch, "--precision", args.precision, "--threads", 1]
+    valid = ["--valid-fraction", "0.01"]
+    ours = [tapeformer, "train", "lm", *common, "--overwrite", "--json"]
+    sizes = ["--text", out / "stories" / "stories.txt", *valid, "--architecture", "llama", "--level", "bpe", "--vocab-size", 2000,
+             "--layers", 8, "--width", 384, "--heads", 6, "--context", 256]  # fmt: skip
+    subprocess.run([*map(str, [*ours, *sizes, "--steps", 1, "--out", out / "sizes"])], check=True, env=CLEAN, capture_output=True)
+    python = [sys.executable, HERE / "pytorch_fine_tuning.py"]
+    environment = None if is_intel() else unlocked(out)
+    requests = out / "stories" / "requests.jsonl"
+    trained = side_by_side({
+        "tapeformer train": ([*ours, *sizes, "--steps", args.steps, "--warmup", 50, "--evaluate-every", args.steps,
+                              "--out", out / "tapeformer-base"], None),
+        "pytorch train": ([*python, "train", *common, "--like", out / "sizes", "--steps", args.steps, "--out",
+                           out / "pytorch-base"], environment)}, out)  # fmt: skip
+    adapted = side_by_side({
+        "tapeformer adapt": ([*ours, "--init", out / "tapeformer-base", "--text", requests, "--lora-rank", 8, "--steps",
+                              args.adapter_steps, "--evaluate-every", args.adapter_steps, "--out", out / "tapeformer-adapters"], None),
+        "pytorch adapt": ([*python, "adapt", *common, "--init", out / "pytorch-base", "--text", requests, "--steps",
+                           args.adapter_steps, "--out", out / "pytorch-adapters"], environment)}, out)  # fmt: skip
+    print(f"\n{'':20}{'seconds':>9}{'peak MB':>9}{'valid loss':>12}")
+    for name, result in {**trained, **adapted}.items():
+        print(f"{name:20}{result['seconds']:>9.0f}{result['peak_mb']:>9}{result['valid_loss']:>12.4f}")
+    for name in ("tapeformer-base", "tapeformer-adapters", "pytorch-base", "pytorch-adapters"):
+        print(f"{name}: {answers(tapeformer, stories, out / name, out)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""The recipes of `tapeformer train lm` (preset nano with other sizes, and preset adapters) in PyTorch with transformers and peft,
+for compare_fine_tuning.py, which makes what they read. Each ends with a JSON line.
+
+    pytorch_fine_tuning.py train --like RUN --out DIR [--steps 1400 --batch 8 --precision medium --threads 1]
+        a model of the sizes of RUN, a folder that `train lm` wrote, from its tokens
+    pytorch_fine_tuning.py adapt --init DIR --text requests.jsonl --out DIR [--steps 500 ...]
+        adapters of rank 8 on the queries and values of the model in DIR
+"""
+
+import argparse
+import contextlib
+import json
+import math
+import pathlib
+import shutil
+import time
+
+import numpy
+import torch
+from peft import LoraConfig, get_peft_model
+from torch.nn import functional as F
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+TOKENIZER = ["vocab.json", "merges.txt", "tokenizer_config.json"]
+
+
+def rate(step, args):
+    """Warm-up, then a cosine down to a tenth."""
+    if step < args.warmup:
+        return args.lr * (step + 1) / args.warmup
+    share = (step - args.warmup) / max(args.steps - args.warmup, 1)
+    return args.lr * (0.1 + 0.9 * (1 + math.cos(math.pi * share)) / 2)
+
+
+def precision(args):
+    return torch.autocast("cpu", dtype=torch.bfloat16) if args.precision == "medium" else contextlib.nullcontext()
+
+
+def learn(model, batches, args, weight_decay):
+    """The mean seconds a step, without the first two."""
+    trained = [p for p in model.parameters() if p.requires_grad]
+    groups = [{"params": [p for p in trained if p.dim() > 1], "weight_decay": weight_decay},
+              {"params": [p for p in trained if p.dim() < 2], "weight_decay": 0.0}]  # fmt: skip
+    adam = torch.optim.AdamW(groups, lr=args.lr, betas=(0.9, 0.99), fused=True)
+    model.train()
+    for step in range(args.steps):
+        if step == 2:
+            start = time.perf_counter()
+        for group in adam.param_groups:
+            group["lr"] = rate(step, args)
+        x, mask, y = batches(step)
+        with precision(args):
+            logits = model(input_ids=x, attention_mask=mask).logits
+        adam.zero_grad(set_to_none=True)
+        F.cross_entropy(logits.float().flatten(0, 1), y.flatten()).backward()
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        adam.step()
+        if step % 20 == 19:
+            print(f"step {step + 1}  {time.perf_counter() - start:.0f} s", flush=True)
+    return (time.perf_counter() - start) / (args.steps - 2)
+
+
+@torch.no_grad()
+def validate(model, batches, args):
+    """The mean loss of a token that is learned."""
+    model.eval()
+    total, count = 0.0, 0
+    for x, mask, y in batches:
+        with precision(args):
+            logits = model(input_ids=x, attention_mask=mask).logits
+        total += F.cross_entropy(logits.float().flatten(0, 1), y.flatten(), reduction="sum").item()
+        count += int((y != -100).sum())
+    return total / count
+
+
+def train(args):
+    folder = pathlib.Path(args.like)
+    read = lambda name: torch.from_numpy(numpy.fromfile(folder / "tokens" / name, numpy.uint16).astype(numpy.int64))  # noqa: E731
+    tokens, held = read("train.bin"), read("valid.bin")
+    config = LlamaConfig(**json.loads((folder / "config.json").read_text()))
+    length = config.max_position_embeddings
+    model = LlamaForCausalLM(config)
+
+    def windows(data, starts):
+        rows = torch.stack([data[i : i + length + 1] for i in starts])
+        return rows[:, :-1], None, rows[:, 1:]
+
+    draws = torch.Generator().manual_seed(args.seed)
+    seconds = learn(model, lambda step: windows(tokens, torch.randint(len(tokens) - length, (args.batch,), generator=draws).tolist()),
+                    args, 0.1)  # fmt: skip
+    starts = range(0, len(held) - length, length)
+    loss = validate(model, (windows(held, starts[i : i + 32]) for i in range(0, len(starts), 32)), args)
+    model.save_pretrained(args.out)
+    for name in TOKENIZER:
+        shutil.copy(folder / name, args.out)
+    return seconds, loss
+
+
+def documents(args, end):
+    """Prompt and completion as ids with labels, of the first nine tenths and of the rest."""
+    tokenizer = AutoTokenizer.from_pretrained(args.init)
+    found = []
+    for line in open(args.text, encoding="utf-8"):
+        record = json.loads(line)
+        prompt, whole = (tokenizer(t, add_special_tokens=False).input_ids for t in (record["prompt"], record["prompt"] + record["completion"]))
+        whole = [*whole, end]
+        found.append((whole, [-100] * len(prompt) + whole[len(prompt) :]))
+    cut = len(found) * 9 // 10
+    return found[:cut], found[cut:]
+
+
+def padded(rows, length):
+    """Ids, mask and the next tokens that are learned, of rows cut to `length` and padded to the longest."""
+    width = min(max(len(ids) for ids, _ in rows) - 1, length)
+    x, mask, y = torch.zeros(len(rows), width, dtype=torch.long), torch.zeros(len(rows), width, dtype=torch.long), torch.full((len(rows), width), -100)
+    for r, (ids, labels) in enumerate(rows):
+        n = min(len(ids) - 1, width)
+        x[r, :n], mask[r, :n], y[r, :n] = torch.tensor(ids[:n]), 1, torch.tensor(labels[1 : n + 1])
+    return x, mask, y
+
+
+def adapt(args):
+    model = AutoModelForCausalLM.from_pretrained(args.init)
+    learned, held = documents(args, model.config.eos_token_id)
+    length = model.config.max_position_embeddings
+    model = get_peft_model(model, LoraConfig(r=8, lora_alpha=16, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM"))
+    draws = torch.Generator().manual_seed(args.seed)
+    order = []
+
+    def batch(_):
+        if len(order) < args.batch:
+            order.extend(torch.randperm(len(learned), generator=draws).tolist())
+        return padded([learned[order.pop()] for _ in range(args.batch)], length)
+
+    seconds = learn(model, batch, args, 0.0)
+    loss = validate(model, (padded(held[i : i + 32], length) for i in range(0, len(held), 32)), args)
+    model.save_pretrained(args.out)
+    for name in TOKENIZER:
+        shutil.copy(pathlib.Path(args.init) / name, args.out)
+    return seconds, loss
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["train", "adapt"])
+    for name in ("--like", "--init", "--text"):
+        parser.add_argument(name)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--lr", type=float, default=1e-3)
+    parser.add_argument("--warmup", type=int, default=50)
+    parser.add_argument("--precision", choices=["highest", "medium"], default="highest")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(args.seed)
+    seconds, loss = {"train": train, "adapt": adapt}[args.what](args)
+    print(json.dumps({"ms": round(1000 * seconds, 1), "valid_loss": round(loss, 4)}))
+
+
+if __name__ == "__main__":
+    main()

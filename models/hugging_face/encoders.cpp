@@ -106,6 +106,11 @@ std::optional<EncoderArchitecture> encoder_of_type(const std::string& model_type
   return std::nullopt;
 }
 
+std::optional<EncoderArchitecture> encoder_architecture(const ConfigReader& config) {
+  const std::vector<std::string> names = config.names("architectures");
+  return names.empty() ? encoder_of_type(config.text("model_type", "")) : encoder_architecture(names.front(), config);
+}
+
 std::string encoder_architectures() {
   const auto listed = [](const auto& rows, auto&& name_of, const char* last) {
     std::string list;

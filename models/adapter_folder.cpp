@@ -65,16 +65,20 @@ void check_packed(const Linears& linears, const Layout& layout, const std::strin
 
 /// What peft looks for to find the layers: the ends of their names where these fit no other Linear layer of the model,
 /// else the whole names.
-std::vector<std::string> target_modules(const Linears& linears, const Layout& layout,
-                                        const std::map<std::string, nn::LoraOptions>& adapters) {
+std::vector<std::string> target_modules(const Layout& layout, const std::map<std::string, nn::LoraOptions>& adapters) {
   const auto end_of = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
   std::set<std::string> ends, names;
   for (const auto& [path, options] : adapters) {
     names.insert(layout.their_linear(path));
     ends.insert(end_of(layout.their_linear(path)));
   }
-  const bool fits_others = std::ranges::any_of(linears, [&](const auto& linear) {
-    return !adapters.contains(linear.first) && ends.contains(end_of(layout.their_linear(linear.first)));
+  // All that the folder keeps: a layer whose weight is tied to a table is none of them, a pooler that ours lacks is
+  // one.
+  const bool fits_others = std::ranges::any_of(layout.their_names(), [&](const std::string& name) {
+    const std::string layer = name.substr(0, name.rfind('.'));
+    return ends.contains(end_of(layer)) && std::ranges::any_of(layout.linears(layer), [&](const std::string& path) {
+             return !adapters.contains(path);
+           });
   });
   const std::set<std::string>& chosen = fits_others ? names : ends;
   return {chosen.begin(), chosen.end()};
@@ -106,8 +110,7 @@ std::set<std::string> whole_modules(const Layout& layout, const std::map<std::st
   return modules;
 }
 
-nlohmann::ordered_json config_json(const Linears& linears, const Layout& layout,
-                                   const std::map<std::string, nn::LoraOptions>& adapters,
+nlohmann::ordered_json config_json(const Layout& layout, const std::map<std::string, nn::LoraOptions>& adapters,
                                    const std::map<std::string, Tensor>& whole, const AdapterNote& note) {
   const nn::LoraOptions& options = adapters.begin()->second;
   nlohmann::ordered_json ranks = nlohmann::ordered_json::object(), alphas = ranks, saved;
@@ -127,7 +130,7 @@ nlohmann::ordered_json config_json(const Linears& linears, const Layout& layout,
           {"r", options.rank},
           {"lora_alpha", options.alpha},
           {"lora_dropout", options.dropout},
-          {"target_modules", target_modules(linears, layout, adapters)},
+          {"target_modules", target_modules(layout, adapters)},
           {"modules_to_save", saved},
           {"rank_pattern", ranks},
           {"alpha_pattern", alphas},
@@ -202,7 +205,7 @@ void save_adapter(const std::string& folder, nn::Module& model, const Layout& la
       layout.adapters(name, shapes_of(adapters)).to_file(nn::adapter_state(model, name));
   const std::map<std::string, Tensor> whole = trained_whole(model, layout);
   for (const auto& [their_name, value] : whole) tensors.emplace(fmt::format("{}{}", kAdapterPrefix, their_name), value);
-  const std::string config = fmt::format("{}\n", config_json(linears, layout, adapters, whole, note).dump(2));
+  const std::string config = fmt::format("{}\n", config_json(layout, adapters, whole, note).dump(2));
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) raise(ErrorKind::io, "{}: {}", folder, failed.message());

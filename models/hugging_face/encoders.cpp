@@ -48,9 +48,10 @@ EncoderConfig with_pooler(EncoderConfig config, bool pooler) {
   return config;
 }
 
-/// What SequenceClassifier makes its base of.
+/// What SequenceClassifier makes its base of: of all families BERT's head alone reads the pooler. parts_of() would make
+/// as many layers as a configuration says that no file was held against yet.
 EncoderConfig base_of_classifier(const SequenceClassifierConfig& c) {
-  return with_pooler(c.encoder, parts_of(c.encoder).sequence_reads_pooler && c.pooling == nn::Pooling::first);
+  return with_pooler(c.encoder, std::holds_alternative<BertConfig>(c.encoder) && c.pooling == nn::Pooling::first);
 }
 
 std::optional<double> read_dropout(const ConfigReader& config, const HeadNames& names) {

@@ -14,13 +14,17 @@
 namespace tape::models {
 
 /// nn::add_adapter, and what keeps it one that peft has: a target brings with it the layers that the folder keeps in
-/// one matrix with it, which get one A.
+/// one matrix with it, which get one A. Layers in the modules `except` have none. All or nothing.
 std::vector<std::string> add_adapter(nn::Module& model, const Layout& layout, const std::string& name,
-                                     const nn::LoraOptions& options, const std::vector<std::string>& targets);
+                                     const nn::LoraOptions& options, const std::vector<std::string>& targets,
+                                     const std::vector<std::string>& except = {});
 
 struct AdapterNote {
   std::string base_model = {};  ///< folder or name of the model below, which peft looks for
   std::string task = {};        ///< peft's task_type: "CAUSAL_LM", "SEQ_CLS", "SEQ_2_SEQ_LM"; "": none
+  /// The config.json of the model's class, which is written beside: peft's own files have no place for the names of
+  /// labels, nor for their number. "": none is written.
+  std::string config = {};
 };
 
 /// Writes the adapters of this name. What of the model is trained besides (a new head) is written whole, as peft's
@@ -41,12 +45,17 @@ void load_adapter(const std::string& folder, const AnyModel& model, const std::s
 /// The values that load_adapter() would give a model of this layout, by its names; it is not looked at.
 nn::StateDict adapter_values(const std::string& folder, const Layout& layout, const std::string& name = "default");
 
-/// Whether a folder holds adapters and no model.
+/// Whether a folder holds adapters and no model; a config.json may lie beside them.
 bool is_adapter_folder(const std::string& folder);
 /// Where the model below them lies: what "base_model_name_or_path" names, as it stands there or beside the folder.
 /// Error (config) naming the file where neither is a folder with a model.
 std::string base_model_folder(const std::string& folder);
-/// That model with the adapters, active under the name "default".
-AnyModel load_with_adapter(const std::string& folder);
+/// That model with the adapters, active under the name "default"; `base` is another folder of the model below.
+///
+/// An encoder becomes a model of the class that the config.json beside the adapters names; without one, of that which
+/// the task asks for: "SEQ_CLS" and "TOKEN_CLS" those with labels (as many as the head that is saved has, LABEL_0 and
+/// so on unless the model below names as many), "FEATURE_EXTRACTION" the encoder alone. What it has and the model below
+/// has not is among the modules_to_save. Error (format) naming the tensors where it is not.
+AnyModel load_with_adapter(const std::string& folder, const std::string& base = "");
 
 }  // namespace tape::models

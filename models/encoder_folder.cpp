@@ -29,6 +29,10 @@ struct LoadEncoder {
 
 }  // namespace
 
+AnyModel encoder_alone(const std::string& file, const EncoderConfig& config, const Weights& weights) {
+  return std::visit(LoadEncoder{file, weights}, config);
+}
+
 AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
                       const hf::EncoderArchitecture& architecture) {
   const std::string& file = config.where();
@@ -39,8 +43,7 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
     return weights;
   };
   const auto load_alone = [&](const Weights& weights) {
-    const EncoderConfig c = hf::read_encoder({architecture.family, hf::EncoderHead::none}, config);
-    return std::visit(LoadEncoder{file, weights}, c);
+    return encoder_alone(file, hf::read_encoder({architecture.family, hf::EncoderHead::none}, config), weights);
   };
   switch (architecture.head) {
     case hf::EncoderHead::masked_token: {

@@ -2,6 +2,7 @@
 
 #include "folder.h"
 #include "hugging_face/encoders.h"
+#include "weights.h"
 
 namespace tape::models {
 
@@ -10,5 +11,8 @@ namespace tape::models {
 /// encoder. Errors as load_model().
 AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
                       const hugging_face::EncoderArchitecture& architecture);
+
+/// An encoder without a head, of its tensors; it has a pooler where they hold one. Errors as load_model().
+AnyModel encoder_alone(const std::string& file, const EncoderConfig& config, const Weights& weights);
 
 }  // namespace tape::models

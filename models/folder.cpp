@@ -154,9 +154,7 @@ AnyModel load_model(const std::string& folder) {
     const GptConfig c = hf::read_gpt_config(config);
     return load_gpt(file, c, read_weights(folder));
   }
-  const auto encoder =
-      names.empty() ? hf::encoder_of_type(config.text("model_type", "")) : hf::encoder_architecture(name, config);
-  if (encoder) return load_encoder(folder, config, *encoder);
+  if (const auto encoder = hf::encoder_architecture(config)) return load_encoder(folder, config, *encoder);
   if (name == "ViTForImageClassification") {
     const ImageClassifierConfig c = hf::read_image_classifier_config(config);
     return load_image_classifier(file, c, read_weights(folder));

@@ -85,6 +85,10 @@ void save(const std::string& folder, const Vit& model, const SaveOptions& option
 void save(const std::string& folder, const ImageClassifier& model, const SaveOptions& options = {});
 void save(const std::string& folder, const AnyModel& model, const SaveOptions& options = {});
 
+/// Removes the files that any model is saved as, adapters and vectors of texts included, so that none is found beside
+/// one that is saved next. Error (io) naming what cannot be removed.
+void remove_model(const std::string& folder);
+
 /// How the model's folder names and keeps its tensors.
 Layout layout_of(const AnyModel& model);
 /// Error (config) for a model that transformers has no class for.

@@ -105,6 +105,12 @@ std::vector<std::vector<std::string>> Layout::packed_linears() const {
   return packed;
 }
 
+std::vector<std::string> Layout::their_names() const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) names.push_back(entry.theirs);
+  return names;
+}
+
 bool Layout::keeps_transposed(const std::string& linear) const { return entry_of(linear).kind == Kind::transposed; }
 
 std::string Layout::their_linear(const std::string& linear) const { return without_weight(entry_of(linear).theirs); }

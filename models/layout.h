@@ -39,6 +39,8 @@ class Layout {
   std::vector<std::string> linears(const std::string& theirs) const;
   /// The Linear layers that share one tensor of the file with another.
   std::vector<std::vector<std::string>> packed_linears() const;
+  /// The names of the file's tensors.
+  std::vector<std::string> their_names() const;
   /// Whether the file keeps a weight [in, out].
   bool keeps_transposed(const std::string& linear) const;
   /// What the file calls the layer whose weight this Linear's is, or is part of.

@@ -50,9 +50,9 @@ Tensor embed(SentenceEncoder& model, std::span<const std::vector<int64_t>> seque
 std::optional<nn::Pooling> read_pooling(const std::string& folder);
 
 /// A folder of sentence-transformers: an encoder of any family, alone or as a masked language model, whose pooling is
-/// read_pooling()'s, the mean without one, and which `modules.json` normalizes or not. The model is in evaluation mode.
-/// Errors as load_model().
-std::unique_ptr<SentenceEncoder> load_sentence_encoder(const std::string& folder);
+/// read_pooling()'s, the mean without one, and which `modules.json` normalizes or not. Adapters, of the model below
+/// that they name or of `below`, are merged into the weights. The model is in evaluation mode. Errors as load_model().
+std::unique_ptr<SentenceEncoder> load_sentence_encoder(const std::string& folder, const std::string& below = "");
 /// The same, as models of other classes are loaded.
 template <class M>
 std::unique_ptr<M> load(const std::string& folder);
@@ -70,5 +70,8 @@ struct SentenceFolderOptions {
 void save(const std::string& folder, const SentenceEncoder& model, const SentenceFolderOptions& options = {});
 /// Writes the encoder alone, without what says how to pool.
 void save_encoder(const std::string& folder, const SentenceEncoder& model);
+/// Writes what says how to pool, and no encoder: it may be adapters' (adapter_folder.h).
+void save_sentence_modules(const std::string& folder, const SentenceEncoder& model,
+                           const SentenceFolderOptions& options = {});
 
 }  // namespace tape::models

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "models/adapter_folder.h"
 #include "models/encoder_folder.h"
 #include "models/sentence_encoder.h"
 #include "models/weights.h"
@@ -82,15 +83,18 @@ std::optional<nn::Pooling> read_pooling(const std::string& folder) {
   return mean ? nn::Pooling::mean : nn::Pooling::first;
 }
 
-std::unique_ptr<SentenceEncoder> load_sentence_encoder(const std::string& folder) {
+std::unique_ptr<SentenceEncoder> load_sentence_encoder(const std::string& folder, const std::string& below) {
   SentenceEncoderConfig config{.pooling = read_pooling(folder).value_or(nn::Pooling::mean),
                                .normalize = normalizes(folder)};
-  const AnyModel model = load_model(folder);
+  const AnyModel model = is_adapter_folder(folder) ? load_with_adapter(folder, below) : load_model(folder);
+  nn::merge_adapters(module_of(model));
   const EncoderModel& base = std::visit(TakeEncoder{folder, config}, model);
   auto found = std::make_unique<SentenceEncoder>(config);
   found->to(base.parameters().front().dtype());
   nn::StateDict values = base.state_dict();
-  std::erase_if(values, [](const auto& named) { return named.first.starts_with("pooler."); });
+  std::erase_if(values, [](const auto& named) {
+    return named.first.starts_with("pooler.") || named.first.find(".lora.") != std::string::npos;
+  });
   found->base->load_state_dict(values);
   found->eval();
   return found;
@@ -112,6 +116,11 @@ void save_encoder(const std::string& folder, const SentenceEncoder& model) {
 
 void save(const std::string& folder, const SentenceEncoder& model, const SentenceFolderOptions& options) {
   save_encoder(folder, model);
+  save_sentence_modules(folder, model, options);
+}
+
+void save_sentence_modules(const std::string& folder, const SentenceEncoder& model,
+                           const SentenceFolderOptions& options) {
   make_folder(fmt::format("{}/1_Pooling", folder));
   if (model.config().normalize) make_folder(fmt::format("{}/2_Normalize", folder));
   const bool mean = model.config().pooling == nn::Pooling::mean;

@@ -78,6 +78,8 @@ void remove_old(const std::string& folder, const std::set<std::string>& keep) {
 
 }  // namespace
 
+void remove_weights(const std::string& folder) { remove_old(folder, {}); }
+
 Weights read_weights(const std::string& folder) {
   const std::string file = joined(folder, kFile);
   std::error_code ignored;

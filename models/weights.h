@@ -22,4 +22,7 @@ Weights read_weights(const std::string& folder);
 /// what an earlier save of the other kind left.
 void write_weights(const std::string& folder, const std::map<std::string, Tensor>& tensors, int64_t max_shard_bytes);
 
+/// Removes what either kind of save left.
+void remove_weights(const std::string& folder);
+
 }  // namespace tape::models

@@ -1,6 +1,7 @@
 #include "nn/adapters.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -53,23 +54,48 @@ std::vector<std::pair<std::string, Linear*>> named_linears(Module& model) {
   return found;
 }
 
-std::vector<std::string> add_adapter(Module& model, const std::string& name, const LoraOptions& options,
-                                     const std::vector<std::string>& targets) {
-  const Linears layers = named_linears(model);
+std::vector<std::string> adapter_places(Module& model, const std::vector<std::string>& targets,
+                                        const std::vector<std::string>& except) {
+  Linears layers = named_linears(model);
+  std::erase_if(layers, [&](const auto& linear) {
+    return std::ranges::any_of(except, [&](const std::string& module) { return lies_in(linear.first, module); });
+  });
   check_targets(layers, targets);
-  check_not_merged(layers, "add_adapter");
-  Linears fitting;
+  std::vector<std::string> paths;
   for (const auto& [path, linear] : layers)
     if (std::ranges::any_of(targets, [&](const std::string& target) { return is_target(path, target); }))
-      fitting.emplace_back(path, linear);
-  // All or none: what can be wrong with one is looked at in all before the first is changed.
-  for (const auto& [path, linear] : fitting)
-    if (linear->adapter(name)) raise(ErrorKind::config, "add_adapter: {} has an adapter \"{}\" already", path, name);
-  std::vector<std::string> paths;
-  for (const auto& [path, linear] : fitting) {
-    linear->add_adapter(name, options);
-    paths.push_back(path);
+      paths.push_back(path);
+  return paths;
+}
+
+void add_adapters(Module& model, const std::string& name,
+                  const std::vector<std::pair<std::string, LoraOptions>>& layers) {
+  const Linears all = named_linears(model);
+  check_not_merged(all, "add_adapter");
+  const std::map<std::string, Linear*> by_path(all.begin(), all.end());
+  for (const auto& [path, options] : layers) {
+    if (!by_path.contains(path)) raise(ErrorKind::config, "add_adapter: {} is no Linear of the model", path);
+    if (by_path.at(path)->adapter(name))
+      raise(ErrorKind::config, "add_adapter: {} has an adapter \"{}\" already", path, name);
   }
+  std::vector<Linear*> done;
+  try {
+    for (const auto& [path, options] : layers) {
+      by_path.at(path)->add_adapter(name, options);
+      done.push_back(by_path.at(path));
+    }
+  } catch (...) {  // options that are out of range, or no memory
+    for (Linear* const linear : done) linear->remove_adapter(name);
+    throw;
+  }
+}
+
+std::vector<std::string> add_adapter(Module& model, const std::string& name, const LoraOptions& options,
+                                     const std::vector<std::string>& targets) {
+  std::vector<std::string> paths = adapter_places(model, targets);
+  std::vector<std::pair<std::string, LoraOptions>> layers;
+  for (const std::string& path : paths) layers.emplace_back(path, options);
+  add_adapters(model, name, layers);
   return paths;
 }
 

@@ -17,10 +17,19 @@ class Linear;
 /// Every Linear in the module with its path, in the module's order.
 std::vector<std::pair<std::string, Linear*>> named_linears(Module& model);
 
-/// Adds one to every Linear whose path fits one of the targets: "query" and "feed_forward.linear1" are ends of paths,
-/// "encoder.layers.0" is a module that the layer lies in, * stands for any letters and "all-linear" for every layer.
-/// Gives their paths, in the model's order. Error (config) for a target that fits none, naming the ends that there are,
-/// and as Linear::add_adapter.
+/// The Linear layers whose path fits one of the targets, in the model's order: "query" and "feed_forward.linear1" are
+/// ends of paths, "encoder.layers.0" is a module that the layer lies in, * stands for any letters and "all-linear" for
+/// every layer. Layers in the modules `except` are none of them. Error (config) for a target that fits none, naming the
+/// ends that there are.
+std::vector<std::string> adapter_places(Module& model, const std::vector<std::string>& targets,
+                                        const std::vector<std::string>& except = {});
+
+/// Adds one to each of these layers, by their paths: all or none. Error (config) for a path of no Linear, while any
+/// adapters are merged, and as Linear::add_adapter.
+void add_adapters(Module& model, const std::string& name,
+                  const std::vector<std::pair<std::string, LoraOptions>>& layers);
+
+/// Adds one to each of adapter_places(), and gives their paths. All or none; errors as these two.
 std::vector<std::string> add_adapter(Module& model, const std::string& name, const LoraOptions& options,
                                      const std::vector<std::string>& targets);
 

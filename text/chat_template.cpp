@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -18,18 +19,23 @@
 namespace tape::text {
 namespace {
 
-constexpr std::array<std::string_view, 6> kNames{"chatml", "gemma", "llama2", "llama3", "mistral", "zephyr"};
+constexpr std::array<std::string_view, 8> kNames{"chatml",   "gemma",   "llama2", "llama3",
+                                                 "llama3.1", "mistral", "qwen3",  "zephyr"};
 
-/// The published texts, by their XXH3-64; tests/fixtures/make_chat.py has them.
+/// The published texts, by their XXH3-64; tests/fixtures/make_chat.py has them, or says where they are. That of Qwen 3
+/// was published twice, and writes the same.
 struct KnownText {
   uint64_t hash;
   std::string_view name;
 };
-constexpr std::array<KnownText, 6> kKnownTexts{{{0x4C6E807EE5FE9F4Au, "chatml"},
+constexpr std::array<KnownText, 9> kKnownTexts{{{0x4C6E807EE5FE9F4Au, "chatml"},
                                                 {0x344EDB205734F341u, "gemma"},
                                                 {0x24F6D97F87D647F5u, "llama2"},
                                                 {0x9799AD6E2DEA0594u, "llama3"},
+                                                {0x6CA7779B7730196Au, "llama3.1"},
                                                 {0xA5D004210EBCE758u, "mistral"},
+                                                {0x0283F874FF58D644u, "qwen3"},
+                                                {0xC9E0155C80737CF2u, "qwen3"},
                                                 {0x1DB34E9FC60441D8u, "zephyr"}}};
 
 /// As Python's str.strip().
@@ -84,6 +90,88 @@ std::string llama3(Messages messages, const std::string& bos, bool prompt) {
   return prompt ? out + "<|start_header_id|>assistant<|end_header_id|>\n\n" : out;
 }
 
+/// Error (config) for a conversation without messages, whose first these templates read, and for a message of a role
+/// that is not among `roles`.
+void check_roles(const std::string& name, Messages messages, std::span<const std::string_view> roles) {
+  if (messages.empty()) raise(ErrorKind::config, "chat template {}: there is no message", name);
+  for (size_t i = 0; i < messages.size(); ++i)
+    if (std::ranges::find(roles, messages[i].role) == roles.end())
+      raise(ErrorKind::config, "chat template {}: message {} is of the role \"{}\"; written are {}", name, i,
+            clipped(messages[i].role, 40), fmt::join(roles, ", "));
+}
+
+constexpr std::array<std::string_view, 3> kRoles{"system", "user", "assistant"};
+
+std::string llama31(const std::string& name, Messages messages, const std::string& bos, bool prompt) {
+  check_roles(name, messages, kRoles);
+  std::string_view system;
+  if (messages[0].role == "system") {
+    system = stripped_text(messages[0].content);
+    messages = messages.subspan(1);
+  }
+  const std::string first = fmt::format(
+      "{}<|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\nToday Date: 26 Jul "
+      "2024\n\n{}<|eot_id|>",
+      bos, system);
+  return first + llama3(messages, "", prompt);
+}
+
+std::string_view without_line_feeds(std::string_view text) {
+  const size_t from = text.find_first_not_of('\n');
+  if (from == text.npos) return {};
+  return text.substr(from, text.find_last_not_of('\n') - from + 1);
+}
+
+std::string_view without_first_line_feeds(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of('\n'), text.size()));
+}
+
+/// What an assistant of Qwen 3 says, and what it thought before: "<think>\nthought\n</think>\n\nspoken".
+struct Spoken {
+  std::string_view thought, spoken;
+
+  explicit Spoken(std::string_view content) : spoken(content) {
+    constexpr std::string_view kBegin = "<think>", kEnd = "</think>";
+    const size_t end = content.find(kEnd);
+    if (end == content.npos) return;
+    thought = content.substr(0, end);
+    if (const size_t begin = thought.rfind(kBegin); begin != thought.npos) thought.remove_prefix(begin + kBegin.size());
+    thought = without_line_feeds(thought);
+    spoken = without_first_line_feeds(content.substr(content.rfind(kEnd) + kEnd.size()));
+  }
+};
+
+/// Where the last user speaks; what a tool answered, which this role brings too, is none. The last message without one.
+size_t last_query(Messages messages) {
+  for (size_t i = messages.size(); i-- > 0;) {
+    const std::string& content = messages[i].content;
+    const bool tool = content.starts_with("<tool_response>") && content.ends_with("</tool_response>");
+    if (messages[i].role == "user" && !tool) return i;
+  }
+  return messages.size() - 1;
+}
+
+std::string qwen3(const std::string& name, Messages messages, bool prompt, Thinking thinking) {
+  check_roles(name, messages, kRoles);
+  const size_t query = last_query(messages);
+  std::string out;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const ChatMessage& m = messages[i];
+    out += fmt::format("<|im_start|>{}\n", m.role);
+    if (m.role != "assistant") {
+      out += m.content;
+    } else {
+      const Spoken said(m.content);
+      const bool thinks = i > query && (i + 1 == messages.size() || !said.thought.empty());
+      out += thinks ? fmt::format("<think>\n{}\n</think>\n\n{}", said.thought, without_first_line_feeds(said.spoken))
+                    : std::string(said.spoken);
+    }
+    out += "<|im_end|>\n";
+  }
+  if (!prompt) return out;
+  return out + "<|im_start|>assistant\n" + (thinking == Thinking::off ? "<think>\n\n</think>\n\n" : "");
+}
+
 std::string mistral(Messages messages, const std::string& bos, const std::string& eos) {
   std::string out = bos;
   for (const ChatMessage& m : messages)
@@ -120,25 +208,29 @@ std::string template_text(const std::string& folder, std::string& where) {
 ChatTemplate::ChatTemplate(std::string_view name, std::string bos, std::string eos)
     : name_(name), bos_(std::move(bos)), eos_(std::move(eos)) {
   if (std::find(kNames.begin(), kNames.end(), name) == kNames.end())
-    raise(ErrorKind::config, "ChatTemplate: \"{}\" is none of chatml, gemma, llama2, llama3, mistral, zephyr",
-          clipped(name, 40));
+    raise(ErrorKind::config, "ChatTemplate: \"{}\" is none of {}", clipped(name, 40), fmt::join(kNames, ", "));
 }
 
 ChatTemplate ChatTemplate::load(const std::string& folder) {
   std::string where;
   std::string text = template_text(folder, where);
-  if (where.ends_with(".jinja") && text.ends_with('\n')) text.pop_back();  // an editor's
-  const uint64_t hash = XXH3_64bits(text.data(), text.size());
+  if (text.ends_with('\n')) text.pop_back();  // an editor's; Jinja leaves it out
+  const std::string_view name = published_template(XXH3_64bits(text.data(), text.size()));
   const TokenizerConfig config = read_tokenizer_config(folder, {});
-  for (const KnownText& known : kKnownTexts)
-    if (known.hash == hash) return ChatTemplate(known.name, config.bos, config.eos);
-  raise(ErrorKind::format,
-        "{}: the chat template is none of those known (chatml, gemma, llama2, llama3, mistral, zephyr, as they were "
-        "published first): \"{}\"",
-        where, clipped(text, 60));
+  if (!name.empty()) return ChatTemplate(name, config.bos, config.eos);
+  raise(ErrorKind::format, "{}: the chat template is none of those known ({}, as they were published first): \"{}\"",
+        where, fmt::join(kNames, ", "), clipped(text, 60));
 }
 
-std::string ChatTemplate::apply(Messages messages, bool add_generation_prompt) const {
+std::string_view published_template(uint64_t xxh3) {
+  const auto known = std::ranges::find(kKnownTexts, xxh3, &KnownText::hash);
+  return known == kKnownTexts.end() ? std::string_view() : known->name;
+}
+
+std::string ChatTemplate::apply(Messages messages, bool add_generation_prompt, Thinking thinking) const {
+  if (name_ == "qwen3") return qwen3(name_, messages, add_generation_prompt, thinking);
+  if (thinking == Thinking::off) raise(ErrorKind::config, "chat template {}: it knows no thoughts to turn off", name_);
+  if (name_ == "llama3.1") return llama31(name_, messages, bos_, add_generation_prompt);
   if (name_ == "chatml") return chatml(messages, add_generation_prompt);
   if (name_ == "llama3") return llama3(messages, bos_, add_generation_prompt);
   if (name_ == "zephyr") return zephyr(messages, eos_, add_generation_prompt);

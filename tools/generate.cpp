@@ -25,7 +25,7 @@ struct GenerateArguments {
   std::optional<std::string> prompt;
   std::optional<uint64_t> seed;
   int64_t count = 1, batch = 32;
-  bool continuation_only = false, chat = false;
+  bool continuation_only = false, chat = false, no_thinking = false;
   std::optional<std::string> system;
   models::GenerateOptions options;
   Common common;
@@ -105,7 +105,8 @@ class Writer {
       std::vector<text::ChatMessage> messages;
       if (arguments_.system) messages.push_back({"system", *arguments_.system});
       messages.push_back({"user", text});
-      return tokenizer_->encode(chat_->apply(messages), {.add_special_tokens = false}).ids;
+      const auto thinking = arguments_.no_thinking ? text::Thinking::off : text::Thinking::allowed;
+      return tokenizer_->encode(chat_->apply(messages, true, thinking), {.add_special_tokens = false}).ids;
     }
     text::Encoding encoding = tokenizer_->encode(text);
     if (reader_) return encoding.ids;
@@ -195,6 +196,8 @@ void add_generate(Command app) {
                    "The prompt is what a user says: the model's chat template is put around it, and the answer "
                    "printed");
   command.option("--system", arguments->system, "With --chat: a system message before it").needs(chat);
+  command.flag("--no-thinking", arguments->no_thinking, "With --chat: an answer without thoughts before it, of Qwen 3")
+      .needs(chat);
   command.flag("--continuation-only", arguments->continuation_only, "Do not print the prompt");
   command.flag("--json", arguments->common.json,
                "A JSON object a text: prompt, text (what follows), tokens, ids, ended, seed");

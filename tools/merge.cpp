@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "models/adapter_folder.h"
+#include "models/sentence_encoder.h"
 #include "text/load_tokenizer.h"
 
 namespace tape::tools {
@@ -17,10 +18,13 @@ struct MergeArguments {
 int merge(const MergeArguments& arguments) {
   prepare(arguments.common);
   const std::string base = arguments.model.empty() ? models::base_model_folder(arguments.adapter) : arguments.model;
-  const models::AnyModel model = models::load_model(base);
-  models::load_adapter(arguments.adapter, model);
-  nn::merge_adapters(models::module_of(model));
-  models::save(arguments.out, model);
+  if (models::read_pooling(arguments.adapter)) {  // vectors of texts
+    models::save(arguments.out, *models::load_sentence_encoder(arguments.adapter, base));
+  } else {
+    const models::AnyModel model = models::load_with_adapter(arguments.adapter, base);
+    nn::merge_adapters(models::module_of(model));
+    models::save(arguments.out, model);
+  }
   text::load_tokenizer(base)->save(arguments.out);
   std::cout << fmt::format("{}: {} with {}\n", arguments.out, base, arguments.adapter);
   return 0;

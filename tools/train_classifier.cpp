@@ -11,6 +11,7 @@ namespace {
 
 struct TrainClassifierArguments : TrainArguments {
   train::ClassificationOptions options;
+  AdapterArguments adapters;
   std::optional<std::string> format;
   std::string pooling;
 };
@@ -19,6 +20,7 @@ int train_classifier(TrainClassifierArguments& arguments) {
   begin_run(arguments);
   train::ClassificationOptions& options = arguments.options;
   options.run = arguments.run;
+  options.adapters = adapters_of(arguments.adapters);
   options.records = records_of_data(arguments.format, options.data);
   if (arguments.format == "label-first") options.format = text::LabelFormat::label_space_sentence;
   options.pooling = pooling_named(arguments.pooling);
@@ -59,10 +61,10 @@ void add_train_classifier(Command train) {
       .default_text("by the end of --data: .jsonl, .csv, else tsv");
   command.option("--text-column", o.fields.text, "Field of records that is classified");
   command.option("--label-column", o.fields.label, "Field that holds its label");
-  add_init_options(command, o);
+  add_init_options(command, o, arguments->adapters);
   add_pooling_option(command, arguments->pooling, "mean from scratch, else as --init has it");
   add_batch_options(command, o, "Lines", "line");
-  add_run_options(command, *arguments, {"small", "fine-tune"});
+  add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] { return train_classifier(*arguments); });
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 struct TrainEmbeddingArguments : TrainArguments {
   train::TextEmbeddingOptions options;
+  AdapterArguments adapters;
   std::optional<std::string> format;
   std::string pooling;
 };
@@ -19,6 +20,7 @@ int train_embedding(TrainEmbeddingArguments& arguments) {
   begin_run(arguments);
   train::TextEmbeddingOptions& options = arguments.options;
   options.run = arguments.run;
+  options.adapters = adapters_of(arguments.adapters);
   options.records = records_of_data(arguments.format, options.data);
   options.pooling = pooling_named(arguments.pooling);
   if (arguments.doctor) return show(train::examine_text_embedding(options, std::cout));
@@ -39,7 +41,7 @@ void add_train_embedding(Command train) {
   train::TextEmbeddingOptions& o = arguments->options;
   Command command = train.subcommand("embedding", "Learn vectors of texts from pairs that belong together");
   command.footer(encoder_presets("text", {.batch = 64, .epochs = 10, .lr = "1e-3", .dropout = "0.1", .longest = 128},
-                                 {.batch = 64, .epochs = 1, .lr = "5e-5"}) +
+                                 {.batch = 64, .epochs = 1, .lr = "5e-5"}, "5e-4") +
                  " sentence-transformers opens the folder.\n"
                  "Example: tapeformer train embedding --data questions.jsonl --init MiniLM --out runs/questions");
   command.option("--data", o.data, "Pairs of texts to learn from").required();
@@ -53,9 +55,9 @@ void add_train_embedding(Command train) {
   command.option("--temperature", o.temperature, "Cosines are divided by it").above(0);
   command.flag("--symmetric", o.symmetric, "The second text must find the first, too");
   add_pooling_option(command, arguments->pooling, "mean unless the 1_Pooling of --init says first");
-  add_init_options(command, o);
+  add_init_options(command, o, arguments->adapters);
   add_batch_options(command, o, "Pairs", "text");
-  add_run_options(command, *arguments, {"small", "fine-tune"});
+  add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] { return train_embedding(*arguments); });
 }
 

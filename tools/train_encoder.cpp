@@ -27,21 +27,26 @@ std::optional<nn::Pooling> pooling_named(std::string_view pooling) {
   return pooling == "mean" ? nn::Pooling::mean : nn::Pooling::first;
 }
 
-std::string encoder_presets(std::string_view text, const PresetFigures& small, const PresetFigures& fine_tune) {
+std::string encoder_presets(std::string_view text, const PresetFigures& small, const PresetFigures& fine_tune,
+                            const char* adapters_lr) {
+  const auto with_init = [&](const char* name, const char* lr) {
+    return fmt::format(
+        "  {:9}   as --init                           {}      {:2}  {}  its own  the model's positions\n", name,
+        fine_tune.batch, fine_tune.epochs, lr);
+  };
   return fmt::format(
       "  preset     layers  width  heads  vocabulary  batch  epochs  lr    dropout  longest {}\n"
       "  small           2    128      4        4000     {}      {}  {}      {}  {} tokens\n"
-      "  fine-tune   as --init                           {}      {:2}  {}  its own  the model's positions\n"
-      "Both: weight decay 0.01, clip norm 1, warm-up over a tenth of the steps, an evaluation each epoch. small is "
-      "the\n"
-      "default, fine-tune with --init.",
-      text, small.batch, small.epochs, small.lr, small.dropout, small.longest, fine_tune.batch, fine_tune.epochs,
-      fine_tune.lr);
+      "{}{}"
+      "All: clip norm 1, warm-up over a tenth of the steps, an evaluation each epoch, and, but for adapters, weight\n"
+      "decay 0.01. small is the default, fine-tune with --init, adapters with --lora-rank.",
+      text, small.batch, small.epochs, small.lr, small.dropout, small.longest, with_init("fine-tune", fine_tune.lr),
+      with_init("adapters", adapters_lr));
 }
 
 std::string classifier_presets(std::string_view text) {
   return encoder_presets(text, {.batch = 32, .epochs = 10, .lr = "1e-3", .dropout = "0.2", .longest = 256},
-                         {.batch = 32, .epochs = 3, .lr = "2e-4"});
+                         {.batch = 32, .epochs = 3, .lr = "2e-4"}, "2e-3");
 }
 
 }  // namespace tape::tools

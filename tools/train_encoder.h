@@ -5,6 +5,7 @@
 
 #include "nn/heads.h"
 #include "text/record_reader.h"
+#include "tools/train_adapters.h"
 #include "tools/train_task.h"
 
 // What the tasks of `tapeformer train` share that train an encoder.
@@ -21,13 +22,15 @@ std::optional<text::RecordFormat> records_of_data(const std::optional<std::strin
 void add_pooling_option(Command& command, std::string& pooling, const std::string& otherwise);
 std::optional<nn::Pooling> pooling_named(std::string_view pooling);
 
-/// What an encoder begins with, and what of it is held still.
+/// What an encoder begins with, what of it is held still, and adapters in its place.
 template <class Options>
-void add_init_options(Command& command, Options& o) {
-  command.option("--init", o.init, "Folder of an encoder to begin with; without it the model starts from scratch");
+void add_init_options(Command& command, Options& o, AdapterArguments& adapters) {
+  const Option init =
+      command.option("--init", o.init, "Folder of an encoder to begin with; without it the model starts from scratch");
   if constexpr (requires { o.new_head; })
     command.flag("--new-head", o.new_head, "Where --init has such a head: learn other labels than its own");
   command.option("--freeze", o.freeze, "Hold the embeddings and so many layers of --init still").at_least(0);
+  add_adapter_options(command, adapters, init);
 }
 
 /// Batches of `examples` ("Lines"), each a `text` or of such ("line"), of which longer ones `become` something, and
@@ -53,8 +56,10 @@ struct PresetFigures {
   const char* dropout = "";  // from scratch; an --init has its own
   int longest = 0;           // the same
 };
-/// The presets of a task as --help lists them, and what follows; `text` is the example whose tokens are counted.
-std::string encoder_presets(std::string_view text, const PresetFigures& small, const PresetFigures& fine_tune);
+/// The presets of a task as --help lists them, and what follows; `text` is the example whose tokens are counted. That
+/// for adapters is as fine_tune but for its rate.
+std::string encoder_presets(std::string_view text, const PresetFigures& small, const PresetFigures& fine_tune,
+                            const char* adapters_lr);
 /// Those of labels.
 std::string classifier_presets(std::string_view text);
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "autograd/tape/scope.h"
+#include "tools/train_adapters.h"
 #include "tools/train_task.h"
 #include "train/language_model.h"
 
@@ -14,9 +15,7 @@ struct TrainLmArguments : TrainArguments {
   train::LanguageModelOptions options;
   std::string level = "char", architecture = "gpt2";
   train::DecoderStart init;
-  train::AdapterTraining adapters;
-  std::optional<int64_t> rank;
-  std::optional<double> alpha;
+  AdapterArguments adapters;
 };
 
 std::vector<std::string> names_of(const auto& rows) {
@@ -39,11 +38,7 @@ int train_lm(TrainLmArguments& arguments) {
   for (const auto& [name, kind] : train::kDecoderKinds)
     if (name == arguments.architecture) options.architecture = kind;
   if (!arguments.init.folder.empty()) {
-    if (arguments.rank) {
-      arguments.adapters.lora.rank = *arguments.rank;
-      arguments.adapters.lora.alpha = arguments.alpha.value_or(2 * static_cast<double>(*arguments.rank));
-      arguments.init.adapters = arguments.adapters;
-    }
+    arguments.init.adapters = adapters_of(arguments.adapters);
     options.init = arguments.init;
   }
   if (arguments.doctor) return show(train::examine_language_model(options, std::cout));
@@ -62,23 +57,7 @@ void add_init_options(Command& command, TrainLmArguments& arguments) {
   const Option init =
       command.option("--init", arguments.init.folder, "Folder of a decoder-only model to go on with").value_name("DIR");
   command.option("--freeze", arguments.init.freeze, "PATTERNs of modules of --init that stay as they are").needs(init);
-  nn::LoraOptions& lora = arguments.adapters.lora;
-  const Option rank =
-      command.option("--lora-rank", arguments.rank, "Train adapters of this rank in place of the model (LoRA)")
-          .at_least(1)
-          .needs(init);
-  command.option("--lora-alpha", arguments.alpha, "Their change is scaled by alpha / rank")
-      .above(0)
-      .needs(rank)
-      .default_text("2 x rank");
-  command.option("--lora-dropout", lora.dropout, "Of their input").probability().needs(rank);
-  command
-      .option("--lora-targets", arguments.adapters.targets,
-              "Linear layers that have one: ends of their names, or PATTERNs")
-      .needs(rank)
-      .default_text("query value");
-  command.flag("--rslora", lora.rank_stabilized, "Scale by alpha / sqrt(rank)").needs(rank);
-  command.flag("--dora", lora.decomposed, "Train the magnitude of each output apart (DoRA)").needs(rank);
+  add_adapter_options(command, arguments.adapters, init);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace {
 
 struct TrainMlmArguments : TrainArguments {
   train::MaskedWordsOptions options;
+  AdapterArguments adapters;
   std::optional<std::string> format;
 };
 
@@ -19,6 +20,7 @@ int train_mlm(TrainMlmArguments& arguments) {
   begin_run(arguments);
   train::MaskedWordsOptions& options = arguments.options;
   options.run = arguments.run;
+  options.adapters = adapters_of(arguments.adapters);
   options.records = arguments.format ? records_named(*arguments.format) : text::record_format_of(options.data);
   if (arguments.doctor) return show(train::examine_masked_words(options, std::cout));
   const auto result = train::train_masked_words(options, std::cout, terminal_info(1));
@@ -39,7 +41,7 @@ void add_train_mlm(Command train) {
   train::MaskedWordsOptions& o = arguments->options;
   Command command = train.subcommand("mlm", "Learn an encoder from text alone: to say words that are hidden");
   command.footer(encoder_presets("line", {.batch = 32, .epochs = 10, .lr = "1e-3", .dropout = "0.1", .longest = 128},
-                                 {.batch = 32, .epochs = 3, .lr = "5e-5"}) +
+                                 {.batch = 32, .epochs = 3, .lr = "5e-5"}, "5e-4") +
                  " The folder is what train classifier and train embedding take as --init.\n"
                  "Example: tapeformer train mlm --data letters.txt --init bert-base-uncased --out runs/letters");
   command.option("--data", o.data, "Text to learn from: a line, or a record, is read by itself").required();
@@ -50,9 +52,9 @@ void add_train_mlm(Command train) {
       .default_text("by the end of --data: .jsonl, .csv, .tsv, else lines");
   command.option("--text-column", o.text_field, "Field of records that holds the text");
   command.option("--mask-share", o.mask_share, "How many of a line's tokens are to be said").within(0, 1);
-  add_init_options(command, o);
+  add_init_options(command, o, arguments->adapters);
   add_batch_options(command, o, "Lines", "line", "become several");
-  add_run_options(command, *arguments, {"small", "fine-tune"});
+  add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] { return train_mlm(*arguments); });
 }
 

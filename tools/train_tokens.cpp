@@ -11,6 +11,7 @@ namespace {
 
 struct TrainTokensArguments : TrainArguments {
   train::TokenLabelOptions options;
+  AdapterArguments adapters;
   std::optional<std::string> format;
 };
 
@@ -18,6 +19,7 @@ int train_tokens(TrainTokensArguments& arguments) {
   begin_run(arguments);
   train::TokenLabelOptions& options = arguments.options;
   options.run = arguments.run;
+  options.adapters = adapters_of(arguments.adapters);
   options.records = records_of_data(arguments.format, options.data);
   if (arguments.doctor) return show(train::examine_token_labels(options, std::cout));
   const auto result = train::train_token_labels(options, std::cout, terminal_info(1));
@@ -56,9 +58,9 @@ void add_train_tokens(Command train) {
       .default_text("by the end of --data: .jsonl, .csv, else conll");
   command.option("--tokens-column", o.fields.tokens, "Field of records with the words of a sentence");
   command.option("--labels-column", o.fields.labels, "Field with their labels").default_text("labels, or ner_tags");
-  add_init_options(command, o);
+  add_init_options(command, o, arguments->adapters);
   add_batch_options(command, o, "Sentences", "sentence");
-  add_run_options(command, *arguments, {"small", "fine-tune"});
+  add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});
   command.runs([arguments] { return train_tokens(*arguments); });
 }
 

@@ -2,6 +2,7 @@
 
 #include "../nn/heads.h"
 #include "../text/labelled.h"
+#include "adapter_training.h"
 #include "doctor.h"
 #include "task.h"
 #include "trainer.h"
@@ -21,9 +22,10 @@ struct ClassificationOptions {
   std::optional<int64_t> max_length = {};   ///< tokens of a line, longer ones are cut; at most the model's positions
   std::optional<nn::Pooling> pooling = {};  ///< the mean from scratch; with init as read_pretrained() says
 
-  std::string init = {};               ///< folder of a BERT to begin with; "": from scratch
-  bool new_head = false;               ///< do not go on with the head and the labels of init
-  std::optional<int64_t> freeze = {};  ///< hold the embeddings and so many layers of init still
+  std::string init = {};                         ///< folder of a BERT to begin with; "": from scratch
+  bool new_head = false;                         ///< do not go on with the head and the labels of init
+  std::optional<int64_t> freeze = {};            ///< hold the embeddings and so many layers of init still
+  std::optional<AdapterTraining> adapters = {};  ///< trained in place of the encoder of init
 
   // Of a model from scratch.
   std::optional<int64_t> vocab_size = {};  ///< tokens of a byte-level BPE learned from the lines

@@ -30,21 +30,21 @@ struct EncodedPairs {
 };
 
 const EncoderPresets& embedding_presets() {
-  static const EncoderPresets all{
-      .from_scratch = {{.name = "small",
-                        .epochs = 10,
-                        .batch = 64,
-                        .max_length = 128,
-                        .vocab_size = 4000,
-                        .layers = 2,
-                        .width = 128,
-                        .heads = 4,
-                        .recipe = {.lr = 1e-3, .dropout = 0.1, .weight_decay = 0.01, .clip_norm = 1}}},
-      .with_init = {{.name = "fine-tune",
-                     .epochs = 1,
-                     .batch = 64,
-                     .max_length = 512,
-                     .recipe = {.lr = 5e-5, .weight_decay = 0.01, .clip_norm = 1}}}};
+  static const EncoderPresets all =
+      encoder_presets({.name = "small",
+                       .epochs = 10,
+                       .batch = 64,
+                       .max_length = 128,
+                       .vocab_size = 4000,
+                       .layers = 2,
+                       .width = 128,
+                       .heads = 4,
+                       .recipe = {.lr = 1e-3, .dropout = 0.1, .weight_decay = 0.01, .clip_norm = 1}},
+                      {.name = "fine-tune",
+                       .epochs = 1,
+                       .batch = 64,
+                       .max_length = 512,
+                       .recipe = {.lr = 5e-5, .weight_decay = 0.01, .clip_norm = 1}});
   return all;
 }
 
@@ -201,10 +201,12 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
   }
 
   void save_model(const std::string& folder) override {
-    if (folder == options_.run.out)
-      models::save(folder, *model_, {.max_tokens = setup_.max_length()});
-    else  // a checkpoint, which holds files alone: 1_Pooling is none
+    if (options_.adapters)
+      EncoderRun::save_model(folder);
+    else
       models::save_encoder(folder, *model_);
+    // A checkpoint holds files alone, and 1_Pooling is none.
+    if (folder == options_.run.out) models::save_sentence_modules(folder, *model_, {.max_tokens = setup_.max_length()});
   }
 
   void print_sizes() const {

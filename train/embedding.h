@@ -2,6 +2,7 @@
 
 #include "../nn/heads.h"
 #include "../text/corpus.h"
+#include "adapter_training.h"
 #include "doctor.h"
 #include "task.h"
 #include "trainer.h"
@@ -22,8 +23,9 @@ struct TextEmbeddingOptions {
   double temperature = 0.05;                 ///< cosines are divided by it
   bool symmetric = false;                    ///< each text of a pair must find the other, in place of the second alone
 
-  std::string init = {};               ///< folder of an encoder to begin with; "": from scratch
-  std::optional<int64_t> freeze = {};  ///< hold the embeddings and so many layers of init still
+  std::string init = {};                         ///< folder of an encoder to begin with; "": from scratch
+  std::optional<int64_t> freeze = {};            ///< hold the embeddings and so many layers of init still
+  std::optional<AdapterTraining> adapters = {};  ///< trained in place of the encoder of init
 
   // Of a model from scratch.
   std::optional<int64_t> vocab_size = {};  ///< tokens of a byte-level BPE learned from the texts

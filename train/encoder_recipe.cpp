@@ -25,35 +25,51 @@ void check(const EncoderTaskOptions& o) {
                             {"width", o.width.has_value()},
                             {"heads", o.heads.has_value()}});
   refuse(o.init.empty() && o.freeze, "freeze", "needs init: a model from scratch has nothing to keep");
+  refuse(o.init.empty() && o.adapters, "adapters", "need init: a model to stand on");
+  refuse(o.adapters && o.freeze, "freeze", "does not go with adapters, beside which the model stays as it is");
+  if (o.adapters) check_apart(o.task, o.init, o.run->out);
+  if (o.adapters && models::is_adapter_folder(o.init))
+    raise(ErrorKind::config, "{}: {} holds adapters; others stand on a whole model, as tapeformer merge makes one",
+          o.task, o.init);
   refuse(o.init.empty() && o.run->layer_decay, "layer_decay", "needs init");
   refuse(o.init.empty() && o.new_head.value_or(false), "new_head", "needs init");
 }
 
 }  // namespace
 
+EncoderPresets encoder_presets(const EncoderPreset& from_scratch, const EncoderPreset& with_init) {
+  EncoderPreset adapters = with_init;
+  adapters.name = "adapters";
+  adapters.recipe.lr *= 10;
+  adapters.recipe.weight_decay = 0;
+  return {.from_scratch = {from_scratch}, .with_init = {with_init}, .with_adapters = {adapters}};
+}
+
 const EncoderPresets& classifier_presets() {
-  static const EncoderPresets all{
-      .from_scratch = {{.name = "small",
-                        .epochs = 10,
-                        .batch = 32,
-                        .max_length = 256,
-                        .vocab_size = 4000,
-                        .layers = 2,
-                        .width = 128,
-                        .heads = 4,
-                        .recipe = {.lr = 1e-3, .dropout = 0.2, .weight_decay = 0.01, .clip_norm = 1}}},
-      .with_init = {{.name = "fine-tune",
-                     .epochs = 3,
-                     .batch = 32,
-                     .max_length = 512,
-                     .recipe = {.lr = 2e-4, .weight_decay = 0.01, .clip_norm = 1}}}};
+  static const EncoderPresets all =
+      encoder_presets({.name = "small",
+                       .epochs = 10,
+                       .batch = 32,
+                       .max_length = 256,
+                       .vocab_size = 4000,
+                       .layers = 2,
+                       .width = 128,
+                       .heads = 4,
+                       .recipe = {.lr = 1e-3, .dropout = 0.2, .weight_decay = 0.01, .clip_norm = 1}},
+                      {.name = "fine-tune",
+                       .epochs = 3,
+                       .batch = 32,
+                       .max_length = 512,
+                       .recipe = {.lr = 2e-4, .weight_decay = 0.01, .clip_norm = 1}});
   return all;
 }
 
 const EncoderPreset& encoder_preset(const EncoderPresets& presets, const EncoderTaskOptions& options) {
   check(options);
-  return find_preset(options.task, options.init.empty() ? presets.from_scratch : presets.with_init,
-                     options.run->preset);
+  const auto& chosen = options.init.empty() ? presets.from_scratch
+                       : options.adapters   ? presets.with_adapters
+                                            : presets.with_init;
+  return find_preset(options.task, chosen, options.run->preset);
 }
 
 Recipe encoder_recipe(const EncoderPreset& preset, const TaskOptions& options, int64_t batches,

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "adapter_training.h"
 #include "recipe.h"
 #include "task.h"
 
@@ -15,8 +16,9 @@ struct EncoderTaskOptions {
   std::string data, valid;  ///< files; without the second some of the first validate
   std::optional<double> valid_fraction;
   std::optional<int64_t> batch, batch_tokens, max_length;
-  std::string init;              ///< folder of an encoder to begin with; "": from scratch
-  std::optional<bool> new_head;  ///< where the task has labels
+  std::string init;                         ///< folder of an encoder to begin with; "": from scratch
+  std::optional<bool> new_head;             ///< where the task has labels
+  std::optional<AdapterTraining> adapters;  ///< in place of the model of init
   std::optional<int64_t> freeze, vocab_size, layers, width, heads;
 };
 
@@ -33,6 +35,7 @@ EncoderTaskOptions encoder_task_options(const char* task, const Options& o) {
                          .max_length = o.max_length,
                          .init = o.init,
                          .new_head = {},
+                         .adapters = o.adapters,
                          .freeze = o.freeze,
                          .vocab_size = o.vocab_size,
                          .layers = o.layers,
@@ -53,13 +56,15 @@ struct EncoderPreset {
 
 /// A task's presets.
 struct EncoderPresets {
-  std::vector<EncoderPreset> from_scratch, with_init;
+  std::vector<EncoderPreset> from_scratch, with_init, with_adapters;
 };
+/// One of each kind; that for adapters is the one for init with ten times its rate and no weight decay.
+EncoderPresets encoder_presets(const EncoderPreset& from_scratch, const EncoderPreset& with_init);
 /// Where a head that classifies is trained on an encoder, texts or tokens.
 const EncoderPresets& classifier_presets();
 
-/// The preset that the options name, of those for a model from scratch or of those with init. Error (config) for a name
-/// that is none of them, and for options that are out of range or do not go together.
+/// The preset that the options name, of those for a model from scratch, with init or with adapters. Error (config) for
+/// a name that is none of them, and for options that are out of range or do not go together.
 const EncoderPreset& encoder_preset(const EncoderPresets& presets, const EncoderTaskOptions& options);
 
 /// The recipe of a run with so many batches an epoch; a folder that the model begins with gives its dropout.

@@ -9,6 +9,7 @@
 
 #include "../autograd/random.h"
 #include "../text/label_names.h"
+#include "adapter_training.h"
 #include "encoder_setup.h"
 #include "fine_tuning.h"
 #include "model_memory.h"
@@ -72,6 +73,7 @@ class EncoderRun : public TaskRun<Batch, Model, text::Tokenizer> {
     if (pretrained_) {
       model_ = from_init();
       if (options_.freeze) freeze_layers(*model_, *options_.freeze);
+      if (options_.adapters) begin_adapters(models::adapter_part(*model_), *options_.adapters, trained_whole());
       pretrained_->values.clear();
     } else {
       const auto config = from_scratch();
@@ -83,6 +85,16 @@ class EncoderRun : public TaskRun<Batch, Model, text::Tokenizer> {
         *adam_, optim::LinearOptions{.warmup = recipe_.warmup, .total = recipe_.steps});
     loader_ = std::make_unique<Loader<Batch>>(
         LoaderOptions<Batch>{.plan = std::forward<Plan>(plan), .collate = std::forward<Collate>(collate)});
+  }
+
+  /// With adapters they alone, in peft's folder.
+  void save_model(const std::string& folder) override {
+    if (!options_.adapters) return Base::save_model(folder);
+    save_adapters(folder, models::adapter_part(*model_), options_.init);
+  }
+  nn::StateDict load_model(const std::string& folder) override {
+    if (!options_.adapters) return Base::load_model(folder);
+    return with_adapters(model_->state_dict(), folder, models::adapter_part(*model_));
   }
 
   int64_t padding_id() const { return std::max<int64_t>(model_->base->options().padding_id, 0); }
@@ -117,6 +129,18 @@ class EncoderRun : public TaskRun<Batch, Model, text::Tokenizer> {
     if (options_.records) json["fields"] = fields;
   }
 
+ private:
+  /// The modules that adapters leave to be trained: a head of labels, and what init has not.
+  std::vector<std::string> trained_whole() const {
+    constexpr bool has_labels = requires { options_.new_head; };
+    std::vector<std::string> modules;
+    if (has_labels) modules.emplace_back("head");
+    for (const NamedTensor& named : model_->named_parameters())
+      if (!pretrained_->values.contains(named.name)) modules.push_back(named.name.substr(0, named.name.rfind('.')));
+    return modules;
+  }
+
+ protected:
   const Options& options_;
   EncoderSetup setup_;
   std::optional<PretrainedModel> pretrained_;

@@ -81,6 +81,7 @@ void EncoderSetup::add_settings(nlohmann::ordered_json& json, const models::Enco
     json["init"] = file_setting(fmt::format("{}/config.json", options_.init));
     if (options_.new_head) json["new_head"] = *options_.new_head;
     json["freeze"] = options_.freeze.value_or(0);
+    if (options_.adapters) json.update(to_json(*options_.adapters, options_.init));
   } else {
     json["vocab_size"] = vocab_size();
   }

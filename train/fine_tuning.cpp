@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "models/folder.h"
 #include "models/tokenizer_fit.h"
+#include "nn/adapters.h"
 #include "text/load_tokenizer.h"
 #include "train/trained_parameters.h"
 
@@ -55,6 +56,7 @@ template <class Model>
 void read(const std::string& folder, PretrainedFor<Model>& p, const char* what) {
   p.folder = folder;
   const models::AnyModel model = models::load_model(folder);
+  nn::merge_adapters(models::module_of(model));
   std::visit(Take<Model>{p, what}, model);
   p.tokenizer = text::load_tokenizer(folder);
   std::visit(

@@ -52,7 +52,7 @@ using PretrainedWords = PretrainedFor<models::MaskedLanguageModel>;
 using PretrainedSentences = PretrainedFor<models::SentenceEncoder>;
 
 /// Reads a folder of an encoder of any family with its tokenizer: the model alone, or with a head of any kind, which is
-/// kept where it is a classifier's of sequences.
+/// kept where it is a classifier's of sequences. Adapters are merged into the weights.
 ///
 /// The pooling is the classifier's own; else what 1_Pooling/config.json says (folders of sentence-transformers); else
 /// the first position where the folder has a pooler, and the mean where it has none.

@@ -25,6 +25,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM, text::
   LanguageModelTask(const LanguageModelOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("language model", options.run, out), options_(options), preset_(language_model_preset(options)) {
     with_options(preset_.recipe, options.run);  // refused before anything is read
+    if (options.init && options.init->adapters) check_apart("train lm", options.init->folder, options.run.out);
     if (options.init) pretrained_.emplace(*options.init);
     context_ = context();
     texts_ = find_texts({.text = options.text,

@@ -25,21 +25,21 @@ struct MaskedBatch : PaddedLines {
 };
 
 const EncoderPresets& masked_words_presets() {
-  static const EncoderPresets all{
-      .from_scratch = {{.name = "small",
-                        .epochs = 10,
-                        .batch = 32,
-                        .max_length = 128,
-                        .vocab_size = 4000,
-                        .layers = 2,
-                        .width = 128,
-                        .heads = 4,
-                        .recipe = {.lr = 1e-3, .dropout = 0.1, .weight_decay = 0.01, .clip_norm = 1}}},
-      .with_init = {{.name = "fine-tune",
-                     .epochs = 3,
-                     .batch = 32,
-                     .max_length = 512,
-                     .recipe = {.lr = 5e-5, .weight_decay = 0.01, .clip_norm = 1}}}};
+  static const EncoderPresets all =
+      encoder_presets({.name = "small",
+                       .epochs = 10,
+                       .batch = 32,
+                       .max_length = 128,
+                       .vocab_size = 4000,
+                       .layers = 2,
+                       .width = 128,
+                       .heads = 4,
+                       .recipe = {.lr = 1e-3, .dropout = 0.1, .weight_decay = 0.01, .clip_norm = 1}},
+                      {.name = "fine-tune",
+                       .epochs = 3,
+                       .batch = 32,
+                       .max_length = 512,
+                       .recipe = {.lr = 5e-5, .weight_decay = 0.01, .clip_norm = 1}});
   return all;
 }
 
@@ -49,6 +49,11 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
   MaskedWordsTask(const MaskedWordsOptions& options, const RunFolder* folder, std::ostream& out)
       : EncoderRun("masked language model", "train mlm", options, masked_words_presets(), out) {
     if (!options.init.empty()) begin_with(read_pretrained_words(options.init));
+    if (options.adapters && !pretrained_->has_head())
+      raise(ErrorKind::config,
+            "train mlm: {} has no head that says words; beside adapters the model stays as it is, and a new head would "
+            "stay as it began",
+            options.init);
     std::vector<std::string> train = read_file(options.data), valid = read_valid(train);
     begin_tokenizer(
         folder, [&train] { return train; }, true);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "../text/record_reader.h"
+#include "adapter_training.h"
 #include "doctor.h"
 #include "task.h"
 #include "trainer.h"
@@ -19,8 +20,9 @@ struct MaskedWordsOptions {
   std::optional<int64_t> batch_tokens = {};        ///< most tokens of a batch besides, padding included
   std::optional<int64_t> max_length = {};  ///< tokens of a line, longer ones become several; at most the positions
 
-  std::string init = {};               ///< folder of an encoder to begin with; "": from scratch
-  std::optional<int64_t> freeze = {};  ///< hold the embeddings and so many layers of init still
+  std::string init = {};                         ///< folder of an encoder to begin with; "": from scratch
+  std::optional<int64_t> freeze = {};            ///< hold the embeddings and so many layers of init still
+  std::optional<AdapterTraining> adapters = {};  ///< trained in place of the encoder of init
 
   // Of a model from scratch.
   std::optional<int64_t> vocab_size = {};  ///< tokens of a byte-level BPE learned from the lines

@@ -7,18 +7,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "../models/causal_lm.h"
-#include "../nn/lora.h"
 #include "../text/tokenizer.h"
+#include "adapter_training.h"
 
 namespace tape::train {
-
-/// Adapters (nn/lora.h) that are trained in place of the model.
-struct AdapterTraining {
-  nn::LoraOptions lora = {.rank = 8, .alpha = 16};
-  /// Which Linear layers have one, as nn::add_adapter takes them; those of Hu et al. 2021, 4.2.
-  std::vector<std::string> targets = {"query", "value"};
-};
 
 /// What a run begins with, where that is not nothing.
 struct DecoderStart {
@@ -34,7 +26,8 @@ nlohmann::ordered_json to_json(const DecoderStart& start);
 class PretrainedDecoder {
  public:
   /// Reads the folder's tokenizer, and its configuration with the weights. Error (config) for a folder of another class
-  /// of model, a tokenizer with more tokens than the model; (format) and (io) as models::load and text::load_tokenizer.
+  /// of model, one that holds adapters, a tokenizer with more tokens than the model; (format) and (io) as models::load
+  /// and text::load_tokenizer.
   explicit PretrainedDecoder(const DecoderStart& start);
 
   /// The model in training mode, given away: with adapters where they are asked for, from the stream of first values,
@@ -48,7 +41,7 @@ class PretrainedDecoder {
   /// What a run with adapters saves: they alone, in peft's folder.
   void save_adapters(const std::string& folder, models::CausalLM& model) const;
   /// The values of the model with the adapters of such a folder.
-  nn::StateDict load_adapters(const std::string& folder, const models::CausalLM& model) const;
+  nn::StateDict load_adapters(const std::string& folder, models::CausalLM& model) const;
 
  private:
   const DecoderStart& start_;

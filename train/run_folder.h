@@ -12,7 +12,8 @@ namespace tape::train {
 enum class Start {
   fresh,     ///< refuse it
   resume,    ///< go on from its newest good checkpoint; from the start where it has none
-  overwrite  ///< remove its log and checkpoints, and its tokenizer when the new one is saved
+  overwrite  ///< remove its log and checkpoints; its tokenizer when the new one is saved, its model when training
+             ///< begins
 };
 
 /// The folder of a run, made where it is missing and locked for this process while the object lives. Unless it must be

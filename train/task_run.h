@@ -45,6 +45,8 @@ class TaskRun {
     };
     options.load_model = [this](const std::string& path) { return load_model(path); };
     Trainer trainer(*model_, *adam_, options);
+    // Now that nothing of this run can be refused: what another task wrote there would be read in its model's place.
+    if (folder && folder->replaces()) models::remove_model(folder->path());
     TrainResult result = trainer.fit(
         *loader_, [this](const Batch& batch) { return training_loss(batch); }, [this] { return evaluate(); });
     if (run_.report && ranks().leads()) run_.report(folder->path());

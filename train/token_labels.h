@@ -1,6 +1,7 @@
 #pragma once
 
 #include "../text/labelled_words.h"
+#include "adapter_training.h"
 #include "doctor.h"
 #include "task.h"
 #include "trainer.h"
@@ -18,9 +19,10 @@ struct TokenLabelOptions {
   std::optional<int64_t> batch_tokens = {};        ///< most tokens of a batch besides, padding included
   std::optional<int64_t> max_length = {};  ///< tokens of a sentence, longer ones are cut; at most the model's positions
 
-  std::string init = {};               ///< folder of an encoder to begin with; "": from scratch
-  bool new_head = false;               ///< do not go on with the head and the labels of init
-  std::optional<int64_t> freeze = {};  ///< hold the embeddings and so many layers of init still
+  std::string init = {};                         ///< folder of an encoder to begin with; "": from scratch
+  bool new_head = false;                         ///< do not go on with the head and the labels of init
+  std::optional<int64_t> freeze = {};            ///< hold the embeddings and so many layers of init still
+  std::optional<AdapterTraining> adapters = {};  ///< trained in place of the encoder of init
 
   // Of a model from scratch.
   std::optional<int64_t> vocab_size = {};  ///< tokens of a byte-level BPE learned from the sentences

@@ -48,9 +48,10 @@ EncoderConfig with_pooler(EncoderConfig config, bool pooler) {
   return config;
 }
 
-/// What SequenceClassifier makes its base of.
+/// What SequenceClassifier makes its base of: of all families BERT's head alone reads the pooler. parts_of() would make
+/// as many layers as a configuration says that no file was held against yet.
 EncoderConfig base_of_classifier(const SequenceClassifierConfig& c) {
-  return with_pooler(c.encoder, parts_of(c.encoder).sequence_reads_pooler && c.pooling == nn::Pooling::first);
+  return with_pooler(c.encoder, std::holds_alternative<BertConfig>(c.encoder) && c.pooling == nn::Pooling::first);
 }
 
 std::optional<double> read_dropout(const ConfigReader& config, const HeadNames& names) {
@@ -104,6 +105,11 @@ std::optional<EncoderArchitecture> encoder_of_type(const std::string& model_type
   for (const EncoderFamily* family : families())
     if (model_type == family->model_type) return EncoderArchitecture{family, EncoderHead::masked_token};
   return std::nullopt;
+}
+
+std::optional<EncoderArchitecture> encoder_architecture(const ConfigReader& config) {
+  const std::vector<std::string> names = config.names("architectures");
+  return names.empty() ? encoder_of_type(config.text("model_type", "")) : encoder_architecture(names.front(), config);
 }
 
 std::string encoder_architectures() {

@@ -27,6 +27,8 @@ std::optional<EncoderArchitecture> encoder_architecture(const std::string& name,
 /// That of a configuration which names its model_type alone: a masked language model, or the encoder where a file holds
 /// nothing else.
 std::optional<EncoderArchitecture> encoder_of_type(const std::string& model_type);
+/// That of any configuration, by the one or the other; none for a model of another kind.
+std::optional<EncoderArchitecture> encoder_architecture(const ConfigReader& config);
 /// All of them, in words: "Bert, ... and ..., each as Model, ForMaskedLM, ... or ForQuestionAnswering".
 std::string encoder_architectures();
 

@@ -139,6 +139,18 @@ TEST(AdapterFolder, TargetsBringWhatTheFolderKeepsInOneMatrix) {
                     "adapters must share their A (models::add_adapter)");
 }
 
+TEST(AdapterFolder, AddsNoneWhereALayerOfAMatrixHasOneOfThatName) {
+  const AnyModel model = base_of("gpt2");
+  nn::Module& module = module_of(model);
+  nn::add_adapter(module, "new", {.rank = 3}, {"layers.1.self_attention.key"});
+  const nn::StateDict before = module.state_dict();
+  EXPECT_TAPE_ERROR(add_adapter(module, layout_of(model), "new", {.rank = 2}, {"query"}), ErrorKind::config,
+                    "add_adapter: encoder.layers.1.self_attention.key has an adapter \"new\" already");
+  const nn::StateDict after = module.state_dict();
+  ASSERT_EQ(after.size(), before.size());
+  for (const auto& [path, value] : before) EXPECT_TRUE(after.at(path).is(value)) << path;
+}
+
 TEST(AdapterFolder, NamesLayersWholeWhereTheirEndsAreOthersToo) {
   const AnyModel model = base_of("classifier");
   nn::add_adapter(module_of(model), "new", {}, {"layers.1.*.output"});
@@ -219,7 +231,7 @@ TEST_F(BrokenAdapterFolder, IsRefusedUnderANameThatIsTaken) {
   const AnyModel model = base_of("gpt2");
   load_adapter(folder_.path(), model);
   EXPECT_TAPE_ERROR(load_adapter(folder_.path(), model), ErrorKind::config,
-                    "load_adapter: encoder.layers.0.feed_forward.linear1 has an adapter \"default\" already");
+                    "add_adapter: encoder.layers.0.feed_forward.linear1 has an adapter \"default\" already");
 }
 
 }  // namespace

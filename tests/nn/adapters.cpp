@@ -37,6 +37,23 @@ TEST(Adapters, GoToTheLayersThatFitATarget) {
   EXPECT_EQ(adapter_names(s.model), (Names{"ends", "all", "stars", "within"}));
 }
 
+TEST(Adapters, AreAddedToAllLayersOrNone) {
+  Small s;
+  const auto refused = [&s](const std::vector<std::pair<std::string, LoraOptions>>& layers,
+                            const std::string& sentence) {
+    EXPECT_TAPE_ERROR(add_adapters(s.model, "new", layers), ErrorKind::config, sentence);
+    EXPECT_TRUE(adapter_names(s.model).empty());
+  };
+  const std::string query = "layers.0.self_attention.query", key = "layers.0.self_attention.key";
+  refused({{query, {}}, {"layers.0.norm1", {}}}, "add_adapter: layers.0.norm1 is no Linear of the model");
+  refused({{query, {}}, {key, {.rank = 0}}}, "Lora: rank must be at least 1, got 0");
+  EXPECT_EQ(adapter_places(s.model, {"query", "linear1"}, {"layers.1"}),
+            (Names{query, "layers.0.feed_forward.linear1"}));
+  EXPECT_TAPE_ERROR(adapter_places(s.model, {"linear1"}, {"layers.0.feed_forward", "layers.1.feed_forward"}),
+                    ErrorKind::config,
+                    "add_adapter: no Linear fits the target \"linear1\"; their names end in key, output, query, value");
+}
+
 TEST(Adapters, AreSwitchedByName) {
   Small s;
   const Tensor none = s.model(s.x);

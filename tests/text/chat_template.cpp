@@ -9,7 +9,16 @@ namespace {
 
 const Json& chat() { return fixture_json("chat.json"); }
 
-using ChatFolder = TokenizerFolder;
+class ChatFolder : public TokenizerFolder {
+ protected:
+  /// As a folder has it; of a template whose text is not in the fixture, by its name.
+  ChatTemplate template_of(const std::string& name) {
+    if (!chat().at("templates").contains(name)) return ChatTemplate(name);
+    const Json& text = chat().at("templates").at(name);
+    write("tokenizer_config.json", Json{{"chat_template", text}, {"bos_token", "<s>"}, {"eos_token", "</s>"}}.dump());
+    return ChatTemplate::load(folder_.path());
+  }
+};
 
 std::vector<ChatMessage> messages_of(const Json& json) {
   std::vector<ChatMessage> out;
@@ -21,21 +30,27 @@ TEST_F(ChatFolder, WritesWhatTransformersWrites) {
   int refused = 0, written = 0;
   for (const Json& one : chat().at("cases")) {
     const std::string name = one.at("name");
-    const Json text = chat().at("templates").at(name);
-    write("tokenizer_config.json", Json{{"chat_template", text}, {"bos_token", "<s>"}, {"eos_token", "</s>"}}.dump());
-    const ChatTemplate read = ChatTemplate::load(folder_.path());
+    const ChatTemplate read = template_of(name);
     EXPECT_EQ(read.name(), name);
     const std::vector<ChatMessage> messages = messages_of(one.at("messages"));
+    const Thinking thinking = one.value("thinking", true) ? Thinking::allowed : Thinking::off;
     if (one.at("text").is_null()) {
-      EXPECT_THROW(read.apply(messages, one.at("prompt")), Error) << one;
+      EXPECT_THROW(read.apply(messages, one.at("prompt"), thinking), Error) << one;
       ++refused;
     } else {
-      EXPECT_EQ(read.apply(messages, one.at("prompt")), one.at("text").get<std::string>()) << one;
+      EXPECT_EQ(read.apply(messages, one.at("prompt"), thinking), one.at("text").get<std::string>()) << one;
       ++written;
     }
   }
   EXPECT_GT(refused, 10);
-  EXPECT_GT(written, 50);
+  EXPECT_GT(written, 100);
+}
+
+TEST(ChatTemplates, AreKnownByWhatWasPublished) {
+  EXPECT_EQ(chat().at("published").size(), 3u);
+  for (const auto& [hash, name] : chat().at("published").items())
+    EXPECT_EQ(published_template(std::stoull(hash, nullptr, 16)), name.get<std::string>());
+  EXPECT_EQ(published_template(1), "");
 }
 
 TEST_F(ChatFolder, IsFoundInEveryPlace) {
@@ -56,13 +71,14 @@ TEST_F(ChatFolder, IsRefusedByName) {
   EXPECT_TAPE_ERROR(
       load(), ErrorKind::format,
       path("tokenizer_config.json") +
-          ": the chat template is none of those known (chatml, gemma, llama2, llama3, mistral, zephyr, as "
-          "they were published first): \"{{ messages }}\"");
+          ": the chat template is none of those known (chatml, gemma, llama2, llama3, llama3.1, mistral, qwen3, "
+          "zephyr, as they were published first): \"{{ messages }}\"");
   write("tokenizer_config.json", R"({"chat_template": []})");
   EXPECT_TAPE_ERROR(load(), ErrorKind::format,
                     path("tokenizer_config.json") + ": chat_template: none is named \"default\"");
-  EXPECT_TAPE_ERROR(ChatTemplate("vicuna"), ErrorKind::config,
-                    "ChatTemplate: \"vicuna\" is none of chatml, gemma, llama2, llama3, mistral, zephyr");
+  EXPECT_TAPE_ERROR(
+      ChatTemplate("vicuna"), ErrorKind::config,
+      "ChatTemplate: \"vicuna\" is none of chatml, gemma, llama2, llama3, llama3.1, mistral, qwen3, zephyr");
   const std::vector<ChatMessage> system{{"system", "Be brief."}, {"user", "Hello"}}, late{{"user", "a"}, {"user", "b"}};
   EXPECT_TAPE_ERROR(ChatTemplate("gemma").apply(system), ErrorKind::config,
                     "chat template gemma: message 0 is of the role \"system\": user and assistant must take turns, the "
@@ -70,6 +86,16 @@ TEST_F(ChatFolder, IsRefusedByName) {
   EXPECT_TAPE_ERROR(ChatTemplate("mistral").apply(late), ErrorKind::config,
                     "chat template mistral: message 1 is of the role \"user\": user and assistant must take turns, the "
                     "user first");
+  const std::vector<ChatMessage> tool{{"user", "a"}, {"tool", "b"}}, none;
+  for (const std::string name : {"llama3.1", "qwen3"}) {
+    EXPECT_TAPE_ERROR(
+        ChatTemplate(name).apply(tool), ErrorKind::config,
+        fmt::format("chat template {}: message 1 is of the role \"tool\"; written are system, user, assistant", name));
+    EXPECT_TAPE_ERROR(ChatTemplate(name).apply(none), ErrorKind::config,
+                      fmt::format("chat template {}: there is no message", name));
+  }
+  EXPECT_TAPE_ERROR(ChatTemplate("llama3").apply(late, true, Thinking::off), ErrorKind::config,
+                    "chat template llama3: it knows no thoughts to turn off");
 }
 
 }  // namespace

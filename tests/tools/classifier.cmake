@@ -64,6 +64,16 @@ file(READ ${FOLDER}/next/config.json config)
 expect_text(config "\"BertForSequenceClassification\"")
 expect_status_reading(0 "the meal\n" classify --model ${FOLDER}/next)
 
+# Adapters on it: they and the head alone are saved, and give what they give when they are merged.
+set(adapted ${train} --data ${FOLDER}/train.tsv --init ${FOLDER}/run --new-head --out ${FOLDER}/adapters)
+expect_status_reading(0 "" ${adapted} --lora-rank 2 --epochs 2 --lr 3e-3)
+expect_status_reading(0 "the meal\n" classify --model ${FOLDER}/adapters)
+set(said "${out}")
+expect_status_reading(0 "" merge --adapter ${FOLDER}/adapters --out ${FOLDER}/merged)
+expect_status_reading(0 "the meal\n" classify --model ${FOLDER}/merged)
+string(SUBSTRING "${said}" 0 8 said)
+expect_text(out "${said}")
+
 # What is wrong, in one line.
 file(WRITE ${FOLDER}/other.tsv "what a play\tperhaps\n")
 expect_status_reading(3 "" ${scratch} --valid ${FOLDER}/other.tsv --out ${FOLDER}/bad)

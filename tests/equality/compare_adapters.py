@@ -1,0 +1,204 @@
+"""Whether Tapeformer and peft compute the same with adapters of encoders: BERT, RoBERTa, DistilBERT, MPNet, DeBERTa and
+ModernBERT, as classifiers of texts and of tokens and as encoders alone, on folders below them that hold an encoder without
+a head.
+
+    python tests/equality/compare_adapters.py --build build/release [--only Bert]
+
+Compared are what `tapeformer run` computes from a folder that peft saved (f64), what peft computes from one that
+`tapeformer train` saved, and what transformers computes from what `tapeformer merge` made of it, with no missing or
+unexpected key (f32). Needs the packages of tests/requirements.txt, and is therefore not one of the tests that ctest runs.
+Prints a line for each class, the largest error of an output relative to its largest element, and fails beyond 1e-10 (f64)
+and 1e-5 (f32).
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import compare_encoders as encoders
+import models as equality
+import torch
+import transformers
+from peft import LoraConfig, PeftModel, get_peft_model
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, pre_tokenizers, processors
+from tokenizers import models as kinds
+
+TASKS = {
+    "ForSequenceClassification": ("SEQ_CLS", "classifier"),
+    "ForTokenClassification": ("TOKEN_CLS", "tokens"),
+    "Model": ("FEATURE_EXTRACTION", "embedding"),
+}
+FAMILIES = ["Bert", "Roberta", "DistilBert", "MPNet", "DebertaV2", "ModernBert"]
+TARGETS = {"DistilBert": ["q_lin", "lin2"], "MPNet": ["attn.q", "dense"], "DebertaV2": ["query_proj", "dense"],
+           "ModernBert": ["Wqkv", "Wo"]}  # fmt: skip
+# What the encoder below has not and peft does not save by itself.
+SAVED = {"DebertaV2": ["pooler"], "ModernBert": ["head"]}
+LABELS = ["red", "green", "blue"]
+
+
+def config_of(family, chance):
+    config = encoders.FAMILIES[family](chance)
+    config.pad_token_id = 1
+    for place, name in enumerate(["bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"]):
+        if hasattr(config, name):
+            setattr(config, name, 2 * (place % 2))
+    if hasattr(config, "classifier_pooling"):
+        config.classifier_pooling = "cls"
+    return config
+
+
+def add_tokenizer(folder):
+    words = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"] + [f"w{i}" for i in range(encoders.VOCAB - 5)]
+    tokenizer = Tokenizer(kinds.WordPiece({word: i for i, word in enumerate(words)}, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.BertProcessing(("</s>", 2), ("<s>", 0))
+    names = dict(pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>", mask_token="<mask>",
+                 cls_token="<s>", sep_token="</s>")  # fmt: skip
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
+
+
+def inputs(generator):
+    ids = torch.randint(5, encoders.VOCAB, (3, encoders.LENGTH), generator=generator)
+    return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+
+def output_of(model, given):
+    model.eval()
+    with torch.no_grad():
+        return model(**given, return_dict=False)[0]
+
+
+def run(build, folder, given, place):
+    save_file(given, f"{place}/in.safetensors")
+    command = [f"{build}/tools/tapeformer", "run", "--model", folder, "--inputs", f"{place}/in.safetensors"]
+    subprocess.run(command + ["--out", f"{place}/out.safetensors"], check=True)
+    result = load_file(f"{place}/out.safetensors")
+    return result["logits"] if "logits" in result else result["last_hidden_state"]
+
+
+def error(actual, expected):
+    return ((actual - expected).abs().max() / expected.abs().max()).item()
+
+
+def labels_of(head):
+    return {} if head == "Model" else {"id2label": dict(enumerate(LABELS)), "label2id": {n: i for i, n in enumerate(LABELS)}}
+
+
+def from_peft(build, family, head, base, given, place):
+    """The errors of a folder that peft saved, with the configuration of its model beside it and without."""
+    task, _ = TASKS[head]
+    kind = getattr(transformers, family + head)
+    model = kind.from_pretrained(base, dtype=torch.float64, attn_implementation="eager", **labels_of(head))
+    saved = SAVED.get(family) if head == "ForSequenceClassification" else None
+    if head == "ForTokenClassification" and family == "ModernBert":
+        saved = ["head"]
+    options = LoraConfig(r=2, target_modules=TARGETS.get(family, ["query", "dense"]), task_type=task, modules_to_save=saved)
+    model = equality.randomized(get_peft_model(model, options), 0.15)
+    for name, parameter in model.named_parameters():  # what is below is the folder's
+        if "lora_" not in name and "modules_to_save" not in name:
+            source = name.removeprefix("base_model.model.").replace("base_layer.", "").replace("original_module.", "")
+            state = kind.from_pretrained(base, dtype=torch.float64, **labels_of(head)).state_dict()
+            parameter.data.copy_(state[source])
+    folder = f"{place}/peft"
+    model.save_pretrained(folder)
+    config = json.loads(pathlib.Path(f"{folder}/adapter_config.json").read_text())
+    config["base_model_name_or_path"] = base
+    pathlib.Path(f"{folder}/adapter_config.json").write_text(json.dumps(config))
+    expected = output_of(model, given)
+    errors = [error(run(build, folder, given, place), expected)]
+    if head != "Model":
+        model.config.architectures = [family + head]
+        model.config.save_pretrained(folder)
+        errors.append(error(run(build, folder, given, place), expected))
+    return max(errors)
+
+
+def data_of(head, chance, place):
+    word = lambda: f"w{chance.randrange(encoders.VOCAB - 5)}"
+    lines = []
+    for _ in range(24):
+        if head == "ForTokenClassification":
+            lines.append("\n".join(f"{word()} {chance.choice(LABELS)}" for _ in range(4)) + "\n")
+        else:
+            last = chance.choice(LABELS) if head == "ForSequenceClassification" else f"{word()} {word()}"
+            lines.append(f"{word()} {word()} {word()}\t{last}")
+    path = f"{place}/data.txt"
+    pathlib.Path(path).write_text("\n".join(lines) + "\n")
+    return path
+
+
+def from_tapeformer(build, family, head, base, given, place, chance):
+    """The errors of peft and of transformers with what Tapeformer trained, and merged."""
+    _, command = TASKS[head]
+    tool, folder, merged = f"{build}/tools/tapeformer", f"{place}/run", f"{place}/merged"
+    more = ["--pooling", "first"] if command in ("classifier", "embedding") else []
+    said = subprocess.run(
+        [tool, "train", command, "--data", data_of(head, chance, place), "--init", base, "--out", folder, "--lora-rank", "2",
+         "--lora-targets", "all-linear", "--steps", "3", "--batch", "8", "--lr", "0.01", "--threads", "1", *more],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert said.returncode == 0, said.stderr
+    subprocess.run([tool, "merge", "--adapter", folder, "--out", merged], check=True, capture_output=True)
+    kind = getattr(transformers, family + head)
+    config = {"config": transformers.AutoConfig.from_pretrained(folder)} if head != "Model" else {}
+    below = kind.from_pretrained(base, dtype=torch.float32, attn_implementation="eager", **config)
+    model = PeftModel.from_pretrained(below, folder)
+    expected = run(build, folder, given, place)
+    whole, report = kind.from_pretrained(merged, output_loading_info=True, dtype=torch.float32, attn_implementation="eager")
+    for part in ["missing_keys", "unexpected_keys", "mismatched_keys"]:
+        left = [key for key in report[part] if head != "Model" or "pooler" not in key]
+        assert not left, (part, left)
+    if head != "Model":
+        assert sorted(whole.config.id2label.values()) == sorted(LABELS), whole.config.id2label
+    return max(error(output_of(model, given), expected), error(output_of(whole, given), expected))
+
+
+def compare(build, family, head, chance):
+    torch.manual_seed(1)
+    config = config_of(family, chance)
+    config._attn_implementation = "eager"
+    given = inputs(torch.Generator().manual_seed(2))
+    with tempfile.TemporaryDirectory() as place:
+        errors = []
+        for dtype in (torch.float64, torch.float32):
+            base = f"{place}/base{str(dtype)[-2:]}"
+            equality.randomized(getattr(transformers, family + "Model")(config), 0.15).to(dtype).save_pretrained(base)
+            add_tokenizer(base)
+            if dtype == torch.float64:
+                with encoders.exact():
+                    torch.set_default_dtype(torch.float64)
+                    errors.append(from_peft(build, family, head, base, given, place))
+                    torch.set_default_dtype(torch.float32)
+            else:
+                errors.append(from_tapeformer(build, family, head, base, given, place, chance))
+    good = errors[0] <= 1e-10 and errors[1] <= 1e-5
+    print(f"{'ok  ' if good else 'FAIL'} {family + head:36} peft's {errors[0]:.1e}, Tapeformer's {errors[1]:.1e}", flush=True)
+    return good
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--only", choices=FAMILIES, help="one family")
+    parser.add_argument("--chance", type=int, default=1, help="seed of the configurations")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    all_good = [
+        compare(arguments.build, family, head, random.Random(arguments.chance))
+        for family in ([arguments.only] if arguments.only else FAMILIES)
+        for head in TASKS
+    ]
+    print("all agree" if all(all_good) else f"{all_good.count(False)} of the classes differ")
+    return 0 if all(all_good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

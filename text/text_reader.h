@@ -27,7 +27,8 @@ struct CharacterRange {
 ///
 /// A piece has about a megabyte and ends behind a line end that has no blank on either side, where the pre-tokenizers
 /// of byte-level models cut in any case: their ids of the pieces are those of the whole. Where no such place is found
-/// it ends in front of a blank between letters, else between two characters. For other tokenizers see overlapping_pieces.h.
+/// it ends in front of a blank between letters, else between two characters. For other tokenizers see
+/// overlapping_pieces.h.
 class TextReader {
  public:
   explicit TextReader(const std::string& file, CharacterRange range = {}) : file_(file), range_(range) {}

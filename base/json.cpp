@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <concepts>
 #include <unordered_set>
 #include <vector>
 
@@ -11,21 +12,30 @@
 namespace tape {
 namespace {
 
-/// Refuses what is nested too deep, and keys that stand twice.
+/// Refuses what is nested too deep, and keys that stand twice: a sorted object finds these by itself.
+template <class Json>
 class Checks {
  public:
   Checks(const std::string& where, int max_depth) : where_(where), max_depth_(static_cast<size_t>(max_depth)) {}
 
   void opens(size_t depth) {
     if (depth >= max_depth_) raise(ErrorKind::format, "{}: nested deeper than {}", where_, max_depth_);
-    keys_.emplace_back();
+    if constexpr (kOrdered) keys_.emplace_back();
   }
   void key(const std::string& name) {
-    if (!keys_.back().insert(name).second) raise(ErrorKind::format, "{}: \"{}\" stands twice", where_, name);
+    if constexpr (kOrdered)
+      if (!keys_.back().insert(name).second) twice(name);
   }
-  void closes() { keys_.pop_back(); }
+  [[noreturn]] void twice(const std::string& name) const {
+    raise(ErrorKind::format, "{}: \"{}\" stands twice", where_, name);
+  }
+  void closes() {
+    if constexpr (kOrdered) keys_.pop_back();
+  }
 
  private:
+  static constexpr bool kOrdered = std::same_as<Json, nlohmann::ordered_json>;
+
   const std::string& where_;
   size_t max_depth_;
   std::vector<std::unordered_set<std::string>> keys_;  // of the values that are open
@@ -39,7 +49,7 @@ Json parse(const std::string& text, const std::string& where, int max_depth) {
     return end == std::string_view::npos ? what : what.substr(end + 2);
   };
   try {
-    JsonBuilder<Json, Checks> builder{Checks(where, max_depth)};
+    JsonBuilder<Json, Checks<Json>> builder{Checks<Json>(where, max_depth)};
     Json::sax_parse(text, &builder);
     Json json = builder.take();
     if (!json.is_object()) raise(ErrorKind::format, "{}: not a JSON object", where);

@@ -9,6 +9,9 @@ namespace tape::nn {
 /// Which products with positions are added to that of the contents.
 enum class PositionTerms { both, content_to_position, position_to_content };
 
+inline bool to_positions(PositionTerms terms) { return terms != PositionTerms::position_to_content; }
+inline bool to_contents(PositionTerms terms) { return terms != PositionTerms::content_to_position; }
+
 struct DisentangledAttentionOptions {
   int64_t max_distance = 512;  ///< further apart counts as this
   PositionTerms terms = PositionTerms::both;
@@ -51,7 +54,13 @@ class DisentangledAttention : public Layer<DisentangledAttention> {
   /// With the weights [B, H, Tq, Tk].
   AttentionResult with_weights(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& positions,
                                const Mask& mask = {});
+  /// c of a key that stands j - i behind its query.
+  int64_t row_of(int64_t distance) const;
   std::string settings() const override;
+
+  int64_t heads() const { return heads_; }
+  double scale() const { return scale_; }  ///< 1 / sqrt(n D)
+  const DisentangledAttentionOptions& options() const { return options_; }
 
   Child<Linear> query, key, value, output;
   /// Null where the options leave the term out, or share projections.

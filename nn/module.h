@@ -184,16 +184,36 @@ decltype(auto) run(M& module, F&& body) {
 
 namespace detail {
 
-/// An argument, or the tensor that stands for it: one for each tensor argument, in their order.
+/// Appends an argument that is a tensor.
 template <class A>
-A&& taken(std::remove_reference_t<A>& argument, Tensors& tensors, size_t& next) {
-  if constexpr (std::convertible_to<const std::remove_cvref_t<A>&, const Tensor&>) {
-    Tensor& tensor = tensors[next++];
-    // A Parameter is a class of its own, and stays.
-    if constexpr (std::same_as<std::remove_cvref_t<A>, Tensor>) return static_cast<A&&>(tensor);
-  }
-  return static_cast<A&&>(argument);
+void keep_tensor(Tensors& to, const A& argument) {
+  if constexpr (std::convertible_to<const A&, const Tensor&>) to.push_back(argument);
 }
+
+/// The tensors among the arguments of a call, which may have none.
+template <class... A>
+Tensors tensors_among(const A&... arguments) {
+  Tensors tensors;
+  (keep_tensor(tensors, arguments), ...);
+  return tensors;
+}
+
+/// The tensors that stand for those of a call, given out one by one.
+struct Behind {
+  Tensors tensors;
+  size_t next = 0;
+
+  /// An argument, or the tensor that stands for it: one for each tensor argument, in their order.
+  template <class A>
+  A&& take(std::remove_reference_t<A>& argument) {
+    if constexpr (std::convertible_to<const std::remove_cvref_t<A>&, const Tensor&>) {
+      Tensor& tensor = tensors[next++];
+      // A Parameter is a class of its own, and stays.
+      if constexpr (std::same_as<std::remove_cvref_t<A>, Tensor>) return static_cast<A&&>(tensor);
+    }
+    return static_cast<A&&>(argument);
+  }
+};
 
 /// The tensor in what a method gives that hooks see and may replace, or null.
 inline Tensor* seen_output(Tensor& result) { return &result; }
@@ -216,17 +236,11 @@ auto call_method(M& module, F&& method, A&&... arguments) {
   return run(module, [&](M& self) {
     Module& base = self;
     if (!base.has_hooks()) return std::invoke(method, self, std::forward<A>(arguments)...);
-    Tensors inputs;
-    const auto keep = [&inputs](const auto& argument) {
-      if constexpr (std::convertible_to<decltype(argument), const Tensor&>) inputs.push_back(argument);
-    };
-    (keep(arguments), ...);
-    inputs = base.run_pre_hooks(std::move(inputs));
-    Tensors behind = inputs;
-    const auto watch = base.watch_inputs(inputs, behind);
-    size_t next = 0;
+    const Tensors inputs = base.run_pre_hooks(detail::tensors_among(arguments...));
+    detail::Behind behind{inputs};
+    const auto watch = base.watch_inputs(inputs, behind.tensors);
     // In braces, so that they are taken in their order.
-    std::tuple<A&&...> given{detail::taken<A>(arguments, behind, next)...};
+    std::tuple<A&&...> given{behind.template take<A>(arguments)...};
     auto result =
         std::apply([&](A&&... a) { return std::invoke(method, self, std::forward<A>(a)...); }, std::move(given));
     if (Tensor* const output = detail::seen_output(result)) {

@@ -1,7 +1,6 @@
 #include "text/byte_level_bpe.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/file.h"
 #include "base/utf8.h"
@@ -76,12 +75,8 @@ Merges read_merges(const std::string& path) {
 
 ByteLevelBpe::ByteLevelBpe(TokenTable::Entries vocabulary, Merges merges, TokenizerConfig config, const Files& files)
     : Pipeline([&] {
-        std::unordered_set<std::string> known;
-        for (const auto& [token, id] : vocabulary) known.insert(token);
-        const auto size = static_cast<int64_t>(vocabulary.size());
-        auto added = missing_tokens(config, size, [&known](const std::string& name) { return known.contains(name); });
         Parts parts;
-        parts.table = std::make_unique<const TokenTable>(std::move(vocabulary), added, files.vocabulary);
+        parts.table = table_of(std::move(vocabulary), config, files.vocabulary);
         parts.pre_tokenizer = byte_level_pre_tokenizer({.add_prefix_space = config.add_prefix_space.value_or(false)});
         parts.model = bpe_model(*parts.table, merges, {}, files.merges);
         parts.decoder = byte_level_decoder();

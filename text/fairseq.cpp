@@ -49,7 +49,8 @@ std::shared_ptr<const TokenTable> Fairseq::table_of(const LanguageKind& kind, co
     ++next;
   }
   if (kind.masked && known.insert(config.mask).second) following.emplace_back(config.mask, next);
-  return std::make_shared<const TokenTable>(std::move(entries), following, where);
+  return std::make_shared<const TokenTable>(
+      std::move(entries), [&](const TokenTable::Own&) { return following; }, where);
 }
 
 Fairseq::Fairseq(const LanguageKind& kind, std::shared_ptr<const SentencePieceModel> model,

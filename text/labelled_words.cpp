@@ -1,6 +1,7 @@
 #include "text/labelled_words.h"
 
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/number_text.h"

@@ -41,7 +41,8 @@ std::shared_ptr<const TokenTable> t5_table(const SentencePieceModel& model, cons
   int64_t next = size + std::ssize(following);
   for (const std::string& name : special_names(config))
     if (known.insert(name).second) following.emplace_back(name, next++);
-  return std::make_shared<const TokenTable>(TokenTable::numbered(std::move(pieces)), following, where);
+  return std::make_shared<const TokenTable>(
+      TokenTable::numbered(std::move(pieces)), [&](const TokenTable::Own&) { return following; }, where);
 }
 
 }  // namespace

@@ -11,7 +11,6 @@ namespace {
 
 constexpr size_t kPiece = 1 << 20;
 
-bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 bool is_printed(char c) { return c > ' ' && c < '\x7F'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 

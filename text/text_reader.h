@@ -14,6 +14,9 @@ namespace tape::text {
 /// Gives a text piece by piece, each until the call after it; nothing behind the last one.
 using NextPiece = std::function<std::optional<std::string_view>()>;
 
+/// Whether a byte of UTF-8 is the first of its character.
+inline bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
 /// A stretch of a text, in characters (code points): [begin, end).
 struct CharacterRange {
   int64_t begin = 0, end = std::numeric_limits<int64_t>::max();
@@ -24,7 +27,8 @@ struct CharacterRange {
 ///
 /// A piece has about a megabyte and ends behind a line end that has no blank on either side, where the pre-tokenizers
 /// of byte-level models cut in any case: their ids of the pieces are those of the whole. Where no such place is found
-/// it ends in front of a blank between letters, else between two characters.
+/// it ends in front of a blank between letters, else between two characters. For other tokenizers see
+/// overlapping_pieces.h.
 class TextReader {
  public:
   explicit TextReader(const std::string& file, CharacterRange range = {}) : file_(file), range_(range) {}

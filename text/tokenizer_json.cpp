@@ -25,21 +25,29 @@ std::vector<AddedToken> read_added_list(const JsonEntry& file) {
 }
 
 /// The model's tokens, then those that only "added_tokens" and the config have.
-std::unique_ptr<const TokenTable> table_of(const JsonModel& model, const std::vector<AddedToken>& added,
+std::unique_ptr<const TokenTable> table_of(TokenTable::Entries vocabulary, const std::vector<AddedToken>& added,
                                            const TokenizerConfig& config, const std::string& where) {
-  std::unordered_map<std::string, int64_t> known(model.vocabulary().begin(), model.vocabulary().end());
-  TokenTable::Entries more;
-  for (const AddedToken& token : added) {
-    const auto [found, fresh] = known.try_emplace(token.content, token.id);
-    if (fresh) more.emplace_back(token.content, token.id);
-    if (found->second != token.id)
-      raise(ErrorKind::format, "{}: added_tokens: \"{}\" has id {}, in the vocabulary {}", where,
-            clipped(token.content, 40), token.id, found->second);
-  }
-  const auto size = static_cast<int64_t>(known.size());
-  for (auto& entry : missing_tokens(config, size, [&](const std::string& name) { return known.contains(name); }))
-    more.push_back(std::move(entry));
-  return std::make_unique<const TokenTable>(model.vocabulary(), more, where);
+  const size_t own_size = vocabulary.size();
+  const auto beside = [&](const TokenTable::Own& own) {
+    TokenTable::Entries more;
+    std::unordered_map<std::string, int64_t> ids;  // of these
+    for (const AddedToken& token : added) {
+      std::optional<int64_t> known = own(token.content);
+      if (!known) {
+        const auto [found, fresh] = ids.try_emplace(token.content, token.id);
+        if (fresh) more.emplace_back(token.content, token.id);
+        known = found->second;
+      }
+      if (*known != token.id)
+        raise(ErrorKind::format, "{}: added_tokens: \"{}\" has id {}, in the vocabulary {}", where,
+              clipped(token.content, 40), token.id, *known);
+    }
+    const auto is_known = [&](const std::string& name) { return own(name) || ids.contains(name); };
+    for (auto& entry : missing_tokens(config, static_cast<int64_t>(own_size + more.size()), is_known))
+      more.push_back(std::move(entry));
+    return more;
+  };
+  return std::make_unique<const TokenTable>(std::move(vocabulary), beside, where);
 }
 
 TrimOffsets trim_of(const JsonEntry& post) {
@@ -82,13 +90,12 @@ JsonEntry optional(const JsonEntry& file, const char* key) {
 
 }  // namespace
 
-TokenizerJson::TokenizerJson(const JsonEntry& file, TokenizerConfig config, std::string content)
+TokenizerJson::TokenizerJson(const JsonEntry& file, JsonModel model, TokenizerConfig config, std::string content)
     : Pipeline([&] {
-        const JsonModel model(file.at("model"));
         const JsonEntry post = optional(file, "post_processor");
         bool bytes = model.takes_bytes();
         Parts parts;
-        parts.table = table_of(model, read_added_list(file), config, file.where());
+        parts.table = table_of(model.take_vocabulary(), read_added_list(file), config, file.where());
         parts.normalizer = json_normalizer(optional(file, "normalizer"));
         parts.pre_tokenizer = json_pre_tokenizer(optional(file, "pre_tokenizer"), bytes);
         parts.model = model.make(*parts.table, bytes);
@@ -211,8 +218,9 @@ std::unique_ptr<TokenizerJson> TokenizerJson::load(const std::string& folder, co
   std::string content = read_text(path);
   const nlohmann::json json = parse_large_json(content, path, 16);
   const JsonEntry file(json, path);
-  const TokenizerConfig usual = usual_names(read_added_list(file), JsonModel(file.at("model")).unk_token());
-  std::unique_ptr<TokenizerJson> out(new TokenizerJson(file, read_tokenizer_config(folder, usual), std::move(content)));
+  JsonModel model(file.at("model"));
+  TokenizerConfig config = read_tokenizer_config(folder, usual_names(read_added_list(file), model.unk_token()));
+  std::unique_ptr<TokenizerJson> out(new TokenizerJson(file, std::move(model), std::move(config), std::move(content)));
   out->choose(languages, path);
   return out;
 }

@@ -10,6 +10,7 @@
 namespace tape::text {
 
 class JsonEntry;
+class JsonModel;
 
 /// A tokenizer as the package `tokenizers` saves it (tokenizer.json):
 ///   model           WordPiece, BPE (without dropout), Unigram, WordLevel
@@ -42,7 +43,7 @@ class TokenizerJson : public Pipeline {
  private:
   class OtherSide;  // the same, for texts in another language
 
-  TokenizerJson(const JsonEntry& file, TokenizerConfig config, std::string content);
+  TokenizerJson(const JsonEntry& file, JsonModel model, TokenizerConfig config, std::string content);
   void choose(const Languages& languages, const std::string& where);
   void read_template(const JsonEntry& entry);
   void read_template_processing(const JsonEntry& entry);

@@ -1,7 +1,6 @@
 #include "text/word_piece.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/file.h"
 #include "text/corpus_file.h"
@@ -22,15 +21,6 @@ TokenizerConfig config_of(const WordPieceOptions& options) {
   config.pad = options.pad;
   config.mask = options.mask;
   return config;
-}
-
-std::unique_ptr<const TokenTable> table_of(TokenTable::Entries vocabulary, const TokenizerConfig& config,
-                                           const std::string& where) {
-  std::unordered_set<std::string> known;
-  for (const auto& [token, id] : vocabulary) known.insert(token);
-  const auto size = static_cast<int64_t>(vocabulary.size());
-  auto added = missing_tokens(config, size, [&known](const std::string& name) { return known.contains(name); });
-  return std::make_unique<const TokenTable>(std::move(vocabulary), added, where);
 }
 
 }  // namespace

@@ -72,6 +72,11 @@ std::string json_line(const text::Tokenizer& tokenizer, const text::Encoding& en
   return line.dump();
 }
 
+/// What is no UTF-8 becomes U+FFFD, which JSON can hold.
+std::string json_text(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 std::string encoded(const text::Tokenizer& tokenizer, const std::string& line, int64_t number,
                     const TokenizeOptions& options) {
   const text::EncodeOptions how{.add_special_tokens = !options.no_special_tokens, .max_length = options.max_length};
@@ -101,6 +106,7 @@ int tokenize(const TokenizeOptions& options) {
     std::string out;
     if (options.decode) {
       out = tokenizer->decode(read_ids(*line, number), !options.keep_special_tokens);
+      if (options.json) out = json_text(out);
     } else if (options.explain) {
       for (const std::string& step : tokenizer->explain(*line)) out += out.empty() ? step : fmt::format("\n{}", step);
     } else {
@@ -127,12 +133,12 @@ void add_tokenize(Command app) {
   Option tokens = command.flag("--tokens", options->tokens, "Print tokens in place of ids");
   Option json = command.flag("--json", options->json,
                              "Lines are JSON texts (lists of two with --pair); print ids, segments, tokens and "
-                             "byte offsets as JSON");
+                             "byte offsets as JSON. With --decode: print texts as JSON");
   command.flag("--target", options->target, "The target language's side of a translation model");
   command.flag("--no-special-tokens", options->no_special_tokens, "Add no start or end token");
   command.flag("--keep-special-tokens", options->keep_special_tokens, "With --decode: show them").needs(decode);
   command.option("--max-length", options->max_length, "Cut to so many tokens").at_least(1);
-  decode.excludes(pair).excludes(explain).excludes(tokens).excludes(json);
+  decode.excludes(pair).excludes(explain).excludes(tokens);
   explain.excludes(pair).excludes(tokens).excludes(json);
   tokens.excludes(json);
   command.runs([options] { return tokenize(*options); });

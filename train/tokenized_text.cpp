@@ -6,6 +6,7 @@
 
 #include "autograd/kernels/threads.h"
 #include "base/error.h"
+#include "text/overlapping_pieces.h"
 #include "text/unknown_tokens.h"
 
 namespace tape::train {
@@ -17,11 +18,12 @@ class Unknown {
   explicit Unknown(const text::Tokenizer& tokenizer) : tokenizer_(tokenizer) {
     if (const auto* const bpe = dynamic_cast<const text::ByteLevelBpe*>(&tokenizer)) lost_.emplace(*bpe);
   }
-  void add(const std::string& text, const text::Encoding& encoding) {
+  /// The tokens that are the piece's own.
+  void add(const text::OverlappingPiece& piece, const text::Encoding& encoding) {
     if (lost_)
-      lost_->add(text);
+      lost_->add(std::string_view(piece.text).substr(piece.lead));
     else
-      tokens_.add(tokenizer_, encoding, text);
+      tokens_.add(tokenizer_, encoding, piece.text);
   }
   std::string note() const { return lost_ ? lost_->note() : tokens_.note(); }
 
@@ -36,8 +38,8 @@ class Group {
  public:
   explicit Group(const text::Tokenizer& tokenizer, bool special) : tokenizer_(tokenizer), special_(special) {}
 
-  void add(std::string text) {
-    bytes_ += text.size();
+  void add(text::OverlappingPiece text) {
+    bytes_ += text.text.size();
     texts_.push_back(std::move(text));
   }
   bool full() const {
@@ -50,7 +52,7 @@ class Group {
     std::vector<text::Encoding> encoded(texts_.size());
     kernels::run_tasks(std::ssize(texts_), [&](int64_t i) {
       const auto at = static_cast<size_t>(i);
-      encoded[at] = tokenizer_.encode(texts_[at], {.add_special_tokens = special_});
+      encoded[at] = tokenizer_.encode(texts_[at].text, {.add_special_tokens = special_});
     });
     for (size_t i = 0; i < texts_.size(); ++i) take(texts_[i], encoded[i]);
     texts_.clear();
@@ -60,7 +62,7 @@ class Group {
  private:
   const text::Tokenizer& tokenizer_;
   const bool special_;
-  std::vector<std::string> texts_;
+  std::vector<text::OverlappingPiece> texts_;
   size_t bytes_ = 0;
 };
 
@@ -75,17 +77,26 @@ int64_t prompt_tokens(const text::Encoding& encoding, size_t prompt_bytes) {
 
 void write_text(const LearnedText& from, const text::Tokenizer& tokenizer, const text::TokenWriter& write,
                 Unknown& unknown) {
-  const text::NextPiece next = from.pieces();
+  text::OverlappingPieces pieces(from.pieces());
   Group group(tokenizer, false);
-  const auto take = [&](const std::string& text, const text::Encoding& encoding) {
-    unknown.add(text, encoding);
-    write(encoding.ids);
+  std::optional<std::pair<text::OverlappingPiece, text::Encoding>>
+      last;  // until it is known what of it is the next one's
+  const auto give_last = [&] {
+    if (!last) return;
+    unknown.add(last->first, last->second);
+    write(last->second.ids);
   };
-  while (const auto piece = next()) {
-    group.add(std::string(*piece));
+  const auto take = [&](text::OverlappingPiece& piece, text::Encoding& encoding) {
+    if (last) text::join(last->first, last->second, piece, encoding);
+    give_last();
+    last.emplace(std::move(piece), std::move(encoding));
+  };
+  while (auto piece = pieces.next()) {
+    group.add(std::move(*piece));
     if (group.full()) group.encode(take);
   }
   group.encode(take);
+  give_last();
 }
 
 std::vector<StoredDocument> write_documents(const LearnedText& from, const text::Tokenizer& tokenizer,
@@ -96,8 +107,8 @@ std::vector<StoredDocument> write_documents(const LearnedText& from, const text:
   std::vector<size_t> prompt_bytes;  // of the group's
   size_t at = 0;
   Group group(tokenizer, true);
-  const auto take = [&](const std::string& text, text::Encoding& encoding) {
-    unknown.add(text, encoding);
+  const auto take = [&](const text::OverlappingPiece& document, text::Encoding& encoding) {
+    unknown.add(document, encoding);
     const int64_t begin = documents.empty() ? 0 : documents.back().end;
     const int64_t read = prompt_tokens(encoding, prompt_bytes[at++]);
     if (end >= 0 && (encoding.ids.empty() || encoding.ids.back() != end)) encoding.ids.push_back(end);
@@ -113,7 +124,7 @@ std::vector<StoredDocument> write_documents(const LearnedText& from, const text:
   };
   while (const auto document = reader.next()) {
     prompt_bytes.push_back(document->prompt.size());
-    group.add(document->prompt + document->text);
+    group.add({.text = document->prompt + document->text});
     if (group.full()) encode();
   }
   encode();

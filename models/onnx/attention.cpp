@@ -35,8 +35,20 @@ Value turned(Graph& g, const nn::Rotary& rotary, const Value& x, const Surroundi
   return rest > 0 ? g.concat({pair, parts.back()}, -1) : pair;
 }
 
-/// output(concat of heads softmax(q k^T scale + mask) v). The queries of a group of heads stand below each other, so
-/// that no key is repeated.
+/// concat of heads softmax(scores + mask) v, [B, T, H D], of scores [B, H, T, S] and values [B, G, S, D]. The queries
+/// of a group of heads stand below each other, so that no value is repeated.
+Value context_of(Graph& g, const Value& scores, const Value& values, const Surroundings::Shown& shown, int64_t heads,
+                 int64_t groups, int64_t width) {
+  const bool grouped = groups != heads;
+  Value weights = g.op("Softmax", {g.add(scores, shown.added)}, {{"axis", int64_t{-1}}});
+  if (grouped) weights = g.reshape(weights, {0, groups, -1, 0});      // [B, G, H/G T, S]
+  Value context = g.matmul(weights, values);                          // [B, G, H/G T, D]
+  if (grouped) context = g.reshape(context, {0, heads, -1, width});   // [B, H, T, D]
+  context = g.permute(g.multiply(context, shown.any), {0, 2, 1, 3});  // [B, T, H, D]
+  return g.reshape(context, {0, 0, heads * width});
+}
+
+/// output(concat of heads softmax(q k^T scale + mask) v); no key is repeated either.
 Value attend(Graph& g, const nn::MultiHeadAttention& layer, const Value& queries, const KeyValues& kv,
              const Surroundings::Shown& shown) {
   const int64_t heads = layer.heads(), groups = layer.kv_heads(), width = layer.head_width();
@@ -45,12 +57,21 @@ Value attend(Graph& g, const nn::MultiHeadAttention& layer, const Value& queries
   if (grouped) q = g.reshape(q, {0, groups, -1, width});        // [B, G, H/G T, D]
   Value scores = g.matmul(q, g.permute(kv.key, {0, 1, 3, 2}));  // [B, G, H/G T, S]
   if (grouped) scores = g.reshape(scores, {0, heads, -1, 0});   // [B, H, T, S]
-  Value weights = g.op("Softmax", {g.add(scores, shown.added)}, {{"axis", int64_t{-1}}});
-  if (grouped) weights = g.reshape(weights, {0, groups, -1, 0});
-  Value context = g.matmul(weights, kv.value);                        // [B, G, H/G T, D]
-  if (grouped) context = g.reshape(context, {0, heads, -1, width});   // [B, H, T, D]
-  context = g.permute(g.multiply(context, shown.any), {0, 2, 1, 3});  // [B, T, H, D]
-  return forward(g, layer.output, g.reshape(context, {0, 0, heads * width}));
+  return forward(g, layer.output, context_of(g, scores, kv.value, shown, heads, groups, width));
+}
+
+/// Rows of the distances -n, ... n, of which the first and the last are those of all that are further apart.
+std::vector<int64_t> rows_of_distances(const Graph& g, const nn::DisentangledAttention& layer) {
+  constexpr int64_t kMost = 1 << 20, kFar = int64_t{1} << 40;
+  const auto all_told = [&layer](int64_t n) {
+    return layer.row_of(-n) == layer.row_of(-kFar) && layer.row_of(n) == layer.row_of(kFar);
+  };
+  int64_t most = 1;
+  while (!all_told(most) && most < kMost) most *= 2;
+  if (!all_told(most)) g.refuse(fmt::format("distances beyond {} that have rows of their own have no export", kMost));
+  std::vector<int64_t> rows;
+  for (int64_t d = -most; d <= most; ++d) rows.push_back(layer.row_of(d));
+  return rows;
 }
 
 }  // namespace
@@ -108,6 +129,41 @@ Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, c
   const Value k = heads_apart(g, forward(g, layer.key, memory), layer.kv_heads(), width, layer.key_norm);
   const Value v = heads_apart(g, forward(g, layer.value, memory), layer.kv_heads(), width, nullptr);
   return attend(g, layer, q, {k, v}, around.shown(g, {}));
+}
+
+/// The terms of the contents' products with positions are picked out of the products with all rows.
+Value forward(Graph& g, const nn::DisentangledAttention& layer, const Value& x, Surroundings& around) {
+  const Inside inside(g, layer);
+  const int64_t heads = layer.heads(), width = layer.query->weight.size(0) / heads;
+  const auto apart = [&](const Value& y) { return heads_apart(g, y, heads, width, nullptr); };
+  const Value q = apart(forward(g, layer.query, x)), k = apart(forward(g, layer.key, x));
+  const Value v = apart(forward(g, layer.value, x));
+  Value scores = g.matmul(q, g.permute(k, {0, 1, 3, 2}));  // [B, H, T, S]
+  const auto add_term = [&](const Value& contents, const std::unique_ptr<nn::Child<nn::Linear>>& own,
+                            const nn::Child<nn::Linear>& shared, const Value& picked) {
+    const Value rows = apart(forward(g, own ? *own : shared, around.rows()));  // [1, H, 2k, D]
+    const Value products = g.matmul(contents, g.permute(rows, {0, 1, 3, 2}));  // [B, H, T, 2k]
+    const Value of_pairs = g.op("Gather", {g.reshape(products, {0, 0, -1}), picked}, {{"axis", int64_t{2}}});
+    scores = g.add(scores, of_pairs);
+  };
+  const Surroundings::Picked& picked = around.picked(g, layer);
+  if (to_positions(layer.options().terms)) add_term(q, layer.position_key, layer.key, picked.of_queries);
+  if (to_contents(layer.options().terms)) add_term(k, layer.position_query, layer.query, picked.of_keys);
+  scores = g.multiply(scores, g.number(layer.scale()));
+  return forward(g, layer.output, context_of(g, scores, v, around.shown(g, {}), heads, heads, width));
+}
+
+const Surroundings::Picked& Surroundings::picked(Graph& g, const nn::DisentangledAttention& layer) {
+  const std::vector<int64_t> table = rows_of_distances(g, layer);
+  for (const auto& [made, picked] : picked_)
+    if (made == table) return picked;
+  const Inside whole(g);
+  const int64_t most = std::ssize(table) / 2;
+  const Value within = g.op("Clip", {distance_, g.whole(-most), g.whole(most)});
+  const Value row = g.op("Gather", {g.wholes(table), g.add(within, g.whole(most))});      // [T, S]
+  const Value before = g.multiply(positions_, g.whole(2 * layer.options().distances()));  // [T]
+  picked_.push_back({table, {g.add(row, g.unsqueeze(before, {1})), g.add(row, before)}});
+  return picked_.back().second;
 }
 
 /// Beyond max_distance all distances have one bucket, so a table of those within tells all.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "../../nn/disentangled_attention.h"
 #include "../../nn/relative_bias.h"
 #include "layers.h"
 
@@ -14,8 +15,8 @@ Value places(Graph& g, const Value& lo, const Value& hi);
 /// How far behind each query each key stands, [T, S], from their places [T] and [S].
 Value distances(Graph& g, const Value& queries, const Value& keys);
 
-/// What the attention layers of a stack share: which keys are seen, and how far queries and keys turn. What several
-/// layers ask for is computed once.
+/// What the attention layers of a stack share: which keys are seen, how far queries and keys turn, and which positions
+/// they have to each other. What several layers ask for is computed once.
 class Surroundings {
  public:
   /// Of a mask, as layers use it.
@@ -25,6 +26,11 @@ class Surroundings {
   };
   struct Turn {
     Value cosine, sine;  ///< [T, R/2] or [B, 1, T, R/2]
+  };
+  /// Where the product of a pair with the row of its distance stands, [T, S], among the 2k products that each query, or
+  /// each key, has one behind the other.
+  struct Picked {
+    Value of_queries, of_keys;
   };
 
   /// All keys but those where attention_mask [B, S] (i64) is 0.
@@ -44,15 +50,20 @@ class Surroundings {
   }
   /// Adds the scores [H, T, S] of a bias by distances.
   void add_bias(Graph& g, const nn::RelativeBias& bias);
+  /// Takes the rows of positions [1, 2k, C] of disentangled attention.
+  void add_rows(Value rows) { rows_ = std::move(rows); }
+  const Value& rows() const { return rows_; }
 
   const Shown& shown(Graph& g, const std::optional<nn::AttentionWindow>& window);
   const Turn& turn(Graph& g, const nn::Rotary& rotary);
+  const Picked& picked(Graph& g, const nn::DisentangledAttention& layer);
 
  private:
-  Value attention_mask_, distance_, positions_, scores_;
+  Value attention_mask_, distance_, positions_, scores_, rows_;
   bool each_text_ = false, causal_ = false;
   std::vector<std::pair<std::optional<nn::AttentionWindow>, Shown>> shown_;
   std::vector<std::pair<nn::RotaryFrequencies, Turn>> turns_;
+  std::vector<std::pair<std::vector<int64_t>, Picked>> picked_;  // by the rows of all distances
 };
 
 /// Keys, turned, and values of a layer, [B, kv_heads, S, D] each.
@@ -63,6 +74,8 @@ struct KeyValues {
 /// Self-attention. A `cache` that is given holds those of the positions in front, and gets those of x behind them.
 Value forward(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, Surroundings& around,
               KeyValues* cache = nullptr);
+/// Self-attention with the rows of positions that `around` was given.
+Value forward(Graph& g, const nn::DisentangledAttention& layer, const Value& x, Surroundings& around);
 /// Attention to a memory [B, S, C], which is neither turned nor seen through a window: Error (config) for a layer that
 /// does.
 Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, const Value& memory,

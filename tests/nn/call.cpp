@@ -324,5 +324,32 @@ TEST(BackwardHooks, RunInsideATransformer) {
     EXPECT_NEAR(watched[i], plain[i], 1e-5 * std::max(1.0F, std::abs(plain[i])));
 }
 
+/// A layer that reads nothing.
+struct Constant : Layer<Constant> {
+  Parameter value{this, "value", full({2}, 3)};
+  Tensor forward() { return value * 2.0; }
+};
+
+TEST(Call, MayHaveNoArguments) {
+  Constant layer;
+  EXPECT_EQ(layer().to_vector<float>(), (std::vector<float>{6, 6}));
+  size_t seen = 9, gradients = 9;
+  layer.register_forward_pre_hook([&seen](Module&, const Tensors& inputs) {
+    seen = inputs.size();
+    return Tensors();
+  });
+  layer.register_forward_hook([](Module&, const Tensors&, const Tensor& output) { return output + 1; });
+  layer.register_backward_hook([&gradients](Module&, const Tensors& in, const Tensor&) {
+    gradients = in.size();
+    return Tensors();
+  });
+  const Tensor output = layer();
+  EXPECT_EQ(output.to_vector<float>(), (std::vector<float>{7, 7}));
+  EXPECT_EQ(seen, 0U);
+  sum(output).backward();
+  EXPECT_EQ(gradients, 0U);
+  EXPECT_EQ(layer.value.grad().to_vector<float>(), (std::vector<float>{2, 2}));
+}
+
 }  // namespace
 }  // namespace tape::nn

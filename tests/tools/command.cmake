@@ -116,6 +116,7 @@ expect_output(bert "one!\n" "text: one!\nnormalized: one!\nwords: |one| |!|\n  o
 expect_output(bert "\"one\"\n"
               "{\"ids\":[2,400,3],\"type_ids\":[0,0,0],\"tokens\":[\"[CLS]\",\"one\",\"[SEP]\"],\"offsets\":[[0,0],[0,3],[0,0]]}\n" --json)
 expect_output(gpt2 "79 78 69 296 79\n" "one two\n" --decode)
+expect_output(gpt2 "79 78 69 296 79\n" "\"one two\"\n" --decode --json)
 file(WRITE ${FOLDER}/empty.txt "")
 execute_process(COMMAND ${COMMAND} tokenize --model ${FIXTURES}/commands/writer INPUT_FILE ${FOLDER}/empty.txt RESULT_VARIABLE status ERROR_VARIABLE err)
 expect_text(err "${FIXTURES}/commands/writer: no tokenizer")

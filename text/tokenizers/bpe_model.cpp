@@ -39,12 +39,13 @@ class BpeModel : public WordModel {
       const auto id = vocabulary.find(token);
       bytes_[byte] = id ? static_cast<int32_t>(*id) : -1;
     }
+    std::string both;
     for (size_t i = 0; i < merges.size(); ++i) {
       const auto& [left, right] = merges[i];
       const int32_t a = merged(left, merges, i, where), b = merged(right, merges, i, where);
-      const std::string_view inner = std::string_view(right).substr(
-          right.starts_with(options.continuing_prefix) ? options.continuing_prefix.size() : 0);
-      const Merge merge{static_cast<int32_t>(i), merged(fmt::format("{}{}", left, inner), merges, i, where)};
+      both.assign(left).append(right,
+                               right.starts_with(options.continuing_prefix) ? options.continuing_prefix.size() : 0);
+      const Merge merge{static_cast<int32_t>(i), merged(both, merges, i, where)};
       Merge& place = merges_[pair_of(a, b)];
       if (place.rank != 0)
         raise(ErrorKind::format, "{}: merge {} \"{} {}\" stands twice", where, i, clipped(left, 40),

@@ -20,14 +20,27 @@ constexpr CodePointSet::Range kSurrogates{0xD800, 0xDFFF};
 using Name = std::array<char, 2>;
 constexpr Name name_of(std::string_view name) { return {name[0], name[1]}; }
 
-/// The general category of every code point.
-const std::vector<Name>& categories() {
-  static const std::vector<Name> made = [] {
-    std::vector<Name> out(kLastPoint + 1);
+/// Neighbours of one general category.
+struct Run {
+  CodePointSet::Range points;
+  Name category;
+};
+
+/// All code points but the surrogates.
+const std::vector<Run>& categories() {
+  static const std::vector<Run> made = [] {
+    std::vector<Name> all(kLastPoint + 1);
     for (char32_t c = 0; c <= kLastPoint; ++c)
-      out[c] = name_of(utf8proc_category_string(static_cast<utf8proc_int32_t>(c)));
+      all[c] = name_of(utf8proc_category_string(static_cast<utf8proc_int32_t>(c)));
     for (const auto& range : unicode_categories::kCategories)
-      std::fill(out.begin() + range.first, out.begin() + range.last + 1, name_of(range.name));
+      std::fill(all.begin() + range.first, all.begin() + range.last + 1, name_of(range.name));
+    std::vector<Run> out;
+    for (char32_t c = 0; c <= kLastPoint; ++c) {
+      if (c == kSurrogates.first) c = kSurrogates.last + 1;
+      const char32_t first = c;
+      while (c < kLastPoint && c + 1 != kSurrogates.first && all[c + 1] == all[first]) ++c;
+      out.push_back({{first, c}, all[first]});
+    }
     return out;
   }();
   return made;
@@ -48,8 +61,10 @@ CodePointSet set_of(Holds&& holds) {
 
 /// "L" or "Lu".
 CodePointSet category_set(std::string_view name) {
-  const std::vector<Name>& all = categories();
-  return set_of([&](char32_t c) { return all[c][0] == name[0] && (name.size() == 1 || all[c][1] == name[1]); });
+  CodePointSet out;
+  for (const auto& [points, category] : categories())
+    if (category[0] == name[0] && (name.size() == 1 || category[1] == name[1])) out.add(points.first, points.last);
+  return out;
 }
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 37> kLongNames{{

@@ -160,6 +160,13 @@ std::vector<std::string> special_names(const TokenizerConfig& config) {
   return out;
 }
 
+std::unique_ptr<const TokenTable> table_of(TokenTable::Entries vocabulary, const TokenizerConfig& config,
+                                           const std::string& where) {
+  const auto size = static_cast<int64_t>(vocabulary.size());
+  return std::make_unique<const TokenTable>(
+      std::move(vocabulary), [&](const TokenTable::Own& own) { return missing_tokens(config, size, own); }, where);
+}
+
 std::vector<AddedToken> added_tokens(const TokenizerConfig& config, const TokenTable& table) {
   std::vector<AddedToken> out = config.added;
   std::unordered_map<std::string, size_t> places;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -54,6 +55,10 @@ TokenTable::Entries missing_tokens(const TokenizerConfig& config, int64_t size, 
   for (const std::string& name : special_names(config)) add(name, size + static_cast<int64_t>(out.size()));
   return out;
 }
+
+/// A vocabulary with the tokens that it lacks. Errors as TokenTable.
+std::unique_ptr<const TokenTable> table_of(TokenTable::Entries vocabulary, const TokenizerConfig& config,
+                                           const std::string& where);
 
 /// The added tokens of a config: those that it lists, and its special names.
 std::vector<AddedToken> added_tokens(const TokenizerConfig& config, const TokenTable& table);

@@ -31,12 +31,18 @@ JsonEntry JsonEntry::at(const std::string& key) const {
 }
 
 std::vector<JsonEntry> JsonEntry::items() const {
-  if (!value_->is_array()) needs("a list");
   std::vector<JsonEntry> out;
-  out.reserve(value_->size());
-  for (size_t i = 0; i < value_->size(); ++i) out.emplace_back((*value_)[i], fmt::format("{}[{}]", where_, i));
+  out.reserve(size());
+  for (size_t i = 0; i < size(); ++i) out.push_back(item(i));
   return out;
 }
+
+size_t JsonEntry::size() const {
+  if (!value_->is_array()) needs("a list");
+  return value_->size();
+}
+
+JsonEntry JsonEntry::item(size_t i) const { return {(*value_)[i], fmt::format("{}[{}]", where_, i)}; }
 
 std::string JsonEntry::text() const {
   if (!value_->is_string()) needs("a text");

@@ -21,6 +21,9 @@ class JsonEntry {
   bool has(const std::string& key) const;
   JsonEntry at(const std::string& key) const;
   std::vector<JsonEntry> items() const;
+  /// The entries of a list, and one of them: for lists so long that the ways to all of them take their time.
+  size_t size() const;
+  JsonEntry item(size_t i) const;
 
   std::string text() const;
   bool flag() const;

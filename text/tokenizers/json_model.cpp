@@ -19,6 +19,13 @@ std::string type_of(const JsonEntry& entry) {
   return entry.has("merges") ? "BPE" : "WordPiece";
 }
 
+/// One of two texts of an entry of a list: the way to it is made where there is none.
+const std::string& text_in(const JsonEntry& list, size_t i, size_t part) {
+  const nlohmann::json& value = list.value()[i][part];
+  if (!value.is_string()) list.item(i).item(part).needs("a text");
+  return value.get_ref<const std::string&>();
+}
+
 /// `<0x...>` is a byte's token, or a mistake.
 void check_byte_token(const JsonEntry& vocab, const std::string& token) {
   if (token.starts_with("<0x") && token.ends_with(">") && byte_of_token(token) < 0)
@@ -45,11 +52,14 @@ void JsonModel::read_vocabulary() {
   const JsonEntry vocab = entry_.at("vocab");
   const bool bytes = entry_.flag("byte_fallback", false);
   if (type_ == "Unigram") {
-    for (const JsonEntry& pair : vocab.items()) {
-      const std::vector<JsonEntry> parts = pair.items();
-      if (parts.size() != 2) pair.needs("a token and its score");
-      vocabulary_.emplace_back(parts[0].text(), static_cast<int64_t>(scores_.size()));
-      scores_.push_back(parts[1].number());
+    vocabulary_.reserve(vocab.size());
+    scores_.reserve(vocab.size());
+    for (size_t i = 0; i < vocab.size(); ++i) {
+      const nlohmann::json& pair = vocab.value()[i];
+      if (!pair.is_array() || pair.size() != 2) vocab.item(i).needs("a token and its score");
+      if (!pair[1].is_number()) vocab.item(i).item(1).needs("a number");
+      vocabulary_.emplace_back(text_in(vocab, i, 0), static_cast<int64_t>(i));
+      scores_.push_back(pair[1].get<double>());
     }
   } else {
     if (!vocab.value().is_object()) vocab.needs("an object");
@@ -66,17 +76,19 @@ void JsonModel::read_vocabulary() {
 
 Merges JsonModel::read_merges() const {
   Merges out;
-  for (const JsonEntry& merge : entry_.at("merges").items()) {
-    if (merge.value().is_array()) {
-      const std::vector<JsonEntry> parts = merge.items();
-      if (parts.size() != 2) merge.needs("two tokens");
-      out.emplace_back(parts[0].text(), parts[1].text());
+  const JsonEntry merges = entry_.at("merges");
+  out.reserve(merges.size());
+  for (size_t i = 0; i < merges.size(); ++i) {
+    const nlohmann::json& merge = merges.value()[i];
+    if (merge.is_array()) {
+      if (merge.size() != 2) merges.item(i).needs("two tokens");
+      out.emplace_back(text_in(merges, i, 0), text_in(merges, i, 1));
       continue;
     }
-    const std::string line = merge.text();
+    const std::string line = merges.item(i).text();
     const size_t blank = line.find(' ');
     if (blank == std::string::npos || line.find(' ', blank + 1) != std::string::npos)
-      merge.needs("two tokens with a blank between them");
+      merges.item(i).needs("two tokens with a blank between them");
     out.emplace_back(line.substr(0, blank), line.substr(blank + 1));
   }
   return out;

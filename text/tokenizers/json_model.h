@@ -15,7 +15,8 @@ class JsonModel {
   /// `entry` must outlive it.
   explicit JsonModel(const JsonEntry& entry);
 
-  const TokenTable::Entries& vocabulary() const { return vocabulary_; }
+  /// To be taken once.
+  TokenTable::Entries take_vocabulary() { return std::move(vocabulary_); }
   /// The unknown token, "" for none.
   const std::string& unk_token() const { return unk_token_; }
   /// Whether words may be bytes while the tokens are written in GPT-2's alphabet.

@@ -1,5 +1,7 @@
 #include "text/tokenizers/token_table.h"
 
+#include <bit>
+
 #include "base/utf8.h"
 
 namespace tape::text {
@@ -11,34 +13,63 @@ TokenTable::Entries TokenTable::numbered(std::vector<std::string> tokens) {
   return out;
 }
 
-TokenTable::TokenTable(Entries entries, const Entries& added, const std::string& where) {
+TokenTable::TokenTable(Entries entries, const Beside& beside, const std::string& where) {
   const size_t own = entries.size();
   if (own == 0) raise(ErrorKind::format, "{}: the vocabulary is empty", where);
-  entries.insert(entries.end(), added.begin(), added.end());
-  const auto count = static_cast<int64_t>(entries.size());
-  tokens_.resize(entries.size());
-  in_model_.resize(entries.size());
-  std::vector<bool> taken(entries.size());
-  ids_.reserve(entries.size());
-  size_t read = 0;
-  for (auto& [token, id] : entries) {
+  enter(entries, 0, where);
+  if (beside) {
+    const Entries more = beside([&](std::string_view token) -> std::optional<int64_t> {
+      const auto text_of = [&entries](int64_t i) { return std::string_view(entries[static_cast<size_t>(i)].first); };
+      const Slot& slot = slots_[place(token, hash_of(token), text_of)];
+      return slot.number < 0 ? std::nullopt : std::optional(entries[static_cast<size_t>(slot.number)].second);
+    });
+    entries.insert(entries.end(), more.begin(), more.end());
+    enter(entries, own, where);
+  }
+  settle(std::move(entries), own, where);
+}
+
+/// Gives slots to the entries from `begin` on, whose numbers are their places.
+void TokenTable::enter(const Entries& entries, size_t begin, const std::string& where) {
+  const auto text_of = [&entries](int64_t i) { return std::string_view(entries[static_cast<size_t>(i)].first); };
+  if (slots_.size() < 2 * entries.size()) {
+    std::vector<Slot> old(std::bit_ceil(2 * entries.size()));
+    old.swap(slots_);
+    for (const Slot& slot : old)
+      if (slot.number >= 0) slots_[place(text_of(slot.number), slot.hash, text_of)] = slot;
+  }
+  for (size_t i = begin; i < entries.size(); ++i) {
+    const auto& [token, id] = entries[i];
     if (token.empty()) raise(ErrorKind::format, "{}: the token with id {} is empty", where, id);
     if (token.size() > kLongestToken)
       raise(ErrorKind::format, "{}: the token with id {} has {} bytes, at most {} are allowed", where, id, token.size(),
             kLongestToken);
-    const auto shown = [&token = token] { return clipped(token, 40); };
+    const uint64_t hash = hash_of(token);
+    Slot& slot = slots_[place(token, hash, text_of)];
+    if (slot.number >= 0) raise(ErrorKind::format, "{}: token \"{}\" stands twice", where, clipped(token, 40));
+    slot = {hash, static_cast<int64_t>(i)};
+  }
+}
+
+/// Puts each token where its id says, which is its number from then on.
+void TokenTable::settle(Entries entries, size_t own, const std::string& where) {
+  const auto count = static_cast<int64_t>(entries.size());
+  tokens_.resize(entries.size());
+  in_model_.resize(entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) {
+    auto& [token, id] = entries[i];
     if (id < 0 || id >= count)
-      raise(ErrorKind::format, "{}: token \"{}\" has id {}, {} tokens need ids 0 to {}", where, shown(), id, count,
-            count - 1);
+      raise(ErrorKind::format, "{}: token \"{}\" has id {}, {} tokens need ids 0 to {}", where, clipped(token, 40), id,
+            count, count - 1);
     const auto place = static_cast<size_t>(id);
-    if (taken[place])
-      raise(ErrorKind::format, "{}: tokens \"{}\" and \"{}\" share id {}", where, clipped(tokens_[place], 40), shown(),
-            id);
-    if (!ids_.try_emplace(token, id).second) raise(ErrorKind::format, "{}: token \"{}\" stands twice", where, shown());
-    taken[place] = true;
-    in_model_[place] = read++ < own;
+    if (!tokens_[place].empty())
+      raise(ErrorKind::format, "{}: tokens \"{}\" and \"{}\" share id {}", where, clipped(tokens_[place], 40),
+            clipped(token, 40), id);
+    in_model_[place] = i < own;
     tokens_[place] = std::move(token);
   }
+  for (Slot& slot : slots_)
+    if (slot.number >= 0) slot.number = entries[static_cast<size_t>(slot.number)].second;
 }
 
 const std::string& TokenTable::token(int64_t id) const {

@@ -1,5 +1,7 @@
 #include "text/tokenizers/unicode.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include <utf8proc.h>
@@ -10,8 +12,6 @@ namespace tape::text {
 namespace {
 
 constexpr char32_t kPoints = 0x110000;
-/// Composed by tokenizers' tables and not in utf8proc's: they are older than the character.
-constexpr char32_t kDivesAkuruO = 0x11938;
 
 // The blocks of BERT's is_chinese_char.
 bool is_ideograph(char32_t c) {
@@ -57,6 +57,13 @@ uint8_t category_classes(char32_t c) {
     default:
       return 0;
   }
+}
+
+/// Whether tokenizers' tables, which are older than a character, lack what utf8proc knows of it.
+template <size_t N>
+bool is_unknown(const unicode_ranges::Range (&ranges)[N], char32_t point) {
+  const auto range = std::ranges::lower_bound(ranges, point, {}, &unicode_ranges::Range::last);
+  return range != std::end(ranges) && point >= range->first && !range->holds;
 }
 
 using Table = std::array<uint8_t, kPoints>;
@@ -105,9 +112,10 @@ Decomposition decompose(char32_t point, bool compatibility) {
   std::array<utf8proc_int32_t, 32> buffer;
   int boundary = 0;
   const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | (compatibility ? UTF8PROC_COMPAT : 0));
-  const auto count = point == kDivesAkuruO ? 0
-                                           : utf8proc_decompose_char(static_cast<utf8proc_int32_t>(point),
-                                                                     buffer.data(), buffer.size(), options, &boundary);
+  const auto count = is_unknown(unicode_ranges::kDecomposed, point)
+                         ? 0
+                         : utf8proc_decompose_char(static_cast<utf8proc_int32_t>(point), buffer.data(), buffer.size(),
+                                                   options, &boundary);
   Decomposition out{.points = {point}, .size = 1};
   if (count < 1 || static_cast<size_t>(count) > out.points.size()) return out;
   out.size = static_cast<size_t>(count);
@@ -116,6 +124,7 @@ Decomposition decompose(char32_t point, bool compatibility) {
 }
 
 int combining_class(char32_t point) {
+  if (is_unknown(unicode_ranges::kCombining, point)) return 0;
   return utf8proc_get_property(static_cast<utf8proc_int32_t>(point))->combining_class;
 }
 

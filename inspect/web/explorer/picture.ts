@@ -12,7 +12,6 @@ export interface PictureOptions {
   key?(event: KeyboardEvent): boolean; // whether the key meant something
   natural?: boolean; // as wide as it is drawn, in a box that scrolls
   least?: number; // the width below which it shrinks as a whole
-  scrolls?: boolean; // and on a screen scrolls in its box instead, for its small letters
   compact?: boolean; // among others: its buttons come when it is pointed at
 }
 
@@ -46,7 +45,7 @@ export class Picture {
     );
     this.node = element(
       "figure",
-      { class: `picture${options.compact ? " compact" : ""}${options.natural ? " natural" : ""}${options.scrolls ? " wide" : ""}`, id: options.id },
+      { class: `picture${options.compact ? " compact" : ""}${options.natural ? " natural" : ""}`, id: options.id },
       element(
         "figcaption",
         {},

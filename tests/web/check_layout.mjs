@@ -8,7 +8,6 @@ import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import * as models from "./models.mjs";
 
 const pulled = () => ({ path: models.pulled(), data: dataOf(models.pulled()) });
-const patched = () => ({ path: models.patched(), data: dataOf(models.patched()) });
 const made = (name) => () => {
   const path = models.folder(`layout-${name}.html`);
   if (!existsSync(path)) writeExplorer(path, explorerData(name));
@@ -69,16 +68,27 @@ await check(
   { ...phone, hash: "#view=output" },
 );
 
-await check("the slanted names stay within their picture", patched, async ({ page }) => {
-  for (const name of ["patching", "runs"]) {
-    await view(page, name);
-    for (const picture of await page.locator(".heat .plot, .triple .plot").all()) {
-      const { x, width } = await picture.boundingBox();
-      const ends = await picture.locator(".axis-name").evaluateAll((all) => all.map((text) => text.getBoundingClientRect().right));
-      assert.ok(ends.every((end) => end <= x + width + 4), `${name}: ${ends} of ${x + width}`);
-    }
-  }
-});
+// The page of 16 tokens, the last of them a long one.
+function longNames() {
+  const [whole, path] = ["layout-sixteen.html", "layout-long-names.html"].map(models.folder);
+  if (!existsSync(whole)) models.run("inspect", "--model", models.words(), "--text", "dreiundvierzig".repeat(5), "--out", whole);
+  const data = dataOf(whole);
+  data.texts[0].tokens[data.texts[0].tokens.length - 1] = "Weltanschauung";
+  writeExplorer(path, data);
+  return { path, data };
+}
+await check(
+  "the slanted names stay within their picture",
+  longNames,
+  async ({ page }) => {
+    const picture = page.locator(".jacobian .plot");
+    const { x, width } = await picture.boundingBox();
+    const names = await boxes(page, ".jacobian .axis-name");
+    assert.ok(names.some(({ text }) => text === "Weltanschauung"));
+    for (const { right, text } of names) assert.ok(right <= x + width + 6, `${text}: ${right} of ${x + width}`);
+  },
+  { ...phone, hash: "#view=softmax" },
+);
 
 // The first query of a causal attention sees one key alone, and gradients of 0.
 await check(
@@ -123,7 +133,8 @@ await check(
     await page.evaluate((hash) => (location.hash = hash), `view=nudge&block=${module}&head=0&pull=weight&place=${last}`);
     await page.locator(`[data-place="${last}"][aria-pressed=true]`).waitFor();
     const [chosen] = await boxes(page, `[data-place="${last}"]`);
-    assert.ok(chosen.right <= 390 && chosen.left >= 0, `${chosen.left} to ${chosen.right}`);
+    const [seen] = await boxes(page, ".pull-side .scroll");
+    assert.ok(chosen.right <= seen.right && chosen.left >= seen.left, `${chosen.left} to ${chosen.right}`);
   },
   phone,
 );

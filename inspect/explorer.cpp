@@ -3,6 +3,7 @@
 #include "inspect/explorer_data.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -46,20 +47,29 @@ Json texts_json(const Study& study) {
 constexpr Limits kLeast{.activations = 256, .parameters = 16};
 
 /// The limits under which the values of the tape fit into what `room` leaves beside the others: fewer of parameters
-/// first, then of activations.
+/// first, then of activations; as many as fit, but for a sixteenth.
 Limits fitting_limits(const Recording& recording, const PageOptions& options, const Tensors& beside, int64_t room) {
   constexpr int64_t kParameters = 1024;
   Limits limits{.activations = options.elements, .parameters = options.elements};
-  while (bytes_of_values(recording, limits, beside) > room) {
-    if (limits.parameters > kParameters)
-      limits.parameters = std::max(limits.parameters / 2, kParameters);
-    else if (limits.activations > kLeast.activations)
-      limits.activations = std::max(limits.activations / 2, kLeast.activations);
-    else if (limits.parameters > kLeast.parameters)
-      limits.parameters = std::max(limits.parameters / 2, kLeast.parameters);
-    else
-      break;
-  }
+  const auto fit = [&] { return bytes_of_values(recording, limits, beside) <= room; };
+  // Whether they fit with this limit lowered, if need be as far as `least`.
+  const auto lowered = [&](int64_t& limit, int64_t least) {
+    if (fit()) return true;
+    int64_t above = limit;
+    limit = std::min(limit, least);
+    if (!fit()) return false;
+    while (above - limit > std::max<int64_t>(limit / 16, 1)) {
+      const int64_t kept = limit;
+      limit =
+          std::max(kept + 1, static_cast<int64_t>(std::sqrt(static_cast<double>(kept) * static_cast<double>(above))));
+      if (fit()) continue;
+      above = limit;
+      limit = kept;
+    }
+    return true;
+  };
+  const bool all = lowered(limits.parameters, kParameters) || lowered(limits.activations, kLeast.activations);
+  if (!all) lowered(limits.parameters, kLeast.parameters);
   return limits;
 }
 
@@ -80,13 +90,15 @@ Json gradcheck_json(const Recording& recording, const GradcheckReport& report, c
   return {{"passed", report.ok()}, {"text", text}, {"rows", std::move(rows)}, {"guilty", std::move(guilty)}};
 }
 
-/// How long a JSON is in a page, about, without writing it.
-int64_t bytes_as_json(const Json& json) {
+/// How long a JSON is in a page, about, without writing it; with or without the numbers of its tensors.
+int64_t bytes_as_json(const Json& json, bool numbers = true) {
   if (json.is_string()) return std::ssize(json.get_ref<const std::string&>()) + 3;
   if (!json.is_structured()) return json.is_number_float() ? 12 : 5;
   int64_t bytes = 2;
-  for (const auto& [key, inner] : json.items())
-    bytes += bytes_as_json(inner) + (json.is_object() ? std::ssize(key) + 3 : 0);
+  for (const auto& [key, inner] : json.items()) {
+    const bool shown = numbers || !json.is_object() || key != "data";
+    bytes += (shown ? bytes_as_json(inner, numbers) : 0) + (json.is_object() ? std::ssize(key) + 3 : 0);
+  }
   return bytes;
 }
 
@@ -124,7 +136,7 @@ Json explorer_data(const Study& study, const PageOptions& options) {
   const Json nudges = pulled ? nudges_json(recording, *pulled) : Json(nullptr);
   // What surrounds the values: names, shapes and formulas.
   const int64_t around =
-      bytes_as_json(tape_json(recording, guilty, {.activations = 1, .parameters = 1})) + bytes_as_json(nudges);
+      bytes_as_json(tape_json(recording, guilty, {.activations = 1, .parameters = 1}), false) + bytes_as_json(nudges);
   // What the values leave where they are cut as far as they may be.
   const int64_t left = options.bytes - around - bytes_of_values(recording, kLeast, beside);
   data["runs"] = options.runs.empty()

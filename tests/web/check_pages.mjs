@@ -6,4 +6,5 @@ await import("./check_run_report.mjs");
 await import("./check_explorer.mjs");
 await import("./check_lessons.mjs");
 await import("./check_runs.mjs");
+await import("./check_layout.mjs");
 await finish();

@@ -272,6 +272,8 @@ await check(
     const other = texts.findIndex((text) => text.startsWith("classifier, validation"));
     near(await value(page, "loss", own), evaluated(lines).loss, "this run's validation loss");
     near(await value(page, "loss", other), last.loss, "the other run's validation loss");
+    const rates = [lines, classifier.lines].map((all) => of(all, "step").at(-1).lr);
+    for (const [index, rate] of rates.entries()) near(await value(page, "lr", index), rate, "learning rate", 1e-3);
     await page.locator("#loss .plot").focus();
     await page.keyboard.press("End");
     assert.equal(await page.locator("#loss .value").nth(other).innerText(), "–", "behind its end");
@@ -332,7 +334,11 @@ await check(
     await page.locator("#loss .plot").hover();
     const svg = await saved(page.locator("#loss .save").getByText("SVG", { exact: true }));
     assert.equal(svg.name, "Loss.svg");
-    assert.ok(svg.bytes.toString("utf8").includes("<path") && !svg.bytes.toString("utf8").includes("class="));
+    const text = svg.bytes.toString("utf8");
+    assert.ok(text.includes("<path") && !text.includes("class="));
+    const names = await page.locator("#loss .legend > span").evaluateAll((all) => all.map((key) => key.firstChild.textContent.trim()));
+    assert.equal(names.length, 5);
+    for (const name of names) assert.ok(text.includes(`>${name}</text>`), `${name} is not in the picture`);
     const png = await saved(page.locator("#loss .save").getByText("PNG", { exact: true }));
     assert.equal(png.bytes.subarray(1, 4).toString(), "PNG");
   },

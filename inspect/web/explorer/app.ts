@@ -2,7 +2,7 @@
 import type { Attention, Data, Layer, Norm, Prediction, TapeNode } from "./data";
 import { subscript } from "./numbers";
 import { held, looks, pulls, viewNames, type Key, type Pull, type State, type ViewName } from "./state";
-import { distinct, share } from "./tensor";
+import { distinct, share, tensor } from "./tensor";
 
 const mostWeights = 900; // up to here all heads are shown at once
 
@@ -110,6 +110,20 @@ export class App {
   // The one head of views that show one.
   head(): number {
     return this.state.heads[0] ?? 0;
+  }
+
+  // The one query of views that show one. Where none is chosen, the first, or where that looks at a single key, as behind
+  // a causal mask, and shows nothing, the one whose scores get the largest gradient.
+  query(): number {
+    const { row } = this.state;
+    const block = this.block();
+    if (row !== null || !block) return row ?? 0;
+    const first = tensor(block.values.probabilities)?.row(0, this.head()) ?? [];
+    const gradients = tensor(block.gradients[this.state.output]?.scores)?.plane(this.head());
+    if (!gradients || first.filter((weight) => weight > 0).length > 1) return 0;
+    const sizes = Array.from(gradients.values, Math.abs);
+    const largest = sizes.reduce((best, size, place) => (size > sizes[best]! ? place : best), 0);
+    return Math.floor(largest / gradients.columns);
   }
 
   // The tokens of a text, those that were there before with a number: "cat", "cat₂".

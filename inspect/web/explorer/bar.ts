@@ -69,12 +69,13 @@ export function headSwitch(app: App): Switch {
   );
 }
 
-export function rowSwitch(app: App, legend: string, tokens: () => string[]): Switch {
+// row: which is shown where none is chosen.
+export function rowSwitch(app: App, legend: string, tokens: () => string[], row = () => app.state.row ?? 0): Switch {
   return menu(
     legend,
     () => tokens().map((token, row) => [String(row), `${row}  ${shortened(token, 24)}`]),
-    () => String(app.state.row ?? 0),
-    (row) => app.set({ row: Number(row) }),
+    () => String(row()),
+    (chosen) => app.set({ row: Number(chosen) }),
   );
 }
 

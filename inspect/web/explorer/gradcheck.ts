@@ -3,6 +3,9 @@ import { element, visible } from "../shared/dom";
 import type { App } from "./app";
 import { brief, shapeText } from "./numbers";
 
+// A path that may be broken behind its dots.
+const breakable = (path: string) => path.split(/(?<=\.)/).flatMap((part) => [part, element("wbr")]);
+
 export class GradcheckView {
   readonly node: HTMLElement;
 
@@ -18,7 +21,7 @@ export class GradcheckView {
         element(
           "tr",
           { class: ok ? "" : "bad" },
-          element("th", { scope: "row" }, visible(name)),
+          element("th", { scope: "row" }, ...breakable(visible(name))),
           element("td", {}, shapeText(shape)),
           element("td", { class: "number", "data-value": String(error) }, error === null ? "–" : brief(error)),
           element("td", {}, ok ? "ok" : "✗ wrong"),

@@ -194,11 +194,11 @@ export class HeadView {
     const name = (text: number) => app.data.texts[text]?.name ?? "";
     heading(place.left - 10, "end", `queries`);
     heading(place.right + 10, "start", `keys`);
-    heading(
-      (place.left + place.right) / 2,
-      "middle",
-      block.rows === block.columns ? name(block.rows) : `${name(block.rows)} looks at ${name(block.columns)}`,
-    );
+    const words =
+      block.rows === block.columns ? name(block.rows) : `${name(block.rows)} looks at ${name(block.columns)}`;
+    const room = (place.right - place.left) / 7; // letters, between the other two headings
+    const short = words.length > room ? words.replace(" looks at ", " → ") : words;
+    heading((place.left + place.right) / 2, "middle", shortened(short, Math.max(4, Math.floor(room))));
     const column = (tokens: number[], text: number, x: number, anchor: string) =>
       tokens.map((token, index) => {
         const y = place.top + (index + 0.5) * place.row;

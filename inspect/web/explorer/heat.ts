@@ -115,7 +115,8 @@ export class Heat {
     const rowNames = rows && plane.rows <= mostNames ? rows : null;
     const left = 1 + (rowNames ? Math.min(110, 6.4 * longest(rowNames) + 6) : 0);
     const beyond = missing?.columns ? hatchSize : 0;
-    const slanted = columns ? 14 : 0; // of the last name, beyond its column
+    // How far the last name goes on beyond the middle of its column: names are slanted by 60 degrees.
+    const slanted = columns ? Math.max(14, 8 + 3.2 * [...(columns.at(-1) ?? "")].length) : 0;
     const most = Math.max(1, Math.min(cell, (width - 1 - left - beyond - slanted) / plane.columns));
     const columnNames = columns && most >= 11 ? columns : null;
     const top = 1 + (columnNames ? Math.min(90, 5.6 * longest(columnNames) + 6) : 0);

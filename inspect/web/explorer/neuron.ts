@@ -20,27 +20,29 @@ import { backward, forward, type Figures, type Strip, type Table } from "./neuro
 import { Picture } from "./picture";
 import { Plane, tensor } from "./tensor";
 
-const [top, label] = [64, 132];
+const tops = { below: 64, first: 28 }; // of the rows: below the query's own, or the first
+const narrow = 640; // pixels, below which strips and numbers stand below each other
 
 export class NeuronView {
   readonly node: HTMLElement;
   private readonly bar: Bar;
   private readonly picture: Picture;
   private rowHeight = 24;
+  private label = 132; // where the names end
+  private top = tops.below;
 
   constructor(private readonly app: App) {
     this.bar = new Bar([
       kindSwitch(app),
       layerSwitch(app),
       headSwitch(app),
-      rowSwitch(app, "Query", () => app.tokens(app.block()?.rows ?? 0)),
+      rowSwitch(app, "Query", () => app.tokens(app.block()?.rows ?? 0), () => app.query()),
       showSwitch(app, "Values"),
       outputSwitch(app, false),
     ]);
     this.picture = new Picture({
       id: "neuron-picture",
-      least: 640,
-      scrolls: true,
+      least: 330,
       label:
         "Query and keys in their vectors. Arrow up and down choose a query, left and right a head, page up and down a layer.",
       draw: (area, width) => this.draw(area, width),
@@ -60,7 +62,7 @@ export class NeuronView {
   }
 
   private row(): number {
-    return this.app.state.row ?? 0;
+    return this.app.query();
   }
 
   private draw(area: Area, width: number): number {
@@ -77,27 +79,70 @@ export class NeuronView {
       area.append("text").attr("y", 20).attr("fill", palette().muted).text("No gradient of this output arrives here.");
       return 40;
     }
-    const numbers = table.figures.reduce((sum, { bar }) => sum + (bar ? 150 : 78), 0);
-    const strip = Math.max(90, (width - label - numbers - 32) / 2);
-    const rows = keys + (table.sum ? 2 : 0);
-    const rowHeight = Math.max(18, Math.min(30, Math.round(500 / rows)));
-    this.rowHeight = rowHeight;
-    const height = top + rows * rowHeight + 50;
-    this.drawTokens(area, tokens, table);
-    const scales = table.strips.map((column, index) => {
-      const flat = [...column.values, ...(column.top ? [column.top] : [])].flatMap((values) => Array.from(values));
-      const scale = signed(new Plane(1, flat.length, flat).size());
-      this.drawStrip(area, column, scale, label + index * (strip + 16), strip, tokens);
-      legend(area, scale, column.name, label + index * (strip + 16), height - 32, Math.min(150, strip));
-      return scale;
-    });
-    this.drawFigures(area, table.figures, label + 2 * (strip + 16), tokens);
-    if (table.sum) this.drawSum(area, table.sum, scales[1]!, label + strip + 16, strip, top + (keys + 0.5) * rowHeight);
-    return height;
+    this.rowHeight = Math.max(18, Math.min(30, Math.round(500 / (keys + (table.sum ? 2 : 0)))));
+    this.label = width < narrow ? 100 : 132;
+    return width < narrow ? this.drawBelow(area, table, width, tokens) : this.drawBeside(area, table, width, tokens);
   }
 
-  private drawTokens(area: Area, tokens: string[], table: Table) {
+  private drawBeside(area: Area, table: Table, width: number, tokens: string[]): number {
+    const { label } = this;
+    const numbers = table.figures.reduce((sum, { bar }) => sum + (bar ? 150 : 78), 0);
+    const strip = Math.max(90, (width - label - numbers - 32) / 2);
+    this.top = tops.below;
+    this.drawTokens(area, tokens, table.strips.find(({ top }) => top)?.topText);
+    table.strips.forEach((column, index) =>
+      this.drawColumn(area, column, label + index * (strip + 16), strip, tokens, index === 1 ? table.sum : null),
+    );
+    let x = label + 2 * (strip + 16);
+    for (const figures of table.figures) {
+      this.drawFigures(area, figures, x + (figures.bar ? 62 : 70), tokens, true);
+      x += figures.bar ? 150 : 78;
+    }
+    return this.bottom(tokens, table.sum) + 50;
+  }
+
+  // One below the other, each with its names: a phone has no room beside them.
+  private drawBelow(area: Area, table: Table, width: number, tokens: string[]): number {
+    const { label } = this;
+    let y = 0;
+    const part = () => area.append("g").attr("transform", `translate(0,${y})`);
+    table.strips.forEach((column, index) => {
+      const sum = index === 1 ? table.sum : null;
+      this.top = column.top ? tops.below : tops.first;
+      const group = part();
+      this.drawTokens(group, tokens, column.top ? column.topText : undefined);
+      this.drawColumn(group, column, label, width - label - 2, tokens, sum);
+      y += this.bottom(tokens, sum) + 66;
+    });
+    this.top = tops.first;
+    const group = part();
+    this.drawTokens(group, tokens);
+    const wide = (width - label) / table.figures.length;
+    table.figures.forEach((figures, index) =>
+      this.drawFigures(group, figures, label + (index + 1) * wide, tokens, false),
+    );
+    return y + this.bottom(tokens, null) + 8;
+  }
+
+  // Where the rows end, with those of a sum.
+  private bottom(tokens: string[], sum: Table["sum"]): number {
+    return this.top + (tokens.length + (sum ? 2 : 0)) * this.rowHeight;
+  }
+
+  // A strip with its legend, and below it what its rows add up to.
+  private drawColumn(area: Area, column: Strip, x: number, width: number, tokens: string[], sum: Table["sum"]) {
+    const flat = [...column.values, ...(column.top ? [column.top] : [])].flatMap((values) => Array.from(values));
+    const scale = signed(new Plane(1, flat.length, flat).size());
+    this.drawStrip(area, column, scale, x, width, tokens);
+    legend(area, scale, column.name, x, this.bottom(tokens, sum) + 18, Math.min(150, width));
+    if (sum) this.drawSum(area, sum, scale, x, width, this.top + (tokens.length + 0.5) * this.rowHeight);
+  }
+
+  // query: what the vector above the keys' is called, where there is one.
+  private drawTokens(area: Area, tokens: string[], query?: string) {
     const { ink, muted } = palette();
+    const { label } = this;
+    const most = Math.floor((label - 12) / 7.5);
     const block = this.app.block()!;
     const text = (y: number, words: string, fill: string) =>
       area
@@ -107,13 +152,12 @@ export class NeuronView {
         .attr("text-anchor", "end")
         .attr("fill", fill)
         .text(words);
-    const query = shortened(this.app.tokens(block.rows)[this.row()] ?? "", 12);
-    text(top - 20, `${table.strips.find((column) => column.top)?.topText ?? "q"}  ${query}`, ink).attr(
-      "font-weight",
-      600,
-    );
-    tokens.forEach((token, index) => text(top + (index + 0.5) * this.rowHeight + 4, shortened(token, 14), ink));
-    if (tokens.length === 0) text(top, "no keys", muted);
+    if (query !== undefined) {
+      const token = shortened(this.app.tokens(block.rows)[this.row()] ?? "", most - 3);
+      text(this.top - 20, `${query}  ${token}`, ink).attr("font-weight", 600);
+    }
+    tokens.forEach((token, index) => text(this.top + (index + 0.5) * this.rowHeight + 4, shortened(token, most), ink));
+    if (tokens.length === 0) text(this.top, "no keys", muted);
   }
 
   private drawStrip(area: Area, column: Strip, scale: Scale, x: number, width: number, tokens: string[]) {
@@ -141,50 +185,44 @@ export class NeuronView {
       });
       cover.on("pointerleave", () => this.picture.read(null));
     };
-    if (column.top) one(column.top, top - 36, (d) => `${column.topText}[${d}]`, column.topText);
+    if (column.top) one(column.top, this.top - 36, (d) => `${column.topText}[${d}]`, column.topText);
     const block = this.app.block()!;
     const q = tensor(block.values.query)?.row(this.row(), this.app.head());
     column.values.forEach((values, key) => {
       const k = tensor(block.values.key)?.row(key, this.app.head());
       const terms = (d: number) => (column.text === "q·k" ? `: ${exact(q![d]!)} × ${exact(k![d]!)} =` : "");
       const words = (d: number) => `${column.text}[${d}] of ${shortened(tokens[key] ?? "", 14)}${terms(d)}`;
-      one(values, top + key * this.rowHeight, words, `${column.text} ${key}`);
+      one(values, this.top + key * this.rowHeight, words, `${column.text} ${key}`);
     });
   }
 
-  private drawFigures(area: Area, figures: Figures[], from: number, tokens: string[]) {
+  private drawFigures(area: Area, figures: Figures, right: number, tokens: string[], bars: boolean) {
     const { ink, muted } = palette();
-    let x = from;
-    for (const { name, title, values, bar } of figures) {
-      const right = x + (bar ? 62 : 70);
-      area.append("text").attr("x", right).attr("y", 12).attr("text-anchor", "end").attr("fill", muted).text(name);
-      values.forEach((value, key) => {
-        const y = top + (key + 0.5) * this.rowHeight;
-        const text = area
-          .append("text")
-          .attr("class", "figure-text")
-          .attr("x", right)
-          .attr("y", y + 4);
-        text.attr("text-anchor", "end").attr("fill", ink).text(brief(value));
-        text
-          .attr("data-figure", name.startsWith("×") ? "score" : name)
-          .attr("data-key", key)
-          .attr("data-value", value);
-        text.on("pointerenter", () => this.picture.read(`${title}, ${shortened(tokens[key] ?? "", 14)}:`, value));
-        text.on("pointerleave", () => this.picture.read(null));
-        if (!bar) return;
-        const scale = rising(1);
-        const length = Math.max(0, 76 * value) || 0;
-        const box = area
-          .append("rect")
-          .attr("x", right + 8)
-          .attr("y", y - 7)
-          .attr("height", 14)
-          .attr("rx", 2);
-        box.attr("width", Math.max(1, length)).attr("fill", scale.colour(0.6));
-      });
-      x += bar ? 150 : 78;
-    }
+    const { name, title, values, bar } = figures;
+    area.append("text").attr("x", right).attr("y", 12).attr("text-anchor", "end").attr("fill", muted).text(name);
+    values.forEach((value, key) => {
+      const y = this.top + (key + 0.5) * this.rowHeight;
+      const text = area
+        .append("text")
+        .attr("class", "figure-text")
+        .attr("x", right)
+        .attr("y", y + 4);
+      text.attr("text-anchor", "end").attr("fill", ink).text(brief(value));
+      text
+        .attr("data-figure", name.startsWith("×") ? "score" : name)
+        .attr("data-key", key)
+        .attr("data-value", value);
+      text.on("pointerenter", () => this.picture.read(`${title}, ${shortened(tokens[key] ?? "", 14)}:`, value));
+      text.on("pointerleave", () => this.picture.read(null));
+      if (!bar || !bars) return;
+      const box = area
+        .append("rect")
+        .attr("x", right + 8)
+        .attr("y", y - 7)
+        .attr("height", 14)
+        .attr("rx", 2);
+      box.attr("width", Math.max(1, 76 * value || 0)).attr("fill", rising(1).colour(0.6));
+    });
   }
 
   private drawSum(area: Area, sum: NonNullable<Table["sum"]>, scale: Scale, x: number, width: number, y: number) {
@@ -205,11 +243,12 @@ export class NeuronView {
       .attr("fill", muted);
     text.text(sum.name);
     const off = Math.max(...sum.values.map((value, d) => Math.abs(value - sum.recorded[d]!)));
+    const below = this.label < 132; // there is no room beside it
     const note = area
       .append("text")
       .attr("class", "difference")
-      .attr("x", x + width + 12)
-      .attr("y", y + 16)
+      .attr("x", below ? x : x + width + 12)
+      .attr("y", below ? y + this.rowHeight + 10 : y + 16)
       .attr("fill", muted);
     note.attr("data-value", off).text(`recorded within ${off.toExponential(1)}`);
     const cover = area.append("rect").attr("class", "screen cover strip").attr("data-strip", "sum");

@@ -105,7 +105,18 @@ export class NudgeView {
     const place = this.chosen();
     if (pull === "activation") this.grid.replaceChildren(...this.about(place));
     else this.grid.replaceChildren(...this.table(pull, place));
+    this.bringIntoView();
     this.show(place);
+  }
+
+  // A wide table scrolls to the place that is chosen; the page stays where it is.
+  private bringIntoView() {
+    const chosen = this.grid.querySelector<HTMLElement>("[aria-pressed=true]");
+    const box = chosen?.closest<HTMLElement>(".scroll");
+    if (!chosen || !box) return;
+    const [cell, seen] = [chosen.getBoundingClientRect(), box.getBoundingClientRect()];
+    if (cell.right > seen.right || cell.left < seen.left)
+      box.scrollLeft += (cell.left + cell.right - seen.left - seen.right) / 2;
   }
 
   private get nudges(): Nudges {

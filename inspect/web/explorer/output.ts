@@ -147,7 +147,7 @@ export class OutputView {
     const positions = this.positions();
     const { muted } = palette();
     const narrow = width < 640;
-    const [top, high, left, right] = [30, 27, narrow ? 84 : 128, narrow ? 120 : 212];
+    const [top, high, left, right] = [30, 27, narrow ? 76 : 128, narrow ? 146 : 212];
     const ranks = Math.max(2, Math.min(likeliest, Math.floor((width - left - right) / 56)));
     const wide = (width - left - right) / ranks;
     const head = (x: number, anchor: string, words: string) =>
@@ -217,7 +217,8 @@ export class OutputView {
     const bar = area.append("rect").attr("x", x).attr("y", y + high - 6).attr("height", 3);
     bar.attr("width", Math.max(0.5, length)).attr("fill", second);
     const right = area.append("text").attr("x", x + wide - 56).attr("y", y + 16).attr("text-anchor", "end");
-    right.attr("fill", muted).text(`${shortened(names[target]!, wide < 140 ? 4 : 9)} ${p[target]!.toFixed(wide < 140 ? 2 : 3)}`);
+    const narrow = wide < 200;
+    right.attr("fill", muted).text(`${shortened(names[target]!, narrow ? 7 : 9)} ${p[target]!.toFixed(narrow ? 2 : 3)}`);
     const number = area.append("text").attr("class", "loss-text").attr("x", x + wide).attr("y", y + 16);
     number.attr("text-anchor", "end").attr("fill", ink).attr("data-value", loss).text(brief(loss));
     number.append("title").text(exact(loss));

@@ -12,8 +12,13 @@ export interface PictureOptions {
   key?(event: KeyboardEvent): boolean; // whether the key meant something
   natural?: boolean; // as wide as it is drawn, in a box that scrolls
   least?: number; // the width below which it shrinks as a whole
-  scrolls?: boolean; // and on a screen scrolls in its box instead, for its small letters
   compact?: boolean; // among others: its buttons come when it is pointed at
+}
+
+// A line of a picture and what it is.
+export interface Key {
+  words: string;
+  line: SVGPathElement;
 }
 
 const printedWidth = 690;
@@ -46,7 +51,7 @@ export class Picture {
     );
     this.node = element(
       "figure",
-      { class: `picture${options.compact ? " compact" : ""}${options.natural ? " natural" : ""}${options.scrolls ? " wide" : ""}`, id: options.id },
+      { class: `picture${options.compact ? " compact" : ""}${options.natural ? " natural" : ""}`, id: options.id },
       element(
         "figcaption",
         {},
@@ -116,10 +121,11 @@ export class Picture {
   }
 }
 
-export function saveButtons(svg: SVGSVGElement, title: () => string): HTMLElement {
+// keys: the lines of the picture and what they are, where the page says so beside it.
+export function saveButtons(svg: SVGSVGElement, title: () => string, keys: () => Key[] = () => []): HTMLElement {
   const button = (format: "SVG" | "PNG") => {
     const made = element("button", { type: "button", "aria-label": `Save this picture as ${format}` }, format);
-    made.addEventListener("click", () => void save(svg, title(), format));
+    made.addEventListener("click", () => void save(svg, title(), format, keys()));
     return made;
   };
   return element(
@@ -153,7 +159,7 @@ const styled = [
 ];
 
 // The picture alone: what the style sheet says of it is written into it, and what only answers the pointer left out.
-export function standalone(svg: SVGSVGElement, title: string): { text: string; width: number; height: number } {
+export function standalone(svg: SVGSVGElement, title: string, keys: Key[] = []): { text: string; width: number; height: number } {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const [from, to] = [svg.querySelectorAll("*"), copy.querySelectorAll("*")];
   from.forEach((original, index) => {
@@ -169,11 +175,14 @@ export function standalone(svg: SVGSVGElement, title: string): { text: string; w
     if (original.classList.contains("screen")) to[index]!.remove();
   });
   const [x, y, width, height] = (svg.getAttribute("viewBox") ?? "0 0 100 100").split(" ").map(Number);
-  const [left, top, wide, high] = [x! - 12, y! - 12 - titleHeight, width! + 24, height! + 24 + titleHeight];
+  const legend = legendOf(keys, x!, width!);
+  const above = 12 + titleHeight + legend.height;
+  const [left, top, wide, high] = [x! - 12, y! - above, width! + 24, height! + 12 + above];
+  legend.node.setAttribute("transform", `translate(0,${y! - legend.height})`);
   const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
   const place = { x: left, y: top, width: wide, height: high, fill: palette().paper };
   for (const [name, value] of Object.entries(place)) paper.setAttribute(name, String(value));
-  copy.prepend(paper, titleOf(title, left + 12, top + 19, wide - 24));
+  copy.prepend(paper, titleOf(title, left + 12, top + 19, wide - 24), legend.node);
   for (const name of ["style", "class"]) copy.removeAttribute(name);
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("viewBox", `${left} ${top} ${wide} ${high}`);
@@ -193,8 +202,30 @@ function titleOf(words: string, x: number, y: number, width: number): SVGTextEle
   return made;
 }
 
-async function save(svg: SVGSVGElement, title: string, format: "SVG" | "PNG") {
-  const { text, width, height } = standalone(svg, title);
+// A short piece of each line with its name, in as many rows as they need.
+function legendOf(keys: Key[], left: number, width: number): { node: SVGGElement; height: number } {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", "g");
+  let [x, y] = [left, 12];
+  for (const { words, line } of keys) {
+    const long = 44 + 7.2 * [...words].length;
+    if (x > left && x + long > left + width) [x, y] = [left, y + 17];
+    const style = getComputedStyle(line);
+    const piece = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    piece.setAttribute("d", `M${x} ${y - 4}h20`);
+    for (const name of ["stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity"])
+      piece.setAttribute(name, style.getPropertyValue(name));
+    const text = document.createElementNS("http://www.w3.org/2000/svg", "text");
+    const look = { x: x + 26, y, fill: rgb(palette().ink).formatRgb(), "font-size": "12px", "font-family": "system-ui, sans-serif" };
+    for (const [name, value] of Object.entries(look)) text.setAttribute(name, String(value));
+    text.textContent = words;
+    node.append(piece, text);
+    x += long;
+  }
+  return { node, height: keys.length > 0 ? y + 8 : 0 };
+}
+
+async function save(svg: SVGSVGElement, title: string, format: "SVG" | "PNG", keys: Key[]) {
+  const { text, width, height } = standalone(svg, title, keys);
   const name =
     title
       .replace(/[^\p{L}\p{N}]+/gu, "-")

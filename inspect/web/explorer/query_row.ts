@@ -19,7 +19,7 @@ export abstract class QueryRowView {
     this.bar = new Bar([
       ...attention,
       headSwitch(app),
-      rowSwitch(app, "Row", () => app.tokens(app.block()?.rows ?? 0)),
+      rowSwitch(app, "Row", () => app.tokens(app.block()?.rows ?? 0), () => app.query()),
       outputSwitch(app, true),
     ]);
     this.body = element("div", { class: "closeup", tabindex: 0, role: "region", "aria-label": label });
@@ -33,7 +33,7 @@ export abstract class QueryRowView {
     this.bar.update();
     const { app } = this;
     const block = app.block()!;
-    const [row, head] = [app.state.row ?? 0, app.head()];
+    const [row, head] = [app.query(), app.head()];
     const query = shortened(app.tokens(block.rows)[row] ?? "", 24);
     const title = element("h2", {}, `${block.module}, head ${head}, row ${row} “${query}”`);
     this.body.replaceChildren(title, ...this.shown(block, head, row));

@@ -245,7 +245,16 @@ export class Tour {
 
   private go(to: number | null) {
     this.app.set({ ...(to === null ? {} : this.steps[to]!.state()), tour: to });
-    // A phone has no room for what stands above the view as well.
-    if (to !== null && window.innerWidth <= phone) document.getElementById("view")?.scrollIntoView();
+    if (to !== null) this.reveal();
+  }
+
+  // What a step speaks of comes out from under its words; a phone has no room for what stands above it either.
+  private reveal() {
+    const spoken = document.querySelector("#view .pulled, #view .closeup, #view .picture");
+    if (!spoken) return;
+    if (window.innerWidth <= phone) return spoken.scrollIntoView();
+    const { top, bottom } = spoken.getBoundingClientRect();
+    const below = bottom - this.node.getBoundingClientRect().top;
+    if (below > 0) window.scrollBy(0, Math.min(below, top));
   }
 }

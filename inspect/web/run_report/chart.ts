@@ -3,7 +3,7 @@ import { axisBottom, axisLeft } from "d3-axis";
 import { scaleLinear, scaleLog, type ScaleContinuousNumeric } from "d3-scale";
 import { pointer, select, type Selection } from "d3-selection";
 import { line } from "d3-shape";
-import { saveButtons } from "../explorer/picture";
+import { saveButtons, type Key } from "../explorer/picture";
 import { element } from "../shared/dom";
 import { durationTicks, duration, whole, type Format } from "../shared/format";
 import type { Mark, Steps } from "./data";
@@ -84,7 +84,7 @@ export class Chart {
     this.svg = select(plot).append("svg").attr("aria-hidden", "true");
     this.node.append(plot);
     const svg = this.svg.node()!;
-    this.node.querySelector("figcaption")!.append(saveButtons(svg, () => options.title));
+    this.node.querySelector("figcaption")!.append(saveButtons(svg, () => options.title, () => this.keys()));
     this.listen(plot);
     view.onChange((what) => (what === "cursor" ? this.drawCursor() : this.draw()));
     new ResizeObserver(() => {
@@ -95,6 +95,13 @@ export class Chart {
     }).observe(plot);
     window.addEventListener("beforeprint", () => this.resize(options.wide ? printed.wide : printed.narrow));
     window.addEventListener("afterprint", () => this.resize(Math.round(plot.clientWidth)));
+  }
+
+  // What a picture that is saved says of its lines; one alone is what the title says.
+  private keys(): Key[] {
+    const lines = [...this.node.querySelectorAll<SVGPathElement>("path.curve")];
+    const keys = this.options.curves.map(({ label }, index) => ({ words: label, line: lines[index]! }));
+    return keys.length > 1 ? keys.filter(({ line }) => line.getAttribute("d")) : [];
   }
 
   private resize(width: number) {

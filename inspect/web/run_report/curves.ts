@@ -106,7 +106,12 @@ function charts(report: Report): ChartOptions[] {
       format: (value) => value.toExponential(3),
       tick: tiny,
       fromZero: true,
-      curves: [curve("", "train", steps.lr)],
+      curves: runs(report).map(({ run, name, other }) => ({
+        label: name || visible(report.folder),
+        look: "train",
+        points: points(run.steps.step, run.steps.lr),
+        other,
+      })),
     },
     {
       ...small,

@@ -1,0 +1,140 @@
+// Whether what the explorer page shows can be seen: nothing cut, nothing on top of something else, the words of the tour
+// beside what they speak of, on a desk and on a phone. Run by check_pages.mjs.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import * as browser from "./browser.mjs";
+import { column, dataOf, view } from "./explorer_views.mjs";
+import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
+import * as models from "./models.mjs";
+
+const pulled = () => ({ path: models.pulled(), data: dataOf(models.pulled()) });
+const made = (name) => () => {
+  const path = models.folder(`layout-${name}.html`);
+  if (!existsSync(path)) writeExplorer(path, explorerData(name));
+  return { path, data: dataOf(path) };
+};
+const phone = browser.looks.narrow;
+const desk = { viewport: { width: 1440, height: 900 } };
+
+const check = (name, make, body, settings = {}) =>
+  browser.check(`layout: ${name}`, make, body, { ready: "html[data-ready]", ...settings });
+
+// Where the elements stand in the window.
+const boxes = (page, selector) =>
+  page.locator(selector).evaluateAll((all) =>
+    all.map((element) => {
+      const { left, right, top, bottom } = element.getBoundingClientRect();
+      return { left, right, top, bottom, text: element.textContent };
+    }),
+  );
+
+for (const show of ["values", "gradients"])
+  await check(
+    `a phone shows all numbers of a query's ${show}`,
+    pulled,
+    async ({ page }) => {
+      const figures = await boxes(page, "#neuron-picture .figure-text");
+      assert.ok(figures.length >= 8);
+      for (const { left, right, text } of [...figures, ...(await boxes(page, "#neuron-picture .field"))])
+        assert.ok(left >= 0 && right <= 390, `${text}: ${left} to ${right}`);
+      const names = await boxes(page, "#neuron-picture .difference");
+      for (const { right, text } of names) assert.ok(right <= 390, text);
+    },
+    { ...phone, hash: `#view=neuron&kind=cross&show=${show}` },
+  );
+
+await check(
+  "the headings above the lines keep apart",
+  pulled,
+  async ({ page }) => {
+    const row = (await boxes(page, "#head-picture svg > g > text")).filter(({ text }) => /^(queries|keys)$| (→|looks at) /.test(text));
+    row.sort((a, b) => a.left - b.left);
+    assert.deepEqual(row.map(({ text }) => text), ["queries", "target → source", "keys"]);
+    for (let i = 1; i < row.length; ++i) assert.ok(row[i - 1].right < row[i].left, `${row[i - 1].text} and ${row[i].text}`);
+  },
+  { ...phone, hash: "#view=head&kind=cross" },
+);
+
+await check(
+  "a phone names the right token of each position in full, and has no map above the tape",
+  pulled,
+  async ({ page, data }) => {
+    const { tokens } = data.texts[1];
+    const shown = await page.locator("#output-picture svg > g > text").allTextContents();
+    for (const token of tokens.slice(1)) assert.ok(shown.some((text) => text.startsWith(`${token} 0.`)), `${token}: ${shown}`);
+    await view(page, "tape");
+    assert.equal(await page.locator(".minimap").isVisible(), false);
+  },
+  { ...phone, hash: "#view=output" },
+);
+
+// The page of 16 tokens, the last of them a long one.
+function longNames() {
+  const [whole, path] = ["layout-sixteen.html", "layout-long-names.html"].map(models.folder);
+  if (!existsSync(whole)) models.run("inspect", "--model", models.words(), "--text", "dreiundvierzig".repeat(5), "--out", whole);
+  const data = dataOf(whole);
+  data.texts[0].tokens[data.texts[0].tokens.length - 1] = "Weltanschauung";
+  writeExplorer(path, data);
+  return { path, data };
+}
+await check(
+  "the slanted names stay within their picture",
+  longNames,
+  async ({ page }) => {
+    const picture = page.locator(".jacobian .plot");
+    const { x, width } = await picture.boundingBox();
+    const names = await boxes(page, ".jacobian .axis-name");
+    assert.ok(names.some(({ text }) => text === "Weltanschauung"));
+    for (const { right, text } of names) assert.ok(right <= x + width + 6, `${text}: ${right} of ${x + width}`);
+  },
+  { ...phone, hash: "#view=softmax" },
+);
+
+// The first query of a causal attention sees one key alone, and gradients of 0.
+await check(
+  "behind a causal mask a query is shown that has something to show",
+  made("small"),
+  async ({ page, data }) => {
+    const block = data.attention.find(({ kind }) => kind === "decoder self");
+    assert.ok((await page.locator(".closeup h2").innerText()).startsWith(block.module));
+    assert.ok((await column(page, "recorded")).some((value) => value !== 0));
+    const [shown] = await page.locator("label.menu", { hasText: "Row" }).locator("select").evaluateAll((all) => all.map(({ value }) => value));
+    assert.notEqual(shown, "0");
+  },
+  { hash: "#view=softmax&kind=decoder self" },
+);
+
+for (const [where, settings] of Object.entries({ desk, phone }))
+  await check(
+    `the tour's words stand beside what they speak of, on a ${where}`,
+    made("small"),
+    async ({ page }) => {
+      await page.locator(".begin-tour").click();
+      for (let step = 0; step < 9; ++step) {
+        await page.waitForTimeout(80);
+        const [words] = await boxes(page, ".tour");
+        const [spoken] = await boxes(page, "#view .pulled, #view .closeup, #view .picture");
+        assert.ok(words.bottom <= settings.viewport.height + 1 && spoken.top < words.top, `step ${step + 1}`);
+        assert.ok(spoken.bottom <= words.top + 1 || spoken.top <= 1, `step ${step + 1}: from ${spoken.top} to ${spoken.bottom}, words at ${words.top}`);
+        if (step < 8) await page.locator(".tour").getByRole("button", { name: "Next ›" }).click();
+      }
+    },
+    settings,
+  );
+
+await check(
+  "a wide table begins with the place that is chosen",
+  pulled,
+  async ({ page, data }) => {
+    const places = data.nudges.places.flatMap((place, index) => (place.kind === "weight" ? [[index, place]] : []));
+    const [last] = places.filter(([, { index }]) => index[1] === 0 && index[3] === 3).at(-1);
+    const { node } = data.nudges.places[last];
+    const { module } = data.tape.nodes.find(({ id }) => id === node);
+    await page.evaluate((hash) => (location.hash = hash), `view=nudge&block=${module}&head=0&pull=weight&place=${last}`);
+    await page.locator(`[data-place="${last}"][aria-pressed=true]`).waitFor();
+    const [chosen] = await boxes(page, `[data-place="${last}"]`);
+    const [seen] = await boxes(page, ".pull-side .scroll");
+    assert.ok(chosen.right <= seen.right && chosen.left >= seen.left, `${chosen.left} to ${chosen.right}`);
+  },
+  phone,
+);

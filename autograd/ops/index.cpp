@@ -180,9 +180,8 @@ Tensor scatter_sum(const char* operation, const Tensor& x, int64_t axis, const T
   check_scattered(operation, x, axis, given, source);
   const Extents e(x.shape(), axis);
   const Tensor index = wrapped_index(operation, given, e.size);
-  // Where there is nothing to add, nothing is copied along.
-  Tensor y = index.numel() == 0 ? x.detach().clone() : empty(x.shape(), x.dtype());
-  if (index.numel() > 0) add_scattered(x.detach(), y, e, index, source.detach());
+  Tensor y = empty(x.shape(), x.dtype());
+  add_scattered(x.detach(), y, e, index, source.detach());
   return record(scatter_add_op, {x, source}, y, {index},
                 [axis](const BackwardContext& c) -> Tensors {
                   return {c.grad(), c.needs(1) ? gather(c.grad(), axis, c.saved(0)) : Tensor()};

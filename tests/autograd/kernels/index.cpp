@@ -33,9 +33,12 @@ void check_adding() {
           wanted_scattered[at((o * s.size + each[at(from)]) * s.inner + i)] += y[at(from)];
         }
     kernels::index<T>().add_at(s.outer, s.size, s.inner, added.data(), s.count, index.data(), y.data());
-    kernels::index<T>().scatter_add(s.outer, s.size, s.inner, scattered.data(), s.count, each.data(), y.data());
+    std::vector<T> beside(start.size());
+    for (T* const sums : {beside.data(), scattered.data()})  // first from what stays as it is, then in its place
+      kernels::index<T>().scatter_add(s.outer, s.size, s.inner, scattered.data(), sums, s.count, each.data(), y.data());
     EXPECT_EQ(added, wanted_added);  // to the bit: repeated indices add up in order
     EXPECT_EQ(scattered, wanted_scattered);
+    EXPECT_EQ(beside, wanted_scattered);
   }
 }
 TEST_P(Index, repeated_indices_add_up_in_order) {

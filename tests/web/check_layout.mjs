@@ -116,6 +116,13 @@ for (const [where, settings] of Object.entries({ desk, phone }))
         const [spoken] = await boxes(page, "#view .pulled, #view .closeup, #view .picture");
         assert.ok(words.bottom <= settings.viewport.height + 1 && spoken.top < words.top, `step ${step + 1}`);
         assert.ok(spoken.bottom <= words.top + 1 || spoken.top <= 1, `step ${step + 1}: from ${spoken.top} to ${spoken.bottom}, words at ${words.top}`);
+        if (settings === phone && (step === 1 || step === 8)) {
+          const wanted = step === 1 ? Number(await page.locator(".tour [data-tour=score]").getAttribute("data-value")) : null;
+          const parts = await page.locator(step === 1 ? "[data-figure=score]" : "#view .difference").evaluateAll((all) =>
+            all.map((part) => ({ value: Number(part.dataset.value), ...part.getBoundingClientRect().toJSON() })));
+          const part = wanted === null ? parts[0] : parts.find(({ value }) => Math.abs(value - wanted) < 1e-5);
+          assert.ok(part.top >= 0 && part.bottom <= words.top, `step ${step + 1}: its number from ${part.top} to ${part.bottom}`);
+        }
         if (step < 8) await page.locator(".tour").getByRole("button", { name: "Next ›" }).click();
       }
     },

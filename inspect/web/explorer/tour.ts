@@ -16,6 +16,7 @@ interface Step {
   title: string;
   words(): (Node | string)[];
   state(): Partial<State>;
+  shows?: string; // selects what it speaks of, where a phone has it further down in the view
 }
 
 // A number in a sentence, with its name for whoever checks it.
@@ -95,6 +96,7 @@ function steps(app: App, { block, head, row, key }: Hero): Step[] {
     {
       title: "A query meets a key",
       state: () => ({ view: "neuron", show: "values", ...place }),
+      shows: `[data-figure="score"][data-key="${key}"]`,
       words: () => [
         `In head ${head} of ${visible(block.module)}, ${of(asking)} asks with its query, and ${of(asked)} answers with its key: their products add up to q·k = `,
         number(dot(), "dot"),
@@ -190,6 +192,7 @@ function steps(app: App, { block, head, row, key }: Hero): Step[] {
     {
       title: "To the query, and to what learns",
       state: () => ({ view: "neuron", show: "gradients", ...place }),
+      shows: ".difference",
       words: () => [
         "The score was scale · q·k, so the query is sent scale · dx · k from this key, and likewise from every other: together a gradient of length ",
         number(Math.hypot(...gradient("query")), "length"),
@@ -245,16 +248,21 @@ export class Tour {
 
   private go(to: number | null) {
     this.app.set({ ...(to === null ? {} : this.steps[to]!.state()), tour: to });
-    if (to !== null) this.reveal();
+    if (to !== null) this.reveal(this.steps[to]!.shows);
   }
 
   // What a step speaks of comes out from under its words; a phone has no room for what stands above it either.
-  private reveal() {
+  private reveal(shows?: string) {
     const spoken = document.querySelector("#view .pulled, #view .closeup, #view .picture");
     if (!spoken) return;
-    if (window.innerWidth <= phone) return spoken.scrollIntoView();
-    const { top, bottom } = spoken.getBoundingClientRect();
-    const below = bottom - this.node.getBoundingClientRect().top;
-    if (below > 0) window.scrollBy(0, Math.min(below, top));
+    const under = (part: Element) => part.getBoundingClientRect().bottom - this.node.getBoundingClientRect().top;
+    if (window.innerWidth <= phone) {
+      spoken.scrollIntoView();
+      const part = shows ? document.querySelector(`#view ${shows}`) : null;
+      if (part && under(part) > 0) window.scrollBy(0, under(part) + 12);
+      return;
+    }
+    const below = under(spoken);
+    if (below > 0) window.scrollBy(0, Math.min(below, spoken.getBoundingClientRect().top));
   }
 }

@@ -44,3 +44,17 @@ foreach(kind_and_size byte_level_bpe:270 bpe:17 unigram:17)
   expect(place GREATER -1)
 endforeach()
 expect(EXISTS ${FOLDER}/byte_level_bpe/vocab.json)
+
+# The same stories on every machine; a reply has what was asked for where all three words stand in it as words.
+run(stories ${FOLDER}/stories 100)
+expect(out STREQUAL "100 stories, 10 requests with their stories, 200 unseen requests\n")
+file(STRINGS ${FOLDER}/stories/stories.txt stories)
+list(LENGTH stories count)
+expect(count EQUAL 100)
+file(SHA256 ${FOLDER}/stories/stories.txt hash)
+expect(hash STREQUAL 400367c0f410c675694bdcbaaf786e6930b970a18e04bb66a6a33493ea0a81ab)
+file(WRITE ${FOLDER}/replies.jsonl
+     "{\"prompt\":\"Tell of a fox, a map and the pond.\",\"text\":\"A fox had a map. At the pond it was lost.\",\"ended\":true}\n"
+     "{\"prompt\":\"Tell of a fox, a map and the pond.\",\"text\":\"A fox had maps. At the pond it was lost.\",\"ended\":false}\n")
+run(stories --check ${FOLDER}/replies.jsonl)
+expect(out STREQUAL "2 replies, 1 with the animal, the thing and the place that were asked for, 1 with an end\n")

@@ -31,20 +31,8 @@ struct EncodedPairs {
 
 const EncoderPresets& embedding_presets() {
   static const EncoderPresets all =
-      encoder_presets({.name = "small",
-                       .epochs = 10,
-                       .batch = 64,
-                       .max_length = 128,
-                       .vocab_size = 4000,
-                       .layers = 2,
-                       .width = 128,
-                       .heads = 4,
-                       .recipe = {.lr = 1e-3, .dropout = 0.1, .weight_decay = 0.01, .clip_norm = 1}},
-                      {.name = "fine-tune",
-                       .epochs = 1,
-                       .batch = 64,
-                       .max_length = 512,
-                       .recipe = {.lr = 5e-5, .weight_decay = 0.01, .clip_norm = 1}});
+      encoder_presets({.epochs = 10, .batch = 64, .max_length = 128, .lr = 1e-3, .dropout = 0.1},
+                      {.epochs = 1, .batch = 64, .max_length = 512, .lr = 5e-5});
   return all;
 }
 

@@ -37,7 +37,20 @@ void check(const EncoderTaskOptions& o) {
 
 }  // namespace
 
-EncoderPresets encoder_presets(const EncoderPreset& from_scratch, const EncoderPreset& with_init) {
+EncoderPresets encoder_presets(const EncoderDefaults& small, const EncoderDefaults& fine_tune) {
+  const auto preset = [](const char* name, const EncoderDefaults& d) {
+    return EncoderPreset{.name = name,
+                         .epochs = d.epochs,
+                         .batch = d.batch,
+                         .max_length = d.max_length,
+                         .recipe = {.lr = d.lr, .dropout = d.dropout, .weight_decay = 0.01, .clip_norm = 1}};
+  };
+  EncoderPreset from_scratch = preset("small", small);
+  from_scratch.vocab_size = 4000;
+  from_scratch.layers = 2;
+  from_scratch.width = 128;
+  from_scratch.heads = 4;
+  const EncoderPreset with_init = preset("fine-tune", fine_tune);
   EncoderPreset adapters = with_init;
   adapters.name = "adapters";
   adapters.recipe.lr *= 10;
@@ -47,20 +60,8 @@ EncoderPresets encoder_presets(const EncoderPreset& from_scratch, const EncoderP
 
 const EncoderPresets& classifier_presets() {
   static const EncoderPresets all =
-      encoder_presets({.name = "small",
-                       .epochs = 10,
-                       .batch = 32,
-                       .max_length = 256,
-                       .vocab_size = 4000,
-                       .layers = 2,
-                       .width = 128,
-                       .heads = 4,
-                       .recipe = {.lr = 1e-3, .dropout = 0.2, .weight_decay = 0.01, .clip_norm = 1}},
-                      {.name = "fine-tune",
-                       .epochs = 3,
-                       .batch = 32,
-                       .max_length = 512,
-                       .recipe = {.lr = 2e-4, .weight_decay = 0.01, .clip_norm = 1}});
+      encoder_presets({.epochs = 10, .batch = 32, .max_length = 256, .lr = 1e-3, .dropout = 0.2},
+                      {.epochs = 3, .batch = 32, .max_length = 512, .lr = 2e-4});
   return all;
 }
 

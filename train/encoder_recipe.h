@@ -58,8 +58,15 @@ struct EncoderPreset {
 struct EncoderPresets {
   std::vector<EncoderPreset> from_scratch, with_init, with_adapters;
 };
-/// One of each kind; that for adapters is the one for init with ten times its rate and no weight decay.
-EncoderPresets encoder_presets(const EncoderPreset& from_scratch, const EncoderPreset& with_init);
+/// What the presets of one task have that those of another have not.
+struct EncoderDefaults {
+  double epochs = 0;
+  int64_t batch = 0, max_length = 0;
+  double lr = 0, dropout = 0;
+};
+/// One of each kind: "small" from scratch, "fine-tune" with init, and "adapters", which is that with ten times its rate
+/// and no weight decay.
+EncoderPresets encoder_presets(const EncoderDefaults& small, const EncoderDefaults& fine_tune);
 /// Where a head that classifies is trained on an encoder, texts or tokens.
 const EncoderPresets& classifier_presets();
 

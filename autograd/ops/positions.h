@@ -4,7 +4,7 @@
 
 #include "../tensor.h"
 
-// What operations that read and write at positions check of them.
+// What operations that read and write at positions share.
 namespace tape {
 
 /// Where element `flat` of a tensor lies: "3" for a vector, "[1, 0]" for more axes.

@@ -11,7 +11,6 @@ for compare_fine_tuning.py, which makes what they read. Each ends with a JSON li
 import argparse
 import contextlib
 import json
-import math
 import pathlib
 import shutil
 import time
@@ -22,15 +21,9 @@ from peft import LoraConfig, get_peft_model
 from torch.nn import functional as F
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
+from pytorch_language_model import make_adam, rate
+
 TOKENIZER = ["vocab.json", "merges.txt", "tokenizer_config.json"]
-
-
-def rate(step, args):
-    """Warm-up, then a cosine down to a tenth."""
-    if step < args.warmup:
-        return args.lr * (step + 1) / args.warmup
-    share = (step - args.warmup) / max(args.steps - args.warmup, 1)
-    return args.lr * (0.1 + 0.9 * (1 + math.cos(math.pi * share)) / 2)
 
 
 def precision(args):
@@ -40,15 +33,13 @@ def precision(args):
 def learn(model, batches, args, weight_decay):
     """The mean seconds a step, without the first two."""
     trained = [p for p in model.parameters() if p.requires_grad]
-    groups = [{"params": [p for p in trained if p.dim() > 1], "weight_decay": weight_decay},
-              {"params": [p for p in trained if p.dim() < 2], "weight_decay": 0.0}]  # fmt: skip
-    adam = torch.optim.AdamW(groups, lr=args.lr, betas=(0.9, 0.99), fused=True)
+    adam = make_adam(trained, args.lr, weight_decay)
     model.train()
     for step in range(args.steps):
         if step == 2:
             start = time.perf_counter()
         for group in adam.param_groups:
-            group["lr"] = rate(step, args)
+            group["lr"] = rate(step, args.steps, args.lr, args.warmup)
         x, mask, y = batches(step)
         with precision(args):
             logits = model(input_ids=x, attention_mask=mask).logits

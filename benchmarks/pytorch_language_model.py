@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from pytorch_models import LANGUAGE_MODELS, Gpt
 
-RATE, LEAST, WARMUP = 1e-3, 1e-4, 100
+RATE, WARMUP = 1e-3, 100
 
 
 def read(path):
@@ -38,10 +38,19 @@ def make_model(vocab):
     return model, size["batch"], size["length"]
 
 
-def rate(step, steps):
-    if step < WARMUP:
-        return RATE * (step + 1) / WARMUP
-    return LEAST + (RATE - LEAST) * (1 + math.cos(math.pi * (step - WARMUP) / max(steps - WARMUP, 1))) / 2
+def rate(step, steps, highest=RATE, warmup=WARMUP):
+    """Warm-up, then a cosine down to a tenth."""
+    if step < warmup:
+        return highest * (step + 1) / warmup
+    least = highest / 10
+    return least + (highest - least) * (1 + math.cos(math.pi * (step - warmup) / max(steps - warmup, 1))) / 2
+
+
+def make_adam(parameters, lr, weight_decay):
+    """AdamW whose decay is that of matrices and tables alone."""
+    groups = [{"params": [p for p in parameters if p.dim() > 1], "weight_decay": weight_decay},
+              {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]  # fmt: skip
+    return torch.optim.AdamW(groups, lr=lr, betas=(0.9, 0.99), fused=True)
 
 
 @torch.no_grad()
@@ -66,10 +75,7 @@ def main():
     model, batch, length = make_model(vocab)
     plain = lambda x, y: F.cross_entropy(model(x).view(-1, vocab), y.reshape(-1))  # noqa: E731
     loss = torch.compile(plain) if args.compile else plain
-    decayed = [p for p in model.parameters() if p.dim() > 1]
-    others = [p for p in model.parameters() if p.dim() < 2]
-    groups = [{"params": decayed, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
-    adam = torch.optim.AdamW(groups, lr=RATE, betas=(0.9, 0.99), fused=True)
+    adam = make_adam(list(model.parameters()), RATE, 0.1)
     for step in range(args.steps):
         for group in adam.param_groups:
             group["lr"] = rate(step, args.steps)

@@ -83,6 +83,7 @@
 #include "models/token_classifier.h"
 #include "models/transformer.h"
 #include "models/translate.h"
+#include "models/translator.h"
 #include "models/vit.h"
 #include "nn/activation.h"
 #include "nn/adapters.h"

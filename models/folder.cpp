@@ -70,14 +70,26 @@ auto with_class(const CausalLM& model, const std::string& what, Use&& use) {
   raise(ErrorKind::config, "{}: transformers has no class for a CausalLM of other layers", what);
 }
 
+template <class Use>
+auto with_class(const EncoderDecoder& model, const std::string& what, Use&& use) {
+  if (const auto* transformer = dynamic_cast<const Transformer*>(&model)) return use(*transformer);
+  if (const auto* bart = dynamic_cast<const Bart*>(&model)) return use(*bart);
+  if (const auto* t5 = dynamic_cast<const T5*>(&model)) return use(*t5);
+  raise(ErrorKind::config, "{}: transformers has no class for an EncoderDecoder of other layers", what);
+}
+
 DType dtype_of_parameters(const nn::Module& model) { return model.parameters().front().dtype(); }
 
 template <class M>
 void save_for_transformers(const std::string& folder, const M& model, const SaveOptions& options) {
   std::vector<std::pair<std::string, std::string>> texts;
-  if constexpr (std::derived_from<M, EncoderDecoder>)
-    texts.emplace_back(hf::kGenerationConfig, hf::generation_config_json(model.options()));
-  texts.emplace_back(kConfig, fmt::format("{}\n", hf::config_json(model, dtype_of_parameters(model)).dump(2)));
+  nlohmann::ordered_json config = hf::config_json(model, dtype_of_parameters(model));
+  if constexpr (std::derived_from<M, EncoderDecoder>) {
+    const TargetStart start = options.target_start.value_or(target_start(model));
+    hf::write_target_start(config, start);
+    texts.emplace_back(hf::kGenerationConfig, hf::generation_config_json(model.options(), start));
+  }
+  texts.emplace_back(kConfig, fmt::format("{}\n", config.dump(2)));
   save_as(folder, model, texts, options);
 }
 
@@ -265,6 +277,9 @@ void save(const std::string& folder, const Bart& model, const SaveOptions& optio
 }
 void save(const std::string& folder, const T5& model, const SaveOptions& options) {
   save_for_transformers(folder, model, options);
+}
+void save(const std::string& folder, const EncoderDecoder& model, const SaveOptions& options) {
+  with_class(model, folder, [&](const auto& m) { save(folder, m, options); });
 }
 void save(const std::string& folder, const Gpt& model, const SaveOptions& options) {
   save_for_transformers(folder, model, options);

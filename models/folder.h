@@ -14,6 +14,7 @@
 #include "question_answerer.h"
 #include "sequence_classifier.h"
 #include "t5.h"
+#include "target_start.h"
 #include "token_classifier.h"
 #include "transformer.h"
 #include "vit.h"
@@ -63,6 +64,9 @@ std::unique_ptr<M> load(const std::string& folder);
 
 struct SaveOptions {
   int64_t max_shard_bytes = 5'000'000'000;  ///< a file's values; more than this is split, and an index written
+  /// How the folder says that targets begin, of a model with two stacks; as its options say where not given. That of
+  /// models::target_start() after learning one of many languages.
+  std::optional<TargetStart> target_start = {};
 };
 
 /// Writes a folder that load_model() and transformers read; it is made where it is missing. Tied tensors are saved
@@ -72,6 +76,7 @@ struct SaveOptions {
 void save(const std::string& folder, const Transformer& model, const SaveOptions& options = {});
 void save(const std::string& folder, const Bart& model, const SaveOptions& options = {});
 void save(const std::string& folder, const T5& model, const SaveOptions& options = {});
+void save(const std::string& folder, const EncoderDecoder& model, const SaveOptions& options = {});
 void save(const std::string& folder, const Gpt& model, const SaveOptions& options = {});
 void save(const std::string& folder, const Llama& model, const SaveOptions& options = {});
 void save(const std::string& folder, const GptNeoX& model, const SaveOptions& options = {});

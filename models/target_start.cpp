@@ -2,8 +2,10 @@
 
 namespace tape::models {
 
+TargetStart target_start(const EncoderDecoder& model) { return {model.options().bos_id, model.options().forced_bos}; }
+
 TargetStart target_start(const EncoderDecoder& model, const text::Tokenizer& tokenizer) {
-  TargetStart start{model.options().bos_id, model.options().forced_bos};
+  TargetStart start = target_start(model);
   const text::Tokenizer& target = tokenizer.target();
   // A tokenizer of languages that is its own other side knows the source's alone.
   if (&target == &tokenizer || !target.language()) return start;

@@ -107,7 +107,8 @@ std::unique_ptr<Fairseq> Fairseq::load(const std::string& folder, const Language
   if (kind == nullptr) raise(ErrorKind::format, "{}: tokenizer_class is none of fairseq's models", where);
   if (kind->masked) names.mask = "<mask>";
   if (kind->own_ids) names.cls = "";
-  const TokenizerConfig config = read_tokenizer_config(folder, names);
+  TokenizerConfig config = read_tokenizer_config(folder, names);
+  choose(config, languages);
   if (!config.language_codes.empty() && config.language_codes != "m2m100" && config.language_codes != "wmt21")
     raise(ErrorKind::format, "{}: language_codes: must be m2m100 or wmt21, got \"{}\"", where,
           clipped(config.language_codes, 40));
@@ -117,9 +118,8 @@ std::unique_ptr<Fairseq> Fairseq::load(const std::string& folder, const Language
   const auto side = [&](const std::string& language) {
     return std::unique_ptr<Fairseq>(new Fairseq(*kind, model, table, config, language, folder));
   };
-  std::unique_ptr<Fairseq> source = side(kind->source_of(config, languages));
-  const std::string& target = languages.target.empty() ? config.tgt_lang : languages.target;
-  if (!kind->source.empty() && !target.empty()) source->target_ = side(target);
+  std::unique_ptr<Fairseq> source = side(kind->source_of(config));
+  if (!kind->source.empty() && !config.tgt_lang.empty()) source->target_ = side(config.tgt_lang);
   return source;
 }
 

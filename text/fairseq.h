@@ -35,7 +35,7 @@ class Fairseq : public MappedSentencePiece {
   const Tokenizer& target() const override { return target_ ? *target_ : *this; }
   std::optional<int64_t> language() const override { return language_; }
   bool language_begins() const override { return language_begins_; }
-  /// Writes the files that load reads.
+  /// Writes the files that load reads, with the languages that were asked for.
   void save(const std::string& folder) const override;
 
  private:

@@ -201,16 +201,17 @@ const Tokenizer& TokenizerJson::target() const { return target_ ? *target_ : *th
 void TokenizerJson::choose(const Languages& languages, const std::string& where) {
   const LanguageKind* kind = language_kind_of(config_.tokenizer_class);
   if (kind == nullptr || kind->source.empty()) return;
-  const std::string source = kind->source_of(config_, languages);
+  text::choose(config_, languages);
+  const std::string source = kind->source_of(config_);
   // A file that names no language may be of a model that has not the usual one.
-  if (languages.source.empty() && config_.src_lang.empty() && !find(kind->token(source))) return;
+  if (config_.src_lang.empty() && !find(kind->token(source))) return;
   language_begins_ = kind->language_begins;
   const bool behind = kind->language_behind || config_.legacy_behaviour.value_or(false);
   language_ = kind->required_language(source, config_, table(), where);
   surround_with_language(*language_, behind);
-  const std::string& target = languages.target.empty() ? config_.tgt_lang : languages.target;
-  if (target.empty()) return;
-  target_ = std::make_unique<OtherSide>(*this, kind->required_language(target, config_, table(), where), behind);
+  if (config_.tgt_lang.empty()) return;
+  target_ =
+      std::make_unique<OtherSide>(*this, kind->required_language(config_.tgt_lang, config_, table(), where), behind);
 }
 
 std::unique_ptr<TokenizerJson> TokenizerJson::load(const std::string& folder, const Languages& languages) {

@@ -37,7 +37,7 @@ class TokenizerJson : public Pipeline {
   std::optional<int64_t> language() const override { return language_; }
   bool language_begins() const override { return language_begins_; }
 
-  /// Writes tokenizer.json as it was read, and tokenizer_config.json.
+  /// Writes tokenizer.json as it was read, and tokenizer_config.json with the languages that were asked for.
   void save(const std::string& folder) const override;
 
  private:

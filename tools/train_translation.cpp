@@ -57,8 +57,22 @@ void add_train_translation(Command train) {
   command.option("--valid-tgt", o.valid.tgt, "Their translations");
   command.option("--valid-tsv", o.valid.tsv, "Both in one file");
   command.option("--valid-data", o.valid.records, "Both in one file of records");
-  const Option init = command.option("--init", o.init, "Folder of a translator to go on with").value_name("DIR");
+  const Option init =
+      command.option("--init", o.init, "Folder of a model to go on with: Marian, M2M100, NLLB, BART, mBART, T5, mT5")
+          .value_name("DIR");
   command.option("--freeze", o.freeze, "PATTERNs of modules of --init that stay as they are").needs(init);
+  command
+      .option("--source-language", o.languages.source,
+              "Of --init with several: which the sentences are in, as eng_Latn (NLLB), en_XX (mBART), en (M2M100)")
+      .needs(init);
+  command
+      .option("--target-language", o.languages.target,
+              "And their translations; a wrong name is answered with those there are")
+      .needs(init);
+  command
+      .option("--prefix", o.prefix,
+              "In front of each sentence, as a T5 is told what to do: 'translate English to German: '")
+      .needs(init);
   command.option("--vocab-size", o.vocab_size, "Tokens of the joint vocabulary").at_least(1).default_text("preset");
   command.option("--batch-tokens", o.batch_tokens, "Most tokens of a batch on either side, with padding")
       .at_least(1)

@@ -3,8 +3,8 @@
 #include "base/number_text.h"
 #include "models/alignment.h"
 #include "models/target_start.h"
-#include "models/tokenizer_fit.h"
 #include "models/translate.h"
+#include "models/translator.h"
 
 #include <cmath>
 #include <iostream>
@@ -14,8 +14,6 @@
 
 #include "autograd/ops/cast.h"
 #include "autograd/tape/scope.h"
-#include "models/folder.h"
-#include "text/load_tokenizer.h"
 #include "text/tokenizer.h"
 #include "text/unknown_tokens.h"
 #include "tools/lines.h"
@@ -37,15 +35,8 @@ class Translator {
   explicit Translator(const TranslateArguments& arguments)
       : arguments_(arguments),
         options_(arguments.options),
-        model_(models::load<models::EncoderDecoder>(arguments.model)),
-        tokenizer_(text::load_tokenizer(arguments.model, arguments.languages)) {
-    models::check_tokenizer_fits(arguments.model, source(), "src_vocab", model_->options().src_vocab);
-    models::check_tokenizer_fits(arguments.model, target(), "tgt_vocab", model_->options().tgt_vocab);
-    if (source().language() && &target() == &source())
-      raise(ErrorKind::config,
-            "{}/tokenizer_config.json: no tgt_lang, and no --target-language: which language to translate to",
-            arguments.model);
-    const models::TargetStart start = models::target_start(*model_, source());
+        loaded_(models::load_translator(arguments.model, arguments.languages)) {
+    const models::TargetStart start = models::target_start(model(), source());
     options_.bos = start.bos, options_.forced_bos = start.forced_bos;
     options_.vocabulary = target().vocab_size();
   }
@@ -58,7 +49,7 @@ class Translator {
       encodings.push_back(encoded(text));
       ids.push_back(encodings.back().ids);
     }
-    const auto found = models::translate(*model_, ids, options_);
+    const auto found = models::translate(model(), ids, options_);
     std::string out;
     for (size_t i = 0; i < texts.size(); ++i) {
       for (const models::Translation& t : found[i]) unended_ += t.ended ? 0 : 1;
@@ -73,19 +64,20 @@ class Translator {
     if (const std::string note = unknown_.note(); !note.empty()) std::cerr << "tapeformer: " << note << "\n";
     if (cut_ > 0)
       std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut_), grouped(count_),
-                               grouped(*model_->max_length()));
+                               grouped(*model().max_length()));
     if (unended_ > 0)
       std::cerr << fmt::format("tapeformer: {} translations had no end and were cut off (--max-length)\n",
                                grouped(unended_));
   }
 
  private:
-  const text::Tokenizer& source() const { return *tokenizer_; }
-  const text::Tokenizer& target() const { return tokenizer_->target(); }
+  models::EncoderDecoder& model() const { return *loaded_.model; }
+  const text::Tokenizer& source() const { return *loaded_.tokenizer; }
+  const text::Tokenizer& target() const { return source().target(); }
 
   text::Encoding encoded(const std::string& text) {
     if (text.find_first_not_of(" \t") == std::string::npos) return {};
-    const std::optional<int64_t> most = model_->max_length();
+    const std::optional<int64_t> most = model().max_length();
     text::Encoding encoding = source().encode(text);
     unknown_.add(source(), encoding, text);
     if (!most || std::ssize(encoding.ids) <= *most) return encoding;
@@ -149,8 +141,7 @@ class Translator {
 
   const TranslateArguments& arguments_;
   models::TranslateOptions options_;
-  std::unique_ptr<models::EncoderDecoder> model_;
-  std::unique_ptr<text::Tokenizer> tokenizer_;
+  const models::Translator loaded_;
   int64_t count_ = 0, cut_ = 0, unended_ = 0;
   text::UnknownTokens unknown_;
 };

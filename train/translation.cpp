@@ -9,12 +9,15 @@
 #include "autograd/create.h"
 #include "autograd/ops/loss.h"
 #include "base/check.h"
-#include "models/tokenizer_fit.h"
+#include "models/target_start.h"
+#include "models/transformer.h"
 #include "models/translate.h"
+#include "models/translator.h"
 #include "text/batch.h"
 #include "text/batch_plan.h"
 #include "text/bleu.h"
 #include "text/corpus.h"
+#include "text/marian.h"
 #include "text/sentence_piece.h"
 #include "text/train_sentence_piece.h"
 #include "text/unknown_tokens.h"
@@ -28,7 +31,7 @@
 namespace tape::train {
 namespace {
 
-/// Pairs as ids: sources with their end, targets bare.
+/// Pairs as ids: sources with their end, targets without the last label.
 struct Pairs {
   std::vector<std::vector<int64_t>> sources, targets;
   std::vector<text::ExampleLength> lengths;
@@ -80,7 +83,7 @@ std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus
 }
 
 /// Everything of a run but its loop.
-class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, text::Tokenizer> {
+class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder, text::Tokenizer> {
  public:
   TranslationTask(const TranslationOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("translation", options.run, out),
@@ -101,6 +104,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
       if (init_tokenizer_) return std::move(init_tokenizer_);
       return train_tokenizer(train, vocab_size());
     });
+    begin_labels();
     train_ = encode(train, options.train);
     valid_ = encode(valid, options.valid);
     recipe_ = with_options(preset_.recipe, options.run, std::ssize(plan(0).batches));
@@ -121,31 +125,34 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
  private:
   uint64_t seed() const { return options_.run.seed; }
   double smoothing() const { return options_.label_smoothing.value_or(0.1); }
-  int64_t pad() const { return init_config_ ? init_config_->padding_id : tokenizer_->special().pad; }
+  int64_t pad() const { return model_ ? model_->options().padding_id : tokenizer_->special().pad; }
   int64_t vocab_size() const { return options_.vocab_size.value_or(preset_.vocab_size); }
   nn::NormPlace norm() const { return options_.norm.value_or(preset_.norm); }
   /// What a target begins with: M2M100's padding has no position.
-  int64_t bos() const { return init_config_ ? init_config_->bos_id : norm() == nn::NormPlace::pre ? eos() : pad(); }
-  int64_t eos() const { return init_config_ ? init_config_->eos_id : tokenizer_->special().eos; }
+  int64_t bos() const { return model_ ? model_->options().bos_id : norm() == nn::NormPlace::pre ? eos() : pad(); }
+  int64_t eos() const { return model_ ? model_->options().eos_id : tokenizer_->special().eos; }
+  bool has_init() const { return !options_.init.empty(); }
 
   /// The model to go on with, and its tokenizer.
   void read_init() {
-    model_ = models::load<models::Transformer>(options_.init);
-    init_config_ = model_->config();
-    init_tokenizer_ = text::load_tokenizer(options_.init);
-    models::check_tokenizer_fits(options_.init, *init_tokenizer_, "src_vocab", init_config_->src_vocab);
-    models::check_tokenizer_fits(options_.init, init_tokenizer_->target(), "tgt_vocab", init_config_->tgt_vocab);
-    if (init_tokenizer_->language())
-      raise(ErrorKind::config, "train translation: {} translates between many languages, which are not learned here",
-            options_.init);
-    if (options_.max_length > init_config_->max_length)
-      raise(ErrorKind::config, "train translation: max_length must be at most {}, the positions of {}, got {}",
-            init_config_->max_length, options_.init, options_.max_length);
+    models::Translator init = models::load_translator(options_.init, options_.languages);
+    model_ = std::move(init.model), init_tokenizer_ = std::move(init.tokenizer);
+    const std::optional<int64_t> most = model_->max_length();
+    if (most && options_.max_length > *most)
+      raise(ErrorKind::config, "train translation: max_length must be at most {}, the positions of {}, got {}", *most,
+            options_.init, options_.max_length);
+  }
+
+  /// The labels of a target are what its tokenizer writes; all of them end with the same token.
+  void begin_labels() {
+    const std::vector<int64_t> around = tokenizer_->target().encode("").ids;
+    writes_end_ = std::ranges::find(around, eos()) != around.end();
+    last_label_ = writes_end_ ? around.back() : eos();
   }
 
   void make_model() {
     manual_seed(seed());
-    if (init_config_) {
+    if (has_init()) {
       if (!options_.freeze.empty()) freeze_parameters(*model_, options_.freeze);
       model_->train();
       return;
@@ -190,15 +197,16 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
   Pairs encode(const text::ParallelCorpus& corpus, const ParallelFiles& files) const {
     Pairs pairs;
     text::UnknownTokens unknown;
-    const auto ids = [&unknown](const text::Tokenizer& tokenizer, const std::string& line, bool end) {
-      text::Encoding encoding = tokenizer.encode(line, {.add_special_tokens = end});
+    const auto ids = [&unknown](const text::Tokenizer& tokenizer, const std::string& line) {
+      text::Encoding encoding = tokenizer.encode(line);
       unknown.add(tokenizer, encoding, line);
       return std::move(encoding.ids);
     };
     for (int64_t i = 0; i < corpus.size(); ++i) {
       const size_t at = static_cast<size_t>(i);
-      pairs.sources.push_back(ids(*tokenizer_, corpus.source[at], true));
-      pairs.targets.push_back(ids(tokenizer_->target(), corpus.target[at], false));
+      pairs.sources.push_back(ids(*tokenizer_, options_.prefix + corpus.source[at]));
+      pairs.targets.push_back(ids(tokenizer_->target(), corpus.target[at]));
+      if (writes_end_) pairs.targets.back().pop_back();
       pairs.lengths.push_back({std::ssize(pairs.sources.back()), std::ssize(pairs.targets.back()) + 1});
     }
     if (const std::string note = unknown.note(); !note.empty()) out_ << fmt::format("{}: {}\n", name_of(files), note);
@@ -213,7 +221,8 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
       targets.push_back(pairs.targets[static_cast<size_t>(i)]);
       batch.tokens += std::ssize(targets.back()) + 1;
     }
-    batch.ids = text::pad_batch(sources, targets, {.pad = pad(), .bos = bos(), .eos = eos()});
+    const int64_t first = model_->options().begins_with_last ? last_label_ : bos();
+    batch.ids = text::pad_batch(sources, targets, {.pad = pad(), .bos = first, .eos = last_label_});
     return batch;
   }
 
@@ -224,6 +233,11 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
     return {cross_entropy(logits, from_vector(b.tgt_out, {b.batch, b.tgt_length}),
                           {.ignore_index = pad(), .label_smoothing = label_smoothing}),
             batch.tokens};
+  }
+
+  /// The folder says how targets of its language begin.
+  void save_model(const std::string& folder) override {
+    models::save(folder, *model_, {.target_start = models::target_start(*model_, *tokenizer_)});
   }
 
   Learned training_loss(const TranslationBatch& batch) override { return loss(batch, smoothing()); }
@@ -250,8 +264,11 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
       sources.push_back(ids);
       if (std::ssize(ids) > options_.max_length) sources.back().resize(static_cast<size_t>(options_.max_length));
     }
+    const models::TargetStart start = models::target_start(*model_, *tokenizer_);
+    const models::TranslateOptions greedy{
+        .beams = 1, .bos = start.bos, .forced_bos = start.forced_bos, .vocabulary = tokenizer_->target().vocab_size()};
     std::vector<std::string> said;
-    for (const auto& found : models::translate(*model_, sources, {.beams = 1}))
+    for (const auto& found : models::translate(*model_, sources, greedy))
       said.push_back(found.empty() ? "" : tokenizer_->target().decode(found.front().tokens));
     return joined_shares(ranks(), said, valid_.sources.size());
   }
@@ -274,8 +291,8 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
   }
 
   void add_settings(nlohmann::ordered_json& json) const override {
-    const models::TransformerConfig& model = model_->config();
-    const bool init = init_config_.has_value();
+    const models::EncoderDecoderOptions& model = model_->options();
+    const bool init = has_init();
     json["preset"] = preset_.name;
     for (const auto& [key, file] : {std::pair("src", options_.train.src),
                                     {"tgt", options_.train.tgt},
@@ -289,13 +306,17 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
     if (!options_.train.records.empty()) json["fields"] = {options_.train.fields.source, options_.train.fields.target};
     if (init) json["init"] = file_setting(fmt::format("{}/config.json", options_.init));
     if (init) json["freeze"] = options_.freeze;
+    for (const auto& [key, text] : {std::pair("source_language", options_.languages.source),
+                                    {"target_language", options_.languages.target},
+                                    {"prefix", options_.prefix}})
+      if (!text.empty()) json[key] = text;
     if (!init) json["vocab_size"] = vocab_size();
     json["batch_tokens"] = batching().max_tokens;
     json["max_length"] = options_.max_length;
     json["label_smoothing"] = smoothing();
     json["layers"] = model.layers;
-    json["width"] = model.d_model;
-    json["heads"] = model.heads;
+    json["width"] = model.encoder.d_model;
+    json["heads"] = model.encoder.heads;
     if (!init) json["norm"] = norm() == nn::NormPlace::pre ? "pre" : "post";
     json["bleu_tokenizer"] = options_.bleu_tokenizer;
   }
@@ -303,8 +324,9 @@ class TranslationTask : public TaskRun<TranslationBatch, models::Transformer, te
   const TranslationOptions& options_;
   const TranslationPreset& preset_;
   const text::BleuOptions bleu_;
-  std::optional<models::TransformerConfig> init_config_;
   std::unique_ptr<text::Tokenizer> init_tokenizer_;
+  bool writes_end_ = true;  // the tokenizer, behind a target
+  int64_t last_label_ = 0;
   Pairs train_, valid_;
   std::vector<std::string> valid_source_, valid_reference_;
   std::vector<std::vector<int64_t>> valid_plan_;

@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "../models/transformer.h"
+#include "../nn/transformer_layer.h"
 #include "../text/corpus.h"
-#include "../text/marian.h"
+#include "../text/tokenizers/language_kind.h"
 #include "doctor.h"
 #include "task.h"
 #include "trainer.h"
@@ -22,10 +22,14 @@ struct ParallelFiles {
 
 struct TranslationOptions {
   TaskOptions run;  ///< presets: tiny, small, base; with init fine-tune
-  /// Folder of a translator to go on with, with its tokenizer. What the model is like is then its own and cannot be
-  /// chosen: layers, width, heads, vocab_size, norm and the dropout.
+  /// Folder of a model with two stacks to go on with (Marian, M2M100, NLLB, BART, mBART, T5, mT5), with its tokenizer.
+  /// What the model is like is then its own and cannot be chosen: layers, width, heads, vocab_size, norm and the
+  /// dropout.
   std::string init = {};
   std::vector<std::string> freeze = {};  ///< patterns of its modules and parameters that stay as they are
+  /// From which of the languages that the tokenizer of init knows, and to which; the run's folder keeps them.
+  text::Languages languages = {};
+  std::string prefix = {};  ///< in front of each source, as a T5 is told what to do: "translate English to German: "
   ParallelFiles train;
   ParallelFiles valid;
   std::optional<int64_t> layers = {}, width = {}, heads = {};  ///< layers: of the encoder, and of the decoder
@@ -48,7 +52,11 @@ struct TranslationResult {
 /// encoder-decoder Transformer with one table for source, target and output, Adam, label smoothing, and a rate that
 /// warms up and falls along a cosine. The run's folder becomes an M2M100ForConditionalGeneration's, a MarianMTModel's
 /// with norms behind: config.json, model.safetensors (the weights with the best validation BLEU, or their average),
-/// source.spm, target.spm, vocab.json.
+/// source.spm, target.spm, vocab.json. With init it is one of the class of init.
+///
+/// What the decoder reads and is to say is what transformers' DataCollatorForSeq2Seq makes of a pair: the labels are
+/// the target as its tokenizer writes it, with the language and the end; the decoder begins with the model's start, or
+/// with the last label (mBART), and reads all labels but the last.
 ///
 /// What is skipped is told on `out` and counted. Error (config) for options that make no sense and for empty files;
 /// (format) naming file and line; (io); (numeric) where the loss or a gradient is not finite.

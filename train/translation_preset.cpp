@@ -81,6 +81,9 @@ const std::vector<TranslationPreset>& translation_presets_with_init() {
 const TranslationPreset& translation_preset(const TranslationOptions& o) {
   if (o.init.empty() && !o.freeze.empty())
     raise(ErrorKind::config, "train translation: freeze holds parts of init still, and there is none");
+  if (o.init.empty() && !(o.languages.source.empty() && o.languages.target.empty() && o.prefix.empty()))
+    raise(ErrorKind::config,
+          "train translation: languages and prefix are told to the model of init, and there is none");
   if (o.init.empty()) return find_preset("train translation", translation_presets(), o.run.preset);
   refuse_of_init("train translation", {{"layers", o.layers.has_value()},
                                        {"width", o.width.has_value()},

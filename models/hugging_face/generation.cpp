@@ -15,10 +15,14 @@ std::optional<TargetIds> read_target_ids(const std::string& folder) {
   return TargetIds{.decoder_start = id("decoder_start_token_id"), .forced_bos = id("forced_bos_token_id")};
 }
 
-std::string generation_config_json(const EncoderDecoderOptions& o) {
-  nlohmann::ordered_json json{
-      {"decoder_start_token_id", o.bos_id}, {"eos_token_id", o.eos_id}, {"pad_token_id", o.padding_id}};
-  if (o.forced_bos) json["forced_bos_token_id"] = *o.forced_bos;
+void write_target_start(nlohmann::ordered_json& config, const TargetStart& start) {
+  config["decoder_start_token_id"] = start.bos;
+  if (start.forced_bos) config["forced_bos_token_id"] = *start.forced_bos;
+}
+
+std::string generation_config_json(const EncoderDecoderOptions& o, const TargetStart& start) {
+  nlohmann::ordered_json json{{"eos_token_id", o.eos_id}, {"pad_token_id", o.padding_id}};
+  write_target_start(json, start);
   return fmt::format("{}\n", json.dump(2));
 }
 

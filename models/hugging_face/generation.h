@@ -1,6 +1,8 @@
 #pragma once
 
-#include "../encoder_decoder.h"
+#include <nlohmann/json_fwd.hpp>
+
+#include "../target_start.h"
 
 /// generation_config.json, where transformers since 4.26 keeps what its generate() does.
 namespace tape::models::hugging_face {
@@ -26,7 +28,10 @@ Config with_target_ids(Config c, const std::string& folder, bool start_is_known)
 }
 
 /// The file's text for a model.
-std::string generation_config_json(const EncoderDecoderOptions& options);
+std::string generation_config_json(const EncoderDecoderOptions& options, const TargetStart& start);
+
+/// Writes the same of targets into config.json, where older releases look for it.
+void write_target_start(nlohmann::ordered_json& config, const TargetStart& start);
 
 inline constexpr const char* kGenerationConfig = "generation_config.json";
 

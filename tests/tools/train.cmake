@@ -1,6 +1,6 @@
 # Training as a user runs it, on small corpora made here: a language model that then writes, a translator that then
 # translates and is scored, stopped and resumed runs, and bad input.
-#   cmake -D COMMAND=... -D FOLDER=... -P train.cmake
+#   cmake -D COMMAND=... -D FOLDER=... -D FIXTURES=... -P train.cmake
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
 
@@ -180,6 +180,25 @@ get_json(bleu bleu)
 if(bleu LESS 60)
   message(FATAL_ERROR "BLEU of the training sentences is ${bleu}")
 endif()
+
+# Going on with a model of many languages, in two of them.
+file(COPY ${FIXTURES}/tokenizers/m2m100/ ${FIXTURES}/translators/m2m100/ DESTINATION ${FOLDER}/many)
+set(languages ${files} --init ${FOLDER}/many --max-length 100 --out ${FOLDER}/two --threads 1 --overwrite)
+expect_status(0 train translation ${languages} --source-language de --target-language fr --steps 2)
+expect_text(out "216 pairs to learn from, 2 to validate")
+execute_process(COMMAND ${COMMAND} translate --model ${FOLDER}/two --beam 1 --max-length 4 INPUT_FILE ${FOLDER}/train.de
+                OUTPUT_QUIET RESULT_VARIABLE status)
+file(READ ${FOLDER}/two/tokenizer_config.json settings)
+string(JSON language GET "${settings}" tgt_lang)
+if(NOT status EQUAL 0 OR NOT language STREQUAL fr)
+  message(FATAL_ERROR "translate: status ${status}, target language ${language}")
+endif()
+expect_status(3 train translation ${languages} --target-language tlh)
+expect_text(err "there is no language \"tlh\"")
+expect_status(2 train translation ${files} --prefix "translate: " --out ${FOLDER}/bad)
+expect_text(err "--init")
+expect_status(3 train translation ${files} --init ${FOLDER}/lm --out ${FOLDER}/bad)
+expect_text(err "${FOLDER}/lm/config.json: holds a Gpt, needed here is an encoder-decoder model")
 
 # Bad input: one line, and the right exit code.
 file(WRITE ${FOLDER}/short.en "one\n")

@@ -15,6 +15,7 @@
 #include "tests/support/temporary_folder.h"
 #include "tests/train/one_thread.h"
 #include "tests/train/tiny_task.h"
+#include "text/marian.h"
 #include "text/number_words.h"
 
 namespace tape::train {

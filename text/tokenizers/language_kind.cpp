@@ -40,8 +40,7 @@ std::vector<std::string> LanguageKind::language_tokens(const TokenizerConfig& co
   return out;
 }
 
-std::string LanguageKind::source_of(const TokenizerConfig& config, const Languages& wanted) const {
-  if (!wanted.source.empty()) return wanted.source;
+std::string LanguageKind::source_of(const TokenizerConfig& config) const {
   return config.src_lang.empty() ? std::string(source) : config.src_lang;
 }
 
@@ -58,6 +57,11 @@ int64_t LanguageKind::required_language(const std::string& language, const Token
     list += fmt::format("{}{}", list.empty() ? "" : ", ", marked ? token.substr(2, token.size() - 4) : token);
   raise(ErrorKind::format, "{}: there is no language \"{}\"; the tokenizer has {}", where, clipped(language, 40),
         list.empty() ? "none" : list);
+}
+
+void choose(TokenizerConfig& config, const Languages& wanted) {
+  if (!wanted.source.empty()) config.src_lang = wanted.source;
+  if (!wanted.target.empty()) config.tgt_lang = wanted.target;
 }
 
 const LanguageKind* language_kind_of(std::string_view tokenizer_class) {

@@ -27,12 +27,15 @@ struct LanguageKind {
   std::string token(std::string_view code) const;
   /// The tokens of the languages that the class knows.
   std::vector<std::string> language_tokens(const TokenizerConfig& config) const;
-  /// The language that a text begins with, or ends with: `wanted`, else what the folder says, else `source`.
-  std::string source_of(const TokenizerConfig& config, const Languages& wanted) const;
+  /// The language that a text begins with, or ends with: what the folder says, else `source`.
+  std::string source_of(const TokenizerConfig& config) const;
   /// The token of a language of a table. Error (format) `where: ...` that lists those there are.
   int64_t required_language(const std::string& language, const TokenizerConfig& config, const TokenTable& table,
                             const std::string& where) const;
 };
+
+/// Writes those that are asked for over those that the settings name, so that a folder that is saved names them too.
+void choose(TokenizerConfig& config, const Languages& wanted);
 
 /// That of a tokenizer_class, with or without "Fast" at its end; null for others.
 const LanguageKind* language_kind_of(std::string_view tokenizer_class);

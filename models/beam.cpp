@@ -8,6 +8,7 @@
 #include "autograd/ops/reduce.h"
 #include "base/check.h"
 #include "models/decoder_rows.h"
+#include "models/repeats.h"
 
 namespace tape::models {
 namespace {
@@ -26,6 +27,8 @@ void check(const BeamOptions& o, int64_t rows) {
     if (length < std::max<int64_t>(1, o.min_length))
       raise(ErrorKind::config, "beam_search: max_lengths must be at least 1 and min_length, got {} (min_length {})",
             length, o.min_length);
+  if (o.no_repeat_ngram < 0)
+    raise(ErrorKind::config, "beam_search: no_repeat_ngram must be at least 0 (0: none), got {}", o.no_repeat_ngram);
   if (!std::isfinite(o.length_penalty))
     raise(ErrorKind::config, "beam_search: length_penalty must be finite, got {}", o.length_penalty);
 }
@@ -69,8 +72,19 @@ class Search {
       }
     }
     running_ = std::move(next);
-    ended_ = running_.empty() || (std::ssize(finished_) == options_->beams &&
-                                  !(score(running_.front().sum, length) > finished_.back().score));
+    ended_ = running_.empty() ||
+             (std::ssize(finished_) == options_->beams &&
+              (options_->early_stopping || !(score(running_.front().sum, length) > finished_.back().score)));
+  }
+
+  /// Whether the next token is the last one that may be said.
+  bool at_last() const { return std::ssize(running_.front().tokens) + 1 == max_length_; }
+  /// All running sequences with the end behind them, best first.
+  std::vector<Candidate> ends() const {
+    std::vector<Candidate> all;
+    for (int64_t beam = 0; beam < beams(); ++beam)
+      all.push_back({beam, options_->eos, running_[static_cast<size_t>(beam)].sum});
+    return all;
   }
 
   std::vector<BeamHypothesis> best() {
@@ -115,6 +129,23 @@ class Rows {
 
   /// Logits [rows, V] of the next tokens.
   Tensor logits() { return decoder_.next_logits(tokens_); }
+
+  /// Tokens that may not come next, of each row: they would say again what stands there.
+  std::vector<std::vector<int64_t>> repeats(const std::vector<Search>& searches) const {
+    std::vector<std::vector<int64_t>> found(sources_.size() * static_cast<size_t>(width_));
+    if (options_.no_repeat_ngram == 0) return found;
+    for (size_t place = 0; place < sources_.size(); ++place) {
+      const Search& search = searches[static_cast<size_t>(sources_[place])];
+      if (search.ended()) continue;
+      for (size_t beam = 0; beam < search.running().size(); ++beam) {
+        std::vector<int64_t> said{options_.bos};
+        const std::vector<int64_t>& tokens = search.running()[beam].tokens;
+        said.insert(said.end(), tokens.begin(), tokens.end());
+        found[place * static_cast<size_t>(width_) + beam] = repeating_tokens(said, options_.no_repeat_ngram);
+      }
+    }
+    return found;
+  }
 
   /// Goes on with the sequences that run now. Source rows whose search has ended leave once they are a quarter of all.
   void follow(const std::vector<Search>& searches) {
@@ -174,12 +205,15 @@ class Rows {
 /// The best tokens of each row with their log probabilities.
 class Continuations {
  public:
-  /// Of ids below `known` that are not hidden.
-  Continuations(const Tensor& logits, int64_t beams, int64_t known, const std::vector<int64_t>& hidden)
-      : known_(known), hidden_(hidden) {
+  /// Of ids below `known` that are not hidden, nor in their row (`of_rows`).
+  Continuations(const Tensor& logits, int64_t beams, int64_t known, const std::vector<int64_t>& hidden,
+                std::vector<std::vector<int64_t>> of_rows)
+      : known_(known), hidden_(hidden), of_rows_(std::move(of_rows)) {
     const int64_t vocabulary = logits.size(-1);
+    int64_t most = 0;
+    for (const std::vector<int64_t>& of_row : of_rows_) most = std::max(most, std::ssize(of_row));
     // The others are among the best at worst.
-    count_ = std::min(vocabulary, 2 * std::min(beams, vocabulary) + std::ssize(hidden) + vocabulary - known);
+    count_ = std::min(vocabulary, 2 * std::min(beams, vocabulary) + std::ssize(hidden) + most + vocabulary - known);
     const TopK best = topk(logits, count_);
     tokens_ = best.indices.to_vector<int64_t>();
     values_ = best.values.to(f64).to_vector<double>();
@@ -194,8 +228,8 @@ class Continuations {
         const size_t row = static_cast<size_t>(first + beam),
                      at = row * static_cast<size_t>(count_) + static_cast<size_t>(i);
         const double sum = running[static_cast<size_t>(beam)].sum + values_[at] - totals_[row];
-        if (std::isfinite(sum) && tokens_[at] < known_ &&
-            std::find(hidden_.begin(), hidden_.end(), tokens_[at]) == hidden_.end())
+        const auto is_among = [&](const std::vector<int64_t>& ids) { return std::ranges::count(ids, tokens_[at]) > 0; };
+        if (std::isfinite(sum) && tokens_[at] < known_ && !is_among(hidden_) && !is_among(of_rows_[row]))
           all.push_back({beam, tokens_[at], sum});
       }
     std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.sum > b.sum; });
@@ -206,6 +240,7 @@ class Continuations {
  private:
   int64_t known_;
   const std::vector<int64_t>& hidden_;
+  std::vector<std::vector<int64_t>> of_rows_;
   int64_t count_;
   std::vector<int64_t> tokens_;          // [rows, count]
   std::vector<double> values_, totals_;  // [rows, count], [rows]
@@ -233,14 +268,19 @@ std::vector<std::vector<BeamHypothesis>> beam_search(EncoderDecoder& model, cons
     hidden.resize(1);
     if (length < options.min_length) hidden.push_back(options.eos);
     const Continuations continuations(rows.logits(), options.beams,
-                                      options.vocabulary > 0 ? options.vocabulary : tgt_vocab, hidden);
+                                      options.vocabulary > 0 ? options.vocabulary : tgt_vocab, hidden,
+                                      rows.repeats(searches));
     int64_t first = 0;
     for (const int64_t source : rows.sources()) {
       Search& search = searches[static_cast<size_t>(source)];
-      const bool forced = length == 0 && options.forced_bos;
-      if (!search.ended())
-        search.extend(forced ? std::vector<Candidate>{{.token = *options.forced_bos}}
-                             : continuations.best(first, search.running(), options.beams));
+      if (!search.ended()) {
+        if (options.forced_eos && search.at_last())
+          search.extend(search.ends());
+        else if (length == 0 && options.forced_bos)
+          search.extend({{.token = *options.forced_bos}});
+        else
+          search.extend(continuations.best(first, search.running(), options.beams));
+      }
       first += rows.width();
     }
     rows.follow(searches);

@@ -19,7 +19,13 @@ struct BeamOptions {
   std::optional<int64_t> forced_bos = {};
   bool use_cache = true;                  ///< keep keys and values of earlier positions; the same tokens either way
   std::vector<int64_t> max_lengths = {};  ///< one a source row, in place of max_length
-  int64_t vocabulary = 0;  ///< ids from here on are never said (a table padded to a round size); 0: all may be
+  int64_t vocabulary = 0;       ///< ids from here on are never said (a table padded to a round size); 0: all may be
+  int64_t no_repeat_ngram = 0;  ///< no tokens, as many as this in a row, are said twice, bos among them; 0: they may be
+  /// The last token at max_length is the end, whatever the model says (transformers' forced_eos_token_id); it counts as
+  /// a token of probability 1.
+  bool forced_eos = false;
+  /// A search ends as soon as as many hypotheses as beams have ended, though a running one might become better.
+  bool early_stopping = false;
 };
 
 struct BeamHypothesis {
@@ -33,10 +39,10 @@ struct BeamHypothesis {
 ///
 /// score(y) = sum over t of log p(y_t | y_<t, src) / |y|^alpha, |y| counting the end but not bos. (Wu et al. 2016, 7,
 /// eq. 14, divides by ((5 + |y|) / 6)^alpha.) A row's search stops when `beams` hypotheses have ended and the best
-/// running one, with its present length, does not score above the worst of them. Hypotheses that reach max_length are
-/// cut off there. Padding is never chosen, and the end not before min_length; what is hidden keeps its share of the
-/// probability. With one beam the tokens are greedy_decode's. The model should be in evaluation mode. Error (config)
-/// naming the option that does not fit.
+/// running one, with its present length, does not score above the worst of them (early_stopping: at once). Hypotheses
+/// that reach max_length are cut off there. Padding is never chosen, and the end not before min_length; what is hidden
+/// keeps its share of the probability. With one beam the tokens are greedy_decode's. The model should be in evaluation
+/// mode. Error (config) naming the option that does not fit.
 std::vector<std::vector<BeamHypothesis>> beam_search(EncoderDecoder& model, const Tensor& src,
                                                      const BeamOptions& options = {});
 

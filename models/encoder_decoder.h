@@ -3,6 +3,7 @@
 #include "../nn/decoder.h"
 #include "../nn/embedding.h"
 #include "../nn/positional_encoding.h"
+#include "search_defaults.h"
 
 namespace tape::models {
 
@@ -64,6 +65,7 @@ class EncoderDecoder : public nn::Layer<EncoderDecoder> {
   Tensor decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
 
   const EncoderDecoderOptions& options() const { return options_; }
+  SearchDefaults search = {};  ///< as the folder says it, and as save() writes it
   /// Positions of source and target at most; without a table of them there are as many as memory holds.
   std::optional<int64_t> max_length() const { return options_.max_length; }
   std::string settings() const override;

@@ -42,10 +42,15 @@ AnyModel load_own_transformer(const std::string& folder, const std::string& file
   return load_transformer(file, c, read_weights(folder), true);
 }
 
-std::optional<AnyModel> load_encoder_decoder(const std::string& folder, const ConfigReader& config,
-                                             const std::string& architecture) {
+namespace {
+
+/// The model, but for how it is to be searched.
+std::optional<AnyModel> load_stacks(const std::string& folder, const ConfigReader& config,
+                                    const std::string& architecture) {
   const std::string& file = config.where();
-  const auto completed = [&](auto c) { return hf::with_target_ids(c, folder, config.has("decoder_start_token_id")); };
+  const auto completed = [&](auto c) {
+    return hf::with_target_ids(c, hf::open_generation_config(folder), config.has("decoder_start_token_id"));
+  };
   const auto transformer = [&](const TransformerConfig& c) {
     return load_transformer(file, completed(c), read_weights(folder), false);
   };
@@ -62,6 +67,22 @@ std::optional<AnyModel> load_encoder_decoder(const std::string& folder, const Co
   if (architecture == "T5ForConditionalGeneration") return t5(T5Kind::t5);
   if (architecture == "MT5ForConditionalGeneration") return t5(T5Kind::mt5);
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<AnyModel> load_encoder_decoder(const std::string& folder, const ConfigReader& config,
+                                             const std::string& architecture) {
+  std::optional<AnyModel> model = load_stacks(folder, config, architecture);
+  if (!model) return model;
+  auto& stacks = dynamic_cast<EncoderDecoder&>(module_of(*model));
+  const std::optional<ConfigReader> generation = hf::open_generation_config(folder);
+  stacks.search = hf::read_search_defaults(generation ? *generation : config, stacks.options());
+  // What these classes have where neither file says anything.
+  const bool usually_ends = architecture == "MarianMTModel" || architecture == "BartForConditionalGeneration" ||
+                            architecture == "MBartForConditionalGeneration";
+  if (!generation && !config.contains("forced_eos_token_id")) stacks.search.forced_eos = usually_ends;
+  return model;
 }
 
 }  // namespace tape::models

@@ -87,7 +87,7 @@ void save_for_transformers(const std::string& folder, const M& model, const Save
   if constexpr (std::derived_from<M, EncoderDecoder>) {
     const TargetStart start = options.target_start.value_or(target_start(model));
     hf::write_target_start(config, start);
-    texts.emplace_back(hf::kGenerationConfig, hf::generation_config_json(model.options(), start));
+    texts.emplace_back(hf::kGenerationConfig, hf::generation_config_json(model, start));
   }
   texts.emplace_back(kConfig, fmt::format("{}\n", config.dump(2)));
   save_as(folder, model, texts, options);

@@ -70,7 +70,7 @@ struct SaveOptions {
 };
 
 /// Writes a folder that load_model() and transformers read; it is made where it is missing. Tied tensors are saved
-/// once. With two stacks generation_config.json says how a target begins, as transformers wants it. Each file is
+/// once. With two stacks generation_config.json says how a target begins and is searched. Each file is
 /// written beside, flushed and renamed, the configuration last. Error (io) naming the file; Error (config) for a model
 /// that transformers has no class for.
 void save(const std::string& folder, const Transformer& model, const SaveOptions& options = {});

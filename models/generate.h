@@ -15,6 +15,10 @@ struct GenerateOptions {
   std::optional<std::vector<int64_t>> stop_ids = {};  ///< end a text; the model's where not given
   /// Row i draws from Generator(seed + i); where not given, the seed comes from generator(Stream::sampling).
   std::optional<uint64_t> seed = {};
+  std::optional<int64_t> no_repeat_ngram = {};  ///< no tokens, as many as this in a row, are said twice; 0: they may be
+  std::optional<int64_t> min_new_tokens = {};   ///< no stop id before so many
+  /// The last of max_new_tokens, or of the model's positions, is the end, of an encoder-decoder model.
+  std::optional<bool> forced_eos = {};
   int64_t vocabulary = 0;           ///< ids from here on are never said (a table padded to a round size); 0: all may be
   std::optional<int64_t> bos = {};  ///< begins an encoder-decoder model's target; the model's bos_id where not given
   std::optional<int64_t> forced_bos = {};  ///< what such a target says first; the model's where not given
@@ -43,7 +47,8 @@ std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vecto
 
 /// The same of the targets of an encoder-decoder model, each of which begins with bos: sources, as their tokenizer
 /// gives them with its end -> what is said of each. Padding is never said, a first token that is forced takes no draw,
-/// a repetition penalty is of what was said, and a model with a table of positions says at most as many tokens.
+/// a repetition penalty is of what was said, and a model with a table of positions says at most as many tokens. Where
+/// no_repeat_ngram, min_new_tokens and forced_eos are not given, they are the model's own (EncoderDecoder::search).
 ///
 /// Errors as above; (config) for an empty source, (shape) for one longer than the model's positions, (index) for its
 /// padding in one.

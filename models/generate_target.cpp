@@ -42,7 +42,7 @@ Tensor batch_of(const std::vector<std::vector<int64_t>>& sources, int64_t paddin
 std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std::vector<int64_t>>& sources,
                                    const GenerateOptions& options) {
   const EncoderDecoderOptions& m = model.options();
-  SaidRows said(options, m.tgt_vocab, {m.eos_id});
+  SaidRows said(options, m.tgt_vocab, {m.eos_id}, model.search);
   check_sources(m, sources);
   const int64_t bos = options.bos.value_or(m.bos_id);
   const std::optional<int64_t> forced = options.forced_bos ? options.forced_bos : m.forced_bos;
@@ -57,6 +57,11 @@ std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std:
   const Tensor padding = eq(arange(m.tgt_vocab), static_cast<double>(m.padding_id));
   for (int64_t step = 0; step < most && !rows.places().empty(); ++step) {
     const std::vector<size_t> places(rows.places().begin(), rows.places().end());
+    if (step + 1 == most && options.forced_eos.value_or(model.search.forced_eos)) {
+      for (const size_t row : places)
+        if (!said.rows()[row].ended) said.say(row, m.eos_id);
+      break;
+    }
     if (step == 0 && forced) {
       for (const size_t row : places) said.say(row, *forced);
       // What the decoder says of bos is not asked for, but what it keeps of it.

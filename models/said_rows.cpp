@@ -5,14 +5,24 @@
 #include <limits>
 
 #include "autograd/ops/cast.h"
+#include "models/repeats.h"
 
 namespace tape::models {
 
-SaidRows::SaidRows(const GenerateOptions& options, int64_t vocab, std::vector<int64_t> stop_ids)
-    : options_(options), stop_ids_(options.stop_ids.value_or(std::move(stop_ids))) {
+SaidRows::SaidRows(const GenerateOptions& options, int64_t vocab, std::vector<int64_t> stop_ids,
+                   const SearchDefaults& own)
+    : options_(options),
+      stop_ids_(options.stop_ids.value_or(std::move(stop_ids))),
+      no_repeat_ngram_(options.no_repeat_ngram.value_or(own.no_repeat_ngram)),
+      min_new_tokens_(options.min_new_tokens.value_or(std::min(own.min_length, options.max_new_tokens))) {
   check(options.sampling);
   if (options.max_new_tokens < 0)
     raise(ErrorKind::config, "generate: max_new_tokens must be at least 0, got {}", options.max_new_tokens);
+  if (min_new_tokens_ < 0 || min_new_tokens_ > options.max_new_tokens)
+    raise(ErrorKind::config, "generate: min_new_tokens must be from 0 to max_new_tokens, got {} (max_new_tokens {})",
+          min_new_tokens_, options.max_new_tokens);
+  if (no_repeat_ngram_ < 0)
+    raise(ErrorKind::config, "generate: no_repeat_ngram must be at least 0 (0: none), got {}", no_repeat_ngram_);
   if (options.vocabulary < 0 || options.vocabulary > vocab)
     raise(ErrorKind::config, "generate: vocabulary must be from 0 to the model's {}, got {}", vocab,
           options.vocabulary);
@@ -43,9 +53,19 @@ void SaidRows::say(const std::vector<size_t>& which, const Tensor& logits,
   }
 }
 
-void SaidRows::say(size_t row, std::vector<double> scores) {
+void SaidRows::hide(size_t row, std::vector<double>& scores) const {
+  const auto never = [&scores](const std::vector<int64_t>& ids) {
+    for (const int64_t id : ids)
+      if (id >= 0 && id < std::ssize(scores)) scores[static_cast<size_t>(id)] = -INFINITY;
+  };
   if (options_.vocabulary > 0)
     for (size_t id = static_cast<size_t>(options_.vocabulary); id < scores.size(); ++id) scores[id] = -INFINITY;
+  never(repeating_tokens(rows_[row].ids, no_repeat_ngram_));
+  if (std::ssize(found_[row].tokens) < min_new_tokens_) never(stop_ids_);
+}
+
+void SaidRows::say(size_t row, std::vector<double> scores) {
+  hide(row, scores);
   say(row, draw(token_probabilities(std::move(scores), rows_[row].ids, options_.sampling), rows_[row].draws));
 }
 

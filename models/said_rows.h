@@ -17,8 +17,10 @@ class SaidRows {
     bool ended = false;
   };
 
-  /// Error (config) naming the option that does not fit a model of so many ids. The options must live on.
-  SaidRows(const GenerateOptions& options, int64_t vocab, std::vector<int64_t> stop_ids);
+  /// Error (config) naming the option that does not fit a model of so many ids. The options must live on; `own` are
+  /// the model's.
+  SaidRows(const GenerateOptions& options, int64_t vocab, std::vector<int64_t> stop_ids,
+           const SearchDefaults& own = {});
 
   /// Another text, of which `before` is there.
   void add(std::vector<int64_t> before);
@@ -35,10 +37,13 @@ class SaidRows {
 
  private:
   void say(size_t row, std::vector<double> scores);
+  /// What of the scores may not be said.
+  void hide(size_t row, std::vector<double>& scores) const;
   void end(size_t row);
 
   const GenerateOptions& options_;
   std::vector<int64_t> stop_ids_;
+  int64_t no_repeat_ngram_, min_new_tokens_;
   uint64_t seed_;
   std::vector<Row> rows_;
   std::vector<Continuation> found_;

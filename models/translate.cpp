@@ -41,6 +41,32 @@ void check(const EncoderDecoderOptions& config, std::span<const Ids> sources, co
   }
 }
 
+/// The search of sources of these lengths.
+BeamOptions search_options(const EncoderDecoder& model, std::span<const int64_t> lengths,
+                           const TranslateOptions& options) {
+  const EncoderDecoderOptions& config = model.options();
+  const SearchDefaults& own = model.search;
+  BeamOptions search{.beams = options.beams.value_or(own.beams.value_or(4)),
+                     .n_best = options.n_best,
+                     .min_length = options.min_length.value_or(own.min_length),
+                     .length_penalty = options.length_penalty.value_or(own.length_penalty.value_or(1)),
+                     .bos = options.bos.value_or(config.bos_id),
+                     .eos = config.eos_id,
+                     .forced_bos = options.forced_bos ? options.forced_bos : config.forced_bos,
+                     .vocabulary = options.vocabulary,
+                     .no_repeat_ngram = options.no_repeat_ngram.value_or(own.no_repeat_ngram),
+                     .forced_eos = options.forced_eos.value_or(own.forced_eos),
+                     .early_stopping = options.early_stopping.value_or(own.early_stopping)};
+  for (const int64_t length : lengths) {
+    const int64_t usual = own.max_length.value_or(std::max(3 * length + 20, search.min_length));
+    const int64_t asked = options.max_length > 0 ? options.max_length : usual;
+    search.max_lengths.push_back(std::min(asked, config.max_length.value_or(asked)));
+  }
+  if (!options.min_length && !lengths.empty())
+    search.min_length = std::min(search.min_length, *std::ranges::min_element(search.max_lengths));
+  return search;
+}
+
 /// Sets the alignment of one translation of each source; sources have none where there are fewer.
 void align(EncoderDecoder& model, std::span<const Ids> sources, std::span<Translation* const> translations,
            std::span<const int64_t> which, const TranslateOptions& options) {
@@ -79,17 +105,9 @@ std::vector<std::vector<Translation>> translate(EncoderDecoder& model, std::span
   Ids lengths;
   for (const Ids& ids : sources) lengths.push_back(std::ssize(ids));
   for (const Ids& batch : batches_by_length(lengths, options.batch_tokens)) {
-    BeamOptions search{.beams = options.beams,
-                       .n_best = options.n_best,
-                       .length_penalty = options.length_penalty,
-                       .bos = options.bos.value_or(config.bos_id),
-                       .eos = config.eos_id,
-                       .forced_bos = options.forced_bos ? options.forced_bos : config.forced_bos,
-                       .vocabulary = options.vocabulary};
-    for (const int64_t row : batch) {
-      const int64_t asked = options.max_length > 0 ? options.max_length : 3 * lengths[static_cast<size_t>(row)] + 20;
-      search.max_lengths.push_back(std::min(asked, config.max_length.value_or(asked)));
-    }
+    Ids of_batch;
+    for (const int64_t row : batch) of_batch.push_back(lengths[static_cast<size_t>(row)]);
+    const BeamOptions search = search_options(model, of_batch, options);
     auto best = beam_search(model, padded_rows(sources, batch, config.padding_id), search);
     for (size_t place = 0; place < batch.size(); ++place) {
       if (best[place].empty())

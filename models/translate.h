@@ -6,15 +6,19 @@
 
 namespace tape::models {
 
-/// How translate() searches; beams, n_best and length_penalty as in BeamOptions.
+/// How translate() searches, as BeamOptions say it; what is not given is the model's own (EncoderDecoder::search).
 struct TranslateOptions {
-  int64_t beams = 4;
+  std::optional<int64_t> beams = {};  ///< 4 where the model says none either
   int64_t n_best = 1;
-  double length_penalty = 1;
+  std::optional<double> length_penalty = {};  ///< else 1
+  std::optional<bool> early_stopping = {};
+  std::optional<int64_t> no_repeat_ngram = {};
+  std::optional<int64_t> min_length = {};  ///< of the model's own, no more than max_length
+  std::optional<bool> forced_eos = {};
   std::optional<int64_t> bos = {};         ///< begins every target; the model's bos_id where not given
   std::optional<int64_t> forced_bos = {};  ///< as in BeamOptions: the language, of a model of many; else the model's
-  /// Tokens of a translation, its end included; 0: three for each of the source and 20 more. Never more than the
-  /// model has positions, where it has a table of them.
+  /// Tokens of a translation, its end included; 0: the model's own, else three for each of the source and 20 more (at
+  /// least min_length). Never more than the model has positions, where it has a table of them.
   int64_t max_length = 0;
   int64_t vocabulary = 0;       ///< as in BeamOptions
   int64_t batch_tokens = 4096;  ///< source tokens searched at once, padding included

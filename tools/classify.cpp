@@ -18,7 +18,7 @@
 namespace tape::tools {
 
 void ReadLines::report(int64_t longest) const {
-  if (const std::string note = unknown.note(); !note.empty()) std::cerr << "tapeformer: " << note << "\n";
+  tell(unknown.note());
   if (cut > 0)
     std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut), grouped(count),
                              grouped(longest));

@@ -57,6 +57,7 @@ class Writer {
     if (!reader_) return;
     const models::TargetStart start = models::target_start(*reader_, *tokenizer_);
     arguments_.options.bos = start.bos, arguments_.options.forced_bos = start.forced_bos;
+    tell(models::note_of(reader_->search, arguments.model));
   }
 
   /// `where` names the prompt in errors.
@@ -180,7 +181,8 @@ void add_generate(Command app) {
   Command command = app.subcommand("generate", "Continues a text, or each line of standard input");
   command.footer(
       "Prints the prompt and what follows, as it comes; several texts have a line --- between them.\n"
-      "A model with an encoder (T5, BART, ...) reads the prompt, and only what it says of it is printed.\n"
+      "A model with an encoder (T5, BART, ...) reads the prompt, and only what it says of it is printed; what its\n"
+      "generation_config.json says of repeats, the least length and the end holds where it is not said here.\n"
       "Text i of a run is drawn with seed + i. Beyond the model's positions the window slides, and tokens come "
       "slower.\n"
       "Example: tapeformer generate --model gpt2 --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95");
@@ -189,6 +191,11 @@ void add_generate(Command app) {
   add_sampling(command, arguments->options.sampling);
   command.option("--seed", arguments->seed, "Of the draws; another one each time where not given");
   command.option("--max-new-tokens", arguments->options.max_new_tokens, "Tokens to say at most").at_least(0);
+  command.option("--min-new-tokens", arguments->options.min_new_tokens, "And at least; 0 by default").at_least(0);
+  command
+      .option("--no-repeat-ngram", arguments->options.no_repeat_ngram,
+              "No tokens, as many as this in a row, are said twice; 0, the default: they may be")
+      .at_least(0);
   command.option("--count", arguments->count, "Texts for each prompt").at_least(1);
   command.option("--batch", arguments->batch, "Texts computed at once").at_least(1);
   Option chat =

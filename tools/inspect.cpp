@@ -110,7 +110,7 @@ void warn_of_unknown(const text::Tokenizer& tokenizer, const inspect::SubjectOpt
   unknown.add(tokenizer, tokenizer.encode(texts.text), texts.text);
   const text::Tokenizer& second = tokenizer.target();  // of a translator; else the same
   if (texts.text_b) unknown.add(second, second.encode(*texts.text_b), *texts.text_b);
-  if (const std::string note = unknown.note(); !note.empty()) std::cerr << "tapeformer: " << note << "\n";
+  tell(unknown.note());
 }
 
 int inspect_model(InspectArguments& arguments) {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <iostream>
 #include <system_error>
 
 #include "base/error.h"
@@ -74,6 +75,10 @@ int until_closed(const std::function<int()>& body) {
     // What is left in the buffer has no reader either.
     std::_Exit(128 + SIGPIPE);
   }
+}
+
+void tell(const std::string& note) {
+  if (!note.empty()) std::cerr << "tapeformer: " << note << "\n";
 }
 
 std::string one_line(std::string text) {

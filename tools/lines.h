@@ -37,6 +37,9 @@ class Output {
 /// The exit code of `body`, or quietly that of a program whose reader went away (`| head`): 141, as shells give it.
 int until_closed(const std::function<int()>& body);
 
+/// A note for people, `tapeformer: note` on standard error; nothing for "".
+void tell(const std::string& note);
+
 /// The text with blanks in place of line breaks, so that it is one line.
 std::string one_line(std::string text);
 

@@ -39,6 +39,7 @@ class Translator {
     const models::TargetStart start = models::target_start(model(), source());
     options_.bos = start.bos, options_.forced_bos = start.forced_bos;
     options_.vocabulary = target().vocab_size();
+    tell(models::note_of(model().search, arguments.model));
   }
 
   /// Output for some lines, in their order.
@@ -61,7 +62,7 @@ class Translator {
 
   /// What was not done in full, for people.
   void report() const {
-    if (const std::string note = unknown_.note(); !note.empty()) std::cerr << "tapeformer: " << note << "\n";
+    tell(unknown_.note());
     if (cut_ > 0)
       std::cerr << fmt::format("tapeformer: {} of {} lines were cut to {} tokens\n", grouped(cut_), grouped(count_),
                                grouped(*model().max_length()));
@@ -170,6 +171,7 @@ void add_translate(Command app) {
       "A line in, a line out, in the same order; an empty one stays empty.\n"
       "--n-best K gives K lines each: index ||| translation ||| score. --alignments adds\n"
       "||| source tokens ||| target tokens ||| 0-0 1-2 (source-target places; none where a token looked at the end).\n"
+      "Where the folder's generation_config.json has other defaults of searching, those hold.\n"
       "A T5 is told in each line what to do with it, as it was trained: translate English to German: It rains.\n"
       "Example: tapeformer translate --model opus-mt-de-en --beam 5 < german.txt > english.txt");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
@@ -177,9 +179,14 @@ void add_translate(Command app) {
                  "Of a model of several: which the lines are in, as eng_Latn (NLLB), en_XX (mBART), en (M2M100)");
   command.option("--target-language", arguments->languages.target,
                  "And which to translate to; a wrong name is answered with those there are");
-  command.option("--beam", options.beams, "Hypotheses that go on at each step; 1 is greedy").at_least(1);
+  command.option("--beam", options.beams, "Hypotheses that go on at each step; 1 is greedy; 4 by default").at_least(1);
   command.option("--length-penalty", options.length_penalty,
-                 "Scores are log probabilities divided by length to this power");
+                 "Scores are log probabilities divided by length to this power; 1 by default");
+  command
+      .option("--no-repeat-ngram", options.no_repeat_ngram,
+              "No tokens, as many as this in a row, are said twice; 0, the default: they may be")
+      .at_least(0);
+  command.option("--min-new-tokens", options.min_length, "Tokens of a translation at least; 0 by default").at_least(0);
   command.option("--n-best", options.n_best, "Translations a line, at most --beam").at_least(1);
   command.flag("--alignments", options.alignments, "Where each token looked in the source");
   command

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "../config_reader.h"
 #include "../target_start.h"
 
 /// generation_config.json, where transformers since 4.26 keeps what its generate() does.
@@ -14,21 +15,27 @@ struct TargetIds {
 };
 
 /// Nothing where the folder has no such file. Errors as of ConfigReader.
-std::optional<TargetIds> read_target_ids(const std::string& folder);
+std::optional<ConfigReader> open_generation_config(const std::string& folder);
+TargetIds read_target_ids(const ConfigReader& file);
 
 /// Gives a configuration that was read what the file says besides: how targets begin where config.json does not, and
 /// what they say first whatever config.json does, as transformers does.
 template <class Config>
-Config with_target_ids(Config c, const std::string& folder, bool start_is_known) {
-  if (const auto ids = read_target_ids(folder)) {
-    c.forced_bos = ids->forced_bos;
-    if (!start_is_known) c.bos_id = ids->decoder_start.value_or(c.bos_id);
+Config with_target_ids(Config c, const std::optional<ConfigReader>& file, bool start_is_known) {
+  if (file) {
+    const TargetIds ids = read_target_ids(*file);
+    c.forced_bos = ids.forced_bos;
+    if (!start_is_known) c.bos_id = ids.decoder_start.value_or(c.bos_id);
   }
   return c;
 }
 
+/// How its model is to be searched, from that file, or from a config.json. Error (config) for a value that means
+/// nothing.
+SearchDefaults read_search_defaults(const ConfigReader& file, const EncoderDecoderOptions& options);
+
 /// The file's text for a model.
-std::string generation_config_json(const EncoderDecoderOptions& options, const TargetStart& start);
+std::string generation_config_json(const EncoderDecoder& model, const TargetStart& start);
 
 /// Writes the same of targets into config.json, where older releases look for it.
 void write_target_start(nlohmann::ordered_json& config, const TargetStart& start);

@@ -5,7 +5,8 @@ behind and between.
     python tests/equality/compare_encoder_decoders.py --build build/release [--configs 3] [--seeds 3]
 
 Compared are logits, every hidden state, every attention map, the loss and every parameter's gradient; greedy and sampled
-texts and the best of a beam with their scores, several sources at once and one alone; and what transformers computes from
+texts and the best of a beam with their scores, several sources at once and one alone, by what generation_config.json
+says (no_repeat_ngram_size, min_length, forced_eos_token_id, early_stopping); and what transformers computes from
 what Tapeformer writes, with no missing or unexpected key. Needs the packages of tests/requirements.txt, and is therefore
 not one of the tests that ctest runs. Prints a line for each configuration, its largest relative error (of a tensor's
 largest element) and where it stands, and fails beyond 1e-9; what is said must be equal.
@@ -29,6 +30,12 @@ from transformers.models.t5 import modeling_t5
 
 VOCAB = decoders.VOCAB
 EXACT = [modeling_t5, modeling_mt5]
+# What generation_config.json says of a search, seed by seed.
+SEARCHES = [
+    dict(),
+    dict(no_repeat_ngram_size=2, forced_eos_token_id=True),
+    dict(no_repeat_ngram_size=3, min_length=6, early_stopping=True),
+]
 
 
 def fairseq_sizes(chance):
@@ -168,15 +175,16 @@ def without_ends(row, config):
     return row[: row.index(config.eos_token_id)] if config.eos_token_id in row else row
 
 
-def searched(model, sources, most, beams, penalty):
-    """transformers' own generate(), padding behind; padding is never a word."""
+def searched(model, sources, most, beams, penalty, **settings):
+    """transformers' own generate(), by the model's generation_config and `settings`, padding behind; padding is never a
+    word."""
     pad, length = model.config.pad_token_id, max(map(len, sources))
     ids = torch.tensor([s + [pad] * (length - len(s)) for s in sources])
-    given = dict(num_beams=beams, num_return_sequences=beams, length_penalty=float(penalty), max_new_tokens=most)
+    given = dict(num_beams=beams, num_return_sequences=beams, length_penalty=float(penalty), max_new_tokens=most) | settings
     found = model.generate(
-        ids, attention_mask=(ids != pad).long(), do_sample=False, suppress_tokens=[pad], early_stopping=False,
+        ids, attention_mask=(ids != pad).long(), do_sample=False, suppress_tokens=[pad],
         decoder_start_token_id=model.config.decoder_start_token_id, return_dict_in_generate=True, output_scores=True,
-        forced_eos_token_id=None, **given)  # fmt: skip
+        **given)  # fmt: skip
     rows = [without_ends(row, model.config) for row in found.sequences.tolist()]
     scores = found.sequences_scores.tolist() if beams > 1 else [0.0] * len(rows)
     return [list(zip(rows[i : i + beams], scores[i : i + beams])) for i in range(0, len(rows), beams)]
@@ -184,19 +192,25 @@ def searched(model, sources, most, beams, penalty):
 
 def drawn(model, source, most, temperature, top_k, top_p, seed):
     """What is said of a source alone, with a cache: the token on which the draw of (seed, step) falls."""
-    config, said = model.config, [model.config.decoder_start_token_id]
-    forced = model.generation_config.forced_bos_token_id
+    config, wanted, said = model.config, model.generation_config, [model.config.decoder_start_token_id]
+    forced = wanted.forced_bos_token_id
     with torch.no_grad():
         memory, cache, draw = model.get_encoder()(torch.tensor([source])), None, 0
         for step in range(most):
             output = model(encoder_outputs=memory, decoder_input_ids=torch.tensor([said[-1:]]), past_key_values=cache,
                            use_cache=True)  # fmt: skip
             cache, scores = output.past_key_values, output.logits[:, -1]
-            if step == 0 and forced is not None:
+            if step == most - 1 and wanted.forced_eos_token_id is not None:
+                token = wanted.forced_eos_token_id
+            elif step == 0 and forced is not None:
                 token = forced
             else:
                 scores[:, config.pad_token_id] = -torch.inf
                 given = torch.tensor([said])
+                if wanted.no_repeat_ngram_size:
+                    scores = processors.NoRepeatNGramLogitsProcessor(wanted.no_repeat_ngram_size)(given, scores)
+                if wanted.min_length:
+                    scores = processors.MinLengthLogitsProcessor(wanted.min_length, config.eos_token_id)(given, scores)
                 scores = processors.TemperatureLogitsWarper(temperature)(given, scores)
                 scores = processors.TopKLogitsWarper(top_k)(given, scores)
                 scores = processors.TopPLogitsWarper(top_p)(given, scores)
@@ -243,6 +257,8 @@ def compare(build, name, kind, config, forced, seeds):
     for seed in range(seeds):
         torch.manual_seed(seed)
         model = made(kind, config, forced, tied)
+        for key, value in SEARCHES[seed % len(SEARCHES)].items():
+            setattr(model.generation_config, key, value if key != "forced_eos_token_id" else config.eos_token_id)
         given = inputs_of(config, torch.Generator().manual_seed(seed))
         expected = equality.expected_of(model, given)
         with tempfile.TemporaryDirectory() as folder:

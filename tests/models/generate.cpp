@@ -37,10 +37,14 @@ TEST(Generate, IsGreedyAsTransformersIs) {
   const auto model = lively_gpt();
   const auto given = expected_continuations();
   for (const auto& one : given.at("greedy")) {
-    const auto found = generate(
-        *model, given.at("prompts").get<std::vector<Ids>>(),
-        {.sampling = {.temperature = 0, .repetition_penalty = one.at("repetition_penalty")}, .max_new_tokens = 5});
-    EXPECT_EQ(tokens(found), one.at("tokens").get<std::vector<Ids>>()) << one.at("repetition_penalty");
+    const auto& settings = one.at("settings");
+    const auto found =
+        generate(*model, given.at("prompts").get<std::vector<Ids>>(),
+                 {.sampling = {.temperature = 0, .repetition_penalty = settings.value("repetition_penalty", 1.0)},
+                  .max_new_tokens = 5,
+                  .no_repeat_ngram = settings.value("no_repeat_ngram_size", 0),
+                  .min_new_tokens = settings.value("min_new_tokens", 0)});
+    EXPECT_EQ(tokens(found), one.at("tokens").get<std::vector<Ids>>()) << settings;
     for (const Continuation& c : found) EXPECT_EQ(c.stopped, c.tokens.size() < 5);
   }
 }

@@ -40,9 +40,13 @@ TEST(Translate, IsTransformersSearchOfEachSourceAlone) {
   std::set<size_t> lengths;
   for (const int64_t batch_tokens : {1, 14, 4096})
     for (const int64_t layer : {0, 1}) {
-      const auto found = translate(
-          *model, sources,
-          {.n_best = 2, .max_length = 9, .batch_tokens = batch_tokens, .alignments = true, .alignment_layer = layer});
+      const auto found = translate(*model, sources,
+                                   {.n_best = 2,
+                                    .forced_eos = false,
+                                    .max_length = 9,
+                                    .batch_tokens = batch_tokens,
+                                    .alignments = true,
+                                    .alignment_layer = layer});
       ASSERT_EQ(found.size(), sources.size());
       for (size_t row = 0; row < found.size(); ++row) {
         const auto& one = given.at("found")[row];
@@ -90,13 +94,16 @@ TEST(Translate, CutsOffWhatDoesNotEnd) {
   const auto model = lively_transformer();
   const NoGrad no_grad;
   model->output->bias.mutable_data<double>()[0] = -1e4;
-  const auto found = translate(*model, std::vector<Ids>{{3}, {3, 4, 5, 6, 7}}, {.max_length = 4});
+  const auto found = translate(*model, std::vector<Ids>{{3}, {3, 4, 5, 6, 7}}, {.forced_eos = false, .max_length = 4});
   EXPECT_EQ(found[0][0].tokens.size(), 4u);
   EXPECT_FALSE(found[1][0].ended);
   // Three for each of the source and 20 more are too many here: the positions are the limit.
-  const auto whole = translate(*model, std::vector<Ids>{{3}}, {.alignments = true})[0][0];
+  const auto whole = translate(*model, std::vector<Ids>{{3}}, {.forced_eos = false, .alignments = true})[0][0];
   EXPECT_EQ(whole.tokens.size(), 11u);
   EXPECT_TRUE(tensors_near(sum(whole.alignment, {1}), ones({11}, f64), 1e-12));
+  const auto ended = translate(*model, std::vector<Ids>{{3}}, {.max_length = 4})[0][0];
+  EXPECT_TRUE(ended.ended) << "as the folder's forced_eos_token_id wants it";
+  EXPECT_EQ(ended.tokens.size(), 3u);
 }
 
 TEST(Translate, RefusesSourcesAndSettingsOutOfRange) {

@@ -34,7 +34,7 @@ EXACT = [modeling_t5, modeling_mt5]
 SEARCHES = [
     dict(),
     dict(no_repeat_ngram_size=2, forced_eos_token_id=True),
-    dict(no_repeat_ngram_size=3, min_length=6, early_stopping=True),
+    dict(no_repeat_ngram_size=3, min_length=6, early_stopping=True, num_beams=4),
 ]
 
 

@@ -37,7 +37,7 @@ set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention_
   autograd/ops/reduction_plan.h autograd/ops/unary_call.h autograd/ops/windows.h models/adapter_config.h models/config_reader.h models/decoder_rows.h
   models/encoder_batches.h models/encoder_decoder_folder.h models/encoder_folder.h models/encoder_sizes.h models/folder_loading.h
   models/gguf_entries.h models/gguf_names.h models/gguf_rotation.h models/gguf_tokenizer.h models/labels.h
-  models/length_batches.h models/running_rows.h models/said_rows.h models/tokenizer_fit.h models/transformer_json.h
+  models/length_batches.h models/repeats.h models/running_rows.h models/said_rows.h models/tokenizer_fit.h models/transformer_json.h
   models/weights.h nn/tensor_swap.h)
 # And those that need xtensor, which is not everybody's.
 list(APPEND internal autograd/xtensor.h autograd/xtensor_guard.h)

@@ -46,6 +46,21 @@ TEST_F(EncoderDecoderFolder, SaysHowATargetBegins) {
                     path("generation_config.json") + ": \"forced_bos_token_id\" must be a whole number, got \"one\"");
 }
 
+TEST_F(EncoderDecoderFolder, IsSavedAsOneOfItsClassWithTheStartThatIsGiven) {
+  take("mbart");
+  const auto model = load<EncoderDecoder>(folder_.path());
+  save(folder_ / "again", *model, {.target_start = TargetStart{.bos = 7, .forced_bos = 9}});
+  const auto again = load<Bart>(folder_ / "again");
+  EXPECT_EQ(again->config().kind, BartKind::mbart);
+  EXPECT_EQ(again->options().bos_id, 7);
+  EXPECT_EQ(again->options().forced_bos, 9);
+  const nn::TransformerLayerOptions layer{.d_model = 4, .heads = 2, .d_ff = 5};
+  const EncoderDecoder own(
+      {.src_vocab = 5, .tgt_vocab = 5, .layers = 1, .decoder_layers = 1, .encoder = layer, .decoder = layer});
+  EXPECT_TAPE_ERROR(save(folder_ / "own", own), ErrorKind::config,
+                    folder_ / "own" + ": transformers has no class for an EncoderDecoder of other layers");
+}
+
 TEST_F(EncoderDecoderFolder, OfAnEncoderDecoderIsRefusedWhereItComputesOtherwise) {
   const auto refused = [&](const char* name, const std::string& key, const std::string& sentence) {
     expect_refused(name, "\"model_type\"", key + ", \"model_type\"", ErrorKind::config, sentence);

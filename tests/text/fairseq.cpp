@@ -163,6 +163,9 @@ TEST(Fairseq, ChoosesLanguagesInATokenizerJson) {
   const TemporaryFolder saved;
   target.save(saved.path());
   EXPECT_EQ(load_tokenizer(saved.path())->target().encode("one two").ids, ids);
+  other->save(saved.path());
+  EXPECT_EQ(load_tokenizer(saved.path())->language(), size + 1) << "the languages that were asked for";
+  EXPECT_EQ(load_tokenizer(saved.path())->target().language(), size);
   config["legacy_behaviour"] = true;
   write_text(folder / "tokenizer_config.json", config.dump());
   EXPECT_EQ(load_tokenizer(folder.path())->encode("one").ids.back(), size);

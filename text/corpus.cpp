@@ -27,7 +27,7 @@ void skip_empty(ParallelCorpus& corpus, const std::string& file) {
 }
 
 /// Keeps a pair of which neither side is empty, counts the others.
-void add_pair(ParallelCorpus& corpus, std::string source, std::string target, int64_t line) {
+void add_pair(ParallelCorpus& corpus, const std::string& source, const std::string& target, int64_t line) {
   ++corpus.pairs;
   const bool no_source = is_empty(source), no_target = is_empty(target);
   if (no_source && no_target) {
@@ -37,8 +37,8 @@ void add_pair(ParallelCorpus& corpus, std::string source, std::string target, in
   } else if (no_target) {
     ++corpus.empty_target;
   } else {
-    corpus.source.push_back(std::move(source));
-    corpus.target.push_back(std::move(target));
+    corpus.source.push_back(source);
+    corpus.target.push_back(target);
     corpus.line.push_back(line);
   }
 }
@@ -58,35 +58,36 @@ Lines read_lines(const std::string& file) {
 }
 
 ParallelCorpus read_parallel(const std::string& source_file, const std::string& target_file) {
-  Lines source = read_lines(source_file), target = read_lines(target_file);
-  if (source.lines.size() != target.lines.size())
-    raise(ErrorKind::format, "{} has {}, {} has {}: line by line they must belong together", source_file,
-          counted(static_cast<int64_t>(source.lines.size()), "line"), target_file,
-          grouped(static_cast<int64_t>(target.lines.size())));
+  LineReader sources(source_file), targets(target_file);
   ParallelCorpus corpus;
-  corpus.notes = std::move(source.notes);
-  corpus.notes.insert(corpus.notes.end(), target.notes.begin(), target.notes.end());
-  for (size_t i = 0; i < source.lines.size(); ++i)
-    add_pair(corpus, std::move(source.lines[i]), std::move(target.lines[i]), static_cast<int64_t>(i + 1));
+  for (;;) {
+    const auto source = sources.next(), target = targets.next();
+    if (!source && !target) break;
+    if (source && target) add_pair(corpus, std::string(*source), std::string(*target), sources.number());
+  }
+  if (sources.number() != targets.number())
+    raise(ErrorKind::format, "{} has {}, {} has {}: line by line they must belong together", source_file,
+          counted(sources.number(), "line"), target_file, grouped(targets.number()));
+  corpus.notes = sources.notes();
+  for (const std::string& note : targets.notes()) corpus.notes.push_back(note);
   skip_empty(corpus, source_file);
   return corpus;
 }
 
 ParallelCorpus read_parallel_tsv(const std::string& file) {
-  Lines lines = read_lines(file);
+  LineReader lines(file);
   ParallelCorpus corpus;
-  corpus.notes = std::move(lines.notes);
-  for (size_t i = 0; i < lines.lines.size(); ++i) {
-    const std::string_view line = lines.lines[i];
-    const auto tabs = std::ranges::count(line, '\t');
+  while (const auto line = lines.next()) {
+    const auto tabs = std::ranges::count(*line, '\t');
     // A line without anything is an empty pair, as in two files.
-    if (tabs != 1 && !line.empty())
-      raise(ErrorKind::format, "{}: line {}: {}, expected 2: source TAB target", file, i + 1,
+    if (tabs != 1 && !line->empty())
+      raise(ErrorKind::format, "{}: line {}: {}, expected 2: source TAB target", file, lines.number(),
             counted(tabs + 1, "field"));
-    const size_t tab = std::min(line.find('\t'), line.size());
-    add_pair(corpus, std::string(line.substr(0, tab)), std::string(line.substr(std::min(tab + 1, line.size()))),
-             static_cast<int64_t>(i + 1));
+    const size_t tab = std::min(line->find('\t'), line->size());
+    add_pair(corpus, std::string(line->substr(0, tab)), std::string(line->substr(std::min(tab + 1, line->size()))),
+             lines.number());
   }
+  corpus.notes = lines.notes();
   skip_empty(corpus, file);
   return corpus;
 }
@@ -95,8 +96,8 @@ ParallelCorpus read_parallel_records(const std::string& file, RecordFormat forma
   const std::unique_ptr<RecordReader> records = RecordReader::open(file, format);
   ParallelCorpus corpus;
   while (records->next()) {
-    std::string source = records->text(fields.source), target = records->text(fields.target);
-    add_pair(corpus, std::move(source), std::move(target), records->line());
+    const std::string source = records->text(fields.source), target = records->text(fields.target);
+    add_pair(corpus, source, target, records->line());
   }
   corpus.notes = records->notes();
   skip_empty(corpus, file);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "../base/long_list.h"
 #include "record_reader.h"
 
 /// Reading of text to train on. Every file is UTF-8; a byte order mark and the carriage returns of CRLF are taken away,
@@ -14,6 +15,8 @@
 /// Errors of every reader: ErrorKind::io for a file that cannot be read; ErrorKind::format with file, line and byte for
 /// invalid UTF-8, and for UTF-16 with or without a mark; ErrorKind::config for a file in which nothing is left to read
 /// (only read_lines takes an empty file).
+///
+/// The texts of a corpus are LongLists: it may be larger than memory.
 namespace tape::text {
 
 struct Lines {
@@ -30,7 +33,7 @@ Lines read_lines(const std::string& file);
 
 /// Sentences and their translations, entry by entry; neither is empty.
 struct ParallelCorpus {
-  std::vector<std::string> source, target;
+  LongList<std::string> source, target;
   std::vector<int64_t> line;       ///< where each pair stood in its file, from 1
   int64_t pairs = 0;               ///< pairs in the file, those skipped included
   int64_t empty_source = 0;        ///< pairs skipped because the source has nothing but white space

@@ -46,4 +46,20 @@ int64_t LabelNumbers::of(const std::string& label, const std::string& file, int6
   return found - names_.begin();
 }
 
+int64_t MetLabels::add(std::string_view label, int64_t line) {
+  const auto [place, fresh] = places_.try_emplace(std::string(label), std::ssize(names_));
+  if (fresh) {
+    names_.emplace_back(label);
+    lines_.push_back(line);
+  }
+  return place->second;
+}
+
+MetLabels::Numbered MetLabels::finish(LabelNames known) const {
+  const LabelNumbers all(known, names_);
+  Numbered found{.numbers = {}, .names = all.names()};
+  for (size_t i = 0; i < names_.size(); ++i) found.numbers.push_back(all.of(names_[i], file_, lines_[i]));
+  return found;
+}
+
 }  // namespace tape::text

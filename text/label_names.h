@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tape::text {
@@ -23,6 +24,26 @@ class LabelNumbers {
 
  private:
   std::vector<std::string> names_;
+};
+
+/// Labels as they are met in a file, numbered in that order until all of them are known.
+class MetLabels {
+ public:
+  explicit MetLabels(std::string file) : file_(std::move(file)) {}
+
+  int64_t add(std::string_view label, int64_t line);
+  /// The number of each in LabelNumbers. Errors as there.
+  struct Numbered {
+    std::vector<int64_t> numbers;
+    std::vector<std::string> names;
+  };
+  Numbered finish(LabelNames known) const;
+
+ private:
+  std::string file_;
+  std::vector<std::string> names_;
+  std::vector<int64_t> lines_;  // where each was met first
+  std::unordered_map<std::string, int64_t> places_;
 };
 
 }  // namespace tape::text

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
-#include "text/corpus.h"
 #include "text/corpus_file.h"
+#include "text/line_reader.h"
 
 namespace tape::text {
 namespace {
@@ -22,7 +22,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-Parts split(std::string_view line, LabelFormat format, const std::string& file, size_t number) {
+Parts split(std::string_view line, LabelFormat format, const std::string& file, int64_t number) {
   Parts parts;
   if (format == LabelFormat::sentence_tab_label) {
     const auto fields = std::ranges::count(line, '\t') + 1;
@@ -50,83 +50,76 @@ bool is_header(std::string_view line) {
   return line == "sentence\tlabel" || line == "text\tlabel" || line == "Sentence\tLabel" || line == "Text\tLabel";
 }
 
-/// Lines as they are gathered, with the names of their labels.
-struct Gathered {
-  LabelledCorpus corpus;
-  std::vector<std::string> labels;
-  int64_t lines = 0;  // examples, with those that are skipped
+/// Examples as they are gathered; their labels are numbered when all are known.
+class Gathered {
+ public:
+  explicit Gathered(const std::string& file) : file_(file), met_(file) {}
 
+  /// An example, with those that are skipped.
+  void count() { ++lines_; }
+  void skip() { ++corpus_.empty_sentences; }
+  void note(std::string note) { corpus_.notes.push_back(std::move(note)); }
   void add(std::string_view sentence, std::string_view label, int64_t line) {
-    corpus.sentences.emplace_back(sentence);
-    labels.emplace_back(label);
-    corpus.line.push_back(line);
+    corpus_.sentences.push_back(std::string(sentence));
+    corpus_.labels.push_back(met_.add(label, line));
+    corpus_.line.push_back(line);
   }
+
+  /// Numbers the labels, and tells what was skipped, behind the reader's notes.
+  LabelledCorpus finish(std::vector<std::string> notes, LabelNames known) {
+    corpus_.notes.insert(corpus_.notes.begin(), notes.begin(), notes.end());
+    if (corpus_.sentences.empty())
+      raise(ErrorKind::config, "{}: {}", file_,
+            corpus_.empty_sentences == 0 ? "the file has no examples" : "every sentence is empty");
+    if (corpus_.empty_sentences > 0)
+      note(fmt::format("{}: {} of {} skipped: empty sentence", file_, grouped(corpus_.empty_sentences),
+                       counted(lines_, "line")));
+    const MetLabels::Numbered found = met_.finish(known);
+    for (int64_t& label : corpus_.labels) label = found.numbers[static_cast<size_t>(label)];
+    corpus_.label_names = found.names;
+    return std::move(corpus_);
+  }
+
+ private:
+  const std::string& file_;
+  MetLabels met_;
+  LabelledCorpus corpus_;
+  int64_t lines_ = 0;
 };
-
-Gathered gather_lines(const std::string& file, LabelFormat format) {
-  Lines lines = read_lines(file);
-  Gathered all;
-  all.corpus.notes = std::move(lines.notes);
-  size_t first = 0;
-  if (format == LabelFormat::sentence_tab_label && !lines.lines.empty() && is_header(lines.lines[0])) {
-    first = 1;
-    all.corpus.notes.push_back(fmt::format("{}: line 1 names the columns; not an example", file));
-  }
-  all.lines = std::ssize(lines.lines) - static_cast<int64_t>(first);
-  for (size_t i = first; i < lines.lines.size(); ++i) {
-    if (is_empty(lines.lines[i])) {
-      ++all.corpus.empty_sentences;
-      continue;
-    }
-    const Parts parts = split(lines.lines[i], format, file, i + 1);
-    if (is_empty(parts.sentence))
-      ++all.corpus.empty_sentences;
-    else
-      all.add(parts.sentence, parts.label, static_cast<int64_t>(i + 1));
-  }
-  return all;
-}
-
-Gathered gather_records(const std::string& file, RecordFormat format, const LabelledFields& fields) {
-  const std::unique_ptr<RecordReader> records = RecordReader::open(file, format);
-  Gathered all;
-  while (records->next()) {
-    ++all.lines;
-    const std::string sentence = records->text(fields.text), label = records->name(fields.label);
-    if (is_empty(sentence))
-      ++all.corpus.empty_sentences;
-    else
-      all.add(sentence, label, records->line());
-  }
-  all.corpus.notes = records->notes();
-  return all;
-}
-
-/// Numbers the labels, and tells what was skipped.
-LabelledCorpus finish(const std::string& file, Gathered all, LabelNames known) {
-  LabelledCorpus corpus = std::move(all.corpus);
-  if (corpus.sentences.empty())
-    raise(ErrorKind::config, "{}: {}", file,
-          corpus.empty_sentences == 0 ? "the file has no examples" : "every sentence is empty");
-  if (corpus.empty_sentences > 0)
-    corpus.notes.push_back(fmt::format("{}: {} of {} skipped: empty sentence", file, grouped(corpus.empty_sentences),
-                                       counted(all.lines, "line")));
-  const LabelNumbers numbers(known, all.labels);
-  for (size_t i = 0; i < all.labels.size(); ++i)
-    corpus.labels.push_back(numbers.of(all.labels[i], file, corpus.line[i]));
-  corpus.label_names = numbers.names();
-  return corpus;
-}
 
 }  // namespace
 
 LabelledCorpus read_labelled(const std::string& file, LabelFormat format, LabelNames label_names) {
-  return finish(file, gather_lines(file, format), label_names);
+  LineReader lines(file);
+  Gathered all(file);
+  while (const auto line = lines.next()) {
+    if (lines.number() == 1 && format == LabelFormat::sentence_tab_label && is_header(*line)) {
+      all.note(fmt::format("{}: line 1 names the columns; not an example", file));
+      continue;
+    }
+    all.count();
+    const Parts parts = is_empty(*line) ? Parts() : split(*line, format, file, lines.number());
+    if (is_empty(parts.sentence))
+      all.skip();
+    else
+      all.add(parts.sentence, parts.label, lines.number());
+  }
+  return all.finish(lines.notes(), label_names);
 }
 
 LabelledCorpus read_labelled_records(const std::string& file, RecordFormat format, const LabelledFields& fields,
                                      LabelNames label_names) {
-  return finish(file, gather_records(file, format, fields), label_names);
+  const std::unique_ptr<RecordReader> records = RecordReader::open(file, format);
+  Gathered all(file);
+  while (records->next()) {
+    all.count();
+    const std::string sentence = records->text(fields.text), label = records->name(fields.label);
+    if (is_empty(sentence))
+      all.skip();
+    else
+      all.add(sentence, label, records->line());
+  }
+  return all.finish(records->notes(), label_names);
 }
 
 }  // namespace tape::text

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "../base/long_list.h"
 #include "label_names.h"
 #include "record_reader.h"
 
@@ -18,9 +19,9 @@ enum class LabelFormat {
 
 /// Sentences with their classes.
 struct LabelledCorpus {
-  std::vector<std::string> sentences;  ///< none is empty
-  std::vector<int64_t> labels;         ///< of each sentence: a place in label_names
-  std::vector<int64_t> line;           ///< where each stood in the file, from 1
+  LongList<std::string> sentences;  ///< none is empty
+  std::vector<int64_t> labels;      ///< of each sentence: a place in label_names
+  std::vector<int64_t> line;        ///< where each stood in the file, from 1
   std::vector<std::string> label_names;
   int64_t empty_sentences = 0;  ///< lines skipped because the sentence has nothing but white space
   std::vector<std::string> notes;

@@ -1,7 +1,6 @@
 #include "text/labelled_words.h"
 
 #include <string_view>
-#include <utility>
 
 #include "base/error.h"
 #include "base/number_text.h"
@@ -11,19 +10,45 @@
 namespace tape::text {
 namespace {
 
-/// Sentences as they are gathered, with the names of their labels.
-struct GatheredWords {
-  LabelledWords corpus;
-  std::vector<std::vector<std::string>> labels;
-  std::vector<std::vector<int64_t>> lines;  // of each word
+/// Sentences as they are gathered; their labels are numbered when all are known.
+class GatheredWords {
+ public:
+  explicit GatheredWords(const std::string& file) : file_(file), met_(file) {}
 
-  void add(std::vector<std::string> words, std::vector<std::string> names, std::vector<int64_t> at) {
-    if (words.empty()) return;
-    corpus.line.push_back(at.front());
-    corpus.words.push_back(std::move(words));
-    labels.push_back(std::move(names));
-    lines.push_back(std::move(at));
+  /// A word of the sentence that is gathered.
+  void add(std::string_view word, std::string_view label, int64_t line) {
+    if (words_.empty()) corpus_.line.push_back(line);
+    words_.emplace_back(word);
+    labels_.push_back(met_.add(label, line));
   }
+  void end_sentence() {
+    if (words_.empty()) return;
+    corpus_.words.push_back(words_);
+    met_labels_.push_back(labels_);
+    words_.clear();
+    labels_.clear();
+  }
+
+  LabelledWords finish(std::vector<std::string> notes, LabelNames known) {
+    end_sentence();
+    corpus_.notes = std::move(notes);
+    if (corpus_.words.empty()) raise(ErrorKind::config, "{}: the file has no examples", file_);
+    const MetLabels::Numbered found = met_.finish(known);
+    for (std::vector<int64_t> labels : met_labels_) {
+      for (int64_t& label : labels) label = found.numbers[static_cast<size_t>(label)];
+      corpus_.labels.push_back(labels);
+    }
+    corpus_.label_names = found.names;
+    return std::move(corpus_);
+  }
+
+ private:
+  const std::string& file_;
+  MetLabels met_;
+  LabelledWords corpus_;
+  LongList<std::vector<int64_t>> met_labels_;
+  std::vector<std::string> words_;
+  std::vector<int64_t> labels_;
 };
 
 /// The columns of a line that has something.
@@ -41,20 +66,17 @@ std::vector<std::string_view> columns_of(std::string_view line) {
   return columns;
 }
 
-GatheredWords gather_conll(const std::string& file) {
+}  // namespace
+
+LabelledWords read_conll(const std::string& file, LabelNames label_names) {
   LineReader reader(file);
-  GatheredWords all;
-  std::vector<std::string> words, labels;
-  std::vector<int64_t> lines;
+  GatheredWords all(file);
   size_t expected = 0;
   int64_t documents = 0;
-  const auto end_sentence = [&] {
-    all.add(std::exchange(words, {}), std::exchange(labels, {}), std::exchange(lines, {}));
-  };
   while (const std::optional<std::string_view> line = reader.next()) {
     const std::vector<std::string_view> columns = columns_of(*line);
     if (columns.empty() || columns.front() == "-DOCSTART-") {
-      end_sentence();
+      all.end_sentence();
       documents += columns.empty() ? 0 : 1;
       continue;
     }
@@ -64,65 +86,35 @@ GatheredWords gather_conll(const std::string& file) {
     if (columns.size() != expected)
       raise(ErrorKind::format, "{}: line {}: {}, the lines above have {}", file, reader.number(),
             counted(std::ssize(columns), "column"), expected);
-    words.emplace_back(columns.front());
-    labels.emplace_back(columns.back());
-    lines.push_back(reader.number());
+    all.add(columns.front(), columns.back(), reader.number());
   }
-  end_sentence();
-  all.corpus.notes = reader.notes();
+  std::vector<std::string> notes = reader.notes();
   if (documents > 0)
-    all.corpus.notes.push_back(fmt::format("{}: {} that {} with -DOCSTART- skipped", file, counted(documents, "line"),
-                                           documents == 1 ? "begins" : "begin"));
-  return all;
+    notes.push_back(fmt::format("{}: {} that {} with -DOCSTART- skipped", file, counted(documents, "line"),
+                                documents == 1 ? "begins" : "begin"));
+  return all.finish(std::move(notes), label_names);
 }
 
-GatheredWords gather_word_records(const std::string& file, RecordFormat format, const LabelledWordsFields& fields) {
+LabelledWords read_labelled_words(const std::string& file, RecordFormat format, const LabelledWordsFields& fields,
+                                  LabelNames label_names) {
   const std::unique_ptr<RecordReader> records = RecordReader::open(file, format);
-  GatheredWords all;
+  GatheredWords all(file);
   int64_t empty = 0;
   while (records->next()) {
     const std::string& field = !fields.labels.empty()                                ? fields.labels
                                : !records->has("labels") && records->has("ner_tags") ? "ner_tags"
                                                                                      : "labels";
-    std::vector<std::string> words = records->names(fields.tokens), labels = records->names(field);
+    const std::vector<std::string> words = records->names(fields.tokens), labels = records->names(field);
     if (words.size() != labels.size())
       raise(ErrorKind::format, "{}: line {}: {} in \"{}\", {} in \"{}\"", file, records->line(),
             counted(std::ssize(words), "word"), fields.tokens, counted(std::ssize(labels), "label"), field);
     empty += words.empty() ? 1 : 0;
-    std::vector<int64_t> lines(words.size(), records->line());
-    all.add(std::move(words), std::move(labels), std::move(lines));
+    for (size_t i = 0; i < words.size(); ++i) all.add(words[i], labels[i], records->line());
+    all.end_sentence();
   }
-  all.corpus.notes = records->notes();
-  if (empty > 0)
-    all.corpus.notes.push_back(fmt::format("{}: {} without words skipped", file, counted(empty, "record")));
-  return all;
-}
-
-/// Numbers the labels.
-LabelledWords numbered(const std::string& file, GatheredWords all, LabelNames known) {
-  LabelledWords corpus = std::move(all.corpus);
-  if (corpus.words.empty()) raise(ErrorKind::config, "{}: the file has no examples", file);
-  std::vector<std::string> found;
-  for (const std::vector<std::string>& labels : all.labels) found.insert(found.end(), labels.begin(), labels.end());
-  const LabelNumbers numbers(known, std::move(found));
-  for (size_t i = 0; i < all.labels.size(); ++i) {
-    std::vector<int64_t>& of_sentence = corpus.labels.emplace_back();
-    for (size_t k = 0; k < all.labels[i].size(); ++k)
-      of_sentence.push_back(numbers.of(all.labels[i][k], file, all.lines[i][k]));
-  }
-  corpus.label_names = numbers.names();
-  return corpus;
-}
-
-}  // namespace
-
-LabelledWords read_conll(const std::string& file, LabelNames label_names) {
-  return numbered(file, gather_conll(file), label_names);
-}
-
-LabelledWords read_labelled_words(const std::string& file, RecordFormat format, const LabelledWordsFields& fields,
-                                  LabelNames label_names) {
-  return numbered(file, gather_word_records(file, format, fields), label_names);
+  std::vector<std::string> notes = records->notes();
+  if (empty > 0) notes.push_back(fmt::format("{}: {} without words skipped", file, counted(empty, "record")));
+  return all.finish(std::move(notes), label_names);
 }
 
 }  // namespace tape::text

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../base/long_list.h"
 #include "label_names.h"
 #include "record_reader.h"
 
@@ -9,9 +10,9 @@ namespace tape::text {
 
 /// Sentences with the labels of their words.
 struct LabelledWords {
-  std::vector<std::vector<std::string>> words;  ///< of each sentence; none is without words
-  std::vector<std::vector<int64_t>> labels;     ///< of each word: a place in label_names
-  std::vector<int64_t> line;                    ///< where each sentence begins in the file, from 1
+  LongList<std::vector<std::string>> words;  ///< of each sentence; none is without words
+  LongList<std::vector<int64_t>> labels;     ///< of each word: a place in label_names
+  std::vector<int64_t> line;                 ///< where each sentence begins in the file, from 1
   std::vector<std::string> label_names;
   std::vector<std::string> notes;
 

@@ -14,6 +14,16 @@ namespace tape::text {
 /// Gives a text piece by piece, each until the call after it; nothing behind the last one.
 using NextPiece = std::function<std::optional<std::string_view>()>;
 
+/// text(0), text(1), ... text(count - 1) as such pieces.
+template <class Text>
+NextPiece pieces_of(size_t count, Text text) {
+  return [count, text, at = size_t{0}, piece = std::string()]() mutable -> std::optional<std::string_view> {
+    if (at == count) return std::nullopt;
+    piece = text(at++);
+    return piece;
+  };
+}
+
 /// Whether a byte of UTF-8 is the first of its character.
 inline bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "../base/packed_values.h"
 #include "tokenizer.h"
 
 namespace tape::text {
@@ -12,6 +13,13 @@ struct WordIds {
   std::vector<int64_t> words;   ///< ascending: those that have a token
   std::vector<int64_t> places;  ///< of the first token of each of these
 };
+
+inline void pack(std::string& to, const WordIds& value) {
+  for (const std::vector<int64_t>* part : {&value.ids, &value.words, &value.places}) tape::pack(to, *part);
+}
+inline void unpack(std::string_view& from, WordIds& value) {
+  for (std::vector<int64_t>* part : {&value.ids, &value.words, &value.places}) tape::unpack(from, *part);
+}
 
 /// The text that words make: a blank between two.
 std::string joined_words(std::span<const std::string> words);

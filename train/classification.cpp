@@ -26,7 +26,8 @@ class ClassificationTask
       : EncoderRun("classification", "train classifier", options, classifier_presets(), out) {
     if (!options.init.empty()) begin_with(read_pretrained(options.init));
     read_lines();
-    begin_tokenizer(folder, [this] { return train_lines_.sentences; });
+    begin_tokenizer(
+        folder, text::pieces_of(train_lines_.sentences.size(), [this](size_t i) { return train_lines_.sentences[i]; }));
     train_ = encode(train_lines_, options.data);
     valid_ = encode(valid_lines_, setup_.valid_name());
     begin_learning([this](int64_t epoch) { return setup_.plan(train_.lengths, epoch); },
@@ -102,7 +103,7 @@ class ClassificationTask
 
   /// Probabilities of the labels, for each line; every rank classifies its share.
   std::vector<std::vector<double>> classify_valid() {
-    return all_of(models::classify(*model_, share_of(ranks(), valid_.ids)), valid_.ids.size());
+    return found_of(valid_.ids, [this](const auto& some) { return models::classify(*model_, some); });
   }
 
   /// What the model says of some lines, drawn without looking at them.

@@ -57,11 +57,9 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
       : EncoderRun("embedding", "train embedding", checked(options), embedding_presets(), out) {
     if (!options.init.empty()) begin_with(read_pretrained_sentences(options.init));
     read_pairs();
-    begin_tokenizer(folder, [this] {
-      std::vector<std::string> texts = train_texts_.source;
-      texts.insert(texts.end(), train_texts_.target.begin(), train_texts_.target.end());
-      return texts;
-    });
+    begin_tokenizer(folder, text::pieces_of(2 * train_texts_.source.size(), [this](size_t i) {
+                      return (i % 2 == 0 ? train_texts_.source : train_texts_.target)[i / 2];
+                    }));
     train_ = encode(train_texts_, options.data);
     valid_ = encode(valid_texts_, setup_.valid_name());
     begin_learning([this](int64_t epoch) { return setup_.plan(train_.lengths, epoch); },
@@ -95,8 +93,8 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
           draw_part(all.source.size(), setup_.valid_fraction(), options_.run.seed, options_.data);
       for (size_t i = 0; i < taken.size(); ++i) {
         text::ParallelCorpus& to = taken[i] ? valid_texts_ : train_texts_;
-        to.source.push_back(std::move(all.source[i]));
-        to.target.push_back(std::move(all.target[i]));
+        to.source.push_back(all.source[i]);
+        to.target.push_back(all.target[i]);
       }
     }
     if (train_texts_.size() < 2)
@@ -110,7 +108,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     print_notes(pairs.first.tokens.notes(name + ", first texts", texts.size(), setup_.max_length()));
     print_notes(pairs.second.tokens.notes(name + ", second texts", texts.size(), setup_.max_length()));
     for (size_t i = 0; i < pairs.first.ids.size(); ++i)
-      pairs.lengths.push_back({std::ssize(pairs.first.ids[i]), std::ssize(pairs.second.ids[i])});
+      pairs.lengths.push_back({pairs.first.lengths[i].source, pairs.second.lengths[i].source});
     return pairs;
   }
 
@@ -133,13 +131,15 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
 
   /// Vectors [N, C] of texts; every rank makes its share.
   Tensor vectors_of(const EncodedLines& lines) {
-    const Tensor found = models::embed(*model_, share_of(ranks(), lines.ids));
-    std::vector<std::vector<float>> mine;
-    for (int64_t i = 0; i < found.size(0); ++i) mine.push_back(found[i].to_vector<float>());
+    const auto found = found_of(lines.ids, [this](const auto& some) {
+      const Tensor vectors = models::embed(*model_, some);
+      std::vector<std::vector<float>> each;
+      for (int64_t i = 0; i < vectors.size(0); ++i) each.push_back(vectors[i].to_vector<float>());
+      return each;
+    });
     std::vector<float> all;
-    for (const std::vector<float>& vector : all_of(mine, lines.ids.size()))
-      all.insert(all.end(), vector.begin(), vector.end());
-    return from_vector(all, {std::ssize(lines.ids), model_->base->width()});
+    for (const std::vector<float>& vector : found) all.insert(all.end(), vector.begin(), vector.end());
+    return from_vector(all, {std::ssize(found), model_->base->width()});
   }
 
   Evaluation evaluate() override {

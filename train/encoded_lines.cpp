@@ -60,33 +60,26 @@ std::vector<std::string> EncoderTokens::unknown(const std::string& name) const {
   return note.empty() ? std::vector<std::string>() : std::vector<std::string>{fmt::format("{}: {}", name, note)};
 }
 
-void EncodedLines::add(std::vector<int64_t> line) {
+void EncodedLines::add(const std::vector<int64_t>& line) {
   lengths.push_back({.source = std::ssize(line)});
-  ids.push_back(std::move(line));
+  ids.push_back(line);
 }
 
-EncodedLines encode_lines(std::span<const std::string> lines, const text::Tokenizer& tokenizer, int64_t max_length) {
+EncodedLines encode_lines(const LongList<std::string>& lines, const text::Tokenizer& tokenizer, int64_t max_length) {
   EncodedLines encoded;
   for (const std::string& line : lines) encoded.add(encoded.tokens.encode(tokenizer, line, max_length).ids);
   return encoded;
 }
 
-EncodedLines encode_parts(std::span<const std::string> lines, const text::Tokenizer& tokenizer, int64_t max_length) {
-  EncodedLines encoded;
-  for (const std::string& line : lines)
-    for (std::vector<int64_t>& part : encoded.tokens.parts(tokenizer, line, max_length)) encoded.add(std::move(part));
-  return encoded;
-}
-
-PaddedLines pad_rows(std::span<const std::span<const int64_t>> rows, int64_t padding_id) {
+PaddedLines pad_rows(const std::vector<std::vector<int64_t>>& rows, int64_t padding_id) {
   PaddedLines padded;
   padded.rows = std::ssize(rows);
   padded.length = 1;
-  for (const std::span<const int64_t> row : rows) padded.length = std::max(padded.length, std::ssize(row));
+  for (const std::vector<int64_t>& row : rows) padded.length = std::max(padded.length, std::ssize(row));
   padded.ids.assign(static_cast<size_t>(padded.rows * padded.length), padding_id);
   padded.seen.assign(padded.ids.size(), 0);
   auto at = int64_t{0};
-  for (const std::span<const int64_t> row : rows) {
+  for (const std::vector<int64_t>& row : rows) {
     std::copy(row.begin(), row.end(), padded.ids.begin() + at);
     std::fill_n(padded.seen.begin() + at, std::ssize(row), 1);
     at += padded.length;
@@ -95,8 +88,8 @@ PaddedLines pad_rows(std::span<const std::span<const int64_t>> rows, int64_t pad
 }
 
 PaddedLines pad_lines(const EncodedLines& lines, const std::vector<int64_t>& which, int64_t padding_id) {
-  std::vector<std::span<const int64_t>> rows;
-  for (const int64_t place : which) rows.emplace_back(lines.ids[static_cast<size_t>(place)]);
+  std::vector<std::vector<int64_t>> rows;
+  for (const int64_t place : which) rows.push_back(lines.ids[static_cast<size_t>(place)]);
   return pad_rows(rows, padding_id);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "../base/long_list.h"
 #include "../text/batch_plan.h"
 #include "../text/tokenizer.h"
 #include "../text/unknown_tokens.h"
@@ -36,17 +37,15 @@ class EncoderTokens {
 
 /// Lines as ids.
 struct EncodedLines {
-  std::vector<std::vector<int64_t>> ids;
+  LongList<std::vector<int64_t>> ids;
   std::vector<text::ExampleLength> lengths;
   EncoderTokens tokens;
 
-  void add(std::vector<int64_t> line);
+  void add(const std::vector<int64_t>& line);
 };
 
 /// As EncoderTokens::encode() has them.
-EncodedLines encode_lines(std::span<const std::string> lines, const text::Tokenizer& tokenizer, int64_t max_length);
-/// As EncoderTokens::parts() has them.
-EncodedLines encode_parts(std::span<const std::string> lines, const text::Tokenizer& tokenizer, int64_t max_length);
+EncodedLines encode_lines(const LongList<std::string>& lines, const text::Tokenizer& tokenizer, int64_t max_length);
 
 /// Lines as a model takes them.
 struct PaddedLines {
@@ -54,7 +53,7 @@ struct PaddedLines {
   int64_t rows = 0, length = 0;    ///< B, T
 };
 /// Rows of ids, padded to the longest.
-PaddedLines pad_rows(std::span<const std::span<const int64_t>> rows, int64_t padding_id);
+PaddedLines pad_rows(const std::vector<std::vector<int64_t>>& rows, int64_t padding_id);
 PaddedLines pad_lines(const EncodedLines& lines, const std::vector<int64_t>& which, int64_t padding_id);
 
 /// Marks about `fraction` of the examples of each group, drawn by the seed: of n examples round(n fraction), but one of

@@ -54,12 +54,11 @@ class EncoderRun : public TaskRun<Batch, Model, text::Tokenizer> {
     }
   }
 
-  /// That of init, or one that learns from the sentences that `sentences()` gives; with `mask` it can hide words.
-  template <class Sentences>
-  void begin_tokenizer(const RunFolder* folder, Sentences&& sentences, bool mask = false) {
+  /// That of init, or one that learns from sentences; with `mask` it can hide words.
+  void begin_tokenizer(const RunFolder* folder, const text::NextPiece& sentences, bool mask = false) {
     this->take_tokenizer(folder, [&]() -> std::unique_ptr<text::Tokenizer> {
       if (pretrained_) return std::move(pretrained_->tokenizer);
-      return train_encoder_tokenizer(sentences(), setup_.vocab_size(), mask);
+      return train_encoder_tokenizer(sentences, setup_.vocab_size(), mask);
     });
   }
 
@@ -102,14 +101,16 @@ class EncoderRun : public TaskRun<Batch, Model, text::Tokenizer> {
   /// The encoder of a model from scratch.
   models::BertConfig scratch_encoder() const { return setup_.from_scratch(*tokenizer_, recipe_.dropout); }
 
-  /// Numbers for each of `count` examples, of which every rank has found those of its share.
-  template <class T>
-  std::vector<std::vector<T>> all_of(const std::vector<std::vector<T>>& mine, size_t count) const {
+  /// What find(some) finds for each of `examples`, as a list of numbers, every rank for its share; on every rank.
+  template <class List, class Find>
+  auto found_of(const List& examples, Find&& find) const {
+    const auto mine = of_share(this->ranks(), examples, find);
+    using T = typename decltype(mine)::value_type::value_type;
     std::vector<std::string> bytes;
     for (const std::vector<T>& found : mine)
       bytes.emplace_back(reinterpret_cast<const char*>(found.data()), found.size() * sizeof(T));
     std::vector<std::vector<T>> all;
-    for (const std::string& of_one : joined_shares(this->ranks(), bytes, count)) {
+    for (const std::string& of_one : joined_shares(this->ranks(), bytes, examples.size())) {
       all.emplace_back(of_one.size() / sizeof(T));
       std::memcpy(all.back().data(), of_one.data(), of_one.size());
     }

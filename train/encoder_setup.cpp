@@ -10,7 +10,7 @@
 
 namespace tape::train {
 
-std::unique_ptr<text::ByteLevelBpe> train_encoder_tokenizer(std::span<const std::string> lines, int64_t vocab_size,
+std::unique_ptr<text::ByteLevelBpe> train_encoder_tokenizer(const text::NextPiece& lines, int64_t vocab_size,
                                                             bool mask) {
   const std::string end = "<|endoftext|>", pad = "<|pad|>", hidden = mask ? "<mask>" : "";
   std::vector<std::string> special{end, pad};

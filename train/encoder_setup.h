@@ -11,12 +11,13 @@
 #include "../models/encoder_config.h"
 #include "../text/batch_plan.h"
 #include "../text/byte_level_bpe.h"
+#include "../text/text_reader.h"
 #include "encoder_recipe.h"
 
 namespace tape::train {
 
 /// A byte-level BPE learned from lines that can pad and, with `mask`, hide words; GPT-2's has no token for either.
-std::unique_ptr<text::ByteLevelBpe> train_encoder_tokenizer(std::span<const std::string> lines, int64_t vocab_size,
+std::unique_ptr<text::ByteLevelBpe> train_encoder_tokenizer(const text::NextPiece& lines, int64_t vocab_size,
                                                             bool mask = false);
 
 /// What the options of a task that trains an encoder come to: how large it and its batches are, how it learns.

@@ -10,7 +10,7 @@ text::LabelledCorpus take_part(text::LabelledCorpus& corpus, double fraction, ui
   left.label_names = part.label_names = corpus.label_names;
   for (size_t i = 0; i < taken.size(); ++i) {
     text::LabelledCorpus& to = taken[i] ? part : left;
-    to.sentences.push_back(std::move(corpus.sentences[i]));
+    to.sentences.push_back(corpus.sentences[i]);
     to.labels.push_back(corpus.labels[i]);
     to.line.push_back(corpus.line[i]);
   }

@@ -11,9 +11,9 @@ text::LabelledWords take_part(text::LabelledWords& corpus, double fraction, uint
 
 /// Sentences of labelled words as ids. Those none of whose words has a token are left out.
 struct LabelledWordIds {
-  std::vector<text::WordIds> words;          ///< of each sentence
-  std::vector<std::vector<int64_t>> labels;  ///< of each word that has a token
-  std::vector<size_t> sentence;              ///< which of the corpus each is
+  LongList<text::WordIds> words;          ///< of each sentence
+  LongList<std::vector<int64_t>> labels;  ///< of each word that has a token
+  std::vector<size_t> sentence;           ///< which of the corpus each is
   std::vector<text::ExampleLength> lengths;
   EncoderTokens tokens;
   int64_t all_words = 0, lost_words = 0;  ///< of the corpus, and those of them without a token

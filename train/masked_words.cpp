@@ -9,8 +9,8 @@
 #include "autograd/create.h"
 #include "autograd/ops/loss.h"
 #include "models/masked_language_model.h"
-#include "text/corpus.h"
 #include "text/documents.h"
+#include "text/line_reader.h"
 #include "train/encoded_lines.h"
 #include "train/encoder_run.h"
 #include "train/fair_sample.h"
@@ -42,9 +42,9 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
             "train mlm: {} has no head that says words; beside adapters the model stays as it is, and a new head would "
             "stay as it began",
             options.init);
-    std::vector<std::string> train = read_file(options.data), valid = read_valid(train);
-    begin_tokenizer(
-        folder, [&train] { return train; }, true);
+    LongList<std::string> train = read_file(options.data);
+    const LongList<std::string> valid = read_valid(train);
+    begin_tokenizer(folder, text::pieces_of(train.size(), [&train](size_t i) { return train[i]; }), true);
     mask_ = std::make_unique<WordMask>(*tokenizer_, options.mask_share, options.run.seed,
                                        options.init.empty() ? "the run" : options.init);
     train_ = encode(train, options.data);
@@ -61,47 +61,50 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
   ~MaskedWordsTask() override { stop_loading(); }
 
  private:
-  std::vector<std::string> read_file(const std::string& file) const {
-    std::vector<std::string> texts;
+  LongList<std::string> read_file(const std::string& file) const {
+    LongList<std::string> texts;
     if (options_.records) {
       text::DocumentReader reader(file, *options_.records, {.text = options_.text_field});
       while (auto document = reader.next()) {
         if (reader.has_prompts())
           raise(ErrorKind::config, "{}: holds prompts with completions; words are hidden in texts", file);
-        texts.push_back(std::move(document->text));
+        texts.push_back(document->text);
       }
       print_notes(reader.notes());
     } else {
-      text::Lines lines = text::read_lines(file);
-      print_notes(lines.notes);
-      const auto is_blank = [](const std::string& line) { return line.find_first_not_of(" \t") == std::string::npos; };
-      std::erase_if(lines.lines, is_blank);
-      texts = std::move(lines.lines);
+      text::LineReader lines(file);
+      while (const auto line = lines.next())
+        if (line->find_first_not_of(" \t") != line->npos) texts.push_back(std::string(*line));
+      print_notes(lines.notes());
     }
     if (texts.empty()) raise(ErrorKind::config, "{}: the file has no text", file);
     return texts;
   }
 
   /// Of its own file, or some of those to learn from, which are taken away.
-  std::vector<std::string> read_valid(std::vector<std::string>& train) const {
+  LongList<std::string> read_valid(LongList<std::string>& train) const {
     if (!options_.valid.empty()) return read_file(options_.valid);
     const std::vector<bool> taken = draw_part(train.size(), setup_.valid_fraction(), options_.run.seed, options_.data);
-    std::vector<std::string> left, valid;
-    for (size_t i = 0; i < train.size(); ++i) (taken[i] ? valid : left).push_back(std::move(train[i]));
+    LongList<std::string> left, valid;
+    for (size_t i = 0; i < train.size(); ++i) (taken[i] ? valid : left).push_back(train[i]);
     train = std::move(left);
     return valid;
   }
 
-  EncodedLines encode(const std::vector<std::string>& texts, const std::string& name) const {
-    EncodedLines all = encode_parts(texts, *tokenizer_, setup_.max_length()), lines;
-    for (std::vector<int64_t>& ids : all.ids)
-      if (mask_->has_words(ids)) lines.add(std::move(ids));
-    if (all.tokens.cut() > 0)
-      out_ << fmt::format("{}: {} of {} lines longer than {} tokens became several\n", name, all.tokens.cut(),
+  EncodedLines encode(const LongList<std::string>& texts, const std::string& name) const {
+    EncodedLines lines;
+    int64_t skipped = 0;
+    for (const std::string& text : texts)
+      for (const std::vector<int64_t>& part : lines.tokens.parts(*tokenizer_, text, setup_.max_length()))
+        if (mask_->has_words(part))
+          lines.add(part);
+        else
+          ++skipped;
+    if (lines.tokens.cut() > 0)
+      out_ << fmt::format("{}: {} of {} lines longer than {} tokens became several\n", name, lines.tokens.cut(),
                           texts.size(), setup_.max_length());
-    if (const size_t skipped = all.ids.size() - lines.ids.size(); skipped > 0)
-      out_ << fmt::format("{}: {} lines skipped: special tokens alone\n", name, skipped);
-    print_notes(all.tokens.unknown(name));
+    if (skipped > 0) out_ << fmt::format("{}: {} lines skipped: special tokens alone\n", name, skipped);
+    print_notes(lines.tokens.unknown(name));
     if (lines.ids.empty()) raise(ErrorKind::config, "{}: the file has no text", name);
     return lines;
   }

@@ -30,11 +30,8 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
       : EncoderRun("token labels", "train tokens", options, classifier_presets(), out) {
     if (!options.init.empty()) begin_with(read_pretrained_tokens(options.init));
     read_sentences();
-    begin_tokenizer(folder, [this] {
-      std::vector<std::string> sentences;
-      for (const std::vector<std::string>& words : train_words_.words) sentences.push_back(text::joined_words(words));
-      return sentences;
-    });
+    begin_tokenizer(folder, text::pieces_of(train_words_.words.size(),
+                                            [this](size_t i) { return text::joined_words(train_words_.words[i]); }));
     train_ = encode(train_words_, options.data);
     valid_ = encode(valid_words_, setup_.valid_name());
     begin_learning(
@@ -65,7 +62,7 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
       for (const int64_t label : sentence) used[static_cast<size_t>(label)] = true;
     if (std::ranges::count(used, true) < 2)
       raise(ErrorKind::config, "{}: all words have the label \"{}\"; there must be at least two", options_.data,
-            labels()[static_cast<size_t>(train_words_.labels.front().front())]);
+            labels()[static_cast<size_t>(train_words_.labels[0].front())]);
     print_notes(train_words_.notes);
     note_strays(train_words_, options_.data);
     if (options_.valid.empty()) {
@@ -111,13 +108,14 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
 
   Evaluation evaluate() override {
     const std::vector<std::vector<double>> found =
-        all_of(models::label_words(*model_, share_of(ranks(), valid_.words)), valid_.words.size());
+        found_of(valid_.words, [this](const auto& some) { return models::label_words(*model_, some); });
     std::vector<SaidLabels> said;
     std::vector<int64_t> truth, labels_said;
     double loss = 0;
     for (size_t i = 0; i < found.size(); ++i) {
-      said.push_back(said_of(found[i], valid_.labels[i]));
-      truth.insert(truth.end(), valid_.labels[i].begin(), valid_.labels[i].end());
+      const std::vector<int64_t> right = valid_.labels[i];
+      said.push_back(said_of(found[i], right));
+      truth.insert(truth.end(), right.begin(), right.end());
       labels_said.insert(labels_said.end(), said[i].labels.begin(), said[i].labels.end());
       loss += said[i].loss;
     }

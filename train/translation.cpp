@@ -33,7 +33,7 @@ namespace {
 
 /// Pairs as ids: sources with their end, targets without the last label.
 struct Pairs {
-  std::vector<std::vector<int64_t>> sources, targets;
+  LongList<std::vector<int64_t>> sources, targets;
   std::vector<text::ExampleLength> lengths;
 };
 
@@ -66,10 +66,14 @@ std::string name_of(const ParallelFiles& files) {
   return !files.records.empty() ? files.records : !files.tsv.empty() ? files.tsv : files.src;
 }
 
-/// A BPE of both sides; ids 0 to 2 are the end, padding and what is unknown.
+/// A BPE of both sides; ids 0 to 2 are the end, padding and what is unknown. The library learns from what is in memory:
+/// of 256 MiB and more every other pair, or third, ...
 std::unique_ptr<text::Marian> train_tokenizer(const text::ParallelCorpus& corpus, int64_t vocab_size) {
-  std::vector<std::string> lines = corpus.source;
-  lines.insert(lines.end(), corpus.target.begin(), corpus.target.end());
+  constexpr int64_t kAtMost = 256 << 20;
+  const auto step = static_cast<size_t>((corpus.source.bytes() + corpus.target.bytes()) / kAtMost + 1);
+  std::vector<std::string> lines;
+  for (const auto* side : {&corpus.source, &corpus.target})
+    for (size_t i = 0; i < side->size(); i += step) lines.push_back((*side)[i]);
   const auto pieces = text::train_sentencepiece(lines, {.vocab_size = vocab_size,
                                                         .exact_size = false,
                                                         .kind = text::SentencePieceKind::bpe,
@@ -109,7 +113,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
     valid_ = encode(valid, options.valid);
     recipe_ = with_options(preset_.recipe, options.run, std::ssize(plan(0).batches));
     valid_source_ = valid.source;
-    valid_reference_ = valid.target;
+    for (const std::string& reference : valid.target) valid_reference_.push_back(reference);
     plan_valid();
     make_model();
     make_adam({.betas = {0.9, 0.98}, .eps = 1e-9});
@@ -204,10 +208,15 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
     };
     for (int64_t i = 0; i < corpus.size(); ++i) {
       const size_t at = static_cast<size_t>(i);
-      pairs.sources.push_back(ids(*tokenizer_, options_.prefix + corpus.source[at]));
-      pairs.targets.push_back(ids(tokenizer_->target(), corpus.target[at]));
-      if (writes_end_) pairs.targets.back().pop_back();
-      pairs.lengths.push_back({std::ssize(pairs.sources.back()), std::ssize(pairs.targets.back()) + 1});
+      const std::string line = options_.prefix + corpus.source[at];
+      const std::vector<int64_t> source = ids(*tokenizer_, line);
+      std::vector<int64_t> target = ids(tokenizer_->target(), corpus.target[at]);
+      if (writes_end_) target.pop_back();
+      // A longer one is in no batch, but what there is room for is translated.
+      const bool fits = std::ssize(source) <= options_.max_length;
+      pairs.sources.push_back(fits ? source : tokenizer_->encode(line, {.max_length = options_.max_length}).ids);
+      pairs.targets.push_back(target);
+      pairs.lengths.push_back({std::ssize(source), std::ssize(target) + 1});
     }
     if (const std::string note = unknown.note(); !note.empty()) out_ << fmt::format("{}: {}\n", name_of(files), note);
     return pairs;
@@ -259,18 +268,16 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
   }
 
   std::vector<std::string> translate_valid() {
-    std::vector<std::vector<int64_t>> sources;
-    for (const std::vector<int64_t>& ids : share_of(ranks(), valid_.sources)) {
-      sources.push_back(ids);
-      if (std::ssize(ids) > options_.max_length) sources.back().resize(static_cast<size_t>(options_.max_length));
-    }
     const models::TargetStart start = models::target_start(*model_, *tokenizer_);
     const models::TranslateOptions greedy{
         .beams = 1, .bos = start.bos, .forced_bos = start.forced_bos, .vocabulary = tokenizer_->target().vocab_size()};
-    std::vector<std::string> said;
-    for (const auto& found : models::translate(*model_, sources, greedy))
-      said.push_back(found.empty() ? "" : tokenizer_->target().decode(found.front().tokens));
-    return joined_shares(ranks(), said, valid_.sources.size());
+    const auto said_of = [&](const std::vector<std::vector<int64_t>>& sources) {
+      std::vector<std::string> said;
+      for (const auto& found : models::translate(*model_, sources, greedy))
+        said.push_back(found.empty() ? "" : tokenizer_->target().decode(found.front().tokens));
+      return said;
+    };
+    return joined_shares(ranks(), of_share(ranks(), valid_.sources, said_of), valid_.sources.size());
   }
 
   void plan_valid() {
@@ -328,7 +335,8 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
   bool writes_end_ = true;  // the tokenizer, behind a target
   int64_t last_label_ = 0;
   Pairs train_, valid_;
-  std::vector<std::string> valid_source_, valid_reference_;
+  LongList<std::string> valid_source_;
+  std::vector<std::string> valid_reference_;
   std::vector<std::vector<int64_t>> valid_plan_;
 };
 

@@ -22,7 +22,6 @@ void refuse_old_choices(const ConfigReader& config, bool mbart) {
 
 BartConfig read_bart_config(const ConfigReader& config, BartKind kind) {
   refuse_other_computations(config);
-  refuse_layer_drops(config);
   refuse_old_choices(config, kind == BartKind::mbart);
   config.require_flag("tie_word_embeddings", true, true);
   BartConfig c{.kind = kind};

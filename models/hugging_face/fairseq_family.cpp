@@ -3,8 +3,6 @@
 namespace tape::models::hugging_face {
 namespace {
 
-constexpr const char* kLayerDrops[] = {"encoder_layerdrop", "decoder_layerdrop"};
-
 /// Both stacks have the sublayers of an encoder layer; a decoder layer has attention to the memory between them.
 void add_layer(Layout& layout, const std::string& own, const std::string& their, int64_t width, int64_t inner,
                bool decoder) {
@@ -29,13 +27,8 @@ void add_layer(Layout& layout, const std::string& own, const std::string& their,
 
 }  // namespace
 
-void refuse_layer_drops(const ConfigReader& config) {
-  for (const char* key : kLayerDrops)
-    if (config.number(key, 0) != 0) config.wrong(key, "0");
-}
-
 void write_family_rest(nlohmann::ordered_json& json, int64_t bos_id, int64_t eos_id) {
-  for (const char* key : kLayerDrops) json[key] = 0.0;
+  for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"}) json[key] = 0.0;
   json.update({{"is_encoder_decoder", true},
                {"decoder_start_token_id", bos_id},
                {"bos_token_id", nullptr},

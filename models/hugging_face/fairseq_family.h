@@ -29,9 +29,8 @@ void visit_family_choices(Config& c, Visit&& visit) {
   visit("forced_bos_token_id", c.forced_bos);
 }
 
-/// Error (config) for layers that are left out at random.
-void refuse_layer_drops(const ConfigReader& config);
-/// The end as what a target is cut off with, and layers that are all there.
+/// The end as what a target is cut off with, and layers that are all there. (LayerDrop, which leaves some out at random
+/// in training, is read over: it changes nothing afterwards, and is not trained with here.)
 void write_family_rest(nlohmann::ordered_json& json, int64_t bos_id, int64_t eos_id);
 
 /// The tensors of a model with its table of tokens shared by source, target and, where it is tied, the output:

@@ -14,7 +14,6 @@ void visit_own_of_marian(Config& c, Visit&& visit) {
 
 /// The values of `c` where the file has none.
 TransformerConfig read_over(const ConfigReader& config, TransformerConfig c) {
-  refuse_layer_drops(config);
   c.src_vocab = config.whole("vocab_size");
   c.d_model = 1024;
   c.layers = 12, c.heads = 16, c.d_ff = 4096;

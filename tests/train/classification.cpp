@@ -184,7 +184,7 @@ TEST_F(Classification, PadsRowsAndHidesThePadding) {
   LabelledIds lines;
   lines.ids = {{5, 6, 7}, {}, {8}};
   lines.labels = {2, 0, 1};
-  for (const auto& ids : lines.ids) lines.lengths.push_back({.source = std::ssize(ids)});
+  for (const std::vector<int64_t>& ids : lines.ids) lines.lengths.push_back({.source = std::ssize(ids)});
   const LabelledBatch batch = collate_labelled(lines, {2, 0}, 9);
   EXPECT_THAT(batch.ids, ElementsAre(8, 9, 9, 5, 6, 7));
   EXPECT_THAT(batch.seen, ElementsAre(1, 0, 0, 1, 1, 1));

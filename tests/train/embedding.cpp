@@ -107,8 +107,10 @@ TEST_F(TextEmbedding, MeasuresWhatItSays) {
   const auto model = models::load_sentence_encoder(run());
   const auto tokenizer = text::load_tokenizer(run());
   const text::ParallelCorpus pairs = text::read_parallel_tsv(valid());
-  const auto vectors = [&](const std::vector<std::string>& texts) {
-    return models::embed(*model, encode_lines(texts, *tokenizer, 128).ids);
+  const auto vectors = [&](const LongList<std::string>& texts) {
+    std::vector<std::vector<int64_t>> ids;
+    for (const std::string& text : texts) ids.push_back(tokenizer->encode(text).ids);
+    return models::embed(*model, ids);
   };
   const Tensor first = vectors(pairs.source), second = vectors(pairs.target);
   double right = 0;

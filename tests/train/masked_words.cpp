@@ -129,8 +129,9 @@ TEST_F(MaskedWords, ChoosesAnewInEachEpochAndTheSameAgain) {
 
 TEST_F(MaskedWords, PartsLongLines) {
   const auto tokenizer = text::load_tokenizer(save_bert(folder_ / "bert"));
-  const std::vector<std::string> lines{"seven eight seven eight seven", "layers", ""};
-  const EncodedLines parts = encode_parts(lines, *tokenizer, 4);
+  EncodedLines parts;
+  for (const char* line : {"seven eight seven eight seven", "layers", ""})
+    for (const std::vector<int64_t>& part : parts.tokens.parts(*tokenizer, line, 4)) parts.add(part);
   const int64_t cls = tokenizer->special().cls, sep = tokenizer->special().sep;
   const int64_t seven = *tokenizer->find("seven"), eight = *tokenizer->find("eight");
   ASSERT_EQ(parts.ids.size(), 4u);
@@ -139,7 +140,7 @@ TEST_F(MaskedWords, PartsLongLines) {
   EXPECT_EQ(parts.ids[2], (std::vector<int64_t>{cls, seven, sep}));
   EXPECT_EQ(parts.ids[3], (std::vector<int64_t>{cls, *tokenizer->find("layers"), sep}));
   EXPECT_EQ(parts.lengths[2].source, 3);
-  EXPECT_TAPE_ERROR(encode_parts(lines, *tokenizer, 2), ErrorKind::config,
+  EXPECT_TAPE_ERROR(parts.tokens.parts(*tokenizer, "layers", 2), ErrorKind::config,
                     "max_length must be more than the 2 tokens that the tokenizer adds, got 2");
 }
 

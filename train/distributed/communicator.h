@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "../../autograd/memory.h"
@@ -102,12 +103,28 @@ auto spread(Communicator& ranks, size_t count, Make&& make) {
   return all;
 }
 /// Every size()-th of a list from this rank's number on: what spread() makes here.
-template <class T>
-std::vector<T> share_of(const Communicator& ranks, const std::vector<T>& all) {
-  std::vector<T> mine;
+template <class List>
+std::vector<typename List::value_type> share_of(const Communicator& ranks, const List& all) {
+  std::vector<typename List::value_type> mine;
   for (auto i = static_cast<size_t>(ranks.rank()); i < all.size(); i += static_cast<size_t>(ranks.size()))
     mine.push_back(all[i]);
   return mine;
+}
+/// What f(some) gives for each of this rank's share of a list that may be longer than memory, some thousand at a time.
+template <class List, class F>
+auto of_share(const Communicator& ranks, const List& all, F&& f) {
+  using T = typename List::value_type;
+  constexpr size_t kAtOnce = 4096;
+  std::vector<T> some;
+  decltype(f(std::as_const(some))) found;
+  const auto size = static_cast<size_t>(ranks.size());
+  for (auto i = static_cast<size_t>(ranks.rank()); i < all.size(); i += size) {
+    some.push_back(all[i]);
+    if (some.size() < kAtOnce && i + size < all.size()) continue;
+    for (auto& one : f(std::as_const(some))) found.push_back(std::move(one));
+    some.clear();
+  }
+  return found;
 }
 /// The lists share_of() cut, put together again on every rank.
 std::vector<std::string> joined_shares(Communicator& ranks, const std::vector<std::string>& mine, size_t count);

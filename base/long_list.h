@@ -1,0 +1,104 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "packed_values.h"
+#include "temporary_file.h"
+
+namespace tape {
+
+/// Bytes that are added at the end and read anywhere: in memory while they are few, then all but the newest in a
+/// temporary file.
+class LongBytes {
+ public:
+  explicit LongBytes(int64_t most_in_memory) : most_(most_in_memory) {}
+  LongBytes(const LongBytes& other);
+  LongBytes& operator=(const LongBytes& other);
+  LongBytes(LongBytes&&) = default;
+  LongBytes& operator=(LongBytes&&) = default;
+
+  int64_t size() const { return file_.size() + static_cast<int64_t>(newest_.size()); }
+  void append(std::string_view bytes);
+  /// Bytes [begin, end), which were appended together. From several threads at once, while nothing is appended.
+  std::string read(int64_t begin, int64_t end) const;
+
+ private:
+  int64_t most_;
+  TemporaryFile file_;
+  std::string newest_;  // behind the file's
+};
+
+/// A list of texts, of ids, or of several of these, that may be longer than memory: some 8 bytes an element stay there,
+/// the elements themselves go to a temporary file (TMPDIR) once they have more than 32 MiB. What is read is a copy.
+/// Several threads may read at once, while nothing is added. Error (io) where the temporary file cannot be written.
+template <class T>
+class LongList {
+ public:
+  using value_type = T;
+  static constexpr int64_t kInMemory = 32 << 20;
+
+  explicit LongList(int64_t most_in_memory = kInMemory) : bytes_(most_in_memory) {}
+  LongList(std::initializer_list<T> values) : LongList() {
+    for (const T& value : values) push_back(value);
+  }
+
+  void push_back(const T& value) {
+    std::string packed;
+    pack(packed, value);
+    bytes_.append(packed);
+    ends_.push_back(bytes_.size());
+  }
+  T operator[](size_t i) const {
+    const std::string packed = bytes_.read(i == 0 ? 0 : ends_[i - 1], ends_[i]);
+    std::string_view rest = packed;
+    T value;
+    unpack(rest, value);
+    return value;
+  }
+  size_t size() const { return ends_.size(); }
+  bool empty() const { return ends_.empty(); }
+  /// Bytes of the elements, as they are kept.
+  int64_t bytes() const { return bytes_.size(); }
+
+  class const_iterator {
+   public:
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using reference = T;
+    using pointer = void;
+    using iterator_category = std::input_iterator_tag;
+
+    const_iterator() = default;
+    const_iterator(const LongList* list, size_t at) : list_(list), at_(at) {}
+    T operator*() const { return (*list_)[at_]; }
+    const_iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    const_iterator operator++(int) { return {list_, at_++}; }
+    bool operator==(const const_iterator&) const = default;
+
+   private:
+    const LongList* list_ = nullptr;
+    size_t at_ = 0;
+  };
+  using iterator = const_iterator;
+  const_iterator begin() const { return {this, 0}; }
+  const_iterator end() const { return {this, size()}; }
+
+  friend bool operator==(const LongList& a, const LongList& b) {
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
+  }
+
+ private:
+  LongBytes bytes_;
+  std::vector<int64_t> ends_;  // of the elements
+};
+
+}  // namespace tape

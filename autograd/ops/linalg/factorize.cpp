@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "autograd/create.h"
+#include "autograd/kernels/matrix_lanes.h"
 #include "autograd/kernels/small_matrices.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/join.h"
@@ -67,22 +68,26 @@ Tensor cholesky_values(const Tensor& a) {
   const Matrices all = square_matrices("cholesky", "a", a);
   check_finite("cholesky", "a", a);
   const int64_t n = all.rows;
-  Tensor u = symmetric_part("cholesky", a);
+  Tensor l = symmetric_part("cholesky", a);
   std::vector<int> info(static_cast<size_t>(all.count));
   if (n > 0) {
     dispatch_floating("cholesky", a.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      T* values = u.mutable_data<T>();
-      over_own_matrices(all.count, static_cast<double>(n * n) * static_cast<double>(n) / 6, [&](int64_t i) {
-        info[static_cast<size_t>(i)] = static_cast<int>(factor_cholesky(n, values + i * n * n));
+      T* values = l.mutable_data<T>();
+      over_parts(all.count, static_cast<double>(n * n) * static_cast<double>(n) / 6, [&](int64_t first, int64_t last) {
+        if (n <= kernels::kMostInLanes)
+          return kernels::matrix_lanes<T>().cholesky(last - first, n, values + first * n * n, info.data() + first);
+        for (int64_t i = first; i < last; ++i) {
+          info[static_cast<size_t>(i)] = static_cast<int>(factor_cholesky(n, values + i * n * n));
+          kernels::triangles<T>().fold_down(n, values + i * n * n);
+        }
       });
     });
   }
   if (const int64_t broken = first_failure(info); broken >= 0)
     raise(ErrorKind::numeric, "cholesky: {} is not positive definite: its leading minor of order {} is not positive",
           which_matrix("a", a.shape(), broken), info[static_cast<size_t>(broken)]);
-  const NoGrad no_grad;
-  return transpose(triu(u));
+  return l;
 }
 
 /// Q [..., m, columns] and R [..., columns, n].

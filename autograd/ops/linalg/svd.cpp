@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "autograd/create.h"
+#include "autograd/kernels/matrix_lanes.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/linalg.h"
@@ -81,6 +82,15 @@ Svd svd_values(const char* name, const Tensor& a, char job) {
     using T = decltype(zero);
     T *matrix = work.mutable_data<T>(), *values = s.mutable_data<T>(), *left = u.mutable_data<T>(),
       *right = vh.mutable_data<T>();
+    if (job == 'N' && std::max(m, n) <= kernels::kMostInLanes) {
+      const Tensor columns_longer = n < m ? own_transposed(a) : a;
+      return over_parts(all.count, 8 * static_cast<double>(m * n) * static_cast<double>(k),
+                        [&](int64_t first, int64_t last) {
+                          kernels::matrix_lanes<T>().singular_values(last - first, std::max(m, n), k,
+                                                                     columns_longer.data<T>() + first * m * n,
+                                                                     values + first * k, info.data() + first);
+                        });
+    }
     // Column-major a is aᵀ = V diag(s) Uᵀ: its left vectors, column-major, are the rows of Vh, and so on.
     over_matrices(all.count, 8 * static_cast<double>(m * n) * static_cast<double>(k), [&](int64_t i) {
       info[static_cast<size_t>(i)] =

@@ -9,7 +9,7 @@
 #include "autograd/ops/join.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
-#include "autograd/ops/linalg/lapack.h"
+#include "autograd/ops/linalg/reflectors.h"
 #include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/linalg/triangles.h"
 #include "autograd/ops/op.h"
@@ -99,22 +99,25 @@ Qr qr_values(const Tensor& a, int64_t columns) {
   if (k == 0)
     return {zeros(all.of(m, columns), a.dtype()) + slice(eye(m, a.dtype()), 1, {.end = columns}),
             zeros(all.of(columns, n), a.dtype())};
-  // Column-major: what becomes R behind geqrf, and Q in as many columns as asked.
+  // Column-major: what becomes R, and Q in as many columns as asked.
   Tensor factored = own_transposed(a), q = empty(all.of(columns, m), a.dtype());
   dispatch_floating("qr", a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T *values = factored.mutable_data<T>(), *result = q.mutable_data<T>();
-    over_matrices(all.count, 2 * static_cast<double>(m * wide) * static_cast<double>(k), [&](int64_t i) {
+    over_own_matrices(all.count, 2 * static_cast<double>(m * wide) * static_cast<double>(k), [&](int64_t i) {
       T* const own = values + i * m * n;
       if (std::max(m, wide) <= kernels::kSmallMatrix)
         return kernels::small_qr(m, n, columns, own, result + i * m * columns);
-      std::vector<T> tau(static_cast<size_t>(k));
-      geqrf(m, n, own, tau.data());
-      std::copy_n(own, m * k, result + i * m * columns);
-      orgqr(m, columns, k, result + i * m * columns, tau.data());
+      qr_in_blocks(m, n, columns, own, result + i * m * columns);
     });
   });
-  return {transpose(q), triu(slice(transpose(factored), -2, {.end = columns}))};
+  Tensor r = transpose(factored);
+  r = columns == m ? r : own_copy(slice(r, -2, {.end = columns}));
+  dispatch_floating("qr", a.dtype(), [&](auto zero) {
+    auto* const rows = r.mutable_data<decltype(zero)>();
+    for (int64_t i = 0; i < all.count * columns; ++i) std::fill_n(rows + i * n, std::min(i % columns, n), zero);
+  });
+  return {transpose(q), r};
 }
 
 /// Throws where the first k columns of a depend on each other: R has a 0 on its diagonal, or as good as one.

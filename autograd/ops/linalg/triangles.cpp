@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "autograd/kernels/gemm.h"
-#include "autograd/kernels/memory.h"
 #include "autograd/kernels/threads.h"
+#include "autograd/ops/linalg/working.h"
 
 namespace tape::linalg {
 namespace {
@@ -14,20 +14,6 @@ using kernels::Triangle;
 
 /// Columns of right sides that one task solves for, and rows that one product updates.
 constexpr int64_t kPanel = 128;
-
-template <class T>
-class Working {
- public:
-  explicit Working(int64_t n)
-      : values_(static_cast<T*>(kernels::acquire_scratch(static_cast<size_t>(n) * sizeof(T)))) {}
-  ~Working() { kernels::release_scratch(values_); }
-  Working(const Working&) = delete;
-  Working& operator=(const Working&) = delete;
-  T* data() const { return values_; }
-
- private:
-  T* values_;
-};
 
 int64_t first_half(int64_t n) { return (n / 2 + kSmallTriangle - 1) / kSmallTriangle * kSmallTriangle; }
 

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include "isa.h"
+
+namespace tape::kernels {
+
+/// Householder's reflections H = I - tau vᵀ v, v a row [0, ..., 0, 1, tail], on the thread that calls.
+template <class T>
+struct ReflectorKernels {
+  /// Rows i of x [count, length], `stride` apart, times H_0 ... H_i, from which what is right of the diagonal is gone;
+  /// in its place stands v's tail. tau [count] is 0 where nothing was there (LAPACK's gelqf on row-major x, its geqrf
+  /// on column-major).
+  void (*factor)(int64_t count, int64_t length, T* x, int64_t stride, T* tau);
+};
+TAPE_KERNEL_TABLE(ReflectorKernels, reflectors)
+
+}  // namespace tape::kernels

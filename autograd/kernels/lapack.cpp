@@ -43,6 +43,8 @@ using Int = const int*;
                T* work, int* integers, int* info),                                                                     \
               (Char, Char, Int, T*, T*, T*, Int, T*, Int, T*, int*, T*, int*, int*, size_t, size_t), uplo, job, n,     \
               diagonal, above, u, ldu, vt, ldvt, q, iq, work, integers, info, 1, 1)                                    \
+  TAPE_LAPACK(s##laed4, (Int n, Int j, const T* d, const T* z, T* apart, const T* rho, T* root, int* info),            \
+              (Int, Int, const T*, const T*, T*, const T*, T*, int*), n, j, d, z, apart, rho, root, info)              \
   TAPE_LAPACK(s##sterf, (Int n, T * diagonal, T * beside, int* info), (Int, T*, T*, int*), n, diagonal, beside, info)  \
   TAPE_LAPACK(s##gelsd,                                                                                                \
               (Int m, Int n, Int columns, T * a, Int lda, T * b, Int ldb, T * values, const T* rcond, int* rank,       \

@@ -67,6 +67,11 @@ int stedc(int64_t n, T* diagonal, T* beside, T* v) {
 }
 
 template <class T>
+int laed4(int64_t n, int64_t j, const T* d, const T* z, T* apart, T rho, T& root) {
+  return cxxlapack::laed4<int>(size(n), size(j + 1), d, z, apart, rho, root);
+}
+
+template <class T>
 int sterf(int64_t n, T* diagonal, T* beside) {
   return cxxlapack::sterf<int>(size(n), diagonal, beside);
 }
@@ -105,14 +110,15 @@ int gelsd(int64_t m, int64_t n, int64_t columns, T* a, T* b, T* s, double rcond,
   return xt::lapack::gelsd(whole, sides, values, rank, rcond);
 }
 
-#define TAPE_LAPACK_FOR(T)                                  \
-  template int getrf(int64_t, T*, int*);                    \
-  template int getri(int64_t, T*, const int*);              \
-  template int sterf(int64_t, T*, T*);                      \
-  template int sytrd(int64_t, T*, T*, T*, T*);              \
-  template int stedc(int64_t, T*, T*, T*);                  \
-  template int gebrd(int64_t, int64_t, T*, T*, T*, T*, T*); \
-  template int bdsdc(int64_t, T*, T*, T*, T*);              \
+#define TAPE_LAPACK_FOR(T)                                             \
+  template int getrf(int64_t, T*, int*);                               \
+  template int getri(int64_t, T*, const int*);                         \
+  template int laed4(int64_t, int64_t, const T*, const T*, T*, T, T&); \
+  template int sterf(int64_t, T*, T*);                                 \
+  template int sytrd(int64_t, T*, T*, T*, T*);                         \
+  template int stedc(int64_t, T*, T*, T*);                             \
+  template int gebrd(int64_t, int64_t, T*, T*, T*, T*, T*);            \
+  template int bdsdc(int64_t, T*, T*, T*, T*);                         \
   template int gelsd(int64_t, int64_t, int64_t, T*, T*, T*, double, int&);
 
 TAPE_LAPACK_FOR(float)

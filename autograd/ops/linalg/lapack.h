@@ -21,6 +21,10 @@ int sytrd(int64_t n, T* a, T* diagonal, T* beside, T* tau);
 /// B = V diag(w) Vᵀ of sytrd's, w ascending, in the place of the diagonal; V [n, n].
 template <class T>
 int stedc(int64_t n, T* diagonal, T* beside, T* v);
+/// Root j, from 0, of 1 + rho Σ zᵢ² / (dᵢ - root), d [n] rising, |z| = 1, rho > 0; `apart` [n] becomes d - root, or
+/// where n is 1 or 2 the eigenvector of D + rho z zᵀ that belongs to it.
+template <class T>
+int laed4(int64_t n, int64_t j, const T* d, const T* z, T* apart, T rho, T& root);
 /// The eigenvalues of sytrd's B alone.
 template <class T>
 int sterf(int64_t n, T* diagonal, T* beside);

@@ -8,6 +8,7 @@
 #include "autograd/kernels/gemm.h"
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/reflectors.h"
+#include "autograd/ops/linalg/tridiagonal.h"
 
 namespace tape::linalg {
 namespace {
@@ -109,9 +110,9 @@ int symmetric_spectrum(int64_t n, T* a, T* w, T* vectors, SpectrumValues values)
       std::copy_n(beside.data(), n - 1, rest.data());
       info = sterf(n, w, rest.data());
     }
-    if (vectors) info = std::max(info, stedc(n, diagonal.data(), beside.data(), vectors));
   }
   if (vectors) {
+    info = std::max(info, tridiagonal_spectrum(n, diagonal.data(), beside.data(), vectors));
     if (values == SpectrumValues::beside_vectors) std::copy_n(diagonal.data(), n, w);
     apply_reflectors(n - 1, n - 1, a + 1, n, tau.data(), n, vectors + 1, n);
   }

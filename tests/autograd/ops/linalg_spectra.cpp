@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "autograd/kernels/blas.h"
+#include "autograd/ops/linalg/tridiagonal.h"
 #include "tests/autograd/kernels/levels.h"
 
 namespace tape::linalg {
@@ -88,7 +89,7 @@ void check_symmetric_spectrum(int n, double scale) {
 }
 
 TEST_P(Spectra, OfSymmetricMatricesAreLapacks) {
-  for (const int n : {1, 2, 3, 17, 33, 64, 100}) {
+  for (const int n : {1, 2, 3, 17, 33, 64, 100, 200}) {
     check_symmetric_spectrum<float>(n, 1);
     check_symmetric_spectrum<double>(n, 1);
   }
@@ -179,6 +180,66 @@ TEST_P(Spectra, ValuesHaveTheBitsOfThoseAlone) {
     check_values_alone<float>(m, n);
     check_values_alone<double>(m, n);
   }
+}
+
+/// V is orthonormal and Vᵀ B V diagonal for a tridiagonal B, with LAPACK's values.
+template <class T>
+void check_tridiagonal(const std::string& what, const std::vector<T>& diagonal, const std::vector<T>& beside) {
+  using Alone = void(const int*, T*, T*, int*);
+  const int n = static_cast<int>(diagonal.size());
+  std::vector<T> w = diagonal, off = beside, v(static_cast<size_t>(n * n)), wanted = diagonal, rest = beside;
+  kernels::set_num_threads(1);
+  EXPECT_EQ(tridiagonal_spectrum<T>(n, w.data(), off.data(), v.data()), 0) << what;
+  int info = 0;
+  spectral_routine<T, Alone>("sterf")(&n, wanted.data(), rest.data(), &info);
+  expect_values(w, wanted, what);
+  EXPECT_LE(off_by(n, n, v, kIdentity), kSpectral<T>) << what;
+  const double unit =
+      std::max({1e-30, std::abs(static_cast<double>(wanted[0])), std::abs(static_cast<double>(wanted.back()))});
+  double worst = 0;
+  for (int k = 0; k < n; ++k)
+    for (int i = 0; i < n; ++i) {
+      const auto at = [&](int j) {
+        return j < 0 || j >= n ? 0. : static_cast<double>(v[static_cast<size_t>(k * n + j)]);
+      };
+      const auto value = [](const std::vector<T>& x, int j) {
+        return j < 0 || j >= static_cast<int>(x.size()) ? 0. : static_cast<double>(x[static_cast<size_t>(j)]);
+      };
+      const double residual = value(beside, i - 1) * at(i - 1) + value(diagonal, i) * at(i) +
+                              value(beside, i) * at(i + 1) - value(w, k) * at(i);
+      worst = std::abs(residual) / unit <= worst ? worst : std::abs(residual) / unit;
+    }
+  EXPECT_LE(worst, kSpectral<T>) << what;
+  std::vector<T> again = diagonal, again_off = beside, again_v(v.size());
+  kernels::set_num_threads(3);
+  tridiagonal_spectrum<T>(n, again.data(), again_off.data(), again_v.data());
+  EXPECT_TRUE(w == again && v == again_v) << "bits depend on the threads: " << what;
+}
+
+template <class T>
+void check_tridiagonals() {
+  for (const int n : {65, 140}) {
+    const auto count = static_cast<size_t>(n);
+    const std::vector<T> random = random_values<T>(n, 1), other = random_values<T>(n - 1, 2), ones(count, T(1)),
+                         zeros(count - 1, T(0));
+    std::vector<T> rising(count), glued(count - 1, T(1)), small(other);
+    for (int i = 0; i < n; ++i) rising[static_cast<size_t>(i)] = static_cast<T>(std::abs(i - n / 2));
+    for (int i = 7; i < n - 1; i += 8) glued[static_cast<size_t>(i)] = T(1e-5);
+    for (T& value : small) value *= T(1e-7);
+    check_tridiagonal<T>(fmt::format("random {}", n), random, other);
+    check_tridiagonal<T>(fmt::format("identity {}", n), ones, zeros);
+    check_tridiagonal<T>(fmt::format("zero {}", n), std::vector<T>(count, T(0)), zeros);
+    check_tridiagonal<T>(fmt::format("ones beside ones {}", n), ones, std::vector<T>(count - 1, T(1)));
+    check_tridiagonal<T>(fmt::format("Wilkinson's {}", n), rising, std::vector<T>(count - 1, T(1)));
+    check_tridiagonal<T>(fmt::format("glued, with many equal values {}", n), ones, glued);
+    check_tridiagonal<T>(fmt::format("little beside the diagonal {}", n), random, small);
+    check_tridiagonal<T>(fmt::format("negative beside {}", n), random, std::vector<T>(count - 1, T(-0.5)));
+  }
+}
+
+TEST_P(Spectra, OfTridiagonalMatricesAreLapacks) {
+  check_tridiagonals<float>();
+  check_tridiagonals<double>();
 }
 
 TAPE_EVERY_LEVEL(Spectra);

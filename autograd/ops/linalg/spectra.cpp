@@ -6,6 +6,7 @@
 
 #include "autograd/kernels/blas.h"
 #include "autograd/kernels/gemm.h"
+#include "autograd/kernels/threads.h"
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/reflectors.h"
 #include "autograd/ops/linalg/tridiagonal.h"
@@ -31,20 +32,34 @@ void scale(int64_t n, T factor, T* x) {
   std::transform(x, x + n, x, [factor](T value) { return value * factor; });
 }
 
+/// with_vectors() and alone(), which give LAPACK's info, at once; the one or the other where the other is not wanted.
+template <class WithVectors, class Alone>
+int find_both(int64_t n, bool vectors, bool values, const WithVectors& with_vectors, const Alone& alone) {
+  if (!values) return with_vectors();
+  if (!vectors) return alone();
+  constexpr int64_t kWorth = 32;  // rows that are worth waking a thread
+  if (n <= kWorth) return std::max(with_vectors(), alone());
+  int info[2];
+  kernels::run_tasks(2, [&](int64_t task) { info[task] = task == 0 ? with_vectors() : alone(); });
+  return std::max(info[0], info[1]);
+}
+
 /// Those of B, as bdsdc() finds them, and the singular values into s.
 template <class T>
-int spectrum_of_bidiagonal(int64_t n, T* diagonal, T* above, T* s, T* left, T* right, SpectrumValues values) {
-  int info = 0;
-  if (values == SpectrumValues::alone || left == nullptr) {
+int spectrum_of_bidiagonal(int64_t n, const T* diagonal, const T* above, T* s, T* left, T* right,
+                           SpectrumValues values) {
+  const bool by_themselves = values == SpectrumValues::alone || left == nullptr;
+  const Working<T> beside(n);
+  const auto find = [&](T* u, T* vt, T* found) {
+    const kernels::OneBlasThread alone;
     const Working<T> rest(n);
-    std::copy_n(diagonal, n, s);
+    std::copy_n(diagonal, n, found);
     std::copy_n(above, n - 1, rest.data());
-    info = bdsdc<T>(n, s, rest.data(), nullptr, nullptr);
-  }
-  if (left == nullptr) return info;
-  info = std::max(info, bdsdc(n, diagonal, above, left, right));
-  if (values == SpectrumValues::beside_vectors) std::copy_n(diagonal, n, s);
-  return info;
+    return bdsdc(n, found, rest.data(), u, vt);
+  };
+  return find_both(
+      n, left != nullptr, by_themselves, [&] { return find(left, right, by_themselves ? beside.data() : s); },
+      [&] { return find(nullptr, nullptr, s); });
 }
 
 /// As singular_spectrum(): a [m, n] = Q B Pᵀ with B bidiagonal, whose spectrum LAPACK finds.
@@ -53,13 +68,12 @@ int bidiagonal_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u,
   const bool vectors = u != nullptr;
   const int64_t size = vectors ? n * n : 1;
   const Working<T> diagonal(n), above(n), tau_q(n), tau_p(n), left(size), right(size);
-  int info = 0;
   {
     const kernels::OneBlasThread alone;
     gebrd(m, n, a, diagonal.data(), above.data(), tau_q.data(), tau_p.data());
-    info = spectrum_of_bidiagonal(n, diagonal.data(), above.data(), s, vectors ? left.data() : nullptr,
-                                  vectors ? right.data() : nullptr, values);
   }
+  const int info = spectrum_of_bidiagonal(n, diagonal.data(), above.data(), s, vectors ? left.data() : nullptr,
+                                          vectors ? right.data() : nullptr, values);
   if (!vectors) return info;
   std::fill_n(u, columns * m, T(0));
   for (int64_t i = 0; i < n; ++i) std::copy_n(left.data() + i * n, n, u + i * m);
@@ -99,23 +113,22 @@ int tall_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u, T* v,
 template <class T>
 int symmetric_spectrum(int64_t n, T* a, T* w, T* vectors, SpectrumValues values) {
   const T factor = bring_into_range(n * n, a);
-  const Working<T> diagonal(n), beside(n), tau(n);
-  int info = 0;
+  const bool by_themselves = values == SpectrumValues::alone || vectors == nullptr;
+  const Working<T> diagonal(n), beside(n), tau(n), rest(n);
   {
     const kernels::OneBlasThread alone;
     sytrd(n, a, diagonal.data(), beside.data(), tau.data());
-    if (values == SpectrumValues::alone || vectors == nullptr) {
-      const Working<T> rest(n);
-      std::copy_n(diagonal.data(), n, w);
-      std::copy_n(beside.data(), n - 1, rest.data());
-      info = sterf(n, w, rest.data());
-    }
   }
-  if (vectors) {
-    info = std::max(info, tridiagonal_spectrum(n, diagonal.data(), beside.data(), vectors));
-    if (values == SpectrumValues::beside_vectors) std::copy_n(diagonal.data(), n, w);
-    apply_reflectors(n - 1, n - 1, a + 1, n, tau.data(), n, vectors + 1, n);
-  }
+  std::copy_n(diagonal.data(), n, w);
+  std::copy_n(beside.data(), n - 1, rest.data());
+  const int info = find_both(
+      n, vectors != nullptr, by_themselves,
+      [&] { return tridiagonal_spectrum(n, by_themselves ? diagonal.data() : w, beside.data(), vectors); },
+      [&] {
+        const kernels::OneBlasThread alone;
+        return sterf(n, w, rest.data());
+      });
+  if (vectors) apply_reflectors(n - 1, n - 1, a + 1, n, tau.data(), n, vectors + 1, n);
   scale(n, factor, w);
   return info;
 }

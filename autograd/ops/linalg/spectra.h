@@ -4,10 +4,11 @@
 
 namespace tape::linalg {
 
-// Spectra with their vectors, of one matrix: LAPACK makes it tridiagonal or bidiagonal and finds the spectrum of that
-// by dividing and conquering (what its syevd and gesdd do), and the vectors of the matrix itself are made by products
-// that are shared among threads (reflectors.h). A matrix has the same bits for any number of threads. Matrices are
-// overwritten, and none may be empty. Each returns LAPACK's info: 0, or what did not converge. T is float or double.
+// Spectra of one matrix: LAPACK makes it tridiagonal or bidiagonal, and finds the spectrum of that by dividing and
+// conquering (what its syevd and gesdd do; of larger tridiagonal ones, tridiagonal.h); the vectors of the matrix itself
+// are made by products that are shared among threads (reflectors.h). A matrix has the same bits for any number of
+// threads. Matrices are overwritten, and none may be empty. Each returns LAPACK's info: 0, or what did not converge. T
+// is float or double.
 
 /// Values differ by rounding where they are found beside vectors, and take longer.
 enum class SpectrumValues {

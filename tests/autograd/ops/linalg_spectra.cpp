@@ -176,7 +176,7 @@ void check_values_alone(int m, int n) {
 }
 
 TEST_P(Spectra, ValuesHaveTheBitsOfThoseAlone) {
-  for (const auto& [m, n] : {std::pair{9, 9}, {40, 40}, {40, 35}, {90, 40}}) {
+  for (const auto& [m, n] : {std::pair{9, 9}, {40, 40}, {40, 35}, {90, 40}, {150, 150}}) {
     check_values_alone<float>(m, n);
     check_values_alone<double>(m, n);
   }

@@ -72,7 +72,22 @@ void factor(int64_t count, int64_t length, T* x, int64_t stride, T* tau) {
 }
 
 template <class T>
-constexpr ReflectorKernels<T> kTable = {.factor = factor<T>};
+void apply(int64_t count, int64_t length, const T* v, int64_t v_stride, const T* tau, int64_t rows, T* x,
+           int64_t stride) {
+  for (int64_t i = count - 1; i >= 0; --i) {
+    const T* const own = v + i * v_stride;
+    for (T* row = x; row < x + rows * stride; row += stride) {
+      T sum = row[i];
+      for (int64_t e = i + 1; e < length; ++e) sum += own[e] * row[e];
+      sum *= tau[i];
+      row[i] -= sum;
+      for (int64_t e = i + 1; e < length; ++e) row[e] -= sum * own[e];
+    }
+  }
+}
+
+template <class T>
+constexpr ReflectorKernels<T> kTable = {.factor = factor<T>, .apply = apply<T>};
 
 }  // namespace
 

@@ -13,6 +13,10 @@ struct ReflectorKernels {
   /// in its place stands v's tail. tau [count] is 0 where nothing was there (LAPACK's gelqf on row-major x, its geqrf
   /// on column-major).
   void (*factor)(int64_t count, int64_t length, T* x, int64_t stride, T* tau);
+  /// Each row c of x [rows, length], `stride` apart, becomes H_0 ... H_(count - 1) c: by loops for a few short ones,
+  /// whose tails stand in rows of v, `v_stride` apart.
+  void (*apply)(int64_t count, int64_t length, const T* v, int64_t v_stride, const T* tau, int64_t rows, T* x,
+                int64_t stride);
 };
 TAPE_KERNEL_TABLE(ReflectorKernels, reflectors)
 

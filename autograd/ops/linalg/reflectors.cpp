@@ -68,6 +68,8 @@ void qr_in_blocks(int64_t m, int64_t n, int64_t columns, T* a, T* q) {
 template <class T>
 void apply_reflectors(int64_t count, int64_t n, const T* v, int64_t v_stride, const T* tau, int64_t rows, T* x,
                       int64_t stride) {
+  constexpr int64_t kShort = 8;  // for which products cost more than they save
+  if (n <= kShort) return kernels::reflectors<T>().apply(count, n, v, v_stride, tau, rows, x, stride);
   const int64_t blocks = (count + kReflectorBlock - 1) / kReflectorBlock;
   for (int64_t block = blocks - 1; block >= 0; --block) {
     const int64_t i = block * kReflectorBlock;

@@ -89,7 +89,7 @@ void check_symmetric_spectrum(int n, double scale) {
 }
 
 TEST_P(Spectra, OfSymmetricMatricesAreLapacks) {
-  for (const int n : {1, 2, 3, 17, 33, 64, 100, 200}) {
+  for (const int n : {1, 2, 3, 8, 9, 10, 17, 33, 64, 100, 200}) {
     check_symmetric_spectrum<float>(n, 1);
     check_symmetric_spectrum<double>(n, 1);
   }

@@ -79,7 +79,7 @@ struct SvdPlaces {
 };
 
 /// The spectrum of each into s, ut and vh; without vectors where `ut` is none.
-void find_spectra(const char* name, const Tensor& a, const SvdPlaces& p, Tensor& s, Tensor& ut, Tensor& vh,
+void fill_spectra(const char* name, const Tensor& a, const SvdPlaces& p, Tensor& s, Tensor& ut, Tensor& vh,
                   SpectrumValues which) {
   const int64_t m = p.all.rows, n = p.all.columns;
   const bool tall = m > n, vectors = ut.defined();
@@ -127,7 +127,7 @@ Svd svd_values(const char* name, const Tensor& a, bool full, SpectrumValues whic
     return {zeros(p.all.of(m, p.columns), a.dtype()) + slice(eye(m, a.dtype()), 1, {.end = p.columns}), s,
             zeros(p.all.of(p.rows, n), a.dtype()) + slice(eye(n, a.dtype()), 0, {.end = p.rows})};
   Tensor ut = empty(p.all.of(p.columns, m), a.dtype()), vh = empty(p.all.of(p.rows, n), a.dtype());
-  find_spectra(name, a, p, s, ut, vh, which);
+  fill_spectra(name, a, p, s, ut, vh, which);
   return {transpose(ut), s, vh};
 }
 
@@ -135,7 +135,8 @@ Svd svd_values(const char* name, const Tensor& a, bool full, SpectrumValues whic
 Tensor singular_values(const Tensor& a) {
   const SvdPlaces p = svd_places("svdvals", a, false);
   Tensor s = empty(p.all.of(p.k), a.dtype()), none;
-  if (p.k > 0) find_spectra("svdvals", a, p, s, none, none, SpectrumValues::alone);
+  if (p.k == 0) return s;
+  fill_spectra("svdvals", a, p, s, none, none, SpectrumValues::alone);
   return s;
 }
 

@@ -1,5 +1,6 @@
 #include "autograd/kernels/triangles.h"
 
+#include "autograd/kernels/small_gemm.h"
 #include "autograd/kernels/vec_math.h"
 
 namespace tape::kernels::TAPE_LEVEL {
@@ -62,6 +63,44 @@ int64_t cholesky(int64_t n, T* a, int64_t stride) {
   return 0;
 }
 
+/// body(i, begin, end) for parts [i, i + 4) x [begin, end) that hold all of the upper triangle but what is in the 4 x 4
+/// blocks of the diagonal; of a transpose, cache lines are filled before others are begun.
+template <class Body>
+TAPE_INLINE void above_diagonal_blocks(int64_t n, const Body& body) {
+  constexpr int64_t kStrip = 16;
+  for (int64_t begin = 4; begin < n; begin += kStrip)
+    for (int64_t i = 0; i < smaller(n, begin + kStrip) - 3; i += 4) {
+      const int64_t from = larger(begin, i + 4), end = smaller(n, begin + kStrip);
+      if (from < end) body(i, from, end);
+    }
+}
+
+template <class T>
+bool symmetric(int64_t n, const T* a) {
+  bool same = true;
+  for (int64_t block = 0; block < n; block += 4)
+    for (int64_t i = block; i < smaller(n, block + 4); ++i)
+      for (int64_t j = block; j < i; ++j) same &= a[i * n + j] == a[j * n + i];
+  above_diagonal_blocks(n, [&](int64_t i, int64_t begin, int64_t end) {
+    T turned[16 * 4];
+    transpose_four(0, end - begin, a + i * n + begin, n, 4, turned);
+    for (int64_t c = 0; c < end - begin; ++c)
+      for (int64_t q = 0; q < 4; ++q) same &= turned[c * 4 + q] == a[(begin + c) * n + i + q];
+  });
+  return same;
+}
+
+template <class T>
+void fold_down(int64_t n, T* a) {
+  above_diagonal_blocks(n, [&](int64_t i, int64_t begin, int64_t end) {
+    transpose_four(0, end - begin, a + i * n + begin, n, n, a + begin * n + i);
+  });
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = i + 1; j < smaller(n, i / 4 * 4 + 4); ++j) a[j * n + i] = a[i * n + j];
+    __builtin_memset(a + i * n + i + 1, 0, static_cast<uint64_t>(n - i - 1) * sizeof(T));
+  }
+}
+
 /// The row that is exchanged with row k: that of the largest value of the column, of equal ones the first.
 template <class T>
 TAPE_INLINE int64_t pivot_row(int64_t n, int64_t k, const T* column) {
@@ -104,7 +143,8 @@ int64_t lu(int64_t n, T* a, int64_t* pivots) {
 }
 
 template <class T>
-constexpr TriangleKernels<T> kTable = {.solve = solve<T>, .cholesky = cholesky<T>, .lu = lu<T>};
+constexpr TriangleKernels<T> kTable = {
+    .solve = solve<T>, .cholesky = cholesky<T>, .symmetric = symmetric<T>, .fold_down = fold_down<T>, .lu = lu<T>};
 
 }  // namespace
 

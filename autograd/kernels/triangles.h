@@ -25,6 +25,10 @@ struct TriangleKernels {
   /// The upper triangle of a [n, n], rows `stride` apart, becomes U with Uᵀ U = a; what is below is left as it is.
   /// Gives 0, or the order of the first leading minor that is not positive.
   int64_t (*cholesky)(int64_t n, T* a, int64_t stride);
+  /// Whether a [n, n] equals its transpose.
+  bool (*symmetric)(int64_t n, const T* a);
+  /// The upper triangle of a [n, n], transposed, becomes the lower one, with zeros above the diagonal.
+  void (*fold_down)(int64_t n, T* a);
   /// P a = L U, in the place of column-major a [n, n], with row i exchanged with pivots[i] - 1 (LAPACK's getrf). Gives
   /// 0, or the first pivot, from 1, that is 0.
   int64_t (*lu)(int64_t n, T* a, int64_t* pivots);

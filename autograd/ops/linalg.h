@@ -5,8 +5,8 @@
 #include "../tensor.h"
 #include "reduce.h"
 
-/// Linear algebra: torch.linalg's names, arguments and results. Triangular solutions, Cholesky factors and small LU and QR
-/// factors are by kernels of ours, all else is LAPACK's.
+/// Linear algebra: torch.linalg's names, arguments and results. Triangular solutions, Cholesky and QR factors, vectors of
+/// spectra and small LU factors are by kernels of ours, larger LU factors and the spectra themselves LAPACK's.
 ///
 /// Matrices are the last two axes, [..., m, n], batched over the others; f32 or f64. Sizes may be 0. Error (dtype) for
 /// others and where two tensors differ; Error (shape) `inv: needs square matrices: a [2, 3]` for what has too few axes

@@ -6,6 +6,7 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/reduce.h"
+#include "autograd/kernels/triangles.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/shape.h"
@@ -85,6 +86,7 @@ Tensor symmetric_part(const char* operation, const Tensor& a) {
     using T = decltype(zero);
     T* values = part.mutable_data<T>();
     for (int64_t matrix = 0; n > 0 && matrix < a.numel() / (n * n); ++matrix) {
+      if (kernels::triangles<T>().symmetric(n, values + matrix * n * n)) continue;
       const int64_t place = make_symmetric(n, values + matrix * n * n);
       if (place == n * n) continue;
       const int64_t i = place / n, j = place % n;

@@ -6,6 +6,7 @@
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/samples.h"
+#include "autograd/ops/linalg/spectra.h"
 #include "autograd/ops/linalg/spectrum.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
@@ -55,18 +56,19 @@ const Op eigvalsh_op({.name = "eigvalsh",
                       .samples = eigvalsh_samples});
 
 /// Without vectors where nobody asks for them.
-Eigh eigh_values(const char* name, const Tensor& a, bool vectors) {
+Eigh eigh_values(const char* name, const Tensor& a, bool vectors, SpectrumValues which) {
   const Matrices all = square_matrices(name, "a", a);
   check_finite(name, "a", a);
   const int64_t n = all.rows;
-  Tensor v = symmetric_part(name, a), w = empty(all.of(n), a.dtype());
+  Tensor own = symmetric_part(name, a), w = empty(all.of(n), a.dtype()), v = vectors ? empty_like(own) : Tensor();
   if (n == 0) return {w, v};
   std::vector<int> info(static_cast<size_t>(all.count));
   dispatch_floating(name, a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    T *matrix = v.mutable_data<T>(), *values = w.mutable_data<T>();
-    over_matrices(all.count, 4 * static_cast<double>(n * n) * static_cast<double>(n), [&](int64_t i) {
-      info[static_cast<size_t>(i)] = syevd(vectors ? 'V' : 'N', 'U', n, matrix + i * n * n, values + i * n);
+    T *matrix = own.mutable_data<T>(), *values = w.mutable_data<T>(), *rows = vectors ? v.mutable_data<T>() : nullptr;
+    over_own_matrices(all.count, 4 * static_cast<double>(n * n) * static_cast<double>(n), [&](int64_t i) {
+      info[static_cast<size_t>(i)] =
+          symmetric_spectrum(n, matrix + i * n * n, values + i * n, vectors ? rows + i * n * n : nullptr, which);
     });
   });
   if (const int64_t broken = first_failure(info); broken >= 0)
@@ -83,7 +85,7 @@ Tensor with_spectrum(const Tensor& v, const Tensor& d) {
 }  // namespace
 
 Eigh eigh(const Tensor& a) {
-  const Eigh values = eigh_values("eigh", a, true);
+  const Eigh values = eigh_values("eigh", a, true, SpectrumValues::beside_vectors);
   const Tensors both =
       record_many(eigh_op, {a}, {values.eigenvalues, values.eigenvectors}, {values.eigenvalues, values.eigenvectors},
                   [shape = a.shape()](const BackwardContext& c) -> Tensors {
@@ -98,12 +100,12 @@ Eigh eigh(const Tensor& a) {
   return {both[0], both[1]};
 }
 
-// Values have the same bits whether a gradient will be asked for or not: LAPACK finds other ones beside vectors, which
-// are therefore left to the backward.
+// SpectrumValues have the same bits whether a gradient will be asked for or not. Where it will, vectors are found at
+// once: in the backward that would take the whole way again.
 Tensor eigvalsh(const Tensor& a) {
-  const Tensor values = eigh_values("eigvalsh", a, false).eigenvalues;
-  return record(eigvalsh_op, {a}, values, {a}, [](const BackwardContext& c) -> Tensors {
-    return {with_spectrum(eigh(c.saved(0)).eigenvectors, c.grad())};
+  const Eigh all = eigh_values("eigvalsh", a, needs_record({a}), SpectrumValues::alone);
+  return record(eigvalsh_op, {a}, all.eigenvalues, {a, all.eigenvectors}, [](const BackwardContext& c) -> Tensors {
+    return {with_spectrum(c.create_graph() ? eigh(c.saved(0)).eigenvectors : c.saved(1), c.grad())};
   });
 }
 

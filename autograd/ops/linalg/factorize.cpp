@@ -3,12 +3,13 @@
 #include <limits>
 
 #include "autograd/create.h"
+#include "autograd/kernels/matrix_lanes.h"
 #include "autograd/kernels/small_matrices.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
-#include "autograd/ops/linalg/lapack.h"
+#include "autograd/ops/linalg/reflectors.h"
 #include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/linalg/triangles.h"
 #include "autograd/ops/op.h"
@@ -67,22 +68,26 @@ Tensor cholesky_values(const Tensor& a) {
   const Matrices all = square_matrices("cholesky", "a", a);
   check_finite("cholesky", "a", a);
   const int64_t n = all.rows;
-  Tensor u = symmetric_part("cholesky", a);
+  Tensor l = symmetric_part("cholesky", a);
   std::vector<int> info(static_cast<size_t>(all.count));
   if (n > 0) {
     dispatch_floating("cholesky", a.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      T* values = u.mutable_data<T>();
-      over_own_matrices(all.count, static_cast<double>(n * n) * static_cast<double>(n) / 6, [&](int64_t i) {
-        info[static_cast<size_t>(i)] = static_cast<int>(factor_cholesky(n, values + i * n * n));
+      T* values = l.mutable_data<T>();
+      over_parts(all.count, static_cast<double>(n * n) * static_cast<double>(n) / 6, [&](int64_t first, int64_t last) {
+        if (n <= kernels::kMostInLanes)
+          return kernels::matrix_lanes<T>().cholesky(last - first, n, values + first * n * n, info.data() + first);
+        for (int64_t i = first; i < last; ++i) {
+          info[static_cast<size_t>(i)] = static_cast<int>(factor_cholesky(n, values + i * n * n));
+          kernels::triangles<T>().fold_down(n, values + i * n * n);
+        }
       });
     });
   }
   if (const int64_t broken = first_failure(info); broken >= 0)
     raise(ErrorKind::numeric, "cholesky: {} is not positive definite: its leading minor of order {} is not positive",
           which_matrix("a", a.shape(), broken), info[static_cast<size_t>(broken)]);
-  const NoGrad no_grad;
-  return transpose(triu(u));
+  return l;
 }
 
 /// Q [..., m, columns] and R [..., columns, n].
@@ -94,22 +99,25 @@ Qr qr_values(const Tensor& a, int64_t columns) {
   if (k == 0)
     return {zeros(all.of(m, columns), a.dtype()) + slice(eye(m, a.dtype()), 1, {.end = columns}),
             zeros(all.of(columns, n), a.dtype())};
-  // Column-major: what becomes R behind geqrf, and Q in as many columns as asked.
+  // Column-major: what becomes R, and Q in as many columns as asked.
   Tensor factored = own_transposed(a), q = empty(all.of(columns, m), a.dtype());
   dispatch_floating("qr", a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T *values = factored.mutable_data<T>(), *result = q.mutable_data<T>();
-    over_matrices(all.count, 2 * static_cast<double>(m * wide) * static_cast<double>(k), [&](int64_t i) {
+    over_own_matrices(all.count, 2 * static_cast<double>(m * wide) * static_cast<double>(k), [&](int64_t i) {
       T* const own = values + i * m * n;
       if (std::max(m, wide) <= kernels::kSmallMatrix)
         return kernels::small_qr(m, n, columns, own, result + i * m * columns);
-      std::vector<T> tau(static_cast<size_t>(k));
-      geqrf(m, n, own, tau.data());
-      std::copy_n(own, m * k, result + i * m * columns);
-      orgqr(m, columns, k, result + i * m * columns, tau.data());
+      qr_in_blocks(m, n, columns, own, result + i * m * columns);
     });
   });
-  return {transpose(q), triu(slice(transpose(factored), -2, {.end = columns}))};
+  Tensor r = transpose(factored);
+  r = columns == m ? r : own_copy(slice(r, -2, {.end = columns}));
+  dispatch_floating("qr", a.dtype(), [&](auto zero) {
+    auto* const rows = r.mutable_data<decltype(zero)>();
+    for (int64_t i = 0; i < all.count * columns; ++i) std::fill_n(rows + i * n, std::min(i % columns, n), zero);
+  });
+  return {transpose(q), r};
 }
 
 /// Throws where the first k columns of a depend on each other: R has a 0 on its diagonal, or as good as one.

@@ -26,6 +26,15 @@ auto vector(T* values, int64_t count) {
 
 int size(int64_t n) { return static_cast<int>(n); }
 
+/// call(work, count) with as much as the same call asks for where count is -1.
+template <class T, class Call>
+int with_workspace(const Call& call) {
+  T wanted = 0;
+  call(&wanted, -1);
+  xt::uvector<T> work(static_cast<size_t>(wanted));
+  return call(work.data(), static_cast<int>(work.size()));
+}
+
 }  // namespace
 
 template <class T>
@@ -42,36 +51,55 @@ int getri(int64_t n, T* lu, const int* pivots) {
 }
 
 template <class T>
-int geqrf(int64_t m, int64_t n, T* a, T* tau) {
-  auto whole = matrix(a, m, n);
-  auto scales = vector(tau, std::min(m, n));
-  return xt::lapack::geqrf(whole, scales);
+int sytrd(int64_t n, T* a, T* diagonal, T* beside, T* tau) {
+  return with_workspace<T>([=](T* work, int count) {
+    return cxxlapack::sytrd<int>('L', size(n), a, size(n), diagonal, beside, tau, work, count);
+  });
 }
 
 template <class T>
-int orgqr(int64_t m, int64_t columns, int64_t reflectors, T* a, T* tau) {
-  auto whole = matrix(a, m, columns);
-  auto scales = vector(tau, reflectors);
-  return xt::lapack::orgqr(whole, scales);
+int stedc(int64_t n, T* diagonal, T* beside, T* v) {
+  // As large as LAPACK's documentation asks for where vectors are found.
+  xt::uvector<T> work(static_cast<size_t>(1 + 4 * n + n * n));
+  xt::uvector<int> integers(static_cast<size_t>(3 + 5 * n));
+  return cxxlapack::stedc<int>('I', size(n), diagonal, beside, v, size(n), work.data(), static_cast<int>(work.size()),
+                               integers.data(), static_cast<int>(integers.size()));
 }
 
 template <class T>
-int gesdd(char job, int64_t m, int64_t n, T* a, T* s, T* u, T* vt) {
-  auto whole = matrix(a, m, n);
-  const auto [info, left, values, right] = xt::lapack::gesdd(whole, job);
-  std::copy_n(values.data(), std::min(m, n), s);
-  if (job != 'N') {
-    std::copy_n(left.data(), left.size(), u);
-    std::copy_n(right.data(), right.size(), vt);
-  }
+int laed4(int64_t n, int64_t j, const T* d, const T* z, T* apart, T rho, T& root) {
+  return cxxlapack::laed4<int>(size(n), size(j + 1), d, z, apart, rho, root);
+}
+
+template <class T>
+int sterf(int64_t n, T* diagonal, T* beside) {
+  return cxxlapack::sterf<int>(size(n), diagonal, beside);
+}
+
+template <class T>
+int gebrd(int64_t m, int64_t n, T* a, T* diagonal, T* above, T* tau_q, T* tau_p) {
+  return with_workspace<T>([=](T* work, int count) {
+    return cxxlapack::gebrd<int>(size(m), size(n), a, size(m), diagonal, above, tau_q, tau_p, work, count);
+  });
+}
+
+template <class T>
+int bdsdc(int64_t n, T* diagonal, T* above, T* u, T* vt) {
+  xt::uvector<T> work(static_cast<size_t>((u ? 3 * n * n : 0) + 4 * n));
+  xt::uvector<int> integers(static_cast<size_t>(8 * n));
+  const int count = size(n);
+  const char upper = 'U', job = u ? 'I' : 'N';
+  int info = 0;
+  // By the routines' own names: cxxlapack asks for one that LAPACK does not have where T is float.
+  const auto routine = [] {
+    if constexpr (sizeof(T) == sizeof(float))
+      return cxxlapack::sbdsdc;
+    else
+      return cxxlapack::dbdsdc;
+  }();
+  routine(&upper, &job, &count, diagonal, above, u, &count, vt, &count, nullptr, nullptr, work.data(), integers.data(),
+          &info);
   return info;
-}
-
-template <class T>
-int syevd(char job, char uplo, int64_t n, T* a, T* w) {
-  auto whole = matrix(a, n, n);
-  auto values = vector(w, n);
-  return xt::lapack::syevd(whole, job, uplo, values);
 }
 
 template <class T>
@@ -82,13 +110,15 @@ int gelsd(int64_t m, int64_t n, int64_t columns, T* a, T* b, T* s, double rcond,
   return xt::lapack::gelsd(whole, sides, values, rank, rcond);
 }
 
-#define TAPE_LAPACK_FOR(T)                                    \
-  template int getrf(int64_t, T*, int*);                      \
-  template int getri(int64_t, T*, const int*);                \
-  template int geqrf(int64_t, int64_t, T*, T*);               \
-  template int orgqr(int64_t, int64_t, int64_t, T*, T*);      \
-  template int gesdd(char, int64_t, int64_t, T*, T*, T*, T*); \
-  template int syevd(char, char, int64_t, T*, T*);            \
+#define TAPE_LAPACK_FOR(T)                                             \
+  template int getrf(int64_t, T*, int*);                               \
+  template int getri(int64_t, T*, const int*);                         \
+  template int laed4(int64_t, int64_t, const T*, const T*, T*, T, T&); \
+  template int sterf(int64_t, T*, T*);                                 \
+  template int sytrd(int64_t, T*, T*, T*, T*);                         \
+  template int stedc(int64_t, T*, T*, T*);                             \
+  template int gebrd(int64_t, int64_t, T*, T*, T*, T*, T*);            \
+  template int bdsdc(int64_t, T*, T*, T*, T*);                         \
   template int gelsd(int64_t, int64_t, int64_t, T*, T*, T*, double, int&);
 
 TAPE_LAPACK_FOR(float)

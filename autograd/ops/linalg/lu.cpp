@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd/create.h"
+#include "autograd/kernels/matrix_lanes.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/triangles.h"
@@ -33,6 +34,11 @@ Lu lu_of(const Tensor& a) {
     using T = decltype(zero);
     T* factors = lu.factors.mutable_data<T>();
     int64_t* pivots = lu.pivots.mutable_data<int64_t>();
+    if (n <= kernels::kMostInLanes)
+      return over_parts(all.count, cube(n), [&](int64_t first, int64_t last) {
+        kernels::matrix_lanes<T>().lu(last - first, n, factors + first * n * n, pivots + first * n,
+                                      lu.info.data() + first);
+      });
     if (n <= kSmallTriangle) {
       over_own_matrices(all.count, cube(n), [&](int64_t i) {
         lu.info[static_cast<size_t>(i)] =
@@ -63,7 +69,13 @@ Tensor lu_solve(const Lu& lu, const Tensor& b, bool transpose_a) {
     const T* factors = lu.factors.data<T>();
     const int64_t* pivots = lu.pivots.data<int64_t>();
     T* values = x.mutable_data<T>();
-    over_own_matrices(whole.numel(), 2 * static_cast<double>(n * n) * static_cast<double>(k), [&](int64_t i) {
+    const double work = 2 * static_cast<double>(n * n) * static_cast<double>(k);
+    if (std::max(n, k) <= kernels::kMostInLanes)
+      return over_parts(whole.numel(), work, [&](int64_t first, int64_t last) {
+        kernels::matrix_lanes<T>().lu_solve(last - first, n, k, factors, pivots, from.data() + first, transpose_a,
+                                            values + first * n * k);
+      });
+    over_own_matrices(whole.numel(), work, [&](int64_t i) {
       const int64_t matrix = from[static_cast<size_t>(i)];
       const T* const lower = factors + matrix * n * n;
       T* const sides_of = values + i * n * k;

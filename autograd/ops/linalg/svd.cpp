@@ -2,12 +2,14 @@
 #include <limits>
 
 #include "autograd/create.h"
+#include "autograd/kernels/matrix_lanes.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/samples.h"
+#include "autograd/ops/linalg/spectra.h"
 #include "autograd/ops/linalg/spectrum.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/shape.h"
@@ -64,33 +66,78 @@ const Op svdvals_op({.name = "svdvals",
                                  .backward = {"da{x} = U · diag(dy) · Vᵀ"}},
                      .samples = svdvals_samples});
 
-/// By job 'A' (full), 'S' (reduced) or 'N' (values alone).
-Svd svd_values(const char* name, const Tensor& a, char job) {
-  const Matrices all = matrices(name, "a", a);
-  check_finite(name, "a", a);
-  const int64_t m = all.rows, n = all.columns, k = std::min(m, n);
-  const int64_t columns = job == 'N' ? 0 : job == 'A' ? m : k, rows = job == 'N' ? 0 : job == 'A' ? n : k;
-  const NoGrad no_grad;
-  Tensor s = empty(all.of(k), a.dtype());
-  if (k == 0)
-    return {zeros(all.of(m, columns), a.dtype()) + slice(eye(m, a.dtype()), 1, {.end = columns}), s,
-            zeros(all.of(rows, n), a.dtype()) + slice(eye(n, a.dtype()), 0, {.end = rows})};
-  Tensor u = empty(all.of(m, columns), a.dtype()), vh = empty(all.of(rows, n), a.dtype()), work = own_copy(a);
-  std::vector<int> info(static_cast<size_t>(all.count));
+double svd_work(const Matrices& all) {
+  return 8 * static_cast<double>(all.size()) * static_cast<double>(std::min(all.rows, all.columns));
+}
+
+/// How a and its vectors lie in memory for singular_spectrum(), which takes matrices with as many rows as columns or
+/// more: a row-major a is a column-major aᵀ = V diag(s) Uᵀ.
+struct SvdPlaces {
+  Matrices all;
+  int64_t longer, k;
+  int64_t columns, rows;  // of U, of Vh
+};
+
+/// The spectrum of each into s, ut and vh; without vectors where `ut` is none.
+void fill_spectra(const char* name, const Tensor& a, const SvdPlaces& p, Tensor& s, Tensor& ut, Tensor& vh,
+                  SpectrumValues which) {
+  const int64_t m = p.all.rows, n = p.all.columns;
+  const bool tall = m > n, vectors = ut.defined();
+  Tensor work = tall ? own_transposed(a) : own_copy(a);
+  std::vector<int> info(static_cast<size_t>(p.all.count));
   dispatch_floating(name, a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    T *matrix = work.mutable_data<T>(), *values = s.mutable_data<T>(), *left = u.mutable_data<T>(),
-      *right = vh.mutable_data<T>();
-    // Column-major a is aᵀ = V diag(s) Uᵀ: its left vectors, column-major, are the rows of Vh, and so on.
-    over_matrices(all.count, 8 * static_cast<double>(m * n) * static_cast<double>(k), [&](int64_t i) {
-      info[static_cast<size_t>(i)] =
-          gesdd(job, n, m, matrix + i * m * n, values + i * k, right + i * rows * n, left + i * m * columns);
+    T *const matrix = work.mutable_data<T>(), *const values = s.mutable_data<T>();
+    T* const left = vectors ? ut.mutable_data<T>() : nullptr;
+    T* const right = vectors ? vh.mutable_data<T>() : nullptr;
+    if (which == SpectrumValues::alone && p.longer <= kernels::kMostInLanes && !vectors)
+      return over_parts(p.all.count, svd_work(p.all), [&](int64_t first, int64_t last) {
+        kernels::matrix_lanes<T>().singular_values(last - first, p.longer, p.k, matrix + first * m * n,
+                                                   values + first * p.k, info.data() + first);
+      });
+    over_own_matrices(p.all.count, svd_work(p.all), [&](int64_t i) {
+      T* const u = vectors ? left + i * p.columns * m : nullptr;
+      T* const v = vectors ? right + i * p.rows * n : nullptr;
+      info[static_cast<size_t>(i)] = singular_spectrum(p.longer, p.k, std::max(p.columns, p.rows), matrix + i * m * n,
+                                                       values + i * p.k, tall ? u : v, tall ? v : u, which);
     });
   });
   if (const int64_t broken = first_failure(info); broken >= 0)
     raise(ErrorKind::numeric, "{}: {}: the singular values did not converge", name,
           which_matrix("a", a.shape(), broken));
-  return {u, s, vh};
+}
+
+SvdPlaces svd_places(const char* name, const Tensor& a, bool full) {
+  SvdPlaces p{.all = matrices(name, "a", a), .longer = 0, .k = 0, .columns = 0, .rows = 0};
+  check_finite(name, "a", a);
+  p.longer = std::max(p.all.rows, p.all.columns);
+  p.k = std::min(p.all.rows, p.all.columns);
+  p.columns = full ? p.all.rows : p.k;
+  p.rows = full ? p.all.columns : p.k;
+  return p;
+}
+
+/// Reduced, or with all columns of U and rows of Vh.
+Svd svd_values(const char* name, const Tensor& a, bool full, SpectrumValues which) {
+  const SvdPlaces p = svd_places(name, a, full);
+  const int64_t m = p.all.rows, n = p.all.columns;
+  const NoGrad no_grad;
+  Tensor s = empty(p.all.of(p.k), a.dtype());
+  if (p.k == 0)
+    return {zeros(p.all.of(m, p.columns), a.dtype()) + slice(eye(m, a.dtype()), 1, {.end = p.columns}), s,
+            zeros(p.all.of(p.rows, n), a.dtype()) + slice(eye(n, a.dtype()), 0, {.end = p.rows})};
+  Tensor ut = empty(p.all.of(p.columns, m), a.dtype()), vh = empty(p.all.of(p.rows, n), a.dtype());
+  fill_spectra(name, a, p, s, ut, vh, which);
+  return {transpose(ut), s, vh};
+}
+
+/// Small ones by Jacobi's method, many at once.
+Tensor singular_values(const Tensor& a) {
+  const SvdPlaces p = svd_places("svdvals", a, false);
+  Tensor s = empty(p.all.of(p.k), a.dtype()), none;
+  if (p.k == 0) return s;
+  fill_spectra("svdvals", a, p, s, none, none, SpectrumValues::alone);
+  return s;
 }
 
 /// Throws where the least singular value of a matrix is 0, or as good as 0, which the gradient divides by.
@@ -145,7 +192,7 @@ Tensor svd_gradient(const Svd& all, const Svd& gradients, bool outside_u, bool o
 }  // namespace
 
 Svd svd(const Tensor& a, const SvdOptions& options) {
-  const Svd values = svd_values("svd", a, options.full_matrices ? 'A' : 'S');
+  const Svd values = svd_values("svd", a, options.full_matrices, SpectrumValues::beside_vectors);
   const Tensors all =
       record_many(svd_op, {a}, {values.u, values.s, values.vh}, {values.u, values.s, values.vh},
                   [shape = a.shape()](const BackwardContext& c) -> Tensors {
@@ -163,12 +210,18 @@ Svd svd(const Tensor& a, const SvdOptions& options) {
   return {all[0], all[1], all[2]};
 }
 
-// Values have the same bits whether a gradient will be asked for or not: LAPACK finds other ones beside vectors, which
-// are therefore left to the backward.
+// SpectrumValues have the same bits whether a gradient will be asked for or not. Where it will, vectors are found at
+// once: in the backward that would take the whole way again. Beside those of Jacobi's method they are found by
+// themselves.
 Tensor svdvals(const Tensor& a) {
-  return record(svdvals_op, {a}, svd_values("svdvals", a, 'N').s, {a}, [](const BackwardContext& c) -> Tensors {
-    const Svd all = svd(c.saved(0), {.full_matrices = false});
-    return {product(all.u * unsqueeze(c.grad(), -2), all.vh)};
+  const bool small = a.rank() >= 2 && std::max(a.size(-1), a.size(-2)) <= kernels::kMostInLanes;
+  Svd all{};
+  if (needs_record({a}))
+    all = svd_values("svdvals", a, false, small ? SpectrumValues::beside_vectors : SpectrumValues::alone);
+  if (small || !all.s.defined()) all.s = singular_values(a);
+  return record(svdvals_op, {a}, all.s, {a, all.u, all.vh}, [](const BackwardContext& c) -> Tensors {
+    const Svd again = c.create_graph() ? svd(c.saved(0), {.full_matrices = false}) : Svd{c.saved(1), {}, c.saved(2)};
+    return {product(again.u * unsqueeze(c.grad(), -2), again.vh)};
   });
 }
 

@@ -1,10 +1,11 @@
 #include "autograd/ops/linalg/triangles.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "autograd/kernels/gemm.h"
-#include "autograd/kernels/memory.h"
 #include "autograd/kernels/threads.h"
+#include "autograd/ops/linalg/working.h"
 
 namespace tape::linalg {
 namespace {
@@ -13,20 +14,6 @@ using kernels::Triangle;
 
 /// Columns of right sides that one task solves for, and rows that one product updates.
 constexpr int64_t kPanel = 128;
-
-template <class T>
-class Working {
- public:
-  explicit Working(int64_t n)
-      : values_(static_cast<T*>(kernels::acquire_scratch(static_cast<size_t>(n) * sizeof(T)))) {}
-  ~Working() { kernels::release_scratch(values_); }
-  Working(const Working&) = delete;
-  Working& operator=(const Working&) = delete;
-  T* data() const { return values_; }
-
- private:
-  T* values_;
-};
 
 int64_t first_half(int64_t n) { return (n / 2 + kSmallTriangle - 1) / kSmallTriangle * kSmallTriangle; }
 
@@ -96,12 +83,13 @@ int64_t factor_halves(int64_t n, T* a, int64_t stride) {
 template <class T>
 void solve_triangle(const Triangle<T>& a, int64_t columns, T* b, int64_t stride) {
   if (a.n == 0 || columns == 0) return;
-  const bool large = a.n > kSmallTriangle, by_rows = a.column_step == 1;
-  const Working<T> working(large ? a.n * a.n : 1);
+  const bool by_rows = a.column_step == 1;
+  std::optional<Working<T>> working;
   Triangle<T> negative = a;
-  if (large) {
-    negate(a.n, a.n, a.values, by_rows ? a.row_step : a.column_step, working.data());
-    negative.values = working.data();
+  if (a.n > kSmallTriangle) {
+    working.emplace(a.n * a.n);
+    negate(a.n, a.n, a.values, by_rows ? a.row_step : a.column_step, working->data());
+    negative.values = working->data();
     (by_rows ? negative.row_step : negative.column_step) = a.n;
   }
   const int64_t panels = (columns + kPanel - 1) / kPanel;

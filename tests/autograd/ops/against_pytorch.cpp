@@ -169,10 +169,31 @@ Calls arrangement_calls() {
            }}};
 }
 
+/// What operations take beside their inputs.
+Calls option_calls() {
+  const auto rounded = [](int64_t decimals, double factor) {
+    return [=](auto& in) -> Tensors { return {round(factor == 1 ? in[0] : in[0] * factor, decimals)}; };
+  };
+  const auto all = [](const Unique& found) -> Tensors { return {found.values, found.inverse, found.counts}; };
+  const auto along = [all](int64_t axis) { return [=](auto& in) -> Tensors { return all(unique(in[0], axis)); }; };
+  return {{"round_whole", rounded(0, 7)},
+          {"round_one", rounded(1, 7)},
+          {"round_two", rounded(2, 7)},
+          {"round_tens", rounded(-1, 7)},
+          {"round_halves", rounded(0, 1)},
+          {"round_halves_of_tens", rounded(-1, 1)},
+          {"unique_f64", [all](auto& in) -> Tensors { return all(unique(in[0])); }},
+          {"unique_bool", [all](auto& in) -> Tensors { return all(unique(in[0])); }},
+          {"unique_rows", along(0)},
+          {"unique_columns", along(-1)},
+          {"unique_slices", along(1)}};
+}
+
 const Calls& all_calls() {
   static const Calls all = [] {
     Calls merged;
-    for (Calls part : {elementwise_calls(), reduction_calls(), scan_calls(), position_calls(), arrangement_calls()})
+    for (Calls part :
+         {elementwise_calls(), reduction_calls(), scan_calls(), position_calls(), arrangement_calls(), option_calls()})
       merged.merge(part);
     return merged;
   }();

@@ -91,20 +91,26 @@ std::vector<LinalgCase> equation_cases() {
   const auto triangular = [](TriangularOptions options) {
     return [options](const Tensor& a, const Tensor& b) { return solve_triangular(a, b, options); };
   };
-  return {two("solve", plain),
-          two("solve vector", plain),
-          two("solve vectors", plain),
-          two("solve broadcast", plain),
-          two("solve right", [](const Tensor& a, const Tensor& b) { return solve(a, b, {.left = false}); }),
-          two("solve_triangular lower", triangular({})),
-          two("solve_triangular right", triangular({.upper = true, .left = false})),
-          two("solve_triangular unit", triangular({.upper = true, .unitriangular = true})),
-          one("inv", inv),
-          one("pinv tall", [](const Tensor& a) { return pinv(a); }),
-          one("pinv wide", [](const Tensor& a) { return pinv(a); }),
-          one("pinv deficient", [](const Tensor& a) { return pinv(a, {.rtol = 1e-3}); }),
-          lstsq_case("lstsq tall"),
-          lstsq_case("lstsq wide")};
+  return {
+      two("solve", plain),
+      two("solve vector", plain),
+      two("solve vectors", plain),
+      two("solve broadcast", plain),
+      two("solve right", [](const Tensor& a, const Tensor& b) { return solve(a, b, {.left = false}); }),
+      two("solve_triangular lower", triangular({})),
+      two("solve_triangular right", triangular({.upper = true, .left = false})),
+      two("solve_triangular unit", triangular({.upper = true, .unitriangular = true})),
+      one("inv", inv),
+      one("pinv tall", [](const Tensor& a) { return pinv(a); }),
+      one("pinv wide", [](const Tensor& a) { return pinv(a); }),
+      one("pinv deficient", [](const Tensor& a) { return pinv(a, {.rtol = 1e-3}); }),
+      one("pinv atol", [](const Tensor& a) { return pinv(a, {.atol = 1e-3}); }),
+      one("pinv tolerances", [](const Tensor& a) { return pinv(a, {.atol = 1e-3, .rtol = 1e-9}); }),
+      one("pinv hermitian", [](const Tensor& a) { return pinv(a + transpose(a), {.hermitian = true}); }),
+      one("pinv hermitian rtol",
+          [](const Tensor& a) { return pinv(matmul(a, a, {.transpose_b = true}), {.rtol = 1e-3, .hermitian = true}); }),
+      lstsq_case("lstsq tall"),
+      lstsq_case("lstsq wide")};
 }
 
 std::vector<LinalgCase> number_cases() {

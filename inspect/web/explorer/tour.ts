@@ -2,6 +2,7 @@
 import { element, visible } from "../shared/dom";
 import type { App } from "./app";
 import { shortened } from "./bar";
+import { showCell } from "./closeup";
 import type { Attention } from "./data";
 import { curveOf } from "./nudge";
 import { apart, brief, exact } from "./numbers";
@@ -260,7 +261,7 @@ export class Tour {
     if (window.innerWidth <= phone) {
       spoken.scrollIntoView();
       const part = shows ? document.querySelector(`#view ${shows}`) : null;
-      part?.scrollIntoView({ block: "nearest", inline: "nearest" }); // of a table that is wider than the phone
+      if (part) showCell(part);
       if (part && under(part) > 0) window.scrollBy(0, under(part) + 12);
       return;
     }

@@ -44,21 +44,30 @@ Json texts_json(const Study& study) {
   return list;
 }
 
-constexpr Limits kLeast{.activations = 256, .parameters = 16};
+constexpr Limits kLeast{.activations = 256, .parameters = 16, .layers = 512};
 
-/// The limits under which the values of the tape fit into what `room` leaves beside the others: fewer of parameters
-/// first, then of activations; as many as fit, but for a sixteenth.
-Limits fitting_limits(const Recording& recording, const PageOptions& options, const Tensors& beside, int64_t room) {
-  constexpr int64_t kParameters = 1024;
-  Limits limits{.activations = options.elements, .parameters = options.elements};
-  const auto fit = [&] { return bytes_of_values(recording, limits, beside) <= room; };
+/// What stands in the page beside the tape: attention, and layers in as many elements of each tensor.
+Tensors beside_the_tape(const Recording& recording, bool contexts, int64_t layers) {
+  Tensors tensors = attention_tensors(recording, contexts);
+  for (const Tensor& tensor : layer_tensors(recording, layers)) tensors.push_back(tensor);
+  return tensors;
+}
+
+/// The limits under which values fit into `room`: fewer of parameters first, then of activations, down to what a
+/// picture of them needs; then rows of layers, and what remains. As many as fit, but for one in sixty-four.
+Limits fitting_limits(const Recording& recording, const PageOptions& options, bool contexts, int64_t room) {
+  constexpr Limits kPicture{.activations = 512, .parameters = 1024};
+  Limits limits{.activations = options.elements, .parameters = options.elements, .layers = options.elements};
+  const auto fit = [&] {
+    return bytes_of_values(recording, limits, beside_the_tape(recording, contexts, limits.layers)) <= room;
+  };
   // Whether they fit with this limit lowered, if need be as far as `least`.
   const auto lowered = [&](int64_t& limit, int64_t least) {
     if (fit()) return true;
     int64_t above = limit;
     limit = std::min(limit, least);
     if (!fit()) return false;
-    while (above - limit > std::max<int64_t>(limit / 16, 1)) {
+    while (above - limit > std::max<int64_t>(limit / 64, 1)) {
       const int64_t kept = limit;
       limit =
           std::max(kept + 1, static_cast<int64_t>(std::sqrt(static_cast<double>(kept) * static_cast<double>(above))));
@@ -68,7 +77,9 @@ Limits fitting_limits(const Recording& recording, const PageOptions& options, co
     }
     return true;
   };
-  const bool all = lowered(limits.parameters, kParameters) || lowered(limits.activations, kLeast.activations);
+  const bool all = lowered(limits.parameters, kPicture.parameters) ||
+                   lowered(limits.activations, kPicture.activations) || lowered(limits.layers, kLeast.layers) ||
+                   lowered(limits.activations, kLeast.activations);
   if (!all) lowered(limits.parameters, kLeast.parameters);
   return limits;
 }
@@ -118,7 +129,7 @@ Json explorer_data(const Study& study, const PageOptions& options) {
   const auto dtype = to_string(recording.outputs()[0].value.dtype());
   const std::vector<GuiltyOperation> guilty =
       options.gradcheck ? options.gradcheck->guilty : std::vector<GuiltyOperation>();
-  // Where attention alone would fill a third of the page, it and the layers are shown with less.
+  // Where attention alone would fill a third of the page, it is shown with less.
   const bool contexts = bytes_of_values(recording, {}, attention_tensors(recording, true)) < options.bytes / 3;
   Json data{{"title", options.title},
             {"made_by", fmt::format("tapeformer {}, {}, {}", machine.version, machine.cpu, dtype)},
@@ -128,22 +139,21 @@ Json explorer_data(const Study& study, const PageOptions& options) {
             {"predictions", predictions_json(recording)},
             {"attention", attention_json(recording, contexts)},
             {"tape", nullptr}};
-  const int64_t elements = contexts ? 2048 : 512;
-  add_layers(data, recording, elements);
-  Tensors beside = attention_tensors(recording, contexts);
-  for (const Tensor& tensor : layer_tensors(recording, elements)) beside.push_back(tensor);
-  recording.keep_whole(beside);
   const Json nudges = pulled ? nudges_json(recording, *pulled) : Json(nullptr);
   // What surrounds the values: names, shapes and formulas.
   const int64_t around =
       bytes_as_json(tape_json(recording, guilty, {.activations = 1, .parameters = 1}), false) + bytes_as_json(nudges);
   // What the values leave where they are cut as far as they may be.
-  const int64_t left = options.bytes - around - bytes_of_values(recording, kLeast, beside);
+  const int64_t left =
+      options.bytes - around - bytes_of_values(recording, kLeast, beside_the_tape(recording, contexts, kLeast.layers));
   data["runs"] = options.runs.empty()
                      ? Json(nullptr)
                      : runs_json(recording, options.runs, std::clamp(left, options.bytes / 16, options.bytes / 4));
   const int64_t room = options.bytes - around - bytes_as_json(data["runs"]);
-  data["tape"] = tape_json(recording, guilty, fitting_limits(recording, options, beside, room));
+  const Limits limits = fitting_limits(recording, options, contexts, room);
+  recording.keep_whole(beside_the_tape(recording, contexts, limits.layers));
+  data["tape"] = tape_json(recording, guilty, limits);
+  add_layers(data, recording, limits.layers);
   if (options.title.empty()) data["title"] = data["model"]["class"];
   data["nudges"] = nudges;
   data["patching"] = options.patching ? patching_json(*options.patching) : Json(nullptr);

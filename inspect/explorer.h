@@ -18,8 +18,10 @@ struct PageOptions {
   std::optional<NudgeOptions> nudges = {};        ///< values are pulled at, and heads cut, to see what it does
   std::vector<Frame> runs = {};                   ///< of the same texts, laid side by side; more than two make a film
   std::optional<Patching> patching = {};          ///< of the study as the clean run
-  int64_t elements = 1 << 17;  ///< of each tensor of the tape, at most; fewer where the page would become too large
-  int64_t bytes = 4'400'000;   ///< of all data, about; beyond it tensors are cut, parameters first
+  int64_t elements = 1 << 17;  ///< of each tensor, at most; fewer where the page would become too large
+  /// Of all data, about. Beyond it tensors are cut: parameters first, then features of activations, then rows of
+  /// LayerNorms, RMSNorms, rotary embeddings and activation functions, of which four remain.
+  int64_t bytes = 4'400'000;
   /// Modules whose tensors are kept whole in any case: paths, in which * stands for any letters.
   std::vector<std::string> detail = {};
   std::string address = {};  ///< of the page, in front of the nodes' addresses in the report of the check

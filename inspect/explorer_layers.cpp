@@ -28,7 +28,8 @@ struct ShownRows {
   Tensors gradients_output = {}, gradients_input = {};
 };
 
-ShownRows shown_rows(const LayerCall& call, int64_t elements) {
+ShownRows shown_rows(const Recording& recording, const LayerCall& call, int64_t most) {
+  const int64_t elements = recording.is_detailed(call.module) ? call.input.numel() : most;
   ShownRows rows{.input = first_rows(call.input, elements), .output = first_rows(call.output, elements)};
   for (const Tensor& gradient : call.gradients_output) rows.gradients_output.push_back(first_rows(gradient, elements));
   for (const Tensor& gradient : call.gradients_input) rows.gradients_input.push_back(first_rows(gradient, elements));
@@ -50,7 +51,7 @@ void add_layers(Json& data, const Recording& recording, int64_t elements) {
     const int64_t rows = call.input.numel() / std::max<int64_t>(call.input.size(-1), 1);
     const size_t text = text_of(study, call.module);
     const bool of_text = text < study.texts.size() && rows == std::ssize(study.texts[text].tokens);
-    const ShownRows shown = shown_rows(call, elements);
+    const ShownRows shown = shown_rows(recording, call, elements);
     Json json{{"module", call.module}, {"text", of_text ? Json(text) : Json(nullptr)}, {"rows", rows}};
     json.update(call.kind.settings());
     json["input"] = tensor_json(shown.input);
@@ -64,7 +65,7 @@ void add_layers(Json& data, const Recording& recording, int64_t elements) {
 Tensors layer_tensors(const Recording& recording, int64_t elements) {
   Tensors tensors;
   for (const LayerCall& call : recording.layers()) {
-    const ShownRows shown = shown_rows(call, elements);
+    const ShownRows shown = shown_rows(recording, call, elements);
     tensors.insert(tensors.end(), {shown.input, shown.output});
     tensors.insert(tensors.end(), shown.gradients_output.begin(), shown.gradients_output.end());
     tensors.insert(tensors.end(), shown.gradients_input.begin(), shown.gradients_input.end());

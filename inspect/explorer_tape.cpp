@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <set>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -44,16 +45,24 @@ std::string line_of(const Node& node, const Study& study) {
 /// Counts what differs.
 class DistinctBytes {
  public:
-  void add(const Tensor& values, int64_t kept) {
-    if (!values.defined() || kept == 0) return;
-    if (seen_.emplace(content_hash(values), kept).second) sum_ += kept * 16 / 3;  // base64 of f32
+  /// What stands in the page whole.
+  void add(const Tensor& values) {
+    if (!values.defined()) return;
+    const size_t hash = content_hash(values);
+    if (whole_.insert(hash).second) sum_ += in_base64(values.numel());
   }
   void add(const Excerpt& excerpt, const Limits& limits) {
     if (!excerpt.values.defined()) return;
+    const size_t hash = content_hash(excerpt.values);
+    if (excerpt.is_whole() && whole_.contains(hash)) return;
     const Shape& held = excerpt.values.shape();
-    add(excerpt.values, excerpt.keep == Keep::all
-                            ? held.numel()
-                            : kept_shape(held, most_of(excerpt, limits), excerpt.rows_first).numel());
+    const Shape kept =
+        excerpt.keep == Keep::all ? held : kept_shape(held, most_of(excerpt, limits), excerpt.rows_first);
+    // A reshaped tensor has the same values, and where it is cut others of them.
+    std::vector<int64_t> cut;
+    if (kept != held)
+      std::ranges::copy_if(kept.to_vector(), std::back_inserter(cut), [](int64_t size) { return size > 1; });
+    if (seen_.emplace(hash, cut).second) sum_ += in_base64(kept.numel());
   }
   void add(const std::vector<Excerpt>& excerpts, const Limits& limits) {
     for (const Excerpt& excerpt : excerpts) add(excerpt, limits);
@@ -61,7 +70,10 @@ class DistinctBytes {
   int64_t sum() const { return sum_; }
 
  private:
-  std::set<std::pair<size_t, int64_t>> seen_;
+  static int64_t in_base64(int64_t elements) { return elements * 16 / 3; }  // of f32
+
+  std::unordered_set<size_t> whole_;
+  std::set<std::pair<size_t, std::vector<int64_t>>> seen_;
   int64_t sum_ = 0;
 };
 
@@ -204,7 +216,7 @@ Json tape_json(const Recording& recording, const std::vector<GuiltyOperation>& g
 
 int64_t bytes_of_values(const Recording& recording, const Limits& limits, const Tensors& beside) {
   DistinctBytes bytes;
-  for (const Tensor& tensor : beside) bytes.add(tensor, tensor.defined() ? tensor.numel() : 0);
+  for (const Tensor& tensor : beside) bytes.add(tensor);
   for (const Recording::Operation& operation : recording.operations()) {
     bytes.add(operation.values, limits);
     for (const auto* lists : {&operation.gradients, &operation.contributions})

@@ -76,6 +76,8 @@ class Recording {
   void keep_whole(const Tensors& beside);
 
   const Study& study() const { return study_; }
+  /// Whether all of a module's tensors are kept.
+  bool is_detailed(const std::string& module) const;
   const std::vector<PageOutput>& outputs() const { return outputs_; }
   const std::vector<Operation>& operations() const { return operations_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }

@@ -12,13 +12,14 @@
 
 namespace tape::inspect {
 
+bool Recording::is_detailed(const std::string& module) const {
+  return std::ranges::any_of(keep_.detail, [&](const std::string& pattern) { return fits_pattern(module, pattern); });
+}
+
 Excerpt Recording::excerpt(const Tensor& tensor, const std::string& module, Keep keep, const Axes* axes) const {
   if (!tensor.defined()) return {};
   const bool scores = axes && !axes->empty() && axes->back().kind == Axis::Kind::vocabulary;
-  const bool whole =
-      (scores && vocabulary_.empty()) ||
-      std::ranges::any_of(keep_.detail, [&](const std::string& pattern) { return fits_pattern(module, pattern); });
-  if (whole) return excerpt_of(tensor, tensor.numel(), Keep::all);
+  if (is_detailed(module) || (scores && vocabulary_.empty())) return excerpt_of(tensor, tensor.numel(), Keep::all);
   if (scores && tensor.rank() == std::ssize(*axes)) return columns_of(tensor, vocabulary_);
   // All tokens, and as many features of each as there is room for.
   const auto tokens = [&](size_t back) {
@@ -46,9 +47,7 @@ void Recording::keep_whole(const Tensors& beside) {
     if (tensor.defined()) there.insert(content_hash(tensor));
   const auto mark = [&](std::vector<Excerpt>& excerpts) {
     for (Excerpt& excerpt : excerpts)
-      if (excerpt.values.defined() && excerpt.values.shape() == excerpt.shape &&
-          there.contains(content_hash(excerpt.values)))
-        excerpt.keep = Keep::all;
+      if (excerpt.is_whole() && there.contains(content_hash(excerpt.values))) excerpt.keep = Keep::all;
   };
   for (Operation& operation : operations_) {
     mark(operation.values);

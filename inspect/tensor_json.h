@@ -17,6 +17,8 @@ struct Excerpt {
   double low = 0, high = 0, norm = 0;  ///< of what is finite in the whole, where not all is kept
   Keep keep = Keep::activation;
   bool rows_first = false;  ///< cut along the last axis, while that has places, before the one in front of it
+
+  bool is_whole() const { return values.defined() && values.shape() == shape; }
 };
 
 /// The shape that is kept of a tensor of which at most `most` elements are: all of the axes in front while the last two

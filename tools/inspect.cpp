@@ -164,7 +164,7 @@ void add_inspect(Command app) {
       .needs(out);
   command
       .option("--detail", arguments->detail,
-              "PATTERN of modules whose values and gradients the page keeps whole, however large: "
+              "PATTERN of modules of which the page keeps all values, gradients and rows, however large: "
               "decoder.layers.1 or *.cross_attention. May be repeated")
       .needs(out);
   command

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as browser from "./browser.mjs";
 import * as views from "./explorer_views.mjs";
-import { address, boxes, column, dataOf, decoded, menu, nearAll, numbers, option, view } from "./explorer_views.mjs";
+import { address, boxes, column, dataOf, decoded, menu, nearAll, numbers, option, scaled, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import { hostile } from "./make_log.mjs";
 import { folder, run, words } from "./models.mjs";
@@ -56,13 +56,6 @@ function broken(name, spoil) {
     writeExplorer(path, data);
     return { path, data };
   };
-}
-// Each number times a factor.
-function scaled(packed, factor) {
-  const { values } = decoded(packed);
-  const bytes = Buffer.alloc(4 * values.length);
-  values.forEach((value, i) => bytes.writeFloatLE(value * factor, 4 * i));
-  packed.data = bytes.toString("base64");
 }
 
 const check = (name, body, { of = "small", ...settings } = {}) =>

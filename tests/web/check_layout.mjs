@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import * as browser from "./browser.mjs";
-import { column, dataOf, view } from "./explorer_views.mjs";
+import { column, dataOf, decoded, scaled, view } from "./explorer_views.mjs";
 import { explorerData, writeExplorer } from "./make_explorer_data.mjs";
 import * as models from "./models.mjs";
 
@@ -53,6 +53,35 @@ await check(
     for (let i = 1; i < row.length; ++i) assert.ok(row[i - 1].right < row[i].left, `${row[i - 1].text} and ${row[i].text}`);
   },
   { ...phone, hash: "#view=head&kind=cross" },
+);
+
+// Gradients as small as those of a head that is sure of itself.
+function faint() {
+  const path = models.folder("layout-faint.html");
+  const data = explorerData("small");
+  for (const { gradients } of data.attention)
+    for (const packed of [gradients[0].scores, gradients[0].key]) scaled(packed, 1.77e-5 / Math.max(...decoded(packed).values));
+  writeExplorer(path, data);
+  return { path, data };
+}
+await check(
+  "the ends of a legend keep apart",
+  faint,
+  async ({ page, data }) => {
+    for (const { module } of data.attention) {
+      await page.evaluate((hash) => (location.hash = hash), `view=neuron&show=gradients&block=${module}`);
+      await page.locator("#neuron-picture h2", { hasText: module }).waitFor();
+      const legends = await page.locator("#neuron-picture .legend").count();
+      assert.equal(legends, 2);
+      for (let legend = 0; legend < legends; ++legend) {
+        const [, ...ends] = await boxes(page, `#neuron-picture .legend >> nth=${legend} >> text`);
+        ends.sort((a, b) => a.left - b.left);
+        for (let i = 1; i < ends.length; ++i)
+          assert.ok(ends[i - 1].right + 4 < ends[i].left, `${module}: ${ends[i - 1].text} and ${ends[i].text}`);
+      }
+    }
+  },
+  { hash: "#view=neuron&show=gradients" },
 );
 
 await check(
@@ -123,25 +152,75 @@ for (const [where, settings] of Object.entries({ desk, phone }))
           const part = wanted === null ? parts[0] : parts.find(({ value }) => Math.abs(value - wanted) < 1e-5);
           assert.ok(part.top >= 0 && part.bottom <= words.top, `step ${step + 1}: its number from ${part.top} to ${part.bottom}`);
         }
+        if (settings === phone && step === 7) {
+          const dx = Number(await page.locator(".tour [data-tour=dx]").getAttribute("data-value"));
+          const cells = await page.locator("#view table.numbers >> nth=0 >> tbody [data-column=dx]").evaluateAll((all) =>
+            all.map((cell) => ({ value: Number(cell.dataset.value), ...cell.getBoundingClientRect().toJSON() })));
+          const cell = cells.find(({ value }) => value === dx);
+          assert.ok(cell.left >= 0 && cell.right <= 390 && cell.bottom <= words.top, `dx from ${cell.left} to ${cell.right}`);
+        }
         if (step < 8) await page.locator(".tour").getByRole("button", { name: "Next ›" }).click();
       }
     },
     settings,
   );
 
+// How bright the picture of a part of the window is, 0 to 255.
+const brightness = async (page, clip) => {
+  const shot = (await page.screenshot({ clip })).toString("base64");
+  return page.evaluate(async (data) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${data}`;
+    await image.decode();
+    const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+    const context = canvas.getContext("2d");
+    context.drawImage(image, 0, 0);
+    const pixels = context.getImageData(0, 0, image.width, image.height).data;
+    return pixels.reduce((sum, value) => sum + value, 0) / pixels.length;
+  }, shot);
+};
 await check(
-  "a wide table begins with the place that is chosen",
+  "a table that goes on beyond its edge has a shadow there, until it is scrolled to its end",
   pulled,
-  async ({ page, data }) => {
-    const places = data.nudges.places.flatMap((place, index) => (place.kind === "weight" ? [[index, place]] : []));
-    const [last] = places.filter(([, { index }]) => index[1] === 0 && index[3] === 3).at(-1);
-    const { node } = data.nudges.places[last];
-    const { module } = data.tape.nodes.find(({ id }) => id === node);
-    await page.evaluate((hash) => (location.hash = hash), `view=nudge&block=${module}&head=0&pull=weight&place=${last}`);
-    await page.locator(`[data-place="${last}"][aria-pressed=true]`).waitFor();
-    const [chosen] = await boxes(page, `[data-place="${last}"]`);
-    const [seen] = await boxes(page, ".pull-side .scroll");
-    assert.ok(chosen.right <= seen.right && chosen.left >= seen.left, `${chosen.left} to ${chosen.right}`);
+  async ({ page }) => {
+    const table = page.locator("table.numbers >> nth=0");
+    await table.evaluate((element) => element.closest(".scroll").scrollIntoView());
+    const edge = () =>
+      table.evaluate((element) => {
+        const { right, bottom } = element.closest(".scroll").getBoundingClientRect();
+        return { x: right - 2, y: bottom - 16, width: 2, height: 12 }; // beside the sums, which have no tint
+      });
+    const before = await brightness(page, await edge());
+    await table.evaluate((element) => (element.closest(".scroll").scrollLeft = 1e4));
+    const after = await brightness(page, await edge());
+    assert.ok(after > before + 20, `${before}, at the end ${after}`);
   },
-  phone,
+  { ...phone, hash: "#view=softmax" },
 );
+
+for (const [key, width] of [[3, 390], [2, 300]])
+  await check(
+    `a wide table begins with the place that is chosen, and cuts no number: key ${key} at ${width} pixels`,
+    pulled,
+    async ({ page, data }) => {
+      const places = data.nudges.places.flatMap((place, index) => (place.kind === "weight" ? [[index, place]] : []));
+      const [last] = places.filter(([, { index }]) => index[1] === 0 && index[3] === key).at(-1);
+      const { node } = data.nudges.places[last];
+      const { module } = data.tape.nodes.find(({ id }) => id === node);
+      await page.evaluate((hash) => (location.hash = hash), `view=nudge&block=${module}&head=0&pull=weight&place=${last}`);
+      await page.locator(`[data-place="${last}"][aria-pressed=true]`).waitFor();
+      const [chosen] = await boxes(page, `[data-place="${last}"]`);
+      const [seen] = await boxes(page, ".pull-side .scroll");
+      const row = page.locator(".pull-side tbody tr").filter({ has: page.locator(`[data-place="${last}"]`) });
+      const [names, ...cells] = await row.locator("th, td").evaluateAll((all) =>
+        all.map((cell) => ({
+          left: cell.getBoundingClientRect().left + Number.parseFloat(getComputedStyle(cell).paddingLeft),
+          right: cell.getBoundingClientRect().right,
+        })));
+      assert.ok(chosen.right <= seen.right && chosen.left >= names.right - 1, `${chosen.left} to ${chosen.right}`);
+      if (width === 390) return; // too little is hidden to scroll by a column
+      for (const { left, right } of cells)
+        assert.ok(left >= names.right - 1 || right <= names.right + 1, `cut by the names: ${left} to ${right}`);
+    },
+    { viewport: { width, height: 844 } },
+  );

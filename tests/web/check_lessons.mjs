@@ -225,6 +225,35 @@ async function tour({ page, data }) {
 await check("the tour goes through one head with the model's own numbers", pulled, tour);
 await check("the tour goes through a page without nudges", plain("small"), tour);
 
+// A head that is sure of itself: nearly all weight on one key, whose gradient is nearly the mean of the row.
+function sure() {
+  const path = folder("lessons-sure.html");
+  const data = explorerData("small");
+  const { values, gradients } = data.attention.findLast(({ kind }) => kind === "cross");
+  const keys = values.probabilities.shape.at(-1);
+  decoded(values.probabilities).values.forEach((_, place) => {
+    const chosen = place % keys === 1;
+    written(values.probabilities, place, chosen ? 0.9987 : 0.0013 / (keys - 1));
+    written(gradients[0].probabilities, place, chosen ? -0.014773 : 0.0038);
+  });
+  writeExplorer(path, data);
+  return { path, data };
+}
+await check(
+  "whoever works the tour's formula out with the digits that it shows gets what it comes to",
+  sure,
+  async ({ page }) => {
+    const shown = await page.locator("[data-tour]").evaluateAll((all) =>
+      all.map(({ dataset, textContent }) => [dataset.tour, Number(textContent.replaceAll("−", "-"))]),
+    );
+    const last = (name) => shown.findLast(([one]) => one === name)[1];
+    const [p, g, mean, dx] = ["p", "g", "sum", "dx"].map(last);
+    assert.ok(Math.abs(g - mean) < 1e-4 && g !== mean, `${g} and ${mean}`);
+    assert.ok(Math.abs(p * (g - mean) - dx) < 0.01 * Math.abs(dx), `${p} · (${g} − ${mean}) = ${dx}`);
+  },
+  { hash: "#tour=7&view=softmax" },
+);
+
 await check("every view says what is seen, what to try and where it is derived", pulled, async ({ page }) => {
   for (const link of await page.locator("nav a").all()) {
     await link.click();

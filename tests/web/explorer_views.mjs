@@ -33,6 +33,14 @@ export function decoded(packed) {
   return { values, shape, at, row, rows, columns, first: (i, j) => values[i * columns + j] };
 }
 
+// Each number of it times a factor.
+export function scaled(packed, factor) {
+  const { values } = decoded(packed);
+  const bytes = Buffer.alloc(4 * values.length);
+  values.forEach((value, i) => bytes.writeFloatLE(value * factor, 4 * i));
+  packed.data = bytes.toString("base64");
+}
+
 export const sum = (values) => values.reduce((a, b) => a + b, 0);
 const largest = (values) => Math.max(0, ...values.map(Math.abs));
 export const near = (actual, expected, what, tolerance = 1e-6) =>

@@ -1,5 +1,5 @@
 // What is looked at, kept in step with the page's address, so that every picture can be linked to.
-import type { Attention, Data, Layer, Norm, Prediction, TapeNode } from "./data";
+import { keptRows, type Attention, type Data, type Layer, type Norm, type Prediction, type TapeNode } from "./data";
 import { subscript } from "./numbers";
 import { held, looks, pulls, viewNames, type Key, type Pull, type State, type ViewName } from "./state";
 import { distinct, share, tensor } from "./tensor";
@@ -242,8 +242,7 @@ export class App {
   private rows(state: State): number {
     const layers: Layer[] = state.view === "layernorm" ? this.norms() : this.layers(state.view);
     const layer = layers.find(({ module }) => module === (state.view === "layernorm" ? state.norm : state.layer));
-    const { input } = layer ?? {};
-    if (["layernorm", "activation", "rotary"].includes(state.view)) return (input?.cut ?? input?.shape)?.at(-2) ?? 0;
+    if (["layernorm", "activation", "rotary"].includes(state.view)) return layer ? keptRows(layer) : 0;
     if (state.view === "output" || state.view === "runs") return this.prediction(state)?.targets.length ?? 0;
     return this.tokens(this.block(state)?.rows ?? 0).length;
   }

@@ -9,10 +9,10 @@ export interface Switch {
   update(): void;
 }
 
-// A list to choose from; `options` may change with the state.
+// A list to choose from; `options` may change with the state. Those without a value are shown and cannot be chosen.
 export function menu(
   legend: string,
-  options: () => [string, string][],
+  options: () => [string | null, string][],
   value: () => string,
   chosen: (value: string) => void,
 ): Switch {
@@ -23,7 +23,10 @@ export function menu(
   const update = () => {
     const now = options();
     const key = JSON.stringify(now);
-    if (key !== shown) list.replaceChildren(...now.map(([name, label]) => element("option", { value: name }, label)));
+    if (key !== shown)
+      list.replaceChildren(
+        ...now.map(([name, label]) => element("option", name === null ? { disabled: true } : { value: name }, label)),
+      );
     shown = key;
     list.value = value();
     node.hidden = now.length < 2;
@@ -69,11 +72,21 @@ export function headSwitch(app: App): Switch {
   );
 }
 
-// row: which is shown where none is chosen.
-export function rowSwitch(app: App, legend: string, tokens: () => string[], row = () => app.state.row ?? 0): Switch {
+// row: which is shown where none is chosen; kept: how many of the rows the page has, where not all.
+export function rowSwitch(
+  app: App,
+  legend: string,
+  tokens: () => string[],
+  row = () => app.state.row ?? 0,
+  kept = () => Infinity,
+): Switch {
   return menu(
     legend,
-    () => tokens().map((token, row) => [String(row), `${row}  ${shortened(token, 24)}`]),
+    () =>
+      tokens().map((token, row) => {
+        const label = `${row}  ${shortened(token, 24)}`;
+        return row < kept() ? [String(row), label] : [null, `${label}, not kept`];
+      }),
     () => String(row()),
     (chosen) => app.set({ row: Number(chosen) }),
   );

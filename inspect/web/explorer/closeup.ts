@@ -90,3 +90,18 @@ export function steps(...lines: [string, number, string][]): HTMLElement {
   }
   return list;
 }
+
+// Scrolls a table that is wider than its place to one of its cells, so that no column is cut by the names in front: the
+// end of a number reads as another one.
+export function showCell(part: Element) {
+  const box = part.closest(".scroll");
+  const [names, ...cells] = part.closest("tr")?.cells ?? [];
+  if (!box || !names) return;
+  const [from, to] = [names.getBoundingClientRect().right, box.getBoundingClientRect().right];
+  const of = (element: Element) => element.getBoundingClientRect();
+  if (of(part).right > to || of(part).left < from) box.scrollLeft += (of(part).left + of(part).right - from - to) / 2;
+  const cut = cells.find((cell) => of(cell).left < from - 1 && of(cell).right > from + 1);
+  if (!cut) return;
+  const back = from - of(cut).left;
+  box.scrollLeft += of(part).right + back > to ? of(cut).right - from : -back;
+}

@@ -4,7 +4,7 @@ import { interpolateLab } from "d3-interpolate";
 import { scaleLinear } from "d3-scale";
 import { select, type Selection } from "d3-selection";
 import { element } from "../shared/dom";
-import { exact } from "./numbers";
+import { brief, exact } from "./numbers";
 
 const names = ["paper", "panel", "ink", "muted", "line", "first", "second", "good", "warn"] as const;
 type Palette = Record<(typeof names)[number], string>;
@@ -98,7 +98,8 @@ export function legend(parent: Area, scale: Scale, title: string, x: number, y: 
       .attr("offset", stop / 16)
       .attr("stop-color", scale.colour(scale.low + ((scale.high - scale.low) * stop) / 16));
   const group = parent.append("g").attr("class", "legend").attr("transform", `translate(${x},${y})`);
-  const end = (value: number) => exact(Number(value.toPrecision(3)));
+  const end = (value: number) =>
+    value !== 0 && Math.abs(value) < 1e-4 ? brief(value) : exact(Number(value.toPrecision(3)));
   const text = (at: number, anchor: string, words: string) =>
     group.append("text").attr("x", at).attr("y", 27).attr("text-anchor", anchor).attr("fill", muted).text(words);
   group.append("text").attr("x", 0).attr("y", 9).attr("fill", ink).text(title);

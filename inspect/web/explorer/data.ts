@@ -77,7 +77,7 @@ export interface Leaf {
   gradients: (Packed | null)[];
 }
 
-// Some rows of what a layer was given and gave.
+// The first rows of what a layer was given and gave.
 export interface Layer {
   module: string;
   text: number | null; // whose tokens the rows are
@@ -87,6 +87,9 @@ export interface Layer {
   gradient_output: (Packed | null)[];
   gradient_input: (Packed | null)[];
 }
+
+// How many rows of a layer the page has.
+export const keptRows = ({ input }: Layer) => input.shape.at(-2) ?? 1;
 
 export interface Norm extends Layer {
   eps: number;

@@ -2,11 +2,11 @@
 import { element } from "../shared/dom";
 import { legend, palette, signed, type Area } from "./colours";
 import type { App } from "./app";
-import { Bar, menu, outputSwitch, rowSwitch, shortened } from "./bar";
+import { Bar, menu, outputSwitch } from "./bar";
 import { around, largest, numbersTable, steps, tints, verdict, type Column } from "./closeup";
 import { cellAt, field } from "./heat";
 import { Picture } from "./picture";
-import { keptRows, rowNames } from "./rows";
+import { layerRowSwitch, missingRows, rowTitle, turnRow } from "./rows";
 import { Plane, tensor } from "./tensor";
 
 // y = γ x̂ + β, x̂ = (x − μ) / √(σ² + ε); dx = (γg − mean(γg) − x̂ mean(γg x̂)) / √(σ² + ε). An RMSNorm is the same with
@@ -46,7 +46,7 @@ export class LayerNormView {
         () => app.state.norm,
         (norm) => app.set({ norm, row: null }),
       ),
-      rowSwitch(app, "Row", () => this.tokens()),
+      layerRowSwitch(app, () => app.norm()!),
       outputSwitch(app, true),
     ]);
     this.picture = new Picture({
@@ -62,12 +62,6 @@ export class LayerNormView {
     return this.app.data.layer_norms.includes(this.app.norm()!);
   }
 
-  private tokens(): string[] {
-    const norm = this.app.norm();
-    if (!norm) return [];
-    return rowNames(this.app, norm);
-  }
-
   update() {
     this.bar.update();
     const { app } = this;
@@ -78,7 +72,7 @@ export class LayerNormView {
     const weight = tensor(norm.weight)?.row(0) ?? null;
     const g = tensor(norm.gradient_output[output])?.row(row);
     const recorded = tensor(norm.gradient_input[output])?.row(row);
-    this.picture.entitle(`${norm.module}, row ${row} “${shortened(this.tokens()[row] ?? "", 24)}”`);
+    this.picture.entitle(rowTitle(app, norm));
     this.picture.suggest("point at a number; ↑ ↓ row");
     if (!g || !recorded) {
       this.lines = [["x", x]];
@@ -94,8 +88,8 @@ export class LayerNormView {
       ];
       this.body.replaceChildren(...this.worked(x, weight, g, recorded, worked));
     }
-    const rest = keptRows(norm);
-    if (rest) this.body.append(rest);
+    const rest = missingRows(norm);
+    if (rest) this.body.prepend(rest);
     this.picture.redraw();
   }
 
@@ -192,10 +186,7 @@ export class LayerNormView {
   }
 
   private key(event: KeyboardEvent): boolean {
-    const rows = this.tokens().length;
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!by || rows === 0) return false;
-    this.app.set({ row: ((this.app.state.row ?? 0) + by + rows) % rows }, { replace: true });
-    return true;
+    return by !== undefined && turnRow(this.app, this.app.norm()!, by);
   }
 }

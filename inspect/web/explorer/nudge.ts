@@ -3,6 +3,7 @@
 import { choice, choose, element, visible } from "../shared/dom";
 import type { App } from "./app";
 import { Bar, headSwitch, kindSwitch, layerSwitch, menu, outputSwitch, shortened, type Switch } from "./bar";
+import { showCell } from "./closeup";
 import { signed } from "./colours";
 import { cutsTable } from "./cuts";
 import type { Attention, Nudges, Place } from "./data";
@@ -111,12 +112,8 @@ export class NudgeView {
 
   // A wide table scrolls to the place that is chosen; the page stays where it is.
   private bringIntoView() {
-    const chosen = this.grid.querySelector<HTMLElement>("[aria-pressed=true]");
-    const box = chosen?.closest<HTMLElement>(".scroll");
-    if (!chosen || !box) return;
-    const [cell, seen] = [chosen.getBoundingClientRect(), box.getBoundingClientRect()];
-    if (cell.right > seen.right || cell.left < seen.left)
-      box.scrollLeft += (cell.left + cell.right - seen.left - seen.right) / 2;
+    const chosen = this.grid.querySelector("[aria-pressed=true]");
+    if (chosen) showCell(chosen);
   }
 
   private get nudges(): Nudges {

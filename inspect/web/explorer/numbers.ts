@@ -22,6 +22,16 @@ export function exact(value: number): string {
   return Number.isFinite(value) ? minus(digits(value)) : special(value);
 }
 
+const magnitude = (value: number) => Math.floor(Math.log10(Math.abs(value)));
+
+// Of a number from which one is subtracted that is as near: as many digits as give the difference three.
+export function apart(value: number, difference: number): string {
+  if (value === 0 || difference === 0 || !Number.isFinite(value - difference)) return brief(value);
+  const places = Math.max(4, 2 - magnitude(difference));
+  const powers = Math.abs(value) < 1e-3;
+  return minus(powers ? value.toExponential(Math.max(2, places + magnitude(value))) : value.toFixed(places));
+}
+
 // In a column, six digits after the point, or powers of ten where these would say nothing.
 export function column(value: number): string {
   if (!Number.isFinite(value)) return special(value);

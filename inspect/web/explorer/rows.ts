@@ -2,7 +2,8 @@
 import { element } from "../shared/dom";
 import type { App } from "./app";
 import { Bar, menu, outputSwitch, rowSwitch, shortened, type Switch } from "./bar";
-import type { Layer } from "./data";
+import { keptRows, type Layer } from "./data";
+import { keepsAll } from "./slices";
 import { tensor } from "./tensor";
 
 export abstract class RowView<L extends Layer> {
@@ -28,16 +29,13 @@ export abstract class RowView<L extends Layer> {
         () => app.state.layer,
         (layer) => app.set({ layer, row: null }),
       ),
-      rowSwitch(app, "Row", () => this.tokens()),
+      layerRowSwitch(app, () => this.layer()),
       ...further,
       outputSwitch(app, true),
     ]);
     this.body.addEventListener("keydown", (event) => {
       const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      const rows = this.tokens().length;
-      if (event.target !== this.body || !by || rows === 0) return;
-      app.set({ row: ((app.state.row ?? 0) + by + rows) % rows }, { replace: true });
-      event.preventDefault();
+      if (event.target === this.body && by && turnRow(app, this.layer(), by)) event.preventDefault();
     });
     this.node = element("section", { class: "view" }, this.bar.node, this.body);
   }
@@ -46,40 +44,58 @@ export abstract class RowView<L extends Layer> {
     return this.all().find(({ module }) => module === this.app.state.layer)!;
   }
 
-  protected tokens(): string[] {
-    const layer = this.layer();
-    return rowNames(this.app, layer);
-  }
-
   update() {
     this.bar.update();
+    const { app } = this;
     const layer = this.layer();
-    const row = this.app.state.row ?? 0;
-    const { output } = this.app.state;
+    const row = app.state.row ?? 0;
+    const { output } = app.state;
     const g = tensor(layer.gradient_output[output])?.row(row);
     const recorded = tensor(layer.gradient_input[output])?.row(row);
-    const title = `${layer.module}, row ${row} “${shortened(this.tokens()[row] ?? "", 24)}”`;
-    const rest = keptRows(layer);
+    const rest = missingRows(layer);
     this.body.replaceChildren(
-      element("h2", {}, title),
+      element("h2", {}, rowTitle(app, layer)),
+      ...(rest ? [rest] : []),
       ...(g && recorded
         ? this.worked(layer, row, g, recorded)
         : [element("p", { class: "muted" }, "No gradient of this output arrives here.")]),
-      ...(rest ? [rest] : []),
     );
   }
 
   protected abstract worked(layer: L, row: number, g: Float32Array, recorded: Float32Array): HTMLElement[];
 }
 
-export function rowNames(app: App, layer: Layer): string[] {
-  const rows = tensor(layer.input).held.at(-2) ?? 1;
-  return Array.from({ length: rows }, (_, row) => app.tokens(layer.text)[row] ?? `row ${row}`);
+// Of all rows, those too that the page does not have.
+const rowNames = (app: App, layer: Layer): string[] =>
+  Array.from({ length: layer.rows }, (_, row) => app.tokens(layer.text)[row] ?? `row ${row}`);
+
+export function rowTitle(app: App, layer: Layer): string {
+  const row = app.state.row ?? 0;
+  return `${layer.module}, row ${row} “${shortened(rowNames(app, layer)[row] ?? "", 24)}”`;
 }
 
-// Says so where not all rows of a layer are there.
-export function keptRows(layer: Layer): HTMLElement | null {
-  const rows = tensor(layer.input).held.at(-2) ?? 1;
+export function layerRowSwitch(app: App, layer: () => Layer): Switch {
+  return rowSwitch(
+    app,
+    "Row",
+    () => rowNames(app, layer()),
+    () => app.state.row ?? 0,
+    () => keptRows(layer()),
+  );
+}
+
+// The next row of those that the page has, or the one before; whether there is one.
+export function turnRow(app: App, layer: Layer, by: number): boolean {
+  const rows = keptRows(layer);
+  if (rows === 0) return false;
+  app.set({ row: ((app.state.row ?? 0) + by + rows) % rows }, { replace: true });
+  return true;
+}
+
+// Says so where not all rows of a layer are there, and how to get them.
+export function missingRows(layer: Layer): HTMLElement | null {
+  const rows = keptRows(layer);
   if (rows >= layer.rows) return null;
-  return element("p", { class: "note muted" }, `The page keeps the first ${rows} of ${layer.rows} rows of this layer.`);
+  const words = `The page keeps the first ${rows} of ${layer.rows} rows of this layer; ${keepsAll(layer.module)}.`;
+  return element("p", { class: "note muted missing" }, words);
 }

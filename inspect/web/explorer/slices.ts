@@ -73,5 +73,8 @@ export function missing(packed: Packed, module: string): string | null {
     return [`${cut[axis]} of ${size} ${what}`];
   });
   const which = columns ? " (the right tokens and the likeliest)" : "";
-  return `${kept.join(", ")} of ${shapeText(shape)} kept${which}; --detail ${module === "" ? "'*'" : module} keeps all.`;
+  return `${kept.join(", ")} of ${shapeText(shape)} kept${which}; ${keepsAll(module)}.`;
 }
+
+// The option of the command that makes the page keep a module's tensors whole.
+export const keepsAll = (module: string) => `--detail ${module === "" ? "'*'" : module} keeps all`;

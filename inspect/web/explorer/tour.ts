@@ -2,9 +2,10 @@
 import { element, visible } from "../shared/dom";
 import type { App } from "./app";
 import { shortened } from "./bar";
+import { showCell } from "./closeup";
 import type { Attention } from "./data";
 import { curveOf } from "./nudge";
-import { brief, exact } from "./numbers";
+import { apart, brief, exact } from "./numbers";
 import { Replay } from "./replay";
 import { softmaxBackward } from "./softmax";
 import type { State } from "./state";
@@ -16,12 +17,11 @@ interface Step {
   title: string;
   words(): (Node | string)[];
   state(): Partial<State>;
-  shows?: string; // selects what it speaks of, where a phone has it further down in the view
+  shows?: string; // selects what it speaks of, where a phone has it further down or to the right in the view
 }
 
 // A number in a sentence, with its name for whoever checks it.
-function number(value: number, name: string): HTMLElement {
-  const words = Number.isInteger(value) ? String(value) : brief(value);
+function number(value: number, name: string, words = Number.isInteger(value) ? String(value) : brief(value)): HTMLElement {
   return element("b", { "data-tour": name, "data-value": value, title: exact(value) }, words);
 }
 
@@ -73,6 +73,7 @@ function steps(app: App, { block, head, row, key }: Hero): Step[] {
   const loss = app.data.predictions[0] !== null; // what is better lower
   const verdict = loss ? (g < 0 ? "help" : "harm") : g < 0 ? "lower it" : "raise it";
   const back = softmaxBackward(part("probabilities", row), gradient("probabilities"));
+  const above = g - back.sum;
   const nudge = app.data.nudges?.places.findIndex(
     ({ kind, node, index }) =>
       kind === "weight" &&
@@ -175,16 +176,17 @@ function steps(app: App, { block, head, row, key }: Hero): Step[] {
     {
       title: "Back through softmax",
       state: () => ({ view: "softmax", ...place }),
+      shows: `[data-index="${key}"] [data-column="dx"]`,
       words: () => [
         "Weights compete for a sum of 1, so a score is not sent g itself but how much g is above the row's mean Σ = ",
         number(back.sum, "sum"),
         ", times p: ",
         number(p, "p"),
         " · (",
-        number(g, "g"),
-        " − ",
-        number(back.sum, "sum"),
-        ") = ",
+        number(g, "g", apart(g, above)),
+        back.sum < 0 ? " − (" : " − ",
+        number(back.sum, "sum", apart(back.sum, above)),
+        back.sum < 0 ? ")) = " : ") = ",
         number(back.dx[key]!, "dx"),
         " is the gradient of the score.",
       ],
@@ -259,6 +261,7 @@ export class Tour {
     if (window.innerWidth <= phone) {
       spoken.scrollIntoView();
       const part = shows ? document.querySelector(`#view ${shows}`) : null;
+      if (part) showCell(part);
       if (part && under(part) > 0) window.scrollBy(0, under(part) + 12);
       return;
     }

@@ -50,7 +50,7 @@ class LongList {
 
   void push_back(const T& value) {
     std::string packed;
-    pack(packed, value);
+    append_packed(packed, value);
     bytes_.append(packed);
     ends_.push_back(bytes_.size());
   }
@@ -58,7 +58,7 @@ class LongList {
     const std::string packed = bytes_.read(i == 0 ? 0 : ends_[i - 1], ends_[i]);
     std::string_view rest = packed;
     T value;
-    unpack(rest, value);
+    take_packed(rest, value);
     return value;
   }
   size_t size() const { return ends_.size(); }

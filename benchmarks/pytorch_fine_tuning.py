@@ -72,6 +72,9 @@ def train(args):
     config = LlamaConfig(**json.loads((folder / "config.json").read_text()))
     length = config.max_position_embeddings
     model = LlamaForCausalLM(config)
+    for name, parameter in model.named_parameters():  # as GPT-2 begins, and ours
+        if name.endswith(("o_proj.weight", "down_proj.weight")):
+            torch.nn.init.normal_(parameter, 0, config.initializer_range / (2 * config.num_hidden_layers) ** 0.5)
 
     def windows(data, starts):
         rows = torch.stack([data[i : i + length + 1] for i in starts])

@@ -40,11 +40,9 @@ CausalLM::CausalLM(const CausalLMOptions& o)
       output(this, "output", o.embeddings.d_model, o.embeddings.vocab, nn::NextTokenHeadOptions{.output = o.output}),
       options_(o) {
   nn::init::start_normal(*this, o.init_std);
-  if (o.scale_residual_init) {
-    const double smaller = o.init_std / std::sqrt(2.0 * static_cast<double>(o.layers.size()));
-    for (const NamedTensor& parameter : named_parameters())
-      if (into_the_sum(parameter.name)) nn::init::normal_(parameter.tensor, 0, smaller);
-  }
+  const double smaller = o.init_std / std::sqrt(2.0 * static_cast<double>(o.layers.size()));
+  for (const NamedTensor& parameter : named_parameters())
+    if (into_the_sum(parameter.name)) nn::init::normal_(parameter.tensor, 0, smaller);
   if (o.tie_output) output->weight = embeddings->token->weight;
 }
 

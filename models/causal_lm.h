@@ -17,10 +17,9 @@ struct CausalLMOptions {
   bool tie_output = false;             ///< the output's matrix is the token table
   std::optional<int64_t> bos_id = {};  ///< the token that begins a text, if there is one
   std::vector<int64_t> eos_ids = {};   ///< the tokens that end it
-  double init_std = 0.02;              ///< deviation of the first weights
-  /// Projections into the residual sum, two a layer, begin smaller by sqrt(2 layers), which keeps the variance of the
-  /// sum (Radford et al. 2019, 2.3).
-  bool scale_residual_init = false;
+  /// Deviation of the first weights; of projections into the residual sum, two a layer, smaller by sqrt(2 layers),
+  /// which keeps the variance of the sum (Radford et al. 2019, 2.3).
+  double init_std = 0.02;
 };
 
 /// A decoder-only model: embeddings, a stack of layers of which each position sees the past alone, and the scores of

@@ -59,8 +59,7 @@ CausalLMOptions parts_of(const GptConfig& c) {
                         .output = c.output,
                         .tie_output = c.tie_output,
                         .bos_id = c.bos_id,
-                        .init_std = c.init_std,
-                        .scale_residual_init = true};
+                        .init_std = c.init_std};
   if (c.eos_id) parts.eos_ids = {*c.eos_id};
   return parts;
 }

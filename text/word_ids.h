@@ -14,11 +14,11 @@ struct WordIds {
   std::vector<int64_t> places;  ///< of the first token of each of these
 };
 
-inline void pack(std::string& to, const WordIds& value) {
-  for (const std::vector<int64_t>* part : {&value.ids, &value.words, &value.places}) tape::pack(to, *part);
+inline void append_packed(std::string& to, const WordIds& value) {
+  for (const std::vector<int64_t>* part : {&value.ids, &value.words, &value.places}) tape::append_packed(to, *part);
 }
-inline void unpack(std::string_view& from, WordIds& value) {
-  for (std::vector<int64_t>* part : {&value.ids, &value.words, &value.places}) tape::unpack(from, *part);
+inline void take_packed(std::string_view& from, WordIds& value) {
+  for (std::vector<int64_t>* part : {&value.ids, &value.words, &value.places}) tape::take_packed(from, *part);
 }
 
 /// The text that words make: a blank between two.

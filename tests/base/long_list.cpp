@@ -35,18 +35,18 @@ TEST(PackedValues, AreReadAsTheyWereWritten) {
       0, -1, 1, 63, 64, -64, -65, 1 << 20, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
   const std::vector<std::string> texts{"", "a", std::string("\0é", 3), std::string(300, 'x')};
   std::string packed;
-  pack(packed, ids);
-  pack(packed, std::vector<std::vector<std::string>>{texts, {}});
+  append_packed(packed, ids);
+  append_packed(packed, std::vector<std::vector<std::string>>{texts, {}});
   std::string_view rest = packed;
   Ids same;
   std::vector<std::vector<std::string>> same_texts;
-  unpack(rest, same);
-  unpack(rest, same_texts);
+  take_packed(rest, same);
+  take_packed(rest, same_texts);
   EXPECT_EQ(same, ids);
   EXPECT_THAT(same_texts, ElementsAre(texts, ElementsAre()));
   EXPECT_EQ(rest, "");
   packed.clear();
-  pack(packed, Ids{0, 50, -3});
+  append_packed(packed, Ids{0, 50, -3});
   EXPECT_EQ(packed.size(), 4u) << "a byte for each small number and for how many there are";
 }
 

@@ -4,6 +4,7 @@
 #include "autograd/ops/arithmetic.h"
 #include "base/file.h"
 #include "tests/models/hugging_face_folder.h"
+#include "tests/support/tensors.h"
 
 namespace tape::models {
 namespace {

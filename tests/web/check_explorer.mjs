@@ -387,6 +387,27 @@ await check("everything can be reached with the keyboard and has a name", async 
   assert.ok(passed.length > 0 && passed.some((text) => text.includes("Gradient check")));
 });
 
+// A gradient arrives at the probabilities of hidden keys, too, which stay 0 whatever it says.
+await check(
+  "what the mask hides has no line of a gradient",
+  async ({ page, data }) => {
+    const block = data.attention.find(({ kind }) => kind === "decoder self");
+    const [gradient, mask] = [decoded(block.gradients[0].probabilities), decoded(block.values.mask)];
+    const least = 0.004 * Math.max(...gradient.values.map(Math.abs));
+    let [seen, hidden] = [0, 0];
+    for (let head = 0; head < block.heads; ++head)
+      for (let query = 0; query < gradient.rows; ++query)
+        for (let key = 0; key < gradient.columns; ++key)
+          if (Math.abs(gradient.at(head, query, key)) > least)
+            if (mask.at(mask.shape[0] === 1 ? 0 : head, query, key) === -Infinity) ++hidden;
+            else ++seen;
+    assert.ok(hidden > 0);
+    assert.equal(Number(await page.locator("#head-picture .lines").getAttribute("data-lines")), seen);
+    await page.locator("#head-picture", { hasText: "the mask hides the others" }).waitFor();
+  },
+  { hash: "#view=head&kind=decoder self&heads=all&show=gradients" },
+);
+
 // The first query of a causal attention sees one key alone: its scores get no gradient.
 await check(
   "what is 0 everywhere has the colour of 0",

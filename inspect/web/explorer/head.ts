@@ -137,27 +137,38 @@ export class HeadView {
     return height + 6 + 16 * notes.length;
   }
 
-  // Every weight that can be seen, the strongest of them where there are too many.
-  private lines(place: Layout, planes: Map<number, Plane>, high: number): { all: number; kept: Line[] } {
+  // Every weight that can be seen, the strongest of them where there are too many. What the mask hides has none: a
+  // gradient arrives there, too, but the probability stays 0.
+  private lines(
+    block: Attention,
+    place: Layout,
+    planes: Map<number, Plane>,
+    high: number,
+  ): { all: number; hidden: number; kept: Line[] } {
     const found: Line[] = [];
+    let hidden = 0;
+    const mask = tensor(block.values.mask);
     const least = this.app.state.least / 100;
     [...planes].forEach(([head, plane], order) =>
       place.queries.forEach((query, from) => {
         if (place.chosen !== null && query !== place.chosen) return;
+        const added = mask?.row(query, head);
         place.keys.forEach((key, to) => {
           const value = plane.at(query, key);
           const share = Math.abs(value) / high;
-          if (share > 0.004 && share >= least) found.push({ head, order, from, to, value, share });
+          if (!(share > 0.004 && share >= least)) return;
+          if (added?.[key] === -Infinity) ++hidden;
+          else found.push({ head, order, from, to, value, share });
         });
       }),
     );
     const strongest = found.length > mostLines ? found.sort((a, b) => b.share - a.share).slice(0, mostLines) : found;
-    return { all: found.length, kept: strongest };
+    return { all: found.length, hidden, kept: strongest };
   }
 
   private drawLines(area: Area, block: Attention, place: Layout, planes: Map<number, Plane>, scale: Scale): string {
     const { show } = this.app.state;
-    const { all, kept } = this.lines(place, planes, scale.high);
+    const { all, hidden, kept } = this.lines(block, place, planes, scale.high);
     const group = area.append("g").attr("fill", "none").attr("class", "lines").attr("data-lines", kept.length);
     group.attr("stroke-width", planes.size > 4 ? 1.4 : 2.2);
     const offset = (order: number) => (planes.size === 1 ? 0 : ((order + 0.5) / planes.size - 0.5) * place.row * 0.5);
@@ -180,9 +191,9 @@ export class HeadView {
       show === "gradients" ? "lines: coloured by sign" : "lines: colour by head, stronger with the probability";
     const { least } = this.app.state;
     const above = least > 0 ? `, from ${least} % of the largest on` : "";
-    return kept.length < all
-      ? `${meaning}${above}; the ${whole(kept.length)} strongest of ${whole(all)}`
-      : meaning + above;
+    const masked = hidden > 0 ? "; the mask hides the others" : "";
+    const strongest = kept.length < all ? `; the ${whole(kept.length)} strongest of ${whole(all)}` : "";
+    return meaning + above + masked + strongest;
   }
 
   private drawTokens(area: Area, block: Attention, place: Layout) {

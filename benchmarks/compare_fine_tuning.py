@@ -2,7 +2,7 @@
 """A small Llama from nothing and adapters on it, by Tapeformer and by PyTorch with transformers and peft: the same sizes,
 tokens, rates and batches, both at the same time, each on a core of its own.
 
-    python3 benchmarks/compare_fine_tuning.py --out runs/stories [--build build/release] [--steps 1400 --adapter-steps 300]
+    python3 benchmarks/compare_fine_tuning.py --out runs/stories [--build build/release] [--steps 1100 --adapter-steps 300]
 
 Makes stories (examples/stories.cpp), a tokenizer from them, both models, adapters for requests on each, and has `tapeformer
 generate` answer 200 requests from every folder. A table at the end; everything stays in --out. Nothing else should run
@@ -60,7 +60,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"))
-    parser.add_argument("--steps", type=int, default=1400)
+    parser.add_argument("--steps", type=int, default=1100)
     parser.add_argument("--adapter-steps", type=int, default=300)
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--precision", choices=["highest", "medium"], default="medium")
@@ -72,6 +72,7 @@ def main():
     subprocess.run([stories, out / "stories"], check=True)
     common = ["--batch", args.batch, "--precision", args.precision, "--threads", 1]
     valid = ["--valid-fraction", "0.01"]
+    schedule = ["--steps", args.steps, "--lr", 2e-3, "--warmup", 100]
     ours = [tapeformer, "train", "lm", *common, "--overwrite", "--json"]
     sizes = ["--text", out / "stories" / "stories.txt", *valid, "--architecture", "llama", "--level", "bpe", "--vocab-size", 2000,
              "--layers", 8, "--width", 384, "--heads", 6, "--context", 256]  # fmt: skip
@@ -80,9 +81,9 @@ def main():
     environment = None if is_intel() else unlocked(out)
     requests = out / "stories" / "requests.jsonl"
     trained = side_by_side({
-        "tapeformer train": ([*ours, *sizes, "--steps", args.steps, "--warmup", 50, "--evaluate-every", args.steps,
-                              "--out", out / "tapeformer-base"], None),
-        "pytorch train": ([*python, "train", *common, "--like", out / "sizes", "--steps", args.steps, "--out",
+        "tapeformer train": ([*ours, *sizes, *schedule, "--evaluate-every", args.steps, "--out",
+                              out / "tapeformer-base"], None),
+        "pytorch train": ([*python, "train", *common, "--like", out / "sizes", *schedule, "--out",
                            out / "pytorch-base"], environment)}, out)  # fmt: skip
     adapted = side_by_side({
         "tapeformer adapt": ([*ours, "--init", out / "tapeformer-base", "--text", requests, "--lora-rank", 8, "--steps",

@@ -28,11 +28,10 @@ const Words things = {"lantern", "kite", "drum", "boat",    "key",  "map",   "ha
                       "ball",    "cart", "book", "blanket", "cake", "flute", "ladder", "mirror"};
 const Words places = {"mill",   "pond",  "forest", "hill", "barn",   "garden",
                       "bridge", "river", "market", "cave", "meadow", "harbour"};
-const Words names = {"Nim",   "Tilda", "Oskar", "Wren", "Pip",    "Hazel", "Bruno", "Mina",
-                     "Otis",  "Lotte", "Rufus", "Ada",  "Jory",   "Sunny", "Momo",  "Edda",
-                     "Felix", "Greta", "Hugo",  "Iris", "Kasper", "Luna",  "Nils",  "Romy"};
 const Words colours = {"red", "blue", "green", "golden", "silver", "yellow", "white", "striped"};
 const Words natures = {"shy", "brave", "clever", "lazy", "cheerful", "curious", "gentle", "proud", "quiet", "busy"};
+const Words consonants = {"B", "D", "F", "G", "H", "J", "K", "L", "M", "N", "P", "R", "S", "T", "V", "W", "Z"};
+const Words vowels = {"a", "e", "i", "o", "u"};
 const Words times = {"One sunny morning", "One windy afternoon", "On a cold winter day", "Early in spring",
                      "Late one evening",  "One rainy day",       "On market day",        "The day before the feast"};
 
@@ -72,7 +71,8 @@ class Teller {
   explicit Teller(Draw& draw) : draw_(draw) {
     animal_ = draw.of(animals), other_ = draw.of(animals, {animal_});
     thing_ = draw.of(things), place_ = draw.of(places), away_ = draw.of(places, {place_});
-    name_ = draw.of(names), friend_ = draw.of(names, {name_});
+    name_ = name(), friend_ = name();
+    while (friend_ == name_) friend_ = name();
     colour_ = draw.of(colours), nature_ = draw.of(natures);
   }
 
@@ -85,6 +85,15 @@ class Teller {
   }
 
  private:
+  /// Of two syllables: nearly thirty thousand names, so that whoever goes on with a story has to look up who it is
+  /// about.
+  std::string name() {
+    std::string first(draw_.of(consonants)), second(draw_.of(consonants));
+    second.front() = static_cast<char>(std::tolower(second.front()));
+    return fmt::format("{}{}{}{}{}", first, draw_.of(vowels), second, draw_.of(vowels),
+                       draw_.of(Words{"", "n", "l", "r"}));
+  }
+
   /// One of several ways to say it, with the words of this story in the place of {name}, {thing}, ...
   void say(const Words& ways) {
     const std::string_view way = draw_.of(ways);
@@ -173,8 +182,8 @@ class Teller {
   }
 
   Draw& draw_;
-  std::string_view animal_, other_, thing_, place_, away_, name_, friend_, colour_, nature_, time_;
-  std::string text_;
+  std::string_view animal_, other_, thing_, place_, away_, colour_, nature_, time_;
+  std::string name_, friend_, text_;
 };
 
 std::string request(Draw& draw, const Story& of) {

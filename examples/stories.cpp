@@ -88,10 +88,12 @@ class Teller {
   /// Of two syllables: nearly thirty thousand names, so that whoever goes on with a story has to look up who it is
   /// about.
   std::string name() {
-    std::string first(draw_.of(consonants)), second(draw_.of(consonants));
-    second.front() = static_cast<char>(std::tolower(second.front()));
-    return fmt::format("{}{}{}{}{}", first, draw_.of(vowels), second, draw_.of(vowels),
-                       draw_.of(Words{"", "n", "l", "r"}));
+    // Drawn one by one: in which order arguments are worked out is the compiler's choice.
+    const std::string_view first = draw_.of(consonants), second = draw_.of(consonants);
+    const std::string_view end = draw_.of(Words{"", "n", "l", "r"});
+    const std::string_view second_vowel = draw_.of(vowels), first_vowel = draw_.of(vowels);
+    return fmt::format("{}{}{}{}{}", first, first_vowel, static_cast<char>(std::tolower(second.front())), second_vowel,
+                       end);
   }
 
   /// One of several ways to say it, with the words of this story in the place of {name}, {thing}, ...

@@ -52,7 +52,7 @@ file(STRINGS ${FOLDER}/stories/stories.txt stories)
 list(LENGTH stories count)
 expect(count EQUAL 100)
 file(SHA256 ${FOLDER}/stories/stories.txt hash)
-expect(hash STREQUAL 400367c0f410c675694bdcbaaf786e6930b970a18e04bb66a6a33493ea0a81ab)
+expect(hash STREQUAL c1aef12fcc7fb4e7b8d37630aa4c982e3e18239ab3c71b4c46acc6f5007444af)
 file(WRITE ${FOLDER}/replies.jsonl
      "{\"prompt\":\"Tell of a fox, a map and the pond.\",\"text\":\"A fox had a map. At the pond it was lost.\",\"ended\":true}\n"
      "{\"prompt\":\"Tell of a fox, a map and the pond.\",\"text\":\"A fox had maps. At the pond it was lost.\",\"ended\":false}\n")

@@ -10,12 +10,10 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/transfer.h"
 
 namespace tape {
 namespace {
-
-/// Linux moves at most 2^31 - 4096 bytes a call.
-constexpr int64_t kMaxTransfer = 1 << 30;
 
 /// The file that becomes the new one; removed unless it was.
 class FileBeside {
@@ -32,12 +30,7 @@ class FileBeside {
   FileBeside& operator=(const FileBeside&) = delete;
 
   void append(std::string_view part) {
-    while (!part.empty()) {
-      const ssize_t written = write(descriptor_, part.data(), std::min(part.size(), static_cast<size_t>(kMaxTransfer)));
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) raise_errno(path_, "write", errno);
-      part.remove_prefix(static_cast<size_t>(written));
-    }
+    if (!write_all(descriptor_, part)) raise_errno(path_, "write", errno);
   }
 
   void replace() {
@@ -92,17 +85,11 @@ InputFile::InputFile(const std::string& path) : path_(path) {
 InputFile::~InputFile() { close(descriptor_); }
 
 void InputFile::read(int64_t position, void* to, int64_t bytes) const {
-  char* at = static_cast<char*>(to);
-  while (bytes > 0) {
-    const ssize_t got = pread(descriptor_, at, static_cast<size_t>(std::min(bytes, kMaxTransfer)), position);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) raise_errno(path_, "read", errno);
-    if (got == 0)
-      raise(ErrorKind::io, "{}: the file ends at byte {}, it had {} bytes when it was opened", path_, position, size_);
-    at += got;
-    position += got;
-    bytes -= got;
-  }
+  const int64_t got = read_all(descriptor_, position, to, bytes);
+  if (got < 0) raise_errno(path_, "read", errno);
+  if (got < bytes)
+    raise(ErrorKind::io, "{}: the file ends at byte {}, it had {} bytes when it was opened", path_, position + got,
+          size_);
 }
 
 std::string read_text(const std::string& path) {

@@ -3,19 +3,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/transfer.h"
 
 namespace tape {
 namespace {
-
-/// Linux moves at most 2^31 - 4096 bytes a call.
-constexpr int64_t kMostAtOnce = 1 << 30;
 
 std::string folder() {
   const char* const chosen = std::getenv("TMPDIR");
@@ -51,25 +48,14 @@ TemporaryFile& TemporaryFile::operator=(TemporaryFile&& other) noexcept {
 
 void TemporaryFile::append(std::string_view bytes) {
   if (descriptor_ < 0) descriptor_ = open_nameless();
-  while (!bytes.empty()) {
-    const ssize_t written =
-        pwrite(descriptor_, bytes.data(), std::min(bytes.size(), static_cast<size_t>(kMostAtOnce)), size_);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) raise_errno(folder(), "write a temporary file in it", errno);
-    bytes.remove_prefix(static_cast<size_t>(written));
-    size_ += written;
-  }
+  if (!write_all(descriptor_, bytes)) raise_errno(folder(), "write a temporary file in it", errno);
+  size_ += std::ssize(bytes);
 }
 
 void TemporaryFile::read(int64_t position, void* to, int64_t bytes) const {
-  auto* at = static_cast<char*>(to);
-  while (bytes > 0) {
-    const ssize_t got = pread(descriptor_, at, static_cast<size_t>(std::min(bytes, kMostAtOnce)), position);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) raise_errno(folder(), "read a temporary file in it", errno);
-    if (got == 0) raise(ErrorKind::io, "{}: a temporary file in it ends at byte {}", folder(), position);
-    at += got, position += got, bytes -= got;
-  }
+  const int64_t got = read_all(descriptor_, position, to, bytes);
+  if (got < 0) raise_errno(folder(), "read a temporary file in it", errno);
+  if (got < bytes) raise(ErrorKind::io, "{}: a temporary file in it ends at byte {}", folder(), position + got);
 }
 
 }  // namespace tape

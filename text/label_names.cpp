@@ -17,7 +17,6 @@ std::optional<uint64_t> whole_number(std::string_view text) {
 
 std::vector<std::string> sorted_names(std::vector<std::string> names) {
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
   // "01" and "1" have one value: their order by bytes stays.
   if (std::ranges::all_of(names, [](const std::string& name) { return whole_number(name).has_value(); }))
     std::ranges::stable_sort(names, {}, [](const std::string& name) { return *whole_number(name); });
@@ -35,18 +34,7 @@ std::string listed(std::span<const std::string> names) {
 
 }  // namespace
 
-LabelNumbers::LabelNumbers(LabelNames known, std::vector<std::string> found)
-    : names_(known ? std::vector<std::string>(known->begin(), known->end()) : sorted_names(std::move(found))) {}
-
-int64_t LabelNumbers::of(const std::string& label, const std::string& file, int64_t line) const {
-  const auto found = std::ranges::find(names_, label);
-  if (found == names_.end())
-    raise(ErrorKind::format, "{}: line {}: label \"{}\" was not seen in training; known are {}", file, line, label,
-          listed(names_));
-  return found - names_.begin();
-}
-
-int64_t MetLabels::add(std::string_view label, int64_t line) {
+int64_t LabelNumbers::met(std::string_view label, int64_t line) {
   const auto [place, fresh] = places_.try_emplace(std::string(label), std::ssize(names_));
   if (fresh) {
     names_.emplace_back(label);
@@ -55,11 +43,16 @@ int64_t MetLabels::add(std::string_view label, int64_t line) {
   return place->second;
 }
 
-MetLabels::Numbered MetLabels::finish(LabelNames known) const {
-  const LabelNumbers all(known, names_);
-  Numbered found{.numbers = {}, .names = all.names()};
-  for (size_t i = 0; i < names_.size(); ++i) found.numbers.push_back(all.of(names_[i], file_, lines_[i]));
-  return found;
+LabelNumbers::Final LabelNumbers::finish(LabelNames known) const {
+  Final all{.numbers = {}, .names = known ? std::vector(known->begin(), known->end()) : sorted_names(names_)};
+  for (size_t i = 0; i < names_.size(); ++i) {
+    const auto found = std::ranges::find(all.names, names_[i]);
+    if (found == all.names.end())
+      raise(ErrorKind::format, "{}: line {}: label \"{}\" was not seen in training; known are {}", file_, lines_[i],
+            names_[i], listed(all.names));
+    all.numbers.push_back(found - all.names.begin());
+  }
+  return all;
 }
 
 }  // namespace tape::text

@@ -13,31 +13,20 @@ namespace tape::text {
 using LabelNames = std::optional<std::span<const std::string>>;
 
 /// The numbers of a corpus's labels: their places among those that there may be, or among all that it has, sorted: by
-/// value when each is a whole number, else by bytes; so the numbering does not depend on the order of lines.
+/// value when each is a whole number, else by bytes; so the numbering does not depend on the order of lines. Until all
+/// are met they have the numbers in which they are.
 class LabelNumbers {
  public:
-  LabelNumbers(LabelNames known, std::vector<std::string> found);
+  explicit LabelNumbers(std::string file) : file_(std::move(file)) {}
 
-  /// Error (format) naming file, line and label, and some of those that there are, for one that is none of them.
-  int64_t of(const std::string& label, const std::string& file, int64_t line) const;
-  const std::vector<std::string>& names() const { return names_; }
-
- private:
-  std::vector<std::string> names_;
-};
-
-/// Labels as they are met in a file, numbered in that order until all of them are known.
-class MetLabels {
- public:
-  explicit MetLabels(std::string file) : file_(std::move(file)) {}
-
-  int64_t add(std::string_view label, int64_t line);
-  /// The number of each in LabelNumbers. Errors as there.
-  struct Numbered {
-    std::vector<int64_t> numbers;
+  /// The number in that order.
+  int64_t met(std::string_view label, int64_t line);
+  struct Final {
+    std::vector<int64_t> numbers;  ///< of the labels in the order in which they were met
     std::vector<std::string> names;
   };
-  Numbered finish(LabelNames known) const;
+  /// Error (format) naming file, line and label, and some of those that there are, for one that is none of them.
+  Final finish(LabelNames known) const;
 
  private:
   std::string file_;

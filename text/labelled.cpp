@@ -53,7 +53,7 @@ bool is_header(std::string_view line) {
 /// Examples as they are gathered; their labels are numbered when all are known.
 class Gathered {
  public:
-  explicit Gathered(const std::string& file) : file_(file), met_(file) {}
+  explicit Gathered(const std::string& file) : file_(file), numbers_(file) {}
 
   /// An example, with those that are skipped.
   void count() { ++lines_; }
@@ -61,7 +61,7 @@ class Gathered {
   void note(std::string note) { corpus_.notes.push_back(std::move(note)); }
   void add(std::string_view sentence, std::string_view label, int64_t line) {
     corpus_.sentences.push_back(std::string(sentence));
-    corpus_.labels.push_back(met_.add(label, line));
+    corpus_.labels.push_back(numbers_.met(label, line));
     corpus_.line.push_back(line);
   }
 
@@ -74,7 +74,7 @@ class Gathered {
     if (corpus_.empty_sentences > 0)
       note(fmt::format("{}: {} of {} skipped: empty sentence", file_, grouped(corpus_.empty_sentences),
                        counted(lines_, "line")));
-    const MetLabels::Numbered found = met_.finish(known);
+    const LabelNumbers::Final found = numbers_.finish(known);
     for (int64_t& label : corpus_.labels) label = found.numbers[static_cast<size_t>(label)];
     corpus_.label_names = found.names;
     return std::move(corpus_);
@@ -82,7 +82,7 @@ class Gathered {
 
  private:
   const std::string& file_;
-  MetLabels met_;
+  LabelNumbers numbers_;
   LabelledCorpus corpus_;
   int64_t lines_ = 0;
 };

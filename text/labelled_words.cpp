@@ -13,13 +13,13 @@ namespace {
 /// Sentences as they are gathered; their labels are numbered when all are known.
 class GatheredWords {
  public:
-  explicit GatheredWords(const std::string& file) : file_(file), met_(file) {}
+  explicit GatheredWords(const std::string& file) : file_(file), numbers_(file) {}
 
   /// A word of the sentence that is gathered.
   void add(std::string_view word, std::string_view label, int64_t line) {
     if (words_.empty()) corpus_.line.push_back(line);
     words_.emplace_back(word);
-    labels_.push_back(met_.add(label, line));
+    labels_.push_back(numbers_.met(label, line));
   }
   void end_sentence() {
     if (words_.empty()) return;
@@ -33,7 +33,7 @@ class GatheredWords {
     end_sentence();
     corpus_.notes = std::move(notes);
     if (corpus_.words.empty()) raise(ErrorKind::config, "{}: the file has no examples", file_);
-    const MetLabels::Numbered found = met_.finish(known);
+    const LabelNumbers::Final found = numbers_.finish(known);
     for (std::vector<int64_t> labels : met_labels_) {
       for (int64_t& label : labels) label = found.numbers[static_cast<size_t>(label)];
       corpus_.labels.push_back(labels);
@@ -44,7 +44,7 @@ class GatheredWords {
 
  private:
   const std::string& file_;
-  MetLabels met_;
+  LabelNumbers numbers_;
   LabelledWords corpus_;
   LongList<std::vector<int64_t>> met_labels_;
   std::vector<std::string> words_;

@@ -14,7 +14,8 @@ set(tile_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/tile_attention.cp
                         ${PROJECT_SOURCE_DIR}/autograd/kernels/tile_product.cpp)
 list(REMOVE_ITEM vector_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/bf16_product.cpp ${tile_kernel_sources})
 # Random values must have the same bits at every level: no fused multiply-adds.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/autograd/kernels/random.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/autograd/kernels/random.cpp PROPERTIES
+  COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
 
 # TAPE_LEVEL names the namespace of everything a copy defines, so that copies cannot be mixed up by the linker.
 function(tapeformer_kernel_library target level sources)
@@ -22,6 +23,7 @@ function(tapeformer_kernel_library target level sources)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${target} PRIVATE TAPE_LEVEL=${level})
   target_link_libraries(${target} PRIVATE tapeformer_options tapeformer_blas OpenMP::OpenMP_CXX)
+  target_precompile_headers(${target} PRIVATE <algorithm> <cstdint> <string> ${ARGN})
 endfunction()
 
 tapeformer_kernel_library(tapeformer_kernels common "${common_kernel_sources}")
@@ -32,7 +34,7 @@ else()
   set(kernel_levels portable)
 endif()
 foreach(level IN LISTS kernel_levels)
-  tapeformer_kernel_library(tapeformer_kernels_${level} ${level} "${vector_kernel_sources}")
+  tapeformer_kernel_library(tapeformer_kernels_${level} ${level} "${vector_kernel_sources}" autograd/kernels/vec_math.h)
   # Loops must vectorize: errno and floating-point traps are not used; NaN and infinity keep their meaning.
   target_compile_options(tapeformer_kernels_${level} PRIVATE -O3 -fno-math-errno -fno-trapping-math)
   if(NOT level STREQUAL portable)

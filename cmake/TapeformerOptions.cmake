@@ -19,6 +19,12 @@ if(TAPEFORMER_SANITIZE)
   target_link_options(tapeformer_options INTERFACE -fsanitize=${TAPEFORMER_SANITIZE})
 endif()
 
+# g++ collects its garbage when 128 MB have come together, again and again in a source that takes 700: half a gigabyte at
+# once costs a fifth more memory and an eighth less time.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(tapeformer_options INTERFACE "SHELL:--param ggc-min-heapsize=524288")
+endif()
+
 include(CheckLinkerFlag)
 check_linker_flag(CXX -fuse-ld=mold TAPEFORMER_HAS_MOLD)
 if(TAPEFORMER_HAS_MOLD)

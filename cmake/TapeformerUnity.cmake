@@ -19,8 +19,8 @@ function(tapeformer_unity target)
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)
     list(LENGTH sources_${folder} count)
-    # As many to each group, rounded up: 13 become 7 and 6.
-    math(EXPR groups "(${count} + 11) / 12")
+    # As many to each group, rounded up: 25 become 13 and 12.
+    math(EXPR groups "(${count} + 23) / 24")
     math(EXPR size "(${count} + ${groups} - 1) / ${groups}")
     set(place 0)
     foreach(source IN LISTS sources_${folder})

@@ -7,7 +7,7 @@
 namespace tape::models {
 namespace {
 
-const nn::ModuleCheck mixed_check(
+const nn::ModuleCheck mixed_encoder_check(
     "EncoderModel", "layers that differ, a bias of distances", [](const nn::Checker& check) {
       const nn::TransformerLayerOptions first{.d_model = 4, .heads = 2, .d_ff = 5, .bias = false};
       nn::TransformerLayerOptions second = first;

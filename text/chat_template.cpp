@@ -1,6 +1,3 @@
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "text/chat_template.h"
 
 #include <algorithm>
@@ -11,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "text/tokenizers/config.h"
@@ -215,7 +213,7 @@ ChatTemplate ChatTemplate::load(const std::string& folder) {
   std::string where;
   std::string text = template_text(folder, where);
   if (text.ends_with('\n')) text.pop_back();  // an editor's; Jinja leaves it out
-  const std::string_view name = published_template(XXH3_64bits(text.data(), text.size()));
+  const std::string_view name = published_template(hash_of(text));
   const TokenizerConfig config = read_tokenizer_config(folder, {});
   if (!name.empty()) return ChatTemplate(name, config.bos, config.eos);
   raise(ErrorKind::format, "{}: the chat template is none of those known ({}, as they were published first): \"{}\"",

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "base/utf8.h"
 
 namespace tape::text {
 namespace {
@@ -12,14 +13,13 @@ namespace {
 constexpr size_t kPiece = 1 << 20;
 
 bool is_printed(char c) { return c > ' ' && c < '\x7F'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// Where the first piece of a longer text ends.
 size_t end_of_piece(std::string_view text) {
   for (size_t at = kPiece; at > kPiece / 2; --at)
     if (text[at - 1] == '\n' && is_printed(text[at - 2]) && is_printed(text[at])) return at;
   for (size_t at = kPiece; at > kPiece / 2; --at)
-    if (text[at] == ' ' && is_letter(text[at - 1]) && is_letter(text[at + 1])) return at;
+    if (text[at] == ' ' && is_ascii_letter(text[at - 1]) && is_ascii_letter(text[at + 1])) return at;
   size_t at = kPiece;
   while (!begins_character(text[at])) --at;
   return at;

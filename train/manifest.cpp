@@ -9,13 +9,11 @@
 #include <set>
 #include <system_error>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 
 namespace tape::train {
@@ -37,16 +35,15 @@ struct Entry {
 std::string hexadecimal(uint64_t value) { return fmt::format("{:016x}", value); }
 
 uint64_t checksum_of(const InputFile& file) {
-  XXH3_state_t state;
-  XXH3_64bits_reset(&state);
+  Hash hash;
   std::vector<char> chunk(static_cast<size_t>(std::min(kChunk, file.size())));
   for (int64_t at = 0; at < file.size();) {
     const int64_t size = std::min(kChunk, file.size() - at);
     file.read(at, chunk.data(), size);
-    XXH3_64bits_update(&state, chunk.data(), static_cast<size_t>(size));
+    hash.add(chunk.data(), static_cast<size_t>(size));
     at += size;
   }
-  return XXH3_64bits_digest(&state);
+  return hash.value();
 }
 
 /// An object's keys are these and no others.

@@ -9,13 +9,11 @@
 #include <optional>
 #include <tuple>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "train/distributed/same.h"
 #include "train/manifest.h"
@@ -33,15 +31,14 @@ std::string named(const std::string& folder, std::string_view name) { return fmt
 
 /// What tells one tokenizer from another: all of its tokens in their order.
 std::string tokens_hash(const text::Tokenizer& tokenizer) {
-  XXH3_state_t state;
-  XXH3_64bits_reset(&state);
+  Hash hash;
   for (int64_t id = 0; id < tokenizer.vocab_size(); ++id) {
     const std::string& token = tokenizer.token(id);
     const auto size = static_cast<uint64_t>(token.size());
-    XXH3_64bits_update(&state, &size, sizeof size);
-    XXH3_64bits_update(&state, token.data(), token.size());
+    hash.add(&size, sizeof size);
+    hash.add(token.data(), token.size());
   }
-  return fmt::format("{:016x}", XXH3_64bits_digest(&state));
+  return fmt::format("{:016x}", hash.value());
 }
 
 void write_documents(const std::string& file, const std::vector<StoredDocument>& documents) {

@@ -19,8 +19,8 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::string_view kMagic = "GGUF";
 constexpr uint32_t kVersion = 3;
-constexpr uint64_t kAlignment = 32, kMostAxes = 4;
-constexpr const char* kAlignmentKey = "general.alignment";
+constexpr uint64_t kGgufAlignment = 32, kMostAxes = 4;
+constexpr const char* kGgufAlignmentKey = "general.alignment";
 
 /// What the file calls a type of tensors, by GgufType.
 constexpr std::array<std::pair<uint32_t, const char*>, 5> kTensorTypes{
@@ -276,10 +276,10 @@ void save_gguf(const std::string& path, const GgufMetadata& metadata, const std:
     const Tensor values = tensor.values.detach().to(f32);
     check_finite(path, tensor, values);
     blocks.push_back(detail::to_blocks(values.data<float>(), values.numel(), tensor.type));
-    blocks.back().resize(aligned(blocks.back().size(), kAlignment));
+    blocks.back().resize(aligned(blocks.back().size(), kGgufAlignment));
     offset += blocks.back().size();
   }
-  header.resize(aligned(header.size(), kAlignment));
+  header.resize(aligned(header.size(), kGgufAlignment));
   std::vector<std::string_view> parts{header};
   parts.insert(parts.end(), blocks.begin(), blocks.end());
   write_file(path, parts);
@@ -306,11 +306,11 @@ GgufFile load_gguf(const std::string& path) {
   for (uint64_t i = 0; i < tensors; ++i) infos.push_back(take_info(file, header));
   for (const TensorInfo& info : infos)
     if (!names.insert(info.name).second) header.wrong(fmt::format("tensor \"{}\" stands twice", info.name));
-  uint64_t alignment = kAlignment;
-  if (const auto own = result.metadata.find(kAlignmentKey); own != result.metadata.end()) {
+  uint64_t alignment = kGgufAlignment;
+  if (const auto own = result.metadata.find(kGgufAlignmentKey); own != result.metadata.end()) {
     const auto* number = std::get_if<uint32_t>(&own->second);
     if (!number || *number == 0 || *number % 8 != 0)
-      header.wrong(fmt::format("\"{}\" is no multiple of 8", kAlignmentKey));
+      header.wrong(fmt::format("\"{}\" is no multiple of 8", kGgufAlignmentKey));
     alignment = *number;
   }
   const uint64_t data = aligned(static_cast<uint64_t>(header.at()), alignment);

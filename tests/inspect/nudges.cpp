@@ -16,7 +16,7 @@
 namespace tape::inspect {
 namespace {
 
-constexpr int64_t kTokens = 3, kHeads = 2, kWidth = 6, kOfHead = kWidth / kHeads;
+constexpr int64_t kPositions = 3, kHeads = 2, kWidth = 6, kOfHead = kWidth / kHeads;
 constexpr const char* kAttention = "layers.0.self_attention";
 
 /// One layer of an encoder over three tokens, and a loss that is no symmetric function of its output.
@@ -27,8 +27,8 @@ struct Layer {
         1, nn::TransformerLayerOptions{.d_model = kWidth, .heads = kHeads, .d_ff = 8, .norm = nn::NormPlace::post});
     encoder->to(f64);
     encoder->eval();
-    x = randn({1, kTokens, kWidth}, f64);
-    factors = randn({1, kTokens, kWidth}, f64);
+    x = randn({1, kPositions, kWidth}, f64);
+    factors = randn({1, kPositions, kWidth}, f64);
   }
   Tensor loss(const Mask& mask = {}) const { return mean(square((*encoder)(x, mask) * factors - 0.3)); }
   Study study() const {
@@ -43,7 +43,7 @@ struct Layer {
   /// scale Q K^T, [1, H, T, T].
   Tensor scores() const {
     const auto heads = [this](nn::Linear& layer) {
-      return permute(reshape(layer(x), Shape{1, kTokens, kHeads, kOfHead}), {0, 2, 1, 3});
+      return permute(reshape(layer(x), Shape{1, kPositions, kHeads, kOfHead}), {0, 2, 1, 3});
     };
     return matmul(heads(*attention().query), heads(*attention().key), {.transpose_b = true}) *
            (1 / std::sqrt(static_cast<double>(kOfHead)));
@@ -62,8 +62,8 @@ struct Layer {
 
 /// [1, H, T, T], zeros but for one place.
 Tensor one_at(const std::vector<int64_t>& index, double value) {
-  Tensor tensor = zeros({1, kHeads, kTokens, kTokens}, f64);
-  tensor.mutable_data<double>()[(index[1] * kTokens + index[2]) * kTokens + index[3]] = value;
+  Tensor tensor = zeros({1, kHeads, kPositions, kPositions}, f64);
+  tensor.mutable_data<double>()[(index[1] * kPositions + index[2]) * kPositions + index[3]] = value;
   return tensor;
 }
 
@@ -109,7 +109,7 @@ TEST(Pull, WeightsDoWhatMoreOfTheKeysValueDoes) {
     const Tensor said = matmul(slice(output, 1, part), reshape(slice(value[0][key], 0, part), Shape{kOfHead, 1}));
     const auto with = [&](double change) {
       return layer.loss_with([&](const Tensor& y) {
-        Tensor at_row = zeros({1, kTokens, 1}, f64);
+        Tensor at_row = zeros({1, kPositions, 1}, f64);
         at_row.mutable_data<double>()[row] = change;
         return y + at_row * reshape(said, Shape{1, 1, kWidth});
       });
@@ -125,7 +125,7 @@ TEST(Pull, CutsDoWhatMasksAndMissingColumnsDo) {
   const Nudges pulled = pull(layer.study());
   const double loss = layer.loss().item();
   const Tensor scores = layer.scores();
-  ASSERT_EQ(pulled.cuts.size(), static_cast<size_t>(kHeads * (1 + 2 * kTokens)));
+  ASSERT_EQ(pulled.cuts.size(), static_cast<size_t>(kHeads * (1 + 2 * kPositions)));
   const Tensor before = layer.attention()(layer.x).detach();
   for (const Cut& cut : pulled.cuts) {
     SCOPED_TRACE(fmt::format("{} {} {}", static_cast<int>(cut.kind), cut.head, cut.place));
@@ -136,14 +136,14 @@ TEST(Pull, CutsDoWhatMasksAndMissingColumnsDo) {
       for (int64_t row = 0; row < kWidth; ++row)
         for (int64_t i = 0; i < kOfHead; ++i) weight.mutable_data<double>()[row * kWidth + cut.head * kOfHead + i] = 0;
     } else if (cut.kind == Cut::Kind::key) {
-      Tensor added = zeros({1, kHeads, kTokens, kTokens}, f64);
-      for (int64_t row = 0; row < kTokens; ++row)
-        added.mutable_data<double>()[(cut.head * kTokens + row) * kTokens + cut.place] = -INFINITY;
+      Tensor added = zeros({1, kHeads, kPositions, kPositions}, f64);
+      for (int64_t row = 0; row < kPositions; ++row)
+        added.mutable_data<double>()[(cut.head * kPositions + row) * kPositions + cut.place] = -INFINITY;
       mask = Mask::additive(added);
     } else {
-      Tensor row = zeros({1, kHeads, kTokens, kTokens}, f64);
-      for (int64_t key = 0; key < kTokens; ++key)
-        row.mutable_data<double>()[(cut.head * kTokens + cut.place) * kTokens + key] = 1;
+      Tensor row = zeros({1, kHeads, kPositions, kPositions}, f64);
+      for (int64_t key = 0; key < kPositions; ++key)
+        row.mutable_data<double>()[(cut.head * kPositions + cut.place) * kPositions + key] = 1;
       mask = Mask::additive((scores * row * -1.0).detach());
     }
     const Tensor after = layer.attention()(layer.x, mask).detach();

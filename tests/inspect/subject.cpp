@@ -82,15 +82,15 @@ TEST_F(SubjectTest, SaysTheLanguageOfATarget) {
   models::BartConfig config{.kind = models::BartKind::mbart, .max_length = 60};
   config.decoder_heads = 2, config.decoder_d_ff = 12;
   save_reader<models::Bart>(folder_, "mbart", config);
-  const auto read = [&](std::optional<std::string> target) {
-    return Subject(folder_, {.text = "one two", .text_b = std::move(target)}).study().texts.at(1).tokens;
+  const auto read = [&](std::optional<std::string> second) {
+    return Subject(folder_, {.text = "one two", .text_b = std::move(second)}).study().texts.at(1).tokens;
   };
   EXPECT_EQ(read("eins").at(0), "de_DE");
   EXPECT_EQ(read({}).at(0), "de_DE");
   save_reader<models::Bart>(folder_, "mbart50", config);
-  for (const std::optional<std::string>& target : {std::optional<std::string>("eins"), std::optional<std::string>()}) {
-    EXPECT_EQ(read(target).at(0), "</s>");
-    EXPECT_EQ(read(target).at(1), "de_DE");
+  for (const std::optional<std::string>& second : {std::optional<std::string>("eins"), std::optional<std::string>()}) {
+    EXPECT_EQ(read(second).at(0), "</s>");
+    EXPECT_EQ(read(second).at(1), "de_DE");
   }
   const Subject subject(folder_, {.text = "one two", .text_b = "eins"});
   EXPECT_EQ(subject.beside(folder_).study().texts.at(1).ids, subject.study().texts.at(1).ids);

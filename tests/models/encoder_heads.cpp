@@ -20,7 +20,7 @@ RobertaConfig tiny_roberta() {
   return {.vocab = 11, .d_model = 8, .layers = 1, .heads = 2, .d_ff = 12, .max_length = 6, .init_std = 0.3};
 }
 
-SequenceClassifierConfig sequences(int64_t labels, std::optional<ProblemType> type = {}) {
+SequenceClassifierConfig sequence_labels(int64_t labels, std::optional<ProblemType> type = {}) {
   return {.encoder = tiny_roberta(), .num_labels = labels, .problem_type = type};
 }
 
@@ -57,7 +57,7 @@ TEST(EncoderModel, OfOtherPartsHasNoConfiguration) {
 }
 
 TEST(SequenceClassifier, SquaresTheDistanceOfARegression) {
-  SequenceClassifier one(sequences(1)), two(sequences(2, ProblemType::regression));
+  SequenceClassifier one(sequence_labels(1)), two(sequence_labels(2, ProblemType::regression));
   EXPECT_EQ(one.loss(tensor({{1}, {3}}), tensor({2, 7})).item(), (1 + 16) / 2.0);
   EXPECT_EQ(one.loss(tensor({{1}, {3}}), tensor({{2}, {7}})).item(), (1 + 16) / 2.0);
   EXPECT_EQ(one.loss(tensor({{1}, {3}}), tensor({2, 7}, i64)).item(), (1 + 16) / 2.0);
@@ -67,7 +67,7 @@ TEST(SequenceClassifier, SquaresTheDistanceOfARegression) {
 }
 
 TEST(SequenceClassifier, ChoosesOneLabelOrAsksForEach) {
-  SequenceClassifier model(sequences(2));
+  SequenceClassifier model(sequence_labels(2));
   EXPECT_EQ(model.problem_type(i64), ProblemType::single_label_classification);
   EXPECT_EQ(model.problem_type(f32), ProblemType::multi_label_classification);
   const Tensor logits = tensor({{0, 0}, {0, 0}});
@@ -76,7 +76,7 @@ TEST(SequenceClassifier, ChoosesOneLabelOrAsksForEach) {
               (std::log1p(std::exp(-2.0)) + std::log1p(std::exp(1.0))) / 2, 1e-6);
   EXPECT_TAPE_ERROR(model.loss(logits, tensor({1}, i64)), ErrorKind::shape,
                     "SequenceClassifier: labels [1] do not fit logits [2, 2]");
-  SequenceClassifier single(sequences(2, ProblemType::single_label_classification));
+  SequenceClassifier single(sequence_labels(2, ProblemType::single_label_classification));
   EXPECT_TAPE_ERROR(single.loss(logits, zeros({2})), ErrorKind::dtype,
                     "SequenceClassifier: labels of which one is right must be i64, got f32");
 }
@@ -86,7 +86,7 @@ TEST(Classify, SaysWhatTheProblemIsOf) {
   const std::vector<std::vector<int64_t>> texts{{4, 5, 6}};
   const auto said = [&](int64_t labels, std::optional<ProblemType> type) {
     manual_seed(2);
-    SequenceClassifier model(sequences(labels, type));
+    SequenceClassifier model(sequence_labels(labels, type));
     model.eval();
     const Tensor logits = model(tensor({{4, 5, 6}}, i64));
     return std::pair{classify(model, texts)[0], logits.to(f64).to_vector<double>()};

@@ -34,8 +34,6 @@ int digit_of(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : 16;
 }
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 /// The code point that a letter behind a backslash stands for, 0 for others.
 char32_t control_of(char letter) {
   constexpr std::string_view kLetters = "tnrfvae", kControls = "\t\n\r\f\v\a\x1B";
@@ -122,7 +120,7 @@ std::optional<CodePointSet> ClassReader::escape() {
     default:
       --at_;
   }
-  if (is_letter(kind) || (kind >= '1' && kind <= '9') || at_ == expression_.size()) return std::nullopt;
+  if (is_ascii_letter(kind) || (kind >= '1' && kind <= '9') || at_ == expression_.size()) return std::nullopt;
   return one(literal());
 }
 

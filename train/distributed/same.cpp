@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/error.h"
+#include "base/hash.h"
 
 namespace tape::train {
 namespace {
@@ -50,7 +48,8 @@ void broadcast_values(Communicator& ranks, const nn::Module& model) {
 void check_same_values(Communicator& ranks, const nn::Module& model, const std::string& when) {
   uint64_t hash = 0;
   for (const auto& [name, tensor] : model.state_dict())
-    hash = XXH3_64bits_withSeed(tensor.raw(), static_cast<size_t>(tensor.numel() * size_of(tensor.dtype())), hash);
+    hash = hash_of(
+        {static_cast<const char*>(tensor.raw()), static_cast<size_t>(tensor.numel() * size_of(tensor.dtype()))}, hash);
   const std::vector<uint64_t> all = all_gather(ranks, hash);
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank] != all[0])

@@ -13,7 +13,7 @@
 namespace tape::kernels {
 namespace {
 
-class Threads : public testing::Test {
+class Threads : public ::testing::Test {
  protected:
   ~Threads() override { set_num_threads(before_); }
 

@@ -27,7 +27,8 @@ function(tapeformer_kernel_library target level sources)
 endfunction()
 
 tapeformer_kernel_library(tapeformer_kernels common "${common_kernel_sources}")
-set(kernel_objects $<TARGET_OBJECTS:tapeformer_kernels>)
+# A target's objects count its precompiled header among them.
+set(kernel_objects $<FILTER:$<TARGET_OBJECTS:tapeformer_kernels>,INCLUDE,[.]o$>)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(kernel_levels v2 v3 v4)
 else()
@@ -40,7 +41,7 @@ foreach(level IN LISTS kernel_levels)
   if(NOT level STREQUAL portable)
     target_compile_options(tapeformer_kernels_${level} PRIVATE -march=x86-64-${level})
   endif()
-  list(APPEND kernel_objects $<TARGET_OBJECTS:tapeformer_kernels_${level}>)
+  list(APPEND kernel_objects $<FILTER:$<TARGET_OBJECTS:tapeformer_kernels_${level}>,INCLUDE,[.]o$>)
 endforeach()
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -59,7 +60,7 @@ if(TAPEFORMER_TESTS AND CMAKE_NM)
   foreach(level IN LISTS kernel_levels)
     add_test(NAME autograd.kernels.symbols_${level}
       COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -P ${PROJECT_SOURCE_DIR}/tests/autograd/kernels/check_symbols.cmake
-              $<TARGET_OBJECTS:tapeformer_kernels_${level}>
+              $<FILTER:$<TARGET_OBJECTS:tapeformer_kernels_${level}>,INCLUDE,[.]o$>
       COMMAND_EXPAND_LISTS)
   endforeach()
 endif()

@@ -103,39 +103,40 @@ void fold_down(int64_t n, T* a) {
 
 /// The row that is exchanged with row k: that of the largest value of the column, of equal ones the first.
 template <class T>
-TAPE_INLINE int64_t pivot_row(int64_t n, int64_t k, const T* column) {
-  int64_t best = k;
-  T largest = -1;
-  for (int64_t i = k; i < n; ++i) {
-    const T size = column[i] < 0 ? -column[i] : column[i];
-    best = size > largest ? i : best;
-    largest = size > largest ? size : largest;
+TAPE_INLINE int64_t pivot_row(int64_t m, int64_t k, const T* column) {
+  Vec<T> sizes = fill<T>(-1);
+  for (int64_t i = k; i < m; i += kLanes<T>) {
+    const Vec<T> x = load_first_or_all(column + i, smaller(kLanes<T>, m - i), T(0)), size = x < 0 ? -x : x;
+    sizes = size > sizes ? size : sizes;
   }
-  return best;
+  const T largest = fold(sizes, Larger());
+  for (int64_t i = k; i < m; ++i)
+    if (column[i] == largest || column[i] == -largest) return i;
+  return k;
 }
 
 template <class T>
-int64_t lu(int64_t n, T* a, int64_t* pivots) {
+int64_t lu(int64_t m, int64_t n, T* a, int64_t stride, int64_t* pivots) {
   int64_t info = 0;
   for (int64_t k = 0; k < n; ++k) {
-    T* const column = a + k * n;
-    const int64_t best = pivot_row(n, k, column);
+    T* const column = a + k * stride;
+    const int64_t best = pivot_row(m, k, column);
     pivots[k] = best + 1;
     if (column[best] == 0) {
       if (info == 0) info = k + 1;
       continue;
     }
     for (int64_t j = 0; best != k && j < n; ++j) {
-      const T moved = a[j * n + k];
-      a[j * n + k] = a[j * n + best];
-      a[j * n + best] = moved;
+      const T moved = a[j * stride + k];
+      a[j * stride + k] = a[j * stride + best];
+      a[j * stride + best] = moved;
     }
     const T pivot = column[k];
-    for (int64_t i = k + 1; i < n; i += kLanes<T>) {
-      const int64_t count = smaller(kLanes<T>, n - i);
+    for (int64_t i = k + 1; i < m; i += kLanes<T>) {
+      const int64_t count = smaller(kLanes<T>, m - i);
       const Vec<T> factors = load_first_or_all(column + i, count, T(0)) / pivot;
       store_first_or_all(column + i, factors, count);
-      for (T* other = column + n; other < a + n * n; other += n)
+      for (T* other = column + stride; other < a + n * stride; other += stride)
         store_first_or_all(other + i, load_first_or_all(other + i, count, T(0)) - factors * other[k], count);
     }
   }

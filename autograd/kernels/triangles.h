@@ -29,9 +29,9 @@ struct TriangleKernels {
   bool (*symmetric)(int64_t n, const T* a);
   /// The upper triangle of a [n, n], transposed, becomes the lower one, with zeros above the diagonal.
   void (*fold_down)(int64_t n, T* a);
-  /// P a = L U, in the place of column-major a [n, n], with row i exchanged with pivots[i] - 1 (LAPACK's getrf). Gives
-  /// 0, or the first pivot, from 1, that is 0.
-  int64_t (*lu)(int64_t n, T* a, int64_t* pivots);
+  /// P a = L U, in the place of column-major a [m, n], m >= n, columns `stride` apart, with row i exchanged with
+  /// pivots[i] - 1 (LAPACK's getrf). Gives 0, or the first pivot, from 1, that is 0.
+  int64_t (*lu)(int64_t m, int64_t n, T* a, int64_t stride, int64_t* pivots);
 };
 TAPE_KERNEL_TABLE(TriangleKernels, triangles)
 

@@ -10,7 +10,7 @@ namespace tape {
 /// Who recorded a node.
 struct TraceRecord {
   std::string module_path;               ///< "decoder.layers.2.cross_attention", or ""
-  std::array<void*, 48> addresses = {};  ///< return addresses, innermost first
+  std::array<void*, 64> addresses = {};  ///< return addresses, innermost first
   int depth = 0;
   /// `file:line` of the innermost caller outside the library, where the program has debug information; else its
   /// function's name, or "".

@@ -38,11 +38,6 @@ int with_workspace(const Call& call) {
 }  // namespace
 
 template <class T>
-int getrf(int64_t n, T* a, int* pivots) {
-  return cxxlapack::getrf<int>(size(n), size(n), a, size(n), pivots);
-}
-
-template <class T>
 int getri(int64_t n, T* lu, const int* pivots) {
   auto whole = matrix(lu, n, n);
   xt::uvector<int> rows(static_cast<size_t>(n));
@@ -111,7 +106,6 @@ int gelsd(int64_t m, int64_t n, int64_t columns, T* a, T* b, T* s, double rcond,
 }
 
 #define TAPE_LAPACK_FOR(T)                                             \
-  template int getrf(int64_t, T*, int*);                               \
   template int getri(int64_t, T*, const int*);                         \
   template int laed4(int64_t, int64_t, const T*, const T*, T*, T, T&); \
   template int sterf(int64_t, T*, T*);                                 \

@@ -8,10 +8,7 @@ namespace tape::linalg {
 // where it failed. Matrices are column-major, without gaps between columns, and are overwritten; a row-major matrix is
 // its transpose. None may be empty. Each returns LAPACK's info: 0, or the step (from 1) that failed.
 
-/// P a = L U, with row i exchanged with pivots[i] - 1.
-template <class T>
-int getrf(int64_t n, T* a, int* pivots);
-/// The inverse from what getrf gave, in its place.
+/// The inverse from P a = L U, row i exchanged with pivots[i] - 1, in its place.
 template <class T>
 int getri(int64_t n, T* lu, const int* pivots);
 /// The lower triangle of a = Q B Qᵀ, B tridiagonal: its diagonal and what is beside it [n - 1]. Q is the product of

@@ -39,17 +39,8 @@ Lu lu_of(const Tensor& a) {
         kernels::matrix_lanes<T>().lu(last - first, n, factors + first * n * n, pivots + first * n,
                                       lu.info.data() + first);
       });
-    if (n <= kSmallTriangle) {
-      over_own_matrices(all.count, cube(n), [&](int64_t i) {
-        lu.info[static_cast<size_t>(i)] =
-            static_cast<int>(kernels::triangles<T>().lu(n, factors + i * n * n, pivots + i * n));
-      });
-      return;
-    }
-    over_matrices(all.count, cube(n), [&](int64_t i) {
-      std::vector<int> rows(static_cast<size_t>(n));
-      lu.info[static_cast<size_t>(i)] = getrf(n, factors + i * n * n, rows.data());
-      std::copy(rows.begin(), rows.end(), pivots + i * n);
+    over_own_matrices(all.count, cube(n), [&](int64_t i) {
+      lu.info[static_cast<size_t>(i)] = static_cast<int>(factor_lu(n, factors + i * n * n, pivots + i * n));
     });
   });
   return lu;

@@ -4,8 +4,9 @@
 
 namespace tape::linalg {
 
-// Triangular matrices of any size in halves, whose products are ours and shared among threads (kernels/gemm.h); small
-// ones are the kernels'. A matrix has the same bits for any number of threads. T is float or double.
+// Triangular matrices and factorizations of any size in halves, whose products are ours and shared among threads
+// (kernels/gemm.h); small ones are the kernels'. A matrix has the same bits for any number of threads. T is float or
+// double.
 
 /// Up to so many rows the kernels' loops are faster than products and LAPACK.
 inline constexpr int64_t kSmallTriangle = 32;
@@ -19,5 +20,10 @@ void solve_triangle(const kernels::Triangle<T>& a, int64_t columns, T* b, int64_
 /// the order of the first leading minor that is not positive.
 template <class T>
 int64_t factor_cholesky(int64_t n, T* a);
+
+/// P a = L U in the place of column-major a [n, n], with row i exchanged with pivots[i] - 1, as LAPACK's getrf. Gives
+/// 0, or the first pivot, from 1, that is 0.
+template <class T>
+int64_t factor_lu(int64_t n, T* a, int64_t* pivots);
 
 }  // namespace tape::linalg

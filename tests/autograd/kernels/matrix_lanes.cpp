@@ -85,7 +85,7 @@ void check_lane_lu() {
     for (int64_t matrix = 0; matrix < kLaneBatch; ++matrix) {
       std::vector<T> alone(a.begin() + matrix * n * n, a.begin() + (matrix + 1) * n * n);
       std::vector<int64_t> own(static_cast<size_t>(n));
-      EXPECT_EQ(info[static_cast<size_t>(matrix)], triangles<T>().lu(n, alone.data(), own.data()))
+      EXPECT_EQ(info[static_cast<size_t>(matrix)], triangles<T>().lu(n, n, alone.data(), n, own.data()))
           << n << " " << matrix;
       EXPECT_TRUE(std::equal(own.begin(), own.end(), pivots.begin() + matrix * n)) << n << " " << matrix;
       EXPECT_TRUE(same_bits(alone.data(), all.data() + matrix * n * n, n * n)) << n << " " << matrix;

@@ -36,7 +36,7 @@ void check_lu() {
     std::vector<int64_t> pivots(static_cast<size_t>(n));
     std::vector<int> wanted_pivots(pivots.size());
     int info = 0;
-    EXPECT_EQ(triangles<T>().lu(n, a.data(), pivots.data()), 0);
+    EXPECT_EQ(triangles<T>().lu(n, n, a.data(), n, pivots.data()), 0);
     routine<T, Factor>("getrf")(&n, &n, wanted.data(), &n, wanted_pivots.data(), &info);
     EXPECT_EQ(pivots, std::vector<int64_t>(wanted_pivots.begin(), wanted_pivots.end())) << n;
     expect_small(a, wanted, fmt::format("lu of {}", n));
@@ -51,7 +51,7 @@ TEST_P(SmallLu, IsLapacks) {
 TEST_P(SmallLu, GoesOnBehindAPivotOfZero) {
   std::vector<double> a{0, 0, 0, 1, 2, 3, 4, 5, 7};  // its first column is 0
   int64_t pivots[3];
-  EXPECT_EQ(triangles<double>().lu(3, a.data(), pivots), 1);
+  EXPECT_EQ(triangles<double>().lu(3, 3, a.data(), 3, pivots), 1);
   EXPECT_EQ(a[0], 0);
   EXPECT_NE(a[8], 0);
 }

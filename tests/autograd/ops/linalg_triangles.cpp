@@ -1,4 +1,4 @@
-// Triangular solutions and Cholesky factors of all sizes against LAPACK's, at every level and on several threads.
+// Triangular solutions, Cholesky and LU factors of all sizes against LAPACK's, at every level and on several threads.
 
 #include "autograd/ops/linalg/triangles.h"
 
@@ -150,6 +150,67 @@ TEST_P(Triangles, TellTheFirstMinorThatIsNotPositive) {
       std::vector<double> a = positive_definite<double>(n);
       a[static_cast<size_t>(at * n + at)] = at % 2 == 0 ? -1 : 0;
       EXPECT_EQ(factor_cholesky(n, a.data()), at + 1) << n;
+    }
+}
+
+/// Column-major a with its rows exchanged, less L U, of which `lu` holds both.
+template <class T>
+double off_by_lu(int64_t n, std::vector<T> a, const std::vector<T>& lu, const std::vector<int64_t>& pivots) {
+  const auto at = [n](const std::vector<T>& x, int64_t i, int64_t j) {
+    return static_cast<double>(x[static_cast<size_t>(j * n + i)]);
+  };
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      std::swap(a[static_cast<size_t>(j * n + i)], a[static_cast<size_t>(j * n + pivots[static_cast<size_t>(i)] - 1)]);
+  double worst = 0;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = i <= j ? at(lu, i, j) : 0;
+      for (int64_t k = 0; k < std::min(i, j + 1); ++k) sum += at(lu, i, k) * at(lu, k, j);
+      const double off = std::abs(sum - at(a, i, j));
+      worst = off <= worst ? worst : off;  // and NaN
+    }
+  return worst;
+}
+
+template <class T>
+void check_lu() {
+  using Factor = void(const int*, const int*, T*, const int*, int*, int*);
+  for (const int64_t n : {1, 8, 16, 17, 32, 33, 50, 96, 300}) {
+    const std::vector<T> a = random_values<T>(n * n, 11);
+    std::vector<T> lu = a, again = a, wanted = a;
+    std::vector<int64_t> pivots(static_cast<size_t>(n)), again_pivots = pivots;
+    std::vector<int> wanted_pivots(pivots.size());
+    kernels::set_num_threads(1);
+    EXPECT_EQ(factor_lu(n, lu.data(), pivots.data()), 0);
+    EXPECT_LE(off_by_lu(n, a, lu, pivots), kClose<T> * static_cast<double>(n)) << n;
+    const int size = static_cast<int>(n);
+    int info = 0;
+    {
+      const kernels::OneBlasThread alone;
+      lapack<Factor>("sgetrf_", "dgetrf_", sizeof(T) == sizeof(float))(&size, &size, wanted.data(), &size,
+                                                                       wanted_pivots.data(), &info);
+    }
+    EXPECT_EQ(pivots, std::vector<int64_t>(wanted_pivots.begin(), wanted_pivots.end())) << n;
+    kernels::set_num_threads(3);
+    EXPECT_EQ(factor_lu(n, again.data(), again_pivots.data()), 0);
+    EXPECT_EQ(pivots, again_pivots) << "pivots depend on the threads";
+    EXPECT_EQ(lu, again) << "bits depend on the threads";
+  }
+}
+
+TEST_P(Triangles, AreThoseOfPivotedMatrices) {
+  check_lu<float>();
+  check_lu<double>();
+}
+
+TEST_P(Triangles, TellTheFirstPivotOfZero) {
+  for (const int64_t n : {5, 20, 100})
+    for (int64_t at = 0; at < n; at += 3) {
+      std::vector<double> a = random_values<double>(n * n, 12);
+      std::fill_n(a.begin() + at * n, n, 0.);
+      std::vector<int64_t> pivots(static_cast<size_t>(n));
+      EXPECT_EQ(factor_lu(n, a.data(), pivots.data()), at + 1) << n;
     }
 }
 

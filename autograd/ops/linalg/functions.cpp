@@ -85,31 +85,38 @@ const std::vector<Pade>& pades(DType dtype) {
   return dtype == f32 ? single : twice;
 }
 
-/// Σ b[first + 2 i] a²ⁱ over the powers I, a², a⁴, ... that there are.
+/// Σ b[first + 2 i] a²ⁱ / b₀ over i = 1, ..., of the powers a², a⁴, ...
 Tensor every_other(const std::vector<double>& b, size_t first, const Tensors& even, size_t terms) {
-  Tensor total = even[0] * (b[first] / b[0]);
-  for (size_t i = 1; i < terms; ++i) total = total + even[i] * (b[first + 2 * i] / b[0]);
+  Tensor total = even[0] * (b[first + 2] / b[0]);
+  for (size_t i = 1; i < terms; ++i) total += even[i] * (b[first + 2 + 2 * i] / b[0]);
   return total;
+}
+
+/// x + c I of matrices [count, n, n], in the place of x.
+Tensor with_diagonal(Tensor x, double c) {
+  const int64_t n = x.size(-1);
+  dispatch_floating("matrix_exp", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* values = x.mutable_data<T>();
+    for (int64_t i = 0; i < x.numel() / n; ++i) values[i * n + i % n] += static_cast<T>(c);
+  });
+  return x;
 }
 
 /// exp of matrices [count, n, n] by one approximant, each divided by 2^squarings first.
 Tensor exp_by(const Pade& pade, int squarings, const Tensor& a) {
   const std::vector<double>& b = pade.b;
-  const size_t degree = b.size() - 1, half = degree / 2 + 1;  // terms of either part
-  const Tensor x = a * std::ldexp(1.0, -squarings);
-  Tensors even{expand_to(eye(a.size(-1), a.dtype()), a.shape()), product(x, x)};
-  while (even.size() < std::min<size_t>(half, 4)) even.push_back(product(even.back(), even[1]));
-  Tensor odd_part, even_part;
-  if (half <= even.size() || degree == 9) {
-    if (degree == 9) even.push_back(product(even.back(), even[1]));
-    odd_part = every_other(b, 1, even, half);
-    even_part = every_other(b, 0, even, half);
-  } else {  // a⁸, a¹⁰ and a¹² as products with a⁶
-    const Tensors above{even[1], even[2], even[3]};
-    odd_part = product(even[3], every_other(b, 9, above, 3)) + every_other(b, 1, even, 4);
-    even_part = product(even[3], every_other(b, 8, above, 3)) + every_other(b, 0, even, 4);
+  const size_t degree = b.size() - 1, half = degree / 2;  // powers of either part
+  const Tensor x = squarings == 0 ? a : a * std::ldexp(1.0, -squarings);
+  Tensors even{product(x, x)};
+  while (even.size() < half && (even.size() < 3 || degree == 9)) even.push_back(product(even.back(), even[0]));
+  Tensor odd_part = every_other(b, 1, even, even.size()), even_part = every_other(b, 0, even, even.size());
+  if (half > even.size()) {  // a⁸, a¹⁰ and a¹² as products with a⁶
+    odd_part += product(even[2], every_other(b, 7, even, 3));
+    even_part += product(even[2], every_other(b, 6, even, 3));
   }
-  const Tensor u = product(x, odd_part);
+  const Tensor u = product(x, with_diagonal(odd_part, b[1] / b[0]));
+  even_part = with_diagonal(even_part, 1);
   Tensor y = solve(even_part - u, even_part + u);
   for (int i = 0; i < squarings; ++i) y = product(y, y);
   return y;
@@ -133,12 +140,17 @@ std::map<std::pair<size_t, int>, std::vector<int64_t>> plan_exp(const Tensor& a)
 Tensor exp_values(const Tensor& x) {
   const Matrices all = square_matrices("matrix_exp", "a", x);
   check_finite("matrix_exp", "a", x);
-  Tensor y = empty_like(x);
-  if (x.numel() == 0) return y;
+  if (x.numel() == 0) return empty_like(x);
   const NoGrad no_grad;
   const Tensor a = reshape(x.detach(), Shape{all.count, all.rows, all.columns});
   const int64_t bytes = all.size() * size_of(x.dtype());
-  for (const auto& [key, members] : plan_exp(a)) {
+  const auto plan = plan_exp(a);
+  if (plan.size() == 1) {
+    const auto [choice, squarings] = plan.begin()->first;
+    return reshape(exp_by(pades(x.dtype())[choice], squarings, a), x.shape());
+  }
+  Tensor y = empty_like(x);
+  for (const auto& [key, members] : plan) {
     const Tensor part = exp_by(pades(x.dtype())[key.first], key.second, index_select(a, 0, from_vector(members)));
     for (size_t i = 0; i < members.size(); ++i)
       std::memcpy(static_cast<char*>(y.raw()) + members[i] * bytes,

@@ -62,9 +62,9 @@ std::vector<std::string> adapter_places(Module& model, const std::vector<std::st
   });
   check_targets(layers, targets);
   std::vector<std::string> paths;
-  for (const auto& [path, linear] : layers)
-    if (std::ranges::any_of(targets, [&](const std::string& target) { return is_target(path, target); }))
-      paths.push_back(path);
+  for (const auto& layer : layers)
+    if (std::ranges::any_of(targets, [&](const std::string& target) { return is_target(layer.first, target); }))
+      paths.push_back(layer.first);
   return paths;
 }
 

@@ -22,8 +22,8 @@ void print_profile(std::ostream& out, const Profile::Costs& costs, int64_t steps
   table.add({"operation", "ms/step", "share", "calls", "GFLOP/s", "GB/s", "of peak"});
   for (const auto& [key, cost] : rows) {
     const char* pass = key.first == Profile::Pass::backward ? " backward" : "";
-    const auto rate = [&](double amount) {
-      return amount > 0 ? fmt::format("{:.1f}", amount / cost.seconds / 1e9) : "-";
+    const auto rate = [seconds = cost.seconds](double amount) {
+      return amount > 0 ? fmt::format("{:.1f}", amount / seconds / 1e9) : "-";
     };
     const double of_peak = cost.flops > 0 ? cost.flops / peaks.gflops : cost.bytes / peaks.gbytes;
     const std::string part = of_peak > 0 ? fmt::format("{:.0f}%", 100 * of_peak / cost.seconds / 1e9) : "-";

@@ -12,6 +12,8 @@ template <class... F>
 struct Overloads : F... {
   using F::operator()...;
 };
+template <class... F>
+Overloads(F...) -> Overloads<F...>;  // clang 16 does not find it by itself
 
 models::GptConfig gpt_config(const DecoderSizes& s) {
   return {.vocab = s.vocab,

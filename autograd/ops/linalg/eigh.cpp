@@ -56,7 +56,7 @@ const Op eigvalsh_op({.name = "eigvalsh",
                       .samples = eigvalsh_samples});
 
 /// Without vectors where nobody asks for them.
-Eigh eigh_values(const char* name, const Tensor& a, bool vectors) {
+Eigh eigh_values(const char* name, const Tensor& a, bool vectors, SpectrumValues which) {
   const Matrices all = square_matrices(name, "a", a);
   check_finite(name, "a", a);
   const int64_t n = all.rows;
@@ -68,7 +68,7 @@ Eigh eigh_values(const char* name, const Tensor& a, bool vectors) {
     T *matrix = own.mutable_data<T>(), *values = w.mutable_data<T>(), *rows = vectors ? v.mutable_data<T>() : nullptr;
     over_own_matrices(all.count, 4 * static_cast<double>(n * n) * static_cast<double>(n), [&](int64_t i) {
       info[static_cast<size_t>(i)] =
-          symmetric_spectrum(n, matrix + i * n * n, values + i * n, vectors ? rows + i * n * n : nullptr);
+          symmetric_spectrum(n, matrix + i * n * n, values + i * n, vectors ? rows + i * n * n : nullptr, which);
     });
   });
   if (const int64_t broken = first_failure(info); broken >= 0)
@@ -85,7 +85,7 @@ Tensor with_spectrum(const Tensor& v, const Tensor& d) {
 }  // namespace
 
 Eigh eigh(const Tensor& a) {
-  const Eigh values = eigh_values("eigh", a, true);
+  const Eigh values = eigh_values("eigh", a, true, SpectrumValues::beside_vectors);
   const Tensors both =
       record_many(eigh_op, {a}, {values.eigenvalues, values.eigenvectors}, {values.eigenvalues, values.eigenvectors},
                   [shape = a.shape()](const BackwardContext& c) -> Tensors {
@@ -100,9 +100,10 @@ Eigh eigh(const Tensor& a) {
   return {both[0], both[1]};
 }
 
-// Where a gradient will be asked for, vectors are found at once: in the backward that would take the whole way again.
+// SpectrumValues have the same bits whether a gradient will be asked for or not. Where it will, vectors are found at
+// once: in the backward that would take the whole way again.
 Tensor eigvalsh(const Tensor& a) {
-  const Eigh all = eigh_values("eigvalsh", a, needs_record({a}));
+  const Eigh all = eigh_values("eigvalsh", a, needs_record({a}), SpectrumValues::alone);
   return record(eigvalsh_op, {a}, all.eigenvalues, {a, all.eigenvectors}, [](const BackwardContext& c) -> Tensors {
     return {with_spectrum(c.create_graph() ? eigh(c.saved(0)).eigenvectors : c.saved(1), c.grad())};
   });

@@ -32,9 +32,39 @@ void scale(int64_t n, T factor, T* x) {
   std::transform(x, x + n, x, [factor](T value) { return value * factor; });
 }
 
+/// with_vectors() and alone(), which give LAPACK's info, at once; the one or the other where the other is not wanted.
+template <class WithVectors, class Alone>
+int find_both(int64_t n, bool vectors, bool values, const WithVectors& with_vectors, const Alone& alone) {
+  if (!values) return with_vectors();
+  if (!vectors) return alone();
+  constexpr int64_t kWorth = 32;  // rows that are worth waking a thread
+  if (n <= kWorth) return std::max(with_vectors(), alone());
+  int info[2];
+  kernels::run_tasks(2, [&](int64_t task) { info[task] = task == 0 ? with_vectors() : alone(); });
+  return std::max(info[0], info[1]);
+}
+
+/// Those of B, as bdsdc() finds them, and the singular values into s.
+template <class T>
+int spectrum_of_bidiagonal(int64_t n, const T* diagonal, const T* above, T* s, T* left, T* right,
+                           SpectrumValues values) {
+  const bool by_themselves = values == SpectrumValues::alone || left == nullptr;
+  const Working<T> beside(n);
+  const auto find = [&](T* u, T* vt, T* found) {
+    const kernels::OneBlasThread alone;
+    const Working<T> rest(n);
+    std::copy_n(diagonal, n, found);
+    std::copy_n(above, n - 1, rest.data());
+    return bdsdc(n, found, rest.data(), u, vt);
+  };
+  return find_both(
+      n, left != nullptr, by_themselves, [&] { return find(left, right, by_themselves ? beside.data() : s); },
+      [&] { return find(nullptr, nullptr, s); });
+}
+
 /// As singular_spectrum(): a [m, n] = Q B Pᵀ with B bidiagonal, whose spectrum LAPACK finds.
 template <class T>
-int bidiagonal_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u, T* v) {
+int bidiagonal_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u, T* v, SpectrumValues values) {
   const bool vectors = u != nullptr;
   const int64_t size = vectors ? n * n : 1;
   const Working<T> diagonal(n), above(n), tau_q(n), tau_p(n), left(size), right(size);
@@ -42,12 +72,8 @@ int bidiagonal_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u,
     const kernels::OneBlasThread alone;
     gebrd(m, n, a, diagonal.data(), above.data(), tau_q.data(), tau_p.data());
   }
-  std::copy_n(diagonal.data(), n, s);
-  int info = 0;
-  {
-    const kernels::OneBlasThread alone;
-    info = bdsdc(n, s, above.data(), vectors ? left.data() : nullptr, vectors ? right.data() : nullptr);
-  }
+  const int info = spectrum_of_bidiagonal(n, diagonal.data(), above.data(), s, vectors ? left.data() : nullptr,
+                                          vectors ? right.data() : nullptr, values);
   if (!vectors) return info;
   std::fill_n(u, columns * m, T(0));
   for (int64_t i = 0; i < n; ++i) std::copy_n(left.data() + i * n, n, u + i * m);
@@ -66,7 +92,7 @@ int bidiagonal_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u,
 
 /// Of many more rows than columns: a = Q R, and the spectrum of R.
 template <class T>
-int tall_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u, T* v) {
+int tall_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u, T* v, SpectrumValues values) {
   const bool vectors = u != nullptr;
   const int64_t in_q = vectors ? columns : n;
   const Working<T> q(in_q * m), r(n * n), inner(vectors ? n * n : 1);
@@ -75,7 +101,7 @@ int tall_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u, T* v)
     std::copy_n(a + j * m, j + 1, r.data() + j * n);
     std::fill_n(r.data() + j * n + j + 1, n - j - 1, T(0));
   }
-  const int info = bidiagonal_spectrum(n, n, n, r.data(), s, vectors ? inner.data() : nullptr, v);
+  const int info = bidiagonal_spectrum(n, n, n, r.data(), s, vectors ? inner.data() : nullptr, v, values);
   if (!vectors) return info;
   kernels::gemm({.m = n, .n = m, .k = n, .lda = n, .ldb = m, .ldc = m}, inner.data(), q.data(), u);
   std::copy(q.data() + n * m, q.data() + columns * m, u + n * m);
@@ -85,36 +111,40 @@ int tall_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u, T* v)
 }  // namespace
 
 template <class T>
-int symmetric_spectrum(int64_t n, T* a, T* w, T* vectors) {
+int symmetric_spectrum(int64_t n, T* a, T* w, T* vectors, SpectrumValues values) {
   const T factor = bring_into_range(n * n, a);
-  const Working<T> beside(n), tau(n);
+  const bool by_themselves = values == SpectrumValues::alone || vectors == nullptr;
+  const Working<T> diagonal(n), beside(n), tau(n), rest(n);
   {
     const kernels::OneBlasThread alone;
-    sytrd(n, a, w, beside.data(), tau.data());
-    if (!vectors) {
-      const int info = sterf(n, w, beside.data());
-      scale(n, factor, w);
-      return info;
-    }
+    sytrd(n, a, diagonal.data(), beside.data(), tau.data());
   }
-  const int info = tridiagonal_spectrum(n, w, beside.data(), vectors);
-  apply_reflectors(n - 1, n - 1, a + 1, n, tau.data(), n, vectors + 1, n);
+  std::copy_n(diagonal.data(), n, w);
+  std::copy_n(beside.data(), n - 1, rest.data());
+  const int info = find_both(
+      n, vectors != nullptr, by_themselves,
+      [&] { return tridiagonal_spectrum(n, by_themselves ? diagonal.data() : w, beside.data(), vectors); },
+      [&] {
+        const kernels::OneBlasThread alone;
+        return sterf(n, w, rest.data());
+      });
+  if (vectors) apply_reflectors(n - 1, n - 1, a + 1, n, tau.data(), n, vectors + 1, n);
   scale(n, factor, w);
   return info;
 }
 
 template <class T>
-int singular_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u, T* v) {
+int singular_spectrum(int64_t m, int64_t n, int64_t columns, T* a, T* s, T* u, T* v, SpectrumValues values) {
   const T factor = bring_into_range(m * n, a);
   const bool tall = 6 * m >= 11 * n;  // LAPACK's choice
-  const int info = (tall ? tall_spectrum<T> : bidiagonal_spectrum<T>)(m, n, columns, a, s, u, v);
+  const int info = (tall ? tall_spectrum<T> : bidiagonal_spectrum<T>)(m, n, columns, a, s, u, v, values);
   scale(n, factor, s);
   return info;
 }
 
-#define TAPE_SPECTRA_FOR(T)                             \
-  template int symmetric_spectrum(int64_t, T*, T*, T*); \
-  template int singular_spectrum(int64_t, int64_t, int64_t, T*, T*, T*, T*);
+#define TAPE_SPECTRA_FOR(T)                                             \
+  template int symmetric_spectrum(int64_t, T*, T*, T*, SpectrumValues); \
+  template int singular_spectrum(int64_t, int64_t, int64_t, T*, T*, T*, T*, SpectrumValues);
 
 TAPE_SPECTRA_FOR(float)
 TAPE_SPECTRA_FOR(double)

@@ -79,7 +79,8 @@ struct SvdPlaces {
 };
 
 /// The spectrum of each into s, ut and vh; without vectors where `ut` is none.
-void fill_spectra(const char* name, const Tensor& a, const SvdPlaces& p, Tensor& s, Tensor& ut, Tensor& vh) {
+void fill_spectra(const char* name, const Tensor& a, const SvdPlaces& p, Tensor& s, Tensor& ut, Tensor& vh,
+                  SpectrumValues which) {
   const int64_t m = p.all.rows, n = p.all.columns;
   const bool tall = m > n, vectors = ut.defined();
   Tensor work = tall ? own_transposed(a) : own_copy(a);
@@ -89,7 +90,7 @@ void fill_spectra(const char* name, const Tensor& a, const SvdPlaces& p, Tensor&
     T *const matrix = work.mutable_data<T>(), *const values = s.mutable_data<T>();
     T* const left = vectors ? ut.mutable_data<T>() : nullptr;
     T* const right = vectors ? vh.mutable_data<T>() : nullptr;
-    if (p.longer <= kernels::kMostInLanes && !vectors)
+    if (which == SpectrumValues::alone && p.longer <= kernels::kMostInLanes && !vectors)
       return over_parts(p.all.count, svd_work(p.all), [&](int64_t first, int64_t last) {
         kernels::matrix_lanes<T>().singular_values(last - first, p.longer, p.k, matrix + first * m * n,
                                                    values + first * p.k, info.data() + first);
@@ -98,7 +99,7 @@ void fill_spectra(const char* name, const Tensor& a, const SvdPlaces& p, Tensor&
       T* const u = vectors ? left + i * p.columns * m : nullptr;
       T* const v = vectors ? right + i * p.rows * n : nullptr;
       info[static_cast<size_t>(i)] = singular_spectrum(p.longer, p.k, std::max(p.columns, p.rows), matrix + i * m * n,
-                                                       values + i * p.k, tall ? u : v, tall ? v : u);
+                                                       values + i * p.k, tall ? u : v, tall ? v : u, which);
     });
   });
   if (const int64_t broken = first_failure(info); broken >= 0)
@@ -117,7 +118,7 @@ SvdPlaces svd_places(const char* name, const Tensor& a, bool full) {
 }
 
 /// Reduced, or with all columns of U and rows of Vh.
-Svd svd_values(const char* name, const Tensor& a, bool full) {
+Svd svd_values(const char* name, const Tensor& a, bool full, SpectrumValues which) {
   const SvdPlaces p = svd_places(name, a, full);
   const int64_t m = p.all.rows, n = p.all.columns;
   const NoGrad no_grad;
@@ -126,7 +127,7 @@ Svd svd_values(const char* name, const Tensor& a, bool full) {
     return {zeros(p.all.of(m, p.columns), a.dtype()) + slice(eye(m, a.dtype()), 1, {.end = p.columns}), s,
             zeros(p.all.of(p.rows, n), a.dtype()) + slice(eye(n, a.dtype()), 0, {.end = p.rows})};
   Tensor ut = empty(p.all.of(p.columns, m), a.dtype()), vh = empty(p.all.of(p.rows, n), a.dtype());
-  fill_spectra(name, a, p, s, ut, vh);
+  fill_spectra(name, a, p, s, ut, vh, which);
   return {transpose(ut), s, vh};
 }
 
@@ -135,7 +136,7 @@ Tensor singular_values(const Tensor& a) {
   const SvdPlaces p = svd_places("svdvals", a, false);
   Tensor s = empty(p.all.of(p.k), a.dtype()), none;
   if (p.k == 0) return s;
-  fill_spectra("svdvals", a, p, s, none, none);
+  fill_spectra("svdvals", a, p, s, none, none, SpectrumValues::alone);
   return s;
 }
 
@@ -191,7 +192,7 @@ Tensor svd_gradient(const Svd& all, const Svd& gradients, bool outside_u, bool o
 }  // namespace
 
 Svd svd(const Tensor& a, const SvdOptions& options) {
-  const Svd values = svd_values("svd", a, options.full_matrices);
+  const Svd values = svd_values("svd", a, options.full_matrices, SpectrumValues::beside_vectors);
   const Tensors all =
       record_many(svd_op, {a}, {values.u, values.s, values.vh}, {values.u, values.s, values.vh},
                   [shape = a.shape()](const BackwardContext& c) -> Tensors {
@@ -209,9 +210,15 @@ Svd svd(const Tensor& a, const SvdOptions& options) {
   return {all[0], all[1], all[2]};
 }
 
-// Where a gradient will be asked for, vectors are found at once: in the backward that would take the whole way again.
+// SpectrumValues have the same bits whether a gradient will be asked for or not. Where it will, vectors are found at
+// once: in the backward that would take the whole way again. Beside those of Jacobi's method they are found by
+// themselves.
 Tensor svdvals(const Tensor& a) {
-  const Svd all = needs_record({a}) ? svd_values("svdvals", a, false) : Svd{{}, singular_values(a), {}};
+  const bool small = a.rank() >= 2 && std::max(a.size(-1), a.size(-2)) <= kernels::kMostInLanes;
+  Svd all{};
+  if (needs_record({a}))
+    all = svd_values("svdvals", a, false, small ? SpectrumValues::beside_vectors : SpectrumValues::alone);
+  if (small || !all.s.defined()) all.s = singular_values(a);
   return record(svdvals_op, {a}, all.s, {a, all.u, all.vh}, [](const BackwardContext& c) -> Tensors {
     const Svd again = c.create_graph() ? svd(c.saved(0), {.full_matrices = false}) : Svd{c.saved(1), {}, c.saved(2)};
     return {product(again.u * unsqueeze(c.grad(), -2), again.vh)};

@@ -32,8 +32,9 @@ Plan make_plan(int rank, const int64_t* sizes, const int64_t* from, const int64_
   return plan;
 }
 
-/// Every cache line touched on either side of a block of this many rows and columns is used whole before it is evicted.
-constexpr int64_t kBlock = 32;
+/// Every cache line touched on either side of a block of this many rows and columns is used whole before it is evicted:
+/// more lines than this, apart by a power of two, would share too few places of the first cache.
+constexpr int64_t kBlock = 16;
 
 template <class E>
 void copy_matrix(int64_t rows, int64_t cols, const E* x, int64_t from_row, int64_t from_col, E* y, int64_t to_row,

@@ -86,21 +86,20 @@ const std::vector<Pade>& pades(DType dtype) {
 }
 
 /// Σ b[first + 2 i] a²ⁱ / b₀ over i = 1, ..., of the powers a², a⁴, ...
-Tensor every_other(const std::vector<double>& b, size_t first, const Tensors& even, size_t terms) {
+Tensor every_other(const std::vector<double>& b, size_t first, const Tensors& even) {
   Tensor total = even[0] * (b[first + 2] / b[0]);
-  for (size_t i = 1; i < terms; ++i) total += even[i] * (b[first + 2 + 2 * i] / b[0]);
+  for (size_t i = 1; i < even.size(); ++i) total += even[i] * (b[first + 2 + 2 * i] / b[0]);
   return total;
 }
 
-/// x + c I of matrices [count, n, n], in the place of x.
-Tensor with_diagonal(Tensor x, double c) {
+/// x += c I of matrices [count, n, n].
+void add_to_diagonal(Tensor& x, double c) {
   const int64_t n = x.size(-1);
   dispatch_floating("matrix_exp", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     T* values = x.mutable_data<T>();
     for (int64_t i = 0; i < x.numel() / n; ++i) values[i * n + i % n] += static_cast<T>(c);
   });
-  return x;
 }
 
 /// exp of matrices [count, n, n] by one approximant, each divided by 2^squarings first.
@@ -110,13 +109,14 @@ Tensor exp_by(const Pade& pade, int squarings, const Tensor& a) {
   const Tensor x = squarings == 0 ? a : a * std::ldexp(1.0, -squarings);
   Tensors even{product(x, x)};
   while (even.size() < half && (even.size() < 3 || degree == 9)) even.push_back(product(even.back(), even[0]));
-  Tensor odd_part = every_other(b, 1, even, even.size()), even_part = every_other(b, 0, even, even.size());
+  Tensor odd_part = every_other(b, 1, even), even_part = every_other(b, 0, even);
   if (half > even.size()) {  // a⁸, a¹⁰ and a¹² as products with a⁶
-    odd_part += product(even[2], every_other(b, 7, even, 3));
-    even_part += product(even[2], every_other(b, 6, even, 3));
+    odd_part += product(even[2], every_other(b, 7, even));
+    even_part += product(even[2], every_other(b, 6, even));
   }
-  const Tensor u = product(x, with_diagonal(odd_part, b[1] / b[0]));
-  even_part = with_diagonal(even_part, 1);
+  add_to_diagonal(odd_part, b[1] / b[0]);
+  add_to_diagonal(even_part, 1);
+  const Tensor u = product(x, odd_part);
   Tensor y = solve(even_part - u, even_part + u);
   for (int i = 0; i < squarings; ++i) y = product(y, y);
   return y;

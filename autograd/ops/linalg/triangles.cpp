@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "autograd/kernels/copy.h"
 #include "autograd/kernels/gemm.h"
 #include "autograd/kernels/threads.h"
+#include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/working.h"
 
 namespace tape::linalg {
@@ -81,36 +83,10 @@ int64_t factor_halves(int64_t n, T* a, int64_t stride) {
 /// Rows i and pivots[i] - 1 of column-major a [.., columns] exchanged for all i < count, in their order.
 template <class T>
 void exchange_in_columns(int64_t count, const int64_t* pivots, int64_t columns, T* a, int64_t stride) {
-  for (int64_t j = 0; j < columns; ++j)
-    for (int64_t i = 0; i < count; ++i) std::swap(a[j * stride + i], a[j * stride + pivots[i] - 1]);
-}
-
-/// body(first, last) of parts of the columns, on several threads where their number is worth it.
-template <class Body>
-void over_columns(int64_t columns, const Body& body) {
-  constexpr int64_t kPart = 64;
-  const auto part = [&](int64_t i) { body(i * kPart, std::min(columns, (i + 1) * kPart)); };
-  kernels::run_tasks((columns + kPart - 1) / kPart, part);
-}
-
-/// Row i of `rows` [count, columns] from the i-th values of column-major a, a strip of columns at a time: what a column
-/// has in a cache line is then read at once. Or back, with the rows negated behind it.
-template <class T>
-void to_rows(int64_t count, int64_t first, int64_t last, int64_t columns, const T* a, int64_t stride, T* rows) {
-  constexpr int64_t kStrip = 16;
-  for (int64_t begin = first; begin < last; begin += kStrip)
-    for (int64_t i = 0; i < count; ++i)
-      for (int64_t j = begin; j < std::min(last, begin + kStrip); ++j) rows[i * columns + j] = a[j * stride + i];
-}
-template <class T>
-void from_rows(int64_t count, int64_t first, int64_t last, int64_t columns, T* rows, T* a, int64_t stride) {
-  constexpr int64_t kStrip = 16;
-  for (int64_t begin = first; begin < last; begin += kStrip)
-    for (int64_t i = 0; i < count; ++i)
-      for (int64_t j = begin; j < std::min(last, begin + kStrip); ++j) {
-        a[j * stride + i] = rows[i * columns + j];
-        rows[i * columns + j] = -rows[i * columns + j];
-      }
+  over_parts(columns, static_cast<double>(2 * count), [&](int64_t first, int64_t last) {
+    for (int64_t j = first; j < last; ++j)
+      for (int64_t i = 0; i < count; ++i) std::swap(a[j * stride + i], a[j * stride + pivots[i] - 1]);
+  });
 }
 
 /// Toledo 1997 (Locality of reference in LU decomposition with partial pivoting), of column-major a [m, n], m >= n: the
@@ -123,14 +99,13 @@ int64_t factor_columns(int64_t m, int64_t n, T* a, int64_t stride, int64_t* pivo
   const int64_t half = std::max(kFew, n / 2 / kFew * kFew), rest = n - half;
   const int64_t info = factor_columns(m, half, a, stride, pivots);
   T* const right = a + half * stride;
-  const Working<T> above(half * rest);
-  over_columns(rest, [&](int64_t first, int64_t last) {
-    exchange_in_columns(half, pivots, last - first, right + first * stride, stride);
-    to_rows(half, first, last, rest, right, stride, above.data());
-  });
+  exchange_in_columns(half, pivots, rest, right, stride);
+  const Working<T> above(half * rest);  // C, its rows without gaps
+  const int64_t sizes[] = {half, rest}, strides[] = {1, stride};
+  kernels::copy_strided(2, sizes, strides, sizeof(T), right, above.data());
   solve_triangle({a, half, 1, stride, false, true}, rest, above.data(), rest);
-  over_columns(rest,
-               [&](int64_t first, int64_t last) { from_rows(half, first, last, rest, above.data(), right, stride); });
+  kernels::copy_into_strided(2, sizes, strides, sizeof(T), above.data(), right);
+  negate(half, rest, above.data(), rest, above.data());
   kernels::gemm({.transpose_a = true,
                  .m = rest,
                  .n = m - half,
@@ -141,9 +116,7 @@ int64_t factor_columns(int64_t m, int64_t n, T* a, int64_t stride, int64_t* pivo
                  .accumulate = true},
                 above.data(), a + half, right + half);
   const int64_t below = factor_columns(m - half, rest, right + half, stride, pivots + half);
-  over_columns(half, [&](int64_t first, int64_t last) {
-    exchange_in_columns(rest, pivots + half, last - first, a + first * stride + half, stride);
-  });
+  exchange_in_columns(rest, pivots + half, half, a + half, stride);
   for (int64_t i = half; i < n; ++i) pivots[i] += half;
   return info != 0 || below == 0 ? info : half + below;
 }

@@ -23,24 +23,24 @@ function(tapeformer_kernel_library target level sources)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   target_compile_definitions(${target} PRIVATE TAPE_LEVEL=${level})
   target_link_libraries(${target} PRIVATE tapeformer_options tapeformer_blas OpenMP::OpenMP_CXX)
-  target_precompile_headers(${target} PRIVATE <algorithm> <cstdint> <string> ${ARGN})
 endfunction()
 
 tapeformer_kernel_library(tapeformer_kernels common "${common_kernel_sources}")
-# A target's objects count its precompiled header among them.
-set(kernel_objects $<FILTER:$<TARGET_OBJECTS:tapeformer_kernels>,INCLUDE,[.]o$>)
+set(kernel_objects $<TARGET_OBJECTS:tapeformer_kernels>)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(kernel_levels v2 v3 v4)
 else()
   set(kernel_levels portable)
 endif()
 foreach(level IN LISTS kernel_levels)
-  tapeformer_kernel_library(tapeformer_kernels_${level} ${level} "${vector_kernel_sources}" autograd/kernels/vec_math.h)
+  tapeformer_kernel_library(tapeformer_kernels_${level} ${level} "${vector_kernel_sources}")
+  target_precompile_headers(tapeformer_kernels_${level} PRIVATE <algorithm> <cstdint> <string> autograd/kernels/vec_math.h)
   # Loops must vectorize: errno and floating-point traps are not used; NaN and infinity keep their meaning.
   target_compile_options(tapeformer_kernels_${level} PRIVATE -O3 -fno-math-errno -fno-trapping-math)
   if(NOT level STREQUAL portable)
     target_compile_options(tapeformer_kernels_${level} PRIVATE -march=x86-64-${level})
   endif()
+  # A target's objects count its precompiled header among them.
   list(APPEND kernel_objects $<FILTER:$<TARGET_OBJECTS:tapeformer_kernels_${level}>,INCLUDE,[.]o$>)
 endforeach()
 

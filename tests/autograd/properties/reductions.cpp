@@ -33,21 +33,23 @@ struct Reduced {
     result = sizes;
   }
 
-  /// reduce(x, axes) of xtensor, with the shape of the result.
+  /// reduce(x, axes) of xtensor, with the shape of the result, and what the reduction makes of nothing where x has no
+  /// elements: xtensor moves a null pointer there.
   template <class Reduce>
-  Array of(const Array& x, const Reduce& reduce) const {
+  Array of(const Array& x, const Reduce& reduce, double of_nothing = NAN) const {
+    if (x.size() == 0) return zeros_of(result) + of_nothing;
     if (sorted.empty()) return x;
     Array y = reduce(x, sorted);
     y.reshape(std::vector<size_t>(result.begin(), result.end()));
     return y;
   }
   Array sum(const Array& x) const {
-    if (x.size() == 0) return zeros_of(result);
-    return of(x, [](const Array& a, auto& axes) -> Array { return xt::sum(a, axes); });
+    return of(
+        x, [](const Array& a, auto& axes) -> Array { return xt::sum(a, axes); }, 0.0);
   }
   Array product(const Array& x) const {
-    if (x.size() == 0) return zeros_of(result) + 1.0;
-    return of(x, [](const Array& a, auto& axes) -> Array { return xt::prod(a, axes); });
+    return of(
+        x, [](const Array& a, auto& axes) -> Array { return xt::prod(a, axes); }, 1.0);
   }
 
   Index given;

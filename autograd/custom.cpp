@@ -92,7 +92,7 @@ Tensor custom(const std::string& name, const Tensors& inputs, const std::functio
 Tensor custom(const std::string& name, const Tensors& inputs, const ForwardFunction& forward, BackwardFunction backward,
               AttributeList attributes) {
   const auto keeping_all = [&forward](ForwardContext& c) -> Tensor {
-    const Tensor output = forward(c.inputs());
+    Tensor output = forward(c.inputs());
     c.save(c.inputs());
     c.save({output});
     return output;

@@ -6,8 +6,11 @@
 #include "inspect/tensor_json.h"
 
 namespace tape::inspect {
+namespace {
 
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 Json patching_json(const Patching& patching) {
   Json texts = Json::array(), grids = Json::array();

@@ -23,6 +23,7 @@ constexpr size_t kTokens = 12;  // of each position, at least
 
 std::string words_of(const std::vector<Study::Text>& texts) {
   std::vector<std::string> all;
+  all.reserve(texts.size());
   for (const Study::Text& text : texts) all.push_back(fmt::format("{}", fmt::join(text.tokens, " ")));
   return clipped(fmt::format("{}", fmt::join(all, " / ")), 80);
 }
@@ -55,6 +56,7 @@ Tensor common_tokens(const std::vector<const Frame*>& runs, size_t output) {
   const int64_t width = first.logits.size(-1);
   const auto count = static_cast<size_t>(std::min(width, static_cast<int64_t>(std::max(kTokens, runs.size() + 1))));
   std::vector<std::vector<int64_t>> ranked;
+  ranked.reserve(runs.size());
   for (const Frame* run : runs)
     ranked.push_back(topk(score_rows(run->outputs[output].prediction->logits), static_cast<int64_t>(count))
                          .indices.to_vector<int64_t>());

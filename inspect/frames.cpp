@@ -58,6 +58,7 @@ Run cut_run(const Study& study, const HeadCut& cut) {
   const auto place = std::ranges::find_if(places, [&](size_t i) { return clean.steps[i].module == cut.module; });
   if (place == places.end()) {
     std::vector<std::string> modules;
+    modules.reserve(places.size());
     for (const size_t i : places) modules.push_back(clean.steps[i].module);
     raise(ErrorKind::config, "cut: \"{}\" gave no attention weights; these did: {}", cut.module,
           modules.empty() ? "none" : fmt::format("{}", fmt::join(modules, ", ")));

@@ -119,7 +119,8 @@ class Puller {
     const Tensor& output = steps_[static_cast<size_t>(nudge.recorded)].output;
     size_t flat = 0;
     for (size_t axis = 0; axis < nudge.index.size(); ++axis)
-      flat = flat * static_cast<size_t>(output.shape()[axis]) + static_cast<size_t>(nudge.index[axis]);
+      flat = flat * static_cast<size_t>(output.shape()[static_cast<int64_t>(axis)]) +
+             static_cast<size_t>(nudge.index[axis]);
     return flat;
   }
 

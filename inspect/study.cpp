@@ -98,6 +98,7 @@ Study of_encoder(M& model, const PageText& text, const StudyOptions& options, Ou
 
 std::vector<double> numbers_of(const std::vector<PageOutput>& outputs) {
   std::vector<double> values;
+  values.reserve(outputs.size());
   for (const PageOutput& output : outputs) values.push_back(output.value.item());
   return values;
 }

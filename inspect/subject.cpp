@@ -312,8 +312,10 @@ std::vector<Frame> runs_of(const Subject& subject, const std::string& folder, co
     raise(ErrorKind::config, "--patch: what the clean run gave is put into a corrupted one: give --corrupted TEXT");
   if (!options.film && options.beside.empty() && options.cuts.empty() && !options.corrupted) return runs;
   std::vector<HeadCut> cuts;
+  cuts.reserve(options.cuts.size());
   for (const std::string& cut : options.cuts) cuts.push_back(head_cut(cut));
   std::vector<ActivationPatch> patches;
+  patches.reserve(options.patches.size());
   for (const std::string& patch : options.patches) patches.push_back(activation_patch(patch));
   const auto add = [&](const Study& study, const std::string& name, const std::optional<HeadCut>& cut = {}) {
     if (options.progress) options.progress(name);

@@ -190,6 +190,7 @@ std::vector<std::string> add_adapter(nn::Module& model, const Layout& layout, co
     std::ranges::copy_if(packed, std::back_inserter(paths), std::not_fn(is_chosen));
   }
   std::vector<std::pair<std::string, nn::LoraOptions>> layers;
+  layers.reserve(paths.size());
   for (const std::string& path : paths) layers.emplace_back(path, options);
   nn::add_adapters(model, name, layers);
   share_packed(linears_of(model), layout, name);

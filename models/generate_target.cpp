@@ -72,6 +72,7 @@ std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std:
                [&](size_t row) { return !said.rows()[row].ended; });
     }
     std::vector<int64_t> next;
+    next.reserve(places.size());
     for (const size_t row : places) next.push_back(said.rows()[row].ids.back());
     std::vector<bool> ended;
     for (const SaidRows::Row& row : said.rows()) ended.push_back(row.ended);

@@ -19,6 +19,7 @@ std::string without_weight(const std::string& name) {
 
 std::vector<std::string> paths(const std::vector<std::string>& weights) {
   std::vector<std::string> paths;
+  paths.reserve(weights.size());
   for (const std::string& weight : weights) paths.push_back(without_weight(weight));
   return paths;
 }
@@ -107,6 +108,7 @@ std::vector<std::vector<std::string>> Layout::packed_linears() const {
 
 std::vector<std::string> Layout::their_names() const {
   std::vector<std::string> names;
+  names.reserve(entries_.size());
   for (const Entry& entry : entries_) names.push_back(entry.theirs);
   return names;
 }

@@ -94,6 +94,7 @@ std::vector<std::string> add_adapter(Module& model, const std::string& name, con
                                      const std::vector<std::string>& targets) {
   std::vector<std::string> paths = adapter_places(model, targets);
   std::vector<std::pair<std::string, LoraOptions>> layers;
+  layers.reserve(paths.size());
   for (const std::string& path : paths) layers.emplace_back(path, options);
   add_adapters(model, name, layers);
   return paths;

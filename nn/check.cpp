@@ -23,6 +23,7 @@ const CheckSource custom_checks([] {
                                }});
   }
   std::vector<RegisteredCheck> all;
+  all.reserve(by_type.size());
   for (auto& [type, check] : by_type) all.push_back(std::move(check));
   return all;
 });

@@ -31,7 +31,7 @@ Linear::Linear(int64_t in, int64_t out, const LinearOptions& options)
 }
 
 Tensor Linear::forward(const Tensor& x) const {
-  const Tensor y = linear(x, weight, bias);
+  Tensor y = linear(x, weight, bias);
   if (adapters_.empty() || is_merged()) return y;
   Tensor changed = y;
   for (const auto& adapter : adapters_)
@@ -57,6 +57,7 @@ Lora* Linear::adapter(const std::string& name) {
 
 std::vector<std::string> Linear::adapter_names() const {
   std::vector<std::string> names;
+  names.reserve(adapters_.size());
   for (const auto& adapter : adapters_) names.push_back((*adapter)->name().substr(std::string_view("lora.").size()));
   return names;
 }

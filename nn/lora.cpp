@@ -63,8 +63,8 @@ double Lora::scale() const {
 ///     g (W x + s B A x) - W x = (g - 1) W x + g s B A x,
 /// the W x of the x behind dropout, so that in training the whole product sees one x.
 Tensor Lora::forward(const Tensor& x, const Tensor& y, const Tensor& weight, const Tensor& bias) {
-  const Tensor seen = dropout_(x);                             // [..., in]
-  const Tensor change = linear(linear(seen, A), B * scale());  // [..., out]
+  const Tensor seen = dropout_(x);                       // [..., in]
+  Tensor change = linear(linear(seen, A), B * scale());  // [..., out]
   if (!magnitude.defined()) return change;
   const Tensor product = dropout_->active_probability() > 0 ? linear(seen, weight) : bias.defined() ? y - bias : y;
   const Tensor growth = magnitude / squeeze(row_norms(changed(weight)), -1);  // [out]

@@ -28,8 +28,10 @@ TokenizerConfig config_of(const std::string& folder) {
 /// The pieces, the tokens to which the configuration gives ids, and the sentinels that are not among them.
 std::shared_ptr<const TokenTable> t5_table(const SentencePieceModel& model, const TokenizerConfig& config,
                                            const std::string& where) {
+  const int count = model.processor().GetPieceSize();
   std::vector<std::string> pieces;
-  for (int id = 0; id < model.processor().GetPieceSize(); ++id) pieces.push_back(model.processor().IdToPiece(id));
+  pieces.reserve(static_cast<size_t>(count));
+  for (int id = 0; id < count; ++id) pieces.push_back(model.processor().IdToPiece(id));
   std::unordered_set<std::string> known(pieces.begin(), pieces.end());
   const int64_t size = std::ssize(pieces), extra = *config.extra_ids;
   TokenTable::Entries following;

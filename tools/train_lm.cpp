@@ -20,6 +20,7 @@ struct TrainLmArguments : TrainArguments {
 
 std::vector<std::string> names_of(const auto& rows) {
   std::vector<std::string> names;
+  names.reserve(rows.size());
   for (const auto& row : rows) names.emplace_back(row.first);
   return names;
 }

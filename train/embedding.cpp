@@ -105,8 +105,8 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     EncodedPairs pairs{.first = encode_lines(texts.source, *tokenizer_, setup_.max_length()),
                        .second = encode_lines(texts.target, *tokenizer_, setup_.max_length()),
                        .lengths = {}};
-    print_notes(pairs.first.tokens.notes(name + ", first texts", texts.size(), setup_.max_length()));
-    print_notes(pairs.second.tokens.notes(name + ", second texts", texts.size(), setup_.max_length()));
+    print_notes(pairs.first.tokens.notes(name + ", first texts", texts.source.size(), setup_.max_length()));
+    print_notes(pairs.second.tokens.notes(name + ", second texts", texts.target.size(), setup_.max_length()));
     for (size_t i = 0; i < pairs.first.ids.size(); ++i)
       pairs.lengths.push_back({pairs.first.lengths[i].source, pairs.second.lengths[i].source});
     return pairs;
@@ -153,6 +153,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     const double score = right - loss / (1 + loss) / (2 * pairs);
     const FairSample sample = fair_sample(found.size(), 8, options_.run.seed, "validation pairs");
     std::vector<Sample> samples;
+    samples.reserve(sample.places.size());
     for (const size_t i : sample.places)
       samples.push_back({valid_texts_.source[i], valid_texts_.target[i], valid_texts_.target[found[i]]});
     return {.loss = loss,

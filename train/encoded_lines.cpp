@@ -89,6 +89,7 @@ PaddedLines pad_rows(const std::vector<std::vector<int64_t>>& rows, int64_t padd
 
 PaddedLines pad_lines(const EncodedLines& lines, const std::vector<int64_t>& which, int64_t padding_id) {
   std::vector<std::vector<int64_t>> rows;
+  rows.reserve(which.size());
   for (const int64_t place : which) rows.push_back(lines.ids[static_cast<size_t>(place)]);
   return pad_rows(rows, padding_id);
 }

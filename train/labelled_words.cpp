@@ -28,6 +28,7 @@ LabelledWordIds encode_labelled(const text::LabelledWords& corpus, const text::T
     if (placed.words.empty()) continue;
     const std::vector<int64_t> of_words = corpus.labels[i];
     std::vector<int64_t> labels;
+    labels.reserve(placed.words.size());
     for (const int64_t word : placed.words) labels.push_back(of_words[static_cast<size_t>(word)]);
     all.labels.push_back(labels);
     all.lengths.push_back({.source = std::ssize(placed.ids)});

@@ -120,6 +120,7 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
   MaskedBatch training_batch(const std::vector<int64_t>& examples) const {
     const int64_t lines = std::ssize(train_.ids);
     std::vector<int64_t> which;
+    which.reserve(examples.size());
     for (const int64_t example : examples) which.push_back(example % lines);
     return masked(train_, which, examples.front() / lines);
   }
@@ -180,6 +181,7 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
     const double loss = mean_loss(losses);
     const FairSample sample = fair_sample(valid_.ids.size(), 8, options_.run.seed, "validation lines");
     std::vector<Sample> samples;
+    samples.reserve(sample.places.size());
     for (const size_t line : sample.places) samples.push_back(sample_of(static_cast<int64_t>(line)));
     return {.loss = loss,
             .metrics = {{"perplexity", std::exp(loss)}, {"accuracy", right / words}},

@@ -156,10 +156,12 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
   std::vector<Sample> samples_of(const FairSample& sample, const std::vector<SaidLabels>& said) const {
     const auto named = [this](const std::vector<int64_t>& numbers) {
       std::vector<std::string> names;
+      names.reserve(numbers.size());
       for (const int64_t label : numbers) names.push_back(labels()[static_cast<size_t>(label)]);
       return text::joined_words(names);
     };
     std::vector<Sample> samples;
+    samples.reserve(sample.places.size());
     for (const size_t i : sample.places)
       samples.push_back(
           {text::joined_words(valid_words_.words[valid_.sentence[i]]), named(valid_.labels[i]), named(said[i].labels)});

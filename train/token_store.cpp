@@ -43,6 +43,7 @@ std::string tokens_hash(const text::Tokenizer& tokenizer) {
 
 void write_documents(const std::string& file, const std::vector<StoredDocument>& documents) {
   std::vector<std::array<int64_t, 2>> ends;
+  ends.reserve(documents.size());
   for (const StoredDocument& document : documents) ends.push_back({document.end, document.learned});
   const std::string_view bytes(reinterpret_cast<const char*>(ends.data()), ends.size() * sizeof ends[0]);
   write_file(file, {&bytes, 1});

@@ -116,7 +116,7 @@ Tensor stored_values(const std::string& path, const OnnxTensor& tensor) {
   Tensor values = tensor.values.detach();
   if (tensor.transposed) values = transpose(values, 0, 1);
   if (values.dtype() == tensor.stored) return values;
-  const Tensor stored = values.to(tensor.stored);
+  Tensor stored = values.to(tensor.stored);
   if (tensor.stored == f16) {
     const Tensor before = values.to(f32), after = stored.to(f32);
     const float *x = before.data<float>(), *y = after.data<float>();

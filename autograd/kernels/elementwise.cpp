@@ -18,7 +18,7 @@ T remainder(T a, T b) {
   const T rest = sizeof(T) == sizeof(float)
                      ? static_cast<T>(__builtin_fmodf(static_cast<float>(a), static_cast<float>(b)))
                      : static_cast<T>(__builtin_fmod(static_cast<double>(a), static_cast<double>(b)));
-  return (rest != 0) & ((rest < 0) != (b < 0)) ? rest + b : rest;
+  return ((rest != 0) & ((rest < 0) != (b < 0))) ? rest + b : rest;
 }
 /// The same in double, where the quotient and its product with b are exact: |a| < 2^28 |b|, and b is finite.
 TAPE_INLINE float near_remainder(float a, float b) {
@@ -120,15 +120,16 @@ template <class T>
 void classify(Class kind, int64_t n, const T* x, bool* out) {
   const T infinity = static_cast<T>(kInfinity);
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
+    const auto write = [&](auto is_one) {
+#pragma omp simd
+      for (int64_t i = begin; i < end; ++i) out[i] = is_one(x[i]);
+    };
     if (kind == Class::nan) {
-#pragma omp simd
-      for (int64_t i = begin; i < end; ++i) out[i] = x[i] != x[i];
+      write([](T value) { return value != value; });
     } else if (kind == Class::infinite) {
-#pragma omp simd
-      for (int64_t i = begin; i < end; ++i) out[i] = (x[i] == infinity) | (x[i] == -infinity);
+      write([=](T value) { return (value == infinity) | (value == -infinity); });
     } else {
-#pragma omp simd
-      for (int64_t i = begin; i < end; ++i) out[i] = (x[i] < infinity) & (x[i] > -infinity);
+      write([=](T value) { return (value < infinity) & (value > -infinity); });
     }
   });
 }

@@ -156,7 +156,7 @@ void product(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
 template <class T>
 TAPE_INLINE T without(T x, T zeros, T others) {
   const T divided = others / (x == 0 ? T(1) : x);
-  return zeros == 0 ? divided : ((zeros == 1) & (x == 0) ? others : T(0));
+  return zeros == 0 ? divided : (((zeros == 1) & (x == 0)) ? others : T(0));
 }
 
 template <class T>

@@ -32,7 +32,7 @@ TAPE_INLINE F64 coarse_log(F64 x) {
 /// log(1 + x) of doubles: what the sum lost is put back.
 TAPE_INLINE F64 coarse_log1p(F64 x) {
   const F64 u = x + 1.0, y = coarse_log(u) - ((u - 1.0) - x) / u;
-  return (u > 0.0) & (u < static_cast<double>(kInfinity)) ? y : coarse_log(u);
+  return ((u > 0.0) & (u < static_cast<double>(kInfinity))) ? y : coarse_log(u);
 }
 
 /// exp(x) - 1 of doubles to 6e-10, relative also where x is about 0.

@@ -47,7 +47,7 @@ void scatter_best(int64_t outer, int64_t size, int64_t inner, T* x, int64_t coun
   for_places(outer, size, inner, count, index, [=](int64_t place, int64_t at) {
     const T value = y[at];
     const bool better = largest ? value > x[place] : value < x[place];
-    x[place] = better | (value != value) ? value : x[place];
+    x[place] = (better | (value != value)) ? value : x[place];
   });
 }
 

@@ -72,7 +72,7 @@ TAPE_INLINE float atan2(float y, float x) {
   angle = steep ? kHalfPi - angle : angle;
   angle = __builtin_copysignf(1, x) < 0 ? kPi - angle : angle;
   angle = __builtin_copysignf(angle, y);
-  return (x != x) | (y != y) ? x + y : angle;
+  return ((x != x) | (y != y)) ? x + y : angle;
 }
 TAPE_INLINE double atan2(double y, double x) { return __builtin_atan2(y, x); }
 

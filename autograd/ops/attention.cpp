@@ -55,8 +55,7 @@ struct Call {
   /// Heads apart, [B, H, T, D]; those that several query heads share once for each.
   Tensor split(const Tensor& x, bool shared) const {
     const int64_t heads = shared ? kv_heads() : shape.H;
-    const Tensor apart =
-        side_by_side ? split_heads(x, heads) : reshape(x, Shape{shape.B, heads, x.size(-2), x.size(-1)});
+    Tensor apart = side_by_side ? split_heads(x, heads) : reshape(x, Shape{shape.B, heads, x.size(-2), x.size(-1)});
     if (heads == shape.H) return apart;
     const Tensor repeated = expand(unsqueeze(apart, 2), {shape.B, heads, shape.group, x.size(-2), apart.size(-1)});
     return reshape(repeated, apart.shape().with(1, shape.H));

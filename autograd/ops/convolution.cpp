@@ -155,7 +155,7 @@ Tensor composed(const Convolution& s, const Shape& out, const Tensor& x, const T
   const Tensor planes = reshape(x, {s.batch * channels, rows.in, columns.in});
   const Tensor values = permute(written_out(planes, s.windows, 0), {0, 2, 4, 1, 3});
   const Tensor unfolded = reshape(values, Shape{s.batch, s.groups, depth, s.windows.out()});
-  const Tensor y = reshape(matmul(reshape(weight, Shape{s.groups, s.out_channels, depth}), unfolded), out);
+  Tensor y = reshape(matmul(reshape(weight, Shape{s.groups, s.out_channels, depth}), unfolded), out);
   if (!bias.defined()) return y;
   return y + reshape(bias, weight.rank() == 3 ? Shape{bias.numel(), 1} : Shape{bias.numel(), 1, 1});
 }

@@ -108,7 +108,7 @@ Spelling spelling_of(const Tensor& log_probs, const Tensor& targets, const Tenso
   check_lengths("target_lengths", target_lengths, sequences, targets.size(-1));
   const Tensor lengths = reshape(target_lengths, {sequences});
   const Tensor rows = targets.rank() == 2 ? targets : rows_of_labels(targets, lengths.to_vector<int64_t>());
-  const Spelling spelling{rows, reshape(input_lengths, {sequences}), lengths, o.blank, o.zero_infinity};
+  Spelling spelling{rows, reshape(input_lengths, {sequences}), lengths, o.blank, o.zero_infinity};
   check_labels(spelling, classes);
   return spelling;
 }

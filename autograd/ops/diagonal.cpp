@@ -117,7 +117,7 @@ const Op unfold_op({.name = "unfold",
 /// The sum of windows at the places that they were taken from.
 Tensor fold_windows(const Tensor& windows, const Shape& whole, int64_t axis, int64_t step) {
   const int64_t count = windows.shape()[axis], size = windows.size(-1);
-  const Tensor along = reshape(movedim(windows, -1, axis + 1), whole.with(axis, count * size));
+  Tensor along = reshape(movedim(windows, -1, axis + 1), whole.with(axis, count * size));
   if (step == size && count * size == whole[axis]) return along;  // side by side: nothing is added to anything
   const Tensor starts = reshape(arange(count) * step, {count, 1});
   const Tensor places = reshape(starts + arange(size), {count * size});

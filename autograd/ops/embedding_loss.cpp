@@ -112,7 +112,7 @@ void check_eps(const char* name, double eps) {
 /// Whether each pair is alike.
 Tensor alike(const Tensor& a, const Tensor& target) {
   if (target.dtype() != i64) check_same_dtype("cosine_embedding_loss", a, target);
-  const Tensor same = eq(target, 1);
+  Tensor same = eq(target, 1);
   if (!all(logical_or(same, eq(target, -1))).item<bool>())
     raise(ErrorKind::config, "cosine_embedding_loss: targets must be 1 or -1");
   return same;

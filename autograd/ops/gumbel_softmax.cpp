@@ -47,12 +47,12 @@ Tensor gumbel_softmax(const Tensor& x, const GumbelSoftmaxOptions& options, Gene
   if (options.hard && x.size(axis) == 0)
     raise(ErrorKind::shape, "gumbel_softmax: a hard choice of nothing: x is {}", to_string(x.shape()));
   const Tensor y = softmax((x.detach() + gumbel(x.shape(), x.dtype(), stream)) / tau, axis);
-  const Tensor soft = record(gumbel_softmax_op, {x}, y, {y},
-                             [=](const BackwardContext& c) -> Tensors {
-                               const Tensor p = c.saved(0), dy = c.grad();
-                               return {p * (dy - sum(dy * p, axis, Dims::keep)) / tau};
-                             },
-                             {{"tau", tau}, {"axis", axis}});
+  Tensor soft = record(gumbel_softmax_op, {x}, y, {y},
+                       [=](const BackwardContext& c) -> Tensors {
+                         const Tensor p = c.saved(0), dy = c.grad();
+                         return {p * (dy - sum(dy * p, axis, Dims::keep)) / tau};
+                       },
+                       {{"tau", tau}, {"axis", axis}});
   if (!options.hard) return soft;
   // What is added is 0, and has the gradient.
   return scatter(zeros_like(y), axis, argmax(y, axis, Dims::keep), 1) + (soft - soft.detach());

@@ -161,10 +161,9 @@ struct LinearGradients {
 /// dW = dY^T X and db = the sum of dY's rows in one pass over dY. Nothing is recorded.
 LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
   const int64_t rows = rows_of(x), out = dy.size(-1), in = x.size(-1);
-  const LinearGradients made{empty({out, in}, x.dtype()), empty({out}, x.dtype())};
+  LinearGradients made{empty({out, in}, x.dtype()), empty({out}, x.dtype())};
   dispatch_floating("linear", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    Tensor weight = made.weight, bias = made.bias;
     const kernels::Gemm gemm{.transpose_a = true,
                              .m = out,
                              .n = in,
@@ -173,8 +172,8 @@ LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
                              .ldb = in,
                              .ldc = in,
                              .precision = MatmulPrecisionScope::current(),
-                             .left_sums = bias.mutable_data<T>()};
-    kernels::gemm(gemm, dy.data<T>(), x.data<T>(), weight.mutable_data<T>());
+                             .left_sums = made.bias.mutable_data<T>()};
+    kernels::gemm(gemm, dy.data<T>(), x.data<T>(), made.weight.mutable_data<T>());
   });
   return made;
 }

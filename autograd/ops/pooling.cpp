@@ -241,7 +241,7 @@ Tensor adaptive_avg_pool(const char* name, int64_t axes, const Tensor& x, const 
     kernel.push_back(in / n);
   }
   if (even) return axes == 1 ? avg_pool1d(x, kernel) : avg_pool2d(x, kernel);
-  const Tensor across = matmul(x, shares_of(x.size(-1), out.back(), x.dtype()));
+  Tensor across = matmul(x, shares_of(x.size(-1), out.back(), x.dtype()));
   if (axes == 1) return across;
   return matmul(transpose(shares_of(x.size(-2), out.front(), x.dtype())), across);
 }

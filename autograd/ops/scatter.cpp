@@ -187,7 +187,7 @@ Tensor scatter_reduce(const Tensor& x, int64_t axis, const Tensor& given, const 
   const Tensor index = wrapped_index("scatter_reduce", given, x.shape()[axis]);
   const Tensor start = options.include_self ? x : scatter(x, axis, index, neutral(reduce));
   if (reduce != Reduce::sum && reduce != Reduce::mean) return reduced(start, axis, index, source, reduce);
-  const Tensor total = scatter_add(start, axis, index, source);
+  Tensor total = scatter_add(start, axis, index, source);
   if (reduce == Reduce::sum) return total;
   const Tensor own = options.include_self ? ones_like(x) : scatter(ones_like(x), axis, index, 0);
   return total / scatter_add(own, axis, index, ones_like(source));

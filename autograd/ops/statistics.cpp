@@ -128,7 +128,7 @@ Place place_of(double q, int64_t size, Interpolation interpolation) {
 
 /// Of values in order along the axis: the mixture of two places, the axis of size 1.
 Tensor at_place(const Tensor& sorted, const Place& place, int64_t axis) {
-  const Tensor lower = slice(sorted, axis, {.start = place.lower, .end = place.lower + 1});
+  Tensor lower = slice(sorted, axis, {.start = place.lower, .end = place.lower + 1});
   if (place.weight == 0) return lower;
   return lerp(lower, slice(sorted, axis, {.start = place.upper, .end = place.upper + 1}), place.weight);
 }

@@ -17,7 +17,7 @@ Tensors make_leaves(const Tensors& inputs, Tensors& chosen, std::vector<size_t>&
 }
 
 Tensor value_of(const char* operation, const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs) {
-  const Tensor y = f(inputs);
+  Tensor y = f(inputs);
   if (!differentiable(y))
     raise(ErrorKind::dtype, "{}: the function gave {}", operation,
           y.defined() ? to_string(y.dtype()) : "an undefined tensor");

@@ -125,8 +125,7 @@ class Gathering : public Observer {
                    const Tensor& result) const {
     const Shape& shape = step.inputs[input].shape();
     if (axes[0] >= 0 && step.node->op->per_sample()) {
-      const Tensor part =
-          step.node->op->per_sample()({*step.node, step.inputs, gradients[0], input, axes[0], samples_});
+      Tensor part = step.node->op->per_sample()({*step.node, step.inputs, gradients[0], input, axes[0], samples_});
       if (part.defined()) return part;
     }
     if (axes.size() == 1 && result.shape() == step.outputs[0].shape()) return broadcast(result, axes[0], shape);
@@ -218,7 +217,7 @@ void verify(const Tensor& losses, const std::vector<NamedTensor>& result, const 
 
 Tensor checked_losses(const std::function<Tensor(const Tensors& batch)>& losses, const Tensors& batch,
                       int64_t samples) {
-  const Tensor given = losses(batch);
+  Tensor given = losses(batch);
   if (!given.defined() || !(given.shape() == Shape{samples}))
     raise(ErrorKind::shape, "{}: the losses are {}, they must be [{}], one a sample", kName,
           given.defined() ? to_string(given.shape()) : "undefined", samples);

@@ -43,7 +43,7 @@ Value Graph::array(const std::string& name, const Tensor& values) { return wide(
 
 Value Graph::transposed(const std::string& name, const Tensor& weight) {
   Held& matrix = held(name, weight, true);
-  const Value values = wide(matrix);
+  Value values = wide(matrix);
   if (matrix.transposed) return values;
   if (!matrix.other.defined()) matrix.other = permute(values, {1, 0});
   return matrix.other;

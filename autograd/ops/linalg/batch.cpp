@@ -34,7 +34,7 @@ Matrices square_matrices(const char* operation, const char* argument, const Tens
 }
 
 std::string which_matrix(const char* argument, const Shape& shape, int64_t i) {
-  const std::string whole = fmt::format("{} {}", argument, to_string(shape));
+  std::string whole = fmt::format("{} {}", argument, to_string(shape));
   const Shape batch = shape.slice(0, shape.rank() - 2);
   if (batch.rank() == 0) return whole;
   return fmt::format("matrix {} of {}", to_string(Shape(batch.unravel(i))), whole);

@@ -145,8 +145,8 @@ Slogdet slogdet(const Tensor& a) {
   const Matrices all = square_matrices("slogdet", "a", a);
   check_finite("slogdet", "a", a);
   const Lu lu = lu_of(a);
-  const Slogdet y = dispatch_floating(
-      "slogdet", a.dtype(), [&](auto zero) { return signs_and_logarithms<decltype(zero)>(lu, all, a.dtype()); });
+  Slogdet y = dispatch_floating("slogdet", a.dtype(),
+                                [&](auto zero) { return signs_and_logarithms<decltype(zero)>(lu, all, a.dtype()); });
   record(slogdet_op, {a}, y.logabsdet, {a, lu.factors, lu.pivots}, [](const BackwardContext& c) -> Tensors {
     const Tensor of = c.saved(0);
     const Lu factored{c.saved(1), c.saved(2), {}};

@@ -166,7 +166,7 @@ Tensor norm_along(const Tensor& a, const MatrixNormOptions& options, const Norm&
   const int64_t rows = a.shape().axis(options.rows, "matrix_norm"),
                 columns = a.shape().axis(options.columns, "matrix_norm");
   if (rows == columns) raise(ErrorKind::config, "matrix_norm: rows and columns are both axis {}", rows);
-  const Tensor y = norm(movedim(a, {rows, columns}, {-2, -1}));
+  Tensor y = norm(movedim(a, {rows, columns}, {-2, -1}));
   if (options.dims == Dims::drop) return y;
   return unsqueeze(unsqueeze(y, std::min(rows, columns)), std::max(rows, columns));
 }
@@ -210,7 +210,8 @@ Tensor matrix_power(const Tensor& a, int64_t n) {
   Tensor square_of = n < 0 ? inv(a) : clone(a), y;
   for (;; square_of = product(square_of, square_of)) {
     if (left & 1) y = y.defined() ? product(y, square_of) : square_of;
-    if ((left >>= 1) == 0) return y;
+    left >>= 1;
+    if (left == 0) return y;
   }
 }
 

@@ -52,6 +52,7 @@
 #include "models/beam.h"
 #include "models/bert.h"
 #include "models/causal_lm.h"
+#include "models/classification_loss.h"
 #include "models/classify.h"
 #include "models/deberta.h"
 #include "models/distilbert.h"

@@ -254,35 +254,36 @@ nn::StateDict run_model(EncoderDecoder& model, const nn::StateDict& given) {
   return out;
 }
 
-/// The Vit of a model, which `call` runs: pixels -> logits, or undefined.
+/// The Vit of a model; `call` runs it on pixels and adds what stands behind it.
 template <class Call>
 nn::StateDict run_vit(nn::Module& model, Vit& vit, const nn::StateDict& given, bool labelled, Call&& call) {
   std::set<std::string> known{"pixel_values"};
   if (labelled) known.insert("labels");
   const Inputs in(given, known);
-  const Tensor labels = in.find("labels", 1);
+  const Tensor labels = in.labels();
   nn::StateDict out;
   StackOutputs<nn::Encoder> layers(*vit.encoder);
   const nn::AttentionWeights weights(model);
   const LastOutput hidden(*vit.encoder);
-  const Tensor logits = call(out, given.at("pixel_values"));
-  if (logits.defined()) out["logits"] = logits;
+  call(out, given.at("pixel_values"), labels);
   out["last_hidden_state"] = hidden.last;
   layers.write(out, "", Tensor(), weights);
-  if (logits.defined()) add_loss(out, logits, labels);
   return out;
 }
 
 nn::StateDict run_model(Vit& model, const nn::StateDict& given) {
-  return run_vit(model, model, given, false, [&](nn::StateDict& out, const Tensor& pixels) {
+  return run_vit(model, model, given, false, [&](nn::StateDict& out, const Tensor& pixels, const Tensor&) {
     const Tensor hidden = model(pixels);
     if (model.pooler) out["pooler_output"] = model.pool(hidden);
-    return Tensor();
   });
 }
 
 nn::StateDict run_model(ImageClassifier& model, const nn::StateDict& given) {
-  return run_vit(model, *model.vit, given, true, [&](nn::StateDict&, const Tensor& pixels) { return model(pixels); });
+  return run_vit(model, *model.vit, given, true, [&](nn::StateDict& out, const Tensor& pixels, const Tensor& labels) {
+    const Tensor logits = model(pixels);
+    if (labels.defined()) out["loss"] = model.loss(logits, labels);
+    out["logits"] = logits;
+  });
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ struct RunOptions {
 /// `end_positions` [B]; a decoder-only model shifts them by one, and an encoder-decoder model makes decoder_input_ids
 /// from them where there are none. What is not hidden by a mask is seen, padding too.
 ///
-/// A Vit and an ImageClassifier take `pixel_values` [B, channels, H, W] of the model's dtype; labels are [B].
+/// A Vit and an ImageClassifier take `pixel_values` [B, channels, H, W] of the model's dtype; labels are as the
+/// ImageClassifier's loss() takes them.
 ///
 /// Outputs: `logits` (of a QuestionAnswerer `start_logits` and `end_logits`), `last_hidden_state`, `hidden_states.N`,
 /// `attentions.N` and, for an encoder with a pooler, `pooler_output`; of an encoder-decoder model

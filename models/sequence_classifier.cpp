@@ -2,11 +2,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
-#include "autograd/ops/cast.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/probability_loss.h"
 #include "autograd/ops/reduce.h"
-#include "autograd/ops/regression_loss.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"
 #include "autograd/random.h"
@@ -34,32 +30,7 @@ EncoderModelOptions base_of(const SequenceClassifierConfig& c) {
   return parts;
 }
 
-/// Labels as the values that logits [B, N] are held against; [B] for one label.
-Tensor values_of(const Tensor& logits, const Tensor& labels) {
-  const bool column = logits.size(1) == 1 && labels.rank() == 1 && labels.size(0) == logits.size(0);
-  if (!column && !(labels.shape() == logits.shape()))
-    raise(ErrorKind::shape, "SequenceClassifier: labels {} do not fit logits {}", to_string(labels.shape()),
-          to_string(logits.shape()));
-  return cast(reshape(labels, logits.shape()), logits.dtype());
-}
-
-Tensor right_labels(const Tensor& logits, const Tensor& labels) {
-  if (labels.dtype() != i64)
-    raise(ErrorKind::dtype, "SequenceClassifier: labels of which one is right must be i64, got {}",
-          to_string(labels.dtype()));
-  if (labels.numel() != logits.size(0))
-    raise(ErrorKind::shape, "SequenceClassifier: labels {} do not fit logits {}", to_string(labels.shape()),
-          to_string(logits.shape()));
-  return reshape(labels, Shape{logits.size(0)});
-}
-
 }  // namespace
-
-std::string_view to_string(ProblemType type) {
-  if (type == ProblemType::regression) return "regression";
-  return type == ProblemType::single_label_classification ? "single_label_classification"
-                                                          : "multi_label_classification";
-}
 
 std::vector<std::string> SequenceClassifierConfig::label_names() const {
   return models::label_names(labels, num_labels);
@@ -82,23 +53,14 @@ Tensor SequenceClassifier::forward(const Tensor& ids, const Mask& mask, const Te
 Tensor SequenceClassifier::forward(const Tensor& ids) { return forward(ids, base->padding(ids)); }
 
 ProblemType SequenceClassifier::problem_type(DType labels) const {
-  if (config_.problem_type) return *config_.problem_type;
-  if (config_.num_labels == 1) return ProblemType::regression;
-  return is_floating(labels) ? ProblemType::multi_label_classification : ProblemType::single_label_classification;
+  return problem_type_of(config_.problem_type, config_.num_labels, labels);
 }
 
 Tensor SequenceClassifier::loss(const Tensor& logits, const Tensor& labels) const {
-  switch (problem_type(labels.dtype())) {
-    case ProblemType::regression:
-      return mse_loss(logits, values_of(logits, labels));
-    case ProblemType::single_label_classification:
-      return cross_entropy(logits, right_labels(logits, labels));
-    case ProblemType::multi_label_classification:
-      break;
-  }
-  const Tensor shares = values_of(logits, labels);
-  if (base->options().soft_labels && !config_.problem_type) return -mean(sum(shares * log_softmax(logits, -1), {-1}));
-  return bce_with_logits_loss(logits, shares);
+  const ProblemType type = problem_type(labels.dtype());
+  if (type == ProblemType::multi_label_classification && base->options().soft_labels && !config_.problem_type)
+    return -mean(sum(label_values("SequenceClassifier", logits, labels) * log_softmax(logits, -1), {-1}));
+  return classification_loss("SequenceClassifier", type, logits, labels);
 }
 
 }  // namespace tape::models

@@ -1,16 +1,9 @@
 #pragma once
 
-#include <string_view>
-
+#include "classification_loss.h"
 #include "encoder_config.h"
 
 namespace tape::models {
-
-/// What the outputs of a SequenceClassifier are: values; scores of labels of which one is right; or scores of labels
-/// each of which is right or not.
-enum class ProblemType { regression, single_label_classification, multi_label_classification };
-/// "regression"
-std::string_view to_string(ProblemType type);
 
 /// An encoder and what is said of whole sequences.
 struct SequenceClassifierConfig {
@@ -40,12 +33,10 @@ class SequenceClassifier : public nn::Layer<SequenceClassifier> {
   /// With the padding hidden.
   Tensor forward(const Tensor& ids);
 
-  /// What the outputs are, given labels of that dtype: as configured, else a regression of one label, and of several a
-  /// choice of one where the labels are whole numbers (i64), of each else.
+  /// What the outputs are, given labels of that dtype: as problem_type_of() says.
   ProblemType problem_type(DType labels = i64) const;
-  /// The mean loss: regression squares the distance to labels [B, num_labels] (or [B] of one label); a choice of one
-  /// takes the cross-entropy of labels [B] (i64, -100 for none); of each takes the binary cross-entropy of shares [B,
-  /// num_labels]. Error (shape) for labels of another shape, (dtype) for a choice of one that is not i64.
+  /// classification_loss() of that problem; of a DeBERTa without a configured one, the cross-entropy of shares [B,
+  /// num_labels], as transformers has it. Errors as there.
   Tensor loss(const Tensor& logits, const Tensor& labels) const;
 
   const SequenceClassifierConfig& config() const { return config_; }

@@ -91,4 +91,12 @@ ImageClassifier::ImageClassifier(const ImageClassifierConfig& c)
 
 Tensor ImageClassifier::forward(const Tensor& pixels) { return classifier(select(vit(pixels), 1, 0)); }
 
+ProblemType ImageClassifier::problem_type(DType labels) const {
+  return problem_type_of(config_.problem_type, config_.num_labels, labels);
+}
+
+Tensor ImageClassifier::loss(const Tensor& logits, const Tensor& labels) const {
+  return classification_loss("ImageClassifier", problem_type(labels.dtype()), logits, labels);
+}
+
 }  // namespace tape::models

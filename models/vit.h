@@ -3,6 +3,7 @@
 #include "../nn/encoder.h"
 #include "../nn/heads.h"
 #include "../nn/patch_embeddings.h"
+#include "classification_loss.h"
 
 namespace tape::models {
 
@@ -51,6 +52,8 @@ struct ImageClassifierConfig {
   VitConfig vit = {};
   int64_t num_labels = 2;
   std::vector<std::string> labels = {};  ///< their names; none, or num_labels of them
+  /// Where not given, regression of one label, of several what the labels of loss() say.
+  std::optional<ProblemType> problem_type = {};
 
   /// One name a label: LABEL_0, LABEL_1, ... where there are none, as transformers has it.
   std::vector<std::string> label_names() const;
@@ -62,6 +65,12 @@ class ImageClassifier : public nn::Layer<ImageClassifier> {
   /// Error (config) naming the value that does not fit. There is no pooler.
   explicit ImageClassifier(const ImageClassifierConfig& config);
   Tensor forward(const Tensor& pixels);
+
+  /// What the outputs are, given labels of that dtype: as problem_type_of() says.
+  ProblemType problem_type(DType labels = i64) const;
+  /// classification_loss() of that problem. Errors as there.
+  Tensor loss(const Tensor& logits, const Tensor& labels) const;
+
   const ImageClassifierConfig& config() const { return config_; }
 
   nn::Child<Vit> vit;

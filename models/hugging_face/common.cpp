@@ -79,4 +79,17 @@ void write_labels(nlohmann::ordered_json& json, const std::vector<std::string>& 
   json["label2id"] = ids;
 }
 
+std::optional<ProblemType> read_problem_type(const ConfigReader& config) {
+  if (!config.has("problem_type")) return {};
+  const std::string name = config.text("problem_type");
+  for (const ProblemType known :
+       {ProblemType::regression, ProblemType::single_label_classification, ProblemType::multi_label_classification})
+    if (name == to_string(known)) return known;
+  config.wrong("problem_type", "one of regression, single_label_classification, multi_label_classification");
+}
+
+void write_problem_type(nlohmann::ordered_json& json, const std::optional<ProblemType>& type) {
+  if (type) json["problem_type"] = to_string(*type);
+}
+
 }  // namespace tape::models::hugging_face

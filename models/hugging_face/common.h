@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../classification_loss.h"
 #include "../config_reader.h"
 
 namespace tape::models::hugging_face {
@@ -70,5 +71,10 @@ void read_labels(Config& c, const ConfigReader& config) {
   c.num_labels = config.whole("num_labels", c.labels.empty() ? 2 : std::ssize(c.labels));
 }
 void write_labels(nlohmann::ordered_json& json, const std::vector<std::string>& labels);
+
+/// A classifier's "problem_type", where there is one.
+std::optional<ProblemType> read_problem_type(const ConfigReader& config);
+/// Writes nothing where there is none: transformers then finds out from the labels, too.
+void write_problem_type(nlohmann::ordered_json& json, const std::optional<ProblemType>& type);
 
 }  // namespace tape::models::hugging_face

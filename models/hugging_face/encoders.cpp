@@ -63,15 +63,6 @@ void write_dropout(Json& json, const std::optional<double>& dropout, const HeadN
   if (dropout || !json.contains(names.dropout_key)) json[names.dropout_key] = dropout ? Json(*dropout) : Json();
 }
 
-void read_problem_type(std::optional<ProblemType>& type, const ConfigReader& config) {
-  if (!config.has("problem_type")) return;
-  const std::string name = config.text("problem_type");
-  for (const ProblemType known :
-       {ProblemType::regression, ProblemType::single_label_classification, ProblemType::multi_label_classification})
-    if (name == to_string(known)) type = known;
-  if (!type) config.wrong("problem_type", "one of regression, single_label_classification, multi_label_classification");
-}
-
 /// An encoder with a classification head.
 Layout headed_layout(const EncoderConfig& base, const HeadNames& names, const nn::ClassificationHeadOptions& head,
                      int64_t num_labels) {
@@ -142,7 +133,7 @@ SequenceClassifierConfig read_sequence_classifier(const EncoderArchitecture& arc
   c.encoder = base_of_classifier(c);
   read_labels(c, config);
   c.dropout = read_dropout(config, architecture.family->sequence);
-  read_problem_type(c.problem_type, config);
+  c.problem_type = read_problem_type(config);
   return c;
 }
 
@@ -179,7 +170,7 @@ Json config_json(const SequenceClassifier& model, DType dtype) {
     json["model_type"] = kMeanClassifierType;
   }
   write_dropout(json, c.dropout, family_of(c.encoder).sequence);
-  if (c.problem_type) json["problem_type"] = to_string(*c.problem_type);
+  write_problem_type(json, c.problem_type);
   write_labels(json, c.label_names());
   return json;
 }

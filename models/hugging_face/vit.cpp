@@ -79,8 +79,7 @@ ImageClassifierConfig read_image_classifier_config(const ConfigReader& config) {
   ImageClassifierConfig c{.vit = read_vit_config(config)};
   c.vit.pooler = false;
   read_labels(c, config);
-  if (config.has("problem_type") && config.text("problem_type") != "single_label_classification")
-    config.wrong("problem_type", "\"single_label_classification\"");
+  c.problem_type = read_problem_type(config);
   return c;
 }
 
@@ -88,6 +87,7 @@ Json config_json(const Vit& model, DType dtype) { return vit_json(model.config()
 
 Json config_json(const ImageClassifier& model, DType dtype) {
   Json json = vit_json(model.config().vit, "ViTForImageClassification", dtype);
+  write_problem_type(json, model.config().problem_type);
   write_labels(json, model.config().label_names());
   return json;
 }

@@ -32,10 +32,6 @@ PROBLEMS = [None, "single_label_classification", "multi_label_classification", "
 EXACT = [modeling_deberta_v2, modeling_modernbert]
 
 
-def softmax_in_doubles(scores, dim, dtype=None):
-    return scores.softmax(dim)
-
-
 @contextlib.contextmanager
 def exact():
     """As compare_decoders.exact(), for encoders: what transformers takes in f32 in a model of doubles is exact."""
@@ -43,7 +39,7 @@ def exact():
         for module in EXACT:
             module.torch = decoders.Doubles()
         turned, modeling_modernbert.apply_rotary_pos_emb = modeling_modernbert.apply_rotary_pos_emb, apply_rotary_pos_emb
-        softmax, nn.functional.softmax = nn.functional.softmax, softmax_in_doubles
+        softmax, nn.functional.softmax = nn.functional.softmax, equality.softmax_in_its_dtype
         try:
             yield
         finally:

@@ -32,6 +32,11 @@ transformers.utils.logging.disable_progress_bar()
 TRANSLATORS = (transformers.MarianMTModel, transformers.M2M100ForConditionalGeneration)
 
 
+def softmax_in_its_dtype(scores, dim, dtype=None):
+    """transformers takes some in f32, also in a model of doubles: here they are exact."""
+    return scores.softmax(dim)
+
+
 def randomized(model, deviation=0.3):
     """Biases and norms away from their simple start, and weights large enough to matter."""
     with torch.no_grad():
@@ -155,6 +160,10 @@ def models():
 
     yield "ViTModel", transformers.ViTModel, vit_config()
     yield "ViTForImageClassification", transformers.ViTForImageClassification, vit_config(num_labels=5)
+    for problem in "multi_label_classification", "regression":
+        yield f"ViTForImageClassification, {problem}", transformers.ViTForImageClassification, vit_config(
+            num_labels=3, problem_type=problem
+        )
     yield "ViTForImageClassification, oblong", transformers.ViTForImageClassification, vit_config(
         image_size=(6, 12), patch_size=(2, 4), qkv_bias=False, hidden_act="relu"
     )
@@ -166,7 +175,10 @@ def pixels_of(model, config, generator):
     shape = (3, config.num_channels, height, width)
     given = {"pixel_values": torch.randn(shape, generator=generator, dtype=torch.float64).to(model.dtype)}
     if isinstance(model, transformers.ViTForImageClassification):
-        given["labels"] = torch.randint(0, config.num_labels, (3,), generator=generator)
+        if config.problem_type in (None, "single_label_classification"):
+            given["labels"] = torch.randint(0, config.num_labels, (3,), generator=generator)
+        else:
+            given["labels"] = torch.rand(3, config.num_labels, generator=generator, dtype=torch.float64).to(model.dtype)
     return given
 
 
@@ -287,6 +299,7 @@ def main():
     parser.add_argument("--build", required=True)
     parser.add_argument("--seeds", type=int, default=3)
     arguments = parser.parse_args()
+    F.softmax = softmax_in_its_dtype
     failed = 0
     for dtype, allowed in [(torch.float32, 1e-4), (torch.float64, 1e-9)]:
         torch.set_default_dtype(dtype)

@@ -1,12 +1,16 @@
 #include "models/vit.h"
 
+#include <cmath>
+
 #include "autograd/create.h"
+#include "autograd/ops/probability_loss.h"
 #include "autograd/ops/shape.h"
 #include "autograd/random.h"
 #include "models/folder.h"
 #include "models/run.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/tensors.h"
 
 namespace tape::models {
@@ -43,6 +47,42 @@ TEST(ImageClassifier, ReadsTheClassesPlace) {
   EXPECT_FALSE(model.vit->pooler);
   EXPECT_TRUE(tensors_equal(model(pixels), model.classifier(select(model.vit(pixels), 1, 0))));
   EXPECT_EQ(model.config().label_names(), (std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"}));
+}
+
+TEST(ImageClassifier, LosesByTheProblemItIsOf) {
+  const auto loss = [](int64_t num_labels, std::optional<ProblemType> type, const Tensor& logits,
+                       const Tensor& labels) {
+    const ImageClassifier model({.vit = tiny_vit(), .num_labels = num_labels, .problem_type = type});
+    return model.loss(logits, labels).item();
+  };
+  EXPECT_EQ(loss(1, {}, tensor({{1}, {3}}), tensor({2, 7})), (1 + 16) / 2.0);
+  EXPECT_EQ(loss(2, ProblemType::regression, tensor({{1, 2}}), tensor({{2, 4}})), (1 + 4) / 2.0);
+  EXPECT_NEAR(loss(2, {}, tensor({{0, 0}}), tensor({1}, i64)), std::log(2.0), 1e-6);
+  EXPECT_NEAR(loss(2, {}, tensor({{2, -1}}), tensor({{1, 1}})),
+              (std::log1p(std::exp(-2.0)) + std::log1p(std::exp(1.0))) / 2, 1e-6);
+  EXPECT_TAPE_ERROR(loss(2, {}, tensor({{1, 2}}), tensor({{1, 2, 3}})), ErrorKind::shape,
+                    "ImageClassifier: labels [1, 3] do not fit logits [1, 2]");
+}
+
+TEST(ImageClassifier, KeepsItsProblemInAFolder) {
+  manual_seed(2);
+  const TemporaryFolder folder;
+  for (const std::optional<ProblemType> type : {std::optional<ProblemType>(), std::optional(ProblemType::regression),
+                                                std::optional(ProblemType::multi_label_classification)}) {
+    save(folder.path(), ImageClassifier({.vit = tiny_vit(), .num_labels = 3, .problem_type = type}));
+    EXPECT_EQ(load<ImageClassifier>(folder.path())->config().problem_type, type);
+  }
+}
+
+TEST(ImageClassifier, RunsWithLabelsOfItsProblem) {
+  manual_seed(2);
+  const AnyModel model = std::make_unique<ImageClassifier>(ImageClassifierConfig{.vit = tiny_vit(), .num_labels = 3});
+  const Tensor pixels = randn({2, 1, 4, 4}), shares = tensor({{0, 1, 1}, {1, 0, 1}});
+  const nn::StateDict out = run(model, {{"pixel_values", pixels}, {"labels", shares}}, {.gradients = true});
+  EXPECT_EQ(out.at("loss").item(), bce_with_logits_loss(out.at("logits"), shares).item());
+  EXPECT_TRUE(out.contains("grad.classifier.weight"));
+  EXPECT_TAPE_ERROR(run(model, {{"pixel_values", pixels}, {"labels", tensor({{0, 1}, {1, 1}})}}), ErrorKind::shape,
+                    "ImageClassifier: labels [2, 2] do not fit logits [2, 3]");
 }
 
 TEST(Vit, NamesTheValueThatDoesNotFit) {

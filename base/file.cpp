@@ -111,4 +111,10 @@ void write_file(const std::string& path, const std::function<void(const Writer& 
   file.replace();
 }
 
+void make_folder(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed) raise(ErrorKind::io, "{}: {}", path, failed.message());
+}
+
 }  // namespace tape

@@ -39,6 +39,9 @@ void write_file(const std::string& path, std::span<const std::string_view> parts
 using Writer = std::function<void(std::string_view part)>;
 void write_file(const std::string& path, const std::function<void(const Writer& write)>& give);
 
+/// Makes a folder and those it lies in, where they are not there. Error (io) `path: what the system says`.
+void make_folder(const std::string& path);
+
 /// Throws Error (io) `path: cannot action: what the system says of that errno`.
 [[noreturn]] void raise_errno(const std::string& path, const char* action, int number);
 

@@ -1,7 +1,6 @@
 #include "models/adapter_folder.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <set>
@@ -207,9 +206,7 @@ void save_adapter(const std::string& folder, nn::Module& model, const Layout& la
   const std::map<std::string, Tensor> whole = trained_whole(model, layout);
   for (const auto& [their_name, value] : whole) tensors.emplace(fmt::format("{}{}", kAdapterPrefix, their_name), value);
   const std::string config = fmt::format("{}\n", config_json(layout, adapters, whole, note).dump(2));
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) raise(ErrorKind::io, "{}: {}", folder, failed.message());
+  make_folder(folder);
   save_safetensors(adapter_weights_path(folder), tensors, {{"format", "pt"}});
   const auto write = [](const std::string& path, std::string_view text) { write_file(path, {&text, 1}); };
   if (!note.config.empty()) write(fmt::format("{}/config.json", folder), note.config);

@@ -1,6 +1,5 @@
 #include "models/folder.h"
 
-#include <filesystem>
 
 #include "base/file.h"
 #include "models/adapter_folder.h"
@@ -51,9 +50,7 @@ Layout layout_of(const ImageClassifier& m) { return hf::image_classifier_layout(
 template <class M>
 void save_as(const std::string& folder, const M& model, const std::vector<std::pair<std::string, std::string>>& texts,
              const SaveOptions& options) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) raise(ErrorKind::io, "{}: {}", folder, failed.message());
+  make_folder(folder);
   write_weights(folder, layout_of(model).to_file(model.state_dict()), options.max_shard_bytes);
   for (const auto& [name, text] : texts) {
     const std::string_view parts[] = {text};

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <tuple>
@@ -237,9 +236,7 @@ void write_tokenizer(const GgufEntries& entries, const std::string& folder) {
     if (!valid_utf8(entries.text("tokenizer.chat_template")))
       raise(ErrorKind::format, "{}: \"tokenizer.chat_template\" is no UTF-8", v.where);
   }
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) raise(ErrorKind::io, "{}: {}", folder, failed.message());
+  make_folder(folder);
   text::remove_tokenizer(folder);
   write_json(fmt::format("{}/tokenizer.json", folder), file);
   write_json(fmt::format("{}/tokenizer_config.json", folder), config);

@@ -2,6 +2,7 @@
 
 #include <concepts>
 
+#include "base/file.h"
 #include "models/onnx/models.h"
 #include "nn/adapters.h"
 
@@ -13,18 +14,30 @@ concept HasGraph = requires(onnx::Graph& graph, const M& model) { onnx::describe
 
 template <class M>
 void export_graph(const M& model, const std::string& path, const OnnxExportOptions& options) {
-  onnx::Graph graph(options.stored);
+  const auto save = [&](const std::string& file, auto&& describe) {
+    onnx::Graph graph(options.stored);
+    describe(graph, model);
+    save_onnx(file, graph.take(model.type_name()), {.max_inline_bytes = options.max_inline_bytes});
+  };
+  const auto refuse = [&](const std::string& what) { onnx::Graph(options.stored).refuse(what); };
   if constexpr (!HasGraph<M>) {
-    graph.refuse(fmt::format("a {} has no export", model.type_name()));
+    refuse(fmt::format("a {} has no export", model.type_name()));
   } else if (!options.with_past) {
-    onnx::describe(graph, model);
+    save(path, [](onnx::Graph& graph, const M& m) { onnx::describe(graph, m); });
   } else if constexpr (std::derived_from<M, CausalLM>) {
-    onnx::describe_with_past(graph, model);
+    save(path, [](onnx::Graph& graph, const M& m) { onnx::describe_with_past(graph, m); });
+  } else if constexpr (std::derived_from<M, EncoderDecoder>) {
+    if (path.ends_with(".onnx"))
+      refuse(fmt::format("with_past makes three files of a {}, and takes the name of a folder, not {}",
+                         model.type_name(), path));
+    make_folder(path);
+    save(path + "/encoder_model.onnx", onnx::describe_encoder);
+    save(path + "/decoder_model.onnx", onnx::describe_decoder);
+    save(path + "/decoder_with_past_model.onnx", onnx::describe_decoder_with_past);
   } else {
-    graph.refuse(fmt::format("keys and values of earlier tokens (with_past) are of decoder-only models, this is a {}",
-                             model.type_name()));
+    refuse(fmt::format("keys and values of earlier tokens (with_past) are of models that write text, this is a {}",
+                       model.type_name()));
   }
-  save_onnx(path, graph.take(model.type_name()), {.max_inline_bytes = options.max_inline_bytes});
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ struct OnnxExportOptions {
   /// What matrices and tables are stored as: f32, f16 or bf16. Vectors stay f32, and everything is computed in f32.
   DType stored = f32;
   /// Of a decoder-only model: a graph of the next ids, with keys and values of the earlier ones as inputs and outputs.
+  /// Of an encoder-decoder model: the folder `path` with three graphs, as optimum has them; the file that holds a
+  /// target's first ids reads the memory, the one that goes on takes and gives keys and values.
   bool with_past = false;
   /// A larger file has its tensors beside it, in `path` + "_data" (OnnxSaveOptions).
   int64_t max_inline_bytes = 2'000'000'000;
@@ -24,6 +26,12 @@ struct OnnxExportOptions {
 ///     encoders             input_ids, attention_mask, token_type_ids -> last_hidden_state, pooler_output
 ///       with a head        the same -> logits; start_logits and end_logits of a QuestionAnswerer
 ///     encoder-decoders     input_ids, attention_mask, decoder_input_ids, decoder_attention_mask -> logits
+///       with_past, in encoder_model.onnx            input_ids, attention_mask -> last_hidden_state
+///                     decoder_model.onnx            input_ids, encoder_attention_mask, encoder_hidden_states ->
+///                     logits,
+///                                                   present.N.decoder.key and .value, present.N.encoder.key and .value
+///                     decoder_with_past_model.onnx  input_ids, encoder_attention_mask, past_key_values.N.decoder.key
+///                                                   and its three kin -> logits, present.N.decoder.key and .value
 ///     Vit, ImageClassifier pixel_values -> last_hidden_state, pooler_output; logits
 ///
 /// Ids and masks are [batch, length] of i64; a mask's 0 hides a token, and a query that sees none gets zeros, as here.

@@ -19,12 +19,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kModules = "sentence_transformers.models.";
 
-void make_folder(const std::string& folder) {
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (failed) raise(ErrorKind::io, "{}: {}", folder, failed.message());
-}
-
 void write_json(const std::string& file, const Json& json) {
   const std::string text = fmt::format("{}\n", json.dump(2));
   const std::string_view parts[] = {text};

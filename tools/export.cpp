@@ -59,13 +59,14 @@ void add_export(Command app) {
       "          tapeformer export --model runs/book --format onnx --with-past --out book/model.onnx");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and the tokenizer")
       .required();
-  command.option("--out", arguments->out, "File to write").required();
+  command.option("--out", arguments->out, "File to write, or folder (see --with-past)").required();
   command.option("--format", arguments->format, "Of the file").one_of({"gguf", "onnx"});
   command.option("--dtype", arguments->dtype, "Of matrices and tables, q8_0 and q4_0 of gguf; vectors stay f32")
       .one_of({"f32", "f16", "bf16", "q8_0", "q4_0"});
   command.option("--name", arguments->name, "What the model is called in a file of gguf").default_text("the folder's");
   command.flag("--with-past", arguments->with_past,
-               "Of onnx: keys and values of earlier tokens are inputs and outputs (decoder-only models)");
+               "Of onnx: keys and values of earlier tokens are inputs and outputs, of models that write text; of an "
+               "encoder-decoder OUT is then a folder of three files");
   command.option("--max-inline-bytes", arguments->max_inline_bytes, "Of onnx: with more, tensors are in a second file")
       .at_least(0);
   command.runs([arguments] { return export_model(*arguments); });

@@ -112,23 +112,27 @@ Value forward(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, Sur
     q = turned(g, rotary, q, turn);
     k = turned(g, rotary, k, turn);
   }
-  if (cache) {
+  if (cache && cache->key.defined()) {
     k = g.concat({cache->key, k}, 2);
     v = g.concat({cache->value, v}, 2);
-    *cache = {k, v};
   }
+  if (cache) *cache = {k, v};
   return attend(g, layer, q, {k, v}, around.shown(g, layer.window()));
 }
 
-Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, const Value& memory,
-                Surroundings& around) {
+KeyValues read_memory(Graph& g, const nn::MultiHeadAttention& layer, const Value& memory) {
   const Inside inside(g, layer);
   if (layer.rotary || layer.window()) g.refuse("a rotation or a window of attention to a memory has no export");
   const int64_t width = layer.head_width();
-  const Value q = heads_apart(g, forward(g, layer.query, x), layer.heads(), width, layer.query_norm);
-  const Value k = heads_apart(g, forward(g, layer.key, memory), layer.kv_heads(), width, layer.key_norm);
-  const Value v = heads_apart(g, forward(g, layer.value, memory), layer.kv_heads(), width, nullptr);
-  return attend(g, layer, q, {k, v}, around.shown(g, {}));
+  return {heads_apart(g, forward(g, layer.key, memory), layer.kv_heads(), width, layer.key_norm),
+          heads_apart(g, forward(g, layer.value, memory), layer.kv_heads(), width, nullptr)};
+}
+
+Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, const KeyValues& memory,
+                Surroundings& around) {
+  const Inside inside(g, layer);
+  const Value q = heads_apart(g, forward(g, layer.query, x), layer.heads(), layer.head_width(), layer.query_norm);
+  return attend(g, layer, q, memory, around.shown(g, {}));
 }
 
 /// The terms of the contents' products with positions are picked out of the products with all rows.

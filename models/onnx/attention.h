@@ -66,18 +66,22 @@ class Surroundings {
   std::vector<std::pair<std::vector<int64_t>, Picked>> picked_;  // by the rows of all distances
 };
 
-/// Keys, turned, and values of a layer, [B, kv_heads, S, D] each.
+/// Keys, turned, and values of a layer, [B, kv_heads, S, D] each; undefined where there are none.
 struct KeyValues {
   Value key, value;
 };
 
-/// Self-attention. A `cache` that is given holds those of the positions in front, and gets those of x behind them.
+/// Self-attention. A `cache` that is given holds those of the positions in front, if any, and gets those of x behind
+/// them.
 Value forward(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, Surroundings& around,
               KeyValues* cache = nullptr);
 /// Self-attention with the rows of positions that `around` was given.
 Value forward(Graph& g, const nn::DisentangledAttention& layer, const Value& x, Surroundings& around);
-/// Attention to a memory [B, S, C], which is neither turned nor seen through a window: Error (config) for a layer that
-/// does.
-Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, const Value& memory,
+/// Keys and values of a memory [B, S, C], which is neither turned nor seen through a window: Error (config) for a layer
+/// that does.
+KeyValues read_memory(Graph& g, const nn::MultiHeadAttention& layer, const Value& memory);
+/// Attention to a memory's.
+Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, const KeyValues& memory,
                 Surroundings& around);
+
 }  // namespace tape::models::onnx

@@ -43,14 +43,69 @@ Value first_place(Graph& g, const Value& hidden) {
 }
 
 /// What a stack of an encoder-decoder model reads: norm(scale * token + position), of what there is.
-Value read_tokens(Graph& g, const EncoderDecoder& model, const Sequence& in, bool source) {
-  Value x = forward(g, source ? model.src_embedding : model.tgt_embedding, in.ids);
+Value read_tokens(Graph& g, const EncoderDecoder& model, const Value& ids, const Value& positions, bool source) {
+  Value x = forward(g, source ? model.src_embedding : model.tgt_embedding, ids);
   if (model.options().embedding_scale != 1) x = g.multiply(x, g.number(model.options().embedding_scale));
-  if (model.positions) x = forward(g, *model.positions, x, in.positions);
-  if (const auto& learned = source ? model.src_positions : model.tgt_positions)
-    x = forward(g, *learned, x, in.positions);
+  if (model.positions) x = forward(g, *model.positions, x, positions);
+  if (const auto& learned = source ? model.src_positions : model.tgt_positions) x = forward(g, *learned, x, positions);
   const auto& norm = source ? model.src_norm : model.tgt_norm;
   return norm ? forward(g, *norm, x) : x;
+}
+
+/// The memory of a source, and the mask that it was given.
+std::pair<Value, Value> run_encoder(Graph& g, const EncoderDecoder& model) {
+  Sequence in = begin_sequence(g, "", "encoder_sequence_length");
+  const Value x = read_tokens(g, model, in.ids, in.positions, true);
+  return {forward(g, *model.encoder, x, in.around), in.attention_mask};
+}
+
+void give_logits(Graph& g, const EncoderDecoder& model, Value written) {
+  if (model.options().output_scale != 1) written = g.multiply(written, g.number(model.options().output_scale));
+  g.output("logits", forward(g, model.output, written), {kBatch, "decoder_sequence_length", model.options().tgt_vocab});
+}
+
+/// Both kinds of decoders: with keys and values of earlier tokens, or with the memory's hidden states.
+void describe_decoder(Graph& g, const EncoderDecoder& model, bool with_past) {
+  const std::string source = "encoder_sequence_length", next = "decoder_sequence_length",
+                    past = "past_decoder_sequence_length", all = with_past ? past + " + " + next : next;
+  const nn::Decoder& decoder = *model.decoder;
+  const Value ids = g.input("input_ids", i64, {kBatch, next});
+  Surroundings around_memory(g.input("encoder_attention_mask", i64, {kBatch, source}));
+  std::vector<DecoderKeyValues> caches(static_cast<size_t>(decoder.layers.size()));
+  Value memory;
+  if (!with_past) memory = g.input("encoder_hidden_states", f32, {kBatch, source, model.options().decoder.d_model});
+  // Names of a layer's keys and values, and their sizes; optimum takes them in this order.
+  const auto visit = [&](const char* prefix, const std::string& length, bool memories, auto&& use) {
+    for (int64_t i = 0; i < decoder.layers.size(); ++i) {
+      DecoderKeyValues& cache = caches[static_cast<size_t>(i)];
+      const auto visit_part = [&](const char* part, KeyValues& kv, const std::string& size,
+                                  const nn::MultiHeadAttention& attention) {
+        const std::vector<OnnxSize> shape{kBatch, attention.kv_heads(), size, attention.head_width()};
+        use(fmt::format("{}.{}.{}.key", prefix, i, part), kv.key, shape);
+        use(fmt::format("{}.{}.{}.value", prefix, i, part), kv.value, shape);
+      };
+      visit_part("decoder", cache.self, length, *decoder.layers[i]->self_attention);
+      if (memories) visit_part("encoder", cache.memory, source, *decoder.layers[i]->cross_attention);
+    }
+  };
+  if (with_past)
+    visit("past_key_values", past, true,
+          [&](const std::string& name, Value& value, const std::vector<OnnxSize>& shape) {
+            value = g.input(name, f32, shape);
+          });
+  const Value begin = with_past ? g.size(caches.front().self.key, 2) : g.whole(0);
+  const Value end = g.add(begin, g.size(ids, 1));
+  const Value queries = places(g, begin, end), keys = places(g, g.whole(0), end);
+  // Every target in front is seen.
+  const Value rows = g.op("Shape", {ids}, {{"end", int64_t{1}}});
+  const Value seen = g.op("Expand", {g.whole(1), g.concat({rows, g.unsqueeze(end, {0})}, 0)});
+  Surroundings around(seen, distances(g, queries, keys), queries, false);
+  const Value x = read_tokens(g, model, ids, queries, false);
+  give_logits(g, model, forward(g, decoder, x, memory, around.causal(), around_memory, caches));
+  visit("present", all, !with_past,
+        [&](const std::string& name, const Value& value, const std::vector<OnnxSize>& shape) {
+          g.output(name, value, shape);
+        });
 }
 
 /// The places of a Vit: pixels -> hidden [B, 1 + patches, C].
@@ -152,15 +207,22 @@ void describe(Graph& g, const QuestionAnswerer& model) {
 }
 
 void describe(Graph& g, const EncoderDecoder& model) {
-  Sequence source = begin_sequence(g, "", "encoder_sequence_length");
+  const auto [memory, mask] = run_encoder(g, model);
   Sequence target = begin_sequence(g, "decoder_", "decoder_sequence_length");
-  Surroundings memory(source.attention_mask);
-  const Value read = forward(g, *model.encoder, read_tokens(g, model, source, true), source.around);
-  Value written =
-      forward(g, *model.decoder, read_tokens(g, model, target, false), read, target.around.causal(), memory);
-  if (model.options().output_scale != 1) written = g.multiply(written, g.number(model.options().output_scale));
-  g.output("logits", forward(g, model.output, written), {kBatch, "decoder_sequence_length", model.options().tgt_vocab});
+  Surroundings around_memory(mask);
+  std::vector<DecoderKeyValues> caches(static_cast<size_t>(model.decoder->layers.size()));
+  const Value x = read_tokens(g, model, target.ids, target.positions, false);
+  give_logits(g, model, forward(g, *model.decoder, x, memory, target.around.causal(), around_memory, caches));
 }
+
+void describe_encoder(Graph& g, const EncoderDecoder& model) {
+  const Value memory = run_encoder(g, model).first;
+  g.output("last_hidden_state", memory, {kBatch, "encoder_sequence_length", model.options().encoder.d_model});
+}
+
+void describe_decoder(Graph& g, const EncoderDecoder& model) { describe_decoder(g, model, false); }
+
+void describe_decoder_with_past(Graph& g, const EncoderDecoder& model) { describe_decoder(g, model, true); }
 
 void describe(Graph& g, const Vit& model) {
   const Value hidden = run_vit(g, model);

@@ -31,6 +31,14 @@ void describe(Graph& g, const QuestionAnswerer& model);
 /// input_ids and attention_mask [batch_size, encoder_sequence_length], decoder_input_ids and decoder_attention_mask
 /// [batch_size, decoder_sequence_length] -> logits.
 void describe(Graph& g, const EncoderDecoder& model);
+/// Its halves. input_ids and attention_mask [batch_size, encoder_sequence_length] -> last_hidden_state.
+void describe_encoder(Graph& g, const EncoderDecoder& model);
+/// input_ids [batch_size, decoder_sequence_length], encoder_attention_mask, encoder_hidden_states -> logits, and
+/// present.N.decoder.key and .value, present.N.encoder.key and .value [batch_size, kv_heads, length, D].
+void describe_decoder(Graph& g, const EncoderDecoder& model);
+/// Of the next ids, past_key_values.N.decoder.key and its kin in place of the hidden states -> logits,
+/// present.N.decoder.key and .value.
+void describe_decoder_with_past(Graph& g, const EncoderDecoder& model);
 
 /// pixel_values [batch_size, channels, height, width] -> last_hidden_state and, where there is a pooler, pooler_output.
 void describe(Graph& g, const Vit& model);

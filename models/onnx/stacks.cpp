@@ -56,22 +56,24 @@ Value forward(Graph& g, const nn::Encoder& stack, const Value& x, Surroundings& 
 }
 
 Value forward(Graph& g, const nn::DecoderLayer& layer, const Value& x, const Value& memory, Surroundings& around,
-              Surroundings& around_memory) {
+              Surroundings& around_memory, DecoderKeyValues& cache) {
   const Inside inside(g, layer);
   const nn::NormPlace place = layer.norm_place();
   Value h = residual(g, place, x, layer.norm1,
-                     [&](const Value& in) { return forward(g, *layer.self_attention, in, around); });
+                     [&](const Value& in) { return forward(g, *layer.self_attention, in, around, &cache.self); });
+  if (!cache.memory.key.defined()) cache.memory = read_memory(g, *layer.cross_attention, memory);
   h = residual(g, place, h, layer.norm2,
-               [&](const Value& in) { return attend_to(g, *layer.cross_attention, in, memory, around_memory); });
+               [&](const Value& in) { return attend_to(g, *layer.cross_attention, in, cache.memory, around_memory); });
   return residual(g, place, h, layer.norm3, [&](const Value& in) { return forward(g, layer.feed_forward, in); });
 }
 
 Value forward(Graph& g, const nn::Decoder& stack, const Value& x, const Value& memory, Surroundings& around,
-              Surroundings& around_memory) {
+              Surroundings& around_memory, std::vector<DecoderKeyValues>& caches) {
   const Inside inside(g, stack);
   if (stack.relative_bias) around.add_bias(g, **stack.relative_bias);
   Value h = x;
-  for (int64_t i = 0; i < stack.layers.size(); ++i) h = forward(g, *stack.layers[i], h, memory, around, around_memory);
+  for (int64_t i = 0; i < stack.layers.size(); ++i)
+    h = forward(g, *stack.layers[i], h, memory, around, around_memory, caches[static_cast<size_t>(i)]);
   return last_norm(g, stack, h);
 }
 

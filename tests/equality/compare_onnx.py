@@ -9,7 +9,8 @@ of compare_encoder_decoders.py, a classifier that pools the mean and a Transform
 with its tensors inside and in a second file, onnx's checker looks at the whole file, and the outputs are compared for
 batches and lengths of 1 and more, with padding behind, in front, at both ends and everywhere. Decoder-only models are
 exported with past keys and values too: texts that are given piece by piece, and texts with padding in front and positions
-of their own, which must give what they give alone. Last a rotation that goes far. Files of f16 and bf16 are compared with
+of their own, which must give what they give alone. Encoder-decoder models are exported in halves, too, and targets given piece
+by piece. Last a rotation that goes far. Files of f16 and bf16 are compared with
 a folder whose matrices are rounded so. Needs the packages of tests/requirements.txt. Prints the largest difference of each
 model, relative to the largest value, and of f16 and bf16 what rounding the matrices changes; fails beyond 1e-4.
 """
@@ -52,11 +53,15 @@ def mask_of(padding, batch, length):
     return mask
 
 
-class Exported:
-    """A file of a folder's model, and what onnxruntime makes of it."""
+def export(command, folder, out, *options):
+    subprocess.run([command, "export", "--format", "onnx", "--model", folder, "--out", out, *options], check=True)
+    return out
 
-    def __init__(self, command, folder, file, *options):
-        subprocess.run([command, "export", "--format", "onnx", "--model", folder, "--out", file, *options], check=True)
+
+class Exported:
+    """A file of a model, and what onnxruntime makes of it."""
+
+    def __init__(self, file):
         onnx.checker.check_model(str(file), full_check=True)
         self.session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
         self.inputs = {given.name: given for given in self.session.get_inputs()}
@@ -152,6 +157,29 @@ def compare_past(exported, ours, vocab, longest):
     return max(worst, difference(logits[:1, 3:], alone))
 
 
+def compare_halves(place, ours, vocab):
+    """An encoder-decoder model in three files: a target piece by piece, of which the first reads the memory."""
+    encoder, first, going_on = (Exported(place / f"{name}_model.onnx") for name in ["encoder", "decoder", "decoder_with_past"])
+    worst = 0
+    chance = torch.Generator().manual_seed(4)
+    for padding in PADDING:
+        source, target = (torch.randint(3, vocab, (3, length), generator=chance) for length in (7, 6))
+        mask, seen = mask_of(padding, 3, 7), torch.ones(3, 6, dtype=torch.int64)
+        expected = ours({"input_ids": source, "attention_mask": mask, "decoder_input_ids": target, "decoder_attention_mask": seen})
+        memory = encoder({"input_ids": source, "attention_mask": mask})["last_hidden_state"]
+        worst = max(worst, difference(memory, expected["encoder_last_hidden_state"]))
+        for cuts in [[6], [1, 6], [2, 3, 6]]:
+            given, logits = {"encoder_hidden_states": memory}, []
+            for begin, end in zip([0, *cuts], cuts):
+                given |= {"input_ids": target[:, begin:end], "encoder_attention_mask": mask}
+                out = (going_on if begin else first)(given)
+                given.pop("encoder_hidden_states", None)
+                logits.append(out.pop("logits"))
+                given |= {name.replace("present", "past_key_values"): value for name, value in out.items()}
+            worst = max(worst, difference(np.concatenate(logits, axis=1), expected["logits"]))
+    return worst
+
+
 def models(chance):
     """Name, the folder's model and its vocabulary, the kinds of text, and how long a text may be that is cut to pieces."""
     for name, kind, config in equality.models():
@@ -228,11 +256,14 @@ def compare(command, place, name, model, vocab, segments, longest):
     for dtype, stored in DTYPES.items():
         worst, same = 0, Ours(command, rounded(folder, place / dtype, stored))
         for options in [[], ["--max-inline-bytes", "0"]]:
-            exported = Exported(command, folder, place / "a.onnx", "--dtype", dtype, *options)
+            exported = Exported(export(command, folder, place / "a.onnx", "--dtype", dtype, *options))
             worst = max(worst, compare_calls(exported, same, vocab, segments))
         if type(model).__name__.endswith(("CausalLM", "LMHeadModel")):
-            past = Exported(command, folder, place / "past.onnx", "--dtype", dtype, "--with-past")
+            past = Exported(export(command, folder, place / "past.onnx", "--dtype", dtype, "--with-past"))
             worst = max(worst, compare_past(past, same, vocab, longest))
+        if "decoder_input_ids" in exported.inputs:
+            halves = export(command, folder, place / "halves", "--dtype", dtype, "--with-past")
+            worst = max(worst, compare_halves(halves, same, vocab))
         line += f"  {dtype} {worst:.1e}"
         if dtype != "f32":
             given = inputs_of(exported.inputs, vocab, "none", 2, 5, torch.Generator().manual_seed(3))
@@ -261,7 +292,7 @@ def compare_far(command, place):
     folder = place / "far"
     equality.randomized(transformers.LlamaForCausalLM(config), 0.15).save_pretrained(folder)
     given = {"input_ids": torch.randint(61, (1, 3000)), "attention_mask": torch.ones(1, 3000, dtype=torch.int64)}
-    worst = difference(Exported(command, folder, place / "far.onnx")(given)["logits"], Ours(command, folder)(given)["logits"])
+    worst = difference(Exported(export(command, folder, place / "far.onnx"))(given)["logits"], Ours(command, folder)(given)["logits"])
     print(f"{'ok  ' if worst <= BOUND else 'FAIL'} {'3,000 positions':42}  f32 {worst:.1e}", flush=True)
     return worst <= BOUND
 

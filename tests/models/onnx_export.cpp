@@ -175,6 +175,45 @@ TEST(OnnxExport, GoesOnFromPastKeysAndValues) {
   EXPECT_TRUE(tensors_near(slice(together[1], 0, {.start = 2}), alone, 1e-5));
 }
 
+/// Targets in pieces: the first reads the memory, the others go on from what it handed on.
+TEST(OnnxExport, GoesOnWithTheThreeFilesOfAnEncoderDecoder) {
+  const NoGrad no_grad;
+  const Tensor target = tensor({{3, 2, 9, 4, 6}, {4, 5, 6, 7, 8}, {7, 8, 9, 3, 5}}, i64);
+  for (const char* name : {"marian", "m2m100", "bart", "mbart", "t5", "t5_gated", "mt5"}) {
+    const std::string fixture = fixture_path(fmt::format("hugging_face/{}", name));
+    const TemporaryFolder folder;
+    export_onnx(fixture, folder / "onnx", {.with_past = true});
+    const auto read = [&](const char* file) { return read_onnx(fmt::format("{}/onnx/{}", folder.path(), file)).model; };
+    const OnnxModel first = read("decoder_model.onnx"), next = read("decoder_with_past_model.onnx");
+    const std::vector<std::string> inputs = names_of(next.inputs);
+    EXPECT_EQ(std::vector(inputs.begin(), inputs.begin() + 6),
+              (std::vector<std::string>{"input_ids", "encoder_attention_mask", "past_key_values.0.decoder.key",
+                                        "past_key_values.0.decoder.value", "past_key_values.0.encoder.key",
+                                        "past_key_values.0.encoder.value"}));
+    const Tensor memory =
+        run_onnx(read("encoder_model.onnx"), {{"input_ids", some_ids()}, {"attention_mask", some_mask()}})
+            .at("last_hidden_state");
+    std::map<std::string, Tensor> given{{"input_ids", slice(target, 1, {.end = 2})},
+                                        {"encoder_attention_mask", some_mask()},
+                                        {"encoder_hidden_states", memory}};
+    Tensors logits;
+    for (const auto& [begin, end] : {std::pair{0, 2}, {2, 3}, {3, 5}}) {
+      given["input_ids"] = slice(target, 1, {.start = begin, .end = end});
+      for (auto& [key, value] : run_onnx(begin == 0 ? first : next, given))
+        if (key == "logits")
+          logits.push_back(value);
+        else
+          given[std::string("past_key_values").append(key, std::string_view("present").size())] = value;
+      given.erase("encoder_hidden_states");
+    }
+    const nn::StateDict expected = run(load_model(fixture), {{"input_ids", some_ids()},
+                                                             {"attention_mask", some_mask()},
+                                                             {"decoder_input_ids", target},
+                                                             {"decoder_attention_mask", ones_like(target)}});
+    EXPECT_TRUE(tensors_near(cat(logits, 1), expected.at("logits").to(f32), 1e-5)) << name;
+  }
+}
+
 TEST(OnnxExport, ComputesWhatBertsCompute) {
   const NoGrad no_grad;
   const Tensor segments = tensor({{0, 0, 1, 1, 1, 1}, {0, 1, 0, 1, 0, 1}, {0, 0, 0, 0, 0, 0}}, i64);
@@ -371,7 +410,7 @@ TEST(OnnxExport, RefusesALayerWithoutAnExport) {
   EXPECT_TAPE_ERROR(onnx::forward(g, Doubled(), x), ErrorKind::config, "export onnx: Doubled has no export");
   nn::MultiHeadAttention turned(8, 2, {.rotary = nn::RotaryOptions{}});
   onnx::Surroundings around(x);
-  EXPECT_TAPE_ERROR(onnx::attend_to(g, turned, x, x, around), ErrorKind::config,
+  EXPECT_TAPE_ERROR(onnx::read_memory(g, turned, x), ErrorKind::config,
                     "export onnx: a rotation or a window of attention to a memory has no export");
 }
 
@@ -379,8 +418,13 @@ TEST(OnnxExport, RefusesOptionsOfOtherModels) {
   const TemporaryFolder folder;
   const Bert bert(bert_to_export());
   EXPECT_TAPE_ERROR(export_onnx(bert, folder / "a.onnx", {.with_past = true}), ErrorKind::config,
-                    "export onnx: keys and values of earlier tokens (with_past) are of decoder-only models, this is a "
-                    "Bert");
+                    "export onnx: keys and values of earlier tokens (with_past) are of models that write text, this is "
+                    "a Bert");
+  EXPECT_TAPE_ERROR(export_onnx(fixture_path("hugging_face/t5"), folder / "a.onnx", {.with_past = true}),
+                    ErrorKind::config,
+                    fmt::format("export onnx: with_past makes three files of a T5, and takes the name of a folder, not "
+                                "{}",
+                                folder / "a.onnx"));
   EXPECT_TAPE_ERROR(export_onnx(bert, folder / "a.onnx", {.stored = i64}), ErrorKind::config,
                     "export onnx: matrices are stored as f32, f16 or bf16, not as i64");
 }

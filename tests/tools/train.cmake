@@ -180,6 +180,10 @@ get_json(bleu bleu)
 if(bleu LESS 60)
   message(FATAL_ERROR "BLEU of the training sentences is ${bleu}")
 endif()
+expect_status(0 export --model ${FOLDER}/mt --format onnx --with-past --out ${FOLDER}/mt/onnx)
+expect_files(${FOLDER}/mt/onnx encoder_model.onnx decoder_model.onnx decoder_with_past_model.onnx)
+expect_status(3 export --model ${FOLDER}/mt --format onnx --with-past --out ${FOLDER}/mt.onnx)
+expect_text(err "and takes the name of a folder, not ${FOLDER}/mt.onnx")
 
 # Going on with a model of many languages, in two of them.
 file(COPY ${FIXTURES}/tokenizers/m2m100/ ${FIXTURES}/translators/m2m100/ DESTINATION ${FOLDER}/many)

@@ -67,7 +67,7 @@ endif()
 target_link_libraries(tapeformer_backtrace INTERFACE ${CMAKE_DL_LIBS})
 
 # Processes that train together, where it is asked for: any MPI 3, by its C functions. The sources that know of it are alone
-# compiled otherwise: all other objects are those of a build without it, and a cache of them serves both.
+# compiled otherwise: all other objects are those of a build without it.
 add_library(tapeformer_mpi INTERFACE)
 set(TAPEFORMER_MPI_SOURCES train/distributed/world.cpp)
 if(TAPEFORMER_MPI)

@@ -46,10 +46,11 @@ Json file_setting(const std::string& path) {
 }
 
 Json file_setting(const std::string& path, Communicator& ranks) {
-  if (path.empty()) return nullptr;
-  Json here;
-  if (ranks.leads()) here = file_setting(path);
-  return parse_json(broadcast(ranks, here.dump(-1, ' ', false, Json::error_handler_t::replace)), path);
+  Json first;
+  if (ranks.leads()) first["of"] = file_setting(path);
+  first = parse_json(broadcast(ranks, first.dump(-1, ' ', false, Json::error_handler_t::replace)), path)["of"];
+  const std::string read = first.is_null() ? "" : first["file"].get<std::string>();
+  return read == path ? first : file_setting(path);
 }
 
 std::vector<std::string> differing_settings(const std::string& then, const std::string& now, const std::string& then_is,

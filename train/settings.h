@@ -15,7 +15,8 @@ namespace tape::train {
 /// How settings hold a file: {"file": path, "bytes": n, "xxh3_64": 16 hexadecimal digits}; null for the path "". Error
 /// (io).
 nlohmann::ordered_json file_setting(const std::string& path);
-/// The same of a file that the first of several ranks alone reads.
+/// The same of a file that the first of several ranks alone reads, unless another one names another path: it reads that
+/// one itself, so that the ranks' settings tell whether the data is the same.
 nlohmann::ordered_json file_setting(const std::string& path, Communicator& ranks);
 
 /// What differs between the settings of a saved run and those of now, or of two ranks: `seed 1 then, 2 now` each. A

@@ -6,6 +6,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/thread_ranks.h"
 #include "train/resume.h"
 #include "train/trainer.h"
 
@@ -24,6 +25,22 @@ TEST(Settings, HoldAFileByItsContent) {
   EXPECT_TRUE(file_setting("").is_null());
   EXPECT_TAPE_ERROR(file_setting(folder / "none"), ErrorKind::io,
                     folder / "none: cannot open: No such file or directory");
+}
+
+TEST(Settings, HoldTheFileOfTheFirstRankAndThoseOfOthersWhoNameAnother) {
+  const TemporaryFolder folder;
+  write_text(folder / "abc", "abc");
+  write_text(folder / "other", "other");
+  run_ranks(2, [&](Communicator& ranks) {
+    // Only the first looks at a file that all name.
+    EXPECT_EQ(file_setting(folder / "abc", ranks), file_setting(folder / "abc"));
+    const std::string own = ranks.leads() ? folder / "abc" : folder / "other";
+    EXPECT_EQ(file_setting(own, ranks), file_setting(own));
+    for (const bool first : {true, false}) {
+      const std::string given = ranks.leads() == first ? folder / "abc" : "";
+      EXPECT_EQ(file_setting(given, ranks), file_setting(given));
+    }
+  });
 }
 
 TEST(Settings, NamesWhatDiffers) {

@@ -204,6 +204,19 @@ TEST_F(SharedTrainerTest, RefusesRanksWithOtherSettings) {
   });
 }
 
+/// One would evaluate while the other waits for its gradients.
+TEST_F(SharedTrainerTest, RefusesRanksThatWouldWaitForEachOther) {
+  run_ranks(2, [](Communicator& ranks) {
+    TinyTask task(0);
+    const int64_t more = ranks.rank();
+    EXPECT_TAPE_ERROR(
+        task.fit({.ranks = shared(ranks), .steps = 4 + more, .evaluate_every = 2 + more, .checkpoint_every = 4}),
+        ErrorKind::config,
+        "Trainer: the ranks have other settings: steps 4 on rank 0, 5 on rank 1; evaluate_every 2 on rank 0, 3 on rank "
+        "1");
+  });
+}
+
 TEST_F(SharedTrainerTest, RefusesAnAverageOfParametersThatNobodyHas) {
   run_ranks(2, [](Communicator& ranks) {
     TinyTask task(0);

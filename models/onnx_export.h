@@ -26,12 +26,12 @@ struct OnnxExportOptions {
 ///     encoders             input_ids, attention_mask, token_type_ids -> last_hidden_state, pooler_output
 ///       with a head        the same -> logits; start_logits and end_logits of a QuestionAnswerer
 ///     encoder-decoders     input_ids, attention_mask, decoder_input_ids, decoder_attention_mask -> logits
-///       with_past, in encoder_model.onnx            input_ids, attention_mask -> last_hidden_state
-///                     decoder_model.onnx            input_ids, encoder_attention_mask, encoder_hidden_states ->
-///                     logits,
-///                                                   present.N.decoder.key and .value, present.N.encoder.key and .value
-///                     decoder_with_past_model.onnx  input_ids, encoder_attention_mask, past_key_values.N.decoder.key
-///                                                   and its three kin -> logits, present.N.decoder.key and .value
+///       with_past          three files:
+///         encoder_model.onnx            input_ids, attention_mask -> last_hidden_state
+///         decoder_model.onnx            input_ids, encoder_attention_mask, encoder_hidden_states -> logits,
+///                                       present.N.decoder.key and .value, present.N.encoder.key and .value
+///         decoder_with_past_model.onnx  input_ids, encoder_attention_mask, past_key_values.N.decoder.key and its
+///                                       three kin -> logits, present.N.decoder.key and .value
 ///     Vit, ImageClassifier pixel_values -> last_hidden_state, pooler_output; logits
 ///
 /// Ids and masks are [batch, length] of i64; a mask's 0 hides a token, and a query that sees none gets zeros, as here.

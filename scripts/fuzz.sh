@@ -46,7 +46,7 @@ mkdir -p "$build/found"
   cmake --build --preset fuzz
 } > "$build/build.log" 2>&1 || { tail -n 30 "$build/build.log" >&2; exit 1; }
 
-# Most targets read files: where these lie in memory they are there a tenth sooner.
+# Most targets read files, which need no disk to wait for.
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 
 # run TARGET ARGUMENT...: one thread, so that a hang is one of the target. What is switched off halves the speed; leaks are

@@ -80,7 +80,7 @@ Value forward(Graph& g, const nn::DisentangledAttention& layer, const Value& x, 
 /// Keys and values of a memory [B, S, C], which is neither turned nor seen through a window: Error (config) for a layer
 /// that does.
 KeyValues read_memory(Graph& g, const nn::MultiHeadAttention& layer, const Value& memory);
-/// Attention to a memory's.
+/// Attention to a memory by its keys and values.
 Value attend_to(Graph& g, const nn::MultiHeadAttention& layer, const Value& x, const KeyValues& memory,
                 Surroundings& around);
 

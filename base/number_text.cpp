@@ -1,5 +1,7 @@
 #include "base/number_text.h"
 
+#include <charconv>
+
 #include <fmt/format.h>
 
 namespace tape {
@@ -13,6 +15,13 @@ std::string grouped(int64_t number) {
 
 std::string counted(int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", grouped(count), what, count == 1 ? "" : "s");
+}
+
+std::optional<int64_t> whole_number(std::string_view text) {
+  int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stopped == end ? std::optional(number) : std::nullopt;
 }
 
 std::string bytes_text(double bytes) {

@@ -70,6 +70,8 @@ int main(int argc, char** argv) {
                           .save_model = [&](const std::string& folder) { models::save(folder, model); }});
   const train::TrainResult result = trainer.fit(loader, learn, evaluate);
 
+  // For `tapeformer inspect --model runs/digits --image runs/digits/digit.npy --out digit.html`.
+  save_npy("runs/digits/digit.npy", select(held_out, 0, 0));
   const double accuracy = result.evaluation->metrics.at("accuracy");
   std::cout << model.parameter_count() << " parameters\n"
             << "digits read right: " << (accuracy > 0.95 ? "more" : "fewer") << " than 95 of 100\n";

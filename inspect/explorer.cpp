@@ -10,6 +10,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/cast.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/reduce.h"
 #include "base/file.h"
 #include "inspect/explorer_layers.h"
 #include "inspect/explorer_nudges.h"
@@ -34,11 +38,26 @@ Json model_json(const Study& study) {
           {"tree", module ? nn::to_string(*module) : ""}};
 }
 
+/// Pixels as bytes, from the darkest to the brightest value.
+Json image_json(const Study::Image& image) {
+  const NoGrad no_grad;
+  const Tensor pixels = cast(image.pixels, f64);
+  const Tensor finite = where(isfinite(pixels), pixels, scalar(0, f64));
+  const double low = min(finite).item(), span = max(finite).item() - low;
+  const std::vector<double> values = ((finite - low) * (span > 0 ? 255 / span : 0)).to_vector<double>();
+  std::string bytes;
+  bytes.reserve(values.size());
+  for (const double value : values) bytes += static_cast<char>(static_cast<unsigned char>(std::lround(value)));
+  return {{"rows", image.rows},       {"columns", image.columns}, {"channels", pixels.size(1)},
+          {"height", pixels.size(2)}, {"width", pixels.size(3)},  {"pixels", base64(bytes)}};
+}
+
 Json texts_json(const Study& study) {
   Json list = Json::array();
   for (const Study::Text& text : study.texts) {
     Json json{{"name", text.name}, {"tokens", text.tokens}};
     if (!text.segments.empty()) json["segments"] = text.segments;
+    if (text.image) json["image"] = image_json(*text.image);
     list.push_back(std::move(json));
   }
   return list;
@@ -141,8 +160,8 @@ Json explorer_data(const Study& study, const PageOptions& options) {
             {"tape", nullptr}};
   const Json nudges = pulled ? nudges_json(recording, *pulled) : Json(nullptr);
   // What surrounds the values: names, shapes and formulas.
-  const int64_t around =
-      bytes_as_json(tape_json(recording, guilty, {.activations = 1, .parameters = 1}), false) + bytes_as_json(nudges);
+  const int64_t around = bytes_as_json(tape_json(recording, guilty, {.activations = 1, .parameters = 1}), false) +
+                         bytes_as_json(nudges) + bytes_as_json(data["texts"]);
   // What the values leave where they are cut as far as they may be.
   const int64_t left =
       options.bytes - around - bytes_of_values(recording, kLeast, beside_the_tape(recording, contexts, kLeast.layers));

@@ -85,9 +85,11 @@ class AxesOfTape {
     for (size_t i = 0; i < operations.size(); ++i) places_[operations[i].node] = i;
     for (const PageOutput& output : outputs)
       if (output.prediction) scores_.push_back(output.prediction->logits);
-    if (study.module)
-      for (const auto& [path, module] : study.module->named_modules())
-        if (is_attention(*module)) attentions_.insert(path);
+    if (!study.module) return;
+    for (const auto& [path, module] : study.module->named_modules()) {
+      if (is_attention(*module)) attentions_.insert(path);
+      if (dynamic_cast<const nn::PatchEmbeddings*>(module) != nullptr) patches_.insert(path);
+    }
   }
 
   std::vector<std::vector<Axes>> all() {
@@ -132,6 +134,10 @@ class AxesOfTape {
         else if (!list)
           keep_in_place(axes, sizes, inputs);
     }
+    // The class and the patches of an image, one behind the other.
+    if (sizes.size() == 3 && patches_.contains(module_of(node)) && !study_.texts.empty() &&
+        sizes[1] == std::ssize(study_.texts[0].tokens))
+      axes[1] = {.kind = Axis::Kind::tokens};
     for (const Tensor& scores : scores_)
       if (scores.impl().node.get() == &node && scores.impl().output == place && !axes.empty())
         axes.back() = {.kind = Axis::Kind::vocabulary};
@@ -160,7 +166,7 @@ class AxesOfTape {
   const Study& study_;
   const std::vector<Recording::Operation>& operations_;
   std::map<const Node*, size_t> places_;
-  std::set<std::string> attentions_;
+  std::set<std::string> attentions_, patches_;
   std::map<std::string, size_t> asked_;
   Tensors scores_;
   std::vector<std::vector<Axes>> known_;

@@ -6,10 +6,10 @@
 
 namespace tape::inspect {
 
-/// What the places along each axis of each operation's outputs are. Known are the tokens that an embedding looked up,
-/// the heads of an attention module and the vocabulary of a prediction; from there they follow the tape: a
-/// transposition takes them along, a product keeps rows and columns, a reshape what it does not split, and everything
-/// else keeps an axis that stays where it was and as long as it was.
+/// What the places along each axis of each operation's outputs are. Known are the tokens that an embedding looked up
+/// or an image was cut into, the heads of an attention module and the vocabulary of a prediction; from there they
+/// follow the tape: a transposition takes them along, a product keeps rows and columns, a reshape what it does not
+/// split, and everything else keeps an axis that stays where it was and as long as it was.
 std::vector<std::vector<Axes>> axes_of(const Study& study, const std::vector<Recording::Operation>& operations,
                                        const std::vector<PageOutput>& outputs);
 

@@ -31,6 +31,23 @@ Study::Text checked(const PageText& text, const char* name) {
   return shown;
 }
 
+/// An image as a text of a class and its patches. The pixels are one batch, and a leaf.
+Study::Text text_of(const nn::PatchEmbeddings& embeddings, const Tensor& given) {
+  if (!given.defined() || !is_floating(given.dtype()))
+    raise(ErrorKind::dtype, "study: pixels must be real numbers, as pixel_values of transformers, got {}",
+          given.defined() ? to_string(given.dtype()) : "an undefined tensor");
+  const Tensor pixels = given.rank() == 3 ? unsqueeze(given, 0) : given;
+  embeddings.check_pixels(pixels);
+  if (pixels.size(0) != 1)
+    raise(ErrorKind::shape, "study: needs one image, got {} of {}", pixels.size(0), to_string(pixels.shape()));
+  const std::vector<int64_t> grid = embeddings.grid();
+  Study::Text text{.name = "image", .tokens = {"class"}};
+  for (int64_t row = 0; row < grid[0]; ++row)
+    for (int64_t column = 0; column < grid[1]; ++column) text.tokens.push_back(fmt::format("{},{}", row, column));
+  text.image = {.pixels = pixels.detach().clone().requires_grad_(), .rows = grid[0], .columns = grid[1]};
+  return text;
+}
+
 /// What is read, in the place of the text or the text itself.
 const PageText& read_of(const PageText& text, const StudyOptions& options) {
   if (!options.reads) return text;
@@ -94,6 +111,54 @@ Study of_encoder(M& model, const PageText& text, const StudyOptions& options, Ou
   return study;
 }
 
+/// The shared form of models that read images, whose `outputs` are made of the pixels in the model's dtype.
+template <class Outputs>
+Study of_image(nn::Module& model, nn::PatchEmbeddings& embeddings, const Tensor& pixels, const StudyOptions& options,
+               Outputs&& outputs) {
+  if (options.reads) raise(ErrorKind::config, "study: a {} reads an image, not a text", model.type_name());
+  Study study = study_of(model, "encoder", text_of(embeddings, pixels), options);
+  const Tensor leaf = study.texts[0].image->pixels;
+  study.leaves = {{"pixels", leaf}};
+  study.run = [&embeddings, leaf, outputs = std::forward<Outputs>(outputs)] {
+    const DType dtype = embeddings.position.dtype();
+    // Of another dtype a leaf, too: the tape is then the same as without.
+    return outputs(leaf.dtype() == dtype ? leaf : cast(leaf.detach(), dtype).requires_grad_());
+  };
+  return study;
+}
+
+/// Of a model without a head.
+void check_no_head(const nn::Module& model, const StudyOptions& options) {
+  const std::string name = model.type_name();
+  if (!options.logits.empty()) raise(ErrorKind::config, "study: a {} without a head has no logits", name);
+  if (!options.positions.empty())
+    raise(ErrorKind::config, "study: a {} without a head has no losses of positions", name);
+}
+
+std::vector<PageOutput> norm_of_mean(const Tensor& hidden) {
+  return {{"squared norm of the mean hidden state", sum(square(mean(hidden, 1)))}};
+}
+
+/// Of a classifier of so many labels whose loss is of all that it reads.
+void check_label(const StudyOptions& options, int64_t labels, const char* whole) {
+  if (options.label && (*options.label < 0 || *options.label >= labels))
+    raise(ErrorKind::index, "study: label {} is outside [0, {})", *options.label, labels);
+  if (!options.positions.empty()) raise(ErrorKind::config, "study: a classifier's loss is of the whole {}", whole);
+}
+
+/// Logits [1, labels] -> the label's loss, or the output where there is but one; and the chosen logits.
+std::vector<PageOutput> label_outputs(const Tensor& logits, const StudyOptions& options) {
+  std::vector<PageOutput> outputs;
+  if (logits.size(1) == 1) {
+    outputs.push_back({"output", select(select(logits, 0, 0), 0, 0)});
+  } else {
+    const int64_t label = options.label.value_or(argmax(logits.detach(), -1).to_vector<int64_t>()[0]);
+    outputs.push_back({"loss", cross_entropy(logits, row({label})[0]), Prediction{logits, {label}}});
+  }
+  add_logits(outputs, logits, options.logits, "label");
+  return outputs;
+}
+
 }  // namespace
 
 std::vector<double> numbers_of(const std::vector<PageOutput>& outputs) {
@@ -146,13 +211,8 @@ Study study(models::CausalLM& model, const PageText& text, const StudyOptions& o
 }
 
 Study study(models::EncoderModel& model, const PageText& text, const StudyOptions& options) {
-  const std::string name = model.type_name();
-  if (!options.logits.empty()) raise(ErrorKind::config, "study: a {} without a head has no logits", name);
-  if (!options.positions.empty())
-    raise(ErrorKind::config, "study: a {} without a head has no losses of positions", name);
-  return of_encoder(model, text, options, [](const Tensor& hidden, const Tensor&) {
-    return std::vector<PageOutput>{{"squared norm of the mean hidden state", sum(square(mean(hidden, 1)))}};
-  });
+  check_no_head(model, options);
+  return of_encoder(model, text, options, [](const Tensor& hidden, const Tensor&) { return norm_of_mean(hidden); });
 }
 
 Study study(models::MaskedLanguageModel& model, const PageText& text, const StudyOptions& options) {
@@ -166,22 +226,11 @@ Study study(models::MaskedLanguageModel& model, const PageText& text, const Stud
 
 Study study(models::SequenceClassifier& model, const PageText& text, const StudyOptions& options) {
   const int64_t labels = model.config().num_labels;
-  if (options.label && (*options.label < 0 || *options.label >= labels))
-    raise(ErrorKind::index, "study: label {} is outside [0, {})", *options.label, labels);
-  if (!options.positions.empty()) raise(ErrorKind::config, "study: a classifier's loss is of the whole text");
+  check_label(options, labels, "text");
   if (options.reads && labels > 1 && !options.label)
     raise(ErrorKind::config, "study: a classifier that reads something else needs the label that is right");
-  return of_encoder(model, text, options, [options, labels](const Tensor& logits, const Tensor&) {
-    std::vector<PageOutput> outputs;
-    if (labels == 1) {
-      outputs.push_back({"output", select(select(logits, 0, 0), 0, 0)});
-    } else {
-      const int64_t label = options.label.value_or(argmax(logits.detach(), -1).to_vector<int64_t>()[0]);
-      outputs.push_back({"loss", cross_entropy(logits, row({label})[0]), Prediction{logits, {label}}});
-    }
-    add_logits(outputs, logits, options.logits, "label");
-    return outputs;
-  });
+  return of_encoder(model, text, options,
+                    [options](const Tensor& logits, const Tensor&) { return label_outputs(logits, options); });
 }
 
 namespace {
@@ -219,6 +268,18 @@ Study study(models::QuestionAnswerer& model, const PageText& text, const StudyOp
     add_logits(outputs, logits, options.logits, "position");
     return outputs;
   });
+}
+
+Study study(models::Vit& model, const Tensor& pixels, const StudyOptions& options) {
+  check_no_head(model, options);
+  return of_image(model, *model.embeddings, pixels, options,
+                  [&model](const Tensor& image) { return norm_of_mean(model(image)); });
+}
+
+Study study(models::ImageClassifier& model, const Tensor& pixels, const StudyOptions& options) {
+  check_label(options, model.config().num_labels, "image");
+  return of_image(model, *model.vit->embeddings, pixels, options,
+                  [&model, options](const Tensor& image) { return label_outputs(model(image), options); });
 }
 
 Study study(const std::function<Tensor()>& loss, const std::vector<NamedTensor>& leaves) {

@@ -12,6 +12,7 @@
 #include "../models/question_answerer.h"
 #include "../models/sequence_classifier.h"
 #include "../models/token_classifier.h"
+#include "../models/vit.h"
 
 namespace tape::inspect {
 
@@ -50,12 +51,18 @@ struct LogitChoice {
 struct Study {
   nn::Module* module = nullptr;   ///< whose parameters name the leaves; none for a plain function. It must live on.
   std::string kind = "function";  ///< "encoder", "decoder", "encoder-decoder", "module" or "function"
+  /// An image that is read as a text: its tokens are a class, and patches row by row.
+  struct Image {
+    Tensor pixels = {};             ///< [1, channels, H, W]
+    int64_t rows = 0, columns = 0;  ///< of patches
+  };
   /// The texts that attention is between, source and target of an encoder-decoder model; none: no attention is shown.
   struct Text {
     std::string name = {};
     std::vector<std::string> tokens = {};
     std::vector<int64_t> segments = {};
-    std::vector<int64_t> ids = {};
+    std::vector<int64_t> ids = {};  ///< none of an image
+    std::optional<Image> image = {};
   };
   std::vector<Text> texts = {};
   std::function<std::string(int64_t)> token = {};     ///< what the tokens that are predicted are called; else ids
@@ -67,7 +74,8 @@ struct Study {
 struct StudyOptions {
   std::vector<LogitChoice> logits = {};  ///< further outputs, behind the loss
   std::vector<int64_t> positions = {};   ///< whose own losses are further outputs: of what is predicted there
-  std::optional<int64_t> label = {};  ///< of a SequenceClassifier: the loss is that of this label, else the likeliest
+  std::optional<int64_t> label = {};  ///< of a classifier of texts or images: the loss is that of this label, else of
+                                      ///< the likeliest
   /// What the model reads in the place of the text, or of a translator's source: as many tokens. What is right stays
   /// that of the text, so that the outputs of both can be compared; a SequenceClassifier needs its label for it.
   std::optional<PageText> reads = {};
@@ -98,6 +106,14 @@ Study study(models::TokenClassifier& model, const PageText& text, const StudyOpt
 /// The mean cross-entropy of the likeliest beginning and the likeliest end, which reading something else does not
 /// change. Error (config) for losses of positions.
 Study study(models::QuestionAnswerer& model, const PageText& text, const StudyOptions& options = {});
+/// The squared length of the mean of the last hidden states. The image, f32 or f64 [channels, H, W] or [1, channels, H,
+/// W], is a leaf of the tape by the name "pixels": its gradient says what each pixel does. A text of it has the tokens
+/// "class" and "row,column" of each patch. Errors: (shape) for other images than the model reads, (dtype) for other
+/// numbers, (config) for logits and losses of positions, and for StudyOptions::reads, which is a text.
+Study study(models::Vit& model, const Tensor& pixels, const StudyOptions& options = {});
+/// The cross-entropy of a label; the output itself where there is but one. The image as above. Error (config) for
+/// losses of positions.
+Study study(models::ImageClassifier& model, const Tensor& pixels, const StudyOptions& options = {});
 /// Any function of any leaves, such as a loss of a module of one's own: the tape alone is shown.
 Study study(const std::function<Tensor()>& loss, const std::vector<NamedTensor>& leaves);
 Study study(nn::Module& module, const std::function<Tensor()>& loss);

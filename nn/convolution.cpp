@@ -56,7 +56,7 @@ std::string conv_settings(const Tensor& weight, const Tensor& bias, const ConvOp
   const int64_t axes = weight.rank() - 2;
   std::string text = fmt::format("{} -> {}", weight.size(1) * options.groups, weight.size(0));
   const auto add = [&](const char* name, const std::vector<int64_t>& sizes, int64_t usual) {
-    if (sizes != std::vector<int64_t>(sizes.size(), usual))
+    if (std::ranges::any_of(sizes, [&](int64_t size) { return size != usual; }))
       text += fmt::format(", {} {}", name, to_string(Shape(sizes)));
   };
   add("kernel", {weight.shape().begin() + 2, weight.shape().end()}, 0);

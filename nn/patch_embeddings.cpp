@@ -45,12 +45,16 @@ PatchEmbeddings::PatchEmbeddings(const PatchEmbeddingsOptions& o)
       image_(two_sizes("image_size", o.image_size)),
       patch_(two_sizes("patch_size", o.patch_size)) {}
 
-Tensor PatchEmbeddings::forward(const Tensor& pixels) {
-  const int64_t channels = projection->weight.size(1), width = projection->weight.size(0);
+void PatchEmbeddings::check_pixels(const Tensor& pixels) const {
+  const int64_t channels = projection->weight.size(1);
   if (pixels.rank() != 4 || !(pixels.shape().slice(1, 4) == Shape{channels, image_[0], image_[1]}))
     raise(ErrorKind::shape, "PatchEmbeddings: pixels must be [B, {}, {}, {}], got {}", channels, image_[0], image_[1],
           to_string(pixels.shape()));
-  const int64_t batch = pixels.size(0);
+}
+
+Tensor PatchEmbeddings::forward(const Tensor& pixels) {
+  check_pixels(pixels);
+  const int64_t batch = pixels.size(0), width = projection->weight.size(0);
   // [B, C, H / P, W / P] -> [B, patches, C]
   const Tensor patches = transpose(flatten(projection(pixels), 2), 1, 2);
   return dropout(cat({expand(class_token, {batch, 1, width}), patches}, 1) + position);

@@ -24,6 +24,8 @@ class PatchEmbeddings : public Layer<PatchEmbeddings> {
   explicit PatchEmbeddings(const PatchEmbeddingsOptions& options = {});
   /// Error (shape) for pixels of another form: images of other sizes have other positions.
   Tensor forward(const Tensor& pixels);
+  /// Error (shape) for pixels that forward() does not take.
+  void check_pixels(const Tensor& pixels) const;
   /// Rows and columns of patches.
   std::vector<int64_t> grid() const;
   std::string settings() const override;

@@ -107,7 +107,7 @@ int write(const InspectArguments& arguments, const inspect::Subject& subject) {
 
 void warn_of_unknown(const text::Tokenizer& tokenizer, const inspect::SubjectOptions& texts) {
   text::UnknownTokens unknown;
-  unknown.add(tokenizer, tokenizer.encode(texts.text), texts.text);
+  unknown.add(tokenizer, tokenizer.encode(*texts.text), *texts.text);
   const text::Tokenizer& second = tokenizer.target();  // of a translator; else the same
   if (texts.text_b) unknown.add(second, second.encode(*texts.text_b), *texts.text_b);
   tell(unknown.note());
@@ -118,7 +118,7 @@ int inspect_model(InspectArguments& arguments) {
   if (arguments.out.empty() && arguments.dot.empty() && !arguments.terminal)
     raise(ErrorKind::config, "inspect: nothing to do: give --out FILE, --dot FILE or --terminal");
   const inspect::Subject subject(arguments.model, arguments.subject);
-  warn_of_unknown(subject.tokenizer(), arguments.subject);
+  if (subject.tokenizer()) warn_of_unknown(*subject.tokenizer(), arguments.subject);
   if (arguments.terminal) {
     const TerminalInfo terminal = terminal_info(1);
     arguments.picture.colors = terminal.colors;
@@ -138,15 +138,20 @@ int inspect_model(InspectArguments& arguments) {
 void add_inspect(Command app) {
   const auto arguments = std::make_shared<InspectArguments>();
   Command command =
-      app.subcommand("inspect", "A model's forward and backward over a text, as one HTML file to look at");
+      app.subcommand("inspect", "A model's forward and backward over a text or an image, as one HTML file to look at");
   command.footer(
       "The page shows attention by layer and head, queries and keys, the tape with every value and gradient, and\n"
       "softmax and LayerNorm in numbers; it needs no network. Gradients are of the loss: of the translation for a\n"
-      "translator, of the text itself for a language model, of the label for a classifier; of the squared norm of\n"
-      "the mean hidden state for an encoder without a head.\n"
+      "translator, of the text itself for a language model, of the label for a classifier of texts or images; of the\n"
+      "squared norm of the mean hidden state for an encoder without a head.\n"
       "Example: tapeformer inspect --model runs/number-words --text dreiundvierzig --out page.html");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and tokenizer").required();
-  command.option("--text", arguments->subject.text, "What the model reads").required();
+  const Option text = command.option("--text", arguments->subject.text, "What the model reads");
+  command
+      .option("--image", arguments->subject.image,
+              "What a model of images reads: a .npy file of pixels [channels, height, width], scaled as those it was "
+              "trained on (pixel_values of transformers)")
+      .excludes(text);
   command.option("--text-b", arguments->subject.text_b,
                  "A translator's target (its greedy translation where not given), or the second text of a pair");
   const Option out = command.option("--out", arguments->out, "The file to write");
@@ -185,8 +190,9 @@ void add_inspect(Command app) {
       command
           .option(
               "--corrupted", arguments->runs.corrupted,
-              "TEXT of as many tokens as --text, which is read in its place, its targets staying right: a run beside, "
-              "and a view of what each layer and head restores when it is put back as --text left it")
+              "TEXT of as many tokens as --text, or a FILE like --image, which is read in its place, what is right "
+              "staying "
+              "so: a run beside, and a view of what each layer and head restores when it is put back as --text left it")
           .needs(out);
   command
       .option(

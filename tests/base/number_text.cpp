@@ -20,6 +20,14 @@ TEST(NumberText, CountsInThePlural) {
   EXPECT_EQ(counted(29000, "line"), "29,000 lines");
 }
 
+TEST(NumberText, ReadsWholeNumbersAlone) {
+  EXPECT_EQ(whole_number("0"), 0);
+  EXPECT_EQ(whole_number("-12"), -12);
+  EXPECT_EQ(whole_number("9223372036854775807"), INT64_MAX);
+  for (const char* text : {"", "-", "1.0", "1 ", " 1", "+1", "one", "9223372036854775808"})
+    EXPECT_FALSE(whole_number(text)) << text;
+}
+
 TEST(NumberText, ChoosesTheUnitOfBytes) {
   EXPECT_EQ(bytes_text(1023), "1023 B");
   EXPECT_EQ(bytes_text(1024), "1.0 KiB");

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include <gmock/gmock.h>
 
 #include "autograd/ops.h"
@@ -186,6 +189,113 @@ TEST(Study, RefusesTextsAndLogitsTheModelDoesNotHave) {
   models::Bert bert(small_bert);
   EXPECT_TAPE_ERROR(study(bert, {.ids = {1}}, {.logits = {{}}}), ErrorKind::config,
                     "study: a Bert without a head has no logits");
+}
+
+std::unique_ptr<models::ImageClassifier> small_image_classifier(int64_t labels) {
+  manual_seed(4);
+  auto model = std::make_unique<models::ImageClassifier>(models::ImageClassifierConfig{.vit = {.image_size = {4, 6},
+                                                                                               .patch_size = {2},
+                                                                                               .channels = 2,
+                                                                                               .d_model = 8,
+                                                                                               .layers = 1,
+                                                                                               .heads = 2,
+                                                                                               .d_ff = 6,
+                                                                                               .init_std = 0.5},
+                                                                                       .num_labels = labels});
+  model->eval();
+  return model;
+}
+
+TEST(Study, OfAnImageClassifierIsOfALabel) {
+  const auto owner = small_image_classifier(3);
+  models::ImageClassifier& model = *owner;
+  const Tensor pixels = randn({2, 4, 6}), logits = model(unsqueeze(pixels, 0));
+  const Study made = study(model, pixels, {.logits = {{.token = 2}}, .label = 1});
+  EXPECT_EQ(made.kind, "encoder");
+  EXPECT_EQ(made.texts[0].name, "image");
+  EXPECT_THAT(made.texts[0].tokens, ElementsAre("class", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2"));
+  const auto found = outputs(made);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0], (std::pair<std::string, double>{"loss", cross_entropy(logits, tensor({1}, i64)).item()}));
+  EXPECT_EQ(found[1], (std::pair<std::string, double>{"logit of 2", double{logits.to_vector<float>()[2]}}));
+  const int64_t likeliest = argmax(logits.detach(), -1).to_vector<int64_t>()[0];
+  EXPECT_EQ(outputs(study(model, pixels)), outputs(study(model, unsqueeze(pixels, 0), {.label = likeliest})));
+
+  const auto one = small_image_classifier(1);
+  EXPECT_EQ(outputs(study(*one, pixels))[0].first, "output");
+  EXPECT_TAPE_ERROR(study(model, pixels, {.label = 3}), ErrorKind::index, "study: label 3 is outside [0, 3)");
+  EXPECT_TAPE_ERROR(study(model, pixels, {.positions = {0}}), ErrorKind::config,
+                    "study: a classifier's loss is of the whole image");
+  EXPECT_TAPE_ERROR(study(model, pixels, {.reads = PageText{.ids = {1}}}), ErrorKind::config,
+                    "study: a ImageClassifier reads an image, not a text");
+  EXPECT_TAPE_ERROR(study(model, zeros({2, 4, 6}, u8)), ErrorKind::dtype,
+                    "study: pixels must be real numbers, as pixel_values of transformers, got u8");
+  EXPECT_TAPE_ERROR(study(model, Tensor()), ErrorKind::dtype,
+                    "study: pixels must be real numbers, as pixel_values of transformers, got an undefined tensor");
+  EXPECT_TAPE_ERROR(study(model, randn({2, 4, 4})), ErrorKind::shape,
+                    "PatchEmbeddings: pixels must be [B, 2, 4, 6], got [1, 2, 4, 4]");
+  EXPECT_TAPE_ERROR(study(model, randn({3, 2, 4, 6})), ErrorKind::shape,
+                    "study: needs one image, got 3 of [3, 2, 4, 6]");
+}
+
+TEST(Study, OfAVitIsOfItsMeanState) {
+  const auto owner = small_image_classifier(2);
+  models::Vit& model = *owner->vit;
+  const Tensor pixels = randn({1, 2, 4, 6});
+  const Tensor hidden = model(pixels);
+  const auto found = outputs(study(model, pixels));
+  EXPECT_EQ(found.at(0), (std::pair<std::string, double>{"squared norm of the mean hidden state",
+                                                         sum(square(mean(hidden, 1))).item()}));
+  EXPECT_TAPE_ERROR(study(model, pixels, {.logits = {{}}}), ErrorKind::config,
+                    "study: a Vit without a head has no logits");
+  EXPECT_TAPE_ERROR(study(model, pixels, {.positions = {0}}), ErrorKind::config,
+                    "study: a Vit without a head has no losses of positions");
+}
+
+TEST(Study, ShowsAnImageAndTheGradientOfItsPixels) {
+  const auto owner = small_image_classifier(3);
+  models::ImageClassifier& model = *owner;
+  const Tensor pixels = randn({1, 2, 4, 6});
+  const Json data = explorer_data(study(model, pixels, {.label = 1}), {});
+  const Json& image = data["texts"][0]["image"];
+  for (const auto& [name, size] : {std::pair("rows", 2), std::pair("columns", 3), std::pair("channels", 2),
+                                   std::pair("height", 4), std::pair("width", 6)})
+    EXPECT_EQ(image[name], size) << name;
+  const std::vector<unsigned char> bytes = from_base64(image["pixels"]);
+  const std::vector<float> values = pixels.to_vector<float>();
+  ASSERT_EQ(bytes.size(), values.size());
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  for (size_t i = 0; i < values.size(); ++i)
+    EXPECT_EQ(bytes[i], std::lround((double{values[i]} - *low) * (255 / (double{*high} - *low)))) << i;
+
+  const Json& leaves = data["tape"]["leaves"];
+  const auto leaf = std::ranges::find_if(leaves, [](const Json& one) { return one["name"] == "pixels"; });
+  ASSERT_NE(leaf, leaves.end());
+  const Tensor x = pixels.clone().requires_grad_();
+  const Composed composed;
+  const Tensor expected = grad({cross_entropy(model(x), tensor({1}, i64))}, {x})[0];
+  EXPECT_EQ(tensor_of((*leaf)["gradients"][0]).to_vector<float>(), expected.to_vector<float>());
+
+  // The class and the patches are the places of what the encoder reads.
+  const Json& nodes = data["tape"]["nodes"];
+  const auto encoder = std::ranges::find_if(
+      nodes, [](const Json& node) { return node["module"].get<std::string>().starts_with("vit.encoder"); });
+  ASSERT_NE(encoder, nodes.end());
+  EXPECT_EQ((*encoder)["outputs"][0]["axes"].dump(), R"([null,{"text":0},null])");
+  EXPECT_EQ(kinds(data), std::vector<std::string>{"encoder self"});
+  // Without any difference there is nothing to spread over the bytes.
+  const Json flat = explorer_data(study(model, full({2, 4, 6}, 3)), {});
+  EXPECT_EQ(from_base64(flat["texts"][0]["image"]["pixels"]), std::vector<unsigned char>(48, 0));
+}
+
+TEST(Study, ChecksGradientsOfWhatReadsAnImage) {
+  const auto owner = small_image_classifier(3);
+  models::ImageClassifier& model = *owner;
+  const Study made = study(model, randn({2, 4, 6}));
+  EXPECT_TRUE(check_gradients(made).ok());
+  // In f64 the tape is the same as in f32.
+  const Json data = explorer_data(made, {.nudges = NudgeOptions{}});
+  EXPECT_EQ(data["nudges"]["dtype"], "f64");
 }
 
 }  // namespace

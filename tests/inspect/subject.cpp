@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "autograd/create.h"
+#include "autograd/io/npy.h"
 #include "autograd/random.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"
@@ -156,7 +158,7 @@ TEST_F(SubjectTest, ReadsACorruptedTextWithTheTargetsOfTheCleanOne) {
                     "--corrupted: the tokens of --text: nothing is corrupted");
   EXPECT_TAPE_ERROR(subject.corrupted("\xFF"), ErrorKind::format, "--corrupted: not UTF-8");
   EXPECT_TAPE_ERROR(runs_of(subject, folder_, {.patches = {module}}), ErrorKind::config,
-                    "--patch: what the clean run gave is put into a corrupted one: give --corrupted TEXT");
+                    "--patch: what the clean run gave is put into a corrupted one: give --corrupted");
 }
 
 TEST_F(SubjectTest, ReadsWhatAPatchIs) {
@@ -184,6 +186,53 @@ TEST_F(SubjectTest, RefusesOptionsThatDoNotFitTheModel) {
                     "--logit: \"x\" is no token of the vocabulary");
   EXPECT_TAPE_ERROR(Subject(folder_, {.text = std::string(129, 'a')}), ErrorKind::config,
                     "--text: 129 tokens; a page shows 128 at most");
+}
+
+TEST_F(SubjectTest, IsOfAModelOfImages) {
+  const std::string model = fixture_path("hugging_face/vit_classifier"), base = fixture_path("hugging_face/vit");
+  const std::string file = folder_ + "/cat.npy", other = folder_ + "/dog.npy";
+  save_npy(file, randn({2, 4, 6}));
+  save_npy(other, randn({1, 2, 4, 6}));
+  const Subject subject(model, {.image = file, .logits = {"0:dog"}});
+  EXPECT_EQ(subject.title(), "ImageClassifier: cat.npy");
+  EXPECT_EQ(subject.tokenizer(), nullptr);
+  const std::vector<PageOutput> outputs = subject.study().run();
+  EXPECT_EQ(outputs.at(1).name, "logit of \"dog\"");
+  // What is right of the one image stays so of the other.
+  const Subject owl(model, {.image = file, .label = "owl"});
+  const Study corrupted = owl.corrupted(other);
+  EXPECT_TRUE(corrupted.corrupted);
+  EXPECT_EQ(corrupted.run()[0].prediction->targets, std::vector<int64_t>{2});
+  EXPECT_EQ(subject.beside(model).study().run()[0].prediction->targets, outputs[0].prediction->targets);
+  EXPECT_EQ(Subject(base, {.image = file}).study().run().at(0).name, "squared norm of the mean hidden state");
+
+  EXPECT_TAPE_ERROR(subject.corrupted(file), ErrorKind::config,
+                    "--corrupted: the pixels of --image: nothing is corrupted");
+  EXPECT_TAPE_ERROR(Subject(model, {.text = "a cat"}), ErrorKind::config,
+                    fmt::format("--text: {} holds a ImageClassifier, which reads an image: give --image FILE", model));
+  EXPECT_TAPE_ERROR(
+      Subject(model, {}), ErrorKind::config,
+      fmt::format("--image: {} holds a ImageClassifier, which reads an image: give a .npy file of its pixels", model));
+  EXPECT_TAPE_ERROR(Subject(base, {.image = file, .label = "owl"}), ErrorKind::config,
+                    fmt::format("--label: {} holds no classifier", base));
+  EXPECT_TAPE_ERROR(Subject(folder_, {.text = "ab", .image = file}), ErrorKind::config,
+                    fmt::format("--image: {} holds a Gpt, which reads a text", folder_));
+  EXPECT_TAPE_ERROR(Subject(folder_, {}), ErrorKind::config,
+                    fmt::format("--text: {} holds a Gpt, which reads a text: give it", folder_));
+}
+
+TEST_F(SubjectTest, RefusesAnImageOfMorePatchesThanAPageShows) {
+  models::save(folder_, models::Vit({.image_size = {24},
+                                     .patch_size = {2},
+                                     .channels = 1,
+                                     .d_model = 4,
+                                     .layers = 1,
+                                     .heads = 1,
+                                     .d_ff = 4,
+                                     .pooler = true}));
+  save_npy(folder_ + "/large.npy", zeros({1, 24, 24}));
+  EXPECT_TAPE_ERROR(Subject(folder_, {.image = folder_ + "/large.npy"}), ErrorKind::config,
+                    "--image: 145 patches with the class; a page shows 128 at most");
 }
 
 }  // namespace

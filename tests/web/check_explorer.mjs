@@ -29,6 +29,10 @@ const inspected = {
     ...["--title", hostile.replace("\0", "")],
   ],
   pair: () => ["--model", model("classifier", "bert"), "--text", "one two", "--text-b", "two"],
+  image: () => [
+    ...["--model", join(fixtures, "hugging_face/vit_classifier"), "--logit", "0:owl"],
+    ...["--image", join(fixtures, "hugging_face/vit_classifier/image.npy")],
+  ],
   long: () => [
     ...["--model", words(), "--text", "dreiundvierzig".repeat(21)],
     ...["--text-b", "forty-three ".repeat(21).trim()],
@@ -77,7 +81,7 @@ async function opening(page, first) {
 const shownTokens = (page) =>
   page.locator("#head-picture .token").evaluateAll((all) => all.map(({ firstChild }) => firstChild.data));
 
-for (const of of ["small", "words", "writer", "pair"]) {
+for (const of of ["small", "words", "writer", "pair", "image"]) {
   await check("the head view shows each head's weights of a query, and their gradients", views.headView, { of });
   await check("the model view shows every head; one of them opens", views.modelView, { of });
   await check("the neuron view works a score out, and the gradient of a query", views.neuronView, { of });
@@ -126,6 +130,8 @@ await check(
   },
   { of: "pair" },
 );
+
+await check("an image is shown with where a query looks and what its pixels do", views.imageLook, { of: "image" });
 
 await check("heads are switched by their colours, sentences by a filter, all of it by keys", async ({ page, data }) => {
   const columns = () =>
@@ -466,7 +472,15 @@ const scenes = {
   rotary: "#view=rotary&row=2",
   "tape-slices": "#view=tape&node=59",
 };
-for (const [look, settings] of Object.entries(browser.looks))
+for (const [look, settings] of Object.entries(browser.looks)) {
+  await check(
+    `nothing is wider than the window: an image, ${look}`,
+    async ({ page }) => {
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+      await browser.picture(page, "explorer-image", look);
+    },
+    { of: "image", hash: "#view=head&row=4", ...settings },
+  );
   for (const [name, hash] of Object.entries(scenes))
     await check(
       `nothing is wider than the window: ${name}, ${look}`,
@@ -476,3 +490,4 @@ for (const [look, settings] of Object.entries(browser.looks))
       },
       { hash, ...settings },
     );
+}

@@ -131,6 +131,48 @@ export async function headView({ page, data }) {
   }
 }
 
+export async function imageLook({ page, data }) {
+  await view(page, "head");
+  const { image, tokens } = data.texts[0];
+  const { rows, columns, channels, height, width } = image;
+  assert.equal(tokens.length, 1 + rows * columns);
+  // A patch beside each token but the class, of queries and of keys.
+  assert.equal(await page.locator("#head-picture .patch").count(), 2 * rows * columns);
+  // The colours of the page, pixel by pixel, are the bytes of the data.
+  const bytes = Buffer.from(image.pixels, "base64");
+  const painted = await page.locator("#image-picture image").evaluate(async (made) => {
+    const picture = new Image();
+    picture.src = made.getAttribute("href");
+    await picture.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [picture.width, picture.height];
+    canvas.getContext("2d").drawImage(picture, 0, 0);
+    return [picture.height, picture.width, ...canvas.getContext("2d").getImageData(0, 0, picture.width, picture.height).data];
+  });
+  assert.deepEqual(painted.slice(0, 2), [height, width]);
+  const of = (channel, place) => bytes[(channels < 3 ? 0 : channel) * height * width + place];
+  const wanted = Array.from({ length: height * width }, (_, place) => [of(0, place), of(1, place), of(2, place), 255]);
+  assert.deepEqual(painted.slice(2), wanted.flat());
+  const block = data.attention[0];
+  for (const [set, show] of [[block.values, "Probabilities"], [block.gradients[0], "Gradients"]]) {
+    await option(page, "Show", show);
+    const weights = decoded(set.probabilities);
+    for (const query of [0, 4]) {
+      await page.locator(`#head-picture .query[data-row="${query}"]`).click();
+      assert.equal(await page.locator("#image-picture .asking").count(), query > 0 ? 1 : 0);
+      for (const [row, column] of [[0, 0], [1, 2]]) {
+        await point(page, page.locator("#image-weights .cover"), row, column, [rows, columns]);
+        const heads = Array.from({ length: block.heads }, (_, head) => weights.at(head, query, 1 + row * columns + column));
+        near(await readout(page, "image-weights"), sum(heads) / block.heads, `${show} of ${query} at ${row},${column}`);
+      }
+    }
+  }
+  const sent = decoded(data.tape.leaves.find(({ name }) => name === "pixels").gradients[0]);
+  await point(page, page.locator("#image-gradient .cover"), 2, 3, [height, width]);
+  const all = Array.from({ length: channels }, (_, channel) => sent.at(0, channel, 2, 3));
+  near(await readout(page, "image-gradient"), sum(all), "the gradient of a pixel");
+}
+
 export async function modelView({ page, data }) {
   await view(page, "model");
   for (const kind of [...new Set(data.attention.map((block) => block.kind))]) {

@@ -9,10 +9,21 @@ export interface Packed {
   norm?: number;
 }
 
+// What a vision model reads as a text: its tokens are the class, and patches row by row.
+export interface Image {
+  rows: number; // of patches
+  columns: number;
+  channels: number;
+  height: number; // pixels
+  width: number;
+  pixels: string; // base64 of bytes, [channels, height, width]
+}
+
 export interface Text {
   name: string;
   tokens: string[];
   segments?: number[] | null;
+  image?: Image;
 }
 
 export type Part = "query" | "key" | "value" | "scores" | "mask" | "probabilities" | "context";

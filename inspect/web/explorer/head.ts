@@ -9,6 +9,7 @@ import { attentionKeys, Bar, kindSwitch, layerSwitch, outputSwitch, shortened, s
 import type { Attention } from "./data";
 import { HeadNumbers } from "./head_numbers";
 import { filterSwitch, leastSwitch, sentenceBands, shownHeads, Swatches } from "./heads";
+import { drawPatch, ImageLook, patchRoom } from "./image";
 import { Picture } from "./picture";
 import { Plane, tensor } from "./tensor";
 
@@ -44,6 +45,7 @@ export class HeadView {
   readonly node: HTMLElement;
   private readonly bar: Bar;
   private readonly picture: Picture;
+  private readonly look: ImageLook;
   private pointed: number | null = null;
 
   constructor(private readonly app: App) {
@@ -65,7 +67,8 @@ export class HeadView {
       key: (event) => attentionKeys(app, event),
     });
     this.picture.plot.addEventListener("pointerleave", () => this.point(null));
-    this.node = element("section", { class: "view" }, this.bar.node, this.picture.node);
+    this.look = new ImageLook(app);
+    this.node = element("section", { class: "view" }, this.bar.node, this.picture.node, this.look.node);
   }
 
   update() {
@@ -77,7 +80,12 @@ export class HeadView {
     const what = show === "gradients" ? `gradient of ${this.app.data.outputs[output]!.name}` : "probabilities";
     this.picture.entitle(`${block.module}, ${which}: ${shortened(what, 60)}`);
     this.picture.suggest("point at a query, click keeps it; ↑ ↓ query, ← → head, PgUp PgDn layer");
+    this.redraw();
+  }
+
+  private redraw() {
     this.picture.redraw();
+    this.look.update(this.app.block()!, this.pointed ?? this.app.state.row ?? 0);
   }
 
   private layout(block: Attention, width: number): Layout {
@@ -95,11 +103,12 @@ export class HeadView {
       max(of, (index) => [...shortened(app.tokens(text)[index]!, 20)].length) ?? 1;
     // The headings above them want their room too.
     const [leftText, rightText] = [Math.max(6, longest(block.rows, queries)), Math.max(5, longest(block.columns, keys))];
-    const left = 18 + 7.6 * leftText;
+    const [leftPatch, rightPatch] = [block.rows, block.columns].map((text) => patchRoom(app.data.texts[text], row));
+    const left = 18 + 7.6 * leftText + leftPatch!;
     const heads = shownHeads(app).length;
     const forLines = width < narrow ? 160 : 300;
     const cell = Math.max(10, Math.min(52, (width - left - 8 * rightText - forLines) / heads));
-    const gap = 22 + 7.6 * rightText;
+    const gap = 22 + 7.6 * rightText + rightPatch!;
     const right = Math.min(width - gap - Math.max(heads * cell, 200) - 4, left + 680);
     const wanted = this.pointed ?? app.state.row;
     const chosen = wanted !== null && queries.includes(wanted) ? wanted : null;
@@ -213,7 +222,11 @@ export class HeadView {
     const column = (tokens: number[], text: number, x: number, anchor: string) =>
       tokens.map((token, index) => {
         const y = place.top + (index + 0.5) * place.row;
-        const label = area.append("text").attr("x", x).attr("y", y).attr("dominant-baseline", "central");
+        const said = app.data.texts[text];
+        const room = patchRoom(said, place.row);
+        drawPatch(area, said, token, anchor === "end" ? x - room + 5 : x, y, room - 5);
+        const label = area.append("text").attr("y", y).attr("dominant-baseline", "central");
+        label.attr("x", anchor === "end" ? x - room : x + room);
         label.attr("text-anchor", anchor).attr("fill", ink).attr("class", "token");
         label.text(shortened(app.tokens(text)[token]!, 20));
         label.append("title").text(visible(app.tokens(text)[token]!));
@@ -244,6 +257,6 @@ export class HeadView {
   private point(query: number | null) {
     if (query === this.pointed) return;
     this.pointed = query;
-    this.picture.redraw();
+    this.redraw();
   }
 }

@@ -76,7 +76,7 @@ export class OutputView {
   private positions(): string[] {
     const prediction = this.app.prediction()!;
     const tokens = this.app.tokens(prediction.text);
-    return prediction.targets.map((_, row) => tokens[prediction.start + row] ?? "the text");
+    return prediction.targets.map((_, row) => tokens[prediction.start + row] ?? `the ${this.app.data.texts[0]?.name ?? "text"}`);
   }
 
   update() {

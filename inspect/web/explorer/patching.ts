@@ -49,7 +49,7 @@ export class PatchingView {
       element(
         "p",
         { class: "formula" },
-        `Clean it is ${exact(clean)}, corrupted ${exact(corrupted)}. Each cell is a run of the corrupted text in which one part gives what it gave for the clean one: `,
+        `Clean it is ${exact(clean)}, corrupted ${exact(corrupted)}. Each cell is a run of the corrupted ${this.read()} in which one part gives what it gave for the clean one: `,
         apart
           ? "the share of the difference that this restores, 0 for nothing and 1 for all of it."
           : "what this changes, for the two runs do not differ here.",
@@ -74,6 +74,11 @@ export class PatchingView {
   private apart(): boolean {
     const [clean, corrupted] = this.ends();
     return Math.abs(clean - corrupted) > 1e-9 * (1 + Math.abs(clean));
+  }
+
+  // What the model reads.
+  private read(): string {
+    return this.app.data.texts.some(({ image }) => image) ? "image" : "text";
   }
 
   private texts(): (HTMLElement | string)[] {
@@ -163,7 +168,7 @@ export class PatchingView {
     const off = Math.max(...ends.map(({ value }) => Math.abs(value - clean)), 0);
     const agrees = off <= 1e-6 * size && Math.abs(own - clean) <= 1e-4 * size;
     const words = agrees
-      ? `Put back at all tokens, ${ends.map(({ module }) => module).join(" or ")} alone gives the clean run, as it must: nothing behind it reads the text. The clean run is the page's.`
+      ? `Put back at all tokens, ${ends.map(({ module }) => module).join(" or ")} alone gives the clean run, as it must: nothing behind it reads the ${this.read()}. The clean run is the page's.`
       : `Put back at all tokens, the last layer is off the clean run by ${brief(off)}, and that is off the page's by ${brief(Math.abs(own - clean))}: something is wrong.`;
     return [element("p", { class: `verdict ${agrees ? "good" : "bad"}`, "data-difference": off }, words)];
   }

@@ -1,0 +1,299 @@
+#include "inspect/subject_study.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "autograd/io/npy.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/reduce.h"
+#include "base/number_text.h"
+#include "base/utf8.h"
+#include "models/target_start.h"
+#include "models/tokenizer_fit.h"
+#include "models/translate.h"
+
+namespace tape::inspect {
+namespace {
+
+constexpr int64_t kMostTokens = 128;  // a page holds matrices of this many rows and columns for each head
+
+int64_t place_of(const std::vector<std::string>& names, const std::string& name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    raise(ErrorKind::config, "label \"{}\" is unknown; known are {}", name, fmt::join(names, ", "));
+  return static_cast<int64_t>(found - names.begin());
+}
+
+/// What --loss-at says.
+std::vector<int64_t> positions(const SubjectOptions& options) {
+  std::vector<int64_t> all;
+  for (const std::string& loss : options.losses) {
+    const auto position = whole_number(loss);
+    if (!position) raise(ErrorKind::config, "--loss-at: needs POSITION, got \"{}\"", loss);
+    all.push_back(*position);
+  }
+  return all;
+}
+
+std::pair<int64_t, std::string> split_logit(const std::string& logit) {
+  const size_t colon = logit.find(':');
+  const auto position = whole_number(std::string_view(logit).substr(0, colon));
+  if (colon == std::string::npos || colon + 1 == logit.size() || !position)
+    raise(ErrorKind::config, "--logit: needs POSITION:TOKEN, got \"{}\"", logit);
+  return {*position, logit.substr(colon + 1)};
+}
+
+/// What is said of a text or a token is one of these.
+StudyOptions among(const SubjectOptions& given, const std::vector<std::string>& names) {
+  StudyOptions options{.token = [names](int64_t id) { return names[static_cast<size_t>(id)]; }};
+  options.positions = positions(given);
+  for (const std::string& logit : given.logits) {
+    const auto [position, name] = split_logit(logit);
+    options.logits.push_back({.position = position, .token = place_of(names, name), .name = name});
+  }
+  return options;
+}
+
+/// Of a classifier: the loss is that of --label.
+StudyOptions of_label(const SubjectOptions& given, const std::vector<std::string>& names) {
+  StudyOptions options = among(given, names);
+  if (given.label) options.label = place_of(names, *given.label);
+  return options;
+}
+
+void check_no_label(const std::string& folder, const SubjectOptions& options) {
+  if (options.label) raise(ErrorKind::config, "--label: {} holds no classifier", folder);
+}
+
+/// The study of each class of model that reads a text.
+class StudyOfText {
+ public:
+  StudyOfText(const std::string& folder, const SubjectOptions& options, const text::Tokenizer& tokenizer)
+      : folder_(folder), options_(options), tokenizer_(tokenizer), text_(*options.text) {}
+
+  Study operator()(models::EncoderDecoder& model) const {
+    check_no_label(folder_, options_);
+    const text::Tokenizer& target = tokenizer_.target();
+    models::check_tokenizer_fits(folder_, tokenizer_, "src_vocab", model.options().src_vocab);
+    models::check_tokenizer_fits(folder_, target, "tgt_vocab", model.options().tgt_vocab);
+    const models::TargetStart start = models::target_start(model, tokenizer_);
+    const PageText source = page_text(tokenizer_, tokenizer_.encode(text_), "--text");
+    text::Encoding said;
+    if (options_.target)
+      said.ids = *options_.target;
+    else if (options_.text_b)
+      said = said_as(start, target.encode(*options_.text_b, {.add_special_tokens = false}));
+    else
+      said.ids = greedy(model, source.ids, start, target);
+    StudyOptions options = chosen(target);
+    if (options_.corrupted) options.reads = in_place(source, tokenizer_.encode(*options_.corrupted));
+    options.bos = start.bos;
+    options.begin = target.token(start.bos);
+    return study(model, source, page_text(target, said, "--text-b"), options);
+  }
+
+  Study operator()(models::CausalLM& model) const {
+    check_alone(model.type_name());
+    check_no_label(folder_, options_);
+    models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", model.vocab());
+    const PageText text = page_text(tokenizer_, tokenizer_.encode(text_), "--text");
+    StudyOptions options = chosen(tokenizer_);
+    if (options_.corrupted) options.reads = in_place(text, tokenizer_.encode(*options_.corrupted));
+    return study(model, text, options);
+  }
+
+  Study operator()(models::EncoderModel& model) const {
+    check_no_label(folder_, options_);
+    return of_encoder(model, model, chosen(tokenizer_));
+  }
+
+  Study operator()(models::MaskedLanguageModel& model) const {
+    check_no_label(folder_, options_);
+    return of_encoder(model, *model.base, chosen(tokenizer_));
+  }
+
+  Study operator()(models::SequenceClassifier& model) const {
+    return of_encoder(model, *model.base, of_label(options_, model.config().label_names()));
+  }
+
+  Study operator()(models::TokenClassifier& model) const {
+    check_no_label(folder_, options_);
+    return of_encoder(model, *model.base, among(options_, model.config().label_names()));
+  }
+
+  Study operator()(models::QuestionAnswerer& model) const {
+    check_no_label(folder_, options_);
+    StudyOptions options = among(options_, {"start", "end"});
+    options.token = {};  // what is predicted is a position
+    return of_encoder(model, *model.base, options);
+  }
+
+ private:
+  static PageText page_text(const text::Tokenizer& tokenizer, const text::Encoding& encoding, const char* option) {
+    if (std::ssize(encoding.ids) > kMostTokens)
+      raise(ErrorKind::config, "{}: {} tokens; a page shows {} at most", option, encoding.ids.size(), kMostTokens);
+    return {.ids = encoding.ids, .tokens = tokenizer.tokens(encoding.ids)};
+  }
+
+  void check_alone(const std::string& kind) const {
+    if (options_.text_b) raise(ErrorKind::config, "--text-b: {} holds a {}, which reads one text", folder_, kind);
+  }
+
+  /// A text as the model says it.
+  static text::Encoding said_as(const models::TargetStart& start, text::Encoding said) {
+    if (start.forced_bos) said.ids.insert(said.ids.begin(), *start.forced_bos);
+    return said;
+  }
+
+  static std::vector<int64_t> greedy(models::EncoderDecoder& model, const std::vector<int64_t>& ids,
+                                     const models::TargetStart& start, const text::Tokenizer& target) {
+    const std::vector<std::vector<int64_t>> sources{ids};
+    // One less than there are positions: bos stands in front.
+    const int64_t most =
+        std::min({3 * std::ssize(ids) + 20, model.max_length().value_or(kMostTokens) - 1, kMostTokens - 1});
+    const auto found = models::translate(model, sources,
+                                         {.beams = 1,
+                                          .bos = start.bos,
+                                          .forced_bos = start.forced_bos,
+                                          .max_length = std::max<int64_t>(most, 1),
+                                          .vocabulary = target.vocab_size()});
+    return found[0].empty() ? std::vector<int64_t>() : found[0][0].tokens;
+  }
+
+  /// Another text in the place of one, which has to have as many tokens, and not all the same.
+  PageText in_place(const PageText& text, const text::Encoding& encoding) const {
+    PageText other = page_text(tokenizer_, encoding, "--corrupted");
+    if (other.ids.size() != text.ids.size())
+      raise(ErrorKind::config, "--corrupted: \"{}\" has {} tokens, \"{}\" {}: it needs as many",
+            fmt::join(other.tokens, " "), other.ids.size(), fmt::join(text.tokens, " "), text.ids.size());
+    if (other.ids == text.ids) raise(ErrorKind::config, "--corrupted: the tokens of --text: nothing is corrupted");
+    other.segments = text.segments;
+    return other;
+  }
+
+  /// Encoders read a text, or a pair.
+  template <class M>
+  Study of_encoder(M& model, const models::EncoderModel& base, StudyOptions options) const {
+    models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", base.vocab());
+    const auto encoded = [&](const std::string& text) {
+      return options_.text_b ? tokenizer_.encode_pair(text, *options_.text_b) : tokenizer_.encode(text);
+    };
+    const text::Encoding encoding = encoded(text_);
+    PageText text = page_text(tokenizer_, encoding, options_.text_b ? "--text and --text-b" : "--text");
+    if (options_.text_b && base.segments() > 1) text.segments = encoding.type_ids;
+    if (options_.corrupted) options.reads = in_place(text, encoded(*options_.corrupted));
+    return study(model, text, options);
+  }
+
+  /// The tokenizer must live on.
+  StudyOptions chosen(const text::Tokenizer& tokenizer) const {
+    StudyOptions options{.token = [&tokenizer](int64_t id) {
+      return id < tokenizer.vocab_size() ? tokenizer.token(id) : std::to_string(id);
+    }};
+    options.positions = positions(options_);
+    for (const std::string& logit : options_.logits) {
+      const auto [position, name] = split_logit(logit);
+      options.logits.push_back({.position = position, .token = token(tokenizer, name), .name = name});
+    }
+    return options;
+  }
+
+  /// The id of a token as the vocabulary writes it, or of a text that is one token.
+  static int64_t token(const text::Tokenizer& tokenizer, const std::string& name) {
+    if (const auto id = tokenizer.find(name)) return *id;
+    const text::Encoding encoding = tokenizer.encode(name, {.add_special_tokens = false});
+    if (encoding.ids.size() != 1 || encoding.ids[0] == tokenizer.special().unk)
+      raise(ErrorKind::config, "--logit: \"{}\" is no token of the vocabulary", name);
+    return encoding.ids[0];
+  }
+
+  const std::string& folder_;
+  const SubjectOptions& options_;
+  const text::Tokenizer& tokenizer_;
+  const std::string& text_;
+};
+
+/// The study of each class of model that reads an image.
+class StudyOfImage {
+ public:
+  StudyOfImage(const std::string& folder, const SubjectOptions& options) : folder_(folder), options_(options) {}
+
+  Study operator()(models::Vit& model) const {
+    check_no_label(folder_, options_);
+    return of_image(model, among(options_, {}));
+  }
+
+  Study operator()(models::ImageClassifier& model) const {
+    return of_image(model, of_label(options_, model.config().label_names()));
+  }
+
+ private:
+  template <class M>
+  Study of_image(M& model, const StudyOptions& options) const {
+    const Tensor pixels = load_npy(*options_.image);
+    if (!options_.corrupted) return checked(study(model, pixels, options));
+    const Tensor others = load_npy(*options_.corrupted);
+    if (others.shape() == pixels.shape() && all(eq(others, pixels)).item<bool>())
+      raise(ErrorKind::config, "--corrupted: the pixels of --image: nothing is corrupted");
+    Study study = inspect::study(model, others, options);
+    study.corrupted = true;
+    return checked(std::move(study));
+  }
+
+  static Study checked(Study study) {
+    const size_t patches = study.texts[0].tokens.size();
+    if (std::ssize(study.texts[0].tokens) > kMostTokens)
+      raise(ErrorKind::config, "--image: {} patches with the class; a page shows {} at most", patches, kMostTokens);
+    return study;
+  }
+
+  const std::string& folder_;
+  const SubjectOptions& options_;
+};
+
+void check_utf8(const char* option, const std::string& text) {
+  if (!valid_utf8(text)) raise(ErrorKind::format, "{}: not UTF-8", option);
+}
+
+void check_not_empty(const char* option, const std::string& text) {
+  if (text.find_first_not_of(" \t\n") == std::string::npos) raise(ErrorKind::config, "{}: the text is empty", option);
+}
+
+void check_text(const nn::Module& model, const std::string& folder, const SubjectOptions& options) {
+  if (options.image) raise(ErrorKind::config, "--image: {} holds a {}, which reads a text", folder, model.type_name());
+  if (!options.text)
+    raise(ErrorKind::config, "--text: {} holds a {}, which reads a text: give it", folder, model.type_name());
+  check_utf8("--text", *options.text);
+  check_not_empty("--text", *options.text);
+  if (options.text_b) check_utf8("--text-b", *options.text_b);
+  if (options.corrupted) check_utf8("--corrupted", *options.corrupted);
+}
+
+void check_image(const nn::Module& model, const std::string& folder, const SubjectOptions& options) {
+  if (options.text || options.text_b)
+    raise(ErrorKind::config, "{}: {} holds a {}, which reads an image: give --image FILE",
+          options.text ? "--text" : "--text-b", folder, model.type_name());
+  if (!options.image)
+    raise(ErrorKind::config, "--image: {} holds a {}, which reads an image: give a .npy file of its pixels", folder,
+          model.type_name());
+}
+
+}  // namespace
+
+Study study_of(const models::AnyModel& model, const std::string& folder, const SubjectOptions& options,
+               const text::Tokenizer* tokenizer) {
+  return std::visit(
+      [&]<class M>(const std::unique_ptr<M>& one) {
+        if constexpr (std::is_same_v<M, models::Vit> || std::is_same_v<M, models::ImageClassifier>) {
+          check_image(*one, folder, options);
+          return StudyOfImage(folder, options)(*one);
+        } else {
+          check_text(*one, folder, options);
+          return StudyOfText(folder, options, *tokenizer)(*one);
+        }
+      },
+      model);
+}
+
+}  // namespace tape::inspect

@@ -35,6 +35,7 @@ class Reader {
   int64_t whole(const char* key, int64_t least = 0, int64_t most = kMost) {
     return whole_number(take(key), key, least, most);
   }
+  int count(const char* key, int least) { return static_cast<int>(whole(key, least, std::numeric_limits<int>::max())); }
   int64_t whole_number(const Json& value, const char* key, int64_t least, int64_t most) const {
     const bool beyond = value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(most);
     if (!value.is_number_integer() || beyond || value < least)
@@ -96,8 +97,8 @@ void read_machine(Reader machine, TrainerState& state) {
   state.blas = machine.text("blas");
   state.blas_core = machine.text("blas_core");
   if (machine.has("products")) state.products = machine.text("products");
-  state.threads = static_cast<int>(machine.whole("threads"));
-  if (machine.has("ranks")) state.ranks = static_cast<int>(machine.whole("ranks", 1, std::numeric_limits<int>::max()));
+  state.threads = machine.count("threads", 0);
+  if (machine.has("ranks")) state.ranks = machine.count("ranks", 1);
   machine.finish();
 }
 

@@ -253,6 +253,11 @@ def make_tokenizers():
     write("sentence_piece", "cut", fixture("tokenizers/marian/source.spm")[:-7])
     write("sentence_piece", "length_beyond", b"\x0a\xff\xff\xff\xff\x0f")
     write("sentence_piece", "number_without_end", b"\x08" + b"\xff" * 12)
+    # The key "a" ends in a unit that is no entry, whose number leads behind the texts.
+    units = {ord("a"): ord("a") | 1 << 8 | 1 << 10, ord("a") ^ 1: 96}
+    trie = struct.pack("<257I", 1024, *(units.get(i, 0) for i in range(256)))
+    characters = b"\x12\x86\x08" + trie + b"b\0"  # 1,030 bytes
+    write("sentence_piece", "key_without_entry", fixture("tokenizers/unigram/spiece.model") + b"\x1a\x89\x08" + characters)
 
     def folder(name, kind, *files):
         parts = [fixture(f"tokenizers/{name}/{f}") if f else b"" for f in files]
@@ -292,7 +297,8 @@ def make_training():
             "step_1e18": {"step": 10**18}, "step_minus_1": {"step": -1}, "negative_seconds": {"seconds": -1.0},
             "loss_null": {"loss_average": None}, "best_number": {"best": 3}, "planned_2_to_70": {"planned": [2**70]},
             "settings_number": {"settings": 3}, "accumulate_0": {"accumulate": 0}, "no_machine": {"machine": {}},
-            "unknown_key": {"unknown": 1}}.items():
+            "unknown_key": {"unknown": 1},
+            "threads_beyond": {"machine": {**state["machine"], "threads": 33333333330}}}.items():
         write("trainer_state", name, json.dumps({**state, **change}))
 
     model = safetensors([("weight", "F32", [3, 2], floats(6)), ("bias", "F32", [3], floats(3))])

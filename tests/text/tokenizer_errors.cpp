@@ -346,6 +346,31 @@ TEST_F(MalformedTokenizer, IsNamedWhereTheModelsBytesAreBroken) {
   }
 }
 
+TEST_F(MalformedTokenizer, IsNamedWhereACharacterMapLeadsOutOfItself) {
+  // A model without pieces: the map is looked at before they are missed.
+  const auto refused = [](const std::map<uint32_t, uint32_t>& units, const std::string& texts, const char* what) {
+    std::string map("\x00\x04\x00\x00", 4);  // 256 units
+    for (uint32_t i = 0; i < 256; ++i) {
+      const uint32_t unit = units.contains(i) ? units.at(i) : 0;
+      for (int byte = 0; byte < 4; ++byte) map += static_cast<char>(unit >> (8 * byte) & 255);
+    }
+    map += texts;
+    const auto field = [](char tag, const std::string& bytes) {
+      return std::string{tag, static_cast<char>(bytes.size() % 128 + 128), static_cast<char>(bytes.size() / 128)} +
+             bytes;
+    };
+    EXPECT_TAPE_ERROR(SentencePiece::from_bytes(field(0x1A, field(0x12, map)), "m"), ErrorKind::format, what);
+  };
+  const std::string b("b\0", 2);
+  const uint32_t leads_to_96 = 'a' | 1 << 8 | 1 << 10, entry = uint32_t{1} << 31;
+  refused({{'a', leads_to_96}, {96, entry | 1}}, b, "m: holds no pieces");
+  refused({{'a', leads_to_96}, {96, entry | 2}}, b, "m: character map: an entry points behind the texts");
+  // Read as an entry, though it is marked as a branch.
+  refused({{'a', leads_to_96}, {96, 96}}, b, "m: character map: an entry points behind the texts");
+  refused({{'a', 'a' | 1 << 18}}, b, "m: character map: a branch leads out of the trie");
+  refused({}, "b", "m: character map: the last text does not end");
+}
+
 TEST_F(MalformedTokenizer, IsNamedWhereMariansVocabularyLacksAToken) {
   for (const char* name : {"source.spm", "target.spm"})
     write(name, read_text(fixture_path(fmt::format("tokenizers/marian/{}", name))));

@@ -109,6 +109,8 @@ TEST(TrainerState, RefusesUnknownKeysAndValuesOutOfRange) {
   const auto refused = [&](const std::string& from, const std::string& to, const std::string& sentence) {
     EXPECT_TAPE_ERROR(trainer_state_from(changed(from, to), "state"), ErrorKind::format, sentence);
   };
+  refused("\"threads\": 2", "\"threads\": 33333333330",
+          "state: \"machine\": \"threads\" must be a whole number from 0 to 2147483647, is 33333333330");
   refused("\"step\": 12", "\"step\": 1.5", "state: \"step\" must be a whole number from 0 to 9007199254740992, is 1.5");
   refused("\"step\": 12", "\"step\": -1", "state: \"step\" must be a whole number from 0 to 9007199254740992, is -1");
   refused("\"step\": 12", "\"step\": 18446744073709551615",

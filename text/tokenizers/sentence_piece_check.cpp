@@ -115,6 +115,9 @@ void check_character_map(std::string_view blob, const std::string& where) {
     } else if (value != 0) {
       const size_t offset = static_cast<size_t>(value >> 10) << ((value & (1u << 9)) >> 6);
       if (((i ^ offset) | 0xFF) >= units) fail("a branch leads out of the trie");
+      // What a key ends in is read as an entry, marked as one or not.
+      const bool ends = ((value >> 8) & 1) == 1;
+      if (ends && (unit(1 + (i ^ offset)) & 0x7FFFFFFF) >= texts) fail("an entry points behind the texts");
     }
   }
 }

@@ -91,8 +91,9 @@ TEST_F(GenerateTarget, RefusesSourcesAndTokensOutOfRange) {
   refused({3}, {.max_new_tokens = -1}, ErrorKind::config, "generate: max_new_tokens must be at least 0, got -1");
   refused({3}, {.vocabulary = 13}, ErrorKind::config, "generate: vocabulary must be from 0 to the model's 12, got 13");
   Gpt gpt({.vocab = 5, .d_model = 4, .layers = 1, .heads = 1});
-  EXPECT_TAPE_ERROR(generate(gpt, {{3}}, {.bos = 1}), ErrorKind::config,
-                    "generate: bos, forced_bos and forced_eos are of an encoder-decoder model's targets");
+  for (const GenerateOptions& options : {GenerateOptions{.bos = 1}, {.forced_bos = 1}, {.forced_eos = 1}})
+    EXPECT_TAPE_ERROR(generate(gpt, {{3}}, options), ErrorKind::config,
+                      "generate: bos, forced_bos and forced_eos are of an encoder-decoder model's targets");
 }
 
 }  // namespace

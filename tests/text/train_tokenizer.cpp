@@ -43,6 +43,10 @@ TEST(TrainByteLevelBpe, KeepsSpecialTokensWhole) {
   EXPECT_EQ(tokenizer->encode("<pad>one<eos>").ids.front(), 1);
   EXPECT_EQ(tokenizer->encode("<pad>one<eos>").ids.back(), 0);
   EXPECT_EQ(tokenizer->decode(tokenizer->encode("<pad>one<eos>").ids), "one");
+  // The first begins and ends texts.
+  const SpecialTokens special = tokenizer->special();
+  EXPECT_EQ(special.bos, 0);
+  EXPECT_EQ(special.eos, 0);
 }
 
 TEST(TrainByteLevelBpe, LearnsNoTokenThatIsTooLongToLoad) {

@@ -348,6 +348,14 @@ TEST(Attention, TakesSizesOfZero) {
   EXPECT_TRUE(tensors_equal(attend(operands({2}, 3, 0, 2, 3)), zeros({2, 3, 3}, f64)));
 }
 
+TEST(AttentionMask, HasEveryAxisInFrontOfTheHeads) {
+  const Operands in = operands({2, 3, 2}, 4, 5, 3, 2);
+  const Tensor visible = ge(randn({2, 3, 1, 4, 5}, f64), -0.5);
+  EXPECT_TRUE(tensors_near(attend(in, {.mask = Mask::keep(visible)}), by_hand(in, visible), 1e-12));
+  EXPECT_TAPE_ERROR(attend(in, {.mask = Mask::keep(visible[0])}), ErrorKind::shape,
+                    "scaled_dot_product_attention: keep mask [3, 1, 4, 5] needs 5 axes");
+}
+
 TEST(Attention, RefusesWidthsLengthsAndMasksThatDiffer) {
   const auto call = [](const Shape& q, const Shape& k, const Shape& v, const AttentionOptions& options = {}) {
     return scaled_dot_product_attention(zeros(q), zeros(k), zeros(v), options);

@@ -54,7 +54,7 @@ AREAS = {
     "optimizers": Area(("optim/*.cpp",), 0.10, (("test_optim", "*"), ("test_train", QUICK_TRAIN))),
     "checkpoints": Area(("train/checkpoint.cpp", "train/trainer_state.cpp", "train/manifest.cpp", "train/resume.cpp",
                          "train/run_folder.cpp", "autograd/io/*.cpp"), 0.12,
-                        (("test_autograd", "*Safetensors*"), ("test_train", QUICK_TRAIN))),
+                        (("test_autograd", "*Safetensors*:Npy.*:*Gguf*:Onnx.*"), ("test_train", QUICK_TRAIN))),
     "decoding": Area(("models/beam.cpp", "models/greedy.cpp", "models/sampling.cpp", "models/generate.cpp",
                       "models/translate.cpp", "models/length_batches.cpp"), 0.10,
                      (("test_models", "-Warmup.*:SecondDerivatives.OfAWhole*"),)),

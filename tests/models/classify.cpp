@@ -93,6 +93,8 @@ TEST(LengthBatches, HoldLikeLengthsTheLongestFirst) {
   EXPECT_EQ(batches_by_length(lengths, 8), (std::vector<Ids>{{1}, {3, 0}, {4, 5}}));
   EXPECT_EQ(batches_by_length(lengths, 1), (std::vector<Ids>{{1}, {3}, {0}, {4}, {5}}));
   EXPECT_EQ(batches_by_length(lengths, 1000), (std::vector<Ids>{{1, 3, 0, 4, 5}}));
+  // Two rows as long as the longest fill it, however short the others are.
+  EXPECT_EQ(batches_by_length(std::vector<int64_t>{4, 1, 1}, 8), (std::vector<Ids>{{0, 1}, {2}}));
   EXPECT_TRUE(batches_by_length({}, 8).empty());
   const std::vector<Ids> rows{{1, 2, 3}, {4}, {5, 6}};
   const Ids which{2, 1};

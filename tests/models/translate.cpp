@@ -79,6 +79,14 @@ TEST(Translate, AlignsByTheLastLayerButOne) {
   EXPECT_TRUE(tensors_equal(align({}), align(0)));
   EXPECT_FALSE(tensors_near(align({}), align(1), 1e-6));
   EXPECT_FALSE(translate(*model, sources)[0][0].alignment.defined());
+  manual_seed(3);
+  Transformer three({.src_vocab = 9, .tgt_vocab = 9, .d_model = 8, .layers = 3, .heads = 2, .d_ff = 8});
+  three.eval();
+  const auto of_three = [&](std::optional<int64_t> layer) {
+    return translate(three, sources, {.max_length = 4, .alignments = true, .alignment_layer = layer})[0][0].alignment;
+  };
+  EXPECT_TRUE(tensors_equal(of_three({}), of_three(1)));
+  EXPECT_FALSE(tensors_near(of_three({}), of_three(0), 1e-6));
 }
 
 TEST(Translate, GivesNothingForAnEmptySource) {

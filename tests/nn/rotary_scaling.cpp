@@ -41,6 +41,7 @@ TEST(RotaryScaling, AgreesWithTransformers) {
       "yarn mscale", {.scaling = YarnScaling{.factor = 4, .original_length = 64, .mscale = 1, .mscale_all_dim = 0.5}});
   expect_scaled_as_torch("yarn attention factor",
                          {.scaling = YarnScaling{.factor = 4, .original_length = 64, .attention_factor = 1.7}});
+  expect_scaled_as_torch("yarn of long contexts", {.scaling = YarnScaling{.factor = 4, .original_length = 4096}});
 }
 
 TEST(RotaryScaling, DynamicGrowsWithTheLastPosition) {

@@ -282,12 +282,13 @@ TEST_F(Resume, RemovesWhatAKillLeftHalfWritten) {
     TinyTask task;
     task.fit({.out = folder_ / "run", .steps = 1}, false);
   }
-  for (const char* name : {"log.jsonl.tmp-12", "model.safetensors.tmp-1", "mine.tmp-x", "mine.tmp-", ".tmp-5"})
+  for (const char* name :
+       {"log.jsonl.tmp-12", "model.safetensors.tmp-1", "mine.tmp-x", "mine.tmp-", ".tmp-5", "data2024"})
     write_text(folder_ / fmt::format("run/{}", name), "half");
   TinyTask task;
   task.fit({.out = folder_ / "run", .start = Start::resume, .steps = 1}, false);
   EXPECT_THAT(entries_of(folder_ / "run"),
-              ElementsAre(".lock", "checkpoint-1", "log.jsonl", "mine.tmp-", "mine.tmp-x"));
+              ElementsAre(".lock", "checkpoint-1", "data2024", "log.jsonl", "mine.tmp-", "mine.tmp-x"));
 }
 
 TEST_F(Resume, AFullDiskLeavesTheLastCheckpointAndTheLog) {

@@ -39,6 +39,15 @@ TEST(Ledger, CountsEachStorageOnceAndParametersApart) {
   EXPECT_TRUE(ledger.checkpoints.empty());
 }
 
+TEST(Ledger, SeesThroughTheHooksOfAModulesBackward) {
+  nn::Linear layer(100, 3);
+  layer.register_backward_hook([](nn::Module&, const Tensors&, const Tensor&) { return Tensors(); });
+  // The layer keeps what it reads, which is a parameter also behind the hook.
+  const Ledger ledger = saved_tensors(sum(layer(reshape(leaf(), {1, 100}))));
+  EXPECT_EQ(ledger.bytes, 0);
+  EXPECT_EQ(ledger.parameter_bytes, kRow + 3 * kRow);
+}
+
 /// Two modules in a row; each keeps three values, of which the first is what it was given.
 Tensor two_modules(const Tensor& w, const std::function<Tensor(const Tensor&)>& part) {
   Tensor h = exp(w);

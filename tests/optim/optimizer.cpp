@@ -224,6 +224,9 @@ TEST(OptimizerState, AfterARefusedFirstStepIsThatOfANewOptimizer) {
   EXPECT_EQ(keys, (std::vector<std::string>{"0.step", "1.step", "lr"}));
   Adam resumed({a, b});
   EXPECT_NO_THROW(resumed.load_state_dict(adam.state_dict()));
+  adam.set_lr(0);
+  resumed.load_state_dict(adam.state_dict());
+  EXPECT_EQ(resumed.lr(), 0) << "as at the end of a schedule";
 }
 
 TEST(OptimizerState, ListsAllProblemsAndChangesNothing) {

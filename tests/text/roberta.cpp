@@ -49,6 +49,21 @@ TEST_F(Roberta, IsThatOfTransformersBySettings) {
   }
 }
 
+TEST_F(Roberta, TrimsOffsetsWithinASequenceToo) {
+  Json json = Json::parse(read_text(fixture_path("tokenizers/roberta_json/tokenizer.json")));
+  const auto read = [&] {
+    write("tokenizer.json", json.dump());
+    return load_tokenizer(folder_.path())->encode(" one  two");
+  };
+  const Encoding alone = read();
+  json["post_processor"] = {{"type", "Sequence"}, {"processors", {json["post_processor"]}}};
+  const Encoding in_sequence = read();
+  EXPECT_EQ(in_sequence.ids, alone.ids);
+  EXPECT_EQ(in_sequence.offsets, alone.offsets);
+  json["post_processor"]["processors"][0]["trim_offsets"] = false;
+  EXPECT_NE(read().offsets, alone.offsets);
+}
+
 TEST_F(Roberta, KnowsItsSpecialTokens) {
   const auto tokenizer = load_fixture("roberta");
   EXPECT_EQ(tokenizer->special().cls, 0);

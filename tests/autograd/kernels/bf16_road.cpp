@@ -16,6 +16,15 @@ namespace {
 
 using enum MatmulPrecision;
 
+TEST(Bf16Road, IsThereWhereTheCpuHasOne) {
+#if defined(__x86_64__)
+  const bool can = supported_isa() == Isa::v4 && __builtin_cpu_supports("avx512bf16");
+#else
+  const bool can = false;
+#endif
+  EXPECT_EQ(supported_bf16_road() != Bf16Road::none, can);
+}
+
 class Bf16Products : public ::testing::TestWithParam<Way> {};
 INSTANTIATE_TEST_SUITE_P(Roads, Bf16Products, ::testing::ValuesIn(ways()), way_name);
 

@@ -236,6 +236,27 @@ TEST(ByteFallbackDecoder, TakesEveryByteFromTheFirstToTheLast) {
   EXPECT_EQ(tokens, (std::vector<std::string>{std::string(1, '\0'), "\n", "\xFF", "<0xGG>", "a"}));
 }
 
+TEST(ByteOfToken, IsOfTheTokensOfByteFallbackAlone) {
+  EXPECT_EQ(byte_of_token("<0x00>"), 0);
+  EXPECT_EQ(byte_of_token("<0x4a>"), 0x4A);
+  EXPECT_EQ(byte_of_token("<0xF9>"), 0xF9);
+  for (const char* token :
+       {"", "<0x4A", "<0x4A>>", "<0x4A)", "<1x4A>", "[0x4A>", "<0x4G>", "<0x@9>", "<0x/9>", "<0x9:>"})
+    EXPECT_EQ(byte_of_token(token), -1) << token;
+}
+
+TEST(CharClass, KnowsTheBlocksOfIdeographs) {
+  // First and last of each, as the package tokenizers has them.
+  const std::pair<char32_t, char32_t> blocks[] = {{0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},
+                                                  {0x20000, 0x2A6DF}, {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF},
+                                                  {0x2F800, 0x2FA1F}};
+  const auto is_ideograph = [](char32_t point) { return (char_class(point) & kIdeograph) != 0; };
+  for (const auto& [first, last] : blocks) {
+    EXPECT_TRUE(is_ideograph(first) && is_ideograph(last)) << static_cast<uint32_t>(first);
+    EXPECT_FALSE(is_ideograph(first - 1) || is_ideograph(last + 1)) << static_cast<uint32_t>(first);
+  }
+}
+
 TEST(StripNormalizer, TakesWhiteSpaceFromTheEndsAlone) {
   const auto stripped = [](const std::string& text, bool left, bool right) {
     Normalized normalized(text);

@@ -68,6 +68,8 @@ TEST(Take, writes_the_last_of_repeated_places_and_says_which_that_is) {
   const bool wanted[] = {false, true, true, false, true, true};
   for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(last[i], wanted[i]) << i;
   EXPECT_FALSE(mark_last(3, 3, 1, 1, index, last.data()));
+  const int64_t apart[] = {2, 0, 1, 1, 0, 2};
+  EXPECT_FALSE(mark_last(1, 3, 2, 3, apart, last.data()));
 }
 
 TEST(Take, finds_flags_that_are_set) {

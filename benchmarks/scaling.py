@@ -17,7 +17,8 @@ message costs `latency` on its way, and `overhead` to whom sends it. A bucket of
 Transfers go off as they become possible, one after the other: a link that is busy makes them wait. A machine's own work for
 a byte that is exchanged (packing, summing, the system's copies) is paid at `--copy` bytes a second beside the computation. With
 ZeRO 1 and 2 gradients take the first way alone, and after the update the parameters take the second, with nothing to hide
-behind. ZeRO 3, which this program alone knows, gathers each bucket's parameters ahead of the forward and of the backward.
+behind. With ZeRO 3 each bucket's parameters are gathered ahead of the forward and of the backward (Tapeformer does so layer by
+layer).
 
 The figures are those of a network without loss or other traffic, whose switch carries all links at once.
 """

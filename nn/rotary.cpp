@@ -27,7 +27,7 @@ int64_t turned_columns(int64_t head_width, const RotaryOptions& options) {
     raise(ErrorKind::config, "Rotary: theta must be positive and the fraction in (0, 1], got {} and {}", options.theta,
           options.fraction);
   const double turned = options.fraction * static_cast<double>(head_width);
-  if (head_width < 1 || turned != std::floor(turned) || std::fmod(turned, 2) != 0)
+  if (head_width < 1 || std::fmod(turned, 2) != 0)
     raise(ErrorKind::config, "Rotary: {} of {} columns a head cannot be turned in pairs", turned, head_width);
   return static_cast<int64_t>(turned);
 }

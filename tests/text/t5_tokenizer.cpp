@@ -43,6 +43,9 @@ TEST(T5Tokenizer, NeedsNoListOfItsSentinels) {
   EXPECT_EQ(tokenizer->find("<extra_id_6>"), tokenizer->vocab_size() - 7);
   EXPECT_EQ(tokenizer->special().pad, 0);
   EXPECT_EQ(tokenizer->special().eos, 1);
+  write_folder(folder, R"({"tokenizer_class": "T5TokenizerFast", "extra_ids": 100000})");
+  EXPECT_EQ(load_tokenizer(folder.path())->vocab_size(), tokenizer->vocab_size() + 100'000 - 7)
+      << "the most there may be";
 }
 
 TEST(T5Tokenizer, HasAHundredSentinelsWhereNoNumberIsGiven) {

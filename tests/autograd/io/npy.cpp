@@ -132,6 +132,11 @@ TEST_F(Npy, RefusesWhatIsNoFileOfIt) {
                       "header length 3, file has 12 bytes (and a header at most 65535)");
   expect_file_refused(npy + std::string("\x02\0\0\0\1\0", 6) + std::string(65536, ' '),
                       "header length 65536, file has 65548 bytes (and a header at most 65535)");
+  // A header as long as one may be, and as the file has room for.
+  std::string longest = "{'descr': '<f4', 'fortran_order': False, 'shape': (0,), }";
+  longest.resize(65535, ' ');
+  write_text(folder_ / "longest.npy", npy + std::string("\x02\0\xFF\xFF\0\0", 6) + longest);
+  EXPECT_EQ(load_npy(folder_ / "longest.npy").shape(), Shape({0}));
   EXPECT_TAPE_ERROR(load_npy(folder_ / "none"), ErrorKind::io,
                     folder_ / "none" + std::string(": cannot open: No such file or directory"));
 }

@@ -146,6 +146,7 @@ TEST_F(Npy, RefusesBrokenHeaders) {
   expect_refused("{'descr': '<f4'", 0, "header: expected '}', found \"\"");
   expect_refused("{'descr': __import__('os'), }", 0, "header: expected a string, found \"__import__('os'), }\"");
   expect_refused("{'descr': '<f4, }", 0, "header: expected a string, found \"'<f4, }\"");
+  expect_refused("{'descr': ~ \x1F\x7F}", 0, "header: expected a string, found \"~ ??}\"");
   expect_refused("{'descr': '<f4', 'descr': '<f4'}", 0, "header: descr is there twice");
   expect_refused("{'descr': '<f4', 'names': ()}", 0, "header: unknown key \"names\"");
   expect_refused("{'fortran_order': True, 'shape': ()}", 0, "header: descr is missing");

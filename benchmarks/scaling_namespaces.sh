@@ -11,7 +11,10 @@ shift 2
 
 folder=$(mktemp -d)
 cleanup() {
-  for ((i = 1; i <= ranks; i++)); do ip netns del "tf$i" 2>/dev/null || true; done
+  for ((i = 1; i <= ranks; i++)); do
+    ip link del "tfout$i" 2>/dev/null || true  # by itself it would go some time after its namespace
+    ip netns del "tf$i" 2>/dev/null || true
+  done
   ip link del tfbridge 2>/dev/null || true
   rm -rf "$folder"
 }

@@ -369,8 +369,8 @@ TEST_F(MalformedTokenizer, IsNamedWhereACharacterMapLeadsOutOfItself) {
   refused({{'a', leads_to_96}, {96, 96}}, b, "m: character map: an entry points behind the texts");
   refused({{'a', 'a' | 1 << 18}}, b, "m: character map: a branch leads out of the trie");
   refused({}, "b", "m: character map: the last text does not end");
-  // Four bytes of a trie of 1,024.
-  EXPECT_TAPE_ERROR(SentencePiece::from_bytes(std::string("\x1A\x0A\x12\x08\x00\x04\x00\x00", 8) + "bbbb", "m"),
+  // A trie of eight bytes, of which there are four.
+  EXPECT_TAPE_ERROR(SentencePiece::from_bytes(std::string("\x1A\x0A\x12\x08\x08\x00\x00\x00", 8) + "bbbb", "m"),
                     ErrorKind::format, "m: character map: the trie does not fit");
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "autograd/create.h"
+#include "autograd/ops/cast.h"
 #include "autograd/ops/loss.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
@@ -31,7 +32,7 @@ Study::Text checked(const PageText& text, const char* name) {
   return shown;
 }
 
-/// An image as a text of a class and its patches. The pixels are one batch, and a leaf.
+/// An image as a text of a class and its patches. The pixels are one batch, and a leaf of the model's dtype.
 Study::Text text_of(const nn::PatchEmbeddings& embeddings, const Tensor& given) {
   if (!given.defined() || !is_floating(given.dtype()))
     raise(ErrorKind::dtype, "study: pixels must be real numbers, as pixel_values of transformers, got {}",
@@ -44,7 +45,9 @@ Study::Text text_of(const nn::PatchEmbeddings& embeddings, const Tensor& given) 
   Study::Text text{.name = "image", .tokens = {"class"}};
   for (int64_t row = 0; row < grid[0]; ++row)
     for (int64_t column = 0; column < grid[1]; ++column) text.tokens.push_back(fmt::format("{},{}", row, column));
-  text.image = {.pixels = pixels.detach().clone().requires_grad_(), .rows = grid[0], .columns = grid[1]};
+  text.image = {.pixels = cast(pixels.detach(), embeddings.position.dtype()).clone().requires_grad_(),
+                .rows = grid[0],
+                .columns = grid[1]};
   return text;
 }
 
@@ -121,7 +124,7 @@ Study of_image(nn::Module& model, nn::PatchEmbeddings& embeddings, const Tensor&
   study.leaves = {{"pixels", leaf}};
   study.run = [&embeddings, leaf, outputs = std::forward<Outputs>(outputs)] {
     const DType dtype = embeddings.position.dtype();
-    // Of another dtype a leaf, too: the tape is then the same as without.
+    // Of a model that has gone to another dtype a leaf, too: the tape is then the same.
     return outputs(leaf.dtype() == dtype ? leaf : cast(leaf.detach(), dtype).requires_grad_());
   };
   return study;

@@ -1,5 +1,6 @@
 #include "nn/convolution.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "autograd/create.h"

@@ -276,6 +276,10 @@ TEST(Study, ShowsAnImageAndTheGradientOfItsPixels) {
   const Tensor expected = grad({cross_entropy(model(x), tensor({1}, i64))}, {x})[0];
   EXPECT_EQ(tensor_of((*leaf)["gradients"][0]).to_vector<float>(), expected.to_vector<float>());
 
+  // Pixels of another dtype become the model's.
+  const Json in_double = explorer_data(study(model, pixels.to(f64), {.label = 1}), {});
+  EXPECT_EQ(in_double["tape"]["leaves"], leaves);
+
   // The class and the patches are the places of what the encoder reads.
   const Json& nodes = data["tape"]["nodes"];
   const auto encoder = std::ranges::find_if(

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "blame_step.h"
+#include "report.h"
 
 namespace tape::detail {
 

@@ -9,7 +9,8 @@ machines (weak scaling); with `--grow nodes` the batch of all stays, and each ma
 
 The model. A step is a forward (a third of the time) and a backward (two thirds), which gives the gradients bucket by bucket, as
 many bytes a second from its beginning to its end. A machine's link sends W bytes of messages a second (`--payload` of its bits,
-for frames have headers), and receives as many besides. A message costs `latency` on its way, and `overhead` to whom sends it. A bucket of S bytes on n machines takes
+for frames have headers), and receives as many besides. A message costs `latency` on its way, and `overhead` to whom sends
+it. A bucket of S bytes on n machines takes
 
     all-to-all of its shares    latency + (n - 1) overhead + S (n - 1) / n / W
     all-gather of the sums      the same
@@ -147,7 +148,8 @@ def main():
     parser.add_argument("--grow", choices=["batch", "nodes"], default="batch")
     parser.add_argument("--bf16-gradients", action="store_true")
     parser.add_argument("--latency", type=float, default=20e-6, help="seconds a message is on its way")
-    parser.add_argument("--payload", type=float, default=0.95, help="share of a link's bits that messages have, with TCP over Ethernet")
+    parser.add_argument("--payload", type=float, default=0.95,
+                        help="share of a link's bits that messages have, with TCP over Ethernet")  # fmt: skip
     parser.add_argument("--copy", type=float, default=4e9, help="exchanged bytes a machine works off a second")
     arguments = parser.parse_args()
     job = Job(seconds=1.0, parameters=60_000_000, wire=2 if arguments.bf16_gradients else 4)
@@ -155,8 +157,9 @@ def main():
         with open(arguments.step, encoding="utf-8") as file:
             measured = json.loads(file.read().splitlines()[-1])
         job.seconds, job.parameters = measured["min_ms"] / 1e3, measured["params"]
+    bytes_a_gbit = arguments.payload * 1e9 / 8
     networks = {
-        rate: [Network(int(n), arguments.payload * rate * 1e9 / 8, arguments.latency, copy=arguments.copy) for n in arguments.nodes]
+        rate: [Network(int(n), rate * bytes_a_gbit, arguments.latency, copy=arguments.copy) for n in arguments.nodes]
         for rate in arguments.gbit
     }
     for line in table(job, networks, [int(z) for z in arguments.zero], arguments.grow == "nodes"):

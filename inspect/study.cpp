@@ -33,7 +33,7 @@ Study::Text checked(const PageText& text, const char* name) {
 }
 
 /// An image as a text of a class and its patches. The pixels are one batch, and a leaf of the model's dtype.
-Study::Text text_of(const nn::PatchEmbeddings& embeddings, const Tensor& given) {
+Study::Text image_text(const nn::PatchEmbeddings& embeddings, const Tensor& given) {
   if (!given.defined() || !is_floating(given.dtype()))
     raise(ErrorKind::dtype, "study: pixels must be real numbers, as pixel_values of transformers, got {}",
           given.defined() ? to_string(given.dtype()) : "an undefined tensor");
@@ -119,7 +119,7 @@ template <class Outputs>
 Study of_image(nn::Module& model, nn::PatchEmbeddings& embeddings, const Tensor& pixels, const StudyOptions& options,
                Outputs&& outputs) {
   if (options.reads) raise(ErrorKind::config, "study: a {} reads an image, not a text", model.type_name());
-  Study study = study_of(model, "encoder", text_of(embeddings, pixels), options);
+  Study study = study_of(model, "encoder", image_text(embeddings, pixels), options);
   const Tensor leaf = study.texts[0].image->pixels;
   study.leaves = {{"pixels", leaf}};
   study.run = [&embeddings, leaf, outputs = std::forward<Outputs>(outputs)] {

@@ -14,9 +14,10 @@
 namespace tape::inspect {
 namespace {
 
-bool reads_images(const models::AnyModel& model) {
-  return std::holds_alternative<std::unique_ptr<models::Vit>>(model) ||
-         std::holds_alternative<std::unique_ptr<models::ImageClassifier>>(model);
+/// None of a model of images.
+std::unique_ptr<text::Tokenizer> tokenizer_of(const models::AnyModel& model, const std::string& folder) {
+  const bool images = std::visit([]<class M>(const std::unique_ptr<M>&) { return reads_images<M>; }, model);
+  return images ? nullptr : text::load_tokenizer(folder);
 }
 
 std::string shown(const Study::Text& text) { return clipped(fmt::format("{}", fmt::join(text.tokens, " ")), 60); }
@@ -24,10 +25,7 @@ std::string shown(const Study::Text& text) { return clipped(fmt::format("{}", fm
 }  // namespace
 
 Subject::Subject(const std::string& folder, const SubjectOptions& options)
-    : folder_(folder),
-      options_(options),
-      model_(models::load_model(folder)),
-      tokenizer_(reads_images(model_) ? nullptr : text::load_tokenizer(folder)) {
+    : folder_(folder), options_(options), model_(models::load_model(folder)), tokenizer_(tokenizer_of(model_, folder)) {
   study_ = study_of(model_, folder, options_, tokenizer_.get());
 }
 

@@ -70,7 +70,7 @@ void check_no_label(const std::string& folder, const SubjectOptions& options) {
 class StudyOfText {
  public:
   StudyOfText(const std::string& folder, const SubjectOptions& options, const text::Tokenizer& tokenizer)
-      : folder_(folder), options_(options), tokenizer_(tokenizer), text_(*options.text) {}
+      : folder_(folder), options_(options), tokenizer_(tokenizer) {}
 
   Study operator()(models::EncoderDecoder& model) const {
     check_no_label(folder_, options_);
@@ -78,7 +78,7 @@ class StudyOfText {
     models::check_tokenizer_fits(folder_, tokenizer_, "src_vocab", model.options().src_vocab);
     models::check_tokenizer_fits(folder_, target, "tgt_vocab", model.options().tgt_vocab);
     const models::TargetStart start = models::target_start(model, tokenizer_);
-    const PageText source = page_text(tokenizer_, tokenizer_.encode(text_), "--text");
+    const PageText source = page_text(tokenizer_, tokenizer_.encode(*options_.text), "--text");
     text::Encoding said;
     if (options_.target)
       said.ids = *options_.target;
@@ -97,7 +97,7 @@ class StudyOfText {
     check_alone(model.type_name());
     check_no_label(folder_, options_);
     models::check_tokenizer_fits(folder_, tokenizer_, "vocab_size", model.vocab());
-    const PageText text = page_text(tokenizer_, tokenizer_.encode(text_), "--text");
+    const PageText text = page_text(tokenizer_, tokenizer_.encode(*options_.text), "--text");
     StudyOptions options = chosen(tokenizer_);
     if (options_.corrupted) options.reads = in_place(text, tokenizer_.encode(*options_.corrupted));
     return study(model, text, options);
@@ -179,7 +179,7 @@ class StudyOfText {
     const auto encoded = [&](const std::string& text) {
       return options_.text_b ? tokenizer_.encode_pair(text, *options_.text_b) : tokenizer_.encode(text);
     };
-    const text::Encoding encoding = encoded(text_);
+    const text::Encoding encoding = encoded(*options_.text);
     PageText text = page_text(tokenizer_, encoding, options_.text_b ? "--text and --text-b" : "--text");
     if (options_.text_b && base.segments() > 1) text.segments = encoding.type_ids;
     if (options_.corrupted) options.reads = in_place(text, encoded(*options_.corrupted));
@@ -211,7 +211,6 @@ class StudyOfText {
   const std::string& folder_;
   const SubjectOptions& options_;
   const text::Tokenizer& tokenizer_;
-  const std::string& text_;
 };
 
 /// The study of each class of model that reads an image.
@@ -285,7 +284,7 @@ Study study_of(const models::AnyModel& model, const std::string& folder, const S
                const text::Tokenizer* tokenizer) {
   return std::visit(
       [&]<class M>(const std::unique_ptr<M>& one) {
-        if constexpr (std::is_same_v<M, models::Vit> || std::is_same_v<M, models::ImageClassifier>) {
+        if constexpr (reads_images<M>) {
           check_image(*one, folder, options);
           return StudyOfImage(folder, options)(*one);
         } else {

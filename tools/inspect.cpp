@@ -191,8 +191,8 @@ void add_inspect(Command app) {
           .option(
               "--corrupted", arguments->runs.corrupted,
               "TEXT of as many tokens as --text, or a FILE like --image, which is read in its place, what is right "
-              "staying "
-              "so: a run beside, and a view of what each layer and head restores when it is put back as --text left it")
+              "staying so: a run beside, and a view of what each layer and head restores when it is put back as --text "
+              "left it")
           .needs(out);
   command
       .option(

@@ -8,12 +8,20 @@ import { shownHeads } from "./heads";
 import { Picture } from "./picture";
 import { Plane, tensor } from "./tensor";
 
-const drawn = new WeakMap<Image, Map<number, string>>();
+interface Decoded {
+  bytes: string;
+  pictures: Map<string, string>; // addresses, by place and size
+}
+const decoded = new WeakMap<Image, Decoded>();
 
 // Some rows and columns of pixels as a picture's address.
 function pictureOf(image: Image, top: number, left: number, rows: number, columns: number): string {
+  const { bytes, pictures } = decoded.get(image) ?? { bytes: atob(image.pixels), pictures: new Map<string, string>() };
+  decoded.set(image, { bytes, pictures });
+  const key = [top, left, rows, columns].join();
+  const known = pictures.get(key);
+  if (known !== undefined) return known;
   const { channels, height, width } = image;
-  const bytes = atob(image.pixels);
   const canvas = element("canvas", {});
   [canvas.width, canvas.height] = [columns, rows];
   const area = canvas.getContext("2d")!;
@@ -25,23 +33,14 @@ function pictureOf(image: Image, top: number, left: number, rows: number, column
       colours.data.set([channel(0), channel(1), channel(2), 255], 4 * (row * columns + column));
     }
   area.putImageData(colours, 0, 0);
-  return canvas.toDataURL();
+  const address = canvas.toDataURL();
+  pictures.set(key, address);
+  return address;
 }
 
-// The patch of a token, as a picture's address; the class, which is of no place, has none, and -1 is the whole image.
-function patchOf(image: Image, token: number): string | null {
-  if (token === 0) return null;
-  const known = drawn.get(image) ?? new Map<number, string>();
-  drawn.set(image, known);
-  let address = known.get(token);
-  if (address === undefined) {
-    const { rows, columns, height, width } = image;
-    const [high, wide] = [height / rows, width / columns];
-    const [row, column] = [Math.floor((token - 1) / columns), (token - 1) % columns];
-    address = token < 0 ? pictureOf(image, 0, 0, height, width) : pictureOf(image, row * high, column * wide, high, wide);
-    known.set(token, address);
-  }
-  return address;
+// The row and column of a token's patch; the class is of no place.
+function placeOf(image: Image, token: number): [number, number] | null {
+  return token === 0 ? null : [Math.floor((token - 1) / image.columns), (token - 1) % image.columns];
 }
 
 function append(area: Area, address: string, box: Record<"x" | "y" | "width" | "height", number>) {
@@ -56,8 +55,11 @@ export const patchRoom = (text: Text | undefined, row: number) => (text?.image ?
 
 // A patch beside its token.
 export function drawPatch(area: Area, text: Text | undefined, token: number, x: number, middle: number, size: number) {
-  const address = text?.image && patchOf(text.image, token);
-  if (!address) return;
+  const image = text?.image;
+  const place = image && placeOf(image, token);
+  if (!image || !place) return;
+  const [high, wide] = [image.height / image.rows, image.width / image.columns];
+  const address = pictureOf(image, place[0] * high, place[1] * wide, high, wide);
   const made = append(area, address, { x, y: middle - size / 2, width: size, height: size });
   made.attr("class", "patch").attr("data-token", token);
 }
@@ -153,7 +155,7 @@ export class ImageLook {
     if (!image) return 1;
     const scale = Math.min(side, width - 2) / Math.max(image.height, image.width);
     const [wide, high] = [image.width * scale, image.height * scale];
-    append(area, patchOf(image, -1)!, { x: 1, y: 1, width: wide, height: high });
+    append(area, pictureOf(image, 0, 0, image.height, image.width), { x: 1, y: 1, width: wide, height: high });
     const { line, second } = palette();
     const box = (x: number, y: number, w: number, h: number, colour: string, stroke: number) =>
       area.append("rect").attr("x", 1 + x).attr("y", 1 + y).attr("width", w).attr("height", h)
@@ -161,10 +163,8 @@ export class ImageLook {
     const [w, h] = [wide / image.columns, high / image.rows];
     for (let row = 0; row < image.rows; ++row)
       for (let column = 0; column < image.columns; ++column) box(column * w, row * h, w, h, line, 0.5);
-    if (this.query > 0) {
-      const [row, column] = [Math.floor((this.query - 1) / image.columns), (this.query - 1) % image.columns];
-      box(column * w, row * h, w, h, second, 2.5).attr("class", "asking");
-    }
+    const asking = placeOf(image, this.query);
+    if (asking) box(asking[1] * w, asking[0] * h, w, h, second, 2.5).attr("class", "asking");
     return high + 4;
   }
 }

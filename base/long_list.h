@@ -4,39 +4,54 @@
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "file.h"
 #include "packed_values.h"
 #include "temporary_file.h"
 
 namespace tape {
 
 /// Bytes that are added at the end and read anywhere: in memory while they are few, then all but the newest in a
-/// temporary file.
+/// temporary file. Or a part of a file that is there, to which none are added.
 class LongBytes {
  public:
   explicit LongBytes(int64_t most_in_memory) : most_(most_in_memory) {}
+  LongBytes(std::shared_ptr<const InputFile> file, int64_t first, int64_t size)
+      : most_(0), given_(std::move(file)), first_(first), given_size_(size) {}
   LongBytes(const LongBytes& other);
   LongBytes& operator=(const LongBytes& other);
   LongBytes(LongBytes&&) = default;
   LongBytes& operator=(LongBytes&&) = default;
 
-  int64_t size() const { return file_.size() + static_cast<int64_t>(newest_.size()); }
+  int64_t size() const { return given_ ? given_size_ : file_.size() + static_cast<int64_t>(newest_.size()); }
   void append(std::string_view bytes);
   /// Bytes [begin, end), which were appended together. From several threads at once, while nothing is appended.
   std::string read(int64_t begin, int64_t end) const;
+  /// Gives all of them, some at a time.
+  void write(const Writer& write) const;
 
  private:
   int64_t most_;
   TemporaryFile file_;
   std::string newest_;  // behind the file's
+  std::shared_ptr<const InputFile> given_;
+  int64_t first_ = 0, given_size_ = 0;
 };
+
+/// Where the elements of a list end, in a file: how many there are in front of them.
+void write_ends(const std::vector<int64_t>& ends, const Writer& write);
+std::vector<int64_t> read_ends(const InputFile& file, int64_t& at);
 
 /// A list of texts, of ids, or of several of these, that may be longer than memory: some 8 bytes an element stay there,
 /// the elements themselves go to a temporary file (TMPDIR) once they have more than 32 MiB. What is read is a copy.
 /// Several threads may read at once, while nothing is added. Error (io) where the temporary file cannot be written.
+///
+/// What write() wrote into a file another process, too, can open(): a list to which nothing is added, whose elements
+/// are read from that file when they are asked for.
 template <class T>
 class LongList {
  public:
@@ -46,6 +61,20 @@ class LongList {
   explicit LongList(int64_t most_in_memory = kInMemory) : bytes_(most_in_memory) {}
   LongList(std::initializer_list<T> values) : LongList() {
     for (const T& value : values) push_back(value);
+  }
+  /// The list that lies in a file from byte `at` on, which becomes the byte behind it. Error (io) or
+  /// (format) where the file ends before.
+  static LongList open(const std::shared_ptr<const InputFile>& file, int64_t& at) {
+    LongList list;
+    list.ends_ = read_ends(*file, at);
+    const int64_t size = list.ends_.empty() ? 0 : list.ends_.back();
+    list.bytes_ = LongBytes(file, at, size);
+    at += size;
+    return list;
+  }
+  void write(const Writer& write) const {
+    write_ends(ends_, write);
+    bytes_.write(write);
   }
 
   void push_back(const T& value) {

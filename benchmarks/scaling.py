@@ -18,8 +18,8 @@ it. A bucket of S bytes on n machines takes
 Transfers go off as they become possible, one after the other: a link that is busy makes them wait. A machine's own work for
 a byte that is exchanged (packing, summing, the system's copies) is paid at `--copy` bytes a second beside the computation. With
 ZeRO 1 and 2 gradients take the first way alone, and after the update the parameters take the second, with nothing to hide
-behind. With ZeRO 3 each bucket's parameters are gathered ahead of the forward and of the backward (Tapeformer does so layer by
-layer).
+behind. With ZeRO 3 the parameters of each of `--layers` layers are gathered while the layer before is worked on, forward and
+backward.
 
 The figures are those of a network without loss or other traffic, whose switch carries all links at once.
 """
@@ -38,6 +38,7 @@ class Job:
     bucket: float = 25 * 2**20  # bytes
     wire: float = 4  # bytes a gradient
     zero: int = 0
+    layers: int = 12
 
 
 @dataclass
@@ -80,40 +81,44 @@ def step_seconds(job, network, part=1.0):
     if network.nodes == 1:
         return compute
     link, sizes = Link(network), buckets_of(job, job.wire)
-    parameters = buckets_of(job, 4)
     total = sum(sizes)
-    clock = gathered(link, parameters, compute / 3) if job.zero == 3 else compute / 3
-    # The backward, with the work for what is exchanged; with ZeRO 3 the parameters come once more.
-    backward = 2 / 3 * compute + 2 * total / network.copy
-    begin, sent, turns = clock, 0.0, []
-    for i, size in enumerate(sizes):
-        if job.zero == 3:
-            clock = max(clock, link.send(clock if i else begin, parameters[i])) + backward * size / total
-            link.send(clock, size)
-        else:
-            sent += size
-            clock = begin + backward * sent / total
-            heapq.heappush(turns, (clock, False, size))
-    done = max(clock, link.free + network.latency)
+    forward, backward = compute / 3, 2 / 3 * compute + 2 * total / network.copy  # with the work for what is exchanged
+    if job.zero == 3:
+        return gathered_step(link, job, forward, backward)
+    clock, sent, turns = forward, 0.0, []
+    for size in sizes:
+        sent += size
+        clock = forward + backward * sent / total
+        heapq.heappush(turns, (clock, False, size))
+    done = clock
     while turns:  # whichever is there first goes first
         ready, is_sum, size = heapq.heappop(turns)
         done = max(done, end := link.send(ready, size))
         if job.zero == 0 and not is_sum:
             heapq.heappush(turns, (end, True, size))
     if job.zero in (1, 2):
-        for size in parameters:
+        for size in buckets_of(job, 4):
             done = link.send(done, size)
     return done
 
 
-def gathered(link, parameters, compute):
-    """The end of a pass over buckets whose parameters arrive while the bucket before is worked on."""
-    clock, began = 0.0, 0.0
-    for size in parameters:
-        arrived = link.send(began, size)
-        began = max(clock, arrived)
-        clock = began + compute * size / sum(parameters)
-    return clock
+def gathered_step(link, job, forward, backward):
+    """With ZeRO 3: the parameters of a layer arrive while the layer before is worked on, in the backward once more but for
+    the last layer's, which are still there."""
+    values = job.parameters / job.layers
+    clock, arrived = 0.0, link.send(0.0, 4 * values)
+    for layer in range(job.layers):
+        clock = max(clock, arrived)
+        if layer + 1 < job.layers:
+            arrived = link.send(clock, 4 * values)
+        clock += forward / job.layers
+    for layer in range(job.layers):
+        clock = max(clock, arrived)
+        if layer + 1 < job.layers:
+            arrived = link.send(clock, 4 * values)
+        clock += backward / job.layers
+        link.send(clock, job.wire * values)
+    return max(clock, link.free + link.network.latency)
 
 
 def table(job, networks, zeros, strong):
@@ -145,6 +150,7 @@ def main():
     parser.add_argument("--nodes", type=numbers, default=[2**i for i in range(1, 11)])
     parser.add_argument("--gbit", type=numbers, default=[1, 10, 25, 100])
     parser.add_argument("--zero", type=numbers, default=[0, 1, 2, 3])
+    parser.add_argument("--layers", type=int, default=12, help="that a model with ZeRO 3 is gathered by")
     parser.add_argument("--grow", choices=["batch", "nodes"], default="batch")
     parser.add_argument("--bf16-gradients", action="store_true")
     parser.add_argument("--latency", type=float, default=20e-6, help="seconds a message is on its way")
@@ -152,7 +158,7 @@ def main():
                         help="share of a link's bits that messages have, with TCP over Ethernet")  # fmt: skip
     parser.add_argument("--copy", type=float, default=4e9, help="exchanged bytes a machine works off a second")
     arguments = parser.parse_args()
-    job = Job(seconds=1.0, parameters=60_000_000, wire=2 if arguments.bf16_gradients else 4)
+    job = Job(seconds=1.0, parameters=60_000_000, wire=2 if arguments.bf16_gradients else 4, layers=arguments.layers)
     if arguments.step:
         with open(arguments.step, encoding="utf-8") as file:
             measured = json.loads(file.read().splitlines()[-1])

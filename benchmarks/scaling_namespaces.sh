@@ -30,7 +30,7 @@ for ((i = 1; i <= ranks; i++)); do
   ip -n "tf$i" link set eth0 up
   ip -n "tf$i" link set lo up
   # What a rank sends waits at its end of the link.
-  ip netns exec "tf$i" tc qdisc add dev eth0 root tbf rate "${rate}mbit" burst 64kb latency 400ms
+  ip netns exec "tf$i" tc qdisc add dev eth0 root tbf rate "${rate}mbit" burst 128kb latency 400ms
   printf '10.99.0.%d slots=1\n' "$i" >>"$folder/hosts"
 done
 

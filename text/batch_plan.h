@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../autograd/random.h"
+#include "../base/packed_values.h"
 
 /// Which examples make which batch. A plan is a function of its arguments alone, so a run that stopped goes on from
 /// (seed, epoch, position of the batch in the epoch's plan): nothing else need be saved.
@@ -16,6 +18,15 @@ struct ExampleLength {
   int64_t source = 0;
   int64_t target = 0;
 };
+
+inline void append_packed(std::string& to, const ExampleLength& value) {
+  tape::append_packed(to, value.source);
+  tape::append_packed(to, value.target);
+}
+inline void take_packed(std::string_view& from, ExampleLength& value) {
+  tape::take_packed(from, value.source);
+  tape::take_packed(from, value.target);
+}
 
 struct BatchOptions {
   /// Most tokens of a batch, padding included, on either side: the longest example's longer side times the examples, as

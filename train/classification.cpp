@@ -25,40 +25,55 @@ class ClassificationTask
   ClassificationTask(const ClassificationOptions& options, const RunFolder* folder, std::ostream& out)
       : EncoderRun("classification", "train classifier", options, classifier_presets(), out) {
     if (!options.init.empty()) begin_with(read_pretrained(options.init));
-    read_lines();
-    begin_tokenizer(
-        folder, text::pieces_of(train_lines_.sentences.size(), [this](size_t i) { return train_lines_.sentences[i]; }));
-    train_ = encode(train_lines_, options.data);
-    valid_ = encode(valid_lines_, setup_.valid_name());
-    begin_learning([this](int64_t epoch) { return setup_.plan(train_.lengths, epoch); },
-                   [this] {
-                     return models::SequenceClassifierConfig{.encoder = scratch_encoder(),
-                                                             .num_labels = std::ssize(train_lines_.label_names),
-                                                             .pooling = options_.pooling.value_or(nn::Pooling::mean),
-                                                             .labels = train_lines_.label_names};
-                   },
-                   [this] {
-                     return begin_classifier(*pretrained_, {.labels = train_lines_.label_names,
-                                                            .pooling = options_.pooling,
-                                                            .dropout = options_.run.dropout});
-                   },
-                   [this](const std::vector<int64_t>& which) { return collate_labelled(train_, which, padding_id()); });
+    text::LabelledCorpus train, valid;
+    if (ranks().leads()) read_lines(train, valid);
+    begin_tokenizer(folder, text::pieces_of(train.sentences.size(), [&](size_t i) { return train.sentences[i]; }));
+    examples_ = share<Examples>(folder, [&] {
+      return Examples{.label_names = train.label_names,
+                      .train = encode(train, options.data),
+                      .valid = encode(valid, setup_.valid_name()),
+                      .valid_sentences = std::move(valid.sentences)};
+    });
+    begin_learning(
+        [this](int64_t epoch) { return setup_.plan(examples_.train.lengths, epoch); },
+        [this] {
+          return models::SequenceClassifierConfig{.encoder = scratch_encoder(),
+                                                  .num_labels = std::ssize(label_names()),
+                                                  .pooling = options_.pooling.value_or(nn::Pooling::mean),
+                                                  .labels = label_names()};
+        },
+        [this] {
+          return begin_classifier(
+              *pretrained_, {.labels = label_names(), .pooling = options_.pooling, .dropout = options_.run.dropout});
+        },
+        [this](const std::vector<int64_t>& which) { return collate_labelled(examples_.train, which, padding_id()); });
     print_sizes();
   }
   ~ClassificationTask() override { stop_loading(); }
 
  private:
-  void read_lines() {
-    train_lines_ = read_data([this](text::LabelNames known) { return read_file(options_.data, known); });
-    if (std::ranges::adjacent_find(train_lines_.labels, std::not_equal_to<>()) == train_lines_.labels.end())
+  /// What a run learns from, and what it is validated with.
+  struct Examples {
+    std::vector<std::string> label_names;
+    LabelledIds train, valid;
+    LongList<std::string> valid_sentences;
+
+    void parts(auto&& each) { each(label_names), train.parts(each), valid.parts(each), each(valid_sentences); }
+  };
+
+  const std::vector<std::string>& label_names() const { return examples_.label_names; }
+
+  void read_lines(text::LabelledCorpus& train, text::LabelledCorpus& valid) const {
+    train = read_data([this](text::LabelNames known) { return read_file(options_.data, known); });
+    if (std::ranges::adjacent_find(train.labels, std::not_equal_to<>()) == train.labels.end())
       raise(ErrorKind::config, "{}: all {} lines have the label \"{}\"; a classifier needs at least two", options_.data,
-            train_lines_.size(), train_lines_.label_names[static_cast<size_t>(train_lines_.labels.front())]);
-    print_notes(train_lines_.notes);
+            train.size(), train.label_names[static_cast<size_t>(train.labels.front())]);
+    print_notes(train.notes);
     if (options_.valid.empty()) {
-      valid_lines_ = take_part(train_lines_, setup_.valid_fraction(), options_.run.seed, options_.data);
+      valid = take_part(train, setup_.valid_fraction(), options_.run.seed, options_.data);
     } else {
-      valid_lines_ = read_file(options_.valid, train_lines_.label_names);
-      print_notes(valid_lines_.notes);
+      valid = read_file(options_.valid, train.label_names);
+      print_notes(valid.notes);
     }
   }
 
@@ -85,9 +100,9 @@ class ClassificationTask
     double loss = 0;
     for (size_t i = 0; i < found.size(); ++i) {
       said.push_back(std::ranges::max_element(found[i]) - found[i].begin());
-      loss += loss_of(found[i][static_cast<size_t>(valid_.labels[i])]);
+      loss += loss_of(found[i][static_cast<size_t>(examples_.valid.labels[i])]);
     }
-    Confusion confusion = confusion_of(train_lines_.label_names, valid_.labels, said);
+    Confusion confusion = confusion_of(label_names(), examples_.valid.labels, said);
     const double right = accuracy(confusion), f1 = macro_f1(confusion), lines = static_cast<double>(found.size());
     loss /= lines;
     // The loss tells equal accuracies apart: it counts for less than one line.
@@ -103,25 +118,25 @@ class ClassificationTask
 
   /// Probabilities of the labels, for each line; every rank classifies its share.
   std::vector<std::vector<double>> classify_valid() {
-    return found_of(valid_.ids, [this](const auto& some) { return models::classify(*model_, some); });
+    return found_of(examples_.valid.ids, [this](const auto& some) { return models::classify(*model_, some); });
   }
 
   /// What the model says of some lines, drawn without looking at them.
   std::vector<Sample> samples_of(const FairSample& sample, const std::vector<std::vector<double>>& found,
                                  const std::vector<int64_t>& said) const {
-    const std::vector<std::string>& names = train_lines_.label_names;
+    const std::vector<std::string>& names = label_names();
     std::vector<Sample> samples;
     for (const size_t i : sample.places) {
       const auto label = static_cast<size_t>(said[i]);
-      samples.push_back({valid_lines_.sentences[i], names[static_cast<size_t>(valid_.labels[i])],
+      samples.push_back({examples_.valid_sentences[i], names[static_cast<size_t>(examples_.valid.labels[i])],
                          fmt::format("{} ({:.0f}%)", names[label], 100 * found[i][label])});
     }
     return samples;
   }
 
   void print_sizes() const {
-    out_ << fmt::format("{} lines of {} labels to learn from, {} to validate, {} batches an epoch\n", train_.ids.size(),
-                        train_lines_.label_names.size(), valid_.ids.size(), batches_);
+    out_ << fmt::format("{} lines of {} labels to learn from, {} to validate, {} batches an epoch\n",
+                        examples_.train.ids.size(), label_names().size(), examples_.valid.ids.size(), batches_);
     const nn::Pooling pooling = model_->config().pooling;
     const bool chosen = options_.pooling || !pretrained_;
     out_ << fmt::format("{} parameters, {} of them trained; pooling: {}{}\n", model_->parameter_count(),
@@ -139,8 +154,7 @@ class ClassificationTask
     json["pooling"] = name_of(model_->config().pooling);
   }
 
-  text::LabelledCorpus train_lines_, valid_lines_;
-  LabelledIds train_, valid_;
+  Examples examples_;
 };
 
 }  // namespace

@@ -27,6 +27,8 @@ struct PairBatch {
 struct EncodedPairs {
   EncodedLines first, second;
   std::vector<text::ExampleLength> lengths;
+
+  void parts(auto&& each) { first.parts(each), second.parts(each), each(lengths); }
 };
 
 const EncoderPresets& embedding_presets() {
@@ -56,21 +58,34 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
   TextEmbeddingTask(const TextEmbeddingOptions& options, const RunFolder* folder, std::ostream& out)
       : EncoderRun("embedding", "train embedding", checked(options), embedding_presets(), out) {
     if (!options.init.empty()) begin_with(read_pretrained_sentences(options.init));
-    read_pairs();
-    begin_tokenizer(folder, text::pieces_of(2 * train_texts_.source.size(), [this](size_t i) {
-                      return (i % 2 == 0 ? train_texts_.source : train_texts_.target)[i / 2];
+    text::ParallelCorpus train, valid;
+    if (ranks().leads()) read_pairs(train, valid);
+    begin_tokenizer(folder, text::pieces_of(2 * train.source.size(), [&](size_t i) {
+                      return (i % 2 == 0 ? train.source : train.target)[i / 2];
                     }));
-    train_ = encode(train_texts_, options.data);
-    valid_ = encode(valid_texts_, setup_.valid_name());
-    begin_learning([this](int64_t epoch) { return setup_.plan(train_.lengths, epoch); },
+    examples_ = share<Examples>(folder, [&] {
+      return Examples{.train = encode(train, options.data),
+                      .valid = encode(valid, setup_.valid_name()),
+                      .valid_first = std::move(valid.source),
+                      .valid_second = std::move(valid.target)};
+    });
+    begin_learning([this](int64_t epoch) { return setup_.plan(examples_.train.lengths, epoch); },
                    [this] { return models::SentenceEncoderConfig{.encoder = scratch_encoder(), .pooling = pooling()}; },
                    [this] { return begin_sentence_encoder(*pretrained_, pooling(), options_.run.dropout); },
-                   [this](const std::vector<int64_t>& which) { return collate(train_, which); });
+                   [this](const std::vector<int64_t>& which) { return collate(examples_.train, which); });
     print_sizes();
   }
   ~TextEmbeddingTask() override { stop_loading(); }
 
  private:
+  /// What a run learns from, and what it is validated with.
+  struct Examples {
+    EncodedPairs train, valid;
+    LongList<std::string> valid_first, valid_second;
+
+    void parts(auto&& each) { train.parts(each), valid.parts(each), each(valid_first), each(valid_second); }
+  };
+
   nn::Pooling pooling() const {
     return options_.pooling.value_or(pretrained_ ? pretrained_->config.pooling : nn::Pooling::mean);
   }
@@ -83,22 +98,23 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     return pairs;
   }
 
-  void read_pairs() {
+  void read_pairs(text::ParallelCorpus& train, text::ParallelCorpus& valid) const {
     text::ParallelCorpus all = read_file(options_.data);
     if (!options_.valid.empty()) {
-      train_texts_ = std::move(all);
-      valid_texts_ = read_file(options_.valid);
+      train = std::move(all);
+      valid = read_file(options_.valid);
     } else {
       const std::vector<bool> taken =
           draw_part(all.source.size(), setup_.valid_fraction(), options_.run.seed, options_.data);
       for (size_t i = 0; i < taken.size(); ++i) {
-        text::ParallelCorpus& to = taken[i] ? valid_texts_ : train_texts_;
+        text::ParallelCorpus& to = taken[i] ? valid : train;
         to.source.push_back(all.source[i]);
         to.target.push_back(all.target[i]);
       }
     }
-    if (train_texts_.size() < 2)
+    if (train.size() < 2)
       raise(ErrorKind::config, "{}: 1 pair to learn from; a pair is told from others", options_.data);
+    note_doubles(train.target);
   }
 
   EncodedPairs encode(const text::ParallelCorpus& texts, const std::string& name) const {
@@ -143,11 +159,12 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
   }
 
   Evaluation evaluate() override {
-    const Tensor first = vectors_of(valid_.first), second = vectors_of(valid_.second);
+    const Tensor first = vectors_of(examples_.valid.first), second = vectors_of(examples_.valid.second);
     const double loss = valid_loss(first, second), pairs = static_cast<double>(first.size(0));
     const std::vector<size_t> found = nearest(first, second);
     double right = 0;
-    for (size_t i = 0; i < found.size(); ++i) right += valid_texts_.target[found[i]] == valid_texts_.target[i] ? 1 : 0;
+    for (size_t i = 0; i < found.size(); ++i)
+      right += examples_.valid_second[found[i]] == examples_.valid_second[i] ? 1 : 0;
     right /= pairs;
     // The loss tells equal recalls apart: it counts for less than one pair.
     const double score = right - loss / (1 + loss) / (2 * pairs);
@@ -155,7 +172,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     std::vector<Sample> samples;
     samples.reserve(sample.places.size());
     for (const size_t i : sample.places)
-      samples.push_back({valid_texts_.source[i], valid_texts_.target[i], valid_texts_.target[found[i]]});
+      samples.push_back({examples_.valid_first[i], examples_.valid_second[i], examples_.valid_second[found[i]]});
     return {.loss = loss,
             .metrics = {{"recall_at_1", right}},
             .score = score,
@@ -198,17 +215,20 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     if (folder == options_.run.out) models::save_sentence_modules(folder, *model_, {.max_tokens = setup_.max_length()});
   }
 
-  void print_sizes() const {
+  void note_doubles(const LongList<std::string>& second) const {
     std::map<std::string, int64_t> times;
     int64_t doubles = 0;
-    for (const std::string& text : train_texts_.target) doubles += times[text]++ > 0 ? 1 : 0;
+    for (const std::string& text : second) doubles += times[text]++ > 0 ? 1 : 0;
     if (doubles > 0)
       out_ << fmt::format(
           "{}: {} of {} second texts stood there before: in one batch, each counts as wrong for the "
           "other's partner\n",
-          options_.data, doubles, train_texts_.size());
-    out_ << fmt::format("{} pairs to learn from, {} to validate, {} batches an epoch\n", train_texts_.size(),
-                        valid_texts_.size(), batches_);
+          options_.data, doubles, second.size());
+  }
+
+  void print_sizes() const {
+    out_ << fmt::format("{} pairs to learn from, {} to validate, {} batches an epoch\n", examples_.train.lengths.size(),
+                        examples_.valid.lengths.size(), batches_);
     out_ << fmt::format("{} parameters, {} of them trained; pooling: {}\n", model_->parameter_count(),
                         model_->trainable_parameter_count(), word_of(model_->config().pooling));
   }
@@ -221,8 +241,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     json["symmetric"] = options_.symmetric;
   }
 
-  text::ParallelCorpus train_texts_, valid_texts_;
-  EncodedPairs train_, valid_;
+  Examples examples_;
 };
 
 }  // namespace

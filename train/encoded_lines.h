@@ -42,6 +42,8 @@ struct EncodedLines {
   EncoderTokens tokens;
 
   void add(const std::vector<int64_t>& line);
+  /// What is learned from: see shared_data().
+  void parts(auto&& each) { each(ids), each(lengths); }
 };
 
 /// As EncoderTokens::encode() has them.

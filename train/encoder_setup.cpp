@@ -73,8 +73,9 @@ models::BertConfig EncoderSetup::from_scratch(const text::Tokenizer& tokenizer, 
 
 void EncoderSetup::add_settings(nlohmann::ordered_json& json, const models::EncoderModelOptions& model) const {
   json["preset"] = preset_.name;
-  json["data"] = file_setting(options_.data);
-  json["valid"] = file_setting(options_.valid);
+  Communicator& ranks = ranks_or_alone(options_.run->ranks);
+  json["data"] = file_setting(options_.data, ranks);
+  json["valid"] = file_setting(options_.valid, ranks);
   if (options_.valid.empty()) json["valid_fraction"] = valid_fraction();
   if (init_) {
     // Its weights are in the checkpoint.

@@ -42,7 +42,7 @@ class EncoderSetup {
   Recipe recipe(int64_t batches) const;
   /// The encoder of a model from scratch.
   models::BertConfig from_scratch(const text::Tokenizer& tokenizer, double dropout) const;
-  /// Of the run, which trains such an encoder: see TaskRun::add_settings().
+  /// Of the run, which trains such an encoder: see TaskRun::add_settings(). Called by all of its ranks.
   void add_settings(nlohmann::ordered_json& json, const models::EncoderModelOptions& model) const;
 
  private:

@@ -11,6 +11,8 @@ text::LabelledCorpus take_part(text::LabelledCorpus& corpus, double fraction, ui
 /// Labelled lines as ids.
 struct LabelledIds : EncodedLines {
   std::vector<int64_t> labels;
+
+  void parts(auto&& each) { EncodedLines::parts(each), each(labels); }
 };
 /// As encode_lines().
 LabelledIds encode_labelled(const text::LabelledCorpus& corpus, const text::Tokenizer& tokenizer, int64_t max_length);

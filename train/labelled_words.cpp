@@ -32,7 +32,7 @@ LabelledWordIds encode_labelled(const text::LabelledWords& corpus, const text::T
     for (const int64_t word : placed.words) labels.push_back(of_words[static_cast<size_t>(word)]);
     all.labels.push_back(labels);
     all.lengths.push_back({.source = std::ssize(placed.ids)});
-    all.sentence.push_back(i);
+    all.sentence.push_back(static_cast<int64_t>(i));
     all.words.push_back(placed);
   }
   return all;

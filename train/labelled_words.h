@@ -13,10 +13,15 @@ text::LabelledWords take_part(text::LabelledWords& corpus, double fraction, uint
 struct LabelledWordIds {
   LongList<text::WordIds> words;          ///< of each sentence
   LongList<std::vector<int64_t>> labels;  ///< of each word that has a token
-  std::vector<size_t> sentence;           ///< which of the corpus each is
+  std::vector<int64_t> sentence;          ///< which of the corpus each is
   std::vector<text::ExampleLength> lengths;
   EncoderTokens tokens;
   int64_t all_words = 0, lost_words = 0;  ///< of the corpus, and those of them without a token
+
+  /// What is learned from: see shared_data().
+  void parts(auto&& each) {
+    each(words), each(labels), each(sentence), each(lengths), each(all_words), each(lost_words);
+  }
 };
 LabelledWordIds encode_labelled(const text::LabelledWords& corpus, const text::Tokenizer& tokenizer,
                                 int64_t max_length);

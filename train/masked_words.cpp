@@ -42,25 +42,34 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
             "train mlm: {} has no head that says words; beside adapters the model stays as it is, and a new head would "
             "stay as it began",
             options.init);
-    LongList<std::string> train = read_file(options.data);
-    const LongList<std::string> valid = read_valid(train);
+    LongList<std::string> train, valid;
+    if (ranks().leads()) train = read_file(options.data), valid = read_valid(train);
     begin_tokenizer(folder, text::pieces_of(train.size(), [&train](size_t i) { return train[i]; }), true);
     mask_ = std::make_unique<WordMask>(*tokenizer_, options.mask_share, options.run.seed,
                                        options.init.empty() ? "the run" : options.init);
-    train_ = encode(train, options.data);
-    valid_ = encode(valid, setup_.valid_name());
-    valid_batches_ = text::plan_sorted_batches(valid_.lengths, setup_.batching()).batches;
+    examples_ = share<Examples>(folder, [&] {
+      return Examples{.train = encode(train, options.data), .valid = encode(valid, setup_.valid_name())};
+    });
+    valid_batches_ = text::plan_sorted_batches(examples_.valid.lengths, setup_.batching()).batches;
     begin_learning([this](int64_t epoch) { return plan(epoch); },
                    [this] { return models::EncoderConfig(scratch_encoder()); },
                    [this] { return begin_masked_language_model(*pretrained_, options_.run.dropout); },
                    [this](const std::vector<int64_t>& which) { return training_batch(which); });
     out_ << fmt::format(
         "{} lines to learn from, {} to validate, {} batches an epoch; {} parameters, {} of them trained\n",
-        train_.ids.size(), valid_.ids.size(), batches_, model_->parameter_count(), model_->trainable_parameter_count());
+        examples_.train.ids.size(), examples_.valid.ids.size(), batches_, model_->parameter_count(),
+        model_->trainable_parameter_count());
   }
   ~MaskedWordsTask() override { stop_loading(); }
 
  private:
+  /// What a run learns from, and what it is validated with.
+  struct Examples {
+    EncodedLines train, valid;
+
+    void parts(auto&& each) { train.parts(each), valid.parts(each); }
+  };
+
   LongList<std::string> read_file(const std::string& file) const {
     LongList<std::string> texts;
     if (options_.records) {
@@ -111,18 +120,18 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
 
   /// Line i of an epoch of n lines is example epoch n + i: what is hidden in it depends on both.
   std::vector<std::vector<int64_t>> plan(int64_t epoch) const {
-    auto batches = setup_.plan(train_.lengths, epoch);
+    auto batches = setup_.plan(examples_.train.lengths, epoch);
     for (std::vector<int64_t>& batch : batches)
-      for (int64_t& line : batch) line += epoch * std::ssize(train_.ids);
+      for (int64_t& line : batch) line += epoch * std::ssize(examples_.train.ids);
     return batches;
   }
 
   MaskedBatch training_batch(const std::vector<int64_t>& examples) const {
-    const int64_t lines = std::ssize(train_.ids);
+    const int64_t lines = std::ssize(examples_.train.ids);
     std::vector<int64_t> which;
     which.reserve(examples.size());
     for (const int64_t example : examples) which.push_back(example % lines);
-    return masked(train_, which, examples.front() / lines);
+    return masked(examples_.train, which, examples.front() / lines);
   }
 
   MaskedBatch masked(const EncodedLines& lines, const std::vector<int64_t>& which, int64_t epoch) const {
@@ -165,7 +174,7 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
     std::vector<SummedLoss> losses;
     double right = 0, words = 0;
     for (const Sums& sums : spread(ranks(), valid_batches_.size(), [&](size_t i) -> Sums {
-           const MaskedBatch batch = masked(valid_, valid_batches_[i], WordMask::kValidation);
+           const MaskedBatch batch = masked(examples_.valid, valid_batches_[i], WordMask::kValidation);
            const Tensor logits = logits_of(batch);
            const std::vector<int64_t> said = said_of(logits);
            Sums of{summed({cross_entropy(logits, from_vector(batch.words, {std::ssize(batch.words)})),
@@ -179,7 +188,7 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
       words += sums.loss.tokens;
     }
     const double loss = mean_loss(losses);
-    const FairSample sample = fair_sample(valid_.ids.size(), 8, options_.run.seed, "validation lines");
+    const FairSample sample = fair_sample(examples_.valid.ids.size(), 8, options_.run.seed, "validation lines");
     std::vector<Sample> samples;
     samples.reserve(sample.places.size());
     for (const size_t line : sample.places) samples.push_back(sample_of(static_cast<int64_t>(line)));
@@ -192,7 +201,7 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
 
   /// What is read, the words that were hidden, and those that are said.
   Sample sample_of(int64_t line) {
-    const MaskedBatch batch = masked(valid_, {line}, WordMask::kValidation);
+    const MaskedBatch batch = masked(examples_.valid, {line}, WordMask::kValidation);
     const auto words = [this](const std::vector<int64_t>& ids) {
       std::string all;
       for (const int64_t id : ids) all += fmt::format("{}{}", all.empty() ? "" : " | ", tokenizer_->decode({{id}}));
@@ -207,7 +216,7 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
   }
 
   std::unique_ptr<WordMask> mask_;
-  EncodedLines train_, valid_;
+  Examples examples_;
   std::vector<std::vector<int64_t>> valid_batches_;
 };
 

@@ -15,6 +15,7 @@
 #include "../optim/adamw.h"
 #include "../text/load_tokenizer.h"
 #include "checkpoint.h"
+#include "distributed/shared_data.h"
 #include "doctor.h"
 #include "memory_fit.h"
 #include "recipe.h"
@@ -85,6 +86,14 @@ class TaskRun {
     if (!ranks().leads()) load_tokenizer(folder->path());
   }
 
+  /// What rank 0 makes of the data, on all ranks, which read of it what they need.
+  template <class Data, class Make>
+  Data share(const RunFolder* folder, Make&& make) {
+    if (ranks().size() == 1) return make();
+    if (ranks().leads()) make_folder(folder->file("tokens"));
+    return shared_data<Data>(ranks(), folder->file("tokens/examples"), std::forward<Make>(make));
+  }
+
   template <class Make>
   void choose_tokenizer(const RunFolder* folder, Make&& make) {
     const auto saved =
@@ -117,6 +126,7 @@ class TaskRun {
   virtual Learned training_loss(const Batch& batch) = 0;
   virtual Evaluation evaluate() = 0;
   /// The task's own part of settings(): every option and file that the bits depend on, null where it is not given.
+  /// Called by all ranks.
   virtual void add_settings(nlohmann::ordered_json& json) const = 0;
   virtual DoctorOptions doctor_options() const { return {}; }
 

@@ -29,48 +29,62 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
   TokenLabelTask(const TokenLabelOptions& options, const RunFolder* folder, std::ostream& out)
       : EncoderRun("token labels", "train tokens", options, classifier_presets(), out) {
     if (!options.init.empty()) begin_with(read_pretrained_tokens(options.init));
-    read_sentences();
-    begin_tokenizer(folder, text::pieces_of(train_words_.words.size(),
-                                            [this](size_t i) { return text::joined_words(train_words_.words[i]); }));
-    train_ = encode(train_words_, options.data);
-    valid_ = encode(valid_words_, setup_.valid_name());
+    text::LabelledWords train, valid;
+    if (ranks().leads()) read_sentences(train, valid);
+    begin_tokenizer(folder,
+                    text::pieces_of(train.words.size(), [&](size_t i) { return text::joined_words(train.words[i]); }));
+    examples_ = share<Examples>(folder, [&] {
+      return Examples{.label_names = train.label_names,
+                      .train = encode(train, options.data),
+                      .valid = encode(valid, setup_.valid_name()),
+                      .valid_words = std::move(valid.words)};
+    });
     begin_learning(
-        [this](int64_t epoch) { return setup_.plan(train_.lengths, epoch); },
+        [this](int64_t epoch) { return setup_.plan(examples_.train.lengths, epoch); },
         [this] {
           return models::TokenClassifierConfig{
               .encoder = scratch_encoder(), .num_labels = std::ssize(labels()), .labels = labels()};
         },
         [this] { return begin_token_classifier(*pretrained_, {.labels = labels(), .dropout = options_.run.dropout}); },
-        [this](const std::vector<int64_t>& which) { return collate_labelled(train_, which, padding_id()); });
+        [this](const std::vector<int64_t>& which) { return collate_labelled(examples_.train, which, padding_id()); });
     out_ << fmt::format(
         "{} sentences with {} words of {} labels to learn from, {} with {} to validate, {} batches an "
         "epoch\n{} parameters, {} of them trained; the best weights are those of the best {}\n",
-        train_.words.size(), train_.all_words - train_.lost_words, labels().size(), valid_.words.size(),
-        valid_.all_words - valid_.lost_words, batches_, model_->parameter_count(), model_->trainable_parameter_count(),
-        bio() ? "F1 of entities" : "accuracy");
+        examples_.train.words.size(), examples_.train.all_words - examples_.train.lost_words, labels().size(),
+        examples_.valid.words.size(), examples_.valid.all_words - examples_.valid.lost_words, batches_,
+        model_->parameter_count(), model_->trainable_parameter_count(), bio() ? "F1 of entities" : "accuracy");
   }
   ~TokenLabelTask() override { stop_loading(); }
 
  private:
-  const std::vector<std::string>& labels() const { return train_words_.label_names; }
+  /// What a run learns from, and what it is validated with.
+  struct Examples {
+    std::vector<std::string> label_names;
+    LabelledWordIds train, valid;
+    LongList<std::vector<std::string>> valid_words;
+
+    void parts(auto&& each) { each(label_names), train.parts(each), valid.parts(each), each(valid_words); }
+  };
+
+  const std::vector<std::string>& labels() const { return examples_.label_names; }
   bool bio() const { return are_bio(labels()); }
 
-  void read_sentences() {
-    train_words_ = read_data([this](text::LabelNames known) { return read_file(options_.data, known); });
-    std::vector<bool> used(labels().size(), false);
-    for (const std::vector<int64_t>& sentence : train_words_.labels)
+  void read_sentences(text::LabelledWords& train, text::LabelledWords& valid) const {
+    train = read_data([this](text::LabelNames known) { return read_file(options_.data, known); });
+    std::vector<bool> used(train.label_names.size(), false);
+    for (const std::vector<int64_t>& sentence : train.labels)
       for (const int64_t label : sentence) used[static_cast<size_t>(label)] = true;
     if (std::ranges::count(used, true) < 2)
       raise(ErrorKind::config, "{}: all words have the label \"{}\"; there must be at least two", options_.data,
-            labels()[static_cast<size_t>(train_words_.labels[0].front())]);
-    print_notes(train_words_.notes);
-    note_strays(train_words_, options_.data);
+            train.label_names[static_cast<size_t>(train.labels[0].front())]);
+    print_notes(train.notes);
+    note_strays(train, options_.data);
     if (options_.valid.empty()) {
-      valid_words_ = take_part(train_words_, setup_.valid_fraction(), options_.run.seed, options_.data);
+      valid = take_part(train, setup_.valid_fraction(), options_.run.seed, options_.data);
     } else {
-      valid_words_ = read_file(options_.valid, labels());
-      print_notes(valid_words_.notes);
-      note_strays(valid_words_, options_.valid);
+      valid = read_file(options_.valid, train.label_names);
+      print_notes(valid.notes);
+      note_strays(valid, options_.valid);
     }
   }
 
@@ -81,8 +95,8 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
 
   /// Says where a file is not quite BIO.
   void note_strays(const text::LabelledWords& corpus, const std::string& name) const {
-    if (!bio()) return;
-    EntityCounter counter(labels());
+    if (!are_bio(corpus.label_names)) return;
+    EntityCounter counter(corpus.label_names);
     for (const std::vector<int64_t>& sentence : corpus.labels) counter.add(sentence, sentence);
     if (counter.stray() > 0)
       out_ << fmt::format("{}: {} labelled I- behind nothing of that type: no part of an entity\n", name,
@@ -108,12 +122,12 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
 
   Evaluation evaluate() override {
     const std::vector<std::vector<double>> found =
-        found_of(valid_.words, [this](const auto& some) { return models::label_words(*model_, some); });
+        found_of(examples_.valid.words, [this](const auto& some) { return models::label_words(*model_, some); });
     std::vector<SaidLabels> said;
     std::vector<int64_t> truth, labels_said;
     double loss = 0;
     for (size_t i = 0; i < found.size(); ++i) {
-      const std::vector<int64_t> right = valid_.labels[i];
+      const std::vector<int64_t> right = examples_.valid.labels[i];
       said.push_back(said_of(found[i], right));
       truth.insert(truth.end(), right.begin(), right.end());
       labels_said.insert(labels_said.end(), said[i].labels.begin(), said[i].labels.end());
@@ -148,7 +162,7 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
 
   double f1_of(const std::vector<SaidLabels>& said) const {
     EntityCounter counter(labels());
-    for (size_t i = 0; i < said.size(); ++i) counter.add(valid_.labels[i], said[i].labels);
+    for (size_t i = 0; i < said.size(); ++i) counter.add(examples_.valid.labels[i], said[i].labels);
     return counter.count().f1();
   }
 
@@ -163,8 +177,8 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
     std::vector<Sample> samples;
     samples.reserve(sample.places.size());
     for (const size_t i : sample.places)
-      samples.push_back(
-          {text::joined_words(valid_words_.words[valid_.sentence[i]]), named(valid_.labels[i]), named(said[i].labels)});
+      samples.push_back({text::joined_words(examples_.valid_words[static_cast<size_t>(examples_.valid.sentence[i])]),
+                         named(examples_.valid.labels[i]), named(said[i].labels)});
     return samples;
   }
 
@@ -173,8 +187,7 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
                          {options_.fields.tokens, options_.fields.labels});
   }
 
-  text::LabelledWords train_words_, valid_words_;
-  LabelledWordIds train_, valid_;
+  Examples examples_;
 };
 
 }  // namespace

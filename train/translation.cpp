@@ -35,6 +35,8 @@ namespace {
 struct Pairs {
   LongList<std::vector<int64_t>> sources, targets;
   std::vector<text::ExampleLength> lengths;
+
+  void parts(auto&& each) { each(sources), each(targets), each(lengths); }
 };
 
 struct TranslationBatch {
@@ -101,19 +103,24 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
     if (options.max_length < 2)
       raise(ErrorKind::config, "train translation: max_length must be at least 2, got {}", options.max_length);
     if (!options.init.empty()) read_init();
-    const text::ParallelCorpus train = read(options.train, "training"), valid = read(options.valid, "validation");
-    print_notes(train.notes);
-    print_notes(valid.notes);
+    text::ParallelCorpus train, valid;
+    if (ranks().leads()) {
+      train = read(options.train, "training"), valid = read(options.valid, "validation");
+      print_notes(train.notes);
+      print_notes(valid.notes);
+    }
     take_tokenizer(folder, [&]() -> std::unique_ptr<text::Tokenizer> {
       if (init_tokenizer_) return std::move(init_tokenizer_);
       return train_tokenizer(train, vocab_size());
     });
     begin_labels();
-    train_ = encode(train, options.train);
-    valid_ = encode(valid, options.valid);
+    examples_ = share<Examples>(folder, [&] {
+      return Examples{.train = encode(train, options.train),
+                      .valid = encode(valid, options.valid),
+                      .valid_source = std::move(valid.source),
+                      .valid_reference = {valid.target.begin(), valid.target.end()}};
+    });
     recipe_ = with_options(preset_.recipe, options.run, std::ssize(plan(0).batches));
-    valid_source_ = valid.source;
-    for (const std::string& reference : valid.target) valid_reference_.push_back(reference);
     plan_valid();
     make_model();
     make_adam({.betas = {0.9, 0.98}, .eps = 1e-9});
@@ -121,12 +128,21 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
         *adam_, optim::CosineOptions{.warmup = recipe_.warmup, .total = recipe_.steps, .min_lr = recipe_.lr / 100});
     loader_ = std::make_unique<Loader<TranslationBatch>>(LoaderOptions<TranslationBatch>{
         .plan = [this](int64_t epoch) { return plan(epoch).batches; },
-        .collate = [this](const std::vector<int64_t>& indices) { return collate(train_, indices); }});
+        .collate = [this](const std::vector<int64_t>& indices) { return collate(examples_.train, indices); }});
     print_sizes();
   }
   ~TranslationTask() override { stop_loading(); }
 
  private:
+  /// What a run learns from, and what it is validated with.
+  struct Examples {
+    Pairs train, valid;
+    LongList<std::string> valid_source;
+    std::vector<std::string> valid_reference;
+
+    void parts(auto&& each) { train.parts(each), valid.parts(each), each(valid_source), each(valid_reference); }
+  };
+
   uint64_t seed() const { return options_.run.seed; }
   double smoothing() const { return options_.label_smoothing.value_or(0.1); }
   int64_t pad() const { return model_ ? model_->options().padding_id : tokenizer_->special().pad; }
@@ -196,7 +212,9 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
             .tie_output = true};
   }
 
-  text::BatchPlan plan(int64_t epoch) const { return text::plan_batches(train_.lengths, batching(), seed(), epoch); }
+  text::BatchPlan plan(int64_t epoch) const {
+    return text::plan_batches(examples_.train.lengths, batching(), seed(), epoch);
+  }
 
   Pairs encode(const text::ParallelCorpus& corpus, const ParallelFiles& files) const {
     Pairs pairs;
@@ -256,13 +274,15 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
   }
 
   Evaluation evaluate() override {
-    const std::vector<SummedLoss> batches = spread(
-        ranks(), valid_plan_.size(), [this](size_t i) { return summed(loss(collate(valid_, valid_plan_[i]), 0)); });
+    const std::vector<SummedLoss> batches = spread(ranks(), valid_plan_.size(), [this](size_t i) {
+      return summed(loss(collate(examples_.valid, valid_plan_[i]), 0));
+    });
     const std::vector<std::string> said = translate_valid();
-    const double bleu = text::bleu(said, valid_reference_, bleu_).score;
+    const double bleu = text::bleu(said, examples_.valid_reference, bleu_).score;
     Evaluation evaluation{.loss = mean_loss(batches), .metrics = {{"bleu", bleu}}, .score = bleu};
     const FairSample sample = fair_sample(said.size(), 8, seed(), "validation pairs");
-    for (const size_t i : sample.places) evaluation.samples.push_back({valid_source_[i], valid_reference_[i], said[i]});
+    for (const size_t i : sample.places)
+      evaluation.samples.push_back({examples_.valid_source[i], examples_.valid_reference[i], said[i]});
     evaluation.drawn = sample.drawn;
     return evaluation;
   }
@@ -277,23 +297,24 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
         said.push_back(found.empty() ? "" : tokenizer_->target().decode(found.front().tokens));
       return said;
     };
-    return joined_shares(ranks(), of_share(ranks(), valid_.sources, said_of), valid_.sources.size());
+    return joined_shares(ranks(), of_share(ranks(), examples_.valid.sources, said_of), examples_.valid.sources.size());
   }
 
   void plan_valid() {
-    const text::BatchPlan plan = text::plan_sorted_batches(valid_.lengths, batching());
+    const text::BatchPlan plan = text::plan_sorted_batches(examples_.valid.lengths, batching());
     valid_plan_ = plan.batches;
-    const std::string note = text::skipped_note(plan, valid_.lengths, name_of(options_.valid));
+    const std::string note = text::skipped_note(plan, examples_.valid.lengths, name_of(options_.valid));
     if (!note.empty()) out_ << note << " (from the loss; BLEU counts all)\n";
   }
 
   void print_sizes() const {
     const text::BatchPlan first = plan(0);
-    if (const std::string note = text::skipped_note(first, train_.lengths, name_of(options_.train)); !note.empty())
+    if (const std::string note = text::skipped_note(first, examples_.train.lengths, name_of(options_.train));
+        !note.empty())
       out_ << note << "\n";
     out_ << fmt::format(
         "{} pairs to learn from, {} to validate, {} tokens in the vocabulary, {} batches an epoch; {} parameters\n",
-        train_.lengths.size() - first.skipped.size(), valid_.lengths.size(), tokenizer_->vocab_size(),
+        examples_.train.lengths.size() - first.skipped.size(), examples_.valid.lengths.size(), tokenizer_->vocab_size(),
         first.batches.size(), model_->parameter_count());
   }
 
@@ -309,7 +330,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
                                     {"valid_src", options_.valid.src},
                                     {"valid_tgt", options_.valid.tgt},
                                     {"valid_tsv", options_.valid.tsv}})
-      json[key] = file_setting(file);
+      json[key] = file_setting(file, ranks());
     if (!options_.train.records.empty()) json["fields"] = {options_.train.fields.source, options_.train.fields.target};
     if (init) json["init"] = file_setting(fmt::format("{}/config.json", options_.init));
     if (init) json["freeze"] = options_.freeze;
@@ -334,9 +355,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
   std::unique_ptr<text::Tokenizer> init_tokenizer_;
   bool writes_end_ = true;  // the tokenizer, behind a target
   int64_t last_label_ = 0;
-  Pairs train_, valid_;
-  LongList<std::string> valid_source_;
-  std::vector<std::string> valid_reference_;
+  Examples examples_;
   std::vector<std::vector<int64_t>> valid_plan_;
 };
 

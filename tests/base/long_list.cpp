@@ -91,6 +91,58 @@ TEST(LongLists, AreReadAsOtherListsAre) {
   EXPECT_TRUE(LongList<std::string>().empty());
 }
 
+TEST(LongLists, AreOpenedFromAFileThatAnotherWrote) {
+  const TemporaryFolder folder;
+  const std::string file = folder / "lists";
+  const std::vector<Ids> ids = some_ids(40'000);
+  LongList<Ids> in_memory, in_file(1000);
+  for (const Ids& one : ids) {
+    in_memory.push_back(one);
+    in_file.push_back(one);
+  }
+  const LongList<std::string> texts{"one", "", "three"}, none;
+  write_file(file, [&](const Writer& write) {
+    in_memory.write(write);
+    none.write(write);
+    in_file.write(write);
+    texts.write(write);
+  });
+  const auto input = std::make_shared<const InputFile>(file);
+  int64_t at = 0;
+  const auto first = LongList<Ids>::open(input, at);
+  EXPECT_TRUE(LongList<std::string>::open(input, at).empty());
+  const auto second = LongList<Ids>::open(input, at);
+  EXPECT_THAT(LongList<std::string>::open(input, at), ElementsAre("one", "", "three"));
+  EXPECT_EQ(at, input->size());
+  EXPECT_TRUE(first == in_memory);
+  EXPECT_TRUE(second == in_memory);
+  EXPECT_EQ(second.bytes(), in_memory.bytes());
+  const LongList<Ids> copy = second;
+  EXPECT_EQ(copy[39'999], ids[39'999]);
+  // Written again, it is the same.
+  const std::string again = folder / "again";
+  write_file(again, [&](const Writer& write) { second.write(write); });
+  at = 0;
+  EXPECT_TRUE(LongList<Ids>::open(std::make_shared<const InputFile>(again), at) == in_memory);
+}
+
+TEST(LongLists, AreNotOpenedFromAFileThatEndsBefore) {
+  const TemporaryFolder folder;
+  const std::string whole = folder / "whole", cut = folder / "cut";
+  write_file(whole, [](const Writer& write) { LongList<std::string>{"one", "two"}.write(write); });
+  const std::string bytes = read_text(whole);
+  const auto open = [&](size_t size) {
+    const std::string_view part = std::string_view(bytes).substr(0, size);
+    write_file(cut, {&part, 1});
+    int64_t at = 0;
+    return LongList<std::string>::open(std::make_shared<const InputFile>(cut), at);
+  };
+  EXPECT_TAPE_ERROR(open(4), ErrorKind::io, cut + ": the file ends at byte 4, it had 4 bytes when it was opened");
+  EXPECT_TAPE_ERROR(open(20), ErrorKind::format, cut + ": a list of 2 elements does not end");
+  EXPECT_TAPE_ERROR(open(bytes.size() - 1)[1], ErrorKind::io,
+                    cut + ": the file ends at byte 31, it had 31 bytes when it was opened");
+}
+
 TEST(LongLists, LeaveNoFileBehindAndSayWhereThereIsNoRoom) {
   const TemporaryFolder folder;
   const char* const before = std::getenv("TMPDIR");

@@ -112,8 +112,10 @@ void Distributed::send_ready(bool all) {
   for (; next_ < buckets_.size() && (all || awaited_[next_] <= 0); ++next_) {
     if (next_ == 0) sent_at_ = steady_seconds();
     // Where gradients are to take little memory, so does what is on its way. Ranks that serve others send nothing yet.
+    const double began = steady_seconds();
     if (sends_each() && next_ >= kOnTheirWay && (all || !spread_)) buckets_[next_ - kOnTheirWay]->finish();
     buckets_[next_]->finish();  // of an earlier backward of the same update
+    stats_.waited += steady_seconds() - began;
     buckets_[next_]->start(parameters_, !sharded());
   }
 }

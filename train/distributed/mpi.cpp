@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,6 +134,9 @@ bool is_joined = false;
 }  // namespace
 
 std::shared_ptr<Communicator> join() {
+  // Open MPI's TCP "puts" a long message with one write, and what the other side needs to begin with its own waits
+  // behind it: a link carries one way at a time. As pieces of 128 KiB both ways go on at once. Others do not read this.
+  setenv("OMPI_MCA_btl_tcp_flags", "send,inplace,need-ack,need-csum", 0);
   int provided = MPI_THREAD_SINGLE;
   // Kernels have threads, and one of them, the one that joined, calls MPI.
   check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");

@@ -2,7 +2,7 @@
 """A small Llama from nothing and adapters on it, by Tapeformer and by PyTorch with transformers and peft: the same sizes,
 tokens, rates and batches, both at the same time, each on a core of its own.
 
-    python3 benchmarks/compare_fine_tuning.py --out runs/stories [--build build/release] [--steps 1100 --adapter-steps 300]
+    python3 benchmarks/compare_fine_tuning.py --out runs/stories [--build build/release] [--steps 4000 --adapter-steps 300]
 
 Makes stories (examples/stories.cpp), a tokenizer from them, both models, adapters for requests on each, and has `tapeformer
 generate` answer 200 requests from every folder. A table at the end; everything stays in --out. Nothing else should run
@@ -60,9 +60,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"))
-    parser.add_argument("--steps", type=int, default=1100)
+    parser.add_argument("--steps", type=int, default=4000)
+    parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--adapter-steps", type=int, default=300)
-    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--adapter-batch", type=int, default=8)
     parser.add_argument("--precision", choices=["highest", "medium"], default="medium")
     args = parser.parse_args()
     tapeformer, stories = args.build / "tools" / "tapeformer", args.build / "examples" / "stories"
@@ -70,13 +71,14 @@ def main():
     out = args.out
     out.mkdir(parents=True, exist_ok=True)
     subprocess.run([stories, out / "stories"], check=True)
-    common = ["--batch", args.batch, "--precision", args.precision, "--threads", 1]
+    common = ["--precision", args.precision, "--threads", 1]
     valid = ["--valid-fraction", "0.01"]
-    schedule = ["--steps", args.steps, "--lr", 2e-3, "--warmup", 100]
+    schedule = ["--batch", args.batch, "--steps", args.steps, "--lr", 1e-3, "--warmup", 200]
+    adapters = ["--batch", args.adapter_batch, "--steps", args.adapter_steps]
     ours = [tapeformer, "train", "lm", *common, "--overwrite", "--json"]
-    sizes = ["--text", out / "stories" / "stories.txt", *valid, "--architecture", "llama", "--level", "bpe", "--vocab-size", 2000,
+    sizes = ["--text", out / "stories" / "stories.jsonl", "--pack", *valid, "--architecture", "llama", "--level", "bpe", "--vocab-size", 2000,
              "--layers", 8, "--width", 384, "--heads", 6, "--context", 256]  # fmt: skip
-    subprocess.run([*map(str, [*ours, *sizes, "--steps", 1, "--out", out / "sizes"])], check=True, env=CLEAN, capture_output=True)
+    subprocess.run([*map(str, [*ours, *sizes, "--batch", args.batch, "--steps", 1, "--out", out / "sizes"])], check=True, env=CLEAN, capture_output=True)
     python = [sys.executable, HERE / "pytorch_fine_tuning.py"]
     environment = None if is_intel() else unlocked(out)
     requests = out / "stories" / "requests.jsonl"
@@ -86,10 +88,10 @@ def main():
         "pytorch train": ([*python, "train", *common, "--like", out / "sizes", *schedule, "--out",
                            out / "pytorch-base"], environment)}, out)  # fmt: skip
     adapted = side_by_side({
-        "tapeformer adapt": ([*ours, "--init", out / "tapeformer-base", "--text", requests, "--lora-rank", 8, "--steps",
-                              args.adapter_steps, "--evaluate-every", args.adapter_steps, "--out", out / "tapeformer-adapters"], None),
-        "pytorch adapt": ([*python, "adapt", *common, "--init", out / "pytorch-base", "--text", requests, "--steps",
-                           args.adapter_steps, "--out", out / "pytorch-adapters"], environment)}, out)  # fmt: skip
+        "tapeformer adapt": ([*ours, "--init", out / "tapeformer-base", "--text", requests, "--lora-rank", 8,
+                              *adapters, "--evaluate-every", args.adapter_steps, "--out", out / "tapeformer-adapters"], None),
+        "pytorch adapt": ([*python, "adapt", *common, "--init", out / "pytorch-base", "--text", requests, *adapters,
+                           "--out", out / "pytorch-adapters"], environment)}, out)  # fmt: skip
     print(f"\n{'':20}{'seconds':>9}{'peak MB':>9}{'valid loss':>12}")
     for name, result in {**trained, **adapted}.items():
         print(f"{name:20}{result['seconds']:>9.0f}{result['peak_mb']:>9}{result['valid_loss']:>12.4f}")

@@ -2,8 +2,8 @@
 """The recipes of `tapeformer train lm` (preset nano with other sizes, and preset adapters) in PyTorch with transformers and peft,
 for compare_fine_tuning.py, which makes what they read. Each ends with a JSON line.
 
-    pytorch_fine_tuning.py train --like RUN --out DIR [--steps 1400 --batch 8 --precision medium --threads 1]
-        a model of the sizes of RUN, a folder that `train lm` wrote, from its tokens
+    pytorch_fine_tuning.py train --like RUN --out DIR [--steps 4000 --batch 2 --precision medium --threads 1]
+        a model of the sizes of RUN, a folder that `train lm --pack` wrote, from its documents
     pytorch_fine_tuning.py adapt --init DIR --text requests.jsonl --out DIR [--steps 500 ...]
         adapters of rank 8 on the queries and values of the model in DIR
 """
@@ -40,9 +40,9 @@ def learn(model, batches, args, weight_decay):
             start = time.perf_counter()
         for group in adam.param_groups:
             group["lr"] = rate(step, args.steps, args.lr, args.warmup)
-        x, mask, y = batches(step)
+        inputs, y = batches(step)
         with precision(args):
-            logits = model(input_ids=x, attention_mask=mask).logits
+            logits = model(**inputs).logits
         adam.zero_grad(set_to_none=True)
         F.cross_entropy(logits.float().flatten(0, 1), y.flatten()).backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
@@ -57,9 +57,9 @@ def validate(model, batches, args):
     """The mean loss of a token that is learned."""
     model.eval()
     total, count = 0.0, 0
-    for x, mask, y in batches:
+    for inputs, y in batches:
         with precision(args):
-            logits = model(input_ids=x, attention_mask=mask).logits
+            logits = model(**inputs).logits
         total += F.cross_entropy(logits.float().flatten(0, 1), y.flatten(), reduction="sum").item()
         count += int((y != -100).sum())
     return total / count
@@ -67,8 +67,7 @@ def validate(model, batches, args):
 
 def train(args):
     folder = pathlib.Path(args.like)
-    read = lambda name: torch.from_numpy(numpy.fromfile(folder / "tokens" / name, numpy.uint16).astype(numpy.int64))  # noqa: E731
-    tokens, held = read("train.bin"), read("valid.bin")
+    learned, held = (stored_documents(folder / "tokens", side) for side in ("train", "valid"))
     config = LlamaConfig(**json.loads((folder / "config.json").read_text()))
     length = config.max_position_embeddings
     model = LlamaForCausalLM(config)
@@ -76,19 +75,52 @@ def train(args):
         if name.endswith(("o_proj.weight", "down_proj.weight")):
             torch.nn.init.normal_(parameter, 0, config.initializer_range / (2 * config.num_hidden_layers) ** 0.5)
 
-    def windows(data, starts):
-        rows = torch.stack([data[i : i + length + 1] for i in starts])
-        return rows[:, :-1], None, rows[:, 1:]
-
-    draws = torch.Generator().manual_seed(args.seed)
-    seconds = learn(model, lambda step: windows(tokens, torch.randint(len(tokens) - length, (args.batch,), generator=draws).tolist()),
-                    args, 0.1)  # fmt: skip
-    starts = range(0, len(held) - length, length)
-    loss = validate(model, (windows(held, starts[i : i + 32]) for i in range(0, len(starts), 32)), args)
+    rows = filled_rows(learned, length, args.seed)
+    seconds = learn(model, lambda step: packed([rows[(step * args.batch + i) % len(rows)] for i in range(args.batch)], length), args, 0.1)
+    rows = filled_rows(held, length, args.seed)
+    loss = validate(model, (packed(rows[i : i + 32], length) for i in range(0, len(rows), 32)), args)
     model.save_pretrained(args.out)
     for name in TOKENIZER:
         shutil.copy(folder / name, args.out)
     return seconds, loss
+
+
+def stored_documents(folder, side):
+    """Ids of each document, as `train lm` has them on disk: where each ends, and what of it is learned, which is all."""
+    tokens = torch.from_numpy(numpy.fromfile(folder / f"{side}.bin", numpy.uint16).astype(numpy.int64))
+    ends = numpy.fromfile(folder / f"{side}.documents", numpy.int64).reshape(-1, 2)[:, 0].tolist()
+    return [tokens[begin:end] for begin, end in zip([0, *ends], ends)]
+
+
+def filled_rows(documents, length, seed):
+    """Lists of documents that fit into a row together: each goes into the fullest of the last rows that has room for it."""
+    rows, open_rows = [], []  # of the latter: what is left, number
+    for i in torch.randperm(len(documents), generator=torch.Generator().manual_seed(seed)).tolist():
+        size = min(len(documents[i]) - 1, length)
+        fitting = min((o for o in open_rows if o[0] >= size), default=None)
+        if fitting is None:
+            rows.append([])
+            fitting = (length, len(rows) - 1)
+        else:
+            open_rows.remove(fitting)
+        rows[fitting[1]].append(documents[i])
+        open_rows = [*open_rows[-99:], (fitting[0] - size, fitting[1])]
+    return rows
+
+
+def packed(rows, length):
+    """Rows of documents that do not see each other, and the next tokens."""
+    x, y = torch.zeros(len(rows), length, dtype=torch.long), torch.full((len(rows), length), -100)
+    places, numbers = torch.zeros_like(x), torch.full_like(x, -1)
+    for r, documents in enumerate(rows):
+        at = 0
+        for number, document in enumerate(documents):
+            n = min(len(document) - 1, length)
+            x[r, at : at + n], y[r, at : at + n] = document[:n], document[1 : n + 1]
+            places[r, at : at + n], numbers[r, at : at + n] = torch.arange(n), number
+            at += n
+    seen = (numbers[:, :, None] == numbers[:, None, :]).tril()
+    return {"input_ids": x, "position_ids": places, "attention_mask": seen[:, None]}, y
 
 
 def documents(args, end):
@@ -105,13 +137,13 @@ def documents(args, end):
 
 
 def padded(rows, length):
-    """Ids, mask and the next tokens that are learned, of rows cut to `length` and padded to the longest."""
+    """Rows cut to `length` and padded to the longest, and the next tokens that are learned."""
     width = min(max(len(ids) for ids, _ in rows) - 1, length)
     x, mask, y = torch.zeros(len(rows), width, dtype=torch.long), torch.zeros(len(rows), width, dtype=torch.long), torch.full((len(rows), width), -100)
     for r, (ids, labels) in enumerate(rows):
         n = min(len(ids) - 1, width)
         x[r, :n], mask[r, :n], y[r, :n] = torch.tensor(ids[:n]), 1, torch.tensor(labels[1 : n + 1])
-    return x, mask, y
+    return {"input_ids": x, "attention_mask": mask}, y
 
 
 def adapt(args):

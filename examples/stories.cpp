@@ -1,7 +1,7 @@
 // Makes short stories to train a language model on, and requests for stories to teach it to answer:
-//   stories DIR [STORIES] writes stories.txt (a story a line; 40,000), requests.jsonl ("prompt" and "completion"; a
-//   tenth as
-//     many) and unseen.txt (200 requests for an animal with a thing that stand in no other request)
+//   stories DIR [STORIES] writes stories.jsonl (40,000, each a title and what happens), requests.jsonl ("prompt" and
+//     "completion"; a tenth as many) and unseen.txt (200 requests for an animal with a thing that stand in no other
+//     request)
 //   stories --check FILE counts the replies of `tapeformer generate --json` that have what the request asks for
 // The same arguments make the same files on every machine.
 #include <tapeformer.h>
@@ -30,8 +30,8 @@ const Words places = {"mill",   "pond",  "forest", "hill", "barn",   "garden",
                       "bridge", "river", "market", "cave", "meadow", "harbour"};
 const Words colours = {"red", "blue", "green", "golden", "silver", "yellow", "white", "striped"};
 const Words natures = {"shy", "brave", "clever", "lazy", "cheerful", "curious", "gentle", "proud", "quiet", "busy"};
-const Words consonants = {"B", "D", "F", "G", "H", "J", "K", "L", "M", "N", "P", "R", "S", "T", "V", "W", "Z"};
-const Words vowels = {"a", "e", "i", "o", "u"};
+const Words names = {"Ada", "Ben",  "Cleo", "Dora", "Emil", "Finn", "Greta", "Hugo",  "Ida", "Jack", "Kira", "Leo",
+                     "Mia", "Nils", "Olga", "Pip",  "Quin", "Rosa", "Sam",   "Tilda", "Udo", "Vera", "Wim",  "Zoe"};
 const Words times = {"One sunny morning", "One windy afternoon", "On a cold winter day", "Early in spring",
                      "Late one evening",  "One rainy day",       "On market day",        "The day before the feast"};
 
@@ -71,8 +71,7 @@ class Teller {
   explicit Teller(Draw& draw) : draw_(draw) {
     animal_ = draw.of(animals), other_ = draw.of(animals, {animal_});
     thing_ = draw.of(things), place_ = draw.of(places), away_ = draw.of(places, {place_});
-    name_ = name(), friend_ = name();
-    while (friend_ == name_) friend_ = name();
+    name_ = draw.of(names), friend_ = draw.of(names, {name_});
     colour_ = draw.of(colours), nature_ = draw.of(natures);
   }
 
@@ -85,17 +84,6 @@ class Teller {
   }
 
  private:
-  /// Of two syllables: nearly thirty thousand names, so that whoever goes on with a story has to look up who it is
-  /// about.
-  std::string name() {
-    // Drawn one by one: in which order arguments are worked out is the compiler's choice.
-    const std::string_view first = draw_.of(consonants), second = draw_.of(consonants);
-    const std::string_view end = draw_.of(Words{"", "n", "l", "r"});
-    const std::string_view second_vowel = draw_.of(vowels), first_vowel = draw_.of(vowels);
-    return fmt::format("{}{}{}{}{}", first, first_vowel, static_cast<char>(std::tolower(second.front())), second_vowel,
-                       end);
-  }
-
   /// One of several ways to say it, with the words of this story in the place of {name}, {thing}, ...
   void say(const Words& ways) {
     const std::string_view way = draw_.of(ways);
@@ -184,22 +172,38 @@ class Teller {
   }
 
   Draw& draw_;
-  std::string_view animal_, other_, thing_, place_, away_, colour_, nature_, time_;
-  std::string name_, friend_, text_;
+  std::string_view animal_, other_, name_, friend_, thing_, place_, away_, colour_, nature_, time_;
+  std::string text_;
 };
 
+/// One of several ways to name what a story is about.
+std::string named(Draw& draw, const Words& ways, const Story& story) {
+  return fmt::format(fmt::runtime(draw.of(ways)), story.animal, story.thing, story.place);
+}
+
+std::string title(Draw& draw, const Story& of) {
+  return named(draw,
+               {"The {0}, the {1} and the {2}.", "The {0} and the {1} at the {2}.", "The {1} of the {0} near the {2}.",
+                "At the {2}: the {0} and the {1}."},
+               of);
+}
+
 std::string request(Draw& draw, const Story& of) {
-  const Words ways = {"Tell me a story about a {0}, a {1} and the {2}.", "Please tell of the {2}, of a {0} and a {1}.",
-                      "I would like to hear of a {0} who has a {1} near the {2}.",
-                      "Do you know a story with a {1}, a {0} and the {2}?"};
-  return fmt::format(fmt::runtime(draw.of(ways)), of.animal, of.thing, of.place);
+  return named(draw,
+               {"Tell me a story about a {0}, a {1} and the {2}.", "Please tell of the {2}, of a {0} and a {1}.",
+                "I would like to hear of a {0} who has a {1} near the {2}.",
+                "Do you know a story with a {1}, a {0} and the {2}?"},
+               of);
 }
 
 int make(const std::filesystem::path& folder, int64_t count) {
   std::filesystem::create_directories(folder);
-  std::ofstream stories(folder / "stories.txt"), requests(folder / "requests.jsonl"), unseen(folder / "unseen.txt");
+  std::ofstream stories(folder / "stories.jsonl"), requests(folder / "requests.jsonl"), unseen(folder / "unseen.txt");
   Draw draw(1);
-  for (int64_t i = 0; i < count; ++i) fmt::print(stories, "{}\n", Teller(draw).tell().text);
+  for (int64_t i = 0; i < count; ++i) {
+    const Story story = Teller(draw).tell();
+    fmt::print(stories, "{}\n", nlohmann::json{{"text", title(draw, story) + " " + story.text}}.dump());
+  }
   for (int64_t made = 0, asked = 0; made < count / 10 || asked < 200;) {
     const Story story = Teller(draw).tell();
     if (kept_back(story.animal, story.thing)) {

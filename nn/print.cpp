@@ -1,5 +1,6 @@
 #include "nn/print.h"
 
+#include <algorithm>
 #include <ostream>
 
 #include "base/number_text.h"
@@ -55,12 +56,12 @@ class ModulePrinter {
   size_t last_alike(const std::vector<Module::Entry>& entries, size_t i, const std::vector<Line>& described) const {
     const std::string& name = entries[i].name;
     const size_t dot = name.rfind('.');
-    size_t last = i;
-    while (dot != std::string::npos && last + 1 < entries.size() && entries[last + 1].child &&
-           entries[last + 1].name.compare(0, dot + 1, name, 0, dot + 1) == 0 &&
-           lines(*entries[last + 1].child) == described)
-      ++last;
-    return last;
+    if (dot == std::string::npos) return i;
+    const auto looks_else = [&](const Module::Entry& entry) {
+      return !entry.child || entry.name.compare(0, dot + 1, name, 0, dot + 1) != 0 || lines(*entry.child) != described;
+    };
+    const auto behind = entries.begin() + static_cast<int64_t>(i) + 1;
+    return i + static_cast<size_t>(std::find_if(behind, entries.end(), looks_else) - behind);
   }
 
   static void append(std::vector<Line>& to, const std::vector<Module::Entry>& entries, size_t first, size_t last,

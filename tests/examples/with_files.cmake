@@ -48,11 +48,11 @@ expect(EXISTS ${FOLDER}/byte_level_bpe/vocab.json)
 # The same stories on every machine; a reply has what was asked for where all three words stand in it as words.
 run(stories ${FOLDER}/stories 100)
 expect(out STREQUAL "100 stories, 10 requests with their stories, 200 unseen requests\n")
-file(STRINGS ${FOLDER}/stories/stories.txt stories)
+file(STRINGS ${FOLDER}/stories/stories.jsonl stories)
 list(LENGTH stories count)
 expect(count EQUAL 100)
-file(SHA256 ${FOLDER}/stories/stories.txt hash)
-expect(hash STREQUAL c1aef12fcc7fb4e7b8d37630aa4c982e3e18239ab3c71b4c46acc6f5007444af)
+file(SHA256 ${FOLDER}/stories/stories.jsonl hash)
+expect(hash STREQUAL 250795c7ac3aa8784a979aabaa916d2071af775c49b32be604f495c7e486479b)
 file(WRITE ${FOLDER}/replies.jsonl
      "{\"prompt\":\"Tell of a fox, a map and the pond.\",\"text\":\"A fox had a map. At the pond it was lost.\",\"ended\":true}\n"
      "{\"prompt\":\"Tell of a fox, a map and the pond.\",\"text\":\"A fox had maps. At the pond it was lost.\",\"ended\":false}\n")

@@ -289,45 +289,6 @@ TEST(Checkpoint, FindsFlippedBitsAndCutsOfItsFiles) {
   }
 }
 
-TEST(Manifest, DoesNotLeaveTheFolder) {
-  const TemporaryFolder run;
-  const std::string path = run / "MANIFEST.json";
-  for (const char* name : {"../secret", "/etc/passwd", "a/b", "", ".", ".."}) {
-    write_text(path, fmt::format(R"({{"format":1,"files":[{{"name":"{}","bytes":1,"xxh3_64":"0"}}]}})", name));
-    EXPECT_TAPE_ERROR(check_manifest(run.path(), {}), ErrorKind::format,
-                      fmt::format("{}: file 0: the path \"{}\" leaves the folder", path, name));
-  }
-  fs::create_symlink("/etc/passwd", run / "link");
-  write_text(path, R"({"format":1,"files":[{"name":"link","bytes":1,"xxh3_64":"0"}]})");
-  EXPECT_TAPE_ERROR(check_manifest(run.path(), {}), ErrorKind::format, run / "link: not a regular file");
-}
-
-TEST(Manifest, RefusesOtherFormatsAndUnknownKeys) {
-  const TemporaryFolder run;
-  const std::string path = run / "MANIFEST.json";
-  const auto refused = [&](const std::string& text, const std::string& sentence) {
-    write_text(path, text);
-    EXPECT_TAPE_ERROR(check_manifest(run.path(), {"model.safetensors"}), ErrorKind::format, sentence);
-  };
-  refused(R"({"format":2,"files":[]})", fmt::format("{}: format 2, this version reads 1", path));
-  refused(R"({"format":1,"files":[],"x":1})", fmt::format("{}: unknown key \"x\"", path));
-  refused(R"({"format":1})", fmt::format("{}: \"files\" is missing", path));
-  refused(R"({"format":1,"files":{}})", fmt::format("{}: \"files\" must be a list", path));
-  refused(R"({"format":1,"files":[7]})", fmt::format("{}: file 0: not an object", path));
-  refused(R"({"format":1,"files":[{"name":"a","bytes":-1,"xxh3_64":"0"}]})",
-          fmt::format("{}: file 0: \"name\" and \"xxh3_64\" must be strings, \"bytes\" a whole number", path));
-  refused(R"({"format":1,"files":[]})", fmt::format("{}: does not list model.safetensors", path));
-}
-
-TEST(Manifest, KnowsTheChecksum) {
-  // Python: xxhash.xxh3_64(b"...").hexdigest()
-  const TemporaryFolder run;
-  write_text(run / "empty", "");
-  EXPECT_EQ(file_checksum(run / "empty"), 0x2d06800538d394c2U);
-  write_text(run / "abc", "abc");
-  EXPECT_EQ(file_checksum(run / "abc"), 0x78af5f94892f3950U);
-}
-
 /// While in scope, files cannot grow beyond a size: a write then fails as on a full disk.
 class FullDisk {
  public:

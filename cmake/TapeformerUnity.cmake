@@ -1,6 +1,6 @@
 option(TAPEFORMER_UNITY "Compile sources that are seldom changed several at a time: half of a first build's work" ON)
 
-# Lets the sources of a target be compiled in groups of a dozen neighbours: they parse, and instantiate, the same headers.
+# Lets the sources of a target be compiled in groups of two dozen neighbours: they parse, and instantiate, the same headers.
 # Without TAPEFORMER_UNITY each is compiled alone. Names in unnamed namespaces must differ within a folder. What has
 # options of its own is compiled alone in any case.
 function(tapeformer_unity target)

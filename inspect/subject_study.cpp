@@ -9,7 +9,7 @@
 #include "autograd/ops/reduce.h"
 #include "base/number_text.h"
 #include "base/utf8.h"
-#include "models/target_start.h"
+#include "models/decoding/target_start.h"
 #include "models/tokenizer_fit.h"
 #include "models/translate.h"
 

@@ -10,7 +10,7 @@
 #include "autograd/io/safetensors.h"
 #include "base/file.h"
 #include "base/module_path.h"
-#include "models/adapter_config.h"
+#include "models/adapters/config.h"
 #include "nn/linear.h"
 
 namespace tape::models {

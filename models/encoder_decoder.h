@@ -3,7 +3,7 @@
 #include "../nn/decoder.h"
 #include "../nn/embedding.h"
 #include "../nn/positional_encoding.h"
-#include "search_defaults.h"
+#include "decoding/search_defaults.h"
 
 namespace tape::models {
 

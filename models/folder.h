@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "bart.h"
+#include "decoding/target_start.h"
 #include "encoder_config.h"
 #include "gpt.h"
 #include "gpt_neox.h"
@@ -14,7 +15,6 @@
 #include "question_answerer.h"
 #include "sequence_classifier.h"
 #include "t5.h"
-#include "target_start.h"
 #include "token_classifier.h"
 #include "transformer.h"
 #include "vit.h"

@@ -5,9 +5,9 @@
 
 #include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
-#include "models/gguf_names.h"
-#include "models/gguf_rotation.h"
-#include "models/gguf_tokenizer.h"
+#include "models/gguf/names.h"
+#include "models/gguf/rotation.h"
+#include "models/gguf/tokenizer.h"
 #include "nn/adapters.h"
 
 namespace tape::models {

@@ -5,10 +5,10 @@
 
 #include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
-#include "models/gguf_entries.h"
-#include "models/gguf_names.h"
-#include "models/gguf_rotation.h"
-#include "models/gguf_tokenizer.h"
+#include "models/gguf/entries.h"
+#include "models/gguf/names.h"
+#include "models/gguf/rotation.h"
+#include "models/gguf/tokenizer.h"
 #include "text/load_tokenizer.h"
 
 namespace tape::models {

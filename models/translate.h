@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "beam.h"
+#include "decoding/beam.h"
 
 namespace tape::models {
 

@@ -7,10 +7,10 @@
 
 #include "autograd/tape/scope.h"
 #include "base/utf8.h"
+#include "models/decoding/generate.h"
+#include "models/decoding/target_start.h"
+#include "models/decoding/text_streamer.h"
 #include "models/folder.h"
-#include "models/generate.h"
-#include "models/target_start.h"
-#include "models/text_streamer.h"
 #include "models/tokenizer_fit.h"
 #include "text/chat_template.h"
 #include "text/load_tokenizer.h"

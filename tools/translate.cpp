@@ -2,7 +2,7 @@
 
 #include "base/number_text.h"
 #include "models/alignment.h"
-#include "models/target_start.h"
+#include "models/decoding/target_start.h"
 #include "models/translate.h"
 #include "models/translator.h"
 

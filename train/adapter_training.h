@@ -5,7 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "../models/adapter_part.h"
+#include "../models/adapters/part.h"
 
 // Runs that train adapters in place of a model.
 namespace tape::train {

@@ -8,7 +8,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/loss.h"
-#include "models/generate.h"
+#include "models/decoding/generate.h"
 #include "text/characters.h"
 #include "text/train_byte_level_bpe.h"
 #include "train/language_data.h"

@@ -11,7 +11,7 @@
 #include "autograd/random.h"
 #include "base/check.h"
 #include "base/json.h"
-#include "models/greedy.h"
+#include "models/decoding/greedy.h"
 #include "optim/clip.h"
 #include "text/batch.h"
 #include "text/number_words.h"

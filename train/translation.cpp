@@ -9,7 +9,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/loss.h"
 #include "base/check.h"
-#include "models/target_start.h"
+#include "models/decoding/target_start.h"
 #include "models/transformer.h"
 #include "models/translate.h"
 #include "models/translator.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "../config_reader.h"
-#include "../target_start.h"
+#include "../decoding/target_start.h"
 
 /// generation_config.json, where transformers since 4.26 keeps what its generate() does.
 namespace tape::models::hugging_face {

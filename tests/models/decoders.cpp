@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/decoding/generate.h"
 #include "models/folder.h"
-#include "models/generate.h"
 #include "models/hugging_face/gpt_neox.h"
 #include "models/hugging_face/llama.h"
 #include "models/hugging_face/llama_family.h"

@@ -15,10 +15,10 @@
 #include "autograd/kernels/threads.h"
 #include "autograd/ops/loss.h"
 #include "autograd/ops/shape.h"
-#include "models/beam.h"
-#include "models/generate.h"
+#include "models/decoding/beam.h"
+#include "models/decoding/generate.h"
+#include "models/decoding/greedy.h"
 #include "models/gpt.h"
-#include "models/greedy.h"
 #include "models/transformer.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"
@@ -115,9 +115,9 @@ Said decode(uint64_t seed) {
     said.beams.emplace_back();
     for (const BeamHypothesis& hypothesis : row) said.beams.back().emplace_back(hypothesis.tokens, hypothesis.score);
   }
-  std::vector<std::vector<int64_t>> prompts;
-  for (int64_t row = 0; row < 12; ++row) prompts.push_back(src[row].to_vector<int64_t>());
-  for (const Continuation& text : generate(gpt, prompts, {.max_new_tokens = 12, .seed = seed}))
+  std::vector<std::vector<int64_t>> sources;
+  for (int64_t row = 0; row < 12; ++row) sources.push_back(src[row].to_vector<int64_t>());
+  for (const Continuation& text : generate(gpt, sources, {.max_new_tokens = 12, .seed = seed}))
     said.sampled.push_back(text.tokens);
   return said;
 }

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/decoding/generate.h"
+#include "models/decoding/greedy.h"
 #include "models/folder.h"
-#include "models/generate.h"
-#include "models/greedy.h"
 #include "models/hugging_face/bart.h"
 #include "models/hugging_face/t5.h"
 #include "models/length_batches.h"

@@ -48,13 +48,13 @@ TEST(SentenceEncoder, EmbedsEachAsItAlone) {
   manual_seed(2);
   SentenceEncoder model({.encoder = tiny_mpnet()});
   model.eval();
-  const std::vector<std::vector<int64_t>> texts{{4, 5}, {}, {6, 7, 8, 9, 10}, {3}};
-  const Tensor all = embed(model, texts, {.batch_tokens = 6});
+  const std::vector<std::vector<int64_t>> sequences{{4, 5}, {}, {6, 7, 8, 9, 10}, {3}};
+  const Tensor all = embed(model, sequences, {.batch_tokens = 6});
   EXPECT_FALSE(all.requires_grad());
   EXPECT_TRUE(tensors_equal(all[1], zeros({8})));
   for (const size_t i : {size_t{0}, size_t{2}, size_t{3}})
-    EXPECT_TRUE(
-        tensors_near(all[static_cast<int64_t>(i)], model(from_vector(texts[i], {1, std::ssize(texts[i])}))[0], 1e-5));
+    EXPECT_TRUE(tensors_near(all[static_cast<int64_t>(i)],
+                             model(from_vector(sequences[i], {1, std::ssize(sequences[i])}))[0], 1e-5));
   EXPECT_TAPE_ERROR(embed(model, std::vector<std::vector<int64_t>>{{2, 2, 2, 2, 2, 2, 2}}), ErrorKind::shape,
                     "embed: sequence 0 has 7 tokens, the model 6 positions");
   EXPECT_TAPE_ERROR(embed(model, std::vector<std::vector<int64_t>>{{4, 99}}), ErrorKind::index,

@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/number_text.h"
+#include "models/decoding/generate.h"
 #include "models/folder.h"
-#include "models/generate.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"

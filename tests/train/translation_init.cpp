@@ -9,9 +9,9 @@
 
 #include "base/file.h"
 #include "models/bart.h"
+#include "models/decoding/target_start.h"
 #include "models/folder.h"
 #include "models/t5.h"
-#include "models/target_start.h"
 #include "models/translate.h"
 #include "tests/support/files.h"
 #include "tests/support/fixtures.h"

@@ -1,0 +1,168 @@
+// What adapters are read onto: the model below them, as the class that they are of.
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "models/adapter_folder.h"
+#include "models/adapters/config.h"
+#include "models/encoder_folder.h"
+#include "models/folder_loading.h"
+
+namespace tape::models {
+namespace {
+
+namespace fs = std::filesystem;
+namespace hf = hugging_face;
+
+std::string in(const std::string& folder, const char* file) { return fmt::format("{}/{}", folder, file); }
+
+ConfigReader read_config(const std::string& folder) {
+  const std::string file = in(folder, "config.json");
+  return {read_text(file), file};
+}
+
+/// The values of a model's encoder under the names that they have below a head, and all of a model of that class;
+/// nothing of one without an encoder.
+struct ValuesBelow {
+  nn::StateDict encoder, all;
+
+  template <class M>
+  void operator()(const std::unique_ptr<M>& model) {
+    if constexpr (std::derived_from<M, EncoderModel>) {
+      take(*model);
+    } else if constexpr (requires {
+                           { *model->base } -> std::convertible_to<const EncoderModel&>;
+                         }) {
+      take(*model->base);
+      all = model->state_dict();
+    }
+  }
+  void take(const EncoderModel& model) {
+    for (const auto& [name, value] : model.state_dict())
+      encoder.emplace(fmt::format("{}.{}", model.options().family, name), value);
+  }
+};
+
+/// Makes of the model below that which the adapters are of.
+class Adapted {
+ public:
+  Adapted(const std::string& folder, const ConfigReader& config, const std::string& base, const AnyModel& below)
+      : config_(config),
+        where_(adapter_weights_path(folder)),
+        where_below_(base),
+        whole_(read_adapter_tensors(folder).whole) {
+    std::visit(values_, below);
+  }
+
+  bool has_encoder() const { return !values_.encoder.empty(); }
+
+  AnyModel encoder(const hf::EncoderArchitecture& architecture) const {
+    const EncoderConfig config = hf::read_encoder({architecture.family, hf::EncoderHead::none}, config_);
+    nn::StateDict values;
+    for (const auto& [name, value] : values_.encoder) values.emplace(name.substr(name.find('.') + 1), value);
+    return encoder_alone(config_.where(), config,
+                         weights(config, [&] { return hf::encoder_layout(config).to_file(values); }));
+  }
+
+  AnyModel of_texts(const hf::EncoderArchitecture& architecture) const {
+    return headed<SequenceClassifier>(
+        with_labels(hf::read_sequence_classifier(architecture, config_), architecture.family->sequence),
+        hf::sequence_classifier_layout);
+  }
+
+  AnyModel of_tokens(const hf::EncoderArchitecture& architecture) const {
+    return headed<TokenClassifier>(
+        with_labels(hf::read_token_classifier(architecture, config_), architecture.family->token),
+        hf::token_classifier_layout);
+  }
+
+ private:
+  /// As many labels as the head that is saved has; a configuration that is the model's below may have others.
+  template <class Config>
+  Config with_labels(Config c, const hf::HeadNames& names) const {
+    const auto head = whole_.find(fmt::format("{}.weight", names.classifier));
+    if (head == whole_.end() || head->second.rank() != 2 || head->second.size(0) == c.num_labels) return c;
+    c.num_labels = head->second.size(0);
+    c.labels.clear();
+    return c;
+  }
+
+  template <class M, class Config>
+  AnyModel headed(const Config& config, Layout (*layout)(const Config&)) const {
+    nn::StateDict values = values_.encoder;
+    values.insert(values_.all.begin(), values_.all.end());
+    return filled<M>(config_.where(), config, weights(config.encoder, [&] { return layout(config).to_file(values); }),
+                     [&] { return layout(config); });
+  }
+
+  /// The file's tensors: those of the model below, and in their place and beside them those that are saved whole.
+  template <class ToFile>
+  Weights weights(const EncoderConfig& config, ToFile&& to_file) const {
+    check_layers(config_.where(), std::visit([](const auto& each) { return each.layers; }, config),
+                 {values_.encoder, where_below_});
+    Weights weights{.tensors = naming(config_.where(), to_file), .where = where_};
+    for (const auto& [name, value] : whole_) weights.tensors.insert_or_assign(name, value);
+    return weights;
+  }
+
+  const ConfigReader& config_;
+  const std::string where_, where_below_;
+  std::map<std::string, Tensor> whole_;
+  ValuesBelow values_;
+};
+
+/// The class of encoder that the adapters are of; none where that is the model below as it is.
+std::optional<hf::EncoderArchitecture> architecture_of(const std::string& folder, const ConfigReader& config) {
+  const auto named = hf::encoder_architecture(config);
+  if (!named || config.where() == in(folder, "config.json")) return named;
+  const std::string task = AdapterConfig(folder).task();
+  if (task == "SEQ_CLS") return hf::EncoderArchitecture{named->family, hf::EncoderHead::sequence, named->pooling};
+  if (task == "TOKEN_CLS") return hf::EncoderArchitecture{named->family, hf::EncoderHead::token};
+  if (task == "FEATURE_EXTRACTION") return hf::EncoderArchitecture{named->family, hf::EncoderHead::none};
+  return std::nullopt;
+}
+
+/// The model below as the class that the adapters are of.
+AnyModel model_below(const std::string& folder, const std::string& base) {
+  AnyModel below = load_model(base);
+  const ConfigReader config = read_config(fs::exists(in(folder, "config.json")) ? folder : base);
+  const auto architecture = architecture_of(folder, config);
+  if (!architecture) return below;
+  const Adapted adapted(folder, config, base, below);
+  if (!adapted.has_encoder())
+    raise(ErrorKind::config, "{}: the adapters are of an encoder, and {} holds a {}", adapter_config_path(folder), base,
+          module_of(below).type_name());
+  switch (architecture->head) {
+    case hf::EncoderHead::none:
+      return adapted.encoder(*architecture);
+    case hf::EncoderHead::sequence:
+      return adapted.of_texts(*architecture);
+    case hf::EncoderHead::token:
+      return adapted.of_tokens(*architecture);
+    default:
+      return below;
+  }
+}
+
+}  // namespace
+
+bool is_adapter_folder(const std::string& folder) {
+  return fs::exists(adapter_config_path(folder)) && !fs::exists(in(folder, "model.safetensors")) &&
+         !fs::exists(in(folder, "model.safetensors.index.json"));
+}
+
+std::string base_model_folder(const std::string& folder) {
+  const std::string name = AdapterConfig(folder).base_model();
+  for (const std::string& place : {name, fmt::format("{}/{}", folder, name)})
+    if (!name.empty() && fs::exists(in(place, "config.json")) && !is_adapter_folder(place)) return place;
+  raise(ErrorKind::config, "{}: \"base_model_name_or_path\" is \"{}\", which is no folder with a model",
+        adapter_config_path(folder), name);
+}
+
+AnyModel load_with_adapter(const std::string& folder, const std::string& base) {
+  AnyModel model = model_below(folder, base.empty() ? base_model_folder(folder) : base);
+  load_adapter(folder, model);
+  return model;
+}
+
+}  // namespace tape::models

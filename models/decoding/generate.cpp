@@ -1,0 +1,156 @@
+#include "models/decoding/generate.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "autograd/create.h"
+#include "autograd/ops/cast.h"
+#include "autograd/ops/unary.h"
+#include "models/decoding/said_rows.h"
+
+namespace tape::models {
+namespace {
+
+using TextRows = std::vector<SaidRows::Row>;
+
+/// Tokens that the model can see at once.
+int64_t positions_of(const CausalLM& model) { return model.max_length().value_or(std::numeric_limits<int64_t>::max()); }
+
+/// Rows whose whole text fits into the position table, in one batch with a cache. Shorter texts have padding in
+/// front, which is hidden, so that all go on at the same place of the cache.
+class CachedRows {
+ public:
+  CachedRows(CausalLM& model, const TextRows& rows) : model_(model), rows_(rows), cache_(model.encoder->init_cache()) {
+    for (size_t row = 0; row < rows.size(); ++row)
+      if (fits(row)) places_.push_back(row);
+    for (const size_t row : places_) length_ = std::max(length_, std::ssize(rows[row].ids));
+    for (const size_t row : places_) padding_.push_back(length_ - std::ssize(rows[row].ids));
+  }
+
+  bool fits(size_t row) const { return !rows_[row].ended && std::ssize(rows_[row].ids) <= positions_of(model_); }
+
+  /// The row at each place of the batch. Some may have left it: they are taken out once they are a quarter of all.
+  const std::vector<size_t>& places() const { return places_; }
+
+  /// Logits [places, V] of the next tokens.
+  Tensor logits() {
+    if (started_) leave();
+    const int64_t batch = std::ssize(places_), step = started_ ? 1 : length_;
+    if (batch == 0) return {};
+    std::vector<int64_t> ids(static_cast<size_t>(batch * step), 0), positions = ids;
+    for (int64_t place = 0; place < batch; ++place) {
+      const size_t row = places_[static_cast<size_t>(place)];
+      if (!fits(row)) continue;  // what is said of it is not read
+      const std::vector<int64_t>& text = rows_[row].ids;
+      const int64_t from = std::max<int64_t>(0, std::ssize(text) - step), end = (place + 1) * step;
+      for (int64_t t = from; t < std::ssize(text); ++t) {
+        const auto at = static_cast<size_t>(end - std::ssize(text) + t);
+        ids[at] = text[static_cast<size_t>(t)];
+        positions[at] = t;
+      }
+    }
+    if (started_) ++length_;
+    started_ = true;
+    return model_.next_logits(from_vector(ids, {batch, step}), from_vector(positions, {batch, step}), cache_, mask());
+  }
+
+ private:
+  /// Hides the padding: [B, 1, 1, length].
+  Mask mask() const {
+    if (std::all_of(padding_.begin(), padding_.end(), [](int64_t p) { return p == 0; })) return {};
+    std::vector<int64_t> seen;
+    for (const int64_t p : padding_) {
+      seen.insert(seen.end(), static_cast<size_t>(p), 0);
+      seen.insert(seen.end(), static_cast<size_t>(length_ - p), 1);
+    }
+    return Mask::padding(from_vector(seen, {std::ssize(padding_), length_}), 0);
+  }
+
+  void leave() {
+    std::vector<int64_t> kept;
+    for (size_t place = 0; place < places_.size(); ++place)
+      if (fits(places_[place])) kept.push_back(static_cast<int64_t>(place));
+    if (kept.empty()) return places_.clear();
+    if (4 * (places_.size() - kept.size()) < places_.size()) return;
+    std::vector<size_t> places;
+    std::vector<int64_t> padding;
+    for (const int64_t place : kept) {
+      places.push_back(places_[static_cast<size_t>(place)]);
+      padding.push_back(padding_[static_cast<size_t>(place)]);
+    }
+    places_ = std::move(places);
+    padding_ = std::move(padding);
+    const Tensor index = from_vector(kept);
+    for (nn::KeyValueCache& layer : cache_) layer.select(index);
+  }
+
+  CausalLM& model_;
+  const TextRows& rows_;
+  nn::EncoderCache cache_;
+  std::vector<size_t> places_;
+  std::vector<int64_t> padding_;  // in front of the text at each place
+  int64_t length_ = 0;            // of the cache, padding included
+  bool started_ = false;
+};
+
+/// Logits [rows, V] behind the last `length` tokens of some rows.
+Tensor window_logits(CausalLM& model, const TextRows& rows, const std::vector<size_t>& which, int64_t length) {
+  std::vector<int64_t> ids, positions;
+  for (const size_t row : which) {
+    ids.insert(ids.end(), rows[row].ids.end() - length, rows[row].ids.end());
+    for (int64_t t = 0; t < length; ++t) positions.push_back(t);
+  }
+  nn::EncoderCache cache = model.encoder->init_cache();
+  const Shape shape{std::ssize(which), length};
+  return model.next_logits(from_vector(ids, shape), from_vector(positions, shape), cache);
+}
+
+/// What the model says of the next tokens, as scores.
+Tensor scores_of(const CausalLM& model, const Tensor& said) {
+  return model.options().output == nn::TokenOutput::probabilities ? log(cast(said, f64)) : said;
+}
+
+/// The prompt, or the token that a text begins with.
+std::vector<int64_t> begun(const CausalLM& model, const std::vector<int64_t>& prompt, size_t row) {
+  if (prompt.empty()) {
+    if (!model.options().bos_id)
+      raise(ErrorKind::config, "generate: prompt {} is empty, and the model has no bos_id to begin with", row);
+    return {*model.options().bos_id};
+  }
+  for (size_t t = 0; t < prompt.size(); ++t)
+    if (prompt[t] < 0 || prompt[t] >= model.vocab())
+      raise(ErrorKind::index, "generate: prompt {} has id {} at position {}, which is not in 0..{}", row, prompt[t], t,
+            model.vocab() - 1);
+  return prompt;
+}
+
+}  // namespace
+
+std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vector<int64_t>>& prompts,
+                                   const GenerateOptions& options) {
+  SaidRows said(options, model.vocab(), model.options().eos_ids);
+  if (options.bos || options.forced_bos || options.forced_eos)
+    raise(ErrorKind::config, "generate: bos, forced_bos and forced_eos are of an encoder-decoder model's targets");
+  for (size_t row = 0; row < prompts.size(); ++row) said.add(begun(model, prompts[row], row));
+  const NoGrad no_grad;
+  CachedRows cached(model, said.rows());
+  for (int64_t step = 0; step < options.max_new_tokens && !said.running().empty(); ++step) {
+    if (options.use_cache) {
+      const Tensor logits = cached.logits();
+      // Before any row grows: one that grows out of the table in this step slides from the next on.
+      const std::vector<size_t> sliding = said.running([&](size_t row) { return !cached.fits(row); });
+      if (logits.defined())
+        said.say(cached.places(), scores_of(model, logits), [&](size_t row) { return cached.fits(row); });
+      if (!sliding.empty())
+        said.say(sliding, scores_of(model, window_logits(model, said.rows(), sliding, positions_of(model))));
+    } else {
+      for (const size_t row : said.running()) {
+        const int64_t length = std::min(std::ssize(said.rows()[row].ids), positions_of(model));
+        said.say({row}, scores_of(model, window_logits(model, said.rows(), {row}, length)));
+      }
+    }
+  }
+  return said.finish();
+}
+
+}  // namespace tape::models

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/index.h"
+#include "models/decoding/generate.h"
+#include "models/decoding/running_rows.h"
+#include "models/decoding/said_rows.h"
+#include "models/length_batches.h"
+
+namespace tape::models {
+namespace {
+
+void check_sources(const EncoderDecoderOptions& model, const std::vector<std::vector<int64_t>>& sources) {
+  for (size_t row = 0; row < sources.size(); ++row) {
+    const std::vector<int64_t>& ids = sources[row];
+    if (ids.empty()) raise(ErrorKind::config, "generate: source {} is empty", row);
+    if (model.max_length && std::ssize(ids) > *model.max_length)
+      raise(ErrorKind::shape, "generate: source {} has {} tokens, the model {} positions", row, ids.size(),
+            *model.max_length);
+    for (size_t t = 0; t < ids.size(); ++t) {
+      if (ids[t] < 0 || ids[t] >= model.src_vocab)
+        raise(ErrorKind::index, "generate: source {} has id {} at position {}, which is not in 0..{}", row, ids[t], t,
+              model.src_vocab - 1);
+      if (ids[t] == model.padding_id)
+        raise(ErrorKind::index, "generate: source {} has the padding id {} at position {}: it would not be seen", row,
+              ids[t], t);
+    }
+  }
+}
+
+/// All sources in one batch, padding behind the shorter.
+Tensor batch_of(const std::vector<std::vector<int64_t>>& sources, int64_t padding_id) {
+  std::vector<int64_t> all;
+  for (int64_t row = 0; row < std::ssize(sources); ++row) all.push_back(row);
+  return padded_rows(sources, all, padding_id);
+}
+
+}  // namespace
+
+std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std::vector<int64_t>>& sources,
+                                   const GenerateOptions& options) {
+  const EncoderDecoderOptions& m = model.options();
+  SaidRows said(options, m.tgt_vocab, {m.eos_id}, model.search);
+  check_sources(m, sources);
+  const int64_t bos = options.bos.value_or(m.bos_id);
+  const std::optional<int64_t> forced = options.forced_bos ? options.forced_bos : m.forced_bos;
+  for (const int64_t first : {bos, forced.value_or(bos)})
+    if (first < 0 || first >= m.tgt_vocab)
+      raise(ErrorKind::index, "generate: the first token {} is not in 0..{}", first, m.tgt_vocab - 1);
+  for (size_t row = 0; row < sources.size(); ++row) said.add({bos});
+  if (sources.empty()) return {};
+  const NoGrad no_grad;
+  RunningRows rows(model, batch_of(sources, m.padding_id), bos, options.use_cache);
+  const int64_t most = std::min(options.max_new_tokens, m.max_length.value_or(options.max_new_tokens));
+  const Tensor padding = eq(arange(m.tgt_vocab), static_cast<double>(m.padding_id));
+  for (int64_t step = 0; step < most && !rows.places().empty(); ++step) {
+    const std::vector<size_t> places(rows.places().begin(), rows.places().end());
+    if (step + 1 == most && options.forced_eos.value_or(model.search.forced_eos)) {
+      for (const size_t row : places)
+        if (!said.rows()[row].ended) said.say(row, m.eos_id);
+      break;
+    }
+    if (step == 0 && forced) {
+      for (const size_t row : places) said.say(row, *forced);
+      // What the decoder says of bos is not asked for, but what it keeps of it.
+      if (options.use_cache) rows.logits();
+    } else {
+      // Padding is never a word: chosen, it would be hidden from the positions behind it.
+      said.say(places, masked_fill(rows.logits(), padding, -INFINITY),
+               [&](size_t row) { return !said.rows()[row].ended; });
+    }
+    std::vector<int64_t> next;
+    next.reserve(places.size());
+    for (const size_t row : places) next.push_back(said.rows()[row].ids.back());
+    std::vector<bool> ended;
+    for (const SaidRows::Row& row : said.rows()) ended.push_back(row.ended);
+    rows.follow(from_vector(next, {std::ssize(next), 1}), ended);
+  }
+  return said.finish();
+}
+
+}  // namespace tape::models

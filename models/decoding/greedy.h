@@ -1,0 +1,19 @@
+#pragma once
+
+#include "../encoder_decoder.h"
+
+namespace tape::models {
+
+struct GreedyOptions {
+  int64_t bos = 1;
+  int64_t eos = 2;
+  int64_t max_length = 128;  ///< tokens of a translation, its end included
+  bool use_cache = true;     ///< keep keys and values of earlier positions; the same tokens either way
+};
+
+/// The likeliest next token again and again, until eos: src [B, S] (i64) -> the tokens of each row, without bos and
+/// eos. The model should be in evaluation mode.
+std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Tensor& src,
+                                                const GreedyOptions& options = {});
+
+}  // namespace tape::models

@@ -1,0 +1,92 @@
+#include "models/decoding/said_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "autograd/ops/cast.h"
+#include "models/decoding/repeats.h"
+
+namespace tape::models {
+
+SaidRows::SaidRows(const GenerateOptions& options, int64_t vocab, std::vector<int64_t> stop_ids,
+                   const SearchDefaults& own)
+    : options_(options),
+      stop_ids_(options.stop_ids.value_or(std::move(stop_ids))),
+      no_repeat_ngram_(options.no_repeat_ngram.value_or(own.no_repeat_ngram)),
+      min_new_tokens_(options.min_new_tokens.value_or(std::min(own.min_length, options.max_new_tokens))) {
+  check(options.sampling);
+  if (options.max_new_tokens < 0)
+    raise(ErrorKind::config, "generate: max_new_tokens must be at least 0, got {}", options.max_new_tokens);
+  if (min_new_tokens_ < 0 || min_new_tokens_ > options.max_new_tokens)
+    raise(ErrorKind::config, "generate: min_new_tokens must be from 0 to max_new_tokens, got {} (max_new_tokens {})",
+          min_new_tokens_, options.max_new_tokens);
+  if (no_repeat_ngram_ < 0)
+    raise(ErrorKind::config, "generate: no_repeat_ngram must be at least 0 (0: none), got {}", no_repeat_ngram_);
+  if (options.vocabulary < 0 || options.vocabulary > vocab)
+    raise(ErrorKind::config, "generate: vocabulary must be from 0 to the model's {}, got {}", vocab,
+          options.vocabulary);
+  seed_ = options.seed ? *options.seed
+                       : static_cast<uint64_t>(generator(Stream::sampling).below(std::numeric_limits<int64_t>::max()));
+}
+
+void SaidRows::add(std::vector<int64_t> before) {
+  rows_.push_back({.ids = std::move(before), .draws = Generator(seed_ + rows_.size())});
+  found_.emplace_back();
+}
+
+std::vector<size_t> SaidRows::running(const std::function<bool(size_t)>& condition) const {
+  std::vector<size_t> found;
+  for (size_t row = 0; row < rows_.size(); ++row)
+    if (!rows_[row].ended && (!condition || condition(row))) found.push_back(row);
+  return found;
+}
+
+void SaidRows::say(const std::vector<size_t>& which, const Tensor& logits,
+                   const std::function<bool(size_t)>& condition) {
+  const int64_t vocabulary = logits.size(1);
+  const std::vector<double> all = cast(logits, f64).to_vector<double>();
+  for (size_t place = 0; place < which.size(); ++place) {
+    if (condition && !condition(which[place])) continue;
+    const auto first = all.begin() + static_cast<int64_t>(place) * vocabulary;
+    say(which[place], std::vector<double>(first, first + vocabulary));
+  }
+}
+
+void SaidRows::hide(size_t row, std::vector<double>& scores) const {
+  const auto never = [&scores](const std::vector<int64_t>& ids) {
+    for (const int64_t id : ids)
+      if (id >= 0 && id < std::ssize(scores)) scores[static_cast<size_t>(id)] = -INFINITY;
+  };
+  if (options_.vocabulary > 0)
+    for (size_t id = static_cast<size_t>(options_.vocabulary); id < scores.size(); ++id) scores[id] = -INFINITY;
+  never(repeating_tokens(rows_[row].ids, no_repeat_ngram_));
+  if (std::ssize(found_[row].tokens) < min_new_tokens_) never(stop_ids_);
+}
+
+void SaidRows::say(size_t row, std::vector<double> scores) {
+  hide(row, scores);
+  say(row, draw(token_probabilities(std::move(scores), rows_[row].ids, options_.sampling), rows_[row].draws));
+}
+
+void SaidRows::say(size_t row, int64_t token) {
+  if (std::find(stop_ids_.begin(), stop_ids_.end(), token) != stop_ids_.end()) {
+    found_[row].stopped = true;
+    return end(row);
+  }
+  rows_[row].ids.push_back(token);
+  found_[row].tokens.push_back(token);
+  if (options_.on_token) options_.on_token(static_cast<int64_t>(row), token);
+}
+
+void SaidRows::end(size_t row) {
+  rows_[row].ended = true;
+  if (options_.on_token) options_.on_token(static_cast<int64_t>(row), std::nullopt);
+}
+
+std::vector<Continuation> SaidRows::finish() {
+  for (const size_t row : running()) end(row);
+  return std::move(found_);
+}
+
+}  // namespace tape::models

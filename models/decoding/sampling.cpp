@@ -1,0 +1,116 @@
+#include "models/decoding/sampling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "autograd/distributions.h"
+#include "base/error.h"
+
+namespace tape::models {
+namespace {
+
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+void check_range(const char* name, double value, double least, double most) {
+  if (!(value >= least && value <= most))
+    raise(ErrorKind::config, "generate: {} must be from {} to {}, got {}", name, least, most, value);
+}
+
+void check_numbers(const std::vector<double>& logits) {
+  bool any = false;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (std::isnan(logits[i]) || logits[i] == -kNever)
+      raise(ErrorKind::numeric, "generate: the score of token {} is {}", i, logits[i]);
+    any = any || logits[i] != kNever;
+  }
+  if (!any) raise(ErrorKind::numeric, "generate: all {} scores are -inf", logits.size());
+}
+
+void penalize(std::vector<double>& scores, std::span<const int64_t> earlier, double penalty) {
+  std::vector<int64_t> said(earlier.begin(), earlier.end());
+  std::sort(said.begin(), said.end());
+  said.erase(std::unique(said.begin(), said.end()), said.end());
+  for (const int64_t id : said) {
+    if (id < 0 || id >= std::ssize(scores)) continue;
+    double& score = scores[static_cast<size_t>(id)];
+    score = score < 0 ? score * penalty : score / penalty;
+  }
+}
+
+void keep_top_k(std::vector<double>& scores, int64_t k) {
+  if (k >= std::ssize(scores)) return;
+  std::vector<double> best = scores;
+  std::nth_element(best.begin(), best.begin() + (k - 1), best.end(), std::greater<>());
+  const double last = best[static_cast<size_t>(k - 1)];
+  for (double& score : scores)
+    if (score < last) score = kNever;
+}
+
+std::vector<double> softmax_of(const std::vector<double>& scores) {
+  const double highest = *std::max_element(scores.begin(), scores.end());
+  std::vector<double> p(scores.size());
+  double total = 0;
+  for (size_t i = 0; i < p.size(); ++i) total += p[i] = std::exp(scores[i] - highest);
+  for (double& value : p) value /= total;
+  return p;
+}
+
+/// Hides, from the least likely on, what together has a probability of at most 1 - top_p; never the likeliest.
+void keep_top_p(std::vector<double>& scores, double top_p) {
+  const std::vector<double> p = softmax_of(scores);
+  std::vector<size_t> order;
+  for (size_t i = 0; i < scores.size(); ++i)
+    if (scores[i] != kNever) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] < scores[b]; });
+  double sum = 0;
+  for (size_t place = 0; place + 1 < order.size(); ++place) {
+    sum += p[order[place]];
+    if (!(sum <= 1 - top_p)) break;
+    scores[order[place]] = kNever;
+  }
+}
+
+void keep_min_p(std::vector<double>& scores, double min_p) {
+  const std::vector<double> p = softmax_of(scores);
+  const double least = min_p * *std::max_element(p.begin(), p.end());
+  for (size_t i = 0; i < p.size(); ++i)
+    if (p[i] < least) scores[i] = kNever;
+}
+
+}  // namespace
+
+void check(const SamplingOptions& o) {
+  if (!(o.temperature >= 0 && std::isfinite(o.temperature)))
+    raise(ErrorKind::config, "generate: temperature must be at least 0, got {}", o.temperature);
+  if (o.top_k < 0) raise(ErrorKind::config, "generate: top_k must be at least 0 (0: all), got {}", o.top_k);
+  check_range("top_p", o.top_p, 0, 1);
+  check_range("min_p", o.min_p, 0, 1);
+  if (!(o.repetition_penalty > 0 && std::isfinite(o.repetition_penalty)))
+    raise(ErrorKind::config, "generate: repetition_penalty must be more than 0, got {}", o.repetition_penalty);
+}
+
+std::vector<double> token_probabilities(std::vector<double> scores, std::span<const int64_t> earlier,
+                                        const SamplingOptions& o) {
+  check(o);
+  check_numbers(scores);
+  if (o.repetition_penalty != 1) penalize(scores, earlier, o.repetition_penalty);
+  if (o.temperature == 0) {
+    std::vector<double> p(scores.size(), 0.0);
+    p[static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin())] = 1;
+    return p;
+  }
+  // Less the highest first: divided by a tiny temperature, the scores themselves may overflow.
+  const double highest = *std::max_element(scores.begin(), scores.end());
+  for (double& score : scores) score = score == kNever ? kNever : (score - highest) / o.temperature;
+  if (o.top_k > 0) keep_top_k(scores, o.top_k);
+  if (o.top_p < 1) keep_top_p(scores, o.top_p);
+  if (o.min_p > 0) keep_min_p(scores, o.min_p);
+  return softmax_of(scores);
+}
+
+int64_t draw(std::span<const double> probabilities, Generator& draws) {
+  return Categories(probabilities).at(draws.uniform());
+}
+
+}  // namespace tape::models

@@ -1,0 +1,16 @@
+#include "models/decoding/target_start.h"
+
+namespace tape::models {
+
+TargetStart target_start(const EncoderDecoder& model) { return {model.options().bos_id, model.options().forced_bos}; }
+
+TargetStart target_start(const EncoderDecoder& model, const text::Tokenizer& tokenizer) {
+  TargetStart start = target_start(model);
+  const text::Tokenizer& target = tokenizer.target();
+  // A tokenizer of languages that is its own other side knows the source's alone.
+  if (&target == &tokenizer || !target.language()) return start;
+  (target.language_begins() ? start.bos : start.forced_bos.emplace()) = *target.language();
+  return start;
+}
+
+}  // namespace tape::models

@@ -1,0 +1,104 @@
+#include "models/gguf/rotation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "autograd/create.h"
+
+namespace tape::models::gguf {
+namespace {
+
+nn::RotaryFrequencies frequencies_of(const LlamaConfig& c, const nn::RotaryScaling& scaling) {
+  return {.theta = c.rotary.theta, .turned = *c.head_width, .scaling = scaling};
+}
+
+/// Whether a scaling divides as the file says, up to the rounding of f32.
+bool gives(const LlamaConfig& c, const nn::Llama3Scaling& scaling, const std::vector<float>& divisors) {
+  LlamaConfig trial = c;
+  trial.rotary.scaling = scaling;
+  const std::vector<double> made = divisors_of(trial).to_vector<double>();
+  return std::equal(made.begin(), made.end(), divisors.begin(), divisors.end(),
+                    [](double a, float b) { return std::abs(a - static_cast<double>(b)) <= 1e-5 * a; });
+}
+
+/// The frequencies at which Llama 3's scaling begins and ends to divide.
+struct Borders {
+  double low, high;
+};
+
+/// What the ends may be. With w a frequency, the share m = (w - low) / (high - low) of 1/d = (1 - m) / s + m is a line,
+/// which two of its points tell. Fewer leave it open: then any line will do that passes between those that are divided
+/// by all of s and those that are not.
+std::vector<Borders> possible_ends(const std::vector<double>& w, const std::vector<float>& divisors, double s) {
+  double kept = 2 * w.front(), divided = w.back() / 2;  // the nearest frequencies outside of the line
+  std::vector<std::pair<double, double>> line;
+  for (size_t i = 0; i < w.size(); ++i) {
+    const double m = (1 / static_cast<double>(divisors[i]) - 1 / s) / (1 - 1 / s);
+    if (m > 1 - 1e-6)
+      kept = std::min(kept, w[i]);
+    else if (m < 1e-6)
+      divided = std::max(divided, w[i]);
+    else
+      line.emplace_back(w[i], m);
+  }
+  const double low = divided * 1.001, high = kept * 0.999;
+  if (line.empty()) return {{low, high}};
+  const auto [w0, m0] = line.front();
+  if (line.size() == 1) return {{low, low + (w0 - low) / m0}, {(w0 - m0 * high) / (1 - m0), high}};
+  const auto [w1, m1] = line.back();
+  const double slope = (m0 - m1) / (w0 - w1), zero = w0 - m0 / slope;
+  return {{zero, zero + 1 / slope}};
+}
+
+/// The scaling that gives the divisors, whose largest is its factor. Of low_freq_factor, high_freq_factor and
+/// original_length only quotients can be told: the first is 1, as in every Llama, or the last large where that is no
+/// whole number then.
+std::optional<nn::Llama3Scaling> llama3_of(const LlamaConfig& c, const std::vector<float>& divisors) {
+  const std::vector<double> w = frequencies_of(c, {}).inverse(0);
+  const double s = static_cast<double>(*std::max_element(divisors.begin(), divisors.end()));
+  if (!(s > 1) || std::isinf(s)) return std::nullopt;
+  const double turn = 2 * std::numbers::pi;
+  constexpr double long_text = 1 << 30;
+  for (const auto& [low, high] : possible_ends(w, divisors, s)) {
+    if (!(low > turn / long_text) || !(high > low) || !(high < long_text)) continue;
+    const nn::Llama3Scaling usual{s, 1, std::round(high / low * 1e4) / 1e4, std::llround(turn / low)};
+    const nn::Llama3Scaling exact{s, low * long_text / turn, high * long_text / turn, int64_t{1} << 30};
+    for (const nn::Llama3Scaling& found : {usual, exact})
+      if (found.original_length >= 1 && found.high_freq_factor > found.low_freq_factor && gives(c, found, divisors))
+        return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Tensor divisors_of(const LlamaConfig& c) {
+  const std::vector<double> scaled = frequencies_of(c, c.rotary.scaling).inverse(0);
+  std::vector<double> divisors = frequencies_of(c, {}).inverse(0);
+  for (size_t i = 0; i < divisors.size(); ++i) divisors[i] /= scaled[i];
+  return from_vector(divisors, {std::ssize(divisors)});
+}
+
+nn::RotaryScaling read_scaling(const GgufEntries& entries, const std::string& prefix, const LlamaConfig& c,
+                               const Tensor& divisors) {
+  const std::string key = prefix + "rope.scaling.";
+  const std::string type = entries.text(key + "type", "none");
+  if (divisors.defined()) {
+    const std::vector<float> values = divisors.to_vector<float>();
+    const auto found = llama3_of(c, values);
+    if (type != "none" || !found)
+      raise(ErrorKind::config, "{}: tensor \"rope_freqs.weight\" is of no scaling that is known here", entries.where());
+    return *found;
+  }
+  if (type == "none") return {};
+  if (type == "linear") return nn::LinearScaling{entries.number(key + "factor")};
+  if (type == "yarn")
+    return nn::YarnScaling{.factor = entries.number(key + "factor"),
+                           .original_length = entries.whole(key + "original_context_length", c.max_length),
+                           .beta_fast = entries.number(key + "yarn_beta_fast", 32),
+                           .beta_slow = entries.number(key + "yarn_beta_slow", 1)};
+  raise(ErrorKind::config, "{}: \"{}type\" is \"{}\"; none, linear and yarn are supported", entries.where(), key, type);
+}
+
+}  // namespace tape::models::gguf

@@ -1,0 +1,185 @@
+#include "models/gguf/tokenizer.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "models/tokenizer_fit.h"
+#include "text/byte_level_bpe.h"
+#include "text/load_tokenizer.h"
+
+namespace tape::models {
+namespace {
+
+using nlohmann::json;
+
+/// What a file says beside the tokens: their merges, and how a text is split before.
+struct Kind {
+  std::string model;  // "gpt2" or "llama"
+  std::string split;  // "tokenizer.ggml.pre"
+  std::vector<std::string> merges;
+};
+
+/// The parts of a "pre_tokenizer", one behind the other.
+std::vector<json> parts_of(const json& pre) {
+  if (!pre.is_object()) return {};
+  if (pre.value("type", "") != "Sequence") return {pre};
+  const auto parts = pre.find("pretokenizers");
+  return parts != pre.end() && parts->is_array() ? std::vector<json>(parts->begin(), parts->end())
+                                                 : std::vector<json>();
+}
+
+/// llama.cpp's name for the way a byte-level tokenizer splits; "" for one that it may not know.
+std::string split_of(const std::vector<json>& parts) {
+  std::string types;
+  for (const json& part : parts) types += part.value("type", "") + " ";
+  if (types == "ByteLevel ") return "gpt-2";
+  if (types == "Digits ByteLevel ") return "smollm";
+  if (types != "Split ByteLevel ") return "";
+  const json pattern = parts.front().value("pattern", json::object());
+  const std::string regex = pattern.is_object() ? pattern.value("Regex", "") : "";
+  for (const char* name : {"llama-bpe", "qwen2"})
+    if (regex == split_expression(name)) return name;
+  return "";
+}
+
+std::vector<std::string> merges_of(const json& model, const std::string& where) {
+  std::vector<std::string> merges;
+  for (const json& merge : model.value("merges", json::array())) {
+    if (merge.is_string())
+      merges.push_back(merge.get<std::string>());
+    else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
+      merges.push_back(fmt::format("{} {}", merge[0].get<std::string>(), merge[1].get<std::string>()));
+    else
+      raise(ErrorKind::format, "{}: a merge is neither a text nor a pair of texts", where);
+  }
+  return merges;
+}
+
+Kind kind_of_json(const std::string& file) {
+  const json parsed = parse_large_json(read_text(file), file);
+  const json model = parsed.value("model", json::object());
+  const std::string type = model.is_object() ? model.value("type", "BPE") : "";
+  if (type != "BPE")
+    raise(ErrorKind::config, "{}: a tokenizer of type \"{}\" has no place in GGUF; BPE has", file, type);
+  if (model.value("byte_fallback", false)) return {"llama", "default", merges_of(model, file)};
+  const std::string split = split_of(parts_of(parsed.value("pre_tokenizer", json())));
+  if (split.empty())
+    raise(ErrorKind::config,
+          "{}: \"pre_tokenizer\" is none of those known by name in GGUF (GPT-2, Llama 3, Qwen2, SmolLM)", file);
+  return {"gpt2", split, merges_of(model, file)};
+}
+
+Kind kind_of(const std::string& folder, const text::Tokenizer& tokenizer) {
+  const std::string file = fmt::format("{}/tokenizer.json", folder);
+  if (std::filesystem::exists(file)) return kind_of_json(file);
+  const auto* const bpe = dynamic_cast<const text::ByteLevelBpe*>(&tokenizer);
+  if (!bpe)
+    raise(ErrorKind::config,
+          "{}: the tokenizer has no place in GGUF; save it as tokenizer.json, or as vocab.json and "
+          "merges.txt of a byte-level BPE",
+          folder);
+  Kind kind{"gpt2", "gpt-2", {}};
+  for (const auto& [left, right] : bpe->merges()) kind.merges.push_back(fmt::format("{} {}", left, right));
+  return kind;
+}
+
+/// "<0x0A>"
+bool names_a_byte(const std::string& token) {
+  return token.size() == 6 && token.starts_with("<0x") && token.ends_with(">");
+}
+
+/// SentencePiece's BPE joins the pair whose token has the largest score: tokens that come early in the merges.
+std::vector<float> scores_of(const std::vector<std::string>& tokens, const std::vector<std::string>& merges) {
+  std::map<std::string, float> score;
+  for (size_t rank = 0; rank < merges.size(); ++rank) {
+    std::string joined = merges[rank];
+    if (const size_t blank = joined.find(' '); blank != joined.npos) joined.erase(blank, 1);
+    score.emplace(joined, -static_cast<float>(rank));
+  }
+  std::vector<float> scores;
+  for (const std::string& token : tokens) {
+    const auto found = score.find(token);
+    scores.push_back(found == score.end() ? 0 : found->second);
+  }
+  return scores;
+}
+
+/// The tokens that are put in front of a text and behind it.
+struct Ends {
+  std::optional<int64_t> begin, end;
+};
+
+Ends ends_of(const text::Tokenizer& tokenizer, const std::string& folder) {
+  const text::Encoding text = tokenizer.encode("a");
+  Ends ends;
+  if (text.ids.empty()) return ends;
+  if (text.special_tokens_mask.front() == 1) ends.begin = text.ids.front();
+  if (text.ids.size() > 1 && text.special_tokens_mask.back() == 1) ends.end = text.ids.back();
+  const auto added = std::count(text.special_tokens_mask.begin(), text.special_tokens_mask.end(), 1);
+  if (added > int{ends.begin.has_value()} + int{ends.end.has_value()})
+    raise(ErrorKind::config, "{}: the tokenizer puts {} tokens around a text; GGUF has one in front and one behind",
+          folder, added);
+  return ends;
+}
+
+/// Whether a text's first token begins with a blank that the text has not.
+bool adds_blank(const text::Tokenizer& tokenizer) {
+  const std::vector<int64_t> ids = tokenizer.encode("a", {.add_special_tokens = false}).ids;
+  return !ids.empty() && tokenizer.token(ids.front()).starts_with("\u2581");
+}
+
+}  // namespace
+
+std::string split_expression(const std::string& name) {
+  const std::string rest = R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+  const std::string begin = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})";
+  if (name == "llama-bpe") return begin + "{1,3}" + rest;
+  return name == "qwen2" ? begin + rest : "";
+}
+
+void append_tokenizer(GgufMetadata& metadata, const std::string& folder, int64_t vocab) {
+  const auto tokenizer = text::load_tokenizer(folder);
+  check_tokenizer_fits(folder, *tokenizer, "vocab_size", vocab);
+  Kind kind = kind_of(folder, *tokenizer);
+  const text::SpecialTokens& special = tokenizer->special();
+  std::vector<std::string> tokens;
+  std::vector<int32_t> types;
+  for (int64_t id = 0; id < vocab; ++id) {
+    const bool unused = id >= tokenizer->vocab_size();
+    tokens.push_back(unused ? fmt::format("[PAD{}]", id) : tokenizer->token(id));
+    types.push_back(unused                                                        ? kUnused
+                    : kind.model == "llama" && id == special.unk                  ? kUnknown
+                    : tokenizer->is_special(id)                                   ? kControl
+                    : kind.model == "llama" && names_a_byte(tokenizer->token(id)) ? kByte
+                                                                                  : kNormal);
+  }
+  const auto entry = [&](const char* key, GgufValue value) {
+    metadata.emplace_back(fmt::format("tokenizer.ggml.{}", key), std::move(value));
+  };
+  entry("model", kind.model);
+  entry("pre", kind.split);
+  if (kind.model == "llama") {
+    entry("scores", scores_of(tokens, kind.merges));
+    entry("add_space_prefix", adds_blank(*tokenizer));
+  }
+  entry("tokens", std::move(tokens));
+  entry("token_type", std::move(types));
+  entry("merges", std::move(kind.merges));
+  const Ends ends = ends_of(*tokenizer, folder);
+  const std::pair<const char*, int64_t> ids[] = {{"bos_token_id", ends.begin.value_or(special.bos)},
+                                                 {"eos_token_id", ends.end.value_or(special.eos)},
+                                                 {"unknown_token_id", special.unk},
+                                                 {"padding_token_id", special.pad}};
+  for (const auto& [key, id] : ids)
+    if (id >= 0) entry(key, static_cast<uint32_t>(id));
+  entry("add_bos_token", ends.begin.has_value());
+  entry("add_eos_token", ends.end.has_value());
+}
+
+}  // namespace tape::models

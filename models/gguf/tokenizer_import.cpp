@@ -1,0 +1,245 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/utf8.h"
+#include "models/gguf/tokenizer.h"
+#include "text/load_tokenizer.h"
+
+namespace tape::models {
+namespace {
+
+using nlohmann::json;
+
+/// The tokens of a file and what they are.
+struct FileVocabulary {
+  std::string where;
+  std::vector<std::string> tokens;
+  std::vector<int32_t> types;
+  std::map<std::string, int64_t> ids;  // of those that are used
+};
+
+FileVocabulary read_vocabulary(const GgufEntries& entries) {
+  FileVocabulary v{entries.where(), entries.list<std::string>("tokenizer.ggml.tokens"), {}, {}};
+  v.types = entries.has("tokenizer.ggml.token_type") ? entries.list<int32_t>("tokenizer.ggml.token_type")
+                                                     : std::vector<int32_t>(v.tokens.size(), kNormal);
+  if (v.types.size() != v.tokens.size())
+    raise(ErrorKind::format, "{}: {} tokens have {} types", v.where, v.tokens.size(), v.types.size());
+  for (size_t id = 0; id < v.tokens.size(); ++id) {
+    const std::string& token = v.tokens[id];
+    if (v.types[id] == kUnused) continue;
+    if (!valid_utf8(token)) raise(ErrorKind::format, "{}: token {} is no UTF-8", v.where, id);
+    if (const auto [place, fresh] = v.ids.emplace(token, static_cast<int64_t>(id)); !fresh)
+      raise(ErrorKind::format, "{}: tokens {} and {} are both \"{}\"", v.where, place->second, id, clipped(token, 40));
+  }
+  return v;
+}
+
+/// More is no merge and no piece of SentencePiece's: both are cut in every way, which takes the square of it.
+constexpr size_t kLongestMerge = 512;
+/// Llama 2 has two merges a token. Tokens that are all made of each other would have as many as they have letters, and
+/// a small file would fill the memory.
+constexpr size_t kMostMerges = 32, kMergesOfAny = 1000;
+
+/// A merge's two tokens: "a b", of which either may hold blanks too.
+json parts_of_merge(const FileVocabulary& v, const std::string& merge) {
+  if (merge.size() > kLongestMerge)
+    raise(ErrorKind::format, "{}: a merge of {} bytes is longer than {}", v.where, merge.size(), kLongestMerge);
+  for (size_t blank = merge.find(' ', 1); blank != std::string::npos; blank = merge.find(' ', blank + 1)) {
+    const std::string left = merge.substr(0, blank), right = merge.substr(blank + 1);
+    if (v.ids.contains(left) && v.ids.contains(right) && v.ids.contains(left + right))
+      return merge.find(' ') == merge.rfind(' ') ? json(merge) : json{left, right};
+  }
+  raise(ErrorKind::format, "{}: the merge \"{}\" is of no tokens", v.where, clipped(merge, 40));
+}
+
+/// SentencePiece joins the neighbours whose token has the largest score, so a merge of every way to cut a token stands
+/// at its token's place; of those at one place, longer parts first.
+json merges_of_scores(const FileVocabulary& v, const std::vector<float>& scores) {
+  if (scores.size() != v.tokens.size())
+    raise(ErrorKind::format, "{}: {} tokens have {} scores", v.where, v.tokens.size(), scores.size());
+  std::vector<std::tuple<float, size_t, size_t, std::string, std::string>> found;
+  for (const auto& [token, id] : v.ids) {
+    if (v.types[static_cast<size_t>(id)] != kNormal) continue;
+    if (token.size() > kLongestMerge)
+      raise(ErrorKind::format, "{}: token {} of {} bytes is longer than {}", v.where, id, token.size(), kLongestMerge);
+    for (size_t cut = 1; cut < token.size(); ++cut) {
+      if ((static_cast<unsigned char>(token[cut]) & 0xC0U) == 0x80U) continue;  // inside of a character
+      const std::string left = token.substr(0, cut), right = token.substr(cut);
+      if (v.ids.contains(left) && v.ids.contains(right))
+        found.emplace_back(-scores[static_cast<size_t>(id)], token.size() - cut, cut, left, right);
+      if (found.size() > kMostMerges * v.tokens.size() + kMergesOfAny)
+        raise(ErrorKind::format, "{}: {} tokens are made of each other in more than {} ways each", v.where,
+              v.tokens.size(), kMostMerges);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  json merges = json::array();
+  for (const auto& [score, behind, cut, left, right] : found) merges.push_back(json{left, right});
+  return merges;
+}
+
+json byte_level(bool use_regex) {
+  return {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", use_regex}};
+}
+
+json pre_tokenizer_of(const GgufEntries& entries, const std::string& name) {
+  if (name == "gpt-2" || name == "default") return byte_level(true);
+  json first;
+  if (name == "smollm") first = {{"type", "Digits"}, {"individual_digits", true}};
+  if (const std::string regex = split_expression(name); !regex.empty())
+    first = {{"type", "Split"}, {"pattern", {{"Regex", regex}}}, {"behavior", "Isolated"}, {"invert", false}};
+  if (first.is_null())
+    raise(ErrorKind::config, "{}: pre-tokenizer \"{}\" is not supported; gpt-2, llama-bpe, qwen2 and smollm are",
+          entries.where(), name);
+  return {{"type", "Sequence"}, {"pretokenizers", {first, byte_level(name == "smollm")}}};
+}
+
+/// Ids of the tokens with a meaning of their own, by the names of tokenizer_config.json.
+std::map<std::string, std::string> special_names(const GgufEntries& entries, const FileVocabulary& v) {
+  std::map<std::string, std::string> names;
+  for (const auto& [theirs, ours] : {std::pair{"bos_token_id", "bos_token"},
+                                     {"eos_token_id", "eos_token"},
+                                     {"unknown_token_id", "unk_token"},
+                                     {"padding_token_id", "pad_token"}}) {
+    const std::string key = fmt::format("tokenizer.ggml.{}", theirs);
+    if (!entries.has(key)) continue;
+    const int64_t id = entries.whole(key);
+    if (id >= std::ssize(v.tokens) || v.types[static_cast<size_t>(id)] == kUnused)
+      raise(ErrorKind::format, "{}: \"{}\" is {}, which is no token", v.where, key, id);
+    names[ours] = v.tokens[static_cast<size_t>(id)];
+  }
+  return names;
+}
+
+/// What stands around a text: null where nothing does.
+json template_of(const GgufEntries& entries, const FileVocabulary& v, const std::map<std::string, std::string>& names) {
+  json single = json::array(), pair = json::array(), special = json::object();
+  const auto put = [&](const char* flag, const char* name) {
+    if (!entries.flag(fmt::format("tokenizer.ggml.{}", flag), false)) return;
+    const auto token = names.find(name);
+    if (token == names.end()) raise(ErrorKind::format, "{}: \"{}\" without a {}", v.where, flag, name);
+    single.push_back({{"SpecialToken", {{"id", token->second}, {"type_id", 0}}}});
+    special[token->second] = {{"id", token->second}, {"ids", {v.ids.at(token->second)}}, {"tokens", {token->second}}};
+  };
+  put("add_bos_token", "bos_token");
+  single.push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
+  put("add_eos_token", "eos_token");
+  if (single.size() == 1) return nullptr;
+  pair = single;
+  for (json part : single) {
+    json& inner = part.front();
+    inner["type_id"] = 1;
+    if (part.contains("Sequence")) inner["id"] = "B";
+    pair.push_back(part);
+  }
+  return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", special}};
+}
+
+json added_tokens_of(const FileVocabulary& v) {
+  json added = json::array();
+  for (size_t id = 0; id < v.tokens.size(); ++id) {
+    const int32_t type = v.types[id];
+    if (type != kControl && type != kUnknown && type != kUserDefined) continue;
+    added.push_back({{"id", id},
+                     {"content", v.tokens[id]},
+                     {"single_word", false},
+                     {"lstrip", false},
+                     {"rstrip", false},
+                     {"normalized", false},
+                     {"special", type != kUserDefined}});
+  }
+  return added;
+}
+
+json replace(const char* from, const char* to) {
+  return {{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
+}
+
+/// Byte-level BPE.
+void add_byte_level(json& file, const GgufEntries& entries, const FileVocabulary& v) {
+  const std::string split = entries.text("tokenizer.ggml.pre", "gpt-2");
+  file["pre_tokenizer"] = pre_tokenizer_of(entries, split);
+  if (split == "qwen2") file["normalizer"] = {{"type", "NFC"}};
+  file["decoder"] = byte_level(true);
+  json& model = file["model"];
+  model["ignore_merges"] = split == "llama-bpe";
+  for (const std::string& merge : entries.list<std::string>("tokenizer.ggml.merges"))
+    model["merges"].push_back(parts_of_merge(v, merge));
+}
+
+/// SentencePiece's BPE, whose blanks are U+2581 and whose unknown characters are bytes.
+void add_sentence_piece(json& file, const GgufEntries& entries, const FileVocabulary& v, const std::string& unknown) {
+  const bool blank = entries.flag("tokenizer.ggml.add_space_prefix", true);
+  json steps = json::array();
+  if (blank) steps.push_back({{"type", "Prepend"}, {"prepend", "\u2581"}});
+  steps.push_back(replace(" ", "\u2581"));
+  file["normalizer"] = {{"type", "Sequence"}, {"normalizers", steps}};
+  json back = json::array({replace("\u2581", " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}});
+  if (blank) back.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  file["decoder"] = {{"type", "Sequence"}, {"decoders", back}};
+  json& model = file["model"];
+  model["byte_fallback"] = true;
+  model["fuse_unk"] = true;
+  if (!unknown.empty()) model["unk_token"] = unknown;
+  if (!entries.has("tokenizer.ggml.merges")) {
+    model["merges"] = merges_of_scores(v, entries.list<float>("tokenizer.ggml.scores"));
+    return;
+  }
+  for (const std::string& merge : entries.list<std::string>("tokenizer.ggml.merges"))
+    model["merges"].push_back(parts_of_merge(v, merge));
+}
+
+void write_json(const std::string& path, const json& value) {
+  const std::string text = value.dump(2) + "\n";
+  const std::string_view parts[] = {text};
+  write_file(path, parts);
+}
+
+}  // namespace
+
+void write_tokenizer(const GgufEntries& entries, const std::string& folder) {
+  const FileVocabulary v = read_vocabulary(entries);
+  const std::map<std::string, std::string> names = special_names(entries, v);
+  json file{{"version", "1.0"},
+            {"truncation", nullptr},
+            {"padding", nullptr},
+            {"added_tokens", added_tokens_of(v)},
+            {"normalizer", nullptr},
+            {"pre_tokenizer", nullptr},
+            {"post_processor", template_of(entries, v, names)}};
+  file["model"] = {{"type", "BPE"},
+                   {"dropout", nullptr},
+                   {"unk_token", nullptr},
+                   {"continuing_subword_prefix", nullptr},
+                   {"end_of_word_suffix", nullptr},
+                   {"fuse_unk", false},
+                   {"byte_fallback", false},
+                   {"ignore_merges", false},
+                   {"vocab", v.ids},
+                   {"merges", json::array()}};
+  const std::string model = entries.text("tokenizer.ggml.model");
+  if (model == "gpt2")
+    add_byte_level(file, entries, v);
+  else if (model == "llama")
+    add_sentence_piece(file, entries, v, names.contains("unk_token") ? names.at("unk_token") : "");
+  else
+    raise(ErrorKind::config, "{}: a tokenizer of model \"{}\" is not supported; gpt2 and llama are", v.where, model);
+  json config{{"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
+  for (const auto& [name, token] : names) config[name] = token;
+  if (entries.has("tokenizer.chat_template")) {
+    config["chat_template"] = entries.text("tokenizer.chat_template");
+    if (!valid_utf8(entries.text("tokenizer.chat_template")))
+      raise(ErrorKind::format, "{}: \"tokenizer.chat_template\" is no UTF-8", v.where);
+  }
+  make_folder(folder);
+  text::remove_tokenizer(folder);
+  write_json(fmt::format("{}/tokenizer.json", folder), file);
+  write_json(fmt::format("{}/tokenizer_config.json", folder), config);
+}
+
+}  // namespace tape::models

@@ -19,7 +19,8 @@ inline constexpr int64_t kNotCausal = INT64_MAX / 2;
 
 /// softmax(scale * q k^T + additive, hidden where not kept) with dropout, times v (Vaswani et al. 2017, 3.2.1), for
 /// each of B*H pairs, in blocks of queries so that no [B, H, Tq, Tk] tensor is stored. Of the keys, a block of queries
-/// reads those that its causal offset and its window let it see: the work is O(Tq (window + block)).
+/// reads those that its causal offset and its window let it see, from the first to the last that is kept for any of
+/// them: the work is O(Tq (window + block)), or O(Tq (document + block)) for documents in one row.
 struct AttentionShape {
   int64_t B = 0, H = 0, Tq = 0, Tk = 0, D = 0, Dv = 0;
   HeadLayout q, k, v, out;  // gradients have the layout of their values

@@ -42,6 +42,47 @@ TAPE_INLINE KeyRange keys_of(const AttentionShape& s, int64_t i, int64_t queries
   const int64_t begin = first_key(s, i) / align * align;
   return {begin, larger(0, end_key(s, i + queries - 1) - begin)};
 }
+
+/// How many of n values, from the first on or from the last back, are false.
+TAPE_INLINE int64_t hidden_in_front(const bool* keep, int64_t n) {
+  int64_t j = 0;
+  for (uint64_t eight = 0; j + 8 <= n; j += 8) {
+    __builtin_memcpy(&eight, keep + j, 8);
+    if (eight) break;
+  }
+  while (j < n && !keep[j]) ++j;
+  return j;
+}
+TAPE_INLINE int64_t hidden_behind(const bool* keep, int64_t n) {
+  int64_t j = n;
+  for (uint64_t eight = 0; j >= 8; j -= 8) {
+    __builtin_memcpy(&eight, keep + j - 8, 8);
+    if (eight) break;
+  }
+  while (j > 0 && !keep[j - 1]) --j;
+  return n - j;
+}
+
+/// Of these keys, those from the first to the last that `keep` shows any of the queries: other documents of a row, and
+/// padding, are not worked with.
+template <class T>
+TAPE_INLINE KeyRange shown_keys(const Head<T>& head, int64_t i, int64_t queries, const bool* keep, const KeyRange& keys,
+                                int64_t align) {
+  const int64_t* strides = head.shape.keep_strides;
+  if (!keep || strides[3] != 1) return keys;
+  const bool* rows = keep + head.b * strides[0] + head.h * strides[1] + i * strides[2] + keys.begin;
+  const int64_t different = strides[2] ? queries : 1;
+  int64_t first = keys.count, behind = keys.count;
+  for (int64_t r = 0; r < different && first + behind > 0; ++r) {
+    const bool* row = rows + r * strides[2];
+    first = hidden_in_front(row, first);
+    behind = hidden_behind(row + keys.count - behind, behind);
+  }
+  if (first == keys.count) return {keys.begin, 0};
+  const int64_t skipped = first / align * align;
+  return {keys.begin + skipped, keys.count - behind - skipped};
+}
+
 /// Room for the keys that any block of so many queries reads.
 TAPE_INLINE int64_t most_keys(const AttentionShape& s, int64_t queries, int64_t align) {
   const int64_t window = smaller(s.causal_offset, s.Tk) - larger(s.first_offset, -s.Tq);
@@ -56,7 +97,8 @@ TAPE_INLINE void mask_row(const Head<T>& head, int64_t i, const AttentionOperand
   constexpr int kStep = kLanes<T>;
   const AttentionShape& shape = head.shape;
   const T scale = static_cast<T>(shape.scale), hidden = static_cast<T>(-kInfinity);
-  const int64_t visible = larger(0, end_key(shape, i) - begin), first = smaller(width, first_key(shape, i) - begin);
+  const int64_t visible = smaller(width, larger(0, end_key(shape, i) - begin));
+  const int64_t first = smaller(width, first_key(shape, i) - begin);
   int64_t j = 0;
   for (; j + kStep <= visible; j += kStep) store(s + j, load(s + j) * scale);
   if (j < width) {

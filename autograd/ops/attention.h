@@ -18,14 +18,14 @@ struct AttentionOptions {
   bool enable_gqa = false;
 };
 
-/// softmax(scale * query key^T + mask) value (Vaswani et al. 2017, 3.2.1):
-/// query [..., Tq, D], key [..., Tk, D], value [..., Tk, Dv] with equal leading axes -> [..., Tq, Dv]. Masks broadcast
-/// to the scores [..., Tq, Tk]; a query that sees no key gets zeros and gives zero gradients. The fused kernel stores
-/// one number a query, and skips what a causal mask and a window hide; in a Composed scope every step is an operation
-/// of its own. With enable_gqa, query [..., H, Tq, D], key and value [..., H / G, Tk, D]. All of one floating dtype
-/// (f16 and bf16 are computed in f32), an additive mask of the one computed in. Error (shape) naming what differs
-/// (ranks, leading axes, widths of query and key, lengths of key and value, a mask that does not broadcast), (dtype)
-/// where dtypes differ, (config) for dropout or key_length out of range.
+/// softmax(scale * query key^T + mask) value (Vaswani et al. 2017, 3.2.1): query [..., Tq, D], key [..., Tk, D], value
+/// [..., Tk, Dv] with equal leading axes -> [..., Tq, Dv]. Masks broadcast to the scores [..., Tq, Tk]; a query that
+/// sees no key gets zeros and gives zero gradients. The fused kernel stores one number a query, and skips what a causal
+/// mask and a window hide, and padding and other documents of a row on either side of what is kept; in a Composed scope
+/// every step is an operation of its own. With enable_gqa, query [..., H, Tq, D], key and value [..., H / G, Tk, D].
+/// All of one floating dtype (f16 and bf16 are computed in f32), an additive mask of the one computed in. Error (shape)
+/// naming what differs (ranks, leading axes, widths of query and key, lengths of key and value, a mask that does not
+/// broadcast), (dtype) where dtypes differ, (config) for dropout or key_length out of range.
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options = {});
 

@@ -238,6 +238,49 @@ std::vector<Case<T>> banded_cases() {
   return all;
 }
 
+/// Masks that hide keys in front of and behind those that blocks of queries see: documents in one row, and padding.
+template <class T>
+std::vector<Case<T>> kept_cases() {
+  std::vector<Case<T>> all;
+  for (const bool causal : {false, true})
+    for (const bool everything : {false, true}) {
+      const int64_t B = 2, H = 2, length = 210;
+      const auto fresh = [&](const std::string& name) {
+        Case<T> c = make_case<T>(name, B, H, length, length, 19, 17, true);
+        if (causal) c.shape.causal_offset = 0;
+        c.has_keep = true;
+        if (!everything) return c;
+        c.shape.dropout = 0.2;
+        c.has_additive = c.has_dprobabilities = true;
+        c.additive = random_values<T>(length, 8);
+        c.shape.additive_strides[3] = 1;
+        c.dprobabilities = random_values<T>(B * H * length * length, 9);
+        return c;
+      };
+      Case<T> documents = fresh("documents");
+      const auto document = [](int64_t b, int64_t t) {
+        return (t >= 40) + (t >= 41) + (b == 0 && t >= 130) + (t >= 205);
+      };
+      for (int64_t b = 0; b < B; ++b)
+        for (int64_t i = 0; i < length; ++i)
+          for (int64_t j = 0; j < length; ++j) documents.keep.push_back(document(b, i) == document(b, j));
+      const int64_t by_rows[] = {length * length, 0, length, 1}, by_batch[] = {length, 0, 0, 1};
+      std::copy(by_rows, by_rows + 4, documents.shape.keep_strides);
+      all.push_back(documents);
+      Case<T> padding = fresh("padding");
+      for (int64_t b = 0; b < B; ++b)
+        for (int64_t j = 0; j < length; ++j) padding.keep.push_back(b == 0 ? j >= 70 : j >= 3 && j < 75);
+      std::copy(by_batch, by_batch + 4, padding.shape.keep_strides);
+      all.push_back(padding);
+      Case<T> one = fresh("one key of one example, none of the other");
+      for (int64_t b = 0; b < B; ++b)
+        for (int64_t j = 0; j < length; ++j) one.keep.push_back(b == 0 && j == 101);
+      std::copy(by_batch, by_batch + 4, one.shape.keep_strides);
+      all.push_back(one);
+    }
+  return all;
+}
+
 class Attention : public EveryLevel {};
 
 TEST_P(Attention, agrees_with_composed_f32) {
@@ -252,12 +295,23 @@ TEST_P(Attention, of_windows_and_groups_agrees_with_composed) {
   for (const Case<double>& c : banded_cases<double>()) check(c);
 }
 
-/// Keys outside every window are not read: they may hold anything.
+TEST_P(Attention, of_documents_and_padding_agrees_with_composed) {
+  for (const Case<float>& c : kept_cases<float>()) check(c);
+  for (const Case<double>& c : kept_cases<double>()) check(c);
+}
+
+/// Keys outside every window, or in front of and behind all that are kept, are not read: they may hold anything.
 template <class T>
-void check_unread(const AttentionKernels<T>& kernels) {
+void check_unread(const AttentionKernels<T>& kernels, bool by_window) {
   Case<T> c = make_case<T>("unread", 1, 2, 100, 400, 16, 16, true, 2);
-  c.shape.first_offset = 190;
-  c.shape.causal_offset = 200;
+  if (by_window) {
+    c.shape.first_offset = 190;
+    c.shape.causal_offset = 200;
+  } else {
+    c.has_keep = true;
+    for (int64_t j = 0; j < 400; ++j) c.keep.push_back(j >= 190 && j < 300);
+    c.shape.keep_strides[3] = 1;
+  }
   const Result<T> whole = run(c, true, kernels);
   const T nan = std::numeric_limits<T>::quiet_NaN();
   for (const int64_t j : {0, 100, 399})
@@ -269,8 +323,12 @@ void check_unread(const AttentionKernels<T>& kernels) {
 }
 
 TEST_P(Attention, does_not_read_what_no_window_shows) {
-  check_unread(attention<float>());
-  check_unread(attention<double>());
+  check_unread(attention<float>(), true);
+  check_unread(attention<double>(), true);
+}
+TEST_P(Attention, does_not_read_what_is_hidden_on_either_side) {
+  check_unread(attention<float>(), false);
+  check_unread(attention<double>(), false);
 }
 
 TEST_P(Attention, fully_hidden_rows_give_exact_zeros) {
@@ -360,7 +418,13 @@ TEST_P(TileAttention, agrees_with_composed) {
 TEST_P(TileAttention, of_windows_and_groups_agrees_with_composed) {
   for (const Case<float>& c : banded_cases<float>())
     check(c, GetParam().precision == MatmulPrecision::high ? 2e-4 : 5e-2, kernels());
-  check_unread(kernels());
+  check_unread(kernels(), true);
+}
+
+TEST_P(TileAttention, of_documents_and_padding_agrees_with_composed) {
+  for (const Case<float>& c : kept_cases<float>())
+    check(c, GetParam().precision == MatmulPrecision::high ? 2e-4 : 5e-2, kernels());
+  check_unread(kernels(), false);
 }
 
 TEST_P(TileAttention, hidden_rows_give_exact_zeros_and_nan_is_not_lost) {

@@ -62,9 +62,8 @@ void MappedSentencePiece::split_part(std::string_view text, uint32_t at, std::ve
   const size_t before = to.size();
   const auto unknown = static_cast<uint32_t>(model_->processor().unk_id());
   // What this model does not know may still be a token, of another side's model.
-  model_->split(text, to, [&](const auto& piece) -> int64_t {
-    if (piece.id() == unknown) return table().find(piece.piece()).value_or(special_.unk);
-    return ids_[piece.id()];
+  model_->split(text, to, [&](uint32_t id, const std::string& piece) -> int64_t {
+    return id == unknown ? table().find(piece).value_or(special_.unk) : ids_[id];
   });
   for (size_t i = before; i < to.size(); ++i) {
     to[i].begin += at;

@@ -66,7 +66,7 @@ double SentencePiece::score(int64_t id) const {
 const std::string& SentencePiece::bytes() const { return model_->bytes(); }
 
 void SentencePiece::split(std::string_view text, std::vector<Piece>& to) const {
-  model_->split(text, to, [](const auto& piece) { return piece.id(); });
+  model_->split(text, to, [](uint32_t id, const std::string&) { return id; });
 }
 
 std::string SentencePiece::join(std::span<const int64_t> ids) const {

@@ -58,6 +58,16 @@ TEST(ReadingTime, EveryTokenizerGrowsAlmostLinearlyWithTheText) {
   }
 }
 
+TEST(ReadingTime, SentencePieceGrowsAlmostLinearlyWithOneRunOfUnknownCharacters) {
+  for (const char* name : {"unigram", "spm_bpe", "marian", "xlm_roberta", "m2m100"}) {
+    const auto tokenizer = load_fixture(name);
+    for (const char* text : {"\xFF", "த"}) {
+      SCOPED_TRACE(fmt::format("{}: {}", name, text));
+      expect_almost_linear(20'000, [&](size_t size) { tokenizer->encode(repeated(text, size)); });
+    }
+  }
+}
+
 class ReadingTimeOfFiles : public TokenizerFolder {
  protected:
   /// Writes `content(size)` to a file and loads the tokenizer of the folder.

@@ -6,6 +6,18 @@
 #include "text/tokenizers/sentence_piece_check.h"
 
 namespace tape::text {
+namespace {
+
+/// What makes a serialized model fall back to bytes, written behind it: 256 pieces named <0x00> to <0xFF> of the type
+/// of bytes (field 1 of the model: name, type), which no split takes, and byte_fallback of its trainer (field 2, in it
+/// 35).
+std::string byte_pieces() {
+  std::string fields;
+  for (int byte = 0; byte < 256; ++byte) fields += fmt::format("\x0A\x0A\x0A\x06<0x{:02X}>\x18\x06", byte);
+  return fields + "\x12\x03\x98\x02\x01";
+}
+
+}  // namespace
 
 SentencePieceModel::SentencePieceModel(std::string bytes, const std::string& where) : bytes_(std::move(bytes)) {
   is_bpe_ = check_sentence_piece(bytes_, where).is_bpe;
@@ -17,6 +29,26 @@ SentencePieceModel::SentencePieceModel(std::string bytes, const std::string& whe
     refusal = error.what();
   }
   if (!refusal.empty()) raise(ErrorKind::format, "{}: sentencepiece refuses it: {}", where, refusal);
+}
+
+bool SentencePieceModel::has_long_run(std::string_view text) const {
+  constexpr size_t kShort = 512;
+  const bool blanks_are_known = processor_.PieceToId("\xE2\x96\x81") != processor_.unk_id();
+  while (text.size() > kShort) {
+    const size_t blank = blanks_are_known ? text.find(' ') : text.npos;
+    if (blank > kShort) return true;
+    text.remove_prefix(blank + 1);
+  }
+  return false;
+}
+
+const sentencepiece::SentencePieceProcessor& SentencePieceModel::for_long_runs() const {
+  std::call_once(asked_, [this] {
+    auto with_bytes = std::make_unique<sentencepiece::SentencePieceProcessor>();
+    // It refuses names that are there.
+    if (with_bytes->LoadFromSerializedProto(bytes_ + byte_pieces()).ok()) with_bytes_ = std::move(with_bytes);
+  });
+  return with_bytes_ ? *with_bytes_ : processor_;
 }
 
 }  // namespace tape::text

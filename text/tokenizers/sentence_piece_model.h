@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,21 +21,47 @@ class SentencePieceModel {
   const sentencepiece::SentencePieceProcessor& processor() const { return processor_; }
   const std::string& bytes() const { return bytes_; }
   bool is_bpe() const { return is_bpe_; }
-  /// Appends the pieces of a text, with their places in it, and the ids that `id_of` gives each of the library's.
+  /// Appends the pieces of a text, with their places in it, and the ids that `id_of(id, piece)` gives each of the
+  /// library's. Unknown neighbours are one piece. From several threads at once.
   template <class IdOf>
   void split(std::string_view text, std::vector<Piece>& to, IdOf&& id_of) const {
-    const auto pieces = processor_.EncodeAsImmutableProto(text);
+    const auto& processor = has_long_run(text) ? for_long_runs() : processor_;
+    const auto pieces = processor.EncodeAsImmutableProto(text);
     const size_t count = pieces.pieces_size();
+    const auto known = static_cast<uint32_t>(processor_.GetPieceSize());
+    const auto append = [&](uint32_t id, const std::string& piece, uint32_t begin, uint32_t end) {
+      to.push_back({static_cast<int32_t>(id_of(id, piece)), begin, end});
+    };
     for (size_t i = 0; i < count; ++i) {
-      const auto piece = pieces.pieces(static_cast<int>(i));
-      to.push_back({static_cast<int32_t>(id_of(piece)), piece.begin(), piece.end()});
+      auto piece = pieces.pieces(static_cast<int>(i));
+      if (piece.id() < known) {
+        append(piece.id(), piece.piece(), piece.begin(), piece.end());
+        continue;
+      }
+      std::string unknown(1, static_cast<char>(piece.id() - known));
+      const uint32_t begin = piece.begin();
+      for (; i + 1 < count && pieces.pieces(static_cast<int>(i + 1)).id() >= known; ++i) {
+        piece = pieces.pieces(static_cast<int>(i + 1));
+        unknown += static_cast<char>(piece.id() - known);
+      }
+      append(static_cast<uint32_t>(processor_.unk_id()), unknown, begin, piece.end());
     }
   }
 
  private:
+  /// Whether there are so many bytes without a blank that, were they unknown characters, it would matter how the
+  /// library makes one piece of them: it appends each to those in front of it, which takes time in proportion to their
+  /// square.
+  bool has_long_run(std::string_view text) const;
+  /// The model with a piece more for each byte, as which unknown characters come out one by one. The model itself where
+  /// it has such pieces.
+  const sentencepiece::SentencePieceProcessor& for_long_runs() const;
+
   std::string bytes_;
   bool is_bpe_ = false;
   sentencepiece::SentencePieceProcessor processor_;
+  mutable std::once_flag asked_;
+  mutable std::unique_ptr<sentencepiece::SentencePieceProcessor> with_bytes_;
 };
 
 }  // namespace tape::text

@@ -2,7 +2,7 @@
 """A small Llama from nothing and adapters on it, by Tapeformer and by PyTorch with transformers and peft: the same sizes,
 tokens, rates and batches, both at the same time, each on a core of its own.
 
-    python3 benchmarks/compare_fine_tuning.py --out runs/stories [--build build/release] [--steps 4000 --adapter-steps 300]
+    python3 benchmarks/compare_fine_tuning.py --out runs/stories [--build build/release] [--steps 8000 --adapter-steps 300]
 
 Makes stories (examples/stories.cpp), a tokenizer from them, both models, adapters for requests on each, and has `tapeformer
 generate` answer 200 requests from every folder. A table at the end; everything stays in --out. Nothing else should run
@@ -60,8 +60,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"))
-    parser.add_argument("--steps", type=int, default=4000)
-    parser.add_argument("--batch", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=8000)
+    parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--adapter-steps", type=int, default=300)
     parser.add_argument("--adapter-batch", type=int, default=8)
     parser.add_argument("--precision", choices=["highest", "medium"], default="medium")

@@ -2,7 +2,7 @@
 """The recipes of `tapeformer train lm` (preset nano with other sizes, and preset adapters) in PyTorch with transformers and peft,
 for compare_fine_tuning.py, which makes what they read. Each ends with a JSON line.
 
-    pytorch_fine_tuning.py train --like RUN --out DIR [--steps 4000 --batch 2 --precision medium --threads 1]
+    pytorch_fine_tuning.py train --like RUN --out DIR [--steps 8000 --batch 1 --precision medium --threads 1]
         a model of the sizes of RUN, a folder that `train lm --pack` wrote, from its documents
     pytorch_fine_tuning.py adapt --init DIR --text requests.jsonl --out DIR [--steps 500 ...]
         adapters of rank 8 on the queries and values of the model in DIR

@@ -2,7 +2,9 @@
 //   stories DIR [STORIES] writes stories.jsonl (40,000, each a title and what happens), requests.jsonl ("prompt" and
 //     "completion"; a tenth as many) and unseen.txt (200 requests for an animal with a thing that stand in no other
 //     request)
-//   stories --check FILE counts the replies of `tapeformer generate --json` that have what the request asks for
+//   stories --check FILE counts the replies of `tapeformer generate --json` that have what the request asks for, and
+//   those
+//     that name no other thing
 // The same arguments make the same files on every machine.
 #include <tapeformer.h>
 
@@ -100,9 +102,10 @@ class Teller {
          "{name} was a {nature} {animal}, and the {place} was home.",
          "Near the {place} lived a {animal} whose name was {name}.",
          "Long ago a {nature} {animal} named {name} lived by the {place}."});
-    say({"{name} had a {colour} {thing} and loved it more than anything.",
-         "The best thing that {name} had was a {colour} {thing}.", "Everybody knew {name} by the {colour} {thing}.",
-         "In a box under the bed {name} kept a {colour} {thing}."});
+    say({"{name} had a {colour} {thing}, and at the {place} nobody had a better one.",
+         "The best thing that {name} had at the {place} was a {colour} {thing}.",
+         "Everybody at the {place} knew {name} by the {colour} {thing}.",
+         "In a box at the {place} {name} kept a {colour} {thing}."});
   }
 
   void lost() {
@@ -161,13 +164,14 @@ class Teller {
          "{name} wrapped the {thing} in paper and took it to the {away}, where {friend} lived."});
     say({"\"A {thing}!\" cried {friend}. \"I have always wanted one.\"",
          "{friend} opened it and jumped for joy. \"Is it really for me?\" asked {friend}."});
-    say({"And {friend} had a present for {name}, too: a seat at the table and the largest piece of cake.",
+    say({"And {friend} had a present for {name}, too: a seat at the table and the largest piece of pie.",
          "\"Then it is ours,\" said {friend}, \"and you must come every day.\""});
   }
 
   void end() {
-    say({"From that day on {name} and {friend} were friends.", "{name} thanked {friend}, and they laughed.",
-         "That night {name} was the happiest {animal} in the world.",
+    say({"From that day on {name} and {friend} were friends, and often met at the {place}.",
+         "{name} thanked {friend}, and they laughed all the way to the {place}.",
+         "That night {name} was the happiest {animal} at the {place}.",
          "And if you go to the {place} today, you may see {name} and {friend} with the {thing}."});
   }
 
@@ -230,19 +234,20 @@ bool has(std::string_view text, std::string_view word) {
 
 int check(const char* file) {
   std::ifstream lines(file);
-  int64_t replies = 0, ended = 0, fitting = 0;
+  int64_t replies = 0, ended = 0, fitting = 0, faithful = 0;
   for (std::string line; std::getline(lines, line); ++replies) {
     const auto reply = nlohmann::json::parse(line);
     const std::string prompt = reply.at("prompt"), text = reply.at("text");
+    const auto told_where_asked = [&](std::string_view word) { return !has(prompt, word) || has(text, word); };
     ended += reply.at("ended").get<bool>();
-    bool all = true;
-    for (const Words* words : {&animals, &things, &places})
-      for (const std::string_view word : *words) all = all && (!has(prompt, word) || has(text, word));
-    fitting += all;
+    fitting += std::ranges::all_of(std::array{&animals, &things, &places},
+                                   [&](const Words* words) { return std::ranges::all_of(*words, told_where_asked); });
+    faithful +=
+        std::ranges::none_of(things, [&](std::string_view word) { return has(text, word) && !has(prompt, word); });
   }
   if (replies == 0) throw std::runtime_error(std::string(file) + ": no replies");
-  fmt::print("{} replies, {} with the animal, the thing and the place that were asked for, {} with an end\n", replies,
-             fitting, ended);
+  fmt::print("{} replies, {} with the animal, the thing and the place that were asked for, ", replies, fitting);
+  fmt::print("{} without another thing, {} with an end\n", faithful, ended);
   return 0;
 }
 

@@ -52,9 +52,9 @@ file(STRINGS ${FOLDER}/stories/stories.jsonl stories)
 list(LENGTH stories count)
 expect(count EQUAL 100)
 file(SHA256 ${FOLDER}/stories/stories.jsonl hash)
-expect(hash STREQUAL 250795c7ac3aa8784a979aabaa916d2071af775c49b32be604f495c7e486479b)
+expect(hash STREQUAL 3ea1899696e9eb5d324dda8b66595fb99cf479b34ef8a2c77d81bd44e5a76e47)
 file(WRITE ${FOLDER}/replies.jsonl
      "{\"prompt\":\"Tell of a fox, a map and the pond.\",\"text\":\"A fox had a map. At the pond it was lost.\",\"ended\":true}\n"
-     "{\"prompt\":\"Tell of a fox, a map and the pond.\",\"text\":\"A fox had maps. At the pond it was lost.\",\"ended\":false}\n")
+     "{\"prompt\":\"Tell of a fox, a map and the pond.\",\"text\":\"A fox had maps and a kite. At the pond it was lost.\",\"ended\":false}\n")
 run(stories --check ${FOLDER}/replies.jsonl)
-expect(out STREQUAL "2 replies, 1 with the animal, the thing and the place that were asked for, 1 with an end\n")
+expect(out STREQUAL "2 replies, 1 with the animal, the thing and the place that were asked for, 1 without another thing, 1 with an end\n")

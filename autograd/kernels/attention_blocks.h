@@ -43,7 +43,7 @@ template <class Products, class T>
 static void forward_block(const Head<T>& head, int64_t i, int64_t count, const AttentionOperands<T>& in,
                           const Blocks<Products, T>& blocks, T* scores, const AttentionResults<T>& to) {
   const AttentionShape& s = head.shape;
-  const KeyRange keys = shown_keys(head, i, count, in.keep, keys_of(s, i, count, Products::kAlign), Products::kAlign);
+  const KeyRange keys = shown_keys(head, i, count, in.keep, Products::kAlign);
   const int64_t width = padded<T>(keys.count), row = blocks.row, begin = keys.begin - blocks.first;
   blocks.products.times_keys(begin, count, width, in.q + head.at(s.q) + i * s.q.row, s.q.row, scores, row);
   blocks.dropout.draw(head, i, count, keys);
@@ -138,7 +138,7 @@ static void backward_block(const Head<T>& head, int64_t i, int64_t count, const 
                            const AttentionGradients<T>& g, const SharedSums<T>& sums, const Blocks<Products, T>& blocks,
                            T* p, T* dp) {
   const AttentionShape& s = head.shape;
-  const KeyRange keys = shown_keys(head, i, count, in.keep, keys_of(s, i, count, Products::kAlign), Products::kAlign);
+  const KeyRange keys = shown_keys(head, i, count, in.keep, Products::kAlign);
   const int64_t width = padded<T>(keys.count), row = blocks.row, begin = keys.begin - blocks.first;
   const T *q = in.q + head.at(s.q) + i * s.q.row, *dout = g.dout + head.at(s.out) + i * s.out.row;
   blocks.products.times_keys(begin, count, width, q, s.q.row, p, row);

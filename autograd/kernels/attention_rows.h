@@ -63,11 +63,11 @@ TAPE_INLINE int64_t hidden_behind(const bool* keep, int64_t n) {
   return n - j;
 }
 
-/// Of these keys, those from the first to the last that `keep` shows any of the queries: other documents of a row, and
-/// padding, are not worked with.
+/// Of a block's keys, those from the first to the last that `keep` shows any of its queries: other documents of a row,
+/// and padding, are not worked with.
 template <class T>
-TAPE_INLINE KeyRange shown_keys(const Head<T>& head, int64_t i, int64_t queries, const bool* keep, const KeyRange& keys,
-                                int64_t align) {
+TAPE_INLINE KeyRange shown_keys(const Head<T>& head, int64_t i, int64_t queries, const bool* keep, int64_t align) {
+  const KeyRange keys = keys_of(head.shape, i, queries, align);
   const int64_t* strides = head.shape.keep_strides;
   if (!keep || strides[3] != 1) return keys;
   const bool* rows = keep + head.b * strides[0] + head.h * strides[1] + i * strides[2] + keys.begin;

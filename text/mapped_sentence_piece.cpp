@@ -93,11 +93,14 @@ std::string MappedSentencePiece::join(std::span<const int64_t> ids) const {
 
 std::vector<std::string> MappedSentencePiece::explain(std::string_view text) const {
   std::vector<std::string> lines{fmt::format("text: {}", clipped(text, 1000))};
-  const auto pieces = model_->processor().EncodeAsImmutableProto(text);
   std::string line = "pieces:";
-  for (const auto& piece : pieces.pieces()) line += fmt::format(" {}", clipped(piece.piece(), 100));
-  lines.push_back(std::move(line));
   std::vector<Piece> found;
+  model_->split(text, found, [&line](uint32_t id, const std::string& piece) {
+    line += fmt::format(" {}", clipped(piece, 100));
+    return id;
+  });
+  lines.push_back(std::move(line));
+  found.clear();
   split(text, found);
   line = "tokens:";
   for (const Piece& piece : found) line += fmt::format(" {} ({})", clipped(token(piece.id), 100), piece.id);

@@ -33,6 +33,7 @@ SentencePieceModel::SentencePieceModel(std::string bytes, const std::string& whe
 
 bool SentencePieceModel::has_long_run(std::string_view text) const {
   constexpr size_t kShort = 512;
+  if (text.size() <= kShort) return false;
   const bool blanks_are_known = processor_.PieceToId("\xE2\x96\x81") != processor_.unk_id();
   while (text.size() > kShort) {
     const size_t blank = blanks_are_known ? text.find(' ') : text.npos;

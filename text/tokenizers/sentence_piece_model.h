@@ -32,19 +32,19 @@ class SentencePieceModel {
     const auto append = [&](uint32_t id, const std::string& piece, uint32_t begin, uint32_t end) {
       to.push_back({static_cast<int32_t>(id_of(id, piece)), begin, end});
     };
+    std::string unknown;  // neighbours that came out byte by byte
+    uint32_t unknown_begin = 0;
     for (size_t i = 0; i < count; ++i) {
-      auto piece = pieces.pieces(static_cast<int>(i));
+      const auto piece = pieces.pieces(static_cast<int>(i));
       if (piece.id() < known) {
         append(piece.id(), piece.piece(), piece.begin(), piece.end());
         continue;
       }
-      std::string unknown(1, static_cast<char>(piece.id() - known));
-      const uint32_t begin = piece.begin();
-      for (; i + 1 < count && pieces.pieces(static_cast<int>(i + 1)).id() >= known; ++i) {
-        piece = pieces.pieces(static_cast<int>(i + 1));
-        unknown += static_cast<char>(piece.id() - known);
-      }
-      append(static_cast<uint32_t>(processor_.unk_id()), unknown, begin, piece.end());
+      if (unknown.empty()) unknown_begin = piece.begin();
+      unknown += static_cast<char>(piece.id() - known);
+      if (i + 1 < count && pieces.pieces(static_cast<int>(i + 1)).id() >= known) continue;
+      append(static_cast<uint32_t>(processor_.unk_id()), unknown, unknown_begin, piece.end());
+      unknown.clear();
     }
   }
 

@@ -1,9 +1,9 @@
 option(TAPEFORMER_UNITY "Compile sources that are seldom changed several at a time: half of a first build's work" ON)
 
-# Lets the sources of a target be compiled in groups of two dozen neighbours: they parse, and instantiate, the same headers.
-# Without TAPEFORMER_UNITY each is compiled alone. Names in unnamed namespaces must differ within a folder. What has
-# options of its own is compiled alone in any case.
-function(tapeformer_unity target)
+# Lets the sources of a target be compiled in groups of at most `most` neighbours: they parse, and instantiate, the same
+# headers. Without TAPEFORMER_UNITY each is compiled alone. Names in unnamed namespaces must differ within a folder. What
+# has options of its own is compiled alone in any case.
+function(tapeformer_unity target most)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TAPEFORMER_UNITY} UNITY_BUILD_MODE GROUP)
   set(folders)
   foreach(source IN LISTS ARGN)
@@ -19,13 +19,13 @@ function(tapeformer_unity target)
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)
     list(LENGTH sources_${folder} count)
-    # As many to each group, rounded up: 25 become 13 and 12.
-    math(EXPR groups "(${count} + 23) / 24")
+    # As many to each group, rounded up: 25 become 13 and 12 where there may be 24.
+    math(EXPR groups "(${count} + ${most} - 1) / ${most}")
     math(EXPR size "(${count} + ${groups} - 1) / ${groups}")
     set(place 0)
     foreach(source IN LISTS sources_${folder})
       math(EXPR group "${place} / ${size}")
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${group})
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${most}_${group})
       math(EXPR place "${place} + 1")
     endforeach()
   endforeach()

@@ -30,9 +30,9 @@ int main() {
                              .max_length = 16,
                              .padding_id = padding});
   optim::Adam adam(model.parameters(), {.betas = {0.9, 0.98}, .eps = 1e-9});
-  optim::NoamSchedule schedule(adam, {.d_model = 32, .warmup = 150});
+  optim::NoamSchedule schedule(adam, {.d_model = 32, .warmup = 150, .factor = 0.5});
 
-  for (int64_t step = 1; step <= 600; ++step) {
+  for (int64_t step = 1; step <= 800; ++step) {
     const Batch batch = make_batch(64, draws);
     Tensor loss =
         cross_entropy(model(batch.src, batch.tgt_in), batch.tgt_out, {.ignore_index = padding, .label_smoothing = 0.1});

@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little,
 // of onnx.proto.
 
 constexpr int64_t kIrVersion = 8, kMostInline = (int64_t{1} << 31) - (int64_t{1} << 20), kSmallTensor = 1024,
-                  kPage = 4096;
+                  kDataPage = 4096;
 
 class Message {
  public:
@@ -163,7 +163,7 @@ void check_tensors(const std::string& path, const OnnxModel& model) {
   }
 }
 
-int64_t page_aligned(int64_t offset) { return (offset + kPage - 1) / kPage * kPage; }
+int64_t page_aligned(int64_t offset) { return (offset + kDataPage - 1) / kDataPage * kDataPage; }
 
 /// Whether a tensor's values are in the second file, where there is one.
 bool goes_apart(const OnnxTensor& tensor, bool apart) { return apart && bytes_of(tensor) >= kSmallTensor; }

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "models/decoding/generate.h"

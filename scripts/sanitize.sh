@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Runs test programs under AddressSanitizer and UndefinedBehaviorSanitizer: `scripts/sanitize.sh base text`, all of them
+# without arguments. With --seconds N it ends after about that time, and says what it had no time for. The last line is
+# "N passed, N failed"; exit code 77 where the time did not suffice for any.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+limit=
+if [ "${1:-}" = --seconds ]; then
+  limit=$2
+  shift 2
+fi
+programs=("$@")
+[ "$#" -gt 0 ] || programs=(base text optim embedding allocation inspect models nn registered examples fuzz train autograd)
+
+# The command's exit code, 124 where the time is over.
+within_time() {
+  if [ -z "$limit" ]; then
+    "$@"
+  elif [ "$SECONDS" -lt "$limit" ]; then
+    timeout "$((limit - SECONDS))" "$@"
+  else
+    return 124
+  fi
+}
+
+cmake --preset sanitize > /dev/null
+built=0
+within_time cmake --build --preset sanitize --target "${programs[@]/#/test_}" || built=$?
+if [ "$built" -eq 124 ]; then
+  printf 'the build with sanitizers had no time to end\n'
+  exit 77
+fi
+[ "$built" -eq 0 ] || exit "$built"
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+passed=0
+failed=0
+for program in "${programs[@]}"; do
+  status=0
+  within_time "build/sanitize/tests/test_$program" --gtest_brief=1 > "$log" 2>&1 || status=$?
+  if [ "$status" -eq 124 ]; then
+    printf '%s: no time left\n' "$program"
+    continue
+  fi
+  count=$(grep -oE '^\[  PASSED  \] [0-9]+' "$log" | grep -oE '[0-9]+$' || echo 0)
+  passed=$((passed + count))
+  if [ "$status" -ne 0 ]; then
+    cat "$log"
+    failed=$((failed + $(grep -oE '^ ?[0-9]+ FAILED TEST' "$log" | grep -oE '[0-9]+' || echo 1)))
+  fi
+  printf '%s: %d tests passed under sanitizers\n' "$program" "$count"
+done
+[ "$((passed + failed))" -gt 0 ] || exit 77
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]

@@ -1,12 +1,17 @@
 option(TAPEFORMER_UNITY "Compile sources that are seldom changed several at a time: half of a first build's work" ON)
 
-# Lets the sources of a target be compiled in groups of at most `most` neighbours: they parse, and instantiate, the same
-# headers. Without TAPEFORMER_UNITY each is compiled alone. Names in unnamed namespaces must differ within a folder. What
-# has options of its own is compiled alone in any case.
-function(tapeformer_unity target most)
+# tapeformer_unity(target source... [MOST n]): lets the sources be compiled in groups of at most n neighbours (24): they
+# parse, and instantiate, the same headers. Without TAPEFORMER_UNITY each is compiled alone. Names in unnamed namespaces
+# must differ within a folder. What has options of its own is compiled alone in any case.
+function(tapeformer_unity target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "MOST" "")
+  set(most 24)
+  if(arg_MOST)
+    set(most ${arg_MOST})
+  endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TAPEFORMER_UNITY} UNITY_BUILD_MODE GROUP)
   set(folders)
-  foreach(source IN LISTS ARGN)
+  foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
     file(RELATIVE_PATH path ${CMAKE_CURRENT_SOURCE_DIR} ${source})
     string(REGEX REPLACE "^([.][.]/)+" "" path "${path}")
     string(REGEX REPLACE "/.*|[^/]*[.]cpp$" "" folder "${path}")

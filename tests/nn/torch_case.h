@@ -49,10 +49,18 @@ inline double largest(const Tensor& x) {
   return most;
 }
 
-/// Largest |actual - expected| in units of `scale`; also checks each element by itself, against ten times its own
-/// size, with a floor of a tenth of the scale.
-inline double expect_close(const std::string& what, const Tensor& actual, const Tensor& expected, double scale,
-                           double tolerance) {
+/// What errors of a tensor are measured in.
+struct ErrorScale {
+  double whole;  // of any element
+  double least;  // of an element beside ten times its own size
+
+  explicit ErrorScale(double size) : ErrorScale(size, size / 10) {}
+  ErrorScale(double whole_, double least_) : whole(whole_), least(least_) {}
+};
+
+/// Largest |actual - expected| in units of the scale; also checks each element by itself.
+inline double expect_close(const std::string& what, const Tensor& actual, const Tensor& expected,
+                           const ErrorScale& scale, double tolerance) {
   EXPECT_TRUE(actual.defined()) << what;
   if (!actual.defined()) return INFINITY;
   EXPECT_EQ(to_string(actual.shape()), to_string(expected.shape())) << what;
@@ -60,23 +68,24 @@ inline double expect_close(const std::string& what, const Tensor& actual, const 
   const auto a = actual.detach().to(f64).to_vector<double>(), b = expected.detach().to(f64).to_vector<double>();
   double worst = 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    const double error = std::abs(a[i] - b[i]), own = 10 * std::abs(b[i]) + scale / 10;
-    worst = std::isnan(error) ? INFINITY : std::max(worst, error == 0 ? 0 : error / scale);
-    if (error <= tolerance * std::min(scale, own)) continue;
-    ADD_FAILURE() << what << ": element " << i << " is " << a[i] << ", expected " << b[i] << " (largest " << scale
+    const double error = std::abs(a[i] - b[i]), own = 10 * std::abs(b[i]) + scale.least;
+    worst = std::isnan(error) ? INFINITY : std::max(worst, error == 0 ? 0 : error / scale.whole);
+    if (error <= tolerance * std::min(scale.whole, own)) continue;
+    ADD_FAILURE() << what << ": element " << i << " is " << a[i] << ", expected " << b[i] << " (largest " << scale.whole
                   << ", tolerance " << tolerance << ")";
     break;
   }
   return worst;
 }
 
-/// The size that errors of a parameter's gradient are measured in. A constant added to all keys shifts all scores of a
-/// query alike, which softmax does not see: the gradient of a key bias is 0 in theory and rounding in practice, so it
-/// is measured by that of the weight.
-inline double gradient_scale(const Named& gradients, const std::string& name) {
+/// What errors of a parameter's gradient are measured in. A constant added to all keys shifts all scores of a query
+/// alike, which softmax does not see: the gradient of a key bias is 0 in theory and in practice the rounding of terms
+/// that are as large as those of the weight's gradient and cancel. Its elements have no size of their own.
+inline ErrorScale gradient_scale(const Named& gradients, const std::string& name) {
   const std::string bias = "key.bias";
-  if (!name.ends_with(bias)) return largest(gradients.at(name));
-  return largest(gradients.at(name.substr(0, name.size() - bias.size()) + "key.weight"));
+  if (!name.ends_with(bias)) return ErrorScale(largest(gradients.at(name)));
+  const double size = largest(gradients.at(name.substr(0, name.size() - bias.size()) + "key.weight"));
+  return {size, size};
 }
 
 /// From the inputs by name to the outputs by name.
@@ -97,20 +106,21 @@ inline double compare_with_torch(const TorchCase& c, const Forward& forward, nn:
   }
   Named outputs = forward(in);
   double worst = 0;
-  const auto compare = [&](const std::string& what, const Tensor& actual, const Tensor& expected, double scale) {
+  const auto compare = [&](const std::string& what, const Tensor& actual, const Tensor& expected,
+                           const ErrorScale& scale) {
     worst = std::max(worst, expect_close(c.name + ", " + what, actual, expected, scale, tolerance));
   };
   Tensors roots, seeds;
   for (const auto& [name, expected] : c.out) {
     EXPECT_TRUE(outputs.contains(name)) << c.name << ": no output " << name;
     EXPECT_EQ(outputs[name].dtype(), dtype) << c.name;
-    compare("output " + name, outputs[name], expected, largest(expected));
+    compare("output " + name, outputs[name], expected, ErrorScale(largest(expected)));
     roots.push_back(outputs[name]);
     seeds.push_back(c.head.at(name).to(dtype));
   }
   backward(roots, seeds);
   for (const auto& [name, expected] : c.grad_in)
-    compare("gradient of " + name, in.at(name).grad(), expected, largest(expected));
+    compare("gradient of " + name, in.at(name).grad(), expected, ErrorScale(largest(expected)));
   if (!module) return worst;
   std::set<std::string> seen;
   for (const NamedTensor& parameter : module->named_parameters()) {

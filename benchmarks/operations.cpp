@@ -52,7 +52,7 @@ void decoder_linear(benchmark::State& state) {
 }
 BENCHMARK(decoder_linear)
     ->ArgNames({"rows", "in", "out", "precision", "packed"})
-    ->ArgsProduct({{1, 8, 16, 32, 64, 128}, {512}, {2048}, {0, 1, 2}, {0, 1}})
+    ->ArgsProduct({{1, 2, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 64, 128}, {512}, {2048}, {0, 1, 2}, {0, 1}})
     ->UseRealTime();
 
 template <class F>

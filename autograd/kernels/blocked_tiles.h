@@ -40,10 +40,17 @@ struct Output {
 /// How a tile reads A: packed, [k, rows], or as it lies, rows of `stride`.
 enum class Left { packed, rows };
 
+/// What a tile has brought into the second-level cache while it computes: `bytes` for each of its steps along k, from
+/// `first` on. Else every panel of a B that is read once, as a weight that meets few rows, is waited for.
+struct Ahead {
+  const char* first;
+  int64_t bytes;
+};
+
 /// C [valid_rows, valid_columns] from a and packed b [k, vectors of lanes].
 template <class Arithmetic, Left left, int rows, int vectors, class T>
 static void tile(int64_t k, const T* a, int64_t stride, const T* b, int64_t valid_rows, int64_t valid_columns,
-                 const Output<T>& out) {
+                 const Output<T>& out, const Ahead& ahead) {
   constexpr int kStep = kLanes<T>;
   constexpr int kGroups = rows / 4;  // each addressed from one pointer: x86 has strides of 1 and 2, a register has 3
   Vec<T> sums[rows][vectors] = {};
@@ -54,7 +61,10 @@ static void tile(int64_t k, const T* a, int64_t stride, const T* b, int64_t vali
   const T* group[kGroups];
   for (int g = 0; g < kGroups; ++g) group[g] = left == Left::packed ? a + 4 * g : a + 4 * g * stride;
   const int64_t third = 3 * stride;
-  for (int64_t i = 0; i < k; ++i, b += vectors * kStep) {
+  const char* next = ahead.first;
+  for (int64_t i = 0; i < k; ++i, b += vectors * kStep, next += ahead.bytes) {
+    constexpr int64_t kCacheLine = 64;
+    for (int line = 0; line < 2; ++line) __builtin_prefetch(next + line * kCacheLine, 0, 2);
     Vec<T> column[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) column[v] = load(b + v * kStep);
@@ -90,13 +100,13 @@ static void tile(int64_t k, const T* a, int64_t stride, const T* b, int64_t vali
 
 template <class Arithmetic, Left left, int rows, class T>
 TAPE_INLINE void tile_of_width(int64_t k, const T* a, int64_t stride, const T* b, int64_t valid_rows,
-                               int64_t valid_columns, const Output<T>& out) {
+                               int64_t valid_columns, const Output<T>& out, const Ahead& ahead) {
   const int64_t vectors = divide_up(valid_columns, kLanes<T>);
   if (vectors == kVectors)
-    return tile<Arithmetic, left, rows, kVectors>(k, a, stride, b, valid_rows, valid_columns, out);
+    return tile<Arithmetic, left, rows, kVectors>(k, a, stride, b, valid_rows, valid_columns, out, ahead);
   if constexpr (kVectors > 2)
-    if (vectors == 2) return tile<Arithmetic, left, rows, 2>(k, a, stride, b, valid_rows, valid_columns, out);
-  tile<Arithmetic, left, rows, 1>(k, a, stride, b, valid_rows, valid_columns, out);
+    if (vectors == 2) return tile<Arithmetic, left, rows, 2>(k, a, stride, b, valid_rows, valid_columns, out, ahead);
+  tile<Arithmetic, left, rows, 1>(k, a, stride, b, valid_rows, valid_columns, out, ahead);
 }
 
 /// Whole fours of rows, so that packing transposes fours.
@@ -105,12 +115,12 @@ TAPE_INLINE int64_t packed_rows(int64_t rows) { return divide_up(rows, 4) * 4; }
 /// The tiles of up to kRows rows of C: whole ones from A as it lies or packed, the last one from packed rows.
 template <class Arithmetic, Left left, class T>
 TAPE_INLINE void multiply_rows(int64_t rows, int64_t columns, int64_t k, const T* a, int64_t stride, const T* b,
-                               const Output<T>& out) {
+                               const Output<T>& out, const Ahead& ahead) {
   if constexpr (kRows > 4 && left == Left::packed) {
-    if (rows <= 4) return tile_of_width<Arithmetic, left, 4>(k, a, stride, b, rows, columns, out);
-    if (rows <= 8) return tile_of_width<Arithmetic, left, 8>(k, a, stride, b, rows, columns, out);
+    if (rows <= 4) return tile_of_width<Arithmetic, left, 4>(k, a, stride, b, rows, columns, out, ahead);
+    if (rows <= 8) return tile_of_width<Arithmetic, left, 8>(k, a, stride, b, rows, columns, out, ahead);
   }
-  tile_of_width<Arithmetic, left, kRows>(k, a, stride, b, rows, columns, out);
+  tile_of_width<Arithmetic, left, kRows>(k, a, stride, b, rows, columns, out, ahead);
 }
 
 /// A block of rows of A, whose last rows % kRows are packed, and of all others where `packed`.
@@ -127,17 +137,21 @@ template <class Arithmetic, class T>
 TAPE_INLINE void multiply_blocks(int64_t rows, int64_t columns, int64_t k, const Rows<T>& a, const T* b,
                                  const Output<T>& whole) {
   constexpr int64_t kWidth = kVectors * kLanes<T>;
+  const int64_t tiles = divide_up(rows, kRows), share = divide_up(kWidth * int64_t{sizeof(T)}, tiles);
   for (int64_t column = 0; column < columns; column += kWidth) {
     const int64_t valid = smaller(kWidth, columns - column);
+    // The tiles of a panel fetch the next one, each its share; those of the last panel what they have.
+    const T* const next = b + (column + kWidth < columns ? column + kWidth : column) * k;
     for (int64_t row = 0; row < rows; row += kRows) {
+      const Ahead ahead{reinterpret_cast<const char*>(next) + row / kRows * share * k, share};
       const Output<T> out{whole.c + row * whole.row + column, whole.row, whole.accumulate,
                           whole.bias ? whole.bias + column : nullptr};
       if (a.packed || row + kRows > rows)
         multiply_rows<Arithmetic, Left::packed>(smaller(kRows, rows - row), valid, k, a.all_packed + row * k, 1,
-                                                b + column * k, out);
+                                                b + column * k, out, ahead);
       else if constexpr (Arithmetic::kReadsRows)
         multiply_rows<Arithmetic, Left::rows>(kRows, valid, k, a.as_it_lies + row * a.stride, a.stride, b + column * k,
-                                              out);
+                                              out, ahead);
     }
   }
 }

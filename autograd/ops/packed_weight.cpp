@@ -14,7 +14,7 @@ using kernels::Gemm, kernels::RightPacking;
 /// Fewer rows than this are multiplied faster by the weight as it lies (benchmarks/intel_amx.md, "Decoding"). Packed
 /// bf16 is half or a quarter of what is to be read.
 int64_t least_rows(const RightPacking& way) {
-  if (way.kernels == RightPacking::Kernels::blocked) return 12;
+  if (way.kernels == RightPacking::Kernels::blocked) return 7;
   return way.parts == 1 ? 1 : 8;
 }
 

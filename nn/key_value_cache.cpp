@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <span>
 
 #include "autograd/create.h"
+#include "autograd/kernels/threads.h"
 #include "autograd/ops/index.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
@@ -65,14 +65,14 @@ std::vector<RowCopy> copies_in_place(std::vector<int64_t> rows) {
   return copies;
 }
 
-/// The first `length` positions of each row of a buffer, as bytes.
+/// Where each row of a buffer begins, and how many bytes its first `length` positions are.
 class RowBytes {
  public:
   RowBytes(const Tensor& buffer, int64_t length)
       : first_(static_cast<char*>(buffer.raw())),
         stride_(static_cast<size_t>(buffer.shape().with(0, 1).numel() * size_of(buffer.dtype()))),
         size_(static_cast<size_t>(buffer.shape().with(0, 1).with(1, length).numel() * size_of(buffer.dtype()))) {}
-  std::span<char> operator[](int64_t row) const { return {first_ + static_cast<size_t>(row) * stride_, size_}; }
+  char* operator[](int64_t row) const { return first_ + static_cast<size_t>(row) * stride_; }
   size_t size() const { return size_; }
 
  private:
@@ -80,25 +80,38 @@ class RowBytes {
   size_t stride_, size_;
 };
 
+/// Copies of rows, the same bytes of each row in their order. Threads share what is worth it, each some bytes of all
+/// rows.
+void copy_rows(const std::vector<RowCopy>& copies, const RowBytes& to, const RowBytes& from) {
+  constexpr size_t kWorthAThread = 1 << 17;
+  const size_t threads = static_cast<size_t>(kernels::num_threads()), size = from.size(),
+               parts = std::clamp<size_t>(copies.size() * size / kWorthAThread, 1, threads);
+  kernels::run_tasks(static_cast<int64_t>(parts), [&](int64_t task) {
+    const size_t part = static_cast<size_t>(task), first = size * part / parts,
+                 count = size * (part + 1) / parts - first;
+    if (count == 0) return;
+    std::vector<char> aside;
+    for (const RowCopy& copy : copies) {
+      if (copy.to == kAside) aside.resize(count);
+      std::memcpy(copy.to == kAside ? aside.data() : to[copy.to] + first,
+                  copy.from == kAside ? aside.data() : from[copy.from] + first, count);
+    }
+  });
+}
+
 /// Row i of a buffer becomes what row rows[i] is, in the buffer itself where nobody else sees it.
 void select_rows(Tensor& buffer, int64_t length, const std::vector<int64_t>& rows) {
   const RowBytes old(buffer, length);
-  const auto copy = [](std::span<char> to, std::span<const char> from) {
-    if (!to.empty()) std::memcpy(to.data(), from.data(), to.size());
-  };
-  if (std::ssize(rows) != buffer.size(0) || buffer.is_shared()) {
-    Tensor selected = empty(buffer.shape().with(0, std::ssize(rows)), buffer.dtype());
-    const RowBytes made(selected, length);
-    for (int64_t row = 0; row < std::ssize(rows); ++row) copy(made[row], old[rows[static_cast<size_t>(row)]]);
-    buffer = selected;
-    return;
+  if (std::ssize(rows) == buffer.size(0) && !buffer.is_shared()) {
+    buffer.impl().storage->bump_version();
+    return copy_rows(copies_in_place(rows), old, old);
   }
-  std::vector<char> aside;
-  buffer.impl().storage->bump_version();
-  for (const auto& [to, from] : copies_in_place(rows)) {
-    if (to == kAside) aside.resize(old.size());
-    copy(to == kAside ? aside : old[to], from == kAside ? aside : old[from]);
-  }
+  Tensor selected = empty(buffer.shape().with(0, std::ssize(rows)), buffer.dtype());
+  std::vector<RowCopy> all;
+  all.reserve(rows.size());
+  for (const int64_t from : rows) all.push_back({std::ssize(all), from});
+  copy_rows(all, RowBytes(selected, length), old);
+  buffer = selected;
 }
 
 }  // namespace

@@ -126,6 +126,19 @@ TEST(KeyValueCache, SelectsRowsInAnyOrderAndRepeated) {
     }
 }
 
+TEST(KeyValueCache, SelectsLargeRowsOnSeveralThreads) {
+  const Tensor keys = randn({6, 40, 301}), values = randn({6, 40, 7});
+  for (const std::vector<int64_t>& rows :
+       {std::vector<int64_t>{1, 2, 0, 4, 3, 3}, {5, 0, 1, 2, 3, 4}, {2, 2, 2}, {5, 4, 3, 2, 1, 0, 5}}) {
+    KeyValueCache cache(slice(keys, 1, {.end = 39}), slice(values, 1, {.end = 39}));
+    cache.append(slice(keys, 1, {.start = 39}), slice(values, 1, {.start = 39}));
+    const Tensor index = from_vector(rows);
+    cache.select(index);
+    EXPECT_TRUE(tensors_equal(seen(cache, cache.key), index_select(keys, 0, index)));
+    EXPECT_TRUE(tensors_equal(seen(cache, cache.value), index_select(values, 0, index)));
+  }
+}
+
 TEST(KeyValueCache, SelectLeavesCopiesAndRefusesRowsThatAreNotThere) {
   KeyValueCache cache;
   for (int i = 0; i < 2; ++i) cache.append(tensor({{{1}}, {{2}}}), tensor({{{3}}, {{4}}}));

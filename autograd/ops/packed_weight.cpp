@@ -11,8 +11,8 @@ namespace {
 
 using kernels::Gemm, kernels::RightPacking;
 
-/// Fewer rows than this are multiplied faster by the weight as it lies (benchmarks/intel_amx.md, "Decoding"). Packed
-/// bf16 is half or a quarter of what is to be read.
+/// Fewer rows than this are multiplied faster by the weight as it lies (benchmarks/intel_avx512.md and intel_amx.md,
+/// "Decoding"). Packed bf16 is half or a quarter of what is to be read.
 int64_t least_rows(const RightPacking& way) {
   if (way.kernels == RightPacking::Kernels::blocked) return 7;
   return way.parts == 1 ? 1 : 8;

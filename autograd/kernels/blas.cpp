@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <vector>
 
+#include "autograd/kernels/threads.h"
 #include "base/error.h"
 
 namespace tape::kernels {
@@ -26,17 +29,54 @@ struct Blas {
   decltype(&openblas_get_parallel) parallel;
 };
 
-/// OpenBLAS takes its working memory while it is loaded, 128 MB of addresses a CPU, and where it gets none asks again
-/// without an end.
-void check_room() {
-  const size_t cpus = static_cast<size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  const size_t megabytes = 128 + 128 * cpus, bytes = megabytes << 20;
-  void* const room = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED)
+// OpenBLAS's working memory: 128 MB of addresses for each of its threads, taken while it is loaded, and for each thread
+// that is in it at a time, kept for the next. Where it gets none it asks again without an end. So what our threads need
+// is made while it is loaded, and what others need besides is looked for before they call.
+
+constexpr size_t kWorkingMemory = 128 + 1;  // megabytes, with its edges
+
+void check_room(size_t working_memories) {
+  std::vector<void*> rooms;
+  while (rooms.size() < working_memories) {
+    void* const room = mmap(nullptr, kWorkingMemory << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) break;
+    rooms.push_back(room);
+  }
+  for (void* room : rooms) munmap(room, kWorkingMemory << 20);
+  if (rooms.size() < working_memories)
     raise(ErrorKind::out_of_memory, "OpenBLAS: needs {} MB of address space, which this process may not have",
-          megabytes);
-  munmap(room, bytes);
+          kWorkingMemory * working_memories);
 }
+
+/// Threads that are in OpenBLAS, and how many there is working memory for.
+std::atomic<int> callers{0}, made_for{0};
+
+void enter() {
+  const int others = callers.fetch_add(1);
+  if (others < made_for.load()) return;
+  try {
+    check_room(static_cast<size_t>(1 + others - made_for.load()));
+  } catch (...) {
+    callers.fetch_sub(1);
+    throw;
+  }
+}
+
+/// As many threads may call at once from now on. Where this OpenBLAS does not offer the functions, room is looked for
+/// at every call.
+void make_working_memory(void* library, int threads) {
+  const auto take = reinterpret_cast<void* (*)(int)>(dlsym(library, "blas_memory_alloc"));
+  const auto give_back = reinterpret_cast<void (*)(void*)>(dlsym(library, "blas_memory_free"));
+  if (!take || !give_back) return;
+  check_room(static_cast<size_t>(threads));
+  std::vector<void*> taken;
+  for (int i = 0; i < threads; ++i) taken.push_back(take(0));
+  for (void* memory : taken) give_back(memory);
+  made_for = threads;
+}
+
+/// How many of this thread's OneBlasThread there are: the outermost is the caller.
+thread_local int depth = 0;
 
 void* find(void* library, const char* name) {
   void* const function = dlsym(library, name);
@@ -50,7 +90,8 @@ void find(void* library, const char* name, Function& function) {
 }
 
 Blas load() {
-  check_room();
+  constexpr size_t kItsCode = 1;  // some 40 MB, as much as a working memory at most
+  check_room(static_cast<size_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))) + kItsCode);
   // The one that was found when this was built; elsewhere the system's.
   void* library = dlopen(TAPEFORMER_OPENBLAS_FILE, RTLD_NOW | RTLD_LOCAL);
   if (!library) library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
@@ -63,6 +104,7 @@ Blas load() {
   find(library, "openblas_get_config", blas.config);
   find(library, "openblas_get_corename", blas.core);
   find(library, "openblas_get_parallel", blas.parallel);
+  make_working_memory(library, num_threads());
   return blas;
 }
 
@@ -98,10 +140,15 @@ OneBlasThread::OneBlasThread() : before_(omp_get_max_threads()) {
   // In the flavour without OpenMP the number is one for the process.
   static std::once_flag once;
   std::call_once(once, [] { blas().set_num_threads(1); });
+  if (depth == 0) enter();
+  ++depth;
   omp_set_num_threads(1);
 }
 
-OneBlasThread::~OneBlasThread() { omp_set_num_threads(before_); }
+OneBlasThread::~OneBlasThread() {
+  omp_set_num_threads(before_);
+  if (--depth == 0) callers.fetch_sub(1);
+}
 
 void blas_gemm(const Gemm& shape, const float* a, const float* b, float* c) {
   const OneBlasThread alone;

@@ -18,7 +18,8 @@ void blas_gemm(const Gemm& shape, const double* a, const double* b, double* c);
 void* blas_function(const char* name);
 
 /// OpenBLAS on this thread alone, while in scope: its threads wait for each other several times within a product, and
-/// hand the core to any other process while they do, where parts of ours wait once, at the end. Errors as blas_gemm().
+/// hand the core to any other process while they do, where parts of ours wait once, at the end. Whoever calls OpenBLAS
+/// has one: each thread that is in it at a time needs working memory. Errors as blas_gemm().
 class OneBlasThread {
  public:
   OneBlasThread();

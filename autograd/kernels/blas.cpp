@@ -31,7 +31,7 @@ struct Blas {
 
 // OpenBLAS's working memory: 128 MB of addresses for each of its threads, taken while it is loaded, and for each thread
 // that is in it at a time, kept for the next. Where it gets none it asks again without an end. So what our threads need
-// is made while it is loaded, and what others need besides is looked for before they call.
+// is made before the first calls, and what others need besides is looked for before they call.
 
 constexpr size_t kWorkingMemory = 128 + 1;  // megabytes, with its edges
 
@@ -60,19 +60,6 @@ void enter() {
     callers.fetch_sub(1);
     throw;
   }
-}
-
-/// As many threads may call at once from now on. Where this OpenBLAS does not offer the functions, room is looked for
-/// at every call.
-void make_working_memory(void* library, int threads) {
-  const auto take = reinterpret_cast<void* (*)(int)>(dlsym(library, "blas_memory_alloc"));
-  const auto give_back = reinterpret_cast<void (*)(void*)>(dlsym(library, "blas_memory_free"));
-  if (!take || !give_back) return;
-  check_room(static_cast<size_t>(threads));
-  std::vector<void*> taken;
-  for (int i = 0; i < threads; ++i) taken.push_back(take(0));
-  for (void* memory : taken) give_back(memory);
-  made_for = threads;
 }
 
 /// How many of this thread's OneBlasThread there are: the outermost is the caller.
@@ -104,7 +91,6 @@ Blas load() {
   find(library, "openblas_get_config", blas.config);
   find(library, "openblas_get_corename", blas.core);
   find(library, "openblas_get_parallel", blas.parallel);
-  make_working_memory(library, num_threads());
   return blas;
 }
 
@@ -112,6 +98,20 @@ Blas load() {
 const Blas& blas() {
   static const Blas loaded = load();
   return loaded;
+}
+
+/// As many threads may call at once from now on. Where this OpenBLAS does not offer the functions, room is looked for
+/// at every call.
+void make_working_memory(int threads) {
+  void* const library = blas().library;
+  const auto take = reinterpret_cast<void* (*)(int)>(dlsym(library, "blas_memory_alloc"));
+  const auto give_back = reinterpret_cast<void (*)(void*)>(dlsym(library, "blas_memory_free"));
+  if (!take || !give_back) return;
+  check_room(static_cast<size_t>(threads));
+  std::vector<void*> taken;
+  for (int i = 0; i < threads; ++i) taken.push_back(take(0));
+  for (void* memory : taken) give_back(memory);
+  made_for = threads;
 }
 
 template <class Function, class T>
@@ -139,7 +139,10 @@ void* blas_function(const char* name) { return find(blas().library, name); }
 OneBlasThread::OneBlasThread() : before_(omp_get_max_threads()) {
   // In the flavour without OpenMP the number is one for the process.
   static std::once_flag once;
-  std::call_once(once, [] { blas().set_num_threads(1); });
+  std::call_once(once, [] {
+    blas().set_num_threads(1);
+    make_working_memory(num_threads());
+  });
   if (depth == 0) enter();
   ++depth;
   omp_set_num_threads(1);

@@ -108,8 +108,8 @@ void make_working_memory(int threads) {
   const auto give_back = reinterpret_cast<void (*)(void*)>(dlsym(library, "blas_memory_free"));
   if (!take || !give_back) return;
   check_room(static_cast<size_t>(threads));
-  std::vector<void*> taken;
-  for (int i = 0; i < threads; ++i) taken.push_back(take(0));
+  std::vector<void*> taken(static_cast<size_t>(threads));
+  for (void*& memory : taken) memory = take(0);
   for (void* memory : taken) give_back(memory);
   made_for = threads;
 }

@@ -1,5 +1,7 @@
 #include "inspect/patching.h"
 
+#include <utility>
+
 #include <gmock/gmock.h>
 
 #include "autograd/ops.h"
@@ -141,6 +143,10 @@ TEST(Patching, OfHeadsAddsUpToTheirModule) {
 TEST(Patching, IsWhatAFrameOfOnePatchShows) {
   const auto model = small_translator(nn::NormPlace::post);
   const Study clean = translated(*model), corrupted = translated(*model, corrupted_source);
+  const auto unpatched = [&] {
+    return std::pair(frame_of(corrupted, "").outputs[0].value.item(), corrupted.run()[0].value.item());
+  };
+  const auto before = unpatched();
   const Patching found = patch_all(clean, corrupted);
   const Activations from(clean);
   const PatchGrid &at_tokens = grid_of(found, "decoder.layers.*.cross_attention"),
@@ -156,7 +162,7 @@ TEST(Patching, IsWhatAFrameOfOnePatchShows) {
     EXPECT_TRUE(token.corrupted);
   }
   // The hooks are gone.
-  EXPECT_NEAR(frame_of(corrupted, "").outputs[0].value.item(), corrupted.run()[0].value.item(), 1e-6);
+  EXPECT_EQ(unpatched(), before);
 }
 
 TEST(Patching, StandsInThePageBesideItsRuns) {

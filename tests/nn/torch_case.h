@@ -54,7 +54,7 @@ struct ErrorScale {
   double whole;  // of any element
   double least;  // of an element beside ten times its own size
 
-  explicit ErrorScale(double size) : ErrorScale(size, size / 10) {}
+  ErrorScale(double size) : ErrorScale(size, size / 10) {}
   ErrorScale(double whole_, double least_) : whole(whole_), least(least_) {}
 };
 
@@ -83,7 +83,7 @@ inline double expect_close(const std::string& what, const Tensor& actual, const 
 /// that are as large as those of the weight's gradient and cancel. Its elements have no size of their own.
 inline ErrorScale gradient_scale(const Named& gradients, const std::string& name) {
   const std::string bias = "key.bias";
-  if (!name.ends_with(bias)) return ErrorScale(largest(gradients.at(name)));
+  if (!name.ends_with(bias)) return largest(gradients.at(name));
   const double size = largest(gradients.at(name.substr(0, name.size() - bias.size()) + "key.weight"));
   return {size, size};
 }
@@ -114,13 +114,13 @@ inline double compare_with_torch(const TorchCase& c, const Forward& forward, nn:
   for (const auto& [name, expected] : c.out) {
     EXPECT_TRUE(outputs.contains(name)) << c.name << ": no output " << name;
     EXPECT_EQ(outputs[name].dtype(), dtype) << c.name;
-    compare("output " + name, outputs[name], expected, ErrorScale(largest(expected)));
+    compare("output " + name, outputs[name], expected, largest(expected));
     roots.push_back(outputs[name]);
     seeds.push_back(c.head.at(name).to(dtype));
   }
   backward(roots, seeds);
   for (const auto& [name, expected] : c.grad_in)
-    compare("gradient of " + name, in.at(name).grad(), expected, ErrorScale(largest(expected)));
+    compare("gradient of " + name, in.at(name).grad(), expected, largest(expected));
   if (!module) return worst;
   std::set<std::string> seen;
   for (const NamedTensor& parameter : module->named_parameters()) {

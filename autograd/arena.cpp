@@ -10,6 +10,8 @@ namespace {
 constexpr int64_t kPage = 4096;
 /// What is left of a split block below this stays with it.
 constexpr int64_t kSmallest = 256 << 10;
+/// A block this many times as large as what is asked for is no place of its size.
+constexpr int64_t kMuchLarger = 8;
 
 template <class Free>
 typename Free::node_type new_place() {
@@ -32,8 +34,12 @@ Arena::Taken Arena::take(int64_t bytes) {
 }
 
 Arena::Taken Arena::take_free(int64_t bytes) {
-  const auto best = free_.lower_bound({bytes, nullptr});
+  auto best = free_.lower_bound({bytes, nullptr});
   if (best == free_.end()) return {};
+  // Between large blocks the lowest is the best: what an optimizer keeps for good would lie in the midst of the room
+  // that logits need as a whole.
+  if (best->first / kMuchLarger >= bytes)
+    best = std::min_element(best, free_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   char* const begin = best->second;
   Block& block = blocks_.at(begin);
   const bool cold = block.cold;

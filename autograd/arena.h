@@ -12,7 +12,8 @@ namespace tape {
 /// any other size, so that a training step needs little more than what lives at its peak.
 ///
 /// Address space is reserved in few large regions; memory is what was touched of them. A request takes the smallest
-/// free block that is large enough, and new memory behind all others only where there is none. Not thread-safe.
+/// free block that is large enough, the lowest where all are much larger, and new memory behind all others only where
+/// there is none. Not thread-safe.
 class Arena {
  public:
   /// `region`: how much address space to reserve at once, less where the system refuses so much.

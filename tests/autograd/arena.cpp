@@ -39,6 +39,38 @@ TEST(Arena, JoinsNeighboursInAnyOrder) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+/// What is kept for good after a first step does not stand in the way of the second one's largest tensor.
+TEST(Arena, LeavesLargeBlocksWhole) {
+  Arena arena(kRegion);
+  void* const activations = arena.take(20 * kMegabyte).block;
+  void* const gradient = arena.take(kMegabyte).block;
+  void* const logits = arena.take(16 * kMegabyte).block;
+  void* const wall = arena.take(kMegabyte).block;
+  arena.give_back(activations);
+  arena.give_back(logits);
+  const Arena::Taken moment = arena.take(kMegabyte);
+  EXPECT_EQ(moment.block, activations);
+  arena.give_back(gradient);
+  const Arena::Taken again = arena.take(16 * kMegabyte);
+  EXPECT_FALSE(again.fresh);
+  for (void* block : {moment.block, again.block, wall}) arena.give_back(block);
+}
+
+/// A block of its size is the place of a tensor, wherever it lies.
+TEST(Arena, TakesTheSmallestBlockThatIsLargeEnough) {
+  Arena arena(kRegion);
+  std::vector<void*> blocks, walls;
+  for (const int64_t size : {7, 3, 5}) {
+    blocks.push_back(arena.take(size * kMegabyte).block);
+    walls.push_back(arena.take(kMegabyte).block);
+  }
+  for (void* block : blocks) arena.give_back(block);
+  const Arena::Taken taken = arena.take(2 * kMegabyte);
+  EXPECT_EQ(taken.block, blocks[1]);
+  arena.give_back(taken.block);
+  for (void* wall : walls) arena.give_back(wall);
+}
+
 TEST(Arena, GivesMemoryBackToTheSystemWhenTrimmed) {
   Arena arena(kRegion);
   auto* const values = static_cast<int64_t*>(arena.take(4 * kMegabyte).block);

@@ -27,6 +27,7 @@
 #include "autograd/tape/jacobian.h"
 #include "autograd/tape/listeners.h"
 #include "autograd/tape/per_sample.h"
+#include "autograd/tape/rematerialize.h"
 #include "autograd/tape/saved_tensor_hooks.h"
 #include "autograd/tape/scope.h"
 #include "autograd/tape/tape.h"

@@ -16,6 +16,7 @@
 #include "autograd/kernels/gemm.h"
 #include "autograd/kernels/threads.h"
 #include "autograd/random.h"
+#include "autograd/tape/rematerialize.h"
 #include "inspect/chrome_trace.h"
 #include "models/decoding/beam.h"
 #include "models/decoding/greedy.h"
@@ -81,6 +82,8 @@ class Trained {
       distributed->zero_grad();
     else
       adam_.zero_grad();
+    std::optional<Rematerialize> scope;  // as in every training run
+    if (!distributed || !distributed->spreads()) scope.emplace();
     const Tensor loss = model.loss();
     if (distributed) {
       distributed->backward(loss, model.part, train::Distributed::Send::now);

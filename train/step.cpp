@@ -1,9 +1,11 @@
 #include "train/step.h"
 
 #include <cmath>
+#include <optional>
 
 #include "autograd/create.h"
 #include "autograd/diagnose/anomaly.h"
+#include "autograd/tape/rematerialize.h"
 #include "autograd/tape/scope.h"
 #include "base/error.h"
 #include "optim/clip.h"
@@ -53,6 +55,8 @@ bool is_finite(const Tensor& gradient) {
 double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn, Distributed* with,
                            Distributed::Send send) {
   const MatmulPrecisionScope precision(options_.precision);
+  std::optional<Rematerialize> scope;
+  if (!with || !with->spreads()) scope.emplace();
   Learned learned;
   if (item.batch) learned = checked(learn(item.batch.get()));
   const double loss = learned.loss.defined() ? learned.loss.item() : 0;

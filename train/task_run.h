@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../autograd/tape/rematerialize.h"
 #include "../autograd/tape/scope.h"
 #include "../models/folder.h"
 #include "../models/sentence_encoder.h"
@@ -197,6 +198,7 @@ class TaskRun {
     auto fit = std::make_unique<MemoryFit>(*run_.memory_limit, *model_, recipe_.ema_decay > 0, run_.moments);
     model_->train();
     const MatmulPrecisionScope precision(run_.precision);
+    const Rematerialize scope;  // as in a step
     fit->find(loader_->source(), run_.checkpoint_layers,
               [this](const void* batch) { training_loss(*static_cast<const Batch*>(batch)).loss.backward(); });
     out_ << fit->text() << "\n";

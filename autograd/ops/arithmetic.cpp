@@ -75,7 +75,8 @@ const Op mul_op({.name = "mul",
                  .formula = {.forward = "y{y} = a{0} ⊙ b{1}",
                              .backward = {"da = dy ⊙ b", "db = dy ⊙ a"},
                              .summed = Summed::repeated_axes},
-                 .samples = samples([](auto& a, auto& b) { return mul(a, b); }, normal_values)});
+                 .samples = samples([](auto& a, auto& b) { return mul(a, b); }, normal_values),
+                 .remake = [](const Tensors& saved, const Attributes&) { return mul(saved[0], saved[1]); }});
 
 const Op div_op({.name = "div",
                  .formula = {.forward = "y{y} = a{0} / b{1}",

@@ -50,7 +50,10 @@ const Op layer_norm_op({.name = "layer_norm",
                                     .backward = {"dx{x} = r (g − mean(g) − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
                                                  "dweight{x} = Σ rows of dy ⊙ n", "dbias{x} = Σ rows of dy"}},
                         .samples = layer_norm_samples,
-                        .per_sample = layer_norm_per_sample});
+                        .per_sample = layer_norm_per_sample,
+                        .remake = [](const Tensors& saved, const Attributes& given) {
+                          return layer_norm(saved[0], saved[1], saved[4], *given.get<double>("eps"));
+                        }});
 
 std::vector<OpSample> rms_norm_samples() {
   auto call = [](const Tensors& in) { return rms_norm(in[0], in.size() > 1 ? in[1] : Tensor()); };
@@ -66,7 +69,10 @@ const Op rms_norm_op({.name = "rms_norm",
                                   .backward = {"dx{x} = r (g − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
                                                "dweight{x} = Σ rows of dy ⊙ n"}},
                       .samples = rms_norm_samples,
-                      .per_sample = rms_norm_per_sample});
+                      .per_sample = rms_norm_per_sample,
+                      .remake = [](const Tensors& saved, const Attributes& given) {
+                        return rms_norm(saved[0], saved[1], *given.get<double>("eps"));
+                      }});
 
 Tensor composed(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   const Tensor centered = x - mean(x, -1, Dims::keep);

@@ -56,6 +56,9 @@ using PerSampleRule = Tensor (*)(const PerSampleCall& call);
 /// x, whose axis holds the samples block by block, as [B, ... of x with the axis B times as short].
 Tensor samples_first(const Tensor& x, int64_t axis, int64_t samples);
 
+/// The output of a recorded call once more, with the same bits, from what the call saved; see Rematerialize.
+using RemakeRule = Tensor (*)(const Tensors& saved, const Attributes& attributes);
+
 /// All that an operation is, beside the function that calls it: one aggregate in the file of its family.
 ///
 ///   const Op exp_op({.name = "exp",
@@ -69,6 +72,7 @@ struct OpDefinition {
   /// custom() and for operations that are made at run time.
   std::function<std::vector<OpSample>()> samples = {};
   PerSampleRule per_sample = nullptr;  ///< of the gradient by sample where summing last is faster than asking for each
+  RemakeRule remake = nullptr;         ///< where that costs little more than reading the output
 };
 
 /// Whose an operation or a layer is: the library's, or that of the program that uses it.
@@ -87,6 +91,7 @@ class Op {
   const OpFormula& formula() const { return definition_.formula; }
   const OpTraits& traits() const { return definition_.traits; }
   PerSampleRule per_sample() const { return definition_.per_sample; }
+  RemakeRule remake() const { return definition_.remake; }
   std::vector<OpSample> samples() const {
     return definition_.samples ? definition_.samples() : std::vector<OpSample>();
   }

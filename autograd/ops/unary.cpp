@@ -42,6 +42,12 @@ namespace {
 
 using kernels::UnaryKernels;
 
+/// Of what keeps its operand alone.
+template <UnaryFunction f>
+Tensor made_of_x(const Tensors& saved, const Attributes&) {
+  return f(saved[0]);
+}
+
 const Op neg_op({.name = "neg",
                  .formula = {.forward = "y{y} = −x", .backward = {"dx = −dy"}},
                  .samples = unary_samples(neg, -2, 2)});
@@ -113,17 +119,20 @@ const Op relu_op({.name = "relu",
 const Op gelu_op({.name = "gelu",
                   .formula = {.forward = "y{y} = x ⊙ Φ(x), Φ(x) = (1 + erf(x/√2)) / 2",
                               .backward = {"dx = dy ⊙ (Φ(x) + x ⊙ φ(x)), φ(x) = exp(−x²/2) / √(2π)"}},
-                  .samples = unary_samples(gelu, -3, 3)});
+                  .samples = unary_samples(gelu, -3, 3),
+                  .remake = made_of_x<gelu>});
 
 const Op gelu_tanh_op({.name = "gelu_tanh",
                        .formula = {.forward = "y{y} = x/2 ⊙ (1 + t), t = tanh(k (x + a x³)), k = √(2/π), a = 0.044715",
                                    .backward = {"dx = dy ⊙ ((1 + t)/2 + x/2 ⊙ (1 − t²) ⊙ k (1 + 3a x²))"}},
-                       .samples = unary_samples(gelu_tanh, -3, 3)});
+                       .samples = unary_samples(gelu_tanh, -3, 3),
+                       .remake = made_of_x<gelu_tanh>});
 
 const Op silu_op({.name = "silu",
                   .formula = {.forward = "y{y} = x ⊙ s, s = sigmoid(x)",
                               .backward = {"dx = dy ⊙ s ⊙ (1 + x ⊙ (1 − s))"}},
-                  .samples = unary_samples(silu, -3, 3)});
+                  .samples = unary_samples(silu, -3, 3),
+                  .remake = made_of_x<silu>});
 
 std::vector<OpSample> clamp_samples() {
   return std::vector<OpSample>{

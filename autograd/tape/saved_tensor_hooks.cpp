@@ -11,6 +11,26 @@ namespace {
 
 thread_local SavedTensorHooks* innermost = nullptr;
 
+class HookedTensor final : public PackedTensor {
+ public:
+  HookedTensor(const Tensor& value, std::shared_ptr<const std::any> packed,
+               std::shared_ptr<const SavedTensorHooks::Unpack> unpack)
+      : PackedTensor(value), packed_(std::move(packed)), unpack_(std::move(unpack)) {}
+
+ private:
+  Tensor value(const char* operation) const override {
+    Tensor value = (*unpack_)(*packed_);
+    if (!value.defined() || !(value.shape() == shape()) || value.dtype() != dtype())
+      raise(ErrorKind::shape, "backward of '{}': it saved {} {}, the hook unpacked {}", operation, to_string(dtype()),
+            to_string(shape()),
+            value.defined() ? fmt::format("{} {}", to_string(value.dtype()), to_string(value.shape())) : "nothing");
+    return value;
+  }
+
+  const std::shared_ptr<const std::any> packed_;
+  const std::shared_ptr<const SavedTensorHooks::Unpack> unpack_;
+};
+
 }  // namespace
 
 SavedTensorHooks::SavedTensorHooks(Pack pack, Unpack unpack)
@@ -38,37 +58,13 @@ std::shared_ptr<const std::any> SavedTensorHooks::pack_once(const Key& key, cons
   return packed;
 }
 
-std::unique_ptr<const PackedTensor> PackedTensor::of(const Tensor& value, const Node* maker, uint32_t output) {
+std::unique_ptr<const PackedTensor> packed_by_hooks(const Tensor& value, const Node* maker, uint32_t output) {
   if (!innermost || !is_floating(value.dtype())) return nullptr;
   const TensorImpl& place = value.impl();
   if (place.node && place.node->is_leaf()) return nullptr;
-  std::unique_ptr<PackedTensor> packed(new PackedTensor);
-  packed->packed_ =
-      maker ? innermost->pack_once({maker->sequence, output, value.version()}, value) : innermost->pack(value);
-  packed->unpack_ = innermost->unpack_;
-  packed->shape_ = value.shape();
-  packed->dtype_ = value.dtype();
-  packed->node_ = place.node;
-  packed->output_ = place.output;
-  return packed;
+  return std::make_unique<const HookedTensor>(
+      value, maker ? innermost->pack_once({maker->sequence, output, value.version()}, value) : innermost->pack(value),
+      innermost->unpack_);
 }
-
-Tensor PackedTensor::unpack(const char* operation) const {
-  Tensor value;
-  {
-    const NoGrad no_grad;
-    value = (*unpack_)(*packed_);
-  }
-  if (!value.defined() || !(value.shape() == shape_) || value.dtype() != dtype_)
-    raise(ErrorKind::shape, "backward of '{}': it saved {} {}, the hook unpacked {}", operation, to_string(dtype_),
-          to_string(shape_),
-          value.defined() ? fmt::format("{} {}", to_string(value.dtype()), to_string(value.shape())) : "nothing");
-  value = value.detach();
-  value.impl().node = node_;
-  value.impl().output = output_;
-  return value;
-}
-
-Tensor PackedTensor::room() const { return empty(shape_, dtype_); }
 
 }  // namespace tape

@@ -6,7 +6,7 @@
 #include <memory>
 #include <tuple>
 
-#include "../tensor.h"
+#include "packed_tensor.h"
 
 namespace tape {
 
@@ -35,7 +35,7 @@ class SavedTensorHooks {
   SavedTensorHooks& operator=(const SavedTensorHooks&) = delete;
 
  private:
-  friend class PackedTensor;
+  friend std::unique_ptr<const PackedTensor> packed_by_hooks(const Tensor&, const Node*, uint32_t);
   /// Place of the node in recording order, which output, version.
   using Key = std::tuple<uint64_t, uint32_t, uint64_t>;
   std::shared_ptr<const std::any> pack(const Tensor& value);
@@ -48,25 +48,8 @@ class SavedTensorHooks {
   size_t room_ = 1024;  // entries beyond which those of values that are gone are dropped
 };
 
-/// A saved value in the place of a tensor.
-class PackedTensor {
- public:
-  /// By the innermost scope; null where there is none, or where it does not pack such values. `maker` is the node whose
-  /// `output` the value is, or null.
-  static std::unique_ptr<const PackedTensor> of(const Tensor& value, const Node* maker, uint32_t output);
-  /// The value, with the history of what was packed. `operation` is named where it is of another kind.
-  Tensor unpack(const char* operation) const;
-  /// Memory for values of that kind.
-  Tensor room() const;
-
- private:
-  PackedTensor() = default;
-  std::shared_ptr<const std::any> packed_;
-  std::shared_ptr<const SavedTensorHooks::Unpack> unpack_;
-  Shape shape_;
-  DType dtype_ = f32;
-  Ref<Node> node_;  // null where the value has no history
-  uint32_t output_ = 0;
-};
+/// By the innermost scope; null where there is none, or where it does not pack such values. `maker` is the node whose
+/// `output` the value is, or null.
+std::unique_ptr<const PackedTensor> packed_by_hooks(const Tensor& value, const Node* maker, uint32_t output);
 
 }  // namespace tape

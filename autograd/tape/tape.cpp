@@ -70,7 +70,8 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
   for (const Tensor& input : inputs)
     node->inputs.push_back(input.requires_grad() ? Node::Edge{input.impl().node, input.impl().output} : Node::Edge{});
   node->outputs.reserve(outputs.size());
-  for (const Tensor& output : outputs) node->outputs.push_back({output.shape(), output.dtype(), false, {}, {}});
+  for (const Tensor& output : outputs)
+    node->outputs.push_back({output.shape(), output.dtype(), false, {}, {}, output.version()});
   node->saved.reserve(saved.size());
   for (const Tensor& value : saved) {
     if (!value.defined()) {
@@ -82,8 +83,11 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
       if (value.is(outputs[i])) made_here = static_cast<int>(i);
     // An output that held its own node alive would never be freed: it is kept without history, as it is packed.
     const TensorImpl& place = value.impl();
-    if (auto packed = made_here < 0 ? PackedTensor::of(value, place.node.get(), place.output)
-                                    : PackedTensor::of(value, node.get(), static_cast<uint32_t>(made_here)))
+    std::unique_ptr<const PackedTensor> packed =
+        made_here < 0 ? packed_by_hooks(value, place.node.get(), place.output)
+                      : packed_by_hooks(value, node.get(), static_cast<uint32_t>(made_here));
+    if (!packed && made_here < 0) packed = rematerialized(value);
+    if (packed)
       node->saved.push_back({{}, made_here, 0, std::move(packed)});
     else
       node->saved.push_back({made_here < 0 ? value : value.detach(), made_here, value.version()});

@@ -7,6 +7,8 @@
 #include "../tensor.h"
 #include "backward.h"
 #include "listeners.h"
+#include "packed_tensor.h"
+#include "rematerialize.h"
 #include "saved_tensor_hooks.h"
 #include "scope.h"
 #include "trace.h"
@@ -83,6 +85,7 @@ class Node : public RefCounted {
     bool retain = false;
     Tensor grad;
     std::vector<std::pair<int64_t, GradientHook>> hooks;
+    uint64_t version = 0;  // of the values that the operation made
   };
   struct Saved {
     Tensor value;     // without history where it is an output of this very node; undefined where it is packed
@@ -108,6 +111,7 @@ class Node : public RefCounted {
   BackwardFunction backward;
   std::unique_ptr<TraceRecord> trace;      // who recorded it, while a Trace scope was open
   std::unique_ptr<const Segment> segment;  // in the place of a gradient function, or null
+  std::weak_ptr<OutputRecipe> recipe;            // of its output, where somebody saved that instead
 };
 
 /// Whether an operation on these inputs has to be recorded.

@@ -96,6 +96,8 @@ class Distributed {
   void check_equal(const std::string& when);
 
   Communicator& ranks() const { return ranks_; }
+  /// Whether parameters are dropped while their layer does not compute.
+  bool spreads() const { return spread_ != nullptr; }
   ExchangeStats stats() const;
 
  private:

@@ -1,0 +1,117 @@
+#include "autograd/tape/rematerialize.h"
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "autograd/ops/op.h"
+#include "autograd/tape/scope_state.h"
+#include "autograd/tape/tape.h"
+
+namespace tape {
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+thread_local int64_t least = kNever;
+
+/// Operations in a row that are made once more for one value: a gated block behind a norm has three.
+constexpr int kMostInARow = 4;
+
+/// Guards the nodes' recipes: threads may read one value.
+std::mutex& recipes() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+}  // namespace
+
+Rematerialize::Rematerialize(int64_t least_bytes) : previous_(std::exchange(least, least_bytes)) {}
+Rematerialize::~Rematerialize() { least = previous_; }
+
+class OutputRecipe {
+ public:
+  /// Null where a saved value of the node is not at hand, or is itself the last of too many in a row.
+  static std::shared_ptr<OutputRecipe> of(const Node& node);
+
+  /// Kept until the last who saved the value let go of it: queries, keys and values are products of one normalization.
+  Tensor value(const char* operation) {
+    const std::lock_guard lock(mutex_);
+    if (made_.defined()) return made_;
+    Tensors saved;
+    for (const Part& part : parts_) saved.push_back(part.value(operation));
+    const ScopeState plain;
+    const ScopesAs scopes(plain);
+    const Unobserved unobserved;
+    return made_ = node_->op->remake()(saved, node_->attributes);
+  }
+
+ private:
+  struct Part {
+    Tensor kept;
+    uint64_t version = 0;
+    std::shared_ptr<OutputRecipe> made = nullptr;  // instead
+
+    Tensor value(const char* operation) const {
+      if (made) return made->value(operation);
+      if (kept.defined() && kept.version() != version)
+        raise(ErrorKind::graph,
+              "backward of '{}': a value {} that what it saved is made of was changed in place since (version {}, "
+              "saved at version {})",
+              operation, to_string(kept.shape()), kept.version(), version);
+      return kept;
+    }
+  };
+
+  explicit OutputRecipe(Ref<Node> node) : node_(std::move(node)) {}
+
+  const Ref<Node> node_;
+  std::vector<Part> parts_;
+  int in_a_row_ = 1;
+  std::mutex mutex_;
+  Tensor made_;
+};
+
+namespace {
+
+class RematerializedTensor final : public PackedTensor {
+ public:
+  RematerializedTensor(const Tensor& value, std::shared_ptr<OutputRecipe> made)
+      : PackedTensor(value), recipe(std::move(made)) {}
+
+  const std::shared_ptr<OutputRecipe> recipe;
+
+ private:
+  Tensor value(const char* operation) const override { return recipe->value(operation); }
+};
+
+}  // namespace
+
+std::shared_ptr<OutputRecipe> OutputRecipe::of(const Node& node) {
+  std::shared_ptr<OutputRecipe> recipe(new OutputRecipe(Ref<Node>(const_cast<Node*>(&node))));
+  for (const Node::Saved& saved : node.saved) {
+    if (!saved.packed) {
+      recipe->parts_.push_back({saved.value, saved.version});
+      continue;
+    }
+    const auto* inner = dynamic_cast<const RematerializedTensor*>(saved.packed.get());
+    if (!inner || inner->recipe->in_a_row_ == kMostInARow) return nullptr;
+    recipe->in_a_row_ = std::max(recipe->in_a_row_, inner->recipe->in_a_row_ + 1);
+    recipe->parts_.push_back({{}, 0, inner->recipe});
+  }
+  return recipe;
+}
+
+std::unique_ptr<const PackedTensor> rematerialized(const Tensor& value) {
+  if (least == kNever || value.numel() * size_of(value.dtype()) < least) return nullptr;
+  Node* const node = value.impl().node.get();
+  if (!node || node->is_leaf() || node->released || !node->op->remake()) return nullptr;
+  if (value.version() != node->outputs[value.impl().output].version) return nullptr;
+  const std::lock_guard lock(recipes());
+  std::shared_ptr<OutputRecipe> recipe = node->recipe.lock();
+  if (!recipe) node->recipe = recipe = OutputRecipe::of(*node);
+  return recipe ? std::make_unique<const RematerializedTensor>(value, std::move(recipe)) : nullptr;
+}
+
+}  // namespace tape

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+
+#include "packed_tensor.h"
+
+namespace tape {
+
+/// While in scope, outputs of operations that cost little more than reading them (gelu, gelu_tanh, silu, mul,
+/// layer_norm, rms_norm) are not kept for those who save them: the backward makes them once more, from what such an
+/// operation saved itself. A GELU block keeps one tensor of [.., d_ff] instead of two, a SwiGLU block two instead of
+/// four, and no output of a normalization. The selective half of checkpointing (Korthikanti et al. 2022, "Reducing
+/// Activation Recomputation in Large Transformer Models", 5): next to no time, and nothing has to be cut in parts.
+///
+///     const Rematerialize scope;
+///     const Tensor loss = cross_entropy(model(x), y);
+///     loss.backward();  // in scope or outside
+///
+/// Gradients have the bits that they have without it, also those of gradients. What was changed in place after the
+/// operation is kept as ever, and where something changes that the value is made of, the backward says so: Error
+/// (graph); parameters in shares (train::Sharding::parameters) are dropped by then. SavedTensorHooks go first. Outputs
+/// of fewer than `least_bytes` are kept: at 2 MiB they are about to leave the caches, and what is smaller is little.
+class Rematerialize {
+ public:
+  static constexpr int64_t kLeastBytes = int64_t{2} << 20;
+
+  explicit Rematerialize(int64_t least_bytes = kLeastBytes);
+  ~Rematerialize();
+  Rematerialize(const Rematerialize&) = delete;
+  Rematerialize& operator=(const Rematerialize&) = delete;
+
+ private:
+  const int64_t previous_;
+};
+
+/// How an output is made once more, for all that saved it.
+class OutputRecipe;
+
+/// Null outside of a scope, and for values that have to be kept.
+std::unique_ptr<const PackedTensor> rematerialized(const Tensor& value);
+
+}  // namespace tape

@@ -1,0 +1,240 @@
+#include "autograd/tape/rematerialize.h"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "autograd/create.h"
+#include "autograd/memory.h"
+#include "autograd/ops.h"
+#include "autograd/ops/op.h"
+#include "autograd/tape/checkpoint.h"
+#include "autograd/tape/saved_tensor_hooks.h"
+#include "autograd/tape/tape.h"
+#include "inspect/ledger.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
+
+namespace tape {
+namespace {
+
+constexpr int64_t kEverything = 0;
+constexpr int64_t kRows = 64, kCols = 32, kOneTensor = kRows * kCols * 4;
+
+Tensor input_of(const Shape& shape = {kRows, kCols}, uint64_t seed = 1) {
+  return sample_normal(shape, seed).to(f32).requires_grad_();
+}
+
+/// What the tape keeps but for leaves.
+int64_t kept(const Tensor& loss) { return saved_tensors(loss).bytes; }
+
+/// Every operation behind each that is made once more: first and second derivatives have the bits that they have
+/// without a scope.
+TEST(Rematerialize, ChangesNoGradient) {
+  size_t made_again = 0;
+  for (const Op* op : registered_ops()) {
+    if (!op->remake()) continue;
+    ++made_again;
+    for (const OpSample& sample : op->samples()) {
+      SCOPED_TRACE(std::string(op->name()) + ": " + sample.label);
+      const auto derivatives = [&] {
+        Tensors leaves, inner;
+        for (const Tensor& input : sample.inputs) {
+          leaves.push_back(input.detach().clone().requires_grad_());
+          inner.push_back(alias(leaves.back()));
+        }
+        const Tensor y = sample.call(inner);
+        const Tensor loss = sum(square(y)) + sum(silu(y * gelu(y)));
+        Tensors found = grad({loss}, leaves, {.create_graph = true, .allow_unused = true}), reached;
+        Tensor both = zeros({}, f64);
+        for (const Tensor& gradient : found)
+          if (gradient.defined()) both = both + sum(square(gradient));
+        if (both.requires_grad()) reached = grad({both}, leaves, {.allow_unused = true});
+        found.insert(found.end(), reached.begin(), reached.end());
+        return found;
+      };
+      const Tensors wanted = derivatives();
+      const Rematerialize scope(kEverything);
+      const Tensors found = derivatives();
+      ASSERT_EQ(found.size(), wanted.size());
+      for (size_t i = 0; i < found.size(); ++i) {
+        ASSERT_EQ(found[i].defined(), wanted[i].defined());
+        if (found[i].defined()) {
+          EXPECT_TRUE(tensors_equal(found[i].detach(), wanted[i].detach())) << i;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(made_again, 6u);
+}
+
+/// A tensor as large as x for each of what is kept.
+TEST(Rematerialize, KeepsNoOutputOfAnActivationOrNorm) {
+  const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2), scale = input_of({kCols}, 3);
+  const auto activated = [&](Tensor (*f)(const Tensor&)) { return mean(linear(f(x * 1.0), weight)); };
+  const auto gated = [&] { return mean(linear(silu(x * 1.0) * (x * 2.0), weight)); };
+  const auto normalized = [&] {
+    const Tensor n = layer_norm(x * 1.0, scale, {}, 1e-5);
+    return mean(linear(n, weight) + linear(n, weight));
+  };
+  const int64_t row_numbers = 2 * kRows * 4;
+  EXPECT_EQ(kept(activated(gelu)), 2 * kOneTensor);
+  EXPECT_EQ(kept(gated()), 4 * kOneTensor);
+  EXPECT_EQ(kept(normalized()), 2 * kOneTensor + row_numbers);
+  const Rematerialize scope(kEverything);
+  for (const auto f : {gelu, gelu_tanh, silu}) EXPECT_EQ(kept(activated(f)), kOneTensor);
+  EXPECT_EQ(kept(activated(relu)), kOneTensor);  // which keeps what it made itself
+  EXPECT_EQ(kept(gated()), 2 * kOneTensor);
+  EXPECT_EQ(kept(normalized()), kOneTensor + row_numbers);
+}
+
+TEST(Rematerialize, MakesAValueOnceForAllThatSavedIt) {
+  const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
+  const auto requests = [&] {
+    const Tensor y = gelu(x);
+    const Tensor loss = mean(linear(y, weight) + linear(y, weight) + linear(y, weight));
+    const int64_t before = memory_stats().requests;
+    loss.backward();
+    return memory_stats().requests - before;
+  };
+  requests();
+  const int64_t without = requests();
+  const Rematerialize scope(kEverything);
+  EXPECT_EQ(requests() - without, 1);
+}
+
+TEST(Rematerialize, LetsGoOfWhatItMade) {
+  const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
+  const Rematerialize scope(kEverything);
+  const int64_t before = memory_stats().live_bytes;
+  {
+    const Tensor loss = mean(linear(gelu(x), weight));
+    loss.backward();
+    x.impl().node->outputs[0].grad = {};
+    weight.impl().node->outputs[0].grad = {};
+    EXPECT_LT(memory_stats().live_bytes - before, kOneTensor / 2);
+  }
+  EXPECT_EQ(memory_stats().live_bytes, before);
+}
+
+TEST(Rematerialize, GoesThroughTheTapeAgainAndAgain) {
+  const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
+  const Rematerialize scope(kEverything);
+  const Tensor loss = mean(linear(gelu(x), weight));
+  const Tensor first = grad({loss}, {weight}, {.retain_graph = true})[0];
+  EXPECT_TRUE(tensors_equal(grad({loss}, {weight})[0], first));
+}
+
+/// One who saved the value goes back after what made it was let go.
+TEST(Rematerialize, OutlivesTheOperation) {
+  const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
+  const auto gradient = [&] {
+    const Tensor y = gelu(x);
+    const Tensor one = mean(linear(y, weight)), other = mean(linear(y, weight) * 2.0);
+    grad({one}, {x});
+    return grad({other}, {weight})[0];
+  };
+  const Tensor wanted = gradient();
+  const Rematerialize scope(kEverything);
+  EXPECT_TRUE(tensors_equal(gradient(), wanted));
+}
+
+TEST(Rematerialize, CountsWhereAnOperationWasRecordedAndOfItsThread) {
+  const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
+  const auto bytes = [&] { return kept(mean(linear(gelu(x * 1.0), weight))); };
+  {
+    const Rematerialize scope(kEverything);
+    EXPECT_EQ(bytes(), kOneTensor);
+    {
+      const Rematerialize larger_ones(kOneTensor + 1);
+      EXPECT_EQ(bytes(), 2 * kOneTensor);
+      const Rematerialize as_large(kOneTensor);
+      EXPECT_EQ(bytes(), kOneTensor);
+    }
+    EXPECT_EQ(bytes(), kOneTensor);
+    std::thread([&] { EXPECT_EQ(bytes(), 2 * kOneTensor); }).join();
+  }
+  EXPECT_EQ(bytes(), 2 * kOneTensor);
+  const Rematerialize of_two_mebibytes;
+  EXPECT_EQ(bytes(), 2 * kOneTensor);
+}
+
+/// A chain is made in short pieces: no depth of it is too deep.
+TEST(Rematerialize, HoldsOnToEachFifthOfAChain) {
+  const Tensor x = input_of();
+  const auto chain = [&](int length) {
+    Tensor y = gelu(x * 1.0);
+    for (int i = 1; i < length; ++i) y = silu(y);
+    return mean(square(y));
+  };
+  const int64_t without = kept(chain(20));
+  const Tensor wanted = grad({chain(20)}, {x})[0];
+  const Rematerialize scope(kEverything);
+  EXPECT_EQ(without, 21 * kOneTensor);
+  EXPECT_EQ(kept(chain(20)), 5 * kOneTensor);
+  EXPECT_TRUE(tensors_equal(grad({chain(20)}, {x})[0], wanted));
+  grad({chain(20000)}, {x});
+}
+
+/// Its values are no longer those that the operation would make.
+TEST(Rematerialize, KeepsWhatWasChangedInPlace) {
+  const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
+  const auto gradient = [&] {
+    Tensor y = gelu(x);
+    y.mutable_data<float>()[0] = 7;
+    const Tensor loss = mean(linear(y, weight));
+    return grad({loss}, {weight})[0];
+  };
+  const Tensor wanted = gradient();
+  const Rematerialize scope(kEverything);
+  EXPECT_TRUE(tensors_equal(gradient(), wanted));
+}
+
+TEST(Rematerialize, TellsOfAnOperandChangedInPlace) {
+  const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
+  const Rematerialize scope(kEverything);
+  Tensor inner = x * 1.0;
+  const Tensor loss = mean(linear(gelu(inner), weight));
+  inner.mutable_data<float>()[0] = 7;
+  EXPECT_TAPE_ERROR(grad({loss}, {weight}), ErrorKind::graph,
+                    "backward of 'linear': a value [64, 32] that what it saved is made of was changed in place since "
+                    "(version 2, saved at version 1)");
+}
+
+/// In a scope of Composed, or without gradients, an operation is made as it was.
+TEST(Rematerialize, MakesValuesAsTheyWereWhereverBackwardIsCalled) {
+  const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
+  const auto loss = [&] { return mean(linear(layer_norm(x, {}, {}, 1e-5), weight)); };
+  const Tensor wanted = grad({loss()}, {weight})[0];
+  Tensor remade;
+  {
+    const Rematerialize scope(kEverything);
+    remade = loss();
+  }
+  const Composed composed;
+  EXPECT_TRUE(tensors_equal(grad({remade}, {weight})[0], wanted));
+}
+
+TEST(Rematerialize, LeavesValuesToHooks) {
+  const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
+  int packed = 0;
+  const Rematerialize scope(kEverything);
+  const SavedTensorHooks hooks([&](const Tensor& value) { return ++packed, std::any(value); },
+                               [](const std::any& value) { return std::any_cast<Tensor>(value); });
+  const Tensor loss = mean(linear(gelu(x * 1.0), weight));
+  EXPECT_EQ(packed, 2);
+  grad({loss}, {weight});
+}
+
+TEST(Rematerialize, ServesACheckpoint) {
+  const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
+  const auto part = [&](const Tensors& in) { return linear(gelu(in[0]), weight); };
+  const Tensor wanted = grad({mean(part({x}))}, {weight})[0];
+  const Rematerialize scope(kEverything);
+  EXPECT_TRUE(tensors_equal(grad({mean(checkpoint(part, {gelu(x)}))}, {x})[0], grad({mean(part({gelu(x)}))}, {x})[0]));
+  EXPECT_TRUE(tensors_equal(grad({mean(checkpoint(part, {x}))}, {weight})[0], wanted));
+}
+
+}  // namespace
+}  // namespace tape

@@ -9,8 +9,9 @@ namespace tape {
 /// While in scope, outputs of operations that cost little more than reading them (gelu, gelu_tanh, silu, mul,
 /// layer_norm, rms_norm) are not kept for those who save them: the backward makes them once more, from what such an
 /// operation saved itself. A GELU block keeps one tensor of [.., d_ff] instead of two, a SwiGLU block two instead of
-/// four, and no output of a normalization. The selective half of checkpointing (Korthikanti et al. 2022, "Reducing
-/// Activation Recomputation in Large Transformer Models", 5): next to no time, and nothing has to be cut in parts.
+/// four, and no output of a normalization. It is to checkpoint() what selective recomputation is to full (Korthikanti
+/// et al. 2022, "Reducing Activation Recomputation in Large Transformer Models", 5): a hundredth or two of a training
+/// step, and nothing has to be cut in parts.
 ///
 ///     const Rematerialize scope;
 ///     const Tensor loss = cross_entropy(model(x), y);

@@ -141,5 +141,29 @@ TEST_F(MpiTraining, OfAClassifierIsThatOfOneProcess) {
       2e-3);
 }
 
+/// Its norms' outputs are large enough to be made once more in the backward, from weights that are dropped by then
+/// where parameters are in shares: there they are kept.
+TEST_F(MpiTraining, OfParametersInSharesLearnsFromLargeBatches) {
+  const int64_t examples = 1200 * ranks_.size();
+  std::string lines;
+  for (int64_t n = 0; n < examples + 20; ++n)
+    lines += fmt::format("{}\t{}\n", text::english_number(700'000 + n), n % 2 ? "odd" : "even");
+  write("lines.tsv", lines);
+  for (const Sharding sharding : {Sharding::none, Sharding::parameters}) {
+    TaskOptions of_run = run(sharding == Sharding::none ? "whole" : "spread", true, sharding);
+    of_run.steps = of_run.evaluate_every = 1;
+    ClassificationOptions options{.run = of_run, .data = folder_ + "lines.tsv"};
+    options.layers = 1;
+    options.width = 128;
+    options.heads = 2;
+    options.batch = examples;
+    options.vocab_size = 300;
+    train_classification(options, said_, TerminalInfo());
+  }
+  if (!ranks_.leads()) return;
+  EXPECT_THAT(logged(folder_ + "spread", "step", "grad_norm"),
+              testing::Pointwise(testing::DoubleNear(2e-3), logged(folder_ + "whole", "step", "grad_norm")));
+}
+
 }  // namespace
 }  // namespace tape::train

@@ -13,6 +13,7 @@
 #include "autograd/ops/op.h"
 #include "autograd/tape/checkpoint.h"
 #include "autograd/tape/tape.h"
+#include "tests/autograd/tape/sample_derivatives.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
@@ -42,30 +43,12 @@ TEST(SavedTensorHooks, ChangeNoGradient) {
     for (const OpSample& sample : op->samples()) {
       SCOPED_TRACE(std::string(op->name()) + ": " + sample.label);
       const auto derivatives = [&] {
-        Tensors leaves, inner;
-        for (const Tensor& input : sample.inputs) {
-          leaves.push_back(input.detach().clone().requires_grad_());
-          inner.push_back(alias(leaves.back()));
-        }
-        const Tensor loss = sum(square(sample.call(inner)));
-        Tensors found = grad({loss}, leaves, {.create_graph = true, .allow_unused = true}), reached;
-        Tensor both = zeros({}, f64);
-        for (const Tensor& gradient : found)
-          if (gradient.defined()) both = both + sum(square(gradient));
-        if (both.requires_grad()) reached = grad({both}, leaves, {.allow_unused = true});
-        found.insert(found.end(), reached.begin(), reached.end());
-        return found;
+        return sample_derivatives(sample, [](const Tensor& y) { return sum(square(y)); });
       };
       const Tensors wanted = derivatives();
       Store store;
       const SavedTensorHooks hooks(store.pack, store.unpack);
-      const Tensors found = derivatives();
-      ASSERT_EQ(found.size(), wanted.size());
-      for (size_t i = 0; i < found.size(); ++i) {
-        ASSERT_EQ(found[i].defined(), wanted[i].defined());
-        if (!found[i].defined()) continue;
-        EXPECT_TRUE(tensors_equal(found[i].detach(), wanted[i].detach())) << i;
-      }
+      expect_same_derivatives(derivatives(), wanted);
     }
 }
 

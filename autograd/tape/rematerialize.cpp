@@ -13,17 +13,13 @@
 namespace tape {
 namespace {
 
-constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-thread_local int64_t least = kNever;
+thread_local int64_t least = std::numeric_limits<int64_t>::max();  // more than any value has
 
 /// Operations in a row that are made once more for one value: a gated block behind a norm has three.
 constexpr int kMostInARow = 4;
 
 /// Guards the nodes' recipes: threads may read one value.
-std::mutex& recipes() {
-  static std::mutex mutex;
-  return mutex;
-}
+constinit std::mutex recipes;
 
 }  // namespace
 
@@ -104,11 +100,11 @@ std::shared_ptr<OutputRecipe> OutputRecipe::of(const Node& node) {
 }
 
 std::unique_ptr<const PackedTensor> rematerialized(const Tensor& value) {
-  if (least == kNever || value.numel() * size_of(value.dtype()) < least) return nullptr;
+  if (value.numel() * size_of(value.dtype()) < least) return nullptr;
   Node* const node = value.impl().node.get();
   if (!node || node->is_leaf() || node->released || !node->op->remake()) return nullptr;
   if (value.version() != node->outputs[value.impl().output].version) return nullptr;
-  const std::lock_guard lock(recipes());
+  const std::lock_guard lock(recipes);
   std::shared_ptr<OutputRecipe> recipe = node->recipe.lock();
   if (!recipe) node->recipe = recipe = OutputRecipe::of(*node);
   return recipe ? std::make_unique<const RematerializedTensor>(value, std::move(recipe)) : nullptr;

@@ -111,7 +111,7 @@ class Node : public RefCounted {
   BackwardFunction backward;
   std::unique_ptr<TraceRecord> trace;      // who recorded it, while a Trace scope was open
   std::unique_ptr<const Segment> segment;  // in the place of a gradient function, or null
-  std::weak_ptr<OutputRecipe> recipe;            // of its output, where somebody saved that instead
+  std::weak_ptr<OutputRecipe> recipe;      // of its output, where somebody saved that instead
 };
 
 /// Whether an operation on these inputs has to be recorded.

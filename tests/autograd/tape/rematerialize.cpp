@@ -30,6 +30,14 @@ Tensor input_of(const Shape& shape = {kRows, kCols}, uint64_t seed = 1) {
 /// What the tape keeps but for leaves.
 int64_t kept(const Tensor& loss) { return saved_tensors(loss).bytes; }
 
+/// gradient() gives the same in a scope, bit for bit.
+template <class Gradient>
+void expect_same_in_scope(const Gradient& gradient) {
+  const Tensor wanted = gradient();
+  const Rematerialize scope(kEverything);
+  EXPECT_TRUE(tensors_equal(gradient(), wanted));
+}
+
 /// Every operation behind each that is made once more: first and second derivatives have the bits that they have
 /// without a scope.
 TEST(Rematerialize, ChangesNoGradient) {
@@ -110,15 +118,12 @@ TEST(Rematerialize, GoesThroughTheTapeAgainAndAgain) {
 /// One who saved the value goes back after what made it was let go.
 TEST(Rematerialize, OutlivesTheOperation) {
   const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
-  const auto gradient = [&] {
+  expect_same_in_scope([&] {
     const Tensor y = gelu(x);
     const Tensor one = mean(linear(y, weight)), other = mean(linear(y, weight) * 2.0);
     grad({one}, {x});
     return grad({other}, {weight})[0];
-  };
-  const Tensor wanted = gradient();
-  const Rematerialize scope(kEverything);
-  EXPECT_TRUE(tensors_equal(gradient(), wanted));
+  });
 }
 
 TEST(Rematerialize, CountsWhereAnOperationWasRecordedAndOfItsThread) {
@@ -161,15 +166,12 @@ TEST(Rematerialize, HoldsOnToEachFifthOfAChain) {
 /// Its values are no longer those that the operation would make.
 TEST(Rematerialize, KeepsWhatWasChangedInPlace) {
   const Tensor x = input_of(), weight = input_of({kCols, kCols}, 2);
-  const auto gradient = [&] {
+  expect_same_in_scope([&] {
     Tensor y = gelu(x);
     y.mutable_data<float>()[0] = 7;
     const Tensor loss = mean(linear(y, weight));
     return grad({loss}, {weight})[0];
-  };
-  const Tensor wanted = gradient();
-  const Rematerialize scope(kEverything);
-  EXPECT_TRUE(tensors_equal(gradient(), wanted));
+  });
 }
 
 TEST(Rematerialize, TellsOfAnOperandChangedInPlace) {

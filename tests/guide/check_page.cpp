@@ -28,8 +28,11 @@ std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
+/// In an empty folder, which is gone afterwards with what the program wrote there.
 std::string output_of(const std::filesystem::path& program) {
-  FILE* pipe = popen(("cd \"$(mktemp -d)\" && '" + program.string() + "' 2>&1").c_str(), "r");
+  const std::string command = "folder=$(mktemp -d) && cd \"$folder\" || exit; '" + program.string() +
+                              "' 2>&1; status=$?; rm -rf \"$folder\"; exit $status";
+  FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) throw std::runtime_error("cannot start " + program.string());
   std::string text;
   for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <set>
 
 #include "autograd/create.h"
@@ -219,26 +220,31 @@ GgufType tensor_type(const InputFile& file, const std::string& name, uint32_t st
         file.path(), name, stored);
 }
 
+/// Nothing where the elements cannot be counted. An empty axis leaves the others as large as they like to be.
+std::optional<Shape> shape_of(const std::vector<int64_t>& sizes) {
+  try {
+    return Shape(sizes);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 TensorInfo take_info(const InputFile& file, Header& header) {
   std::string name = header.take_string();
   const auto axes = header.take<uint32_t>();
   if (axes < 1 || axes > kMostAxes) header.wrong(fmt::format("tensor \"{}\": {} axes", name, axes));
   std::vector<int64_t> sizes(axes);
-  uint64_t values = 1;
-  for (uint32_t i = 0; i < axes; ++i) {
-    const auto size = header.take<uint64_t>();
-    // A value takes half a byte at least.
-    if (size > 0 && values > 2 * static_cast<uint64_t>(file.size()) / size)
-      header.wrong(fmt::format("tensor \"{}\": more values than the file has", name));
-    values *= size;
-    sizes[axes - 1 - i] = static_cast<int64_t>(size);
-  }
+  for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) *size = static_cast<int64_t>(header.take<uint64_t>());
+  const std::optional<Shape> shape = shape_of(sizes);
+  // A value takes half a byte at least.
+  if (!shape || shape->numel() / 2 > file.size())
+    header.wrong(fmt::format("tensor \"{}\": more values than the file has", name));
   const GgufType type = tensor_type(file, name, header.take<uint32_t>());
   const detail::GgufBlock block = detail::block_of(type);
   if (sizes.back() % block.values != 0)
     header.wrong(fmt::format("tensor \"{}\": rows of {} are multiples of {}, got {}", name, to_string(type),
                              block.values, sizes.back()));
-  return {std::move(name), Shape(sizes), type, header.take<uint64_t>()};
+  return {std::move(name), *shape, type, header.take<uint64_t>()};
 }
 
 Tensor read_tensor(const InputFile& file, const TensorInfo& info, uint64_t data) {

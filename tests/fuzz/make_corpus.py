@@ -446,6 +446,7 @@ def make_gguf():
     write("gguf", "version_2", gguf_file([], [(b"x", (1,), 0, 0)], floats(1), version=2))
     write("gguf", "alignment", gguf_file([(b"general.alignment", 4, struct.pack("<I", 8))], [(b"x", (1,), 0, 0)], floats(1)))
     write("gguf", "empty", gguf_file([], [], b""))
+    write("gguf", "empty_tensor", gguf_file([], [(b"x", (256, 0), 0, 0)], bytes(64)))
     broken = {
         "another_type": gguf_file([], [(b"x", (32,), 12, 0)], bytes(64)),
         "array_of_arrays": gguf_file([(b"a", 9, struct.pack("<IQ", 9, 1))], [], b""),

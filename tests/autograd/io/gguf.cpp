@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <map>
 
 #include "autograd/ops/arithmetic.h"
 #include "base/file.h"
@@ -38,6 +39,18 @@ TEST(Gguf, ReadsWhatItWrites) {
   EXPECT_TRUE(tensors_equal(file.tensors.at("table"), table));
   EXPECT_TRUE(tensors_equal(file.tensors.at("line"), line));
   EXPECT_TRUE(tensors_equal(file.tensors.at("cube"), cube));
+}
+
+/// However large the axes beside an empty one are.
+TEST(Gguf, ReadsEmptyTensorsThatItWrites) {
+  const TemporaryFolder folder;
+  for (const Shape& shape : {Shape{0}, Shape{0, 1024}, Shape{1000, 0, 64}, Shape{int64_t{1} << 62, 0}})
+    for (const GgufType type : {GgufType::F32, GgufType::Q8_0}) {
+      save_gguf(folder / "a.gguf", {}, {{"x", zeros(shape), type}, {"y", ones({32})}});
+      const auto read = load_gguf(folder / "a.gguf").tensors;
+      EXPECT_EQ(read.at("x").shape(), shape);
+      EXPECT_TRUE(tensors_equal(read.at("y"), ones({32})));
+    }
 }
 
 /// tests/fixtures/gguf/, written by the package gguf.
@@ -142,10 +155,14 @@ TEST_F(BrokenGguf, HasATensorThatLeavesTheFile) {
 }
 
 TEST_F(BrokenGguf, HasMoreValuesThanBytes) {
-  put(bytes_.find("x", place("names") + 30) + 1 + 4, uint64_t{1} << 62);
-  put(bytes_.find("x", place("names") + 30) + 1 + 4 + 8, uint64_t{1} << 62);
-  expect_refused(fmt::format("tensor \"x\": more values than the file has, at byte {} of {}",
-                             bytes_.find("x", place("names") + 30) + 1 + 4 + 8, bytes_.size()));
+  const size_t sizes = bytes_.find("x", place("names") + 30) + 1 + 4;
+  const uint64_t huge = uint64_t{1} << 62;
+  for (const auto& [inner, outer] : std::map<uint64_t, uint64_t>{{huge, huge}, {huge + 1, 1}, {1, ~uint64_t{0}}}) {
+    put(sizes, inner);
+    put(sizes + 8, outer);
+    expect_refused(
+        fmt::format("tensor \"x\": more values than the file has, at byte {} of {}", sizes + 16, bytes_.size()));
+  }
 }
 
 TEST_F(BrokenGguf, IsCutAnywhere) {

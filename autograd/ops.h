@@ -22,6 +22,7 @@
 #include "ops/indexing.h"
 #include "ops/join.h"
 #include "ops/linalg.h"
+#include "ops/linear_cross_entropy.h"
 #include "ops/loss.h"
 #include "ops/masked.h"
 #include "ops/matmul.h"

@@ -88,6 +88,24 @@ BENCHMARK(softmax_)->Apply(sizes);
 BENCHMARK(layer_norm_)->Apply(sizes);
 BENCHMARK(cross_entropy_)->ArgNames({"rows", "width", "gradients"})->Args({1024, 10000, 1})->UseRealTime();
 
+/// Forward and backward; block 0: the two operations, with all logits.
+void linear_cross_entropy_(benchmark::State& state) {
+  const int64_t rows = state.range(0), width = state.range(1), words = state.range(2), block = state.range(3);
+  const Tensor x = randn({rows, width}).requires_grad_(), target = randint(0, words, {rows});
+  const Tensor weight = (randn({words, width}) * 0.02).detach().requires_grad_();
+  for (auto _ : state) {
+    const Tensor loss =
+        block == 0 ? cross_entropy(linear(x, weight), target) : linear_cross_entropy(x, weight, {}, target, {}, block);
+    benchmark::DoNotOptimize(grad({loss}, {x, weight}));
+  }
+  rate(state, "rows", static_cast<double>(rows));
+}
+BENCHMARK(linear_cross_entropy_)
+    ->ArgNames({"rows", "width", "words", "block"})
+    ->ArgsProduct({{2048}, {768}, {50257}, {0, 128, 512}})
+    ->ArgsProduct({{4096}, {128}, {10000}, {0, 128, 512}})
+    ->UseRealTime();
+
 void adam(benchmark::State& state) {
   Tensor parameter = randn({state.range(0)}).requires_grad_();
   parameter.set_grad(randn({state.range(0)}));

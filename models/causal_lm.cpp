@@ -46,13 +46,26 @@ CausalLM::CausalLM(const CausalLMOptions& o)
   if (o.tie_output) output->weight = embeddings->token->weight;
 }
 
-Tensor CausalLM::forward(const Tensor& ids, const Mask& mask) {
-  return output(encoder(embeddings(ids), Mask::causal() & mask));
+Tensor CausalLM::hidden(const Tensor& ids, const Mask& mask) { return encoder(embeddings(ids), Mask::causal() & mask); }
+
+Tensor CausalLM::hidden_at(const Tensor& ids, const Tensor& positions, const Mask& mask) {
+  const Tensor x = embeddings.call(&nn::Embeddings::at, ids, positions);
+  return encoder(x, Mask::causal() & mask, positions);
 }
 
+Tensor CausalLM::forward(const Tensor& ids, const Mask& mask) { return output(hidden(ids, mask)); }
+
 Tensor CausalLM::at(const Tensor& ids, const Tensor& positions, const Mask& mask) {
-  const Tensor x = embeddings.call(&nn::Embeddings::at, ids, positions);
-  return output(encoder(x, Mask::causal() & mask, positions));
+  return output(hidden_at(ids, positions, mask));
+}
+
+Tensor CausalLM::loss(const Tensor& ids, const Tensor& target, const CrossEntropyOptions& options, const Mask& mask) {
+  return output.call(&nn::NextTokenHead::cross_entropy, hidden(ids, mask), target, options);
+}
+
+Tensor CausalLM::loss_at(const Tensor& ids, const Tensor& positions, const Tensor& target,
+                         const CrossEntropyOptions& options, const Mask& mask) {
+  return output.call(&nn::NextTokenHead::cross_entropy, hidden_at(ids, positions, mask), target, options);
 }
 
 Tensor CausalLM::forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask) {

@@ -37,6 +37,12 @@ class CausalLM : public nn::Layer<CausalLM> {
   /// The same where each id has a position of its own (i64, [B, T]): rows that hold several texts, each from position 0
   /// on, which `mask` must keep apart (Mask::keep of [B, 1, T, T]). Error (index) besides for a position outside.
   Tensor at(const Tensor& ids, const Tensor& positions, const Mask& mask = {});
+  /// cross_entropy() of forward() or at() and `target` [B, T], what follows each id: a single number, or [B, T] with
+  /// Reduction::none. Logits that are large are never whole (linear_cross_entropy()), and hooks of `output` see the
+  /// loss.
+  Tensor loss(const Tensor& ids, const Tensor& target, const CrossEntropyOptions& options = {}, const Mask& mask = {});
+  Tensor loss_at(const Tensor& ids, const Tensor& positions, const Tensor& target,
+                 const CrossEntropyOptions& options = {}, const Mask& mask = {});
   /// Logits of the next ids [B, T], the earlier ones being in the cache (from encoder->init_cache()).
   Tensor forward_cached(const Tensor& ids, nn::EncoderCache& cache, const Mask& mask = {});
   /// Logits [B, V] of what follows the last of the next ids [B, T] alone. Each id has its position (i64, [B, T]), for
@@ -54,6 +60,9 @@ class CausalLM : public nn::Layer<CausalLM> {
   nn::Child<nn::NextTokenHead> output;
 
  private:
+  Tensor hidden(const Tensor& ids, const Mask& mask);
+  Tensor hidden_at(const Tensor& ids, const Tensor& positions, const Mask& mask);
+
   CausalLMOptions options_;
 };
 

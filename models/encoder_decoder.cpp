@@ -115,10 +115,12 @@ Tensor EncoderDecoder::read(Side side, const Tensor& ids, int64_t first) {
 
 Tensor EncoderDecoder::given(const Tensor& hidden) { return options_.dropout_behind ? dropout(hidden) : hidden; }
 
-Tensor EncoderDecoder::logits(const Tensor& hidden) {
+Tensor EncoderDecoder::ready(const Tensor& hidden) {
   const Tensor h = given(hidden);
-  return output(options_.output_scale != 1 ? h * options_.output_scale : h);
+  return options_.output_scale != 1 ? h * options_.output_scale : h;
 }
+
+Tensor EncoderDecoder::logits(const Tensor& hidden) { return output(ready(hidden)); }
 
 Tensor EncoderDecoder::encode(const Tensor& src, const Mask& src_mask) {
   return given(encoder(read(Side::source, src, 0), src_mask));
@@ -126,8 +128,12 @@ Tensor EncoderDecoder::encode(const Tensor& src, const Mask& src_mask) {
 
 Tensor EncoderDecoder::encode(const Tensor& src) { return encode(src, source_mask(src, options_.padding_id)); }
 
+Tensor EncoderDecoder::decoded(const Tensor& tgt, const Tensor& memory, const Mask& src_mask, const Mask& tgt_mask) {
+  return decoder(read(Side::target, tgt, 0), memory, tgt_mask, src_mask);
+}
+
 Tensor EncoderDecoder::decode(const Tensor& tgt, const Tensor& memory, const Mask& src_mask, const Mask& tgt_mask) {
-  return logits(decoder(read(Side::target, tgt, 0), memory, tgt_mask, src_mask));
+  return logits(decoded(tgt, memory, src_mask, tgt_mask));
 }
 
 Tensor EncoderDecoder::decode(const Tensor& tgt, const Tensor& memory, const Tensor& src) {
@@ -140,15 +146,27 @@ Tensor EncoderDecoder::decode_cached(const Tensor& next, nn::DecoderCache& cache
   return logits(decoder.call(&nn::Decoder::forward_cached, x, cache, source_mask(src, options_.padding_id)));
 }
 
-Tensor EncoderDecoder::forward(const Tensor& src, const Tensor& tgt, const Mask& src_mask, const Mask& tgt_mask) {
+void EncoderDecoder::check_pair(const Tensor& src, const Tensor& tgt) const {
   if (src.rank() != 2 || tgt.rank() != 2 || src.size(0) != tgt.size(0))
     raise(ErrorKind::shape, "{}: src must be [B, S] and tgt [B, T], got {} and {}", type_name(), to_string(src.shape()),
           to_string(tgt.shape()));
+}
+
+Tensor EncoderDecoder::forward(const Tensor& src, const Tensor& tgt, const Mask& src_mask, const Mask& tgt_mask) {
+  check_pair(src, tgt);
   return decode(tgt, encode(src, src_mask), src_mask, tgt_mask);
 }
 
 Tensor EncoderDecoder::forward(const Tensor& src, const Tensor& tgt) {
   return forward(src, tgt, source_mask(src, options_.padding_id), target_mask(tgt, options_.padding_id));
+}
+
+Tensor EncoderDecoder::loss(const Tensor& src, const Tensor& tgt, const Tensor& target,
+                            const CrossEntropyOptions& options) {
+  check_pair(src, tgt);
+  const Mask hidden_source = source_mask(src, options_.padding_id);
+  const Tensor hidden = decoded(tgt, encode(src, hidden_source), hidden_source, target_mask(tgt, options_.padding_id));
+  return output.call(&nn::Linear::cross_entropy, ready(hidden), target, options);
 }
 
 std::string EncoderDecoder::settings() const {

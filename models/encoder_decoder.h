@@ -55,6 +55,11 @@ class EncoderDecoder : public nn::Layer<EncoderDecoder> {
   /// With masks of the caller's: what of the source is hidden from all, what of the target from later positions.
   Tensor forward(const Tensor& src, const Tensor& tgt, const Mask& src_mask, const Mask& tgt_mask);
 
+  /// cross_entropy() of forward() and `target` [B, T], what follows each token of tgt: a single number, or [B, T] with
+  /// Reduction::none. Logits that are large are never whole (linear_cross_entropy()), and hooks of `output` see the
+  /// loss.
+  Tensor loss(const Tensor& src, const Tensor& tgt, const Tensor& target, const CrossEntropyOptions& options = {});
+
   /// src [B, S] -> memory [B, S, C].
   Tensor encode(const Tensor& src);
   Tensor encode(const Tensor& src, const Mask& src_mask);
@@ -85,7 +90,12 @@ class EncoderDecoder : public nn::Layer<EncoderDecoder> {
   Tensor read(Side side, const Tensor& ids, int64_t first);
   /// What a stack gave, ready to be attended to, or to say the next token.
   Tensor given(const Tensor& hidden);
+  void check_pair(const Tensor& src, const Tensor& tgt) const;
+  /// What the decoder gave, as the output reads it.
+  Tensor ready(const Tensor& hidden);
   Tensor logits(const Tensor& hidden);
+  /// What the decoder gives for each target position.
+  Tensor decoded(const Tensor& tgt, const Tensor& memory, const Mask& src_mask, const Mask& tgt_mask);
 
   EncoderDecoderOptions options_;
 };

@@ -5,6 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/cast.h"
+#include "autograd/ops/linear_cross_entropy.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
@@ -120,6 +121,11 @@ NextTokenHead::NextTokenHead(int64_t d_model, int64_t vocab, const NextTokenHead
 Tensor NextTokenHead::forward(const Tensor& hidden) const {
   const Tensor logits = linear(hidden, weight, bias);
   return output_ == TokenOutput::logits ? logits : softmax(logits, -1);
+}
+
+Tensor NextTokenHead::cross_entropy(const Tensor& hidden, const Tensor& target,
+                                    const CrossEntropyOptions& options) const {
+  return linear_cross_entropy(hidden, weight, bias, target, options);
 }
 
 std::string NextTokenHead::settings() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "../autograd/mask.h"
+#include "../autograd/ops/loss.h"
 #include "activation.h"
 #include "dropout.h"
 #include "layer_norm.h"
@@ -86,6 +87,8 @@ class NextTokenHead : public Layer<NextTokenHead> {
  public:
   NextTokenHead(int64_t d_model, int64_t vocab, const NextTokenHeadOptions& options = {});
   Tensor forward(const Tensor& hidden) const;
+  /// cross_entropy(scores, target, options) with target [B, T]; large scores are never whole (linear_cross_entropy()).
+  Tensor cross_entropy(const Tensor& hidden, const Tensor& target, const CrossEntropyOptions& options = {}) const;
   std::string settings() const override;
   TokenOutput gives() const { return output_; }
 

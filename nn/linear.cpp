@@ -2,6 +2,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/linear_cross_entropy.h"
 #include "autograd/ops/matmul.h"
 #include "nn/check.h"
 #include "nn/init.h"
@@ -37,6 +38,11 @@ Tensor Linear::forward(const Tensor& x) const {
   for (const auto& adapter : adapters_)
     if ((*adapter)->active) changed = changed + (*adapter)(x, y, weight, bias);
   return changed;
+}
+
+Tensor Linear::cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options) const {
+  if (adapters_.empty() || is_merged()) return linear_cross_entropy(x, weight, bias, target, options);
+  return tape::cross_entropy(forward(x), target, options);
 }
 
 Lora& Linear::add_adapter(const std::string& name, const LoraOptions& options) {

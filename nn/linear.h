@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../autograd/ops/loss.h"
 #include "lora.h"
 
 namespace tape::nn {
@@ -16,6 +17,9 @@ class Linear : public Layer<Linear> {
   /// Error (config) for sizes below 1.
   Linear(int64_t in, int64_t out, const LinearOptions& options = {});
   Tensor forward(const Tensor& x) const;
+  /// tape::cross_entropy(forward(x), target, options); large scores are never whole (linear_cross_entropy()), unless
+  /// there are adapters.
+  Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options = {}) const;
   std::string settings() const override;
 
   /// Adds a change of low rank (lora.h) under the name "lora.<name>", which takes part in every call while it is

@@ -77,7 +77,10 @@ BenchModel translation(const Size& s, double dropout, const Share& share) {
                tgt = share.of(randint(3, s.vocab, {s.batch, s.length + 1}));
   const Tensor in = slice(tgt, 1, {.end = s.length}), out = slice(tgt, 1, {.start = 1});
   return {std::move(model),
-          [&transformer, src, in, out] { return cross_entropy(transformer(src, in), out, {.label_smoothing = 0.1}); },
+          [&transformer, src, in, out] {
+            return nn::call_method(transformer, &models::EncoderDecoder::loss, src, in, out,
+                                   CrossEntropyOptions{.label_smoothing = 0.1});
+          },
           2 * s.batch * s.length, share.part(src, s.batch)};
 }
 
@@ -110,8 +113,11 @@ BenchModel language_model(const Size& s, double dropout, const Share& share) {
   models::CausalLM& decoder = *model;
   const Tensor ids = share.of(randint(0, s.vocab, {s.batch, s.length + 1}));
   const Tensor in = slice(ids, 1, {.end = s.length}), out = slice(ids, 1, {.start = 1});
-  return {std::move(model), [&decoder, in, out] { return cross_entropy(decoder(in), out); }, s.batch * s.length,
-          share.part(ids, s.batch)};
+  return {std::move(model),
+          [&decoder, in, out] {
+            return nn::call_method(decoder, &models::CausalLM::loss, in, out, CrossEntropyOptions{}, Mask());
+          },
+          s.batch * s.length, share.part(ids, s.batch)};
 }
 
 }  // namespace

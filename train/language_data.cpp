@@ -9,12 +9,14 @@
 
 namespace tape::train {
 
-Tensor logits_of(models::CausalLM& model, const LanguageBatch& b) {
-  const Tensor ids = from_vector(b.in, {b.rows, b.length});
-  if (b.documents.empty()) return model(ids);
+Tensor loss_of(models::CausalLM& model, const LanguageBatch& b) {
+  const Tensor ids = from_vector(b.in, {b.rows, b.length}), target = from_vector(b.out, {b.rows, b.length});
+  const CrossEntropyOptions options{.ignore_index = LanguageBatch::kNotLearned};
+  if (b.documents.empty()) return nn::call_method(model, &models::CausalLM::loss, ids, target, options, Mask());
   const Tensor documents = from_vector(b.documents, {b.rows, 1, 1, b.length});
   const Mask apart = Mask::keep(eq(documents, transpose(documents, 2, 3)));
-  return nn::call_method(model, &models::CausalLM::at, ids, from_vector(b.positions, {b.rows, b.length}), apart);
+  const Tensor positions = from_vector(b.positions, {b.rows, b.length});
+  return nn::call_method(model, &models::CausalLM::loss_at, ids, positions, target, options, apart);
 }
 
 std::unique_ptr<LanguageData> make_language_data(TokenStore store, const LearnedTexts& texts,

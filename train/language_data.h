@@ -24,8 +24,8 @@ struct LanguageBatch {
   int64_t learned = 0;  ///< tokens to say
 };
 
-/// What a model says of a batch: [rows, length, V]. Documents of one row do not see each other.
-Tensor logits_of(models::CausalLM& model, const LanguageBatch& batch);
+/// The mean loss of a batch's learned tokens. Documents of one row do not see each other.
+Tensor loss_of(models::CausalLM& model, const LanguageBatch& batch);
 
 /// A beginning that a sample goes on from, and how the text does.
 struct LanguagePrompt {

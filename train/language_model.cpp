@@ -131,11 +131,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM, text::
     return saves_adapters() ? pretrained_->load_adapters(folder, *model_) : TaskRun::load_model(folder);
   }
 
-  Learned training_loss(const LanguageBatch& b) override {
-    return {cross_entropy(logits_of(*model_, b), from_vector(b.out, {b.rows, b.length}),
-                          {.ignore_index = LanguageBatch::kNotLearned}),
-            b.learned};
-  }
+  Learned training_loss(const LanguageBatch& b) override { return {loss_of(*model_, b), b.learned}; }
 
   Evaluation evaluate() override {
     const double mean = mean_loss(spread(ranks(), static_cast<size_t>(data_->valid_batches()), [&](size_t i) {

@@ -159,9 +159,9 @@ class NumberWordsTask : public TaskRun<NumberWordsBatch, models::Transformer, Nu
 
   Tensor loss(const NumberWordsBatch& batch, double label_smoothing) {
     const text::PaddedBatch& b = batch.ids;
-    const Tensor logits = (*model_)(ids_of(b.src, b.batch, b.src_length), ids_of(b.tgt_in, b.batch, b.tgt_length));
-    return cross_entropy(logits, ids_of(b.tgt_out, b.batch, b.tgt_length),
-                         {.ignore_index = Vocabulary::pad, .label_smoothing = label_smoothing});
+    return nn::call_method(*model_, &models::EncoderDecoder::loss, ids_of(b.src, b.batch, b.src_length),
+                           ids_of(b.tgt_in, b.batch, b.tgt_length), ids_of(b.tgt_out, b.batch, b.tgt_length),
+                           CrossEntropyOptions{.ignore_index = Vocabulary::pad, .label_smoothing = label_smoothing});
   }
 
   Learned training_loss(const NumberWordsBatch& batch) override { return {loss(batch, kSmoothing), batch.tokens}; }

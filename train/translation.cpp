@@ -255,10 +255,10 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
 
   Learned loss(const TranslationBatch& batch, double label_smoothing) {
     const text::PaddedBatch& b = batch.ids;
-    const Tensor logits =
-        (*model_)(from_vector(b.src, {b.batch, b.src_length}), from_vector(b.tgt_in, {b.batch, b.tgt_length}));
-    return {cross_entropy(logits, from_vector(b.tgt_out, {b.batch, b.tgt_length}),
-                          {.ignore_index = pad(), .label_smoothing = label_smoothing}),
+    const CrossEntropyOptions options{.ignore_index = pad(), .label_smoothing = label_smoothing};
+    const Tensor src = from_vector(b.src, {b.batch, b.src_length}), in = from_vector(b.tgt_in, {b.batch, b.tgt_length});
+    return {nn::call_method(*model_, &models::EncoderDecoder::loss, src, in,
+                            from_vector(b.tgt_out, {b.batch, b.tgt_length}), options),
             batch.tokens};
   }
 

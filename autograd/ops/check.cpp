@@ -27,6 +27,20 @@ void check_subtraction(DType a, DType b) {
           to_string(a), to_string(b));
 }
 
+void check_linear(const char* operation, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  check_same_dtype(operation, x, weight);
+  if (weight.rank() != 2)
+    raise(ErrorKind::shape, "{}: weight must be [out, in], got {}", operation, to_string(weight.shape()));
+  const int64_t out = weight.size(0), in = weight.size(1);
+  if (x.rank() == 0 || x.size(-1) != in)
+    raise(ErrorKind::shape, "{}: inner sizes differ: x {} x weight {} ({} vs {})", operation, to_string(x.shape()),
+          to_string(weight.shape()), x.rank() ? x.size(-1) : 1, in);
+  if (!bias.defined()) return;
+  check_same_dtype(operation, x, bias);
+  if (!(bias.shape() == Shape{out}))
+    raise(ErrorKind::shape, "{}: bias must be [{}], got {}", operation, out, to_string(bias.shape()));
+}
+
 void check_product_size(const char* operation, int64_t size) {
   if (size > std::numeric_limits<int32_t>::max())
     raise(ErrorKind::shape, "{}: a size of {} is beyond what the matrix library takes", operation, size);

@@ -6,6 +6,7 @@
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/class_targets.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/data_or_null.h"
 #include "autograd/ops/index.h"
@@ -43,39 +44,16 @@ const Op cross_entropy_op(
                               "weights"}},
      .samples = cross_entropy_samples});
 
-void check_targets(const char* name, const Tensor& scores, const Tensor& target, const Tensor& weight,
-                   int64_t ignore_index) {
+void check_scores(const char* name, const Tensor& scores, const Tensor& target, const Tensor& weight,
+                  int64_t ignore_index) {
   check_floating(name, scores);
-  if (target.dtype() != i64)
-    raise(ErrorKind::dtype, "{}: targets must be i64, got {}", name, to_string(target.dtype()));
-  if (scores.rank() == 0 || !(scores.shape().slice(0, scores.rank() - 1) == target.shape()))
-    raise(ErrorKind::shape, "{}: the target must have the shape of the scores without the last axis: {} and {}", name,
-          to_string(scores.shape()), to_string(target.shape()));
-  const int64_t classes = scores.size(-1);
-  if (weight.defined()) {
-    check_same_dtype(name, scores, weight);
-    if (!(weight.shape() == Shape{classes}))
-      raise(ErrorKind::shape, "{}: weight must be [{}], got {}", name, classes, to_string(weight.shape()));
-  }
-  const int64_t* values = target.data<int64_t>();
-  for (int64_t i = 0; i < target.numel(); ++i)
-    if (values[i] != ignore_index && (values[i] < 0 || values[i] >= classes))
-      raise(ErrorKind::index, "{}: target {} at position {} is outside [0, {})", name, values[i], i, classes);
-}
-
-/// 1 where a target counts, 0 where it is ignored; times its class weight.
-Tensor target_weight(const Tensor& target, const Tensor& weight, int64_t ignore_index, DType dtype) {
-  const Tensor counted = ne(target, ignore_index);
-  if (!weight.defined()) return cast(counted, dtype);
-  const Tensor safe = where(counted, target, scalar(0, i64));
-  return masked_fill(reshape(index_select(weight, 0, reshape(safe, {-1})), target.shape()), logical_not(counted), 0);
+  check_targets(name, scores.shape(), scores.dtype(), target, weight, ignore_index);
 }
 
 /// The mean over targets by their weights; 0 where nothing counts.
 Tensor reduced_by_weight(const Tensor& losses, const Tensor& weights, Reduction reduction) {
   if (reduction != Reduction::mean) return reduced(losses, reduction);
-  const double total = sum(weights).item();
-  return sum(losses) * (total > 0 ? 1 / total : 0);
+  return sum(losses) * mean_scale(weights);
 }
 
 /// -weight[t] log_p[t], 0 where ignored.
@@ -132,18 +110,17 @@ Tensor losses_of(const Tensor& logits, const Tensor& target, const CrossEntropyO
 }  // namespace
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const CrossEntropyOptions& options) {
-  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
-    raise(ErrorKind::config, "cross_entropy: label_smoothing must be in [0, 1], got {}", options.label_smoothing);
+  check_label_smoothing("cross_entropy", options.label_smoothing);
   CrossEntropyOptions o = options;
   if (o.weight.defined()) o.weight = o.weight.detach();
-  check_targets("cross_entropy", logits, target, o.weight, o.ignore_index);
+  check_scores("cross_entropy", logits, target, o.weight, o.ignore_index);
   const Tensor losses = losses_of(logits, target, o);
   if (o.reduction != Reduction::mean) return reduced(losses, o.reduction);
   return reduced_by_weight(losses, target_weight(target, o.weight, o.ignore_index, logits.dtype()), o.reduction);
 }
 
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const NllOptions& options) {
-  check_targets("nll_loss", log_probabilities, target, options.weight, options.ignore_index);
+  check_scores("nll_loss", log_probabilities, target, options.weight, options.ignore_index);
   const Tensor weights = target_weight(target, options.weight, options.ignore_index, log_probabilities.dtype());
   return reduced_by_weight(picked(log_probabilities, target, weights, options.ignore_index), weights,
                            options.reduction);

@@ -217,18 +217,8 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  check_same_dtype("linear", x, weight);
-  if (weight.rank() != 2)
-    raise(ErrorKind::shape, "linear: weight must be [out, in], got {}", to_string(weight.shape()));
+  check_linear("linear", x, weight, bias);
   const int64_t out = weight.shape()[0], in = weight.shape()[1];
-  if (x.rank() == 0 || x.size(-1) != in)
-    raise(ErrorKind::shape, "linear: inner sizes differ: x {} x weight {} ({} vs {})", to_string(x.shape()),
-          to_string(weight.shape()), x.rank() ? x.size(-1) : 1, in);
-  if (bias.defined()) {
-    check_same_dtype("linear", x, bias);
-    if (!(bias.shape() == Shape{out}))
-      raise(ErrorKind::shape, "linear: bias must be [{}], got {}", out, to_string(bias.shape()));
-  }
   if (is_half(x.dtype())) {
     const Tensor wide_bias = bias.defined() ? cast(bias, f32) : bias;
     const auto product = [&](const Tensor& values, const Tensor& w) { return linear(values, w, wide_bias); };

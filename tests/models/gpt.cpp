@@ -4,6 +4,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/join.h"
+#include "autograd/ops/loss.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"
@@ -49,6 +50,20 @@ TEST(Gpt, HidesWhatAMaskHides) {
   const Mask mask = Mask::padding(tensor({{0, 1, 1}}, i64), 0);
   const Tensor a = model(tensor({{1, 2, 3}}, i64), mask), b = model(tensor({{9, 2, 3}}, i64), mask);
   EXPECT_TRUE(tensors_equal(slice(a, 1, {.start = 1}), slice(b, 1, {.start = 1})));
+}
+
+TEST(Gpt, HasTheLossOfItsLogits) {
+  manual_seed(2);
+  Gpt model(tiny_gpt());
+  model.eval();
+  const Tensor ids = tensor({{4, 2, 3}, {1, 5, 9}}, i64), next = tensor({{2, 3, 10}, {5, -100, 0}}, i64);
+  const Tensor positions = tensor({{0, 1, 2}, {0, 0, 1}}, i64);
+  const Mask mask = Mask::padding(tensor({{1, 1, 1}, {0, 1, 1}}, i64), 0);
+  const CrossEntropyOptions options{.label_smoothing = 0.1};
+  EXPECT_TRUE(tensors_equal(model.loss(ids, next), cross_entropy(model(ids), next)));
+  EXPECT_TRUE(tensors_equal(model.loss(ids, next, options, mask), cross_entropy(model(ids, mask), next, options)));
+  EXPECT_TRUE(tensors_equal(model.loss_at(ids, positions, next, options, mask),
+                            cross_entropy(model.at(ids, positions, mask), next, options)));
 }
 
 TEST(Gpt, GivesProbabilitiesWhereAsked) {

@@ -40,6 +40,17 @@ TEST(Transformer, AgreesWithTorch) {
   expect_model_as_torch("pre tied", pre);
 }
 
+TEST(Transformer, HasTheLossOfItsLogits) {
+  Transformer model(config_of(nn::NormPlace::pre, true));
+  model.eval();
+  const Tensor src = tensor({{4, 2, 3}, {1, 5, 0}}, i64), tgt = tensor({{1, 3}, {1, 0}}, i64),
+               next = tensor({{3, 2}, {2, 0}}, i64);
+  const CrossEntropyOptions options{.ignore_index = 0, .label_smoothing = 0.1};
+  EXPECT_TRUE(tensors_equal(model.loss(src, tgt, next, options), cross_entropy(model(src, tgt), next, options)));
+  EXPECT_TAPE_ERROR(model.loss(src, next[0], next), ErrorKind::shape,
+                    "Transformer: src must be [B, S] and tgt [B, T], got [2, 3] and [2]");
+}
+
 TEST(Transformer, TiesItsTables) {
   Transformer model(config_of(nn::NormPlace::pre, true));
   EXPECT_TRUE(model.src_embedding->weight.is(model.tgt_embedding->weight));

@@ -82,5 +82,24 @@ TEST(NextTokenHead, GivesLogitsOrTheirSoftmax) {
   EXPECT_TAPE_ERROR(NextTokenHead(0, 7), ErrorKind::config, "NextTokenHead: sizes must be at least 1, got 0 -> 7");
 }
 
+/// Of 2,000 rows over 5,000 words: two blocks of scores.
+TEST(NextTokenHead, HasTheCrossEntropyOfItsScores) {
+  manual_seed(6);
+  NextTokenHead head(4, 5000, {.bias = true});
+  const Tensor hidden = randn({2, 1000, 4}).requires_grad_();
+  const Tensor target = where(lt(randn({2, 1000}), -1), scalar(-100, i64), randint(0, 5000, {2, 1000}));
+  const CrossEntropyOptions options{.label_smoothing = 0.1};
+  const Tensor wanted = cross_entropy(head.forward(hidden), target, options),
+               found = head.cross_entropy(hidden, target, options);
+  EXPECT_STREQ(found.impl().node->name(), "linear_cross_entropy");
+  EXPECT_TRUE(tensors_near(found, wanted, 1e-5));
+  const Tensors leaves{hidden, head.weight, head.bias};
+  const Tensors expected = grad({wanted}, leaves), gradients = grad({found}, leaves);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const double scale = max(abs(expected[i])).item();
+    EXPECT_TRUE(tensors_near(gradients[i] / scale, expected[i] / scale, 1e-5)) << i;
+  }
+}
+
 }  // namespace
 }  // namespace tape::nn

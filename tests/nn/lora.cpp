@@ -53,6 +53,15 @@ struct Adapted {
   Tensor x = randn({4, 6}, f64);
 };
 
+TEST(Lora, TakesPartInTheCrossEntropyOfScores) {
+  Adapted a;
+  const Tensor target = tensor({0, 4, -100, 2}, i64);
+  const Tensor wanted = tape::cross_entropy(a.layer(a.x), target);
+  EXPECT_TRUE(tensors_equal(a.layer.cross_entropy(a.x, target), wanted));
+  a.layer.merge_adapters();
+  EXPECT_TRUE(tensors_near(a.layer.cross_entropy(a.x, target), wanted, 1e-12));
+}
+
 TEST(Lora, MergesIntoTheWeightAndBackBitForBit) {
   for (const bool decomposed : {false, true}) {
     Adapted a(decomposed);

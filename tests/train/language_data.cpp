@@ -163,9 +163,7 @@ std::map<std::string, std::vector<double>> learned_from(models::CausalLM& model,
   for (const Tensor& parameter : model.parameters()) Tensor(parameter).zero_grad();
   *loss = 0;
   for (const LanguageBatch& b : batches) {
-    const Tensor sum =
-        cross_entropy(logits_of(model, b), from_vector(b.out, {b.rows, b.length}), {.reduction = Reduction::sum});
-    const Tensor part = sum / static_cast<double>(tokens);
+    const Tensor part = loss_of(model, b) * (static_cast<double>(b.learned) / static_cast<double>(tokens));
     *loss += part.item();
     part.backward();
   }

@@ -6,6 +6,7 @@
 
 #include <xtensor/xmath.hpp>
 
+#include "autograd/ops/linear_cross_entropy.h"
 #include "autograd/ops/loss.h"
 #include "autograd/ops/probability_loss.h"
 #include "autograd/ops/regression_loss.h"
@@ -29,43 +30,73 @@ Losses reduced(const Array& losses, const Array& sizes, Reduction reduction, dou
 }
 Reduction any_reduction(Draw& draw) { return draw.one_of({Reduction::mean, Reduction::sum, Reduction::none}); }
 
+/// Targets among classes, and all that a loss of them is told.
+struct ClassTargets {
+  ClassTargets(Draw& draw, const Shape& shape, int64_t number_of_classes, bool of_scores)
+      : leading(shape),
+        classes(number_of_classes),
+        of_logits(of_scores),
+        ignored(draw.one_of<int64_t>({-100, 0})),
+        target(draw.whole(leading, i64, 0, classes - 1)),
+        reduction(any_reduction(draw)),
+        smoothing(of_logits && draw.chance(0.5) ? 0.1 : 0),
+        weight(draw.chance(0.4) ? draw.values({classes}, f64, 0.2, 2) : Tensor()) {}
+
+  CrossEntropyOptions options(DType dtype) const {
+    return {.ignore_index = ignored,
+            .label_smoothing = smoothing,
+            .weight = weight.defined() ? weight.to(dtype) : Tensor(),
+            .reduction = reduction};
+  }
+
+  /// Of scores [.., classes], whose rounding is relative to `magnitudes`.
+  Losses losses_of(const Array& scores, const Array& magnitudes) const {
+    const Array targets = exact(target);
+    const Array factors = weight.defined() ? exact(weight) : Array(xt::ones<double>({classes}));
+    double divisor = 0;
+    Array losses = zeros_of(leading), sizes = losses;
+    for (int64_t i = 0; i < leading.numel(); ++i) {
+      const int64_t chosen = static_cast<int64_t>(targets.data()[i]);
+      if (chosen == ignored) continue;
+      std::vector<double> row(scores.data() + i * classes, scores.data() + (i + 1) * classes);
+      const double largest = *std::max_element(magnitudes.data() + i * classes, magnitudes.data() + (i + 1) * classes);
+      double total = 0;
+      for (const double value : row) total += std::exp(value);
+      for (double& value : row) value -= of_logits ? std::log(total) : 0;
+      for (int64_t v = 0; v < classes; ++v) {
+        const double share = (v == chosen ? 1 - smoothing : 0) + smoothing / static_cast<double>(classes);
+        losses.data()[i] -= share * factors.data()[v] * row[static_cast<size_t>(v)];
+        sizes.data()[i] += share * factors.data()[v] * (1 + 2 * largest);
+      }
+      divisor += factors.data()[chosen];
+    }
+    return reduced(losses, sizes, reduction, divisor);
+  }
+
+  Shape leading;
+  int64_t classes;
+  bool of_logits;
+  int64_t ignored;
+  Tensor target;
+  Reduction reduction;
+  double smoothing;
+  Tensor weight;
+};
+
 Case class_loss(Draw& draw, bool of_logits) {
   const DType dtype = draw.floating();
   const Shape leading = draw.shape(0, 3);
-  const int64_t classes = draw.between(1, 9), ignored = draw.one_of<int64_t>({-100, 0});
+  const int64_t classes = draw.between(1, 9);
   const Tensor x = draw.values(leading.inserted(leading.rank(), classes), dtype, -4, of_logits ? 4 : 0);
-  Tensor target = draw.whole(leading, i64, 0, classes - 1);
-  const Reduction reduction = any_reduction(draw);
-  const double smoothing = of_logits && draw.chance(0.5) ? 0.1 : 0;
-  const Tensor weight = draw.chance(0.4) ? draw.values({classes}, f64, 0.2, 2) : Tensor();
-  const Array values = exact(x), targets = exact(target);
-  const Array factors = weight.defined() ? exact(weight) : Array(xt::ones<double>({classes}));
-  double divisor = 0;
-  Array losses = zeros_of(leading), sizes = losses;
-  for (int64_t i = 0; i < leading.numel(); ++i) {
-    const int64_t chosen = static_cast<int64_t>(targets.data()[i]);
-    if (chosen == ignored) continue;
-    std::vector<double> row(values.data() + i * classes, values.data() + (i + 1) * classes);
-    double largest = 0, total = 0;
-    for (const double value : row) largest = std::max(largest, std::abs(value)), total += std::exp(value);
-    for (double& value : row) value -= of_logits ? std::log(total) : 0;
-    for (int64_t v = 0; v < classes; ++v) {
-      const double share = (v == chosen ? 1 - smoothing : 0) + smoothing / static_cast<double>(classes);
-      losses.data()[i] -= share * factors.data()[v] * row[static_cast<size_t>(v)];
-      sizes.data()[i] += share * factors.data()[v] * (1 + 2 * largest);
-    }
-    divisor += factors.data()[chosen];
-  }
-  const Losses result = reduced(losses, sizes, reduction, divisor);
+  const ClassTargets targets(draw, leading, classes, of_logits);
+  const Losses result = targets.losses_of(exact(x), xt::abs(exact(x)));
   return {.inputs = {x},
           .call =
               [=](const Tensors& in) {
-                const Tensor factor = weight.defined() ? weight.to(in[0].dtype()) : Tensor();
-                if (!of_logits)
-                  return nll_loss(in[0], target, {.ignore_index = ignored, .weight = factor, .reduction = reduction});
-                return cross_entropy(
-                    in[0], target,
-                    {.ignore_index = ignored, .label_smoothing = smoothing, .weight = factor, .reduction = reduction});
+                const CrossEntropyOptions o = targets.options(in[0].dtype());
+                if (of_logits) return cross_entropy(in[0], targets.target, o);
+                return nll_loss(in[0], targets.target,
+                                {.ignore_index = o.ignore_index, .weight = o.weight, .reduction = o.reduction});
               },
           .expected = result.expected,
           .dtype = dtype,
@@ -75,6 +106,41 @@ Case class_loss(Draw& draw, bool of_logits) {
 }
 Case draw_cross_entropy(Draw& draw) { return class_loss(draw, true); }
 Case draw_nll_loss(Draw& draw) { return class_loss(draw, false); }
+
+Case draw_linear_cross_entropy(Draw& draw) {
+  const DType dtype = draw.floating();
+  const Shape leading = draw.shape(0, 3);
+  const int64_t classes = draw.between(1, 9), width = draw.size(), rows = draw.between(1, 5);
+  const Tensor x = draw.values(leading.inserted(leading.rank(), width), dtype);
+  const Tensor weight = draw.values({classes, width}, dtype), bias = draw.values({classes}, dtype);
+  const bool with_bias = draw.chance(0.6);
+  const Array values = exact(x), w = exact(weight), added = exact(bias);
+  Array scores = zeros_of(leading.inserted(leading.rank(), classes)), sizes = scores;
+  for (int64_t i = 0; i < std::ssize(scores); ++i) {
+    const int64_t row = i / classes, v = i % classes;
+    const double start = with_bias ? added.data()[v] : 0;
+    scores.data()[i] = start;
+    sizes.data()[i] = std::abs(start);
+    for (int64_t k = 0; k < width; ++k) {
+      const double product = values.data()[row * width + k] * w.data()[v * width + k];
+      scores.data()[i] += product;
+      sizes.data()[i] += std::abs(product);
+    }
+  }
+  const ClassTargets targets(draw, leading, classes, true);
+  const Losses result = targets.losses_of(scores, sizes);
+  return {.inputs = with_bias ? Tensors{x, weight, bias} : Tensors{x, weight},
+          .call =
+              [=](const Tensors& in) {
+                return linear_cross_entropy(in[0], in[1], with_bias ? in[2] : Tensor(), targets.target,
+                                            targets.options(in[0].dtype()), rows);
+              },
+          .expected = result.expected,
+          .dtype = dtype,
+          .magnitude = result.magnitude,
+          .length = result.length + classes + width,
+          .constant = classes == 1};
+}
 
 /// A loss of single elements; `loss(x, t)`, and what its rounding is relative to.
 template <class Call, class Loss, class Size>
@@ -189,6 +255,7 @@ Case draw_gaussian_nll_loss(Draw& draw) {
 
 void add_losses(std::vector<Property>& all) {
   all.insert(all.end(), {{"cross_entropy", "cross_entropy", draw_cross_entropy},
+                         {"linear_cross_entropy", "linear_cross_entropy", draw_linear_cross_entropy},
                          {"nll_loss", "gather", draw_nll_loss},
                          {"mse_loss", "square", draw_mse_loss},
                          {"l1_loss", "abs", draw_l1_loss},

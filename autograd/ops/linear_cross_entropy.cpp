@@ -200,6 +200,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
   if (chooses) rows = chosen_rows(target.numel(), weight.size(0), x.dtype());
   if ((chooses && rows >= target.numel()) || Composed::active() || o.reduction == Reduction::none)
     return composed(x, weight, bias, target, o);
+  for (const int64_t size : {target.numel(), weight.size(0), weight.size(1)}) check_product_size(kName, size);
   const double scale =
       o.reduction == Reduction::sum ? 1 : mean_scale(target_weight(target, o.weight, o.ignore_index, x.dtype()));
   const LossAndGradients made = loss_and_gradients(x, weight, bias, target, o, scale, rows);

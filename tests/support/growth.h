@@ -30,14 +30,18 @@ double processor_seconds(Call&& call) {
 /// n² 16 times. Sizes are such that quadratic work takes seconds.
 template <class Work>
 void expect_almost_linear(size_t size, Work&& work) {
-  const double small = processor_seconds([&] { work(size); }), large = processor_seconds([&] { work(4 * size); });
 #if defined(__SANITIZE_ADDRESS__)
   // Freed memory is kept from use, and more of it costs more than in proportion: times are not the program's own.
-  static_cast<void>(small);
-  static_cast<void>(large);
+  work(4 * size);
 #else
-  EXPECT_LT(large, 9 * std::max(small, 1e-4))
-      << "sizes " << size << " and " << 4 * size << ": " << small << " s and " << large << " s";
+  double small = 0, large = 0;
+  // Once too long may be the machine's doing; what is quadratic takes too long every time.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    small = processor_seconds([&] { work(size); });
+    large = processor_seconds([&] { work(4 * size); });
+    if (large < 9 * std::max(small, 1e-4)) return;
+  }
+  ADD_FAILURE() << "sizes " << size << " and " << 4 * size << ": " << small << " s and " << large << " s";
 #endif
 }
 

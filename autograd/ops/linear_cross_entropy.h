@@ -10,8 +10,8 @@ namespace tape {
 ///
 /// The forward makes the gradients as well where they are wanted, each block of logits being there once, and skips rows
 /// whose target is ignored: padding costs nothing. What is kept for the backward are these gradients, as large as x and
-/// the parameters, in place of the logits. (PyTorch's F.linear_cross_entropy; Wijmans et al. 2024, "Cut Your Losses in
-/// Large-Vocabulary Language Models", 4.)
+/// the parameters, in place of the logits. (PyTorch's F.linear_cross_entropy; Hsu et al. 2024, "Liger Kernel: Efficient
+/// Triton Kernels for LLM Training", its FusedLinearCrossEntropy.)
 ///
 /// `rows` 0 chooses about 512, or more where their logits take less than 16 MiB; what is one block then is made whole,
 /// on the tape as the two operations. So it is with Reduction::none, which has a gradient for each row. Errors are

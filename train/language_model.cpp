@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/loss.h"
 #include "models/decoding/generate.h"
 #include "text/characters.h"
 #include "text/train_byte_level_bpe.h"

@@ -1,8 +1,7 @@
 #include "autograd/ops/linear_cross_entropy.h"
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
+#include <vector>
 
 #include "autograd/create.h"
 #include "autograd/kernels/elementwise.h"

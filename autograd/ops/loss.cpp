@@ -4,7 +4,6 @@
 #include "autograd/kernels/index.h"
 #include "autograd/kernels/loss.h"
 #include "autograd/ops/arithmetic.h"
-#include "autograd/ops/cast.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/class_targets.h"
 #include "autograd/ops/compare.h"

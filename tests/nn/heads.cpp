@@ -6,6 +6,8 @@
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/loss.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/ops/softmax.h"

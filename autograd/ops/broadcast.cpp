@@ -4,6 +4,7 @@ namespace tape {
 
 std::array<int64_t, Shape::kMaxRank> contiguous_strides(const Shape& shape) {
   std::array<int64_t, Shape::kMaxRank> strides{};
+  if (shape.numel() == 0) return strides;
   int64_t stride = 1;
   for (int64_t i = shape.rank() - 1; i >= 0; --i) {
     strides[static_cast<size_t>(i)] = stride;

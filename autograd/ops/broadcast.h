@@ -7,7 +7,7 @@
 
 namespace tape {
 
-/// Element strides of a contiguous tensor of this shape.
+/// Element strides of a contiguous tensor of this shape; 0 where it has no elements, so that no place overflows.
 std::array<int64_t, Shape::kMaxRank> contiguous_strides(const Shape& shape);
 
 /// Element strides with which a contiguous tensor of shape `from` fills `to`: 0 on repeated axes. `from` must

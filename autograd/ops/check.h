@@ -16,6 +16,7 @@ void check_floating(const char* operation, const Tensor& x);
 
 /// Throws Error (dtype) for bool: `sub: bool cannot be subtracted: bool - i64; there are logical_xor and logical_not`.
 void check_subtraction(DType a, DType b);
+
 /// Throws Error as linear() says it, naming the operation.
 void check_linear(const char* operation, const Tensor& x, const Tensor& weight, const Tensor& bias);
 /// Throws Error (shape) for a size that matrix products do not take: they count in 32 bits.

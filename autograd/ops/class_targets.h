@@ -4,8 +4,8 @@
 
 namespace tape {
 
-/// Whole-number targets of losses over `classes` classes, whose scores are [..., classes] of `dtype`, with a weight [V]
-/// for each class, or an undefined one. Errors as cross_entropy() says them, naming `operation`.
+/// Whole-number targets of losses over V classes, whose scores are [..., V] of `dtype`, with a weight [V] of the
+/// classes, or an undefined one. Errors as cross_entropy() says them, naming `operation`.
 void check_targets(const char* operation, const Shape& scores, DType dtype, const Tensor& target, const Tensor& weight,
                    int64_t ignore_index);
 

@@ -319,7 +319,7 @@ Tensor unslice(const Tensor& x, const Shape& whole, const Range& range) {
 Tensor slice_range(const Tensor& x, const Range& range) {
   const Shape shape = x.shape().with(range.axis, range.count);
   auto strides = contiguous_strides(x.shape());
-  const int64_t offset = shape.numel() > 0 ? range.start * strides[static_cast<size_t>(range.axis)] : 0;
+  const int64_t offset = range.count ? range.start * strides[static_cast<size_t>(range.axis)] : 0;
   // The values of a slice along the first axis lie together, also where all axes before it have size 1.
   const bool leading = range.step == 1 && x.shape().slice(0, range.axis).numel() == 1;
   strides[static_cast<size_t>(range.axis)] *= range.step;

@@ -136,6 +136,7 @@
 #include "optim/clip.h"
 #include "optim/schedule.h"
 #include "optim/sgd.h"
+#include "optim/step_in_backward.h"
 #include "text/batch_plan.h"
 #include "text/bleu.h"
 #include "text/byte_level_bpe.h"

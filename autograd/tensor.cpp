@@ -27,6 +27,12 @@ Node::Output& place_on_tape(const Tensor& tensor, const char* operation) {
   return tensor.impl().node->outputs[tensor.impl().output];
 }
 
+/// A hook's number is given out once, so that a stale one cannot remove a later hook.
+int64_t next_handle() {
+  static std::atomic<int64_t> next{0};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void Tensor::check_type(DType asked) const {
@@ -85,15 +91,25 @@ Tensor& Tensor::retain_grad() {
 }
 
 int64_t Tensor::register_hook(GradientHook hook) {
-  // A number is given out once, so that a stale one cannot remove a later hook.
-  static std::atomic<int64_t> next{0};
-  const int64_t handle = next.fetch_add(1, std::memory_order_relaxed);
-  place_on_tape(*this, "register_hook").hooks.emplace_back(handle, std::move(hook));
+  const int64_t handle = next_handle();
+  place_on_tape(*this, "register_hook").hooks.push_back({.handle = handle, .arriving = std::move(hook)});
+  return handle;
+}
+
+int64_t Tensor::register_post_accumulate_grad_hook(PostAccumulateGradHook hook) {
+  Node::Output& place = place_on_tape(*this, "register_post_accumulate_grad_hook");
+  if (!is_leaf())
+    raise(ErrorKind::graph,
+          "register_post_accumulate_grad_hook: the tensor is the result of '{}' and gathers no gradient; register_hook "
+          "sees it",
+          impl().node->name());
+  const int64_t handle = next_handle();
+  place.hooks.push_back({.handle = handle, .gathered = std::move(hook)});
   return handle;
 }
 
 void Tensor::remove_hook(int64_t handle) {
-  std::erase_if(place_on_tape(*this, "remove_hook").hooks, [&](const auto& entry) { return entry.first == handle; });
+  std::erase_if(place_on_tape(*this, "remove_hook").hooks, [&](const auto& hook) { return hook.handle == handle; });
 }
 
 void Tensor::backward() const { backward(BackwardOptions{}); }

@@ -36,6 +36,8 @@ struct BackwardOptions;
 
 /// Sees the whole gradient of a tensor; a defined result takes its place.
 using GradientHook = std::function<Tensor(const Tensor& gradient)>;
+/// Sees the gradient that a leaf has gathered, and may put another, or none (Tensor()), in its place.
+using PostAccumulateGradHook = std::function<void(Tensor& gradient)>;
 
 /// A dense, contiguous, row-major array with a place on the tape. Copying a Tensor copies a handle to the same values;
 /// clone() copies the values. A default-made Tensor is undefined: it has no values, and defined() is all it answers.
@@ -107,6 +109,10 @@ class Tensor {
   Tensor& retain_grad();
   /// Calls the hook with the whole gradient during each backward; returns a number for remove_hook.
   int64_t register_hook(GradientHook hook);
+  /// Calls the hook with what is in grad() of a leaf as soon as a backward() has added to it, behind what
+  /// register_hook() registered; grad() of other tensors than the leaf, and tape::grad(), call none. Error (graph) for
+  /// the result of a recorded operation.
+  int64_t register_post_accumulate_grad_hook(PostAccumulateGradHook hook);
   void remove_hook(int64_t handle);
   /// Gradients of this tensor with respect to every leaf it was made from (see BackwardOptions in
   /// autograd/tape/tape.h).

@@ -26,6 +26,7 @@ def main():
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warm-up", type=int, default=3)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--step-in-backward", action="store_true", help="one Adam a parameter, in a hook behind its gradient")
     parser.add_argument("--precision", default="highest", choices=["highest", "high", "medium"], help="medium: bf16 autocast")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
@@ -39,15 +40,27 @@ def main():
     model, loss, tokens = make(args.config, args.dropout, rank, ranks, wrap)
     if args.compile:
         loss = torch.compile(loss)
-    adam = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
+    if args.step_in_backward:
+        each = {p: torch.optim.Adam([p], lr=1e-4, fused=True) for p in model.parameters()}
+
+        def update(parameter):
+            each[parameter].step()
+            parameter.grad = None
+
+        for parameter in each:
+            parameter.register_post_accumulate_grad_hook(update)
+    else:
+        adam = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
     times = []
     for step in range(args.warm_up + args.steps):
         start = time.perf_counter()
-        adam.zero_grad(set_to_none=True)
+        if not args.step_in_backward:
+            adam.zero_grad(set_to_none=True)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
             value = loss()
         value.backward()
-        adam.step()
+        if not args.step_in_backward:
+            adam.step()
         value.item()
         if step >= args.warm_up:
             times.append((time.perf_counter() - start) * 1e3)

@@ -154,16 +154,26 @@ void Optimizer::prepare(size_t index, const Tensor& gradient, bool known_finite)
             to_string(parameter.shape()));
 }
 
+void Optimizer::add_gradient(size_t number, std::vector<GradientSlice>& gradients) const {
+  const Tensor gradient = slots_[number].parameter.grad();
+  if (!gradient.defined()) return;
+  if (slots_[number].slice)
+    raise(ErrorKind::config, "{}: step() of an optimizer that keeps slices; step_slices() takes their gradients",
+          settings_.name);
+  gradients.push_back({number, gradient});
+}
+
 void Optimizer::step(const StepOptions& options) {
   std::vector<GradientSlice> gradients;
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    const Tensor gradient = slots_[i].parameter.grad();
-    if (!gradient.defined()) continue;
-    if (slots_[i].slice)
-      raise(ErrorKind::config, "{}: step() of an optimizer that keeps slices; step_slices() takes their gradients",
-            settings_.name);
-    gradients.push_back({i, gradient});
-  }
+  for (size_t i = 0; i < slots_.size(); ++i) add_gradient(i, gradients);
+  apply(gradients, options);
+}
+
+void Optimizer::step_parameter(size_t number, const StepOptions& options) {
+  if (number >= slots_.size())
+    raise(ErrorKind::index, "{}: step_parameter: there is no parameter {}", settings_.name, number);
+  std::vector<GradientSlice> gradients;
+  add_gradient(number, gradients);
   apply(gradients, options);
 }
 

@@ -55,6 +55,8 @@ class Optimizer {
   /// refused. Error (numeric) naming the parameter where a gradient holds NaN or infinity (unless .check_finite is
   /// false), Error (graph) where the parameter changed its shape or dtype since the last step; nothing is changed then.
   void step(const StepOptions& options = {});
+  /// step() of one parameter, by its number, with the gradient that it has; nothing where it has none.
+  void step_parameter(size_t number, const StepOptions& options = {});
   /// Drops the gradients.
   void zero_grad();
 
@@ -62,6 +64,7 @@ class Optimizer {
   /// processes that share the work. What is kept already is cut. Error (config) for another number of them, one that is
   /// not within its parameter, and for a second call.
   void keep_slices(const std::vector<Slice>& slices);
+  bool keeps_slices() const { return slots_.front().slice.has_value(); }
   /// step() with the gradients of the kept stretches of those parameters that have one on any process.
   void step_slices(const std::vector<GradientSlice>& gradients, const StepOptions& options = {});
   Tensors parameters() const;
@@ -121,6 +124,7 @@ class Optimizer {
  private:
   DType kept_dtype(const Slot& slot) const;
   void prepare(size_t index, const Tensor& gradient, bool known_finite);
+  void add_gradient(size_t number, std::vector<GradientSlice>& gradients) const;
   void apply(const std::vector<GradientSlice>& gradients, const StepOptions& options);
 
   Settings settings_;

@@ -21,6 +21,7 @@
 #include "models/decoding/beam.h"
 #include "models/decoding/greedy.h"
 #include "optim/adam.h"
+#include "optim/step_in_backward.h"
 #include "tools/bench_model.h"
 #include "tools/bench_peaks.h"
 #include "tools/bench_profile.h"
@@ -37,9 +38,13 @@ struct BenchOptions {
   std::string config = "gpt-nano";
   double dropout = 0;
   int64_t steps = 20, warm_up = 3, batch = 32, beams = 1;
-  bool profile = false;
+  bool profile = false, step_in_backward = false;
+  std::string optimizer_state = "f32";
   std::string trace = {};
   Together together = {};
+  optim::MomentKind moments() const {
+    return optimizer_state == "bf16" ? optim::MomentKind::bf16 : optim::MomentKind::of_parameter;
+  }
 };
 
 int64_t peak_megabytes() {
@@ -71,7 +76,8 @@ class Trained {
  public:
   Trained(const BenchOptions& options, train::Communicator& ranks)
       : model(make_bench_model(options.config, options.dropout, ranks.rank(), ranks.size())),
-        adam_(model.module->parameters(), {.lr = 1e-4}) {
+        adam_(model.module->parameters(), {.lr = 1e-4, .moments = options.moments()}),
+        step_in_backward_(options.step_in_backward) {
     model.module->train();
     parameters = model.module->parameter_count();
     if (ranks.size() > 1) distributed.emplace(ranks, *model.module, adam_, options.together.options());
@@ -89,12 +95,14 @@ class Trained {
       distributed->backward(loss, model.part, train::Distributed::Send::now);
       distributed->finish();
     } else {
+      std::optional<optim::StepInBackward> stepping;
+      if (step_in_backward_) stepping.emplace(adam_);
       loss.backward();
     }
     profile.charge("gradient sums and the tape");
     if (distributed)
       distributed->step({});
-    else
+    else if (!step_in_backward_)
       adam_.step();
     profile.charge("optimizer");
     own_loss = loss.item() * model.part;
@@ -107,6 +115,7 @@ class Trained {
 
  private:
   optim::Adam adam_;
+  const bool step_in_backward_;
 };
 
 /// One more step, kept event by event.
@@ -131,6 +140,9 @@ int train_step(const BenchOptions& options) {
   prepare(options.common, world.ranks_on_these_cores());
   if (ranks.size() > 1 && (options.profile || !options.trace.empty()))
     raise(ErrorKind::config, "bench train-step: --profile and --trace are of one process, and mpirun started {}",
+          ranks.size());
+  if (ranks.size() > 1 && options.step_in_backward)
+    raise(ErrorKind::config, "bench train-step: --step-in-backward is of one process, and mpirun started {}",
           ranks.size());
   const MatmulPrecisionScope precision(options.common.matmul_precision());
   manual_seed(1);
@@ -253,6 +265,8 @@ void add_bench(Command app) {
   step.option("--dropout", options->dropout, "Probability, everywhere the model has one").probability();
   step.option("--steps", options->steps, "Steps to time").at_least(1);
   step.option("--warmup", options->warm_up, "Steps before them").at_least(0);
+  step.flag("--step-in-backward", options->step_in_backward, "Update each parameter as soon as its gradient is there");
+  step.option("--optimizer-state", options->optimizer_state, "What Adam's means are kept as").one_of({"f32", "bf16"});
   step.flag("--profile", options->profile, "Print what each operation costs").excludes(line);
   add_distributed(step, options->together);
   step.option("--trace", options->trace, "Write one more step to FILE, for chrome://tracing or Perfetto")

@@ -99,6 +99,8 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
   command
       .option("--optimizer-state", arguments.optimizer_state, "What Adam's means are kept as; bf16 in half the memory")
       .one_of({"f32", "bf16"});
+  command.flag("--step-in-backward", run.step_in_backward,
+               "Update each parameter as soon as its gradient is there: less memory; needs --clip-norm 0");
   command
       .option("--memory-limit", arguments.memory_limit,
               "Bytes for tensors (K, M, G): turns on --checkpoint-layers and cuts batches until a step fits")

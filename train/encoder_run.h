@@ -76,7 +76,7 @@ class EncoderRun : public TaskRun<Batch, Model, text::Tokenizer> {
       pretrained_->values.clear();
     } else {
       const auto config = from_scratch();
-      check_memory(setup_.options().task, parameter_count(config));
+      check_memory(setup_.options().task, parameter_count(config), options_.run);
       model_ = std::make_unique<Model>(config);
     }
     this->make_adam();

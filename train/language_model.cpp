@@ -68,7 +68,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM, text::
   }
 
   void make_model() {
-    if (!pretrained_) check_memory("train lm", parameter_count(sizes()));
+    if (!pretrained_) check_memory("train lm", parameter_count(sizes()), options_.run);
     manual_seed(options_.run.seed);
     model_ = pretrained_ ? pretrained_->take_model() : make_decoder(sizes());
   }

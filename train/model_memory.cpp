@@ -126,12 +126,14 @@ double parameter_count(const models::EncoderConfig& c) {
          (o.decoder_bias.value_or(o.dense_bias) ? of(encoder.parts.embeddings.vocab) : 0);
 }
 
-void check_memory(const char* task, double parameters, const std::string& root) {
+void check_memory(const char* task, double parameters, const TaskOptions& run, const std::string& root) {
   const int64_t machine = physical_memory(), allowed = control_group_limit(root).value_or(machine);
-  const double each = 4, in_training = 4 * each, there = of(std::min(machine, allowed));
+  const double each = 4, gradient = run.step_in_backward ? 0 : each;
+  const double in_training = each + gradient + (run.moments == optim::MomentKind::bf16 ? each : 2 * each);
+  const double there = of(std::min(machine, allowed));
   if (in_training * parameters <= there) return;
-  raise(ErrorKind::out_of_memory, "{}: {:.3e} parameters take {}, with their gradients and Adam's means {}; {} {}",
-        task, parameters, bytes_text(each * parameters), bytes_text(in_training * parameters),
+  raise(ErrorKind::out_of_memory, "{}: {:.3e} parameters take {}, with {}Adam's means {}; {} {}", task, parameters,
+        bytes_text(each * parameters), gradient > 0 ? "their gradients and " : "", bytes_text(in_training * parameters),
         allowed < machine ? "the control group of this process may use" : "this machine has", bytes_text(there));
 }
 

@@ -10,6 +10,7 @@
 #include "../models/sequence_classifier.h"
 #include "../models/token_classifier.h"
 #include "../models/transformer.h"
+#include "task.h"
 
 namespace tape::train {
 
@@ -24,8 +25,8 @@ double parameter_count(const models::SentenceEncoderConfig& config);
 double parameter_count(const models::EncoderConfig& config);  ///< of the masked language model
 
 /// Error (out_of_memory) where this machine, or the control group of this process, cannot hold what training needs for
-/// so many parameters: each in f32 with its gradient and Adam's two means. `root` is as control_group_limit() has it.
-/// `train lm: 1.967e+10 parameters take 73.3 GiB, ...`
-void check_memory(const char* task, double parameters, const std::string& root = {});
+/// so many parameters: each in f32, with its gradient unless `run` steps in the backward, and Adam's two means as `run`
+/// keeps them. `root` is as control_group_limit() has it. `train lm: 1.967e+10 parameters take 73.3 GiB, ...`
+void check_memory(const char* task, double parameters, const TaskOptions& run, const std::string& root = {});
 
 }  // namespace tape::train

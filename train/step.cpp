@@ -64,14 +64,49 @@ double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn, Di
   if (with) {
     with->backward(finite ? learned.loss : Tensor(), static_cast<double>(learned.tokens), send);
   } else if (finite && item.batch) {
-    const bool alone = options_.accumulate * options_.parts == 1 && !distributed_;
-    const double weight = alone ? 1 : static_cast<double>(learned.tokens);
-    learned.loss.backward({.gradient = full(learned.loss.shape(), weight, learned.loss.dtype())});
+    go_back(learned);
   }
   if (!finite) return loss;
   tokens_ += learned.tokens;
   loss_sum_ += loss * static_cast<double>(learned.tokens);
   return loss;
+}
+
+/// The backward of this process alone, which may be the update, too.
+void Stepper::go_back(const Learned& learned) {
+  const double weight = one_batch() ? 1 : static_cast<double>(learned.tokens);
+  try {
+    learned.loss.backward({.gradient = full(learned.loss.shape(), weight, learned.loss.dtype())});
+  } catch (const Error& error) {
+    if (!stepping_ || error.kind() != ErrorKind::numeric) throw;
+    gradient_refused_ = true;
+  }
+}
+
+/// Updates the parameters, where the backward has not, and returns the norm of the gradients; nothing where they are
+/// not finite.
+std::optional<double> Stepper::update() {
+  if (stepping_) {
+    if (gradient_refused_) return std::nullopt;
+    const double norm = stepping_->grad_norm();
+    stepping_.reset();
+    return norm;
+  }
+  const double mean = one_batch() ? 1 : 1 / static_cast<double>(tokens_);
+  double norm = 0;
+  try {
+    norm = mean * (distributed_ ? distributed_->grad_norm() : optim::grad_norm(optimizer_.parameters()));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::numeric) throw;
+    return std::nullopt;
+  }
+  const double clip = options_.clip_norm > 0 ? optim::clip_scale(norm, options_.clip_norm) : 1;
+  const optim::StepOptions scaled{.gradient_scale = mean * clip, .known_finite = true};
+  if (distributed_)
+    distributed_->step(scaled);
+  else
+    optimizer_.step(scaled);
+  return norm;
 }
 
 StepEvent Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
@@ -87,6 +122,9 @@ StepEvent Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
     set_random_state(begin);
     diagnose(what, step, learn);
   };
+  gradient_refused_ = false;
+  stepping_.reset();
+  if (options_.step_in_backward) stepping_.emplace(optimizer_);
   double fault = 0;  // or a loss that is not finite
   const int64_t items = options_.accumulate * options_.parts;
   for (int64_t i = 0; i < items; ++i) {
@@ -99,20 +137,9 @@ StepEvent Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
   }
   if (distributed_) fault = sum_over_ranks(fault);
   if (!std::isfinite(fault)) stop(std::isnan(fault) ? "the loss is NaN" : "the loss is infinite");
-  const double mean = items > 1 || distributed_ ? 1 / static_cast<double>(tokens_) : 1;
-  double norm = 0;
-  try {
-    norm = mean * (distributed_ ? distributed_->grad_norm() : optim::grad_norm(optimizer_.parameters()));
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::numeric) throw;
-    stop("a gradient is not finite");
-  }
-  const double lr = optimizer_.lr(), clip = options_.clip_norm > 0 ? optim::clip_scale(norm, options_.clip_norm) : 1;
-  const optim::StepOptions update{.gradient_scale = mean * clip, .known_finite = true};
-  if (distributed_)
-    distributed_->step(update);
-  else
-    optimizer_.step(update);
+  const double lr = optimizer_.lr();
+  const std::optional<double> norm = update();
+  if (!norm) stop("a gradient is not finite");
   drop_gradients();
   if (options_.schedule) options_.schedule->step();
   const BatchSource::Item& last = batches_.back();
@@ -121,7 +148,7 @@ StepEvent Stepper::step(int64_t step, BatchSource& source, const Learn& learn) {
                                  static_cast<double>(last.position.batch + 1) / static_cast<double>(last.batches),
                         .loss = loss_sum_ / static_cast<double>(tokens_),
                         .lr = lr,
-                        .grad_norm = norm,
+                        .grad_norm = *norm,
                         .tokens = tokens_};
   batches_.clear();
   return event;
@@ -186,10 +213,14 @@ std::string Stepper::fault_of_any_rank(const std::optional<std::string>& here) c
 void Stepper::diagnose(const std::string& what, int64_t step, const Learn& learn) {
   const ForkRandom random;
   const WholeParameters whole(distributed_);
+  const int64_t updated = stepping_ ? stepping_->updated() : 0;
+  stepping_.reset();
   const std::string fault = fault_of_any_rank(find_fault(learn));
   optimizer_.zero_grad();
-  Error error(ErrorKind::numeric,
-              fmt::format("step {}, {}: {}: {}; nothing was updated", step, place_of(batches_), what, fault));
+  const std::string done = updated > 0 ? fmt::format("{} of {} parameters were updated before it came", updated,
+                                                     optimizer_.parameters().size())
+                                       : "nothing was updated";
+  Error error(ErrorKind::numeric, fmt::format("step {}, {}: {}: {}; {}", step, place_of(batches_), what, fault, done));
   throw error;
 }
 

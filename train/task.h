@@ -37,6 +37,9 @@ struct TaskOptions {
   /// Keep of each layer's activations its input alone, and compute the others once more for the backward: less memory
   /// for one more forward, and the same bits. Not with Sharding::parameters.
   bool checkpoint_layers = false;
+  /// Update each parameter as soon as its gradient is there, in place of holding all of them: TrainerOptions, which
+  /// says what must be off for it. Not with memory_limit.
+  bool step_in_backward = false;
   optim::MomentKind moments = optim::MomentKind::of_parameter;  ///< what Adam's running means are kept as
   std::optional<double> layer_decay = {};  ///< the rate of each layer beside that of the one above it: see RateOptions
   std::vector<PatternRate> lr_of = {};     ///< the highest rate of parameters by their names

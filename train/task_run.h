@@ -195,6 +195,8 @@ class TaskRun {
   std::unique_ptr<MemoryFit> fit_memory() {
     if (!run_.memory_limit) return nullptr;
     if (ranks().size() > 1) raise(ErrorKind::config, "train: memory_limit is of one process, and there are several");
+    if (run_.step_in_backward)
+      raise(ErrorKind::config, "train: memory_limit cuts batches, whose gradients step_in_backward cannot add up");
     auto fit = std::make_unique<MemoryFit>(*run_.memory_limit, *model_, recipe_.ema_decay > 0, run_.moments);
     model_->train();
     const MatmulPrecisionScope precision(run_.precision);

@@ -18,6 +18,20 @@ void check_not_negative(const char* name, double value) {
     raise(ErrorKind::config, "Trainer: {} must be a number >= 0, got {}", name, value);
 }
 
+/// What an update within the backward cannot do.
+void check_step_in_backward(const TrainerOptions& o) {
+  const auto refuse = [](const std::string& what) {
+    raise(ErrorKind::config, "Trainer: step_in_backward updates parameters before all gradients are there, so that {}",
+          what);
+  };
+  if (o.clip_norm > 0) refuse(fmt::format("their norm cannot be clipped: clip_norm must be 0, got {}", o.clip_norm));
+  if (o.accumulate > 1) refuse(fmt::format("batches do not add up: accumulate must be 1, got {}", o.accumulate));
+  if (o.parts > 1) refuse(fmt::format("parts of a batch do not add up: parts must be 1, got {}", o.parts));
+  if (ranks_or_alone(o.ranks).size() > 1)
+    refuse(fmt::format("processes cannot add up theirs, and there are {}; Sharding::gradients divides gradients",
+                       o.ranks->size()));
+}
+
 void check(const TrainerOptions& o) {
   check_at_least("steps", o.steps, 1);
   check_at_least("accumulate", o.accumulate, 1);
@@ -33,6 +47,7 @@ void check(const TrainerOptions& o) {
     check_at_least(name, value, 0);
   check_not_negative("seconds", o.seconds);
   check_not_negative("clip_norm", o.clip_norm);
+  if (o.step_in_backward) check_step_in_backward(o);
   if (!(o.ema_decay >= 0 && o.ema_decay < 1))
     raise(ErrorKind::config, "Trainer: ema_decay must be at least 0 and below 1, got {}", o.ema_decay);
   const bool folder = o.folder || !o.out.empty();

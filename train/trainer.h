@@ -58,6 +58,9 @@ struct TrainerOptions {
   double clip_norm = 0;                    ///< largest norm of all gradients; 0: no clipping
   int64_t accumulate = 1;                  ///< batches an update
   int64_t parts = 1;                       ///< of a batch, which are learned from one after the other
+  /// Update each parameter as soon as the backward has its gradient (optim::StepInBackward): the same bits in less
+  /// memory. Neither clips nor adds up batches, and is of one process.
+  bool step_in_backward = false;
   /// Of the matrix products of training, at least; evaluations keep theirs.
   MatmulPrecision precision = MatmulPrecision::highest;
   int64_t evaluate_every = 0;         ///< steps; 0: at the end only
@@ -133,7 +136,8 @@ struct TrainResult {
 /// alone throws, an Error (io) of the folder for example, must end the others too (World).
 ///
 /// A loss or gradient that is not finite ends the run before the update: Error (numeric) names the step, the batch, and
-/// the first operation and module that made it. Error (config) for options that make no sense; Error (io) for a folder
+/// the first operation and module that made it (with step_in_backward, and which parameters a gradient came too late
+/// for: how many were updated before it). Error (config) for options that make no sense; Error (io) for a folder
 /// that cannot be used, is locked by another process, or holds another run.
 class Trainer {
  public:

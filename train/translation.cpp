@@ -177,7 +177,7 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
       model_->train();
       return;
     }
-    check_memory("train translation", parameter_count(config()));
+    check_memory("train translation", parameter_count(config()), options_.run);
     model_ = std::make_unique<models::Transformer>(config());
   }
 

@@ -37,10 +37,11 @@ class BackwardPass {
 
  private:
   void add(const Ref<Node>& node, uint32_t output, Tensor gradient);
-  /// Finds behind which operation each leaf has all of its gradient; none where segments may use any leaf.
+  /// Finds behind which operation each leaf has all of its gradient. What a segment used is among its inputs, and the
+  /// nodes of its second run, the latest on the tape, all come before what is older than the segment.
   void find_last_readers();
   void run_hooks(Node& node, Tensors& gradients);
-  void gather_leaf(Node& leaf, const Tensor& gradient);
+  void gather_leaf(Node& leaf, Tensor gradient);
   void replay(Node& node, const Tensors& gradients);
   /// Replaces a segment by the nodes of a second run, which are then the latest on the tape: their
   /// gradients are summed in the order that they would be had it been recorded.
@@ -127,10 +128,6 @@ void BackwardPass::find_last_readers() {
   while (!stack.empty()) {
     const Node* node = stack.back();
     stack.pop_back();
-    if (node->segment) {
-      last_readers_.clear();
-      return;
-    }
     for (const Node::Edge& edge : node->inputs) {
       if (!edge.node) continue;
       if (edge.node->is_leaf()) {
@@ -148,8 +145,8 @@ void BackwardPass::run_hooks(Node& node, Tensors& gradients) {
     if (!gradients[i].defined()) continue;
     // A copy: a hook may remove itself.
     const auto hooks = node.outputs[i].hooks;
-    for (const auto& [handle, hook] : hooks) {
-      const Tensor replaced = hook(gradients[i]);
+    for (const Node::Hook& hook : hooks) {
+      const Tensor replaced = hook.arriving ? hook.arriving(gradients[i]) : Tensor();
       if (!replaced.defined()) continue;
       if (!(replaced.shape() == node.outputs[i].shape) || replaced.dtype() != node.outputs[i].dtype)
         raise(ErrorKind::shape, "hook: the gradient of '{}' is {} {}, the hook returned {} {}", node.name(),
@@ -160,15 +157,18 @@ void BackwardPass::run_hooks(Node& node, Tensors& gradients) {
   }
 }
 
-void BackwardPass::gather_leaf(Node& leaf, const Tensor& gradient) {
+void BackwardPass::gather_leaf(Node& leaf, Tensor gradient) {
   Tensor& sum = leaf.outputs[0].grad;
   if (!sum.defined()) {
-    sum = create_graph_ || !gradient.is_shared() ? gradient : gradient.clone();
+    sum = create_graph_ || !gradient.is_shared() ? std::move(gradient) : gradient.clone();
   } else if (create_graph_) {
     sum = sum + gradient;
   } else {
     sum.add_(gradient);
   }
+  const auto hooks = leaf.outputs[0].hooks;
+  for (const Node::Hook& hook : hooks)
+    if (hook.gathered) hook.gathered(sum);
 }
 
 void BackwardPass::expand(Node& node, Tensors& gradients) {
@@ -219,7 +219,7 @@ void BackwardPass::run() {
           captured[it->second] = work.gradients[i];
     }
     if (node->is_leaf()) {
-      if (!capturing_) gather_leaf(*node, work.gradients[0]);
+      if (!capturing_) gather_leaf(*node, std::move(work.gradients[0]));
       continue;
     }
     for (size_t i = 0; i < work.gradients.size() && !capturing_; ++i)

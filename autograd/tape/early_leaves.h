@@ -6,8 +6,8 @@ namespace tape {
 /// operation that used the leaf has been differentiated, and not behind all operations: what becomes of the gradients
 /// (their exchange between processes) goes on while the rest is computed. The values are the same, bit for bit.
 ///
-/// Leaves wait to the end all the same where the graph has checkpointed segments, which may use any leaf once more, and
-/// in grad(), which calls no leaf's hooks.
+/// A checkpointed segment counts as the operation that used what its function used. In grad(), which calls no leaf's
+/// hooks, nothing changes.
 class EarlyLeaves {
  public:
   EarlyLeaves();

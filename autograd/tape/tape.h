@@ -79,12 +79,18 @@ class Node : public RefCounted {
     Ref<Node> node;  // null where the input needs no gradient
     uint32_t output = 0;
   };
+  /// Is called with a gradient that arrives, or with the sum that a leaf has gathered.
+  struct Hook {
+    int64_t handle;
+    GradientHook arriving = {};
+    PostAccumulateGradHook gathered = {};
+  };
   struct Output {
     Shape shape;
     DType dtype;
     bool retain = false;
     Tensor grad;
-    std::vector<std::pair<int64_t, GradientHook>> hooks;
+    std::vector<Hook> hooks;
     uint64_t version = 0;  // of the values that the operation made
   };
   struct Saved {

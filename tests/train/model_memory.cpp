@@ -75,9 +75,9 @@ TEST(ModelMemory, CountsWhatTheModelHas) {
 }
 
 TEST(ModelMemory, RefusesWhatTheMachineCannotHold) {
-  check_memory("train lm", 1e6);
+  check_memory("train lm", 1e6, {});
   try {
-    check_memory("train lm", 1e15);
+    check_memory("train lm", 1e15, {});
     ADD_FAILURE() << "16 PB";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::out_of_memory);
@@ -95,10 +95,15 @@ TEST(ModelMemory, RefusesWhatItsControlGroupMayNotUse) {
   std::filesystem::create_directories(root / "sys/fs/cgroup/jobs/one");
   write_text(root / "proc/self/cgroup", "0::/jobs/one\n");
   write_text(root / "sys/fs/cgroup/jobs/one/memory.max", "67108864\n");
-  check_memory("train lm", 4 << 20, root.path());
-  EXPECT_TAPE_ERROR(check_memory("train lm", (4 << 20) + 1, root.path()), ErrorKind::out_of_memory,
+  check_memory("train lm", 4 << 20, {}, root.path());
+  EXPECT_TAPE_ERROR(check_memory("train lm", (4 << 20) + 1, {}, root.path()), ErrorKind::out_of_memory,
                     "train lm: 4.194e+06 parameters take 16.0 MiB, with their gradients and Adam's means 64.0 MiB; the "
                     "control group of this process may use 64.0 MiB");
+  const TaskOptions frugal{.out = {}, .step_in_backward = true, .moments = optim::MomentKind::bf16};
+  check_memory("train lm", 8 << 20, frugal, root.path());
+  EXPECT_TAPE_ERROR(check_memory("train lm", 9 << 20, frugal, root.path()), ErrorKind::out_of_memory,
+                    "train lm: 9.437e+06 parameters take 36.0 MiB, with Adam's means 72.0 MiB; the control group of "
+                    "this process may use 64.0 MiB");
 }
 
 }  // namespace

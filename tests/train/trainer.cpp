@@ -405,6 +405,44 @@ TEST_F(TrainerTest, NamesTheBackwardThatMadeAnInfiniteGradient) {
                     "gave inf at [1] of [2] for input 0, from finite gradients; nothing was updated");
 }
 
+TEST_F(TrainerTest, AStepInTheBackwardGivesTheSameBits) {
+  const auto run = [&](bool in_backward) {
+    TinyTask task;
+    std::vector<double> norms;
+    task.fit({.steps = 12,
+              .step_in_backward = in_backward,
+              .ema_decay = 0.9,
+              .callbacks = {.on_step = [&](const StepEvent& event) { norms.push_back(event.grad_norm); }}});
+    return std::tuple(bytes_of_state(task.model.state_dict()), bytes_of_state(task.adam.state_dict()), norms);
+  };
+  const auto [behind, adam_behind, norms_behind] = run(false);
+  const auto [within, adam_within, norms_within] = run(true);
+  EXPECT_EQ(within, behind);
+  EXPECT_EQ(adam_within, adam_behind);
+  ASSERT_EQ(norms_within.size(), 12U);
+  for (size_t i = 0; i < 12; ++i) EXPECT_NEAR(norms_within[i], norms_behind[i], 1e-9 * norms_behind[i]);
+}
+
+TEST_F(TrainerTest, AStepInTheBackwardSaysWhatItUpdatedBeforeAnInfiniteGradient) {
+  FragileRun run({{1, 0}});
+  run.model.uses_logarithm = false;
+  EXPECT_TAPE_ERROR(run.fit({.steps = 10, .step_in_backward = true}), ErrorKind::numeric,
+                    "step 1, epoch 0, batch 0: a gradient is not finite: root: backward of 'sqrt': gave inf at [1] of "
+                    "[2] for input 0, from finite gradients; nothing was updated");
+  Tensor shift = scalar(0).requires_grad_(), scale = scalar(0).requires_grad_();
+  optim::Sgd sgd({scale, shift}, {.lr = 0.5});
+  Countdown countdown;
+  Trainer trainer(countdown.layer, sgd, {.steps = 1, .step_in_backward = true});
+  EXPECT_TAPE_ERROR(trainer.fit(countdown.loader,
+                                [&](int) -> Learned {
+                                  return {sqrt(scale) + shift, 1};
+                                }),
+                    ErrorKind::numeric,
+                    "step 1, epoch 0, batch 0: a gradient is not finite: backward of 'sqrt': gave inf at [] of [] for "
+                    "input 0, from finite gradients; 1 of 2 parameters were updated before it came");
+  EXPECT_EQ(shift.item(), -0.5);
+}
+
 TEST_F(TrainerTest, LooksForTheFaultWithTheSameRandomNumbers) {
   // The logarithm of a dropped value is infinite: with other masks the place would be another, or nowhere.
   Countdown run;
@@ -478,6 +516,13 @@ TEST_F(TrainerTest, RefusesOptionsOutOfRange) {
   refused({.steps = 1, .evaluate_every = -1}, "Trainer: evaluate_every must be at least 0, got -1");
   refused({.steps = 1, .seconds = NAN}, "Trainer: seconds must be a number >= 0, got nan");
   refused({.steps = 1, .clip_norm = -1}, "Trainer: clip_norm must be a number >= 0, got -1");
+  const std::string early = "Trainer: step_in_backward updates parameters before all gradients are there, so that ";
+  refused({.steps = 1, .clip_norm = 1, .step_in_backward = true},
+          early + "their norm cannot be clipped: clip_norm must be 0, got 1");
+  refused({.steps = 1, .accumulate = 2, .step_in_backward = true},
+          early + "batches do not add up: accumulate must be 1, got 2");
+  refused({.steps = 1, .parts = 4, .step_in_backward = true},
+          early + "parts of a batch do not add up: parts must be 1, got 4");
   refused({.steps = 1, .ema_decay = 1}, "Trainer: ema_decay must be at least 0 and below 1, got 1");
   refused({.steps = 1, .average_last = 2}, "Trainer: averaging checkpoints needs a folder: out is empty");
   refused({.start = Start::resume, .steps = 1}, "Trainer: a resume needs a folder: out is empty");

@@ -36,10 +36,7 @@ Distributed::Distributed(Communicator& ranks, nn::Module& model, optim::Optimize
   has_gradient_.assign(parameters_.size(), 0);
   if (options_.sharding == Sharding::parameters) spread_layers();
   for (size_t i = 0; i < parameters_.size(); ++i)
-    hooks_.push_back(parameters_[i].register_hook([this, i](const Tensor&) -> Tensor {
-      ready(i);
-      return {};
-    }));
+    hooks_.push_back(parameters_[i].register_post_accumulate_grad_hook([this, i](Tensor&) { ready(i); }));
 }
 
 Distributed::~Distributed() {
@@ -95,14 +92,14 @@ void Distributed::keep_own_slices() {
   optimizer_.keep_slices(slices);
 }
 
-/// A hook is called in front of the sum in grad(): what the hook before it told of is whole now.
+/// The parameter has all that this backward adds to its gradient.
 void Distributed::ready(size_t parameter) {
-  if (sending_) send_ready(false);
   has_gradient_[parameter] = 1;
   if (!buckets_.empty())
     --awaited_[bucket_of_[parameter]];
   else if (std::ranges::find(order_, parameter) == order_.end())
     order_.push_back(parameter);
+  if (sending_) send_ready(false);
 }
 
 /// Sends the buckets whose turn has come, and moves those on that are on their way.

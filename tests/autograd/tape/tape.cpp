@@ -154,6 +154,48 @@ TEST(Tape, SavedValuesAreFreedAsTheBackwardRuns) {
   EXPECT_LE(memory_stats().live_bytes - before, 2 * kBytes);  // the gradient of x is left
 }
 
+TEST(Tape, PostAccumulateHooksSeeAndReplaceWhatALeafHasGathered) {
+  Tensor x = leaf_of({1, 2});
+  std::vector<std::vector<double>> seen;
+  x.register_hook([](const Tensor& g) { return g * 2; });
+  const int64_t watching =
+      x.register_post_accumulate_grad_hook([&](Tensor& g) { seen.push_back(g.to_vector<double>()); });
+  sum(x * 3 + x).backward();
+  sum(x).backward();
+  EXPECT_THAT(seen, ElementsAre(ElementsAre(8, 8), ElementsAre(10, 10)));
+  grad({sum(x)}, {x});
+  EXPECT_EQ(seen.size(), 2U) << "grad() gathers nothing";
+  x.remove_hook(watching);
+  const int64_t dropping = x.register_post_accumulate_grad_hook([](Tensor& g) { g = Tensor(); });
+  sum(x).backward();
+  EXPECT_EQ(seen.size(), 2U);
+  EXPECT_FALSE(x.grad().defined());
+  x.remove_hook(dropping);
+  sum(x).backward();
+  EXPECT_TRUE(tensors_equal(x.grad(), tensor({2, 2}, f64)));
+}
+
+TEST(Tape, PostAccumulateHooksMayRemoveThemselves) {
+  Tensor x = leaf_of({1, 2});
+  int calls = 0;
+  int64_t handle = 0;
+  handle = x.register_post_accumulate_grad_hook([&](Tensor&) {
+    ++calls;
+    x.remove_hook(handle);
+  });
+  for (int i = 0; i < 2; ++i) sum(x).backward();
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Tape, PostAccumulateHooksAreOfLeaves) {
+  Tensor x = leaf_of({1, 2}), y = exp(x), constant = tensor({1});
+  EXPECT_TAPE_ERROR(y.register_post_accumulate_grad_hook({}), ErrorKind::graph,
+                    "register_post_accumulate_grad_hook: the tensor is the result of 'exp' and gathers no gradient; "
+                    "register_hook sees it");
+  EXPECT_TAPE_ERROR(constant.register_post_accumulate_grad_hook({}), ErrorKind::graph,
+                    "register_post_accumulate_grad_hook: the tensor does not require gradients");
+}
+
 TEST(Tape, RetainGradKeepsAnIntermediateGradient) {
   const Tensor x = leaf_of({1, 2});
   Tensor y = square(x);

@@ -1,0 +1,38 @@
+#include "optim/step_in_backward.h"
+
+#include <cmath>
+
+#include "autograd/shape.h"
+#include "base/error.h"
+#include "optim/clip.h"
+
+namespace tape::optim {
+
+StepInBackward::StepInBackward(Optimizer& optimizer) : optimizer_(optimizer), parameters_(optimizer.parameters()) {
+  if (optimizer.keeps_slices())
+    raise(ErrorKind::config, "StepInBackward: the optimizer keeps slices, whose gradients come from several processes");
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    hooks_.push_back(
+        parameters_[i].register_post_accumulate_grad_hook([this, i](Tensor& gradient) { update(i, gradient); }));
+}
+
+StepInBackward::~StepInBackward() {
+  for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].remove_hook(hooks_[i]);
+}
+
+void StepInBackward::update(size_t number, Tensor& gradient) {
+  try {
+    norm_ = std::hypot(norm_, optim::grad_norm({parameters_[number]}));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::numeric) throw;
+    raise(ErrorKind::numeric,
+          "StepInBackward: the gradient of parameter {} {} holds NaN or infinity; {} of {} parameters were updated "
+          "before it came",
+          number, to_string(parameters_[number].shape()), updated_, parameters_.size());
+  }
+  optimizer_.step_parameter(number, {.known_finite = true});
+  gradient = Tensor();
+  ++updated_;
+}
+
+}  // namespace tape::optim

@@ -45,12 +45,12 @@ std::vector<size_t> SaidRows::running(const std::function<bool(size_t)>& conditi
 void SaidRows::say(const std::vector<size_t>& which, const Tensor& logits,
                    const std::function<bool(size_t)>& condition) {
   const int64_t vocabulary = logits.size(1);
-  const std::vector<double> all = cast(logits, f64).to_vector<double>();
-  for (size_t place = 0; place < which.size(); ++place) {
-    if (condition && !condition(which[place])) continue;
-    const auto first = all.begin() + static_cast<int64_t>(place) * vocabulary;
-    say(which[place], std::vector<double>(first, first + vocabulary));
-  }
+  const Tensor values = is_f32_or_f64(logits.dtype()) ? logits : cast(logits, f32);
+  dispatch_floating("generate", values.dtype(), [&](auto zero) {
+    const auto* row = values.data<decltype(zero)>();
+    for (size_t place = 0; place < which.size(); ++place, row += vocabulary)
+      if (!condition || condition(which[place])) say(which[place], std::vector<double>(row, row + vocabulary));
+  });
 }
 
 void SaidRows::hide(size_t row, std::vector<double>& scores) const {
@@ -66,7 +66,7 @@ void SaidRows::hide(size_t row, std::vector<double>& scores) const {
 
 void SaidRows::say(size_t row, std::vector<double> scores) {
   hide(row, scores);
-  say(row, draw(token_probabilities(std::move(scores), rows_[row].ids, options_.sampling), rows_[row].draws));
+  say(row, next_token(std::move(scores), rows_[row].ids, options_.sampling, rows_[row].draws));
 }
 
 void SaidRows::say(size_t row, int64_t token) {

@@ -51,23 +51,42 @@ std::vector<double> softmax_of(const std::vector<double>& scores) {
   const double highest = *std::max_element(scores.begin(), scores.end());
   std::vector<double> p(scores.size());
   double total = 0;
-  for (size_t i = 0; i < p.size(); ++i) total += p[i] = std::exp(scores[i] - highest);
+  for (size_t i = 0; i < p.size(); ++i) total += p[i] = scores[i] == kNever ? 0 : std::exp(scores[i] - highest);
   for (double& value : p) value /= total;
   return p;
 }
 
-/// Hides, from the least likely on, what together has a probability of at most 1 - top_p; never the likeliest.
+/// Hides, from the least likely on, what together has a probability of at most 1 - top_p; never the likeliest. Of equal
+/// ones the first counts as less likely.
 void keep_top_p(std::vector<double>& scores, double top_p) {
   const std::vector<double> p = softmax_of(scores);
   std::vector<size_t> order;
   for (size_t i = 0; i < scores.size(); ++i)
     if (scores[i] != kNever) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] < scores[b]; });
+  const auto less_likely = [&](size_t a, size_t b) {
+    return scores[a] < scores[b] || (scores[a] == scores[b] && a < b);
+  };
+  // The least likely are in front of `begin`, hidden, the likeliest from `end` on, kept: halves of what is between, as
+  // a whole vocabulary need not be sorted.
   double sum = 0;
-  for (size_t place = 0; place + 1 < order.size(); ++place) {
-    sum += p[order[place]];
+  auto begin = order.begin(), end = order.end();
+  while (end - begin > 64) {
+    const auto middle = begin + (end - begin) / 2;
+    std::nth_element(begin, middle, end, less_likely);
+    double lower = sum;
+    for (auto at = begin; at != middle; ++at) lower += p[*at];
+    if (lower <= 1 - top_p) {
+      for (; begin != middle; ++begin) scores[*begin] = kNever;
+      sum = lower;
+    } else {
+      end = middle;
+    }
+  }
+  std::sort(begin, end, less_likely);
+  for (; begin < std::min(end, order.end() - 1); ++begin) {
+    sum += p[*begin];
     if (!(sum <= 1 - top_p)) break;
-    scores[order[place]] = kNever;
+    scores[*begin] = kNever;
   }
 }
 
@@ -76,6 +95,10 @@ void keep_min_p(std::vector<double>& scores, double min_p) {
   const double least = min_p * *std::max_element(p.begin(), p.end());
   for (size_t i = 0; i < p.size(); ++i)
     if (p[i] < least) scores[i] = kNever;
+}
+
+int64_t likeliest(const std::vector<double>& scores) {
+  return std::max_element(scores.begin(), scores.end()) - scores.begin();
 }
 
 }  // namespace
@@ -97,7 +120,7 @@ std::vector<double> token_probabilities(std::vector<double> scores, std::span<co
   if (o.repetition_penalty != 1) penalize(scores, earlier, o.repetition_penalty);
   if (o.temperature == 0) {
     std::vector<double> p(scores.size(), 0.0);
-    p[static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin())] = 1;
+    p[static_cast<size_t>(likeliest(scores))] = 1;
     return p;
   }
   // Less the highest first: divided by a tiny temperature, the scores themselves may overflow.
@@ -111,6 +134,15 @@ std::vector<double> token_probabilities(std::vector<double> scores, std::span<co
 
 int64_t draw(std::span<const double> probabilities, Generator& draws) {
   return Categories(probabilities).at(draws.uniform());
+}
+
+int64_t next_token(std::vector<double> scores, std::span<const int64_t> earlier, const SamplingOptions& o,
+                   Generator& draws) {
+  if (o.temperature > 0) return draw(token_probabilities(std::move(scores), earlier, o), draws);
+  check(o);
+  check_numbers(scores);
+  if (o.repetition_penalty != 1) penalize(scores, earlier, o.repetition_penalty);
+  return likeliest(scores);
 }
 
 }  // namespace tape::models

@@ -30,4 +30,8 @@ std::vector<double> token_probabilities(std::vector<double> logits, std::span<co
 /// The token whose share of [0, 1) a uniform draw falls into. Takes one draw.
 int64_t draw(std::span<const double> probabilities, Generator& draws);
 
+/// draw(token_probabilities(..), draws); with temperature 0 the likeliest token, without a draw.
+int64_t next_token(std::vector<double> logits, std::span<const int64_t> earlier, const SamplingOptions& options,
+                   Generator& draws);
+
 }  // namespace tape::models

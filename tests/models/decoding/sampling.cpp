@@ -1,11 +1,14 @@
 #include "models/decoding/sampling.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
 
+#include "autograd/create.h"
+#include "autograd/ops/arithmetic.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"
 
@@ -69,6 +72,53 @@ TEST(Sampling, HidesWhatLeavesExactlyTopP) {
   EXPECT_EQ(kept(0.75), (std::vector<double>{0, 1.0 / 3, 1.0 / 3, 1.0 / 3}));
   EXPECT_EQ(kept(0.5), (std::vector<double>{0, 0, 0.5, 0.5}));
   EXPECT_EQ(kept(0), (std::vector<double>{0, 0, 0, 1}));
+}
+
+/// What top_p leaves of the scores, with all of them in order.
+std::vector<double> sorted_top_p(const std::vector<double>& scores, double top_p) {
+  std::vector<size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return scores[a] < scores[b]; });
+  std::vector<double> p = token_probabilities(scores, {});
+  double sum = 0, left = 0;
+  for (size_t place = 0; place + 1 < order.size(); ++place) {
+    sum += p[order[place]];
+    if (!(sum <= 1 - top_p)) break;
+    p[order[place]] = 0;
+  }
+  for (const double value : p) left += value;
+  for (double& value : p) value /= left;
+  return p;
+}
+
+TEST(Sampling, KeepsOfALargeVocabularyWhatSortingItKeeps) {
+  Generator stream(6);
+  for (const double spread : {0.0, 0.1, 1.0, 3.0, 10.0}) {
+    std::vector<double> scores = (randn({5000}, f64, stream) * spread).to_vector<double>();
+    for (size_t i = 0; i < scores.size(); i += 2) scores[i] = std::round(scores[i] * 4) / 4;  // many are equal
+    for (const double top_p : {0.0, 0.05, 0.5, 0.9, 0.999, 1.0}) {
+      const std::vector<double> expected = sorted_top_p(scores, top_p),
+                                found = token_probabilities(scores, {}, {.top_p = top_p});
+      for (size_t i = 0; i < scores.size(); ++i) {
+        ASSERT_EQ(found[i] > 0, expected[i] > 0) << i << ", spread " << spread << ", top_p " << top_p;
+        ASSERT_NEAR(found[i], expected[i], 1e-12);
+      }
+    }
+  }
+}
+
+TEST(Sampling, ANextTokenIsDrawnFromTheProbabilities) {
+  Generator stream(7), a(3), b(3);
+  const std::vector<double> scores = randn({50}, f64, stream).to_vector<double>();
+  const std::vector<int64_t> earlier{4, 9};
+  const SamplingOptions options{.temperature = 0.8, .top_k = 20, .repetition_penalty = 1.2};
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(next_token(scores, earlier, options, a), draw(token_probabilities(scores, earlier, options), b));
+  const SamplingOptions greedy{.temperature = 0, .repetition_penalty = 3};
+  const uint64_t before = a.counter();
+  EXPECT_EQ(next_token(scores, earlier, greedy, a), draw(token_probabilities(scores, earlier, greedy), b));
+  EXPECT_EQ(a.counter(), before);
+  EXPECT_TAPE_ERROR(next_token({0, NAN}, {}, greedy, a), ErrorKind::numeric, "generate: the score of token 1 is nan");
 }
 
 /// Pearson's statistic of draws against their distribution.

@@ -23,6 +23,7 @@
 #include "ops/join.h"
 #include "ops/linalg.h"
 #include "ops/linear_cross_entropy.h"
+#include "ops/linear_max.h"
 #include "ops/loss.h"
 #include "ops/masked.h"
 #include "ops/matmul.h"

@@ -55,6 +55,27 @@ BENCHMARK(decoder_linear)
     ->ArgsProduct({{1, 2, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 64, 128}, {512}, {2048}, {0, 1, 2}, {0, 1}})
     ->UseRealTime();
 
+/// The likeliest of so many words, whose weights are kept: of other words in between, no weight is in the caches.
+void linear_max_(benchmark::State& state) {
+  const int64_t words = state.range(0), width = state.range(1);
+  const NoGrad no_grad;
+  const Tensor x = randn({1, width});
+  Tensors weights;
+  for (int i = 0; i < 3; ++i) weights.push_back(randn({words, width}));
+  for (const Tensor& weight : weights) keep_packed(weight, state.range(2) != 0);
+  for (const Tensor& weight : weights)
+    for (int64_t i = 0; i <= kReadsBeforeRounding; ++i) linear_max(x, weight);
+  for (auto _ : state)
+    for (const Tensor& weight : weights) benchmark::DoNotOptimize(linear_max(x, weight));
+  rate(state, "weights", static_cast<double>(weights.size()));
+}
+BENCHMARK(linear_max_)
+    ->ArgNames({"words", "width", "rounded"})
+    ->ArgsProduct({{10000}, {512}, {0, 1}})
+    ->ArgsProduct({{50257}, {768}, {0, 1}})
+    ->ArgsProduct({{128112}, {1024}, {0, 1}})
+    ->UseRealTime();
+
 template <class F>
 void over_rows(benchmark::State& state, const F& f) {
   const int64_t rows = state.range(0), width = state.range(1);

@@ -74,10 +74,19 @@ Tensor CausalLM::forward_cached(const Tensor& ids, nn::EncoderCache& cache, cons
   return output(encoder.call(&nn::Encoder::forward_cached, x, cache, mask, nn::Positions()));
 }
 
-Tensor CausalLM::next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
+Tensor CausalLM::next_hidden(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
   const Tensor x = embeddings.call(&nn::Embeddings::at, ids, positions);
-  const Tensor hidden = encoder.call(&nn::Encoder::forward_cached, x, cache, mask, positions);
-  return output(select(hidden, 1, -1));
+  return select(encoder.call(&nn::Encoder::forward_cached, x, cache, mask, positions), 1, -1);
+}
+
+Tensor CausalLM::next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
+  return output(next_hidden(ids, positions, cache, mask));
+}
+
+MaxAt CausalLM::next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
+  const Tensor hidden = next_hidden(ids, positions, cache, mask);
+  // A hook sees the scores, and may change them.
+  return output->has_hooks() ? max_at(output(hidden)) : output.call(&nn::NextTokenHead::max_at, hidden);
 }
 
 std::optional<int64_t> CausalLM::max_length() const {

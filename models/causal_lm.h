@@ -48,6 +48,8 @@ class CausalLM : public nn::Layer<CausalLM> {
   /// Logits [B, V] of what follows the last of the next ids [B, T] alone. Each id has its position (i64, [B, T]), for
   /// texts with padding in front begin later in the cache; `mask` must hide the padding.
   Tensor next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {});
+  /// max_at() of next_logits() [B, 1]: large scores need not all be made (linear_max()).
+  MaxAt next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {});
 
   const CausalLMOptions& options() const { return options_; }
   int64_t vocab() const { return options_.embeddings.vocab; }
@@ -62,6 +64,8 @@ class CausalLM : public nn::Layer<CausalLM> {
  private:
   Tensor hidden(const Tensor& ids, const Mask& mask);
   Tensor hidden_at(const Tensor& ids, const Tensor& positions, const Mask& mask);
+  /// [B, C], what says the token that follows the last of the next ones.
+  Tensor next_hidden(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask);
 
   CausalLMOptions options_;
 };

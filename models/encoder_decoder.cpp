@@ -1,7 +1,13 @@
 #include "models/encoder_decoder.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/index.h"
+#include "autograd/ops/shape.h"
 #include "base/check.h"
 #include "nn/check.h"
 
@@ -140,10 +146,33 @@ Tensor EncoderDecoder::decode(const Tensor& tgt, const Tensor& memory, const Ten
   return decode(tgt, memory, source_mask(src, options_.padding_id), target_mask(tgt, options_.padding_id));
 }
 
-Tensor EncoderDecoder::decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src) {
+Tensor EncoderDecoder::decoded_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src) {
   const int64_t past = cache.empty() ? 0 : cache.front().self.length();
   const Tensor x = read(Side::target, next, past);
-  return logits(decoder.call(&nn::Decoder::forward_cached, x, cache, source_mask(src, options_.padding_id)));
+  return decoder.call(&nn::Decoder::forward_cached, x, cache, source_mask(src, options_.padding_id));
+}
+
+Tensor EncoderDecoder::decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src) {
+  return logits(decoded_cached(next, cache, src));
+}
+
+bool EncoderDecoder::any_is_padding(const Tensor& tokens) const {
+  const int64_t* const values = tokens.data<int64_t>();
+  return std::find(values, values + tokens.numel(), options_.padding_id) != values + tokens.numel();
+}
+
+MaxAt EncoderDecoder::likeliest(const Tensor& logits) const {
+  const MaxAt best = max_at(logits);
+  if (!any_is_padding(best.indices)) return best;
+  return max_at(masked_fill(logits, eq(arange(logits.size(-1)), options_.padding_id), -INFINITY));
+}
+
+MaxAt EncoderDecoder::likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src) {
+  const Tensor hidden = ready(select(decoded_cached(next, cache, src), 1, -1));
+  // A hook sees the logits, and may change them.
+  if (output->has_hooks()) return likeliest(output(hidden));
+  const MaxAt best = output.call(&nn::Linear::max_at, hidden);
+  return any_is_padding(best.indices) ? likeliest(output(hidden)) : best;
 }
 
 void EncoderDecoder::check_pair(const Tensor& src, const Tensor& tgt) const {

@@ -68,6 +68,11 @@ class EncoderDecoder : public nn::Layer<EncoderDecoder> {
   Tensor decode(const Tensor& tgt, const Tensor& memory, const Mask& src_mask, const Mask& tgt_mask);
   /// Logits [B, T, V] of the next target tokens [B, T], the earlier ones being in the cache (from decoder->init_cache).
   Tensor decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
+  /// Of decode_cached()'s logits at the last of the next tokens, which need not all be made (linear_max()): the
+  /// largest, and its token [B, 1]. Padding is never a word: chosen, it would be hidden from the positions behind it.
+  MaxAt likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
+  /// The same of logits [B, V].
+  MaxAt likeliest(const Tensor& logits) const;
 
   const EncoderDecoderOptions& options() const { return options_; }
   SearchDefaults search = {};  ///< as the folder says it, and as save() writes it
@@ -94,6 +99,9 @@ class EncoderDecoder : public nn::Layer<EncoderDecoder> {
   /// What the decoder gave, as the output reads it.
   Tensor ready(const Tensor& hidden);
   Tensor logits(const Tensor& hidden);
+  /// What the decoder gives for the next tokens.
+  Tensor decoded_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
+  bool any_is_padding(const Tensor& tokens) const;
   /// What the decoder gives for each target position.
   Tensor decoded(const Tensor& tgt, const Tensor& memory, const Mask& src_mask, const Mask& tgt_mask);
 

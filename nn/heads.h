@@ -1,6 +1,7 @@
 #pragma once
 
 #include "../autograd/mask.h"
+#include "../autograd/ops/linear_max.h"
 #include "../autograd/ops/loss.h"
 #include "activation.h"
 #include "dropout.h"
@@ -89,6 +90,8 @@ class NextTokenHead : public Layer<NextTokenHead> {
   Tensor forward(const Tensor& hidden) const;
   /// cross_entropy(scores, target, options) with target [B, T]; large scores are never whole (linear_cross_entropy()).
   Tensor cross_entropy(const Tensor& hidden, const Tensor& target, const CrossEntropyOptions& options = {}) const;
+  /// tape::max_at(forward(hidden)), without a gradient; scores by linear_max().
+  MaxAt max_at(const Tensor& hidden) const;
   std::string settings() const override;
   TokenOutput gives() const { return output_; }
 

@@ -45,6 +45,12 @@ Tensor Linear::cross_entropy(const Tensor& x, const Tensor& target, const CrossE
   return tape::cross_entropy(forward(x), target, options);
 }
 
+MaxAt Linear::max_at(const Tensor& x) const {
+  if (adapters_.empty() || is_merged()) return linear_max(x, weight, bias);
+  const NoGrad no_grad;
+  return tape::max_at(forward(x));
+}
+
 Lora& Linear::add_adapter(const std::string& name, const LoraOptions& options) {
   if (name.empty() || name.find('.') != std::string::npos)
     raise(ErrorKind::config, "add_adapter: \"{}\" is not a name of an adapter: it is empty or holds a dot", name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../autograd/ops/linear_max.h"
 #include "../autograd/ops/loss.h"
 #include "lora.h"
 
@@ -20,6 +21,8 @@ class Linear : public Layer<Linear> {
   /// tape::cross_entropy(forward(x), target, options); large scores are never whole (linear_cross_entropy()), unless
   /// there are adapters.
   Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options = {}) const;
+  /// tape::max_at(forward(x)), without a gradient; by linear_max(), unless there are adapters.
+  MaxAt max_at(const Tensor& x) const;
   std::string settings() const override;
 
   /// Adds a change of low rank (lora.h) under the name "lora.<name>", which takes part in every call while it is

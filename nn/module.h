@@ -86,6 +86,7 @@ class Module {
   int64_t register_backward_hook(BackwardHook hook);
   /// Does nothing for a hook that is gone already.
   void remove_hook(int64_t handle);
+  bool has_hooks() const { return !pre_hooks_.empty() || !hooks_.empty() || !backward_hooks_.empty(); }
 
   /// The class without its namespaces: "Linear".
   std::string type_name() const;
@@ -127,7 +128,6 @@ class Module {
   /// The inputs, or what stands in their place.
   Tensors run_pre_hooks(Tensors inputs);
   Tensor run_hooks(const Tensors& inputs, const Tensor& output);
-  bool has_hooks() const { return !pre_hooks_.empty() || !hooks_.empty() || !backward_hooks_.empty(); }
   /// The inputs behind a node that the module's backward ends at; null where there are no backward hooks.
   std::shared_ptr<BackwardWatch> watch_inputs(const Tensors& inputs, Tensors& behind);
   void watch_output(const std::shared_ptr<BackwardWatch>& watch, const Tensor& output);

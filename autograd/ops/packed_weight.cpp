@@ -18,19 +18,37 @@ int64_t least_rows(const RightPacking& way) {
   return way.parts == 1 ? 1 : 8;
 }
 
-/// A weight's copy, and what it is a copy of.
+/// What a copy of a weight [n, k] is a copy of.
+struct Copied {
+  uint64_t version = 0;
+  int64_t offset = 0, n = 0, k = 0;
+  bool operator==(const Copied&) const = default;
+};
+Copied copied(const Tensor& weight, int64_t n, int64_t k) { return {weight.version(), weight.ref()->offset, n, k}; }
+
+/// A weight's copies.
 struct PackedWeight : Companion {
   std::mutex mutex;  // several threads may use one model
   RightPacking way;
-  uint64_t version = 0;
-  int64_t offset = 0, n = 0, k = 0;
+  Copied packed_of, rounded_of;
   Ref<Storage> packed;
-
-  bool fits(const Tensor& weight, const Gemm& shape, const RightPacking& wanted) const {
-    return packed && way == wanted && version == weight.version() && offset == weight.ref()->offset && n == shape.n &&
-           k == shape.k;
-  }
+  RoundedWeight rounded;
+  int64_t asked_for_rounded = 0;
 };
+
+PackedWeight* kept_of(const Tensor& weight) { return dynamic_cast<PackedWeight*>(weight.ref()->storage->companion()); }
+
+/// Memory for the rows of a weight [n, k] in 8 bits each.
+RoundedWeight room_for_rows(int64_t n, int64_t k) {
+  constexpr int64_t kAligned = 64;
+  RoundedWeight made{{.n = n, .k = k}, nullptr};
+  const int64_t values = (n * made.rows.stride() + kAligned - 1) / kAligned * kAligned;
+  made.held = Storage::allocate(values + 2 * n * size_of(f32));
+  made.rows.values = static_cast<int8_t*>(made.held->data());
+  made.rows.scale = reinterpret_cast<float*>(made.rows.values + values);
+  made.rows.bounds = made.rows.scale + n;
+  return made;
+}
 }  // namespace
 
 void keep_packed(const Tensor& weight, bool keep) {
@@ -43,12 +61,13 @@ void keep_packed(const Tensor& weight, bool keep) {
 }
 
 Ref<Storage> read_packed(const Tensor& weight, Gemm& product) {
-  auto* const kept = dynamic_cast<PackedWeight*>(weight.ref()->storage->companion());
+  PackedWeight* const kept = kept_of(weight);
   if (!kept) return nullptr;
   const RightPacking way = right_packing(product, size_of(weight.dtype()));
   if (way.kernels == RightPacking::Kernels::none || product.m < least_rows(way)) return nullptr;
   const std::lock_guard lock(kept->mutex);
-  if (!kept->fits(weight, product, way)) {
+  const Copied now = copied(weight, product.n, product.k);
+  if (!kept->packed || kept->way != way || kept->packed_of != now) {
     kept->packed = nullptr;
     const Ref<Storage> packed = Storage::allocate(way.bytes);
     dispatch_floating("linear", weight.dtype(), [&](auto zero) {
@@ -56,14 +75,27 @@ Ref<Storage> read_packed(const Tensor& weight, Gemm& product) {
       kernels::pack_right(product, weight.data<T>(), packed->data());
     });
     kept->way = way;
-    kept->version = weight.version();
-    kept->offset = weight.ref()->offset;
-    kept->n = product.n;
-    kept->k = product.k;
+    kept->packed_of = now;
     kept->packed = packed;
   }
   product.packed = {.values = kept->packed->data(), .kernels = way.kernels, .columns = product.n};
   return kept->packed;
+}
+
+RoundedWeight read_rounded(const Tensor& weight) {
+  PackedWeight* const kept = kept_of(weight);
+  if (!kept || weight.dtype() != f32) return {};
+  const std::lock_guard lock(kept->mutex);
+  if (++kept->asked_for_rounded <= kReadsBeforeRounding) return {};
+  const Copied now = copied(weight, weight.size(0), weight.size(1));
+  if (!kept->rounded.held || kept->rounded_of != now) {
+    kept->rounded = {};
+    RoundedWeight made = room_for_rows(now.n, now.k);
+    kernels::rounded_rows().round(made.rows, weight.data<float>());
+    kept->rounded_of = now;
+    kept->rounded = std::move(made);
+  }
+  return kept->rounded;
 }
 
 }  // namespace tape

@@ -32,8 +32,14 @@ class CachedRows {
   /// The row at each place of the batch. Some may have left it: they are taken out once they are a quarter of all.
   const std::vector<size_t>& places() const { return places_; }
 
-  /// Logits [places, V] of the next tokens.
-  Tensor logits() {
+  /// Logits [places, V] of the next tokens, or the likeliest of each; undefined where no row is left.
+  Tensor logits() { return next<Tensor>(&CausalLM::next_logits); }
+  MaxAt likeliest() { return next<MaxAt>(&CausalLM::next_likeliest); }
+
+ private:
+  /// What a method of the model says of the tokens that come next.
+  template <class Said>
+  Said next(Said (CausalLM::*method)(const Tensor&, const Tensor&, nn::EncoderCache&, const Mask&)) {
     if (started_) leave();
     const int64_t batch = std::ssize(places_), step = started_ ? 1 : length_;
     if (batch == 0) return {};
@@ -51,10 +57,9 @@ class CachedRows {
     }
     if (started_) ++length_;
     started_ = true;
-    return model_.next_logits(from_vector(ids, {batch, step}), from_vector(positions, {batch, step}), cache_, mask());
+    return (model_.*method)(from_vector(ids, {batch, step}), from_vector(positions, {batch, step}), cache_, mask());
   }
 
- private:
   /// Hides the padding: [B, 1, 1, length].
   Mask mask() const {
     if (std::all_of(padding_.begin(), padding_.end(), [](int64_t p) { return p == 0; })) return {};
@@ -136,11 +141,14 @@ std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vecto
   CachedRows cached(model, said.rows());
   for (int64_t step = 0; step < options.max_new_tokens && !said.running().empty(); ++step) {
     if (options.use_cache) {
-      const Tensor logits = cached.logits();
+      const bool likeliest = said.takes_likeliest();
+      const MaxAt best = likeliest ? cached.likeliest() : MaxAt();
+      const Tensor logits = likeliest ? Tensor() : cached.logits();
       // Before any row grows: one that grows out of the table in this step slides from the next on.
       const std::vector<size_t> sliding = said.running([&](size_t row) { return !cached.fits(row); });
-      if (logits.defined())
-        said.say(cached.places(), scores_of(model, logits), [&](size_t row) { return cached.fits(row); });
+      const auto fits = [&](size_t row) { return cached.fits(row); };
+      if (best.indices.defined()) said.say(cached.places(), best, fits);
+      if (logits.defined()) said.say(cached.places(), scores_of(model, logits), fits);
       if (!sliding.empty())
         said.say(sliding, scores_of(model, window_logits(model, said.rows(), sliding, positions_of(model))));
     } else {

@@ -55,6 +55,7 @@ std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std:
   RunningRows rows(model, batch_of(sources, m.padding_id), bos, options.use_cache);
   const int64_t most = std::min(options.max_new_tokens, m.max_length.value_or(options.max_new_tokens));
   const Tensor padding = eq(arange(m.tgt_vocab), static_cast<double>(m.padding_id));
+  const auto running = [&](size_t row) { return !said.rows()[row].ended; };
   for (int64_t step = 0; step < most && !rows.places().empty(); ++step) {
     const std::vector<size_t> places(rows.places().begin(), rows.places().end());
     if (step + 1 == most && options.forced_eos.value_or(model.search.forced_eos)) {
@@ -66,10 +67,11 @@ std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std:
       for (const size_t row : places) said.say(row, *forced);
       // What the decoder says of bos is not asked for, but what it keeps of it.
       if (options.use_cache) rows.logits();
+    } else if (said.takes_likeliest()) {
+      said.say(places, rows.likeliest(), running);
     } else {
       // Padding is never a word: chosen, it would be hidden from the positions behind it.
-      said.say(places, masked_fill(rows.logits(), padding, -INFINITY),
-               [&](size_t row) { return !said.rows()[row].ended; });
+      said.say(places, masked_fill(rows.logits(), padding, -INFINITY), running);
     }
     std::vector<int64_t> next;
     next.reserve(places.size());

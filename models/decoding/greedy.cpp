@@ -1,29 +1,9 @@
 #include "models/decoding/greedy.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include "autograd/create.h"
-#include "autograd/ops/compare.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/reduce.h"
 #include "base/check.h"
 #include "models/decoding/running_rows.h"
 
 namespace tape::models {
-namespace {
-
-/// logits [B, V] -> [B, 1]. Padding is never a word: chosen, it would be hidden from the positions behind it.
-Tensor likeliest(const Tensor& logits, int64_t padding_id) {
-  Tensor best = argmax(logits, -1, Dims::keep);
-  const int64_t* words = best.data<int64_t>();
-  if (std::find(words, words + best.numel(), padding_id) == words + best.numel()) return best;
-  const Tensor padding = eq(arange(logits.size(-1)), padding_id);
-  return argmax(masked_fill(logits, padding, -INFINITY), -1, Dims::keep);
-}
-
-}  // namespace
-
 std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Tensor& src,
                                                 const GreedyOptions& options) {
   check_at_least_one("greedy_decode", {{"max_length", options.max_length}});
@@ -31,9 +11,8 @@ std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Ten
   std::vector<std::vector<int64_t>> found(static_cast<size_t>(src.size(0)));
   std::vector<bool> ended(found.size(), false);
   RunningRows rows(model, src, options.bos, options.use_cache);
-  const int64_t padding_id = model.options().padding_id;
   for (int64_t length = 1; length <= options.max_length && !rows.places().empty(); ++length) {
-    Tensor next = likeliest(rows.logits(), padding_id);
+    Tensor next = rows.likeliest().indices;
     int64_t* tokens = next.mutable_data<int64_t>();
     for (const int64_t at : rows.places()) {
       const auto place = static_cast<size_t>(at);

@@ -53,6 +53,22 @@ void SaidRows::say(const std::vector<size_t>& which, const Tensor& logits,
   });
 }
 
+bool SaidRows::takes_likeliest() const {
+  return options_.sampling.temperature == 0 && options_.sampling.repetition_penalty == 1 && options_.vocabulary == 0 &&
+         no_repeat_ngram_ == 0 && min_new_tokens_ == 0;
+}
+
+void SaidRows::say(const std::vector<size_t>& which, const MaxAt& best, const std::function<bool(size_t)>& condition) {
+  const std::vector<double> scores = cast(best.values, f64).to_vector<double>();
+  const std::vector<int64_t> tokens = best.indices.to_vector<int64_t>();
+  for (size_t place = 0; place < which.size(); ++place) {
+    if (condition && !condition(which[place])) continue;
+    if (!std::isfinite(scores[place]))
+      raise(ErrorKind::numeric, "generate: the highest score, of token {}, is {}", tokens[place], scores[place]);
+    say(which[place], tokens[place]);
+  }
+}
+
 void SaidRows::hide(size_t row, std::vector<double>& scores) const {
   const auto never = [&scores](const std::vector<int64_t>& ids) {
     for (const int64_t id : ids)

@@ -192,6 +192,35 @@ TEST(Generate, NamesATokenWhoseScoreIsNoNumber) {
   const NoGrad no_grad;
   model->embeddings->token->weight.fill_(std::numeric_limits<double>::quiet_NaN());
   EXPECT_TAPE_ERROR(generate(*model, {{7}}), ErrorKind::numeric, "generate: the score of token 0 is nan");
+  EXPECT_TAPE_ERROR(generate(*model, {{7}}, {.sampling = {.temperature = 0}}), ErrorKind::numeric,
+                    "generate: the highest score, of token 0, is nan");
+}
+
+TEST(Generate, SaysTheLikeliestOfManyWordsWithoutAllTheirScores) {
+  manual_seed(4);
+  Gpt model({.vocab = 20000, .d_model = 16, .layers = 2, .heads = 2, .max_length = 40, .tie_output = false});
+  {
+    const NoGrad no_grad;
+    for (Tensor& parameter : model.parameters())
+      if (parameter.rank() == 2) parameter.mul_(40);
+  }
+  model.eval();
+  const GenerateOptions greedy{.sampling = {.temperature = 0}, .max_new_tokens = 40, .stop_ids = Ids{}};
+  for (const std::vector<Ids>& some : {std::vector<Ids>{{7, 600, 19999}}, std::vector<Ids>{{1}, {2, 3, 4}, {9, 9}}}) {
+    const std::vector<Ids> found = tokens(generate(model, some, greedy));
+    EXPECT_GT(std::set<int64_t>(found[0].begin(), found[0].end()).size(), 3U);
+    int calls = 0;
+    const int64_t hook = model.output->register_forward_hook([&](nn::Module&, const Tensors&, const Tensor& logits) {
+      calls += logits.size(-1) == 20000;
+      return logits;
+    });
+    EXPECT_EQ(tokens(generate(model, some, greedy)), found);
+    EXPECT_GT(calls, 0) << "hooks see logits";
+    model.output->remove_hook(hook);
+    GenerateOptions penalized = greedy;  // a penalty that changes nothing, for which all scores are made
+    penalized.min_new_tokens = 1;
+    EXPECT_EQ(tokens(generate(model, some, penalized)), found);
+  }
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "models/decoding/greedy.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "autograd/create.h"
 #include "autograd/ops/shape.h"
@@ -49,6 +51,38 @@ TEST(Greedy, TranslatesARowAsItWouldAlone) {
   }
 }
 
+constexpr int64_t kManyWords = 20000;  // so many that their weights are read in 8 bits first
+
+TEST(Greedy, OfManyWordsSaysTheLikeliestOfAllLogits) {
+  std::set<int64_t> seen;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    Lively model(seed, kManyWords, -20, f32);
+    const Tensor src = sources(seed + 100, 1, 6);
+    const Lines found = greedy_decode(model, src, {.max_length = 38});
+    seen.insert(found[0].begin(), found[0].end());
+    int calls = 0;
+    model.output->register_forward_hook([&](nn::Module&, const Tensors&, const Tensor& logits) {
+      calls += logits.size(-1) == kManyWords;
+      return logits;
+    });
+    EXPECT_EQ(greedy_decode(model, src, {.max_length = 38}), found) << "seed " << seed;
+    EXPECT_GT(calls, 0) << "hooks see logits";
+  }
+  EXPECT_GT(seen.size(), 20U);
+}
+
+TEST(Greedy, HeedsAHookThatForbidsAWord) {
+  Lively model(1, kManyWords, -20, f32);
+  const Tensor src = sources(9, 1, 6);
+  const int64_t first = greedy_decode(model, src, {.max_length = 1})[0].at(0);
+  model.output->register_forward_hook([first](nn::Module&, const Tensors&, const Tensor& logits) {
+    Tensor changed = logits.clone();
+    for (int64_t row = first; row < changed.numel(); row += kManyWords) changed.mutable_data<float>()[row] = -INFINITY;
+    return changed;
+  });
+  EXPECT_NE(greedy_decode(model, src, {.max_length = 1})[0].at(0), first);
+}
+
 TEST(Greedy, EndsAtTheEndWord) {
   Lively model(1, 12, 3, f32);
   prefer(model, 2);
@@ -72,6 +106,9 @@ TEST(Greedy, NeverSaysPadding) {
   prefer(model, 0);
   for (const auto& row : greedy_decode(model, sources(1, 2, 3), {.max_length = 4}))
     EXPECT_EQ(std::count(row.begin(), row.end(), 0), 0);
+  Lively many(1, kManyWords, -20, f32);
+  prefer(many, 0);
+  EXPECT_EQ(greedy_decode(many, sources(1, 1, 3), {.max_length = 2}), (Lines{{1, 1}})) << "the first of all others";
 }
 
 TEST(Greedy, TakesAnEmptyBatch) {

@@ -1,0 +1,153 @@
+#include "autograd/ops/linear_max.h"
+
+#include <cmath>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "autograd/create.h"
+#include "autograd/ops.h"
+#include "autograd/ops/packed_weight.h"
+#include "autograd/random.h"
+#include "autograd/tape/scope.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
+
+namespace tape {
+namespace {
+
+constexpr int64_t kOut = 3000, kIn = 130;  // large enough to be read in 8 bits
+
+void expect_same(const MaxAt& found, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                 const std::string& what) {
+  const NoGrad no_grad;
+  const Tensor y = linear(x, weight, bias);
+  const Shape one = x.shape().with(x.rank() - 1, 1);
+  ASSERT_EQ(found.indices.shape(), one) << what;
+  ASSERT_EQ(found.values.shape(), one) << what;
+  EXPECT_TRUE(tensors_equal(found.indices, argmax(y, -1, Dims::keep))) << what;
+  EXPECT_TRUE(tensors_equal(found.values, max(y, {-1}, Dims::keep))) << what;
+}
+
+class LinearMax : public testing::Test {
+ protected:
+  LinearMax() {
+    keep_packed(weight, true);
+    for (int64_t i = 0; i < kReadsBeforeRounding; ++i) linear_max(zeros({kIn}), weight);
+  }
+  ~LinearMax() override { keep_packed(weight, false); }
+  void expect_as_composed(const Tensor& x, const std::string& what) {
+    expect_same(linear_max(x, weight, bias), x, weight, bias, what + ", with a bias");
+    expect_same(linear_max(x, weight), x, weight, Tensor(), what);
+  }
+
+  Generator stream{11};
+  Tensor weight = randn({kOut, kIn}, f32, stream), bias = randn({kOut}, f32, stream);
+};
+
+TEST_F(LinearMax, IsThatOfTheWholeProductBitForBit) {
+  for (int i = 0; i < 200; ++i) expect_as_composed(randn({1, kIn}, f32, stream) * std::pow(10, i % 7 - 3), "random");
+  expect_as_composed(randn({kIn}, f32, stream), "a vector");
+  expect_as_composed(randn({1, 1, kIn}, f32, stream), "three axes");
+  expect_as_composed(randn({5, kIn}, f32, stream), "several rows");
+}
+
+/// Rows that differ by single bits: which is the largest is decided by the rounding of their products.
+TEST_F(LinearMax, OfNearlyEqualRowsIsThatOfTheWholeProduct) {
+  const Tensor one = randn({kIn}, f32, stream);
+  for (int64_t row = 0; row < kOut; row += 20) {
+    float* const to = weight.mutable_data<float>() + row * kIn;
+    std::copy_n(one.data<float>(), kIn, to);
+    to[row % kIn] = std::nextafter(to[row % kIn], row % 40 == 0 ? 10.0F : -10.0F);
+  }
+  for (int i = 0; i < 50; ++i) expect_as_composed(one + randn({kIn}, f32, stream) * 0.1, "near");
+}
+
+TEST_F(LinearMax, OfEqualRowsIsTheFirst) {
+  const Tensor one = randn({kIn}, f32, stream);
+  for (const int64_t row : {2500, 70, 71, 1999})
+    std::copy_n(one.data<float>(), kIn, weight.mutable_data<float>() + row * kIn);
+  const MaxAt found = linear_max(one, weight);
+  EXPECT_EQ(found.indices.item(), 70);
+}
+
+TEST_F(LinearMax, OfAllTheSameRowsReadsTheWholeWeight) {
+  weight.copy_(ones({kOut, kIn}));
+  expect_as_composed(randn({kIn}, f32, stream), "all rows alike");
+  expect_as_composed(zeros({kIn}), "zeros");
+}
+
+TEST_F(LinearMax, SeesValuesThatAreNoNumbers) {
+  const Tensor x = randn({kIn}, f32, stream);
+  for (const float value : {std::nanf(""), INFINITY, -INFINITY, 3e38F}) {
+    const Tensor before = weight.clone();
+    weight.mutable_data<float>()[1234 * kIn + 5] = value;
+    expect_as_composed(x, "a weight of " + std::to_string(value));
+    Tensor other = x.clone();
+    other.mutable_data<float>()[7] = value;
+    expect_as_composed(other, "and an input");
+    weight.copy_(before);
+    expect_as_composed(other, "an input of " + std::to_string(value));
+    const float kept = bias.data<float>()[99];
+    bias.mutable_data<float>()[99] = value;
+    expect_as_composed(x, "a bias of " + std::to_string(value));
+    bias.mutable_data<float>()[99] = kept;
+  }
+}
+
+TEST_F(LinearMax, IsOfRoundedRowsBehindSomeReads) {
+  EXPECT_TRUE(read_rounded(weight).held);
+  Tensor other = weight.clone();
+  keep_packed(other, true);
+  for (int64_t i = 0; i < kReadsBeforeRounding; ++i) EXPECT_FALSE(read_rounded(other).held) << i;
+  EXPECT_TRUE(read_rounded(other).held);
+  keep_packed(other, false);
+  EXPECT_FALSE(read_rounded(other).held) << "not kept any more";
+  EXPECT_FALSE(read_rounded(randn({kOut, kIn}, f64)).held);
+}
+
+TEST_F(LinearMax, SeesWhatWasWrittenToTheWeightSince) {
+  const Tensor x = randn({kIn}, f32, stream);
+  expect_as_composed(x, "before");
+  for (int64_t row : {0, 17, 2999}) {
+    Tensor(weight[row]).copy_(x * (10 + static_cast<double>(row)));
+    EXPECT_EQ(linear_max(x, weight).indices.item(), row);
+    expect_as_composed(x, "after");
+  }
+}
+
+TEST_F(LinearMax, ReadsPartsOfAWeightThatOthersReadToo) {
+  const Tensor x = randn({kIn}, f32, stream);
+  const Tensor front = slice(weight, 0, {.end = 2100}), back = slice(weight, 0, {.start = 900});
+  for (int i = 0; i < 2; ++i)
+    for (const Tensor& part : {front, back}) expect_same(linear_max(x, part), x, part, Tensor(), "a part");
+}
+
+TEST(LinearMaxOfAnyWeight, IsThatOfTheProduct) {
+  Generator stream(12);
+  const Tensor x = randn({2, 3, 8}, f64, stream), weight = randn({5, 8}, f64, stream), bias = randn({5}, f64, stream);
+  expect_same(linear_max(x, weight, bias), x, weight, bias, "f64");
+  const MaxAt half = linear_max(x.to(bf16), weight.to(bf16), bias.to(bf16));
+  const Tensor y = linear(x.to(bf16), weight.to(bf16), bias.to(bf16));
+  EXPECT_TRUE(tensors_equal(half.indices, argmax(y, -1, Dims::keep)));
+  EXPECT_TRUE(tensors_equal(half.values, max(y.to(f32), {-1}, Dims::keep)));
+  const Tensor wide = randn({kOut, kIn}, f64, stream), row = randn({kIn}, f64, stream);
+  keep_packed(wide, true);
+  expect_same(linear_max(row, wide), row, wide, Tensor(), "a large weight of f64");
+  keep_packed(wide, false);
+}
+
+TEST(LinearMaxOfAnyWeight, HasNoGradient) {
+  const Tensor x = randn({3, 4}).requires_grad_(), weight = randn({5, 4}).requires_grad_();
+  const MaxAt found = linear_max(x, weight);
+  EXPECT_FALSE(found.values.requires_grad());
+  EXPECT_FALSE(found.indices.requires_grad());
+}
+
+TEST(LinearMaxOfAnyWeight, RefusesWhatLinearDoes) {
+  EXPECT_TAPE_ERROR(linear_max(randn({3, 4}), randn({5, 3})), ErrorKind::shape,
+                    "linear_max: inner sizes differ: x [3, 4] x weight [5, 3] (4 vs 3)");
+}
+
+}  // namespace
+}  // namespace tape

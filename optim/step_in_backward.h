@@ -19,10 +19,11 @@ namespace tape::optim {
 ///
 /// The parameters are those of step() behind the backward, bit for bit. What needs all gradients at once is not to be
 /// had: no clipping by their norm, and no sum over several batches. A second backward through the same tape is refused,
-/// as behind every step. Once a scope, since leaving it is what ends the step.
+/// as behind every step. One backward a scope: grad_norm() and updated() count from its beginning.
 ///
-/// Error (numeric) out of the backward, naming the parameter, where a gradient holds NaN or infinity: parameters that
-/// came before it (updated()) have been updated then, and those behind it have not.
+/// Error (numeric) out of the backward, naming the parameter, where a gradient holds NaN or infinity. Parameters that
+/// came before it (updated()) have been updated then, and those behind it have not; so it is where memory runs out, or
+/// anything else ends the backward.
 class StepInBackward {
  public:
   /// Error (config) where the optimizer keeps slices. The optimizer must outlive this.

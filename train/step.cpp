@@ -215,7 +215,9 @@ void Stepper::diagnose(const std::string& what, int64_t step, const Learn& learn
   const WholeParameters whole(distributed_);
   const int64_t updated = stepping_ ? stepping_->updated() : 0;
   stepping_.reset();
-  const std::string fault = fault_of_any_rank(find_fault(learn));
+  std::optional<std::string> here = find_fault(learn);
+  if (!here && updated > 0) here = "a second run of the same batch, by the parameters as they are now, is finite";
+  const std::string fault = fault_of_any_rank(here);
   optimizer_.zero_grad();
   const std::string done = updated > 0 ? fmt::format("{} of {} parameters were updated before it came", updated,
                                                      optimizer_.parameters().size())

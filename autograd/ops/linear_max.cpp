@@ -1,7 +1,7 @@
 #include "autograd/ops/linear_max.h"
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <vector>
 

@@ -1,7 +1,8 @@
 #include "autograd/ops/linear_max.h"
 
+#include <algorithm>
 #include <cmath>
-#include <functional>
+#include <string>
 
 #include <gtest/gtest.h>
 

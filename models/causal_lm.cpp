@@ -83,7 +83,7 @@ Tensor CausalLM::next_logits(const Tensor& ids, const Tensor& positions, nn::Enc
   return output(next_hidden(ids, positions, cache, mask));
 }
 
-MaxAt CausalLM::next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
+TopK CausalLM::next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
   const Tensor hidden = next_hidden(ids, positions, cache, mask);
   // A hook sees the scores, and may change them.
   return output->has_hooks() ? max_at(output(hidden)) : output.call(&nn::NextTokenHead::max_at, hidden);

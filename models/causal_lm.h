@@ -49,7 +49,7 @@ class CausalLM : public nn::Layer<CausalLM> {
   /// texts with padding in front begin later in the cache; `mask` must hide the padding.
   Tensor next_logits(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {});
   /// max_at() of next_logits() [B, 1]: large scores need not all be made (linear_max()).
-  MaxAt next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {});
+  TopK next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask = {});
 
   const CausalLMOptions& options() const { return options_; }
   int64_t vocab() const { return options_.embeddings.vocab; }

@@ -161,17 +161,17 @@ bool EncoderDecoder::any_is_padding(const Tensor& tokens) const {
   return std::find(values, values + tokens.numel(), options_.padding_id) != values + tokens.numel();
 }
 
-MaxAt EncoderDecoder::likeliest(const Tensor& logits) const {
-  const MaxAt best = max_at(logits);
+TopK EncoderDecoder::likeliest(const Tensor& logits) const {
+  const TopK best = max_at(logits);
   if (!any_is_padding(best.indices)) return best;
   return max_at(masked_fill(logits, eq(arange(logits.size(-1)), options_.padding_id), -INFINITY));
 }
 
-MaxAt EncoderDecoder::likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src) {
+TopK EncoderDecoder::likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src) {
   const Tensor hidden = ready(select(decoded_cached(next, cache, src), 1, -1));
   // A hook sees the logits, and may change them.
   if (output->has_hooks()) return likeliest(output(hidden));
-  const MaxAt best = output.call(&nn::Linear::max_at, hidden);
+  const TopK best = output.call(&nn::Linear::max_at, hidden);
   return any_is_padding(best.indices) ? likeliest(output(hidden)) : best;
 }
 

@@ -70,9 +70,9 @@ class EncoderDecoder : public nn::Layer<EncoderDecoder> {
   Tensor decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
   /// Of decode_cached()'s logits at the last of the next tokens, which need not all be made (linear_max()): the
   /// largest, and its token [B, 1]. Padding is never a word: chosen, it would be hidden from the positions behind it.
-  MaxAt likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
+  TopK likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
   /// The same of logits [B, V].
-  MaxAt likeliest(const Tensor& logits) const;
+  TopK likeliest(const Tensor& logits) const;
 
   const EncoderDecoderOptions& options() const { return options_; }
   SearchDefaults search = {};  ///< as the folder says it, and as save() writes it

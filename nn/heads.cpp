@@ -128,7 +128,7 @@ Tensor NextTokenHead::cross_entropy(const Tensor& hidden, const Tensor& target,
   return linear_cross_entropy(hidden, weight, bias, target, options);
 }
 
-MaxAt NextTokenHead::max_at(const Tensor& hidden) const {
+TopK NextTokenHead::max_at(const Tensor& hidden) const {
   if (output_ == TokenOutput::logits) return linear_max(hidden, weight, bias);
   const NoGrad no_grad;
   return tape::max_at(forward(hidden));

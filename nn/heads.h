@@ -91,7 +91,7 @@ class NextTokenHead : public Layer<NextTokenHead> {
   /// cross_entropy(scores, target, options) with target [B, T]; large scores are never whole (linear_cross_entropy()).
   Tensor cross_entropy(const Tensor& hidden, const Tensor& target, const CrossEntropyOptions& options = {}) const;
   /// tape::max_at(forward(hidden)), without a gradient; scores by linear_max().
-  MaxAt max_at(const Tensor& hidden) const;
+  TopK max_at(const Tensor& hidden) const;
   std::string settings() const override;
   TokenOutput gives() const { return output_; }
 

@@ -45,7 +45,7 @@ Tensor Linear::cross_entropy(const Tensor& x, const Tensor& target, const CrossE
   return tape::cross_entropy(forward(x), target, options);
 }
 
-MaxAt Linear::max_at(const Tensor& x) const {
+TopK Linear::max_at(const Tensor& x) const {
   if (adapters_.empty() || is_merged()) return linear_max(x, weight, bias);
   const NoGrad no_grad;
   return tape::max_at(forward(x));

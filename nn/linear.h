@@ -22,7 +22,7 @@ class Linear : public Layer<Linear> {
   /// there are adapters.
   Tensor cross_entropy(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options = {}) const;
   /// tape::max_at(forward(x)), without a gradient; by linear_max(), unless there are adapters.
-  MaxAt max_at(const Tensor& x) const;
+  TopK max_at(const Tensor& x) const;
   std::string settings() const override;
 
   /// Adds a change of low rank (lora.h) under the name "lora.<name>", which takes part in every call while it is

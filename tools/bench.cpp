@@ -39,12 +39,9 @@ struct BenchOptions {
   double dropout = 0;
   int64_t steps = 20, warm_up = 3, batch = 32, beams = 1;
   bool profile = false, step_in_backward = false;
-  std::string optimizer_state = "f32";
+  std::optional<optim::MomentKind> moments = {};
   std::string trace = {};
   Together together = {};
-  optim::MomentKind moments() const {
-    return optimizer_state == "bf16" ? optim::MomentKind::bf16 : optim::MomentKind::of_parameter;
-  }
 };
 
 int64_t peak_megabytes() {
@@ -76,7 +73,8 @@ class Trained {
  public:
   Trained(const BenchOptions& options, train::Communicator& ranks)
       : model(make_bench_model(options.config, options.dropout, ranks.rank(), ranks.size())),
-        adam_(model.module->parameters(), {.lr = 1e-4, .moments = options.moments()}),
+        adam_(model.module->parameters(),
+              {.lr = 1e-4, .moments = options.moments.value_or(optim::MomentKind::of_parameter)}),
         step_in_backward_(options.step_in_backward) {
     model.module->train();
     parameters = model.module->parameter_count();
@@ -266,7 +264,7 @@ void add_bench(Command app) {
   step.option("--steps", options->steps, "Steps to time").at_least(1);
   step.option("--warmup", options->warm_up, "Steps before them").at_least(0);
   step.flag("--step-in-backward", options->step_in_backward, "Update each parameter as soon as its gradient is there");
-  step.option("--optimizer-state", options->optimizer_state, "What Adam's means are kept as").one_of({"f32", "bf16"});
+  add_optimizer_state(step, options->moments);
   step.flag("--profile", options->profile, "Print what each operation costs").excludes(line);
   add_distributed(step, options->together);
   step.option("--trace", options->trace, "Write one more step to FILE, for chrome://tracing or Perfetto")

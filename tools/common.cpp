@@ -24,6 +24,14 @@ void add_precision(Command& command, Common& common) {
       .one_of({"highest", "high", "medium"});
 }
 
+void add_optimizer_state(Command& command, std::optional<optim::MomentKind>& moments) {
+  command
+      .choice("--optimizer-state", moments,
+              {{"f32", optim::MomentKind::of_parameter}, {"bf16", optim::MomentKind::bf16}},
+              "What Adam's means are kept as; bf16 in half the memory")
+      .default_text("f32");
+}
+
 void add_distributed(Command& command, Together& together) {
   if (!train::has_mpi()) return;
   using enum train::Sharding;

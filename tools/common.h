@@ -4,6 +4,7 @@
 #include <string>
 
 #include "autograd/tape/scope.h"
+#include "optim/adam.h"
 #include "tools/arguments.h"
 #include "train/distributed/distributed.h"
 
@@ -19,6 +20,8 @@ struct Common {
 void add_threads(Command& command, Common& common);
 void add_json(Command& command, Common& common);
 void add_precision(Command& command, Common& common);
+/// What Adam's means are kept as; nothing where it is not said.
+void add_optimizer_state(Command& command, std::optional<optim::MomentKind>& moments);
 
 /// How processes that mpirun started train together.
 struct Together {

@@ -96,9 +96,7 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
       .default_text("1");
   command.option("--lr-of", arguments.lr_of, "Highest rates of some parameters, by the paths of modules: PATTERN=RATE")
       .value_name("PATTERN=RATE");
-  command
-      .option("--optimizer-state", arguments.optimizer_state, "What Adam's means are kept as; bf16 in half the memory")
-      .one_of({"f32", "bf16"});
+  add_optimizer_state(command, arguments.moments);
   command.flag("--step-in-backward", run.step_in_backward,
                "Update each parameter as soon as its gradient is there: less memory; needs --clip-norm 0");
   command
@@ -143,7 +141,7 @@ void begin_run(TrainArguments& arguments) {
               : arguments.overwrite ? train::Start::overwrite
                                     : train::Start::fresh;
   run.precision = arguments.common.matmul_precision();
-  if (arguments.optimizer_state == "bf16") run.moments = optim::MomentKind::bf16;
+  run.moments = arguments.moments.value_or(run.moments);
   if (!arguments.memory_limit.empty()) run.memory_limit = size_of(arguments.memory_limit);
   for (const std::string& given : arguments.lr_of) run.lr_of.push_back(pattern_rate(given));
   run.ranks = arguments.world->ranks();

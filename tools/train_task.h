@@ -22,7 +22,7 @@ struct TrainArguments {
   bool overwrite = false;
   bool doctor = false;
   std::vector<std::string> lr_of;  // PATTERN=RATE
-  std::string optimizer_state = "f32";
+  std::optional<optim::MomentKind> moments = {};
   std::string memory_limit;  // 512M, 2G
   Together together;
   std::unique_ptr<train::World> world;  // the processes that mpirun started with this one

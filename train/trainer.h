@@ -136,8 +136,8 @@ struct TrainResult {
 /// alone throws, an Error (io) of the folder for example, must end the others too (World).
 ///
 /// A loss or gradient that is not finite ends the run before the update: Error (numeric) names the step, the batch, and
-/// the first operation and module that made it (with step_in_backward, and which parameters a gradient came too late
-/// for: how many were updated before it). Error (config) for options that make no sense; Error (io) for a folder
+/// the first operation and module that made it; with step_in_backward also how many parameters were updated before a
+/// gradient that is not. Error (config) for options that make no sense; Error (io) for a folder
 /// that cannot be used, is locked by another process, or holds another run.
 class Trainer {
  public:

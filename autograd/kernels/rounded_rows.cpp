@@ -97,13 +97,17 @@ void round(const RoundedRows& to, const float* weight) {
 /// Dot products of x and the values of four rows from `first` on.
 TAPE_INLINE void estimate(const RoundedRows& rows, int64_t first, const float* x, float* sums) {
   F32 sum[kTile] = {};
-  const int8_t* row[kTile];
+  const int8_t *row[kTile], *ahead[kTile];
   // Past the last row, it once more.
-  for (int r = 0; r < kTile; ++r) row[r] = rows.values + smaller(first + r, rows.n - 1) * rows.stride();
+  const auto row_at = [&](int64_t i) { return rows.values + smaller(i, rows.n - 1) * rows.stride(); };
+  for (int r = 0; r < kTile; ++r) {
+    row[r] = row_at(first + r);
+    ahead[r] = row_at(first + r + 2 * kTile);
+  }
   for (int64_t j = 0; j < rows.stride(); j += kLanes<float>) {
     const F32 by = load(x + j);
     if (j % 64 == 0)
-      for (int r = 0; r < kTile; ++r) __builtin_prefetch(row[r] + 2 * kTile * rows.stride() + j);
+      for (int r = 0; r < kTile; ++r) __builtin_prefetch(ahead[r] + j);
 #pragma GCC unroll 4
     for (int r = 0; r < kTile; ++r) sum[r] += by * widen(row[r] + j);
   }

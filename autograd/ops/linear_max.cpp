@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <vector>
 
 #include "autograd/create.h"
@@ -12,6 +11,7 @@
 #include "autograd/ops/cast.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/data_or_null.h"
+#include "autograd/ops/index.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/packed_weight.h"
 #include "autograd/ops/reduce.h"
@@ -25,7 +25,7 @@ namespace {
 /// A smaller weight lies in the caches. More rows that may be the largest than kMostCandidates are no gain.
 constexpr int64_t kLeastWeight = 1 << 18, kMostCandidates = 512;
 
-MaxAt composed(const Tensor& x, const Tensor& weight, const Tensor& bias) { return max_at(linear(x, weight, bias)); }
+TopK composed(const Tensor& x, const Tensor& weight, const Tensor& bias) { return max_at(linear(x, weight, bias)); }
 
 /// A number that is not below the norm.
 float norm_above(const Tensor& x) {
@@ -73,12 +73,14 @@ bool may_screen(const Tensor& x, const Tensor& weight) {
 
 }  // namespace
 
-MaxAt max_at(const Tensor& x) {
+TopK max_at(const Tensor& x) {
   const NoGrad no_grad;
-  return {max(is_half(x.dtype()) ? cast(x, f32) : x, {-1}, Dims::keep), argmax(x, -1, Dims::keep)};
+  const Tensor indices = argmax(x, -1, Dims::keep);
+  const Tensor values = gather(x, -1, indices);
+  return {is_half(x.dtype()) ? cast(values, f32) : values, indices};
 }
 
-MaxAt linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+TopK linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_linear("linear_max", x, weight, bias);
   const NoGrad no_grad;
   const RoundedWeight rounded = may_screen(x, weight) ? read_rounded(weight) : RoundedWeight();
@@ -86,10 +88,9 @@ MaxAt linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const std::vector<int64_t> candidates = candidates_of(x, bias, rounded.rows);
   if (candidates.empty()) return composed(x, weight, bias);
   observe_use({x, weight, bias});
-  const Tensor values = from_vector(products_of(x, weight, bias, candidates), {std::ssize(candidates)});
-  const int64_t at = argmax(values, 0).item<int64_t>();
+  const TopK best = max_at(from_vector(products_of(x, weight, bias, candidates)));
   const Shape one = x.shape().with(x.rank() - 1, 1);
-  return {reshape(max(values), one), full(one, candidates[static_cast<size_t>(at)], i64)};
+  return {reshape(best.values, one), full(one, candidates[static_cast<size_t>(best.indices.item())], i64)};
 }
 
 }  // namespace tape

@@ -1,16 +1,12 @@
 #pragma once
 
-#include "../tensor.h"
+#include "order.h"
 
 namespace tape {
 
-/// The largest along the last axis, which stays with size 1, and the index (i64) of the first that is.
-struct MaxAt {
-  Tensor values, indices;
-};
-
-/// max() and argmax() along the last axis, without a gradient; of f16 and bf16 too, whose values are f32 then.
-MaxAt max_at(const Tensor& x);
+/// max() and argmax() along the last axis, which stays with size 1, without a gradient; of f16 and bf16 too, whose
+/// values are f32 then.
+TopK max_at(const Tensor& x);
 
 /// max_at(linear(x, weight, bias)): x [..., in], weight [out, in], bias [out] -> [..., 1] each. What a greedy decoder
 /// says next. Errors as linear().
@@ -18,6 +14,6 @@ MaxAt max_at(const Tensor& x);
 /// A weight of f32 that is kept packed (keep_packed()) and meets one row is read in 8 bits a value first, with bounds
 /// of what that leaves out: only rows of it that may still be the largest are multiplied as they are. Values and
 /// indices are those of the three operations, bit for bit, for a quarter of the reading.
-MaxAt linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+TopK linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 }  // namespace tape

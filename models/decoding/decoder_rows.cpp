@@ -21,7 +21,7 @@ Tensor DecoderRows::next_logits(const Tensor& tokens) {
   return tape::select(model_.decode(tokens, index_select(memory_, 0, index), index_select(src_, 0, index)), 1, -1);
 }
 
-MaxAt DecoderRows::next_likeliest(const Tensor& tokens) {
+TopK DecoderRows::next_likeliest(const Tensor& tokens) {
   return cached_ ? model_.likeliest_cached(tokens, cache_, src_) : model_.likeliest(next_logits(tokens));
 }
 

@@ -16,7 +16,7 @@ class DecoderRows {
   /// with a cache, [rows, T] all from the first without.
   Tensor next_logits(const Tensor& tokens);
   /// EncoderDecoder::likeliest() of these.
-  MaxAt next_likeliest(const Tensor& tokens);
+  TopK next_likeliest(const Tensor& tokens);
   /// Goes on with the sources at these places alone.
   void keep_sources(const std::vector<int64_t>& places);
   /// Row i of the tokens so far becomes what row rows[i] was, whatever sources left.

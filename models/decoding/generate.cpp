@@ -34,7 +34,7 @@ class CachedRows {
 
   /// Logits [places, V] of the next tokens, or the likeliest of each; undefined where no row is left.
   Tensor logits() { return next<Tensor>(&CausalLM::next_logits); }
-  MaxAt likeliest() { return next<MaxAt>(&CausalLM::next_likeliest); }
+  TopK likeliest() { return next<TopK>(&CausalLM::next_likeliest); }
 
  private:
   /// What a method of the model says of the tokens that come next.
@@ -141,14 +141,15 @@ std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vecto
   CachedRows cached(model, said.rows());
   for (int64_t step = 0; step < options.max_new_tokens && !said.running().empty(); ++step) {
     if (options.use_cache) {
-      const bool likeliest = said.takes_likeliest();
-      const MaxAt best = likeliest ? cached.likeliest() : MaxAt();
-      const Tensor logits = likeliest ? Tensor() : cached.logits();
       // Before any row grows: one that grows out of the table in this step slides from the next on.
       const std::vector<size_t> sliding = said.running([&](size_t row) { return !cached.fits(row); });
       const auto fits = [&](size_t row) { return cached.fits(row); };
-      if (best.indices.defined()) said.say(cached.places(), best, fits);
-      if (logits.defined()) said.say(cached.places(), scores_of(model, logits), fits);
+      if (said.takes_likeliest()) {
+        const TopK best = cached.likeliest();
+        if (best.indices.defined()) said.say(cached.places(), best, fits);
+      } else if (const Tensor logits = cached.logits(); logits.defined()) {
+        said.say(cached.places(), scores_of(model, logits), fits);
+      }
       if (!sliding.empty())
         said.say(sliding, scores_of(model, window_logits(model, said.rows(), sliding, positions_of(model))));
     } else {

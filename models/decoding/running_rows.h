@@ -15,7 +15,7 @@ class RunningRows {
   /// Logits [rows, V] of the tokens that come next.
   Tensor logits() { return decoder_.next_logits(tokens_); }
   /// The likeliest of these [rows, 1].
-  MaxAt likeliest() { return decoder_.next_likeliest(tokens_); }
+  TopK likeliest() { return decoder_.next_likeliest(tokens_); }
   /// Goes on with `next` [rows, 1], in which rows of sources that have ended have some token or other: they leave once
   /// they are a quarter of all.
   void follow(const Tensor& next, const std::vector<bool>& ended);

@@ -58,7 +58,7 @@ bool SaidRows::takes_likeliest() const {
          no_repeat_ngram_ == 0 && min_new_tokens_ == 0;
 }
 
-void SaidRows::say(const std::vector<size_t>& which, const MaxAt& best, const std::function<bool(size_t)>& condition) {
+void SaidRows::say(const std::vector<size_t>& which, const TopK& best, const std::function<bool(size_t)>& condition) {
   const std::vector<double> scores = cast(best.values, f64).to_vector<double>();
   const std::vector<int64_t> tokens = best.indices.to_vector<int64_t>();
   for (size_t place = 0; place < which.size(); ++place) {

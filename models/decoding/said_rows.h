@@ -33,7 +33,7 @@ class SaidRows {
   /// Whether each row's next token is the likeliest of all, so that no other score is asked for.
   bool takes_likeliest() const;
   /// The next token of each row where that is so, the likeliest [which, 1].
-  void say(const std::vector<size_t>& which, const MaxAt& best, const std::function<bool(size_t)>& condition = {});
+  void say(const std::vector<size_t>& which, const TopK& best, const std::function<bool(size_t)>& condition = {});
   /// The next token of a row, whatever a model says.
   void say(size_t row, int64_t token);
   /// Ends all that run.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kOut = 3000, kIn = 130;  // large enough to be read in 8 bits
 
-void expect_same(const MaxAt& found, const Tensor& x, const Tensor& weight, const Tensor& bias,
+void expect_same(const TopK& found, const Tensor& x, const Tensor& weight, const Tensor& bias,
                  const std::string& what) {
   const NoGrad no_grad;
   const Tensor y = linear(x, weight, bias);
@@ -68,7 +68,7 @@ TEST_F(LinearMax, OfEqualRowsIsTheFirst) {
   const Tensor one = randn({kIn}, f32, stream);
   for (const int64_t row : {2500, 70, 71, 1999})
     std::copy_n(one.data<float>(), kIn, weight.mutable_data<float>() + row * kIn);
-  const MaxAt found = linear_max(one, weight);
+  const TopK found = linear_max(one, weight);
   EXPECT_EQ(found.indices.item(), 70);
 }
 
@@ -128,7 +128,7 @@ TEST(LinearMaxOfAnyWeight, IsThatOfTheProduct) {
   Generator stream(12);
   const Tensor x = randn({2, 3, 8}, f64, stream), weight = randn({5, 8}, f64, stream), bias = randn({5}, f64, stream);
   expect_same(linear_max(x, weight, bias), x, weight, bias, "f64");
-  const MaxAt half = linear_max(x.to(bf16), weight.to(bf16), bias.to(bf16));
+  const TopK half = linear_max(x.to(bf16), weight.to(bf16), bias.to(bf16));
   const Tensor y = linear(x.to(bf16), weight.to(bf16), bias.to(bf16));
   EXPECT_TRUE(tensors_equal(half.indices, argmax(y, -1, Dims::keep)));
   EXPECT_TRUE(tensors_equal(half.values, max(y.to(f32), {-1}, Dims::keep)));
@@ -140,7 +140,7 @@ TEST(LinearMaxOfAnyWeight, IsThatOfTheProduct) {
 
 TEST(LinearMaxOfAnyWeight, HasNoGradient) {
   const Tensor x = randn({3, 4}).requires_grad_(), weight = randn({5, 4}).requires_grad_();
-  const MaxAt found = linear_max(x, weight);
+  const TopK found = linear_max(x, weight);
   EXPECT_FALSE(found.values.requires_grad());
   EXPECT_FALSE(found.indices.requires_grad());
 }

@@ -132,9 +132,10 @@ int64_t first_outside(int64_t n, const int64_t* index, int64_t low, int64_t size
     if ((a | b | c | d) >> 63) __atomic_store_n(&bad, 1, __ATOMIC_RELAXED);
   });
   if (bad == 0) return -1;
-  int64_t i = 0;
-  while (index[i] >= low && index[i] < size) ++i;
-  return i;
+  // Of more than 2^62 places a difference may be past 2^63 within them, too.
+  for (int64_t i = 0; i < n; ++i)
+    if (index[i] < low || index[i] >= size) return i;
+  return -1;
 }
 
 void wrap_negative(int64_t n, const int64_t* index, int64_t size, int64_t* wrapped) {

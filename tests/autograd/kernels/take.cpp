@@ -52,6 +52,14 @@ TEST(Take, first_outside_is_the_place_of_the_first_wrong_index) {
   EXPECT_EQ(first_outside(60000, many.data(), 0, 5), 50001);
 }
 
+TEST(Take, first_outside_ends_where_places_are_more_than_half_of_all_numbers) {
+  const int64_t half = int64_t{1} << 62;
+  const int64_t index[] = {half, -half, INT64_MAX - 1, -INT64_MAX, INT64_MAX, INT64_MIN};
+  EXPECT_EQ(first_outside(4, index, -INT64_MAX, INT64_MAX), -1);
+  EXPECT_EQ(first_outside(5, index, -INT64_MAX, INT64_MAX), 4);
+  EXPECT_EQ(first_outside(1, index + 5, -INT64_MAX, INT64_MAX), 0);
+}
+
 TEST(Take, writes_the_last_of_repeated_places_and_says_which_that_is) {
   const int64_t index[] = {2, 0, 2};
   std::vector<float> x(6, 9);

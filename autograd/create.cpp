@@ -9,7 +9,7 @@
 namespace tape {
 
 Tensor empty(const Shape& shape, DType dtype) {
-  const int64_t bytes = checked_multiply(shape.numel(), size_of(dtype), "shape");
+  const int64_t bytes = shape.numel() * size_of(dtype);
   return Tensor(Ref(new TensorImpl(Storage::allocate(bytes), 0, shape, dtype)));
 }
 
@@ -130,7 +130,7 @@ template Tensor from_values(const uint8_t*, int64_t, const Shape&);
 template Tensor from_values(const bool*, int64_t, const Shape&);
 
 Tensor from_memory(void* data, const Shape& shape, DType dtype, void* owner, void (*release)(void* owner)) {
-  const int64_t bytes = checked_multiply(shape.numel(), size_of(dtype), "shape");
+  const int64_t bytes = shape.numel() * size_of(dtype);
   return Tensor(Ref(new TensorImpl(Storage::borrow(data, bytes, owner, release), 0, shape, dtype)));
 }
 

@@ -13,6 +13,12 @@ int64_t checked_multiply(int64_t a, int64_t b, std::string_view what) {
   return product;
 }
 
+int64_t checked_add(int64_t a, int64_t b, std::string_view what) {
+  int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) raise(ErrorKind::shape, "{}: {} + {} overflows", what, a, b);
+  return sum;
+}
+
 namespace {
 std::string join(std::span<const int64_t> sizes) {
   std::string text = "[";
@@ -31,7 +37,7 @@ Shape::Shape(std::span<const int64_t> sizes) {
     if (size < 0) raise(ErrorKind::shape, "shape: sizes must not be negative, got {}", join(sizes));
     if (size == 0) {
       empty = true;
-    } else if (__builtin_mul_overflow(product, size, &product)) {
+    } else if (__builtin_mul_overflow(product, size, &product) || product > kMaxElements) {
       raise(ErrorKind::shape, "shape: the number of elements of {} overflows", join(sizes));
     }
     sizes_[rank_++] = size;

@@ -13,11 +13,14 @@ namespace tape {
 class Shape {
  public:
   static constexpr int64_t kMaxRank = 8;
+  /// The most elements, counted without sizes of 0: beyond any memory, and so far below 2^63 that nobody who counts
+  /// bytes or work from the sizes of a tensor, one without elements too, comes near it.
+  static constexpr int64_t kMaxElements = int64_t{1} << 48;
 
   Shape() = default;
   Shape(std::initializer_list<int64_t> sizes) : Shape(std::span<const int64_t>(sizes.begin(), sizes.size())) {}
   Shape(const std::vector<int64_t>& sizes) : Shape(std::span<const int64_t>(sizes)) {}
-  /// Throws Error where a size is negative, there are more than kMaxRank, or their product overflows int64_t.
+  /// Throws Error (shape) where a size is negative, there are more than kMaxRank, or they make more than kMaxElements.
   explicit Shape(std::span<const int64_t> sizes);
 
   int64_t rank() const { return rank_; }
@@ -53,6 +56,7 @@ std::string to_string(const Shape& shape);  ///< "[2, 3]"
 
 /// a * b for counts of elements or bytes. Throws Error where it overflows: the one place that checks.
 int64_t checked_multiply(int64_t a, int64_t b, std::string_view what);
+int64_t checked_add(int64_t a, int64_t b, std::string_view what);  ///< a + b likewise
 
 /// NumPy broadcasting of two shapes; throws Error `operation: shapes do not broadcast: [2, 3] and [4]`.
 Shape broadcast_shapes(std::string_view operation, const Shape& a, const Shape& b);

@@ -127,8 +127,8 @@ Tensor read_npy(const std::string& where, Reader& reader) {
   bytes.resize(static_cast<size_t>(header_bytes));
   reader.read(bytes.data() + read, header_bytes - read);
   const NpyHeader header = detail::parse_npy_header(where, bytes);
-  int64_t needed = 0;
-  if (__builtin_mul_overflow(header.shape.numel(), header.element, &needed) || needed != reader.size() - header_bytes)
+  const int64_t needed = header.shape.numel() * header.element;
+  if (needed != reader.size() - header_bytes)
     raise(ErrorKind::format, "{}: {} of {}{} needs {} bytes behind the header, there are {}", where,
           to_string(header.shape), header.kind, header.element, needed, reader.size() - header_bytes);
   return read_values(where, reader, header);

@@ -88,9 +88,7 @@ class EntryReader {
     const TypeName& type = read_type();
     const Shape shape = read_shape();
     const auto [begin, end] = read_offsets();
-    int64_t bytes = 0;
-    if (__builtin_mul_overflow(shape.numel(), size_of(type.dtype), &bytes))
-      fail("shape {} of {} overflows", to_string(shape), type.name);
+    const int64_t bytes = shape.numel() * size_of(type.dtype);
     if (end < begin) fail("data_offsets [{}, {}] run backwards", begin, end);
     if (static_cast<uint64_t>(bytes) != end - begin)
       fail("data_offsets [{}, {}] hold {} bytes, shape {} of {} needs {}", begin, end, end - begin, to_string(shape),

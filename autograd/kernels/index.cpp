@@ -8,6 +8,7 @@ namespace {
 
 template <class T>
 void add_at(int64_t outer, int64_t size, int64_t inner, T* x, int64_t count, const int64_t* index, const T* y) {
+  if (size == 0) return;
   for_columns(outer, count, inner, [&](int64_t o, int64_t first, int64_t columns) {
     if (inner == 1) {
       for (int64_t c = 0; c < count; ++c) x[o * size + index[c]] += y[o * count + c];

@@ -64,7 +64,7 @@ void min(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* 
 
 template <class T>
 void cumsum(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, bool reverse) {
-  if (inner == 0) return;
+  if (size == 0 || inner == 0) return;
   const int64_t width = smaller(kTile, inner), tiles = divide_up(inner, width);
   for_tasks(outer * tiles, outer * size * inner > 2 * kChunk, [&](int64_t task) {
     const int64_t column = task % tiles * width, count = smaller(width, inner - column);

@@ -12,7 +12,7 @@ constexpr int64_t kLines = 256;
 template <class Carried, class Step>
 TAPE_INLINE void scan_lines(int64_t outer, int64_t size, int64_t inner, bool reverse, const Carried& start,
                             const Step& step) {
-  if (inner == 0) return;
+  if (size == 0 || inner == 0) return;
   const int64_t width = smaller(kLines, inner), tiles = divide_up(inner, width);
   for_tasks(outer * tiles, outer * size * inner > 2 * kChunk, [&](int64_t task) {
     const int64_t column = task % tiles * width, count = smaller(width, inner - column);

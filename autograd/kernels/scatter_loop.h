@@ -12,6 +12,7 @@ inline constexpr int64_t kScatterCost = 4;
 template <class Start, class Each>
 TAPE_INLINE void for_places(int64_t outer, int64_t size, int64_t inner, int64_t count, const int64_t* index,
                             const Start& start, const Each& each) {
+  if (size == 0) return;  // there are no places, however many columns there are of them
   const auto visit = [&](int64_t o, int64_t first, int64_t columns) {
     start(o, first, columns);
     if (inner == 1) {

@@ -21,6 +21,7 @@ void with_size(int64_t element_size, const Visit& visit) {
 
 void take(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
           const int64_t* index, void* y) {
+  if (inner == 0) return;  // however many lines of nothing there are
   with_size(element_size, [&](auto element) {
     using E = decltype(element);
     const E* from = static_cast<const E*>(x);
@@ -43,6 +44,7 @@ void take(int64_t outer, int64_t size, int64_t inner, int64_t element_size, cons
 
 void gather(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
             const int64_t* index, void* y) {
+  if (inner == 0) return;
   with_size(element_size, [&](auto element) {
     using E = decltype(element);
     const E* from = static_cast<const E*>(x);
@@ -64,6 +66,7 @@ void gather(int64_t outer, int64_t size, int64_t inner, int64_t element_size, co
 
 void put(int64_t outer, int64_t size, int64_t inner, int64_t element_size, void* x, int64_t count, const int64_t* index,
          const void* y) {
+  if (size == 0) return;
   with_size(element_size, [&](auto element) {
     using E = decltype(element);
     E* to = static_cast<E*>(x);
@@ -93,6 +96,7 @@ void scatter(int64_t outer, int64_t size, int64_t inner, int64_t element_size, v
 }
 
 bool mark_last(int64_t outer, int64_t size, int64_t inner, int64_t count, const int64_t* index, bool* last) {
+  if (count == 0 || inner == 0) return false;
   int64_t repeated = 0;
   for_chunks(outer, count * inner, [&](int64_t begin, int64_t end) {
     Scratch<int64_t> latest(size * inner + 1);

@@ -20,6 +20,7 @@ struct PlaneSums {
 template <class T>
 void set_parameter_gradients(const NormPlanes& planes, const PlaneSums<T>& sums, const T* rstd, int64_t together,
                              Tensor& dweight, Tensor& dbias) {
+  if (!dweight.defined() && !dbias.defined()) return;
   std::vector<double> weight(static_cast<size_t>(planes.channels)), bias(weight.size());
   for (int64_t i = 0; i < planes.count(); ++i) {
     const size_t at = static_cast<size_t>(i), channel = static_cast<size_t>(planes.channel(i));

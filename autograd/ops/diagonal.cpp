@@ -135,7 +135,7 @@ Tensor diag_embed(const Tensor& x, int64_t offset, int64_t axis1, int64_t axis2)
   if (x.rank() == 0) raise(ErrorKind::shape, "diag_embed: x needs at least one axis, got []");
   const Shape batch = x.shape().removed(x.rank() - 1);
   const auto [a, b] = two_axes("diag_embed", x.shape().inserted(0, 1), axis1, axis2);
-  const int64_t size = x.size(-1) + std::abs(offset);
+  const int64_t size = checked_add(x.size(-1), std::abs(std::max(offset, -INT64_MAX)), "diag_embed");
   const Shape whole = batch.inserted(std::min(a, b), size).inserted(std::max(a, b), size);
   return put_diagonal(x, whole, Diagonal(whole, offset, a, b));
 }
@@ -150,7 +150,7 @@ Tensor unfold(const Tensor& x, int64_t axis, int64_t size, int64_t step) {
   const Shape shape = x.shape().with(axis, (length - size) / step + 1).inserted(x.rank(), size);
   auto strides = contiguous_strides(x.shape());
   strides[static_cast<size_t>(x.rank())] = strides[static_cast<size_t>(axis)];
-  strides[static_cast<size_t>(axis)] *= step;
+  strides[static_cast<size_t>(axis)] *= std::min(step, length);  // a step past the end is never taken
   Tensor y = empty(shape, x.dtype());
   if (y.numel() > 0)
     kernels::copy_strided(static_cast<int>(y.rank()), shape.begin(), strides.data(), size_of(x.dtype()), x.raw(),

@@ -192,9 +192,9 @@ Tensor stack(const Tensors& tensors, int64_t axis) {
 Tensors split(const Tensor& x, int64_t size, int64_t axis) {
   if (size <= 0) raise(ErrorKind::config, "split: the size must be positive, got {}", size);
   axis = x.shape().axis(axis, "split");
-  std::vector<int64_t> sizes;
-  for (int64_t left = x.shape()[axis]; left > 0; left -= size) sizes.push_back(std::min(left, size));
-  if (sizes.empty()) sizes.push_back(0);
+  const int64_t whole = x.shape()[axis], full = whole / size, rest = whole % size;
+  std::vector<int64_t> sizes(static_cast<size_t>(full), size);
+  if (rest > 0 || full == 0) sizes.push_back(rest);
   return split(x, sizes, axis);
 }
 
@@ -203,7 +203,7 @@ Tensors split(const Tensor& x, const std::vector<int64_t>& sizes, int64_t axis) 
   int64_t total = 0;
   for (const int64_t size : sizes) {
     if (size < 0) raise(ErrorKind::config, "split: sizes must not be negative, got {}", pieces_text(sizes));
-    total += size;
+    total = checked_add(total, size, "split");
   }
   if (total != x.shape()[axis])
     raise(ErrorKind::shape, "split: sizes {} do not add up to axis {} of {} ({} vs {})", pieces_text(sizes), axis,
@@ -239,7 +239,7 @@ Tensors split(const Tensor& x, const std::vector<int64_t>& sizes, int64_t axis) 
 Tensors chunk(const Tensor& x, int64_t count, int64_t axis) {
   if (count <= 0) raise(ErrorKind::config, "chunk: the count must be positive, got {}", count);
   const int64_t size = x.shape().at(axis, "chunk");
-  return split(x, std::max<int64_t>((size + count - 1) / count, 1), axis);
+  return split(x, std::max<int64_t>(size / count + (size % count != 0), 1), axis);
 }
 
 Tensor repeat(const Tensor& x, const std::vector<int64_t>& counts) {

@@ -91,7 +91,7 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& amounts, double value) {
     if (before < 0 || after < 0)
       raise(ErrorKind::config, "pad: amounts must not be negative, got {} and {}", before, after);
     const int64_t axis = skipped + static_cast<int64_t>(i);
-    shape = shape.with(axis, shape[axis] + before + after);
+    shape = shape.with(axis, checked_add(checked_add(shape[axis], before, "pad"), after, "pad"));
   }
   Tensor y = full(shape, value, x.dtype());
   const auto strides = contiguous_strides(shape);

@@ -86,6 +86,7 @@ const Op scatter_reduce_op({.name = "scatter_reduce",
 /// The gradient of what was written: 0 where another value took its place. `flags` is the shape that the index takes
 /// beside the gradient.
 Tensor of_last(const Tensor& gradient, const Extents& e, int64_t count, const Tensor& index, const Shape& flags) {
+  if (gradient.numel() == 0) return gradient;
   Tensor last = empty(flags, boolean);
   if (!kernels::mark_last(e.outer, e.size, e.inner, count, index.data<int64_t>(), last.mutable_data<bool>()))
     return gradient;

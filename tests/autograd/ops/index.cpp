@@ -94,15 +94,6 @@ TEST(IndexSelect, RefusesWhatIsNoListOfIndicesInside) {
                     "index_select: the index must be i64, got f32");
 }
 
-TEST(IndexSelect, FindsItsPlacesInAnAxisLongerThanHalfOfAllNumbers) {
-  const Tensor nothing = zeros({0, INT64_MAX});
-  const int64_t half = int64_t{1} << 62;
-  EXPECT_EQ(index_select(nothing, 1, from_vector<int64_t>({-1, half, -half})).shape(), (Shape{0, 3}));
-  EXPECT_TAPE_ERROR(index_select(nothing, 1, from_vector<int64_t>({-1, INT64_MAX})), ErrorKind::index,
-                    "index_select: index 9223372036854775807 at position 1 is outside [-9223372036854775807, "
-                    "9223372036854775807)");
-}
-
 TEST(IndexAdd, RepeatedPositionsAddUp) {
   const Tensor y = index_add(one_to_six, 0, tensor({1, 1}, i64), tensor({{1, 0, 0}, {10, 0, 100}}));
   EXPECT_TRUE(tensors_equal(y, tensor({{1, 2, 3}, {15, 5, 106}})));

@@ -172,6 +172,13 @@ TEST(Shapes, SizesAreChecked) {
                     "shape: the number of elements of [9223372036854775807, 2] overflows");
   EXPECT_TAPE_ERROR(Shape({0, INT64_MAX, 2}), ErrorKind::shape,
                     "shape: the number of elements of [0, 9223372036854775807, 2] overflows");
+  const int64_t most = Shape::kMaxElements;
+  EXPECT_EQ(Shape({most / 2, 2}).numel(), most);
+  EXPECT_EQ(Shape({most, 0, 1}).numel(), 0);
+  EXPECT_TAPE_ERROR(Shape({most / 2, 3}), ErrorKind::shape,
+                    "shape: the number of elements of [140737488355328, 3] overflows");
+  EXPECT_TAPE_ERROR(Shape({0, most + 1}), ErrorKind::shape,
+                    "shape: the number of elements of [0, 281474976710657] overflows");
   EXPECT_TAPE_ERROR(Shape({1, 1, 1, 1, 1, 1, 1, 1, 1}), ErrorKind::shape, "shape: at most 8 axes are supported, got 9");
 }
 

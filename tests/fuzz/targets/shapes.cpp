@@ -21,7 +21,7 @@ class Numbers {
     bytes_ = bytes_.subspan(1);
     if (value == 200) return INT64_MAX;
     if (value == 201) return INT64_MIN;
-    if (value == 202) return INT64_MAX / 2 + 1;
+    if (value == 202) return Shape::kMaxElements;
     return value % 16 - 6;
   }
   std::vector<int64_t> list() {

@@ -110,9 +110,10 @@ void check_part(const char* operation, const Tensor& x, int64_t axis, int64_t st
   if (part.rank() != x.rank() || part.shape().with(axis, 0) != x.shape().with(axis, 0))
     raise(ErrorKind::shape, "{}: sizes differ outside axis {}: x {} and part {}", operation, axis, to_string(x.shape()),
           to_string(part.shape()));
-  if (start < 0 || start > x.size(axis) - part.size(axis))
-    raise(ErrorKind::index, "{}: positions {} to {} are outside axis {} of {}", operation, start,
-          start + part.size(axis) - 1, axis, to_string(x.shape()));
+  const int64_t end = checked_add(start, part.size(axis), operation);
+  if (start < 0 || end > x.size(axis))
+    raise(ErrorKind::index, "{}: positions {} to {} are outside axis {} of {}", operation, start, end - 1, axis,
+          to_string(x.shape()));
 }
 
 std::string pieces_text(const std::vector<int64_t>& sizes) {

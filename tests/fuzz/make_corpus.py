@@ -400,6 +400,15 @@ def make_texts():
     write("shapes", "spread", step(-1, numbers=[2, 0, 1]) + step(1, 1, -1) + step(-3, 0) + step(-2, numbers=[5, -1, -1]))
     write("shapes", "indices", step(3, 1, numbers=[0, 2, 2]) + step(-5, 0, -1) + step(3, 0, numbers=[9]) + step(6, 4, numbers=[1]))
     write("shapes", "far_out", bytes([8, 6, 200, 201, 1]) + bytes([7, 6, 200, 6, 0]) + bytes([4, 6, 6, 6, 2, 200, 202]))
+    def along(operation, axis=0, a=0, b=0, numbers=()):
+        return bytes([operation, axis + 6, a + 6, b + 6, len(numbers)] + [n + 6 for n in numbers])
+
+    for operation in range(48):
+        write("axes", f"operation_{operation}", along(operation, 1, 2, 1, [0, 1]) + along(operation, 0, 1, 2, [1, 0, 2]))
+    nothing = along(46, 0, 0, 0)  # the first of two steps to a long axis
+    longest = along(45)[:4] + bytes([2, 6, 202])
+    for operation in [0, 7, 9, 11, 15, 20, 33, 36, 44]:
+        write("axes", f"beside_the_longest_{operation}", nothing + longest + along(operation, 1) + along(operation, 0))
     write("file_names", "plain", "model.safetensors")
     write("file_names", "unicode", "Größe 中文 👩‍👧")
     write("file_names", "broken", b"\xff\xc3\x1b[31m\n")

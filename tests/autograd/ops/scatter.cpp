@@ -78,6 +78,8 @@ TEST(PutSlice, IsRecordedAndLeavesXAlone) {
   EXPECT_TRUE(tensors_equal(one_to_six, tensor({{1, 2, 3}, {4, 5, 6}})));
   EXPECT_TAPE_ERROR(put_slice(one_to_six, 1, 2, zeros({2, 2})), ErrorKind::index,
                     "put_slice: positions 2 to 3 are outside axis 1 of [2, 3]");
+  EXPECT_TAPE_ERROR(put_slice(one_to_six, 1, INT64_MAX, zeros({2, 2})), ErrorKind::shape,
+                    "put_slice: 9223372036854775807 + 2 overflows");
 }
 
 TEST(Repeats, RefuseCountsThatDoNotFit) {

@@ -1,38 +1,14 @@
 #include "autograd/ops/shape.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "autograd/create.h"
 #include "autograd/ops/index.h"
+#include "tests/fuzz/numbers.h"
 #include "tests/fuzz/target.h"
 
 namespace tape::fuzz {
 namespace {
-
-/// Small numbers out of bytes; now and then one that is far out.
-class Numbers {
- public:
-  explicit Numbers(Bytes bytes) : bytes_(bytes) {}
-  bool more() const { return !bytes_.empty(); }
-  int64_t next() {
-    if (bytes_.empty()) return 0;
-    const auto value = std::to_integer<int64_t>(bytes_[0]);
-    bytes_ = bytes_.subspan(1);
-    if (value == 200) return INT64_MAX;
-    if (value == 201) return INT64_MIN;
-    if (value == 202) return Shape::kMaxElements;
-    return value % 16 - 6;
-  }
-  std::vector<int64_t> list() {
-    std::vector<int64_t> values(std::min<uint64_t>(static_cast<uint64_t>(next()) + 6, 9));
-    for (int64_t& value : values) value = next();
-    return values;
-  }
-
- private:
-  Bytes bytes_;
-};
 
 Tensor step(const Tensor& x, Numbers& from) {
   const int64_t kind = from.next(), a = from.next(), b = from.next(), c = from.next();

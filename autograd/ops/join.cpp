@@ -112,8 +112,8 @@ void check_part(const char* operation, const Tensor& x, int64_t axis, int64_t st
           to_string(part.shape()));
   const int64_t end = checked_add(start, part.size(axis), operation);
   if (start < 0 || end > x.size(axis))
-    raise(ErrorKind::index, "{}: positions {} to {} are outside axis {} of {}", operation, start, end - 1, axis,
-          to_string(x.shape()));
+    raise(ErrorKind::index, "{}: positions {} to {} are outside axis {} of {}", operation, start,
+          start + std::max<int64_t>(part.size(axis) - 1, 0), axis, to_string(x.shape()));
 }
 
 std::string pieces_text(const std::vector<int64_t>& sizes) {

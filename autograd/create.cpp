@@ -159,9 +159,12 @@ Tensor randint(int64_t low, int64_t high, const Shape& shape) {
 }
 Tensor randint(int64_t low, int64_t high, const Shape& shape, Generator& stream) {
   if (high <= low) raise(ErrorKind::config, "randint: nothing between {} and {}", low, high);
+  int64_t range = 0;
+  if (__builtin_sub_overflow(high, low, &range))
+    raise(ErrorKind::config, "randint: more than 2^63 - 1 numbers between {} and {}", low, high);
   Tensor x = empty(shape, i64);
   int64_t* values = x.mutable_data<int64_t>();
-  for (int64_t i = 0; i < x.numel(); ++i) values[i] = low + stream.below(high - low);
+  for (int64_t i = 0; i < x.numel(); ++i) values[i] = low + stream.below(range);
   return x;
 }
 

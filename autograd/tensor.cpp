@@ -1,6 +1,7 @@
 #include "autograd/tensor.h"
 
 #include <atomic>
+#include <type_traits>
 
 #include "autograd/create.h"
 #include "autograd/ops/cast.h"
@@ -40,9 +41,15 @@ void Tensor::check_type(DType asked) const {
     raise(ErrorKind::dtype, "data: asked for {}, the tensor is {}", to_string(asked), to_string(dtype()));
 }
 
-double Tensor::item() const {
+Number Tensor::only_value() const {
   if (numel() != 1) raise(ErrorKind::shape, "item: needs one element, the tensor is {}", to_string(shape()));
-  return dispatch_all(dtype(), [&](auto zero) { return static_cast<double>(*data<decltype(zero)>()); });
+  return dispatch_all(dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_arithmetic_v<T>)
+      return Number(*data<T>());
+    else
+      return Number(static_cast<double>(*data<T>()));
+  });
 }
 
 Tensor Tensor::to(DType dtype) const { return cast(*this, dtype); }

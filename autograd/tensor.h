@@ -69,11 +69,12 @@ class Tensor {
   }
   void* raw() const { return static_cast<char*>(impl().storage->data()) + impl().offset; }
 
-  /// The one value of a tensor with one element, as a double (or T). Throws Error (shape) for other sizes.
-  double item() const;
+  /// The one value of a tensor with one element, as a double or a T: exact from i64 to i64, cut off behind the point from
+  /// a floating dtype to a whole one. Throws Error (shape) for other sizes, (numeric) where it does not fit T.
+  double item() const { return only_value().value(); }
   template <class T>
   T item() const {
-    return static_cast<T>(item());
+    return only_value().to<T>("item");
   }
   template <class T>
   std::vector<T> to_vector() const {
@@ -171,6 +172,7 @@ class Tensor {
 
  private:
   void check_type(DType asked) const;
+  Number only_value() const;
 
   Ref<TensorImpl> impl_;
 };

@@ -117,9 +117,10 @@ void check_conv_operands(const char* name, const Tensor& x, const Tensor& weight
           axes == 1 ? "[O, C / groups, K]" : "[O, C / groups, KH, KW]", to_string(weight.shape()));
   const int64_t channels = x.size(-axes - 1), out = weight.size(0);
   if (groups < 1) raise(ErrorKind::config, "{}: groups must be at least 1, got {}", name, groups);
-  if (weight.size(1) * groups != channels)
+  const int64_t taken = checked_multiply(weight.size(1), groups, name);
+  if (taken != channels)
     raise(ErrorKind::shape, "{}: weight {} takes {} channels in {} group{}, x {} has {}", name,
-          to_string(weight.shape()), weight.size(1) * groups, groups, groups == 1 ? "" : "s", to_string(x.shape()),
+          to_string(weight.shape()), taken, groups, groups == 1 ? "" : "s", to_string(x.shape()),
           channels);
   if (out % groups != 0)
     raise(ErrorKind::shape, "{}: {} groups do not divide the {} output channels of weight {}", name, groups, out,

@@ -115,6 +115,7 @@ Tensor product_values(const Tensor& a, const Tensor& b, const MatmulOptions& opt
   for (int64_t size : {gemm.m, gemm.n, gemm.k}) check_product_size("matmul", size);
   gemm.ldc = gemm.n;
   Tensor y = empty(batch.inserted(batch.rank(), gemm.m).inserted(batch.rank() + 1, gemm.n), a.dtype());
+  if (y.numel() == 0) return y;  // of however many matrices
   // Leading axes of a alone are more rows of one product.
   const bool rows = batch_b.numel() == 1 && !options.transpose_a && batch == batch_a;
   dispatch_floating("matmul", a.dtype(), [&](auto zero) {

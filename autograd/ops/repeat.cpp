@@ -1,5 +1,7 @@
 #include "autograd/ops/repeat.h"
 
+#include <algorithm>
+
 #include "autograd/create.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/index.h"
@@ -24,14 +26,17 @@ Tensor repeat_interleave(const Tensor& x, const Tensor& counts, std::optional<in
   if (counts.shape() != Shape{size})
     raise(ErrorKind::shape, "repeat_interleave: counts {} for axis {} of {}", to_string(counts.shape()), along,
           to_string(x.shape()));
-  std::vector<int64_t> positions;
   const int64_t* values = counts.data<int64_t>();
+  int64_t total = 0;
   for (int64_t i = 0; i < size; ++i) {
     if (values[i] < 0)
       raise(ErrorKind::config, "repeat_interleave: counts must not be negative, got {} at position {}", values[i], i);
-    positions.insert(positions.end(), static_cast<size_t>(values[i]), i);
+    total = checked_add(total, values[i], "repeat_interleave");
   }
-  return index_select(x, along, from_vector(positions));
+  Tensor positions = empty({total}, i64);
+  int64_t* next = positions.mutable_data<int64_t>();
+  for (int64_t i = 0; i < size; ++i) next = std::fill_n(next, values[i], i);
+  return index_select(x, along, positions);
 }
 
 Tensors meshgrid(const Tensors& vectors, GridIndexing indexing) {

@@ -52,6 +52,16 @@ TEST(Tensor, GivesItsValuesInTheirTypeOnly) {
   EXPECT_TAPE_ERROR(x.item(), ErrorKind::shape, "item: needs one element, the tensor is [2]");
   EXPECT_EQ(tensor({3}, boolean).item(), 1);
   EXPECT_EQ(full({1, 1}, 5, i64).item<int64_t>(), 5);
+  for (const int64_t value : {INT64_MAX, INT64_MIN, (int64_t{1} << 53) + 1})
+    EXPECT_EQ(full({1}, value, i64).item<int64_t>(), value);
+  EXPECT_EQ(scalar(-2.75).item<int64_t>(), -2);
+  EXPECT_EQ(scalar(2.5, bf16).item<float>(), 2.5F);
+  EXPECT_TRUE(scalar(0.5).item<bool>());
+  EXPECT_TAPE_ERROR(scalar(0x1p63).item<int64_t>(), ErrorKind::numeric, "item: 9.223372036854776e+18 does not fit i64");
+  EXPECT_TAPE_ERROR(scalar(std::numeric_limits<float>::quiet_NaN()).item<int64_t>(), ErrorKind::numeric,
+                    "item: nan does not fit i64");
+  EXPECT_TAPE_ERROR(full({1}, int64_t{1} << 31, i64).item<int32_t>(), ErrorKind::numeric,
+                    "item: 2147483648 does not fit i32");
 }
 
 TEST(Tensor, RowsAreViews) {

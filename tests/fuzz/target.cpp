@@ -15,10 +15,18 @@ namespace {
 
 Bytes current;  // what the running target reads
 
+/// Nothing is looked for in bytes that their owner may have given back.
+struct Current {
+  explicit Current(Bytes input) { current = input; }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+  ~Current() { current = {}; }
+};
+
 }  // namespace
 
 void Target::run(Bytes input) const {
-  current = input;
+  const Current read(input);
   function(input);
 }
 

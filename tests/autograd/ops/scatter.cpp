@@ -91,6 +91,8 @@ TEST(Repeats, RefuseCountsThatDoNotFit) {
                     "repeat_interleave: counts must not be negative, got -2 at position 1");
   EXPECT_TAPE_ERROR(repeat_interleave(one_to_six, ones({2}), 0), ErrorKind::dtype,
                     "repeat_interleave: the counts must be i64, got f32");
+  EXPECT_TAPE_ERROR(repeat_interleave(tensor({1, 2}), from_vector<int64_t>({INT64_MAX, 1}), 0), ErrorKind::shape,
+                    "repeat_interleave: 9223372036854775807 + 1 overflows");
   EXPECT_TAPE_ERROR(meshgrid({}), ErrorKind::config, "meshgrid: needs at least one vector");
   EXPECT_TAPE_ERROR(meshgrid({ones({2}), one_to_six}), ErrorKind::shape,
                     "meshgrid: vector 1 has more than one axis: [2, 3]");

@@ -99,12 +99,26 @@ TEST(WithoutValuesAt, ReductionsOfTheLongestAxisNeedNoTime) {
   }
 }
 
+TEST(WithoutValuesAt, AsManyMatricesAsThereAreTakeNoTime) {
+  for (const Tensor& other : {zeros({1, 1}), zeros({kLong, 1, 0})}) {
+    Tensor x = zeros({kLong, 0, 1}).requires_grad_();
+    const Tensor y = matmul(x, other);
+    EXPECT_EQ(y.shape(), (Shape{kLong, 0, other.size(-1)}));
+    sum(y).backward();
+    EXPECT_EQ(x.grad().shape(), x.shape());
+  }
+}
+
 TEST(WithoutValuesAt, NumbersThatWouldMakeALongerAxisAreRefused) {
   const Tensor x = zeros({0, 3});
   EXPECT_TAPE_ERROR(pad(x, {{INT64_MAX, 1}}), ErrorKind::shape, "pad: 3 + 9223372036854775807 overflows");
   EXPECT_TAPE_ERROR(diag_embed(x, INT64_MIN), ErrorKind::shape, "diag_embed: 3 + 9223372036854775807 overflows");
   EXPECT_TAPE_ERROR(split(x, {INT64_MAX, INT64_MAX}, 1), ErrorKind::shape,
                     "split: 9223372036854775807 + 9223372036854775807 overflows");
+  EXPECT_TAPE_ERROR(conv1d(zeros({1, 2, 3}), ones({2, 2, 1}), {}, {.groups = INT64_MAX}), ErrorKind::shape,
+                    "conv1d: 2 x 9223372036854775807 overflows");
+  EXPECT_TAPE_ERROR(bincount(from_vector<int64_t>({0, INT64_MAX - 1})), ErrorKind::shape,
+                    "shape: the number of elements of [9223372036854775807] overflows");
   EXPECT_EQ(chunk(x, INT64_MAX, 1).size(), 3U);
   EXPECT_EQ(split(x, INT64_MAX, 1).size(), 1U);
 }

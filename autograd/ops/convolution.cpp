@@ -120,8 +120,7 @@ void check_conv_operands(const char* name, const Tensor& x, const Tensor& weight
   const int64_t taken = checked_multiply(weight.size(1), groups, name);
   if (taken != channels)
     raise(ErrorKind::shape, "{}: weight {} takes {} channels in {} group{}, x {} has {}", name,
-          to_string(weight.shape()), taken, groups, groups == 1 ? "" : "s", to_string(x.shape()),
-          channels);
+          to_string(weight.shape()), taken, groups, groups == 1 ? "" : "s", to_string(x.shape()), channels);
   if (out % groups != 0)
     raise(ErrorKind::shape, "{}: {} groups do not divide the {} output channels of weight {}", name, groups, out,
           to_string(weight.shape()));

@@ -69,8 +69,8 @@ class Tensor {
   }
   void* raw() const { return static_cast<char*>(impl().storage->data()) + impl().offset; }
 
-  /// The one value of a tensor with one element, as a double or a T: exact from i64 to i64, cut off behind the point from
-  /// a floating dtype to a whole one. Throws Error (shape) for other sizes, (numeric) where it does not fit T.
+  /// The one value of a tensor with one element, as a double or a T: exact from i64 to i64, cut off behind the point
+  /// from a floating dtype to a whole one. Throws Error (shape) for other sizes, (numeric) where it does not fit T.
   double item() const { return only_value().value(); }
   template <class T>
   T item() const {

@@ -6,7 +6,8 @@
 
 using namespace tape;
 
-// y_t = phi(q_t) S_t / (phi(q_t) . z_t) with sums over s <= t, S_t of phi(k_s) v_s^T and z_t of phi(k_s); phi = elu + 1.
+// y_t = phi(q_t) S_t / (phi(q_t) . z_t) with phi = elu + 1 and sums over s <= t: S_t of phi(k_s) v_s^T, z_t of
+// phi(k_s).
 struct LinearAttention : nn::Layer<LinearAttention> {
   nn::Child<nn::Linear> query, key, value;
   explicit LinearAttention(int64_t width)

@@ -1,6 +1,5 @@
 #include "models/folder.h"
 
-
 #include "base/file.h"
 #include "models/adapter_folder.h"
 #include "models/encoder_decoder_folder.h"

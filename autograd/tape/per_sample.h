@@ -19,10 +19,10 @@ struct PerSampleOptions {
 ///
 /// The gradient of a linear layer's weight for sample b is the product of its rows of dy and x alone, where the sum
 /// over all rows is the usual one (Goodfellow 2015, "Efficient per-example gradient computations"); so it is done for
-/// linear(), embedding(), conv1d(), conv2d(), layer_norm(), rms_norm(), group_norm() and every operation that broadcasts
-/// a parameter. Others that take one together with samples are called once a sample, with the gradient of the rest at
-/// zero: right, and slower. What is made of parameters alone (a table of positions, tied weights) is differentiated
-/// behind them.
+/// linear(), embedding(), conv1d(), conv2d(), layer_norm(), rms_norm(), group_norm() and every operation that
+/// broadcasts a parameter. Others that take one together with samples are called once a sample, with the gradient of
+/// the rest at zero: right, and slower. What is made of parameters alone (a table of positions, tied weights) is
+/// differentiated behind them.
 ///
 /// Each parameter's result is B times as large as it is. No grad() is touched. Error (shape) where a batch's tensors
 /// have different numbers of samples or the losses are not [B]; Error (graph) where an operation's samples lie along no

@@ -130,9 +130,10 @@ TEST(ProgressInAFile, WritesALineEachTenthAndNoEscapes) {
   TestRun run(file);
   run.extras = {{"exact", "93.1%"}};
   for (int64_t step = 1; step <= 20; ++step) run.step(step, 0.1);
-  EXPECT_EQ(run.written(),
-            "step  10/100  loss 1.5000  exact 93.1%  spent  0:01  left  0:09  10.0k tok/s    10 steps/s  lr 3.00e-04\n"
-            "step  20/100  loss 1.5000  exact 93.1%  spent  0:02  left  0:08  10.0k tok/s    10 steps/s  lr 3.00e-04\n");
+  EXPECT_EQ(
+      run.written(),
+      "step  10/100  loss 1.5000  exact 93.1%  spent  0:01  left  0:09  10.0k tok/s    10 steps/s  lr 3.00e-04\n"
+      "step  20/100  loss 1.5000  exact 93.1%  spent  0:02  left  0:08  10.0k tok/s    10 steps/s  lr 3.00e-04\n");
   run.progress.line("validation");
   EXPECT_EQ(run.written(), "validation\n");
   run.step(21, 0.1);

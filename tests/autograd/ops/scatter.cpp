@@ -9,8 +9,8 @@
 #include "autograd/ops/join.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/repeat.h"
-#include "autograd/tape/tape.h"
 #include "autograd/ops/shape.h"
+#include "autograd/tape/tape.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 

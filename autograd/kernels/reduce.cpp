@@ -63,24 +63,6 @@ void min(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* 
 }
 
 template <class T>
-void cumsum(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, bool reverse) {
-  if (size == 0 || inner == 0) return;
-  const int64_t width = smaller(kTile, inner), tiles = divide_up(inner, width);
-  for_tasks(outer * tiles, outer * size * inner > 2 * kChunk, [&](int64_t task) {
-    const int64_t column = task % tiles * width, count = smaller(width, inner - column);
-    const int64_t base = task / tiles * size * inner + column;
-    double sums[kTile] = {};
-    for (int64_t s = 0; s < size; ++s) {
-      const int64_t row = base + (reverse ? size - 1 - s : s) * inner;
-      for (int64_t i = 0; i < count; ++i) {
-        sums[i] += static_cast<double>(x[row + i]);
-        y[row + i] = static_cast<T>(sums[i]);
-      }
-    }
-  });
-}
-
-template <class T>
 double sum_of_squares(int64_t n, const T* x) {
   const int64_t chunks = divide_up(n, kChunk);
   if (chunks == 0) return 0;
@@ -131,9 +113,9 @@ bool all_finite(int64_t n, const T* x) {
 }
 }  // namespace
 
-extern const ReduceKernels<float> reduce_f32 = {
-    sum<float>, max<float>, min<float>, cumsum<float>, sum_of_squares<float>, all_finite<float>};
-extern const ReduceKernels<double> reduce_f64 = {
-    sum<double>, max<double>, min<double>, cumsum<double>, sum_of_squares<double>, all_finite<double>};
+extern const ReduceKernels<float> reduce_f32 = {sum<float>, max<float>, min<float>, sum_of_squares<float>,
+                                                all_finite<float>};
+extern const ReduceKernels<double> reduce_f64 = {sum<double>, max<double>, min<double>, sum_of_squares<double>,
+                                                 all_finite<double>};
 
 }  // namespace tape::kernels::TAPE_LEVEL

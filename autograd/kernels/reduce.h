@@ -15,7 +15,6 @@ struct ReduceKernels {
   /// size >= 1. NaN wins. index (of the first best, may be null) is [outer, inner].
   void (*max)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index);
   void (*min)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index);
-  void (*cumsum)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, bool reverse);
   /// sum of squares of n values, accumulated in double.
   double (*sum_of_squares)(int64_t n, const T* x);
   /// Whether every value is finite.

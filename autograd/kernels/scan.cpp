@@ -35,6 +35,14 @@ TAPE_INLINE void scan_lines(int64_t outer, int64_t size, int64_t inner, bool rev
 }
 
 template <class T>
+void cumsum(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, bool reverse) {
+  scan_lines(outer, size, inner, reverse, 0.0, [=](double& sum, int64_t i, int64_t) {
+    sum += static_cast<double>(x[i]);
+    y[i] = static_cast<T>(sum);
+  });
+}
+
+template <class T>
 void cumprod(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
   scan_lines(outer, size, inner, false, 1.0, [=](double& product, int64_t i, int64_t) {
     product *= static_cast<double>(x[i]);
@@ -114,7 +122,8 @@ void cumulative_best(int64_t outer, int64_t size, int64_t inner, const T* x, boo
 }
 
 template <class T>
-constexpr ScanKernels<T> kTable = {.cumprod = cumprod<T>,
+constexpr ScanKernels<T> kTable = {.cumsum = cumsum<T>,
+                                   .cumprod = cumprod<T>,
                                    .cumprod_backward = cumprod_backward<T>,
                                    .linear = linear<T>,
                                    .logcumsumexp = logcumsumexp<T>,

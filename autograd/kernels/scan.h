@@ -10,6 +10,8 @@ namespace tape::kernels {
 /// What is carried along is kept in double.
 template <class T>
 struct ScanKernels {
+  /// y[t] = x[0] + ... + x[t]
+  void (*cumsum)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, bool reverse);
   /// y[t] = x[0] ... x[t]
   void (*cumprod)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y);
   /// dx of cumprod, right also where values are zero: dx[t] = y[t - 1] g[t], g[t] = dy[t] + x[t + 1] g[t + 1].

@@ -96,7 +96,6 @@ void scatter(int64_t outer, int64_t size, int64_t inner, int64_t element_size, v
 }
 
 bool mark_last(int64_t outer, int64_t size, int64_t inner, int64_t count, const int64_t* index, bool* last) {
-  if (count == 0 || inner == 0) return false;
   int64_t repeated = 0;
   for_chunks(outer, count * inner, [&](int64_t begin, int64_t end) {
     Scratch<int64_t> latest(size * inner + 1);

@@ -90,7 +90,7 @@ TopK linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   observe_use({x, weight, bias});
   const TopK best = max_at(from_vector(products_of(x, weight, bias, candidates)));
   const Shape one = x.shape().with(x.rank() - 1, 1);
-  return {reshape(best.values, one), full(one, candidates[static_cast<size_t>(best.indices.item())], i64)};
+  return {reshape(best.values, one), full(one, candidates[static_cast<size_t>(best.indices.item<int64_t>())], i64)};
 }
 
 }  // namespace tape

@@ -2,7 +2,7 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/index.h"
-#include "autograd/kernels/reduce.h"
+#include "autograd/kernels/scan.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/extents.h"
 #include "autograd/ops/index.h"
@@ -109,7 +109,7 @@ Tensor cumsum(const Tensor& x, int64_t axis, const CumsumOptions& options) {
   Tensor y = empty_like(x);
   dispatch_floating("cumsum", x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::reduce<T>().cumsum(e.outer, e.size, e.inner, x.data<T>(), y.mutable_data<T>(), options.reverse);
+    kernels::scan<T>().cumsum(e.outer, e.size, e.inner, x.data<T>(), y.mutable_data<T>(), options.reverse);
   });
   return record(cumsum_op, {x}, y, {},
                 [axis, reverse = options.reverse](const BackwardContext& c) -> Tensors {

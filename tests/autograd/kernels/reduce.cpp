@@ -4,23 +4,12 @@
 #include <limits>
 
 #include "tests/autograd/kernels/levels.h"
+#include "tests/autograd/kernels/middle_axis.h"
 
 namespace tape::kernels::testing {
 namespace {
 
 class Reduce : public EveryLevel {};
-struct Shape {
-  int64_t outer, size, inner;
-  int64_t count() const { return outer * size * inner; }
-};
-const Shape kShapes[] = {{1, 1, 1},    {1, 7, 1}, {3, 16, 1}, {5, 33, 1},   {2, 513, 1},    {1, 70001, 1},
-                         {700, 65, 1}, {1, 5, 4}, {3, 7, 17}, {2, 100, 33}, {1, 3001, 257}, {1, 20000, 3},
-                         {9, 3, 1000}, {0, 3, 2}, {2, 3, 0},  {4, 40000, 1}};
-/// How large the sums of random terms become on the way, though they may end near zero.
-double spread(const Shape& s) { return 1 + std::sqrt(static_cast<double>(s.size)); }
-size_t at(const Shape& s, int64_t o, int64_t i, int64_t n) {
-  return static_cast<size_t>((o * s.size + i) * s.inner + n);
-}
 
 template <class T>
 void check_sum() {
@@ -93,31 +82,6 @@ void check_best() {
 TEST_P(Reduce, max_and_min_find_the_first_and_keep_nan) {
   check_best<float>();
   check_best<double>();
-}
-
-template <class T>
-void check_cumsum() {
-  for (const Shape& s : kShapes) {
-    const std::vector<T> x = random_values<T>(s.count(), 3);
-    for (const bool reverse : {false, true}) {
-      std::vector<T> y(x.size());
-      std::vector<long double> wanted(x.size());
-      for (int64_t o = 0; o < s.outer; ++o)
-        for (int64_t n = 0; n < s.inner; ++n) {
-          long double sum = 0;
-          for (int64_t i = 0; i < s.size; ++i) {
-            const size_t here = at(s, o, reverse ? s.size - 1 - i : i, n);
-            wanted[here] = sum += static_cast<long double>(x[here]);
-          }
-        }
-      reduce<T>().cumsum(s.outer, s.size, s.inner, x.data(), y.data(), reverse);
-      expect_close(y, wanted, spread(s) * tolerance<T>(1e-7, 1e-13), "cumsum");
-    }
-  }
-}
-TEST_P(Reduce, cumsum_is_that_of_a_loop) {
-  check_cumsum<float>();
-  check_cumsum<double>();
 }
 
 template <class T>

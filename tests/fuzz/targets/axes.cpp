@@ -18,7 +18,6 @@ struct Given {
 
   Axes axes() const { return Axes(list); }
   Tensor places() const { return from_vector(list); }
-  Tensor flags(const Tensor& x) const { return gt(x, static_cast<double>(a)); }
 };
 
 /// A few numbers can ask for any amount of memory.
@@ -85,7 +84,7 @@ constexpr std::array kOperations = std::to_array<Operation>({
     [](const Tensor& x, const Given& g) {
       return index(x, {g.places(), SliceOptions{.start = g.a, .step = g.b}});
     },
-    [](const Tensor& x, const Given& g) { return masked_select(x, g.flags(x)); },
+    [](const Tensor& x, const Given& g) { return masked_select(x, gt(x, g.a)); },
     [](const Tensor& x, const Given& g) { return layer_norm(x) + group_norm(x, g.a); },
     [](const Tensor& x, const Given& g) {
       return conv1d(x, ones({1, x.rank() > 1 ? x.size(1) : 1, 2}, f64), {}, {.stride = g.a, .padding = g.b});

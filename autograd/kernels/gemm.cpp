@@ -78,7 +78,7 @@ void run_part(Road road, const Gemm& s, const T* a, const T* b, const T* bias, T
 /// How a product on a road is best split among threads.
 struct Split {
   int64_t row_step, column_step;  // whole tiles of the kernels
-  double packing;                 // a value to pack costs as much as so many multiplications
+  double packing, reading;        // a value to pack, or to read of a packed B, costs as much as so many multiplications
   double least;                   // so many multiplications are worth a second thread
 };
 /// Of a packed B, the columns that lie together.
@@ -90,12 +90,12 @@ int64_t right_panel(RightPacking::Kernels kernels) {
 template <class T>
 Split split_of(const Gemm& s, Road road) {
   const bool tiles = road == Road::rounded && bf16_road() != Bf16Road::avx512;
-  if (tiles) return {32, 32, 60, s.packed.values ? 1e6 : 6e6};
-  return {12, s.packed.values ? right_panel<T>(s.packed.kernels) : 32, 7, 2.5e5};
+  if (tiles) return {32, 32, 60, 4, s.packed.values ? 1e6 : 6e6};
+  return {12, s.packed.values ? right_panel<T>(s.packed.kernels) : 32, 7, 4, 2.5e5};
 }
 
 /// How many threads share the rows, the others sharing the columns, so that the dearest part is cheapest. Each thread
-/// packs the operands of its part that are not packed.
+/// packs the operands of its part that are not packed, and reads a packed B.
 int64_t threads_along_rows(const Gemm& s, const Split& split, int64_t threads, bool packs_a) {
   int64_t best = 1;
   double least = 0;
@@ -107,7 +107,8 @@ int64_t threads_along_rows(const Gemm& s, const Split& split, int64_t threads, b
     };
     const double rows = largest(s.m, split.row_step, by_rows),
                  columns = largest(s.n, split.column_step, threads / by_rows);
-    const double cost = rows * columns + split.packing * ((s.packed.values ? 0 : columns) + (packs_a ? rows : 0));
+    const double cost = rows * columns + (s.packed.values ? split.reading : split.packing) * columns +
+                        (packs_a ? split.packing * rows : 0);
     if (by_rows == 1 || cost < least) {
       best = by_rows;
       least = cost;

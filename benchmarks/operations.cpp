@@ -57,24 +57,26 @@ BENCHMARK(decoder_linear)
 
 /// The likeliest of so many words, whose weights are kept: of other words in between, no weight is in the caches.
 void linear_max_(benchmark::State& state) {
-  const int64_t words = state.range(0), width = state.range(1);
+  const int64_t rows = state.range(0), words = state.range(1), width = state.range(2);
   const NoGrad no_grad;
-  const Tensor x = randn({1, width});
+  const Tensor x = randn({rows, width});
   Tensors weights;
   for (int i = 0; i < 3; ++i) weights.push_back(randn({words, width}));
-  for (const Tensor& weight : weights) keep_packed(weight, state.range(2) != 0);
+  for (const Tensor& weight : weights) keep_packed(weight, true);
+  const bool rounded = state.range(3) != 0;
   for (const Tensor& weight : weights)
     for (int64_t i = 0; i <= kReadsBeforeRounding; ++i) linear_max(x, weight);
   for (auto _ : state)
-    for (const Tensor& weight : weights) benchmark::DoNotOptimize(linear_max(x, weight));
+    for (const Tensor& weight : weights)
+      benchmark::DoNotOptimize(rounded ? linear_max(x, weight) : max_at(linear(x, weight)));
   rate(state, "weights", static_cast<double>(weights.size()));
 }
-BENCHMARK(linear_max_)
-    ->ArgNames({"words", "width", "rounded"})
-    ->ArgsProduct({{10000}, {512}, {0, 1}})
-    ->ArgsProduct({{50257}, {768}, {0, 1}})
-    ->ArgsProduct({{128112}, {1024}, {0, 1}})
-    ->UseRealTime();
+void words(benchmark::internal::Benchmark* b) {
+  for (const int64_t rows : {1, 2, 4, 8, 16, 32, 64, 128})
+    for (const auto& [words, width] : {std::pair{10000, 512}, {50257, 768}, {128112, 1024}})
+      for (const int rounded : {0, 1}) b->Args({rows, words, width, rounded});
+}
+BENCHMARK(linear_max_)->ArgNames({"rows", "words", "width", "rounded"})->Apply(words)->UseRealTime();
 
 template <class F>
 void over_rows(benchmark::State& state, const F& f) {

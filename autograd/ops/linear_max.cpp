@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <optional>
 
 #include "autograd/create.h"
 #include "autograd/kernels/bf16_road.h"
 #include "autograd/kernels/gemm.h"
 #include "autograd/kernels/reduce.h"
+#include "autograd/kernels/rounded_product.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/compare.h"
 #include "autograd/ops/data_or_null.h"
 #include "autograd/ops/index.h"
+#include "autograd/ops/join.h"
+#include "autograd/ops/masked.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/packed_weight.h"
 #include "autograd/ops/reduce.h"
@@ -22,53 +26,75 @@
 namespace tape {
 namespace {
 
-/// A smaller weight lies in the caches. More rows that may be the largest than kMostCandidates are no gain.
-constexpr int64_t kLeastWeight = 1 << 18, kMostCandidates = 512;
+/// A smaller weight lies in the caches.
+constexpr int64_t kLeastWeight = 1 << 18;
+/// So many rows of x are looked at together, and of the weight's, one in so many may be multiplied for them.
+constexpr int64_t kRowsTogether = 64, kOneIn = 8;
 
 TopK composed(const Tensor& x, const Tensor& weight, const Tensor& bias) { return max_at(linear(x, weight, bias)); }
 
-/// A number that is not below the norm.
-float norm_above(const Tensor& x) {
-  const double norm = std::sqrt(kernels::reduce<float>().sum_of_squares(x.numel(), x.data<float>()));
-  return static_cast<float>(norm * (1 + 1e-6));
-}
-
-/// The rows of the weight whose product with x may be the largest, in order; too many are nothing.
-std::vector<int64_t> candidates_of(const Tensor& x, const Tensor& bias, const kernels::RoundedRows& rows) {
-  const float norm = norm_above(x);
-  if (!std::isfinite(norm)) return {};
-  const Tensor padded = zeros({rows.stride()}), upper = empty({rows.n});
-  std::copy_n(x.data<float>(), rows.k, static_cast<float*>(padded.raw()));
-  const float least = kernels::rounded_rows().bracket(rows, padded.data<float>(), norm, data_or_null<float>(bias),
+/// Whether the product of each row of the weight and x, a single one, may be the largest.
+Tensor marked_for_one(const Tensor& x, const Tensor& bias, const kernels::RoundedRows& rows) {
+  const Tensor upper = empty({rows.n});
+  const float least = kernels::rounded_rows().bracket(rows, x.data<float>(), data_or_null<float>(bias),
                                                       static_cast<float*>(upper.raw()));
-  std::vector<int64_t> found;
-  for (int64_t i = 0; i < rows.n; ++i) {
-    if (upper.data<float>()[i] < least) continue;  // NaN is not
-    found.push_back(i);
-    if (std::ssize(found) > kMostCandidates) return {};
-  }
-  return found;
+  return logical_not(lt(upper, least));  // NaN is not below
 }
 
-/// The product of x and the rows [candidates], each by itself: the bits of the whole product, whose values for so few
-/// rows of x are dot products.
-std::vector<float> products_of(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                               const std::vector<int64_t>& candidates) {
-  const int64_t in = weight.size(1);
-  const kernels::Gemm product{.transpose_b = true, .m = 1, .n = 1, .k = in, .lda = in, .ldb = in, .ldc = 1};
-  std::vector<float> values;
-  for (const int64_t row : candidates) {
-    const float* const its_bias = bias.defined() ? bias.data<float>() + row : nullptr;
-    values.push_back(0);
-    kernels::gemm(product, x.data<float>(), weight.data<float>() + row * in, &values.back(), its_bias);
-  }
-  return values;
+/// The rows of the weight whose product with one of x [m, in] may be the largest, in order.
+Tensor candidates_of(const Tensor& x, const Tensor& bias, const kernels::RoundedRows& rows) {
+  const int64_t m = x.size(0);
+  if (m == 1) return flat_nonzero(marked_for_one(x, bias, rows));
+  const Tensor may = empty({rows.n}, boolean);
+  kernels::fast_rounded_product()->mark(rows, m, x.data<float>(), data_or_null<float>(bias),
+                                        static_cast<bool*>(may.raw()));
+  return flat_nonzero(may);
 }
 
-/// Whether the product is one row of f32 that no other kernel computes than products_of() has.
+/// x [m, in] times a weight [out, in].
+kernels::Gemm product_of(const Tensor& x, const Tensor& weight) {
+  const int64_t n = weight.size(0), k = weight.size(1);
+  return {.transpose_b = true, .m = x.size(0), .n = n, .k = k, .lda = k, .ldb = k, .ldc = n};
+}
+
+/// linear() of some rows of a large weight, by the kernels that multiply it as a whole: the same bits, which do not
+/// depend on what else is computed with them.
+Tensor part_of_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, bool packed) {
+  kernels::Gemm product = product_of(x, weight);
+  const Tensor y = empty({product.m, product.n});
+  float* const to = static_cast<float*>(y.raw());
+  if (packed) {
+    const kernels::RightPacking way = kernels::right_packing(product, size_of(f32));
+    const Ref<Storage> values = Storage::allocate(way.bytes);
+    kernels::pack_right(product, weight.data<float>(), values->data());
+    product.packed = {.values = values->data(), .kernels = way.kernels, .columns = product.n};
+    kernels::gemm(product, x.data<float>(), weight.data<float>(), to, data_or_null<float>(bias));
+    return y;
+  }
+  product.m = 1;  // several rows are not multiplied by a small weight as they are by a large one
+  for (int64_t row = 0; row < x.size(0); ++row)
+    kernels::gemm(product, x.data<float>() + row * product.k, weight.data<float>(), to + row * product.n,
+                  data_or_null<float>(bias));
+  return y;
+}
+
+/// linear_max() of x [m, in] by the candidates alone, nothing where they are many. `packed`: whether the product of all
+/// rows of x and the whole weight reads that packed.
+std::optional<TopK> screened(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                             const kernels::RoundedRows& rows, bool packed) {
+  const Tensor candidates = candidates_of(x, bias, rows);
+  if (candidates.size(0) > rows.n / kOneIn) return std::nullopt;
+  const TopK best = max_at(part_of_linear(x, index_select(weight, 0, candidates),
+                                          bias.defined() ? index_select(bias, 0, candidates) : Tensor(), packed));
+  return TopK{best.values, index_select(candidates, 0, flatten(best.indices))};
+}
+
+/// Whether the product is one of f32 whose kernels part_of_linear() has, and something multiplies so many rows in 8
+/// bits faster.
 bool may_screen(const Tensor& x, const Tensor& weight) {
-  return x.dtype() == f32 && weight.numel() >= kLeastWeight && x.numel() == weight.size(1) && !Composed::active() &&
-         kernels::precision_in_use(MatmulPrecisionScope::current()) == MatmulPrecision::highest;
+  if (x.dtype() != f32 || weight.numel() < kLeastWeight || x.numel() == 0 || Composed::active()) return false;
+  if (kernels::precision_in_use(MatmulPrecisionScope::current()) != MatmulPrecision::highest) return false;
+  return x.numel() == weight.size(1) || (kernels::fast_rounded_product() && weight.size(1) <= kernels::kLongestRow);
 }
 
 }  // namespace
@@ -85,12 +111,18 @@ TopK linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const NoGrad no_grad;
   const RoundedWeight rounded = may_screen(x, weight) ? read_rounded(weight) : RoundedWeight();
   if (!rounded.held) return composed(x, weight, bias);
-  const std::vector<int64_t> candidates = candidates_of(x, bias, rounded.rows);
-  if (candidates.empty()) return composed(x, weight, bias);
+  const Tensor rows = reshape(x, {-1, weight.size(1)});
+  const bool packed = packing_of(weight, product_of(rows, weight)).kernels != kernels::RightPacking::Kernels::none;
+  Tensors values, indices;
+  for (const Tensor& part : chunk(rows, (rows.size(0) + kRowsTogether - 1) / kRowsTogether, 0)) {
+    const std::optional<TopK> best = screened(part, weight, bias, rounded.rows, packed);
+    if (!best) return composed(x, weight, bias);
+    values.push_back(best->values);
+    indices.push_back(best->indices);
+  }
   observe_use({x, weight, bias});
-  const TopK best = max_at(from_vector(products_of(x, weight, bias, candidates)));
   const Shape one = x.shape().with(x.rank() - 1, 1);
-  return {reshape(best.values, one), full(one, candidates[static_cast<size_t>(best.indices.item<int64_t>())], i64)};
+  return {reshape(cat(values, 0), one), reshape(cat(indices, 0), one)};
 }
 
 }  // namespace tape

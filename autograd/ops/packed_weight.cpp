@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include "autograd/dtype.h"
-#include "autograd/kernels/gemm.h"
 
 namespace tape {
 namespace {
@@ -43,10 +42,12 @@ RoundedWeight room_for_rows(int64_t n, int64_t k) {
   constexpr int64_t kAligned = 64;
   RoundedWeight made{{.n = n, .k = k}, nullptr};
   const int64_t values = (n * made.rows.stride() + kAligned - 1) / kAligned * kAligned;
-  made.held = Storage::allocate(values + 2 * n * size_of(f32));
+  made.held = Storage::allocate(values + 4 * n * size_of(f32));
   made.rows.values = static_cast<int8_t*>(made.held->data());
   made.rows.scale = reinterpret_cast<float*>(made.rows.values + values);
-  made.rows.bounds = made.rows.scale + n;
+  made.rows.norms = made.rows.scale + n;
+  made.rows.rests = made.rows.norms + n;
+  made.rows.sums = reinterpret_cast<int32_t*>(made.rows.rests + n);
   return made;
 }
 }  // namespace
@@ -60,11 +61,16 @@ void keep_packed(const Tensor& weight, bool keep) {
     storage.set_companion(std::make_unique<PackedWeight>());
 }
 
-Ref<Storage> read_packed(const Tensor& weight, Gemm& product) {
-  PackedWeight* const kept = kept_of(weight);
-  if (!kept) return nullptr;
+RightPacking packing_of(const Tensor& weight, const Gemm& product) {
+  if (!kept_of(weight)) return {};
   const RightPacking way = right_packing(product, size_of(weight.dtype()));
-  if (way.kernels == RightPacking::Kernels::none || product.m < least_rows(way)) return nullptr;
+  return way.kernels == RightPacking::Kernels::none || product.m < least_rows(way) ? RightPacking() : way;
+}
+
+Ref<Storage> read_packed(const Tensor& weight, Gemm& product) {
+  const RightPacking way = packing_of(weight, product);
+  if (way.kernels == RightPacking::Kernels::none) return nullptr;
+  PackedWeight* const kept = kept_of(weight);
   const std::lock_guard lock(kept->mutex);
   const Copied now = copied(weight, product.n, product.k);
   if (!kept->packed || kept->way != way || kept->packed_of != now) {

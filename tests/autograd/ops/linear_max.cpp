@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
+#include "autograd/kernels/rounded_product.h"
+#include "autograd/kernels/work.h"
 #include "autograd/ops.h"
 #include "autograd/ops/packed_weight.h"
 #include "autograd/random.h"
@@ -50,7 +52,33 @@ TEST_F(LinearMax, IsThatOfTheWholeProductBitForBit) {
   for (int i = 0; i < 200; ++i) expect_as_composed(randn({1, kIn}, f32, stream) * std::pow(10, i % 7 - 3), "random");
   expect_as_composed(randn({kIn}, f32, stream), "a vector");
   expect_as_composed(randn({1, 1, kIn}, f32, stream), "three axes");
-  expect_as_composed(randn({5, kIn}, f32, stream), "several rows");
+  for (const int64_t rows : {2, 3, 5, 6, 7, 8, 12, 16, 17, 33, 64, 65, 130})
+    for (int i = 0; i < 5; ++i)
+      expect_as_composed(randn({rows, kIn}, f32, stream) * std::pow(10, i - 2), std::to_string(rows) + " rows");
+  for (const int64_t rows : {1, 4, 20}) {
+    Tensor x = randn({rows, kIn}, f32, stream);
+    for (int64_t row = 0; row < rows; ++row) x.mutable_data<float>()[row * kIn + 9] = 200;
+    expect_as_composed(x, "rows with an outlier");
+  }
+  expect_as_composed(randn({2, 5, kIn}, f32, stream), "rows in two axes");
+  expect_as_composed(empty({0, kIn}), "no rows");
+}
+
+/// What is multiplied of the whole product. Equal values alone would not show that a part of it was enough.
+TEST_F(LinearMax, MultipliesFewRowsOfTheWeight) {
+  const auto share_multiplied = [&](const Tensor& x) {
+    const double before = kernels::flops_asked();
+    linear_max(x, weight);
+    return (kernels::flops_asked() - before) / static_cast<double>(2 * x.numel() * kOut);
+  };
+  for (const int64_t rows : {1, 2, 6, 7, 30, 80}) {
+    Tensor x = randn({rows, kIn}, f32, stream);
+    const double share = share_multiplied(x);
+    EXPECT_GT(share, 0);
+    EXPECT_LE(share, rows == 1 || kernels::fast_rounded_product() ? 0.125 : 1) << rows << " rows";
+    x.mutable_data<float>()[0] = NAN;
+    EXPECT_EQ(share_multiplied(x), 1) << "the whole product where a row is no number";
+  }
 }
 
 /// Rows that differ by single bits: which is the largest is decided by the rounding of their products.
@@ -62,6 +90,8 @@ TEST_F(LinearMax, OfNearlyEqualRowsIsThatOfTheWholeProduct) {
     to[row % kIn] = std::nextafter(to[row % kIn], row % 40 == 0 ? 10.0F : -10.0F);
   }
   for (int i = 0; i < 50; ++i) expect_as_composed(one + randn({kIn}, f32, stream) * 0.1, "near");
+  for (const int64_t rows : {3, 9, 40})
+    for (int i = 0; i < 10; ++i) expect_as_composed(one + randn({rows, kIn}, f32, stream) * 0.1, "rows that are near");
 }
 
 TEST_F(LinearMax, OfEqualRowsIsTheFirst) {
@@ -79,20 +109,30 @@ TEST_F(LinearMax, OfAllTheSameRowsReadsTheWholeWeight) {
 }
 
 TEST_F(LinearMax, SeesValuesThatAreNoNumbers) {
-  const Tensor x = randn({kIn}, f32, stream);
-  for (const float value : {std::nanf(""), INFINITY, -INFINITY, 3e38F}) {
-    const Tensor before = weight.clone();
-    weight.mutable_data<float>()[1234 * kIn + 5] = value;
-    expect_as_composed(x, "a weight of " + std::to_string(value));
-    Tensor other = x.clone();
-    other.mutable_data<float>()[7] = value;
-    expect_as_composed(other, "and an input");
-    weight.copy_(before);
-    expect_as_composed(other, "an input of " + std::to_string(value));
-    const float kept = bias.data<float>()[99];
-    bias.mutable_data<float>()[99] = value;
-    expect_as_composed(x, "a bias of " + std::to_string(value));
-    bias.mutable_data<float>()[99] = kept;
+  for (const int64_t rows : {1, 3, 9})
+    for (const float value : {std::nanf(""), INFINITY, -INFINITY, 3e38F}) {
+      const Tensor x = randn({rows, kIn}, f32, stream), before = weight.clone();
+      weight.mutable_data<float>()[1234 * kIn + 5] = value;
+      expect_as_composed(x, "a weight of " + std::to_string(value));
+      Tensor other = x.clone();
+      other.mutable_data<float>()[7] = value;
+      expect_as_composed(other, "and an input");
+      weight.copy_(before);
+      expect_as_composed(other, "an input of " + std::to_string(value));
+      const float kept = bias.data<float>()[99];
+      bias.mutable_data<float>()[99] = value;
+      expect_as_composed(x, "a bias of " + std::to_string(value));
+      bias.mutable_data<float>()[99] = kept;
+    }
+}
+
+/// Products of floats leave their range on the way to sums that do not.
+TEST_F(LinearMax, SeesSumsThatOverflowOnTheWay) {
+  for (const int64_t rows : {1, 4, 20}) {
+    const Tensor x = ones({rows, kIn});
+    weight.copy_(ones({kOut, kIn}) * 1e-3);
+    for (int64_t j = 0; j < kIn; ++j) weight.mutable_data<float>()[70 * kIn + j] = j < kIn / 2 ? 3e37F : -3e37F;
+    expect_as_composed(x, std::to_string(rows) + " rows");
   }
 }
 

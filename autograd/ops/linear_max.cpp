@@ -35,9 +35,9 @@ TopK composed(const Tensor& x, const Tensor& weight, const Tensor& bias) { retur
 
 /// Whether the product of each row of the weight and x, a single one, may be the largest.
 Tensor marked_for_one(const Tensor& x, const Tensor& bias, const kernels::RoundedRows& rows) {
-  const Tensor upper = empty({rows.n});
-  const float least = kernels::rounded_rows().bracket(rows, x.data<float>(), data_or_null<float>(bias),
-                                                      static_cast<float*>(upper.raw()));
+  Tensor upper = empty({rows.n});
+  const float least =
+      kernels::rounded_rows().bracket(rows, x.data<float>(), data_or_null<float>(bias), upper.mutable_data<float>());
   return logical_not(lt(upper, least));  // NaN is not below
 }
 
@@ -45,9 +45,8 @@ Tensor marked_for_one(const Tensor& x, const Tensor& bias, const kernels::Rounde
 Tensor candidates_of(const Tensor& x, const Tensor& bias, const kernels::RoundedRows& rows) {
   const int64_t m = x.size(0);
   if (m == 1) return flat_nonzero(marked_for_one(x, bias, rows));
-  const Tensor may = empty({rows.n}, boolean);
-  kernels::fast_rounded_product()->mark(rows, m, x.data<float>(), data_or_null<float>(bias),
-                                        static_cast<bool*>(may.raw()));
+  Tensor may = empty({rows.n}, boolean);
+  kernels::fast_rounded_product()->mark(rows, m, x.data<float>(), data_or_null<float>(bias), may.mutable_data<bool>());
   return flat_nonzero(may);
 }
 
@@ -61,8 +60,8 @@ kernels::Gemm product_of(const Tensor& x, const Tensor& weight) {
 /// depend on what else is computed with them.
 Tensor part_of_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, bool packed) {
   kernels::Gemm product = product_of(x, weight);
-  const Tensor y = empty({product.m, product.n});
-  float* const to = static_cast<float*>(y.raw());
+  Tensor y = empty({product.m, product.n});
+  float* const to = y.mutable_data<float>();
   if (packed) {
     const kernels::RightPacking way = kernels::right_packing(product, size_of(f32));
     const Ref<Storage> values = Storage::allocate(way.bytes);

@@ -36,8 +36,7 @@ TAPE_INLINE I32 add_dot(I32 sum, I32 x, int32_t w) {
 #endif
 }
 
-/// Rows of x, one a lane: panels of kWidth rows, with zeros behind the last. In two parts, a panel of l follows each of
-/// v.
+/// Rows of x, one a lane: panels of kWidth rows, with zeros behind the last. In two parts, one of l follows each of v.
 struct RoundedInputs {
   RoundedInputs(int64_t m, int64_t stride, int parts_)
       : parts(parts_),
@@ -59,13 +58,14 @@ struct RoundedInputs {
 };
 
 /// l of a row whose v are given, in their place, and the norm of what both leave.
-double round_rest(int64_t k, const float* x, const RoundedRow& row, int8_t* values) {
+double round_rest(const float* x, const RoundedRow& row, int8_t* values) {
+  if (row.scale == 0) return row.rest;
   F32 rests = {};
-  for (int64_t j = 0; j < k; j += kLanes<float>) {
-    const F32 t = load_first_or_all(x + j, k - j, 0.0F) * row.inverse;
+  for (int64_t j = 0; j < row.k; j += kLanes<float>) {
+    const F32 t = load_first_or_all(x + j, row.k - j, 0.0F) * row.inverse;
     float left[kLanes<float>];
     store(left, (t - widen(values + j)) * kParts);
-    for (int64_t i = 0; i < smaller(kLanes<float>, k - j); ++i)
+    for (int64_t i = 0; i < smaller(kLanes<float>, row.k - j); ++i)
       values[j + i] = static_cast<int8_t>(static_cast<int32_t>(nearest(left[i])));
     const F32 rest = load(left) - widen(values + j);
     rests += rest * rest;
@@ -92,7 +92,7 @@ bool round_inputs(const RoundedRows& rows, int64_t m, const float* x, const Roun
     const Spread spread = spread_of(from, row);
     put(0);
     if (to.parts == 2) {
-      row.rest = round_rest(row.k, from, row, values.data());
+      row.rest = round_rest(from, row, values.data());
       put(1);
     }
     little = little && !(row.rest > kLittle * row.whole);

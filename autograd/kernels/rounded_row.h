@@ -50,13 +50,15 @@ TAPE_INLINE float largest_of(int64_t k, const float* w) {
 /// (k + 16) u: the rounding of sums of k products, and of the steps behind them.
 TAPE_INLINE double sums_round(int64_t k) { return static_cast<double>(k + 16) * 0x1p-24; }
 
-constexpr float kLeast =
-    1e-30F;  // where all values are below it, 1 / scale leaves the range of a float: they are left out
-constexpr float kHalf = 0.5001F;     // of a step: what rounding a value leaves, but for that
-constexpr float kLeastOff = 1e-35F;  // what numbers below the range of a float may add up to
+/// Where all values are below it, 1 / scale leaves the range of a float, and nothing but zeros is kept of them.
+constexpr float kLeast = 1e-30F;
+/// Of a step: what rounding a value leaves, but for that.
+constexpr float kHalf = 0.5001F;
+/// What numbers below the range of a float may add up to.
+constexpr float kLeastOff = 1e-35F;
 
 struct RoundedRow {
-  float scale, inverse;  // 0 where no value has anything but zeros
+  float scale, inverse;  // 0 where nothing but zeros is kept
   double whole, rest;    // |w| and |r|, nearly
   int64_t k;
 
@@ -133,9 +135,10 @@ TAPE_INLINE float both_sums_round(int64_t k) {
 
 /// Whether products with an x of that norm may leave the range of a float on the way: estimates say nothing then.
 TAPE_INLINE bool may_overflow(const RoundedRows& rows, float norm) {
-  float most = 0;
-  for (int64_t i = 0; i < rows.n; ++i) most = rows.norms[i] > most ? rows.norms[i] : most;
-  return !(norm * most < 1e38F);
+  F32 most = {};
+  for (int64_t i = 0; i < rows.n; i += kLanes<float>)
+    most = Larger()(most, load_first_or_all(rows.norms + i, rows.n - i, 0.0F));
+  return !(norm * fold(most, Larger()) < 1e38F);
 }
 
 }  // namespace tape::kernels::TAPE_LEVEL

@@ -125,6 +125,22 @@ TEST_P(RoundedProductTest, OfZerosMarksTheLargestBiases) {
   for (int64_t i = 0; i < 50; ++i) EXPECT_TRUE(without[i]) << "all products are 0";
 }
 
+/// Of a row whose values are too small for a scale nothing is kept, and little is known of its products.
+TEST_P(RoundedProductTest, MarksWhatMayBeTheLargestOfNextToNothing) {
+  for (const bool in_two_parts : {false, true}) {
+    Product p(2, 50, 40, 7);
+    for (float& w : p.weight) w *= 1e31F;
+    for (int64_t j = 0; j < 40; ++j) p.x[Product::at(40 + j)] *= 1e-32F;
+    if (in_two_parts) p.x[0] = 100;
+    p.round();
+    const Flags may = p.mark(rounded_product(), false);
+    int64_t largest = 0;
+    for (int64_t i = 0; i < 50; ++i)
+      if (p.exact(p.row(1), i) > p.exact(p.row(1), largest)) largest = i;
+    EXPECT_TRUE(may[largest]) << in_two_parts;
+  }
+}
+
 /// The longest rows, whose sums of whole numbers are the largest.
 TEST_P(RoundedProductTest, SumsOfWholeNumbersDoNotOverflow) {
   Product p(2, 2, kLongestRow, 8);

@@ -8,12 +8,12 @@
 /// Linear algebra: torch.linalg's names, arguments and results. Triangular solutions, Cholesky and QR factors, vectors
 /// of spectra and small LU factors are by kernels of ours, larger LU factors and the spectra themselves LAPACK's.
 ///
-/// Matrices are the last two axes, [..., m, n], batched over the others; f32 or f64. Sizes may be 0. Error (dtype) for
-/// others and where two tensors differ; Error (shape) `inv: needs square matrices: a [2, 3]` for what has too few axes
-/// or sizes that do not fit; Error (numeric) `inv: matrix [1] of a [2, 3, 3] has nan at [0, 2]` for values that
-/// are not finite, in what LAPACK reads. All have gradients and second derivatives, in the highest matmul precision.
-/// Where one does not exist, or where a value does not, the Error (numeric) says which matrix of the batch it is and
-/// why.
+/// Matrices are the last two axes, [..., m, n], batched over the others; f32 or f64. Sizes may be 0, of no more than
+/// 2^20 matrices. Error (dtype) for others and where two tensors differ; Error (shape) `inv: needs square matrices: a
+/// [2, 3]` for what has too few axes or sizes that do not fit; Error (numeric) `inv: matrix [1] of a [2, 3, 3] has nan
+/// at [0, 2]` for values that are not finite, in what LAPACK reads. All have gradients and second derivatives, in the
+/// highest matmul precision. Where one does not exist, or where a value does not, the Error (numeric) says which matrix
+/// of the batch it is and why.
 ///
 /// A batch is shared among threads; of a single matrix, what is by our kernels. Results have the same bits for any
 /// number of threads.

@@ -416,6 +416,60 @@ def make_texts():
     write("file_names", "longest", "x" * 255)
 
 
+def make_operations():
+    def number(*all):
+        return bytes(n + 6 for n in all)
+
+    def value(*all):
+        return bytes(int(v * 4) + 12 for v in all)
+
+    def tensor(*sizes, values=(0.25, 0.5, 1.5, -0.25, 1, -0.5, 1.25)):
+        return bytes([len(sizes), *sizes]) + value(*values)
+
+    def ids(*sizes, values=(1, 0, 2, 1, 0)):
+        return bytes([len(sizes), *sizes]) + number(*values)
+
+    def size(n):
+        return number(n) + bytes([0])  # one for all axes
+
+    nothing, no, yes = tensor(0), bytes([0]), bytes([1])
+    convolution = size(1) + size(1) + size(1) + number(1) + no
+    pooling = size(2) + size(2) + size(1)
+    line, plane = tensor(2, 2, 5), tensor(1, 2, 4, 5)
+    windows = [
+        line + tensor(2, 2, 3) + nothing + convolution, line + tensor(2, 2, 3) + tensor(2) + convolution,
+        plane + tensor(2, 2, 3, 2) + nothing + convolution, plane + tensor(4, 1, 1, 1) + tensor(4) + size(2) + size(0) + size(1) + number(2) + no,
+        line + nothing * 2 + pooling + size(1) + yes, plane + nothing * 2 + pooling + size(1) + no,
+        line + nothing * 2 + pooling + yes + no, plane + nothing * 2 + pooling + no + yes,
+        line + nothing * 2 + size(3), plane + nothing * 2 + size(2),
+        line + tensor(2, values=[1] * 7) * 2 + yes, tensor(2, 4, 3) + tensor(4) * 2 + number(2), line + tensor(5) * 2, line + tensor(5) + nothing,
+    ]
+    square, positive = tensor(2, 3, 3), tensor(3, values=[0.5] * 7)
+    rows, some = tensor(4, 3), tensor(4, 3, values=(1, 0.5, 0.25, 0.75, 2, 0.5, 1.5))
+    shares = tensor(4, 3, values=(0.5, 0.25, 0.75, 0.25, 0.5, 0.75, 0.25))
+    losses = [
+        rows + positive + nothing + ids(4) + number(-1) + value(0.25) + yes + no, rows + positive + nothing + ids(4) + number(2) + yes + no, rows + tensor(5, 3) + tensor(5) + ids(4) + yes + number(-1) + no + number(2),
+        tensor(5, 2, 3, values=[-1] * 7) + nothing * 2 + ids(2, 2, values=[1, 2, 2, 1, 1]) + ids(2, values=[5, 4] * 2 + [5]) + ids(2, values=[2, 1] * 2 + [2]) + number(0) + no + yes,
+        rows + some + nothing + no, rows + some + nothing + yes, rows + some + nothing + value(1), rows + some + nothing + value(1),
+        rows + some + some + yes + value(0.25), shares + shares + nothing + no, rows + shares + positive + yes + no, rows + shares + nothing + no,
+        rows + some + nothing + number(1) + value(0.25), rows + nothing * 2 + number(-1) + value(0.25),
+        rows + some + tensor(4, values=[1, -1] * 3 + [1]) + value(0.25), rows + some + shares + value(1) + value(2) + yes, rows + some + nothing + value(0.5) + yes,
+        tensor(5, 3) + nothing * 2 + ids(2, 2) + number(1), nothing * 3 + ids(2, 2) + number(3), rows + tensor(5, 3) + tensor(5),
+    ]
+    lower = tensor(2, 2, values=(2, 0, 1, 1, 2, 0, 1))
+    matrices = [
+        tensor(2, 2, values=(2, 0.5, 0.5, 1, 2, 0.5, 0.5)) + nothing * 2 + no, square + nothing * 2 + yes, tensor(4, 2) + nothing * 2 + no,
+        tensor(2, 3, values=(1, 0.5, 2, -1, 0.25, 3, 1)) + nothing * 2, tensor(2, 2, values=(2, 0.5, 0.5, 1, 2, 0.5, 0.5)) + nothing * 2,
+        tensor(3, 2) + nothing * 2 + no, tensor(3, 2) + nothing * 2, square + tensor(2, 3, 2) + nothing + yes,
+        lower + tensor(2, 3) + nothing + no + yes + no, square + nothing * 2, tensor(3, 2) + nothing * 2 + value(0), tensor(4, 2) + tensor(4, 1) + nothing + value(0),
+        square + nothing * 2, square + nothing * 2, square + nothing * 2, tensor(3, 4) + nothing * 2 + value(1) + number(-2, -1), square + nothing * 2 + number(3),
+        square + nothing * 2, tensor(2, 2) + tensor(1, 3) + nothing, tensor(2, 3) * 2 + nothing + number(-1), tensor(3) + tensor(4) + nothing, square + tensor(3, 2) + nothing + no + no,
+    ]
+    for target, calls in {"windows": windows, "losses": losses, "matrices": matrices}.items():
+        for operation, call in enumerate(calls):
+            write(target, f"operation_{operation}", bytes([operation]) + call)
+
+
 def make_command_lines():
     for name, words in {
             "train": "train lm --text a.txt --steps 100 --lr 0.5 --decay 0.1 --norm pre --dropout 0.1 --seed 7",
@@ -546,5 +600,5 @@ def make_gguf_models():
     broken("unused", lambda m: m.entries.update({"tokenizer.ggml.token_type": [1, 5, 5, 3]}))
 
 
-for make in [make_safetensors, make_npy, make_npz, make_gguf, make_gguf_models, make_json, make_models, make_tokenizers, make_training, make_texts, make_command_lines]:
+for make in [make_safetensors, make_npy, make_npz, make_gguf, make_gguf_models, make_json, make_models, make_tokenizers, make_training, make_texts, make_operations, make_command_lines]:
     make()

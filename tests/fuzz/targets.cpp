@@ -14,7 +14,9 @@ void fuzz_file_names(Bytes bytes);
 void fuzz_gguf(Bytes bytes);
 void fuzz_gguf_model(Bytes bytes);
 void fuzz_json(Bytes bytes);
+void fuzz_losses(Bytes bytes);
 void fuzz_manifest(Bytes bytes);
+void fuzz_matrices(Bytes bytes);
 void fuzz_model_config(Bytes bytes);
 void fuzz_model_folder(Bytes bytes);
 void fuzz_npy(Bytes bytes);
@@ -34,6 +36,7 @@ void fuzz_tokenizer_json(Bytes bytes);
 void fuzz_trainer_state(Bytes bytes);
 void fuzz_utf8(Bytes bytes);
 void fuzz_vocabulary(Bytes bytes);
+void fuzz_windows(Bytes bytes);
 void fuzz_word_piece(Bytes bytes);
 
 std::span<const Target> targets() {
@@ -48,7 +51,9 @@ std::span<const Target> targets() {
       {"gguf", fuzz_gguf},
       {"gguf_model", fuzz_gguf_model},
       {"json", fuzz_json},
+      {"losses", fuzz_losses},
       {"manifest", fuzz_manifest},
+      {"matrices", fuzz_matrices},
       {"model_config", fuzz_model_config},
       {"model_folder", fuzz_model_folder},
       {"npy", fuzz_npy},
@@ -68,6 +73,7 @@ std::span<const Target> targets() {
       {"trainer_state", fuzz_trainer_state},
       {"utf8", fuzz_utf8},
       {"vocabulary", fuzz_vocabulary},
+      {"windows", fuzz_windows},
       {"word_piece", fuzz_word_piece},
   };
   return all;

@@ -23,6 +23,10 @@ Matrices matrices(const char* operation, const char* argument, const Tensor& x) 
   for (const int64_t size : {all.rows, all.columns})
     if (size > std::numeric_limits<int32_t>::max())
       raise(ErrorKind::shape, "{}: a size of {} is beyond what the matrix library takes", operation, size);
+  // Memory bounds no batch of these.
+  if (x.numel() == 0 && all.count > kMostWithoutValues)
+    raise(ErrorKind::shape, "{}: {} {} holds more matrices without values than {}", operation, argument,
+          to_string(x.shape()), kMostWithoutValues);
   return all;
 }
 

@@ -22,7 +22,11 @@ struct Matrices {
   Shape of(int64_t n) const { return batch.inserted(batch.rank(), n); }
 };
 
-/// Throws Error (dtype) unless x is f32 or f64, (shape) unless it has two axes or more.
+/// So many matrices may be of no rows or no columns.
+inline constexpr int64_t kMostWithoutValues = 1 << 20;
+
+/// Throws Error (dtype) unless x is f32 or f64, (shape) unless it has two axes or more, or for more than
+/// kMostWithoutValues matrices without values.
 Matrices matrices(const char* operation, const char* argument, const Tensor& x);
 /// The same, and Error (shape) `inv: needs square matrices: a [2, 3]`.
 Matrices square_matrices(const char* operation, const char* argument, const Tensor& x);

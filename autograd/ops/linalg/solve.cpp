@@ -118,8 +118,8 @@ Tensor triangular_values(const Tensor& a, const Tensor& b, const TriangularOptio
   Tensor x = options.left         ? expand_to(b.detach(), shape)
              : b.shape() == shape ? own_transposed(b)
                                   : own_transposed(expand_to(b.detach(), shape));
-  const std::vector<int64_t> from = broadcast_matrices(own.batch, whole);
   if (x.numel() > 0) {
+    const std::vector<int64_t> from = broadcast_matrices(own.batch, whole);
     dispatch_floating("solve_triangular", a.dtype(), [&](auto zero) {
       using T = decltype(zero);
       const T* triangles = a.data<T>();

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <map>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -106,6 +108,39 @@ TEST(WithoutValuesAt, AsManyMatricesAsThereAreTakeNoTime) {
     EXPECT_EQ(y.shape(), (Shape{kLong, 0, other.size(-1)}));
     sum(y).backward();
     EXPECT_EQ(x.grad().shape(), x.shape());
+  }
+}
+
+TEST(WithoutValuesAt, MatricesOfLinearAlgebraAreAMillionAtMost) {
+  using namespace linalg;
+  const std::vector<std::function<Tensor(const Tensor&)>> all = {
+      [](const Tensor& a) { return cholesky(a); },
+      [](const Tensor& a) { return qr(a).r; },
+      [](const Tensor& a) { return eigh(a).eigenvalues; },
+      [](const Tensor& a) { return svd(a).vh; },
+      [](const Tensor& a) { return inv(a); },
+      [](const Tensor& a) { return pinv(a); },
+      [](const Tensor& a) { return solve(a, a); },
+      [](const Tensor& a) { return solve_triangular(a, a, {.upper = true}); },
+      [](const Tensor& a) { return lstsq(a, a).solution; },
+      [](const Tensor& a) { return matrix_exp(a); },
+  };
+  for (size_t i = 0; i < all.size(); ++i) {
+    Tensor x = zeros({1 << 20, 0, 0}).requires_grad_();
+    const Tensor y = all[i](x);
+    EXPECT_EQ(y.numel(), 0) << i;
+    sum(y).backward();
+    EXPECT_EQ(x.grad().shape(), x.shape()) << i;
+    try {
+      all[i](zeros({kLong, 0, 0}));
+      ADD_FAILURE() << i;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::shape);
+      EXPECT_NE(
+          std::string(error.what()).find("[281474976710656, 0, 0] holds more matrices without values than 1048576"),
+          std::string::npos)
+          << error.what();
+    }
   }
 }
 

@@ -1,12 +1,4 @@
-#include <array>
-#include <vector>
-
-#include "autograd/create.h"
-#include "autograd/memory.h"
-#include "autograd/ops.h"
-#include "base/physical_memory.h"
-#include "tests/fuzz/numbers.h"
-#include "tests/fuzz/target.h"
+#include "tests/fuzz/operands.h"
 
 namespace tape::fuzz {
 namespace {
@@ -20,18 +12,10 @@ struct Given {
   Tensor places() const { return from_vector(list); }
 };
 
-/// A few numbers can ask for any amount of memory.
-struct LittleMemory {
-  LittleMemory() { set_memory_limit(memory_stats().live_bytes + (int64_t{64} << 20)); }
-  LittleMemory(const LittleMemory&) = delete;
-  LittleMemory& operator=(const LittleMemory&) = delete;
-  ~LittleMemory() { set_memory_limit(physical_memory()); }
-};
-
-using Operation = Tensor (*)(const Tensor& x, const Given& given);
+using AlongAxes = Tensor (*)(const Tensor& x, const Given& given);
 
 /// In this order: the corpus holds their places.
-constexpr std::array kOperations = std::to_array<Operation>({
+constexpr std::array kOperations = std::to_array<AlongAxes>({
     [](const Tensor& x, const Given& g) { return sum(x, g.axes()); },
     [](const Tensor& x, const Given& g) { return mean(x, g.axes(), Dims::keep); },
     [](const Tensor& x, const Given& g) { return max(x, g.axes()); },

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "autograd/create.h"
+#include "autograd/memory.h"
+#include "autograd/ops.h"
+#include "base/physical_memory.h"
+#include "tests/fuzz/numbers.h"
+#include "tests/fuzz/target.h"
+
+namespace tape::fuzz {
+
+/// A few numbers can ask for any amount of memory.
+struct LittleMemory {
+  LittleMemory() { set_memory_limit(memory_stats().live_bytes + (int64_t{64} << 20)); }
+  LittleMemory(const LittleMemory&) = delete;
+  LittleMemory& operator=(const LittleMemory&) = delete;
+  ~LittleMemory() { set_memory_limit(physical_memory()); }
+};
+
+/// Up to four axes of up to five places; now and then one is empty or far out.
+inline Shape shape_of(Numbers& from) {
+  std::vector<int64_t> sizes(static_cast<size_t>(from.byte() % 5));
+  for (int64_t& size : sizes) {
+    const int64_t value = from.byte();
+    size = value == 200 ? Shape::kMaxElements : value == 201 ? 100 : value % 6;
+  }
+  return Shape(sizes);
+}
+
+/// Small numbers as they come; now and then one that is no number, or of a size that leaves its range when squared.
+inline double value_of(Numbers& from) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const int64_t value = from.byte();
+  if (value == 200) return std::numeric_limits<double>::quiet_NaN();
+  if (value == 201) return kInfinity;
+  if (value == 202) return -kInfinity;
+  if (value == 203) return 1e300;
+  if (value == 204) return 1e-300;
+  return static_cast<double>(value % 32 - 12) / 4;
+}
+
+/// f64. A few values as they come, over and over.
+inline Tensor tensor_of(Numbers& from) {
+  Tensor x = zeros(shape_of(from), f64);
+  std::array<double, 7> values;
+  for (double& value : values) value = value_of(from);
+  double* const to = x.mutable_data<double>();
+  for (int64_t i = 0; i < x.numel(); ++i) to[i] = values[static_cast<size_t>(i) % values.size()];
+  return x;
+}
+
+/// i64, as tensor_of().
+inline Tensor ids_of(Numbers& from) {
+  Tensor x = zeros(shape_of(from), i64);
+  std::array<int64_t, 5> values;
+  for (int64_t& value : values) value = from.next();
+  int64_t* const to = x.mutable_data<int64_t>();
+  for (int64_t i = 0; i < x.numel(); ++i) to[i] = values[static_cast<size_t>(i) % values.size()];
+  return x;
+}
+
+/// An operation on tensors and numbers that come.
+using Operation = Tensor (*)(const Tensors& x, Numbers& from);
+
+/// One operation after the other, each on three new tensors: it gives what its shape says and gradients of its
+/// operands' shapes, or is refused, and writes none of what it was given.
+template <size_t count>
+void run_operations(const std::array<Operation, count>& operations, Bytes bytes) {
+  const LittleMemory limited;
+  Numbers from(bytes);
+  for (int steps = 0; from.more() && steps < 8; ++steps) {
+    const auto at = static_cast<size_t>(from.byte()) % count;
+    Tensors x, before;
+    const auto made = unless_refused([&] {
+      for (int i = 0; i < 3; ++i) {
+        x.push_back(tensor_of(from).requires_grad_());
+        before.push_back(x.back().detach().clone());
+      }
+    });
+    if (!made) continue;
+    const auto y = unless_refused([&] { return operations[at](x, from); });
+    if (y) {
+      expect(y->numel() == y->shape().numel(), "operation {}: a tensor that is not its shape", at);
+      if (y->requires_grad() && y->dtype() == f64) unless_refused([&] { sum(*y).backward(); });
+    }
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (x[i].grad().defined())
+        expect(x[i].grad().shape() == x[i].shape(), "operation {}: a gradient {} of {}", at,
+               to_string(x[i].grad().shape()), to_string(x[i].shape()));
+      expect(std::memcmp(x[i].data<double>(), before[i].data<double>(),
+                         static_cast<size_t>(x[i].numel()) * sizeof(double)) == 0,
+             "operation {}: operand {} was written", at, i);
+    }
+  }
+}
+
+}  // namespace tape::fuzz

@@ -56,7 +56,8 @@ BeamOptions search_options(const EncoderDecoder& model, std::span<const int64_t>
                      .vocabulary = options.vocabulary,
                      .no_repeat_ngram = options.no_repeat_ngram.value_or(own.no_repeat_ngram),
                      .forced_eos = options.forced_eos.value_or(own.forced_eos),
-                     .early_stopping = options.early_stopping.value_or(own.early_stopping)};
+                     .early_stopping = options.early_stopping.value_or(own.early_stopping),
+                     .scores = options.scores};
   for (const int64_t length : lengths) {
     const int64_t usual = own.max_length.value_or(std::max(3 * length + 20, search.min_length));
     const int64_t asked = options.max_length > 0 ? options.max_length : usual;

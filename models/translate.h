@@ -22,6 +22,7 @@ struct TranslateOptions {
   int64_t max_length = 0;
   int64_t vocabulary = 0;       ///< as in BeamOptions
   int64_t batch_tokens = 4096;  ///< source tokens searched at once, padding included
+  bool scores = true;           ///< as in BeamOptions
   bool alignments = false;      ///< also where each token looked in the source
   /// The decoder layer whose attention is the alignment, counted from 0; where not given the last but one, whose
   /// attention was found to be nearest to human alignments (Garg et al. 2019, 4.2), or the only one.

@@ -39,6 +39,7 @@ class Translator {
     const models::TargetStart start = models::target_start(model(), source());
     options_.bos = start.bos, options_.forced_bos = start.forced_bos;
     options_.vocabulary = target().vocab_size();
+    options_.scores = arguments.common.json || options_.n_best > 1;  // else no one sees them
     tell(models::note_of(model().search, arguments.model));
   }
 

@@ -289,8 +289,11 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
 
   std::vector<std::string> translate_valid() {
     const models::TargetStart start = models::target_start(*model_, *tokenizer_);
-    const models::TranslateOptions greedy{
-        .beams = 1, .bos = start.bos, .forced_bos = start.forced_bos, .vocabulary = tokenizer_->target().vocab_size()};
+    const models::TranslateOptions greedy{.beams = 1,
+                                          .bos = start.bos,
+                                          .forced_bos = start.forced_bos,
+                                          .vocabulary = tokenizer_->target().vocab_size(),
+                                          .scores = false};
     const auto said_of = [&](const std::vector<std::vector<int64_t>>& sources) {
       std::vector<std::string> said;
       for (const auto& found : models::translate(*model_, sources, greedy))

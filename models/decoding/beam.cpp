@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "autograd/create.h"
 #include "autograd/ops/order.h"
@@ -39,6 +40,12 @@ struct Candidate {
   int64_t token = 0;
   double sum = 0;  // of the log probabilities
 };
+
+/// Whether the likeliest token is all that a step needs to know.
+bool takes_likeliest(const BeamOptions& o, int64_t vocabulary) {
+  return !o.scores && o.beams == 1 && o.min_length == 0 && o.no_repeat_ngram == 0 &&
+         (o.vocabulary == 0 || o.vocabulary == vocabulary);
+}
 
 /// The search for one source row.
 class Search {
@@ -129,6 +136,7 @@ class Rows {
 
   /// Logits [rows, V] of the next tokens.
   Tensor logits() { return decoder_.next_logits(tokens_); }
+  TopK likeliest() { return decoder_.next_likeliest(tokens_); }
 
   /// Tokens that may not come next, of each row: they would say again what stands there.
   std::vector<std::vector<int64_t>> repeats(const std::vector<Search>& searches) const {
@@ -205,15 +213,22 @@ class Rows {
 /// The best tokens of each row with their log probabilities.
 class Continuations {
  public:
+  /// The likeliest alone, as if it were certain.
+  explicit Continuations(const TopK& likeliest)
+      : of_rows_(static_cast<size_t>(likeliest.indices.numel())),
+        count_(1),
+        tokens_(likeliest.indices.to_vector<int64_t>()),
+        values_(likeliest.values.to(f64).to_vector<double>()),
+        totals_(values_) {}
   /// Of ids below `known` that are not hidden, nor in their row (`of_rows`).
-  Continuations(const Tensor& logits, int64_t beams, int64_t known, const std::vector<int64_t>& hidden,
+  Continuations(const Tensor& logits, int64_t beams, int64_t known, std::vector<int64_t> hidden,
                 std::vector<std::vector<int64_t>> of_rows)
-      : known_(known), hidden_(hidden), of_rows_(std::move(of_rows)) {
+      : known_(known), hidden_(std::move(hidden)), of_rows_(std::move(of_rows)) {
     const int64_t vocabulary = logits.size(-1);
     int64_t most = 0;
     for (const std::vector<int64_t>& of_row : of_rows_) most = std::max(most, std::ssize(of_row));
     // The others are among the best at worst.
-    count_ = std::min(vocabulary, 2 * std::min(beams, vocabulary) + std::ssize(hidden) + most + vocabulary - known);
+    count_ = std::min(vocabulary, 2 * std::min(beams, vocabulary) + std::ssize(hidden_) + most + vocabulary - known);
     const TopK best = topk(logits, count_);
     tokens_ = best.indices.to_vector<int64_t>();
     values_ = best.values.to(f64).to_vector<double>();
@@ -238,8 +253,8 @@ class Continuations {
   }
 
  private:
-  int64_t known_;
-  const std::vector<int64_t>& hidden_;
+  int64_t known_ = std::numeric_limits<int64_t>::max();
+  std::vector<int64_t> hidden_;
   std::vector<std::vector<int64_t>> of_rows_;
   int64_t count_;
   std::vector<int64_t> tokens_;          // [rows, count]
@@ -267,9 +282,11 @@ std::vector<std::vector<BeamHypothesis>> beam_search(EncoderDecoder& model, cons
   for (int64_t length = 0; !rows.sources().empty(); ++length) {
     hidden.resize(1);
     if (length < options.min_length) hidden.push_back(options.eos);
-    const Continuations continuations(rows.logits(), options.beams,
-                                      options.vocabulary > 0 ? options.vocabulary : tgt_vocab, hidden,
-                                      rows.repeats(searches));
+    const Continuations continuations =
+        takes_likeliest(options, tgt_vocab)
+            ? Continuations(rows.likeliest())
+            : Continuations(rows.logits(), options.beams, options.vocabulary > 0 ? options.vocabulary : tgt_vocab,
+                            hidden, rows.repeats(searches));
     int64_t first = 0;
     for (const int64_t source : rows.sources()) {
       Search& search = searches[static_cast<size_t>(source)];

@@ -26,11 +26,14 @@ struct BeamOptions {
   bool forced_eos = false;
   /// A search ends as soon as as many hypotheses as beams have ended, though a running one might become better.
   bool early_stopping = false;
+  /// Whether hypotheses come with their score. Without, one beam that may say anything takes the likeliest token each
+  /// time, for which the scores of all need not be made (linear_max()).
+  bool scores = true;
 };
 
 struct BeamHypothesis {
   std::vector<int64_t> tokens;  ///< without bos and eos
-  double score = 0;             ///< sum of log p / length^alpha
+  double score = 0;             ///< sum of log p / length^alpha; 0 where not asked for
   int64_t length = 0;           ///< as it counts in the score: with the end, where there is one, without bos
 };
 

@@ -50,6 +50,40 @@ TEST(Beam, IsGreedyWithOneBeam) {
   EXPECT_GT(cut, 5u);
 }
 
+TEST(Beam, FindsTheSameWithoutScores) {
+  std::set<size_t> lengths;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    Lively model(seed, 12, 3);
+    if (seed == 6) prefer(model, 0);  // padding, which is never said
+    const Tensor src = sources(seed + 100, 5, 6);
+    const std::vector<BeamOptions> one = {{.beams = 1, .max_length = 12},
+                                          {.beams = 1, .max_length = 9, .forced_bos = 7, .use_cache = false},
+                                          {.beams = 1, .max_lengths = {1, 3, 5, 7, 9}, .forced_eos = true},
+                                          {.beams = 1, .max_length = 6, .vocabulary = 12}};
+    const std::vector<BeamOptions> others = {{.beams = 1, .max_length = 12, .min_length = 4},
+                                             {.beams = 1, .max_length = 12, .vocabulary = 10},
+                                             {.beams = 1, .max_length = 12, .no_repeat_ngram = 2},
+                                             {.beams = 3, .n_best = 2, .max_length = 12}};
+    for (const bool takes_likeliest : {true, false})
+      for (BeamOptions options : takes_likeliest ? one : others) {
+        const auto scored = beam_search(model, src, options);
+        options.scores = false;
+        const auto found = beam_search(model, src, options);
+        ASSERT_EQ(found.size(), scored.size());
+        for (size_t row = 0; row < found.size(); ++row) {
+          ASSERT_EQ(found[row].size(), scored[row].size());
+          for (size_t i = 0; i < found[row].size(); ++i) {
+            EXPECT_EQ(found[row][i].tokens, scored[row][i].tokens) << "seed " << seed << ", row " << row;
+            EXPECT_EQ(found[row][i].length, scored[row][i].length);
+            EXPECT_EQ(found[row][i].score, takes_likeliest ? 0 : scored[row][i].score);
+            lengths.insert(found[row][i].tokens.size());
+          }
+        }
+      }
+  }
+  EXPECT_GT(lengths.size(), 6U);
+}
+
 TEST(Beam, IsTheSameWithAndWithoutACache) {
   std::set<size_t> lengths;
   std::set<int64_t> seen;
@@ -352,6 +386,7 @@ TEST(Beam, EndsWithoutHypothesesWhereNothingIsANumber) {
   const NoGrad no_grad;
   model.output->bias.fill_(std::numeric_limits<double>::quiet_NaN());
   EXPECT_TRUE(beam_search(model, sources(1, 1, 3))[0].empty());
+  EXPECT_TRUE(beam_search(model, sources(1, 1, 3), {.beams = 1, .scores = false})[0].empty());
 }
 
 TEST(Beam, RefusesBeamsLengthsAndPenaltiesOutOfRange) {

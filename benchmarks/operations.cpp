@@ -71,12 +71,12 @@ void linear_max_(benchmark::State& state) {
       benchmark::DoNotOptimize(rounded ? linear_max(x, weight) : max_at(linear(x, weight)));
   rate(state, "weights", static_cast<double>(weights.size()));
 }
-void words(benchmark::internal::Benchmark* b) {
+void vocabularies(benchmark::internal::Benchmark* b) {
   for (const int64_t rows : {1, 2, 4, 8, 16, 32, 64, 128})
     for (const auto& [words, width] : {std::pair{10000, 512}, {50257, 768}, {128112, 1024}})
       for (const int rounded : {0, 1}) b->Args({rows, words, width, rounded});
 }
-BENCHMARK(linear_max_)->ArgNames({"rows", "words", "width", "rounded"})->Apply(words)->UseRealTime();
+BENCHMARK(linear_max_)->ArgNames({"rows", "words", "width", "rounded"})->Apply(vocabularies)->UseRealTime();
 
 template <class F>
 void over_rows(benchmark::State& state, const F& f) {

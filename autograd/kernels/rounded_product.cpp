@@ -47,14 +47,14 @@ struct RoundedInputs {
         outside(lanes),
         inside(lanes),
         by_norm(lanes),
-        least_off(lanes) {}
+        least(lanes) {}
   int32_t* panel(int64_t at) const { return values.data() + at * quads * kWidth; }
   int64_t panels() const { return lanes / kWidth * parts; }
 
   const int parts;
   const int64_t lanes, quads;
-  const Scratch<int32_t> values;                                    // [panels, quads, kWidth], four values each
-  const Scratch<float> scale, outside, inside, by_norm, least_off;  // [lanes]
+  const Scratch<int32_t> values;                                // [panels, quads, kWidth], four values each
+  const Scratch<float> scale, outside, inside, by_norm, least;  // [lanes]
 };
 
 /// l of a row whose v are given, in their place, and the norm of what both leave.
@@ -98,10 +98,11 @@ bool round_inputs(const RoundedRows& rows, int64_t m, const float* x, const Roun
     little = little && !(row.rest > kLittle * row.whole);
     largest = spread.norm < largest ? largest : spread.norm;  // NaN and infinity stay
     to.scale[r] = row.scale;
-    to.outside[r] = spread.outside;
-    to.inside[r] = spread.inside;
-    to.by_norm[r] = both_sums_round(rows.k) * spread.norm + static_cast<float>(row.rest_above() * 1.000001);
-    to.least_off[r] = kLeastOff + kLeast * spread.outside;
+    const Off<float> off = off_of(rows.k, spread, static_cast<float>(row.rest_above() * 1.000001));
+    to.outside[r] = off.outside;
+    to.inside[r] = off.inside;
+    to.by_norm[r] = off.by_norm;
+    to.least[r] = off.least;
   }
   return little;
 }
@@ -143,8 +144,7 @@ TAPE_INLINE F32 bracket(const RoundedRows& rows, int64_t i, const RoundedInputs&
                         F32& least) {
   const auto of = [&](const Scratch<float>& values) { return load(values.data() + at); };
   const F32 y = product * (of(x.scale) * rows.scale[i]) + bias;
-  const F32 rest = of(x.outside) * (kHalf * rows.scale[i]) + of(x.inside) * rows.rests[i];
-  const F32 off = 1.00001F * (rest + of(x.by_norm) * rows.norms[i]) + 6e-7F * (y < 0 ? -y : y) + of(x.least_off);
+  const F32 off = Off<F32>{of(x.outside), of(x.inside), of(x.by_norm), of(x.least)}.of(rows, i, y);
   const F32 below = y - off;
   least = below > least ? below : least;
   return y + off;

@@ -133,6 +133,25 @@ TAPE_INLINE float both_sums_round(int64_t k) {
   return static_cast<float>(2.0001 * g);
 }
 
+/// How far estimates of products with x may be off: of one x, or of one a lane.
+template <class V>
+struct Off {
+  V outside, inside;  // as Spread has them
+  V by_norm;          // what is off by the norm of a word
+  V least;
+
+  /// Of the estimate y for word i, bias and all.
+  TAPE_MEMBER V of(const RoundedRows& rows, int64_t i, V y) const {
+    const V rest = outside * (kHalf * rows.scale[i]) + inside * rows.rests[i];
+    return 1.00001F * (rest + by_norm * rows.norms[i]) + 6e-7F * (y < 0 ? -y : y) + least;
+  }
+};
+
+/// Of an x whose own rounding leaves `rest`.
+TAPE_INLINE Off<float> off_of(int64_t k, const Spread& spread, float rest) {
+  return {spread.outside, spread.inside, both_sums_round(k) * spread.norm + rest, kLeastOff + kLeast * spread.outside};
+}
+
 /// Whether products with an x of that norm may leave the range of a float on the way: estimates say nothing then.
 TAPE_INLINE bool may_overflow(const RoundedRows& rows, float norm) {
   F32 most = {};

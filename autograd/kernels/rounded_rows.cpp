@@ -57,7 +57,7 @@ float bracket(const RoundedRows& rows, const float* x, const float* bias, float*
     for (int64_t i = 0; i < rows.n; ++i) upper[i] = kInfinity;
     return -kInfinity;
   }
-  const float by_norm = both_sums_round(rows.k) * spread.norm, least_off = kLeastOff + kLeast * spread.outside;
+  const Off<float> at_most = off_of(rows.k, spread, 0);
   constexpr int64_t kTaskRows = 512;
   const int64_t tasks = divide_up(rows.n, kTaskRows);
   Scratch<float> lowest(tasks);
@@ -70,8 +70,7 @@ float bracket(const RoundedRows& rows, const float* x, const float* bias, float*
           estimate(rows, first, padded.data(), sums);
           for (int64_t i = first; i < smaller(end, first + kTile); ++i) {
             const float y = rows.scale[i] * sums[i - first] + (bias ? bias[i] : 0);
-            const float rest = spread.outside * (kHalf * rows.scale[i]) + spread.inside * rows.rests[i];
-            const float off = 1.00001F * (rest + by_norm * rows.norms[i]) + 6e-7F * __builtin_fabsf(y) + least_off;
+            const float off = at_most.of(rows, i, y);
             upper[i] = y + off;
             most = y - off > most ? y - off : most;
           }

@@ -50,41 +50,28 @@ Tensor candidates_of(const Tensor& x, const Tensor& bias, const kernels::Rounded
   return flat_nonzero(may);
 }
 
-/// x [m, in] times a weight [out, in].
-kernels::Gemm product_of(const Tensor& x, const Tensor& weight) {
-  const int64_t n = weight.size(0), k = weight.size(1);
-  return {.transpose_b = true, .m = x.size(0), .n = n, .k = k, .lda = k, .ldb = k, .ldc = n};
-}
-
-/// linear() of some rows of a large weight, by the kernels that multiply it as a whole: the same bits, which do not
-/// depend on what else is computed with them.
-Tensor part_of_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, bool packed) {
-  kernels::Gemm product = product_of(x, weight);
-  Tensor y = empty({product.m, product.n});
-  float* const to = y.mutable_data<float>();
-  if (packed) {
-    const kernels::RightPacking way = kernels::right_packing(product, size_of(f32));
-    const Ref<Storage> values = Storage::allocate(way.bytes);
-    kernels::pack_right(product, weight.data<float>(), values->data());
-    product.packed = {.values = values->data(), .kernels = way.kernels, .columns = product.n};
-    kernels::gemm(product, x.data<float>(), weight.data<float>(), to, data_or_null<float>(bias));
-    return y;
-  }
-  product.m = 1;  // several rows are not multiplied by a small weight as they are by a large one
-  for (int64_t row = 0; row < x.size(0); ++row)
-    kernels::gemm(product, x.data<float>() + row * product.k, weight.data<float>(), to + row * product.n,
+/// linear() of some rows of a large weight that is kept packed, by the kernels that multiply it as a whole: the same
+/// bits, which do not depend on what else is computed with them.
+Tensor part_of_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const int64_t m = x.size(0), n = weight.size(0), k = weight.size(1);
+  kernels::Gemm product{.transpose_b = true, .m = m, .n = n, .k = k, .lda = k, .ldb = k, .ldc = n};
+  keep_packed(weight, true);
+  const Ref<Storage> packed = read_packed(weight, product);
+  if (!packed) product.m = 1;  // several rows are not multiplied by a small weight as they are by a large one
+  Tensor y = empty({m, n});
+  for (int64_t row = 0; row < m; row += product.m)
+    kernels::gemm(product, x.data<float>() + row * k, weight.data<float>(), y.mutable_data<float>() + row * n,
                   data_or_null<float>(bias));
   return y;
 }
 
-/// linear_max() of x [m, in] by the candidates alone, nothing where they are many. `packed`: whether the product of all
-/// rows of x and the whole weight reads that packed.
+/// linear_max() of x [m, in] by the candidates alone, nothing where they are many.
 std::optional<TopK> screened(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                             const kernels::RoundedRows& rows, bool packed) {
+                             const kernels::RoundedRows& rows) {
   const Tensor candidates = candidates_of(x, bias, rows);
   if (candidates.size(0) > rows.n / kOneIn) return std::nullopt;
   const TopK best = max_at(part_of_linear(x, index_select(weight, 0, candidates),
-                                          bias.defined() ? index_select(bias, 0, candidates) : Tensor(), packed));
+                                          bias.defined() ? index_select(bias, 0, candidates) : Tensor()));
   return TopK{best.values, index_select(candidates, 0, flatten(best.indices))};
 }
 
@@ -111,10 +98,9 @@ TopK linear_max(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const RoundedWeight rounded = may_screen(x, weight) ? read_rounded(weight) : RoundedWeight();
   if (!rounded.held) return composed(x, weight, bias);
   const Tensor rows = reshape(x, {-1, weight.size(1)});
-  const bool packed = packing_of(weight, product_of(rows, weight)).kernels != kernels::RightPacking::Kernels::none;
   Tensors values, indices;
   for (const Tensor& part : chunk(rows, (rows.size(0) + kRowsTogether - 1) / kRowsTogether, 0)) {
-    const std::optional<TopK> best = screened(part, weight, bias, rounded.rows, packed);
+    const std::optional<TopK> best = screened(part, weight, bias, rounded.rows);
     if (!best) return composed(x, weight, bias);
     values.push_back(best->values);
     indices.push_back(best->indices);

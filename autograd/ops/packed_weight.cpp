@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "autograd/dtype.h"
+#include "autograd/kernels/gemm.h"
 
 namespace tape {
 namespace {
@@ -61,16 +62,11 @@ void keep_packed(const Tensor& weight, bool keep) {
     storage.set_companion(std::make_unique<PackedWeight>());
 }
 
-RightPacking packing_of(const Tensor& weight, const Gemm& product) {
-  if (!kept_of(weight)) return {};
-  const RightPacking way = right_packing(product, size_of(weight.dtype()));
-  return way.kernels == RightPacking::Kernels::none || product.m < least_rows(way) ? RightPacking() : way;
-}
-
 Ref<Storage> read_packed(const Tensor& weight, Gemm& product) {
-  const RightPacking way = packing_of(weight, product);
-  if (way.kernels == RightPacking::Kernels::none) return nullptr;
   PackedWeight* const kept = kept_of(weight);
+  if (!kept) return nullptr;
+  const RightPacking way = right_packing(product, size_of(weight.dtype()));
+  if (way.kernels == RightPacking::Kernels::none || product.m < least_rows(way)) return nullptr;
   const std::lock_guard lock(kept->mutex);
   const Copied now = copied(weight, product.n, product.k);
   if (!kept->packed || kept->way != way || kept->packed_of != now) {

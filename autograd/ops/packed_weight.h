@@ -1,10 +1,13 @@
 #pragma once
 
-#include "../kernels/gemm.h"
 #include "../kernels/rounded_rows.h"
 #include "../tensor.h"
 
 namespace tape {
+
+namespace kernels {
+struct Gemm;
+}
 
 /// Whether linear() keeps a weight as its kernels read it, packed at its first product of seven rows or more (where
 /// bf16 is multiplied, of fewer), and linear_max() its rows in 8 bits, and again where the weight was written to since;
@@ -14,8 +17,6 @@ namespace tape {
 /// before the last product is not seen.
 void keep_packed(const Tensor& weight, bool keep);
 
-/// How read_packed() has a weight packed for a product: Kernels::none where it is not.
-kernels::RightPacking packing_of(const Tensor& weight, const kernels::Gemm& product);
 /// Lets a product read what is packed in place of its weight, where that is kept and pays. The memory returned is to be
 /// held while it does; null: it reads the weight itself.
 Ref<Storage> read_packed(const Tensor& weight, kernels::Gemm& product);

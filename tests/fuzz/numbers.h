@@ -20,6 +20,7 @@ class Numbers {
     bytes_ = bytes_.subspan(1);
     return value;
   }
+  bool flag() { return byte() % 2 == 1; }
   int64_t next() {
     const int64_t value = byte();
     if (value == 200) return INT64_MAX;

@@ -44,24 +44,22 @@ inline double value_of(Numbers& from) {
   return static_cast<double>(value % 32 - 12) / 4;
 }
 
-/// f64. A few values as they come, over and over.
-inline Tensor tensor_of(Numbers& from) {
-  Tensor x = zeros(shape_of(from), f64);
-  std::array<double, 7> values;
-  for (double& value : values) value = value_of(from);
-  double* const to = x.mutable_data<double>();
-  for (int64_t i = 0; i < x.numel(); ++i) to[i] = values[static_cast<size_t>(i) % values.size()];
+/// A few values as they come, over and over.
+template <size_t count, class Next>
+Tensor repeating(Numbers& from, DType dtype, const Next& next) {
+  using T = decltype(next());
+  Tensor x = zeros(shape_of(from), dtype);
+  std::array<T, count> values;
+  for (T& value : values) value = next();
+  T* const to = x.mutable_data<T>();
+  for (int64_t i = 0; i < x.numel(); ++i) to[i] = values[static_cast<size_t>(i) % count];
   return x;
 }
-
-/// i64, as tensor_of().
+inline Tensor tensor_of(Numbers& from) {
+  return repeating<7>(from, f64, [&] { return value_of(from); });
+}
 inline Tensor ids_of(Numbers& from) {
-  Tensor x = zeros(shape_of(from), i64);
-  std::array<int64_t, 5> values;
-  for (int64_t& value : values) value = from.next();
-  int64_t* const to = x.mutable_data<int64_t>();
-  for (int64_t i = 0; i < x.numel(); ++i) to[i] = values[static_cast<size_t>(i) % values.size()];
-  return x;
+  return repeating<5>(from, i64, [&] { return from.next(); });
 }
 
 /// An operation on tensors and numbers that come.

@@ -7,7 +7,7 @@ Reduction reduction_of(Numbers& from) {
   constexpr std::array kAll = {Reduction::mean, Reduction::sum, Reduction::none};
   return kAll[static_cast<size_t>(from.byte()) % kAll.size()];
 }
-Tensor either(Numbers& from, const Tensor& x) { return from.byte() % 2 == 0 ? Tensor() : x; }
+Tensor either(Numbers& from, const Tensor& x) { return from.flag() ? x : Tensor(); }
 
 /// In this order: the corpus holds their places.
 constexpr std::array kLosses = std::to_array<Operation>({
@@ -32,20 +32,20 @@ constexpr std::array kLosses = std::to_array<Operation>({
     [](const Tensors& x, Numbers& from) {
       const Tensor targets = ids_of(from), lengths = ids_of(from), target_lengths = ids_of(from);
       return ctc_loss(x[0], targets, lengths, target_lengths,
-                      {.blank = from.next(), .reduction = reduction_of(from), .zero_infinity = from.byte() % 2 == 1});
+                      {.blank = from.next(), .reduction = reduction_of(from), .zero_infinity = from.flag()});
     },
     [](const Tensors& x, Numbers& from) { return mse_loss(x[0], x[1], reduction_of(from)); },
     [](const Tensors& x, Numbers& from) { return l1_loss(x[0], x[1], reduction_of(from)); },
     [](const Tensors& x, Numbers& from) { return smooth_l1_loss(x[0], x[1], {.beta = value_of(from)}); },
     [](const Tensors& x, Numbers& from) { return huber_loss(x[0], x[1], {.delta = value_of(from)}); },
     [](const Tensors& x, Numbers& from) {
-      return gaussian_nll_loss(x[0], x[1], x[2], {.full = from.byte() % 2 == 1, .eps = value_of(from)});
+      return gaussian_nll_loss(x[0], x[1], x[2], {.full = from.flag(), .eps = value_of(from)});
     },
     [](const Tensors& x, Numbers& from) { return bce_loss(x[0], x[1], reduction_of(from)); },
     [](const Tensors& x, Numbers& from) {
       return bce_with_logits_loss(x[0], x[1], {.weight = either(from, x[2]), .reduction = reduction_of(from)});
     },
-    [](const Tensors& x, Numbers& from) { return kl_div(x[0], x[1], {.log_target = from.byte() % 2 == 1}); },
+    [](const Tensors& x, Numbers& from) { return kl_div(x[0], x[1], {.log_target = from.flag()}); },
     [](const Tensors& x, Numbers& from) {
       const int64_t axis = from.next();
       return cosine_similarity(x[0], x[1], axis, value_of(from));
@@ -59,10 +59,10 @@ constexpr std::array kLosses = std::to_array<Operation>({
     },
     [](const Tensors& x, Numbers& from) {
       return triplet_margin_loss(x[0], x[1], x[2],
-                                 {.margin = value_of(from), .p = value_of(from), .swap = from.byte() % 2 == 1});
+                                 {.margin = value_of(from), .p = value_of(from), .swap = from.flag()});
     },
     [](const Tensors& x, Numbers& from) {
-      return info_nce(x[0], x[1], {.temperature = value_of(from), .symmetric = from.byte() % 2 == 1});
+      return info_nce(x[0], x[1], {.temperature = value_of(from), .symmetric = from.flag()});
     },
     [](const Tensors& x, Numbers& from) {
       const Tensor ids = ids_of(from);

@@ -3,27 +3,26 @@
 namespace tape::fuzz {
 namespace {
 
-bool flag(Numbers& from) { return from.byte() % 2 == 1; }
 /// Symmetric, and positive definite where the values are small.
 Tensor gram(const Tensor& x) { return matmul(x, x, {.transpose_b = true}); }
 
 /// In this order: the corpus holds their places.
 constexpr std::array kMatrices = std::to_array<Operation>({
-    [](const Tensors& x, Numbers& from) { return linalg::cholesky(x[0], {.upper = flag(from)}); },
+    [](const Tensors& x, Numbers& from) { return linalg::cholesky(x[0], {.upper = from.flag()}); },
     [](const Tensors& x, Numbers& from) {
-      return linalg::cholesky(add(gram(x[0]), eye(x[0].rank() > 1 ? x[0].size(-2) : 1, f64)), {.upper = flag(from)});
+      return linalg::cholesky(add(gram(x[0]), eye(x[0].rank() > 1 ? x[0].size(-2) : 1, f64)), {.upper = from.flag()});
     },
     [](const Tensors& x, Numbers& from) {
-      return linalg::qr(x[0], flag(from) ? linalg::QrMode::complete : linalg::QrMode::reduced).r;
+      return linalg::qr(x[0], from.flag() ? linalg::QrMode::complete : linalg::QrMode::reduced).r;
     },
     [](const Tensors& x, Numbers&) { return linalg::eigh(gram(x[0])).eigenvectors; },
     [](const Tensors& x, Numbers&) { return linalg::eigvalsh(x[0]); },
-    [](const Tensors& x, Numbers& from) { return linalg::svd(x[0], {.full_matrices = flag(from)}).u; },
+    [](const Tensors& x, Numbers& from) { return linalg::svd(x[0], {.full_matrices = from.flag()}).u; },
     [](const Tensors& x, Numbers&) { return linalg::svdvals(x[0]); },
-    [](const Tensors& x, Numbers& from) { return linalg::solve(x[0], x[1], {.left = flag(from)}); },
+    [](const Tensors& x, Numbers& from) { return linalg::solve(x[0], x[1], {.left = from.flag()}); },
     [](const Tensors& x, Numbers& from) {
       return linalg::solve_triangular(x[0], x[1],
-                                      {.upper = flag(from), .left = flag(from), .unitriangular = flag(from)});
+                                      {.upper = from.flag(), .left = from.flag(), .unitriangular = from.flag()});
     },
     [](const Tensors& x, Numbers&) { return linalg::inv(x[0]); },
     [](const Tensors& x, Numbers& from) { return linalg::pinv(x[0], {.atol = value_of(from)}); },
@@ -41,7 +40,7 @@ constexpr std::array kMatrices = std::to_array<Operation>({
     [](const Tensors& x, Numbers& from) { return linalg::cross(x[0], x[1], from.next()); },
     [](const Tensors& x, Numbers&) { return linalg::outer(x[0], x[1]); },
     [](const Tensors& x, Numbers& from) {
-      return matmul(x[0], x[1], {.transpose_a = flag(from), .transpose_b = flag(from)});
+      return matmul(x[0], x[1], {.transpose_a = from.flag(), .transpose_b = from.flag()});
     },
 });
 

@@ -14,16 +14,16 @@ ConvOptions convolution_of(Numbers& from) {
   return options;
 }
 MaxPoolOptions max_pool_of(Numbers& from) {
-  return {.stride = sizes_of(from),
-          .padding = sizes_of(from),
-          .dilation = sizes_of(from),
-          .ceil_mode = from.byte() % 2 == 1};
+  return {.stride = sizes_of(from), .padding = sizes_of(from), .dilation = sizes_of(from), .ceil_mode = from.flag()};
 }
 AvgPoolOptions avg_pool_of(Numbers& from) {
-  return {.stride = sizes_of(from),
-          .padding = sizes_of(from),
-          .ceil_mode = from.byte() % 2 == 1,
-          .count_include_pad = from.byte() % 2 == 1};
+  return {
+      .stride = sizes_of(from), .padding = sizes_of(from), .ceil_mode = from.flag(), .count_include_pad = from.flag()};
+}
+template <auto pool, auto options_of>
+Tensor pooled(const Tensors& x, Numbers& from) {
+  const SpatialSizes kernel = sizes_of(from);
+  return pool(x[0], kernel, options_of(from));
 }
 
 /// In this order: the corpus holds their places.
@@ -32,26 +32,14 @@ constexpr std::array kWindows = std::to_array<Operation>({
     [](const Tensors& x, Numbers& from) { return conv1d(x[0], x[1], x[2], convolution_of(from)); },
     [](const Tensors& x, Numbers& from) { return conv2d(x[0], x[1], {}, convolution_of(from)); },
     [](const Tensors& x, Numbers& from) { return conv2d(x[0], x[1], x[2], convolution_of(from)); },
-    [](const Tensors& x, Numbers& from) {
-      const SpatialSizes kernel = sizes_of(from);
-      return max_pool1d(x[0], kernel, max_pool_of(from));
-    },
-    [](const Tensors& x, Numbers& from) {
-      const SpatialSizes kernel = sizes_of(from);
-      return max_pool2d(x[0], kernel, max_pool_of(from));
-    },
-    [](const Tensors& x, Numbers& from) {
-      const SpatialSizes kernel = sizes_of(from);
-      return avg_pool1d(x[0], kernel, avg_pool_of(from));
-    },
-    [](const Tensors& x, Numbers& from) {
-      const SpatialSizes kernel = sizes_of(from);
-      return avg_pool2d(x[0], kernel, avg_pool_of(from));
-    },
+    pooled<max_pool1d, max_pool_of>,
+    pooled<max_pool2d, max_pool_of>,
+    pooled<avg_pool1d, avg_pool_of>,
+    pooled<avg_pool2d, avg_pool_of>,
     [](const Tensors& x, Numbers& from) { return adaptive_avg_pool1d(x[0], sizes_of(from)); },
     [](const Tensors& x, Numbers& from) { return adaptive_avg_pool2d(x[0], sizes_of(from)); },
     [](const Tensors& x, Numbers& from) {
-      return batch_norm(x[0], x[1].detach().clone(), x[2].detach().clone(), {}, {}, {.training = from.byte() % 2 == 1});
+      return batch_norm(x[0], x[1].detach().clone(), x[2].detach().clone(), {}, {}, {.training = from.flag()});
     },
     [](const Tensors& x, Numbers& from) { return group_norm(x[0], from.next(), x[1], x[2]); },
     [](const Tensors& x, Numbers&) { return layer_norm(x[0], x[1], x[2]); },

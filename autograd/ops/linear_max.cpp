@@ -1,13 +1,10 @@
 #include "autograd/ops/linear_max.h"
 
-#include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "autograd/create.h"
 #include "autograd/kernels/bf16_road.h"
 #include "autograd/kernels/gemm.h"
-#include "autograd/kernels/reduce.h"
 #include "autograd/kernels/rounded_product.h"
 #include "autograd/ops/cast.h"
 #include "autograd/ops/check.h"

@@ -56,7 +56,8 @@ BENCHMARK(decoder_linear)
     ->UseRealTime();
 
 /// The likeliest of so many words, whose weights are kept: of other words in between, no weight is in the caches.
-void linear_max_(benchmark::State& state) {
+template <class F>
+void of_vocabulary(benchmark::State& state, const F& f) {
   const int64_t rows = state.range(0), words = state.range(1), width = state.range(2);
   const NoGrad no_grad;
   const Tensor x = randn({rows, width});
@@ -67,9 +68,18 @@ void linear_max_(benchmark::State& state) {
   for (const Tensor& weight : weights)
     for (int64_t i = 0; i <= kReadsBeforeRounding; ++i) linear_max(x, weight);
   for (auto _ : state)
-    for (const Tensor& weight : weights)
-      benchmark::DoNotOptimize(rounded ? linear_max(x, weight) : max_at(linear(x, weight)));
+    for (const Tensor& weight : weights) benchmark::DoNotOptimize(f(x, weight, rounded));
   rate(state, "weights", static_cast<double>(weights.size()));
+}
+void linear_max_(benchmark::State& state) {
+  of_vocabulary(state, [](const Tensor& x, const Tensor& weight, bool rounded) {
+    return rounded ? linear_max(x, weight) : max_at(linear(x, weight));
+  });
+}
+void linear_top_k_(benchmark::State& state) {
+  of_vocabulary(state, [](const Tensor& x, const Tensor& weight, bool rounded) {
+    return rounded ? linear_top_k(x, weight, {}, 50) : linear(x, weight);
+  });
 }
 void vocabularies(benchmark::internal::Benchmark* b) {
   for (const int64_t rows : {1, 2, 4, 8, 16, 32, 64, 128})
@@ -77,6 +87,7 @@ void vocabularies(benchmark::internal::Benchmark* b) {
       for (const int rounded : {0, 1}) b->Args({rows, words, width, rounded});
 }
 BENCHMARK(linear_max_)->ArgNames({"rows", "words", "width", "rounded"})->Apply(vocabularies)->UseRealTime();
+BENCHMARK(linear_top_k_)->ArgNames({"rows", "words", "width", "rounded"})->Apply(vocabularies)->UseRealTime();
 
 template <class F>
 void over_rows(benchmark::State& state, const F& f) {

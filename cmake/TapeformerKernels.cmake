@@ -1,9 +1,9 @@
 # Kernels are compiled once a CPU level and chosen at run time (autograd/kernels/isa.h).
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/autograd/kernels/*.cpp)
 # Files that gain nothing from wide vectors are compiled once, for every CPU: what moves bytes about (copy, take), sorts
-# or counts (distinct, index_sort, random_draw, whole_numbers), what chooses, feeds or measures kernels (bf16_road,
+# or counts (distinct, index_sort, kth_largest, random_draw, whole_numbers), what chooses, feeds or measures kernels (bf16_road,
 # blas, convolution, gemm, isa, lapack, memory, threads, work), what a call of a library costs more than (small_matrices), and what stands for a CPU that is not there (tile_emulation).
-set(common_kernels bf16_road blas convolution copy distinct gemm index_sort isa lapack memory random_draw small_matrices take threads tile_emulation whole_numbers work)
+set(common_kernels bf16_road blas convolution copy distinct gemm index_sort isa kth_largest lapack memory random_draw small_matrices take threads tile_emulation whole_numbers work)
 set(vector_kernel_sources ${kernel_sources})
 set(common_kernel_sources)
 foreach(name IN LISTS common_kernels)

@@ -83,10 +83,19 @@ Tensor CausalLM::next_logits(const Tensor& ids, const Tensor& positions, nn::Enc
   return output(next_hidden(ids, positions, cache, mask));
 }
 
-TopK CausalLM::next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask) {
+// A hook of the head sees all scores, and may change them.
+
+TopK CausalLM::next_likeliest(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, const Mask& mask,
+                              int64_t words) {
   const Tensor hidden = next_hidden(ids, positions, cache, mask);
-  // A hook sees the scores, and may change them.
-  return output->has_hooks() ? max_at(output(hidden)) : output.call(&nn::NextTokenHead::max_at, hidden);
+  return output->has_hooks() ? max_at(output(hidden), words) : output.call(&nn::NextTokenHead::max_at, hidden, words);
+}
+
+Tensor CausalLM::next_top_k(const Tensor& ids, const Tensor& positions, nn::EncoderCache& cache, int64_t k,
+                            const Mask& mask, int64_t words) {
+  const Tensor hidden = next_hidden(ids, positions, cache, mask);
+  return output->has_hooks() ? keep_top_k(output(hidden), k, words)
+                             : output.call(&nn::NextTokenHead::top_k, hidden, k, words);
 }
 
 std::optional<int64_t> CausalLM::max_length() const {

@@ -161,18 +161,31 @@ bool EncoderDecoder::any_is_padding(const Tensor& tokens) const {
   return std::find(values, values + tokens.numel(), options_.padding_id) != values + tokens.numel();
 }
 
-TopK EncoderDecoder::likeliest(const Tensor& logits) const {
-  const TopK best = max_at(logits);
-  if (!any_is_padding(best.indices)) return best;
-  return max_at(masked_fill(logits, eq(arange(logits.size(-1)), options_.padding_id), -INFINITY));
+Tensor EncoderDecoder::without_padding(const Tensor& logits) const {
+  return masked_fill(logits, eq(arange(logits.size(-1)), options_.padding_id), -INFINITY);
 }
 
-TopK EncoderDecoder::likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src) {
+TopK EncoderDecoder::likeliest(const Tensor& logits, int64_t words) const {
+  const TopK best = max_at(logits, words);
+  return any_is_padding(best.indices) ? max_at(without_padding(logits), words) : best;
+}
+
+// A hook of the output layer sees all logits, and may change them.
+
+TopK EncoderDecoder::likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, int64_t words) {
   const Tensor hidden = ready(select(decoded_cached(next, cache, src), 1, -1));
-  // A hook sees the logits, and may change them.
-  if (output->has_hooks()) return likeliest(output(hidden));
-  const TopK best = output.call(&nn::Linear::max_at, hidden);
-  return any_is_padding(best.indices) ? likeliest(output(hidden)) : best;
+  if (output->has_hooks()) return likeliest(output(hidden), words);
+  const TopK best = output.call(&nn::Linear::max_at, hidden, words);
+  return any_is_padding(best.indices) ? likeliest(output(hidden), words) : best;
+}
+
+Tensor EncoderDecoder::top_k_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, int64_t k,
+                                    int64_t words) {
+  const Tensor hidden = ready(select(decoded_cached(next, cache, src), 1, -1));
+  const int64_t with_padding = std::min(k, options_.tgt_vocab) + 1;
+  const Tensor best = output->has_hooks() ? keep_top_k(output(hidden), with_padding, words)
+                                          : output.call(&nn::Linear::top_k, hidden, with_padding, words);
+  return keep_top_k(without_padding(best), k);
 }
 
 void EncoderDecoder::check_pair(const Tensor& src, const Tensor& tgt) const {

@@ -68,11 +68,15 @@ class EncoderDecoder : public nn::Layer<EncoderDecoder> {
   Tensor decode(const Tensor& tgt, const Tensor& memory, const Mask& src_mask, const Mask& tgt_mask);
   /// Logits [B, T, V] of the next target tokens [B, T], the earlier ones being in the cache (from decoder->init_cache).
   Tensor decode_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
-  /// Of decode_cached()'s logits at the last of the next tokens, which need not all be made (linear_max()): the
-  /// largest, and its token [B, 1]. Padding is never a word: chosen, it would be hidden from the positions behind it.
-  TopK likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src);
+  /// Of decode_cached()'s logits at the last of the next tokens, which need not all be made (linear_max(),
+  /// linear_top_k()): the largest, and its token [B, 1], or keep_top_k(). Padding is never a word: chosen, it would be
+  /// hidden from the positions behind it. `words`: of so many ids alone; 0: of all.
+  TopK likeliest_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, int64_t words = 0);
+  Tensor top_k_cached(const Tensor& next, nn::DecoderCache& cache, const Tensor& src, int64_t k, int64_t words = 0);
   /// The same of logits [B, V].
-  TopK likeliest(const Tensor& logits) const;
+  TopK likeliest(const Tensor& logits, int64_t words = 0) const;
+  /// Logits [B, V], -inf for padding.
+  Tensor without_padding(const Tensor& logits) const;
 
   const EncoderDecoderOptions& options() const { return options_; }
   SearchDefaults search = {};  ///< as the folder says it, and as save() writes it

@@ -128,10 +128,16 @@ Tensor NextTokenHead::cross_entropy(const Tensor& hidden, const Tensor& target,
   return linear_cross_entropy(hidden, weight, bias, target, options);
 }
 
-TopK NextTokenHead::max_at(const Tensor& hidden) const {
-  if (output_ == TokenOutput::logits) return linear_max(hidden, weight, bias);
+TopK NextTokenHead::max_at(const Tensor& hidden, int64_t words) const {
+  if (output_ == TokenOutput::logits) return linear_max(hidden, weight, bias, words);
   const NoGrad no_grad;
-  return tape::max_at(forward(hidden));
+  return tape::max_at(forward(hidden), words);
+}
+
+Tensor NextTokenHead::top_k(const Tensor& hidden, int64_t k, int64_t words) const {
+  if (output_ == TokenOutput::logits) return linear_top_k(hidden, weight, bias, k, words);
+  const NoGrad no_grad;
+  return keep_top_k(forward(hidden), k, words);
 }
 
 std::string NextTokenHead::settings() const {

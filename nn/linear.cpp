@@ -45,10 +45,16 @@ Tensor Linear::cross_entropy(const Tensor& x, const Tensor& target, const CrossE
   return tape::cross_entropy(forward(x), target, options);
 }
 
-TopK Linear::max_at(const Tensor& x) const {
-  if (adapters_.empty() || is_merged()) return linear_max(x, weight, bias);
+TopK Linear::max_at(const Tensor& x, int64_t words) const {
+  if (adapters_.empty() || is_merged()) return linear_max(x, weight, bias, words);
   const NoGrad no_grad;
-  return tape::max_at(forward(x));
+  return tape::max_at(forward(x), words);
+}
+
+Tensor Linear::top_k(const Tensor& x, int64_t k, int64_t words) const {
+  if (adapters_.empty() || is_merged()) return linear_top_k(x, weight, bias, k, words);
+  const NoGrad no_grad;
+  return keep_top_k(forward(x), k, words);
 }
 
 Lora& Linear::add_adapter(const std::string& name, const LoraOptions& options) {

@@ -1,5 +1,6 @@
 #include "autograd/kernels/rounded_rows.h"
 
+#include "autograd/kernels/kth_largest.h"
 #include "autograd/kernels/rounded_row.h"
 
 // With w = q + r (rounded_row.h), c the dot product of x and w as floats give it, in any order, and a that of x and q,
@@ -48,7 +49,7 @@ TAPE_INLINE void estimate(const RoundedRows& rows, int64_t first, const float* x
   for (int r = 0; r < kTile; ++r) sums[r] = fold(sum[r], Add());
 }
 
-float bracket(const RoundedRows& rows, const float* x, const float* bias, float* upper) {
+float bracket(const RoundedRows& rows, const float* x, const float* bias, int64_t top, float* upper) {
   const Scratch<int8_t> rounded(rows.stride());
   const Scratch<float> padded(rows.stride());
   for (int64_t j = 0; j < rows.stride(); ++j) padded[j] = j < rows.k ? x[j] : 0;
@@ -58,28 +59,28 @@ float bracket(const RoundedRows& rows, const float* x, const float* bias, float*
     return -kInfinity;
   }
   const Off<float> at_most = off_of(rows.k, spread, 0);
-  constexpr int64_t kTaskRows = 512;
-  const int64_t tasks = divide_up(rows.n, kTaskRows);
-  Scratch<float> lowest(tasks);
+  constexpr int64_t kTaskGroups = 8;
+  const int64_t groups = rows.groups(), tasks = divide_up(groups, kTaskGroups);
+  const Scratch<float> least(groups);
   for_tasks(
       tasks, tasks > 2, [&](int64_t task) __attribute__((always_inline)) {
-        float most = -kInfinity;
-        const int64_t end = smaller(rows.n, (task + 1) * kTaskRows);
-        for (int64_t first = task * kTaskRows; first < end; first += kTile) {
-          float sums[kTile];
-          estimate(rows, first, padded.data(), sums);
-          for (int64_t i = first; i < smaller(end, first + kTile); ++i) {
-            const float y = rows.scale[i] * sums[i - first] + (bias ? bias[i] : 0);
-            const float off = at_most.of(rows, i, y);
-            upper[i] = y + off;
-            most = y - off > most ? y - off : most;
+        for (int64_t group = task * kTaskGroups; group < smaller(groups, (task + 1) * kTaskGroups); ++group) {
+          float most = -kInfinity;
+          const int64_t end = smaller(rows.n, (group + 1) * RoundedRows::kGroup);
+          for (int64_t first = group * RoundedRows::kGroup; first < end; first += kTile) {
+            float sums[kTile];
+            estimate(rows, first, padded.data(), sums);
+            for (int64_t i = first; i < smaller(end, first + kTile); ++i) {
+              const float y = rows.scale[i] * sums[i - first] + (bias ? bias[i] : 0);
+              const float off = at_most.of(rows, i, y);
+              upper[i] = y + off;
+              most = y - off > most ? y - off : most;
+            }
           }
+          least[group] = most;
         }
-        lowest[task] = most;
       });
-  float most = -kInfinity;
-  for (int64_t task = 0; task < tasks; ++task) most = lowest[task] > most ? lowest[task] : most;
-  return most;
+  return kth_largest(groups, least.data(), top);
 }
 
 }  // namespace

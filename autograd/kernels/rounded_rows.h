@@ -17,14 +17,19 @@ struct RoundedRows {
   float* rests = nullptr;    // [n], not below |r[i]|; these two are infinite for a row with NaN or infinity
 
   int64_t stride() const { return (k + kBlock - 1) / kBlock * kBlock; }
+
+  /// What a product is not below is kept for the largest of so many rows alone, which bounds the largest of all, and
+  /// as many of the largest as there are groups.
+  static constexpr int64_t kGroup = 64;
+  int64_t groups() const { return (n + kGroup - 1) / kGroup; }
 };
 
-/// What is looked for: rows whose product with x, plus bias, may be the largest of all.
+/// What is looked for: rows whose product with x, plus bias, may be among the largest of all.
 struct RoundedRowsKernels {
   void (*round)(const RoundedRows& to, const float* weight);
-  /// Of x [k]: y[i] = x . w[i] + bias[i], as floats give it, is not above upper[i], and the largest y of all not below
-  /// the result (-inf where nothing is known). bias may be null.
-  float (*bracket)(const RoundedRows& rows, const float* x, const float* bias, float* upper);
+  /// Of x [k]: y[i] = x . w[i] + bias[i], as floats give it, is not above upper[i], and the `top` largest y of all not
+  /// below the result (-inf where nothing is known). top is from 1 to rows.groups(); bias may be null.
+  float (*bracket)(const RoundedRows& rows, const float* x, const float* bias, int64_t top, float* upper);
 };
 TAPE_LEVEL_TABLE(RoundedRowsKernels, rounded_rows)
 

@@ -42,9 +42,8 @@ struct Candidate {
 };
 
 /// Whether the likeliest token is all that a step needs to know.
-bool takes_likeliest(const BeamOptions& o, int64_t vocabulary) {
-  return !o.scores && o.beams == 1 && o.min_length == 0 && o.no_repeat_ngram == 0 &&
-         (o.vocabulary == 0 || o.vocabulary == vocabulary);
+bool takes_likeliest(const BeamOptions& o) {
+  return !o.scores && o.beams == 1 && o.min_length == 0 && o.no_repeat_ngram == 0;
 }
 
 /// The search for one source row.
@@ -136,7 +135,7 @@ class Rows {
 
   /// Logits [rows, V] of the next tokens.
   Tensor logits() { return decoder_.next_logits(tokens_); }
-  TopK likeliest() { return decoder_.next_likeliest(tokens_); }
+  TopK likeliest() { return decoder_.next_likeliest(tokens_, options_.vocabulary); }
 
   /// Tokens that may not come next, of each row: they would say again what stands there.
   std::vector<std::vector<int64_t>> repeats(const std::vector<Search>& searches) const {
@@ -283,7 +282,7 @@ std::vector<std::vector<BeamHypothesis>> beam_search(EncoderDecoder& model, cons
     hidden.resize(1);
     if (length < options.min_length) hidden.push_back(options.eos);
     const Continuations continuations =
-        takes_likeliest(options, tgt_vocab)
+        takes_likeliest(options)
             ? Continuations(rows.likeliest())
             : Continuations(rows.logits(), options.beams, options.vocabulary > 0 ? options.vocabulary : tgt_vocab,
                             hidden, rows.repeats(searches));

@@ -15,8 +15,9 @@ class DecoderRows {
   /// Logits [rows, V] of the tokens that come next, rows a multiple of the sources: tokens [rows, 1] are the last ones
   /// with a cache, [rows, T] all from the first without.
   Tensor next_logits(const Tensor& tokens);
-  /// EncoderDecoder::likeliest() of these.
-  TopK next_likeliest(const Tensor& tokens);
+  /// EncoderDecoder::likeliest() of these, and the k largest that are no padding (EncoderDecoder::top_k_cached()).
+  TopK next_likeliest(const Tensor& tokens, int64_t words);
+  Tensor next_top_k(const Tensor& tokens, int64_t k, int64_t words);
   /// Goes on with the sources at these places alone.
   void keep_sources(const std::vector<int64_t>& places);
   /// Row i of the tokens so far becomes what row rows[i] was, whatever sources left.

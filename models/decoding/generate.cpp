@@ -32,14 +32,27 @@ class CachedRows {
   /// The row at each place of the batch. Some may have left it: they are taken out once they are a quarter of all.
   const std::vector<size_t>& places() const { return places_; }
 
-  /// Logits [places, V] of the next tokens, or the likeliest of each; undefined where no row is left.
-  Tensor logits() { return next<Tensor>(&CausalLM::next_logits); }
-  TopK likeliest() { return next<TopK>(&CausalLM::next_likeliest); }
+  /// Logits [places, V] of the next tokens, of each the k likeliest, -inf for others, or the likeliest; undefined where
+  /// no row is left.
+  Tensor logits() {
+    return next<Tensor>(
+        [&](const Tensor& ids, const Tensor& positions) { return model_.next_logits(ids, positions, cache_, mask()); });
+  }
+  Tensor top_k(int64_t k, int64_t words) {
+    return next<Tensor>([&](const Tensor& ids, const Tensor& positions) {
+      return model_.next_top_k(ids, positions, cache_, k, mask(), words);
+    });
+  }
+  TopK likeliest(int64_t words) {
+    return next<TopK>([&](const Tensor& ids, const Tensor& positions) {
+      return model_.next_likeliest(ids, positions, cache_, mask(), words);
+    });
+  }
 
  private:
-  /// What a method of the model says of the tokens that come next.
-  template <class Said>
-  Said next(Said (CausalLM::*method)(const Tensor&, const Tensor&, nn::EncoderCache&, const Mask&)) {
+  /// What said(ids, positions) is of the tokens that come next.
+  template <class Said, class Say>
+  Said next(const Say& said) {
     if (started_) leave();
     const int64_t batch = std::ssize(places_), step = started_ ? 1 : length_;
     if (batch == 0) return {};
@@ -57,7 +70,7 @@ class CachedRows {
     }
     if (started_) ++length_;
     started_ = true;
-    return (model_.*method)(from_vector(ids, {batch, step}), from_vector(positions, {batch, step}), cache_, mask());
+    return said(from_vector(ids, {batch, step}), from_vector(positions, {batch, step}));
   }
 
   /// Hides the padding: [B, 1, 1, length].
@@ -139,15 +152,18 @@ std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vecto
   for (size_t row = 0; row < prompts.size(); ++row) said.add(begun(model, prompts[row], row));
   const NoGrad no_grad;
   CachedRows cached(model, said.rows());
+  // Of probabilities all are asked for: they may be equal where the scores are not.
+  const int64_t top_k = model.options().output == nn::TokenOutput::logits ? said.top_k() : 0;
   for (int64_t step = 0; step < options.max_new_tokens && !said.running().empty(); ++step) {
     if (options.use_cache) {
       // Before any row grows: one that grows out of the table in this step slides from the next on.
       const std::vector<size_t> sliding = said.running([&](size_t row) { return !cached.fits(row); });
       const auto fits = [&](size_t row) { return cached.fits(row); };
       if (said.takes_likeliest()) {
-        const TopK best = cached.likeliest();
+        const TopK best = cached.likeliest(said.words());
         if (best.indices.defined()) said.say(cached.places(), best, fits);
-      } else if (const Tensor logits = cached.logits(); logits.defined()) {
+      } else if (const Tensor logits = top_k > 0 ? cached.top_k(top_k, said.words()) : cached.logits();
+                 logits.defined()) {
         said.say(cached.places(), scores_of(model, logits), fits);
       }
       if (!sliding.empty())

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/compare.h"
 #include "autograd/ops/index.h"
 #include "models/decoding/generate.h"
 #include "models/decoding/running_rows.h"
@@ -54,7 +52,6 @@ std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std:
   const NoGrad no_grad;
   RunningRows rows(model, batch_of(sources, m.padding_id), bos, options.use_cache);
   const int64_t most = std::min(options.max_new_tokens, m.max_length.value_or(options.max_new_tokens));
-  const Tensor padding = eq(arange(m.tgt_vocab), static_cast<double>(m.padding_id));
   const auto running = [&](size_t row) { return !said.rows()[row].ended; };
   for (int64_t step = 0; step < most && !rows.places().empty(); ++step) {
     const std::vector<size_t> places(rows.places().begin(), rows.places().end());
@@ -68,10 +65,12 @@ std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std:
       // What the decoder says of bos is not asked for, but what it keeps of it.
       if (options.use_cache) rows.logits();
     } else if (said.takes_likeliest()) {
-      said.say(places, rows.likeliest(), running);
+      said.say(places, rows.likeliest(said.words()), running);
+    } else if (said.top_k() > 0) {
+      said.say(places, rows.top_k(said.top_k(), said.words()), running);
     } else {
       // Padding is never a word: chosen, it would be hidden from the positions behind it.
-      said.say(places, masked_fill(rows.logits(), padding, -INFINITY), running);
+      said.say(places, model.without_padding(rows.logits()), running);
     }
     std::vector<int64_t> next;
     next.reserve(places.size());

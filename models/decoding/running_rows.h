@@ -14,8 +14,9 @@ class RunningRows {
   const std::vector<int64_t>& places() const { return places_; }
   /// Logits [rows, V] of the tokens that come next.
   Tensor logits() { return decoder_.next_logits(tokens_); }
-  /// The likeliest of these [rows, 1].
-  TopK likeliest() { return decoder_.next_likeliest(tokens_); }
+  /// The likeliest of these [rows, 1], or the k likeliest, -inf for others; of so many ids alone, 0: of all.
+  TopK likeliest(int64_t words = 0) { return decoder_.next_likeliest(tokens_, words); }
+  Tensor top_k(int64_t k, int64_t words) { return decoder_.next_top_k(tokens_, k, words); }
   /// Goes on with `next` [rows, 1], in which rows of sources that have ended have some token or other: they leave once
   /// they are a quarter of all.
   void follow(const Tensor& next, const std::vector<bool>& ended);

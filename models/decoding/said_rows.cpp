@@ -53,9 +53,14 @@ void SaidRows::say(const std::vector<size_t>& which, const Tensor& logits,
   });
 }
 
-bool SaidRows::takes_likeliest() const {
-  return options_.sampling.temperature == 0 && options_.sampling.repetition_penalty == 1 && options_.vocabulary == 0 &&
-         no_repeat_ngram_ == 0 && min_new_tokens_ == 0;
+bool SaidRows::says_any() const {
+  return options_.sampling.repetition_penalty == 1 && no_repeat_ngram_ == 0 && min_new_tokens_ == 0;
+}
+
+bool SaidRows::takes_likeliest() const { return options_.sampling.temperature == 0 && says_any(); }
+
+int64_t SaidRows::top_k() const {
+  return options_.sampling.temperature > 0 && says_any() ? options_.sampling.top_k : 0;
 }
 
 void SaidRows::say(const std::vector<size_t>& which, const TopK& best, const std::function<bool(size_t)>& condition) {

@@ -30,8 +30,13 @@ class SaidRows {
   std::vector<size_t> running(const std::function<bool(size_t)>& condition = {}) const;
   /// The next token of each row of `which` (of which the condition holds), from logits [which, V].
   void say(const std::vector<size_t>& which, const Tensor& logits, const std::function<bool(size_t)>& condition = {});
-  /// Whether each row's next token is the likeliest of all, so that no other score is asked for.
+  /// Whether each row's next token is the likeliest of words(), so that no other score is asked for.
   bool takes_likeliest() const;
+  /// How many of the likeliest words() each row's next token is drawn from, so that no other score is asked for; 0: any
+  /// may be.
+  int64_t top_k() const;
+  /// How many ids may be said, from the first on; 0: all.
+  int64_t words() const { return options_.vocabulary; }
   /// The next token of each row where that is so, the likeliest [which, 1].
   void say(const std::vector<size_t>& which, const TopK& best, const std::function<bool(size_t)>& condition = {});
   /// The next token of a row, whatever a model says.
@@ -41,6 +46,8 @@ class SaidRows {
 
  private:
   void say(size_t row, std::vector<double> scores);
+  /// Whether each token may be said whatever was said before.
+  bool says_any() const;
   /// What of the scores may not be said.
   void hide(size_t row, std::vector<double>& scores) const;
   void end(size_t row);

@@ -123,10 +123,11 @@ std::vector<double> token_probabilities(std::vector<double> scores, std::span<co
     p[static_cast<size_t>(likeliest(scores))] = 1;
     return p;
   }
+  // Of the scores themselves: divided, two of them may be equal.
+  if (o.top_k > 0) keep_top_k(scores, o.top_k);
   // Less the highest first: divided by a tiny temperature, the scores themselves may overflow.
   const double highest = *std::max_element(scores.begin(), scores.end());
   for (double& score : scores) score = score == kNever ? kNever : (score - highest) / o.temperature;
-  if (o.top_k > 0) keep_top_k(scores, o.top_k);
   if (o.top_p < 1) keep_top_p(scores, o.top_p);
   if (o.min_p > 0) keep_min_p(scores, o.min_p);
   return softmax_of(scores);

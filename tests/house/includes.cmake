@@ -33,6 +33,7 @@ set(exceptions
 set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention_check.h
   autograd/ops/attention_samples.h autograd/ops/binary_call.h autograd/ops/broadcast.h autograd/ops/channel_norm.h
   autograd/ops/check.h autograd/ops/class_targets.h autograd/ops/data_or_null.h autograd/ops/extents.h autograd/ops/positions.h
+  autograd/ops/screened_linear.h
   autograd/ops/reduction_plan.h autograd/ops/unary_call.h autograd/ops/windows.h models/config_reader.h
   models/decoding/decoder_rows.h models/decoding/repeats.h models/decoding/running_rows.h models/decoding/said_rows.h
   models/encoder_batches.h models/encoder_decoder_folder.h models/encoder_folder.h models/encoder_sizes.h

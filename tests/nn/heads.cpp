@@ -84,6 +84,16 @@ TEST(NextTokenHead, GivesLogitsOrTheirSoftmax) {
   EXPECT_TAPE_ERROR(NextTokenHead(0, 7), ErrorKind::config, "NextTokenHead: sizes must be at least 1, got 0 -> 7");
 }
 
+TEST(NextTokenHead, HasTheLargestOfItsScores) {
+  manual_seed(8);
+  for (const TokenOutput output : {TokenOutput::logits, TokenOutput::probabilities}) {
+    const NextTokenHead head(4, 7, {.bias = true, .output = output});
+    const Tensor hidden = randn({2, 3, 4}), y = head.forward(hidden).detach();
+    EXPECT_TRUE(tensors_equal(head.max_at(hidden, 5).indices, argmax(slice(y, -1, {.end = 5}), -1, Dims::keep)));
+    EXPECT_TRUE(tensors_equal(head.top_k(hidden, 2, 5), keep_top_k(y, 2, 5)));
+  }
+}
+
 /// Of 2,000 rows over 5,000 words: two blocks of scores.
 TEST(NextTokenHead, HasTheCrossEntropyOfItsScores) {
   manual_seed(6);

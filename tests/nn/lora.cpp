@@ -62,6 +62,15 @@ TEST(Lora, TakesPartInTheCrossEntropyOfScores) {
   EXPECT_TRUE(tensors_near(a.layer.cross_entropy(a.x, target), wanted, 1e-12));
 }
 
+TEST(Lora, TakesPartInTheLargestScores) {
+  Adapted a;
+  const Tensor y = a.layer(a.x).detach();
+  EXPECT_TRUE(tensors_equal(a.layer.max_at(a.x, 4).values, tape::max_at(y, 4).values));
+  EXPECT_TRUE(tensors_equal(a.layer.top_k(a.x, 2, 4), keep_top_k(y, 2, 4)));
+  a.layer.merge_adapters();
+  EXPECT_TRUE(tensors_equal(isfinite(a.layer.top_k(a.x, 2, 4)), isfinite(keep_top_k(y, 2, 4))));
+}
+
 TEST(Lora, MergesIntoTheWeightAndBackBitForBit) {
   for (const bool decomposed : {false, true}) {
     Adapted a(decomposed);

@@ -16,8 +16,8 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 struct Rows : RoundedWeight {
   Rows(int64_t n, int64_t k, unsigned seed)
       : RoundedWeight(n, k, seed), x(random_values<float>(k, seed + 2)), upper(static_cast<size_t>(n)) {}
-  float bracket(bool with_bias = true) {
-    return rounded_rows().bracket(rows, x.data(), with_bias ? bias.data() : nullptr, upper.data());
+  float bracket(bool with_bias = true, int64_t top = 1) {
+    return rounded_rows().bracket(rows, x.data(), with_bias ? bias.data() : nullptr, top, upper.data());
   }
   double exact(int64_t i) const { return RoundedWeight::exact(x.data(), i); }
   float in_order(int64_t i) const { return RoundedWeight::in_order(x.data(), i); }
@@ -64,11 +64,36 @@ TEST_P(RoundedRowsTest, BracketEveryProduct) {
     }
 }
 
+TEST_P(RoundedRowsTest, BoundAsManyOfTheLargestAsThereAreGroups) {
+  Rows r(1000, 512, 5);
+  r.round();
+  ASSERT_EQ(r.rows.groups(), 16);
+  std::vector<double> sorted;
+  std::vector<float> in_order;
+  for (int64_t i = 0; i < 1000; ++i) {
+    sorted.push_back(r.exact(i));
+    in_order.push_back(r.in_order(i));
+  }
+  std::sort(sorted.rbegin(), sorted.rend());
+  std::sort(in_order.rbegin(), in_order.rend());
+  float before = kInf;
+  for (int64_t top = 1; top <= 16; ++top) {
+    const float least = r.bracket(false, top);
+    EXPECT_LE(least, sorted[Rows::at(top - 1)]) << top;
+    EXPECT_LE(least, in_order[Rows::at(top - 1)]) << top;
+    EXPECT_LE(least, before);
+    before = least;
+    const auto candidates = std::count_if(r.upper.begin(), r.upper.end(), [&](float upper) { return upper >= least; });
+    EXPECT_GE(candidates, top);
+    EXPECT_LE(candidates, top <= 8 ? 30 * top : 1000) << "few, unless as many are asked for as there are groups";
+  }
+}
+
 TEST_P(RoundedRowsTest, AllowForAllThatRoundingLeaves) {
   for (const Aligned& a : aligned_cases()) {
     const RoundedWeight weight = a.weight();
     std::array<float, 2> upper;
-    const float least = rounded_rows().bracket(weight.rows, a.x.data(), nullptr, upper.data());
+    const float least = rounded_rows().bracket(weight.rows, a.x.data(), nullptr, 1, upper.data());
     const double y = weight.exact(a.x.data(), 0);
     EXPECT_GE(upper[0], y) << a.what;
     EXPECT_LE(least, y) << a.what;

@@ -32,6 +32,22 @@ void expect_same(const TopK& found, const Tensor& x, const Tensor& weight, const
   EXPECT_TRUE(tensors_equal(found.values, max(y, {-1}, Dims::keep))) << what;
 }
 
+/// Bit for bit: NaN is where NaN is.
+void expect_same(const Tensor& found, const Tensor& expected, const std::string& what) {
+  ASSERT_EQ(found.shape(), expected.shape()) << what;
+  ASSERT_EQ(found.dtype(), expected.dtype()) << what;
+  const Tensor nan = isnan(expected);
+  EXPECT_TRUE(tensors_equal(isnan(found), nan)) << what;
+  EXPECT_TRUE(tensors_equal(masked_fill(found, nan, 0), masked_fill(expected, nan, 0))) << what;
+}
+
+/// What keep_top_k() says in words, with all of the values in order.
+Tensor sorted_top_k(const Tensor& y, int64_t k, int64_t words) {
+  const Tensor first = slice(y, -1, {.end = words});
+  const Tensor last = slice(sort(first, -1, {.descending = true}).values, -1, {.start = k - 1, .end = k});
+  return where(lt(first, last), scalar(-INFINITY, first.dtype()), first);
+}
+
 class LinearMax : public testing::Test {
  protected:
   LinearMax() {
@@ -42,6 +58,16 @@ class LinearMax : public testing::Test {
   void expect_as_composed(const Tensor& x, const std::string& what) {
     expect_same(linear_max(x, weight, bias), x, weight, bias, what + ", with a bias");
     expect_same(linear_max(x, weight), x, weight, Tensor(), what);
+    const NoGrad no_grad;
+    for (const int64_t words : {kOut, int64_t{2100}}) {
+      for (const int64_t k : {1, 3, 20})
+        expect_same(linear_top_k(x, weight, bias, k, words), sorted_top_k(linear(x, weight, bias), k, words),
+                    what + ", the largest " + std::to_string(k) + " of " + std::to_string(words));
+      const TopK best = linear_max(x, weight, bias, words);
+      const Tensor y = slice(linear(x, weight, bias), -1, {.end = words});
+      EXPECT_TRUE(tensors_equal(best.indices, argmax(y, -1, Dims::keep))) << what;
+      expect_same(best.values, gather(y, -1, best.indices), what);
+    }
   }
 
   Generator stream{11};
@@ -78,6 +104,21 @@ TEST_F(LinearMax, MultipliesFewRowsOfTheWeight) {
     EXPECT_LE(share, rows == 1 || kernels::fast_rounded_product() ? 0.125 : 1) << rows << " rows";
     x.mutable_data<float>()[0] = NAN;
     EXPECT_EQ(share_multiplied(x), 1) << "the whole product where a row is no number";
+  }
+}
+
+TEST_F(LinearMax, OfManyOfTheLargestMultipliesFewRowsOfTheWeightForOneRow) {
+  const auto share_multiplied = [&](const Tensor& x, int64_t k, int64_t words) {
+    const double before = kernels::flops_asked();
+    linear_top_k(x, weight, bias, k, words);
+    return (kernels::flops_asked() - before) / static_cast<double>(2 * x.numel() * kOut);
+  };
+  for (int i = 0; i < 20; ++i) {
+    const Tensor x = randn({kIn}, f32, stream);
+    EXPECT_LE(share_multiplied(x, 3, 0), 0.125);
+    EXPECT_LE(share_multiplied(x, 3, 2000), 0.125);
+    EXPECT_EQ(share_multiplied(x, 30, 0), 1) << "more than half as many as there are groups of words";
+    EXPECT_EQ(share_multiplied(randn({2, kIn}, f32, stream), 3, 0), 1) << "several rows";
   }
 }
 
@@ -183,6 +224,36 @@ TEST(LinearMaxOfAnyWeight, HasNoGradient) {
   const TopK found = linear_max(x, weight);
   EXPECT_FALSE(found.values.requires_grad());
   EXPECT_FALSE(found.indices.requires_grad());
+  for (const int64_t k : {2, 5}) {
+    EXPECT_FALSE(linear_top_k(x, weight, {}, k).requires_grad());
+    EXPECT_FALSE(keep_top_k(x, k).requires_grad());
+  }
+}
+
+TEST(KeepTopK, LeavesTheLargestAndWhatEqualsTheLastOfThem) {
+  constexpr float kNever = -INFINITY;
+  const Tensor x = tensor({{3, 1, 2, 2, 0}, {-1, -1, -1, -1, -1}}, f32);
+  EXPECT_TRUE(tensors_equal(keep_top_k(x, 2), tensor({{3, kNever, 2, 2, kNever}, {-1, -1, -1, -1, -1}})));
+  EXPECT_TRUE(tensors_equal(keep_top_k(x, 1), tensor({{3, kNever, kNever, kNever, kNever}, {-1, -1, -1, -1, -1}})));
+  EXPECT_TRUE(tensors_equal(keep_top_k(x, 2, 3), tensor({{3, kNever, 2}, {-1, -1, -1}})));
+  for (const int64_t k : {5, 6, 1000}) EXPECT_TRUE(tensors_equal(keep_top_k(x, k), x)) << k;
+  EXPECT_EQ(keep_top_k(x.to(bf16), 2).dtype(), f32);
+  EXPECT_TRUE(tensors_equal(keep_top_k(x.to(bf16), 2), keep_top_k(x, 2)));
+  EXPECT_EQ(keep_top_k(empty({0, 4}), 2).shape(), (Shape{0, 4}));
+  expect_same(keep_top_k(tensor({1, NAN, 3, 2}, f32), 2), tensor({kNever, NAN, 3, 2}, f32), "NaN stays");
+}
+
+TEST(KeepTopK, RefusesNumbersOutOfRange) {
+  const Tensor x = randn({3, 4}), weight = randn({5, 4});
+  EXPECT_TAPE_ERROR(keep_top_k(x, 0), ErrorKind::config, "keep_top_k: k must be at least 1, got 0");
+  EXPECT_TAPE_ERROR(linear_top_k(x, weight, {}, -1), ErrorKind::config, "linear_top_k: k must be at least 1, got -1");
+  EXPECT_TAPE_ERROR(keep_top_k(x, 1, 5), ErrorKind::config, "keep_top_k: words must be from 0 (all) to 4, got 5");
+  EXPECT_TAPE_ERROR(max_at(x, -1), ErrorKind::config, "max_at: words must be from 0 (all) to 4, got -1");
+  EXPECT_TAPE_ERROR(linear_max(x, weight, {}, 6), ErrorKind::config,
+                    "linear_max: words must be from 0 (all) to 5, got 6");
+  EXPECT_TAPE_ERROR(linear_top_k(x, weight, {}, 1, 6), ErrorKind::config,
+                    "linear_top_k: words must be from 0 (all) to 5, got 6");
+  EXPECT_TAPE_ERROR(keep_top_k(scalar(1), 1), ErrorKind::shape, "keep_top_k: x must have an axis");
 }
 
 TEST(LinearMaxOfAnyWeight, RefusesWhatLinearDoes) {

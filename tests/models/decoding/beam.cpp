@@ -59,9 +59,9 @@ TEST(Beam, FindsTheSameWithoutScores) {
     const std::vector<BeamOptions> one = {{.beams = 1, .max_length = 12},
                                           {.beams = 1, .max_length = 9, .forced_bos = 7, .use_cache = false},
                                           {.beams = 1, .max_lengths = {1, 3, 5, 7, 9}, .forced_eos = true},
-                                          {.beams = 1, .max_length = 6, .vocabulary = 12}};
+                                          {.beams = 1, .max_length = 6, .vocabulary = 12},
+                                          {.beams = 1, .max_length = 12, .vocabulary = 10}};
     const std::vector<BeamOptions> others = {{.beams = 1, .max_length = 12, .min_length = 4},
-                                             {.beams = 1, .max_length = 12, .vocabulary = 10},
                                              {.beams = 1, .max_length = 12, .no_repeat_ngram = 2},
                                              {.beams = 3, .n_best = 2, .max_length = 12}};
     for (const bool takes_likeliest : {true, false})

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "autograd/kernels/work.h"
 #include "models/folder.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"
@@ -160,8 +161,11 @@ TEST(Generate, ReadsProbabilitiesWhereTheModelGivesThem) {
   Gpt shares(config);
   shares.load_state_dict(scores.state_dict());
   scores.eval(), shares.eval();
-  const GenerateOptions options{.sampling = {.temperature = 1.5}, .max_new_tokens = 30, .seed = 5};
-  EXPECT_EQ(tokens(generate(shares, prompts, options)), tokens(generate(scores, prompts, options)));
+  for (const int64_t top_k : {0, 4}) {
+    const GenerateOptions options{
+        .sampling = {.temperature = 1.5, .top_k = top_k}, .max_new_tokens = 30, .seed = 5, .vocabulary = 12};
+    EXPECT_EQ(tokens(generate(shares, prompts, options)), tokens(generate(scores, prompts, options)));
+  }
 }
 
 TEST(Generate, TakesNothing) {
@@ -196,31 +200,63 @@ TEST(Generate, NamesATokenWhoseScoreIsNoNumber) {
                     "generate: the highest score, of token 0, is nan");
 }
 
-TEST(Generate, SaysTheLikeliestOfManyWordsWithoutAllTheirScores) {
-  manual_seed(4);
-  Gpt model({.vocab = 20000, .d_model = 16, .layers = 2, .heads = 2, .max_length = 40, .tie_output = false});
-  {
+/// A table so long that it is read in 8 bits first.
+class GenerateOfManyWords : public testing::Test {
+ protected:
+  static constexpr int64_t kWords = 20000;
+
+  GenerateOfManyWords() {
     const NoGrad no_grad;
     for (Tensor& parameter : model.parameters())
       if (parameter.rank() == 2) parameter.mul_(40);
+    model.eval();
   }
-  model.eval();
-  const GenerateOptions greedy{.sampling = {.temperature = 0}, .max_new_tokens = 40, .stop_ids = Ids{}};
-  for (const std::vector<Ids>& some : {std::vector<Ids>{{7, 600, 19999}}, std::vector<Ids>{{1}, {2, 3, 4}, {9, 9}}}) {
-    const std::vector<Ids> found = tokens(generate(model, some, greedy));
-    EXPECT_GT(std::set<int64_t>(found[0].begin(), found[0].end()).size(), 3U);
-    int calls = 0;
-    const int64_t hook = model.output->register_forward_hook([&](nn::Module&, const Tensors&, const Tensor& logits) {
-      calls += logits.size(-1) == 20000;
-      return logits;
-    });
-    EXPECT_EQ(tokens(generate(model, some, greedy)), found);
-    EXPECT_GT(calls, 0) << "hooks see logits";
-    model.output->remove_hook(hook);
-    GenerateOptions penalized = greedy;  // a penalty that changes nothing, for which all scores are made
-    penalized.min_new_tokens = 1;
-    EXPECT_EQ(tokens(generate(model, some, penalized)), found);
+  std::vector<Ids> said(const std::vector<Ids>& some, const GenerateOptions& options) {
+    return tokens(generate(model, some, options));
   }
+  double flops(const GenerateOptions& options) {
+    said({{1}}, options);  // the table is rounded
+    const double before = kernels::flops_asked();
+    said({{1}}, options);
+    return kernels::flops_asked() - before;
+  }
+  void expect_same_with_all_scores(const GenerateOptions& options) {
+    for (const std::vector<Ids>& some : {std::vector<Ids>{{7, 600, 19999}}, std::vector<Ids>{{1}, {2, 3, 4}, {9, 9}}}) {
+      const std::vector<Ids> found = said(some, options);
+      EXPECT_GT(std::set<int64_t>(found[0].begin(), found[0].end()).size(), 3U);
+      int calls = 0;
+      const int64_t hook = model.output->register_forward_hook([&](nn::Module&, const Tensors&, const Tensor& logits) {
+        calls += logits.size(-1) == kWords;
+        return logits;
+      });
+      EXPECT_EQ(said(some, options), found);
+      EXPECT_GT(calls, 0) << "hooks see logits";
+      model.output->remove_hook(hook);
+      GenerateOptions more = options;  // an option that changes nothing, for which all scores are made
+      more.min_new_tokens = 1;
+      EXPECT_EQ(said(some, more), found);
+      EXPECT_LT(flops(options), 0.5 * flops(more));
+    }
+  }
+
+  Gpt model{[] {
+    manual_seed(4);
+    return GptConfig{.vocab = kWords, .d_model = 16, .layers = 2, .heads = 2, .max_length = 40, .tie_output = false};
+  }()};
+};
+
+TEST_F(GenerateOfManyWords, SaysTheLikeliestWithoutAllTheirScores) {
+  expect_same_with_all_scores({.sampling = {.temperature = 0}, .max_new_tokens = 38, .stop_ids = Ids{}});
+  expect_same_with_all_scores(
+      {.sampling = {.temperature = 0}, .max_new_tokens = 38, .stop_ids = Ids{}, .vocabulary = 15000});
+}
+
+TEST_F(GenerateOfManyWords, DrawsOneOfTheTopKWithoutAllTheirScores) {
+  const SamplingOptions drawn{.temperature = 1.5, .top_k = 20, .top_p = 0.9};
+  for (uint64_t seed = 1; seed < 4; ++seed)
+    for (const int64_t vocabulary : {0, 15000})
+      expect_same_with_all_scores(
+          {.sampling = drawn, .max_new_tokens = 38, .stop_ids = Ids{}, .seed = seed, .vocabulary = vocabulary});
 }
 
 }  // namespace

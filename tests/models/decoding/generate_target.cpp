@@ -1,5 +1,7 @@
 // What generate() draws of an encoder-decoder model; the texts themselves are held in encoder_decoders.cpp.
 
+#include <set>
+
 #include "autograd/random.h"
 #include "models/bart.h"
 #include "models/decoding/generate.h"
@@ -55,6 +57,40 @@ TEST_F(GenerateTarget, SaysNoPaddingAndNothingBehindTheVocabulary) {
         EXPECT_NE(token, model.config().padding_id);
         EXPECT_LT(token, 9);
       }
+}
+
+/// By the k largest scores of one row, and by all of them.
+TEST(GenerateTargetOfManyWords, DrawsOneOfTheTopKWithoutAllTheirScores) {
+  Bart model([] {
+    manual_seed(3);
+    return BartConfig{.vocab = 20000,
+                      .d_model = 16,
+                      .layers = 1,
+                      .heads = 2,
+                      .d_ff = 32,
+                      .decoder_layers = 1,
+                      .decoder_heads = 2,
+                      .decoder_d_ff = 32,
+                      .max_length = 40,
+                      .init_std = 0.5};
+  }());
+  model.eval();
+  GenerateOptions options{.sampling = {.temperature = 1.5, .top_k = 20}, .max_new_tokens = 38, .stop_ids = Ids{}};
+  for (const int64_t vocabulary : {0, 15000})
+    for (uint64_t seed = 1; seed < 4; ++seed) {
+      options.vocabulary = vocabulary;
+      options.seed = seed;
+      options.use_cache = true;
+      const Ids found = generate(model, {{3, 4}}, options)[0].tokens;
+      EXPECT_GT(std::set<int64_t>(found.begin(), found.end()).size(), 10U);
+      options.min_new_tokens = 1;  // changes nothing, and all scores are made
+      EXPECT_EQ(generate(model, {{3, 4}}, options)[0].tokens, found);
+      options.min_new_tokens = {};
+      const int64_t hook =
+          model.output->register_forward_hook([](nn::Module&, const Tensors&, const Tensor& logits) { return logits; });
+      EXPECT_EQ(generate(model, {{3, 4}}, options)[0].tokens, found);
+      model.output->remove_hook(hook);
+    }
 }
 
 TEST_F(GenerateTarget, EndsWithThePositions) {

@@ -60,6 +60,13 @@ TEST(Sampling, NeverSaysWhatHasNoScore) {
   EXPECT_EQ(p, (std::vector<double>{0.5, 0, 0.5}));
 }
 
+/// Divided by the temperature, the other two are equal.
+TEST(Sampling, TakesTheTopKOfTheScoresThemselves) {
+  const auto p = token_probabilities({1e17, 1, 2}, {}, {.temperature = 1e17, .top_k = 2});
+  EXPECT_EQ(p[1], 0);
+  EXPECT_NEAR(p[2], 1 / (1 + std::exp(1)), 1e-12);
+}
+
 TEST(Sampling, PenalizesARepeatedTokenOnce) {
   const std::vector<int64_t> once{0, 2}, often{2, 0, 2, 0, 0};
   const SamplingOptions options{.repetition_penalty = 1.5};

@@ -153,11 +153,12 @@ std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vecto
   const NoGrad no_grad;
   CachedRows cached(model, said.rows());
   // Of probabilities all are asked for: they may be equal where the scores are not.
-  const int64_t top_k = model.options().output == nn::TokenOutput::logits ? said.top_k() : 0;
+  const bool gives_scores = model.options().output == nn::TokenOutput::logits;
   for (int64_t step = 0; step < options.max_new_tokens && !said.running().empty(); ++step) {
     if (options.use_cache) {
       // Before any row grows: one that grows out of the table in this step slides from the next on.
       const std::vector<size_t> sliding = said.running([&](size_t row) { return !cached.fits(row); });
+      const int64_t top_k = gives_scores ? said.top_k(cached.places().size()) : 0;
       const auto fits = [&](size_t row) { return cached.fits(row); };
       if (said.takes_likeliest()) {
         const TopK best = cached.likeliest(said.words());

@@ -66,8 +66,8 @@ std::vector<Continuation> generate(EncoderDecoder& model, const std::vector<std:
       if (options.use_cache) rows.logits();
     } else if (said.takes_likeliest()) {
       said.say(places, rows.likeliest(said.words()), running);
-    } else if (said.top_k() > 0) {
-      said.say(places, rows.top_k(said.top_k(), said.words()), running);
+    } else if (const int64_t top_k = said.top_k(places.size()); top_k > 0) {
+      said.say(places, rows.top_k(top_k, said.words()), running);
     } else {
       // Padding is never a word: chosen, it would be hidden from the positions behind it.
       said.say(places, model.without_padding(rows.logits()), running);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "autograd/kernels/threads.h"
 #include "autograd/ops/cast.h"
 #include "models/decoding/repeats.h"
 
@@ -44,13 +45,21 @@ std::vector<size_t> SaidRows::running(const std::function<bool(size_t)>& conditi
 
 void SaidRows::say(const std::vector<size_t>& which, const Tensor& logits,
                    const std::function<bool(size_t)>& condition) {
-  const int64_t vocabulary = logits.size(1);
+  std::vector<size_t> places;
+  for (size_t place = 0; place < which.size(); ++place)
+    if (!condition || condition(which[place])) places.push_back(place);
+  const auto vocabulary = static_cast<size_t>(logits.size(1));
   const Tensor values = is_f32_or_f64(logits.dtype()) ? logits : cast(logits, f32);
+  std::vector<int64_t> tokens(places.size());
   dispatch_floating("generate", values.dtype(), [&](auto zero) {
-    const auto* row = values.data<decltype(zero)>();
-    for (size_t place = 0; place < which.size(); ++place, row += vocabulary)
-      if (!condition || condition(which[place])) say(which[place], std::vector<double>(row, row + vocabulary));
+    const auto* const scores = values.data<decltype(zero)>();
+    kernels::run_tasks(std::ssize(places), [&](int64_t task) {
+      const size_t at = static_cast<size_t>(task), place = places[at];
+      const auto* const row = scores + place * vocabulary;
+      tokens[at] = choose(which[place], std::vector<double>(row, row + vocabulary));
+    });
   });
+  for (size_t i = 0; i < places.size(); ++i) say(which[places[i]], tokens[i]);
 }
 
 bool SaidRows::says_any() const {
@@ -59,8 +68,8 @@ bool SaidRows::says_any() const {
 
 bool SaidRows::takes_likeliest() const { return options_.sampling.temperature == 0 && says_any(); }
 
-int64_t SaidRows::top_k() const {
-  return options_.sampling.temperature > 0 && says_any() ? options_.sampling.top_k : 0;
+int64_t SaidRows::top_k(size_t rows) const {
+  return rows == 1 && options_.sampling.temperature > 0 && says_any() ? options_.sampling.top_k : 0;
 }
 
 void SaidRows::say(const std::vector<size_t>& which, const TopK& best, const std::function<bool(size_t)>& condition) {
@@ -85,9 +94,9 @@ void SaidRows::hide(size_t row, std::vector<double>& scores) const {
   if (std::ssize(found_[row].tokens) < min_new_tokens_) never(stop_ids_);
 }
 
-void SaidRows::say(size_t row, std::vector<double> scores) {
+int64_t SaidRows::choose(size_t row, std::vector<double> scores) {
   hide(row, scores);
-  say(row, next_token(std::move(scores), rows_[row].ids, options_.sampling, rows_[row].draws));
+  return next_token(std::move(scores), rows_[row].ids, options_.sampling, rows_[row].draws);
 }
 
 void SaidRows::say(size_t row, int64_t token) {

@@ -32,9 +32,9 @@ class SaidRows {
   void say(const std::vector<size_t>& which, const Tensor& logits, const std::function<bool(size_t)>& condition = {});
   /// Whether each row's next token is the likeliest of words(), so that no other score is asked for.
   bool takes_likeliest() const;
-  /// How many of the likeliest words() each row's next token is drawn from, so that no other score is asked for; 0: any
-  /// may be.
-  int64_t top_k() const;
+  /// How many of the likeliest words() the next tokens of so many rows are drawn from, so that no other score is asked
+  /// for; 0: any may be, and of several rows all scores cost least (linear_top_k()).
+  int64_t top_k(size_t rows) const;
   /// How many ids may be said, from the first on; 0: all.
   int64_t words() const { return options_.vocabulary; }
   /// The next token of each row where that is so, the likeliest [which, 1].
@@ -45,7 +45,8 @@ class SaidRows {
   std::vector<Continuation> finish();
 
  private:
-  void say(size_t row, std::vector<double> scores);
+  /// The next token of a row. Concerns no other row, so that several are chosen at once.
+  int64_t choose(size_t row, std::vector<double> scores);
   /// Whether each token may be said whatever was said before.
   bool says_any() const;
   /// What of the scores may not be said.

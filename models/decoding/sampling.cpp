@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 #include "autograd/distributions.h"
 #include "base/error.h"
@@ -20,9 +22,8 @@ void check_range(const char* name, double value, double least, double most) {
 void check_numbers(const std::vector<double>& logits) {
   bool any = false;
   for (size_t i = 0; i < logits.size(); ++i) {
-    if (std::isnan(logits[i]) || logits[i] == -kNever)
-      raise(ErrorKind::numeric, "generate: the score of token {} is {}", i, logits[i]);
-    any = any || logits[i] != kNever;
+    if (!(logits[i] < -kNever)) raise(ErrorKind::numeric, "generate: the score of token {} is {}", i, logits[i]);
+    any |= logits[i] > kNever;
   }
   if (!any) raise(ErrorKind::numeric, "generate: all {} scores are -inf", logits.size());
 }
@@ -38,63 +39,90 @@ void penalize(std::vector<double>& scores, std::span<const int64_t> earlier, dou
   }
 }
 
-void keep_top_k(std::vector<double>& scores, int64_t k) {
-  if (k >= std::ssize(scores)) return;
-  std::vector<double> best = scores;
-  std::nth_element(best.begin(), best.begin() + (k - 1), best.end(), std::greater<>());
-  const double last = best[static_cast<size_t>(k - 1)];
-  for (double& score : scores)
-    if (score < last) score = kNever;
-}
+/// What the next token is drawn from: weights are those of the softmax before it is divided by their sum, and 0 for
+/// what is hidden.
+struct Choices {
+  std::vector<int64_t> ids;  ///< empty: all, from the first on
+  std::vector<double> weights;
 
-std::vector<double> softmax_of(const std::vector<double>& scores) {
-  const double highest = *std::max_element(scores.begin(), scores.end());
-  std::vector<double> p(scores.size());
-  double total = 0;
-  for (size_t i = 0; i < p.size(); ++i) total += p[i] = scores[i] == kNever ? 0 : std::exp(scores[i] - highest);
-  for (double& value : p) value /= total;
-  return p;
+  double total() const { return std::accumulate(weights.begin(), weights.end(), 0.0); }
+  int64_t id(size_t at) const { return ids.empty() ? static_cast<int64_t>(at) : ids[at]; }
+};
+
+/// The k largest scores, and what equals the last of them.
+Choices top_k_of(const std::vector<double>& scores, int64_t k) {
+  std::vector<double> best(static_cast<size_t>(k));
+  std::partial_sort_copy(scores.begin(), scores.end(), best.begin(), best.end(), std::greater<>());
+  Choices found;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    if (scores[i] < best.back()) continue;
+    found.ids.push_back(static_cast<int64_t>(i));
+    found.weights.push_back(scores[i]);
+  }
+  return found;
 }
 
 /// Hides, from the least likely on, what together has a probability of at most 1 - top_p; never the likeliest. Of equal
 /// ones the first counts as less likely.
-void keep_top_p(std::vector<double>& scores, double top_p) {
-  const std::vector<double> p = softmax_of(scores);
-  std::vector<size_t> order;
-  for (size_t i = 0; i < scores.size(); ++i)
-    if (scores[i] != kNever) order.push_back(i);
-  const auto less_likely = [&](size_t a, size_t b) {
-    return scores[a] < scores[b] || (scores[a] == scores[b] && a < b);
+void keep_top_p(Choices& choices, double top_p) {
+  struct Entry {
+    double p;
+    size_t at;
+    bool operator<(const Entry& o) const { return p < o.p || (p == o.p && at < o.at); }
   };
-  // The least likely are in front of `begin`, hidden, the likeliest from `end` on, kept: halves of what is between, as
-  // a whole vocabulary need not be sorted.
+  const double total = choices.total();
+  // What is below this has no more than 1 - top_p all together: most of a vocabulary.
+  const double little = (1 - top_p) / static_cast<double>(choices.weights.size());
   double sum = 0;
+  std::vector<Entry> order;
+  for (size_t i = 0; i < choices.weights.size(); ++i) {
+    const double p = choices.weights[i] / total;
+    if (p < little)
+      sum += p, choices.weights[i] = 0;
+    else
+      order.push_back({p, i});
+  }
+  // The least likely are in front of `begin`, hidden, the likeliest from `end` on, kept: halves of what is between, as
+  // not all need be sorted.
   auto begin = order.begin(), end = order.end();
   while (end - begin > 64) {
     const auto middle = begin + (end - begin) / 2;
-    std::nth_element(begin, middle, end, less_likely);
-    double lower = sum;
-    for (auto at = begin; at != middle; ++at) lower += p[*at];
+    std::nth_element(begin, middle, end);
+    const double lower = std::accumulate(begin, middle, sum, [](double s, const Entry& e) { return s + e.p; });
     if (lower <= 1 - top_p) {
-      for (; begin != middle; ++begin) scores[*begin] = kNever;
+      begin = middle;
       sum = lower;
     } else {
       end = middle;
     }
   }
-  std::sort(begin, end, less_likely);
+  std::sort(begin, end);
   for (; begin < std::min(end, order.end() - 1); ++begin) {
-    sum += p[*begin];
+    sum += begin->p;
     if (!(sum <= 1 - top_p)) break;
-    scores[*begin] = kNever;
   }
+  for (auto hidden = order.begin(); hidden < begin; ++hidden) choices.weights[hidden->at] = 0;
 }
 
-void keep_min_p(std::vector<double>& scores, double min_p) {
-  const std::vector<double> p = softmax_of(scores);
-  const double least = min_p * *std::max_element(p.begin(), p.end());
-  for (size_t i = 0; i < p.size(); ++i)
-    if (p[i] < least) scores[i] = kNever;
+void keep_min_p(Choices& choices, double min_p) {
+  const double total = choices.total(), least = min_p * (1 / total);  // the likeliest one's weight is 1
+  for (double& weight : choices.weights)
+    if (weight / total < least) weight = 0;
+}
+
+/// The distribution of scores of which one is a number, with the weights as probabilities.
+Choices distribution_of(std::vector<double> scores, const SamplingOptions& o) {
+  // Of the scores themselves: divided by the temperature, two of them may be equal.
+  Choices choices = o.top_k > 0 && o.top_k < std::ssize(scores) ? top_k_of(scores, o.top_k)
+                                                                : Choices{.ids = {}, .weights = std::move(scores)};
+  // Less the highest first: divided by a tiny temperature, the scores themselves may overflow.
+  const double highest = *std::max_element(choices.weights.begin(), choices.weights.end());
+  for (double& weight : choices.weights) weight = std::exp((weight - highest) / o.temperature);
+  if (o.top_p < 1) keep_top_p(choices, o.top_p);
+  if (o.min_p > 0) keep_min_p(choices, o.min_p);
+  const double total = choices.total();
+  for (double& weight : choices.weights) weight /= total;
+  return choices;
 }
 
 int64_t likeliest(const std::vector<double>& scores) {
@@ -118,19 +146,14 @@ std::vector<double> token_probabilities(std::vector<double> scores, std::span<co
   check(o);
   check_numbers(scores);
   if (o.repetition_penalty != 1) penalize(scores, earlier, o.repetition_penalty);
+  std::vector<double> p(scores.size(), 0.0);
   if (o.temperature == 0) {
-    std::vector<double> p(scores.size(), 0.0);
     p[static_cast<size_t>(likeliest(scores))] = 1;
     return p;
   }
-  // Of the scores themselves: divided, two of them may be equal.
-  if (o.top_k > 0) keep_top_k(scores, o.top_k);
-  // Less the highest first: divided by a tiny temperature, the scores themselves may overflow.
-  const double highest = *std::max_element(scores.begin(), scores.end());
-  for (double& score : scores) score = score == kNever ? kNever : (score - highest) / o.temperature;
-  if (o.top_p < 1) keep_top_p(scores, o.top_p);
-  if (o.min_p > 0) keep_min_p(scores, o.min_p);
-  return softmax_of(scores);
+  const Choices choices = distribution_of(std::move(scores), o);
+  for (size_t i = 0; i < choices.weights.size(); ++i) p[static_cast<size_t>(choices.id(i))] = choices.weights[i];
+  return p;
 }
 
 int64_t draw(std::span<const double> probabilities, Generator& draws) {
@@ -139,11 +162,12 @@ int64_t draw(std::span<const double> probabilities, Generator& draws) {
 
 int64_t next_token(std::vector<double> scores, std::span<const int64_t> earlier, const SamplingOptions& o,
                    Generator& draws) {
-  if (o.temperature > 0) return draw(token_probabilities(std::move(scores), earlier, o), draws);
   check(o);
   check_numbers(scores);
   if (o.repetition_penalty != 1) penalize(scores, earlier, o.repetition_penalty);
-  return likeliest(scores);
+  if (o.temperature == 0) return likeliest(scores);
+  const Choices choices = distribution_of(std::move(scores), o);
+  return choices.id(static_cast<size_t>(draw(choices.weights, draws)));
 }
 
 }  // namespace tape::models

@@ -221,6 +221,8 @@ class GenerateOfManyWords : public testing::Test {
     return kernels::flops_asked() - before;
   }
   void expect_same_with_all_scores(const GenerateOptions& options) {
+    GenerateOptions more = options;  // an option that changes nothing, for which all scores are made
+    more.min_new_tokens = 1;
     for (const std::vector<Ids>& some : {std::vector<Ids>{{7, 600, 19999}}, std::vector<Ids>{{1}, {2, 3, 4}, {9, 9}}}) {
       const std::vector<Ids> found = said(some, options);
       EXPECT_GT(std::set<int64_t>(found[0].begin(), found[0].end()).size(), 3U);
@@ -232,11 +234,9 @@ class GenerateOfManyWords : public testing::Test {
       EXPECT_EQ(said(some, options), found);
       EXPECT_GT(calls, 0) << "hooks see logits";
       model.output->remove_hook(hook);
-      GenerateOptions more = options;  // an option that changes nothing, for which all scores are made
-      more.min_new_tokens = 1;
       EXPECT_EQ(said(some, more), found);
-      EXPECT_LT(flops(options), 0.5 * flops(more));
     }
+    EXPECT_LT(flops(options), 0.5 * flops(more));
   }
 
   Gpt model{[] {

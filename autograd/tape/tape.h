@@ -104,7 +104,8 @@ class Node : public RefCounted {
 
   const char* name() const;
   bool is_leaf() const { return op == nullptr; }
-  /// Drops everything that the gradient function needed.
+  /// Drops everything that the gradient function needed. What it was made from stays known, so that a later gradient
+  /// through it is refused and not left out.
   void release_saved();
 
   const Op* op = nullptr;

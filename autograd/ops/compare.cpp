@@ -1,5 +1,8 @@
 #include "autograd/ops/compare.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "autograd/create.h"
 #include "autograd/kernels/elementwise.h"
 #include "autograd/kernels/whole_numbers.h"
@@ -10,6 +13,7 @@
 #include "autograd/ops/op.h"
 #include "autograd/ops/promote.h"
 #include "autograd/ops/reduce.h"
+#include "autograd/ops/shape.h"
 #include "autograd/ops/unary.h"
 
 namespace tape {
@@ -42,6 +46,23 @@ Tensor compare(const char* name, Compare kind, const Tensor& a, const Number& b)
   const bool as_f64 = !is_floating(a.dtype()) && b.dtype() == f64;
   const DType dtype = as_f64 ? f64 : result_type(a, b);
   return compare(name, kind, cast(a.detach(), dtype), scalar(b, dtype));
+}
+
+/// isclose() of i64: doubles, in which other dtypes are compared, do not tell all of them apart.
+Tensor whole_numbers_close(const Tensor& a, const Tensor& b, const CloseOptions& options) {
+  const Shape shape = broadcast_shapes("isclose", a.shape(), b.shape());
+  const Tensor left = expand_to(a, shape), right = expand_to(b, shape);
+  Tensor close = empty(shape, boolean);
+  const int64_t *x = left.data<int64_t>(), *y = right.data<int64_t>();
+  bool* const to = close.mutable_data<bool>();
+  for (int64_t i = 0; i < shape.numel(); ++i) {
+    // Without a sign, since the difference of two of 64 bits may have 64 itself.
+    const uint64_t larger = static_cast<uint64_t>(std::max(x[i], y[i])),
+                   difference = larger - static_cast<uint64_t>(std::min(x[i], y[i]));
+    const double size = std::abs(static_cast<double>(y[i]));
+    to[i] = difference == 0 || static_cast<double>(difference) <= options.atol + options.rtol * size;
+  }
+  return close;
 }
 
 void check_bool(const char* name, const Tensor& x) {
@@ -121,6 +142,7 @@ Tensor isclose(const Tensor& a, const Tensor& b, const CloseOptions& options) {
   if (!(options.rtol >= 0 && options.atol >= 0))
     raise(ErrorKind::config, "isclose: the tolerances must not be negative, got rtol {} and atol {}", options.rtol,
           options.atol);
+  if (a.dtype() == i64) return whole_numbers_close(a, b, options);
   if (!is_f32_or_f64(a.dtype())) return isclose(cast(a.detach(), f64), cast(b.detach(), f64), options);
   const NoGrad no_grad;
   Tensor close = eq(a, b);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/compare.h"
@@ -65,6 +66,14 @@ TEST(Allclose, AsksForAll) {
   EXPECT_TRUE(allclose(tensor({1, 2}), tensor({1, 2.001}), {.rtol = 1e-2}));
   EXPECT_FALSE(allclose(tensor({NAN}), tensor({NAN})));
   EXPECT_TRUE(allclose(tensor({3}, i64), tensor({3}, i64)));
+  constexpr int64_t kLarge = int64_t{1} << 53, kLeast = std::numeric_limits<int64_t>::min();
+  const Tensor numbers = from_vector<int64_t>({kLarge, kLarge + 1, kLeast, 3});
+  EXPECT_TRUE(tensors_equal(
+      isclose(numbers, from_vector<int64_t>({kLarge + 1, kLarge + 1, -(kLeast + 1), 4}), {.rtol = 0, .atol = 0.5}),
+      tensor({0, 1, 0, 0}, boolean)));
+  EXPECT_TRUE(
+      tensors_equal(isclose(numbers, scalar(kLarge, i64), {.rtol = 0, .atol = 1}), tensor({1, 1, 0, 0}, boolean)));
+  EXPECT_TRUE(allclose(numbers, scalar(kLeast, i64), {.rtol = 2, .atol = 0}));
   EXPECT_TAPE_ERROR(isclose(tensor({1}), tensor({1}), {.rtol = -1}), ErrorKind::config,
                     "isclose: the tolerances must not be negative, got rtol -1 and atol 1e-08");
 }

@@ -94,9 +94,10 @@ Tensor Mask::visible(int64_t query_length, int64_t key_length) const {
   Tensor seen = kept_;
   const auto hide = [&seen](const Tensor& kept) { seen = seen.defined() ? logical_and(kept, seen) : kept; };
   const Tensor query = reshape(arange(query_length), Shape{query_length, 1}), key = arange(key_length);
-  // Beyond all keys there is nothing to hide, and sums that would not fit into 64 bits.
-  if (causal_) hide(le(key, query + std::min(*causal_, key_length)));
-  if (first_) hide(ge(key, query + std::max(*first_, -query_length)));
+  // Farther out than all keys nothing changes, and sums would not fit into 64 bits.
+  const auto near = [&](int64_t offset) { return std::clamp(offset, -query_length, key_length); };
+  if (causal_) hide(le(key, query + near(*causal_)));
+  if (first_) hide(ge(key, query + near(*first_)));
   return seen.defined() ? seen : full({1, 1}, 1, boolean);
 }
 

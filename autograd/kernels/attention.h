@@ -51,16 +51,15 @@ struct AttentionOperands {
 /// What the forward pass writes, all of it.
 template <class T>
 struct AttentionResults {
-  T* out;  ///< [B, H, Tq, Dv], as shape.out lays it out; zero where a query sees no key
-  /// [B, H, Tq]: log-sum-exp of each row's visible scores, -inf for a fully hidden row.
-  T* lse;
+  T* out;                      ///< [B, H, Tq, Dv], as shape.out lays it out; zero where a query sees no key
+  T* highest;                  ///< [B, H, Tq]: of each row's visible scores, 0 for a fully hidden row
   T* probabilities = nullptr;  ///< [B, H, Tq, Tk], before dropout; not written where null
 };
 
 /// What the backward pass reads besides the operands, and the gradients it writes, all of them.
 template <class T>
 struct AttentionGradients {
-  const T* lse;                       ///< as the forward pass wrote it
+  const T* highest;                   ///< as the forward pass wrote it
   const T* dout;                      ///< as shape.out lays it out
   const T* dprobabilities = nullptr;  ///< [B, H, Tq, Tk] contiguous; null for none
   T* dq;                              ///< as shape.q lays it out; dk and dv likewise, summed over a group

@@ -38,6 +38,18 @@ struct Blocks {
   int64_t row;  // of the scores
 };
 
+/// One row: the exponentials of its scores less the highest, in their place, and one over their sum, 0 where everything
+/// is hidden.
+template <class T>
+TAPE_INLINE T exponentials(int64_t width, T highest, T* p) {
+  const T sum = static_cast<T>(row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
+    const Vec<T> e = exp_of_negative(x - highest);
+    store(p + j, e);
+    return e;
+  }));
+  return sum == 0 ? T(0) : T(1) / sum;
+}
+
 /// Queries [i, i + count) of one head.
 template <class Products, class T>
 static void forward_block(const Head<T>& head, int64_t i, int64_t count, const AttentionOperands<T>& in,
@@ -48,22 +60,16 @@ static void forward_block(const Head<T>& head, int64_t i, int64_t count, const A
   blocks.products.times_keys(begin, count, width, in.q + head.at(s.q) + i * s.q.row, s.q.row, scores, row);
   blocks.dropout.draw(head, i, count, keys);
   // Rows are normalized behind the product with the values, where they are shorter.
-  T sums[64], max[64], inverse[64];
+  T inverse[64];
   for (int64_t r = 0; r < count; ++r) {
     T* p = scores + r * row;
     mask_row(head, i + r, in, keys.begin, width, p);
-    max[r] = finite_or_zero(row_max(width, p));
-    sums[r] = static_cast<T>(row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
-      const Vec<T> e = exp_of_negative(x - max[r]);
-      store(p + j, e);
-      return e;
-    }));
-    inverse[r] = sums[r] == 0 ? T(0) : T(1) / sums[r];
+    const T highest = finite_or_zero(row_max(width, p));
+    to.highest[head.row_at(i + r)] = highest;
+    inverse[r] = exponentials(width, highest, p);
     if (to.probabilities) write_row(s.Tk, keys.begin, width, inverse[r], p, to.probabilities + head.row(i + r));
     if (blocks.dropout.active()) blocks.dropout.apply(r, width, p);
   }
-  map_vectors(count, sums, sums, [](Vec<T> x) { return log(x); });  // -inf where everything is hidden
-  for (int64_t r = 0; r < count; ++r) to.lse[head.lse_at(i + r)] = max[r] + sums[r];
   T* const out = to.out + head.at(s.out) + i * s.out.row;
   blocks.products.sum_values(begin, count, keys.count, scores, row, out, s.out.row);
   for (int64_t r = 0; r < count; ++r)
@@ -107,9 +113,10 @@ static void forward(const AttentionShape& s, const AttentionOperands<T>& in, con
 /// let through: ds = scale p (dp - delta), delta = sum of p dp. (The product of dout and out is delta too, but rounded
 /// otherwise, so that ds would not sum to zero.)
 template <class T>
-TAPE_INLINE void score_gradient(int64_t width, T lse, T scale, T* p, T* dp) {
+TAPE_INLINE void score_gradient(int64_t width, T highest, T scale, T* p, T* dp) {
   constexpr int kStep = kLanes<T>;
-  if (lse == static_cast<T>(-kInfinity)) {  // fully hidden
+  const T inverse = exponentials(width, highest, p);
+  if (inverse == 0) {  // fully hidden
     for (int64_t j = 0; j < width; j += kStep) {
       store(p + j, Vec<T>{});
       store(dp + j, Vec<T>{});
@@ -117,7 +124,7 @@ TAPE_INLINE void score_gradient(int64_t width, T lse, T scale, T* p, T* dp) {
     return;
   }
   const T delta = static_cast<T>(row_sum(width, p, T(0), [&](Vec<T> x, int64_t j) {
-    const Vec<T> probability = exp_of_negative(x - lse);
+    const Vec<T> probability = x * inverse;
     store(p + j, probability);
     return probability * load(dp + j);
   }));
@@ -153,7 +160,7 @@ static void backward_block(const Head<T>& head, int64_t i, int64_t count, const 
       const T* more = g.dprobabilities + head.row(i + r) + keys.begin;
       for (int64_t j = 0; j < keys.count; ++j) dpr[j] += more[j];
     }
-    score_gradient(width, g.lse[head.lse_at(i + r)], g.dadditive ? T(1) : scale, pr, dpr);
+    score_gradient(width, g.highest[head.row_at(i + r)], g.dadditive ? T(1) : scale, pr, dpr);
     if (g.dadditive) {
       write_row(s.Tk, keys.begin, width, T(1), dpr, g.dadditive + head.row(i + r));
       for (int64_t j = 0; j < width; j += kLanes<T>) store(dpr + j, load(dpr + j) * scale);

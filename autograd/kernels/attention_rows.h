@@ -23,7 +23,7 @@ struct Head {
   }
   /// Row-major index of (b, h, i, 0) in [B, H, Tq, Tk].
   TAPE_MEMBER int64_t row(int64_t i) const { return ((b * shape.H + h) * shape.Tq + i) * shape.Tk; }
-  TAPE_MEMBER int64_t lse_at(int64_t i) const { return (b * shape.H + h) * shape.Tq + i; }
+  TAPE_MEMBER int64_t row_at(int64_t i) const { return (b * shape.H + h) * shape.Tq + i; }
 };
 
 /// Query i sees keys [first_key, end_key), none where they cross.

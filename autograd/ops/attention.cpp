@@ -137,7 +137,7 @@ const kernels::AttentionKernels<T>& kernels_of(const Call& call) {
 }
 
 Tensors fused_gradients(const Call& call, const BackwardContext& c) {
-  const Tensor query = c.saved(0), key = c.saved(1), value = c.saved(2), added = c.saved(3), lse = c.saved(4),
+  const Tensor query = c.saved(0), key = c.saved(1), value = c.saved(2), added = c.saved(3), highest = c.saved(4),
                dout = c.grad();
   count_products(call.shape, 3, 2);
   Tensor dquery = empty_like(query), dkey = empty_like(key), dvalue = empty_like(value), dadded;
@@ -145,7 +145,7 @@ Tensors fused_gradients(const Call& call, const BackwardContext& c) {
   dispatch_floating("scaled_dot_product_attention", query.dtype(), [&](auto zero) {
     using T = decltype(zero);
     kernels_of<T>(call).backward(call.shape, operands_of<T>(call, query, key, value, added),
-                                 {.lse = lse.data<T>(),
+                                 {.highest = highest.data<T>(),
                                   .dout = dout.data<T>(),
                                   .dprobabilities = c.has_grad(1) ? c.grad(1).data<T>() : nullptr,
                                   .dq = dquery.mutable_data<T>(),
@@ -158,18 +158,19 @@ Tensors fused_gradients(const Call& call, const BackwardContext& c) {
 
 AttentionResult fused(const Call& call, const Tensors& in, const Shape& out_shape, bool want_weights) {
   const DType dtype = in[0].dtype();
-  Tensor out = empty(out_shape, dtype), lse = empty(call.weights_shape().slice(0, 3), dtype), weights;
+  Tensor out = empty(out_shape, dtype), highest = empty(call.weights_shape().slice(0, 3), dtype), weights;
   if (want_weights) weights = empty(call.weights_shape(), dtype);
   count_products(call.shape, 1, 1);
   dispatch_floating("scaled_dot_product_attention", dtype, [&](auto zero) {
     using T = decltype(zero);
     kernels_of<T>(call).forward(call.shape, operands_of<T>(call, in[0], in[1], in[2], in[3]),
                                 {.out = out.mutable_data<T>(),
-                                 .lse = lse.mutable_data<T>(),
+                                 .highest = highest.mutable_data<T>(),
                                  .probabilities = mutable_data_or_null<T>(weights)});
   });
   const size_t count = want_weights ? 2 : 1;
-  record_many(attention_op, in, want_weights ? Tensors{out, weights} : Tensors{out}, {in[0], in[1], in[2], in[3], lse},
+  record_many(attention_op, in, want_weights ? Tensors{out, weights} : Tensors{out},
+              {in[0], in[1], in[2], in[3], highest},
               [call, out_shape, count](const BackwardContext& c) -> Tensors {
                 if (!c.create_graph()) return fused_gradients(call, c);
                 return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(2), c.saved(3)}, count,
@@ -276,7 +277,8 @@ AttentionResult attend_side_by_side(const Tensor& query, const Tensor& key, cons
   s.B = query.size(0), s.H = heads, s.group = heads / kv_heads, s.Tq = query.size(1), s.Tk = length;
   s.D = query.size(2) / heads, s.Dv = value.size(2) / kv_heads;
   const auto beside = [](int64_t of, int64_t rows, int64_t width) {
-    return kernels::HeadLayout{rows * of * width, width, of * width};
+    const int64_t all = of * width;  // of no width there may be any number of heads
+    return kernels::HeadLayout{rows * all, width, all};
   };
   s.q = beside(heads, s.Tq, s.D), s.out = beside(heads, s.Tq, s.Dv);
   s.k = beside(kv_heads, capacity, s.D), s.v = beside(kv_heads, capacity, s.Dv);

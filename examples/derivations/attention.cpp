@@ -2,36 +2,39 @@
 #include <tapeformer/nn/attention.h>
 #include <tapeformer/nn/gradcheck.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "page.h"
 
 /// One head by loops over its indices, backward included. `visible` is 1 where a query may look.
 struct Head {
-  Matrix S, P, O, lse, dV, dP, delta, dS, dQ, dK;
+  Matrix S, P, O, m, dV, dP, delta, dS, dQ, dK;
 
   Head(const Matrix& Q, const Matrix& K, const Matrix& V, const Matrix& visible, const Matrix& dO)
       : S(Q.rows, K.rows),
         P(S),
         O(Q.rows, V.cols),
-        lse(Q.rows, 1),
+        m(Q.rows, 1),
         dV(V.rows, V.cols),
         dP(S),
-        delta(lse),
+        delta(m),
         dS(S),
         dQ(Q.rows, Q.cols),
         dK(K.rows, K.cols) {
     const double scale = 1 / std::sqrt(static_cast<double>(Q.cols));
     for (int64_t i = 0; i < Q.rows; ++i) {
-      double sum = 0;
+      double highest = -INFINITY, sum = 0;
       for (int64_t j = 0; j < K.rows; ++j) {
         for (int64_t d = 0; d < Q.cols; ++d) S(i, j) += scale * Q(i, d) * K(j, d);
         if (visible(i, j) == 0) S(i, j) = -INFINITY;
-        sum += std::exp(S(i, j));
+        highest = std::max(highest, S(i, j));
       }
-      lse(i, 0) = std::log(sum);
+      m(i, 0) = std::isfinite(highest) ? highest : 0;
+      for (int64_t j = 0; j < K.rows; ++j) sum += std::exp(S(i, j) - m(i, 0));
       for (int64_t j = 0; j < K.rows; ++j) {
-        P(i, j) = sum == 0 ? 0 : std::exp(S(i, j) - lse(i, 0));
+        P(i, j) = sum == 0 ? 0 : std::exp(S(i, j) - m(i, 0)) / sum;
         for (int64_t e = 0; e < V.cols; ++e) {
           O(i, e) += P(i, j) * V(j, e);
           dV(j, e) += P(i, j) * dO(i, e);
@@ -94,7 +97,7 @@ void one_head(Page& page) {
   page.show("K", k);
   page.show("V", v);
   page.show("S", head.S);
-  page.show("lse", head.lse);
+  page.show("m", head.m);
   page.result("P", head.P, result.weights);
   page.result("O", head.O, result.output);
   page.block("backward");

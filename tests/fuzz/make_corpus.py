@@ -465,6 +465,25 @@ def make_operations():
         square + nothing * 2, square + nothing * 2, square + nothing * 2, tensor(3, 4) + nothing * 2 + value(1) + number(-2, -1), square + nothing * 2 + number(3),
         square + nothing * 2, tensor(2, 2) + tensor(1, 3) + nothing, tensor(2, 3) * 2 + nothing + number(-1), tensor(3) + tensor(4) + nothing, square + tensor(3, 2) + nothing + no + no,
     ]
+    # A call of attention: sizes, roads, options, masks.
+    def attention(queries, keys, masks=(), kv=1, heads=2, sides=0, weights=0, options=(0, 0, 0, 0), width=3):
+        sizes = [2, heads, kv - 1, queries, keys, width, 2]
+        values = [14, 3, 21, 9, 17, 5, 11, 30, 2, 19, 13, 7, 25, 1, 16]
+        gqa, scale, length, dropout = options
+        options = ([] if kv > 1 else [gqa]) + ([1, scale] if scale else [0]) + ([1, length] if length else [0]) + [dropout, 0]
+        return bytes([*sizes, sides, weights, *values, *options, len(masks), *[x for mask in masks for x in mask]])
+
+    causal, window, padding = [0, 6 + 16 * 0], [1, 8, 7, 7], [2, 14, 3, 21, 9, 17, 6]
+    keep, added = [3, 3, 3, 1, 1, 14, 3, 21, 9, 17], [4, 3, 1, 1, 1, 14, 3, 21, 9, 17]
+    calls = [
+        attention(4, 4), attention(3, 5, [causal]), attention(5, 5, [window]), attention(3, 4, [padding, causal]), attention(4, 4, [keep]),
+        attention(4, 4, [added]), attention(4, 6, [added, padding, window], weights=1), attention(4, 4, [causal], kv=2), attention(5, 3, sides=1),
+        attention(5, 6, [padding], sides=1, weights=1, kv=2), attention(4, 5, options=(1, 18, 10, 0)), attention(0, 3), attention(3, 0, [causal]),
+        attention(3, 3, width=0), attention(250, 233, [causal]), attention(245, 255, [window, padding], weights=1), attention(210, 250, [added, keep], sides=1),
+        attention(4, 4, [[4, 3, 1, 1, 1, 202, 202, 202, 9, 17]]), attention(4, 4, [causal] * 3), attention(4, 4, [[0, 200]]), attention(4, 4, options=(0, 0, 0, 255)),
+    ]
+    for number_, call in enumerate(calls):
+        write("attention", f"call_{number_}", call)
     for target, calls in {"windows": windows, "losses": losses, "matrices": matrices}.items():
         for operation, call in enumerate(calls):
             write(target, f"operation_{operation}", bytes([operation]) + call)

@@ -4,6 +4,7 @@
 
 namespace tape::fuzz {
 
+void fuzz_attention(Bytes bytes);
 void fuzz_axes(Bytes bytes);
 void fuzz_byte_level_bpe(Bytes bytes);
 void fuzz_checkpoint(Bytes bytes);
@@ -41,6 +42,7 @@ void fuzz_word_piece(Bytes bytes);
 
 std::span<const Target> targets() {
   static constexpr Target all[] = {
+      {"attention", fuzz_attention},
       {"axes", fuzz_axes},
       {"byte_level_bpe", fuzz_byte_level_bpe},
       {"checkpoint", fuzz_checkpoint},

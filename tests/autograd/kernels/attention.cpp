@@ -26,7 +26,7 @@ struct Case {
 
 template <class T>
 struct Result {
-  std::vector<T> out, lse, probabilities, dq, dk, dv, dadditive;
+  std::vector<T> out, highest, probabilities, dq, dk, dv, dadditive;
 };
 
 HeadLayout heads_first(int64_t H, int64_t rows, int64_t D) { return {H * rows * D, rows * D, D}; }
@@ -89,14 +89,15 @@ Result<Wide> reference(const Case<T>& c) {
     }
   });
   const size_t keys = static_cast<size_t>(s.Tk);
-  for (size_t row = 0; row < r.lse.size(); ++row) {
-    Wide sum = 0;
-    for (size_t j = 0; j < keys; ++j) sum += std::exp(x[row * keys + j]);
-    r.lse[row] = std::log(sum);
-    for (size_t j = 0; j < keys; ++j)
-      r.probabilities[row * keys + j] = sum == 0 ? 0 : std::exp(x[row * keys + j]) / sum;
+  for (size_t row = 0; row < r.highest.size(); ++row) {
+    Wide highest = hidden, sum = 0;
+    for (size_t j = 0; j < keys; ++j) highest = std::max(highest, x[row * keys + j]);
+    r.highest[row] = highest == hidden ? 0 : highest;
+    const auto exponential = [&](size_t j) { return std::exp(x[row * keys + j] - r.highest[row]); };
+    for (size_t j = 0; j < keys; ++j) sum += exponential(j);
+    for (size_t j = 0; j < keys; ++j) r.probabilities[row * keys + j] = sum == 0 ? 0 : exponential(j) / sum;
   }
-  std::vector<Wide> dp(scores), delta(r.lse.size());
+  std::vector<Wide> dp(scores), delta(r.highest.size());
   for_scores(s, [&](int64_t b, int64_t h, int64_t i, int64_t j, size_t n) {
     const Wide p = r.probabilities[n] * factor[n];
     for (int64_t d = 0; d < s.Dv; ++d) {
@@ -138,9 +139,10 @@ Result<T> run(const Case<T>& c, bool extras = true, const AttentionKernels<T>& k
                                 .keep = c.has_keep ? keep.data() : nullptr,
                                 .additive = c.has_additive ? c.additive.data() : nullptr};
   kernels.forward(
-      s, in, {.out = r.out.data(), .lse = r.lse.data(), .probabilities = extras ? r.probabilities.data() : nullptr});
+      s, in,
+      {.out = r.out.data(), .highest = r.highest.data(), .probabilities = extras ? r.probabilities.data() : nullptr});
   kernels.backward(s, in,
-                   {.lse = r.lse.data(),
+                   {.highest = r.highest.data(),
                     .dout = c.dout.data(),
                     .dprobabilities = c.has_dprobabilities ? c.dprobabilities.data() : nullptr,
                     .dq = r.dq.data(),
@@ -156,7 +158,7 @@ void check(const Case<T>& c, double bound = tolerance<T>(1e-5, 1e-12),
   const Result<Wide> wanted = reference(c);
   const Result<T> got = run(c, true, kernels), plain = run(c, false, kernels);
   expect_close(got.out, wanted.out, bound, c.name + ": out");
-  expect_close(got.lse, wanted.lse, bound, c.name + ": lse");
+  expect_close(got.highest, wanted.highest, bound, c.name + ": highest");
   expect_close(got.probabilities, wanted.probabilities, bound, c.name + ": probabilities");
   expect_close(got.dq, wanted.dq, bound, c.name + ": dq");
   expect_close(got.dk, wanted.dk, bound, c.name + ": dk");
@@ -345,7 +347,7 @@ TEST_P(Attention, fully_hidden_rows_give_exact_zeros) {
     const Result<float> r = run(c);
     for (const std::vector<float>* values : {&r.out, &r.probabilities, &r.dq, &r.dk, &r.dv, &r.dadditive})
       for (const float value : *values) ASSERT_EQ(value, 0);
-    for (const float value : r.lse) ASSERT_EQ(value, -std::numeric_limits<float>::infinity());
+    for (const float value : r.highest) ASSERT_EQ(value, 0);
   }
 }
 
@@ -357,6 +359,17 @@ TEST_P(Attention, nothing_to_see_or_to_ask) {
   Case<float> no_queries = make_case<float>("no queries", 1, 2, 0, 3, 4, 4, false);
   EXPECT_EQ(run(no_queries).dk, std::vector<float>(24, 0));
   EXPECT_TRUE(run(make_case<float>("no batch", 0, 2, 3, 3, 4, 4, false)).out.empty());
+}
+
+/// What masks of finite numbers leave of a row that they hide: all scores are the same.
+TEST_P(Attention, scores_that_are_huge_have_gradients_too) {
+  for (const float score : {-std::numeric_limits<float>::max(), 3e38F}) {
+    Case<float> c = make_case<float>("huge", 1, 2, 5, 19, 8, 8, true);
+    c.has_additive = true;
+    c.additive.assign(19, score);
+    c.shape.additive_strides[3] = 1;
+    check(c);
+  }
 }
 
 TEST_P(Attention, everything_dropped_gives_zeros) {
@@ -372,7 +385,7 @@ TEST_P(Attention, nan_is_not_lost) {
   c.q[8 * 3] = std::nanf("");
   const Result<float> r = run(c);
   EXPECT_TRUE(std::isnan(r.out[8 * 3]));
-  EXPECT_TRUE(std::isnan(r.lse[3]));
+  EXPECT_TRUE(std::isnan(r.dq[8 * 3]));
   EXPECT_FALSE(std::isnan(r.out[8 * 4]));
 }
 

@@ -222,7 +222,8 @@ TEST(Attention, OfAWindowIsThatOfItsMask) {
   for (const double dropout : {0.0, 0.3})
     for (const Mask& padding : {Mask(), Mask::padding(ids, 0), Mask::additive(sample_normal({10}, 7))})
       for (const Mask& window : {Mask::window(2, 0), Mask::window(0, 3), Mask::window(1, 1, 4), Mask::window(3, 4, 9),
-                                 Mask::window(4, 9) & Mask::causal(1)}) {
+                                 Mask::window(4, 9) & Mask::causal(1), Mask::window(3, 3, INT64_MAX),
+                                 Mask::window(INT64_MAX, 0), Mask::causal(INT64_MAX)}) {
         const Operands in = operands({1, 2}, 9, 10, 4, 3);
         const Mask whole = Mask::keep(window.visible(9, 10)) & padding;
         const Tensors wanted = by_road(in, {.mask = whole, .dropout = dropout});

@@ -23,7 +23,7 @@ import statistics
 import sys
 import tempfile
 
-from sides import info, is_intel, rounds, unlocked
+from sides import COMMAND, info, is_intel, rounds, unlocked
 
 HERE = pathlib.Path(__file__).resolve().parent
 STEPS = {"gpt-nano": 100, "gpt-124m": 5}  # a run; of other models 10
@@ -104,7 +104,7 @@ def save(out, machine, tables):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--command", default="build/release/tools/tapeformer")
+    parser.add_argument("--command", default=COMMAND, help="tapeformer, as it was built (%(default)s)")
     parser.add_argument("--what", nargs="+", choices=sorted(WHAT), default=list(WHAT))
     parser.add_argument("--configs", nargs="+", default=["gpt-nano", "gpt-char", "base", "gpt-124m", "tiny"])
     parser.add_argument("--dropout", type=float, nargs="+", default=[0.0])

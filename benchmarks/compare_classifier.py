@@ -14,14 +14,14 @@ import pathlib
 import sys
 import tempfile
 
-from sides import is_intel, print_machine, run, unlocked
+from sides import COMMAND, is_intel, print_machine, run, unlocked
 
 HERE = pathlib.Path(__file__).resolve().parent
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--command", default="build/release/tools/tapeformer")
+    parser.add_argument("--command", default=COMMAND, help="tapeformer, as it was built (%(default)s)")
     for name in ("--init", "--data", "--valid"):
         parser.add_argument(name, required=True)
     parser.add_argument("--format", choices=["tsv", "label-first"], default="tsv")

@@ -14,7 +14,7 @@ import statistics
 import sys
 import tempfile
 
-from sides import is_intel, print_machine, rounds, unlocked
+from sides import COMMAND, is_intel, print_machine, rounds, unlocked
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -35,7 +35,7 @@ def sides(args, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--text", required=True)
-    parser.add_argument("--command", default="build/release/tools/tapeformer")
+    parser.add_argument("--command", default=COMMAND, help="tapeformer, as it was built (%(default)s)")
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+COMMAND = str(pathlib.Path(__file__).resolve().parent.parent / "build/release/tools/tapeformer")
 CLEAN = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
 
 
@@ -30,6 +31,8 @@ def rounds(count, sides):
 
 def info(command):
     """What the command says of this machine."""
+    if not pathlib.Path(command).is_file():
+        sys.exit(f"{command} is not there: build it, or name it with --command")
     return json.loads(subprocess.run([command, "info", "--json"], capture_output=True, text=True, check=True, env=CLEAN).stdout)
 
 

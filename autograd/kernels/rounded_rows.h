@@ -18,8 +18,8 @@ struct RoundedRows {
 
   int64_t stride() const { return (k + kBlock - 1) / kBlock * kBlock; }
 
-  /// What a product is not below is kept for the largest of so many rows alone, which bounds the largest of all, and
-  /// as many of the largest as there are groups.
+  /// Of so many rows' products one lower bound is kept, the highest: as many of the largest of all are bounded as there
+  /// are groups.
   static constexpr int64_t kGroup = 64;
   int64_t groups() const { return (n + kGroup - 1) / kGroup; }
 };

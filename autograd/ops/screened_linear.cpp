@@ -57,10 +57,12 @@ Tensor part_of_linear(const Tensor& x, const Tensor& weight, const Tensor& bias)
 }
 
 /// Whether the product is one of f32 whose kernels part_of_linear() has, and something multiplies so many rows in 8
-/// bits faster. Words that may be among several of the largest are few for one row, and not for all of some rows.
-bool may_screen(const Tensor& x, const Tensor& weight, int64_t top) {
+/// bits faster. Words that may be among several of the largest are few for one row, and not for all of some rows, nor
+/// where more than half as many are asked for as there are groups, each of which bounds one.
+bool may_screen(const Tensor& x, const Tensor& weight, int64_t top, int64_t words) {
   if (x.dtype() != f32 || weight.numel() < kLeastWeight || x.numel() == 0 || Composed::active()) return false;
   if (kernels::precision_in_use(MatmulPrecisionScope::current()) != MatmulPrecision::highest) return false;
+  if (top > std::max<int64_t>(1, kernels::RoundedRows{.n = words}.groups() / 2)) return false;
   if (x.numel() == weight.size(1)) return true;
   return top == 1 && kernels::fast_rounded_product() && weight.size(1) <= kernels::kLongestRow;
 }
@@ -69,12 +71,10 @@ bool may_screen(const Tensor& x, const Tensor& weight, int64_t top) {
 
 std::vector<ScreenedRows> screened_linear(const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t top,
                                           int64_t words) {
-  const RoundedWeight rounded = may_screen(x, weight, top) ? read_rounded(weight) : RoundedWeight();
+  const RoundedWeight rounded = may_screen(x, weight, top, words) ? read_rounded(weight) : RoundedWeight();
   if (!rounded.held) return {};
   kernels::RoundedRows first = rounded.rows;
   first.n = words;
-  // The bound of more than half as many as there are groups would let most words through.
-  if (top > std::max<int64_t>(1, first.groups() / 2)) return {};
   const Tensor rows = reshape(x, {-1, weight.size(1)});
   std::vector<ScreenedRows> found;
   for (const Tensor& part : chunk(rows, (rows.size(0) + kRowsTogether - 1) / kRowsTogether, 0)) {

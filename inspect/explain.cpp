@@ -53,6 +53,7 @@ class Explainer {
     if (options_.source && node_->trace)
       if (const std::string source = node_->trace->source(); !source.empty()) text += ", at " + source;
     text += "\n";
+    if (node_->released) return text + "  of what, a backward freed\n";
     for (size_t i = 0; i < node_->inputs.size(); ++i) {
       const Node::Edge& edge = node_->inputs[i];
       if (!edge.node) {
@@ -63,7 +64,6 @@ class Explainer {
       text +=
           fmt::format("  of {} {}, {}\n", to_string(output.dtype), to_string(output.shape), called(edge.node.get()));
     }
-    if (node_->released) text += "  what it saved, a backward freed\n";
     return text;
   }
 

@@ -45,6 +45,7 @@ const char* Node::name() const { return op ? op->name() : "leaf"; }
 
 void Node::release_saved() {
   saved.clear();
+  inputs.clear();
   backward = nullptr;
   segment = nullptr;
   released = true;

@@ -104,8 +104,7 @@ class Node : public RefCounted {
 
   const char* name() const;
   bool is_leaf() const { return op == nullptr; }
-  /// Drops everything that the gradient function needed. What it was made from stays known, so that a later gradient
-  /// through it is refused and not left out.
+  /// Drops everything that the gradient function needed.
   void release_saved();
 
   const Op* op = nullptr;

@@ -95,8 +95,8 @@ TEST(Explain, AFreedTape) {
   const Tensor y = exp(x), loss = sum(y);
   loss.backward();
   EXPECT_EQ(explain(y),
-            "f32 [2]: 2.718 .. 7.389, mean 5.054\nmade by 'exp' (node 1)\n  of f32 [2], a leaf (node 0)\n"
-            "  what it saved, a backward freed\nsaved by no node up to here (the loss tells of later ones)\n");
+            "f32 [2]: 2.718 .. 7.389, mean 5.054\nmade by 'exp' (node 0)\n  of what, a backward freed\n"
+            "saved by no node up to here (the loss tells of later ones)\n");
   EXPECT_TAPE_ERROR(explain(x, loss), ErrorKind::graph,
                     "explain: the tape behind 'sum' was freed by a backward; look before it, or pass .retain_graph = "
                     "true");

@@ -132,23 +132,6 @@ TEST(Tape, SecondBackwardIsRefusedUnlessRetained) {
       "backward: the saved values of 'exp' were freed by an earlier backward; pass .retain_graph = true to that one");
 }
 
-TEST(Tape, GradientsThroughAFreedGraphAreRefused) {
-  const Tensor x = leaf_of(2), z = leaf_of(3), other = leaf_of(6);
-  const Tensor y = x + z;  // saves nothing that could be missing
-  (y * 2).backward();
-  for (const bool allow_unused : {true, false}) {
-    EXPECT_TAPE_ERROR(
-        grad({y * 3 + x}, {x}, {.allow_unused = allow_unused}), ErrorKind::graph,
-        "backward: the saved values of 'add' were freed by an earlier backward; pass .retain_graph = true "
-        "to that one");
-    EXPECT_DOUBLE_EQ(grad({y * 3}, {y}, {.allow_unused = allow_unused})[0].item(), 3) << "no further than y";
-    const Tensor w = leaf_of(4);
-    EXPECT_DOUBLE_EQ(grad({y * w}, {w}, {.allow_unused = allow_unused})[0].item(), 5) << "not through the freed one";
-  }
-  EXPECT_DOUBLE_EQ(grad({y * other}, {other})[0].item(), 5) << "older than it, and not behind it";
-  EXPECT_DOUBLE_EQ(x.grad().item(), 2);
-}
-
 TEST(Tape, SavedValuesAreFreedAsTheBackwardRuns) {
   constexpr int64_t kBytes = 1 << 20, kLinks = 16;
   const Tensor x = zeros({kBytes / 8}, f64).requires_grad_();

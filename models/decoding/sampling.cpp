@@ -125,6 +125,13 @@ Choices distribution_of(std::vector<double> scores, const SamplingOptions& o) {
   return choices;
 }
 
+/// What every choice of a token begins with.
+void check_and_penalize(std::vector<double>& scores, std::span<const int64_t> earlier, const SamplingOptions& o) {
+  check(o);
+  check_numbers(scores);
+  if (o.repetition_penalty != 1) penalize(scores, earlier, o.repetition_penalty);
+}
+
 int64_t likeliest(const std::vector<double>& scores) {
   return std::max_element(scores.begin(), scores.end()) - scores.begin();
 }
@@ -143,9 +150,7 @@ void check(const SamplingOptions& o) {
 
 std::vector<double> token_probabilities(std::vector<double> scores, std::span<const int64_t> earlier,
                                         const SamplingOptions& o) {
-  check(o);
-  check_numbers(scores);
-  if (o.repetition_penalty != 1) penalize(scores, earlier, o.repetition_penalty);
+  check_and_penalize(scores, earlier, o);
   std::vector<double> p(scores.size(), 0.0);
   if (o.temperature == 0) {
     p[static_cast<size_t>(likeliest(scores))] = 1;
@@ -162,9 +167,7 @@ int64_t draw(std::span<const double> probabilities, Generator& draws) {
 
 int64_t next_token(std::vector<double> scores, std::span<const int64_t> earlier, const SamplingOptions& o,
                    Generator& draws) {
-  check(o);
-  check_numbers(scores);
-  if (o.repetition_penalty != 1) penalize(scores, earlier, o.repetition_penalty);
+  check_and_penalize(scores, earlier, o);
   if (o.temperature == 0) return likeliest(scores);
   const Choices choices = distribution_of(std::move(scores), o);
   return choices.id(static_cast<size_t>(draw(choices.weights, draws)));

@@ -46,9 +46,9 @@ inline double value_of(Numbers& from) {
 
 /// A few values as they come, over and over.
 template <size_t count, class Next>
-Tensor repeating(Numbers& from, DType dtype, const Next& next) {
+Tensor repeating(const Shape& shape, DType dtype, const Next& next) {
   using T = decltype(next());
-  Tensor x = zeros(shape_of(from), dtype);
+  Tensor x = zeros(shape, dtype);
   std::array<T, count> values;
   for (T& value : values) value = next();
   T* const to = x.mutable_data<T>();
@@ -56,10 +56,10 @@ Tensor repeating(Numbers& from, DType dtype, const Next& next) {
   return x;
 }
 inline Tensor tensor_of(Numbers& from) {
-  return repeating<7>(from, f64, [&] { return value_of(from); });
+  return repeating<7>(shape_of(from), f64, [&] { return value_of(from); });
 }
 inline Tensor ids_of(Numbers& from) {
-  return repeating<5>(from, i64, [&] { return from.next(); });
+  return repeating<5>(shape_of(from), i64, [&] { return from.next(); });
 }
 
 /// An operation on tensors and numbers that come.

@@ -1,4 +1,3 @@
-#include <array>
 #include <cmath>
 
 #include "autograd/tape/backward.h"
@@ -29,11 +28,8 @@ struct Sizes {
 
 /// Values as they come, over and over: of moderate size, for the two roads to be compared.
 Tensor values_of(Numbers& from, const Shape& shape, bool any = false) {
-  Tensor x = zeros(shape, f64);
-  std::array<double, 5> values;
-  for (double& value : values) value = any ? value_of(from) : static_cast<double>(from.byte() % 32 - 12) / 4;
-  for (int64_t i = 0; i < x.numel(); ++i) x.mutable_data<double>()[i] = values[static_cast<size_t>(i) % 5];
-  return x.requires_grad_();
+  const auto next = [&] { return any ? value_of(from) : static_cast<double>(from.byte() % 32 - 12) / 4; };
+  return repeating<5>(shape, f64, next).requires_grad_();
 }
 
 /// A shape that broadcasts to the scores, unless a byte says otherwise.

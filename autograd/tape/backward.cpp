@@ -49,10 +49,13 @@ class BackwardPass {
   /// Adds the nodes behind the outputs that lead to needed ones; nothing recorded before `earliest` does.
   void find_needed(const Tensors& outputs, uint64_t earliest);
   bool wanted(const Node* node) const { return !capturing_ || needed_.contains(node); }
+  /// Whether an input of the node is wanted, or was on the way to one that is before a backward freed the node.
+  bool leads_on(const Node& node) const;
 
   const bool retain_graph_, create_graph_;
   bool capturing_ = false;
   std::unordered_set<const Node*> needed_;
+  std::vector<uint64_t> places_;  // of the inputs to capture, in order
   std::multimap<std::pair<const Node*, uint32_t>, size_t> captures_;
   std::unordered_map<Node*, Pending> pending_;
   std::unordered_map<const Node*, uint64_t>
@@ -72,14 +75,22 @@ class BackwardPass {
 void BackwardPass::capture(const Tensors& outputs, const Tensors& inputs) {
   capturing_ = true;
   captured.resize(inputs.size());
-  uint64_t earliest = UINT64_MAX;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorImpl& input = inputs[i].impl();
     captures_.emplace(std::pair(input.node.get(), input.output), i);
     needed_.insert(input.node.get());
-    earliest = std::min(earliest, input.node->sequence);
+    places_.push_back(input.node->sequence);
   }
-  find_needed(outputs, earliest);
+  std::sort(places_.begin(), places_.end());
+  find_needed(outputs, places_.empty() ? UINT64_MAX : places_.front());
+}
+
+bool BackwardPass::leads_on(const Node& node) const {
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Node::Edge& edge) {
+    if (edge.node) return wanted(edge.node.get());
+    const auto place = std::lower_bound(places_.begin(), places_.end(), edge.earliest);
+    return place != places_.end() && *place <= edge.latest;
+  });
 }
 
 void BackwardPass::find_needed(const Tensors& outputs, uint64_t earliest) {
@@ -97,8 +108,7 @@ void BackwardPass::find_needed(const Tensors& outputs, uint64_t earliest) {
   }
   std::sort(reachable.begin(), reachable.end(), [](auto* a, auto* b) { return a->sequence < b->sequence; });
   for (const Node* node : reachable)
-    for (const Node::Edge& edge : node->inputs)
-      if (edge.node && needed_.contains(edge.node.get())) needed_.insert(node);
+    if (leads_on(*node)) needed_.insert(node);
 }
 
 void BackwardPass::add(const Ref<Node>& node, uint32_t output, Tensor gradient) {
@@ -225,10 +235,7 @@ void BackwardPass::run() {
     for (size_t i = 0; i < work.gradients.size() && !capturing_; ++i)
       if (node->outputs[i].retain && work.gradients[i].defined())
         node->outputs[i].grad = create_graph_ ? work.gradients[i] : work.gradients[i].clone();
-    const bool further = !capturing_ || std::any_of(node->inputs.begin(), node->inputs.end(), [&](const auto& edge) {
-      return edge.node && wanted(edge.node.get());
-    });
-    if (!further) continue;
+    if (capturing_ && !leads_on(*node)) continue;
     try {
       if (node->released)
         raise(ErrorKind::graph,

@@ -1,5 +1,6 @@
 #include "autograd/tape/tape.h"
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 
@@ -45,7 +46,15 @@ const char* Node::name() const { return op ? op->name() : "leaf"; }
 
 void Node::release_saved() {
   saved.clear();
-  inputs.clear();
+  // A gradient that is kept may have been made from this node (create_graph): where the node held it, by a leaf or by
+  // an inner node that retains one, both would live for ever.
+  for (Edge& edge : inputs) {
+    if (!edge.node) continue;
+    const bool leaf = edge.node->is_leaf();
+    const bool retains = std::any_of(edge.node->outputs.begin(), edge.node->outputs.end(),
+                                     [](const Output& output) { return output.retain; });
+    if (leaf || retains) edge = {nullptr, 0, leaf ? edge.node->sequence : 0, edge.node->sequence};
+  }
   backward = nullptr;
   segment = nullptr;
   released = true;

@@ -76,8 +76,10 @@ class Segment {
 class Node : public RefCounted {
  public:
   struct Edge {
-    Ref<Node> node;  // null where the input needs no gradient
+    Ref<Node> node;  // null where the input needs no gradient, and where a freed node let go of it
     uint32_t output = 0;
+    // Where it was let go: the places in recording order between which lies all that it may have led to.
+    uint64_t earliest = 1, latest = 0;
   };
   /// Is called with a gradient that arrives, or with the sum that a leaf has gathered.
   struct Hook {
@@ -104,7 +106,8 @@ class Node : public RefCounted {
 
   const char* name() const;
   bool is_leaf() const { return op == nullptr; }
-  /// Drops everything that the gradient function needed.
+  /// Drops everything that the gradient function needed. What the node leads to stays known, so that a gradient which
+  /// would have to pass it is refused and not left out.
   void release_saved();
 
   const Op* op = nullptr;

@@ -132,6 +132,45 @@ TEST(Tape, SecondBackwardIsRefusedUnlessRetained) {
       "backward: the saved values of 'exp' were freed by an earlier backward; pass .retain_graph = true to that one");
 }
 
+TEST(Tape, GradientsThroughAFreedGraphAreRefused) {
+  const Tensor x = leaf_of(2), z = leaf_of(3), between = leaf_of(7);
+  const Tensor y = x + z;  // saves nothing that could be missing
+  const Tensor inner = y * 2;
+  (inner * between).backward();
+  for (const bool allow_unused : {true, false}) {
+    for (const Tensor& through : {y, inner})
+      EXPECT_TAPE_ERROR(
+          grad({through * 3 + x}, {x}, {.allow_unused = allow_unused}), ErrorKind::graph,
+          through.is(y) ? "backward: the saved values of 'add' were freed by an earlier backward; pass .retain_graph = "
+                          "true to that one"
+                        : "backward: the saved values of 'affine' were freed by an earlier backward; pass "
+                          ".retain_graph = true to that one");
+    EXPECT_DOUBLE_EQ(grad({inner * 3}, {inner}, {.allow_unused = allow_unused})[0].item(), 3) << "no further than it";
+    const Tensor w = leaf_of(4);
+    EXPECT_DOUBLE_EQ(grad({inner * w}, {w}, {.allow_unused = allow_unused})[0].item(), 10) << "beside the freed ones";
+    EXPECT_DOUBLE_EQ(grad({inner * between}, {between}, {.allow_unused = allow_unused})[0].item(), 10)
+        << "older than a freed one, and not behind it";
+  }
+  EXPECT_FALSE(grad({inner * z}, {leaf_of(1)}, {.allow_unused = true})[0].defined());
+  EXPECT_DOUBLE_EQ(x.grad().item(), 14);
+}
+
+TEST(Tape, AFreedGraphDoesNotHoldTheGradientsMadeFromIt) {
+  const int64_t before = memory_stats().live_bytes;
+  {
+    const Tensor x = leaf_of(2);
+    Tensor y = square(x);
+    y.retain_grad();
+    const Tensor z = exp(y);
+    z.backward({.create_graph = true});
+    (y.grad() + x.grad()).backward();  // frees what both gradients were made by
+    EXPECT_TAPE_ERROR(grad({z * 2}, {x}), ErrorKind::graph,
+                      "backward: the saved values of 'exp' were freed by an earlier backward; pass .retain_graph = "
+                      "true to that one");
+  }
+  EXPECT_EQ(memory_stats().live_bytes, before);
+}
+
 TEST(Tape, SavedValuesAreFreedAsTheBackwardRuns) {
   constexpr int64_t kBytes = 1 << 20, kLinks = 16;
   const Tensor x = zeros({kBytes / 8}, f64).requires_grad_();

@@ -8,17 +8,20 @@ namespace {
 /// c[j] = a b_j for the n rows b_j of B; four at a time, for one sum would wait for itself.
 template <class T>
 TAPE_INLINE void row_times_rows(int64_t n, int64_t depth, const T* a, const T* b, int64_t b_row, T* c) {
-  const auto dots = [&]<int rows>(int64_t j) __attribute__((always_inline)) {
-    Vec<T> sums[rows] = {};
+  constexpr int kAtOnce = 4;
+  for (int64_t j = 0; j < n; j += kAtOnce) {
+    // Past the last row, it once more.
+    const T* row[kAtOnce];
+    for (int r = 0; r < kAtOnce; ++r) row[r] = b + smaller(j + r, n - 1) * b_row;
+    Vec<T> sums[kAtOnce] = {};
     for (int64_t i = 0; i < depth; i += kLanes<T>) {
       const Vec<T> x = load_up_to(a, i, depth);
-      for (int r = 0; r < rows; ++r) sums[r] += x * load_up_to(b + (j + r) * b_row, i, depth);
+      for (int r = 0; r < kAtOnce; ++r) sums[r] += x * load_up_to(row[r], i, depth);
     }
-    for (int r = 0; r < rows; ++r) c[j + r] = fold(sums[r], Add());
-  };
-  int64_t j = 0;
-  for (; j + 4 <= n; j += 4) dots.template operator()<4>(j);
-  for (; j < n; ++j) dots.template operator()<1>(j);
+    T dots[kAtOnce];
+    fold_four(sums, dots);
+    for (int64_t r = 0; r < smaller(kAtOnce, n - j); ++r) c[j + r] = dots[r];
+  }
 }
 
 template <class T>
@@ -40,7 +43,9 @@ class ExactProducts {
     return larger(1, smaller(s.Tq, larger(8, smaller(kMost, 65536 / larger(1, most_keys(s, kMost, kAlign))))));
   }
   void prepare_forward() {
-    if (packs_) pack_transposed(all_, shape_.D, k_, shape_.k.row, keys_.data());
+    if (packs_) return pack_transposed(all_, shape_.D, k_, shape_.k.row, keys_.data());
+    fetch(shape_.D, k_, shape_.k.row);
+    fetch(shape_.Dv, v_, shape_.v.row);
   }
   void prepare_backward() {
     prepare_forward();
@@ -68,6 +73,12 @@ class ExactProducts {
   /// heads of 2,048 keys of width 64: 97 microseconds, with packed keys 273).
   static constexpr int64_t kFewQueries = 4;
 
+  /// Brings the first rows into the second-level cache: a decoder reads each of its keys once a token, from memory.
+  void fetch(int64_t width, const T* x, int64_t row) const {
+    constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T)), kMost = 64;
+    for (int64_t j = 0; j < smaller(all_, kMost); ++j)
+      for (int64_t i = 0; i < width; i += kLine) __builtin_prefetch(x + j * row + i, 0, 2);
+  }
   void times(int64_t begin, int64_t count, int64_t width, int64_t depth, const T* a, int64_t a_row, const T* b,
              int64_t b_row, const T* packed, T* c, int64_t c_row) {
     if (packs_)

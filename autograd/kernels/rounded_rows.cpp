@@ -42,11 +42,11 @@ TAPE_INLINE void estimate(const RoundedRows& rows, int64_t first, const float* x
   for (int64_t j = 0; j < rows.stride(); j += kLanes<float>) {
     const F32 by = load(x + j);
     if (j % 64 == 0)
-      for (int r = 0; r < kTile; ++r) __builtin_prefetch(ahead[r] + j);
+      for (int r = 0; r < kTile; ++r) __builtin_prefetch(ahead[r] + j, 0, 2);
 #pragma GCC unroll 4
     for (int r = 0; r < kTile; ++r) sum[r] += by * widen(row[r] + j);
   }
-  for (int r = 0; r < kTile; ++r) sums[r] = fold(sum[r], Add());
+  fold_four(sum, sums);
 }
 
 float bracket(const RoundedRows& rows, const float* x, const float* bias, int64_t top, float* upper) {

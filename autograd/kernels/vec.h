@@ -202,4 +202,32 @@ TAPE_INLINE double fold(F64 v, Op op) {
   return two[0];
 }
 
+/// The sums of the lanes of four vectors.
+TAPE_INLINE void fold_four(const F32 (&v)[4], float* to) {
+  typedef float Four __attribute__((vector_size(16)));
+  Four part[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+#if defined(__AVX512F__)
+    typedef float Eight __attribute__((vector_size(32)));
+    const Eight eight = __builtin_shufflevector(v[i], v[i], 0, 1, 2, 3, 4, 5, 6, 7) +
+                        __builtin_shufflevector(v[i], v[i], 8, 9, 10, 11, 12, 13, 14, 15);
+    part[i] = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) + __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+#elif defined(__AVX2__)
+    part[i] = __builtin_shufflevector(v[i], v[i], 0, 1, 2, 3) + __builtin_shufflevector(v[i], v[i], 4, 5, 6, 7);
+#else
+    part[i] = v[i];
+#endif
+  }
+  const Four a = __builtin_shufflevector(part[0], part[1], 0, 4, 2, 6) +
+                 __builtin_shufflevector(part[0], part[1], 1, 5, 3, 7),
+             b = __builtin_shufflevector(part[2], part[3], 0, 4, 2, 6) +
+                 __builtin_shufflevector(part[2], part[3], 1, 5, 3, 7);
+  const Four sums = __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
+  __builtin_memcpy(to, &sums, sizeof(sums));
+}
+TAPE_INLINE void fold_four(const F64 (&v)[4], double* to) {
+  for (int i = 0; i < 4; ++i) to[i] = fold(v[i], Add());
+}
+
 }  // namespace tape::kernels::TAPE_LEVEL

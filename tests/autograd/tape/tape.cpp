@@ -163,7 +163,7 @@ TEST(Tape, AFreedGraphDoesNotHoldTheGradientsMadeFromIt) {
     y.retain_grad();
     const Tensor z = exp(y);
     z.backward({.create_graph = true});
-    (y.grad() + x.grad()).backward();  // frees what both gradients were made by
+    grad({y.grad() + x.grad()}, {x});  // frees what both gradients were made by
     EXPECT_TAPE_ERROR(grad({z * 2}, {x}), ErrorKind::graph,
                       "backward: the saved values of 'exp' were freed by an earlier backward; pass .retain_graph = "
                       "true to that one");

@@ -7,8 +7,8 @@
 
 namespace tape::kernels::TAPE_LEVEL {
 
-// `Products(shape, block, keys, k, v)` computes for one head of keys and values, of which it knows `keys` rows that
-// begin at k and v; rows of A are `a_row` apart, those of C `c_row`, and a block has at most `block` queries:
+// `Products(shape, block, keys, k, v)` computes for one head of keys and values, of which it knows the first `keys` of
+// the rows k and v; rows of A are `a_row` apart, those of C `c_row`, and a block has at most `block` queries:
 //   queries_per_block(shape): at most 64
 //   kAlign: products begin at a whole number of so many keys, of those it knows
 //   prepare_forward(), prepare_backward(): before the first product
@@ -97,8 +97,8 @@ static void forward(const AttentionShape& s, const AttentionOperands<T>& in, con
     const KeyRange known = keys_of(s, from, until - from, Products::kAlign);
     const Head<T> head{s, b, h};
     Scratch<T> scores(block * row);
-    Products products(s, block, known.count, in.k + head.at_shared(s.k) + known.begin * s.k.row,
-                      in.v + head.at_shared(s.v) + known.begin * s.v.row);
+    Products products(s, block, known.count, rows_from(head, known.begin, in, in.k, s.k),
+                      rows_from(head, known.begin, in, in.v, s.v));
     Dropout<T> dropout(s, block, keys);
     products.prepare_forward();
     const Blocks<Products, T> in_turn{known.begin, products, dropout, row};
@@ -193,7 +193,7 @@ static void backward_heads(const AttentionShape& s, int64_t b, int64_t h, int64_
   clear_rows(s.Tk, s.D, sums.dk_row, sums.dk);
   clear_rows(s.Tk, s.Dv, sums.dv_row, sums.dv);
   Scratch<T> p(block * row), dp(block * row);
-  Products products(s, block, s.Tk, in.k + first.at_shared(s.k), in.v + first.at_shared(s.v));
+  Products products(s, block, s.Tk, rows_from(first, 0, in, in.k, s.k), rows_from(first, 0, in, in.v, s.v));
   Dropout<T> dropout(s, block, keys);
   products.prepare_backward();
   const Blocks<Products, T> in_turn{0, products, dropout, row};

@@ -26,6 +26,25 @@ struct Head {
   TAPE_MEMBER int64_t row_at(int64_t i) const { return (b * shape.H + h) * shape.Tq + i; }
 };
 
+/// Keys or values of a head, one behind the other from `first` on; or each in the element of the batch that is chosen
+/// for it, `first` being that of element 0.
+template <class T>
+struct HeadRows {
+  const T* first;
+  int64_t row;
+  const int64_t* chosen;  // null: none
+  int64_t batch;
+  TAPE_MEMBER const T* operator[](int64_t j) const { return first + j * row + (chosen ? chosen[j] * batch : 0); }
+};
+/// Those of keys or values x from `begin` on.
+template <class T>
+TAPE_INLINE HeadRows<T> rows_from(const Head<T>& head, int64_t begin, const AttentionOperands<T>& in, const T* x,
+                                  const HeadLayout& layout) {
+  const int64_t* chosen = in.rows ? in.rows + head.b * in.rows_stride + begin : nullptr;
+  const int64_t own = chosen ? head.b * layout.batch : 0;
+  return {x + head.at_shared(layout) - own + begin * layout.row, layout.row, chosen, layout.batch};
+}
+
 /// Query i sees keys [first_key, end_key), none where they cross.
 TAPE_INLINE int64_t first_key(const AttentionShape& s, int64_t i) {
   return larger(0, smaller(s.Tk, i + s.first_offset));

@@ -91,13 +91,15 @@ void product_columns(const Product<T>& p, int64_t column) {
   if (row < p.m) rows_at.template operator()<1>(row);
 }
 
+/// Of k, what is summed before it is added to C: rows of B whose tile stays in the first-level cache.
+inline constexpr int64_t kSummedTogether = 128;
+
 template <class T>
 void multiply(const Product<T>& whole) {
   constexpr int kStep = kLanes<T>;
-  constexpr int64_t kInner = 128;  // rows of B whose tile stays in the first-level cache
-  for (int64_t first = 0; first == 0 || first < whole.k; first += kInner) {
+  for (int64_t first = 0; first == 0 || first < whole.k; first += kSummedTogether) {
     Product<T> p = whole;
-    p.k = smaller(kInner, whole.k - first);
+    p.k = smaller(kSummedTogether, whole.k - first);
     p.a += first * p.a_col;
     p.b += first * p.b_row;
     p.accumulate = whole.accumulate || first > 0;

@@ -11,11 +11,12 @@ namespace tape::kernels::TAPE_LEVEL {
 template <class Tiles, int parts>
 class TileProducts {
  public:
-  TileProducts(const AttentionShape& shape, int64_t block, int64_t keys, const float* k, const float* v)
+  TileProducts(const AttentionShape& shape, int64_t block, int64_t keys, const HeadRows<float>& k,
+               const HeadRows<float>& v)
       : shape_(shape),
         all_(keys),
-        k_(k),
-        v_(v),
+        k_(k.first),
+        v_(v.first),
         keys_(bytes(keys, shape.D)),
         values_transposed_(bytes(keys, shape.Dv)),
         keys_along_(bytes(shape.D, keys)),

@@ -50,6 +50,7 @@ struct Call {
   kernels::AttentionShape shape;
   bool side_by_side = false;  // operands are [B, T, H D]
   Tensor keep;                // bool, of four axes, or undefined
+  Tensor key_rows;            // i64 [B, at least Tk], or undefined
   Mask band;                  // the causal part and the window
 
   /// Heads apart, [B, H, T, D]; those that several query heads share once for each.
@@ -105,8 +106,9 @@ Tensors composed(const Call& call, const Tensors& in, const Shape& out_shape) {
 
 /// What observers are told of a call.
 AttentionCall described(const Call& call, const Tensors& in, const Shape& out_shape, const AttentionResult& result) {
-  // Keys may have room behind them.
+  // Keys may have room behind them, and lie in other rows.
   const auto counted = [&call](const Tensor& x) {
+    if (call.key_rows.defined()) return positions_of_rows(x, call.key_rows, call.shape.Tk);
     return x.size(-2) == call.shape.Tk ? x : slice(x, -2, {.end = call.shape.Tk});
   };
   return {.inputs = {in[0], counted(in[1]), counted(in[2]), in[3]},
@@ -124,7 +126,9 @@ kernels::AttentionOperands<T> operands_of(const Call& call, const Tensor& query,
           .k = key.data<T>(),
           .v = value.data<T>(),
           .keep = data_or_null<bool>(call.keep),
-          .additive = data_or_null<T>(added)};
+          .additive = data_or_null<T>(added),
+          .rows = data_or_null<int64_t>(call.key_rows),
+          .rows_stride = call.key_rows.defined() ? call.key_rows.size(1) : 0};
 }
 
 /// The kernels of a type; floats' by the precision asked for when the call was made.
@@ -231,18 +235,22 @@ Tensor complete(Call& call, const Tensor& query, const AttentionOptions& options
   return added;
 }
 
-AttentionOptions without_room(AttentionOptions options) {
+/// Of keys and values that all count, each in its row.
+AttentionOptions of_all_keys(AttentionOptions options) {
   options.key_length.reset();
+  options.key_rows = {};
   return options;
 }
 
 AttentionResult attend_heads_apart(const Tensor& query, const Tensor& key, const Tensor& value,
                                    const AttentionOptions& options, bool want_weights) {
   check_operands(query, key, value, options.enable_gqa);
+  if (options.key_rows.defined())
+    raise(ErrorKind::config, "scaled_dot_product_attention: key_rows are of heads side by side (multi_head_attention)");
   check_key_length("scaled_dot_product_attention", options, key);
   if (options.key_length.value_or(key.size(-2)) < key.size(-2))
     return attend_heads_apart(query, slice(key, -2, {.end = *options.key_length}),
-                              slice(value, -2, {.end = *options.key_length}), without_room(options), want_weights);
+                              slice(value, -2, {.end = *options.key_length}), of_all_keys(options), want_weights);
   const int64_t rank = query.rank();
   const Shape lead = query.shape().slice(0, rank - 2);
   Call call;
@@ -264,15 +272,24 @@ AttentionResult attend_heads_apart(const Tensor& query, const Tensor& key, const
 
 AttentionResult attend_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
                                     const AttentionOptions& options, bool want_weights) {
-  const int64_t kv_heads = check_side_by_side(query, key, value, heads, options.enable_gqa);
+  const int64_t kv_heads = check_side_by_side(query, key, value, heads, options);
   const int64_t capacity = key.size(1), length = options.key_length.value_or(capacity);
   check_key_length("multi_head_attention", options, key);
-  // Room has neither steps nor gradients.
-  if (length < capacity && (Composed::active() || needs_record({query, key, value, options.mask.added()})))
+  // Room, and rows elsewhere, have neither steps nor gradients.
+  const bool in_steps = Composed::active() || needs_record({query, key, value, options.mask.added()});
+  if (options.key_rows.defined()) {
+    check_key_rows(options.key_rows, query.size(0), key.size(0), length);
+    if (in_steps || query.size(1) * (heads / kv_heads) > kernels::kFewQueries)
+      return attend_side_by_side(query, positions_of_rows(key, options.key_rows, length),
+                                 positions_of_rows(value, options.key_rows, length), heads, of_all_keys(options),
+                                 want_weights);
+  } else if (length < capacity && in_steps) {
     return attend_side_by_side(query, slice(key, 1, {.end = length}), slice(value, 1, {.end = length}), heads,
-                               without_room(options), want_weights);
+                               of_all_keys(options), want_weights);
+  }
   Call call;
   call.side_by_side = true;
+  call.key_rows = options.key_rows;
   kernels::AttentionShape& s = call.shape;
   s.B = query.size(0), s.H = heads, s.group = heads / kv_heads, s.Tq = query.size(1), s.Tk = length;
   s.D = query.size(2) / heads, s.Dv = value.size(2) / kv_heads;

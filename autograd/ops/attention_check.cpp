@@ -48,12 +48,14 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& value,
           key.size(-3), shapes(query, key, value));
 }
 
-int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads, bool grouped) {
+int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
+                           const AttentionOptions& options) {
+  const bool grouped = options.enable_gqa;
   check_ranks_and_lengths(query, key, value);
   if (query.rank() != 3)
     raise(ErrorKind::shape, "multi_head_attention: query must be [B, T, H D], got {}", to_string(query.shape()));
   if (!grouped) check_widths(query, key, value);
-  if (query.size(0) != key.size(0) || query.size(0) != value.size(0))
+  if (key.size(0) != value.size(0) || (query.size(0) != key.size(0) && !options.key_rows.defined()))
     raise(ErrorKind::shape, "{}: leading axes differ: {}", kName, shapes(query, key, value));
   if (heads < 1 || query.size(-1) % heads != 0 || (!grouped && value.size(-1) % heads != 0))
     raise(ErrorKind::config, "multi_head_attention: widths {} and {} are not divisible by heads {}", query.size(-1),

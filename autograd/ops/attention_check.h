@@ -7,9 +7,10 @@ namespace tape::detail {
 /// Error (shape, dtype) where query [..., Tq, D], key [..., Tk, D] and value [..., Tk, Dv] do not fit together: heads
 /// apart, with fewer of them in key and value where `grouped`.
 void check_operands(const Tensor& query, const Tensor& key, const Tensor& value, bool grouped);
-/// The same for `heads` heads side by side: query [B, Tq, H D], key [B, Tk, K D], value [B, Tk, K Dv]; gives K, which
-/// is H unless `grouped`.
-int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads, bool grouped);
+/// The same for `heads` heads side by side: query [B, Tq, H D], key [B, Tk, K D], value [B, Tk, K Dv], with key_rows
+/// any number of rows in key and value; gives K, which is H unless enable_gqa.
+int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
+                           const AttentionOptions& options);
 /// Error (config) where the keys that count are more than there are.
 void check_key_length(const char* name, const AttentionOptions& options, const Tensor& key);
 /// A mask for operands of the given rank as one for [B, H, Tq, Tk]. `kind` is what errors call it.

@@ -2,8 +2,10 @@
 
 #include <cmath>
 
+#include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/compare.h"
+#include "autograd/ops/index.h"
 #include "autograd/ops/shape.h"
 #include "base/error.h"
 
@@ -18,6 +20,32 @@ Tensor split_heads(const Tensor& x, int64_t heads) {
 Tensor merge_heads(const Tensor& x) {
   if (x.rank() != 4) raise(ErrorKind::shape, "merge_heads: x must be [B, H, T, D], got {}", to_string(x.shape()));
   return reshape(permute(x, {0, 2, 1, 3}), Shape{x.size(0), x.size(2), x.size(1) * x.size(3)});
+}
+
+void check_key_rows(const Tensor& rows, int64_t batch, int64_t count, int64_t length) {
+  if (rows.dtype() != i64)
+    raise(ErrorKind::dtype, "multi_head_attention: key_rows must be i64, got {}", to_string(rows.dtype()));
+  if (rows.rank() != 2 || rows.size(0) != batch || rows.size(1) < length)
+    raise(ErrorKind::shape, "multi_head_attention: key_rows {} are not [{}, at least {}]", to_string(rows.shape()),
+          batch, length);
+  const int64_t* row = rows.data<int64_t>();
+  for (int64_t b = 0; b < batch; ++b, row += rows.size(1))
+    for (int64_t j = 0; j < length; ++j)
+      if (row[j] < 0 || row[j] >= count)
+        raise(ErrorKind::index, "multi_head_attention: key_rows[{}, {}] is {}, outside [0, {})", b, j, row[j], count);
+}
+
+Tensor positions_of_rows(const Tensor& x, const Tensor& rows, int64_t length) {
+  const int64_t room = x.size(1), count = rows.size(0);
+  check_key_rows(rows, count, x.size(0), length);
+  Tensor places = empty({count * length}, i64);
+  int64_t* place = places.mutable_data<int64_t>();
+  for (int64_t b = 0; b < count; ++b) {
+    const int64_t* row = rows.data<int64_t>() + b * rows.size(1);
+    for (int64_t j = 0; j < length; ++j) *place++ = row[j] * room + j;
+  }
+  return reshape(index_select(reshape(x, Shape{x.size(0) * room, x.size(2)}), 0, places),
+                 Shape{count, length, x.size(2)});
 }
 
 Tensor masked_scores(const Tensor& scores, const Mask& mask) {

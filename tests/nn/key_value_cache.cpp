@@ -1,5 +1,7 @@
 #include "nn/key_value_cache.h"
 
+#include <random>
+
 #include <fmt/ranges.h>
 
 #include "autograd/create.h"
@@ -16,8 +18,6 @@
 namespace tape::nn {
 namespace {
 
-Tensor seen(const KeyValueCache& cache, const Tensor& buffer) { return slice(buffer, 1, {.end = cache.length()}); }
-
 TEST(KeyValueCache, HoldsWhatWasAppended) {
   const Tensor keys = randn({2, 40, 3}), values = randn({2, 40, 4});
   KeyValueCache cache;
@@ -26,8 +26,8 @@ TEST(KeyValueCache, HoldsWhatWasAppended) {
     cache.append(slice(keys, 1, {.start = first, .end = first + step}),
                  slice(values, 1, {.start = first, .end = first + step}));
     ASSERT_EQ(cache.length(), first + step);
-    EXPECT_TRUE(tensors_equal(seen(cache, cache.key), slice(keys, 1, {.end = first + step})));
-    EXPECT_TRUE(tensors_equal(seen(cache, cache.value), slice(values, 1, {.end = first + step})));
+    EXPECT_TRUE(tensors_equal(cache.keys(), slice(keys, 1, {.end = first + step})));
+    EXPECT_TRUE(tensors_equal(cache.values(), slice(values, 1, {.end = first + step})));
   }
 }
 
@@ -69,8 +69,8 @@ TEST(KeyValueCache, CopiesGoOnIndependently) {
   KeyValueCache copy = cache;
   cache.append(full({1, 1, 1}, 7), full({1, 1, 1}, 7));
   copy.append(full({1, 1, 1}, 8), full({1, 1, 1}, 8));
-  EXPECT_TRUE(tensors_equal(seen(cache, cache.key), tensor({{{0}, {1}, {7}}})));
-  EXPECT_TRUE(tensors_equal(seen(copy, copy.value), tensor({{{0}, {1}, {8}}})));
+  EXPECT_TRUE(tensors_equal(cache.keys(), tensor({{{0}, {1}, {7}}})));
+  EXPECT_TRUE(tensors_equal(copy.values(), tensor({{{0}, {1}, {8}}})));
 }
 
 TEST(KeyValueCache, LeavesWhatItWasGiven) {
@@ -88,8 +88,8 @@ TEST(KeyValueCache, SelectsRows) {
   for (int i = 0; i < 2; ++i) cache.append(tensor({{{1}}, {{2}}}), tensor({{{3}}, {{4}}}));
   cache.select(tensor({1, 1, 0}, i64));
   cache.append(tensor({{{5}}, {{6}}, {{7}}}), tensor({{{5}}, {{6}}, {{7}}}));
-  EXPECT_TRUE(tensors_equal(seen(cache, cache.key), tensor({{{2}, {2}, {5}}, {{2}, {2}, {6}}, {{1}, {1}, {7}}})));
-  EXPECT_TRUE(tensors_equal(seen(cache, cache.value), tensor({{{4}, {4}, {5}}, {{4}, {4}, {6}}, {{3}, {3}, {7}}})));
+  EXPECT_TRUE(tensors_equal(cache.keys(), tensor({{{2}, {2}, {5}}, {{2}, {2}, {6}}, {{1}, {1}, {7}}})));
+  EXPECT_TRUE(tensors_equal(cache.values(), tensor({{{4}, {4}, {5}}, {{4}, {4}, {6}}, {{3}, {3}, {7}}})));
 }
 
 /// All ways of choosing `count` of `rows` rows, in any order and repeated: each digit of a number is one.
@@ -117,11 +117,10 @@ TEST(KeyValueCache, SelectsRowsInAnyOrderAndRepeated) {
       const void* before = cache.key.raw();
       const Tensor index = from_vector(rows);
       cache.select(index);
-      EXPECT_EQ(cache.key.raw() == before, count == 4) << "as many rows as before change places where they are";
+      EXPECT_EQ(cache.key.raw() == before, count == 4) << "as many as before change places without copies";
       ASSERT_EQ(cache.length(), 3);
-      ASSERT_TRUE(tensors_equal(seen(cache, cache.key), index_select(keys, 0, index)))
-          << fmt::format("{}", fmt::join(rows, " "));
-      ASSERT_TRUE(tensors_equal(seen(cache, cache.value), index_select(values, 0, index)))
+      ASSERT_TRUE(tensors_equal(cache.keys(), index_select(keys, 0, index))) << fmt::format("{}", fmt::join(rows, " "));
+      ASSERT_TRUE(tensors_equal(cache.values(), index_select(values, 0, index)))
           << fmt::format("{}", fmt::join(rows, " "));
     }
 }
@@ -134,8 +133,39 @@ TEST(KeyValueCache, SelectsLargeRowsOnSeveralThreads) {
     cache.append(slice(keys, 1, {.start = 39}), slice(values, 1, {.start = 39}));
     const Tensor index = from_vector(rows);
     cache.select(index);
-    EXPECT_TRUE(tensors_equal(seen(cache, cache.key), index_select(keys, 0, index)));
-    EXPECT_TRUE(tensors_equal(seen(cache, cache.value), index_select(values, 0, index)));
+    EXPECT_TRUE(tensors_equal(cache.keys(), index_select(keys, 0, index)));
+    EXPECT_TRUE(tensors_equal(cache.values(), index_select(values, 0, index)));
+  }
+}
+
+TEST(KeyValueCache, SelectsAgainAndAgainBetweenWhatIsAppended) {
+  std::mt19937 draws(3);
+  for (int64_t last = 1; last < 4; ++last) {
+    KeyValueCache cache;
+    Tensor keys = zeros({3, 0, 2}), values = zeros({3, 0, 1});
+    int64_t changes = 0;
+    for (int step = 0; step < 60; ++step) {
+      const int64_t count = keys.size(0);
+      const Tensor key = randn({count, 1 + step % 3, 2}), value = randn({count, 1 + step % 3, 1});
+      cache.append(key, value);
+      keys = cat({keys, key}, 1), values = cat({values, value}, 1);
+      // Mostly as many as before; now and then more or fewer.
+      std::vector<int64_t> chosen(static_cast<size_t>(step % 10 == 9 ? 1 + draws() % 5 : static_cast<size_t>(count)));
+      for (int64_t& row : chosen) row = static_cast<int64_t>(draws()) % count;
+      const Tensor index = from_vector(chosen);
+      cache.select(index);
+      changes += cache.rows.defined();
+      keys = index_select(keys, 0, index), values = index_select(values, 0, index);
+      if (step % 20 == last) {
+        cache.forget_before(16);
+        const SliceOptions held{.start = keys.size(1) - cache.held()};
+        keys = slice(keys, 1, held), values = slice(values, 1, held);
+      }
+      ASSERT_TRUE(tensors_equal(cache.keys(), keys)) << last << " " << step;
+      ASSERT_TRUE(tensors_equal(cache.values(), values)) << last << " " << step;
+      ASSERT_EQ(cache.held(), keys.size(1));
+    }
+    EXPECT_GT(changes, 30);
   }
 }
 
@@ -144,12 +174,12 @@ TEST(KeyValueCache, SelectLeavesCopiesAndRefusesRowsThatAreNotThere) {
   for (int i = 0; i < 2; ++i) cache.append(tensor({{{1}}, {{2}}}), tensor({{{3}}, {{4}}}));
   const KeyValueCache copy = cache;
   cache.select(tensor({1, 0}, i64));
-  EXPECT_TRUE(tensors_equal(seen(cache, cache.key), tensor({{{2}, {2}}, {{1}, {1}}})));
-  EXPECT_TRUE(tensors_equal(seen(copy, copy.key), tensor({{{1}, {1}}, {{2}, {2}}})));
+  EXPECT_TRUE(tensors_equal(cache.keys(), tensor({{{2}, {2}}, {{1}, {1}}})));
+  EXPECT_TRUE(tensors_equal(copy.keys(), tensor({{{1}, {1}}, {{2}, {2}}})));
   for (const int64_t row : {-1, 2})
     EXPECT_TAPE_ERROR(cache.select(from_vector(std::vector<int64_t>{0, row})), ErrorKind::index,
                       fmt::format("KeyValueCache::select: row {} at position 1 is outside [0, 2)", row));
-  EXPECT_TRUE(tensors_equal(seen(cache, cache.key), tensor({{{2}, {2}}, {{1}, {1}}})));
+  EXPECT_TRUE(tensors_equal(cache.keys(), tensor({{{2}, {2}}, {{1}, {1}}})));
 }
 
 TEST(KeyValueCache, SelectCarriesGradients) {
@@ -158,6 +188,22 @@ TEST(KeyValueCache, SelectCarriesGradients) {
   cache.select(tensor({1, 1, 0}, i64));
   sum(cache.key).backward();
   EXPECT_TRUE(tensors_equal(a.grad(), tensor({{{1, 1}}, {{2, 2}}})));
+}
+
+TEST(KeyValueCache, GradientsPassBehindWhatChangedPlacesWithoutThem) {
+  const Tensor first = randn({2, 1, 2}), second = randn({2, 1, 2}).requires_grad_();
+  KeyValueCache cache(first, first);
+  {
+    const NoGrad no_grad;
+    cache.select(tensor({1, 0}, i64));
+  }
+  cache.append(second, second);
+  const Tensor expected = cat({index_select(first, 0, tensor({1, 0}, i64)), second}, 1);
+  EXPECT_TRUE(tensors_equal(cache.key, expected));
+  cache.select(tensor({1, 1}, i64));
+  EXPECT_TRUE(tensors_equal(cache.key, index_select(expected, 0, tensor({1, 1}, i64))));
+  sum(cache.key).backward();
+  EXPECT_TRUE(tensors_equal(second.grad(), tensor({{{0, 0}}, {{2, 2}}})));
 }
 
 TEST(KeyValueCache, CarriesGradients) {
@@ -198,6 +244,24 @@ TEST(MultiHeadAttention, WithRoomInItsCacheIsCausalAttention) {
     EXPECT_EQ(weights.of(layer).size(-1), t + 1);
   }
   EXPECT_GT(cache.key.size(1), 20) << "there was room";
+}
+
+TEST(MultiHeadAttention, ReadsWhatSequencesThatChangedPlacesHaveSeen) {
+  manual_seed(6);
+  MultiHeadAttention layer(8, 2, {.kv_heads = 1});
+  layer.to(f64);
+  const NoGrad no_grad;
+  const Tensor x = randn({3, 6, 8}, f64), index = tensor({2, 0, 0}, i64);
+  const Tensor past = slice(x, 1, {.end = 5}), next = slice(x, 1, {.start = 5});
+  KeyValueCache moved, copied;
+  layer.forward_cached(past, moved);
+  layer.forward_cached(index_select(past, 0, index), copied);
+  moved.select(index);
+  ASSERT_TRUE(moved.rows.defined());
+  EXPECT_TRUE(tensors_equal(layer.forward_cached(next, moved), layer.forward_cached(next, copied)));
+  // Of several tokens at once keys are packed.
+  moved.select(index), copied.select(index);
+  EXPECT_TRUE(tensors_equal(layer.forward_cached(past, moved), layer.forward_cached(past, copied)));
 }
 
 TEST(MultiHeadAttention, SharesAMemoryAmongRows) {

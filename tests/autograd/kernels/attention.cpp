@@ -324,6 +324,55 @@ void check_unread(const AttentionKernels<T>& kernels, bool by_window) {
   EXPECT_EQ(found.probabilities, whole.probabilities);
 }
 
+/// Few queries read keys and values in rows of other batch elements as if they were copied there, with the same bits.
+template <class T>
+void check_chosen_rows(int64_t Tq, int64_t group, int64_t D, int64_t Dv) {
+  const int64_t B = 3, elements = 5, H = 4, Tk = 280;
+  Case<T> c = make_case<T>("chosen rows", B, H, Tq, Tk, D, Dv, true, group);
+  c.shape.first_offset = 70;  // not all are read from the first on
+  c.shape.causal_offset = Tk - Tq;
+  c.has_keep = true;
+  c.keep = random_indices(B * Tk, 6, 4);
+  std::fill_n(c.keep.begin() + Tk, 150, 0);
+  c.shape.keep_strides[0] = Tk;
+  c.shape.keep_strides[3] = 1;
+  const std::vector<T> k = random_values<T>(elements * c.shape.k.batch, 2),
+                       v = random_values<T>(elements * c.shape.v.batch, 3);
+  const std::vector<int64_t> rows = random_indices(B * (Tk + 3), 11, elements);  // with room behind each
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t j = 0; j < Tk; ++j) {
+      const int64_t row = rows[static_cast<size_t>(b * (Tk + 3) + j)];
+      const auto copy = [&](const std::vector<T>& from, const HeadLayout& layout, std::vector<T>& to) {
+        std::copy_n(from.begin() + row * layout.batch + j * layout.row, layout.row,
+                    to.begin() + b * layout.batch + j * layout.row);
+      };
+      copy(k, c.shape.k, c.k);
+      copy(v, c.shape.v, c.v);
+    }
+  check(c);
+  const Result<T> copied = run(c);
+  Result<T> found = copied;
+  Flags keep(static_cast<int64_t>(c.keep.size()));
+  for (size_t i = 0; i < c.keep.size(); ++i) keep[static_cast<int64_t>(i)] = c.keep[i] != 0;
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  for (auto* all : {&found.out, &found.highest, &found.probabilities}) std::fill(all->begin(), all->end(), nan);
+  attention<T>().forward(
+      c.shape,
+      {.q = c.q.data(), .k = k.data(), .v = v.data(), .keep = keep.data(), .rows = rows.data(), .rows_stride = Tk + 3},
+      {.out = found.out.data(), .highest = found.highest.data(), .probabilities = found.probabilities.data()});
+  EXPECT_EQ(found.out, copied.out) << Tq << " queries, groups of " << group << ", widths " << D << " and " << Dv;
+  EXPECT_EQ(found.highest, copied.highest);
+  EXPECT_EQ(found.probabilities, copied.probabilities);
+}
+
+TEST_P(Attention, of_few_queries_reads_keys_in_chosen_rows) {
+  for (const auto& [Tq, group] : {std::pair<int64_t, int64_t>{1, 1}, {4, 1}, {1, 4}, {2, 2}})
+    for (const auto& [D, Dv] : {std::pair<int64_t, int64_t>{64, 64}, {1, 3}, {17, 70}, {5, 130}}) {
+      check_chosen_rows<float>(Tq, group, D, Dv);
+      check_chosen_rows<double>(Tq, group, D, Dv);
+    }
+}
+
 TEST_P(Attention, does_not_read_what_no_window_shows) {
   check_unread(attention<float>(), true);
   check_unread(attention<double>(), true);

@@ -8,6 +8,7 @@
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/attention_call.h"
 #include "autograd/ops/compare.h"
 #include "autograd/ops/heads.h"
 #include "autograd/ops/matmul.h"
@@ -201,6 +202,65 @@ TEST(MultiHead, ReadsTheKeysThatCount) {
         scaled_dot_product_attention(q, k, v, {.key_length = length}), ErrorKind::config,
         fmt::format("scaled_dot_product_attention: key_length {} is outside [0, 7], the key is [2, 7, 6]", length));
   }
+}
+
+TEST(MultiHead, ReadsKeysInTheRowsThatAreChosen) {
+  const Tensor k = randn({4, 7, 4}, f64), v = randn({4, 7, 6}, f64);  // two heads of keys
+  const Tensor rows = tensor({{3, 1, 1, 0, 2, 9}, {0, 0, 3, 3, 1, -9}}, i64);
+  const Tensor keys = positions_of_rows(k, rows, 5), values = positions_of_rows(v, rows, 5);
+  const Mask mask = Mask::keep(tensor({1, 0, 1, 1, 1}, boolean));
+  for (const int64_t queries : {1, 2, 3}) {  // three of two heads are packed, and so copied
+    const Tensor q = randn({2, queries, 8}, f64);
+    const AttentionOptions copied{.mask = mask, .enable_gqa = true},
+        options{.mask = mask, .key_length = 5, .key_rows = rows, .enable_gqa = true};
+    const auto expected = multi_head_attention_with_weights(q, keys, values, 4, copied);
+    const auto found = multi_head_attention_with_weights(q, k, v, 4, options);
+    EXPECT_TRUE(tensors_equal(found.output, expected.output)) << queries;
+    EXPECT_TRUE(tensors_equal(found.weights, expected.weights)) << queries;
+    EXPECT_TRUE(tensors_equal(multi_head_attention(q.to(f16), k.to(f16), v.to(f16), 4, options),
+                              multi_head_attention(q.to(f16), keys.to(f16), values.to(f16), 4, copied)));
+    const Composed composed;
+    EXPECT_TRUE(tensors_near(multi_head_attention(q, k, v, 4, options), expected.output, 1e-14)) << queries;
+  }
+}
+
+TEST(MultiHead, GradientsReachTheRowsThatAreChosen) {
+  const Tensor rows = tensor({{1, 1, 2}, {0, 1, 0}}, i64);
+  const auto f = [&](const Tensors& x) { return multi_head_attention(x[0], x[1], x[2], 1, {.key_rows = rows}); };
+  EXPECT_TRUE(gradients_match(
+      gradcheck(f, {sample_normal({2, 1, 2}, 1), sample_normal({3, 3, 2}, 2), sample_normal({3, 3, 2}, 3)})));
+}
+
+TEST(MultiHead, TellsObserversOfTheKeysInTheirRows) {
+  struct Seen : Observer {
+    void attended(const AttentionCall& call) override {
+      key = call.inputs[1];
+      output = call.steps(call.inputs).output;
+    }
+    Tensor key, output;
+  };
+  const Tensor q = randn({2, 1, 2}, f64), k = randn({3, 4, 2}, f64), rows = tensor({{1, 1, 2}, {0, 1, 0}}, i64);
+  const Seen seen;
+  const Tensor y = multi_head_attention(q, k, k, 1, {.key_length = 3, .key_rows = rows});
+  EXPECT_TRUE(tensors_equal(seen.key, positions_of_rows(k, rows, 3)));
+  EXPECT_TRUE(tensors_near(seen.output, y, 1e-14));
+}
+
+TEST(MultiHead, RefusesRowsThatDoNotFit) {
+  const Tensor q = randn({2, 1, 2}), k = randn({3, 4, 2});
+  const auto with = [&](const Tensor& rows) { return multi_head_attention(q, k, k, 1, {.key_rows = rows}); };
+  EXPECT_TAPE_ERROR(with(zeros({2, 4})), ErrorKind::dtype, "multi_head_attention: key_rows must be i64, got f32");
+  for (const Shape& shape : {Shape{3, 4}, Shape{2, 3}, Shape{8}})
+    EXPECT_TAPE_ERROR(with(zeros(shape, i64)), ErrorKind::shape,
+                      fmt::format("multi_head_attention: key_rows {} are not [2, at least 4]", to_string(shape)));
+  for (const int64_t row : {-1, 3})
+    EXPECT_TAPE_ERROR(with(from_vector(std::vector<int64_t>{0, 1, 2, 0, 0, 0, row, 0}, {2, 4})), ErrorKind::index,
+                      fmt::format("multi_head_attention: key_rows[1, 2] is {}, outside [0, 3)", row));
+  EXPECT_TAPE_ERROR(multi_head_attention(q, k, k, 1), ErrorKind::shape,
+                    "scaled_dot_product_attention: leading axes differ: query [2, 1, 2], key [3, 4, 2], value [3, 4, "
+                    "2]");
+  EXPECT_TAPE_ERROR(scaled_dot_product_attention(k, k, k, {.key_rows = zeros({3, 4}, i64)}), ErrorKind::config,
+                    "scaled_dot_product_attention: key_rows are of heads side by side (multi_head_attention)");
 }
 
 /// What fused and composed attention give for query, key and value: output, weights and the gradients of both.

@@ -16,6 +16,12 @@ TEST(Heads, LieSideBySideInOrder) {
   EXPECT_TRUE(tensors_equal(merge_heads(heads), x));
 }
 
+TEST(PositionsOfRows, TakesEachFromItsRow) {
+  const Tensor x = reshape(arange(12), {2, 3, 2}), rows = tensor({{1, 0, 5}, {0, 1, 5}, {1, 1, 5}}, i64);
+  EXPECT_TRUE(tensors_equal(positions_of_rows(x, rows, 2),
+                            tensor({{{6, 7}, {2, 3}}, {{0, 1}, {8, 9}}, {{6, 7}, {8, 9}}}, i64)));
+}
+
 TEST(MaskedScores, AddsAndHides) {
   const Tensor scores = tensor({{{{1, 2}, {3, 4}}}}, f64);
   EXPECT_TRUE(tensors_equal(masked_scores(scores, {}), scores));

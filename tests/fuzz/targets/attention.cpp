@@ -43,6 +43,17 @@ Shape scores_of(Numbers& from, const Sizes& s) {
   return Shape(sizes);
 }
 
+/// A row for each key of each element, which may not be there.
+Tensor rows_of(Numbers& from, const Sizes& s) {
+  const int64_t elements = s.batch + (from.byte() == 255), keys = s.keys + from.byte() % 2;
+  return cast(repeating<5>({elements, keys}, f64,
+                           [&] {
+                             const int64_t value = from.byte();
+                             return static_cast<double>(value > 250 ? value : value % std::max<int64_t>(1, s.batch));
+                           }),
+              i64);
+}
+
 struct Masked {
   Mask mask;
   Tensor added;  ///< the last that was added, if any
@@ -128,6 +139,7 @@ void fuzz_attention(Bytes bytes) {
         }))
       continue;
     options.mask = masked.mask;
+    if (from.flag()) options.key_rows = rows_of(from, s);
     const auto call = [&]() -> Tensors {
       if (with_weights) {
         const AttentionResult both = side_by_side

@@ -122,6 +122,15 @@ BENCHMARK(softmax_)->Apply(sizes);
 BENCHMARK(layer_norm_)->Apply(sizes);
 BENCHMARK(cross_entropy_)->ArgNames({"rows", "width", "gradients"})->Args({1024, 10000, 1})->UseRealTime();
 
+/// What a search with beams asks of its logits.
+void topk_(benchmark::State& state) {
+  const NoGrad no_grad;
+  const Tensor x = randn({state.range(0), state.range(1)});
+  for (auto _ : state) benchmark::DoNotOptimize(topk(x, state.range(2)));
+  rate(state, "elements", numbers({state.range(0), state.range(1)}));
+}
+BENCHMARK(topk_)->ArgNames({"rows", "width", "k"})->ArgsProduct({{1, 16, 128}, {10000, 128112}, {10}})->UseRealTime();
+
 /// Forward and backward; block 0: the two operations, with all logits.
 void linear_cross_entropy_(benchmark::State& state) {
   const int64_t rows = state.range(0), width = state.range(1), words = state.range(2), block = state.range(3);

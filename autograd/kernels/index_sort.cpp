@@ -24,6 +24,19 @@ bool before(const Entry<T>& a, const Entry<T>& b, bool descending) {
   return a.index < b.index;
 }
 
+constexpr int64_t kTogether = 32;
+
+/// Whether none of kTogether neighbouring values is better than `last`; not where one is NaN.
+template <class T>
+bool all_behind(const T* x, T last, bool largest) {
+  int others = 0;
+  if (largest)
+    for (int64_t i = 0; i < kTogether; ++i) others |= !(x[i] <= last);
+  else
+    for (int64_t i = 0; i < kTogether; ++i) others |= !(x[i] >= last);
+  return others == 0;
+}
+
 /// For every line of the middle axis: first(x of the line, distance of its values, room for `room` entries), then the
 /// first k of these are written.
 template <class T, class First>
@@ -60,15 +73,19 @@ void topk_axis(int64_t outer, int64_t size, int64_t inner, const T* x, int64_t k
     const auto order = [largest](const Entry<T>& a, const Entry<T>& b) { return before(a, b, largest); };
     for (int64_t s = 0; s < k; ++s) best[s] = {line[s * inner], s};
     std::make_heap(best, best + k, order);  // the last of the best in front
-    for (int64_t s = k; s < size; ++s) {
-      // Of equal values the first is kept, so that most of a long line costs a comparison a value.
-      const T value = line[s * inner], last = best[0].value;
-      if (largest ? value <= last : value >= last) continue;
-      const Entry<T> entry{value, s};
-      if (!order(entry, best[0])) continue;  // NaN, or a number where the last is NaN
-      std::pop_heap(best, best + k, order);
-      best[k - 1] = entry;
-      std::push_heap(best, best + k, order);
+    // Of equal values the first is kept, so that most of a long line costs a comparison a value, many of them at once.
+    for (int64_t s = k, end = k; s < size; s = end) {
+      end = std::min(s + kTogether, size);
+      if (inner == 1 && end - s == kTogether && all_behind(line + s, best[0].value, largest)) continue;
+      for (; s < end; ++s) {
+        const T value = line[s * inner], last = best[0].value;
+        if (largest ? value <= last : value >= last) continue;
+        const Entry<T> entry{value, s};
+        if (!order(entry, best[0])) continue;  // NaN, or a number where the last is NaN
+        std::pop_heap(best, best + k, order);
+        best[k - 1] = entry;
+        std::push_heap(best, best + k, order);
+      }
     }
     std::sort_heap(best, best + k, order);
   });

@@ -5,7 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/compare.h"
 #include "autograd/ops/index.h"
+#include "autograd/ops/masked.h"
 #include "autograd/ops/shape.h"
 #include "tests/autograd/ops/cases.h"
 #include "tests/support/errors.h"
@@ -41,6 +44,28 @@ TEST(TopK, ValuesAreThoseAtTheIndices) {
   const TopK best = topk(x, 10, 1);
   EXPECT_TRUE(tensors_equal(best.values, gather(x, 1, best.indices)));
   EXPECT_TRUE(tensors_equal(best.values, slice(sort(x, 1, {.descending = true}).values, 1, {.end = 10})));
+}
+
+TEST(TopK, OfLongRowsIsTheFrontOfTheirOrder) {
+  manual_seed(7);
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  for (const DType dtype : {f32, f64})
+    for (const int64_t size : {33, 64, 65, 200})
+      for (const double odd : {nan, infinity, -infinity}) {
+        // Few different values, among them some of the odd one; what is behind them is mostly worse.
+        const Tensor whole = randint(0, 9, {20, size}).to(dtype) - arange(size, dtype) / 16.0;
+        const Tensor x = masked_fill(whole, eq(randint(0, 7, {20, size}), scalar(0, i64)), odd);
+        for (const bool largest : {true, false})
+          for (const int64_t k : {1, 5, 33}) {
+            const TopK best = topk(x, k, 1, {.largest = largest});
+            const TopK all = sort(x, 1, {.descending = largest});
+            const Tensor front = slice(all.indices, 1, {.end = k});
+            EXPECT_TRUE(tensors_equal(best.indices, front)) << size << " " << odd << " " << largest << " " << k;
+            EXPECT_TRUE(tensors_equal(isnan(best.values), isnan(gather(x, 1, front))));
+            EXPECT_TRUE(
+                tensors_equal(topk(transpose(x, 0, 1), k, 0, {.largest = largest}).indices, transpose(front, 0, 1)));
+          }
+      }
 }
 
 TEST(TopK, NothingAndAll) {

@@ -112,7 +112,7 @@ AttentionResult MultiHeadAttention::attend(const Tensor& q, const KeyValueCache&
                                  .dropout = is_training() ? dropout_ : 0,
                                  .scale = scale_,
                                  .key_length = kv.held(),
-                                 .key_rows = kv.rows,
+                                 .key_rows = kv.rows(),
                                  .enable_gqa = kv_heads_ != heads_};
   AttentionResult result;
   if (weights)

@@ -5,7 +5,6 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/heads.h"
-#include "autograd/ops/index.h"
 #include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
 #include "autograd/tape/tape.h"
@@ -54,9 +53,8 @@ std::vector<int64_t> all_in_order(int64_t count) {
 KeyValueCache::KeyValueCache(Tensor keys, Tensor values)
     : key(std::move(keys)), value(std::move(values)), held_(key.size(1)) {}
 
-Tensor KeyValueCache::counted(const Tensor& buffer) const {
-  return rows.defined() ? positions_of_rows(buffer, rows, held_) : slice(buffer, 1, {.end = held_});
-}
+Tensor KeyValueCache::keys() const { return counted_positions(key, rows_, held_); }
+Tensor KeyValueCache::values() const { return counted_positions(value, rows_, held_); }
 
 void KeyValueCache::append(const Tensor& next_key, const Tensor& next_value) {
   if (!key.defined()) {
@@ -67,11 +65,12 @@ void KeyValueCache::append(const Tensor& next_key, const Tensor& next_value) {
   if (needs_record({key, value, next_key, next_value})) {
     key = cat({keys(), next_key}, 1);
     value = cat({values(), next_value}, 1);
-    rows = {};
+    rows_ = {};
   } else {
     write_behind(key, held_, next_key);
     write_behind(value, held_, next_value);
-    if (rows.defined() && rows.size(1) < held) rows = rows_of(all_in_order(rows.size(0)), rows, held_, key.size(1));
+    if (rows_.defined() && rows_.size(1) < held)
+      rows_ = rows_of(all_in_order(rows_.size(0)), rows_, held_, key.size(1));
   }
   held_ = held;
 }
@@ -82,7 +81,7 @@ void KeyValueCache::forget_before(int64_t count) {
   // What stays is copied, and the room behind it is gone: append() makes it anew.
   const SliceOptions last{.start = gone};
   key = slice(keys(), 1, last), value = slice(values(), 1, last);
-  rows = {};
+  rows_ = {};
   held_ = count, forgotten_ += gone;
 }
 
@@ -94,15 +93,10 @@ void KeyValueCache::select(const Tensor& chosen) {
     if (of[i] < 0 || of[i] >= count)
       raise(ErrorKind::index, "KeyValueCache::select: row {} at position {} is outside [0, {})", of[i], i, count);
   if (of == all_in_order(count)) return;
-  if (needs_record({key, value})) {
-    key = index_select(keys(), 0, chosen), value = index_select(values(), 0, chosen);
-    rows = {};
-    return;
-  }
-  rows = rows_of(of, rows, held_, key.size(1));
-  if (std::ssize(of) == count) return;
+  rows_ = rows_of(of, rows_, held_, key.size(1));
+  if (std::ssize(of) == count && !needs_record({key, value})) return;
   key = keys(), value = values();
-  rows = {};
+  rows_ = {};
 }
 
 }  // namespace tape::nn

@@ -12,15 +12,15 @@ struct KeyValueCache {
 
   /// [B, capacity, kv_heads D] each, of which the first held() positions count; undefined before the first.
   Tensor key, value;
-  /// Where sequences have changed places: position j of sequence i is that of row rows[i, j] of `key` and `value`, [B,
-  /// at least held()] (i64; AttentionOptions::key_rows). Undefined while each sequence has its own row.
-  Tensor rows;
 
   int64_t length() const { return forgotten_ + held_; }  ///< positions seen
   int64_t held() const { return held_; }                 ///< the last of them, which are not forgotten
+  /// Where sequences have changed places: position j of sequence i is that of row rows()[i, j] of `key` and `value`,
+  /// [B, at least held()] (i64; AttentionOptions::key_rows). Undefined while each sequence has its own row.
+  const Tensor& rows() const { return rows_; }
   /// What counts, each sequence's in its place: [B, held(), kv_heads D].
-  Tensor keys() const { return counted(key); }
-  Tensor values() const { return counted(value); }
+  Tensor keys() const;
+  Tensor values() const;
   /// The next positions [B, T, kv_heads D]. Without gradients they are written into room that doubles when it is full;
   /// with gradients there is no room, and everything is on the tape.
   void append(const Tensor& next_key, const Tensor& next_value);
@@ -28,12 +28,11 @@ struct KeyValueCache {
   /// position is moved once or twice, and fewer than 2 count + 1 are held (17 with a small count).
   void forget_before(int64_t count);
   /// Sequence i becomes what sequence chosen[i] is: chosen [B'] (i64). Without gradients, where there are as many as
-  /// before, `rows` say so, and nothing is copied. Error (index) for a sequence that is not there.
+  /// before, rows() say so, and nothing is copied. Error (index) for a sequence that is not there.
   void select(const Tensor& chosen);
 
  private:
-  Tensor counted(const Tensor& buffer) const;
-
+  Tensor rows_;
   int64_t held_ = 0, forgotten_ = 0;
 };
 

@@ -41,8 +41,8 @@ template <class T>
 TAPE_INLINE HeadRows<T> rows_from(const Head<T>& head, int64_t begin, const AttentionOperands<T>& in, const T* x,
                                   const HeadLayout& layout) {
   const int64_t* chosen = in.rows ? in.rows + head.b * in.rows_stride + begin : nullptr;
-  const int64_t own = chosen ? head.b * layout.batch : 0;
-  return {x + head.at_shared(layout) - own + begin * layout.row, layout.row, chosen, layout.batch};
+  const Head<T> at{head.shape, chosen ? 0 : head.b, head.h};
+  return {x + at.at_shared(layout) + begin * layout.row, layout.row, chosen, layout.batch};
 }
 
 /// Query i sees keys [first_key, end_key), none where they cross.

@@ -27,6 +27,7 @@ namespace {
 
 using detail::attention_mask;
 using detail::check_key_length;
+using detail::check_key_rows;
 using detail::check_operands;
 using detail::check_side_by_side;
 
@@ -107,10 +108,7 @@ Tensors composed(const Call& call, const Tensors& in, const Shape& out_shape) {
 /// What observers are told of a call.
 AttentionCall described(const Call& call, const Tensors& in, const Shape& out_shape, const AttentionResult& result) {
   // Keys may have room behind them, and lie in other rows.
-  const auto counted = [&call](const Tensor& x) {
-    if (call.key_rows.defined()) return positions_of_rows(x, call.key_rows, call.shape.Tk);
-    return x.size(-2) == call.shape.Tk ? x : slice(x, -2, {.end = call.shape.Tk});
-  };
+  const auto counted = [&call](const Tensor& x) { return counted_positions(x, call.key_rows, call.shape.Tk); };
   return {.inputs = {in[0], counted(in[1]), counted(in[2]), in[3]},
           .output = result.output,
           .weights = result.weights,
@@ -276,26 +274,22 @@ AttentionResult attend_side_by_side(const Tensor& query, const Tensor& key, cons
   const int64_t capacity = key.size(1), length = options.key_length.value_or(capacity);
   check_key_length("multi_head_attention", options, key);
   // Room, and rows elsewhere, have neither steps nor gradients.
+  const Tensor& rows = options.key_rows;
+  if (rows.defined()) check_key_rows(rows, query.size(0), key.size(0), length);
   const bool in_steps = Composed::active() || needs_record({query, key, value, options.mask.added()});
-  if (options.key_rows.defined()) {
-    check_key_rows(options.key_rows, query.size(0), key.size(0), length);
-    if (in_steps || query.size(1) * (heads / kv_heads) > kernels::kFewQueries)
-      return attend_side_by_side(query, positions_of_rows(key, options.key_rows, length),
-                                 positions_of_rows(value, options.key_rows, length), heads, of_all_keys(options),
-                                 want_weights);
-  } else if (length < capacity && in_steps) {
-    return attend_side_by_side(query, slice(key, 1, {.end = length}), slice(value, 1, {.end = length}), heads,
-                               of_all_keys(options), want_weights);
-  }
+  const bool packed = query.size(1) * (heads / kv_heads) > kernels::kFewQueries;
+  if (rows.defined() ? in_steps || packed : in_steps && length < capacity)
+    return attend_side_by_side(query, counted_positions(key, rows, length), counted_positions(value, rows, length),
+                               heads, of_all_keys(options), want_weights);
   Call call;
   call.side_by_side = true;
-  call.key_rows = options.key_rows;
+  call.key_rows = rows;
   kernels::AttentionShape& s = call.shape;
   s.B = query.size(0), s.H = heads, s.group = heads / kv_heads, s.Tq = query.size(1), s.Tk = length;
   s.D = query.size(2) / heads, s.Dv = value.size(2) / kv_heads;
-  const auto beside = [](int64_t of, int64_t rows, int64_t width) {
+  const auto beside = [](int64_t of, int64_t positions, int64_t width) {
     const int64_t all = of * width;  // of no width there may be any number of heads
-    return kernels::HeadLayout{rows * all, width, all};
+    return kernels::HeadLayout{positions * all, width, all};
   };
   s.q = beside(heads, s.Tq, s.D), s.out = beside(heads, s.Tq, s.Dv);
   s.k = beside(kv_heads, capacity, s.D), s.v = beside(kv_heads, capacity, s.Dv);

@@ -75,6 +75,19 @@ void check_key_length(const char* name, const AttentionOptions& options, const T
           to_string(key.shape()));
 }
 
+void check_key_rows(const Tensor& rows, int64_t batch, int64_t count, int64_t length) {
+  if (rows.dtype() != i64)
+    raise(ErrorKind::dtype, "multi_head_attention: key_rows must be i64, got {}", to_string(rows.dtype()));
+  if (rows.rank() != 2 || rows.size(0) != batch || rows.size(1) < length)
+    raise(ErrorKind::shape, "multi_head_attention: key_rows {} are not [{}, at least {}]", to_string(rows.shape()),
+          batch, length);
+  const int64_t* row = rows.data<int64_t>();
+  for (int64_t b = 0; b < batch; ++b, row += rows.size(1))
+    for (int64_t j = 0; j < length; ++j)
+      if (row[j] < 0 || row[j] >= count)
+        raise(ErrorKind::index, "multi_head_attention: key_rows[{}, {}] is {}, outside [0, {})", b, j, row[j], count);
+}
+
 Tensor attention_mask(const char* kind, const Tensor& mask, int64_t rank, const Shape& scores) {
   if (!mask.defined()) return mask;
   Tensor wide = mask;

@@ -11,6 +11,9 @@ void check_operands(const Tensor& query, const Tensor& key, const Tensor& value,
 /// any number of rows in key and value; gives K, which is H unless enable_gqa.
 int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
                            const AttentionOptions& options);
+/// Error (dtype, shape, index) unless `rows` are i64 [batch, at least length], the first `length` of each in [0,
+/// count).
+void check_key_rows(const Tensor& rows, int64_t batch, int64_t count, int64_t length);
 /// Error (config) where the keys that count are more than there are.
 void check_key_length(const char* name, const AttentionOptions& options, const Tensor& key);
 /// A mask for operands of the given rank as one for [B, H, Tq, Tk]. `kind` is what errors call it.

@@ -22,22 +22,9 @@ Tensor merge_heads(const Tensor& x) {
   return reshape(permute(x, {0, 2, 1, 3}), Shape{x.size(0), x.size(2), x.size(1) * x.size(3)});
 }
 
-void check_key_rows(const Tensor& rows, int64_t batch, int64_t count, int64_t length) {
-  if (rows.dtype() != i64)
-    raise(ErrorKind::dtype, "multi_head_attention: key_rows must be i64, got {}", to_string(rows.dtype()));
-  if (rows.rank() != 2 || rows.size(0) != batch || rows.size(1) < length)
-    raise(ErrorKind::shape, "multi_head_attention: key_rows {} are not [{}, at least {}]", to_string(rows.shape()),
-          batch, length);
-  const int64_t* row = rows.data<int64_t>();
-  for (int64_t b = 0; b < batch; ++b, row += rows.size(1))
-    for (int64_t j = 0; j < length; ++j)
-      if (row[j] < 0 || row[j] >= count)
-        raise(ErrorKind::index, "multi_head_attention: key_rows[{}, {}] is {}, outside [0, {})", b, j, row[j], count);
-}
-
-Tensor positions_of_rows(const Tensor& x, const Tensor& rows, int64_t length) {
+Tensor counted_positions(const Tensor& x, const Tensor& rows, int64_t length) {
+  if (!rows.defined()) return x.size(-2) == length ? x : slice(x, -2, {.end = length});
   const int64_t room = x.size(1), count = rows.size(0);
-  check_key_rows(rows, count, x.size(0), length);
   Tensor places = empty({count * length}, i64);
   int64_t* place = places.mutable_data<int64_t>();
   for (int64_t b = 0; b < count; ++b) {

@@ -11,11 +11,10 @@ Tensor split_heads(const Tensor& x, int64_t heads);
 /// And back.
 Tensor merge_heads(const Tensor& x);
 
-/// Error (dtype, shape, index) unless AttentionOptions::key_rows are i64 [batch, at least length], the first `length`
-/// of each in [0, count).
-void check_key_rows(const Tensor& rows, int64_t batch, int64_t count, int64_t length);
-/// x[rows[b, j], j] for its first `length` positions j, [R, T, C] -> [B, length, C], of such rows.
-Tensor positions_of_rows(const Tensor& x, const Tensor& rows, int64_t length);
+/// The first `length` positions of keys or values, [..., T, C] -> [..., length, C]. With `rows`, as
+/// AttentionOptions::key_rows are once they were checked, position j of b is x[rows[b, j], j]: [R, T, C] -> [B, length,
+/// C].
+Tensor counted_positions(const Tensor& x, const Tensor& rows, int64_t length);
 
 /// scores + mask, [..., Tq, Tk]: -inf where a query does not see a key; the scores themselves where nothing is masked.
 Tensor masked_scores(const Tensor& scores, const Mask& mask);

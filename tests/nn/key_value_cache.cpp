@@ -154,7 +154,7 @@ TEST(KeyValueCache, SelectsAgainAndAgainBetweenWhatIsAppended) {
       for (int64_t& row : chosen) row = static_cast<int64_t>(draws()) % count;
       const Tensor index = from_vector(chosen);
       cache.select(index);
-      changes += cache.rows.defined();
+      changes += cache.rows().defined();
       keys = index_select(keys, 0, index), values = index_select(values, 0, index);
       if (step % 20 == last) {
         cache.forget_before(16);
@@ -257,7 +257,7 @@ TEST(MultiHeadAttention, ReadsWhatSequencesThatChangedPlacesHaveSeen) {
   layer.forward_cached(past, moved);
   layer.forward_cached(index_select(past, 0, index), copied);
   moved.select(index);
-  ASSERT_TRUE(moved.rows.defined());
+  ASSERT_TRUE(moved.rows().defined());
   EXPECT_TRUE(tensors_equal(layer.forward_cached(next, moved), layer.forward_cached(next, copied)));
   // Of several tokens at once keys are packed.
   moved.select(index), copied.select(index);

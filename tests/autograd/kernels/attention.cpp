@@ -123,6 +123,13 @@ Result<Wide> reference(const Case<T>& c) {
 }
 
 template <class T>
+Flags kept(const Case<T>& c) {
+  Flags keep(static_cast<int64_t>(c.keep.size()));
+  for (size_t i = 0; i < c.keep.size(); ++i) keep[static_cast<int64_t>(i)] = c.keep[i] != 0;
+  return keep;
+}
+
+template <class T>
 Result<T> run(const Case<T>& c, bool extras = true, const AttentionKernels<T>& kernels = attention<T>()) {
   const AttentionShape& s = c.shape;
   const size_t scores = extras ? static_cast<size_t>(s.B * s.H * s.Tq * s.Tk) : 0;
@@ -131,8 +138,7 @@ Result<T> run(const Case<T>& c, bool extras = true, const AttentionKernels<T>& k
               std::vector<T>(scores, nan),        std::vector<T>(c.q.size(), nan),
               std::vector<T>(c.k.size(), nan),    std::vector<T>(c.v.size(), nan),
               std::vector<T>(scores, nan)};
-  Flags keep(static_cast<int64_t>(c.keep.size()));
-  for (size_t i = 0; i < c.keep.size(); ++i) keep[static_cast<int64_t>(i)] = c.keep[i] != 0;
+  Flags keep = kept(c);
   const AttentionOperands<T> in{.q = c.q.data(),
                                 .k = c.k.data(),
                                 .v = c.v.data(),
@@ -352,8 +358,7 @@ void check_chosen_rows(int64_t Tq, int64_t group, int64_t D, int64_t Dv) {
   check(c);
   const Result<T> copied = run(c);
   Result<T> found = copied;
-  Flags keep(static_cast<int64_t>(c.keep.size()));
-  for (size_t i = 0; i < c.keep.size(); ++i) keep[static_cast<int64_t>(i)] = c.keep[i] != 0;
+  Flags keep = kept(c);
   const T nan = std::numeric_limits<T>::quiet_NaN();
   for (auto* all : {&found.out, &found.highest, &found.probabilities}) std::fill(all->begin(), all->end(), nan);
   attention<T>().forward(

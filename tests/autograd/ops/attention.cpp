@@ -207,7 +207,7 @@ TEST(MultiHead, ReadsTheKeysThatCount) {
 TEST(MultiHead, ReadsKeysInTheRowsThatAreChosen) {
   const Tensor k = randn({4, 7, 4}, f64), v = randn({4, 7, 6}, f64);  // two heads of keys
   const Tensor rows = tensor({{3, 1, 1, 0, 2, 9}, {0, 0, 3, 3, 1, -9}}, i64);
-  const Tensor keys = positions_of_rows(k, rows, 5), values = positions_of_rows(v, rows, 5);
+  const Tensor keys = counted_positions(k, rows, 5), values = counted_positions(v, rows, 5);
   const Mask mask = Mask::keep(tensor({1, 0, 1, 1, 1}, boolean));
   for (const int64_t queries : {1, 2, 3}) {  // three of two heads are packed, and so copied
     const Tensor q = randn({2, queries, 8}, f64);
@@ -242,7 +242,7 @@ TEST(MultiHead, TellsObserversOfTheKeysInTheirRows) {
   const Tensor q = randn({2, 1, 2}, f64), k = randn({3, 4, 2}, f64), rows = tensor({{1, 1, 2}, {0, 1, 0}}, i64);
   const Seen seen;
   const Tensor y = multi_head_attention(q, k, k, 1, {.key_length = 3, .key_rows = rows});
-  EXPECT_TRUE(tensors_equal(seen.key, positions_of_rows(k, rows, 3)));
+  EXPECT_TRUE(tensors_equal(seen.key, counted_positions(k, rows, 3)));
   EXPECT_TRUE(tensors_near(seen.output, y, 1e-14));
 }
 

@@ -16,9 +16,9 @@ TEST(Heads, LieSideBySideInOrder) {
   EXPECT_TRUE(tensors_equal(merge_heads(heads), x));
 }
 
-TEST(PositionsOfRows, TakesEachFromItsRow) {
+TEST(CountedPositions, TakesEachFromItsRow) {
   const Tensor x = reshape(arange(12), {2, 3, 2}), rows = tensor({{1, 0, 5}, {0, 1, 5}, {1, 1, 5}}, i64);
-  EXPECT_TRUE(tensors_equal(positions_of_rows(x, rows, 2),
+  EXPECT_TRUE(tensors_equal(counted_positions(x, rows, 2),
                             tensor({{{6, 7}, {2, 3}}, {{0, 1}, {8, 9}}, {{6, 7}, {8, 9}}}, i64)));
 }
 

@@ -46,12 +46,10 @@ Shape scores_of(Numbers& from, const Sizes& s) {
 /// A row for each key of each element, which may not be there.
 Tensor rows_of(Numbers& from, const Sizes& s) {
   const int64_t elements = s.batch + (from.byte() == 255), keys = s.keys + from.byte() % 2;
-  return cast(repeating<5>({elements, keys}, f64,
-                           [&] {
-                             const int64_t value = from.byte();
-                             return static_cast<double>(value > 250 ? value : value % std::max<int64_t>(1, s.batch));
-                           }),
-              i64);
+  return repeating<5>({elements, keys}, i64, [&] {
+    const int64_t value = from.byte();
+    return value > 250 ? value : value % std::max<int64_t>(1, s.batch);
+  });
 }
 
 struct Masked {

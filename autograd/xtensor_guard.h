@@ -1,17 +1,26 @@
 #pragma once
 
-// Include this before any xtensor header of your own. xtensor before 0.26, compiled as C++20 by g++, takes the shape of
-// a std::array for one of fixed size: evaluated expressions then have the wrong rank and write past their buffers
-// (xtensor-stack/xtensor#1970, #1955). The specialisation below gives them back the shape they have in C++17.
+// Include this before any xtensor header of your own. Compiled as C++20, xtensor before 0.26 takes a dynamic shape
+// (svector, four template arguments) for a std::array (two): evaluated expressions then have the wrong rank and write
+// past their buffers (xtensor-stack/xtensor#1970, #1955). Debian 13 fixes this in its package of 0.25, so the version
+// does not tell. The specialization below gives these shapes their C++17 type; being constrained, it is preferred to
+// xtensor's own where there is one, and changes nothing there.
 #include <xtensor/xexpression_traits.hpp>
 
-#if defined(__GNUC__) && !defined(__clang__) && __cplusplus > 201703L && XTENSOR_VERSION_MAJOR == 0 && \
-    XTENSOR_VERSION_MINOR < 26
 namespace xt::detail {
 template <template <class, std::size_t, class, bool> class S, class X, std::size_t N, class A, bool I>
+  requires true
 struct xtype_for_shape<S<X, N, A, I>> {
   template <class T, layout_type L>
   using type = xarray<T, L>;
 };
 }  // namespace xt::detail
-#endif
+
+#include <type_traits>
+
+#include <xtensor/xstorage.hpp>
+
+static_assert(
+    std::is_same_v<xt::detail::xtype_for_shape<xt::svector<std::size_t, 4>>::type<double, xt::layout_type::row_major>,
+                   xt::xarray<double, xt::layout_type::row_major>>,
+    "this xtensor evaluates expressions to the wrong rank in C++20 with this compiler: use xtensor 0.26 or later");

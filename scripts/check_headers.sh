@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Compiles every header of the library alone, and all of them together, as users do whose warnings are errors, with g++ and
-# with clang++-16 where it is there. Arguments are parts of paths: scripts/check_headers.sh nn/. Needs no build.
+# with the newest clang of 16 to 19 that is installed. Arguments are parts of paths: scripts/check_headers.sh nn/. Needs no build.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 flags=(-std=c++20 -fsyntax-only -Wall -Wextra -Wshadow -Wconversion -Werror -I . -x c++)
 compilers=(g++)
-if command -v clang++-16 > /dev/null; then compilers+=(clang++-16); fi
+. scripts/clang.sh
+if clang=$(newest_clang); then compilers+=("clang++-$clang"); fi
 
 # Installed with the library, but for what a level of kernels alone can read (it needs its name as a macro).
 mapfile -t headers < <(find base autograd nn optim models text train inspect tapeformer.h -name '*.h' | sort |

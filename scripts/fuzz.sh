@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Looks for inputs that break what reads: scripts/fuzz.sh [--total] [SECONDS] [TARGET...] runs each target (all, unless
-# some are named) for so many seconds (10), with --total all of them together. Needs clang-16 and its runtime
-# (scripts/setup.sh --fuzz); ends with 77 where they are not there.
+# some are named) for so many seconds (10), with --total all of them together. Needs clang and its runtime
+# (scripts/setup.sh --fuzz) and takes the newest of 16 to 19; exit code 77 where there is none.
 #
 # Begins with tests/fuzz/corpus/TARGET, gathers what reaches new code in build/fuzz/corpus/TARGET, and goes on from there
 # the next time. An input that is found lies in build/fuzz/found/. The last line is "N passed, N failed", a target each.
@@ -32,8 +32,9 @@ for target in "${targets[@]}"; do
 done
 [ "$total" = no ] || seconds=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
 
-if ! command -v clang++-16 > /dev/null || ! ls /usr/lib/llvm-16/lib/clang/*/lib/linux/libclang_rt.fuzzer-* > /dev/null 2>&1; then
-  printf 'fuzz: there is no clang-16 with libFuzzer; scripts/setup.sh --fuzz installs them\n' >&2
+. "$root/scripts/clang.sh"
+if ! clang=$(fuzzing_clang); then
+  printf 'fuzz: no clang with libFuzzer is installed; scripts/setup.sh --fuzz installs one\n' >&2
   exit 77
 fi
 # All but the readers comes from the library of the release build, which is made where it is missing.
@@ -42,7 +43,7 @@ mkdir -p "$build/found"
 {
   [ -f build/release/build.ninja ] || cmake -S . -B build/release -G Ninja -D CMAKE_BUILD_TYPE=Release
   cmake --build build/release --target tapeformer
-  cmake --preset fuzz
+  cmake --preset fuzz -D CMAKE_CXX_COMPILER="clang++-$clang"
   cmake --build --preset fuzz
 } > "$build/build.log" 2>&1 || { tail -n 30 "$build/build.log" >&2; exit 1; }
 

@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# Installs what the build needs on Debian 12, Ubuntu 24.04 and later; with --fuzz what scripts/fuzz.sh needs besides, with
-# --mpi what -D TAPEFORMER_MPI=ON needs.
-# Changes nothing, and needs no network, when all of it is there.
+# Installs what the build needs on Debian 12 and 13 (other systems with apt-get: untried); with --fuzz also what
+# scripts/fuzz.sh needs, with --mpi what -D TAPEFORMER_MPI=ON needs.
+# Changes nothing, and needs no network, when everything is installed.
 set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/clang.sh"
+
+say() { printf 'setup: %s\n' "$*" >&2; }
 
 needed=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libopenblas-openmp-dev libfmt-dev
   nlohmann-json3-dev libutf8proc-dev libpcre2-dev libsentencepiece-dev libxxhash-dev zlib1g-dev libcli11-dev libgtest-dev libgmock-dev)
 helpers=(ccache mold) # make rebuilds faster; nothing depends on them
+clang=no
 case "${1:-}" in
   "") ;;
-  --fuzz) needed+=(clang-16 libclang-rt-16-dev libomp-16-dev) ;;
+  --fuzz) fuzzing_clang > /dev/null || clang=yes ;;
   --mpi) needed+=(libopenmpi-dev openmpi-bin) ;;
   *)
     printf 'setup: %s: no such option (there are --fuzz and --mpi)\n' "$1" >&2
@@ -17,17 +21,24 @@ case "${1:-}" in
     ;;
 esac
 
-say() { printf 'setup: %s\n' "$*" >&2; }
-
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   say "this system has no apt-get, so nothing was installed. The build needs: a C++20 compiler (g++ 12 or later),"
-  say "CMake 3.22 or later, Ninja, and these libraries with their headers: xtensor 0.24, xtensor-blas, OpenBLAS"
+  say "CMake 3.22 or later, Ninja, and these libraries with their headers: xtensor 0.24 or 0.25, xtensor-blas, OpenBLAS"
   say "(OpenMP flavour), fmt 8 or later, nlohmann-json 3.10 or later, utf8proc 2, PCRE2 10.36 or later, sentencepiece 0.1.96 or later,"
   say "xxHash 0.8 or later, zlib, CLI11 2, GoogleTest and GoogleMock."
-  exit 0 # they may be there: the configure step finds out
+  exit 0 # the configure step finds out whether they are installed
 fi
 
-# Prints those of the given packages that are not installed; a tool that came from elsewhere counts as there.
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" >&2; }
+install() { apt install -y --no-install-recommends "$@"; }
+known() {
+  local package
+  for package in "$@"; do apt-cache show --no-all-versions "$package" >/dev/null 2>&1 || return 1; done
+}
+
+# Prints those of the given packages that are not installed; a tool that came from elsewhere counts as installed.
 missing_of() {
   local installed package
   installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
@@ -41,38 +52,42 @@ missing_of() {
 }
 
 mapfile -t missing < <(missing_of "${needed[@]}")
-[ "${#missing[@]}" -eq 0 ] && exit 0
+[ "${#missing[@]}" -eq 0 ] && [ "$clang" = no ] && exit 0
 
 mapfile -t wanted_helpers < <(missing_of "${helpers[@]}")
-by_hand="apt-get update && apt-get install --no-install-recommends ${missing[*]}"
-if [ "$(id -u)" -eq 0 ]; then
-  as_root=()
-elif command -v sudo >/dev/null; then
-  as_root=(sudo)
-else
+if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+  [ "$clang" = no ] || missing+=(clang libclang-rt-dev libomp-dev)
   say "these packages are missing: ${missing[*]}"
   say "installing them needs root, and there is no sudo here. As root, run:"
-  say "  $by_hand"
+  say "  apt-get update && apt-get install --no-install-recommends ${missing[*]}"
   exit 1
 fi
 
-apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" >&2; }
-install() { apt install -y --no-install-recommends "$@"; }
-known() {
-  local package
-  for package in "$@"; do apt-cache show --no-all-versions "$package" >/dev/null 2>&1 || return 1; done
+updated=no
+update() {
+  [ "$updated" = no ] || return 0
+  apt update || say "apt-get update failed; trying with the existing package lists"
+  updated=yes
 }
 
-say "installing with apt-get: ${missing[*]}"
-updated=no
-if ! known "${missing[@]}"; then
-  apt update || say "apt-get update failed; trying with the package lists that are there"
-  updated=yes
+# The newest clang that the distribution has.
+if [ "$clang" = yes ]; then
+  update
+  for version in "${clang_versions[@]}"; do
+    packages=("clang-$version" "libclang-rt-$version-dev" "libomp-$version-dev")
+    if known "${packages[@]}"; then
+      missing+=("${packages[@]}")
+      break
+    fi
+  done
 fi
+
+say "installing with apt-get: ${missing[*]}"
+known "${missing[@]}" || update
 # Lists that are too old name files that are gone: fetch new ones and try once more.
-if ! install "${missing[@]}" && ! { [ "$updated" = no ] && apt update && install "${missing[@]}"; }; then
+if ! install "${missing[@]}" && ! { [ "$updated" = no ] && update && install "${missing[@]}"; }; then
   say "apt-get could not install everything. See its message above, or run by hand, as root:"
-  say "  $by_hand"
+  say "  apt-get update && apt-get install --no-install-recommends ${missing[*]}"
   exit 1
 fi
 

@@ -1,5 +1,6 @@
 #include "text/labelled_words.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "base/error.h"

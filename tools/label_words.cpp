@@ -1,5 +1,6 @@
 #include "tools/label_words.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include <nlohmann/json.hpp>

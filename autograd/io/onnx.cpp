@@ -1,5 +1,6 @@
 #include "autograd/io/onnx.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,7 @@
 #include "autograd/custom.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"

@@ -5,6 +5,7 @@
 // (<!-- numbers within 0.01 -->) and by one in their last digit, as CPUs round differently; below 1e-6 they are
 // rounding errors themselves, and any other number as small will do. Exit code 1 and a sentence where something
 // differs.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,6 @@
 #include "inspect/explorer_data.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>

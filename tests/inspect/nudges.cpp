@@ -1,5 +1,6 @@
 #include "inspect/nudges.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>

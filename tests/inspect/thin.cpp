@@ -1,5 +1,6 @@
 #include "inspect/thin.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

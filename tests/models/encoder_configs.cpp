@@ -1,5 +1,7 @@
 // config.json of BERT's kin: what one means that says nothing, the spellings of several releases, and what is refused.
 
+#include <algorithm>
+
 #include "models/hugging_face/encoders.h"
 
 #include <gmock/gmock.h>

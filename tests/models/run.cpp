@@ -1,5 +1,6 @@
 #include "models/run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 

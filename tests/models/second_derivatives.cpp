@@ -1,5 +1,6 @@
 // Gradients of gradients through a whole Transformer, with fused operations and with their composed twins.
 
+#include <algorithm>
 #include <optional>
 
 #include <gmock/gmock.h>

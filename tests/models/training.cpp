@@ -1,5 +1,6 @@
 // Twenty steps of a small Transformer, step for step as PyTorch takes them (tests/fixtures/make_training.py).
 
+#include <algorithm>
 #include <cmath>
 
 #include "autograd/ops/loss.h"

@@ -1,5 +1,6 @@
 // Calling a module: its path, its hooks, and the path in an error that passes through.
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -12,12 +13,12 @@
 namespace tape {
 
 /// A file or folder in tests/fixtures/: fixture_path("hugging_face/bert").
-std::string fixture_path(const std::string& name);
+std::string fixture_path(std::string_view name);
 
 /// The JSON of a file in tests/fixtures/, read once.
-const nlohmann::json& fixture_json(const std::string& name);
+const nlohmann::json& fixture_json(std::string_view name);
 
 /// The tensors of tests/fixtures/NAME.safetensors, read once.
-const std::map<std::string, Tensor>& fixture_tensors(const std::string& name);
+const std::map<std::string, Tensor>& fixture_tensors(std::string_view name);
 
 }  // namespace tape

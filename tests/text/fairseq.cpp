@@ -1,6 +1,7 @@
 // Against transformers' slow tokenizers: tests/fixtures/make_multilingual.py made what is expected.
 #include "text/fairseq.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/support/errors.h"

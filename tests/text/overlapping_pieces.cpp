@@ -1,5 +1,7 @@
 #include "text/overlapping_pieces.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "tests/support/fixtures.h"

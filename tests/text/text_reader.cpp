@@ -1,5 +1,6 @@
 #include "text/text_reader.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>

@@ -1,6 +1,7 @@
 // Against the Python packages: tests/fixtures/make_tokenizers.py made what is expected.
 #include "base/file.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <gmock/gmock.h>

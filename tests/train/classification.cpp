@@ -2,6 +2,7 @@
 #include "text/labelled.h"
 #include "text/load_tokenizer.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 

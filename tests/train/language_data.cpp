@@ -1,5 +1,6 @@
 #include "train/language_data.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <numeric>
 

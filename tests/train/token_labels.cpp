@@ -1,5 +1,6 @@
 #include "train/token_labels.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 

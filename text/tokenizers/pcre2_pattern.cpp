@@ -38,7 +38,19 @@ T* made(T* pointer) {
   return pointer;
 }
 
+// PCRE2 10.43 began to accept lookbehinds of limited length. They stay refused, so that a file means the same with
+// every version.
+#ifdef PCRE2_ERROR_MAX_VAR_LOOKBEHIND_EXCEEDED
+constexpr int kVaryingLookbehind = PCRE2_ERROR_MAX_VAR_LOOKBEHIND_EXCEEDED;
+void refuse_varying_lookbehinds(pcre2_compile_context* context) { pcre2_set_max_varlookbehind(context, 0); }
+#else
+constexpr int kVaryingLookbehind = PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH;
+void refuse_varying_lookbehinds(pcre2_compile_context*) {}
+#endif
+
 std::string sentence_of(int error) {
+  if (error == kVaryingLookbehind || error == PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH)
+    return "a lookbehind that can match texts of different lengths is not supported";
   std::array<PCRE2_UCHAR, 256> text{};
   pcre2_get_error_message(error, text.data(), text.size());
   return reinterpret_cast<const char*>(text.data());
@@ -117,6 +129,7 @@ class Pcre2Pattern : public Pattern {
     const std::string pattern = pattern_for_pcre2(expression, where);
     const CompileContext context(made(pcre2_compile_context_create(nullptr)));
     pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
+    refuse_varying_lookbehinds(context.get());
     int error = 0;
     size_t at = 0;
     // Without automatic possession every step that is tried again is counted.

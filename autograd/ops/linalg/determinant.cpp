@@ -1,4 +1,5 @@
 // det, slogdet, trace.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,4 +1,5 @@
 // cholesky, qr.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,4 +1,5 @@
 // matrix_norm, matrix_power, matrix_exp.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>

@@ -1,4 +1,5 @@
 // pinv, lstsq.
+#include <algorithm>
 #include <limits>
 
 #include "autograd/create.h"

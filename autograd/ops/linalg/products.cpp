@@ -1,4 +1,6 @@
 // kron, cross, outer.
+#include <algorithm>
+
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/check.h"

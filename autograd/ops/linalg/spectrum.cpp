@@ -1,5 +1,6 @@
 #include "autograd/ops/linalg/spectrum.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

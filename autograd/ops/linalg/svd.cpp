@@ -1,4 +1,5 @@
 // svd, svdvals.
+#include <algorithm>
 #include <limits>
 
 #include "autograd/create.h"

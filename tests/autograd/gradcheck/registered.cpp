@@ -1,5 +1,7 @@
 #include "autograd/gradcheck/registered.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 
 #include "autograd/custom.h"

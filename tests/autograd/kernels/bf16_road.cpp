@@ -1,5 +1,6 @@
 #include "autograd/kernels/bf16_road.h"
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 

@@ -1,5 +1,6 @@
 #include "autograd/kernels/elementwise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>

@@ -2,6 +2,8 @@
 
 #include "autograd/kernels/small_matrices.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "autograd/kernels/blas.h"

@@ -1,5 +1,6 @@
 // Errors of the f32 polynomials of vec_math.h against long double, in units in the last place.
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>

@@ -1,5 +1,7 @@
 // QR in blocks against LAPACK's, at every level and on several threads.
 
+#include <algorithm>
+
 #include "autograd/ops/linalg/reflectors.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,7 @@
 // Spectra with vectors against LAPACK's own, and in themselves, at every level and on several threads.
 
+#include <algorithm>
+
 #include "autograd/ops/linalg/spectra.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,7 @@
 // Triangular solutions, Cholesky and LU factors of all sizes against LAPACK's, at every level and on several threads.
 
+#include <algorithm>
+
 #include "autograd/ops/linalg/triangles.h"
 
 #include <fmt/format.h>

@@ -2,6 +2,8 @@
 
 #include "autograd/ops/linalg.h"
 
+#include <algorithm>
+
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/shape.h"

@@ -1,5 +1,7 @@
 // Numbers, functions and products of matrices: textbook loops in long double (matrix.h), or the definition.
 
+#include <algorithm>
+
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/linalg.h"
 #include "tests/autograd/properties/drawn_matrices.h"

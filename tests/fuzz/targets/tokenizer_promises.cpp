@@ -1,5 +1,7 @@
 #include "tests/fuzz/targets/tokenizer_promises.h"
 
+#include <algorithm>
+
 #include "base/utf8.h"
 #include "text/load_tokenizer.h"
 #include "text/stream_decoder.h"

@@ -1,5 +1,6 @@
 #include "models/decoding/generate.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 

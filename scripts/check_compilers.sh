@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Builds everything with each compiler named (g++-13, clang++-18, ...; without names each that the system's packages have, of
+# g++ 12 to 14 and clang 16 to 19), warnings as errors, and runs the quick tests. Installs compilers with apt-get, and
+# for each clang its OpenMP, which replaces another version's: meant for a throwaway system, as
+#   scripts/check_systems.sh --run scripts/check_compilers.sh debian13
+# makes one. The last line is "N passed, N failed", one per compiler.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+./scripts/setup.sh
+[ "$#" -gt 0 ] || set -- g++-12 g++-13 g++-14 clang++-16 clang++-17 clang++-18 clang++-19
+
+passed=0
+failed=0
+mkdir -p build/compilers
+for compiler in "$@"; do
+  packages=("$compiler")
+  version=${compiler##*-}
+  case "$compiler" in clang*) packages=("clang-$version" "libomp-$version-dev") ;; esac
+  if ! apt-cache show "${packages[@]}" > /dev/null 2>&1; then
+    printf '%s: this system has no package of it\n' "$compiler"
+    continue
+  fi
+  DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${packages[@]}" > /dev/null
+  build=build/compilers/$compiler
+  if { cmake -S . -B "$build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D TAPEFORMER_WERROR=ON -D CMAKE_CXX_COMPILER="$compiler" &&
+    cmake --build "$build" -- -k 0 && ctest --test-dir "$build" -L quick --output-on-failure --no-tests=error; } > "$build.log" 2>&1; then
+    printf '%s: passed\n' "$compiler"
+    passed=$((passed + 1))
+  else
+    printf '%s: failed\n' "$compiler"
+    failed=$((failed + 1))
+    grep -E -A 4 'error: |FAILED|\*\*\*' "$build.log" | head -n 60
+  fi
+done
+printf '%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" -eq 0 ]

@@ -36,7 +36,10 @@ foreach(level IN LISTS kernel_levels)
   tapeformer_kernel_library(tapeformer_kernels_${level} ${level} "${vector_kernel_sources}")
   target_precompile_headers(tapeformer_kernels_${level} PRIVATE <algorithm> <cstdint> <string> autograd/kernels/vec_math.h)
   # Loops must vectorize: errno and floating-point traps are not used; NaN and infinity keep their meaning.
-  target_compile_options(tapeformer_kernels_${level} PRIVATE -O3 -fno-math-errno -fno-trapping-math)
+  # g++ 14, tuning for x86-64 in general, multiplies and adds apart where a loop has one sum only: the same values would get
+  # other bits there than in a loop with several sums.
+  target_compile_options(tapeformer_kernels_${level} PRIVATE -O3 -fno-math-errno -fno-trapping-math
+    $<$<CXX_COMPILER_ID:GNU>:--param=avoid-fma-max-bits=0>)
   if(NOT level STREQUAL portable)
     target_compile_options(tapeformer_kernels_${level} PRIVATE -march=x86-64-${level})
   endif()

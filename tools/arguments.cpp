@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iostream>
 #include <numeric>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -39,6 +40,29 @@ CLI::Validator rule(const std::string& text, const std::function<bool(double)>& 
       },
       "");
 }
+
+/// What follows an option's name in help: the same with every version of CLI11, whose own layouts differ.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text;
+    if (option->get_type_size() != 0) {
+      if (!option->get_type_name().empty()) text += " " + option->get_type_name();
+      if (!option->get_default_str().empty()) text += " [" + option->get_default_str() + "]";
+      if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
+      if (option->get_required()) text += " REQUIRED";
+    }
+    text += listed(" Needs:", option->get_needs()) + listed(" Excludes:", option->get_excludes());
+    return text;
+  }
+
+ private:
+  static std::string listed(const std::string& title, const std::set<CLI::Option*>& options) {
+    std::string text = options.empty() ? "" : title;
+    for (const CLI::Option* one : options) text += " " + one->get_name();
+    return text;
+  }
+};
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -213,6 +237,7 @@ Program::Program(const std::string& name, const std::string& description, const 
       app_(std::make_unique<CLI::App>(description, name)),
       chosen_(std::make_shared<Command::Run>()),
       root_(app_.get(), chosen_) {
+  app_->formatter(std::make_shared<HelpFormatter>());
   app_->set_version_flag("--version", version);
   // Listed here, run before anything is parsed: what follows it are names of commands, not commands.
   app_->add_subcommand("help", "The same as --help, of the program or of a command: help train lm");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include <gmock/gmock.h>
 
@@ -47,7 +48,7 @@ Tensors plain_outputs(models::Transformer& model) {
   return {cross_entropy(logits, tensor({{5, 6, 2}}, i64)), select(select(select(logits, 0, 0), 0, 1), 0, 6)};
 }
 
-const Json& leaf(const Json& data, const std::string& name) {
+const Json& leaf(const Json& data, std::string_view name) {
   for (const Json& one : data["tape"]["leaves"])
     if (one["name"] == name) return one;
   ADD_FAILURE() << "no leaf " << name;

@@ -1,5 +1,6 @@
 #include "inspect/patching.h"
 
+#include <string_view>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -46,7 +47,7 @@ Study written(models::Gpt& model, const std::optional<PageText>& reads = {}) {
   return study(model, {.ids = {1, 2, 5, 3}}, {.positions = {1}, .reads = reads});
 }
 
-const PatchGrid& grid_of(const Patching& patching, const std::string& name, int64_t heads = 0) {
+const PatchGrid& grid_of(const Patching& patching, std::string_view name, int64_t heads = 0) {
   for (const PatchGrid& grid : patching.grids)
     if (grid.name == name && grid.heads == heads) return grid;
   raise(ErrorKind::config, "no grid {}", name);

@@ -23,6 +23,15 @@ Ref<Node> make_leaf(const Shape& shape, DType dtype) {
   return leaf;
 }
 
+/// A leaf of another shape or dtype, which takes the hooks of `leaf` over.
+Ref<Node> replaced_leaf(const Ref<Node>& leaf, const Shape& shape, DType dtype) {
+  if (!leaf || !is_floating(dtype)) return nullptr;
+  Ref<Node> made = make_leaf(shape, dtype);
+  made->outputs[0].hooks.swap(leaf->outputs[0].hooks);
+  made->frozen = leaf->frozen;
+  return made;
+}
+
 Node::Output& place_on_tape(const Tensor& tensor, const char* operation) {
   if (!tensor.requires_grad()) raise(ErrorKind::graph, "{}: the tensor does not require gradients", operation);
   return tensor.impl().node->outputs[tensor.impl().output];
@@ -70,12 +79,16 @@ Tensor& Tensor::requires_grad_(bool requires_grad) {
     if (!is_floating(self.dtype))
       raise(ErrorKind::dtype, "requires_grad_: only floating tensors have gradients, this one is {}",
             to_string(self.dtype));
-    self.node = make_leaf(self.shape, self.dtype);
+    Ref<Node> leaf = self.frozen_leaf ? std::move(self.frozen_leaf) : make_leaf(self.shape, self.dtype);
+    leaf->frozen = false;
+    self.node = std::move(leaf);
     self.output = 0;
   } else {
     if (!is_leaf())
       raise(ErrorKind::graph, "requires_grad_: the tensor is the result of '{}'; use detach()", self.node->name());
-    self.node = nullptr;
+    self.frozen_leaf = std::move(self.node);
+    self.frozen_leaf->frozen = true;
+    self.frozen_leaf->outputs[0].grad = Tensor();
   }
   return *this;
 }
@@ -116,7 +129,10 @@ int64_t Tensor::register_post_accumulate_grad_hook(PostAccumulateGradHook hook) 
 }
 
 void Tensor::remove_hook(int64_t handle) {
-  std::erase_if(place_on_tape(*this, "remove_hook").hooks, [&](const auto& hook) { return hook.handle == handle; });
+  for (Node* const node : {impl().node.get(), impl().frozen_leaf.get()})
+    if (node)
+      for (Node::Output& place : node->outputs)
+        std::erase_if(place.hooks, [handle](const Node::Hook& hook) { return hook.handle == handle; });
 }
 
 void Tensor::backward() const { backward(BackwardOptions{}); }
@@ -125,13 +141,20 @@ void Tensor::backward(const BackwardOptions& options) const { tape::backward({*t
 void Tensor::set_data(const Tensor& values) {
   TensorImpl& self = impl();
   const TensorImpl& from = values.impl();
-  const bool required = requires_grad();
-  if (required && !is_leaf()) raise(ErrorKind::graph, "set_data: the tensor is the result of '{}'", self.node->name());
+  if (!is_leaf()) raise(ErrorKind::graph, "set_data: the tensor is the result of '{}'", self.node->name());
+  if (requires_grad() && !is_floating(from.dtype))
+    raise(ErrorKind::dtype, "set_data: the tensor requires gradients, which values of {} do not have",
+          to_string(from.dtype));
+  if (!(self.shape == from.shape) || self.dtype != from.dtype) {
+    Ref<Node> leaf = replaced_leaf(self.node, from.shape, from.dtype);
+    self.frozen_leaf = replaced_leaf(self.frozen_leaf, from.shape, from.dtype);
+    self.node = std::move(leaf);
+  }
+  ++self.replaced;
   self.storage = from.storage;
   self.offset = from.offset;
   self.shape = from.shape;
   self.dtype = from.dtype;
-  if (required) self.node = make_leaf(self.shape, self.dtype);
 }
 
 }  // namespace tape

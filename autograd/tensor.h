@@ -28,8 +28,10 @@ struct TensorImpl : public RefCounted {
   int64_t offset;  // in bytes
   Shape shape;
   DType dtype;
-  Ref<Node> node;       // who made it, or the leaf that gathers its gradient; null without gradients
-  uint32_t output = 0;  // which output of that node it is
+  Ref<Node> node;         // who made it, or the leaf that gathers its gradient; null without gradients
+  uint32_t output = 0;    // which output of that node it is
+  uint32_t replaced = 0;  // times that set_data() gave it other values
+  Ref<Node> frozen_leaf;  // the leaf, which keeps the hooks, while gradients are not required
 };
 
 struct BackwardOptions;
@@ -100,7 +102,9 @@ class Tensor {
   /// Whether no recorded operation made it.
   bool is_leaf() const;
   /// Makes a leaf whose gradient backward() gathers in grad(). Throws Error for whole numbers and bool, and for turning
-  /// it off on the result of a recorded operation (use detach()).
+  /// it off on the result of a recorded operation (use detach()). Turning it off drops the gradient and keeps the
+  /// hooks, which are active again, also in a graph that was recorded before, once it is turned on again; until then a
+  /// backward() adds nothing and calls no hook.
   Tensor& requires_grad_(bool requires_grad = true);
   /// The gradient gathered so far; undefined before a backward reached the tensor.
   Tensor grad() const;
@@ -114,6 +118,7 @@ class Tensor {
   /// register_hook() registered; grad() of other tensors than the leaf, and tape::grad(), call none. Error (graph) for
   /// the result of a recorded operation.
   int64_t register_post_accumulate_grad_hook(PostAccumulateGradHook hook);
+  /// Does nothing for a hook that was removed before.
   void remove_hook(int64_t handle);
   /// Gradients of this tensor with respect to every leaf it was made from (see BackwardOptions in
   /// autograd/tape/tape.h).
@@ -161,6 +166,9 @@ class Tensor {
   bool shares_storage(const Tensor& other) const { return impl().storage == other.impl().storage; }
 
   /// Replaces values, shape and dtype of this very tensor, for every handle of it: how a module changes its dtype.
+  /// Hooks are kept. Where shape and dtype stay the same, so are the gradient and the tensor's place in graphs that
+  /// were recorded before; a backward that saved the tensor's values is refused. Error (graph) for the result of a
+  /// recorded operation, Error (dtype) where gradients are required and the new values are whole numbers or bool.
   void set_data(const Tensor& values);
 
   /// Throws std::logic_error for an undefined tensor.

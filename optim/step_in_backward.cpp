@@ -12,12 +12,7 @@ StepInBackward::StepInBackward(Optimizer& optimizer) : optimizer_(optimizer), pa
   if (optimizer.keeps_slices())
     raise(ErrorKind::config, "StepInBackward: the optimizer keeps slices, whose gradients come from several processes");
   for (size_t i = 0; i < parameters_.size(); ++i)
-    hooks_.push_back(
-        parameters_[i].register_post_accumulate_grad_hook([this, i](Tensor& gradient) { update(i, gradient); }));
-}
-
-StepInBackward::~StepInBackward() {
-  for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].remove_hook(hooks_[i]);
+    hooks_.add(parameters_[i], [this, i](Tensor& gradient) { update(i, gradient); });
 }
 
 void StepInBackward::update(size_t number, Tensor& gradient) {

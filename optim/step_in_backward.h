@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "../autograd/tape/early_leaves.h"
+#include "../autograd/tape/leaf_hooks.h"
 #include "optimizer.h"
 
 namespace tape::optim {
@@ -28,7 +29,6 @@ class StepInBackward {
  public:
   /// Error (config) where the optimizer keeps slices. The optimizer must outlive this.
   explicit StepInBackward(Optimizer& optimizer);
-  ~StepInBackward();
   StepInBackward(const StepInBackward&) = delete;
   StepInBackward& operator=(const StepInBackward&) = delete;
 
@@ -42,7 +42,7 @@ class StepInBackward {
 
   Optimizer& optimizer_;
   Tensors parameters_;
-  std::vector<int64_t> hooks_;
+  LeafHooks hooks_;
   const EarlyLeaves early_;
   double norm_ = 0;
   int64_t updated_ = 0;

@@ -48,7 +48,7 @@ class BackwardPass {
   void expand(Node& node, Tensors& gradients);
   /// Adds the nodes behind the outputs that lead to needed ones; nothing recorded before `earliest` does.
   void find_needed(const Tensors& outputs, uint64_t earliest);
-  bool wanted(const Node* node) const { return !capturing_ || needed_.contains(node); }
+  bool wanted(const Node* node) const { return !node->frozen && (!capturing_ || needed_.contains(node)); }
   /// Whether an input of the node is wanted, or was on the way to one that is before a backward freed the node.
   bool leads_on(const Node& node) const;
 

@@ -48,9 +48,14 @@ class OutputRecipe {
     Tensor kept;
     uint64_t version = 0;
     std::shared_ptr<OutputRecipe> made = nullptr;  // instead
+    uint32_t replaced = 0;
 
     Tensor value(const char* operation) const {
       if (made) return made->value(operation);
+      if (kept.defined() && kept.impl().replaced != replaced)
+        raise(ErrorKind::graph,
+              "backward of '{}': a tensor {} that what it saved is made of was given other values by set_data() since",
+              operation, to_string(kept.shape()));
       if (kept.defined() && kept.version() != version)
         raise(ErrorKind::graph,
               "backward of '{}': a value {} that what it saved is made of was changed in place since (version {}, "
@@ -88,13 +93,13 @@ std::shared_ptr<OutputRecipe> OutputRecipe::of(const Node& node) {
   std::shared_ptr<OutputRecipe> recipe(new OutputRecipe(Ref<Node>(const_cast<Node*>(&node))));
   for (const Node::Saved& saved : node.saved) {
     if (!saved.packed) {
-      recipe->parts_.push_back({saved.value, saved.version});
+      recipe->parts_.push_back({saved.value, saved.version, nullptr, saved.replaced});
       continue;
     }
     const auto* inner = dynamic_cast<const RematerializedTensor*>(saved.packed.get());
     if (!inner || inner->recipe->in_a_row_ == kMostInARow) return nullptr;
     recipe->in_a_row_ = std::max(recipe->in_a_row_, inner->recipe->in_a_row_ + 1);
-    recipe->parts_.push_back({{}, 0, inner->recipe});
+    recipe->parts_.push_back({{}, 0, inner->recipe, 0});
   }
   return recipe;
 }

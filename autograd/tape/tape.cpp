@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <new>
+#include <utility>
 
 #include "autograd/create.h"
 #include "autograd/ops/op.h"
@@ -21,22 +21,16 @@ uint64_t next_sequence() {
 
 /// Nodes refer to nodes: the last reference to the end of a chain would free the whole chain by recursion. So a node
 /// that dies while another is being freed is put on a list instead.
+///
+/// The list runs through the nodes themselves: it needs no memory, and works after this thread's own objects were
+/// destroyed, when those of the program's global variables are.
 void dispose(Node* node) {
-  thread_local std::vector<Node*> pending;
+  thread_local Node* pending = nullptr;
   thread_local bool freeing = false;
-  try {
-    pending.push_back(node);
-  } catch (const std::bad_alloc&) {
-    delete node;  // one level deeper, where there is no memory for the list
-    return;
-  }
+  node->next_to_free = std::exchange(pending, node);
   if (freeing) return;
   freeing = true;
-  while (!pending.empty()) {
-    Node* next = pending.back();
-    pending.pop_back();
-    delete next;
-  }
+  while (pending) delete std::exchange(pending, pending->next_to_free);
   freeing = false;
 }
 
@@ -97,9 +91,10 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
                       : packed_by_hooks(value, node.get(), static_cast<uint32_t>(made_here));
     if (!packed && made_here < 0) packed = rematerialized(value);
     if (packed)
-      node->saved.push_back({{}, made_here, 0, std::move(packed)});
+      node->saved.push_back({{}, made_here, 0, 0, std::move(packed)});
     else
-      node->saved.push_back({made_here < 0 ? value : value.detach(), made_here, value.version()});
+      node->saved.push_back(
+          {made_here < 0 ? value : value.detach(), made_here, made_here < 0 ? place.replaced : 0, value.version()});
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     TensorImpl& output = outputs[i].impl();
@@ -128,7 +123,10 @@ Tensor BackwardContext::saved(size_t i) const {
   if (entry.packed) {
     const auto known = unpacked_.find(i);
     held = known != unpacked_.end() ? known->second : unpacked_[i] = entry.packed->unpack(node_.name());
-  } else if (entry.value.version() != entry.version)
+  } else if (entry.value.impl().replaced != entry.replaced)
+    raise(ErrorKind::graph, "backward of '{}': a tensor {} that it saved was given other values by set_data() since",
+          node_.name(), to_string(entry.value.shape()));
+  else if (entry.value.version() != entry.version)
     raise(ErrorKind::graph,
           "backward of '{}': a value {} that it saved was changed in place since (version {}, saved at version {})",
           node_.name(), to_string(entry.value.shape()), entry.value.version(), entry.version);

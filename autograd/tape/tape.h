@@ -96,8 +96,9 @@ class Node : public RefCounted {
     uint64_t version = 0;  // of the values that the operation made
   };
   struct Saved {
-    Tensor value;     // without history where it is an output of this very node; undefined where it is packed
-    int output = -1;  // which output, or -1
+    Tensor value;           // without history where it is an output of this very node; undefined where it is packed
+    int output = -1;        // which output, or -1
+    uint32_t replaced = 0;  // times that set_data() had given the tensor other values
     uint64_t version = 0;
     std::unique_ptr<const PackedTensor> packed = nullptr;
   };
@@ -114,6 +115,8 @@ class Node : public RefCounted {
   Attributes attributes;    // what the call was given beside tensors; a backward does not free them
   const uint64_t sequence;  // place in recording order
   bool released = false;
+  bool frozen = false;           // a leaf whose tensor does not require gradients at present
+  Node* next_to_free = nullptr;  // of dispose()
   std::vector<Edge> inputs;
   std::vector<Output> outputs;
   std::vector<Saved> saved;

@@ -155,5 +155,29 @@ TEST(StepInBackward, IsNotForAnOptimizerOfSlices) {
   EXPECT_TAPE_ERROR(sgd.step_parameter(1), ErrorKind::index, "Sgd: step_parameter: there is no parameter 1");
 }
 
+TEST(StepInBackward, UpdatesParametersThatWereFrozenInTheMeantime) {
+  Tensor p = ones({2}).requires_grad_();
+  Sgd sgd({p}, {.lr = 1});
+  const StepInBackward stepping(sgd);
+  p.requires_grad_(false);
+  p.requires_grad_(true);
+  p.set_data(full({2}, 3));
+  sum(p * 2).backward();
+  EXPECT_EQ(stepping.updated(), 1);
+  EXPECT_TRUE(tensors_equal(p.detach(), ones({2})));
+}
+
+TEST(StepInBackward, EndsWhileParametersAreFrozen) {
+  Tensor p = ones({2}).requires_grad_();
+  Sgd sgd({p}, {.lr = 1});
+  {
+    const StepInBackward stepping(sgd);
+    p.requires_grad_(false);
+  }
+  p.requires_grad_(true);
+  sum(p).backward();
+  EXPECT_TRUE(tensors_equal(p.detach(), ones({2})));
+}
+
 }  // namespace
 }  // namespace tape::optim

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "../tensor.h"
+
+namespace tape {
+
+/// Post-accumulate-grad hooks of leaves, removed at the end of its scope.
+class LeafHooks {
+ public:
+  LeafHooks() = default;
+  ~LeafHooks();
+  LeafHooks(const LeafHooks&) = delete;
+  LeafHooks& operator=(const LeafHooks&) = delete;
+
+  /// As Tensor::register_post_accumulate_grad_hook().
+  void add(const Tensor& leaf, PostAccumulateGradHook hook);
+
+ private:
+  std::vector<std::pair<Tensor, int64_t>> hooks_;
+};
+
+}  // namespace tape

@@ -118,7 +118,7 @@ AnyModel load_image_classifier(const std::string& file, const ImageClassifierCon
 }
 
 const std::map<std::string, LlamaConfig (*)(const ConfigReader&)>& llama_readers() {
-  static const std::map<std::string, LlamaConfig (*)(const ConfigReader&)> readers{
+  static const auto& readers = *new const std::map<std::string, LlamaConfig (*)(const ConfigReader&)>{
       {"LlamaForCausalLM", hf::read_llama_config},
       {"MistralForCausalLM", hf::read_mistral_config},
       {"Qwen2ForCausalLM", hf::read_qwen2_config},
@@ -128,11 +128,11 @@ const std::map<std::string, LlamaConfig (*)(const ConfigReader&)>& llama_readers
 
 /// The class that a configuration without "architectures" is of.
 std::string class_of_type(const std::string& model_type) {
-  static const std::map<std::string, std::string> classes{{"llama", "LlamaForCausalLM"},
-                                                          {"mistral", "MistralForCausalLM"},
-                                                          {"qwen2", "Qwen2ForCausalLM"},
-                                                          {"qwen3", "Qwen3ForCausalLM"},
-                                                          {"gpt_neox", "GPTNeoXForCausalLM"}};
+  static const auto& classes = *new const std::map<std::string, std::string>{{"llama", "LlamaForCausalLM"},
+                                                                             {"mistral", "MistralForCausalLM"},
+                                                                             {"qwen2", "Qwen2ForCausalLM"},
+                                                                             {"qwen3", "Qwen3ForCausalLM"},
+                                                                             {"gpt_neox", "GPTNeoXForCausalLM"}};
   const auto found = classes.find(model_type);
   return found == classes.end() ? "" : found->second;
 }

@@ -50,19 +50,21 @@ const Names<T>& names();
 
 template <>
 const Names<nn::ActivationKind>& names() {
-  static const Names<nn::ActivationKind> all = nn::activation_names();
+  static const auto& all = *new const Names<nn::ActivationKind>(nn::activation_names());
   return all;
 }
 template <>
 const Names<nn::NormPlace>& names() {
   using enum nn::NormPlace;
-  static const Names<nn::NormPlace> all{{"pre", pre}, {"post", post}, {"post_dropout", post_dropout}};
+  static const auto& all =
+      *new const Names<nn::NormPlace>{{"pre", pre}, {"post", post}, {"post_dropout", post_dropout}};
   return all;
 }
 template <>
 const Names<nn::SinusoidLayout>& names() {
   using enum nn::SinusoidLayout;
-  static const Names<nn::SinusoidLayout> all{{"interleaved", interleaved}, {"halves", halves}, {"fairseq", fairseq}};
+  static const auto& all =
+      *new const Names<nn::SinusoidLayout>{{"interleaved", interleaved}, {"halves", halves}, {"fairseq", fairseq}};
   return all;
 }
 

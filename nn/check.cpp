@@ -8,7 +8,7 @@ namespace tape::nn {
 namespace {
 
 std::vector<const ModuleCheck*>& registry(Origin origin) {
-  static std::vector<const ModuleCheck*> library, program;
+  static auto &library = *new std::vector<const ModuleCheck*>, &program = *new std::vector<const ModuleCheck*>;
   return origin == Origin::library ? library : program;
 }
 

@@ -8,7 +8,7 @@ namespace tape::nn {
 namespace {
 
 const Tensor& sample_ids() {
-  static const Tensor ids = tensor({{1, 4, 2}, {3, 3, 0}}, i64);
+  static const auto& ids = *new const Tensor(tensor({{1, 4, 2}, {3, 3, 0}}, i64));
   return ids;
 }
 

@@ -211,10 +211,10 @@ struct Module::BackwardWatch {
 
 std::shared_ptr<Module::BackwardWatch> Module::watch_inputs(const Tensors& inputs, Tensors& behind) {
   if (backward_hooks_.empty()) return nullptr;
-  static const Op op({.name = "module_inputs",
-                      .formula = {.forward = "y{y} = x, where a module with backward hooks begins",
-                                  .backward = {"dx{i} = dy{i}, or what a hook gave in its place"}},
-                      .traits = {.view = true}});
+  static const Op& op = *new Op({.name = "module_inputs",
+                                 .formula = {.forward = "y{y} = x, where a module with backward hooks begins",
+                                             .backward = {"dx{i} = dy{i}, or what a hook gave in its place"}},
+                                 .traits = {.view = true}});
   auto watch = std::make_shared<BackwardWatch>(BackwardWatch{*this, {}, inputs.size(), {}});
   behind = inputs;
   Tensors before, after;

@@ -11,7 +11,7 @@ if [ "${1:-}" = --seconds ]; then
   shift 2
 fi
 programs=("$@")
-[ "$#" -gt 0 ] || programs=(base text optim embedding allocation inspect models nn registered examples fuzz train autograd)
+[ "$#" -gt 0 ] || programs=(base text optim embedding allocation inspect models nn registered at_exit examples fuzz train autograd)
 
 # The command's exit code, 124 where the time is over.
 within_time() {

@@ -64,12 +64,12 @@ void append_english_below_thousand(std::string& out, int64_t n) {
 // The longest morpheme that the text (not empty) begins with, or nothing.
 std::string_view longest_morpheme(std::string_view text) {
   using Tokens = std::vector<std::string_view>;
-  static const std::array<Tokens, 256> by_first_byte = [] {
+  static const auto& by_first_byte = *new const std::array<Tokens, 256>([] {
     std::array<Tokens, 256> table;
     for (std::string_view token : german_tokens()) table[static_cast<unsigned char>(token[0])].push_back(token);
     for (Tokens& tokens : table) std::ranges::sort(tokens, std::ranges::greater(), &std::string_view::size);
     return table;
-  }();
+  }());
   for (std::string_view token : by_first_byte[static_cast<unsigned char>(text[0])]) {
     if (text.starts_with(token)) return token;
   }
@@ -152,20 +152,20 @@ std::string join_english(std::span<const std::string> tokens) {
 
 const std::vector<std::string>& german_tokens() {
   // "sech" and "sieb" stand before "zehn" only; sechzig, siebzig and the other tens are one token each.
-  static const std::vector<std::string> tokens = {
-      "null",    "ein",     "eins",    "zwei",    "drei",    "vier",    "fünf",  "sech",    "sechs",
-      "sieb",    "sieben",  "acht",    "neun",    "zehn",    "elf",     "zwölf", "zwanzig", "dreißig",
-      "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig", "und",   "hundert", "tausend"};
+  static const auto& tokens = *new const std::vector<std::string>(
+      {"null",    "ein",     "eins",    "zwei",    "drei",    "vier",    "fünf",  "sech",    "sechs",
+       "sieb",    "sieben",  "acht",    "neun",    "zehn",    "elf",     "zwölf", "zwanzig", "dreißig",
+       "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig", "und",   "hundert", "tausend"});
   return tokens;
 }
 
 const std::vector<std::string>& english_tokens() {
-  static const std::vector<std::string> tokens = [] {
+  static const auto& tokens = *new const std::vector<std::string>([] {
     std::vector<std::string> all(english_small.begin(), english_small.end());
     all.insert(all.end(), english_tens.begin() + 2, english_tens.end());
     all.insert(all.end(), {"-", "hundred", "thousand"});
     return all;
-  }();
+  }());
   return tokens;
 }
 

@@ -84,7 +84,7 @@ TokenizerConfig usual_names(const std::vector<AddedToken>& added, const std::str
 }
 
 JsonEntry optional(const JsonEntry& file, const char* key) {
-  static const nlohmann::json none;
+  static const auto& none = *new const nlohmann::json;
   return file.has(key) ? file.at(key) : JsonEntry(none, file.where());
 }
 

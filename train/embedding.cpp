@@ -32,9 +32,9 @@ struct EncodedPairs {
 };
 
 const EncoderPresets& embedding_presets() {
-  static const EncoderPresets all =
+  static const auto& all = *new const EncoderPresets(
       encoder_presets({.epochs = 10, .batch = 64, .max_length = 128, .lr = 1e-3, .dropout = 0.1},
-                      {.epochs = 1, .batch = 64, .max_length = 512, .lr = 5e-5});
+                      {.epochs = 1, .batch = 64, .max_length = 512, .lr = 5e-5}));
   return all;
 }
 

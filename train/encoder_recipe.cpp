@@ -59,9 +59,9 @@ EncoderPresets encoder_presets(const EncoderDefaults& small, const EncoderDefaul
 }
 
 const EncoderPresets& classifier_presets() {
-  static const EncoderPresets all =
+  static const auto& all = *new const EncoderPresets(
       encoder_presets({.epochs = 10, .batch = 32, .max_length = 256, .lr = 1e-3, .dropout = 0.2},
-                      {.epochs = 3, .batch = 32, .max_length = 512, .lr = 2e-4});
+                      {.epochs = 3, .batch = 32, .max_length = 512, .lr = 2e-4}));
   return all;
 }
 

@@ -7,7 +7,7 @@ namespace tape::train {
 namespace {
 
 const std::vector<LanguageModelPreset>& presets_from_nothing() {
-  static const std::vector<LanguageModelPreset> all{
+  static const auto& all = *new const std::vector<LanguageModelPreset>{
       {.name = "nano",
        .layers = 4,
        .width = 128,
@@ -36,7 +36,7 @@ const std::vector<LanguageModelPreset>& presets_from_nothing() {
 }
 
 const std::vector<LanguageModelPreset>& presets_with_init() {
-  static const std::vector<LanguageModelPreset> all{
+  static const auto& all = *new const std::vector<LanguageModelPreset>{
       {.name = "fine-tune",
        .context = 256,
        .batch = 8,
@@ -47,7 +47,7 @@ const std::vector<LanguageModelPreset>& presets_with_init() {
 }
 
 const std::vector<LanguageModelPreset>& presets_with_adapters() {
-  static const std::vector<LanguageModelPreset> all{
+  static const auto& all = *new const std::vector<LanguageModelPreset>{
       {.name = "adapters",
        .context = 256,
        .batch = 8,

@@ -25,9 +25,9 @@ struct MaskedBatch : PaddedLines {
 };
 
 const EncoderPresets& masked_words_presets() {
-  static const EncoderPresets all =
+  static const auto& all = *new const EncoderPresets(
       encoder_presets({.epochs = 10, .batch = 32, .max_length = 128, .lr = 1e-3, .dropout = 0.1},
-                      {.epochs = 3, .batch = 32, .max_length = 512, .lr = 5e-5});
+                      {.epochs = 3, .batch = 32, .max_length = 512, .lr = 5e-5}));
   return all;
 }
 

@@ -11,7 +11,7 @@ const std::vector<TranslationPreset>& translation_presets() {
   using enum nn::NormPlace;
   // The model of tiny is that of Wu et al. 2021 for Multi30k, but for its norms: in front of the sublayers it learns in
   // a fifth of the steps.
-  static const std::vector<TranslationPreset> all{
+  static const auto& all = *new const std::vector<TranslationPreset>{
       {.name = "tiny",
        .layers = 4,
        .d_model = 128,
@@ -62,7 +62,7 @@ const std::vector<TranslationPreset>& translation_presets() {
 }
 
 const std::vector<TranslationPreset>& translation_presets_with_init() {
-  static const std::vector<TranslationPreset> all{
+  static const auto& all = *new const std::vector<TranslationPreset>{
       {.name = "fine-tune",
        .layers = 0,
        .d_model = 0,

@@ -16,7 +16,7 @@ namespace {
 using Checks = std::function<std::vector<RegisteredCheck>()>;
 
 std::vector<Checks>& sources() {
-  static std::vector<Checks> all;
+  static auto& all = *new std::vector<Checks>;
   return all;
 }
 

@@ -9,7 +9,8 @@
 namespace tape {
 namespace {
 std::vector<const Op*>& registry(Origin origin) {
-  static std::vector<const Op*> library, program;
+  // Never destroyed: destructors of global variables may look operations up.
+  static auto &library = *new std::vector<const Op*>, &program = *new std::vector<const Op*>;
   return origin == Origin::library ? library : program;
 }
 }  // namespace

@@ -1,7 +1,7 @@
 #include "autograd/tape/scope.h"
 
+#include <new>
 #include <utility>
-#include <vector>
 
 #include "autograd/kernels/bf16_road.h"
 #include "autograd/tape/listeners.h"
@@ -13,7 +13,21 @@ namespace {
 thread_local bool grad_mode = true;
 thread_local bool composed_mode = false;
 thread_local MatmulPrecision matmul_precision = MatmulPrecision::highest;
-thread_local std::vector<std::string_view> module_names;
+thread_local const detail::ModuleName* module_names = nullptr;  // the innermost
+
+std::string path_of(const detail::ModuleName* innermost) {
+  size_t length = 0;
+  for (const auto* at = innermost; at; at = at->outer) length += at->name.empty() ? 0 : at->name.size() + 1;
+  std::string path(length == 0 ? 0 : length - 1, '.');
+  size_t end = path.size();
+  for (const auto* at = innermost; at; at = at->outer) {
+    if (at->name.empty()) continue;
+    end -= at->name.size();
+    at->name.copy(path.data() + end, at->name.size());
+    if (end > 0) --end;
+  }
+  return path;
+}
 }  // namespace
 
 bool grad_enabled() { return grad_mode; }
@@ -35,45 +49,50 @@ MatmulPrecision MatmulPrecisionScope::current() { return matmul_precision; }
 
 MatmulPrecision matmul_precision_in_use(MatmulPrecision asked) { return kernels::precision_in_use(asked); }
 
-ModuleScope::ModuleScope(std::string_view name) {
-  module_names.emplace_back(name);
+ModuleScope::ModuleScope(std::string_view name) : name_{name, module_names} {
+  module_names = &name_;
+  if (!detail::is_observed) return;
   try {
-    observe([](Observer& observer) { observer.module_entered(path()); });
+    observed_path_ = path();
+    observe([this](Observer& observer) { observer.module_entered(observed_path_); });
   } catch (...) {
-    module_names.pop_back();
+    module_names = name_.outer;
     throw;
   }
 }
 ModuleScope::~ModuleScope() {
-  observe([](Observer& observer) { observer.module_left(path()); });
-  module_names.pop_back();
+  if (detail::is_observed) {
+    try {
+      if (observed_path_.empty()) observed_path_ = path();
+      observe([this](Observer& observer) { observer.module_left(observed_path_); });
+    } catch (const std::bad_alloc&) {
+      // Only observers that were opened inside the scope, and so were not told of its begin, miss its end.
+    }
+  }
+  module_names = name_.outer;
 }
 
-std::string ModuleScope::path() {
-  std::string path;
-  for (std::string_view name : module_names) {
-    if (name.empty()) continue;
-    if (!path.empty()) path += '.';
-    path += name;
-  }
-  return path;
-}
+std::string ModuleScope::path() { return path_of(module_names); }
 
 ScopeState ScopeState::now() {
   return {composed_mode, MatmulPrecisionScope::current(), Trace::active(), ModuleScope::path()};
 }
 
 ScopesAs::ScopesAs(const ScopeState& state)
-    : composed_(std::exchange(composed_mode, state.composed)),
-      matmul_precision_(std::exchange(matmul_precision, state.matmul_precision)),
-      module_names_(std::exchange(module_names, {state.module_path})) {
-  if (state.trace) trace_.emplace();
+    : composed_(composed_mode),
+      matmul_precision_(matmul_precision),
+      module_path_{state.module_path, nullptr},
+      module_names_(module_names) {
+  if (state.trace) trace_.emplace();  // what may fail comes first
+  composed_mode = state.composed;
+  matmul_precision = state.matmul_precision;
+  module_names = &module_path_;
 }
 
 ScopesAs::~ScopesAs() {
   composed_mode = composed_;
   matmul_precision = matmul_precision_;
-  module_names = std::move(module_names_);
+  module_names = module_names_;
 }
 
 }  // namespace tape

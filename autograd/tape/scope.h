@@ -6,6 +6,15 @@
 #include "../kernels/matmul_precision.h"
 
 namespace tape {
+namespace detail {
+
+/// A name in the module path of a thread; the innermost leads to the others.
+struct ModuleName {
+  std::string_view name;
+  const ModuleName* outer;
+};
+
+}  // namespace detail
 
 /// Whether operations on tensors that require gradients are recorded by this thread.
 bool grad_enabled();
@@ -79,6 +88,10 @@ class ModuleScope {
   ModuleScope(const ModuleScope&) = delete;
   ModuleScope& operator=(const ModuleScope&) = delete;
   static std::string path();
+
+ private:
+  const detail::ModuleName name_;
+  std::string observed_path_;  // that observers were given
 };
 
 }  // namespace tape

@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "../kernels/matmul_precision.h"
+#include "scope.h"
 #include "trace.h"
 
 namespace tape {
@@ -33,7 +33,8 @@ class ScopesAs {
  private:
   bool composed_;
   MatmulPrecision matmul_precision_;
-  std::vector<std::string_view> module_names_;
+  const detail::ModuleName module_path_;
+  const detail::ModuleName* module_names_;
   std::optional<Trace> trace_;
 };
 

@@ -43,20 +43,20 @@ std::string activation_name(ActivationKind kind) {
 
 void refuse_other_computations(const ConfigReader& config) {
   // Each with the value of it that changes nothing; null never does.
-  static const std::map<const char*, nlohmann::json> kNeutral{{"quantization_config", nullptr},
-                                                              {"attn_logit_softcapping", nullptr},
-                                                              {"final_logit_softcapping", nullptr},
-                                                              {"query_pre_attn_scalar", nullptr},
-                                                              {"attention_multiplier", nullptr},
-                                                              {"embedding_multiplier", 1},
-                                                              {"residual_multiplier", 1},
-                                                              {"logits_scaling", 1},
-                                                              {"clip_qkv", nullptr},
-                                                              {"attention_chunk_size", nullptr},
-                                                              {"no_rope_layers", nullptr},
-                                                              {"num_experts", nullptr},
-                                                              {"num_local_experts", nullptr},
-                                                              {"add_cross_attention", false}};
+  static const auto& kNeutral = *new const std::map<const char*, nlohmann::json>{{"quantization_config", nullptr},
+                                                                                 {"attn_logit_softcapping", nullptr},
+                                                                                 {"final_logit_softcapping", nullptr},
+                                                                                 {"query_pre_attn_scalar", nullptr},
+                                                                                 {"attention_multiplier", nullptr},
+                                                                                 {"embedding_multiplier", 1},
+                                                                                 {"residual_multiplier", 1},
+                                                                                 {"logits_scaling", 1},
+                                                                                 {"clip_qkv", nullptr},
+                                                                                 {"attention_chunk_size", nullptr},
+                                                                                 {"no_rope_layers", nullptr},
+                                                                                 {"num_experts", nullptr},
+                                                                                 {"num_local_experts", nullptr},
+                                                                                 {"add_cross_attention", false}};
   for (const auto& [key, neutral] : kNeutral)
     if (config.has(key) && config.json()[key] != neutral)
       config.wrong(key, neutral.is_null() ? "left out" : neutral.dump());

@@ -8,14 +8,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Every type's, and what some folders have besides that changes nothing.
-const std::set<std::string> kKnown{"rope_type",        "type",
-                                   "rope_theta",       "partial_rotary_factor",
-                                   "factor",           "low_freq_factor",
-                                   "high_freq_factor", "original_max_position_embeddings",
-                                   "beta_fast",        "beta_slow",
-                                   "attention_factor", "mscale",
-                                   "mscale_all_dim",   "truncate",
-                                   "finetuned"};
+const auto& kKnown = *new const std::set<std::string>{"rope_type",        "type",
+                                                      "rope_theta",       "partial_rotary_factor",
+                                                      "factor",           "low_freq_factor",
+                                                      "high_freq_factor", "original_max_position_embeddings",
+                                                      "beta_fast",        "beta_slow",
+                                                      "attention_factor", "mscale",
+                                                      "mscale_all_dim",   "truncate",
+                                                      "finetuned"};
 
 bool filled(const ConfigReader& config, const char* key) { return config.has(key) && !config.json()[key].empty(); }
 

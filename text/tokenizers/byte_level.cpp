@@ -22,7 +22,7 @@ struct Alphabet {
 };
 
 const Alphabet& alphabet() {
-  static const Alphabet made;
+  static const auto& made = *new const Alphabet;
   return made;
 }
 

@@ -28,7 +28,7 @@ struct Run {
 
 /// All code points but the surrogates.
 const std::vector<Run>& categories() {
-  static const std::vector<Run> made = [] {
+  static const auto& made = *new const std::vector<Run>([] {
     std::vector<Name> all(kLastPoint + 1);
     for (char32_t c = 0; c <= kLastPoint; ++c)
       all[c] = name_of(utf8proc_category_string(static_cast<utf8proc_int32_t>(c)));
@@ -42,7 +42,7 @@ const std::vector<Run>& categories() {
       out.push_back({{first, c}, all[first]});
     }
     return out;
-  }();
+  }());
   return made;
 }
 
@@ -181,17 +181,17 @@ std::optional<CodePointSet> property_set(std::string_view name) {
 }
 
 const CodePointSet& word_set() {
-  static const CodePointSet made = [] {
+  static const auto& made = *new const CodePointSet([] {
     CodePointSet out;
     for (const std::string_view name : {"L", "M", "Nd", "Nl", "Pc"}) out.add(category_set(name));
     for (const auto& range : unicode_categories::kWord) out.add(range.first, range.last);
     return out;
-  }();
+  }());
   return made;
 }
 
 const CodePointSet& white_space_set() {
-  static const CodePointSet made = set_of([](char32_t c) { return is_white_space(c); });
+  static const auto& made = *new const CodePointSet(set_of([](char32_t c) { return is_white_space(c); }));
   return made;
 }
 

@@ -18,13 +18,13 @@ CodePointSet one(char32_t point) {
 CodePointSet named(std::string_view name) { return *property_set(name); }
 
 const CodePointSet& hexadecimal_digits() {
-  static const CodePointSet made = [] {
+  static const auto& made = *new const CodePointSet([] {
     CodePointSet out;
     out.add('0', '9');
     out.add('A', 'F');
     out.add('a', 'f');
     return out;
-  }();
+  }());
   return made;
 }
 

@@ -95,7 +95,7 @@ std::unique_ptr<const Table> make_table() {
 }  // namespace
 
 uint8_t wide_char_class(char32_t point) {
-  static const std::unique_ptr<const Table> table = make_table();
+  static const Table* const table = make_table().release();  // never destroyed
   return point < kPoints ? (*table)[point] : uint8_t{0};
 }
 

@@ -9,6 +9,7 @@
 #include "autograd/io/safetensors.h"
 #include "base/check.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/json.h"
 
 namespace tape::models {
@@ -20,7 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kFile = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 /// transformers reads no file without it.
-const std::map<std::string, std::string> kMetadata{{"format", "pt"}};
+const auto& kMetadata = *new const std::map<std::string, std::string>{{"format", "pt"}};
 
 std::string joined(const std::string& folder, const std::string& name) { return fmt::format("{}/{}", folder, name); }
 
@@ -68,11 +69,10 @@ int64_t bytes_of(const Tensor& tensor) { return tensor.numel() * size_of(tensor.
 /// What is left of an earlier save: shards and index, or the single file.
 void remove_old(const std::string& folder, const std::set<std::string>& keep) {
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : folder_names(folder, ignored)) {
     const bool weights =
         name == kFile || name == kIndex || (name.starts_with("model-") && name.ends_with(".safetensors"));
-    if (weights && !keep.contains(name)) fs::remove(entry.path(), ignored);
+    if (weights && !keep.contains(name)) fs::remove(joined(folder, name), ignored);
   }
 }
 

@@ -8,13 +8,13 @@ TensorSwap::TensorSwap(Module& module, const std::unordered_map<const TensorImpl
     if (!slot || !slot->defined()) return;
     const auto found = replacements.find(slot->ref().get());
     if (found == replacements.end()) return;
-    originals_.emplace_back(slot, *slot);
-    *slot = found->second;
+    originals_.emplace_back(slot, found->second);
   });
+  for (auto& [slot, other] : originals_) std::swap(*slot, other);
 }
 
 TensorSwap::~TensorSwap() {
-  for (auto& [slot, original] : originals_) *slot = original;
+  for (auto& [slot, original] : originals_) std::swap(*slot, original);
 }
 
 }  // namespace tape::nn

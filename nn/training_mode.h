@@ -13,6 +13,8 @@ class TrainingModeGuard {
   TrainingModeGuard& operator=(const TrainingModeGuard&) = delete;
 
  private:
+  void restore() noexcept;
+
   std::vector<std::pair<Module*, bool>> modes_;
 };
 

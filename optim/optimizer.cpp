@@ -116,6 +116,11 @@ Optimizer::Optimizer(const ParameterGroups& groups, Settings settings) : setting
 }
 
 void Optimizer::set_lr(double lr) {
+  set_scheduled_lr(lr);
+  initial_lr_ = lr;
+}
+
+void Optimizer::set_scheduled_lr(double lr) {
   check_not_negative(settings_.name, "lr", lr);
   lr_ = lr;
 }
@@ -243,6 +248,7 @@ void Optimizer::apply(const std::vector<GradientSlice>& gradients, const StepOpt
 std::map<std::string, Tensor> Optimizer::state_dict() const {
   std::map<std::string, Tensor> state;
   state["lr"] = scalar(lr_, f64);
+  state["initial_lr"] = scalar(initial_lr_, f64);
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
     state[key_of(i, "step")] = scalar(slot.steps, i64);
@@ -255,11 +261,14 @@ std::map<std::string, Tensor> Optimizer::state_dict() const {
 void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
   const NoGrad no_grad;
   StateReader reader(state);
-  double lr = lr_;
-  if (const Tensor given = reader.take("lr", {}, f64); given.defined()) {
-    lr = given.item();
-    if (!(lr >= 0) || std::isinf(lr)) reader.note(fmt::format("\"lr\" must be a number >= 0, is {}", lr));
-  }
+  const auto take_lr = [&reader](const char* key) {
+    const Tensor given = reader.take(key, {}, f64);
+    const double lr = given.defined() ? given.item() : 0;
+    if (!(lr >= 0) || std::isinf(lr)) reader.note(fmt::format("\"{}\" must be a number >= 0, is {}", key, lr));
+    return lr;
+  };
+  const double lr = take_lr("lr");
+  const double initial_lr = state.contains("initial_lr") ? take_lr("initial_lr") : lr;
   std::vector<Slot> loaded = slots_;
   for (size_t i = 0; i < loaded.size(); ++i) {
     Slot& slot = loaded[i];
@@ -284,6 +293,21 @@ void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
   }
   slots_ = std::move(loaded);
   lr_ = lr;
+  initial_lr_ = initial_lr;
+}
+
+OwnState::OwnState(Optimizer& optimizer)
+    : optimizer_(optimizer), lr_(optimizer.lr_), initial_lr_(optimizer.initial_lr_), slots_(optimizer.slots_) {
+  const NoGrad no_grad;
+  for (Optimizer::Slot& slot : slots_)
+    for (Tensor& kept : slot.kept) kept = kept.clone();
+  slots_.swap(optimizer_.slots_);
+}
+
+OwnState::~OwnState() {
+  optimizer_.slots_.swap(slots_);
+  optimizer_.lr_ = lr_;
+  optimizer_.initial_lr_ = initial_lr_;
 }
 
 }  // namespace tape::optim

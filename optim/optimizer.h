@@ -51,6 +51,9 @@ class Optimizer {
   double lr() const { return lr_; }
   /// Error (config) unless lr is a finite number >= 0.
   void set_lr(double lr);
+  /// The lr that the optimizer was made with, or that set_lr() gave it: what a schedule starts from. Schedules do not
+  /// change it, and load_state_dict() brings back that of the run it was saved in.
+  double initial_lr() const { return initial_lr_; }
   /// Updates every parameter that has a gradient, in place, so that a backward through values of before the step is
   /// refused. Error (numeric) naming the parameter where a gradient holds NaN or infinity (unless .check_finite is
   /// false), Error (graph) where the parameter changed its shape or dtype since the last step; nothing is changed then.
@@ -69,12 +72,14 @@ class Optimizer {
   void step_slices(const std::vector<GradientSlice>& gradients, const StepOptions& options = {});
   Tensors parameters() const;
 
-  /// What an exact resume needs: "lr", for each parameter "0.step" (how often it was updated, i64) and, once updated, a
-  /// tensor for each value kept of it, "0.m". They are the optimizer's own tensors: save or clone them before the next
-  /// step. After keep_slices() they are rows of what is kept; load_state_dict() takes whole ones all the same.
+  /// What an exact resume needs: "lr" and "initial_lr" (f64), for each parameter "0.step" (how often it was updated,
+  /// i64) and, once updated, a tensor for each value kept of it, "0.m". They are the optimizer's own tensors: save or
+  /// clone them before the next step. After keep_slices() they are rows of what is kept; load_state_dict() takes whole
+  /// ones all the same.
   std::map<std::string, Tensor> state_dict() const;
-  /// Copies a state in. All or nothing: one Error (format) lists every missing, unexpected and unfitting entry, and
-  /// those with values that no run gives: steps below 0 or above 2^53, NaN, infinity, squares below 0.
+  /// Copies a state in; without "initial_lr", which versions up to 0.2 did not save, it becomes the state's "lr". All
+  /// or nothing: one Error (format) lists every missing, unexpected and unfitting entry, and those with values that no
+  /// run gives: steps below 0 or above 2^53, NaN, infinity, squares below 0.
   void load_state_dict(const std::map<std::string, Tensor>& state);
 
  protected:
@@ -122,14 +127,31 @@ class Optimizer {
   virtual void update(const std::vector<Update>& updates, double gradient_scale) = 0;  ///< all, or throws before any
 
  private:
+  friend class Schedule;
+  friend class OwnState;
+  void set_scheduled_lr(double lr);
   DType kept_dtype(const Slot& slot) const;
   void prepare(size_t index, const Tensor& gradient, bool known_finite);
   void add_gradient(size_t number, std::vector<GradientSlice>& gradients) const;
   void apply(const std::vector<GradientSlice>& gradients, const StepOptions& options);
 
   Settings settings_;
-  double lr_ = 0;
+  double lr_ = 0, initial_lr_ = 0;
   std::vector<Slot> slots_;
+};
+
+/// While in scope, an optimizer steps with a copy of its state; at the end it has its own again, and its own lr.
+class OwnState {
+ public:
+  explicit OwnState(Optimizer& optimizer);
+  ~OwnState();
+  OwnState(const OwnState&) = delete;
+  OwnState& operator=(const OwnState&) = delete;
+
+ private:
+  Optimizer& optimizer_;
+  const double lr_, initial_lr_;
+  std::vector<Optimizer::Slot> slots_;
 };
 
 }  // namespace tape::optim

@@ -14,7 +14,7 @@ using Formula = std::function<double(int64_t)>;
 double number(int64_t count) { return static_cast<double>(count); }
 
 double peak_lr(const char* name, const Optimizer& optimizer, const std::optional<double>& given) {
-  const double lr = given.value_or(optimizer.lr());
+  const double lr = given.value_or(optimizer.initial_lr());
   if (!(lr >= 0) || std::isinf(lr)) raise(ErrorKind::config, "{}: lr must be a number >= 0, got {}", name, lr);
   return lr;
 }
@@ -87,7 +87,7 @@ Schedule::Schedule(Optimizer& optimizer, Formula formula) : optimizer_(optimizer
 
 void Schedule::set_last_step(int64_t done) {
   if (done < 0) raise(ErrorKind::config, "Schedule: the number of steps done must not be negative, got {}", done);
-  optimizer_.set_lr(lr_at(done + 1));
+  optimizer_.set_scheduled_lr(lr_at(done + 1));
   last_step_ = done;
 }
 

@@ -36,8 +36,8 @@ class Schedule {
   int64_t last_step_ = 0;
 };
 
-// In the options below an lr that is not given is the optimizer's own at the time the schedule is made. All raise Error
-// (config) for options out of range.
+// In the options below an lr that is not given is the optimizer's initial_lr(). So a schedule may be made before or
+// after the optimizer's state is loaded. All raise Error (config) for options out of range.
 
 struct ConstantOptions {
   std::optional<double> lr = {};

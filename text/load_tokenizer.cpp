@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/folder.h"
 #include "base/utf8.h"
 #include "text/byte_level_bpe.h"
 #include "text/fairseq.h"
@@ -25,8 +26,8 @@ namespace fs = std::filesystem;
 std::vector<std::string> model_files(const std::string& folder) {
   std::vector<std::string> out;
   std::error_code failed;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    const fs::path& path = at->path();
+  for (const std::string& name : folder_names(folder, failed)) {
+    const fs::path path = fs::path(folder) / name;
     if (path.extension() == ".model" || path.extension() == ".spm") out.push_back(path.string());
   }
   if (failed) raise(ErrorKind::io, "{}: cannot read the folder: {}", folder, failed.message());

@@ -1,6 +1,8 @@
 #include "train/average.h"
 
 #include <algorithm>
+#include <cstring>
+#include <exception>
 
 #include "autograd/create.h"
 #include "autograd/tape/scope.h"
@@ -8,15 +10,7 @@
 #include "train/checkpoint.h"
 
 namespace tape::train {
-namespace {
-
-nn::StateDict cloned(const nn::StateDict& state) {
-  nn::StateDict copies;
-  for (const auto& [name, tensor] : state) copies.emplace(name, tensor.detach().clone());
-  return copies;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 MovingAverage::MovingAverage(const nn::Module& model, double decay)
     : parameters_(model.named_parameters()), decay_(decay) {
@@ -53,15 +47,39 @@ void MovingAverage::load(const nn::StateDict& values) {
   for (auto& [name, own] : values_) own.copy_(values.at(name));
 }
 
-WeightsInPlace::WeightsInPlace(nn::Module& model, const nn::StateDict& values) : model_(model) {
+WeightsInPlace::WeightsInPlace(nn::Module& model, const nn::StateDict& values) {
   const NoGrad no_grad;
-  originals_ = cloned(model.state_dict());
-  nn::StateDict wanted = originals_;
+  nn::StateDict wanted = model.state_dict();
+  originals_.reserve(wanted.size());
+  for (const auto& [name, tensor] : wanted) originals_.push_back({tensor, tensor.detach().clone()});
   for (const auto& [name, tensor] : values) wanted[name] = tensor;
-  model.load_state_dict(wanted);
+  try {
+    model.load_state_dict(wanted);
+  } catch (...) {
+    restore();
+    throw;
+  }
 }
 
-WeightsInPlace::~WeightsInPlace() { model_.load_state_dict(originals_); }
+WeightsInPlace::~WeightsInPlace() { restore(); }
+
+void WeightsInPlace::restore() noexcept {
+  const NoGrad no_grad;
+  for (Original& original : originals_) {
+    const Tensor& values = original.values;
+    TensorImpl& place = original.tensor.impl();
+    if (place.shape == values.shape() && place.dtype == values.dtype()) {  // needs no memory
+      place.storage->bump_version();
+      std::memcpy(original.tensor.raw(), values.raw(), static_cast<size_t>(values.numel() * size_of(values.dtype())));
+      continue;
+    }
+    try {
+      original.tensor.copy_(values);  // the model was converted in the meantime
+    } catch (const std::exception&) {
+      // Of another shape, or no memory to convert with: there is nobody left to tell.
+    }
+  }
+}
 
 nn::StateDict average_of(const std::vector<nn::StateDict>& states) {
   if (states.empty()) raise(ErrorKind::config, "average_of: there is nothing to average");

@@ -43,8 +43,12 @@ class WeightsInPlace {
   WeightsInPlace& operator=(const WeightsInPlace&) = delete;
 
  private:
-  nn::Module& model_;
-  nn::StateDict originals_;
+  struct Original {
+    Tensor tensor, values;
+  };
+  void restore() noexcept;
+
+  std::vector<Original> originals_;
 };
 
 /// The mean of state dicts, in f64; what is no floating type is the last one's. Error (config) for none, Error (format)

@@ -12,6 +12,7 @@
 #include "autograd/io/safetensors.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "train/manifest.h"
 #include "train/trainer_state.h"
 
@@ -34,7 +35,7 @@ std::string in(const std::string& folder, std::string_view name) { return fmt::f
 
 void remove_folder(const std::string& path) {
   std::error_code failed;
-  fs::remove_all(path, failed);
+  remove_all(path, failed);
   if (failed) raise_code(path, "remove", failed);
 }
 
@@ -50,8 +51,8 @@ std::optional<int64_t> step_of(const std::string& name) {
 void remove_leftovers(const std::string& run) {
   std::error_code failed;
   std::vector<std::string> leftovers;
-  for (fs::directory_iterator at(run, failed), end; !failed && at != end; at.increment(failed))
-    if (at->path().filename().string().starts_with(".tmp-")) leftovers.push_back(at->path().string());
+  for (const std::string& name : folder_names(run, failed))
+    if (name.starts_with(".tmp-")) leftovers.push_back(in(run, name));
   for (const std::string& path : leftovers) remove_folder(path);
 }
 
@@ -139,8 +140,8 @@ std::string checkpoint_name(int64_t step) { return fmt::format("{}{}", kPrefix, 
 std::vector<int64_t> checkpoint_steps(const std::string& run) {
   std::vector<int64_t> steps;
   std::error_code failed;
-  for (fs::directory_iterator at(run, failed), end; !failed && at != end; at.increment(failed))
-    if (const auto step = step_of(at->path().filename().string())) steps.push_back(*step);
+  for (const std::string& name : folder_names(run, failed))
+    if (const auto step = step_of(name)) steps.push_back(*step);
   if (failed && failed != std::errc::no_such_file_or_directory) raise_code(run, "list the folder", failed);
   std::sort(steps.begin(), steps.end());
   return steps;
@@ -158,7 +159,7 @@ std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint
     write_files(made, checkpoint, files);
     move_into_place(run, made, name);
   } catch (...) {
-    fs::remove_all(made, failed);
+    remove_all(made, failed);
     throw;
   }
   flush_to_disk(run);

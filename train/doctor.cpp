@@ -28,13 +28,8 @@ std::vector<double> values_of(const Tensor& x) { return x.detach().to(f64).to_ve
 class StateGuard {
  public:
   StateGuard(nn::Module& model, optim::Optimizer& optimizer)
-      : optimizer_(optimizer), mode_(model, false), weights_(model, {}) {
-    for (const auto& [name, tensor] : optimizer.state_dict()) state_.emplace(name, tensor.clone());
-  }
-  ~StateGuard() {
-    optimizer_.zero_grad();
-    optimizer_.load_state_dict(state_);
-  }
+      : optimizer_(optimizer), mode_(model, false), weights_(model, {}), state_(optimizer) {}
+  ~StateGuard() { optimizer_.zero_grad(); }
   StateGuard(const StateGuard&) = delete;
   StateGuard& operator=(const StateGuard&) = delete;
 
@@ -43,7 +38,7 @@ class StateGuard {
   const ForkRandom random_;
   const nn::TrainingModeGuard mode_;
   const WeightsInPlace weights_;
-  std::map<std::string, Tensor> state_;
+  const optim::OwnState state_;
 };
 
 /// Sees units of a ReLU that stay 0, and modules whose output does not depend on their input.

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/hash.h"
 #include "base/json.h"
 
@@ -108,12 +109,14 @@ void flush_to_disk(const std::string& path) {
 
 void write_manifest(const std::string& folder) {
   std::set<std::string> names;
-  for (const auto& file : fs::directory_iterator(folder)) {
-    if (!fs::is_regular_file(file.symlink_status()))
-      raise(ErrorKind::config, "{}: a checkpoint holds regular files only", file.path().string());
-    const std::string name = file.path().filename().string();
+  std::error_code failed;
+  for (const std::string& name : folder_names(folder, failed)) {
+    const std::string path = fmt::format("{}/{}", folder, name);
+    if (!fs::is_regular_file(fs::symlink_status(path)))
+      raise(ErrorKind::config, "{}: a checkpoint holds regular files only", path);
     if (name != kManifest) names.insert(name);
   }
+  if (failed) raise(ErrorKind::io, "{}: cannot list the folder: {}", folder, failed.message());
   Json files = Json::array();
   for (const std::string& name : names) {
     const std::string path = fmt::format("{}/{}", folder, name);

@@ -7,6 +7,7 @@
 
 #include "autograd/kernels/bf16_road.h"
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/json.h"
 #include "train/machine.h"
 #include "train/settings.h"
@@ -37,7 +38,7 @@ std::vector<std::string> set_aside_later_checkpoints(const RunFolder& folder, in
     if (later <= step) continue;
     const std::string name = checkpoint_name(later), aside = fmt::format("set-aside-{}", name);
     std::error_code failed;
-    fs::remove_all(folder.file(aside), failed);
+    remove_all(folder.file(aside), failed);
     fs::rename(folder.file(name), folder.file(aside), failed);
     if (failed) raise(ErrorKind::io, "{}: cannot rename: {}", folder.file(name), failed.message());
     done.push_back(fmt::format("{} is now {}: the run goes on from step {}", name, aside, step));

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "train/checkpoint.h"
 
 namespace tape::train {
@@ -52,9 +53,10 @@ bool is_half_written(std::string_view name) {
 void remove_half_written(const std::string& folder) {
   std::error_code failed, ignored;
   std::vector<fs::path> left;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
-    if (is_half_written(at->path().filename().string()) && fs::is_regular_file(at->symlink_status(ignored)))
-      left.push_back(at->path());
+  for (const std::string& name : folder_names(folder, failed))
+    if (const fs::path path = fs::path(folder) / name;
+        is_half_written(name) && fs::is_regular_file(fs::symlink_status(path, ignored)))
+      left.push_back(path);
   for (const fs::path& path : left)
     if (fs::remove(path, failed); failed)
       raise(ErrorKind::io, "{}: cannot remove: {}", path.string(), failed.message());

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "train/distributed/same.h"
@@ -93,14 +94,19 @@ TokenStoreFolder::TokenStoreFolder(const std::string& folder, Communicator& rank
 }
 
 TokenStoreFolder::~TokenStoreFolder() {
-  std::error_code ignored;
-  if (temporary_) fs::remove_all(folder_, ignored);
+  if (!temporary_) return;
+  try {
+    std::error_code ignored;
+    remove_all(folder_, ignored);
+  } catch (const std::bad_alloc&) {
+    // The temporary folder stays; there is nobody left to tell.
+  }
 }
 
 std::vector<std::string> TokenStoreFolder::make(const LearnedTexts& texts, const text::Tokenizer& tokenizer,
                                                 const std::string& made_of) const {
   std::error_code failed;
-  fs::remove_all(folder_, failed);
+  remove_all(folder_, failed);
   if (!failed) fs::create_directories(folder_, failed);
   if (failed) raise(ErrorKind::io, "{}: cannot make the folder: {}", folder_, failed.message());
   Json json{{"made_of", made_of}, {"files", Json::object()}, {"notes", Json::array()}};
@@ -156,7 +162,7 @@ TokenStore TokenStoreFolder::open_token_files(const LearnedTexts& texts, int64_t
   };
   if (ranks_.leads() && !temporary_) {  // those of a run that was here before
     std::error_code failed;
-    fs::remove_all(folder_, failed);
+    remove_all(folder_, failed);
   }
   const auto train = open(texts.train.file);
   if (texts.valid.file != texts.train.file) {

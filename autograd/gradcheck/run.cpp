@@ -17,7 +17,9 @@ constexpr double kNotable = 0.01;
 class Perturbed {
  public:
   Perturbed(const Tensor& tensor, int64_t element) : tensor_(tensor), element_(element), value_(place()) {}
-  ~Perturbed() { place() = value_; }
+  ~Perturbed() {
+    if (tensor_.dtype() == f64 && element_ < tensor_.numel()) place() = value_;  // else the function replaced it
+  }
   Perturbed(const Perturbed&) = delete;
   Perturbed& operator=(const Perturbed&) = delete;
   double value() const { return value_; }
@@ -35,7 +37,9 @@ class PerturbedAlong {
  public:
   PerturbedAlong(const Tensor& tensor, const Tensor& direction)
       : tensor_(tensor), direction_(direction), values_(tensor.to_vector<double>()) {}
-  ~PerturbedAlong() { move_to(0); }
+  ~PerturbedAlong() {
+    if (tensor_.dtype() == f64 && std::ssize(values_) == tensor_.numel()) move_to(0);  // else the function replaced it
+  }
   PerturbedAlong(const PerturbedAlong&) = delete;
   PerturbedAlong& operator=(const PerturbedAlong&) = delete;
   void move_to(double by) {

@@ -24,7 +24,8 @@ class GradientsOn {
     }
   }
   ~GradientsOn() {
-    for (Tensor& tensor : changed_) tensor.requires_grad_(false);
+    for (Tensor& tensor : changed_)
+      if (tensor.is_leaf()) tensor.requires_grad_(false);
   }
   GradientsOn(const GradientsOn&) = delete;
   GradientsOn& operator=(const GradientsOn&) = delete;

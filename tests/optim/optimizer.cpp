@@ -210,7 +210,7 @@ TEST(OptimizerState, NamesParametersByTheirPlace) {
   adam.step();
   std::vector<std::string> keys;
   for (const auto& [key, value] : adam.state_dict()) keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"0.m", "0.step", "0.v", "1.step", "lr"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"0.m", "0.step", "0.v", "1.step", "initial_lr", "lr"}));
 }
 
 TEST(OptimizerState, AfterARefusedFirstStepIsThatOfANewOptimizer) {
@@ -221,7 +221,7 @@ TEST(OptimizerState, AfterARefusedFirstStepIsThatOfANewOptimizer) {
   EXPECT_THROW(adam.step(), Error);
   std::vector<std::string> keys;
   for (const auto& [key, value] : adam.state_dict()) keys.push_back(key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"0.step", "1.step", "lr"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"0.step", "1.step", "initial_lr", "lr"}));
   Adam resumed({a, b});
   EXPECT_NO_THROW(resumed.load_state_dict(adam.state_dict()));
   adam.set_lr(0);

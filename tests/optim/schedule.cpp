@@ -152,5 +152,49 @@ TEST_F(ScheduleTest, RefusesOptionsOutOfRange) {
   EXPECT_DOUBLE_EQ(sgd.lr(), 0.2);
 }
 
+/// A run of 10 of 20 steps, whose next lr is 0.5.
+struct HalfARun {
+  HalfARun() {
+    LinearSchedule schedule(sgd, {.warmup = 2, .total = 20});
+    for (int step = 0; step < 10; ++step) schedule.step();
+    done = schedule.last_step();
+  }
+  Sgd sgd{{zeros({2}).requires_grad_()}, {.lr = 1}};
+  int64_t done = 0;
+};
+
+TEST(ScheduleResume, MayComeBeforeOrAfterTheOptimizersState) {
+  const HalfARun run;
+  EXPECT_DOUBLE_EQ(run.sgd.lr(), 0.5);
+  EXPECT_EQ(run.sgd.initial_lr(), 1);
+  for (const bool schedule_first : {true, false})
+    for (const double made_with : {1.0, 0.2}) {
+      if (schedule_first && made_with != 1) continue;  // the schedule then has the lr that it was made with
+      Sgd resumed({zeros({2}).requires_grad_()}, {.lr = made_with});
+      if (!schedule_first) resumed.load_state_dict(run.sgd.state_dict());
+      LinearSchedule schedule(resumed, {.warmup = 2, .total = 20});
+      if (schedule_first) resumed.load_state_dict(run.sgd.state_dict());
+      schedule.set_last_step(run.done);
+      EXPECT_DOUBLE_EQ(resumed.lr(), 0.5) << schedule_first << ", made with " << made_with;
+    }
+}
+
+TEST(ScheduleResume, StartsFromTheLrOfAStateWithoutAnInitialOne) {
+  const HalfARun run;
+  auto state = run.sgd.state_dict();
+  state.erase("initial_lr");
+  Sgd resumed({zeros({2}).requires_grad_()}, {.lr = 1});
+  resumed.load_state_dict(state);
+  EXPECT_DOUBLE_EQ(resumed.lr(), 0.5);
+  EXPECT_DOUBLE_EQ(resumed.initial_lr(), 0.5);
+}
+
+TEST(ScheduleResume, AnLrThatWasSetIsWhatSchedulesStartFrom) {
+  HalfARun run;
+  run.sgd.set_lr(0.3);
+  const ConstantSchedule schedule(run.sgd);
+  EXPECT_DOUBLE_EQ(schedule.lr(), 0.3);
+}
+
 }  // namespace
 }  // namespace tape::optim

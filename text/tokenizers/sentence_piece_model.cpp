@@ -1,6 +1,8 @@
 #include "text/tokenizers/sentence_piece_model.h"
 
 #include <exception>
+#include <new>
+#include <string_view>
 
 #include "base/error.h"
 #include "text/tokenizers/sentence_piece_check.h"
@@ -25,7 +27,9 @@ SentencePieceModel::SentencePieceModel(std::string bytes, const std::string& whe
   try {
     const auto status = processor_.LoadFromSerializedProto(bytes_);
     if (!status.ok()) refusal = status.ToString();
-  } catch (const std::exception& error) {  // its trie throws
+  } catch (const std::exception& error) {
+    // Its trie throws, and where memory was refused, an exception of its own that ends with the name of that one.
+    if (std::string_view(error.what()).ends_with("std::bad_alloc")) throw std::bad_alloc();
     refusal = error.what();
   }
   if (!refusal.empty()) raise(ErrorKind::format, "{}: sentencepiece refuses it: {}", where, refusal);

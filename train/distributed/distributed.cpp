@@ -35,12 +35,7 @@ Distributed::Distributed(Communicator& ranks, nn::Module& model, optim::Optimize
   check_equal("after the broadcast");
   has_gradient_.assign(parameters_.size(), 0);
   if (options_.sharding == Sharding::parameters) spread_layers();
-  for (size_t i = 0; i < parameters_.size(); ++i)
-    hooks_.push_back(parameters_[i].register_post_accumulate_grad_hook([this, i](Tensor&) { ready(i); }));
-}
-
-Distributed::~Distributed() {
-  for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].remove_hook(hooks_[i]);
+  for (size_t i = 0; i < parameters_.size(); ++i) hooks_.add(parameters_[i], [this, i](Tensor&) { ready(i); });
 }
 
 /// One bucket a layer, and some of what lies between, in the order in which a backward ends with them: the last first.

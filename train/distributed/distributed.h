@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "../../autograd/tape/leaf_hooks.h"
 #include "../../base/file.h"
 #include "../../nn/module.h"
 #include "../../optim/optimizer.h"
@@ -65,7 +66,6 @@ class Distributed {
   /// Gives all ranks the parameters and buffers of rank 0, and checks by their hash that all have them.
   Distributed(Communicator& ranks, nn::Module& model, optim::Optimizer& optimizer,
               const DistributedOptions& options = {});
-  ~Distributed();
   Distributed(const Distributed&) = delete;
   Distributed& operator=(const Distributed&) = delete;
 
@@ -120,7 +120,7 @@ class Distributed {
   const DistributedOptions options_;
   Tensors parameters_;  // that the optimizer trains
   std::vector<Shape> shapes_;
-  std::vector<int64_t> hooks_;
+  LeafHooks hooks_;
   std::vector<size_t> order_;  // in which the first backward gave gradients
   std::vector<std::unique_ptr<Bucket>> buckets_;
   std::vector<size_t> bucket_of_;             // of each parameter

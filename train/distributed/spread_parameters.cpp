@@ -211,7 +211,7 @@ void SpreadParameters::drop(Shard& shard) {
 /// This rank's share alone is left of the whole.
 void SpreadParameters::keep_own(Shard& shard) {
   const int64_t bytes = share_bytes(shard);
-  shard.own = Storage::allocate(bytes);
+  shard.own = std::move(shard.kept);
   std::memcpy(shard.own->data(), static_cast<const char*>(shard.whole->data()) + ranks_.rank() * bytes,
               static_cast<size_t>(bytes));
   shard.version = std::max(shard.version, shard.whole->version());
@@ -239,7 +239,7 @@ void SpreadParameters::hold() {
   for (size_t l = 0; l < shards_.size(); ++l) {
     meet(l);
     take(shards_[l]);
-    shards_[l].own = nullptr;  // it lies in the whole
+    shards_[l].kept = std::move(shards_[l].own);  // the values lie in the whole
   }
 }
 

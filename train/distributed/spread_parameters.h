@@ -50,7 +50,7 @@ class SpreadParameters : private Observer {
   /// behind each backward, of whatever.
   void serve();
   /// Gathers all parameters, which then stay until as many calls of let_go(); own values are written in them. Called by
-  /// all ranks, outside of an update.
+  /// all ranks, outside of an update. let_go() needs no memory.
   void hold();
   void let_go();
 
@@ -65,6 +65,7 @@ class SpreadParameters : private Observer {
     DType dtype;
     int64_t chunk;      // values of a share
     Ref<Storage> own;   // this rank's share; null while it lies in `whole` alone
+    Ref<Storage> kept;  // the memory of `own` meanwhile: let_go() is called where nothing may fail
     Ref<Storage> none;  // what dropped parameters have
     Ref<Storage> whole;
     Ref<Storage> coming;

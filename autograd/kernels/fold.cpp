@@ -159,6 +159,27 @@ TAPE_INLINE T without(T x, T zeros, T others) {
   return zeros == 0 ? divided : (((zeros == 1) & (x == 0)) ? others : T(0));
 }
 
+/// Whether a product can be divided by its factors: it is neither infinite nor NaN, and did not fall to 0.
+template <class T>
+bool divisible(T product) {
+  return product != 0 && product - product == 0;
+}
+
+/// dx[s] = dy times the product of the others, without a division.
+template <class T>
+void product_of_others(int64_t size, int64_t stride, const T* x, T dy, T* dx) {
+  T before = 1;
+  for (int64_t s = 0; s < size; ++s) {
+    dx[s * stride] = before;
+    before *= x[s * stride];
+  }
+  T behind = 1;
+  for (int64_t s = size - 1; s >= 0; --s) {
+    dx[s * stride] = dy * (dx[s * stride] * behind);
+    behind *= x[s * stride];
+  }
+}
+
 template <class T>
 void product_backward_row(int64_t size, const T* x, T dy, T* dx) {
   T zeros = 0, others = 1;
@@ -167,6 +188,7 @@ void product_backward_row(int64_t size, const T* x, T dy, T* dx) {
     zeros += x[s] == 0 ? T(1) : T(0);
     others *= x[s] == 0 ? T(1) : x[s];
   }
+  if (!divisible(others)) return product_of_others(size, 1, x, dy, dx);
 #pragma omp simd
   for (int64_t s = 0; s < size; ++s) dx[s] = dy * without(x[s], zeros, others);
 }
@@ -200,6 +222,8 @@ void product_backward(int64_t outer, int64_t size, int64_t inner, const T* x, co
 #pragma omp simd
       for (int64_t i = 0; i < width; ++i) to[i] = seed[i] * without(row[i], zeros[i], others[i]);
     }
+    for (int64_t i = 0; i < width; ++i)
+      if (!divisible(others[i])) product_of_others(size, inner, x + start + i, seed[i], dx + start + i);
   });
 }
 

@@ -15,11 +15,11 @@ struct Entry {
   int64_t index;
 };
 
-/// Whether a stands before b; NaN is behind every number in both orders, equal values keep the order of their indices.
+/// Whether a stands before b; NaN counts as larger than every number, equal values keep the order of their indices.
 template <class T>
 bool before(const Entry<T>& a, const Entry<T>& b, bool descending) {
   const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
-  if (a_nan != b_nan) return b_nan;
+  if (a_nan != b_nan) return descending ? a_nan : b_nan;
   if (!a_nan && a.value != b.value) return descending ? a.value > b.value : a.value < b.value;
   return a.index < b.index;
 }
@@ -81,7 +81,7 @@ void topk_axis(int64_t outer, int64_t size, int64_t inner, const T* x, int64_t k
         const T value = line[s * inner], last = best[0].value;
         if (largest ? value <= last : value >= last) continue;
         const Entry<T> entry{value, s};
-        if (!order(entry, best[0])) continue;  // NaN, or a number where the last is NaN
+        if (!order(entry, best[0])) continue;  // one of both is NaN
         std::pop_heap(best, best + k, order);
         best[k - 1] = entry;
         std::push_heap(best, best + k, order);

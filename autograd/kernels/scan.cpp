@@ -95,7 +95,8 @@ void logcumsumexp_backward(int64_t outer, int64_t size, int64_t inner, const T* 
     const double total = static_cast<double>(y[i]);
     g += static_cast<double>(dy[i]);
     dx[i] = static_cast<T>(g * __builtin_exp(static_cast<double>(x[i]) - total));
-    if (t > 0) g *= __builtin_exp(static_cast<double>(y[i - inner]) - total);
+    if (t > 0 && y[i - inner] != y[i])  // both may be infinite
+      g *= __builtin_exp(static_cast<double>(y[i - inner]) - total);
   });
 }
 

@@ -1,5 +1,7 @@
 #include "autograd/kernels/softmax.h"
 
+#include <algorithm>
+
 #include "autograd/kernels/row_math.h"
 
 namespace tape::kernels::TAPE_LEVEL {
@@ -58,7 +60,13 @@ void log_softmax(int64_t rows, int64_t cols, const T* x, T* y) {
 
 template <class T>
 void log_softmax_backward(int64_t rows, int64_t cols, const T* y, const T* dy, T* dx) {
+  const T lowest = static_cast<T>(-kInfinity);
   for_each_row(rows, cols, [&](int64_t at) {
+    // A row of nothing but -inf has no gradient.
+    if (y[at] == lowest && row_max(cols, y + at) == lowest) {
+      std::fill_n(dx + at, cols, T(0));
+      return;
+    }
     const T sum = static_cast<T>(row_sum(cols, dy + at, T(0), [](Vec<T> v, int64_t) { return v; }));
     map_row(cols, y + at, dx + at,
             [&](Vec<T> v, int64_t i) { return load_up_to(dy + at, i, cols) - exp_of_negative(v) * sum; });

@@ -146,9 +146,10 @@ const Op pow_scalar_op({.name = "pow_scalar",
                         .formula = {.forward = "y{y} = xⁿ, n = {exponent}", .backward = {"dx = dy ⊙ n xⁿ⁻¹"}},
                         .samples = pow_scalar_samples});
 
-/// Weights of the first of two operands in a maximum or minimum: 1 where it is chosen, 1/2 where they are equal.
-Tensor share(const Tensor& chosen, const Tensor& equal, DType dtype) {
-  return cast(chosen, dtype) + cast(equal, dtype) * 0.5;
+/// An operand's gradient in a maximum or minimum: none where the other was chosen, half where they are equal, and all
+/// else, which is also where either is NaN.
+Tensor share(const Tensor& dy, const Tensor& other_chosen, const Tensor& equal) {
+  return masked_fill(where(equal, dy * 0.5, dy), other_chosen, 0);
 }
 
 }  // namespace
@@ -183,8 +184,9 @@ Tensor div(const Tensor& a, const Tensor& b) {
     return promoted(a, b, is_floating(dtype) ? dtype : f32, div);
   }
   return record(div_op, {a, b}, binary(div_op, Binary::div, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
-    const Tensor da = c.grad() / c.saved(1);
-    return {da, c.needs(1) ? -(da * (c.saved(0) / c.saved(1))) : Tensor()};
+    const Tensor dy = c.grad(), divisor = c.saved(1);
+    // Not dy / b times a / b, the first of which is infinite sooner.
+    return {c.needs(0) ? dy / divisor : Tensor(), c.needs(1) ? -(dy * (c.saved(0) / divisor / divisor)) : Tensor()};
   });
 }
 
@@ -197,29 +199,31 @@ Tensor pow(const Tensor& a, const Tensor& b) {
     Tensor dx, dn;
     // Where n is 0 the power is constant, also at x = 0, where x^(n-1) is infinite.
     if (c.needs(0)) dx = dy * masked_fill(n * pow(x, n - 1), eq(n, 0), 0);
-    if (c.needs(1)) dn = dy * c.saved(2) * masked_fill(log(masked_fill(x, eq(x, 0), 1)), eq(x, 0), 0);
+    // 0 to powers from 0 on does not change with the power; to those below, it is infinite.
+    const Tensor constant = logical_and(eq(x, 0), ge(n, 0));
+    if (c.needs(1)) dn = dy * masked_fill(c.saved(2) * log(masked_fill(x, constant, 1)), constant, 0);
     return {dx, dn};
   });
 }
 
 Tensor maximum(const Tensor& a, const Tensor& b) {
   if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), maximum);
-  return record(maximum_op, {a, b}, binary(maximum_op, Binary::maximum, a, b), {a, b},
-                [](const BackwardContext& c) -> Tensors {
-                  const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
-                  const Tensor first = share(gt(x, y), eq(x, y), x.dtype());
-                  return {c.grad() * first, c.grad() * (1 - first)};
-                });
+  return record(
+      maximum_op, {a, b}, binary(maximum_op, Binary::maximum, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
+        const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
+        const Tensor dz = c.grad(), equal = eq(x, y);
+        return {c.needs(0) ? share(dz, lt(x, y), equal) : Tensor(), c.needs(1) ? share(dz, gt(x, y), equal) : Tensor()};
+      });
 }
 
 Tensor minimum(const Tensor& a, const Tensor& b) {
   if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), minimum);
-  return record(minimum_op, {a, b}, binary(minimum_op, Binary::minimum, a, b), {a, b},
-                [](const BackwardContext& c) -> Tensors {
-                  const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
-                  const Tensor first = share(lt(x, y), eq(x, y), x.dtype());
-                  return {c.grad() * first, c.grad() * (1 - first)};
-                });
+  return record(
+      minimum_op, {a, b}, binary(minimum_op, Binary::minimum, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
+        const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
+        const Tensor dz = c.grad(), equal = eq(x, y);
+        return {c.needs(0) ? share(dz, gt(x, y), equal) : Tensor(), c.needs(1) ? share(dz, lt(x, y), equal) : Tensor()};
+      });
 }
 
 Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {

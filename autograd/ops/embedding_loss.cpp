@@ -94,7 +94,7 @@ struct Direction {
   Tensor unit, length, counts;
 };
 Direction direction(const Tensor& x, int64_t axis, double eps) {
-  const Tensor length = norm(x, 2, axis, Dims::keep), counts = gt(length.detach(), eps);
+  const Tensor length = norm(x, 2, axis, Dims::keep), counts = logical_not(le(length.detach(), eps));  // NaN too
   const Tensor held = masked_fill(length, logical_not(counts), eps);
   return {x / held, held, counts};
 }

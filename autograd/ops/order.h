@@ -16,14 +16,15 @@ struct TopK {
 struct TopKOptions {
   bool largest = true;  ///< or the smallest
 };
-/// The k best along an axis, whose size becomes k, best first; of equal ones the first. Error (config) for k outside
-/// 0 .. size.
+/// The k best along an axis, whose size becomes k, best first; of equal ones the first. NaN counts as larger than every
+/// number, as in argmax() and in PyTorch. Error (config) for k outside 0 .. size.
 TopK topk(const Tensor& x, int64_t k, int64_t axis = -1, const TopKOptions& options = {});
 
 struct SortOptions {
   bool descending = false;
 };
-/// All values in order; equal ones keep theirs, NaN comes last.
+/// All values in order; equal ones keep theirs. NaN counts as larger than every number: it comes last, and first where
+/// the order is descending.
 TopK sort(const Tensor& x, int64_t axis = -1, const SortOptions& options = {});
 /// The positions (i64) that sort() would take the values from.
 Tensor argsort(const Tensor& x, int64_t axis = -1, const SortOptions& options = {});

@@ -15,6 +15,20 @@
 namespace tape {
 namespace {
 
+std::vector<OpSample> bce_loss_samples() {
+  const auto of = [](const char* label, Reduction reduction) {
+    return OpSample{label,
+                    {sample_uniform({2, 3}, 0.1, 0.9, 1), sample_uniform({2, 3}, 0, 1, 2)},
+                    [reduction](const Tensors& in) { return bce_loss(in[0], in[1], reduction); }};
+  };
+  return std::vector{of("mean", Reduction::mean), of("sum", Reduction::sum), of("each", Reduction::none)};
+}
+
+const Op bce_loss_op({.name = "bce_loss",
+                      .formula = {.forward = "y{y} = −(t ⊙ ln p + (1 − t) ⊙ ln(1 − p))",
+                                  .backward = {"dp = dy ⊙ (p − t) / (p ⊙ (1 − p))", "dt = dy ⊙ (ln(1 − p) − ln p)"}},
+                      .samples = bce_loss_samples});
+
 std::vector<OpSample> bce_with_logits_loss_samples() {
   const auto of = [](const char* label, const BceWithLogitsOptions& options) {
     return OpSample{label, {sample_normal({2, 3}, 1), sample_uniform({2, 3}, 0, 1, 2)}, [options](const Tensors& in) {
@@ -63,6 +77,14 @@ Tensor loss_weight(const char* name, const Tensor& x, const Tensor& weight) {
     raise(ErrorKind::shape, "bce_with_logits_loss: {} {} does not broadcast to {}", name, to_string(weight.shape()),
           to_string(x.shape()));
   return weight.detach();
+}
+
+constexpr double kLeastSpread = 1e-12;  // of p (1 - p), as in PyTorch
+
+/// log p, held above -100 by replacing the argument, not the result: the gradient of log at 0 is infinite.
+Tensor log_above(const Tensor& p) {
+  const Tensor tiny = lt(p.detach(), std::exp(-100));
+  return masked_fill(log(masked_fill(p, tiny, 1)), tiny, -100);
 }
 
 /// log(1 + e^-x) everywhere: softplus() itself gives x beyond a threshold.
@@ -116,16 +138,20 @@ Tensor reduced_divergence(const Tensor& losses, KlReduction reduction) {
 
 }  // namespace
 
+/// dp = dy (p - t) / (p (1 - p)), the denominator held above 1e-12; dt = dy (log(1 - p) - log p).
 Tensor bce_loss(const Tensor& probabilities, const Tensor& target, Reduction reduction) {
   check_pair("bce_loss", probabilities, target);
   const Tensor outside = logical_or(lt(probabilities, 0), gt(probabilities, 1));
   if (any(outside).item() != 0) raise(ErrorKind::numeric, "bce_loss: probabilities must be in [0, 1]");
-  // Held by replacing the argument, not the result: the gradient of log at 0 is infinite.
-  const auto log_above = [](const Tensor& p) {
-    const Tensor tiny = lt(p.detach(), std::exp(-100));
-    return masked_fill(log(masked_fill(p, tiny, 1)), tiny, -100);
-  };
-  return reduced(-(target * log_above(probabilities) + (1 - target) * log_above(1 - probabilities)), reduction);
+  const Tensor p = probabilities.detach(), t = target.detach();
+  const Tensor losses = -(t * log_above(p) + (1 - t) * log_above(1 - p));
+  const Tensor recorded = record(bce_loss_op, {probabilities, target}, losses, {probabilities, target},
+                                 [](const BackwardContext& c) -> Tensors {
+                                   const Tensor x = c.saved(0), y = c.saved(1), dy = c.grad();
+                                   return {c.needs(0) ? dy * (x - y) / clamp(x * (1 - x), kLeastSpread, 1) : Tensor(),
+                                           c.needs(1) ? dy * (log_above(1 - x) - log_above(x)) : Tensor()};
+                                 });
+  return reduced(recorded, reduction);
 }
 
 /// y = (1 - t) x + l log(1 + e^-x), l = 1 + (w - 1) t; dx = dy (l sigmoid(x) - w t), dt = dy ((w - 1) log(1 + e^-x) -

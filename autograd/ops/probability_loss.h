@@ -8,8 +8,9 @@ namespace tape {
 // one dtype, f32 or f64 (Error (dtype)). The result is a single number, or of that shape where all of them are asked
 // for. Gradients flow to both.
 
-/// -(t log p + (1 - t) log(1 - p)) for probabilities p; logarithms are held above -100, as in PyTorch. Error (numeric)
-/// for p outside [0, 1].
+/// -(t log p + (1 - t) log(1 - p)) for probabilities p; logarithms are held above -100, and in the
+/// gradient of p, (p - t) / (p (1 - p)), the denominator above 1e-12, as in PyTorch. Error (numeric) for p outside
+/// [0, 1].
 Tensor bce_loss(const Tensor& probabilities, const Tensor& target, Reduction reduction = Reduction::mean);
 
 struct BceWithLogitsOptions {

@@ -122,9 +122,11 @@ Tensor remainder(const Tensor& a, const Tensor& b) {
     raise(ErrorKind::config, "remainder: the divisor {} holds a 0", to_string(b.shape()));
   return record(remainder_op, {a, b}, binary_values("remainder", kernels::Binary::remainder, a, b), {a, b},
                 [](const BackwardContext& c) -> Tensors {
-                  Tensor db;
-                  if (c.needs(1)) db = -(c.grad() * floor(c.saved(0).detach() / c.saved(1).detach()));
-                  return {c.grad(), db};
+                  if (!c.needs(1)) return {c.grad(), {}};
+                  const Tensor x = c.saved(0).detach(), divisor = c.saved(1).detach(), whole = floor(x / divisor);
+                  // A negative quotient that is rounded to 0.
+                  const Tensor negative = logical_and(ne(x, 0), logical_xor(lt(x, 0), lt(divisor, 0)));
+                  return {c.grad(), -(c.grad() * masked_fill(whole, logical_and(eq(whole, 0), negative), -1))};
                 });
 }
 

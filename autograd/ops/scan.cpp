@@ -92,7 +92,8 @@ Tensor neighbours(const Tensor& x, int64_t axis, bool later, double edge) {
 Tensor logcumsumexp_gradient(const Tensor& x, const Tensor& y, const Tensor& dy, int64_t axis) {
   const SliceOptions but_last{.end = x.size(axis) - 1}, but_first{.start = 1};
   const Tensor nothing = eq(y.detach(), -INFINITY), total = masked_fill(y, nothing, 0);
-  const Tensor falls = slice(total, axis, but_last) - slice(total, axis, but_first);
+  const Tensor before = slice(total, axis, but_last), after = slice(total, axis, but_first);
+  const Tensor falls = masked_fill(before - after, eq(before.detach(), after.detach()), 0);  // both may be infinite
   const Tensor ratios = exp(masked_fill(falls, slice(nothing, axis, but_last), -INFINITY));
   const Tensor factors = cat({ratios, zeros(x.shape().with(axis, 1), x.dtype())}, axis);
   // g[t] = dy[t] + factors[t] g[t + 1]

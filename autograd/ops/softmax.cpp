@@ -98,7 +98,10 @@ Tensor log_softmax(const Tensor& x, int64_t axis) {
                 [cols](const BackwardContext& c) -> Tensors {
                   const Tensor log_p = c.saved(0), dy = c.grad();
                   if (!c.create_graph()) return {fused_gradient(Kind::logarithm, log_p, dy, cols)};
-                  return {dy - exp(log_p) * sum(dy, -1, Dims::keep)};
+                  if (log_p.numel() == 0) return {dy};
+                  // A group of nothing but -inf has no gradient.
+                  const Tensor nothing = eq(max(log_p.detach(), -1, Dims::keep), -INFINITY);
+                  return {masked_fill(dy - exp(log_p) * sum(dy, -1, Dims::keep), nothing, 0)};
                 },
                 {{"axis", axis}});
 }

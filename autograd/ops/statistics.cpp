@@ -62,7 +62,8 @@ std::vector<OpSample> norm_samples() {
                                {"sum of sizes", {sample_distinct({2, 3})}, of(1, 0, Dims::drop)},
                                {"cubes, apart", {sample_distinct({2, 3, 2})}, of(3, {0, 2}, Dims::drop)},
                                {"below 2", {sample_distinct({3, 2})}, of(1.5, 1, Dims::drop)},
-                               {"below 1", {sample_distinct({2, 2})}, of(0.5, 0, Dims::drop)}};
+                               {"below 1", {sample_distinct({2, 2})}, of(0.5, 0, Dims::drop)},
+                               {"below 0", {sample_distinct({2, 2})}, of(-1.5, 1, Dims::drop)}};
 }
 
 const Op norm_op({.name = "norm",
@@ -89,14 +90,16 @@ Tensor sum_of_powers(const ReductionPlan& plan, const Shape& shape, DType dtype,
   return y;
 }
 
-/// dx = dy sign(x) (|x| / y)^(p - 1).
+/// dx = dy sign(x) (|x| / y)^(p - 1), 0 where y is.
 Tensor norm_gradient(const Tensor& x, const Tensor& y, const Tensor& dy, double p) {
   if (p == 1) return dy * sign(x.detach());
   const Tensor length = masked_fill(y, eq(y.detach(), 0), 1);
   if (p == 2) return x * (dy / length);
   // A size of 0 to a power below 0 would be infinite, and its sign is 0.
   const Tensor size = masked_fill(abs(x), eq(x.detach(), 0), 1);
-  return sign(x.detach()) * pow(size, p - 1) * (dy * pow(length, 1 - p));
+  const Tensor dx = sign(x.detach()) * pow(size, p - 1) * (dy * pow(length, 1 - p));
+  // With p below 0 one 0 makes the norm 0, whatever the others are.
+  return p < 0 ? masked_fill(dx, eq(y.detach(), 0), 0) : dx;
 }
 
 /// The places in order whose mixture is a quantile, and the weight of the upper one.
@@ -218,8 +221,8 @@ Tensor norm(const Tensor& x, double p, const Axes& axes, Dims dims) {
     return p > 0 ? max(abs(x), axes, dims) : min(abs(x), axes, dims);
   }
   if (p == 0) return sum(cast(ne(x.detach(), 0), x.dtype()), axes, dims);
-  if (p < 0) return pow(sum(pow(abs(x), p), axes, dims), 1 / p);
-  const Tensor total = sum_of_powers(plan, plan.shape(dims), x.dtype(), p);
+  const Tensor total =
+      p < 0 ? sum(pow(abs(x.detach()), p), axes, dims) : sum_of_powers(plan, plan.shape(dims), x.dtype(), p);
   const Tensor y = p == 1 ? total : p == 2 ? sqrt(total) : pow(total, 1 / p);
   return record(norm_op, {x}, y, {x, y},
                 [p, kept = plan.kept](const BackwardContext& c) -> Tensors {

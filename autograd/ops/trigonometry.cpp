@@ -3,6 +3,7 @@
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/binary_call.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/compare.h"
 #include "autograd/ops/unary.h"
 #include "autograd/ops/unary_call.h"
 
@@ -68,7 +69,8 @@ Tensor atan(const Tensor& x) {
                      [](const BackwardContext& c) { return c.grad() / (square(c.saved(0)) + 1); });
 }
 
-/// z = the angle of (x, y); dy = dz x / (x^2 + y^2), dx = -dz y / (x^2 + y^2).
+/// z = the angle of (x, y); dy = dz x / (x^2 + y^2), dx = -dz y / (x^2 + y^2). Both are divided by the larger of their
+/// sizes first, so that no square is 0 or infinite; its own gradient would cancel.
 Tensor atan2(const Tensor& y, const Tensor& x) {
   if (!same_computed(y, x) || y.dtype() == i64) {
     const DType dtype = result_type(y, x);
@@ -76,9 +78,13 @@ Tensor atan2(const Tensor& y, const Tensor& x) {
   }
   return record(atan2_op, {y, x}, binary_values("atan2", kernels::Binary::atan2, y, x), {y, x},
                 [](const BackwardContext& c) -> Tensors {
-                  const Tensor up = c.saved(0), across = c.saved(1);
-                  const Tensor each = c.grad() / (square(up) + square(across));
-                  return {c.needs(0) ? each * across : Tensor(), c.needs(1) ? -(each * up) : Tensor()};
+                  const Tensor size = maximum(abs(c.saved(0).detach()), abs(c.saved(1).detach()));
+                  const Tensor none = logical_or(eq(size, 0), isinf(size)), scale = masked_fill(size, none, 1);
+                  const Tensor up = masked_fill(c.saved(0) / scale, none, 1);
+                  const Tensor across = masked_fill(c.saved(1) / scale, none, 1);
+                  const Tensor squares = square(up) + square(across), dz = c.grad();
+                  return {c.needs(0) ? masked_fill(dz * (across / squares / scale), none, 0) : Tensor(),
+                          c.needs(1) ? masked_fill(-(dz * (up / squares / scale)), none, 0) : Tensor()};
                 });
 }
 

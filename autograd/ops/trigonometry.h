@@ -9,7 +9,8 @@ Tensor tan(const Tensor& x);
 Tensor asin(const Tensor& x);  ///< NaN outside [-1, 1]
 Tensor acos(const Tensor& x);  ///< NaN outside [-1, 1]
 Tensor atan(const Tensor& x);
-/// The angle of the point (x, y), in (-pi, pi], broadcast. Both have one dtype (Error (dtype)).
+/// The angle of the point (x, y), in (-pi, pi], broadcast; gradients 0 where both are 0 and where either is infinite.
+/// Both have one dtype (Error (dtype)).
 Tensor atan2(const Tensor& y, const Tensor& x);
 
 }  // namespace tape

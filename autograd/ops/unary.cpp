@@ -237,7 +237,7 @@ Tensor erf(const Tensor& x) {
 Tensor relu(const Tensor& x) {
   return apply_unary(relu_op, &UnaryKernels::relu, x, [](const BackwardContext& c) {
     const Tensor value = c.saved(0).detach();
-    return c.grad() * cast(gt(value, 0), value.dtype());
+    return masked_fill(c.grad(), le(value, 0), 0);
   });
 }
 

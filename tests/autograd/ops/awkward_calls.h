@@ -1,0 +1,10 @@
+#pragma once
+
+#include "tests/autograd/ops/torch_fixture.h"
+
+namespace tape {
+
+/// The calls of the cases of tests/fixtures/make_awkward_points.py, by name.
+TorchCalls awkward_calls();
+
+}  // namespace tape

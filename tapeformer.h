@@ -95,6 +95,7 @@
 #include "nn/attention_weights.h"
 #include "nn/batch_norm.h"
 #include "nn/check.h"
+#include "nn/check_registered.h"
 #include "nn/choice.h"
 #include "nn/convolution.h"
 #include "nn/decoder.h"

@@ -4,6 +4,8 @@
 #include <map>
 #include <mutex>
 
+#include "autograd/tape/custom_forward.h"
+
 namespace tape {
 namespace {
 
@@ -50,6 +52,7 @@ Tensors detail::call_custom(const Op& op, const Tensors& inputs, const std::func
                             BackwardFunction backward, AttributeList attributes) {
   ForwardContext context(op.name(), inputs);
   Tensors given;
+  if (needs_record(inputs)) OnCustomForward::begin(op);
   {
     const NoGrad no_grad;
     given = forward(context);

@@ -34,6 +34,8 @@ GradcheckReport check_module(Module& module, const std::function<Tensor(const Te
 /// tape::gradcheck). The module runs in f64 for the check, whatever its own dtype, and is left as it was. Parameters
 /// that are frozen are not checked. With f32 inputs it runs in f32, beside an f64 shadow: itself in f64, or
 /// options.shadow, which is given the inputs and, behind them, the parameters in the order of named_parameters().
+/// Tensors with gradients that the module uses but has not registered are listed in report.unregistered, and the report
+/// is then not ok(); inputs that require gradients are not among them.
 template <std::derived_from<Module> M>
 GradcheckReport gradcheck(M& module, const Tensors& inputs, const GradcheckOptions& options = {}) {
   const auto forward = [&module](const Tensors& in) { return detail::call_with(module, in); };

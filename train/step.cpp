@@ -7,7 +7,9 @@
 #include "autograd/diagnose/anomaly.h"
 #include "autograd/tape/rematerialize.h"
 #include "autograd/tape/scope.h"
+#include "autograd/tape/trace.h"
 #include "base/error.h"
+#include "nn/unregistered_leaves.h"
 #include "optim/clip.h"
 #include "train/checkpoint.h"
 
@@ -50,6 +52,28 @@ bool is_finite(const Tensor& gradient) {
 
 }  // namespace
 
+/// Calls learn. Of the first losses the leaves have to be parameters of the model, or made by learn itself, as an input
+/// is whose gradient is a penalty. A parameter that is made in the first forward is seen in the second loss.
+Learned Stepper::learn_and_check(const void* batch, const Learn& learn) {
+  const uint64_t before = Ref<Node>(new Node)->sequence;
+  Learned learned = checked(learn(batch));
+  if (options_.allow_unregistered || unchecked_ == 0 || !learned.loss.requires_grad()) return learned;
+  --unchecked_;
+  const auto strays = [&](const Tensor& loss) {
+    std::vector<const Node*> leaves = nn::detail::unregistered_leaves({loss}, model_.parameters());
+    std::erase_if(leaves, [&](const Node* leaf) { return leaf->sequence >= before; });
+    return leaves;
+  };
+  if (strays(learned.loss).empty()) return learned;
+  // Once more, for the lines that use them.
+  const Trace trace;
+  const Tensor loss = learn(batch).loss;
+  nn::detail::raise_unregistered("Trainer", model_, nn::detail::describe_leaves({loss}, strays(loss)),
+                                 "hold a module as nn::Child and a tensor as nn::Parameter, freeze it, or set "
+                                 "allow_unregistered");
+  return learned;
+}
+
 /// The batch's loss; its gradient is added as that of the sum over its tokens where there are several batches, or
 /// ranks. With others a loss that is not finite, like a batch of which nothing is this rank's, adds nothing.
 double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn, Distributed* with,
@@ -58,7 +82,7 @@ double Stepper::learn_from(const BatchSource::Item& item, const Learn& learn, Di
   std::optional<Rematerialize> scope;
   if (!with || !with->spreads()) scope.emplace();
   Learned learned;
-  if (item.batch) learned = checked(learn(item.batch.get()));
+  if (item.batch) learned = learn_and_check(item.batch.get(), learn);
   const double loss = learned.loss.defined() ? learned.loss.item() : 0;
   const bool finite = std::isfinite(loss);
   if (with) {

@@ -29,6 +29,7 @@ class Stepper {
   StepEvent step(int64_t step, BatchSource& source, const Learn& learn);
 
  private:
+  Learned learn_and_check(const void* batch, const Learn& learn);
   double learn_from(const BatchSource::Item& item, const Learn& learn, Distributed* with, Distributed::Send send);
   void drop_gradients();
   bool one_batch() const { return options_.accumulate * options_.parts == 1 && !distributed_; }
@@ -48,6 +49,7 @@ class Stepper {
   std::vector<BatchSource::Item> batches_;         // of the step
   int64_t tokens_ = 0;                             // of the batches learnt from
   double loss_sum_ = 0;                            // over these tokens
+  int64_t unchecked_ = 2;                          // losses whose leaves are still compared with the parameters
 };
 
 }  // namespace tape::train

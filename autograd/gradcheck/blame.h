@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "../named_tensor.h"
 #include "gradcheck.h"
 #include "replay.h"
 
@@ -12,6 +13,7 @@ namespace tape::detail {
 /// is to say.
 struct Verdict {
   std::vector<GuiltyOperation> guilty;
+  std::vector<UnrecordedRead> unrecorded;
   std::string text;
 };
 
@@ -20,6 +22,11 @@ struct Verdict {
 /// operations at once, along random directions of each input; those that miss are then checked by element: 128 of each
 /// input drawn at random and, where all of these are right, one that is found by halving. Where some are guilty, the
 /// same is done in a Composed scope, which shows the steps of fused operations.
+///
+/// A step whose constants or attributes change as its input is moved (`x / x.detach()`) is not judged: its outputs are
+/// not those of the moved input alone. Values that change with the variables and are used as constants are named by
+/// find_past_the_tape().
+Verdict find_guilty(const std::function<Tensors()>& f, uint64_t seed, const std::vector<NamedTensor>& variables);
 Verdict find_guilty(const std::function<Tensors()>& f, uint64_t seed);
 
 /// The same one derivative higher: which recorded operations of f have gradient functions that are right but cannot be

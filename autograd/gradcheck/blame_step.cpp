@@ -94,16 +94,18 @@ Tensors own_gradients(const RecordedStep& step, const Node& node, const Tensors&
 }
 
 RunGradients::RunGradients(const Replay& replay, Generator& stream) {
-  const auto arrived = arriving(replay, stream);
+  const auto arriving_at = arriving(replay, stream);
   for (const RecordedStep& step : replay.steps()) {
     StepGradients& gradients = steps.emplace_back();
-    const auto found = arrived.find(step.node.get());
-    if (found == arrived.end() || step.slots.empty()) continue;
+    Tensors& arriving_here = arrived.emplace_back();
+    const auto found = arriving_at.find(step.node.get());
+    if (found == arriving_at.end() || step.slots.empty()) continue;
     if (!all_f64(step)) {
       ++other_dtypes;
       continue;
     }
     ++checked;
+    arriving_here = found->second;
     gradients.head = make_head(step, found->second, stream);
     const std::optional<int64_t> padding = leave_out_padding(step, gradients.head);
     gradients.values = step.outputs;

@@ -29,6 +29,7 @@ struct RunGradients {
   RunGradients(const Replay& replay, Generator& stream);
 
   std::vector<StepGradients> steps;  // as many as the run has
+  std::vector<Tensors> arrived;      // what arrives at each step; empty where nothing does, and where it is not checked
   int64_t checked = 0;
   int64_t other_dtypes = 0;         // not checked because they have inputs or outputs that are not f64
   std::vector<std::string> frozen;  // "row 0 of 'embedding' (src_embedding)": left out of the heads

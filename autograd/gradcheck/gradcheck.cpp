@@ -193,10 +193,15 @@ GradcheckReport gradgradcheck(const std::function<Tensor(const Tensors&)>& f, co
       return run();
     };
   };
-  detail::Verdict verdict = detail::find_guilty(again(gradients), options.seed);
-  if (verdict.guilty.empty())
-    verdict = detail::find_guilty_gradient(again([&] { return Tensors{f(leaves)}; }), options.seed);
+  detail::Verdict verdict = detail::find_guilty(again(gradients), options.seed, variables);
+  if (verdict.guilty.empty()) {
+    // A value that a gradient function cut off is better said of the operation whose gradient it is.
+    detail::Verdict second = detail::find_guilty_gradient(again([&] { return Tensors{f(leaves)}; }), options.seed);
+    if (second.guilty.empty()) second.unrecorded = verdict.unrecorded;
+    verdict = std::move(second);
+  }
   report.guilty = verdict.guilty;
+  report.unrecorded = verdict.unrecorded;
   report.blame = verdict.text;
   return report;
 }

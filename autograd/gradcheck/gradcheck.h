@@ -10,7 +10,7 @@
 namespace tape {
 
 struct GradcheckOptions {
-  double eps = 1e-6;         ///< step of the central differences, times max(1, |x|)
+  double eps = 1e-6;         ///< step of the central differences, times max(1, |x|); smaller where that is too large
   double rtol = 1e-6;        ///< largest relative error of a right element
   double atol = 1e-8;        ///< absolute tolerance, in units of the variable's largest gradient
   uint64_t seed = 1;         ///< of the random head, and of the sample where not all elements are checked
@@ -47,9 +47,16 @@ struct GradcheckOptions {
 /// Where the slopes on the two sides of a point disagree however small the step (ReLU at 0, ties of max), there is no
 /// gradient to compare with: a tape's value between the two is counted as a kink, not as a failure.
 ///
+/// No element is called wrong by one step alone: other steps have to give the same slope. Where the usual step is too
+/// large (it crosses a pole or a kink nearby, as in log|x| at 1e-8) and a smaller one confirms the gradient, the
+/// element is right and counted in large_steps. Where the differences converge at no step (sqrt at 0), it is undecided:
+/// neither right nor wrong, and the report is not ok().
+///
 /// Where the check fails, every operation on the tape is checked by itself, and those whose gradients are wrong are
-/// named in report.guilty (autograd/gradcheck/blame.h says how). The padding row of embedding(), which has no gradient
-/// by design, fails the check where it is looked up and counts, but no operation is blamed for it.
+/// named in report.guilty (autograd/gradcheck/blame.h says how). Values that change with an input but are used as
+/// constants, after detach() or in a NoGrad scope for example, are named in report.unrecorded. The padding row of
+/// embedding(), which has no gradient by design, fails the check where it is looked up and counts, but no operation is
+/// blamed for it.
 GradcheckReport gradcheck(const std::function<Tensor(const Tensors&)>& f, const Tensors& inputs,
                           const GradcheckOptions& options = {});
 

@@ -208,6 +208,7 @@ std::string range_of_ratios(const ComparedGradient& variable) {
 std::string explain_wrong(const ComparedGradient& variable, const std::vector<ComparedGradient>& all,
                           const Shape& output, const Contributions& contributions) {
   if (std::string text = not_finite(variable); !text.empty()) return joined(text, only_some(variable));
+  if (variable.wrong.empty() && !variable.undecided.empty()) return "";
   if (std::string text = all_zero(variable); !text.empty()) return text;
   // A single wrong element has a factor like any other number; of a whole gradient only what all elements share counts.
   const bool whole = variable.elements.size() > 1 && variable.wrong.size() > 1;

@@ -1,24 +1,37 @@
 #include "autograd/gradcheck/replay.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 
+#include "autograd/dtype.h"
+#include "autograd/gradcheck/borrowed.h"
 #include "autograd/ops/op.h"
+#include "autograd/tape/custom_forward.h"
 #include "autograd/tape/listeners.h"
 
 namespace tape::detail {
 namespace {
 
+/// The next place in recording order.
+uint64_t place_now() { return Ref<Node>(new Node)->sequence; }
+
+bool is_constant(const Tensor& input, uint64_t start) {
+  return input.defined() && is_floating(input.dtype()) && !has_edge(input, start);
+}
+
 /// Keeps what a run records.
 class Recorder : public Observer {
  public:
-  explicit Recorder(std::vector<RecordedStep>& steps) : steps_(steps) {}
+  Recorder(std::vector<RecordedStep>& steps, uint64_t start) : steps_(steps), start_(start) {}
 
   void recorded(const Op& op, TensorList inputs, TensorList, AttributeList) override {
     RecordedStep step;
     step.op = &op;
+    step.custom = std::exchange(computing_, nullptr) == &op;
     step.inputs.assign(inputs.begin(), inputs.end());
     for (size_t i = 0; i < inputs.size(); ++i) {
+      if (is_constant(inputs[i], start_)) step.constants.push_back({i, inputs[i], inputs[i].detach().clone()});
       if (!inputs[i].requires_grad()) continue;
       size_t at = 0;
       while (at < step.slots.size() && !step.slots[at].tensor.is(inputs[i])) ++at;
@@ -46,40 +59,10 @@ class Recorder : public Observer {
   }
 
   std::vector<RecordedStep>& steps_;
+  const uint64_t start_;
   std::unordered_map<const TensorImpl*, std::pair<size_t, size_t>> made_;
-};
-
-/// A tensor that holds other values until it is told otherwise.
-class Borrowed {
- public:
-  Borrowed() = default;
-  ~Borrowed() { give_back(); }
-  Borrowed(const Borrowed&) = delete;
-  Borrowed& operator=(const Borrowed&) = delete;
-
-  void take(const Tensor& tensor, const Tensor& values) {
-    give_back();
-    tensor_ = tensor;
-    TensorImpl& impl = tensor_.impl();
-    storage_ = impl.storage;
-    offset_ = impl.offset;
-    values.impl().storage->set_version(tensor.version());
-    impl.storage = values.impl().storage;
-    impl.offset = values.impl().offset;
-  }
-  void give_back() {
-    if (!tensor_.defined()) return;
-    tensor_.impl().storage = storage_;
-    tensor_.impl().offset = offset_;
-    tensor_ = Tensor();
-    storage_ = {};
-  }
-  const Tensor& tensor() const { return tensor_; }
-
- private:
-  Tensor tensor_;
-  Ref<Storage> storage_;
-  int64_t offset_ = 0;
+  const Op* computing_ = nullptr;
+  const OnCustomForward on_custom_forward_{[this](const Op& op) { computing_ = &op; }};
 };
 
 /// Leaves a function in the middle.
@@ -89,11 +72,17 @@ class Mover : public Observer {
  public:
   Mover(const std::vector<RecordedStep>& steps, const Replay::Probe& probe, const std::vector<Replay::Move>& moves,
         size_t last)
-      : steps_(steps), probe_(probe), moves_(moves), last_(last), seen_(steps.size()), made_(steps.size()) {
+      : steps_(steps),
+        probe_(probe),
+        moves_(moves),
+        last_(last),
+        seen_(steps.size()),
+        tainted_(steps.size()),
+        made_(steps.size()) {
     prepare();
   }
 
-  void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList) override {
+  void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes) override {
     if (next_ >= steps_.size() || steps_[next_].op != &op || steps_[next_].inputs.size() != inputs.size() ||
         steps_[next_].outputs.size() != outputs.size()) {
       borrowed_.give_back();
@@ -103,13 +92,14 @@ class Mover : public Observer {
     if (borrowed_.tensor().defined()) {
       const std::vector<size_t>& which = steps_[next_].slots[moves_[next_].slot].inputs;
       read_ = inputs[which.front()].is(borrowed_.tensor());
+      tainted_[next_] = is_tainted(steps_[next_], inputs, Attributes(attributes));
     }
   }
 
   void entered(Node& node, TensorList outputs) override {
     const RecordedStep& step = steps_[next_];
     if (borrowed_.tensor().defined()) {
-      if (read_) seen_[next_] = probe_(step, node, outputs);
+      if (read_ && !tainted_[next_]) seen_[next_] = probe_(step, node, outputs);
       borrowed_.give_back();
     }
     if (next_ == last_) throw Enough();
@@ -125,13 +115,25 @@ class Mover : public Observer {
   }
 
   std::vector<Tensors>& seen() { return seen_; }
+  const std::vector<bool>& tainted() const { return tainted_; }
 
  private:
-  /// Moves the slot of the step that comes next.
+  /// Moves the slot of the step that comes next, where no forward function will say when.
   void prepare() {
-    if (next_ >= steps_.size() || !moves_[next_].values.defined()) return;
+    if (next_ < steps_.size() && !steps_[next_].custom) move();
+  }
+
+  void move() {
+    if (!moves_[next_].values.defined()) return;
     const RecordedStep::Slot& slot = steps_[next_].slots[moves_[next_].slot];
     borrowed_.take(slot.source ? made_[*slot.source][slot.output] : slot.tensor, moves_[next_].values);
+  }
+
+  static bool is_tainted(const RecordedStep& step, TensorList inputs, const Attributes& attributes) {
+    return !same_attributes(step.node->attributes, attributes) ||
+           std::any_of(step.constants.begin(), step.constants.end(), [&](const RecordedStep::Constant& constant) {
+             return !same_values(constant.values, inputs[constant.input]);
+           });
   }
 
   /// A backward that is part of the function reads what its nodes saved: that is of the first run too, where it was
@@ -155,11 +157,34 @@ class Mover : public Observer {
   size_t next_ = 0;
   bool read_ = false;          // the step that is being recorded read what was moved
   std::vector<Tensors> seen_;  // what the probe took of the moved steps
+  std::vector<bool> tainted_;
   std::vector<Tensors> made_;  // this run's tensors
   Borrowed borrowed_;
+  const OnCustomForward on_custom_forward_{[this](const Op& op) {
+    if (next_ < steps_.size() && steps_[next_].custom && steps_[next_].op == &op) move();
+  }};
 };
 
 }  // namespace
+
+bool has_edge(const Tensor& input, uint64_t start) {
+  if (!input.requires_grad()) return false;
+  const Node& node = *input.impl().node;
+  return !node.is_leaf() || node.sequence < start;
+}
+
+bool same_values(const Tensor& a, const Tensor& b) {
+  if (a.defined() != b.defined()) return false;
+  if (!a.defined()) return true;
+  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         (a.numel() == 0 || std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.numel() * size_of(a.dtype()))) == 0);
+}
+
+bool same_attributes(const Attributes& a, const Attributes& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Attribute& x, const Attribute& y) {
+    return std::string_view(x.name) == y.name && x.value == y.value;
+  });
+}
 
 Tensors Replay::outputs_of(const RecordedStep&, const Node&, TensorList outputs) {
   Tensors values;
@@ -167,15 +192,17 @@ Tensors Replay::outputs_of(const RecordedStep&, const Node&, TensorList outputs)
   return values;
 }
 
-Replay::Replay(std::function<Tensors()> f, Probe probe) : f_(std::move(f)), probe_(std::move(probe)) {
+Replay::Replay(std::function<Tensors()> f, Probe probe)
+    : f_(std::move(f)), probe_(std::move(probe)), start_(place_now()) {
   const Trace trace;
-  Recorder recorder(steps_);
+  const Recorder recorder(steps_, start_);
   results_ = f_();
 }
 
 std::vector<Tensors> Replay::run(const std::vector<Move>& moves) {
   Mover mover(steps_, probe_, moves, steps_.size());
   f_();
+  tainted_ = mover.tainted();
   return std::move(mover.seen());
 }
 

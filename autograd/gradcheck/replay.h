@@ -18,11 +18,26 @@ struct RecordedStep {
     std::optional<size_t> source;  // the step that made it, or a leaf
     size_t output = 0;             // which output of that step
   };
+  /// A floating input without an edge: what it holds must not depend on the function's variables. A leaf that was made
+  /// during the run is one, too.
+  struct Constant {
+    size_t input;
+    Tensor tensor;
+    Tensor values;  // a copy
+  };
   const Op* op = nullptr;
   Ref<Node> node;
   Tensors inputs, outputs;
   std::vector<Slot> slots;
+  std::vector<Constant> constants;
+  bool custom = false;  // its forward function is observed
 };
+
+/// Whether a floating input has an edge to what was recorded or to a leaf that is older than the run.
+bool has_edge(const Tensor& input, uint64_t start);
+/// Whether two tensors hold the same bytes in the same shape.
+bool same_values(const Tensor& a, const Tensor& b);
+bool same_attributes(const Attributes& a, const Attributes& b);
 
 /// A run of a function, kept step by step, and runs of it again with the inputs of single steps moved.
 ///
@@ -31,8 +46,12 @@ struct RecordedStep {
 /// the recording of step k, a tensor that step k reads holds other values; whoever computes step k reads them. When the
 /// step is recorded its outputs are taken, the tensor gets its values back and the outputs those of the first run. So
 /// the change is local to step k, also where the tensor has other readers, and one run can move the inputs of every
-/// step at once. What is read between the two operations without being recorded (x.detach() in the middle of an
-/// expression) sees the moved values too: that is the one thing which is not told apart.
+/// step at once. The forward function of a custom operation is observed: there the tensor holds other values during
+/// that function alone.
+///
+/// What is read between the two operations without being recorded (x.detach() in the middle of an expression) sees the
+/// moved values too. A step that is given such a value is tainted: one of its constants or attributes is not that of
+/// the first run. Nothing is taken of it.
 class Replay {
  public:
   /// What is taken of a step when it is recorded: its outputs, or something that is computed of its node, which holds
@@ -52,17 +71,23 @@ class Replay {
     Tensor values;  // undefined: the step is not moved
   };
   /// What the probe takes of each moved step, when its slot held the given values; empty for the others, and where the
-  /// function did not read the tensor that was moved. `moves` has an entry a step. Throws Error (graph) where the
-  /// function records other operations than the first time.
+  /// function did not read the tensor that was moved or the step is tainted. `moves` has an entry a step. Throws Error
+  /// (graph) where the function records other operations than the first time.
   std::vector<Tensors> run(const std::vector<Move>& moves);
   /// The same for one step; the function is left as soon as it is recorded.
   Tensors run_one(size_t step, const Move& move);
+  /// Which steps of the last run() were tainted.
+  const std::vector<bool>& tainted() const { return tainted_; }
+  /// Place in recording order at which the first run began.
+  uint64_t start() const { return start_; }
 
  private:
   std::function<Tensors()> f_;
   const Probe probe_;
   std::vector<RecordedStep> steps_;
   Tensors results_;
+  std::vector<bool> tainted_;
+  uint64_t start_ = 0;
 };
 
 }  // namespace tape::detail

@@ -11,6 +11,14 @@
 namespace tape {
 namespace {
 
+const char* verdict(const GradcheckResult& result) {
+  if (result.all_zero) return "ALL ZERO";
+  if (result.wrong > 0) return "WRONG";
+  if (result.undecided > 0) return "UNDECIDED";
+  if (result.kinks == 0) return "ok";
+  return result.kinks == result.checked ? "only kinks" : "ok but kinks";
+}
+
 std::vector<std::string> row_of(const GradcheckResult& result) {
   const int64_t numel = result.shape.numel();
   std::string wrong = fmt::format("{}/{}", result.wrong, result.checked);
@@ -18,11 +26,7 @@ std::vector<std::string> row_of(const GradcheckResult& result) {
     wrong += " directions";
   else if (result.checked < numel)
     wrong += fmt::format(" of {}", numel);
-  const char* verdict = !result.ok()                                         ? result.all_zero ? "ALL ZERO" : "WRONG"
-                        : result.kinks > 0 && result.kinks == result.checked ? "only kinks"
-                        : result.kinks > 0                                   ? "ok but kinks"
-                                                                             : "ok";
-  return {result.name, to_string(result.shape), fmt::format("{:.1e}", result.max_error), wrong, verdict};
+  return {result.name, to_string(result.shape), fmt::format("{:.1e}", result.max_error), wrong, verdict(result)};
 }
 
 /// A NaN has a sign in memory that nobody asked for.
@@ -37,6 +41,56 @@ std::string kinks(const GradcheckResult& result) {
     text += fmt::format(": at {} the slope is {:.4g} below and {:.4g} above, and the tape's value lies between",
                         to_string(Shape(result.kink_at)), result.slope_below, result.slope_above);
   return text + ".\n";
+}
+
+/// "3 of 4 elements are", "1 of 4 elements is"
+std::string counted(int64_t count, const GradcheckResult& result) {
+  return fmt::format("{} of {} element{} {}", count, result.checked, result.checked == 1 ? "" : "s",
+                     count == 1 ? "is" : "are");
+}
+
+std::string undecided(const GradcheckResult& result) {
+  std::string text = fmt::format(
+      "{} {}: {} undecided, neither right nor wrong: at {} the value is {:.4g} and the gradient {:.4g}, and {}.",
+      result.name, to_string(result.shape), counted(result.undecided, result), to_string(Shape(result.undecided_at)),
+      result.undecided_value, unsigned_nan(result.undecided_gradient), result.undecided_reason);
+  if (result.wrong == 0 && !result.explanation.empty()) text.append(1, ' ').append(result.explanation);
+  return text + "\n";
+}
+
+std::string large_steps(const GradcheckResult& result) {
+  return fmt::format(
+      "{} {}: the step is too large for {} of {} elements, and a smaller one confirms {}: at {} the value "
+      "is {:.4g}, the step {:.3g}, and the smaller one {:.3g}.\n",
+      result.name, to_string(result.shape), result.large_steps, result.checked,
+      result.large_steps == 1 ? "its gradient" : "their gradients", to_string(Shape(result.large_step_at)),
+      result.large_step_value, result.large_step, result.smaller_step);
+}
+
+/// " (layers.0), called at layer.cpp:42": the file without its folders, the whole path is in `source`.
+std::string place_of(const std::string& module_path, const std::string& source) {
+  std::string text = module_path.empty() ? "" : fmt::format(" ({})", module_path);
+  if (!source.empty()) text += fmt::format(", called at {}", source.substr(source.find_last_of('/') + 1));
+  return text;
+}
+
+/// "gradcheck: 1 of 2 gradients is wrong, 1 is undecided"
+std::string headline(const GradcheckReport& report) {
+  int64_t wrong = 0, undecided = 0;
+  for (const GradcheckResult& result : report.variables) {
+    const bool is_wrong = result.wrong > 0 || result.all_zero;
+    wrong += is_wrong;
+    undecided += !is_wrong && result.undecided > 0;
+  }
+  std::string text =
+      fmt::format("gradcheck: {} of {} gradients {} wrong", wrong, report.variables.size(), wrong == 1 ? "is" : "are");
+  if (wrong + undecided == 0) text = fmt::format("gradcheck: all {} gradients are right", report.variables.size());
+  if (report.variables.empty() && !report.unregistered.empty()) text = "gradcheck: no gradient was checked";
+  if (undecided > 0) text += fmt::format(", {} {} undecided", undecided, undecided == 1 ? "is" : "are");
+  if (const size_t count = report.unregistered.size(); count > 0)
+    text += fmt::format(", and {} tensor{} with gradients {} not registered", count, count == 1 ? "" : "s",
+                        count == 1 ? "is" : "are");
+  return text + "\n";
 }
 
 /// What was not looked at, where whole gradients were checked along random directions.
@@ -90,7 +144,8 @@ std::string paragraph(const GradcheckResult& result) {
 }  // namespace
 
 bool GradcheckReport::ok() const {
-  return std::all_of(variables.begin(), variables.end(), [](const GradcheckResult& result) { return result.ok(); });
+  return unregistered.empty() &&
+         std::all_of(variables.begin(), variables.end(), [](const GradcheckResult& result) { return result.ok(); });
 }
 
 double GradcheckReport::share() const {
@@ -107,22 +162,24 @@ std::string to_string(const GradcheckReport& report) {
   TextTable table({{left}, {left}, {right}, {right}, {left}});
   table.add({"gradient of", "shape", "max rel error", "wrong", "verdict"});
   for (const GradcheckResult& result : report.variables) table.add(row_of(result));
-  const auto failed = std::count_if(report.variables.begin(), report.variables.end(),
-                                    [](const GradcheckResult& result) { return !result.ok(); });
-  std::string text = failed == 0 ? fmt::format("gradcheck: all {} gradients are right\n", report.variables.size())
-                                 : fmt::format("gradcheck: {} of {} gradients {} wrong\n", failed,
-                                               report.variables.size(), failed == 1 ? "is" : "are");
+  std::string text = headline(report);
   if (report.out_of_time)
     text += fmt::format("{:.2g}% of the elements were checked in {:.2g} s: the time was up\n", 100 * report.share(),
                         report.seconds);
   text += table.text();
   for (const GradcheckResult& result : report.variables) {
-    if (!result.ok()) text.append(1, '\n').append(paragraph(result));
+    if (result.wrong > 0 || result.all_zero) text.append(1, '\n').append(paragraph(result));
+    if (result.undecided > 0 && result.directions == 0) text.append(1, '\n').append(undecided(result));
+    if (result.large_steps > 0) text.append(1, '\n').append(large_steps(result));
     if (result.kinks > 0) text.append(1, '\n').append(kinks(result));
   }
   if (const std::string unseen = missed(report.variables); !unseen.empty()) text.append(1, '\n').append(unseen);
-  if (!report.guilty.empty() || !report.blame.empty()) text += '\n';
+  if (!report.unregistered.empty()) text += '\n';
+  for (const UnregisteredTensor& tensor : report.unregistered)
+    text += fmt::format("not registered: {}\n", to_string(tensor));
+  if (!report.guilty.empty() || !report.unrecorded.empty() || !report.blame.empty()) text += '\n';
   for (const GuiltyOperation& guilty : report.guilty) text += to_string(guilty).append(1, '\n');
+  for (const UnrecordedRead& read : report.unrecorded) text += to_string(read).append(1, '\n');
   if (!report.blame.empty()) text.append(report.blame).append(1, '\n');
   text.pop_back();
   return text;
@@ -131,14 +188,27 @@ std::string to_string(const GradcheckReport& report) {
 std::string to_string(const GuiltyOperation& guilty) {
   std::string text = fmt::format("guilty: {}", guilty.operation);
   if (!guilty.attributes.empty()) text += fmt::format("({})", guilty.attributes);
-  if (!guilty.module_path.empty()) text += fmt::format(" ({})", guilty.module_path);
-  // The file without its folders: the whole path is in `source`.
-  if (!guilty.source.empty())
-    text += fmt::format(", called at {}", guilty.source.substr(guilty.source.find_last_of('/') + 1));
+  text += place_of(guilty.module_path, guilty.source);
   if (guilty.composed) text += ", a step of the Composed scope";
   const char* which = guilty.derivative == Derivative::first ? "gradient of" : "its gradient's own gradient by";
   return fmt::format("{}: {} {} {}: {}", text, which, guilty.gradient.name, to_string(guilty.gradient.shape),
                      compared(guilty.gradient));
+}
+
+std::string to_string(const UnrecordedRead& read) {
+  std::string text = fmt::format("past the tape: {}", read.operation);
+  if (!read.attributes.empty()) text += fmt::format("({})", read.attributes);
+  text += place_of(read.module_path, read.source);
+  text += fmt::format(", uses {} as a constant, but it changes with {}", read.value,
+                      read.variables.empty() ? "the inputs" : fmt::format("{}", fmt::join(read.variables, ", ")));
+  return text + (read.origin.empty() ? "." : fmt::format(": {}.", read.origin));
+}
+
+std::string to_string(const UnregisteredTensor& tensor) {
+  std::string text = to_string(tensor.shape);
+  if (!tensor.operation.empty())
+    text += fmt::format(", first used by {}{}", tensor.operation, place_of(tensor.module_path, tensor.source));
+  return text;
 }
 
 std::ostream& operator<<(std::ostream& stream, const GradcheckReport& report) { return stream << to_string(report); }

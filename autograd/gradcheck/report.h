@@ -29,6 +29,18 @@ struct GradcheckResult {
   std::vector<int64_t> kink_at;  ///< the first of them
   double slope_below = 0, slope_above = 0;  ///< there; the tape's gradient lies between
 
+  int64_t undecided = 0;  ///< elements whose differences do not converge at any step: neither right nor wrong
+  std::vector<int64_t> undecided_at;  ///< the first of them
+  double undecided_value = 0;         ///< the variable's value there
+  double undecided_gradient = 0;      ///< the tape's gradient there
+  std::string undecided_reason;       ///< why the differences do not decide it
+
+  int64_t large_steps = 0;             ///< elements for which the usual step is too large; a smaller one confirms them
+  std::vector<int64_t> large_step_at;  ///< the first of them
+  double large_step_value = 0;         ///< the variable's value there
+  double large_step = 0;               ///< the usual step there
+  double smaller_step = 0;             ///< the step that confirms the gradient
+
   int64_t directions = 0;   ///< random directions compared in place of elements; then `checked` and `wrong` count them
   double miss_chance = 0;   ///< that an error of 1% of the gradient's length goes unseen by all of them
   double miss_element = 0;  ///< that an error as large as one element of average size does
@@ -37,7 +49,7 @@ struct GradcheckResult {
   double share() const {
     return directions > 0 || shape.numel() == 0 ? 1 : static_cast<double>(checked) / static_cast<double>(shape.numel());
   }
-  bool ok() const { return wrong == 0 && !all_zero; }
+  bool ok() const { return wrong == 0 && undecided == 0 && !all_zero; }
 };
 
 /// A recorded operation whose own gradient is not that of its own inputs.
@@ -55,14 +67,42 @@ struct GuiltyOperation {
 /// should be 0.256, ..."
 std::string to_string(const GuiltyOperation& guilty);
 
+/// A value that changes with a variable and that an operation used as a constant, so that no gradient flows through it:
+/// after detach(), in a NoGrad scope, or copied out with data() or item().
+struct UnrecordedRead {
+  std::string operation;               ///< that used it; "div"
+  std::string attributes;              ///< of the call, as in GuiltyOperation
+  std::string module_path;             ///< of the call
+  std::string source;                  ///< of the call
+  int64_t place = 0;                   ///< how many operations the function recorded before it
+  std::string value;                   ///< "input 1 [3]", "attribute \"scale\""
+  std::string origin;                  ///< what it is, where that is known: "a detach() of input 0"
+  std::vector<std::string> variables;  ///< that it changes with; empty where that is not known
+};
+/// "past the tape: div, called at layer.cpp:42, uses input 1 [3] as a constant, but it changes with input 0: it is a
+/// detach() of input 0."
+std::string to_string(const UnrecordedRead& read);
+
+/// A tensor with gradients that a module uses and does not register: it is not trained, saved or printed.
+struct UnregisteredTensor {
+  Shape shape;
+  std::string operation;    ///< the first that used it: "linear"
+  std::string module_path;  ///< where that ran; known, like the source, where a Trace scope was open
+  std::string source;       ///< file:line of that call, or a function's name without debug information
+};
+/// "[4, 4], first used by linear (layers.0), called at layer.cpp:42"
+std::string to_string(const UnregisteredTensor& tensor);
+
 /// The comparison of all gradients of a function with central differences; prints as a table with a paragraph for each
 /// wrong gradient, and a line for each guilty operation.
 struct GradcheckReport {
   std::vector<GradcheckResult> variables;
-  std::vector<GuiltyOperation> guilty;  ///< in the order recorded
-  std::string blame;                    ///< what else the search for them found, "" where there was none
-  double seconds = 0;                   ///< that the comparison took, without the search
-  bool out_of_time = false;             ///< max_seconds left elements unchecked
+  std::vector<GuiltyOperation> guilty;           ///< in the order recorded
+  std::vector<UnrecordedRead> unrecorded;        ///< values that went past the tape, in the order recorded
+  std::vector<UnregisteredTensor> unregistered;  ///< of a module: tensors with gradients that are not its parameters
+  std::string blame;                             ///< what else the search for them found, "" where there was none
+  double seconds = 0;                            ///< that the comparison took, without the search
+  bool out_of_time = false;                      ///< max_seconds left elements unchecked
 
   /// Of the elements of all variables that were compared.
   double share() const;

@@ -2,6 +2,7 @@
 
 #include "autograd/create.h"
 #include "autograd/gradcheck/blame.h"
+#include "autograd/gradcheck/perturbed.h"
 #include "autograd/ops/cast.h"
 #include "autograd/tape/tape.h"
 
@@ -12,46 +13,6 @@ namespace {
 constexpr int64_t kSample = 64;
 /// What the stated chance of missing an error is for: its length, relative to that of the gradient.
 constexpr double kNotable = 0.01;
-
-/// One element of a tensor that is moved and put back.
-class Perturbed {
- public:
-  Perturbed(const Tensor& tensor, int64_t element) : tensor_(tensor), element_(element), value_(place()) {}
-  ~Perturbed() {
-    if (tensor_.dtype() == f64 && element_ < tensor_.numel()) place() = value_;  // else the function replaced it
-  }
-  Perturbed(const Perturbed&) = delete;
-  Perturbed& operator=(const Perturbed&) = delete;
-  double value() const { return value_; }
-  void move_to(double value) { place() = value; }
-
- private:
-  double& place() { return tensor_.mutable_data<double>()[element_]; }
-  Tensor tensor_;
-  int64_t element_;
-  double value_;
-};
-
-/// All elements of a tensor, which are moved along a direction and put back.
-class PerturbedAlong {
- public:
-  PerturbedAlong(const Tensor& tensor, const Tensor& direction)
-      : tensor_(tensor), direction_(direction), values_(tensor.to_vector<double>()) {}
-  ~PerturbedAlong() {
-    if (tensor_.dtype() == f64 && std::ssize(values_) == tensor_.numel()) move_to(0);  // else the function replaced it
-  }
-  PerturbedAlong(const PerturbedAlong&) = delete;
-  PerturbedAlong& operator=(const PerturbedAlong&) = delete;
-  void move_to(double by) {
-    double* to = tensor_.mutable_data<double>();
-    const double* v = direction_.data<double>();
-    for (size_t i = 0; i < values_.size(); ++i) to[i] = by == 0 ? values_[i] : values_[i] + by * v[i];
-  }
-
- private:
-  Tensor tensor_, direction_;
-  std::vector<double> values_;
-};
 
 /// The function may hand out a view of its input: what it gave must not follow the next move.
 Tensors kept(const Tensors& outputs, const Tensor& variable) {
@@ -167,7 +128,8 @@ Slopes GradcheckRun::slopes(const Tensor& variable, int64_t element, double step
   x.move_to(up);
   const Tensors above = kept(evaluate(false), variable);
   x.move_to(down);
-  return slopes_of(above, outputs_, evaluate(false), head_, up - x.value(), x.value() - down);
+  return slopes_of(above, outputs_, evaluate(false), head_, up - x.value(), x.value() - down,
+                   std::max(1.0, std::abs(x.value())));
 }
 
 Slopes GradcheckRun::slopes_along(const Tensor& variable, const Tensor& direction, double step) {
@@ -186,10 +148,15 @@ ComparedGradient GradcheckRun::compare(const NamedTensor& variable, const Tensor
   const size_t chosen = result.elements.size();
   const auto settle = [&](size_t checked) {
     const int64_t element = result.elements[checked];
-    return settle_slope(result.analytic_of(checked), step(variable.tensor, element), rtol_,
+    return settle_slope(result.analytic_of(checked), point(variable.tensor, element).step, rtol_,
                         [&](double size) { return slopes(variable.tensor, element, size); });
   };
-  result.compare(rtol_, atol_, settle, [this] { return time_is_up(); });
+  const auto verify = [&](size_t checked, const SettledSlope& first) {
+    const int64_t element = result.elements[checked];
+    return verify_slope(result.analytic_of(checked), first, point(variable.tensor, element), rtol_,
+                        [&](double size) { return slopes(variable.tensor, element, size); });
+  };
+  result.compare(rtol_, atol_, settle, verify, [this] { return time_is_up(); });
   out_of_time_ = out_of_time_ || result.elements.size() < chosen;
   return result;
 }
@@ -219,16 +186,19 @@ GradcheckResult GradcheckRun::compare_along(const NamedTensor& variable, const T
     const Tensor direction = randn(variable.tensor.shape(), f64, stream);
     double analytic = 0;
     for (int64_t j = 0; j < numel; ++j) analytic += g[j] * direction.data<double>()[j];
-    const SettledSlope found = settle_slope(
-        analytic, h, rtol_, [&](double size) { return slopes_along(variable.tensor, direction, size); }, length);
+    const MeasureSlopes measure = [&](double size) { return slopes_along(variable.tensor, direction, size); };
+    SettledSlope found = settle_slope(analytic, h, rtol_, measure, length);
+    const auto is_off = [&] { return !(std::abs(analytic - found.numeric) <= (rtol_ + atol_) * length + found.noise); };
+    if (found.kink || is_off()) found = verify_slope(analytic, found, {0, h}, rtol_, measure, length);
     const double allowed = (rtol_ + atol_) * length + found.noise, miss = std::abs(analytic - found.numeric);
     result.kinks += found.kink;
-    if (!found.kink && length > 0) {
+    result.undecided += !found.undecided.empty();
+    if (!found.kink && found.undecided.empty() && length > 0) {
       result.miss_chance *= std::erf(allowed / (kNotable * length) / std::sqrt(2.0));
       result.miss_element *= std::erf(allowed * std::sqrt(static_cast<double>(numel)) / length / std::sqrt(2.0));
     }
-    if (found.kink) continue;
-    if (!(miss <= allowed)) ++result.wrong;
+    if (found.kink || !found.undecided.empty()) continue;
+    if (found.wrong) ++result.wrong;
     const double size = std::max({length, std::abs(found.numeric), std::abs(analytic)});
     const double error = miss == 0 ? 0 : std::isfinite(miss) ? miss / size : INFINITY;
     if (error <= result.max_error) continue;
@@ -249,7 +219,7 @@ void GradcheckRun::explain(GradcheckResult& result, size_t which, const std::vec
   const auto contributions = [&](size_t checked) {
     const Tensor& tensor = variables_[which].tensor;
     const int64_t element = variable.elements[checked];
-    return slopes(tensor, element, step(tensor, element)).parts;
+    return slopes(tensor, element, point(tensor, element).step).parts;
   };
   result.explanation =
       explain_wrong(variable, all, outputs_.size() == 1 ? outputs_[0].shape() : Shape{}, contributions);
@@ -262,9 +232,16 @@ void GradcheckRun::explain(GradcheckResult& result, size_t which, const std::vec
 GradcheckResult GradcheckRun::judge(size_t which, const std::vector<ComparedGradient>& all) {
   const ComparedGradient& variable = all[which];
   GradcheckResult result = along_[which].directions > 0 ? along_[which] : variable.result(rtol_);
+  if (!variable.undecided.empty() && result.directions == 0)
+    result.undecided_value = point(variables_[which].tensor, variable.elements[variable.undecided.front()]).value;
+  if (!variable.large_steps.empty() && result.directions == 0) {
+    const SlopePoint at = point(variables_[which].tensor, variable.elements[variable.large_steps.front()]);
+    result.large_step_value = at.value;
+    result.large_step = at.step;
+  }
   const auto is_zero = [](double value) { return value == 0; };
   // A tape's zero at a kink is one of its slopes.
-  result.all_zero = !variable.analytic.empty() && !may_be_zero(variable.name) && result.kinks == 0 &&
+  result.all_zero = !variable.analytic.empty() && !may_be_zero(variable.name) && result.kinks + result.undecided == 0 &&
                     std::all_of(variable.analytic.begin(), variable.analytic.end(), is_zero);
   if (!result.ok()) explain(result, which, all);
   return result;
@@ -278,10 +255,11 @@ void GradcheckRun::find_guilty_operations(GradcheckReport& report) {
     report.blame = "The operations of a function with an f64 shadow of its own are not checked one by one.";
     return;
   }
-  const Verdict verdict = find_guilty([this] { return evaluate(true); }, options_.seed);
+  const Verdict verdict = find_guilty([this] { return evaluate(true); }, options_.seed, variables_);
   report.guilty = verdict.guilty;
+  report.unrecorded = verdict.unrecorded;
   report.blame = verdict.text;
-  if (single_.f && verdict.guilty.empty())
+  if (single_.f && verdict.guilty.empty() && verdict.unrecorded.empty())
     report.blame =
         "Run in f64, every operation on the tape has the gradient of its own inputs: what is wrong is done in f32 "
         "only.";
@@ -298,8 +276,9 @@ GradcheckReport GradcheckRun::run() {
     int64_t most = options_.max_elements;
     if (by_directions(variables_[i].tensor)) {
       along_[i] = compare_along(variables_[i], gradients[i]);
-      // Where every direction crosses a kink nothing was compared; most elements have none.
-      if (along_[i].kinks == along_[i].checked) along_[i] = {};
+      // Where every direction crosses a kink nothing was compared, and one may be undecided; most elements are neither.
+      const GradcheckResult& along = along_[i];
+      if (along.kinks == along.checked || (along.wrong == 0 && along.undecided > 0)) along_[i] = {};
       most = kSample;
     }
     if (along_[i].directions > 0 && along_[i].ok())

@@ -69,8 +69,9 @@ class GradcheckRun {
   /// The slopes at a variable's element, or, with a direction (f64, of the variable's shape), along it.
   Slopes slopes(const Tensor& variable, int64_t element, double step);
   Slopes slopes_along(const Tensor& variable, const Tensor& direction, double step);
-  double step(const Tensor& variable, int64_t element) const {
-    return options_.eps * std::max(1.0, std::abs(variable.data<double>()[element]));
+  SlopePoint point(const Tensor& variable, int64_t element) const {
+    const double value = variable.data<double>()[element];
+    return {value, options_.eps * std::max(1.0, std::abs(value))};
   }
   bool by_directions(const Tensor& variable) const {
     return options_.directions > 0 && variable.numel() > options_.directions;

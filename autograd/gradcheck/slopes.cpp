@@ -12,11 +12,13 @@ constexpr double kClear = 50;
 /// Rounding inside a function may exceed the part that its outputs show by so much: sums that cancel hide how large
 /// they were.
 constexpr double kHidden = 1000;
+/// A step from which on a function that rounds to whole numbers may look like a slope.
+constexpr double kWhole = 0.1;
 
 }  // namespace
 
 Slopes slopes_of(const Tensors& above, const Tensors& here, const Tensors& below, const Tensors& head, double up,
-                 double down) {
+                 double down, double size_of_x) {
   Slopes slopes;
   double changed = 0, all = 0;
   for (size_t i = 0; i < above.size(); ++i) {
@@ -42,14 +44,19 @@ Slopes slopes_of(const Tensors& above, const Tensors& here, const Tensors& below
     }
   }
   // Each output is taken to be off by 16 roundings, independent of each other; the tape's gradient by 64.
-  slopes.noise = 16 * kRounding * std::sqrt(changed) / (0.5 * (up + down)) + 64 * kRounding * std::sqrt(all);
+  slopes.noise =
+      16 * kRounding * std::sqrt(changed) / (0.5 * (up + down)) + 64 * kRounding * std::sqrt(all) / size_of_x;
   return slopes;
 }
 
 SettledSlope settle_slope(double analytic, double step, double rtol, const MeasureSlopes& measure, double size) {
   const Slopes plain = measure(step);
-  SettledSlope best{plain.central, plain.noise, false, plain.below, plain.above};
+  SettledSlope best{.numeric = plain.central, .noise = plain.noise, .below = plain.below, .above = plain.above};
   size = std::max({size, std::abs(analytic), std::abs(plain.central)});
+  if (step > kWhole) {
+    const Slopes between = measure(0.05);
+    best.doubtful = std::abs(between.central - plain.central) > 0.25 * size + between.noise;
+  }
   const auto error = [&](double value) { return std::abs(value - analytic); };
   const double miss = error(plain.central);
   const bool right = !(miss > rtol * size);
@@ -64,13 +71,18 @@ SettledSlope settle_slope(double analytic, double step, double rtol, const Measu
       return best;
     }
     if (!right && error(near.central) <= rtol * size + near.noise)
-      return {near.central, near.noise, false, near.below, near.above};
+      return {.numeric = near.central,
+              .noise = near.noise,
+              .below = near.below,
+              .above = near.above,
+              .smaller_step = step / 64};
   }
   if (right || !(miss < 1e-3 * size || miss < kHidden * plain.noise)) return best;
   for (const double larger : {30.0, 1000.0}) {
     const double near = measure(larger * step).central;
     const double far = measure(2 * larger * step).central;
     const double value = (4 * near - far) / 3;
+    best.by_larger.push_back(value);
     if (error(value) < error(best.numeric)) best.numeric = value;
   }
   return best;

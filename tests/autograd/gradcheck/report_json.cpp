@@ -4,7 +4,9 @@
 
 #include "autograd/create.h"
 #include "autograd/gradcheck/gradcheck.h"
+#include "autograd/ops/arithmetic.h"
 #include "autograd/ops/op.h"
+#include "autograd/ops/unary.h"
 #include "tests/autograd/gradcheck/spoiled.h"
 
 namespace tape {
@@ -46,6 +48,23 @@ TEST(GradcheckJson, WritesNumbersThatAreNotFiniteAsWords) {
   EXPECT_EQ(json["variables"][0]["max_error"], "inf");
   EXPECT_EQ(json["variables"][0]["analytic"], "nan");
   EXPECT_EQ(json["variables"][0]["numeric"], "-inf");
+}
+
+TEST(GradcheckJson, HoldsWhatWasNotRecordedNotRegisteredAndNotDecided) {
+  const GradcheckReport past =
+      gradcheck([](const Tensors& in) { return in[0] / in[0].detach(); }, {sample_normal({3})});
+  const nlohmann::json read = nlohmann::json::parse(to_json(past))["unrecorded"].at(0);
+  EXPECT_EQ(read["operation"], "div");
+  EXPECT_EQ(read["value"], "input 1 [3]");
+  EXPECT_EQ(read["variables"], std::vector<std::string>{"input 0"});
+  GradcheckReport report = gradcheck([](const Tensors& in) { return sqrt(in[0]); }, {zeros({1}, f64)});
+  report.unregistered.push_back({{4, 4}, "linear", "layers.0", "layer.cpp:42"});
+  const nlohmann::json json = nlohmann::json::parse(to_json(report));
+  EXPECT_EQ(json["ok"], false);
+  EXPECT_EQ(json["variables"][0]["undecided"], 1);
+  EXPECT_EQ(json["variables"][0]["undecided_reason"], "the function is not finite below it");
+  EXPECT_EQ(json["unregistered"][0]["shape"], (std::vector<int64_t>{4, 4}));
+  EXPECT_EQ(json["unregistered"][0]["module_path"], "layers.0");
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "../tensor.h"
+
+namespace tape::detail {
+
+/// A tensor that holds other values until it is told otherwise.
+class Borrowed {
+ public:
+  Borrowed() = default;
+  ~Borrowed() { give_back(); }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+
+  void take(const Tensor& tensor, const Tensor& values) {
+    give_back();
+    tensor_ = tensor;
+    TensorImpl& impl = tensor_.impl();
+    storage_ = impl.storage;
+    offset_ = impl.offset;
+    values.impl().storage->set_version(tensor.version());
+    impl.storage = values.impl().storage;
+    impl.offset = values.impl().offset;
+  }
+  void give_back() {
+    if (!tensor_.defined()) return;
+    tensor_.impl().storage = storage_;
+    tensor_.impl().offset = offset_;
+    tensor_ = Tensor();
+    storage_ = {};
+  }
+  const Tensor& tensor() const { return tensor_; }
+
+ private:
+  Tensor tensor_;
+  Ref<Storage> storage_;
+  int64_t offset_ = 0;
+};
+
+}  // namespace tape::detail

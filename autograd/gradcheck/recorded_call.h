@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "../named_tensor.h"
+#include "../ops/op.h"
+#include "replay.h"
+
+namespace tape::detail {
+
+/// "'log' (layer), called at layer.cpp:42"
+std::string describe_call(const RecordedStep& step);
+
+/// What a recorded step is called in a report: its operation, attributes, module and line.
+template <class Named>
+Named named_after(const RecordedStep& step, size_t place) {
+  Named named;
+  named.operation = step.op->name();
+  named.attributes = to_string(step.node->attributes);
+  named.place = static_cast<int64_t>(place);
+  if (step.node->trace) {
+    named.module_path = step.node->trace->module_path;
+    named.source = step.node->trace->source();
+  }
+  return named;
+}
+
+/// A sentence about the first step that reads a tensor which an earlier call recorded and which leads to the variables;
+/// "" where there is none. Gradients follow such a tensor, differences do not.
+std::string read_of_an_earlier_call(const Replay& replay, const std::vector<NamedTensor>& variables);
+
+}  // namespace tape::detail

@@ -5,7 +5,7 @@
 
 using namespace tape;
 
-// Members register themselves with the module, so no parameter can be forgotten.
+// Members register themselves with the module. The check lists parameters that do not.
 struct Gated : nn::Module {
   nn::Child<nn::Linear> value, gate;
   explicit Gated(int64_t d) : value(this, "value", d, d), gate(this, "gate", d, d) {}

@@ -52,15 +52,18 @@ bool is_finite(const Tensor& gradient) {
 
 }  // namespace
 
-/// Calls learn. Of the first losses the leaves have to be parameters of the model, or made by learn itself, as an input
-/// is whose gradient is a penalty. A parameter that is made in the first forward is seen in the second loss.
+/// Calls learn. The leaves of the first losses must be parameters of the model or of the optimizer, or made by learn
+/// itself, such as an input whose gradient is a penalty. A parameter that is made in the first forward is seen in the
+/// second loss.
 Learned Stepper::learn_and_check(const void* batch, const Learn& learn) {
   const uint64_t before = Ref<Node>(new Node)->sequence;
   Learned learned = checked(learn(batch));
   if (options_.allow_unregistered || unchecked_ == 0 || !learned.loss.requires_grad()) return learned;
   --unchecked_;
   const auto strays = [&](const Tensor& loss) {
-    std::vector<const Node*> leaves = nn::detail::unregistered_leaves({loss}, model_.parameters());
+    Tensors known = model_.parameters();
+    for (const Tensor& parameter : optimizer_.parameters()) known.push_back(parameter);
+    std::vector<const Node*> leaves = nn::detail::unregistered_leaves({loss}, known);
     std::erase_if(leaves, [&](const Node* leaf) { return leaf->sequence >= before; });
     return leaves;
   };

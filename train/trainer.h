@@ -80,8 +80,8 @@ struct TrainerOptions {
   /// holds it, and a resume with another one is refused unless allow_changes.
   std::string settings_json = {};
   bool allow_changes = false;  ///< go on with other settings than the checkpoint's, with a warning
-  /// Allow a loss that depends on tensors with gradients that are not parameters of the model, as that of a GAN's
-  /// generator does. Without this they are an Error (config), see nn/check_registered.h.
+  /// Allow a loss that depends on tensors with gradients that are parameters neither of the model nor of the optimizer,
+  /// as that of a GAN's generator does. Without this they are an Error (config); see nn/check_registered.h.
   bool allow_unregistered = false;
   std::function<bool()> interrupted = {};  ///< asked after each step; true saves a checkpoint and ends the run
   TrainerCallbacks callbacks = {};
@@ -141,9 +141,9 @@ struct TrainResult {
 /// A loss or gradient that is not finite ends the run before the update: Error (numeric) names the step, the batch, and
 /// the first operation and module that made it; with step_in_backward also how many parameters were updated before a
 /// gradient that is not. Error (config) in the first steps where the loss depends on a tensor with gradients that
-/// existed before learn was called and is not a parameter of the model: it would not be trained or saved. Error
-/// (config) for options that make no sense; Error (io) for a folder that cannot be used, is locked by another process,
-/// or holds another run.
+/// existed before learn was called and is a parameter neither of the model nor of the optimizer: it would not be
+/// trained or saved. Error (config) for options that make no sense; Error (io) for a folder that cannot be used, is
+/// locked by another process, or holds another run.
 class Trainer {
  public:
   /// Locks the folder until the Trainer is gone. Model and optimizer must outlive it. Of several ranks, all make

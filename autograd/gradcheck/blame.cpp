@@ -24,11 +24,11 @@ std::string nobody(const BlameSearch& search, const PastTheTape& past) {
     text +=
         " So a value went past the tape: by detach(), a NoGrad scope, data(), or as a constant computed from an input.";
   else if (!past.not_finite.empty())
-    text += fmt::format(" The gradient is first not finite behind {}.", past.not_finite);
+    text += fmt::format(" The gradient first becomes NaN or infinite in the backward of {}.", past.not_finite);
   else
-    text += " Nor does a constant or an attribute of one change with the variables.";
+    text += " None of their constants and attributes changes with the inputs either.";
   if (!search.undecided().empty())
-    text += fmt::format(" No step of the differences decides about: {}.", fmt::join(search.undecided(), "; "));
+    text += fmt::format(" Undecided by differences: {}.", fmt::join(search.undecided(), "; "));
   if (!gradients.frozen.empty())
     text += fmt::format(" Or it is the padding's, which gets no gradient by design: {}.",
                         fmt::join(gradients.frozen, ", "));

@@ -195,12 +195,26 @@ std::string to_string(const GuiltyOperation& guilty) {
                      compared(guilty.gradient));
 }
 
+namespace {
+
+/// "input 0, weight, bias and 3 more"
+std::string listed(const std::vector<std::string>& variables) {
+  constexpr size_t kNamed = 3;
+  if (variables.empty()) return "the inputs";
+  const size_t named = std::min(kNamed, variables.size());
+  std::string text =
+      fmt::format("{}", fmt::join(variables.begin(), variables.begin() + static_cast<std::ptrdiff_t>(named), ", "));
+  if (named < variables.size()) text += fmt::format(" and {} more", variables.size() - named);
+  return text;
+}
+
+}  // namespace
+
 std::string to_string(const UnrecordedRead& read) {
   std::string text = fmt::format("past the tape: {}", read.operation);
   if (!read.attributes.empty()) text += fmt::format("({})", read.attributes);
   text += place_of(read.module_path, read.source);
-  text += fmt::format(", uses {} as a constant, but it changes with {}", read.value,
-                      read.variables.empty() ? "the inputs" : fmt::format("{}", fmt::join(read.variables, ", ")));
+  text += fmt::format(", uses {} as a constant, but it changes with {}", read.value, listed(read.variables));
   return text + (read.origin.empty() ? "." : fmt::format(": {}.", read.origin));
 }
 

@@ -53,7 +53,7 @@ TEST(CheckRegistered, ListsAPlainModuleAndATensor) {
 }
 
 TEST(CheckRegistered, NamesTheModuleAndLineInATraceScope) {
-  struct Outer : Module {
+  struct Surrounding : Module {
     Child<Forgetful> inner{this, "inner"};
     Tensor forward(const Tensor& x) { return inner(x); }
   } model;

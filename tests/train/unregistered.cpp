@@ -72,6 +72,18 @@ TEST_F(TrainerUnregistered, TensorsMadeInTheFirstForwardAreFoundInTheSecond) {
   EXPECT_THROW(train(model, {}, [&] { return sum(nn::call(model, ones({2, 4}))); }), Error);
 }
 
+TEST_F(TrainerUnregistered, TensorsOfTheOptimizerAreTrained) {
+  nn::Linear model(4, 4);
+  Tensor temperature = ones({}).requires_grad_();
+  Tensors parameters = model.parameters();
+  parameters.push_back(temperature);
+  optim::Sgd sgd(parameters, {.lr = 1e-2});
+  Loader<Rows> loader({.plan = TinyTask::plan, .collate = TinyTask::collate});
+  const auto loss = [&] { return sum(nn::call(model, ones({2, 4})) * temperature); };
+  EXPECT_EQ(Trainer(model, sgd, {.steps = 2}).fit(loader, [&](const Rows&) { return Learned{loss(), 1}; }).step, 2);
+  EXPECT_NE(temperature.item(), 1);
+}
+
 TEST_F(TrainerUnregistered, TensorsThatLearnMakesAreInputs) {
   nn::Linear model(4, 4);
   const auto penalty = [&] {

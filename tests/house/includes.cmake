@@ -38,7 +38,7 @@ set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention_
   models/decoding/decoder_rows.h models/decoding/repeats.h models/decoding/running_rows.h models/decoding/said_rows.h
   models/encoder_batches.h models/encoder_decoder_folder.h models/encoder_folder.h models/encoder_sizes.h
   models/folder_loading.h models/labels.h models/length_batches.h models/tokenizer_fit.h models/transformer_json.h
-  models/weights.h nn/tensor_swap.h)
+  models/weights.h nn/tensor_swap.h nn/unregistered_leaves.h)
 # And those that need xtensor, which is not everybody's.
 list(APPEND internal autograd/xtensor.h autograd/xtensor_guard.h)
 

@@ -55,7 +55,9 @@ int main() {
   model.eval();
   for (const char* prompt : {"This is the cat", "the malt"}) {
     const auto said = models::generate(model, {tokenizer->encode(prompt).ids},
-                                       {.sampling = {.temperature = 0}, .stop_ids = tokenizer->encode("\n").ids});
+                                       {.sampling = {.temperature = 0},
+                                        .stop_ids = tokenizer->encode("\n").ids,
+                                        .vocabulary = tokenizer->vocab_size()});
     fmt::print("[{}]{}\n", prompt, tokenizer->decode(said[0].tokens));
   }
   return loss_value < 0.2 ? 0 : 1;

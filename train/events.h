@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,7 +28,10 @@ struct Evaluation {
   std::map<std::string, double> metrics = {};  ///< {"bleu", 31.2}: shown and logged
   std::optional<double> score = {};            ///< higher is better; -loss where it is not given. NaN is worse than all
   std::vector<Sample> samples = {};            ///< a few, for the report
-  std::string drawn = {};                      ///< how these were chosen, where it is known
+  /// Gives samples that cost computation or can fail. The Trainer calls it after the checkpoint of the step is written,
+  /// in evaluation mode and with the weights that were evaluated; an exception becomes a warning of the run.
+  std::function<std::vector<Sample>()> draw_samples = {};
+  std::string drawn = {};  ///< how these were chosen, where it is known
   std::optional<Confusion> confusion = {};
 };
 
@@ -48,6 +52,7 @@ struct RunDescription {
   std::string task = {};          ///< "translation"
   int64_t parameters = 0;         ///< filled in by the Trainer
   std::string options_json = {};  ///< a JSON object of the settings; "" for none
+  std::string command_json = {};  ///< what a later call needs to go on, written to kRunCommand; "" for none
   std::string model = {};         ///< a text that shows the model; the tree of its modules where it is ""
 };
 

@@ -139,7 +139,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM, text::
     return {.loss = mean,
             .metrics = {{"perplexity", std::exp(mean)}},
             .score = -mean,
-            .samples = {sample()},
+            .draw_samples = [this] { return std::vector{sample()}; },
             .drawn = data_->prompt_name()};
   }
 
@@ -147,8 +147,11 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM, text::
   Sample sample() {
     constexpr int64_t kPrompt = 32, kNew = 200;
     const LanguagePrompt prompt = data_->prompt(kPrompt, kNew);
-    const auto said = models::generate(
-        *model_, {prompt.begin}, {.sampling = {.temperature = 0.8}, .max_new_tokens = kNew, .seed = options_.run.seed});
+    const auto said = models::generate(*model_, {prompt.begin},
+                                       {.sampling = {.temperature = 0.8},
+                                        .max_new_tokens = kNew,
+                                        .seed = options_.run.seed,
+                                        .vocabulary = tokenizer_->vocab_size()});
     return {tokenizer_->decode(prompt.begin), tokenizer_->decode(prompt.rest), tokenizer_->decode(said.front().tokens)};
   }
 

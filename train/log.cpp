@@ -84,19 +84,21 @@ void Log::evaluation(int64_t step, double seconds, const Evaluation& evaluation,
   event["metrics"] = evaluation.metrics;
   if (!weights.empty()) event["weights"] = weights;
   write(event);
-  if (!evaluation.samples.empty()) {
-    Json samples = Json::array();
-    for (const Sample& sample : evaluation.samples)
-      samples.push_back({{"input", sample.input}, {"reference", sample.reference}, {"output", sample.output}});
-    Json line{{"event", "samples"}, {"step", step}, {"samples", std::move(samples)}};
-    if (!evaluation.drawn.empty()) line["drawn"] = evaluation.drawn;
-    write(line);
-  }
   if (evaluation.confusion)
     write({{"event", "confusion"},
            {"step", step},
            {"labels", evaluation.confusion->labels},
            {"counts", evaluation.confusion->counts}});
+}
+
+void Log::samples(int64_t step, const Evaluation& evaluation) {
+  if (evaluation.samples.empty()) return;
+  Json samples = Json::array();
+  for (const Sample& sample : evaluation.samples)
+    samples.push_back({{"input", sample.input}, {"reference", sample.reference}, {"output", sample.output}});
+  Json line{{"event", "samples"}, {"step", step}, {"samples", std::move(samples)}};
+  if (!evaluation.drawn.empty()) line["drawn"] = evaluation.drawn;
+  write(line);
 }
 
 void Log::checkpoint(int64_t step, const std::string& folder, bool best) {

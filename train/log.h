@@ -35,9 +35,11 @@ class Log {
 
   void start(const RunDescription& run);
   void step(const StepEvent& event);
-  /// The evaluation, its samples and its confusion matrix where there are any. `weights` names what was evaluated where
-  /// it is not the model of that step: "weights" in the line.
+  /// The evaluation and its confusion matrix where there is one. `weights` names what was evaluated where it is not the
+  /// model of that step: "weights" in the line.
   void evaluation(int64_t step, double seconds, const Evaluation& evaluation, const std::string& weights = "");
+  /// The samples of an evaluation; nothing where there are none.
+  void samples(int64_t step, const Evaluation& evaluation);
   void checkpoint(int64_t step, const std::string& folder, bool best);
   void resume(int64_t step);
   void warning(int64_t step, const std::string& text);

@@ -157,12 +157,12 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
     return {cross_entropy(logits_of(b), from_vector(b.words, {std::ssize(b.words)})), std::ssize(b.words)};
   }
 
-  /// The likeliest tokens; of equal ones the first.
-  static std::vector<int64_t> said_of(const Tensor& logits) {
+  /// The likeliest of the tokenizer's tokens (a model's table may have more rows); of equal ones the first.
+  std::vector<int64_t> said_of(const Tensor& logits) const {
     const auto values = logits.to_vector<float>();
     std::vector<int64_t> said;
     for (auto row = values.begin(); row != values.end(); row += logits.size(1))
-      said.push_back(std::max_element(row, row + logits.size(1)) - row);
+      said.push_back(std::max_element(row, row + tokenizer_->vocab_size()) - row);
     return said;
   }
 
@@ -189,14 +189,18 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
     }
     const double loss = mean_loss(losses);
     const FairSample sample = fair_sample(examples_.valid.ids.size(), 8, options_.run.seed, "validation lines");
-    std::vector<Sample> samples;
-    samples.reserve(sample.places.size());
-    for (const size_t line : sample.places) samples.push_back(sample_of(static_cast<int64_t>(line)));
     return {.loss = loss,
             .metrics = {{"perplexity", std::exp(loss)}, {"accuracy", right / words}},
             .score = -loss,
-            .samples = std::move(samples),
+            .draw_samples = [this, places = sample.places] { return samples_of(places); },
             .drawn = sample.drawn};
+  }
+
+  std::vector<Sample> samples_of(const std::vector<size_t>& lines) {
+    std::vector<Sample> samples;
+    samples.reserve(lines.size());
+    for (const size_t line : lines) samples.push_back(sample_of(static_cast<int64_t>(line)));
+    return samples;
   }
 
   /// What is read, the words that were hidden, and those that are said.

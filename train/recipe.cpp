@@ -81,11 +81,8 @@ TrainerOptions trainer_options(const TaskOptions& options, const Recipe& recipe,
                          .progress = &out,
                          .terminal = terminal,
                          .allow_changes = options.allow_changes,
-                         .interrupted = options.interrupted};
-  if (options.report) {
-    trainer.callbacks.on_evaluation = [report = options.report, path = trainer.folder->path()](
-                                          int64_t, const Evaluation&) { report(path); };
-  }
+                         .interrupted = options.interrupted,
+                         .report = options.report};
   return trainer;
 }
 

@@ -78,7 +78,7 @@ std::vector<std::string> changed_settings(const FoundCheckpoint& from, const Tra
   if (before.settings.empty()) return {};
   std::vector<std::string> changed = differing_settings(before.settings, settings_of(options));
   if (!changed.empty() && !options.allow_changes)
-    raise(ErrorKind::config, "{}: the run has other settings now: {}; allow changes to go on all the same", from.folder,
+    raise(ErrorKind::config, "{}: the run has other settings now: {}; --allow-changes goes on with them", from.folder,
           fmt::join(changed, "; "));
   return changed;
 }

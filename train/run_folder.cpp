@@ -99,14 +99,16 @@ RunFolder::RunFolder(std::string path, Start start, Role role)
   try {
     const auto trace = trace_of_run(path_);
     if (trace && start == Start::fresh)
-      raise(ErrorKind::io, "{} holds another run ({}); resume it, overwrite it, or choose another folder", path_,
-            *trace);
+      raise(ErrorKind::io,
+            "{} holds another run ({}): resume it (--resume), overwrite it (--overwrite), or choose another folder",
+            path_, *trace);
     if (start != Start::fresh) remove_half_written(path_);
     replaces_ = trace && start == Start::overwrite;
     if (replaces_) {
       remove_checkpoints_except(path_, {});
-      fs::remove(file("log.jsonl"), failed);
-      if (failed) raise(ErrorKind::io, "{}: cannot remove: {}", file("log.jsonl"), failed.message());
+      for (const char* name : {"log.jsonl", kRunCommand})
+        if (fs::remove(file(name), failed); failed)
+          raise(ErrorKind::io, "{}: cannot remove: {}", file(name), failed.message());
     }
   } catch (...) {
     close(lock_);

@@ -8,6 +8,9 @@
 
 namespace tape::train {
 
+/// The file of a run's folder that holds the command it was started with: RunDescription::command_json.
+inline constexpr const char* kRunCommand = "run.json";
+
 /// What to do with a folder that holds a run (a log, checkpoints or a model).
 enum class Start {
   fresh,     ///< refuse it
@@ -20,7 +23,7 @@ enum class Start {
 /// a fresh one, files that a kill left half written (`model.safetensors.tmp-1234`, see write_file) are removed.
 ///
 /// Error (io): the folder cannot be made or written; `runs/mt: locked by process 1234, which trains there`;
-/// `runs/mt holds another run (log.jsonl); resume it, overwrite it, or choose another folder`.
+/// `runs/mt holds another run (log.jsonl): resume it (--resume), overwrite it (--overwrite), or choose another folder`.
 class RunFolder {
  public:
   /// Whether this process is the one that writes there; one that only reads neither makes nor locks it, and finds it as

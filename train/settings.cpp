@@ -42,15 +42,16 @@ Json file_setting(const std::string& path) {
   const uint64_t checksum = file_checksum(path);
   const auto bytes = static_cast<int64_t>(std::filesystem::file_size(path, failed));
   if (failed) raise(ErrorKind::io, "{}: cannot ask for its size: {}", path, failed.message());
-  return {{"file", path}, {"bytes", bytes}, {"xxh3_64", fmt::format("{:016x}", checksum)}};
+  return {{"file", std::filesystem::absolute(path, failed).string()},
+          {"bytes", bytes},
+          {"xxh3_64", fmt::format("{:016x}", checksum)}};
 }
 
 Json file_setting(const std::string& path, Communicator& ranks) {
   Json first;
-  if (ranks.leads()) first["of"] = file_setting(path);
-  first = parse_json(broadcast(ranks, first.dump(-1, ' ', false, Json::error_handler_t::replace)), path)["of"];
-  const std::string read = first.is_null() ? "" : first["file"].get<std::string>();
-  return read == path ? first : file_setting(path);
+  if (ranks.leads()) first = {{"path", path}, {"of", file_setting(path)}};
+  first = parse_json(broadcast(ranks, first.dump(-1, ' ', false, Json::error_handler_t::replace)), path);
+  return first["path"] == path ? first["of"] : file_setting(path);
 }
 
 std::vector<std::string> differing_settings(const std::string& then, const std::string& now, const std::string& then_is,

@@ -12,8 +12,8 @@ namespace tape::train {
 // The settings of a run are what its bits depend on besides the machine: a JSON object with a value for each option and
 // an object for each file that is learned from. Every checkpoint holds them.
 
-/// How settings hold a file: {"file": path, "bytes": n, "xxh3_64": 16 hexadecimal digits}; null for the path "". Error
-/// (io).
+/// How settings hold a file: {"file": its absolute path, "bytes": n, "xxh3_64": 16 hexadecimal digits}; null for the
+/// path "". Error (io).
 nlohmann::ordered_json file_setting(const std::string& path);
 /// The same of a file that the first of several ranks alone reads, unless another one names another path: it reads that
 /// one itself, so that the ranks' settings tell whether the data is the same.

@@ -54,7 +54,10 @@ struct TaskOptions {
   /// `out` is a folder that all see, and rank 0 alone writes and speaks.
   std::shared_ptr<Communicator> ranks = {};
   DistributedOptions distributed = {};  ///< of several ranks
-  /// Called with the run's folder after each evaluation and at the end, to write a report.
+  /// The command that started the run, kept in its folder (RunDescription::command_json).
+  std::string command_json = {};
+  /// Called with the run's folder after each evaluation and at the end, to write a report. An exception becomes a
+  /// warning of the run.
   std::function<void(const std::string& folder)> report = {};
 };
 

@@ -39,7 +39,8 @@ class TaskRun {
     if (fit) options.parts = fit->parts();
     options.schedule = schedule_.get();
     const nlohmann::ordered_json run_settings = settings();
-    options.describe = {.task = name_, .options_json = text_of(description(run_settings))};
+    options.describe = {
+        .task = name_, .options_json = text_of(description(run_settings)), .command_json = run_.command_json};
     options.settings_json = text_of(run_settings);
     options.save_model = [this](const std::string& path) {
       save_model(path);
@@ -49,10 +50,8 @@ class TaskRun {
     Trainer trainer(*model_, *adam_, options);
     // Now that nothing of this run can be refused: what another task wrote there would be read in its model's place.
     if (folder && folder->replaces()) models::remove_model(folder->path());
-    TrainResult result = trainer.fit(
+    return trainer.fit(
         *loader_, [this](const Batch& batch) { return training_loss(batch); }, [this] { return evaluate(); });
-    if (run_.report && ranks().leads()) run_.report(folder->path());
-    return result;
   }
 
   Diagnosis examine() {

@@ -36,7 +36,8 @@ inline SummedLoss summed(const Learned& learned) {
 /// The mean over the tokens of all.
 double mean_loss(const std::vector<SummedLoss>& losses);
 
-/// What a run calls as it goes on; of several ranks, rank 0 does.
+/// What a run calls as it goes on; of several ranks, rank 0 does. on_evaluation is called after the checkpoint of its
+/// step.
 struct TrainerCallbacks {
   std::function<void(const StepEvent&)> on_step = {};
   std::function<void(int64_t step, const Evaluation&)> on_evaluation = {};
@@ -91,6 +92,9 @@ struct TrainerOptions {
   /// Reads what save_model saved, the values by the model's names. Where it is given, checkpoints hold their model as
   /// save_model writes it, so that each can be used as the model's folder can.
   std::function<nn::StateDict(const std::string& folder)> load_model = {};
+  /// Writes a report of the run's folder: called after each evaluation and its checkpoint, and at the end. An exception
+  /// becomes a warning of the run.
+  std::function<void(const std::string& folder)> report = {};
   /// Writes more files into a checkpoint, before its MANIFEST.
   std::function<void(const std::string& folder)> checkpoint_files = {};
 };

@@ -6,6 +6,7 @@
 
 #include "autograd/random.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "train/resume.h"
 #include "train/same_run.h"
 
@@ -73,6 +74,10 @@ void TrainingRun::begin_log(const std::optional<FoundCheckpoint>& found) {
   const std::string log = writes() ? folder_->file("log.jsonl") : "";
   if (writes() && folder_->resumes()) cut_log(log, found ? state_.step : -2);
   log_ = std::make_unique<Log>(log);
+  if (writes() && !options_.describe.command_json.empty()) {
+    const std::string_view command = options_.describe.command_json;
+    write_file(folder_->file(kRunCommand), {&command, 1});
+  }
   if (options_.progress && ranks_.leads())
     progress_.emplace(*options_.progress, std::max(options_.steps, state_.step), options_.terminal,
                       ProgressOptions{.first_step = state_.step});
@@ -99,10 +104,12 @@ StopReason TrainingRun::loop() {
     if (options_.interrupted && any(ranks_, options_.interrupted())) return StopReason::interrupted;
     const bool out_of_time = options_.seconds > 0 && any(ranks_, seconds() >= options_.seconds);
     const bool last = state_.step >= options_.steps || out_of_time;
-    if (evaluate_ && (evaluation_due() || last) && state_.evaluated_step != state_.step) evaluate();
+    const bool evaluates = evaluate_ && (evaluation_due() || last) && state_.evaluated_step != state_.step;
+    if (evaluates) evaluate();
     // One that an interruption made here does not count as planned.
     const bool planned = !state_.planned.empty() && state_.planned.back() == state_.step;
     if ((checkpoint_due() || last) && !(saved_ && planned)) save(Cause::planned);
+    if (evaluates) show_evaluation();
     if (state_.step >= options_.steps) return StopReason::steps;
     if (options_.patience > 0 && state_.stale >= options_.patience) return StopReason::early_stop;
     if (out_of_time) return StopReason::time;
@@ -169,6 +176,7 @@ TrainResult TrainingRun::train() {
   begin();
   try {
     end(loop());
+    write_report();
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::numeric) log_->warning(state_.step, error.what());
     throw;

@@ -37,6 +37,14 @@ class TrainingRun {
   /// The evaluation of the weights the model holds, in evaluation mode.
   Evaluation evaluated();
   void evaluate();
+  /// Where an evaluation has failed: a checkpoint of the step, so that what was learned is not lost.
+  void save_unevaluated();
+  /// What only shows an evaluation, after its checkpoint: samples, callback and report.
+  void show_evaluation();
+  void draw_samples(Evaluation& evaluation);
+  void write_report();
+  /// Calls what only decorates the run: an exception of it becomes a warning.
+  void decorate(const char* what, const std::function<void()>& make);
   void note_score(const Evaluation& evaluation);
   enum class Cause { planned, interruption };
   void save(Cause cause);

@@ -8,6 +8,7 @@
 
 #include "autograd/random.h"
 #include "autograd/tape/scope.h"
+#include "base/error.h"
 #include "nn/training_mode.h"
 
 namespace tape::train {
@@ -60,11 +61,65 @@ Evaluation TrainingRun::evaluated() {
   return evaluation;
 }
 
+void TrainingRun::decorate(const char* what, const std::function<void()>& make) {
+  try {
+    make();
+  } catch (const std::exception& error) {
+    warn(fmt::format("{} left out: {}", what, error.what()));
+  }
+}
+
+void TrainingRun::draw_samples(Evaluation& evaluation) {
+  if (!evaluation.draw_samples) return;
+  decorate("samples", [&] {
+    const EvaluationScope scope(model_);
+    evaluation.samples = evaluation.draw_samples();
+  });
+  evaluation.draw_samples = {};
+}
+
+void TrainingRun::write_report() {
+  if (writes() && options_.report) decorate("the report", [this] { options_.report(folder_->path()); });
+}
+
+void TrainingRun::show_evaluation() {
+  {
+    const WholeParameters whole(distributed());
+    std::optional<WeightsInPlace> judged;
+    if (average_) judged.emplace(model_, average_->values());
+    draw_samples(*last_);
+  }
+  log_->samples(state_.step, *last_);
+  if (options_.callbacks.on_evaluation && ranks_.leads()) options_.callbacks.on_evaluation(state_.step, *last_);
+  write_report();
+}
+
+void TrainingRun::save_unevaluated() {
+  // Several ranks save together, and the others do not know of it.
+  if (saved_ || state_.step == 0 || ranks_.size() > 1) return;
+  try {
+    save(Cause::interruption);
+  } catch (const std::exception&) {
+    // The error of the evaluation is what the user has to see.
+  }
+}
+
 void TrainingRun::evaluate() {
+  try {
+    const WholeParameters whole(distributed());
+    std::optional<WeightsInPlace> judged;
+    if (average_) judged.emplace(model_, average_->values());
+    last_ = evaluated();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::numeric) save_unevaluated();  // no use going on from weights that are not finite
+    throw;
+  } catch (const std::exception&) {
+    save_unevaluated();
+    throw;
+  }
   const WholeParameters whole(distributed());
   std::optional<WeightsInPlace> judged;
   if (average_) judged.emplace(model_, average_->values());
-  last_ = evaluated();
   state_.evaluated_step = state_.step;
   saved_ = false;
   note_score(*last_);
@@ -77,7 +132,6 @@ void TrainingRun::evaluate() {
   if (best && !folder_)
     for (const auto& [name, tensor] : model_.state_dict()) best_in_memory_->weights[name] = tensor.detach().clone();
   if (best && writes() && options_.save_model) options_.save_model(folder_->path());
-  if (options_.callbacks.on_evaluation && ranks_.leads()) options_.callbacks.on_evaluation(state_.step, *last_);
 }
 
 void TrainingRun::note_score(const Evaluation& evaluation) {
@@ -108,8 +162,11 @@ std::vector<Candidate> TrainingRun::candidates() {
 void TrainingRun::judge(Candidate& candidate) {
   const WeightsInPlace judged(model_, candidate.weights);
   candidate.evaluation = evaluated();
-  if (candidate.name.starts_with("average"))
+  if (candidate.name.starts_with("average")) {
     log_->evaluation(state_.step, seconds(), *candidate.evaluation, candidate.name);
+    draw_samples(*candidate.evaluation);
+    log_->samples(state_.step, *candidate.evaluation);
+  }
   if (progress_) progress_->line(fmt::format("{}  {}", candidate.name, shown(*candidate.evaluation)));
 }
 
@@ -130,6 +187,7 @@ void TrainingRun::finish() {
   result_.weights = chosen.name;
   result_.evaluation = chosen.evaluation;
   if (writes() && options_.save_model) options_.save_model(folder_->path());
+  if (result_.evaluation) draw_samples(*result_.evaluation);
 }
 
 }  // namespace tape::train

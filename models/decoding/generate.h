@@ -19,7 +19,10 @@ struct GenerateOptions {
   std::optional<int64_t> min_new_tokens = {};   ///< no stop id before so many
   /// The last of max_new_tokens, or of the model's positions, is the end, of an encoder-decoder model.
   std::optional<bool> forced_eos = {};
-  int64_t vocabulary = 0;           ///< ids from here on are never said (a table padded to a round size); 0: all may be
+  /// Only ids below this are drawn; 0: any row of the model. Set it to the tokenizer's vocab_size(): embedding tables
+  /// are often padded (Pythia, Qwen, T5), and generate(), which knows no tokenizer, can otherwise draw ids that
+  /// decode() refuses.
+  int64_t vocabulary = 0;
   std::optional<int64_t> bos = {};  ///< begins an encoder-decoder model's target; the model's bos_id where not given
   std::optional<int64_t> forced_bos = {};  ///< what such a target says first; the model's where not given
   bool use_cache = true;                   ///< keep keys and values of earlier positions; the same tokens either way

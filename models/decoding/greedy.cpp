@@ -7,12 +7,16 @@ namespace tape::models {
 std::vector<std::vector<int64_t>> greedy_decode(EncoderDecoder& model, const Tensor& src,
                                                 const GreedyOptions& options) {
   check_at_least_one("greedy_decode", {{"max_length", options.max_length}});
+  const int64_t rows_of_model = model.options().tgt_vocab;
+  if (options.vocabulary < 0 || options.vocabulary > rows_of_model)
+    raise(ErrorKind::config, "greedy_decode: vocabulary must be from 0 to the model's {}, got {}", rows_of_model,
+          options.vocabulary);
   const NoGrad no_grad;
   std::vector<std::vector<int64_t>> found(static_cast<size_t>(src.size(0)));
   std::vector<bool> ended(found.size(), false);
   RunningRows rows(model, src, options.bos, options.use_cache);
   for (int64_t length = 1; length <= options.max_length && !rows.places().empty(); ++length) {
-    Tensor next = rows.likeliest().indices;
+    Tensor next = rows.likeliest(options.vocabulary).indices;
     int64_t* tokens = next.mutable_data<int64_t>();
     for (const int64_t at : rows.places()) {
       const auto place = static_cast<size_t>(at);

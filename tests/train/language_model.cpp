@@ -65,8 +65,8 @@ TEST_F(LanguageModelTest, GoesOnWithTheArchitectureItBeganWith) {
   expect_same_bits_in_parts(given);
   given.window = 6;
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
-                    fmt::format("{}/checkpoint-20: the run has other settings now: window 5 then, 6 now; allow changes "
-                                "to go on all the same",
+                    fmt::format("{}/checkpoint-20: the run has other settings now: window 5 then, 6 now; "
+                                "--allow-changes goes on with them",
                                 folder_ / "parts"));
 }
 
@@ -154,7 +154,7 @@ TEST_F(LanguageModelTest, NamesEveryOptionThatIsAnotherThanTheCheckpoints) {
       "now; layers 1 then, 2 now; width 32 then, 64 now; heads 2 then, 4 now",
       file("numbers.txt"), file("other.txt"));
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
-                    fmt::format("{}: the run has other settings now: {}; allow changes to go on all the same",
+                    fmt::format("{}: the run has other settings now: {}; --allow-changes goes on with them",
                                 folder_ / "run/checkpoint-10", all));
   EXPECT_THAT(told_.str(),
               HasSubstr("other.txt: 1 of 1,370 characters is unknown to the tokenizer, which loses it: \"Q\"\n"));
@@ -270,7 +270,7 @@ TEST_F(LanguageModelTest, GoesOnWithDocumentsAsItBegan) {
   EXPECT_TAPE_ERROR(train(given), ErrorKind::config,
                     fmt::format("{}/checkpoint-20: the run has other settings now: layer_decay 0.9 then, 0.8 now; "
                                 "optimizer_state bf16 then, not given now; lr_of {{\"embeddings\":0.0001}} then, not "
-                                "given now; pack true then, not given now; allow changes to go on all the same",
+                                "given now; pack true then, not given now; --allow-changes goes on with them",
                                 folder_ / "parts"));
 }
 

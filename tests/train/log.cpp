@@ -31,12 +31,14 @@ TEST(Log, WritesTheLinesOfTheContract) {
               .tokens = 100,
               .tokens_per_second = 50,
               .seconds = 9});
-    log.evaluation(5, 10,
-                   {.loss = 2,
-                    .metrics = {{"bleu", 31.2}},
-                    .samples = {{"in", "ref", "out"}},
-                    .drawn = "all 1 pairs",
-                    .confusion = Confusion{{"a", "b"}, {{3, 1}, {0, 4}}}});
+    const Evaluation evaluation{.loss = 2,
+                                .metrics = {{"bleu", 31.2}},
+                                .samples = {{"in", "ref", "out"}},
+                                .drawn = "all 1 pairs",
+                                .confusion = Confusion{{"a", "b"}, {{3, 1}, {0, 4}}}};
+    log.evaluation(5, 10, evaluation);
+    log.samples(5, evaluation);
+    log.samples(5, {.loss = 2});  // none
     log.evaluation(5, 10, {.loss = NAN}, "average of the last 5 checkpoints");
     log.checkpoint(5, "checkpoint-5", true);
     log.resume(5);
@@ -56,9 +58,9 @@ TEST(Log, WritesTheLinesOfTheContract) {
   EXPECT_EQ(lines[1], R"({"event":"step","step":5,"epoch":1.25,"loss":2.5,"lr":0.001,"grad_norm":3.0,"tokens":100,)"
                       R"("tokens_per_second":50.0,"seconds":9.0})");
   EXPECT_EQ(lines[2], R"({"event":"eval","step":5,"seconds":10.0,"loss":2.0,"metrics":{"bleu":31.2}})");
-  EXPECT_EQ(lines[3], R"({"event":"samples","step":5,"samples":[{"input":"in","reference":"ref","output":"out"}],)"
+  EXPECT_EQ(lines[4], R"({"event":"samples","step":5,"samples":[{"input":"in","reference":"ref","output":"out"}],)"
                       R"("drawn":"all 1 pairs"})");
-  EXPECT_EQ(lines[4], R"({"event":"confusion","step":5,"labels":["a","b"],"counts":[[3,1],[0,4]]})");
+  EXPECT_EQ(lines[3], R"({"event":"confusion","step":5,"labels":["a","b"],"counts":[[3,1],[0,4]]})");
   EXPECT_EQ(lines[5], R"({"event":"eval","step":5,"seconds":10.0,"loss":null,"metrics":{},)"
                       R"("weights":"average of the last 5 checkpoints"})");
   EXPECT_EQ(lines[6], R"({"event":"checkpoint","step":5,"folder":"checkpoint-5","best":true})");

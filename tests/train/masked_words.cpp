@@ -66,6 +66,23 @@ TEST_F(MaskedWords, LearnsFromScratch) {
   EXPECT_EQ(models::load<models::MaskedLanguageModel>(run())->base->vocab(), tokenizer->vocab_size());
 }
 
+TEST_F(MaskedWords, BeginsWithATableThatHasMoreRowsThanTheTokenizer) {
+  models::BertConfig config = small_bert(false);
+  config.vocab += 20;
+  manual_seed(7);
+  models::MaskedLanguageModel padded{models::EncoderConfig(config)};
+  padded.head->decoder->bias.mutable_data<float>()[config.vocab - 3] = 50;  // a row of no token
+  models::save(folder_ / "padded", padded);
+  add_tokenizer(folder_ / "padded");
+  MaskedWordsOptions options = with_init(folder_ / "padded");
+  options.run.epochs = 1;
+  options.run.lr = 1e-6;
+  const MaskedWordsResult result = train(options);
+  EXPECT_TRUE(result.run.warnings.empty());
+  EXPECT_EQ(result.run.evaluation->samples.size(), 8u);
+  EXPECT_TRUE(fs::exists(run() + "/model.safetensors"));
+}
+
 TEST_F(MaskedWords, BeginsWithAFolderAndKeepsItsHead) {
   MaskedWordsOptions options = with_init(save_bert(folder_ / "bert"));
   options.run.epochs = 2;

@@ -6,9 +6,11 @@
 
 #include "models/adapter_folder.h"
 #include "models/folder.h"
+#include "models/gpt.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 #include "tests/train/language_model_test.h"
+#include "text/load_tokenizer.h"
 #include "train/checkpoint.h"
 
 namespace tape::train {
@@ -44,6 +46,23 @@ TEST_F(PretrainedDecoderTest, GoesOnWithAllOfIt) {
   EXPECT_LT(result.valid_loss, base_loss_ - 0.05);
   const auto before = values_of("base"), after = values_of("run");
   for (const auto& [name, value] : before) EXPECT_FALSE(tensors_equal(after.at(name), value)) << name;
+}
+
+TEST_F(PretrainedDecoderTest, GoesOnWithATableThatHasMoreRowsThanTheTokenizer) {
+  const auto tokenizer = text::load_tokenizer(folder_ / "base");
+  manual_seed(5);
+  models::save(
+      folder_ / "padded",
+      models::Gpt({.vocab = 20 * tokenizer->vocab_size(), .d_model = 32, .layers = 1, .heads = 2, .max_length = 16}));
+  tokenizer->save(folder_ / "padded");
+  LanguageModelOptions given = going_on("run", 20);
+  given.init->folder = folder_ / "padded";
+  given.run.lr = 1e-6;  // so that the rows of no token stay as likely as the others
+  const LanguageModelResult result = train(given);
+  EXPECT_EQ(result.run.step, 20);
+  EXPECT_TRUE(result.run.warnings.empty());
+  EXPECT_FALSE(result.run.evaluation->samples.empty());
+  EXPECT_TRUE(fs::exists(folder_ / "run/model.safetensors"));
 }
 
 TEST_F(PretrainedDecoderTest, TrainsAdaptersAlone) {

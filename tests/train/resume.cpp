@@ -245,7 +245,7 @@ TEST_F(Resume, RefusesOtherSettingsUnlessTheyAreAllowed) {
       "now; gone 7 then, not given now";
   EXPECT_TAPE_ERROR(
       task.fit(options, false), ErrorKind::config,
-      fmt::format("{}: the run has other settings now: {}; allow changes to go on all the same", saved(), all));
+      fmt::format("{}: the run has other settings now: {}; --allow-changes goes on with them", saved(), all));
   options.allow_changes = true;
   const TrainResult result = task.fit(options, false);
   kernels::set_bf16_road(road);

@@ -492,13 +492,15 @@ TEST_F(TrainerTest, OneFolderIsOfOneRun) {
                       fmt::format("{}: locked by process {}, which trains there", out, getpid()));
   }
   run.fit({.out = out, .steps = 3});
-  EXPECT_TAPE_ERROR(
-      run.fit({.out = out, .steps = 1}), ErrorKind::io,
-      fmt::format("{} holds another run (log.jsonl); resume it, overwrite it, or choose another folder", out));
+  EXPECT_TAPE_ERROR(run.fit({.out = out, .steps = 1}), ErrorKind::io,
+                    fmt::format("{} holds another run (log.jsonl): resume it (--resume), overwrite it (--overwrite), "
+                                "or choose another folder",
+                                out));
   fs::remove(out + "/log.jsonl");
-  EXPECT_TAPE_ERROR(
-      run.fit({.out = out, .steps = 1}), ErrorKind::io,
-      fmt::format("{} holds another run (checkpoint-3); resume it, overwrite it, or choose another folder", out));
+  EXPECT_TAPE_ERROR(run.fit({.out = out, .steps = 1}), ErrorKind::io,
+                    fmt::format("{} holds another run (checkpoint-3): resume it (--resume), overwrite it "
+                                "(--overwrite), or choose another folder",
+                                out));
   run.fit({.out = out, .start = Start::overwrite, .steps = 2});
   EXPECT_THAT(entries_of(out), ElementsAre(".lock", "checkpoint-2", "log.jsonl"));
   write_text(folder_ / "file", "");

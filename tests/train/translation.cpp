@@ -131,7 +131,7 @@ TEST_F(TranslationTest, DoesNotGoOnWithAnotherTranslation) {
     EXPECT_EQ(error.kind(), ErrorKind::config);
     for (const char* part : {"settings now: src ", "train.de (", "; tgt ",
                              "; label_smoothing 0.1 then, 0.25 now; norm pre "
-                             "then, post now; allow changes"})
+                             "then, post now; --allow-changes"})
       EXPECT_THAT(error.what(), HasSubstr(part));
   }
 }

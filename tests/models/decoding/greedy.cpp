@@ -132,5 +132,21 @@ TEST(Greedy, RefusesLengthsBeyondTheModelsPositions) {
                     "positions: PositionalEncoding: positions 40 to 40 are beyond the table of 40");
 }
 
+TEST(Greedy, ChoosesNoIdBeyondTheVocabularyGiven) {
+  const auto words = [](int64_t vocabulary, bool use_cache) {
+    Lively model(3, 12, 3, f32);
+    std::set<int64_t> said;
+    for (const auto& row : greedy_decode(
+             model, sources(5, 6, 4), {.eos = -1, .max_length = 20, .use_cache = use_cache, .vocabulary = vocabulary}))
+      said.insert(row.begin(), row.end());
+    return said;
+  };
+  const int64_t last = *words(0, true).rbegin();
+  EXPECT_LT(*words(last, true).rbegin(), last);
+  EXPECT_EQ(words(last, true), words(last, false));
+  EXPECT_TAPE_ERROR(words(13, true), ErrorKind::config,
+                    "greedy_decode: vocabulary must be from 0 to the model's 12, got 13");
+}
+
 }  // namespace
 }  // namespace tape::models

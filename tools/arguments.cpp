@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/completion.h"
+#include "tools/kept_arguments.h"
 
 namespace tape::tools {
 namespace {
@@ -176,7 +177,7 @@ Option& Option::value_name(const std::string& name) {
 }
 
 Command Command::subcommand(const std::string& name, const std::string& description) {
-  return {app_->add_subcommand(name, description), chosen_};
+  return {app_->add_subcommand(name, description), state_};
 }
 
 Command& Command::footer(const std::string& text) {
@@ -185,8 +186,13 @@ Command& Command::footer(const std::string& text) {
 }
 
 Command& Command::runs(Run run) {
-  app_->callback([chosen = chosen_, run = std::move(run)] { *chosen = run; });
+  app_->callback([state = state_, run = std::move(run)] { state->chosen = run; });
   return *this;
+}
+
+std::function<std::string()> Command::keeps_options() {
+  state_->keeping.push_back(app_);
+  return [app = app_] { return kept_arguments(*app); };
 }
 
 template <class T>
@@ -235,14 +241,14 @@ Program::Program(const std::string& name, const std::string& description, const 
     : name_(name),
       version_(version),
       app_(std::make_unique<CLI::App>(description, name)),
-      chosen_(std::make_shared<Command::Run>()),
-      root_(app_.get(), chosen_) {
+      state_(std::make_shared<CommandState>()),
+      root_(app_.get(), state_) {
   app_->formatter(std::make_shared<HelpFormatter>());
   app_->set_version_flag("--version", version);
   // Listed here, run before anything is parsed: what follows it are names of commands, not commands.
   app_->add_subcommand("help", "The same as --help, of the program or of a command: help train lm");
   app_->add_subcommand("version", "The same as --version")->callback([this] {
-    *chosen_ = [this] {
+    state_->chosen = [this] {
       std::cout << version_ << "\n";
       return 0;
     };
@@ -272,18 +278,29 @@ Program& Program::add_completion() {
 int Program::run(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (!arguments.empty() && arguments.front() == "help") return print_help({arguments.begin() + 1, arguments.end()});
+  const CLI::App* const command = reached(app_.get(), arguments);
+  if (const std::string twice = given_twice(*command, arguments); !twice.empty()) {
+    std::cerr << name_ << ": " << twice << "\n";
+    return 2;
+  }
   try {
-    app_->parse(argc, argv);
+    std::vector<std::string> all = arguments;
+    if (std::ranges::find(state_->keeping, command) != state_->keeping.end())
+      all = with_kept_arguments(*command, std::move(all));
+    std::ranges::reverse(all);  // as CLI11 takes them
+    app_->parse(std::move(all));
   } catch (const CLI::Success& asked) {  // --help, --version
     return app_->exit(asked);
   } catch (const CLI::ParseError& error) {
-    std::cerr << name_ << ": " << explain(error.what(), arguments) << "\n";
+    const bool keeps = std::ranges::find(state_->keeping, command) != state_->keeping.end();
+    const bool required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    std::cerr << name_ << ": " << explain(error.what(), arguments)
+              << (keeps && required ? note_of_nothing_kept(*command, arguments) : "") << "\n";
     return 2;
   }
-  if (*chosen_) return (*chosen_)();
-  const CLI::App* const group = reached(app_.get(), arguments);
-  std::cerr << fmt::format("{}: {}needs one of these: {}\n", name_, group == app_.get() ? "" : group->get_name() + " ",
-                           joined(subcommands_of(*group)));
+  if (state_->chosen) return state_->chosen();
+  std::cerr << fmt::format("{}: {}needs one of these: {}\n", name_,
+                           command == app_.get() ? "" : command->get_name() + " ", joined(subcommands_of(*command)));
   return 2;
 }
 

@@ -32,24 +32,34 @@ class Option {
   Option& excludes(const Option& other);
   /// What --help shows as the default, where it depends on something: "0.1", "of the preset".
   Option& default_text(const std::string& text);
-  /// What stands for the value in --help: "FILE".
+  /// What stands for the value in --help. "FILE" and "DIR" are paths: see Command::keeps_options().
   Option& value_name(const std::string& name);
 
  private:
   CLI::Option* option_;
 };
 
+/// What the commands of a program leave for it to do once the arguments are read.
+struct CommandState {
+  std::function<int()> chosen = {};
+  std::vector<const CLI::App*> keeping = {};  ///< commands that keep their options
+};
+
 /// A command of the program, with its options.
 class Command {
  public:
   using Run = std::function<int()>;
-  Command(CLI::App* app, std::shared_ptr<Run> chosen) : app_(app), chosen_(std::move(chosen)) {}
+  Command(CLI::App* app, std::shared_ptr<CommandState> state) : app_(app), state_(std::move(state)) {}
 
   Command subcommand(const std::string& name, const std::string& description);
   /// The last lines of --help, with a call that works: "Example: ...".
   Command& footer(const std::string& text);
   /// What the command does once its arguments are read; gives the exit code. A command without is a group of others.
   Command& runs(Run run);
+  /// For a command with --out and --resume that keeps its options in the folder of its run: with --resume, options that
+  /// are not given are those of the run (kept_arguments.h). Gives what is to be kept, as JSON, once the arguments are
+  /// read; paths are absolute there.
+  std::function<std::string()> keeps_options();
 
   /// `--name VALUE` into `target`, which holds the default that --help shows; an optional has none. T: std::string,
   /// int, int64_t, uint64_t, double, an optional of these, or a vector of strings.
@@ -78,7 +88,7 @@ class Command {
   Option read(const std::string& name, const std::function<void(const std::string&)>& take, const std::string& help);
 
   CLI::App* app_;
-  std::shared_ptr<Run> chosen_;
+  std::shared_ptr<CommandState> state_;
 };
 
 /// The program: reads the arguments and runs what they ask for. `help [COMMAND...]` and `version` are commands of every
@@ -102,7 +112,7 @@ class Program {
 
   std::string name_, version_;
   std::unique_ptr<CLI::App> app_;
-  std::shared_ptr<Command::Run> chosen_;
+  std::shared_ptr<CommandState> state_;
   Command root_;
 };
 

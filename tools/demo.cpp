@@ -10,7 +10,6 @@
 #include "inspect/subject.h"
 #include "text/number_words.h"
 #include "tools/interrupt.h"
-#include "tools/shell.h"
 #include "tools/train_task.h"
 #include "train/number_words.h"
 
@@ -21,14 +20,24 @@ struct DemoArguments : TrainArguments {
   train::NumberWordsOptions options;
 };
 
-void show_next(const std::string& folder) {
-  const std::string command = shell_word(command_path()), out = shell_word(folder);
-  std::cout << fmt::format(
-      "\nTo go on:\n"
-      "  echo dreiundvierzig | {0} translate --model {1}\n"
-      "  {0} inspect --model {1} --text dreiundvierzig --gradcheck-report --out {1}/gradients.html\n"
-      "  {0} train lm --help\n",
-      command, out);
+const std::vector<std::string> kNext{
+    "echo dreiundvierzig | {0} translate --model {1}",
+    "{0} inspect --model {1} --text dreiundvierzig --gradcheck-report --out {1}/gradients.html", "{0} train lm --help"};
+
+/// What the saved model does with numbers that it has not seen, and the page of one.
+void show_model(const std::string& out, const std::vector<int64_t>& numbers) {
+  auto model = train::NumberWordsModel::load(out);
+  std::cout << "\nHeld-out numbers, never seen in training:\n";
+  inspect::show_translations(model, numbers, std::cout);
+  std::cout << "\n";
+  inspect::show_attention(model, numbers.front(), std::cout, terminal_info(1));
+  std::cout << "\n";
+}
+
+void write_explorer(const std::string& out, int64_t number) {
+  const std::string page = out + "/explorer.html";
+  const inspect::Subject subject(out, {.text = text::german_number(number)});
+  inspect::write_page(page, subject.study(), {.title = subject.title(), .address = page});
 }
 
 int demo(DemoArguments& arguments) {
@@ -41,23 +50,18 @@ int demo(DemoArguments& arguments) {
   if (!leads(arguments)) return end_run(arguments, result.run, {});
 
   // Read back from the folder: what is shown is what was saved.
-  auto model = train::NumberWordsModel::load(out);
   const auto shown = train::scored_numbers(12, options.run.seed);
-  std::cout << "\nHeld-out numbers, never seen in training:\n";
-  inspect::show_translations(model, shown, std::cout);
-  std::cout << "\n";
-  inspect::show_attention(model, shown.front(), std::cout, terminal_info(1));
-  const std::string page = out + "/explorer.html";
-  const inspect::Subject subject(out, {.text = text::german_number(shown.front())});
-  inspect::write_page(page, subject.study(), {.title = subject.title(), .address = page});
-  std::cout << "\n";
-  if (result.run.reason == train::StopReason::interrupted) print_end(arguments, result.run);
+  decorate("translations", [&] { show_model(out, shown); });
+  decorate("explorer.html", [&] { write_explorer(out, shown.front()); });
   std::cout << fmt::format(
       "In {0} lie the model, its checkpoints and log.jsonl; to open in a browser:\n"
       "  {0}/report.html     curves and samples of the training\n"
       "  {0}/explorer.html   the forward and backward of {1}, operation by operation\n",
       out, text::german_number(shown.front()));
-  show_next(out);
+  if (result.run.reason == train::StopReason::interrupted)
+    print_end(arguments, result.run, {});
+  else
+    print_next(arguments, result.run, kNext);
   return end_run(arguments, result.run, {{"held_out_exact", result.held_out_exact()}, {"held_out", result.held_out}});
 }
 
@@ -71,6 +75,7 @@ void add_demo(Command app) {
   run.steps = train::kNumberWordsRecipe.steps;
   run.lr = train::kNumberWordsRecipe.lr;
   Command command = app.subcommand("demo", "Train the built-in German to English number-words task");
+  arguments->kept = command.keeps_options();
   command.footer("Example: tapeformer demo --out runs/words");
   command.option("--steps", run.steps, "Training steps").at_least(1);
   command.option("--seconds", options.budget, "Take fewer steps where they would take longer; 0: never").at_least(0);

@@ -34,7 +34,9 @@ int train_classifier(TrainClassifierArguments& arguments) {
                {"valid_accuracy", result.valid_accuracy},
                {"valid_macro_f1", result.valid_macro_f1}};
   }
-  print_end(arguments, result.run);
+  print_end(arguments, result.run,
+            {"echo {2} | {0} classify --model {1}", "{0} inspect --model {1} --text {2} --out {1}/inspect.html",
+             "{0} report --model {1}"});
   return end_run(arguments, result.run, std::move(figures));
 }
 
@@ -48,8 +50,8 @@ void add_train_classifier(Command train) {
                  " transformers has no class for --pooling mean: it reads folders with \"first\".\n"
                  "Example: tapeformer train classifier --data train.tsv --valid dev.tsv --init MiniLM --out "
                  "runs/sentiment");
-  command.option("--data", o.data, "Labelled lines to learn from").required();
-  command.option("--valid", o.valid, "Labelled lines to validate with, in place of some of --data");
+  command.option("--data", o.data, "Labelled lines to learn from").value_name("FILE").required();
+  command.option("--valid", o.valid, "Labelled lines to validate with, in place of some of --data").value_name("FILE");
   command.option("--valid-fraction", o.valid_fraction, "How many of each label those are")
       .within(0, 1)
       .default_text("0.1");

@@ -30,7 +30,8 @@ int train_embedding(TrainEmbeddingArguments& arguments) {
     std::cout << fmt::format("validation: loss {:.4f}, recall at 1 {:.4g}\n", result.valid_loss, result.valid_recall);
     figures = {{"valid_loss", result.valid_loss}, {"valid_recall_at_1", result.valid_recall}};
   }
-  print_end(arguments, result.run);
+  print_end(arguments, result.run,
+            {"{0} inspect --model {1} --text {2} --out {1}/inspect.html", "{0} report --model {1}"});
   return end_run(arguments, result.run, std::move(figures));
 }
 
@@ -44,8 +45,8 @@ void add_train_embedding(Command train) {
                                  {.batch = 64, .epochs = 1, .lr = "5e-5"}, "5e-4") +
                  " sentence-transformers opens the folder.\n"
                  "Example: tapeformer train embedding --data questions.jsonl --init MiniLM --out runs/questions");
-  command.option("--data", o.data, "Pairs of texts to learn from").required();
-  command.option("--valid", o.valid, "Pairs to validate with, in place of some of --data");
+  command.option("--data", o.data, "Pairs of texts to learn from").value_name("FILE").required();
+  command.option("--valid", o.valid, "Pairs to validate with, in place of some of --data").value_name("FILE");
   command.option("--valid-fraction", o.valid_fraction, "How many those are").within(0, 1).default_text("0.1");
   command.option("--format", arguments->format, "pairs: text TAB text; jsonl; csv; table: a TSV that names its columns")
       .one_of({"pairs", "jsonl", "csv", "table"})

@@ -26,7 +26,8 @@ std::optional<nn::Pooling> pooling_named(std::string_view pooling);
 template <class Options>
 void add_init_options(Command& command, Options& o, AdapterArguments& adapters) {
   const Option init =
-      command.option("--init", o.init, "Folder of an encoder to begin with; without it the model starts from scratch");
+      command.option("--init", o.init, "Folder of an encoder to begin with; without it the model starts from scratch")
+          .value_name("DIR");
   if constexpr (requires { o.new_head; })
     command.flag("--new-head", o.new_head, "Where --init has such a head: learn other labels than its own");
   command.option("--freeze", o.freeze, "Hold the embeddings and so many layers of --init still").at_least(0);

@@ -49,7 +49,9 @@ int train_lm(TrainLmArguments& arguments) {
     std::cout << fmt::format("validation: loss {:.4f} a token\n", result.valid_loss);
     figures = {{"valid_loss", result.valid_loss}};
   }
-  print_end(arguments, result.run);
+  print_end(arguments, result.run,
+            {"{0} generate --model {1} --prompt {2}", "{0} inspect --model {1} --text {2} --out {1}/inspect.html",
+             "{0} report --model {1}"});
   return end_run(arguments, result.run, std::move(figures));
 }
 

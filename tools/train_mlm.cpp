@@ -30,7 +30,9 @@ int train_mlm(TrainMlmArguments& arguments) {
                              std::exp(result.valid_loss), result.valid_accuracy);
     figures = {{"valid_loss", result.valid_loss}, {"valid_accuracy", result.valid_accuracy}};
   }
-  print_end(arguments, result.run);
+  print_end(arguments, result.run,
+            {"{0} train classifier --data labelled.tsv --init {1} --out runs/classifier",
+             "{0} inspect --model {1} --text {2} --out {1}/inspect.html", "{0} report --model {1}"});
   return end_run(arguments, result.run, std::move(figures));
 }
 
@@ -44,8 +46,10 @@ void add_train_mlm(Command train) {
                                  {.batch = 32, .epochs = 3, .lr = "5e-5"}, "5e-4") +
                  " The folder is what train classifier and train embedding take as --init.\n"
                  "Example: tapeformer train mlm --data letters.txt --init bert-base-uncased --out runs/letters");
-  command.option("--data", o.data, "Text to learn from: a line, or a record, is read by itself").required();
-  command.option("--valid", o.valid, "Text to validate with, in place of some of --data");
+  command.option("--data", o.data, "Text to learn from: a line, or a record, is read by itself")
+      .value_name("FILE")
+      .required();
+  command.option("--valid", o.valid, "Text to validate with, in place of some of --data").value_name("FILE");
   command.option("--valid-fraction", o.valid_fraction, "How many lines those are").within(0, 1).default_text("0.1");
   command.option("--format", arguments->format, "lines; jsonl; csv; table: a TSV that names its columns")
       .one_of({"lines", "jsonl", "csv", "table"})

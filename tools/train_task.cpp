@@ -4,6 +4,7 @@
 #include <charconv>
 #include <iostream>
 #include <limits>
+#include <sstream>
 #include <streambuf>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "autograd/kernels/bf16_road.h"
 #include "inspect/run_report.h"
 #include "tools/interrupt.h"
+#include "tools/shell.h"
 #include "train/machine.h"
 #include "train/progress.h"
 
@@ -52,13 +54,33 @@ train::PatternRate pattern_rate(const std::string& given) {
   return rate;
 }
 
+/// The longest line of what the model was shown last, cut to what suits a command.
+std::string example_of(const train::TrainResult& result) {
+  constexpr size_t kLongest = 60;
+  if (!result.evaluation || result.evaluation->samples.empty()) return "...";
+  std::istringstream lines(result.evaluation->samples.front().input);
+  std::string line;
+  for (std::string other; std::getline(lines, other);)
+    if (other.size() > line.size()) line = other;
+  if (line.size() > kLongest) {
+    size_t end = line.rfind(' ', kLongest);
+    if (end == line.npos || end == 0) end = kLongest;
+    while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80) --end;
+    line.resize(end);
+  }
+  return line.empty() ? "..." : line;
+}
+
 }  // namespace
 
 void add_run_options(Command& command, TrainArguments& arguments, const std::vector<std::string>& presets) {
   train::TaskOptions& run = arguments.run;
+  arguments.kept = command.keeps_options();
   command.option("--out", run.out, "Folder of the run: model, checkpoints, log.jsonl, report.html").required();
   command.option("--preset", run.preset, "Sizes and schedule, see below").one_of(presets).default_text(presets.front());
-  const Option resume = command.flag("--resume", arguments.resume, "Go on from the newest good checkpoint of --out");
+  const Option resume = command.flag(
+      "--resume", arguments.resume,
+      "Go on from the newest good checkpoint of --out, with the options of its run where they are not given again");
   command.flag("--allow-changes", run.allow_changes, "Resume though options or data are others than they were")
       .needs(resume);
   command.flag("--overwrite", arguments.overwrite, "Remove the run that --out holds").excludes(resume);
@@ -146,6 +168,7 @@ void begin_run(TrainArguments& arguments) {
   for (const std::string& given : arguments.lr_of) run.lr_of.push_back(pattern_rate(given));
   run.ranks = arguments.world->ranks();
   run.distributed = arguments.together.options();
+  if (arguments.kept) run.command_json = arguments.kept();
   run.interrupted = [] { return interrupted() != 0; };
   if (ranks.leads()) run.report = [](const std::string& folder) { inspect::write_run_report(folder); };
 }
@@ -155,14 +178,36 @@ int show(const train::Diagnosis& diagnosis) {
   return diagnosis.can_learn ? 0 : 1;
 }
 
-void print_end(const TrainArguments& arguments, const train::TrainResult& result) {
+void print_next(const TrainArguments& arguments, const train::TrainResult& result,
+                const std::vector<std::string>& next) {
+  if (arguments.common.json) return;
+  const std::string command = shell_word(command_path()), out = shell_word(arguments.run.out);
+  const std::string text = shell_quoted(example_of(result));
+  std::cout << "\nTo go on:\n";
+  for (const std::string& line : next)
+    std::cout << fmt::format("  {}\n", fmt::format(fmt::runtime(line), command, out, text));
+}
+
+void print_end(const TrainArguments& arguments, const train::TrainResult& result,
+               const std::vector<std::string>& next) {
   const std::string& out = arguments.run.out;
-  if (result.reason == train::StopReason::interrupted)
-    std::cout << "the same command with --resume goes on from there\n";
-  else
-    std::cout << fmt::format(
-        "{} steps in {} ({}); the model in {} is that of: {}\ncurves and samples: {}/report.html\n", result.step,
-        train::format_duration(result.seconds), to_string(result.reason), out, result.weights, out);
+  if (result.reason == train::StopReason::interrupted) {
+    const auto kept = nlohmann::json::parse(arguments.kept());
+    return print_next(arguments, result,
+                      {fmt::format("{{0}} {} --out {{1}} --resume", kept["command"].get<std::string>())});
+  }
+  std::cout << fmt::format("{} steps in {} ({}); the model in {} is that of: {}\ncurves and samples: {}/report.html\n",
+                           result.step, train::format_duration(result.seconds), to_string(result.reason), out,
+                           result.weights, out);
+  print_next(arguments, result, next);
+}
+
+void decorate(const char* what, const std::function<void()>& show) {
+  try {
+    show();
+  } catch (const std::exception& error) {
+    std::cout << fmt::format("warning: {} left out: {}\n", what, error.what());
+  }
 }
 
 int end_run(const TrainArguments& arguments, const train::TrainResult& result, nlohmann::ordered_json figures) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@ struct TrainArguments {
   Together together;
   std::unique_ptr<train::World> world;  // the processes that mpirun started with this one
   Common common;
+  std::function<std::string()> kept = {};  // what the run's folder keeps of the arguments
 };
 
 /// Whether this process speaks and writes for all that train together.
@@ -46,8 +48,16 @@ void begin_run(TrainArguments& arguments);
 /// Prints a diagnosis; the exit code is 1 where the set-up cannot learn.
 int show(const train::Diagnosis& diagnosis);
 
-/// Says how a run ended and where it lies.
-void print_end(const TrainArguments& arguments, const train::TrainResult& result);
+/// Prints how a run ended and where it lies, then commands to go on with (not with --json): `next` are those of a model
+/// of the task, in which {0} stands for this program, {1} for the model's folder and {2} for a text to read, all three
+/// as a shell reads them. Of an interrupted run it is the command that resumes it.
+void print_end(const TrainArguments& arguments, const train::TrainResult& result, const std::vector<std::string>& next);
+/// The part of print_end() that is of commands: "To go on:" and a line for each.
+void print_next(const TrainArguments& arguments, const train::TrainResult& result,
+                const std::vector<std::string>& next);
+
+/// Calls what only shows a trained model. An exception of it becomes a warning on standard output: the run is saved.
+void decorate(const char* what, const std::function<void()>& show);
 
 /// With --json ends with `figures` and what every run has as one line. Gives the exit code.
 int end_run(const TrainArguments& arguments, const train::TrainResult& result, nlohmann::ordered_json figures);

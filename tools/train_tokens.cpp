@@ -31,7 +31,9 @@ int train_tokens(TrainTokensArguments& arguments) {
     figures = {{"valid_loss", result.valid_loss}, {"valid_accuracy", result.valid_accuracy}};
     if (result.valid_f1) figures["valid_f1"] = *result.valid_f1;
   }
-  print_end(arguments, result.run);
+  print_end(arguments, result.run,
+            {"echo {2} | {0} classify --model {1}", "{0} inspect --model {1} --text {2} --out {1}/inspect.html",
+             "{0} report --model {1}"});
   return end_run(arguments, result.run, std::move(figures));
 }
 
@@ -48,8 +50,8 @@ void add_train_tokens(Command train) {
       "whole\nones; others by the share of right words.\n"
       "Example: tapeformer train tokens --data train.conll --valid dev.conll --init bert-base-cased --out "
       "runs/names");
-  command.option("--data", o.data, "Sentences of labelled words to learn from").required();
-  command.option("--valid", o.valid, "The same to validate with, in place of some of --data");
+  command.option("--data", o.data, "Sentences of labelled words to learn from").value_name("FILE").required();
+  command.option("--valid", o.valid, "The same to validate with, in place of some of --data").value_name("FILE");
   command.option("--valid-fraction", o.valid_fraction, "How many sentences those are").within(0, 1).default_text("0.1");
   command
       .option("--format", arguments->format,

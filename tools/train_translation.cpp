@@ -26,7 +26,9 @@ int train_translation(TrainTranslationArguments& arguments) {
                              result.valid_bleu, arguments.options.bleu_tokenizer);
     figures = {{"valid_loss", result.valid_loss}, {"valid_bleu", result.valid_bleu}};
   }
-  print_end(arguments, result.run);
+  print_end(arguments, result.run,
+            {"echo {2} | {0} translate --model {1}", "{0} inspect --model {1} --text {2} --out {1}/inspect.html",
+             "{0} report --model {1}"});
   return end_run(arguments, result.run, std::move(figures));
 }
 
@@ -47,16 +49,17 @@ void add_train_translation(Command train) {
       "without an average, an evaluation every 100 steps.\n"
       "Example: tapeformer train translation --src train.de --tgt train.en --valid-src val.de --valid-tgt val.en "
       "--out runs/de-en");
-  command.option("--src", o.train.src, "Sentences, one a line");
-  command.option("--tgt", o.train.tgt, "Their translations, line by line");
-  command.option("--tsv", o.train.tsv, "Both in one file: source, a tab, target");
-  command.option("--data", o.train.records, "Both in one file of records: .jsonl, .csv or .tsv with a header");
+  command.option("--src", o.train.src, "Sentences, one a line").value_name("FILE");
+  command.option("--tgt", o.train.tgt, "Their translations, line by line").value_name("FILE");
+  command.option("--tsv", o.train.tsv, "Both in one file: source, a tab, target").value_name("FILE");
+  command.option("--data", o.train.records, "Both in one file of records: .jsonl, .csv or .tsv with a header")
+      .value_name("FILE");
   command.option("--source-column", o.train.fields.source, "Field of records that holds the source: translation.de");
   command.option("--target-column", o.train.fields.target, "Field that holds the target");
-  command.option("--valid-src", o.valid.src, "Sentences to validate with");
-  command.option("--valid-tgt", o.valid.tgt, "Their translations");
-  command.option("--valid-tsv", o.valid.tsv, "Both in one file");
-  command.option("--valid-data", o.valid.records, "Both in one file of records");
+  command.option("--valid-src", o.valid.src, "Sentences to validate with").value_name("FILE");
+  command.option("--valid-tgt", o.valid.tgt, "Their translations").value_name("FILE");
+  command.option("--valid-tsv", o.valid.tsv, "Both in one file").value_name("FILE");
+  command.option("--valid-data", o.valid.records, "Both in one file of records").value_name("FILE");
   const Option init =
       command.option("--init", o.init, "Folder of a model to go on with: Marian, M2M100, NLLB, BART, mBART, T5, mT5")
           .value_name("DIR");

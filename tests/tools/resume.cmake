@@ -1,0 +1,106 @@
+# Every training command goes on with --out and --resume alone, from another working directory than it began in, and
+# prints commands to go on with that work.
+#   cmake -D COMMAND=... -D FOLDER=... -P resume.cmake
+file(REMOVE_RECURSE ${FOLDER})
+file(MAKE_DIRECTORY ${FOLDER}/elsewhere)
+
+include(${CMAKE_CURRENT_LIST_DIR}/expect.cmake)
+# As expect_status, in a folder below FOLDER.
+macro(expect_status_in where expected_status)
+  execute_process(COMMAND ${COMMAND} ${ARGN} WORKING_DIRECTORY ${FOLDER}/${where} RESULT_VARIABLE status
+                  OUTPUT_VARIABLE out ERROR_VARIABLE err)
+  check_status(${expected_status} ${ARGN})
+endmacro()
+# Calls what the run printed to go on with, from where it was printed.
+macro(expect_next_commands_to_work where)
+  if(NOT out MATCHES "\nTo go on:\n(.*)$")
+    message(FATAL_ERROR "no commands to go on with:\n${out}")
+  endif()
+  string(REPLACE "\n" ";" next "${CMAKE_MATCH_1}")
+  foreach(line IN LISTS next)
+    if(line AND NOT line MATCHES "labelled[.]tsv")  # a file of the user's
+      execute_process(COMMAND sh -c "${line}" WORKING_DIRECTORY ${FOLDER}/${where} RESULT_VARIABLE status
+                      OUTPUT_VARIABLE ignored ERROR_VARIABLE err)
+      if(NOT status EQUAL 0)
+        message(FATAL_ERROR "exit code ${status} of what was printed:\n${line}\n${err}")
+      endif()
+    endif()
+  endforeach()
+endmacro()
+
+set(lines "")
+set(labelled "")
+set(pairs "")
+set(words "")
+foreach(i RANGE 20)
+  foreach(pair "sunny;good" "rainy;bad")
+    list(GET pair 0 weather)
+    list(GET pair 1 label)
+    string(APPEND lines "day ${i} was ${weather}\n")
+    string(APPEND labelled "day ${i} was ${weather}\t${label}\n")
+    string(APPEND pairs "day ${i} was ${weather}\t${i} ${label}\n")
+    string(APPEND words "day O\n${weather} ${label}\n\n")
+  endforeach()
+endforeach()
+file(WRITE ${FOLDER}/lines.txt "${lines}")
+file(WRITE ${FOLDER}/labelled.tsv "${labelled}")
+file(WRITE ${FOLDER}/pairs.tsv "${pairs}")
+file(WRITE ${FOLDER}/words.conll "${words}")
+
+set(small --threads 1 --steps 2 --layers 1 --width 16 --heads 2)
+set(task_lm --text lines.txt --context 8 --batch 2)
+set(task_translation --tsv pairs.tsv --valid-tsv pairs.tsv --vocab-size 60)
+set(task_classifier --data labelled.tsv --vocab-size 300)
+set(task_tokens --data words.conll --vocab-size 300)
+set(task_mlm --data lines.txt --vocab-size 300)
+set(task_embedding --data pairs.tsv --vocab-size 300)
+foreach(task lm translation classifier tokens mlm embedding)
+  expect_status_in(. 0 train ${task} ${task_${task}} ${small} --out runs/${task})
+  expect_next_commands_to_work(.)
+  file(READ ${FOLDER}/runs/${task}/run.json kept)
+  string(JSON command GET "${kept}" command)
+  if(NOT command STREQUAL "train ${task}")
+    message(FATAL_ERROR "run.json names ${command}:\n${kept}")
+  endif()
+  # Another length is no other run; what differs is named; what is not given is the run's.
+  expect_status_in(elsewhere 0 train ${task} --out ${FOLDER}/runs/${task} --resume --steps 4)
+  expect_text(out "4 steps in ")
+  expect_status_in(elsewhere 0 train ${task} --out=../runs/${task} --resume)
+  expect_text(out "4 steps in ")
+  expect_next_commands_to_work(elsewhere)
+  expect_status_in(elsewhere 3 train ${task} --out ${FOLDER}/runs/${task} --resume --lr 0.25)
+  expect_match(err "the run has other settings now: lr [0-9.]+ then, 0.25 now; --allow-changes goes on with them\n")
+  expect_status_in(elsewhere 0 train ${task} --out ${FOLDER}/runs/${task} --resume --json)
+  expect_no_text(out "To go on")
+endforeach()
+
+# --epochs takes the place of the --steps that were kept.
+expect_status_in(elsewhere 0 train lm --out ${FOLDER}/runs/lm --resume --epochs 0.2)
+expect_match(out "\n([5-9]|[1-9][0-9]+) steps in ")
+
+expect_status_in(. 0 demo --steps 2 --batch 2 --held-out 1 --seconds 0 --threads 1 --out runs/demo)
+expect_text(out "\nTo go on:\n")
+expect_status_in(elsewhere 0 demo --out ${FOLDER}/runs/demo --resume --steps 3 --allow-changes)
+expect_text(out "after 3 steps")
+expect_status_in(elsewhere 0 demo --out ${FOLDER}/runs/demo --resume)
+expect_text(out "after 3 steps")
+
+# A run of another command, a file that is none, and no run at all.
+expect_status_in(. 3 train mlm --out runs/lm --resume)
+expect_text(err "tapeformer: runs/lm/run.json: the run is one of `train lm`, not of `train mlm`\n")
+expect_status_in(. 2 train lm --out runs/nothing --resume)
+expect_text(err "tapeformer: --text is required (runs/nothing/run.json, where a run keeps its options, is not there)\n")
+foreach(wrong "[]" "{\"command\": \"train lm\", \"options\": {\"--steps\": 4}}"
+        "{\"command\": \"train lm\", \"options\": {\"--out\": [\"x\"]}}" "{\"command\": \"train lm\", \"options\": {\"-x\": [\"\"]}}")
+  file(WRITE ${FOLDER}/runs/lm/run.json "${wrong}")
+  expect_status_in(. 3 train lm --out runs/lm --resume)
+  expect_text(err "tapeformer: runs/lm/run.json: ")
+endforeach()
+
+# An option that is given twice is no guess.
+expect_status_in(. 2 train lm --text lines.txt --lr 0.1 --out runs/x --lr=0.2)
+expect_text(err "tapeformer: --lr: given twice, as 0.1 and 0.2; give it once\n")
+expect_status_in(. 2 train lm --text lines.txt --out runs/x --pack --pack)
+expect_text(err "tapeformer: --pack: given twice; give it once\n")
+expect_status_in(. 2 generate --model a --model b --prompt c)
+expect_text(err "tapeformer: --model: given twice, as a and b; give it once\n")

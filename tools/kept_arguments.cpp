@@ -1,0 +1,168 @@
+#include "tools/kept_arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "train/run_folder.h"
+
+namespace tape::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Options of one call, not of the run.
+constexpr std::array<std::string_view, 8> kOfOneCall{"--out",    "--resume", "--allow-changes", "--overwrite",
+                                                     "--doctor", "--json",   "--help",          "--version"};
+
+bool is_of_one_call(std::string_view name) { return std::ranges::find(kOfOneCall, name) != kOfOneCall.end(); }
+
+std::string name_of(const CLI::Option& option) {
+  return option.get_lnames().empty() ? "" : "--" + option.get_lnames().front();
+}
+
+bool is_path(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type == "FILE" || type == "DIR";
+}
+
+/// "train lm"
+std::string path_of(const CLI::App& command) {
+  std::string path = command.get_name();
+  for (const CLI::App* above = command.get_parent(); above && above->get_parent(); above = above->get_parent())
+    path = above->get_name() + " " + path;
+  return path;
+}
+
+struct Given {
+  std::string name;                  // "--lr"
+  std::optional<std::string> value;  // of --lr=0.1, or the word behind
+};
+
+/// Every option among the arguments, in their order.
+std::vector<Given> given_in(const CLI::App& command, const std::vector<std::string>& arguments) {
+  std::vector<Given> all;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--") break;
+    if (!word.starts_with("--")) continue;
+    const size_t equals = word.find('=');
+    Given given{.name = word.substr(0, equals), .value = {}};
+    const CLI::Option* const option = command.get_option_no_throw(given.name);
+    const bool takes_value = option && option->get_items_expected_max() > 0;
+    if (equals != word.npos)
+      given.value = word.substr(equals + 1);
+    else if (takes_value && i + 1 < arguments.size())
+      given.value = arguments[++i];  // whatever it looks like
+    all.push_back(std::move(given));
+  }
+  return all;
+}
+
+/// The file that keeps the options of the run to resume; "" where none is to be resumed.
+std::string file_of(const CLI::App& command, const std::vector<Given>& all) {
+  if (std::ranges::find(all, "--resume", &Given::name) == all.end()) return "";
+  std::string folder = command.get_option("--out")->get_default_str();
+  for (const Given& one : all)
+    if (one.name == "--out" && one.value) folder = *one.value;
+  return folder.empty() ? "" : fmt::format("{}/{}", folder, train::kRunCommand);
+}
+
+std::string shown(const Given& given) { return given.value ? *given.value : "nothing"; }
+
+/// The options that a run's folder keeps; null where it keeps none.
+Json kept_in(const CLI::App& command, const std::string& file) {
+  std::error_code missing;
+  if (!std::filesystem::exists(file, missing)) return nullptr;
+  const Json kept = parse_json(read_text(file), file);
+  const auto wrong = [&file](const std::string& what) { raise(ErrorKind::format, "{}: {}", file, what); };
+  if (!kept.is_object() || !kept.contains("command") || !kept["command"].is_string() || !kept.contains("options") ||
+      !kept["options"].is_object())
+    wrong("must be an object of a command and its options");
+  if (const std::string of = kept["command"].get<std::string>(); of != path_of(command))
+    raise(ErrorKind::config, "{}: the run is one of `{}`, not of `{}`", file, of, path_of(command));
+  for (const auto& [name, values] : kept["options"].items()) {
+    if (!values.is_array() || values.empty() || !std::ranges::all_of(values, &Json::is_string))
+      wrong(fmt::format("{} must be a list of texts", name));
+    if (is_of_one_call(name) || !command.get_option_no_throw(name))
+      wrong(fmt::format("{} is no option of a run of `{}`", name, path_of(command)));
+  }
+  return kept["options"];
+}
+
+}  // namespace
+
+std::string kept_arguments(const CLI::App& command) {
+  Json options = Json::object();
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = name_of(*option);
+    if (name.empty() || option->count() == 0 || is_of_one_call(name)) continue;
+    for (std::string value : option->results()) {
+      std::error_code failed;
+      if (is_path(*option) && !value.empty()) value = std::filesystem::absolute(value, failed).string();
+      options[name].push_back(value);
+    }
+  }
+  return Json{{"command", path_of(command)}, {"options", std::move(options)}}.dump(1, ' ', false,
+                                                                                   Json::error_handler_t::replace);
+}
+
+std::vector<std::string> with_kept_arguments(const CLI::App& command, std::vector<std::string> arguments) {
+  const std::vector<Given> all = given_in(command, arguments);
+  const auto given = [&all](const std::string& name) {
+    return std::ranges::find(all, name, &Given::name) != all.end();
+  };
+  const std::string file = file_of(command, all);
+  if (file.empty()) return arguments;
+  std::vector<std::string> kept;
+  const Json options = kept_in(command, file);
+  for (const auto& [name, values] : options.items()) {
+    const auto& excluded = command.get_option(name)->get_excludes();
+    const bool replaced = std::ranges::any_of(
+        excluded, [&](const CLI::Option* other) { return !is_of_one_call(name_of(*other)) && given(name_of(*other)); });
+    if (given(name) || replaced) continue;
+    for (const Json& value : values) {
+      const auto text = value.get<std::string>();
+      if (text.empty())  // "--name=" would take the next word
+        kept.insert(kept.end(), {name, text});
+      else
+        kept.push_back(fmt::format("{}={}", name, text));
+    }
+  }
+  // In front of what is given, where no list of values can swallow them.
+  const auto first = std::ranges::find_if(arguments, [](const std::string& word) { return word.starts_with("-"); });
+  arguments.insert(first, kept.begin(), kept.end());
+  return arguments;
+}
+
+std::string note_of_nothing_kept(const CLI::App& command, const std::vector<std::string>& arguments) {
+  const std::string file = file_of(command, given_in(command, arguments));
+  std::error_code missing;
+  if (file.empty() || std::filesystem::exists(file, missing)) return "";
+  return fmt::format(" ({}, where a run keeps its options, is not there)", file);
+}
+
+std::string given_twice(const CLI::App& command, const std::vector<std::string>& arguments) {
+  const std::vector<Given> all = given_in(command, arguments);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const CLI::Option* const option = command.get_option_no_throw(all[i].name);
+    if (!option || option->get_items_expected_max() > 1) continue;
+    for (size_t j = i + 1; j < all.size(); ++j) {
+      if (all[j].name != all[i].name) continue;
+      if (option->get_items_expected_max() == 0) return fmt::format("{}: given twice; give it once", all[i].name);
+      return fmt::format("{}: given twice, as {} and {}; give it once", all[i].name, shown(all[i]), shown(all[j]));
+    }
+  }
+  return "";
+}
+
+}  // namespace tape::tools

@@ -5,6 +5,7 @@
     scripts/mutate.py --count 30 --areas optim,decoding --seed 7
     scripts/mutate.py --summary             only the table of what was found so far
     scripts/mutate.py --again               those that survived once more (there may be new tests)
+    scripts/mutate.py --since main~3        only lines changed since that commit, uncommitted ones among them
 
 Build first: it takes objects and test programs from --build (build/release). Sources stay as they are: a mutant is made
 of copies in --out (build/mutate), compiled, linked to a library of its own, and tests run with that until the first
@@ -46,16 +47,17 @@ class Area:
 AREAS = {
     # Of the headers those that few kernels include.
     "kernels": Area(("autograd/kernels/*.cpp", "autograd/kernels/*_rows.h", "autograd/kernels/*_blocks.h",
-                     "autograd/kernels/broadcast_loops.h"), 0.19,
+                     "autograd/kernels/broadcast_loops.h"), 0.17,
                     (("test_autograd", QUICK_AUTOGRAD),)),
-    "operations": Area(("autograd/ops/*.cpp",), 0.19, (("test_autograd", QUICK_AUTOGRAD), ("test_nn", "*"))),
-    "layers": Area(("nn/*.cpp", "autograd/mask.cpp"), 0.16,
+    "operations": Area(("autograd/ops/*.cpp",), 0.17, (("test_autograd", QUICK_AUTOGRAD), ("test_nn", "*"))),
+    "layers": Area(("nn/*.cpp", "autograd/mask.cpp"), 0.14,
                    (("test_nn", "*"), ("test_models", "-Warmup.*:SecondDerivatives.OfAWhole*"),
                     ("test_inspect", "-RunReport.StaysSmall*"))),
     "optimizers": Area(("optim/*.cpp",), 0.10, (("test_optim", "*"), ("test_train", QUICK_TRAIN))),
     "checkpoints": Area(("train/checkpoint.cpp", "train/trainer_state.cpp", "train/manifest.cpp", "train/resume.cpp",
                          "train/run_folder.cpp", "autograd/io/*.cpp"), 0.12,
                         (("test_autograd", "*Safetensors*:Npy.*:*Gguf*:Onnx.*"), ("test_train", QUICK_TRAIN))),
+    "training": Area(("train/*.cpp",), 0.06, (("test_train", QUICK_TRAIN),)),
     "decoding": Area(("models/decoding/beam.cpp", "models/decoding/greedy.cpp", "models/decoding/sampling.cpp",
                       "models/decoding/generate.cpp", "models/translate.cpp", "models/length_batches.cpp"), 0.10,
                      (("test_models", "-Warmup.*:SecondDerivatives.OfAWhole*"),)),
@@ -75,10 +77,23 @@ def places_of(sources, area):
     return by_rule
 
 
-def in_random_order(sources, area, seed):
-    """Each place once: a rule is drawn first, so that rules with few places are tried, too."""
+def lines_since(commit):
+    """The lines of today's sources that differ from those of a commit: {"optim/adam.cpp": {12, 13}}."""
+    diff = subprocess.run(["git", "-C", str(ROOT), "diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-renames",
+                           "--src-prefix=a/", "--dst-prefix=b/", commit, "--", "*.cpp", "*.h"],
+                          check=True, capture_output=True, text=True).stdout
+    return mutation_rules.lines_of_diff(diff)
+
+
+def in_random_order(sources, area, seed, lines=None):
+    """Each place once: a rule is drawn first, so that rules with few places are tried, too. Given `lines` ({file: line
+    numbers}), those there alone."""
     draws = random.Random(f"{seed} {area}")
     by_rule = places_of(sources, area)
+    if lines is not None:
+        by_rule = {rule: [(name, mutant) for name, mutant in places if not lines.get(name, set()).isdisjoint(mutant.lines())]
+                   for rule, places in by_rule.items()}
+        by_rule = {rule: places for rule, places in by_rule.items() if places}
     for places in by_rule.values():
         draws.shuffle(places)
     while by_rule:
@@ -147,9 +162,12 @@ class Run:
 
     def go(self):
         wanted = {area: max(1, round(self.options.count * AREAS[area].share)) for area in self.options.areas}
-        places = {area: in_random_order(self.build.sources, area, self.options.seed) for area in wanted}
+        lines = self.options.lines
+        if lines is not None:  # few places: whatever area they are in
+            wanted = dict.fromkeys(wanted, self.options.count)
+        places = {area: in_random_order(self.build.sources, area, self.options.seed, lines) for area in wanted}
         counted = dict.fromkeys(wanted, 0)
-        while places:
+        while places and (lines is None or sum(counted.values()) < self.options.count):
             area = min(places, key=lambda a: counted[a] / wanted[a])
             place = next(places[area], None)
             if place is None or counted[area] >= wanted[area]:
@@ -197,8 +215,15 @@ def parsed():
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/mutate")
     parser.add_argument("--summary", action="store_true")
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--since", metavar="COMMIT", help="mutate only lines that were changed since COMMIT")
     options = parser.parse_args()
     options.build, options.out = options.build.resolve(), options.out.resolve()
+    try:
+        options.lines = lines_since(options.since) if options.since else None
+    except subprocess.CalledProcessError as error:
+        parser.error(f"--since: {error.stderr.strip()}")
+    if options.since and options.again:
+        parser.error("--since does not go with --again, which takes the survivors of earlier runs")
     for area in options.areas:
         if area not in AREAS:
             parser.error(f'--areas: "{area}" is not one of {", ".join(AREAS)}')

@@ -22,6 +22,10 @@ class Mutant:
         assert text[self.begin:self.end] == self.old
         return text[:self.begin] + self.new + text[self.end:]
 
+    def lines(self):
+        """The numbers of the lines that it changes."""
+        return range(self.line, self.line + self.old.count("\n") + 1)
+
 
 def binary(*operators):
     return r"(?<=[\s\w)\]]) ?(?<=\s)(?:" + "|".join(map(re.escape, operators)) + r")(?=\s)"
@@ -117,3 +121,20 @@ def mutants_of(text):
     made = [Mutant(rule, text.count("\n", 0, begin) + 1, begin, end, text[begin:end], new)
             for rule, begin, end, new in found]
     return sorted(made, key=lambda mutant: (mutant.begin, mutant.rule))
+
+
+def lines_of_diff(diff):
+    """The lines that a diff without context (git diff --unified=0) adds or changes: {"optim/adam.cpp": {12, 13}}."""
+    lines = {}
+    name, left = None, 0  # left: lines of the hunk that are still to come, so that "+++ x" among them is text
+    for line in diff.splitlines():
+        if left > 0:
+            left -= line[:1] in ("+", "-")
+        elif line.startswith("+++ "):
+            name = line[len("+++ b/"):] if line != "+++ /dev/null" else None
+        elif hunk := re.match(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", line):
+            removed, first, added = (int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1))
+            left = removed + added
+            if name and added > 0:
+                lines.setdefault(name, set()).update(range(first, first + added))
+    return lines

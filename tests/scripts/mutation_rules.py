@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""scripts/mutation_rules.py finds what it is meant to, and leaves alone what is not code."""
+"""scripts/mutation_rules.py finds what it is meant to, and leaves alone what is not code; --since takes what changed."""
 
 import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.dont_write_bytecode = True
 
+import mutate  # noqa: E402
 import mutation_rules  # noqa: E402
 
 
@@ -73,6 +77,47 @@ class Rules(unittest.TestCase):
         found = mutation_rules.mutants_of((ROOT / "autograd/ops/softmax.cpp").read_text())
         self.assertGreater(len(found), 15)
         self.assertGreater(len({one.rule for one in found}), 5)
+
+
+class Since(unittest.TestCase):
+    def test_reads_lines_of_a_diff(self):
+        diff = ("diff --git a/nn/a.cpp b/nn/a.cpp\n--- a/nn/a.cpp\n+++ b/nn/a.cpp\n@@ -3 +3,2 @@ int f() {\n-old\n+new\n"
+                "+++ b/x.cpp\n@@ -9,2 +10,0 @@\n-gone\n--- gone\n@@ -20 +19 @@\n-x\n+y\n"
+                "diff --git a/b.cpp b/b.cpp\n--- a/b.cpp\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+                "diff --git a/c.h b/c.h\n--- /dev/null\n+++ b/c.h\n@@ -0,0 +1,3 @@\n+a\n+b\n+c\n")
+        self.assertEqual(mutation_rules.lines_of_diff(diff), {"nn/a.cpp": {3, 4, 19}, "c.h": {1, 2, 3}})
+        self.assertEqual(mutation_rules.lines_of_diff(""), {})
+
+    def test_mutates_changed_lines_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+
+            def git(*words):
+                subprocess.run(["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=b", *words], check=True,
+                               capture_output=True)
+
+            source = root / "optim" / "one.cpp"
+            source.parent.mkdir()
+            source.write_text("int f() {\n  return a + b;\n}\n\nint g() {\n  return a < b;\n}\n")
+            (root / "optim" / "other.cpp").write_text("int h() {\n  return a + b;\n}\n")
+            git("init", "-q")
+            git("add", ".")
+            git("commit", "-qm", "first")
+            source.write_text("int f() {\n  return a * b;\n}\n\nint g() {\n  return a < b;\n}\n")  # not committed
+            with mock.patch.object(mutate, "ROOT", root):
+                lines = mutate.lines_since("HEAD")
+                self.assertEqual(lines, {"optim/one.cpp": {2}})
+                found = list(mutate.in_random_order(root, "optimizers", 1, lines))
+                self.assertEqual([(name, mutant.rule) for name, mutant in found], [("optim/one.cpp", "* to /")])
+                self.assertEqual(len(list(mutate.in_random_order(root, "optimizers", 1))), 3)
+                self.assertEqual(list(mutate.in_random_order(root, "optimizers", 1, {})), [])
+                with self.assertRaises(subprocess.CalledProcessError):
+                    mutate.lines_since("no-such-commit")
+
+    def test_finds_statements_of_several_lines_by_any_of_them(self):
+        text = "int f() {\n  queue_.push(x,\n              y);\n}\n"
+        (mutant,) = mutation_rules.mutants_of(text)
+        self.assertEqual(list(mutant.lines()), [2, 3])
 
 
 if __name__ == "__main__":

@@ -114,6 +114,24 @@ TEST(Lora, DropsItsInputInTrainingAlone) {
   }
 }
 
+TEST(Lora, DropsTheInputOfTheWholeProductWithDora) {
+  Linear layer(6, 6, {.bias = false});
+  layer.load_state_dict({{"weight", eye(6)}});
+  Lora& adapter = layer.add_adapter("default", {.dropout = 0.5, .decomposed = true});  // B is zero
+  {
+    const NoGrad no_grad;
+    adapter.magnitude.mul_(2);
+  }
+  const Tensor x = ones({50, 6}), added = layer(x) - x;  // (magnitude / norm - 1) W x
+  int64_t dropped = 0, kept = 0;
+  for (const float value : added.to_vector<float>()) {
+    EXPECT_TRUE(value == 0 || value == 2) << value;
+    ++(value == 0 ? dropped : kept);
+  }
+  EXPECT_GT(dropped, 100);
+  EXPECT_GT(kept, 100);
+}
+
 TEST(Lora, IsListedWithTheLayerAndLetsItGo) {
   Adapted a;
   EXPECT_EQ(a.layer.adapter_names(), (std::vector<std::string>{"one", "two"}));

@@ -131,6 +131,14 @@ TEST_F(ScheduleTest, RefusesOptionsOutOfRange) {
                     "WarmupSchedule: warmup must be at least 1, got 0");
   EXPECT_TAPE_ERROR(WarmupSchedule(sgd, {.lr = NAN, .warmup = 3}), ErrorKind::config,
                     "WarmupSchedule: lr must be a number >= 0, got nan");
+  for (const double lr : {INFINITY, -INFINITY}) {
+    const std::string wrong = fmt::format("Schedule: lr must be a number >= 0, got {}", lr);
+    EXPECT_TAPE_ERROR(ConstantSchedule(sgd, {.lr = lr}), ErrorKind::config, "Constant" + wrong);
+    EXPECT_TAPE_ERROR(WarmupSchedule(sgd, {.lr = lr, .warmup = 3}), ErrorKind::config, "Warmup" + wrong);
+    EXPECT_TAPE_ERROR(LinearSchedule(sgd, {.lr = lr, .total = 9}), ErrorKind::config, "Linear" + wrong);
+    EXPECT_TAPE_ERROR(CosineSchedule(sgd, {.lr = lr, .total = 9}), ErrorKind::config, "Cosine" + wrong);
+    EXPECT_TAPE_ERROR(InverseSqrtSchedule(sgd, {.lr = lr, .warmup = 3}), ErrorKind::config, "InverseSqrt" + wrong);
+  }
   EXPECT_TAPE_ERROR(InverseSqrtSchedule(sgd, {.warmup = 0}), ErrorKind::config,
                     "InverseSqrtSchedule: warmup must be at least 1, got 0");
   EXPECT_TAPE_ERROR(ConstantSchedule(sgd, {.lr = -2}), ErrorKind::config,

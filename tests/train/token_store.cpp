@@ -95,6 +95,15 @@ TEST_F(TokenStoreTest, IsMadeAnewWhereItIsNotWholeOrOfAnother) {
   EXPECT_FALSE(is_kept("b"));
 }
 
+TEST_F(TokenStoreTest, IsMadeAgainForAnotherTokenizerOfAsManyTokens) {
+  const LearnedTexts texts = find_texts({.text = write("a.txt", "bcdefghbcd"), .valid_fraction = 0.5}, alone_);
+  open(texts);
+  const auto other = text::character_tokenizer("bcdefghijz \n?");
+  ASSERT_EQ(other->vocab_size(), tokenizer_->vocab_size());
+  const TokenStore store = TokenStoreFolder(folder_ / "run", alone_).open(texts, *other, "a", 0.5);
+  EXPECT_EQ(text_of(store.train, *other), "bcdef");
+}
+
 TEST_F(TokenStoreTest, TakesFilesOfTokensAsTheyAre) {
   const LearnedTexts texts = find_texts({.text = bin("a.bin", {1, 2, 3, 4, 5, 6})}, alone_);
   const TokenStore store = open(texts);

@@ -6,6 +6,8 @@
 #include "autograd/kernels/bf16_road.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/attention.h"
+#include "autograd/ops/convolution.h"
+#include "autograd/ops/linear_cross_entropy.h"
 #include "autograd/ops/matmul.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/reduce.h"
@@ -145,6 +147,58 @@ TEST_F(MatmulPrecisions, ReachAttentionItsGradientsAndItsTwin) {
       EXPECT_NE(fused[i].to_vector<float>(), exact[i].to_vector<float>()) << i;
       EXPECT_TRUE(tensors_near(fused[i], exact[i], precision == MatmulPrecision::high ? 1e-3 : 5e-2)) << i;
       EXPECT_TRUE(tensors_near(fused[i], twin[i], precision == MatmulPrecision::high ? 1e-3 : 5e-2)) << i;
+    }
+  }
+}
+
+/// An operation whose products have the precision of the scope that it was called in.
+struct PreciseCall {
+  const char* name;
+  Tensor (*compute)(const Tensors& leaves);
+  std::vector<Shape> leaves;
+};
+
+const PreciseCall kPreciseCalls[] = {
+    {"matmul", [](const Tensors& in) { return matmul(in[0], in[1]); }, {{64, 48}, {48, 64}}},
+    {"linear", [](const Tensors& in) { return linear(in[0], in[1], in[2]); }, {{64, 48}, {64, 48}, {64}}},
+    {"conv1d", [](const Tensors& in) { return conv1d(in[0], in[1]); }, {{2, 16, 64}, {32, 16, 3}}},
+    {"scaled_dot_product_attention",
+     [](const Tensors& in) { return scaled_dot_product_attention(in[0], in[1], in[2]); },
+     {{2, 64, 32}, {2, 64, 32}, {2, 64, 32}}},
+    {"linear_cross_entropy",
+     [](const Tensors& in) {
+       std::vector<int64_t> target;
+       for (int64_t i = 0; i < 128; ++i) target.push_back(i * 13 % 40);
+       return linear_cross_entropy(in[0], in[1], {}, from_vector(target), {}, 64);
+     },
+     {{128, 48}, {40, 48}}},
+};
+
+/// First derivatives, recorded, and those of their squares, of a call that was recorded in a precision; they are
+/// computed in the same scope, or outside of it.
+Tensors derivatives(const PreciseCall& call, MatmulPrecision precision, bool in_scope) {
+  Tensors leaves;
+  for (size_t i = 0; i < call.leaves.size(); ++i)
+    leaves.push_back(sample_normal(call.leaves[i], static_cast<uint64_t>(i + 1)).to(f32).requires_grad_());
+  std::optional<MatmulPrecisionScope> scope(std::in_place, precision);
+  const Tensor y = sum(square(call.compute(leaves)));
+  if (!in_scope) scope.reset();
+  Tensors all = grad({y}, leaves, {.create_graph = true});
+  Tensor squares = sum(square(all[0]));
+  for (size_t i = 1; i < all.size(); ++i) squares = squares + sum(square(all[i]));
+  for (const Tensor& second : grad({squares}, leaves)) all.push_back(second);
+  return all;
+}
+
+TEST_F(MatmulPrecisions, OfFirstAndSecondDerivativesAreThoseOfTheCall) {
+  for (const PreciseCall& call : kPreciseCalls) {
+    const Tensors inside = derivatives(call, MatmulPrecision::medium, true),
+                  outside = derivatives(call, MatmulPrecision::medium, false),
+                  exact = derivatives(call, MatmulPrecision::highest, true);
+    ASSERT_EQ(inside.size(), outside.size());
+    for (size_t i = 0; i < inside.size(); ++i) {
+      EXPECT_TRUE(tensors_equal(outside[i], inside[i])) << call.name << ", derivative " << i;
+      EXPECT_FALSE(tensors_equal(outside[i], exact[i])) << call.name << ", derivative " << i;
     }
   }
 }

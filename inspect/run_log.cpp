@@ -128,7 +128,7 @@ class Reader {
   void take_start(const Line& line, Json& fields) {
     for (const char* name : {"time", "task", "machine", "model"})
       if (fields.contains(name)) line.to_text(name, fields[name]);
-    line.number("parameters");
+    for (const char* name : {"parameters", "loss_floor", "chance_loss"}) line.number(name);
     if (fields.contains("options") && !fields["options"].is_object())
       line.wrong("options", "an object", fields["options"]);
     if (log_.start.contains("time")) fields["time"] = log_.start["time"];

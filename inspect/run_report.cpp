@@ -187,7 +187,7 @@ Json marks_json(const std::vector<LoggedMark>& marks) {
 
 Json start_json(const Json& start) {
   Json facts = Json::object();
-  for (const char* field : {"time", "task", "parameters", "machine", "options", "model"})
+  for (const char* field : {"time", "task", "parameters", "machine", "options", "loss_floor", "chance_loss", "model"})
     if (start.contains(field)) facts[field] = start[field];
   return facts;
 }
@@ -197,20 +197,27 @@ RunLog log_of(const std::string& folder) {
   return parse_run_log(read_text(where), where);
 }
 
-/// The curves of another run.
+Json end_json(const RunLog& log) {
+  if (log.ends.empty()) return nullptr;
+  const LoggedEnd& last = log.ends.back();
+  return {{"step", last.step},
+          {"seconds", number(last.seconds)},
+          {"reason", last.reason},
+          {"metrics", metrics_json(last.metrics)}};
+}
+
+/// The curves of another run, and what it is compared by.
 Json other_json(const RunLog& log, const std::string& folder) {
-  return {{"folder", folder}, {"steps", steps_json(log.steps)}, {"evals", evals_json(log.evals)}};
+  Json start = start_json(log.start);
+  start.erase("model");
+  return {{"folder", folder},
+          {"start", std::move(start)},
+          {"steps", steps_json(log.steps)},
+          {"evals", evals_json(log.evals)},
+          {"end", end_json(log)}};
 }
 
 Json report_json(const RunLog& log, const std::string& folder) {
-  Json end = nullptr;
-  if (!log.ends.empty()) {
-    const LoggedEnd& last = log.ends.back();
-    end = {{"step", last.step},
-           {"seconds", number(last.seconds)},
-           {"reason", last.reason},
-           {"metrics", metrics_json(last.metrics)}};
-  }
   return {{"folder", folder},
           {"start", start_json(log.start)},
           {"steps", steps_json(log.steps)},
@@ -218,7 +225,7 @@ Json report_json(const RunLog& log, const std::string& folder) {
           {"samples", within(log.samples, samples_bytes)},
           {"confusions", within(log.confusions, confusion_bytes)},
           {"marks", marks_json(log.marks)},
-          {"end", std::move(end)},
+          {"end", end_json(log)},
           {"steps_done_again", log.steps_done_again},
           {"unknown_events", log.unknown_events},
           {"others", Json::array()}};

@@ -88,6 +88,8 @@ class ClassificationTask
     return encoded;
   }
 
+  LossScale loss_scale() const override { return {.classes = std::ssize(label_names())}; }
+
   Learned training_loss(const LabelledBatch& b) override {
     const Tensor ids = from_vector(b.ids, {b.rows, b.length}), seen = from_vector(b.seen, {b.rows, b.length});
     const Tensor logits = (*model_)(ids, Mask::padding(seen, 0));

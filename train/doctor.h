@@ -35,6 +35,12 @@ struct Diagnosis {
 /// entropy of the smoothed targets, -(1 - s + s/V) log(1 - s + s/V) - (V - 1) s/V log(s/V).
 double smoothed_floor(double label_smoothing, int64_t classes);
 
+/// What the cross-entropy of a task can be.
+struct LossScale {
+  int64_t classes = 0;         ///< V: guessing costs log(V); 0: not known
+  double label_smoothing = 0;  ///< of the training loss: it is at least smoothed_floor()
+};
+
 /// Trains on one batch again and again, without dropout, to see whether the set-up can learn at all. Model, optimizer
 /// and random streams are as before afterwards. Error (config) for options that make no sense.
 Diagnosis overfit_one_batch(nn::Module& model, optim::Optimizer& optimizer, const std::function<Learned()>& learn,

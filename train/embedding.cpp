@@ -141,6 +141,9 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     return info_nce(first, second, {.temperature = options_.temperature, .symmetric = options_.symmetric});
   }
 
+  /// A pair is told from the others of its batch.
+  LossScale loss_scale() const override { return {.classes = setup_.batching().max_sentences}; }
+
   Learned training_loss(const PairBatch& b) override {
     return {loss_of(vectors_of(b.first), vectors_of(b.second)), b.first.rows};
   }

@@ -49,11 +49,13 @@ struct StepEvent {
 
 /// What the log says of a run at its start.
 struct RunDescription {
-  std::string task = {};          ///< "translation"
-  int64_t parameters = 0;         ///< filled in by the Trainer
-  std::string options_json = {};  ///< a JSON object of the settings; "" for none
-  std::string command_json = {};  ///< what a later call needs to go on, written to kRunCommand; "" for none
-  std::string model = {};         ///< a text that shows the model; the tree of its modules where it is ""
+  std::string task = {};                   ///< "translation"
+  int64_t parameters = 0;                  ///< filled in by the Trainer
+  std::string options_json = {};           ///< a JSON object of the settings; "" for none
+  std::optional<double> loss_floor = {};   ///< the smallest training loss there can be, where it is not 0
+  std::optional<double> chance_loss = {};  ///< of guessing, log(vocabulary) for example: warnings compare with it
+  std::string command_json = {};           ///< what a later call needs to go on, written to kRunCommand; "" for none
+  std::string model = {};                  ///< a text that shows the model; the tree of its modules where it is ""
 };
 
 }  // namespace tape::train

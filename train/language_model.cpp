@@ -130,6 +130,8 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM, text::
     return saves_adapters() ? pretrained_->load_adapters(folder, *model_) : TaskRun::load_model(folder);
   }
 
+  LossScale loss_scale() const override { return {.classes = model_->vocab()}; }
+
   Learned training_loss(const LanguageBatch& b) override { return {loss_of(*model_, b), b.learned}; }
 
   Evaluation evaluate() override {

@@ -58,13 +58,16 @@ void Log::write(const Json& event) {
 void Log::start(const RunDescription& run) {
   Json options = Json::object();
   if (!run.options_json.empty()) options = parse_json(run.options_json, "options of the run");
-  write({{"event", "start"},
-         {"time", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-         {"task", run.task},
-         {"parameters", run.parameters},
-         {"machine", to_string(machine())},
-         {"options", std::move(options)},
-         {"model", run.model}});
+  Json event{{"event", "start"},
+             {"time", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+             {"task", run.task},
+             {"parameters", run.parameters},
+             {"machine", to_string(machine())},
+             {"options", std::move(options)}};
+  if (run.loss_floor) event["loss_floor"] = *run.loss_floor;
+  if (run.chance_loss) event["chance_loss"] = *run.chance_loss;
+  event["model"] = run.model;
+  write(event);
 }
 
 void Log::step(const StepEvent& event) {

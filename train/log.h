@@ -14,7 +14,7 @@ namespace tape::train {
 /// The log of a run: one JSON object a line, each handed to the system as soon as it is known, so that a kill loses at
 /// most the line being written.
 ///
-///     {"event":"start","time":"2026-01-01T00:00:00Z","task":..,"parameters":n,"machine":..,"options":{..},"model":..}
+///     {"event":"start","time":"2026-01-01T00:00:00Z","task":..,"parameters":n,"machine":..,"options":{..},"loss_floor":x,"chance_loss":x,"model":..}
 ///     {"event":"step","step":n,"epoch":1.25,"loss":x,"lr":x,"grad_norm":x,"tokens":n,"tokens_per_second":x,"seconds":x}
 ///     {"event":"eval","step":n,"seconds":x,"loss":x,"metrics":{"bleu":31.2}}
 ///     {"event":"samples","step":n,"samples":[{"input":"..","reference":"..","output":".."}],"drawn":".."}
@@ -24,7 +24,8 @@ namespace tape::train {
 ///     {"event":"warning","step":n,"text":".."}
 ///     {"event":"end","step":n,"seconds":x,"reason":"steps","metrics":{..}}
 ///
-/// A number that is not finite is null; text that is not UTF-8 has U+FFFD in its place. Error (io) naming the file.
+/// loss_floor and chance_loss are there where they are known. A number that is not finite is null; text that is not
+/// UTF-8 has U+FFFD in its place. Error (io) naming the file.
 class Log {
  public:
   /// Goes on behind what the file holds; "" makes a log that writes nothing.

@@ -153,6 +153,8 @@ class MaskedWordsTask : public EncoderRun<MaskedWordsOptions, MaskedBatch, model
                            Mask::padding(seen, 0), from_vector(b.places, {std::ssize(b.places)}));
   }
 
+  LossScale loss_scale() const override { return {.classes = model_->base->vocab()}; }
+
   Learned training_loss(const MaskedBatch& b) override {
     return {cross_entropy(logits_of(b), from_vector(b.words, {std::ssize(b.words)})), std::ssize(b.words)};
   }

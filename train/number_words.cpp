@@ -164,6 +164,10 @@ class NumberWordsTask : public TaskRun<NumberWordsBatch, models::Transformer, Nu
                            CrossEntropyOptions{.ignore_index = Vocabulary::pad, .label_smoothing = label_smoothing});
   }
 
+  LossScale loss_scale() const override {
+    return {.classes = tokenizer_->target().vocab_size(), .label_smoothing = kSmoothing};
+  }
+
   Learned training_loss(const NumberWordsBatch& batch) override { return {loss(batch, kSmoothing), batch.tokens}; }
 
   Evaluation evaluate() override {

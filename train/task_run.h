@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -41,6 +42,10 @@ class TaskRun {
     const nlohmann::ordered_json run_settings = settings();
     options.describe = {
         .task = name_, .options_json = text_of(description(run_settings)), .command_json = run_.command_json};
+    if (const LossScale scale = loss_scale(); scale.classes > 0) {
+      options.describe.chance_loss = std::log(static_cast<double>(scale.classes));
+      if (scale.label_smoothing > 0) options.describe.loss_floor = smoothed_floor(scale.label_smoothing, scale.classes);
+    }
     options.settings_json = text_of(run_settings);
     options.save_model = [this](const std::string& path) {
       save_model(path);
@@ -56,7 +61,8 @@ class TaskRun {
 
   Diagnosis examine() {
     begin_model();
-    DoctorOptions options = doctor_options();
+    const LossScale scale = loss_scale();
+    DoctorOptions options{.label_smoothing = scale.label_smoothing, .classes = scale.classes};
     options.schedule = schedule_.get();
     options.total_steps = recipe_.steps;
     return overfit_one_batch(
@@ -128,7 +134,7 @@ class TaskRun {
   /// The task's own part of settings(): every option and file that the bits depend on, null where it is not given.
   /// Called by all ranks.
   virtual void add_settings(nlohmann::ordered_json& json) const = 0;
-  virtual DoctorOptions doctor_options() const { return {}; }
+  virtual LossScale loss_scale() const { return {}; }
 
   /// Makes the optimizer of the model's parameters: the betas and eps are the task's, all else the recipe's and the
   /// options'.

@@ -113,6 +113,8 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
     return encoded;
   }
 
+  LossScale loss_scale() const override { return {.classes = std::ssize(labels())}; }
+
   Learned training_loss(const LabelledBatch& b) override {
     const Tensor ids = from_vector(b.ids, {b.rows, b.length}), seen = from_vector(b.seen, {b.rows, b.length});
     const Tensor logits = (*model_)(ids, Mask::padding(seen, 0));

@@ -23,7 +23,8 @@ TrainingRun::TrainingRun(nn::Module& model, optim::Optimizer& optimizer, const T
       source_(source),
       learn_(std::move(learn)),
       evaluate_(std::move(evaluate)),
-      stepper_(model, optimizer, options) {
+      stepper_(model, optimizer, options),
+      divergence_(options.describe.chance_loss) {
   if (options_.patience > 0 && !evaluate_)
     raise(ErrorKind::config, "Trainer: patience {} needs an evaluation, and fit() was given none", options_.patience);
 }
@@ -132,6 +133,7 @@ void TrainingRun::step() {
   event.tokens_per_second = static_cast<double>(event.tokens) / std::max(took, 1e-9);
   event.seconds = seconds();
   if (state_.step % options_.log_every == 0 || state_.step == options_.steps) log_->step(event);
+  if (const auto warning = divergence_.step(event)) warn(*warning);
   if (progress_) {
     ProgressState shown_state{.step = state_.step,
                               .epoch = event.epoch,

@@ -8,6 +8,7 @@
 #include "candidates.h"
 #include "checkpoint.h"
 #include "distributed/distributed.h"
+#include "divergence.h"
 #include "log.h"
 #include "progress.h"
 #include "step.h"
@@ -75,6 +76,7 @@ class TrainingRun {
   Stepper stepper_;
   std::optional<Distributed> distributed_;  // where there are several ranks
   TrainerState state_;
+  DivergenceWatch divergence_;
   std::optional<MovingAverage> average_;
   std::unique_ptr<Log> log_;
   std::optional<Progress> progress_;

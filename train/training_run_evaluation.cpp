@@ -127,6 +127,7 @@ void TrainingRun::evaluate() {
   log_->evaluation(state_.step, seconds(), *last_);
   if (progress_)
     progress_->line(fmt::format("step {}  {}{}", state_.step, shown(*last_), best ? "  (the best so far)" : ""));
+  if (const auto warning = divergence_.evaluation(last_->loss)) warn(*warning);
   if (best && !folder_)
     best_in_memory_ = {.name = name_of_step(state_.step, false), .weights = {}, .evaluation = last_};
   if (best && !folder_)

@@ -269,8 +269,8 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
 
   Learned training_loss(const TranslationBatch& batch) override { return loss(batch, smoothing()); }
 
-  DoctorOptions doctor_options() const override {
-    return {.label_smoothing = smoothing(), .classes = tokenizer_->vocab_size()};
+  LossScale loss_scale() const override {
+    return {.classes = model_->options().tgt_vocab, .label_smoothing = smoothing()};
   }
 
   Evaluation evaluate() override {

@@ -121,7 +121,14 @@ TEST_F(RunReport, ShowsHostileTextAsText) {
 TEST_F(RunReport, HoldsTheCurvesOfOtherRuns) {
   log(step_line(1, 4) + step_line(2, 3));
   const TemporaryFolder other;
-  write_text(other / "log.jsonl", step_line(1, 5) + step_line(3, 2) + R"({"event":"eval","step":3,"loss":2.5})" + "\n");
+  write_text(other / "log.jsonl",
+             R"({"event":"start","task":"t","options":{"lr":0.5},"loss_floor":0.25,"model":"a long text"})"
+             "\n" +
+                 step_line(1, 5) + step_line(3, 2) +
+                 R"({"event":"eval","step":3,"loss":2.5})"
+                 "\n"
+                 R"({"event":"end","step":3,"seconds":9,"reason":"steps","metrics":{"bleu":12.5}})"
+                 "\n");
   EXPECT_EQ(data()["others"], ReportJson::array());
   const ReportJson shown = data({other.path(), folder_.path()});
   ASSERT_EQ(shown["others"].size(), 2u);
@@ -129,6 +136,8 @@ TEST_F(RunReport, HoldsTheCurvesOfOtherRuns) {
   EXPECT_EQ(shown["others"][0]["steps"]["step"], ReportJson({1, 3}));
   EXPECT_EQ(shown["others"][0]["steps"]["loss"], ReportJson({5.0, 2.0}));
   EXPECT_EQ(shown["others"][0]["evals"][0]["loss"], 2.5);
+  EXPECT_EQ(shown["others"][0]["start"], ReportJson::parse(R"({"task":"t","options":{"lr":0.5},"loss_floor":0.25})"));
+  EXPECT_EQ(shown["others"][0]["end"]["metrics"]["bleu"], 12.5);
   EXPECT_EQ(shown["others"][1]["steps"], shown["steps"]);
 }
 

@@ -16,6 +16,7 @@
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/language_model_test.h"
+#include "tests/train/run_log.h"
 #include "tests/train/tiny_task.h"
 #include "text/number_words.h"
 #include "text/tokenizer.h"
@@ -311,6 +312,32 @@ TEST_F(LanguageModelTest, TakesTheTokensOfTheRunItGoesOnWith) {
   given.run.start = Start::resume;
   train(given);
   EXPECT_EQ(std::filesystem::last_write_time(ids), long_ago);
+}
+
+TEST_F(LanguageModelTest, HasTheCharactersOfTheValidationTextToo) {
+  LanguageModelOptions given = options("run", 2);
+  std::string valid;
+  for (int i = 0; i < 20; ++i) valid += "QUIZ of one\n";
+  given.valid = write_text(folder_ / "valid.txt", valid);
+  train(given);
+  const auto tokenizer = text::load_tokenizer(folder_ / "run");
+  for (const char* character : {"Q", "Z", "n"}) EXPECT_EQ(tokenizer->encode(character).ids.size(), 1u) << character;
+}
+
+TEST_F(LanguageModelTest, WarnsWhereTheLearningRateIsFarTooHigh) {
+  LanguageModelOptions given = options("run", 25);
+  given.run.lr = 50;
+  const LanguageModelResult result = train(given);
+  ASSERT_EQ(result.run.warnings.size(), 1u);
+  EXPECT_THAT(result.run.warnings[0], HasSubstr("The learning rate, up to 50 so far, is probably too high (--lr)"));
+  EXPECT_THAT(told_.str(), HasSubstr("warning: " + result.run.warnings[0]));
+  EXPECT_EQ(events_of(folder_ / "run", "warning").at(0)["text"], result.run.warnings[0]);
+  const auto vocab = static_cast<double>(text::load_tokenizer(folder_ / "run")->vocab_size());
+  EXPECT_NEAR(events_of(folder_ / "run", "start").at(0)["chance_loss"].get<double>(), std::log(vocab), 1e-9);
+  EXPECT_FALSE(events_of(folder_ / "run", "start").at(0).contains("loss_floor")) << "labels are not smoothed";
+  given.run.out = folder_ / "sound";
+  given.run.lr = 1e-2;
+  EXPECT_TRUE(train(given).run.warnings.empty());
 }
 
 }  // namespace

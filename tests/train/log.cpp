@@ -22,7 +22,12 @@ TEST(Log, WritesTheLinesOfTheContract) {
   const TemporaryFolder folder;
   {
     Log log(folder / "log.jsonl");
-    log.start({.task = "translation", .parameters = 7, .options_json = R"({"lr": 0.1})", .model = "Model\n"});
+    log.start({.task = "translation",
+               .parameters = 7,
+               .options_json = R"({"lr": 0.1})",
+               .loss_floor = 0.5,
+               .chance_loss = 4,
+               .model = "Model\n"});
     log.step({.step = 5,
               .epoch = 1.25,
               .loss = 2.5,
@@ -53,8 +58,9 @@ TEST(Log, WritesTheLinesOfTheContract) {
   EXPECT_EQ(start["machine"], to_string(machine()));
   start.erase("time");
   start.erase("machine");
-  EXPECT_EQ(start.dump(),
-            R"({"event":"start","task":"translation","parameters":7,"options":{"lr":0.1},"model":"Model\n"})");
+  EXPECT_EQ(
+      start.dump(),
+      R"({"event":"start","task":"translation","parameters":7,"options":{"lr":0.1},"loss_floor":0.5,"chance_loss":4.0,"model":"Model\n"})");
   EXPECT_EQ(lines[1], R"({"event":"step","step":5,"epoch":1.25,"loss":2.5,"lr":0.001,"grad_norm":3.0,"tokens":100,)"
                       R"("tokens_per_second":50.0,"seconds":9.0})");
   EXPECT_EQ(lines[2], R"({"event":"eval","step":5,"seconds":10.0,"loss":2.0,"metrics":{"bleu":31.2}})");

@@ -107,6 +107,36 @@ await check("the figures above are those of the log", "translation", async ({ pa
   assert.match(await page.locator("#options").innerText(), /schedule\.peak\s+0\.005/);
 });
 
+await check("the loss chart tells what the training loss has beside the validation loss", "translation", async ({ page }) => {
+  const legend = await page.locator("#loss .legend > span").allInnerTexts();
+  assert.match(legend[0], /^training \(label smoothing 0\.1, dropout 0\.1\) /);
+  assert.match(legend.at(-1), /^smallest possible training loss 1\.2237$/);
+  const note = page.locator(".figure", { has: page.getByText("Training loss", { exact: true }) }).locator(".note");
+  assert.equal(await note.innerText(), "smoothed, at the end; label smoothing 0.1; dropout 0.1");
+  const path = await page.locator("#loss path.curve.floor").getAttribute("d");
+  const heights = [...path.matchAll(/,([\d.]+)/g)].map(([, y]) => y);
+  assert.ok(heights.length === 2 && heights[0] === heights[1], path);
+  assert.equal(
+    await page.locator(".key-notes .losses").innerText(),
+    "the training loss is computed with label smoothing 0.1 and dropout 0.1, the validation loss without: it can be far lower",
+  );
+});
+
+await check("shares are percentages, other small numbers plain decimals", "shares", async ({ page }) => {
+  const ticks = (chart) => page.locator(`#${chart} .axis.y text`).allTextContents();
+  for (const share of ["exact", "f1", "recall_at_1"]) {
+    const texts = await ticks(`metric-${share}`);
+    assert.ok(texts.length > 1 && texts.every((text) => /^[\d.]+%$/.test(text)), `${share}: ${texts}`);
+  }
+  const texts = await ticks("metric-distance");
+  assert.ok(texts.length > 1 && texts.every((text) => /^0(\.\d+)?$/.test(text)), String(texts));
+  for (const chart of ["grad-norm", "speed", "loss", "lr"])
+    for (const text of await ticks(chart)) assert.ok(!/[mµn]$/.test(text), `${chart}: ${text}`);
+  assert.equal(await page.locator("#loss .floor").count(), 0);
+  assert.equal(await page.locator(".key-notes .losses").count(), 0);
+  assert.match(await figure(page, "Exact"), /^98\.0%$/);
+});
+
 await check("axis, scale and stretch can be changed", "translation", async ({ page }) => {
   const ticks = (axis) => page.locator(`#loss .axis.${axis} text`).allTextContents();
   await page.locator(".toolbar").getByText("Epoch", { exact: true }).click();
@@ -117,6 +147,7 @@ await check("axis, scale and stretch can be changed", "translation", async ({ pa
   await page.locator(".toolbar").getByText("Log", { exact: true }).click();
   assert.notDeepEqual(await ticks("y"), linear);
   await page.locator(".toolbar").getByText("Step", { exact: true }).click();
+  await page.locator("#lr").scrollIntoViewIfNeeded();
   const box = await page.locator("#lr .plot").boundingBox();
   await page.mouse.move(box.x + 0.4 * box.width, box.y + 50);
   await page.mouse.down();
@@ -296,6 +327,23 @@ await check(
     const time = Math.max(end.seconds, steps(classifier.lines).at(-1).seconds);
     const timed = await share((last.seconds - first.seconds) / (time - first.seconds));
     assert.ok(Math.abs((await ends()) - timed) < 12, `${await ends()} is not ${timed}`);
+    const rows = async (part) =>
+      Object.fromEntries(
+        await page
+          .locator(`#compared-${part} tr:has(td)`)
+          .evaluateAll((all) => all.map(({ cells }) => [cells[0].textContent, [...cells].slice(1).map((cell) => cell.textContent)])),
+      );
+    assert.deepEqual(
+      await page.locator("#comparison thead th").allInnerTexts(),
+      ["", "translation", "classifier"],
+    );
+    const figures = await rows("figures");
+    assert.deepEqual(figures.Steps, ["4,000", "510"]);
+    assert.deepEqual([figures.BLEU[1], figures.Accuracy[0]], ["–", "–"]);
+    near(number(figures["Validation loss"][1]), last.loss, "the other run's loss in the table");
+    const options = await rows("options");
+    assert.deepEqual(options.label_smoothing, ["0.1", "–"]);
+    assert.deepEqual(options.batch, ["–", "32"]);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
     await browser.picture(page, "two-runs", "light");
   },
@@ -337,7 +385,7 @@ await check(
     const text = svg.bytes.toString("utf8");
     assert.ok(text.includes("<path") && !text.includes("class="));
     const names = await page.locator("#loss .legend > span").evaluateAll((all) => all.map((key) => key.firstChild.textContent.trim()));
-    assert.equal(names.length, 5);
+    assert.equal(names.length, 6);
     for (const name of names) assert.ok(text.includes(`>${name}</text>`), `${name} is not in the picture`);
     const png = await saved(page.locator("#loss .save").getByText("PNG", { exact: true }));
     assert.equal(png.bytes.subarray(1, 4).toString(), "PNG");

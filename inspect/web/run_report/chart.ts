@@ -12,7 +12,7 @@ import { nearest, type Point, type View } from "./view";
 
 export interface Curve {
   label: string;
-  look: "raw" | "train" | "validation";
+  look: "raw" | "train" | "validation" | "floor";
   points: Point[];
   smoothed?: Point[][]; // for each smoothing; the curve is the one that is chosen
   other?: { place: number; steps: Steps }; // of another run: which, and where its steps stand

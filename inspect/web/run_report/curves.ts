@@ -4,7 +4,7 @@ import { choice, element, visible } from "../shared/dom";
 import { count, duration, four, percent, whole, type Format } from "../shared/format";
 import { Chart, type ChartOptions, type Curve } from "./chart";
 import { csvButtons } from "./csv";
-import type { Maybe, Report, Run, Smooth } from "./data";
+import type { Maybe, Report, Run, Smooth, Start } from "./data";
 import { refreshSwitch } from "./refresh";
 import { View, type Point, type Unit } from "./view";
 
@@ -15,7 +15,7 @@ const names: Record<string, string> = {
   macro_f1: "Macro-F1",
   perplexity: "Perplexity",
 };
-const shares = new Set(["accuracy", "macro_f1"]);
+const shares = new Set(["accuracy", "macro_f1", "f1", "exact", "recall_at_1"]);
 
 export function metricName(key: string): string {
   return names[key] ?? key.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
@@ -27,8 +27,20 @@ export function metricFormat(key: string, values: Maybe[]): Format {
   return key === "bleu" || key === "chrf" ? (value) => value.toFixed(2) : four;
 }
 
-export function metricKeys(report: Report): string[] {
+export function metricKeys(report: Run): string[] {
   return [...new Set(report.evals.flatMap((evaluation) => Object.keys(evaluation.metrics)))];
+}
+
+// A number among the options of a run.
+function option(start: Start, name: string): number {
+  const value = start.options?.[name];
+  return typeof value === "number" ? value : 0;
+}
+
+// What the training loss is computed with, and the validation loss is not.
+export function trainingOnly(start: Start): string[] {
+  const [smoothing, dropout] = [option(start, "label_smoothing"), option(start, "dropout")];
+  return [...(smoothing > 0 ? [`label smoothing ${smoothing}`] : []), ...(dropout > 0 ? [`dropout ${dropout}`] : [])];
 }
 
 function points(steps: number[], values: Maybe[]): Point[] {
@@ -39,6 +51,14 @@ function points(steps: number[], values: Maybe[]): Point[] {
 function runs(report: Report): { run: Run; name: string; other?: Curve["other"] }[] {
   const named = report.others.map((run, place) => ({ run, name: visible(run.folder), other: { place, steps: run.steps } }));
   return [{ run: report, name: "" }, ...named];
+}
+
+// The least training loss that smoothed labels allow, where any training loss was logged.
+function floor({ start, steps }: Report): Curve[] {
+  const least = start.loss_floor;
+  if (typeof least !== "number" || steps.step.length === 0) return [];
+  const ends = [steps.step[0]!, steps.step.at(-1)!];
+  return [{ label: "smallest possible training loss", look: "floor", points: ends.map((step) => ({ step, y: least })) }];
 }
 
 function charts(report: Report): ChartOptions[] {
@@ -63,6 +83,7 @@ function charts(report: Report): ChartOptions[] {
         .filter(({ weights }) => weights === "")
         .map((evaluation) => ({ step: evaluation.step, y: value(evaluation) })),
     }));
+  const only = trainingOnly(report.start);
   const all: ChartOptions[] = [
     {
       id: "loss",
@@ -73,9 +94,10 @@ function charts(report: Report): ChartOptions[] {
       wide: true,
       followsLogLoss: true,
       curves: [
-        curve("training", "raw", steps.loss),
+        curve(`training${only.length > 0 ? ` (${only.join(", ")})` : ""}`, "raw", steps.loss),
         ...smoothed("loss"),
         ...evaluated((evaluation) => evaluation.loss),
+        ...floor(report),
       ],
     },
   ];
@@ -217,6 +239,15 @@ export function curves(report: Report): HTMLElement {
       if (kinds.has(kind))
         line.append(element("span", {}, element("span", { class: `sign ${kind}` }, sign), ` ${meaning}`));
     }
+    const only = trainingOnly(report.start);
+    if (only.length > 0 && report.evals.length > 0 && steps.logged > 0)
+      line.append(
+        element(
+          "span",
+          { class: "losses" },
+          `the training loss is computed with ${only.join(" and ")}, the validation loss without: it can be far lower`,
+        ),
+      );
     if (report.others.length > 0)
       line.append(element("span", {}, `${visible(report.folder)} is in blue and orange, its marks and samples are shown`));
     if (steps.logged > 0) {

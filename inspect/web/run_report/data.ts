@@ -52,25 +52,29 @@ export interface Some<T> {
   shown: T[];
 }
 
+export interface Start {
+  time?: string;
+  task?: string;
+  parameters?: number;
+  machine?: string;
+  options?: Record<string, unknown>;
+  loss_floor?: number; // the smallest training loss there can be, where labels are smoothed
+  chance_loss?: number; // of guessing
+  model?: string;
+}
+
 export interface Run {
   folder: string;
+  start: Start;
   steps: Steps;
   evals: Eval[];
+  end: { step: number; seconds: Maybe; reason: string; metrics: Record<string, Maybe> } | null;
 }
 
 export interface Report extends Run {
-  start: {
-    time?: string;
-    task?: string;
-    parameters?: number;
-    machine?: string;
-    options?: Record<string, unknown>;
-    model?: string;
-  };
   samples: Some<Samples>;
   confusions: Some<Confusion>;
   marks: Some<Mark>;
-  end: { step: number; seconds: Maybe; reason: string; metrics: Record<string, Maybe> } | null;
   steps_done_again: number;
   unknown_events: number;
   others: Run[]; // whose curves are drawn beside

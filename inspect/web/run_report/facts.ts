@@ -1,8 +1,8 @@
 // The run in a few figures, and in tables what it was made with and what happened.
 import { element, visible } from "../shared/dom";
 import { count, duration, four, whole } from "../shared/format";
-import { metricFormat, metricKeys, metricName } from "./curves";
-import type { Eval, Maybe, Report } from "./data";
+import { metricFormat, metricKeys, metricName, trainingOnly } from "./curves";
+import type { Eval, Maybe, Report, Run } from "./data";
 import { markText } from "./marks";
 
 const endings: Record<string, string> = {
@@ -12,11 +12,17 @@ const endings: Record<string, string> = {
   time: "Finished: its time was up",
 };
 
-function seconds(report: Report): Maybe {
+function seconds(report: Run): Maybe {
   return report.end?.seconds ?? report.steps.seconds.findLast((value) => value !== null) ?? null;
 }
 
-function figure(name: string, value: string, note = ""): HTMLElement {
+interface Figure {
+  name: string;
+  value: string;
+  note?: string;
+}
+
+function shown({ name, value, note = "" }: Figure): HTMLElement {
   return element(
     "div",
     { class: "figure" },
@@ -55,20 +61,22 @@ export function header(report: Report): HTMLElement {
 
 const at = ({ step, weights }: Eval) => `step ${whole(step)}${weights === "" ? "" : ` (${visible(weights)})`}`;
 
-export function figures(report: Report): HTMLElement {
+// What a run came to.
+export function figuresOf(report: Run): Figure[] {
   const { steps, evals, start } = report;
-  const list = element("dl", { class: "figures" });
+  const list: Figure[] = [];
+  const figure = (name: string, value: string, note = "") => list.push({ name, value, note });
   const last = report.end?.step ?? steps.step.at(-1) ?? 0;
   const epoch = steps.epoch.at(-1);
-  list.append(figure("Steps", whole(last), epoch == null ? "" : `${epoch.toFixed(2)} epochs`));
+  figure("Steps", whole(last), epoch == null ? "" : `${epoch.toFixed(2)} epochs`);
   const time = seconds(report);
-  if (time !== null) list.append(figure("Time", duration(time)));
+  if (time !== null) figure("Time", duration(time));
   const smooth = (steps.smooth[1]?.loss ?? []).findLast((value) => value !== null);
-  if (smooth != null) list.append(figure("Training loss", four(smooth), "smoothed, at the end"));
+  if (smooth != null) figure("Training loss", four(smooth), ["smoothed, at the end", ...trainingOnly(start)].join("; "));
   const losses = evals.filter(({ loss }) => loss !== null);
   if (losses.length > 0) {
     const best = losses.reduce((a, b) => (b.loss! < a.loss! ? b : a));
-    list.append(figure("Validation loss", four(best.loss!), `best, ${at(best)}`));
+    figure("Validation loss", four(best.loss!), `best, ${at(best)}`);
   }
   for (const key of metricKeys(report)) {
     const all = evals.filter(({ metrics }) => metrics[key] != null);
@@ -81,12 +89,79 @@ export function figures(report: Report): HTMLElement {
       key,
       all.map(({ metrics }) => metrics[key] ?? null),
     );
-    list.append(figure(metricName(key), format(best.metrics[key]!), `${lower ? "lowest" : "highest"}, ${at(best)}`));
+    figure(metricName(key), format(best.metrics[key]!), `${lower ? "lowest" : "highest"}, ${at(best)}`);
   }
   const speeds = steps.speed.filter((value): value is number => value !== null).sort((a, b) => a - b);
-  if (speeds.length > 0) list.append(figure("Tokens per second", count(speeds[speeds.length >> 1]!), "median"));
-  if (start.parameters != null) list.append(figure("Parameters", whole(start.parameters)));
+  if (speeds.length > 0) figure("Tokens per second", count(speeds[speeds.length >> 1]!), "median");
+  if (start.parameters != null) figure("Parameters", whole(start.parameters));
   return list;
+}
+
+export function figures(report: Report): HTMLElement {
+  return element("dl", { class: "figures" }, ...figuresOf(report).map(shown));
+}
+
+// Beside other runs: the figures of each, and the options that are not the same in all.
+export function comparison(report: Report): HTMLElement | null {
+  if (report.others.length === 0) return null;
+  const runs: Run[] = [report, ...report.others];
+  const figures = runs.map((run) => new Map(figuresOf(run).map(({ name, value }) => [name, value])));
+  const options = runs.map(({ start }) => {
+    const list: [string, string][] = [];
+    flattened(start.options ?? {}, "", list);
+    return new Map(list);
+  });
+  const names = (maps: Map<string, string>[]) => [...new Set(maps.flatMap((map) => [...map.keys()]))];
+  const differing = names(options).filter((name) => new Set(options.map((map) => map.get(name))).size > 1);
+  const row = (name: string, values: (string | undefined)[]) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, visible(name)),
+      ...values.map((value) => element("td", { class: "number", dir: "auto" }, value === undefined ? "–" : visible(value))),
+    );
+  const body = (id: string, title: string, rows: HTMLElement[]) =>
+    element(
+      "tbody",
+      { id },
+      element("tr", {}, element("th", { scope: "rowgroup", class: "group", colspan: runs.length + 1 }, title)),
+      ...rows,
+    );
+  return element(
+    "section",
+    { id: "comparison" },
+    element("h2", {}, "The runs compared"),
+    element(
+      "div",
+      { class: "scroll" },
+      element(
+        "table",
+        {},
+        element(
+          "thead",
+          {},
+          element(
+            "tr",
+            {},
+            element("th", {}),
+            ...runs.map(({ folder }) => element("th", { scope: "col", class: "number", dir: "auto" }, visible(folder))),
+          ),
+        ),
+        body(
+          "compared-figures",
+          "Figures",
+          names(figures).map((name) => row(name, figures.map((map) => map.get(name)))),
+        ),
+        differing.length > 0 &&
+          body(
+            "compared-options",
+            "Options that differ",
+            differing.map((name) => row(name, options.map((map) => map.get(name)))),
+          ),
+      ),
+    ),
+    differing.length === 0 && element("p", { class: "muted" }, "All options are the same."),
+  );
 }
 
 export function evaluations(report: Report): HTMLElement | null {

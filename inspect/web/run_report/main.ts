@@ -2,7 +2,7 @@ import { element, embedded } from "../shared/dom";
 import { confusion } from "./confusion";
 import { curves } from "./curves";
 import type { Report } from "./data";
-import { facts, figures, header } from "./facts";
+import { comparison, facts, figures, header } from "./facts";
 import { samples } from "./samples";
 
 const report = embedded<Report>();
@@ -12,6 +12,7 @@ const parts = [
   report.steps.logged + report.evals.length > 0
     ? curves(report)
     : element("p", { class: "muted" }, "Nothing has been logged yet."),
+  comparison(report),
   samples(report.samples),
   confusion(report.confusions),
   facts(report),

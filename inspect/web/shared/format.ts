@@ -16,7 +16,9 @@ export const four: Format = (value) => {
   return value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 4);
 };
 
-export const count: Format = (value) => short(value).replace("G", "B");
+// 12.5k, 3M; below one a plain decimal, where the prefixes of units (980m) would mislead.
+export const count: Format = (value) =>
+  Math.abs(value) < 1 ? String(Number(value.toPrecision(3))) : short(value).replace("G", "B");
 
 export const percent: Format = (value) => `${(100 * value).toFixed(1)}%`;
 

@@ -51,6 +51,18 @@ foreach(file config.json model.safetensors src_vocab.txt tgt_vocab.txt log.jsonl
   endif()
 endforeach()
 
+# Pages that cannot be written end no run.
+file(MAKE_DIRECTORY ${FOLDER}/blocked/explorer.html/a ${FOLDER}/blocked/report.html/a)
+expect_status(0 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --threads 1 --out ${FOLDER}/blocked)
+expect_text(out "\nwarning: the report left out: ${FOLDER}/blocked/report.html")
+expect_text(out "\nwarning: explorer.html left out: ${FOLDER}/blocked/explorer.html")
+expect_text(out "\nTo go on:\n")
+file(READ ${FOLDER}/blocked/log.jsonl log)
+expect_text(log "\"text\":\"the report left out: ")
+if(NOT EXISTS ${FOLDER}/blocked/model.safetensors)
+  message(FATAL_ERROR "the model was not saved")
+endif()
+
 expect_status(0 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --precision high --out ${FOLDER}/high)
 expect_text(out "\nproducts of high precision: ")
 file(STRINGS ${FOLDER}/high/log.jsonl start LIMIT_COUNT 1)

@@ -10,6 +10,7 @@
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 #include "tests/train/language_model_test.h"
+#include "tests/train/run_log.h"
 #include "text/load_tokenizer.h"
 #include "train/checkpoint.h"
 
@@ -44,6 +45,7 @@ class PretrainedDecoderTest : public LanguageModelTest {
 TEST_F(PretrainedDecoderTest, GoesOnWithAllOfIt) {
   const LanguageModelResult result = train(going_on("run", 30));
   EXPECT_LT(result.valid_loss, base_loss_ - 0.05);
+  EXPECT_NEAR(events_of(folder_ / "run", "step").back()["lr"].get<double>(), 5e-4, 1e-12) << "a tenth of the highest";
   const auto before = values_of("base"), after = values_of("run");
   for (const auto& [name, value] : before) EXPECT_FALSE(tensors_equal(after.at(name), value)) << name;
 }

@@ -15,9 +15,12 @@
 #include "text/number_words.h"
 #include "train/checkpoint.h"
 #include "train/classification.h"
+#include "train/encoder_recipe.h"
 #include "train/language_model.h"
+#include "train/language_model_preset.h"
 #include "train/number_words.h"
 #include "train/translation.h"
+#include "train/translation_preset.h"
 
 namespace tape::train {
 namespace {
@@ -118,6 +121,58 @@ TEST_F(RecipeTest, EndsAtTheRateOfItsTask) {
   EXPECT_NEAR(last_rate(), 0, 1e-9);
   number_words(8);
   EXPECT_NEAR(last_rate(), 1.0 / 9, 1e-9) << "zero after the last step";
+}
+
+/// Steps, lr, warm-up, dropout, weight decay, clip norm, steps between evaluations, checkpoints averaged.
+std::string values_of(const Recipe& r) {
+  return fmt::format("{} {:g} {} {:g} {:g} {:g} {} {}", r.steps, r.lr, r.warmup, r.dropout, r.weight_decay, r.clip_norm,
+                     r.evaluate_every, r.average_last);
+}
+
+// The tables of `tapeformer train lm --help` and its like.
+TEST(RecipePresets, OfLanguageModelsHaveTheValuesThatTheHelpLists) {
+  const auto values = [](const LanguageModelOptions& options) {
+    const LanguageModelPreset& p = language_model_preset(options);
+    return fmt::format("{} {} {} {} {} {} {:g} | {}", p.name, p.layers, p.width, p.heads, p.context, p.batch,
+                       p.least_lr, values_of(p.recipe));
+  };
+  LanguageModelOptions options;
+  EXPECT_EQ(values(options), "nano 4 128 4 64 12 0.1 | 2000 0.001 100 0 0.1 1 250 0");
+  options.run.preset = "shakespeare";
+  EXPECT_EQ(values(options), "shakespeare 6 192 6 256 16 0 | 3000 0.002 100 0.1 0.1 1 250 0");
+  options.run.preset = "";
+  options.init = DecoderStart{.folder = "gpt2"};
+  EXPECT_EQ(values(options), "fine-tune 0 0 0 256 8 0.1 | 500 0.0001 50 0 0.1 1 100 0");
+  options.init->adapters = AdapterTraining{};
+  EXPECT_EQ(values(options), "adapters 0 0 0 256 8 0.1 | 500 0.001 50 0 0 1 100 0");
+}
+
+TEST(RecipePresets, OfTranslatorsHaveTheValuesThatTheHelpLists) {
+  const auto values = [](const std::string& name, const std::string& init = "") {
+    TranslationOptions options;
+    options.run.preset = name, options.init = init;
+    const TranslationPreset& p = translation_preset(options);
+    return fmt::format("{} {} {} {} {} {} {} {} | {}", p.name, p.layers, p.d_model, p.heads, p.d_ff,
+                       p.norm == nn::NormPlace::pre ? "pre" : "post", p.vocab_size, p.batch_tokens,
+                       values_of(p.recipe));
+  };
+  EXPECT_EQ(values(""), "tiny 4 128 4 256 pre 10000 4096 | 10000 0.005 1000 0.3 0 1 500 5");
+  EXPECT_EQ(values("small"), "small 3 256 4 1024 pre 10000 4096 | 10000 0.002 1000 0.2 0 1 1000 5");
+  EXPECT_EQ(values("base"), "base 6 512 8 2048 pre 16000 4096 | 100000 0.001 4000 0.1 0 1 2000 5");
+  EXPECT_EQ(values("", "marian"), "fine-tune 0 0 0 0 pre 0 2048 | 1000 5e-05 100 0 0 1 100 0");
+}
+
+TEST(RecipePresets, OfClassifiersHaveTheValuesThatTheHelpLists) {
+  const auto values = [](const std::vector<EncoderPreset>& presets) {
+    const EncoderPreset& p = presets.at(0);
+    return fmt::format("{} {:g} {} {} {} {} {} {} | {:g} {:g} {:g} {:g}", p.name, p.epochs, p.batch, p.max_length,
+                       p.vocab_size, p.layers, p.width, p.heads, p.recipe.lr, p.recipe.dropout, p.recipe.weight_decay,
+                       p.recipe.clip_norm);
+  };
+  const EncoderPresets& presets = classifier_presets();
+  EXPECT_EQ(values(presets.from_scratch), "small 10 32 256 4000 2 128 4 | 0.001 0.2 0.01 1");
+  EXPECT_EQ(values(presets.with_init), "fine-tune 3 32 512 0 0 0 0 | 0.0002 0 0.01 1");
+  EXPECT_EQ(values(presets.with_adapters), "adapters 3 32 512 0 0 0 0 | 0.002 0 0 1");
 }
 
 }  // namespace

@@ -85,6 +85,13 @@ expect_text(out "after 3 steps")
 expect_status_in(elsewhere 0 demo --out ${FOLDER}/runs/demo --resume)
 expect_text(out "after 3 steps")
 
+# What is interrupted says how to go on.
+execute_process(COMMAND timeout --preserve-status -s INT 3 ${COMMAND} train lm ${task_lm} --layers 1 --width 16 --heads 2
+                        --threads 1 --steps 100000000 --out runs/stopped
+                WORKING_DIRECTORY ${FOLDER} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
+check_status(130 "train lm, interrupted")
+expect_match(out "\nTo go on:\n  [^\n]* train lm --out runs/stopped --resume\n$")
+
 # A run of another command, a file that is none, and no run at all.
 expect_status_in(. 3 train mlm --out runs/lm --resume)
 expect_text(err "tapeformer: runs/lm/run.json: the run is one of `train lm`, not of `train mlm`\n")

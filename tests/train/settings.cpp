@@ -1,5 +1,7 @@
 #include "train/settings.h"
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
@@ -22,6 +24,11 @@ TEST(Settings, HoldAFileByItsContent) {
   // Python: xxhash.xxh3_64(b"abc").hexdigest()
   EXPECT_EQ(file_setting(folder / "abc").dump(),
             fmt::format(R"({{"file":"{}","bytes":3,"xxh3_64":"78af5f94892f3950"}})", folder / "abc"));
+  const std::string relative = std::filesystem::proximate(folder / "abc").string(),
+                    kept = file_setting(relative)["file"].get<std::string>();
+  EXPECT_TRUE(std::filesystem::path(relative).is_relative());
+  EXPECT_TRUE(std::filesystem::path(kept).is_absolute()) << kept;
+  EXPECT_TRUE(std::filesystem::equivalent(kept, folder / "abc"));
   EXPECT_TRUE(file_setting("").is_null());
   EXPECT_TAPE_ERROR(file_setting(folder / "none"), ErrorKind::io,
                     folder / "none: cannot open: No such file or directory");

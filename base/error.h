@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -23,10 +24,14 @@ enum class ErrorKind {
 
 /// The one exception type of the library: every user error is thrown as this.
 ///
-/// what() reads `module.path: operation: what is broken: argument shape, argument shape`.
+/// what() reads `module.path: operation: what is broken: argument shape, argument shape`. It has at most kMaxBytes
+/// bytes, whatever a file puts into it: a longer message is cut between two characters and ends with
+/// "... (1234 bytes more)".
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind), text_(message) {}
+  static constexpr size_t kMaxBytes = 2000;
+
+  Error(ErrorKind kind, const std::string& message);
 
   ErrorKind kind() const noexcept { return kind_; }
 
@@ -34,11 +39,7 @@ class Error : public std::runtime_error {
   const std::string& module_path() const noexcept { return path_; }
 
   /// Puts the path of the module it passed through in front of the message, the first time only.
-  void set_module_path(std::string_view path) {
-    if (!path_.empty() || path.empty()) return;
-    path_ = path;
-    text_ = path_ + ": " + text_;
-  }
+  void set_module_path(std::string_view path);
 
   const char* what() const noexcept override { return text_.c_str(); }
 

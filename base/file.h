@@ -33,7 +33,8 @@ class InputFile {
 std::string read_text(const std::string& path);
 
 /// Replaces a file by the parts, one behind the other: written beside, flushed to disk and renamed, so that a kill at
-/// any moment leaves the old file or the new one. Error (io) leaves the old file and nothing beside it.
+/// any moment leaves the old file or the new one. Error (io) leaves the old file and nothing beside it. A link is
+/// followed and its target replaced. Devices, FIFOs and open descriptors (/dev/stdout) are written directly.
 void write_file(const std::string& path, std::span<const std::string_view> parts);
 /// The same with parts that are made as they are written: `give` is called once, and calls what it is given with each.
 using Writer = std::function<void(std::string_view part)>;

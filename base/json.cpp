@@ -8,9 +8,12 @@
 
 #include "base/error.h"
 #include "base/json_builder.h"
+#include "base/utf8.h"
 
 namespace tape {
 namespace {
+
+constexpr int64_t kMessageColumns = 300;
 
 /// Refuses what is nested too deep, and keys that stand twice: a sorted object finds these by itself.
 template <class Json>
@@ -55,7 +58,8 @@ Json parse(const std::string& text, const std::string& where, int max_depth) {
     if (!json.is_object()) raise(ErrorKind::format, "{}: not a JSON object", where);
     return json;
   } catch (const typename Json::exception& error) {
-    raise(ErrorKind::format, "{}: {}", where, without_number(error.what()));
+    // It quotes what it read last, which may be megabytes.
+    raise(ErrorKind::format, "{}: {}", where, clipped(without_number(error.what()), kMessageColumns));
   }
 }
 

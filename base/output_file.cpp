@@ -1,0 +1,99 @@
+#include "base/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/transfer.h"
+
+namespace tape {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where the links that begin at a path lead; the last one need not lead to anything. Empty for a link of /proc, which
+/// stands for what a process has open and need not have a path.
+std::string end_of_links(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  fs::path at = path;
+  for (int links = 0; links < kMostLinks; ++links) {
+    std::error_code failed;
+    if (!fs::is_symlink(fs::symlink_status(at, failed))) return at.string();
+    const fs::path folder = fs::canonical(at.has_parent_path() ? at.parent_path() : ".", failed);
+    if (!failed && folder.string().starts_with("/proc/")) return "";
+    const fs::path to = fs::read_symlink(at, failed);
+    if (failed) raise_errno(path, "follow the link", failed.value());
+    at = to.is_absolute() ? to : at.parent_path() / to;
+  }
+  raise_errno(path, "create the file", ELOOP);
+}
+
+bool is_written_directly(const std::string& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path) : path_(path), target_(end_of_links(path)) {
+  if (!target_.empty() && !is_written_directly(target_)) {
+    open_beside();
+    return;
+  }
+  descriptor_ = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (descriptor_ < 0) raise_errno(path_, "open", errno);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!beside_.empty()) unlink(beside_.c_str());
+}
+
+void OutputFile::open_beside() {
+  const std::string beside = fmt::format("{}.tmp-{}", target_, getpid());
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  descriptor_ = open(beside.c_str(), kFlags, 0644);
+  // One that a killed process of the same number left, or a link that somebody put there.
+  if (descriptor_ < 0 && errno == EEXIST && unlink(beside.c_str()) == 0)
+    descriptor_ = open(beside.c_str(), kFlags, 0644);
+  if (descriptor_ < 0) raise_errno(path_, "create the file", errno);
+  beside_ = beside;
+}
+
+void OutputFile::append(std::string_view part) {
+  if (!write_all(descriptor_, part)) raise_errno(path_, "write", errno);
+}
+
+void OutputFile::finish() {
+  // Devices and pipes have nothing on disk and answer EINVAL (or EROFS).
+  const bool direct = beside_.empty();
+  if (fsync(descriptor_) != 0 && !(direct && (errno == EINVAL || errno == EROFS)))
+    raise_errno(path_, "flush to disk", errno);
+  const int closed = close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0) raise_errno(path_, "close", errno);
+  if (direct) return;
+  if (rename(beside_.c_str(), target_.c_str()) != 0) raise_errno(path_, "rename the new file to it", errno);
+  beside_.clear();
+  flush_folder();
+}
+
+/// The rename itself is on disk only when the folder is.
+void OutputFile::flush_folder() const {
+  const std::string parent = fs::path(target_).parent_path().string();
+  const char* folder = parent.empty() ? "." : parent.c_str();
+  const int opened = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) return;  // a folder that may be written but not read
+  const int failed = fsync(opened) != 0 ? errno : 0;
+  close(opened);
+  // File systems without folders on disk answer EINVAL.
+  if (failed != 0 && failed != EINVAL) raise_errno(folder, "flush the folder to disk", failed);
+}
+
+}  // namespace tape

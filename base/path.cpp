@@ -1,0 +1,115 @@
+#include "base/path.h"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace tape {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check(const std::error_code& failed, const std::string& path, const char* action) {
+  if (failed) raise(ErrorKind::io, "{}: cannot {}: {}", path, action, failed.message());
+}
+
+fs::file_status status_of(const std::string& path) {
+  std::error_code failed;
+  const fs::file_status status = fs::status(path, failed);
+  if (status.type() != fs::file_type::not_found) check(failed, path, "look for the file");
+  return status;
+}
+
+bool begins_with(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+}
+
+/// ENTRY/blobs of ENTRY/snapshots/REVISION and what lies in it; empty for other folders.
+fs::path blobs_of(const fs::path& folder) {
+  for (fs::path at = folder; at.has_relative_path(); at = at.parent_path())
+    if (at.parent_path().filename() == "snapshots") return at.parent_path().parent_path() / "blobs";
+  return {};
+}
+
+}  // namespace
+
+std::string join_path(std::string_view folder, std::string_view name) { return fmt::format("{}/{}", folder, name); }
+
+bool path_exists(const std::string& path) { return fs::exists(status_of(path)); }
+
+bool is_folder(const std::string& path) { return fs::is_directory(status_of(path)); }
+
+int64_t file_bytes(const std::string& path) { return InputFile(path).size(); }
+
+std::vector<std::string> folder_entries(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
+    names.push_back(at->path().filename().string());
+  check(failed, folder, "list the folder");
+  std::ranges::sort(names);
+  return names;
+}
+
+void remove_path(const std::string& path) {
+  std::error_code failed;
+  fs::remove(path, failed);
+  check(failed, path, "remove");
+}
+
+void remove_tree(const std::string& path) {
+  std::error_code failed;
+  fs::remove_all(path, failed);
+  check(failed, path, "remove");
+}
+
+void rename_path(const std::string& from, const std::string& to) {
+  std::error_code failed;
+  fs::rename(from, to, failed);
+  check(failed, from, "rename");
+}
+
+std::string canonical_path(const std::string& path) {
+  std::error_code failed;
+  fs::path canonical = fs::absolute(path, failed);
+  if (!failed) canonical = fs::weakly_canonical(canonical, failed);
+  check(failed, path, "resolve the path");
+  // "runs/book/" names what "runs/book" does.
+  return canonical.has_filename() ? canonical.string() : canonical.parent_path().string();
+}
+
+bool lies_in(const std::string& path, const std::string& folder) {
+  return begins_with(canonical_path(path), canonical_path(folder));
+}
+
+std::string make_temporary_folder() {
+  const char* const chosen = std::getenv("TMPDIR");
+  const std::string where = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+  std::string folder = join_path(where, "tapeformer.XXXXXX");
+  if (mkdtemp(folder.data()) == nullptr) raise_errno(where, "make a temporary folder in it", errno);
+  return folder;
+}
+
+std::string file_in_folder(const std::string& folder, std::string_view name) {
+  std::string path = join_path(folder, name);
+  const fs::path root = canonical_path(folder), file = canonical_path(path);
+  if (begins_with(file, root)) return path;
+  if (const fs::path blobs = blobs_of(root); !blobs.empty() && begins_with(file, blobs)) return path;
+  raise(ErrorKind::format, "{}: is a link that leaves the folder; copy the file there", path);
+}
+
+bool folder_has(const std::string& folder, std::string_view name) {
+  const std::string path = join_path(folder, name);
+  return path_exists(path) && !file_in_folder(folder, name).empty();
+}
+
+}  // namespace tape

@@ -11,6 +11,7 @@
 #include "autograd/ops/shape.h"
 #include "autograd/tape/scope.h"
 #include "base/module_path.h"
+#include "base/short_list.h"
 #include "inspect/attention_probe.h"
 #include "inspect/explorer_axes.h"
 
@@ -95,7 +96,7 @@ const Activations::Module& Activations::module_of(const ActivationPatch& patch) 
     for (const Module& of : modules_)
       if (of.of_tokens && !of.path.empty() && split_module_path(of.path).size() <= 2) known.push_back(of.path);
     raise(ErrorKind::config, "patch: no module \"{}\" gave a row a token; the outer ones that did are {}", patch.module,
-          known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+          short_list(known));
   }
   if (patch.head && (*patch.head < 0 || *patch.head >= found->head_count))
     raise(ErrorKind::config, "patch: {}: head {} is outside [0, {})", patch.module, *patch.head, found->head_count);

@@ -9,6 +9,7 @@
 #include "autograd/ops/compare.h"
 #include "autograd/ops/shape.h"
 #include "autograd/tape/tape.h"
+#include "base/short_list.h"
 #include "nn/attention.h"
 #include "nn/disentangled_attention.h"
 #include "nn/relative_attention.h"
@@ -166,8 +167,7 @@ AttentionRecord AttentionProbe::record(const std::string& module) const {
   for (auto seen = seen_.rbegin(); seen != seen_.rend(); ++seen)
     if ((*seen)->module == module)
       return computed(module, (*seen)->call, (*seen)->output_gradient, (*seen)->weights_gradient);
-  raise(ErrorKind::config, "AttentionProbe: \"{}\" was not called; these were: {}", module,
-        seen_.empty() ? "none" : fmt::format("{}", fmt::join(modules(), ", ")));
+  raise(ErrorKind::config, "AttentionProbe: \"{}\" was not called; these were: {}", module, short_list(modules()));
 }
 
 void AttentionProbe::clear() { seen_.clear(); }

@@ -9,6 +9,7 @@
 #include "autograd/ops/shape.h"
 #include "autograd/tape/scope.h"
 #include "autograd/tape/tape.h"
+#include "base/short_list.h"
 #include "inspect/explorer_attention.h"
 #include "inspect/patch.h"
 
@@ -60,8 +61,7 @@ Run cut_run(const Study& study, const HeadCut& cut) {
     std::vector<std::string> modules;
     modules.reserve(places.size());
     for (const size_t i : places) modules.push_back(clean.steps[i].module);
-    raise(ErrorKind::config, "cut: \"{}\" gave no attention weights; these did: {}", cut.module,
-          modules.empty() ? "none" : fmt::format("{}", fmt::join(modules, ", ")));
+    raise(ErrorKind::config, "cut: \"{}\" gave no attention weights; these did: {}", cut.module, short_list(modules));
   }
   const Tensor& weights = clean.steps[*place].output;
   if (cut.head < 0 || cut.head >= weights.size(1))

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/module_path.h"
+#include "base/short_list.h"
 
 // What of each tensor a recording keeps.
 
@@ -69,7 +70,7 @@ void Recording::check_detail() const {
   for (const std::string& pattern : keep_.detail)
     if (std::ranges::none_of(modules, [&](const std::string& module) { return fits_pattern(module, pattern); }))
       raise(ErrorKind::config, "explorer: no module fits the detail \"{}\"; the outer ones are {}", pattern,
-            outer.empty() ? "none" : fmt::format("{}", fmt::join(outer, ", ")));
+            short_list({outer.begin(), outer.end()}));
 }
 
 }  // namespace tape::inspect

@@ -8,6 +8,7 @@
 #include "autograd/ops/compare.h"
 #include "autograd/ops/reduce.h"
 #include "base/number_text.h"
+#include "base/short_list.h"
 #include "base/utf8.h"
 #include "models/decoding/target_start.h"
 #include "models/tokenizer_fit.h"
@@ -20,8 +21,7 @@ constexpr int64_t kMostTokens = 128;  // a page holds matrices of this many rows
 
 int64_t place_of(const std::vector<std::string>& names, const std::string& name) {
   const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end())
-    raise(ErrorKind::config, "label \"{}\" is unknown; known are {}", name, fmt::join(names, ", "));
+  if (found == names.end()) raise(ErrorKind::config, "label \"{}\" is unknown; known are {}", name, short_list(names));
   return static_cast<int64_t>(found - names.begin());
 }
 

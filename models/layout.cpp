@@ -8,6 +8,7 @@
 #include "autograd/ops/join.h"
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
+#include "base/short_list.h"
 
 namespace tape::models {
 namespace {
@@ -183,8 +184,8 @@ Tensor Layout::whole_of(const Entry& entry, const Tensors& parts) {
 
 nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, const std::string& where) const {
   const NoGrad no_grad;
-  std::string problems;
-  const auto note = [&problems](const std::string& line) { problems += fmt::format("\n  {}", line); };
+  std::vector<std::string> problems;
+  const auto note = [&problems](std::string line) { problems.push_back(std::move(line)); };
   nn::StateDict state;
   std::set<std::string> known;
   for (const Entry& entry : entries_) {
@@ -221,7 +222,8 @@ nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, co
   for (const auto& [name, tensor] : tensors)
     if (!known.contains(name) && !ignores(name))
       note(fmt::format("unexpected: \"{}\" {}", name, to_string(tensor.shape())));
-  if (!problems.empty()) raise(ErrorKind::format, "{}: the tensors do not fit config.json:{}", where, problems);
+  if (!problems.empty())
+    raise(ErrorKind::format, "{}: the tensors do not fit config.json:\n  {}", where, short_list(problems, "\n  "));
   return state;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/module_path.h"
+#include "base/short_list.h"
 #include "nn/embedding.h"
 #include "nn/linear.h"
 
@@ -26,7 +27,7 @@ void check_targets(const Linears& layers, const std::vector<std::string>& target
     std::set<std::string> ends;
     for (const auto& [path, linear] : layers) ends.insert(path.substr(path.rfind('.') + 1));
     raise(ErrorKind::config, "add_adapter: no Linear fits the target \"{}\"; their names end in {}", target,
-          fmt::join(ends, ", "));
+          short_list({ends.begin(), ends.end()}));
   }
 }
 
@@ -42,7 +43,7 @@ Linears layers_with(Module& model, const char* who, const std::string& name) {
   if (!layers.empty()) return layers;
   const std::vector<std::string> names = adapter_names(model);
   raise(ErrorKind::config, "{}: the model has no adapter \"{}\"{}{}", who, name, names.empty() ? "" : "; it has ",
-        fmt::join(names, ", "));
+        names.empty() ? "" : short_list(names));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "autograd/io/safetensors.h"
 #include "autograd/ops/op.h"
 #include "autograd/ops/packed_weight.h"
+#include "base/short_list.h"
 
 namespace tape::nn {
 namespace {
@@ -104,8 +105,8 @@ void Module::load_state_dict(const StateDict& state) {
   visit("", [&](const std::string& name, const Entry& entry) {
     if (entry.parameter && entry.parameter->defined() && !own.contains(name)) other_names.insert(name);
   });
-  std::string problems;
-  const auto note = [&problems](const std::string& line) { problems += "\n  " + line; };
+  std::vector<std::string> problems;
+  const auto note = [&problems](std::string line) { problems.push_back(std::move(line)); };
   for (const auto& [name, tensor] : own) {
     const auto given = state.find(name);
     if (given == state.end())
@@ -120,7 +121,8 @@ void Module::load_state_dict(const StateDict& state) {
   for (const auto& [name, tensor] : state)
     if (!own.contains(name) && !other_names.contains(name))
       note(fmt::format("unexpected: \"{}\" {}", name, to_string(tensor.shape())));
-  if (!problems.empty()) raise(ErrorKind::format, "load_state_dict: {} does not fit:{}", type_name(), problems);
+  if (!problems.empty())
+    raise(ErrorKind::format, "load_state_dict: {} does not fit:\n  {}", type_name(), short_list(problems, "\n  "));
   const NoGrad no_grad;
   for (const auto& [name, tensor] : own) {
     Tensor target = tensor;

@@ -7,6 +7,7 @@
 #include "autograd/create.h"
 #include "autograd/kernels/reduce.h"
 #include "autograd/ops/shape.h"
+#include "base/short_list.h"
 
 namespace tape::optim {
 namespace {
@@ -68,9 +69,9 @@ class StateReader {
     return values;
   }
   void skip(const std::string& key) { left_.erase(key); }
-  void note(const std::string& line) { problems_ += "\n  " + line; }
+  void note(std::string line) { problems_.push_back(std::move(line)); }
   /// All problems, those of entries that nobody took included.
-  std::string problems() {
+  std::vector<std::string> problems() {
     for (const auto& [key, tensor] : left_) note(fmt::format("unexpected: \"{}\"", key));
     left_.clear();
     return problems_;
@@ -78,7 +79,7 @@ class StateReader {
 
  private:
   std::map<std::string, Tensor> left_;
-  std::string problems_;
+  std::vector<std::string> problems_;
 };
 
 }  // namespace
@@ -285,8 +286,9 @@ void Optimizer::load_state_dict(const std::map<std::string, Tensor>& state) {
         reader.skip(key);  // whether it belongs here cannot be told
     }
   }
-  const std::string problems = reader.problems();
-  if (!problems.empty()) raise(ErrorKind::format, "load_state_dict: {} does not fit:{}", settings_.name, problems);
+  const std::vector<std::string> problems = reader.problems();
+  if (!problems.empty())
+    raise(ErrorKind::format, "load_state_dict: {} does not fit:\n  {}", settings_.name, short_list(problems, "\n  "));
   for (Slot& slot : loaded) {
     for (Tensor& kept : slot.kept) kept = slot.slice ? kept.detach() : kept.detach().clone();
     if (slot.slice) slot.keep(*slot.slice);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/short_list.h"
 #include "text/csv_reader.h"
 #include "text/jsonl_reader.h"
 
@@ -37,7 +38,7 @@ std::unique_ptr<RecordReader> RecordReader::open(const std::string& file, Record
 
 void RecordReader::raise_missing(const std::string& field, const std::vector<std::string>& there) const {
   raise(ErrorKind::format, "{}: line {}: there is no field \"{}\"; there are: {}", file_, line_, field,
-        there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", ")));
+        short_list(there));
 }
 
 std::string RecordReader::as_name(const std::string& text, const std::string& field) const {

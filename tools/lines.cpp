@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "tools/clean_output.h"
 
 namespace tape::tools {
 namespace {
@@ -58,9 +59,11 @@ std::vector<std::string> LineReader::next(int64_t most) {
   return lines;
 }
 
-Output::Output() { std::signal(SIGPIPE, SIG_IGN); }
+Output::Output() : for_terminal_(isatty(STDOUT_FILENO) != 0) { std::signal(SIGPIPE, SIG_IGN); }
 
 void Output::write(std::string_view text) {
+  const std::string cleaned = for_terminal_ ? clean_text(text) : "";
+  if (for_terminal_) text = cleaned;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) cannot_write();
 }
 

@@ -25,13 +25,17 @@ class LineReader {
   std::string broken_;  // the error behind the lines given last
 };
 
-/// Text to standard output. Error (io) where it cannot be written.
+/// Results to standard output: as they are to a file or a pipe, cleaned (clean_output.h) on a terminal. Error (io)
+/// where they cannot be written.
 class Output {
  public:
   /// A closed pipe gives an error that until_closed() knows in place of a signal.
   Output();
   void write(std::string_view text);
   void flush();
+
+ private:
+  const bool for_terminal_;
 };
 
 /// The exit code of `body`, or quietly that of a program whose reader went away (`| head`): 141, as shells give it.

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -18,6 +19,7 @@
 #include "base/version.h"
 #include "tools/bench.h"
 #include "tools/classify.h"
+#include "tools/clean_output.h"
 #include "tools/demo.h"
 #include "tools/export.h"
 #include "tools/generate.h"
@@ -69,7 +71,7 @@ constexpr const char* kNoMemory = "the system refuses more memory";
     std::cerr << "tapeformer: " << kNoMemory << "\n";
     std::_Exit(exit_code(ErrorKind::out_of_memory));
   } catch (...) {
-    std::cerr << "tapeformer: internal error: an exception that nobody catches\n";
+    std::cerr << "tapeformer: internal error: an exception that is not caught\n";
   }
   std::abort();
 }
@@ -124,8 +126,11 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const tape::tools::CleanStandardStreams clean;
   try {
     std::set_terminate(say_memorys_end);
+    // A file that would pass the limit of RLIMIT_FSIZE is an error of its write (EFBIG), not a signal.
+    std::signal(SIGXFSZ, SIG_IGN);
     hold_standard_descriptors();
     const int code = run(argc, argv);
     if (code == 0) check_output();

@@ -100,6 +100,7 @@ int tokenize(const TokenizeOptions& options) {
       raise(ErrorKind::config, "{}: --target needs a tokenizer with two sides", options.model);
     tokenizer = &tokenizer->target();
   }
+  Output output;
   int64_t number = 0;
   for (auto line = next_line(); line; line = next_line()) {
     ++number;
@@ -113,10 +114,9 @@ int tokenize(const TokenizeOptions& options) {
       out = encoded(*tokenizer, *line, number, options);
     }
     out += '\n';
-    std::cout << out;
+    output.write(out);
   }
-  std::cout.flush();
-  if (!std::cout) raise(ErrorKind::io, "standard output: cannot write");
+  output.flush();
   return 0;
 }
 

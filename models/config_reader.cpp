@@ -2,8 +2,11 @@
 
 #include <cmath>
 #include <limits>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace tape::models {
 
@@ -64,9 +67,19 @@ std::vector<std::string> ConfigReader::names(const char* key) const {
   std::vector<std::string> names;
   if (!j) return names;
   if (!j->is_array() && !j->is_object()) wrong(key, "a list of names");
+  // An ordered object searches its keys one by one.
+  std::unordered_map<std::string_view, const Json*> by_number;
+  if (j->is_object())
+    for (const auto& [number, entry] : j->get_ref<const Json::object_t&>()) by_number.emplace(number, &entry);
+  const auto entry_of = [&](size_t i) -> const Json* {
+    if (j->is_array()) return &(*j)[i];
+    const auto found = by_number.find(fmt::format("{}", i));
+    return found == by_number.end() ? nullptr : found->second;
+  };
+  names.reserve(j->size());
   for (size_t i = 0; i < j->size(); ++i) {
-    const auto entry = j->is_array() ? j->begin() + static_cast<std::ptrdiff_t>(i) : j->find(fmt::format("{}", i));
-    if (entry == j->end() || !entry->is_string()) wrong(key, "names for 0, 1, 2, ...");
+    const Json* const entry = entry_of(i);
+    if (!entry || !entry->is_string()) wrong(key, "names for 0, 1, 2, ...");
     names.push_back(entry->get<std::string>());
   }
   return names;
@@ -93,8 +106,10 @@ void ConfigReader::require_flag(const char* key, bool value, bool otherwise) con
 
 void ConfigReader::wrong(const char* key, const std::string& needed) const {
   const auto found = json_.find(key);
+  constexpr int64_t kColumns = 300;
   raise(ErrorKind::config, "{}: \"{}\" must be {}, got {}", where_, key, needed,
-        found == json_.end() ? "nothing" : found->dump(-1, ' ', false, Json::error_handler_t::replace));
+        found == json_.end() ? "nothing"
+                             : clipped(found->dump(-1, ' ', false, Json::error_handler_t::replace), kColumns));
 }
 
 }  // namespace tape::models

@@ -1,5 +1,7 @@
 #include "models/encoder_decoder_folder.h"
 
+#include <algorithm>
+
 #include "models/folder_loading.h"
 #include "models/hugging_face/bart.h"
 #include "models/hugging_face/generation.h"
@@ -19,7 +21,11 @@ void check_stacks(const std::string& file, int64_t layers, int64_t decoder_layer
 
 AnyModel load_transformer(const std::string& file, const TransformerConfig& c, const Weights& weights, bool own) {
   check_stacks(file, c.layers, c.decoder_layers.value_or(c.layers), weights);
-  constexpr int64_t most = int64_t{1} << 24;  // the table of positions is in no file
+  // The table of positions is in no file: it may be as large as what is there, or of a usual length.
+  constexpr int64_t kUsual = int64_t{1} << 15;
+  int64_t values = 0;
+  for (const auto& [name, tensor] : weights.tensors) values += tensor.numel();
+  const int64_t most = std::max(kUsual, values / std::max<int64_t>(c.d_model, 1));
   if (c.max_length > most) raise(ErrorKind::config, "{}: {} positions are more than {}", file, c.max_length, most);
   return filled<Transformer>(file, c, weights, [&] { return own ? transformer_layout(c) : hf::marian_layout(c); });
 }

@@ -1,6 +1,7 @@
 #include "text/csv_reader.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -15,10 +16,10 @@ CsvReader::CsvReader(const std::string& file, char separator)
     : RecordReader(file), lines_(file), separator_(separator) {
   if (!read_fields()) return;
   columns_ = std::move(fields_);
-  for (size_t i = 0; i < columns_.size(); ++i)
-    if (std::find(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(i), columns_[i]) !=
-        columns_.begin() + static_cast<std::ptrdiff_t>(i))
-      raise(ErrorKind::format, "{}: line {}: two columns have the name \"{}\"", file_, line_, columns_[i]);
+  std::unordered_set<std::string_view> names;
+  for (const std::string& column : columns_)
+    if (!names.insert(column).second)
+      raise(ErrorKind::format, "{}: line {}: two columns have the name \"{}\"", file_, line_, clipped(column, 60));
 }
 
 bool CsvReader::next() {

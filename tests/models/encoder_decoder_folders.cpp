@@ -57,6 +57,15 @@ TEST_F(EncoderDecoderFolder, SaysHowATargetBegins) {
                     path("generation_config.json") + ": \"forced_bos_token_id\" must be a whole number, got \"one\"");
 }
 
+TEST_F(EncoderDecoderFolder, IsRefusedWithMoreBeamsThanAFileMayAskFor) {
+  take("bart");
+  write_text(path("generation_config.json"), R"({"num_beams": 1000})");
+  EXPECT_EQ(load<Bart>(folder_.path())->search.beams, 1000);
+  write_text(path("generation_config.json"), R"({"num_beams": 1000000})");
+  EXPECT_TAPE_ERROR(load_model(folder_.path()), ErrorKind::config,
+                    path("generation_config.json") + ": \"num_beams\" must be at most 1000, got 1000000");
+}
+
 TEST_F(EncoderDecoderFolder, IsSavedAsOneOfItsClassWithTheStartThatIsGiven) {
   take("mbart");
   const auto model = load<EncoderDecoder>(folder_.path());

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "tests/support/errors.h"
+#include "tests/support/growth.h"
 #include "tests/text/tokenizer_fixture.h"
 
 namespace tape::text {
@@ -45,6 +47,27 @@ TEST_F(Records, OfATableAreQuotedAsRfc4180Says) {
   EXPECT_THAT(texts(RecordFormat::tsv, "text\tid\n\"a\tb\"\t1\n\nc,d\t2\n", "text"), ElementsAre("a\tb", "c,d"));
   EXPECT_THAT(texts(RecordFormat::csv, "", "text"), ElementsAre());
   EXPECT_THAT(texts(RecordFormat::csv, "text\n", "text"), ElementsAre());
+}
+
+TEST_F(Records, OfATableWithManyColumnsAreOpenedInAlmostLinearTime) {
+  const auto file_of = [this](size_t columns) {
+    std::string header;
+    for (size_t i = 0; i < columns; ++i) header += fmt::format("{}c{}", i == 0 ? "" : ",", i);
+    return write_text(folder_ / fmt::format("{}.csv", columns), header + "\n");
+  };
+  const std::string small = file_of(10'000), large = file_of(40'000);
+  expect_almost_linear(
+      10'000, [&](size_t columns) { RecordReader::open(columns == 10'000 ? small : large, RecordFormat::csv); });
+  try {
+    const auto reader = RecordReader::open(large, RecordFormat::csv);
+    reader->text("none");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_TRUE(
+        std::string(error.what())
+            .ends_with("there is no field \"none\"; there are: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, and 39990 more"))
+        << error.what();
+  }
 }
 
 TEST_F(Records, OfATableThatAreBrokenAreNamed) {

@@ -272,6 +272,29 @@ TEST(StripNormalizer, TakesWhiteSpaceFromTheEndsAlone) {
   EXPECT_EQ(stripped("", true, true), "");
 }
 
+TEST(NormalizerSequence, RefusesMoreStepsThanAFileNeeds) {
+  const auto sequence_of = [](size_t steps) {
+    std::vector<NormalizerPtr> all;
+    for (size_t i = 0; i < steps; ++i) all.push_back(prepend_normalizer("a"));
+    return normalizer_sequence(std::move(all));
+  };
+  Normalized text("b");
+  sequence_of(100)->apply(text);
+  EXPECT_EQ(text.text, std::string(100, 'a') + "b");
+  EXPECT_TAPE_ERROR(sequence_of(101), ErrorKind::config, "normalizer: a sequence has 101 steps, at most 100 are taken");
+}
+
+TEST(NormalizerSequence, RefusesATextThatGrowsWithoutBound) {
+  std::vector<NormalizerPtr> doubling;
+  for (int i = 0; i < 60; ++i) doubling.push_back(replace_normalizer(literal_pattern("a"), "aa"));
+  Normalized text("a");
+  EXPECT_TAPE_ERROR(normalizer_sequence(std::move(doubling))->apply(text), ErrorKind::config,
+                    "normalizer: makes more than 1048576 bytes of 1");
+  Normalized many(std::string(1000, 'a'));
+  EXPECT_TAPE_ERROR(replace_normalizer(literal_pattern("a"), std::string(10'000, 'b'))->apply(many), ErrorKind::config,
+                    "normalizer: makes more than 1048576 bytes of 1000");
+}
+
 TEST(AddedTokens, TakeWhiteSpaceOnTheSidesTheyAreToldTo) {
   const auto parts = [](bool lstrip, bool rstrip) {
     AddedTokens tokens;

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "text/tokenizers/byte_level.h"
 #include "text/tokenizers/unicode.h"
 
 namespace tape::text {
 namespace {
+
+// How much longer a text may become, and how long in any case.
+constexpr size_t kMostGrowth = 100, kAlwaysTaken = size_t{1} << 20;
 
 /// The character that byte `at` of a text belongs to; broken bytes stand alone.
 Range character_at(std::string_view text, uint32_t at) {
@@ -225,14 +229,25 @@ class ByteLevelNormalizer : public Normalizer {
   }
 };
 
+/// Steps may come from a file that is not trusted: a few dozen that double the text would fill any memory, and
+/// thousands that each add to it take quadratic time.
 class NormalizerSequence : public Normalizer {
  public:
-  explicit NormalizerSequence(std::vector<NormalizerPtr> steps) : steps_(std::move(steps)) {}
+  explicit NormalizerSequence(std::vector<NormalizerPtr> steps) : steps_(std::move(steps)) {
+    if (steps_.size() > kMostSteps)
+      raise(ErrorKind::config, "normalizer: a sequence has {} steps, at most {} are taken", steps_.size(), kMostSteps);
+  }
   void apply(Normalized& text) const override {
-    for (const NormalizerPtr& step : steps_) step->apply(text);
+    const size_t before = text.text.size(), most = std::max(kMostGrowth * before, kAlwaysTaken);
+    for (const NormalizerPtr& step : steps_) {
+      step->apply(text);
+      if (text.text.size() > most) raise(ErrorKind::config, "normalizer: makes more than {} bytes of {}", most, before);
+    }
   }
 
  private:
+  static constexpr size_t kMostSteps = 100;
+
   std::vector<NormalizerPtr> steps_;
 };
 
@@ -264,6 +279,10 @@ void Rewriter::copy() {
 void Rewriter::put(std::string_view part) { put(part, from_); }
 
 void Rewriter::put(std::string_view part, Range from) {
+  // What is put may come from a file that is not trusted, and a text have it in place of each character.
+  const size_t most = std::max(kMostGrowth * text_.text.size(), kAlwaysTaken);
+  if (out_.size() + part.size() > most)
+    raise(ErrorKind::config, "normalizer: makes more than {} bytes of {}", most, text_.text.size());
   out_ += part;
   origin_.resize(out_.size(), from);
 }

@@ -1,8 +1,10 @@
 #include "inspect/study.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "autograd/create.h"
 #include "autograd/ops/cast.h"
@@ -41,6 +43,11 @@ Study::Text image_text(const nn::PatchEmbeddings& embeddings, const Tensor& give
   embeddings.check_pixels(pixels);
   if (pixels.size(0) != 1)
     raise(ErrorKind::shape, "study: needs one image, got {} of {}", pixels.size(0), to_string(pixels.shape()));
+  const std::vector<double> values = cast(pixels.detach(), f64).to_vector<double>();
+  const auto broken = std::ranges::find_if(values, [](double value) { return !std::isfinite(value); });
+  if (broken != values.end())
+    raise(ErrorKind::numeric, "study: the pixels hold {} at [{}] of {}", *broken,
+          fmt::join(pixels.shape().unravel(broken - values.begin()), ", "), to_string(pixels.shape()));
   const std::vector<int64_t> grid = embeddings.grid();
   Study::Text text{.name = "image", .tokens = {"class"}};
   for (int64_t row = 0; row < grid[0]; ++row)

@@ -236,6 +236,13 @@ TEST(Study, OfAnImageClassifierIsOfALabel) {
                     "PatchEmbeddings: pixels must be [B, 2, 4, 6], got [1, 2, 4, 4]");
   EXPECT_TAPE_ERROR(study(model, randn({3, 2, 4, 6})), ErrorKind::shape,
                     "study: needs one image, got 3 of [3, 2, 4, 6]");
+  std::vector<float> values(48, 0.5F);
+  values[31] = NAN;
+  EXPECT_TAPE_ERROR(study(model, from_vector(values, {2, 4, 6})), ErrorKind::numeric,
+                    "study: the pixels hold nan at [0, 1, 1, 1] of [1, 2, 4, 6]");
+  values[31] = -INFINITY;
+  EXPECT_TAPE_ERROR(study(model, from_vector(values, {2, 4, 6})), ErrorKind::numeric,
+                    "study: the pixels hold -inf at [0, 1, 1, 1] of [1, 2, 4, 6]");
 }
 
 TEST(Study, OfAVitIsOfItsMeanState) {

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder.h"
 
 namespace tape {
 namespace {
@@ -51,12 +52,9 @@ bool is_folder(const std::string& path) { return fs::is_directory(status_of(path
 int64_t file_bytes(const std::string& path) { return InputFile(path).size(); }
 
 std::vector<std::string> folder_entries(const std::string& folder) {
-  std::vector<std::string> names;
   std::error_code failed;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
-    names.push_back(at->path().filename().string());
+  std::vector<std::string> names = folder_names(folder, failed);
   check(failed, folder, "list the folder");
-  std::ranges::sort(names);
   return names;
 }
 
@@ -68,7 +66,7 @@ void remove_path(const std::string& path) {
 
 void remove_tree(const std::string& path) {
   std::error_code failed;
-  fs::remove_all(path, failed);
+  remove_all(path, failed);
   check(failed, path, "remove");
 }
 

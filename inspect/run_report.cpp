@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "inspect/run_log.h"
 #include "inspect/thin.h"
 #include "inspect/web_page.h"
@@ -28,6 +30,7 @@ using Json = nlohmann::ordered_json;
 constexpr size_t curve_buckets = 400;  // of curves, each with the extremes of every curve
 constexpr size_t eval_buckets = 150;   //
 constexpr size_t most_marks = 400;     // of each kind
+constexpr size_t most_metrics = 100;   // of an evaluation
 constexpr size_t samples_bytes = 200'000;
 constexpr size_t confusion_bytes = 100'000;
 constexpr size_t longest_text = 4000;  // bytes of one sample's text
@@ -85,12 +88,6 @@ Json steps_json(const std::vector<LoggedStep>& steps) {
           {"logged", steps.size()}};
 }
 
-Json metrics_json(const std::vector<std::pair<std::string, double>>& metrics) {
-  Json all = Json::object();
-  for (const auto& [name, value] : metrics) all[name] = number(value);
-  return all;
-}
-
 /// A text cut where a code point ends.
 std::string cut(const std::string& text) {
   if (text.size() <= longest_text) return text;
@@ -99,12 +96,26 @@ std::string cut(const std::string& text) {
   return fmt::format("{}…", std::string_view(text).substr(0, end));
 }
 
+using Metrics = std::vector<std::pair<std::string, double>>;
+
+std::span<const Metrics::value_type> first_metrics(const Metrics& metrics) {
+  return std::span(metrics).first(std::min(metrics.size(), most_metrics));
+}
+
+/// The first metrics of an event, whose names are each there once. An ordered object would search for each name.
+Json metrics_json(const Metrics& metrics) {
+  Json::object_t all;
+  for (const auto& [name, value] : first_metrics(metrics)) all.emplace_back(cut(name), number(value));
+  return all;
+}
+
 /// Loss and metrics of evaluations, a column each.
 std::vector<std::vector<double>> eval_columns(const std::vector<LoggedEval>& evals) {
   std::map<std::string, std::vector<double>> metrics;
   for (size_t i = 0; i < evals.size(); ++i)
-    for (const auto& [name, value] : evals[i].metrics)
-      metrics.try_emplace(name, evals.size(), no_number).first->second[i] = value;
+    for (const auto& [name, value] : first_metrics(evals[i].metrics))
+      if (metrics.size() < most_metrics || metrics.contains(name))
+        metrics.try_emplace(name, evals.size(), no_number).first->second[i] = value;
   std::vector<std::vector<double>> columns = {column(evals, &LoggedEval::loss)};
   for (auto& [name, values] : metrics) columns.push_back(std::move(values));
   return columns;
@@ -193,7 +204,7 @@ Json start_json(const Json& start) {
 }
 
 RunLog log_of(const std::string& folder) {
-  const std::string where = (std::filesystem::path(folder) / "log.jsonl").string();
+  const std::string where = file_in_folder(folder, "log.jsonl");
   return parse_run_log(read_text(where), where);
 }
 

@@ -1,6 +1,7 @@
 #include "models/folder.h"
 
 #include "base/file.h"
+#include "base/path.h"
 #include "models/adapter_folder.h"
 #include "models/encoder_decoder_folder.h"
 #include "models/encoder_folder.h"
@@ -141,7 +142,7 @@ std::string class_of_type(const std::string& model_type) {
 
 AnyModel load_model(const std::string& folder) {
   if (is_adapter_folder(folder)) return load_with_adapter(folder);
-  const std::string file = fmt::format("{}/config.json", folder);
+  const std::string file = file_in_folder(folder, "config.json");
   const std::string text = read_text(file);
   const ConfigReader config(text, file);
   // The configuration first, then the weights: the smaller file's fault is named before the larger one is read.

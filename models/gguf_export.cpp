@@ -5,6 +5,7 @@
 
 #include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
+#include "base/path.h"
 #include "models/gguf/names.h"
 #include "models/gguf/rotation.h"
 #include "models/gguf/tokenizer.h"
@@ -69,7 +70,9 @@ struct WriteEntries {
 Export export_model(const Gpt& model, GgufType type) {
   const GptConfig& c = model.config();
   if (c.activation != nn::ActivationKind::gelu_tanh)
-    raise(ErrorKind::config, "export gguf: GPT-2 has the activation gelu_new there, this model has {}",
+    raise(ErrorKind::config,
+          "export gguf: GPT-2 has the activation gelu_new there, this model has {} (train lm --activation gelu_new "
+          "trains one that fits)",
           nn::to_string(c.activation));
   Export e("gpt2", type);
   gguf::visit_gpt2_keys(c, WriteEntries{e});
@@ -171,7 +174,7 @@ void export_gguf(const std::string& folder, const std::string& path, const GgufE
   nn::merge_adapters(module_of(model));
   Export e = std::visit([&](const auto& m) { return export_model(*m, options.type); }, model);
   const std::string name =
-      options.name.empty() ? std::filesystem::weakly_canonical(folder).filename().string() : options.name;
+      options.name.empty() ? std::filesystem::path(canonical_path(folder)).filename().string() : options.name;
   e.metadata.insert(e.metadata.begin() + 1, {"general.name", name});
   e.metadata.emplace_back("general.file_type", file_type(options.type));
   e.metadata.emplace_back("general.quantization_version", uint32_t{2});

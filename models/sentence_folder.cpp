@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "models/adapter_folder.h"
 #include "models/encoder_folder.h"
 #include "models/sentence_encoder.h"
@@ -27,8 +28,8 @@ void write_json(const std::string& file, const Json& json) {
 
 /// Whether the last of a folder's modules divides by the length; a folder without a list of them does not.
 bool normalizes(const std::string& folder) {
-  const std::string file = fmt::format("{}/modules.json", folder);
-  if (!fs::exists(file)) return false;
+  const std::string file = file_in_folder(folder, "modules.json");
+  if (!path_exists(file)) return false;
   const Json json = parse_json(fmt::format("{{\"modules\": {}}}", read_text(file)), file);
   const Json& modules = json.at("modules");
   if (!modules.is_array()) raise(ErrorKind::format, "{}: not a list of modules", file);
@@ -67,8 +68,8 @@ struct TakeEncoder {
 }  // namespace
 
 std::optional<nn::Pooling> read_pooling(const std::string& folder) {
-  const std::string file = fmt::format("{}/1_Pooling/config.json", folder);
-  if (!fs::exists(file)) return std::nullopt;
+  const std::string file = file_in_folder(folder, "1_Pooling/config.json");
+  if (!path_exists(file)) return std::nullopt;
   const ConfigReader config(read_text(file), file);
   const bool mean = config.flag("pooling_mode_mean_tokens", false);
   if (mean == config.flag("pooling_mode_cls_token", false))

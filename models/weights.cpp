@@ -1,7 +1,6 @@
 #include "models/weights.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -9,13 +8,12 @@
 #include "autograd/io/safetensors.h"
 #include "base/check.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/json.h"
+#include "base/path.h"
 
 namespace tape::models {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFile = "model.safetensors";
@@ -23,20 +21,11 @@ constexpr const char* kIndex = "model.safetensors.index.json";
 /// transformers reads no file without it.
 const auto& kMetadata = *new const std::map<std::string, std::string>{{"format", "pt"}};
 
-std::string joined(const std::string& folder, const std::string& name) { return fmt::format("{}/{}", folder, name); }
-
-/// Whether a file is a link that leads out of its folder. What is not there is no such link.
-bool leads_out(const std::string& folder, const std::string& name) {
-  std::error_code failed;
-  const fs::path root = fs::weakly_canonical(folder, failed),
-                 file = fs::weakly_canonical(fs::path(folder) / name, failed);
-  const auto [end, at] = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
-  return !failed && end != root.end();
-}
+std::string joined(const std::string& folder, const std::string& name) { return join_path(folder, name); }
 
 Weights read_shards(const std::string& folder) {
   Weights weights{{}, joined(folder, kIndex)};
-  const auto json = parse_large_json(read_text(weights.where), weights.where);
+  const auto json = parse_large_json(read_text(file_in_folder(folder, kIndex)), weights.where);
   const auto map = json.find("weight_map");
   if (map == json.end() || !map->is_object())
     raise(ErrorKind::format, "{}: \"weight_map\" is not an object", weights.where);
@@ -46,13 +35,10 @@ Weights read_shards(const std::string& folder) {
     const auto name = file.get<std::string>();
     if (name.empty() || name.find('/') != std::string::npos || name.find('\0') != std::string::npos || name == "..")
       raise(ErrorKind::format, "{}: \"{}\": path \"{}\" leaves the folder", weights.where, tensor, name);
-    if (!files.contains(name) && leads_out(folder, name))
-      raise(ErrorKind::format, "{}: \"{}\": {} is a link that leaves the folder; copy the file there", weights.where,
-            tensor, name);
     files[name].insert(tensor);
   }
   for (const auto& [file, names] : files) {
-    auto shard = load_safetensors(joined(folder, file)).tensors;
+    auto shard = load_safetensors(file_in_folder(folder, file)).tensors;
     for (const std::string& name : names)
       if (!shard.contains(name)) raise(ErrorKind::format, "{}: \"{}\" is not in {}", weights.where, name, file);
     for (auto& [name, tensor] : shard) {
@@ -68,11 +54,11 @@ int64_t bytes_of(const Tensor& tensor) { return tensor.numel() * size_of(tensor.
 
 /// What is left of an earlier save: shards and index, or the single file.
 void remove_old(const std::string& folder, const std::set<std::string>& keep) {
-  std::error_code ignored;
-  for (const std::string& name : folder_names(folder, ignored)) {
+  if (!is_folder(folder)) return;
+  for (const std::string& name : folder_entries(folder)) {
     const bool weights =
         name == kFile || name == kIndex || (name.starts_with("model-") && name.ends_with(".safetensors"));
-    if (weights && !keep.contains(name)) fs::remove(joined(folder, name), ignored);
+    if (weights && !keep.contains(name)) remove_path(joined(folder, name));
   }
 }
 
@@ -81,11 +67,10 @@ void remove_old(const std::string& folder, const std::set<std::string>& keep) {
 void remove_weights(const std::string& folder) { remove_old(folder, {}); }
 
 Weights read_weights(const std::string& folder) {
-  const std::string file = joined(folder, kFile);
-  std::error_code ignored;
-  if (!fs::exists(file, ignored)) {
-    if (fs::exists(joined(folder, kIndex), ignored)) return read_shards(folder);
-    if (fs::exists(joined(folder, "pytorch_model.bin"), ignored))
+  const std::string file = file_in_folder(folder, kFile);
+  if (!path_exists(file)) {
+    if (folder_has(folder, kIndex)) return read_shards(folder);
+    if (path_exists(joined(folder, "pytorch_model.bin")))
       raise(ErrorKind::io, "{}: is not there; pytorch_model.bin is a pickle, which could run code, and is not read",
             file);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "text/tokenizers/vocabulary_json.h"
 
@@ -110,7 +111,7 @@ ByteLevelBpe::ByteLevelBpe(const std::vector<std::string>& vocabulary, Merges me
                    {"ByteLevelBpe", "ByteLevelBpe"}) {}
 
 std::unique_ptr<ByteLevelBpe> ByteLevelBpe::load(const std::string& folder) {
-  const Files files{fmt::format("{}/vocab.json", folder), fmt::format("{}/merges.txt", folder)};
+  const Files files{file_in_folder(folder, "vocab.json"), file_in_folder(folder, "merges.txt")};
   const bool roberta = is_roberta(read_tokenizer_config(folder, {}));
   return std::unique_ptr<ByteLevelBpe>(
       new ByteLevelBpe(read_vocabulary_json(files.vocabulary), read_merges(files.merges),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "text/tokenizers/config.h"
 #include "text/tokenizers/unicode.h"
@@ -187,10 +187,10 @@ std::string zephyr(Messages messages, const std::string& eos, bool prompt) {
 
 /// The template's text of a folder.
 std::string template_text(const std::string& folder, std::string& where) {
-  where = fmt::format("{}/chat_template.jinja", folder);
-  if (std::filesystem::exists(where)) return read_text(where);
-  where = fmt::format("{}/tokenizer_config.json", folder);
-  if (!std::filesystem::exists(where)) raise(ErrorKind::format, "{}: no chat template", folder);
+  where = file_in_folder(folder, "chat_template.jinja");
+  if (path_exists(where)) return read_text(where);
+  where = file_in_folder(folder, "tokenizer_config.json");
+  if (!path_exists(where)) raise(ErrorKind::format, "{}: no chat template", folder);
   const nlohmann::json json = parse_large_json(read_text(where), where, 32);
   const JsonEntry file(json, where);
   if (!file.has("chat_template")) raise(ErrorKind::format, "{}: no chat_template", where);

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "text/tokenizers/language_kind.h"
 #include "text/tokenizers/sentence_piece_model.h"
@@ -34,7 +35,7 @@ TokenTable::Entries Fairseq::aligned_vocabulary(const SentencePieceModel& model,
 
 std::shared_ptr<const TokenTable> Fairseq::table_of(const LanguageKind& kind, const SentencePieceModel& model,
                                                     const TokenizerConfig& config, const std::string& folder) {
-  const std::string where = fmt::format("{}/{}", folder, kind.own_ids ? "vocab.json" : kModelFile);
+  const std::string where = file_in_folder(folder, kind.own_ids ? "vocab.json" : kModelFile);
   TokenTable::Entries entries = kind.own_ids ? read_vocabulary_json(where) : aligned_vocabulary(model, where);
   std::unordered_set<std::string> known;
   for (const auto& [token, id] : entries) known.insert(token);
@@ -112,7 +113,7 @@ std::unique_ptr<Fairseq> Fairseq::load(const std::string& folder, const Language
   if (!config.language_codes.empty() && config.language_codes != "m2m100" && config.language_codes != "wmt21")
     raise(ErrorKind::format, "{}: language_codes: must be m2m100 or wmt21, got \"{}\"", where,
           clipped(config.language_codes, 40));
-  const std::string file = fmt::format("{}/{}", folder, kModelFile);
+  const std::string file = file_in_folder(folder, kModelFile);
   const auto model = std::make_shared<const SentencePieceModel>(read_text(file), file);
   const auto table = table_of(*kind, *model, config, folder);
   const auto side = [&](const std::string& language) {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "base/folder.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "text/byte_level_bpe.h"
 #include "text/fairseq.h"
@@ -25,12 +25,9 @@ namespace fs = std::filesystem;
 /// The SentencePiece models in a folder.
 std::vector<std::string> model_files(const std::string& folder) {
   std::vector<std::string> out;
-  std::error_code failed;
-  for (const std::string& name : folder_names(folder, failed)) {
-    const fs::path path = fs::path(folder) / name;
-    if (path.extension() == ".model" || path.extension() == ".spm") out.push_back(path.string());
-  }
-  if (failed) raise(ErrorKind::io, "{}: cannot read the folder: {}", folder, failed.message());
+  for (const std::string& name : folder_entries(folder))
+    if (const fs::path end = fs::path(name).extension(); end == ".model" || end == ".spm")
+      out.push_back(file_in_folder(folder, name));
   return out;
 }
 
@@ -86,7 +83,7 @@ std::unique_ptr<Tokenizer> load_sentence_piece(const std::string& folder, const 
 
 /// The tokenizer of what is found first.
 std::unique_ptr<Tokenizer> load_any(const std::string& folder, const Languages& languages) {
-  const auto has = [&folder](const char* name) { return fs::exists(fmt::format("{}/{}", folder, name)); };
+  const auto has = [&folder](const char* name) { return folder_has(folder, name); };
   if (has("source.spm") && has("target.spm") && has("vocab.json")) return Marian::load(folder);
   if (has("tokenizer.json")) return TokenizerJson::load(folder, languages);
   const TokenizerConfig config = read_tokenizer_config(folder, {});
@@ -124,10 +121,7 @@ void remove_tokenizer(const std::string& folder) {
        {"source.spm", "target.spm", "vocab.json", "target_vocab.json", "tokenizer.json", "sentencepiece.bpe.model",
         "tokenizer.model", "spiece.model", "vocab.txt", "merges.txt", "src_vocab.txt", "tgt_vocab.txt",
         "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}) {
-    const std::string file = fmt::format("{}/{}", folder, name);
-    std::error_code failed;
-    fs::remove(file, failed);
-    if (failed) raise(ErrorKind::io, "{}: cannot remove: {}", file, failed.message());
+    remove_path(join_path(folder, name));
   }
 }
 

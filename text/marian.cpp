@@ -1,8 +1,7 @@
 #include "text/marian.h"
 
-#include <filesystem>
-
 #include "base/file.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "text/tokenizers/sentence_piece_model.h"
 #include "text/tokenizers/vocabulary_json.h"
@@ -54,13 +53,13 @@ std::unique_ptr<Marian> Marian::from_parts(Parts parts) {
 }
 
 std::unique_ptr<Marian> Marian::load(const std::string& folder) {
-  const std::string prefix = fmt::format("{}/", folder), target_file = fmt::format("{}target_vocab.json", prefix);
+  const std::string prefix = fmt::format("{}/", folder), target_file = file_in_folder(folder, "target_vocab.json");
   Parts parts;
   const TokenizerConfig config = read_tokenizer_config(folder, config_of(parts));
-  parts.source_spm = read_text(fmt::format("{}source.spm", prefix));
-  parts.target_spm = read_text(fmt::format("{}target.spm", prefix));
-  parts.vocabulary = read_vocabulary_json(fmt::format("{}vocab.json", prefix));
-  if (std::filesystem::exists(target_file)) parts.target_vocabulary = read_vocabulary_json(target_file);
+  parts.source_spm = read_text(file_in_folder(folder, "source.spm"));
+  parts.target_spm = read_text(file_in_folder(folder, "target.spm"));
+  parts.vocabulary = read_vocabulary_json(file_in_folder(folder, "vocab.json"));
+  if (path_exists(target_file)) parts.target_vocabulary = read_vocabulary_json(target_file);
   return make(std::move(parts), config, prefix);
 }
 

@@ -1,10 +1,10 @@
 #include "text/number_words_tokenizer.h"
 
-#include <filesystem>
-
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "text/number_words.h"
 
@@ -23,8 +23,8 @@ NumberWordsTokenizer::NumberWordsTokenizer(Vocabulary german, Vocabulary english
 }
 
 std::unique_ptr<NumberWordsTokenizer> NumberWordsTokenizer::load(const std::string& folder) {
-  return std::make_unique<NumberWordsTokenizer>(Vocabulary::load(fmt::format("{}/src_vocab.txt", folder)),
-                                                Vocabulary::load(fmt::format("{}/tgt_vocab.txt", folder)));
+  return std::make_unique<NumberWordsTokenizer>(Vocabulary::load(file_in_folder(folder, "src_vocab.txt")),
+                                                Vocabulary::load(file_in_folder(folder, "tgt_vocab.txt")));
 }
 
 std::optional<int64_t> NumberWordsTokenizer::find(std::string_view token) const {
@@ -57,9 +57,7 @@ std::vector<std::string> NumberWordsTokenizer::explain(std::string_view text) co
 }
 
 void NumberWordsTokenizer::save(const std::string& folder) const {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) raise(ErrorKind::io, "{}: cannot make the folder: {}", folder, failed.message());
+  make_folder(folder);
   vocabularies_->german.save(fmt::format("{}/src_vocab.txt", folder));
   vocabularies_->english.save(fmt::format("{}/tgt_vocab.txt", folder));
 }

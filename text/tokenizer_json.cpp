@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "text/tokenizers/json_model.h"
 #include "text/tokenizers/json_parts.h"
@@ -215,7 +216,7 @@ void TokenizerJson::choose(const Languages& languages, const std::string& where)
 }
 
 std::unique_ptr<TokenizerJson> TokenizerJson::load(const std::string& folder, const Languages& languages) {
-  const std::string path = fmt::format("{}/tokenizer.json", folder);
+  const std::string path = file_in_folder(folder, "tokenizer.json");
   std::string content = read_text(path);
   const nlohmann::json json = parse_large_json(content, path, 16);
   const JsonEntry file(json, path);

@@ -1,37 +1,15 @@
 #include "text/vocabulary.h"
 
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/utf8.h"
 
 namespace tape::text {
 namespace {
 
 constexpr std::array<std::string_view, 4> special_tokens = {"<pad>", "<bos>", "<eos>", "<unk>"};
-
-using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-
-// Call directly after the system call that failed: it reads errno.
-[[noreturn]] void raise_io(std::string_view what, const std::filesystem::path& file) {
-  raise(ErrorKind::io, "{}: cannot {}: {}", file.string(), what, std::strerror(errno));
-}
-
-std::string read_all(const std::filesystem::path& file) {
-  const File in(std::fopen(file.c_str(), "rb"), &std::fclose);
-  if (in == nullptr) raise_io("open", file);
-  std::string content;
-  std::array<char, 65536> buffer;
-  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), in.get())) {
-    content.append(buffer.data(), count);
-  }
-  if (std::ferror(in.get()) != 0) raise_io("read", file);
-  return content;
-}
 
 }  // namespace
 
@@ -87,15 +65,12 @@ std::vector<std::string> Vocabulary::decode(std::span<const int64_t> ids) const 
 void Vocabulary::save(const std::filesystem::path& file) const {
   std::string content;
   for (const std::string& token : tokens_) content.append(token).append("\n");
-  File out(std::fopen(file.c_str(), "wb"), &std::fclose);
-  if (out == nullptr) raise_io("create", file);
-  if (std::fwrite(content.data(), 1, content.size(), out.get()) != content.size()) raise_io("write", file);
-  // A full disk may show only when the buffer is written out.
-  if (std::fflush(out.get()) != 0 || std::fclose(out.release()) != 0) raise_io("write", file);
+  const std::string_view part = content;
+  write_file(file.string(), {&part, 1});
 }
 
 Vocabulary Vocabulary::load(const std::filesystem::path& file) {
-  const std::string content = read_all(file);
+  const std::string content = read_text(file.string());
   Vocabulary vocabulary;
   std::string_view rest = content;
   int64_t number = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "text/corpus_file.h"
 #include "text/tokenizers/word_piece_model.h"
 
@@ -55,7 +56,7 @@ WordPiece::WordPiece(std::vector<std::string> vocabulary, const WordPieceOptions
                 "WordPiece") {}
 
 std::unique_ptr<WordPiece> WordPiece::load(const std::string& folder) {
-  const std::string path = fmt::format("{}/vocab.txt", folder), content = read_text(path);
+  const std::string path = file_in_folder(folder, "vocab.txt"), content = read_text(path);
   check_not_utf16(content, path);
   std::vector<std::string> tokens;
   for (std::string_view rest = content; !rest.empty();) {

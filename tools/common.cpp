@@ -13,6 +13,10 @@ void add_threads(Command& command, Common& common) {
       .default_text("all cores");
 }
 
+void add_overwrite(Command& command, bool& overwrite) {
+  command.flag("--overwrite", overwrite, "Replace the model, tokenizer and run that --out holds");
+}
+
 void add_json(Command& command, Common& common) {
   command.flag("--json", common.json, "End with the figures as one JSON line");
 }

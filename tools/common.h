@@ -18,6 +18,8 @@ struct Common {
   MatmulPrecision matmul_precision() const;
 };
 void add_threads(Command& command, Common& common);
+/// --overwrite, of commands that write a folder.
+void add_overwrite(Command& command, bool& overwrite);
 void add_json(Command& command, Common& common);
 void add_precision(Command& command, Common& common);
 /// What Adam's means are kept as; nothing where it is not said.

@@ -3,15 +3,17 @@
 #include <map>
 #include <memory>
 
+#include "base/path.h"
 #include "models/gguf_export.h"
 #include "models/onnx_export.h"
+#include "train/output_folder.h"
 
 namespace tape::tools {
 namespace {
 
 struct ExportArguments {
   std::string model, out, format = "gguf", dtype = "f32", name;
-  bool with_past = false;
+  bool with_past = false, overwrite = false;
   int64_t max_inline_bytes = models::OnnxExportOptions().max_inline_bytes;
   Common common;
 };
@@ -39,8 +41,26 @@ void export_onnx(const ExportArguments& a) {
                       {.stored = stored->second, .with_past = a.with_past, .max_inline_bytes = a.max_inline_bytes});
 }
 
+/// Nothing that the export reads may be what it writes. A folder is locked; its files are replaced one by one, and what
+/// else it holds stays.
+std::unique_ptr<train::FolderLock> claim_out(const ExportArguments& a) {
+  const std::vector<std::string> inputs = train::model_inputs(a.model);
+  train::check_is_no_input(a.out, inputs);
+  for (const std::string& input : inputs)
+    for (const std::string& name : is_folder(input) ? folder_entries(input) : std::vector<std::string>())
+      if (!name.ends_with(".onnx") && !name.ends_with(".gguf"))
+        train::check_is_no_input(a.out, {join_path(input, name)});
+  if (!is_folder(a.out)) return nullptr;
+  train::check_apart_from_inputs(a.out, inputs);
+  if (const auto entry = train::first_entry(a.out); entry && !a.overwrite)
+    raise(ErrorKind::io, "{} holds {}; overwrite it, or choose another folder", a.out, *entry);
+  train::check_links_stay_inside(a.out);
+  return path_exists(join_path(a.out, ".lock")) ? std::make_unique<train::FolderLock>(a.out) : nullptr;
+}
+
 int export_model(const ExportArguments& arguments) {
   prepare(arguments.common);
+  const auto lock = claim_out(arguments);
   (arguments.format == "onnx" ? export_onnx : export_gguf)(arguments);
   return 0;
 }
@@ -56,7 +76,7 @@ void add_export(Command app) {
       "would\n"
       "pass 2 GB has its tensors in OUT_data beside it. Adapters are merged into the weights.\n"
       "Examples: tapeformer export --model runs/book --out book.gguf --dtype q8_0\n"
-      "          tapeformer export --model runs/book --format onnx --with-past --out book/model.onnx");
+      "          tapeformer export --model runs/book --format onnx --with-past --out book.onnx");
   command.option("--model", arguments->model, "Folder with config.json, model.safetensors and the tokenizer")
       .required();
   command.option("--out", arguments->out, "File to write, or folder (see --with-past)").required();
@@ -69,6 +89,7 @@ void add_export(Command app) {
                "encoder-decoder OUT is then a folder of three files");
   command.option("--max-inline-bytes", arguments->max_inline_bytes, "Of onnx: with more, tensors are in a second file")
       .at_least(0);
+  command.flag("--overwrite", arguments->overwrite, "Replace what a folder OUT holds");
   command.runs([arguments] { return export_model(*arguments); });
 }
 

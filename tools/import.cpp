@@ -3,12 +3,14 @@
 #include <memory>
 
 #include "models/gguf_import.h"
+#include "train/output_folder.h"
 
 namespace tape::tools {
 
 void add_import(Command app) {
   struct Arguments {
     std::string file, out;
+    bool overwrite = false;
   };
   const auto arguments = std::make_shared<Arguments>();
   Command command = app.subcommand("import", "A model of another runtime as a folder, to go on training it");
@@ -17,9 +19,12 @@ void add_import(Command app) {
       "Example: tapeformer import --gguf smollm2-135m-q8_0.gguf --out smollm2");
   command.option("--gguf", arguments->file, "File to read").required();
   command.option("--out", arguments->out, "Folder to write: config.json, model.safetensors, tokenizer.json").required();
+  add_overwrite(command, arguments->overwrite);
   command.runs([arguments] {
     prepare({});
-    models::import_gguf(arguments->file, arguments->out);
+    train::NewFolder folder(arguments->out, {arguments->file}, arguments->overwrite);
+    models::import_gguf(arguments->file, folder.staging());
+    folder.complete();
     return 0;
   });
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -45,6 +46,13 @@ class Progress {
  private:
   const TerminalInfo terminal_ = terminal_info(2);
 };
+
+/// ", 1.2 MB" of a page that was written to a file; "" of a pipe.
+std::string size_text(const std::string& path) {
+  std::error_code failed;
+  const auto bytes = static_cast<double>(std::filesystem::file_size(path, failed));
+  return failed ? "" : fmt::format(", {}", bytes_text(bytes));
+}
 
 GradcheckReport checked(const Study& study) {
   const Progress line;
@@ -93,9 +101,8 @@ int write(const InspectArguments& arguments, const inspect::Subject& subject) {
   inspect::write_page(arguments.out, data);
   for (const auto& output : data["outputs"])
     std::cout << fmt::format("{}: {:.6g}\n", output["name"].get<std::string>(), output["value"].get<double>());
-  std::cout << fmt::format("{}: {} operations, {} of attention, {}\n", arguments.out, data["tape"]["nodes"].size(),
-                           data["attention"].size(),
-                           bytes_text(static_cast<double>(std::filesystem::file_size(arguments.out))));
+  std::cout << fmt::format("{}: {} operations, {} of attention{}\n", arguments.out, data["tape"]["nodes"].size(),
+                           data["attention"].size(), size_text(arguments.out));
   for (const inspect::Frame& run : options.runs)
     std::cout << fmt::format("{}: {} {:.6g}\n", run.name, run.outputs[0].name, run.outputs[0].value.item());
   if (arguments.nudges)

@@ -6,26 +6,30 @@
 #include "models/adapter_folder.h"
 #include "models/sentence_encoder.h"
 #include "text/load_tokenizer.h"
+#include "train/output_folder.h"
 
 namespace tape::tools {
 namespace {
 
 struct MergeArguments {
   std::string adapter, model, out;
+  bool overwrite = false;
   Common common;
 };
 
 int merge(const MergeArguments& arguments) {
   prepare(arguments.common);
   const std::string base = arguments.model.empty() ? models::base_model_folder(arguments.adapter) : arguments.model;
+  train::NewFolder folder(arguments.out, train::read_by_run({arguments.adapter}, base), arguments.overwrite);
   if (models::read_pooling(arguments.adapter)) {  // vectors of texts
-    models::save(arguments.out, *models::load_sentence_encoder(arguments.adapter, base));
+    models::save(folder.staging(), *models::load_sentence_encoder(arguments.adapter, base));
   } else {
     const models::AnyModel model = models::load_with_adapter(arguments.adapter, base);
     nn::merge_adapters(models::module_of(model));
-    models::save(arguments.out, model);
+    models::save(folder.staging(), model);
   }
-  text::load_tokenizer(base)->save(arguments.out);
+  text::load_tokenizer(base)->save(folder.staging());
+  folder.complete();
   std::cout << fmt::format("{}: {} with {}\n", arguments.out, base, arguments.adapter);
   return 0;
 }
@@ -43,6 +47,7 @@ void add_merge(Command app) {
   command.option("--model", arguments->model,
                  "Folder of the model below; the one that --adapter names where not given");
   command.option("--out", arguments->out, "Folder to write").required();
+  add_overwrite(command, arguments->overwrite);
   add_threads(command, arguments->common);
   command.runs([arguments] { return merge(*arguments); });
 }

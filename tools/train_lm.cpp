@@ -105,6 +105,11 @@ void add_train_lm(Command train) {
       .at_least(1)
       .default_text("--heads");
   command.option("--window", o.window, "Tokens back that attention sees, of qwen3").at_least(1).default_text("all");
+  command
+      .choice("--activation", o.activation,
+              {{"gelu_new", nn::ActivationKind::gelu_tanh}, {"gelu", nn::ActivationKind::gelu}},
+              "Of gpt2, as transformers calls it; GGUF needs gelu_new")
+      .default_text("gelu_new");
   add_init_options(command, *arguments);
   add_run_options(command, *arguments, {"nano", "shakespeare", "fine-tune", "adapters"});
   command.runs([arguments] { return train_lm(*arguments); });

@@ -83,7 +83,7 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
       "Go on from the newest good checkpoint of --out, with the options of its run where they are not given again");
   command.flag("--allow-changes", run.allow_changes, "Resume though options or data are others than they were")
       .needs(resume);
-  command.flag("--overwrite", arguments.overwrite, "Remove the run that --out holds").excludes(resume);
+  command.flag("--overwrite", arguments.overwrite, "Replace what --out holds, once training begins").excludes(resume);
   command.flag("--doctor", arguments.doctor, "Only look whether the set-up can learn one batch by heart");
   const Option steps = command.option("--steps", run.steps, "Updates").at_least(1).default_text("preset");
   command.option("--epochs", run.epochs, "Passes over the data, in place of --steps").above(0).excludes(steps);

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/path.h"
 #include "train/settings.h"
 
 namespace tape::train {
@@ -17,20 +18,13 @@ constexpr const char* kName = "default";
 nlohmann::ordered_json to_json(const AdapterTraining& adapters, const std::string& base) {
   const std::string whole = fmt::format("{}/model.safetensors", base);
   const nn::LoraOptions& lora = adapters.lora;
-  return {{"below", file_setting(std::filesystem::exists(whole) ? whole : fmt::format("{}.index.json", whole))},
+  return {{"below", file_setting(path_exists(whole) ? whole : fmt::format("{}.index.json", whole))},
           {"targets", adapters.targets},
           {"rank", lora.rank},
           {"alpha", lora.alpha},
           {"lora_dropout", lora.dropout},
           {"rslora", lora.rank_stabilized},
           {"dora", lora.decomposed}};
-}
-
-void check_apart(const char* task, const std::string& base, const std::string& out) {
-  std::error_code not_there;
-  if (std::filesystem::equivalent(base, out, not_there))
-    raise(ErrorKind::config, "{}: {} is the model that the adapters stand on, and cannot become their folder", task,
-          out);
 }
 
 void begin_adapters(const models::AdapterPart& part, const AdapterTraining& adapters,

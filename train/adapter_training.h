@@ -21,9 +21,6 @@ struct AdapterTraining {
 /// (settings.h).
 nlohmann::ordered_json to_json(const AdapterTraining& adapters, const std::string& base);
 
-/// Error (config) in the name of `task` where the run's folder is that of the model below, which the adapters need.
-void check_apart(const char* task, const std::string& base, const std::string& out);
-
 /// Adds them, and holds everything else still but the modules `whole`, which are trained as they are. A head has none.
 /// Errors as models::add_adapter.
 void begin_adapters(const models::AdapterPart& part, const AdapterTraining& adapters,

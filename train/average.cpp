@@ -7,6 +7,7 @@
 #include "autograd/create.h"
 #include "autograd/tape/scope.h"
 #include "base/error.h"
+#include "base/short_list.h"
 #include "train/checkpoint.h"
 
 namespace tape::train {
@@ -32,18 +33,19 @@ void MovingAverage::update(int64_t step) {
 
 void MovingAverage::load(const nn::StateDict& values) {
   const NoGrad no_grad;
-  std::string problems;
+  std::vector<std::string> problems;
   for (const auto& [name, own] : values_) {
     const auto given = values.find(name);
     if (given == values.end())
-      problems += fmt::format("\n  missing: \"{}\" {}", name, to_string(own.shape()));
+      problems.push_back(fmt::format("missing: \"{}\" {}", name, to_string(own.shape())));
     else if (given->second.shape() != own.shape() || given->second.dtype() != own.dtype())
-      problems += fmt::format("\n  \"{}\" is {} {}, needed is {} {}", name, to_string(given->second.dtype()),
-                              to_string(given->second.shape()), to_string(own.dtype()), to_string(own.shape()));
+      problems.push_back(fmt::format("\"{}\" is {} {}, needed is {} {}", name, to_string(given->second.dtype()),
+                                     to_string(given->second.shape()), to_string(own.dtype()), to_string(own.shape())));
   }
   for (const auto& [name, tensor] : values)
-    if (!values_.contains(name)) problems += fmt::format("\n  unexpected: \"{}\"", name);
-  if (!problems.empty()) raise(ErrorKind::format, "MovingAverage: the values do not fit:{}", problems);
+    if (!values_.contains(name)) problems.push_back(fmt::format("unexpected: \"{}\"", name));
+  if (!problems.empty())
+    raise(ErrorKind::format, "MovingAverage: the values do not fit:\n  {}", short_list(problems, "\n  "));
   for (auto& [name, own] : values_) own.copy_(values.at(name));
 }
 

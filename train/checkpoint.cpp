@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/path.h"
+#include "base/short_list.h"
 #include "train/manifest.h"
 #include "train/trainer_state.h"
 
@@ -33,12 +35,6 @@ std::string in(const std::string& folder, std::string_view name) { return fmt::f
   raise(ErrorKind::io, "{}: cannot {}: {}", path, action, failed.message());
 }
 
-void remove_folder(const std::string& path) {
-  std::error_code failed;
-  remove_all(path, failed);
-  if (failed) raise_code(path, "remove", failed);
-}
-
 /// N of "checkpoint-N".
 std::optional<int64_t> step_of(const std::string& name) {
   if (!name.starts_with(kPrefix)) return std::nullopt;
@@ -49,11 +45,8 @@ std::optional<int64_t> step_of(const std::string& name) {
 
 /// What a kill during an earlier save left.
 void remove_leftovers(const std::string& run) {
-  std::error_code failed;
-  std::vector<std::string> leftovers;
-  for (const std::string& name : folder_names(run, failed))
-    if (name.starts_with(".tmp-")) leftovers.push_back(in(run, name));
-  for (const std::string& path : leftovers) remove_folder(path);
+  for (const std::string& name : folder_entries(run))
+    if (name.starts_with(".tmp-")) remove_tree(in(run, name));
 }
 
 void write_text(const std::string& path, std::string_view text) { write_file(path, {&text, 1}); }
@@ -76,10 +69,8 @@ void write_files(const std::string& folder, const Checkpoint& checkpoint, const 
 /// Takes a folder out of sight before it is removed: a kill in the middle must not leave half of it under its name.
 void remove_at_once(const std::string& run, const std::string& name) {
   const std::string folder = in(run, name), dying = in(run, fmt::format(".tmp-old-{}", name));
-  std::error_code failed;
-  fs::rename(folder, dying, failed);
-  if (failed) raise_code(folder, "remove", failed);
-  remove_folder(dying);
+  rename_path(folder, dying);
+  remove_tree(dying);
 }
 
 /// Gives a new checkpoint its name. One that has the name already changes places with it at one stroke.
@@ -111,7 +102,7 @@ std::optional<FoundCheckpoint> newest_that_reads(const std::string& run, const R
   const std::vector<int64_t> steps = checkpoint_steps(run);
   if (steps.empty()) return std::nullopt;
   FoundCheckpoint found;
-  std::string broken;
+  std::vector<std::string> broken;
   for (size_t i = steps.size(); i-- > 0;) {
     found.folder = in(run, checkpoint_name(steps[i]));
     try {
@@ -121,10 +112,11 @@ std::optional<FoundCheckpoint> newest_that_reads(const std::string& run, const R
       if (error.kind() == ErrorKind::out_of_memory) throw;
       found.warnings.push_back(
           fmt::format("{} is broken and passed over: {}", checkpoint_name(steps[i]), error.what()));
-      broken += fmt::format("\n  {}", error.what());
+      broken.emplace_back(error.what());
     }
   }
-  raise(ErrorKind::format, "{}: none of its {} checkpoints is whole:{}", run, steps.size(), broken);
+  raise(ErrorKind::format, "{}: none of its {} checkpoints is whole:\n  {}", run, steps.size(),
+        short_list(broken, "\n  "));
 }
 
 void check_files(const std::string& folder, std::vector<std::string> needed, const CheckpointFiles& files) {
@@ -139,10 +131,9 @@ std::string checkpoint_name(int64_t step) { return fmt::format("{}{}", kPrefix, 
 
 std::vector<int64_t> checkpoint_steps(const std::string& run) {
   std::vector<int64_t> steps;
-  std::error_code failed;
-  for (const std::string& name : folder_names(run, failed))
+  if (!path_exists(run)) return steps;
+  for (const std::string& name : folder_entries(run))
     if (const auto step = step_of(name)) steps.push_back(*step);
-  if (failed && failed != std::errc::no_such_file_or_directory) raise_code(run, "list the folder", failed);
   std::sort(steps.begin(), steps.end());
   return steps;
 }
@@ -163,7 +154,7 @@ std::string save_checkpoint(const std::string& run, const Checkpoint& checkpoint
     throw;
   }
   flush_to_disk(run);
-  remove_folder(made);  // the one that was replaced
+  remove_tree(made);  // the one that was replaced
   return folder;
 }
 
@@ -181,7 +172,7 @@ Checkpoint load_checkpoint(const std::string& folder, const CheckpointFiles& fil
   checkpoint.state = load_checkpoint_state(folder);
   checkpoint.model = model_of(folder, files);
   checkpoint.optimizer = tensors_of(in(folder, kOptimizer));
-  if (fs::exists(in(folder, kAverage))) checkpoint.average = tensors_of(in(folder, kAverage));
+  if (path_exists(in(folder, kAverage))) checkpoint.average = tensors_of(in(folder, kAverage));
   return checkpoint;
 }
 
@@ -198,6 +189,11 @@ std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run, const C
 std::optional<std::string> newest_whole_folder(const std::string& run, CheckedManifests& checked) {
   const auto found = newest_that_reads(run, [&](FoundCheckpoint& candidate) { checked.check(candidate.folder, {}); });
   return found ? std::optional(found->folder) : std::nullopt;
+}
+
+void remove_run(const std::string& run) {
+  for (const int64_t step : checkpoint_steps(run)) remove_at_once(run, checkpoint_name(step));
+  for (const char* name : {"log.jsonl", "report.html", "run.json"}) remove_path(in(run, name));
 }
 
 void remove_checkpoints_except(const std::string& run, const std::vector<int64_t>& keep) {

@@ -101,6 +101,9 @@ std::optional<FoundCheckpoint> newest_checkpoint(const std::string& run, const C
 /// newest_checkpoint.
 std::optional<std::string> newest_whole_folder(const std::string& run, CheckedManifests& checked);
 
+/// Removes the checkpoints, the log and the report of a run.
+void remove_run(const std::string& run);
+
 /// Removes all checkpoints but the given steps.
 void remove_checkpoints_except(const std::string& run, const std::vector<int64_t>& keep);
 

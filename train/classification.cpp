@@ -104,8 +104,9 @@ class ClassificationTask
       said.push_back(std::ranges::max_element(found[i]) - found[i].begin());
       loss += loss_of(found[i][static_cast<size_t>(examples_.valid.labels[i])]);
     }
-    Confusion confusion = confusion_of(label_names(), examples_.valid.labels, said);
-    const double right = accuracy(confusion), f1 = macro_f1(confusion), lines = static_cast<double>(found.size());
+    const std::vector<int64_t>& truth = examples_.valid.labels;
+    const double right = accuracy(truth, said), f1 = macro_f1(std::ssize(label_names()), truth, said),
+                 lines = static_cast<double>(found.size());
     loss /= lines;
     // The loss tells equal accuracies apart: it counts for less than one line.
     const double score = right - loss / (1 + loss) / (2 * lines);
@@ -115,7 +116,7 @@ class ClassificationTask
             .score = score,
             .samples = samples_of(sample, found, said),
             .drawn = sample.drawn,
-            .confusion = std::move(confusion)};
+            .confusion = confusion_to_log(label_names(), truth, said)};
   }
 
   /// Probabilities of the labels, for each line; every rank classifies its share.
@@ -163,7 +164,8 @@ class ClassificationTask
 
 ClassificationResult train_classification(const ClassificationOptions& options, std::ostream& out,
                                           const TerminalInfo& terminal) {
-  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start);
+  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start,
+                                      read_by_run({options.data, options.valid}, options.init));
   ClassificationTask task(options, folder.get(), out);
   ClassificationResult result{.run = task.train(folder, terminal)};
   if (const auto& evaluation = result.run.evaluation) {

@@ -21,7 +21,7 @@ models::GptConfig gpt_config(const DecoderSizes& s) {
           .layers = s.layers,
           .heads = s.heads,
           .max_length = s.context,
-          .activation = nn::ActivationKind::gelu,
+          .activation = s.activation.value_or(nn::ActivationKind::gelu_tanh),
           .dropout = s.dropout,
           .attention_dropout = s.dropout,
           .embedding_dropout = s.dropout,
@@ -77,6 +77,8 @@ std::variant<models::GptConfig, models::LlamaConfig, models::GptNeoXConfig> deco
     raise(ErrorKind::config, "train lm: kv_heads is of llama and qwen3, not of {}", to_string(s.kind));
   if (s.window && s.kind != DecoderKind::qwen3)
     raise(ErrorKind::config, "train lm: window is of qwen3, not of {}", to_string(s.kind));
+  if (s.activation && s.kind != DecoderKind::gpt2)
+    raise(ErrorKind::config, "train lm: activation is of gpt2, not of {}", to_string(s.kind));
   switch (s.kind) {
     case DecoderKind::llama:
       return completed(llama_config(s, LlamaKind::llama));

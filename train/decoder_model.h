@@ -31,6 +31,8 @@ struct DecoderSizes {
   int64_t vocab = 0, width = 0, layers = 0, heads = 0;
   std::optional<int64_t> kv_heads = {};  ///< of llama and qwen3; heads where not given
   std::optional<int64_t> window = {};    ///< of qwen3
+  /// Of gpt2: gelu_tanh where not given, which transformers calls gelu_new and llama.cpp's GPT-2 needs.
+  std::optional<nn::ActivationKind> activation = {};
   int64_t context = 0;
   double dropout = 0;  ///< of embeddings, sublayers and attention; a Llama has that of attention alone
   std::optional<int64_t> bos_id = {}, eos_id = {};

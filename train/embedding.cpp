@@ -251,7 +251,8 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
 
 TextEmbeddingResult train_text_embedding(const TextEmbeddingOptions& options, std::ostream& out,
                                          const TerminalInfo& terminal) {
-  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start);
+  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start,
+                                      read_by_run({options.data, options.valid}, options.init));
   TextEmbeddingTask task(options, folder.get(), out);
   TextEmbeddingResult result{.run = task.train(folder, terminal)};
   if (const auto& evaluation = result.run.evaluation) {

@@ -27,7 +27,6 @@ void check(const EncoderTaskOptions& o) {
   refuse(o.init.empty() && o.freeze, "freeze", "needs init: a model from scratch has nothing to keep");
   refuse(o.init.empty() && o.adapters, "adapters", "need init: a model to stand on");
   refuse(o.adapters && o.freeze, "freeze", "does not go with adapters, beside which the model stays as it is");
-  if (o.adapters) check_apart(o.task, o.init, o.run->out);
   if (o.adapters && models::is_adapter_folder(o.init))
     raise(ErrorKind::config, "{}: {} holds adapters; others stand on a whole model, as tapeformer merge makes one",
           o.task, o.init);

@@ -24,7 +24,6 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM, text::
   LanguageModelTask(const LanguageModelOptions& options, const RunFolder* folder, std::ostream& out)
       : TaskRun("language model", options.run, out), options_(options), preset_(language_model_preset(options)) {
     with_options(preset_.recipe, options.run);  // refused before anything is read
-    if (options.init && options.init->adapters) check_apart("train lm", options.init->folder, options.run.out);
     if (options.init) pretrained_.emplace(*options.init);
     context_ = context();
     texts_ = find_texts({.text = options.text,
@@ -115,6 +114,7 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM, text::
             .heads = options_.heads.value_or(preset_.heads),
             .kv_heads = options_.kv_heads,
             .window = options_.window,
+            .activation = options_.activation,
             .context = context_,
             .dropout = recipe_.dropout,
             .bos_id = if_any(tokenizer_->special().bos),
@@ -186,7 +186,12 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM, text::
     json["layers"] = made.layers;
     json["width"] = made.width;
     json["heads"] = made.heads;
-    if (made.kind == DecoderKind::gpt2) return;
+    if (made.kind == DecoderKind::gpt2) {
+      // Runs of earlier releases do not have the key: they were trained with gelu.
+      const auto activation = made.activation.value_or(nn::ActivationKind::gelu_tanh);
+      if (activation != nn::ActivationKind::gelu) json["activation"] = nn::to_string(activation);
+      return;
+    }
     json["architecture"] = to_string(made.kind);
     if (made.kv_heads) json["kv_heads"] = *made.kv_heads;
     if (made.window) json["window"] = *made.window;
@@ -207,7 +212,9 @@ class LanguageModelTask : public TaskRun<LanguageBatch, models::CausalLM, text::
 
 LanguageModelResult train_language_model(const LanguageModelOptions& options, std::ostream& out,
                                          const TerminalInfo& terminal) {
-  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start);
+  const auto folder = open_run_folder(
+      options.run.ranks, options.run.out, options.run.start,
+      read_by_run({options.text, options.valid, options.tokenizer}, options.init ? options.init->folder : ""));
   LanguageModelTask task(options, folder.get(), out);
   LanguageModelResult result{.run = task.train(folder, terminal)};
   if (result.run.evaluation) result.valid_loss = result.run.evaluation->loss;

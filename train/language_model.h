@@ -35,6 +35,7 @@ struct LanguageModelOptions {
   DecoderKind architecture = DecoderKind::gpt2;
   std::optional<int64_t> layers = {}, width = {}, heads = {};
   std::optional<int64_t> kv_heads = {}, window = {};  ///< see DecoderSizes
+  std::optional<nn::ActivationKind> activation = {};  ///< see DecoderSizes
 };
 
 struct LanguageModelResult {

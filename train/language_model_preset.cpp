@@ -67,6 +67,7 @@ const LanguageModelPreset& language_model_preset(const LanguageModelOptions& opt
                               {"heads", options.heads.has_value()},
                               {"kv_heads", options.kv_heads.has_value()},
                               {"window", options.window.has_value()},
+                              {"activation", options.activation.has_value()},
                               {"tokenizer", !options.tokenizer.empty()},
                               {"dropout", options.run.dropout.has_value()}});
   return find_preset("train lm", options.init->adapters ? presets_with_adapters() : presets_with_init(), name);

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <ctime>
-#include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "train/machine.h"
 
 namespace tape::train {
@@ -36,7 +36,7 @@ std::optional<int64_t> step_of(std::string_view line) {
 
 Log::Log(std::string path) : path_(std::move(path)) {
   if (path_.empty()) return;
-  descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (descriptor_ < 0) raise_errno(path_, "open", errno);
 }
 
@@ -119,8 +119,7 @@ void Log::end(int64_t step, double seconds, const std::string& reason, const std
 }
 
 void cut_log(const std::string& path, int64_t last_step) {
-  std::error_code failed;
-  if (!std::filesystem::exists(path, failed)) return;
+  if (!path_exists(path)) return;
   const std::string text = read_text(path);
   std::string kept;
   for (size_t at = 0; at < text.size();) {

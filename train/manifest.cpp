@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/path.h"
 
 namespace tape::train {
 namespace {
@@ -110,13 +110,11 @@ void flush_to_disk(const std::string& path) {
 void write_manifest(const std::string& folder) {
   std::set<std::string> names;
   std::error_code failed;
-  for (const std::string& name : folder_names(folder, failed)) {
-    const std::string path = fmt::format("{}/{}", folder, name);
-    if (!fs::is_regular_file(fs::symlink_status(path)))
-      raise(ErrorKind::config, "{}: a checkpoint holds regular files only", path);
+  for (const std::string& name : folder_entries(folder)) {
+    if (!fs::is_regular_file(fs::symlink_status(join_path(folder, name), failed)))
+      raise(ErrorKind::config, "{}: a checkpoint holds regular files only", join_path(folder, name));
     if (name != kManifest) names.insert(name);
   }
-  if (failed) raise(ErrorKind::io, "{}: cannot list the folder: {}", folder, failed.message());
   Json files = Json::array();
   for (const std::string& name : names) {
     const std::string path = fmt::format("{}/{}", folder, name);
@@ -135,7 +133,7 @@ void check_manifest(const std::string& folder, const std::vector<std::string>& n
 }
 
 void CheckedManifests::check(const std::string& folder, const std::vector<std::string>& needed) {
-  const std::string path = fmt::format("{}/{}", folder, kManifest), text = read_text(path);
+  const std::string path = fmt::format("{}/{}", folder, kManifest), text = read_text(file_in_folder(folder, kManifest));
   const std::vector<Entry> entries = read_manifest(text, path);
   for (const std::string& name : needed)
     if (std::none_of(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.name == name; }))

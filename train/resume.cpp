@@ -1,14 +1,13 @@
 #include "train/resume.h"
 
-#include <filesystem>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "autograd/kernels/bf16_road.h"
 #include "base/error.h"
-#include "base/folder.h"
 #include "base/json.h"
+#include "base/path.h"
+#include "base/short_list.h"
 #include "train/machine.h"
 #include "train/settings.h"
 
@@ -32,15 +31,12 @@ std::optional<FoundCheckpoint> find_checkpoint(const RunFolder& folder, const Tr
 }
 
 std::vector<std::string> set_aside_later_checkpoints(const RunFolder& folder, int64_t step) {
-  namespace fs = std::filesystem;
   std::vector<std::string> done;
   for (const int64_t later : checkpoint_steps(folder.path())) {
     if (later <= step) continue;
     const std::string name = checkpoint_name(later), aside = fmt::format("set-aside-{}", name);
-    std::error_code failed;
-    remove_all(folder.file(aside), failed);
-    fs::rename(folder.file(name), folder.file(aside), failed);
-    if (failed) raise(ErrorKind::io, "{}: cannot rename: {}", folder.file(name), failed.message());
+    remove_tree(folder.file(aside));
+    rename_path(folder.file(name), folder.file(aside));
     done.push_back(fmt::format("{} is now {}: the run goes on from step {}", name, aside, step));
   }
   return done;
@@ -79,7 +75,7 @@ std::vector<std::string> changed_settings(const FoundCheckpoint& from, const Tra
   std::vector<std::string> changed = differing_settings(before.settings, settings_of(options));
   if (!changed.empty() && !options.allow_changes)
     raise(ErrorKind::config, "{}: the run has other settings now: {}; --allow-changes goes on with them", from.folder,
-          fmt::join(changed, "; "));
+          short_list(changed, "; "));
   return changed;
 }
 

@@ -53,8 +53,7 @@ class TaskRun {
     };
     options.load_model = [this](const std::string& path) { return load_model(path); };
     Trainer trainer(*model_, *adam_, options);
-    // Now that nothing of this run can be refused: what another task wrote there would be read in its model's place.
-    if (folder && folder->replaces()) models::remove_model(folder->path());
+    begin_folder(folder.get());
     return trainer.fit(
         *loader_, [this](const Batch& batch) { return training_loss(batch); }, [this] { return evaluate(); });
   }
@@ -89,7 +88,7 @@ class TaskRun {
   void take_tokenizer(const RunFolder* folder, Make&& make) {
     if (ranks().leads()) choose_tokenizer(folder, std::forward<Make>(make));
     meet(ranks());
-    if (!ranks().leads()) load_tokenizer(folder->path());
+    if (!ranks().leads()) load_tokenizer(folder->resumes() ? folder->path() : folder->file(kSharedTokenizer));
   }
 
   /// What rank 0 makes of the data, on all ranks, which read of it what they need.
@@ -118,10 +117,25 @@ class TaskRun {
       tokenizer_ = text::load_tokenizer(folder);
   }
 
-  /// In the run's folder, and none of another kind beside it.
+  /// In the folder of a run that resumes; a new run keeps it until training begins (begin_folder), and shares it with
+  /// the other ranks before.
   void save_tokenizer(const RunFolder* folder) {
     if (!folder || !ranks().leads()) return;
-    if (folder->replaces()) text::remove_tokenizer(folder->path());
+    if (folder->resumes())
+      tokenizer_->save(folder->path());
+    else if (ranks().size() > 1)
+      tokenizer_->save(folder->file(kSharedTokenizer));
+  }
+
+  /// Now that nothing of a new run can be refused any more: what the folder holds makes way for it.
+  void begin_folder(const RunFolder* folder) {
+    meet(ranks());  // all have read the shared tokenizer
+    if (!folder || !ranks().leads() || folder->resumes()) return;
+    if (folder->replaces()) {
+      folder->remove_replaced_run();
+      models::remove_model(folder->path());
+      text::remove_tokenizer(folder->path());
+    }
     tokenizer_->save(folder->path());
   }
 
@@ -149,6 +163,9 @@ class TaskRun {
   void print_notes(const std::vector<std::string>& notes) const {
     for (const std::string& note : notes) out_ << note << "\n";
   }
+
+  /// Removed with what else begins like this when the first checkpoint is saved.
+  static constexpr const char* kSharedTokenizer = ".tmp-tokenizer";
 
   std::ostream silence_{nullptr};  // what other ranks than 0 say goes
   const char* const name_;

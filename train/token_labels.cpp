@@ -137,8 +137,7 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
     }
     const auto words = static_cast<double>(truth.size());
     loss /= words;
-    Confusion confusion = confusion_of(labels(), truth, labels_said);
-    std::map<std::string, double> metrics{{"accuracy", accuracy(confusion)}};
+    std::map<std::string, double> metrics{{"accuracy", accuracy(truth, labels_said)}};
     if (bio()) metrics["f1"] = f1_of(said);
     // The loss tells equal figures apart: fractions of at most 2 words entities differ by more than it counts for.
     const double score = metrics.at(bio() ? "f1" : "accuracy") - loss / (1 + loss) / (2 * words * words);
@@ -148,7 +147,7 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
             .score = score,
             .samples = samples_of(sample, said),
             .drawn = sample.drawn,
-            .confusion = std::move(confusion)};
+            .confusion = confusion_to_log(labels(), truth, labels_said)};
   }
 
   /// The likeliest label of each word, of probabilities [words, labels].
@@ -195,7 +194,8 @@ class TokenLabelTask : public EncoderRun<TokenLabelOptions, LabelledBatch, model
 }  // namespace
 
 TokenLabelResult train_token_labels(const TokenLabelOptions& options, std::ostream& out, const TerminalInfo& terminal) {
-  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start);
+  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start,
+                                      read_by_run({options.data, options.valid}, options.init));
   TokenLabelTask task(options, folder.get(), out);
   TokenLabelResult result{.run = task.train(folder, terminal)};
   if (const auto& evaluation = result.run.evaluation) {

@@ -1,9 +1,7 @@
 #include "train/token_store.h"
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -13,22 +11,29 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "train/distributed/same.h"
 #include "train/manifest.h"
+#include "train/output_folder.h"
 #include "train/tokenized_text.h"
 
 namespace tape::train {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kFolder = "tokens";
 constexpr const char* kState = "tokens.json";
+/// All that is written there, by TaskRun::share() too.
+constexpr std::array kNames{"train.bin", "valid.bin", "train.documents", "valid.documents", kState, "examples"};
 
-std::string named(const std::string& folder, std::string_view name) { return fmt::format("{}/{}", folder, name); }
+std::string named(const std::string& folder, std::string_view name) { return join_path(folder, name); }
+
+bool is_ours(const std::string& name) {
+  return std::ranges::find(kNames, name) != kNames.end() || is_half_written(name);
+}
 
 /// What tells one tokenizer from another: all of its tokens in their order.
 std::string tokens_hash(const text::Tokenizer& tokenizer) {
@@ -51,7 +56,7 @@ void write_documents(const std::string& file, const std::vector<StoredDocument>&
 }
 
 std::vector<StoredDocument> read_documents(const std::string& file, int64_t tokens) {
-  if (!fs::exists(file)) return {};
+  if (!path_exists(file)) return {};
   const std::string bytes = read_text(file);
   std::vector<StoredDocument> documents;
   std::array<int64_t, 2> entry{};
@@ -67,10 +72,9 @@ std::vector<StoredDocument> read_documents(const std::string& file, int64_t toke
 
 /// The notes of the store that lies there whole, made of the same; nothing where there is none.
 std::optional<std::vector<std::string>> notes_if_whole(const std::string& folder, const std::string& made_of) {
-  std::error_code missing;
   const std::string state = named(folder, kState);
-  if (!fs::exists(state, missing)) return std::nullopt;
   try {
+    if (!path_exists(state)) return std::nullopt;
     const Json json = parse_json(read_text(state), state);
     if (json.value("made_of", "") != made_of) return std::nullopt;
     for (const auto& [name, checksum] : json.at("files").items())
@@ -86,29 +90,37 @@ std::optional<std::vector<std::string>> notes_if_whole(const std::string& folder
 
 }  // namespace
 
-TokenStoreFolder::TokenStoreFolder(const std::string& folder, Communicator& ranks)
-    : folder_(named(folder, "tokens")), ranks_(ranks), temporary_(folder.empty()) {
-  if (!temporary_) return;
-  folder_ = (fs::temp_directory_path() / "tapeformer.XXXXXX").string();
-  if (mkdtemp(folder_.data()) == nullptr) raise_errno(folder_, "make the folder", errno);
+bool holds_tokens_only(const std::string& folder) {
+  const std::string tokens = named(folder, kFolder);
+  return is_folder(tokens) && std::ranges::all_of(folder_entries(tokens), is_ours);
 }
+
+void remove_tokens(const std::string& folder) {
+  const std::string tokens = named(folder, kFolder);
+  if (!is_folder(tokens)) return;
+  for (const std::string& name : folder_entries(tokens))
+    if (is_ours(name)) remove_path(named(tokens, name));
+  if (folder_entries(tokens).empty()) remove_path(tokens);
+}
+
+TokenStoreFolder::TokenStoreFolder(const std::string& folder, Communicator& ranks)
+    : run_(folder.empty() ? make_temporary_folder() : folder),
+      folder_(named(run_, kFolder)),
+      ranks_(ranks),
+      temporary_(folder.empty()) {}
 
 TokenStoreFolder::~TokenStoreFolder() {
   if (!temporary_) return;
   try {
-    std::error_code ignored;
-    remove_all(folder_, ignored);
-  } catch (const std::bad_alloc&) {
-    // The temporary folder stays; there is nobody left to tell.
+    remove_tree(run_);
+  } catch (...) {  // the temporary folder stays
   }
 }
 
 std::vector<std::string> TokenStoreFolder::make(const LearnedTexts& texts, const text::Tokenizer& tokenizer,
                                                 const std::string& made_of) const {
-  std::error_code failed;
-  remove_all(folder_, failed);
-  if (!failed) fs::create_directories(folder_, failed);
-  if (failed) raise(ErrorKind::io, "{}: cannot make the folder: {}", folder_, failed.message());
+  remove_tokens(run_);
+  make_folder(folder_);
   Json json{{"made_of", made_of}, {"files", Json::object()}, {"notes", Json::array()}};
   std::vector<std::string> notes;
   const auto add = [&](const char* name) {
@@ -157,13 +169,10 @@ TokenStore TokenStoreFolder::open_token_files(const LearnedTexts& texts, int64_t
   const auto open = [&](const std::string& file) {
     auto tokens = std::make_shared<const text::TokenFile>(file, vocab_size);
     if (ranks_.leads()) tokens->check();
-    check_same_text(ranks_, fmt::format("the bytes of {}", file), fmt::format("{}", fs::file_size(file)));
+    check_same_text(ranks_, fmt::format("the bytes of {}", file), fmt::format("{}", file_bytes(file)));
     return tokens;
   };
-  if (ranks_.leads() && !temporary_) {  // those of a run that was here before
-    std::error_code failed;
-    remove_all(folder_, failed);
-  }
+  if (ranks_.leads() && !temporary_) remove_tokens(run_);  // those of a run that was here before
   const auto train = open(texts.train.file);
   if (texts.valid.file != texts.train.file) {
     const auto valid = open(texts.valid.file);

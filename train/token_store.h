@@ -63,9 +63,14 @@ class TokenStoreFolder {
   std::vector<std::string> make(const LearnedTexts& texts, const text::Tokenizer& tokenizer,
                                 const std::string& made_of) const;
 
-  std::string folder_;
+  std::string run_, folder_;
   Communicator& ranks_;
   bool temporary_;
 };
+
+/// Whether `tokens` in a run's folder holds nothing but what is written there (it may hold nothing).
+bool holds_tokens_only(const std::string& folder);
+/// Removes what is written there, and the folder `tokens` where nothing else is in it.
+void remove_tokens(const std::string& folder);
 
 }  // namespace tape::train

@@ -7,6 +7,7 @@
 #include "autograd/random.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/short_list.h"
 #include "train/resume.h"
 #include "train/same_run.h"
 
@@ -62,7 +63,7 @@ void TrainingRun::begin() {
   if (found->checkpoint.state.settings.empty())
     warn(fmt::format("{} does not say which options and data it was trained with: they were not compared",
                      checkpoint_name(state_.step)));
-  if (!changed.empty()) warn(fmt::format("the run goes on with other settings: {}", fmt::join(changed, "; ")));
+  if (!changed.empty()) warn(fmt::format("the run goes on with other settings: {}", short_list(changed, "; ")));
   if (const std::string now = machine_differences(found->checkpoint.state, options_); !now.empty())
     warn(fmt::format("the bits may differ from those of a run that was not stopped: {}", now));
   if (average_ && found->checkpoint.average.empty())
@@ -73,6 +74,7 @@ void TrainingRun::begin() {
 
 void TrainingRun::begin_log(const std::optional<FoundCheckpoint>& found) {
   const std::string log = writes() ? folder_->file("log.jsonl") : "";
+  if (writes()) folder_->remove_replaced_run();
   if (writes() && folder_->resumes()) cut_log(log, found ? state_.step : -2);
   log_ = std::make_unique<Log>(log);
   if (writes() && !options_.describe.command_json.empty()) {

@@ -366,7 +366,11 @@ class TranslationTask : public TaskRun<TranslationBatch, models::EncoderDecoder,
 
 TranslationResult train_translation(const TranslationOptions& options, std::ostream& out,
                                     const TerminalInfo& terminal) {
-  const auto folder = open_run_folder(options.run.ranks, options.run.out, options.run.start);
+  const auto folder =
+      open_run_folder(options.run.ranks, options.run.out, options.run.start,
+                      read_by_run({options.train.src, options.train.tgt, options.train.tsv, options.train.records,
+                                   options.valid.src, options.valid.tgt, options.valid.tsv, options.valid.records},
+                                  options.init));
   TranslationTask task(options, folder.get(), out);
   TranslationResult result{.run = task.train(folder, terminal)};
   if (result.run.evaluation) {

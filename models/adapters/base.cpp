@@ -1,8 +1,7 @@
 // What adapters are read onto: the model below them, as the class that they are of.
 
-#include <filesystem>
-
 #include "base/file.h"
+#include "base/path.h"
 #include "models/adapter_folder.h"
 #include "models/adapters/config.h"
 #include "models/encoder_folder.h"
@@ -11,13 +10,12 @@
 namespace tape::models {
 namespace {
 
-namespace fs = std::filesystem;
 namespace hf = hugging_face;
 
 std::string in(const std::string& folder, const char* file) { return fmt::format("{}/{}", folder, file); }
 
 ConfigReader read_config(const std::string& folder) {
-  const std::string file = in(folder, "config.json");
+  const std::string file = file_in_folder(folder, "config.json");
   return {read_text(file), file};
 }
 
@@ -125,7 +123,7 @@ std::optional<hf::EncoderArchitecture> architecture_of(const std::string& folder
 /// The model below as the class that the adapters are of.
 AnyModel model_below(const std::string& folder, const std::string& base) {
   AnyModel below = load_model(base);
-  const ConfigReader config = read_config(fs::exists(in(folder, "config.json")) ? folder : base);
+  const ConfigReader config = read_config(folder_has(folder, "config.json") ? folder : base);
   const auto architecture = architecture_of(folder, config);
   if (!architecture) return below;
   const Adapted adapted(folder, config, base, below);
@@ -147,14 +145,14 @@ AnyModel model_below(const std::string& folder, const std::string& base) {
 }  // namespace
 
 bool is_adapter_folder(const std::string& folder) {
-  return fs::exists(adapter_config_path(folder)) && !fs::exists(in(folder, "model.safetensors")) &&
-         !fs::exists(in(folder, "model.safetensors.index.json"));
+  return path_exists(adapter_config_path(folder)) && !path_exists(in(folder, "model.safetensors")) &&
+         !path_exists(in(folder, "model.safetensors.index.json"));
 }
 
 std::string base_model_folder(const std::string& folder) {
   const std::string name = AdapterConfig(folder).base_model();
   for (const std::string& place : {name, fmt::format("{}/{}", folder, name)})
-    if (!name.empty() && fs::exists(in(place, "config.json")) && !is_adapter_folder(place)) return place;
+    if (!name.empty() && folder_has(place, "config.json") && !is_adapter_folder(place)) return place;
   raise(ErrorKind::config, "{}: \"base_model_name_or_path\" is \"{}\", which is no folder with a model",
         adapter_config_path(folder), name);
 }

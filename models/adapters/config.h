@@ -30,8 +30,8 @@ class AdapterConfig {
   std::string task() const { return config_.text("task_type", ""); }
 
  private:
-  /// The value of the first key that is the layer's name or its end.
-  std::optional<double> pattern(const char* key, const std::string& their_linear) const;
+  /// The first key of such an object that is the layer's name or its end.
+  std::optional<std::string> pattern(const char* key, const std::string& their_linear) const;
 
   ConfigReader config_;
   nn::LoraOptions options_;

@@ -1,7 +1,6 @@
 #include "models/gguf/tokenizer.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -9,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "models/tokenizer_fit.h"
 #include "text/byte_level_bpe.h"
 #include "text/load_tokenizer.h"
@@ -76,8 +76,8 @@ Kind kind_of_json(const std::string& file) {
 }
 
 Kind kind_of(const std::string& folder, const text::Tokenizer& tokenizer) {
-  const std::string file = fmt::format("{}/tokenizer.json", folder);
-  if (std::filesystem::exists(file)) return kind_of_json(file);
+  const std::string file = file_in_folder(folder, "tokenizer.json");
+  if (path_exists(file)) return kind_of_json(file);
   const auto* const bpe = dynamic_cast<const text::ByteLevelBpe*>(&tokenizer);
   if (!bpe)
     raise(ErrorKind::config,

@@ -1,10 +1,9 @@
 #include "models/hugging_face/generation.h"
 
-#include <filesystem>
-
 #include <utility>
 
 #include "base/file.h"
+#include "base/path.h"
 
 namespace tape::models::hugging_face {
 namespace {
@@ -56,8 +55,8 @@ std::vector<std::string> keys_not_followed(const ConfigReader& file, int64_t pad
 }  // namespace
 
 std::optional<ConfigReader> open_generation_config(const std::string& folder) {
-  const std::string file = fmt::format("{}/{}", folder, kGenerationConfig);
-  if (!std::filesystem::exists(file)) return std::nullopt;
+  const std::string file = file_in_folder(folder, kGenerationConfig);
+  if (!path_exists(file)) return std::nullopt;
   return ConfigReader(read_text(file), file);
 }
 
@@ -72,7 +71,12 @@ SearchDefaults read_search_defaults(const ConfigReader& file, const EncoderDecod
       .min_length = std::max<int64_t>(0, count_of(file, "min_new_tokens", "min_length", 0).value_or(0)),
       .max_length = count_of(file, "max_new_tokens", "max_length", 2),
       .not_followed = keys_not_followed(file, options.padding_id)};
-  if (file.has("num_beams")) found.beams = at_least(file, "num_beams", 1, 1);
+  if (file.has("num_beams")) {
+    found.beams = at_least(file, "num_beams", 1, 1);
+    // Each beam takes memory, and a file could ask for all there is.
+    constexpr int64_t kMostBeams = 1000;
+    if (*found.beams > kMostBeams) file.wrong("num_beams", fmt::format("at most {}", kMostBeams));
+  }
   if (file.has("length_penalty")) found.length_penalty = file.number("length_penalty");
   if (file.has("forced_eos_token_id")) {
     found.forced_eos = file.whole("forced_eos_token_id") == options.eos_id;

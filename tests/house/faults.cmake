@@ -34,3 +34,9 @@ foreach(test "TEST(Matmul, Errors) {" "TEST_F(Matmul, Broadcasts) {" "TEST_P(Mat
   file(WRITE ${FOLDER}/tests/autograd/matmul.cpp "${test}\n")
   expect_noticed(names.cmake "a test's name is a sentence that says what holds")
 endforeach()
+
+foreach(line "return fs::exists(path);" "for (const auto& entry : std::filesystem::directory_iterator(folder)) {")
+  file(REMOVE_RECURSE ${FOLDER})
+  file(WRITE ${FOLDER}/models/weights.cpp "${line}\n")
+  expect_noticed(filesystem.cmake "models/weights.cpp: throws a std::filesystem exception")
+endforeach()

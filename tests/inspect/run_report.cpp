@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
+#include "tests/support/growth.h"
 #include "tests/support/temporary_folder.h"
 
 namespace tape::inspect {
@@ -139,6 +140,23 @@ TEST_F(RunReport, HoldsTheCurvesOfOtherRuns) {
   EXPECT_EQ(shown["others"][0]["start"], ReportJson::parse(R"({"task":"t","options":{"lr":0.5},"loss_floor":0.25})"));
   EXPECT_EQ(shown["others"][0]["end"]["metrics"]["bleu"], 12.5);
   EXPECT_EQ(shown["others"][1]["steps"], shown["steps"]);
+}
+
+TEST_F(RunReport, ShowsTheFirstMetricsOfThousandsInAlmostLinearTime) {
+  expect_almost_linear(2000, [this](size_t count) {
+    std::string text;
+    for (size_t eval = 0; eval < 10; ++eval) {
+      std::string metrics;
+      for (size_t i = 0; i < count / 10; ++i) metrics += fmt::format(R"({}"m{}_{}":1)", i == 0 ? "" : ",", eval, i);
+      text += fmt::format(R"({{"event":"eval","step":{},"loss":1,"metrics":{{{}}}}})"
+                          "\n",
+                          eval, metrics);
+    }
+    log(text);
+    const ReportJson shown = data();
+    EXPECT_EQ(shown["evals"][0]["metrics"].size(), 100u);
+    EXPECT_EQ(shown["evals"][0]["metrics"]["m0_99"], 1);
+  });
 }
 
 TEST_F(RunReport, StaysSmallHoweverLongTheRun) {

@@ -199,6 +199,11 @@ TEST_F(BrokenAdapterFolder, IsRefusedForAPatternThatIsNoName) {
                         "got 2");
 }
 
+TEST_F(BrokenAdapterFolder, IsRefusedForARankThatIsNoWholeNumber) {
+  expect_refused_config(R"("c_proj": 2)", R"("c_proj": 2.9)",
+                        "\"rank_pattern\": \"c_proj\" must be a whole number, got 2.9");
+}
+
 TEST_F(BrokenAdapterFolder, IsRefusedWithEveryTensorThatDoesNotFit) {
   const std::string fc = "base_model.model.transformer.h.0.mlp.c_fc.lora_",
                     proj = "base_model.model.transformer.h.0.mlp.c_proj.lora_";

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <filesystem>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "text/tokenizers/json_entry.h"
 #include "text/tokenizers/vocabulary_json.h"
 
@@ -112,8 +112,8 @@ AddedToken read_added_token(const JsonEntry& entry) {
 TokenizerConfig read_tokenizer_config(const std::string& folder, const TokenizerConfig& defaults) {
   TokenizerConfig config = defaults;
   for (const char* name : {"special_tokens_map.json", "tokenizer_config.json"}) {
-    const std::string path = fmt::format("{}/{}", folder, name);
-    if (!std::filesystem::exists(path)) continue;
+    const std::string path = file_in_folder(folder, name);
+    if (!path_exists(path)) continue;
     const nlohmann::json json = parse_large_json(read_text(path), path, 32);
     const JsonEntry file(json, path);
     read_names(file, config);
@@ -123,7 +123,7 @@ TokenizerConfig read_tokenizer_config(const std::string& folder, const Tokenizer
     for (const auto& [key, member] : kTexts) config.*member = file.text(key, config.*member);
     config.extra_ids = file.has("extra_ids") ? file.at("extra_ids").integer() : config.extra_ids;
   }
-  if (const std::string path = fmt::format("{}/added_tokens.json", folder); std::filesystem::exists(path))
+  if (const std::string path = file_in_folder(folder, "added_tokens.json"); path_exists(path))
     read_added_by_name(path, config);
   return config;
 }
@@ -146,9 +146,7 @@ std::string tokenizer_config_json(const TokenizerConfig& config) {
 }
 
 void write_in_folder(const std::string& folder, const std::string& name, std::string_view content) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) raise(ErrorKind::io, "{}: cannot create the folder: {}", folder, failed.message());
+  make_folder(folder);
   write_file(fmt::format("{}/{}", folder, name), std::span(&content, 1));
 }
 

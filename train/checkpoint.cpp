@@ -45,6 +45,7 @@ std::optional<int64_t> step_of(const std::string& name) {
 
 /// What a kill during an earlier save left.
 void remove_leftovers(const std::string& run) {
+  if (!is_folder(run)) return;
   for (const std::string& name : folder_entries(run))
     if (name.starts_with(".tmp-")) remove_tree(in(run, name));
 }

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/path.h"
-#include "base/short_list.h"
 #include "train/machine.h"
 #include "train/settings.h"
 
@@ -75,7 +74,7 @@ std::vector<std::string> changed_settings(const FoundCheckpoint& from, const Tra
   std::vector<std::string> changed = differing_settings(before.settings, settings_of(options));
   if (!changed.empty() && !options.allow_changes)
     raise(ErrorKind::config, "{}: the run has other settings now: {}; --allow-changes goes on with them", from.folder,
-          short_list(changed, "; "));
+          fmt::join(changed, "; "));
   return changed;
 }
 

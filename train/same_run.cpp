@@ -6,7 +6,6 @@
 #include "autograd/kernels/bf16_road.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/short_list.h"
 #include "train/distributed/same.h"
 #include "train/machine.h"
 #include "train/resume.h"
@@ -40,7 +39,7 @@ void check_same_run(Communicator& ranks, const TrainerOptions& options) {
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (const auto differ = differing_settings(all[0], all[rank], "on rank 0", fmt::format("on rank {}", rank));
         !differ.empty())
-      raise(ErrorKind::config, "Trainer: the ranks have other settings: {}", short_list(differ, "; "));
+      raise(ErrorKind::config, "Trainer: the ranks have other settings: {}", fmt::join(differ, "; "));
 }
 
 }  // namespace tape::train

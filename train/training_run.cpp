@@ -7,7 +7,6 @@
 #include "autograd/random.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/short_list.h"
 #include "train/resume.h"
 #include "train/same_run.h"
 
@@ -63,7 +62,7 @@ void TrainingRun::begin() {
   if (found->checkpoint.state.settings.empty())
     warn(fmt::format("{} does not say which options and data it was trained with: they were not compared",
                      checkpoint_name(state_.step)));
-  if (!changed.empty()) warn(fmt::format("the run goes on with other settings: {}", short_list(changed, "; ")));
+  if (!changed.empty()) warn(fmt::format("the run goes on with other settings: {}", fmt::join(changed, "; ")));
   if (const std::string now = machine_differences(found->checkpoint.state, options_); !now.empty())
     warn(fmt::format("the bits may differ from those of a run that was not stopped: {}", now));
   if (average_ && found->checkpoint.average.empty())

@@ -104,7 +104,7 @@ TEST_F(VocabularyFile, TellsWhyAFileCannotBeReadOrWritten) {
   EXPECT_TAPE_ERROR(Vocabulary::load(path()), ErrorKind::io, path() + ": cannot open: No such file or directory");
   EXPECT_TAPE_ERROR(Vocabulary::load(folder_.path()), ErrorKind::io, folder_.path() + ": cannot read: Is a directory");
   EXPECT_TAPE_ERROR(Vocabulary().save(folder_ / "no/vocab.txt"), ErrorKind::io,
-                    folder_ / "no/vocab.txt" + ": cannot create: No such file or directory");
+                    folder_ / "no/vocab.txt" + ": cannot create the file: No such file or directory");
   if (std::filesystem::exists("/dev/full")) {
     EXPECT_TAPE_ERROR(Vocabulary().save("/dev/full"), ErrorKind::io,
                       "/dev/full: cannot write: No space left on device");

@@ -45,11 +45,11 @@ def copy(fixtures: Path, to: Path, *folders: str) -> None:
                 shutil.copy(file, to / file.name)
 
 
-def write_ids(file: Path) -> None:
-    """A safetensors file with input_ids [1, 4]."""
-    data = struct.pack("<4q", 1, 2, 3, 4)
-    header = json.dumps({"input_ids": {"dtype": "I64", "shape": [1, 4], "data_offsets": [0, len(data)]}}).encode()
-    file.write_bytes(struct.pack("<Q", len(header)) + header + data)
+def write_inputs(file: Path) -> None:
+    """A safetensors file with input_ids [1, 4] and labels [1]."""
+    header = json.dumps({"input_ids": {"dtype": "I64", "shape": [1, 4], "data_offsets": [0, 32]},
+                         "labels": {"dtype": "I64", "shape": [1], "data_offsets": [32, 40]}}).encode()
+    file.write_bytes(struct.pack("<Q", len(header)) + header + struct.pack("<5q", 1, 2, 3, 4, 1))
 
 
 def write_files(folder: Path, fixtures: Path) -> None:
@@ -60,7 +60,7 @@ def write_files(folder: Path, fixtures: Path) -> None:
         (folder / name).write_text(lines[:2000] if name.startswith("ger") or name.startswith("rev") else lines)
     for name in ["train.de", "train.en", "val.de", "val.en"]:
         (folder / name).write_text(lines)
-    labelled = "".join(f"{s}\t{'even' if i % 2 else 'odd'}\n" for i, s in enumerate(sentences))
+    labelled = "".join(f"{s}\t{'glad' if i % 2 else 'sad'}\n" for i, s in enumerate(sentences))
     for name in ["train.tsv", "dev.tsv"]:
         (folder / name).write_text(labelled)
     conll = "".join("".join(f"{w} {'B-NUM' if w == 'one' else 'O'}\n" for w in s.split()) + "\n" for s in sentences)
@@ -69,8 +69,8 @@ def write_files(folder: Path, fixtures: Path) -> None:
     with open(folder / "questions.jsonl", "w") as file:
         for i, s in enumerate(sentences):
             # For train lm prompts and completions, for train embedding pairs.
-            file.write(json.dumps({"prompt": s, "completion": s[::-1], "text1": s, "text2": s[::-1] + str(i)}) + "\n")
-    write_ids(folder / "in.safetensors")
+            file.write(json.dumps({"prompt": s, "completion": s[::-1], "anchor": s, "positive": s[::-1] + str(i)}) + "\n")
+    write_inputs(folder / "in.safetensors")
     for name in ["MiniLM", "bert-base-uncased", "bert-base-cased", "sst2", "bert"]:
         copy(fixtures, folder / name, "commands/classifier", "tokenizers/bert")
     copy(fixtures, folder / "gpt2", "commands/writer", "tokenizers/gpt2")
@@ -113,8 +113,7 @@ def main() -> int:
         if not examples:
             sys.exit(f"tapeformer {name} --help has no example")
         if name == "import":
-            must("tapeformer export --model gpt2 --out smollm2-135m-q8_0.gguf --dtype q8_0 || "
-                 "tapeformer export --model runs/book --out smollm2-135m-q8_0.gguf --dtype q8_0")
+            must("tapeformer export --model runs/book --out smollm2-135m-q8_0.gguf --dtype q8_0")
         if name == "merge":
             must(f"tapeformer train lm --text book.txt --init gpt2 --lora-rank 2 --out runs/style {MORE['train lm']}")
         if name == "report":

@@ -164,9 +164,7 @@ TEST_F(ClassificationAdapters, AreRefusedWhereTheyCannotBe) {
   options.run.out = base;
   options.run.start = Start::overwrite;
   EXPECT_TAPE_ERROR(train(options), ErrorKind::config,
-                    fmt::format("train classifier: {} is the model that the adapters stand on, and cannot become their "
-                                "folder",
-                                base));
+                    base + ": is what this command reads; choose another folder to write");
   options = adapters(base);
   options.run.steps = 1;
   train(options);

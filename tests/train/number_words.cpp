@@ -211,9 +211,11 @@ TEST_F(NumberWords, SeesBeforeTrainingThatTheFolderCannotBeWritten) {
   options.run.interrupted = [&] { return trained = true; };
   EXPECT_THROW(train(options), Error);
   EXPECT_FALSE(trained);
-  fs::create_directories(path("model/tgt_vocab.txt"));
+  fs::create_directories(path("model/tgt_vocab.txt/more"));
   options.run.out = path("model");
-  EXPECT_TAPE_ERROR(train(options), ErrorKind::io, options.run.out + "/tgt_vocab.txt: cannot create: Is a directory");
+  options.run.start = Start::overwrite;
+  EXPECT_TAPE_ERROR(train(options), ErrorKind::io,
+                    options.run.out + "/tgt_vocab.txt: cannot remove: Directory not empty");
   EXPECT_FALSE(trained);
 }
 

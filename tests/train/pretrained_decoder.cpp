@@ -93,6 +93,13 @@ TEST_F(PretrainedDecoderTest, GoesOnWithAdaptersWithTheSameBits) {
   for (const auto& [name, value] : whole) EXPECT_TRUE(tensors_equal(parts.at(name), value)) << name;
 }
 
+TEST_F(PretrainedDecoderTest, SamplesNoTokenThatTheTokenizerDoesNotHave) {
+  models::GptConfig config = models::load<models::Gpt>(folder_ / "base")->config();
+  config.vocab += 1000;  // a table padded to a round size, whose rows are as likely here
+  models::save(folder_ / "base", models::Gpt(config));
+  EXPECT_NO_THROW(train(going_on("run", 2)));
+}
+
 TEST_F(PretrainedDecoderTest, HoldsStillWhatIsFrozen) {
   LanguageModelOptions given = going_on("run", 5);
   given.init->freeze = {"embeddings", "*.self_attention"};

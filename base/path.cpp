@@ -78,9 +78,14 @@ void rename_path(const std::string& from, const std::string& to) {
 
 std::string canonical_path(const std::string& path) {
   std::error_code failed;
-  fs::path canonical = fs::absolute(path, failed);
-  if (!failed) canonical = fs::weakly_canonical(canonical, failed);
+  const fs::path absolute = fs::absolute(path, failed);
   check(failed, path, "resolve the path");
+  fs::path canonical = fs::weakly_canonical(absolute, failed);
+  // /proc/self/fd/1 is a link to "pipe:[1234]", which is no path.
+  if (failed == std::errc::no_such_file_or_directory)
+    canonical = absolute.lexically_normal();
+  else
+    check(failed, path, "resolve the path");
   // "runs/book/" names what "runs/book" does.
   return canonical.has_filename() ? canonical.string() : canonical.parent_path().string();
 }

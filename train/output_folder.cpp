@@ -145,11 +145,12 @@ NewFolder::NewFolder(std::string path, const std::vector<std::string>& inputs, b
   check_apart_from_inputs(path_, inputs);
   made_ = !path_exists(path_);
   make_folder(path_);
-  if (!made_) lock_.emplace(path_);
   if (const auto entry = first_entry(path_); entry && !overwrite)
     raise(ErrorKind::io, "{} holds {}: overwrite it (--overwrite), or choose another folder", path_, *entry);
   check_links_stay_inside(path_);
-  if (made_) lock_.emplace(path_);
+  // Last, so that nothing is left in a folder that is refused.
+  made_lock_ = !path_exists(join_path(path_, kLock));
+  lock_.emplace(path_);
   remove_tree(staging_);
   make_folder(staging_);
 }
@@ -160,9 +161,8 @@ NewFolder::~NewFolder() {
     remove_all(staging_, ignored);
   } catch (...) {  // no memory: the staged files stay, and the next command removes them
   }
-  if (!made_) return;
-  fs::remove(join_path(path_, kLock), ignored);
-  if (!completed_) fs::remove(path_, ignored);  // unless somebody put something there
+  if (made_lock_) fs::remove(join_path(path_, kLock), ignored);
+  if (made_ && !completed_) fs::remove(path_, ignored);  // unless somebody put something there
 }
 
 void NewFolder::complete() {

@@ -62,7 +62,7 @@ class NewFolder {
 
  private:
   std::string path_, staging_;
-  bool made_ = false, completed_ = false;
+  bool made_ = false, made_lock_ = false, completed_ = false;
   std::optional<FolderLock> lock_;
 };
 

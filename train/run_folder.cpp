@@ -54,6 +54,7 @@ RunFolder::RunFolder(std::string path, Start start, const std::vector<std::strin
   std::error_code failed;
   fs::create_directories(path_, failed);
   if (failed) raise(ErrorKind::io, "{}: cannot make the folder: {}", path_, failed.message());
+  if (start == Start::fresh) check_fresh(path_);  // before the lock leaves a file in a folder that is refused
   lock_.emplace(path_);
   if (start == Start::fresh) check_fresh(path_);
   check_links_stay_inside(path_);

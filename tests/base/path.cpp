@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 
@@ -63,6 +64,13 @@ TEST(Paths, LieInAFolderUnderWhateverName) {
   EXPECT_TRUE(lies_in(folder / "run/new", folder / "link"));
   EXPECT_FALSE(lies_in(folder / "runs", folder / "run"));
   EXPECT_FALSE(lies_in(folder / "run", folder / "run/tokens"));
+}
+
+TEST(Paths, OfAPipeThatIsOpenAreTheirOwnNames) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  EXPECT_EQ(canonical_path(fmt::format("/proc/self/fd/{}", ends[1])), fmt::format("/proc/self/fd/{}", ends[1]));
+  for (const int end : ends) close(end);
 }
 
 TEST(TemporaryFolders, OfAFolderThatIsNotThereAreErrorsOfKindIo) {

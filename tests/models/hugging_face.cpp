@@ -254,6 +254,7 @@ TEST_F(HuggingFaceFolder, IsReadFromACacheOfBlobsAndNotThroughOtherLinks) {
   }
   EXPECT_NO_THROW(load_model(snapshot));
   for (const std::string& name : entries_of(folder_.path())) {
+    if (!name.starts_with("config") && !name.starts_with("model")) continue;
     const TemporaryFolder plain;
     for (const std::string& other : entries_of(folder_.path()))
       if (other != name) fs::copy(path(other), plain / other);

@@ -191,7 +191,7 @@ TEST_F(MalformedTokenizer, IsNamedWhereTheFolderHoldsNone) {
                         ": no tokenizer: neither source.spm, target.spm and vocab.json, nor tokenizer.json, nor "
                         "vocab.txt, nor vocab.json and merges.txt, nor one *.model or *.spm file (0 found)");
   EXPECT_TAPE_ERROR(load_tokenizer(path("nowhere")), ErrorKind::io,
-                    path("nowhere") + ": cannot read the folder: No such file or directory");
+                    path("nowhere") + ": cannot list the folder: No such file or directory");
   std::filesystem::create_directories(path("vocab.txt"));
   EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::io, path("vocab.txt") + ": cannot read: Is a directory");
 }

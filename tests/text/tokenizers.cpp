@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/temporary_folder.h"
@@ -89,6 +90,28 @@ TEST_P(AgainstPackages, SavesWhatLoadsTheSame) {
   write_text(folder.path() + "/notes.md", "mine");
   remove_tokenizer(folder.path());
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "a file of the tokenizer's";
+}
+
+TEST(TokenizerFiles, AreReadFromACacheOfBlobsAndNotThroughOtherLinks) {
+  namespace fs = std::filesystem;
+  for (const char* kind : {"bert", "bert_json", "gpt2", "m2m100", "marian", "mbart", "roberta", "spm_bpe", "t5"}) {
+    const std::string fixture = fixture_path(fmt::format("tokenizers/{}", kind));
+    const TemporaryFolder cache;
+    const std::string snapshot = cache / "entry/snapshots/1";
+    fs::create_directories(snapshot);
+    fs::copy(fixture, cache / "entry/blobs");
+    for (const std::string& name : entries_of(fixture))
+      fs::create_symlink("../../blobs/" + name, snapshot + "/" + name);
+    EXPECT_NO_THROW(load_tokenizer(snapshot)) << kind;
+    for (const std::string& name : entries_of(fixture)) {
+      const TemporaryFolder folder;
+      for (const std::string& other : entries_of(fixture))
+        if (other != name) fs::copy(fixture + "/" + other, folder / other);
+      fs::create_symlink(cache / ("entry/blobs/" + name), folder / name);
+      EXPECT_TAPE_ERROR(load_tokenizer(folder.path()), ErrorKind::format,
+                        folder / name + ": is a link that leaves the folder; copy the file there");
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AgainstPackages,

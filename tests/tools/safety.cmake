@@ -76,6 +76,9 @@ execute_process(COMMAND sh -c "mkfifo '${FOLDER}/fifo'; cat '${FOLDER}/fifo' > '
   RESULT_VARIABLE status ERROR_VARIABLE err)
 check_status(0 "export to a FIFO")
 expect_same_file(${FOLDER}/through.gguf ${FOLDER}/run.gguf)
+execute_process(COMMAND sh -c "'${COMMAND}' export --model '${FOLDER}/run' --out /dev/stdout | cmp - '${FOLDER}/run.gguf'"
+                RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
+check_status(0 "export to standard output")
 file(CREATE_LINK through.gguf ${FOLDER}/link.gguf SYMBOLIC)
 expect_status(0 export --model ${FOLDER}/run --out ${FOLDER}/link.gguf --dtype f16)
 if(NOT IS_SYMLINK ${FOLDER}/link.gguf OR IS_SYMLINK ${FOLDER}/through.gguf)

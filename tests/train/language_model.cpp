@@ -15,9 +15,11 @@
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/thread_ranks.h"
 #include "tests/train/language_model_test.h"
 #include "tests/train/run_log.h"
 #include "tests/train/tiny_task.h"
+#include "text/load_tokenizer.h"
 #include "text/number_words.h"
 #include "text/tokenizer.h"
 #include "train/manifest.h"
@@ -338,6 +340,23 @@ TEST_F(LanguageModelTest, WarnsWhereTheLearningRateIsFarTooHigh) {
   given.run.out = folder_ / "sound";
   given.run.lr = 1e-2;
   EXPECT_TRUE(train(given).run.warnings.empty());
+}
+
+TEST_F(LanguageModelTest, RanksShareTheTokenizerBeforeTheFolderIsReplaced) {
+  train(options("run", 5));
+  run_ranks(2, [this](Communicator& ranks) {
+    LanguageModelOptions given = options("run", 10);
+    given.level = TokenLevel::bpe;
+    given.vocab_size = 300;
+    given.run.start = Start::overwrite;
+    given.run.ranks = std::shared_ptr<Communicator>(&ranks, [](Communicator*) {});
+    std::ostringstream told;
+    EXPECT_EQ(train_language_model(given, told, {}).run.step, 10);
+  });
+  EXPECT_THAT(entries_of(folder_ / "run"),
+              testing::ElementsAre(".lock", "checkpoint-10", "config.json", "log.jsonl", "merges.txt",
+                                   "model.safetensors", "tokenizer_config.json", "tokens", "vocab.json"));
+  EXPECT_EQ(text::load_tokenizer(folder_ / "run")->vocab_size(), 300);
 }
 
 }  // namespace

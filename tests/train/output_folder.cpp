@@ -39,6 +39,7 @@ TEST_F(OutputFolder, IsNotOverwrittenUnasked) {
   write_text(folder / "other/model.safetensors.index.json", "{}");
   EXPECT_TAPE_ERROR(RunFolder(folder / "other"), ErrorKind::io,
                     folder / "other holds model.safetensors.index.json; overwrite it, or choose another folder");
+  EXPECT_THAT(entries_of(folder / "other"), ElementsAre("model.safetensors.index.json"));
 }
 
 TEST_F(OutputFolder, MayHoldWhatAFailedStartLeft) {
@@ -60,7 +61,6 @@ TEST_F(OutputFolder, KeepsWhatItHoldsUntilTheNewIsComplete) {
     EXPECT_TRUE(fs::exists(run + "/checkpoint-3"));
   }
   EXPECT_EQ(read_text(run + "/config.json"), "old");
-  fs::remove(run + "/.lock");
   EXPECT_EQ(entries_of(run), before);
   NewFolder done(run, {}, true);
   write_text(done.staging() + "/config.json", "new");

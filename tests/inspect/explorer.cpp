@@ -299,7 +299,7 @@ TEST(Explorer, DetailKeepsTheModulesThatItNames) {
   EXPECT_TAPE_ERROR(explorer_data(translation(*model), {.detail = {"decoder.layers.7"}}), ErrorKind::config,
                     "explorer: no module fits the detail \"decoder.layers.7\"; the outer ones are decoder, "
                     "decoder.layers.0, decoder.layers.1, decoder.norm, encoder, encoder.layers.0, encoder.layers.1, "
-                    "encoder.norm, output, positions, src_embedding, tgt_embedding");
+                    "encoder.norm, output, positions, and 2 more");
 }
 
 TEST(Explorer, AxesCarryTokensAndHeads) {

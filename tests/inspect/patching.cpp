@@ -193,7 +193,7 @@ TEST(Patching, RefusesWhatIsNotThere) {
       patched({.module = "decoder.layers.2"}), ErrorKind::config,
       "patch: no module \"decoder.layers.2\" gave a row a token; the outer ones that did are src_embedding, "
       "tgt_embedding, positions, dropout, encoder, encoder.layers.0, encoder.layers.1, decoder, "
-      "decoder.layers.0, decoder.layers.1, output");
+      "decoder.layers.0, decoder.layers.1, and 1 more");
   EXPECT_TAPE_ERROR(patched({.module = "decoder.layers.1", .head = 0}), ErrorKind::config,
                     "patch: decoder.layers.1: head 0 is outside [0, 0)");
   EXPECT_TAPE_ERROR(patched({.module = kPatchedCross, .head = 2}), ErrorKind::config,

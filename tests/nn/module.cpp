@@ -112,6 +112,16 @@ TEST(Module, LoadsAState) {
   EXPECT_TRUE(model.scale.requires_grad());
 }
 
+TEST(Module, NamesTenOfTheTensorsThatDoNotFitAndCountsTheRest) {
+  Small model;
+  StateDict state = model.state_dict();
+  for (int i = 0; i < 40'000; ++i) state[fmt::format("x{:05}", i)] = zeros({1});
+  std::string lines;
+  for (int i = 0; i < 10; ++i) lines += fmt::format("\n  unexpected: \"x{:05}\" [1]", i);
+  EXPECT_TAPE_ERROR(model.load_state_dict(state), ErrorKind::format,
+                    fmt::format("load_state_dict: Small does not fit:{}\n  and 39990 more", lines));
+}
+
 TEST(Module, ListsAllThatDoesNotFitAndChangesNothing) {
   Small model;
   StateDict state;

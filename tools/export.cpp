@@ -53,7 +53,7 @@ std::unique_ptr<train::FolderLock> claim_out(const ExportArguments& a) {
   if (!is_folder(a.out)) return nullptr;
   train::check_apart_from_inputs(a.out, inputs);
   if (const auto entry = train::first_entry(a.out); entry && !a.overwrite)
-    raise(ErrorKind::io, "{} holds {}; overwrite it, or choose another folder", a.out, *entry);
+    raise(ErrorKind::io, "{} holds {}: overwrite it (--overwrite), or choose another folder", a.out, *entry);
   train::check_links_stay_inside(a.out);
   return path_exists(join_path(a.out, ".lock")) ? std::make_unique<train::FolderLock>(a.out) : nullptr;
 }

@@ -34,11 +34,11 @@ class OutputFolder : public testing::Test {
 
 TEST_F(OutputFolder, IsNotOverwrittenUnasked) {
   EXPECT_TAPE_ERROR(NewFolder(run, {}, false), ErrorKind::io,
-                    run + " holds checkpoint-3; overwrite it, or choose another folder");
+                    run + " holds checkpoint-3: overwrite it (--overwrite), or choose another folder");
   fs::create_directory(folder / "other");
   write_text(folder / "other/model.safetensors.index.json", "{}");
   EXPECT_TAPE_ERROR(RunFolder(folder / "other"), ErrorKind::io,
-                    folder / "other holds model.safetensors.index.json; overwrite it, or choose another folder");
+                    folder / "other holds model.safetensors.index.json: overwrite it (--overwrite), or choose another folder");
   EXPECT_THAT(entries_of(folder / "other"), ElementsAre("model.safetensors.index.json"));
 }
 
@@ -49,7 +49,7 @@ TEST_F(OutputFolder, MayHoldWhatAFailedStartLeft) {
   EXPECT_NO_THROW(RunFolder(folder / "new"));
   write_text(folder / "new/tokens/mine.txt", "");
   EXPECT_TAPE_ERROR(RunFolder(folder / "new"), ErrorKind::io,
-                    folder / "new holds tokens; overwrite it, or choose another folder");
+                    folder / "new holds tokens: overwrite it (--overwrite), or choose another folder");
 }
 
 TEST_F(OutputFolder, KeepsWhatItHoldsUntilTheNewIsComplete) {

@@ -45,7 +45,7 @@ std::string path_of(const CLI::App& command) {
 
 struct Given {
   std::string name;                  // "--lr"
-  std::optional<std::string> value;  // of --lr=0.1, or the word behind
+  std::optional<std::string> value;  // of --lr=0.1, or the next word
 };
 
 /// Every option among the arguments, in their order.
@@ -87,14 +87,14 @@ Json kept_in(const CLI::App& command, const std::string& file) {
   const auto wrong = [&file](const std::string& what) { raise(ErrorKind::format, "{}: {}", file, what); };
   if (!kept.is_object() || !kept.contains("command") || !kept["command"].is_string() || !kept.contains("options") ||
       !kept["options"].is_object())
-    wrong("must be an object of a command and its options");
+    wrong("must be an object with the keys command and options");
   if (const std::string of = kept["command"].get<std::string>(); of != path_of(command))
-    raise(ErrorKind::config, "{}: the run is one of `{}`, not of `{}`", file, of, path_of(command));
+    raise(ErrorKind::config, "{}: the run was started with `{}`, not with `{}`", file, of, path_of(command));
   for (const auto& [name, values] : kept["options"].items()) {
     if (!values.is_array() || values.empty() || !std::ranges::all_of(values, &Json::is_string))
       wrong(fmt::format("{} must be a list of texts", name));
     if (is_of_one_call(name) || !command.get_option_no_throw(name))
-      wrong(fmt::format("{} is no option of a run of `{}`", name, path_of(command)));
+      wrong(fmt::format("{} is not an option of `{}`", name, path_of(command)));
   }
   return kept["options"];
 }
@@ -138,7 +138,7 @@ std::vector<std::string> with_kept_arguments(const CLI::App& command, std::vecto
         kept.push_back(fmt::format("{}={}", name, text));
     }
   }
-  // In front of what is given, where no list of values can swallow them.
+  // Before the given options, where no list of values can swallow them.
   const auto first = std::ranges::find_if(arguments, [](const std::string& word) { return word.starts_with("-"); });
   arguments.insert(first, kept.begin(), kept.end());
   return arguments;
@@ -148,7 +148,7 @@ std::string note_of_nothing_kept(const CLI::App& command, const std::vector<std:
   const std::string file = file_of(command, given_in(command, arguments));
   std::error_code missing;
   if (file.empty() || std::filesystem::exists(file, missing)) return "";
-  return fmt::format(" ({}, where a run keeps its options, is not there)", file);
+  return fmt::format(" ({}, where a run keeps its options, does not exist)", file);
 }
 
 std::string given_twice(const CLI::App& command, const std::vector<std::string>& arguments) {

@@ -16,17 +16,17 @@ namespace tape::tools {
 /// the like). Paths are absolute, so that another working directory finds the same files.
 std::string kept_arguments(const CLI::App& command);
 
-/// With --resume, the arguments and the kept options of the run in --out that are not among them, or exclude one that
-/// is; else the arguments as they are. Error (format) for a file that is no such JSON, (config) for that of another
-/// command.
+/// With --resume, the arguments plus the options kept in --out, except those that are given again or exclude a given
+/// one; without, the arguments as they are. Error (format) for a file that holds no such JSON, (config) for the run of
+/// another command.
 std::vector<std::string> with_kept_arguments(const CLI::App& command, std::vector<std::string> arguments);
 
-/// " (runs/mt/run.json, where a run keeps its options, is not there)" with --resume and a folder without that file, to
-/// explain why an option is required; "" else.
+/// " (runs/mt/run.json, where a run keeps its options, does not exist)" with --resume and a folder without that file,
+/// to explain why an option is required; "" else.
 std::string note_of_nothing_kept(const CLI::App& command, const std::vector<std::string>& arguments);
 
-/// "--lr: given twice, as 0.1 and 0.2; give it once", of the first option that takes one value and is given again; ""
-/// for none.
+/// "--lr: given twice, as 0.1 and 0.2; give it once" for the first option that takes one value and is repeated; "" if
+/// there is none.
 std::string given_twice(const CLI::App& command, const std::vector<std::string>& arguments);
 
 }  // namespace tape::tools

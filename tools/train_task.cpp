@@ -78,9 +78,9 @@ void add_run_options(Command& command, TrainArguments& arguments, const std::vec
   arguments.kept = command.keeps_options();
   command.option("--out", run.out, "Folder of the run: model, checkpoints, log.jsonl, report.html").required();
   command.option("--preset", run.preset, "Sizes and schedule, see below").one_of(presets).default_text(presets.front());
-  const Option resume = command.flag(
-      "--resume", arguments.resume,
-      "Go on from the newest good checkpoint of --out, with the options of its run where they are not given again");
+  const Option resume =
+      command.flag("--resume", arguments.resume,
+                   "Go on from the newest good checkpoint of --out; options that are not given are those of its run");
   command.flag("--allow-changes", run.allow_changes, "Resume though options or data are others than they were")
       .needs(resume);
   command.flag("--overwrite", arguments.overwrite, "Replace what --out holds, once training begins").excludes(resume);

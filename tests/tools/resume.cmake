@@ -85,7 +85,7 @@ expect_text(out "after 3 steps")
 expect_status_in(elsewhere 0 demo --out ${FOLDER}/runs/demo --resume)
 expect_text(out "after 3 steps")
 
-# What is interrupted says how to go on.
+# An interrupted run prints the command that resumes it.
 execute_process(COMMAND timeout --preserve-status -s INT 3 ${COMMAND} train lm ${task_lm} --layers 1 --width 16 --heads 2
                         --threads 1 --steps 100000000 --out runs/stopped
                 WORKING_DIRECTORY ${FOLDER} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE err)
@@ -94,9 +94,9 @@ expect_match(out "\nTo go on:\n  [^\n]* train lm --out runs/stopped --resume\n$"
 
 # A run of another command, a file that is none, and no run at all.
 expect_status_in(. 3 train mlm --out runs/lm --resume)
-expect_text(err "tapeformer: runs/lm/run.json: the run is one of `train lm`, not of `train mlm`\n")
+expect_text(err "tapeformer: runs/lm/run.json: the run was started with `train lm`, not with `train mlm`\n")
 expect_status_in(. 2 train lm --out runs/nothing --resume)
-expect_text(err "tapeformer: --text is required (runs/nothing/run.json, where a run keeps its options, is not there)\n")
+expect_text(err "tapeformer: --text is required (runs/nothing/run.json, where a run keeps its options, does not exist)\n")
 foreach(wrong "[]" "{\"command\": \"train lm\", \"options\": {\"--steps\": 4}}"
         "{\"command\": \"train lm\", \"options\": {\"--out\": [\"x\"]}}" "{\"command\": \"train lm\", \"options\": {\"-x\": [\"\"]}}")
   file(WRITE ${FOLDER}/runs/lm/run.json "${wrong}")
@@ -104,7 +104,7 @@ foreach(wrong "[]" "{\"command\": \"train lm\", \"options\": {\"--steps\": 4}}"
   expect_text(err "tapeformer: runs/lm/run.json: ")
 endforeach()
 
-# An option that is given twice is no guess.
+# Options that are given twice are refused.
 expect_status_in(. 2 train lm --text lines.txt --lr 0.1 --out runs/x --lr=0.2)
 expect_text(err "tapeformer: --lr: given twice, as 0.1 and 0.2; give it once\n")
 expect_status_in(. 2 train lm --text lines.txt --out runs/x --pack --pack)

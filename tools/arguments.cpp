@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/error.h"
+#include "base/utf8.h"
 #include "tools/completion.h"
 #include "tools/kept_arguments.h"
 
@@ -294,8 +296,10 @@ int Program::run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const bool keeps = std::ranges::find(state_->keeping, command) != state_->keeping.end();
     const bool required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-    std::cerr << name_ << ": " << explain(error.what(), arguments)
-              << (keeps && required ? note_of_nothing_kept(*command, arguments) : "") << "\n";
+    const std::string note = keeps && required ? note_of_nothing_kept(*command, arguments) : "";
+    // An Error keeps its message short, however long the arguments are.
+    std::cerr << name_ << ": " << tape::Error(ErrorKind::config, explain(error.what(), arguments) + note).what() << "
+";
     return 2;
   }
   if (state_->chosen) return state_->chosen();
@@ -311,7 +315,7 @@ int Program::print_help(const std::vector<std::string>& path) const {
     const std::vector<std::string> names = subcommands_of(*command);
     if (std::find(names.begin(), names.end(), word) == names.end()) {
       const auto meant = closest(word, names);
-      std::cerr << fmt::format("{}: help {}: no such command{}\n", name_, word,
+      std::cerr << fmt::format("{}: help {}: no such command{}\n", name_, clipped(word, 100),
                                meant ? fmt::format(" (did you mean {}?)", *meant) : "");
       return 2;
     }

@@ -140,6 +140,6 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return failed(kNoMemory, exit_code(ErrorKind::out_of_memory));
   } catch (const std::exception& error) {
-    return failed(fmt::format("internal error: {}", error.what()), 1);
+    return failed(tape::Error(ErrorKind::config, fmt::format("internal error: {}", error.what())).what(), 1);
   }
 }

@@ -158,7 +158,13 @@ foreach(control ${escape} ${bell})
 endforeach()
 expect_text(err "${replacement}[31m${replacement}${replacement}31m")
 
-# Messages are short, whatever a file holds.
+# Messages are short, whatever a file or an argument holds.
+string(REPEAT "x" 100000 long)
+expect_status(2 train lm --${long})
+string(LENGTH "${err}" length)
+if(length GREATER 2100)
+  message(FATAL_ERROR "a message of ${length} bytes")
+endif()
 string(REPEAT "x" 1000000 long)
 file(WRITE ${FOLDER}/escapes/config.json "{\"architectures\": ${long}}")
 expect_status(3 generate --model ${FOLDER}/escapes --prompt a)

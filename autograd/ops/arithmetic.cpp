@@ -186,7 +186,7 @@ Tensor div(const Tensor& a, const Tensor& b) {
   return record(div_op, {a, b}, binary(div_op, Binary::div, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
     const Tensor dy = c.grad(), divisor = c.saved(1);
     // Not dy / b times a / b, the first of which is infinite sooner.
-    return {c.needs(0) ? dy / divisor : Tensor(), c.needs(1) ? -(dy * (c.saved(0) / divisor / divisor)) : Tensor()};
+    return {c.needs(0) ? dy / divisor : Tensor(), c.needs(1) ? -(dy * (c.saved(0) / divisor) / divisor) : Tensor()};
   });
 }
 
@@ -201,7 +201,7 @@ Tensor pow(const Tensor& a, const Tensor& b) {
     if (c.needs(0)) dx = dy * masked_fill(n * pow(x, n - 1), eq(n, 0), 0);
     // 0 to powers from 0 on does not change with the power; to those below, it is infinite.
     const Tensor constant = logical_and(eq(x, 0), ge(n, 0));
-    if (c.needs(1)) dn = dy * masked_fill(c.saved(2) * log(masked_fill(x, constant, 1)), constant, 0);
+    if (c.needs(1)) dn = dy * masked_fill(c.saved(2) * log(where(constant, scalar(1, x.dtype()), x)), constant, 0);
     return {dx, dn};
   });
 }

@@ -57,7 +57,11 @@ Tensor keep_top_k(const Tensor& x, int64_t k, int64_t words) {
   const NoGrad no_grad;
   const Tensor first = first_of("keep_top_k", x.detach(), words), among = is_half(x.dtype()) ? cast(first, f32) : first;
   if (k >= among.size(-1)) return among;
-  const Tensor last = slice(topk(among, k).values, -1, {.start = k - 1});
+  Tensor best = topk(among, k).values;
+  // NaN is not one of the k, and would be the first of them.
+  if (any(isnan(slice(best, -1, {.end = 1}))).item<bool>())
+    best = topk(masked_fill(among, isnan(among), kNever), k).values;
+  const Tensor last = slice(best, -1, {.start = k - 1});
   return masked_fill(among, lt(among, last), kNever);
 }
 

@@ -17,9 +17,9 @@ namespace {
 
 std::vector<OpSample> bce_loss_samples() {
   const auto of = [](const char* label, Reduction reduction) {
-    return OpSample{label,
-                    {sample_uniform({2, 3}, 0.1, 0.9, 1), sample_uniform({2, 3}, 0, 1, 2)},
-                    [reduction](const Tensors& in) { return bce_loss(in[0], in[1], reduction); }};
+    return OpSample{label, {sample_normal({2, 3}, 1), sample_uniform({2, 3}, 0, 1, 2)}, [reduction](const Tensors& in) {
+                      return bce_loss(sigmoid(in[0]), in[1], reduction);
+                    }};
   };
   return std::vector{of("mean", Reduction::mean), of("sum", Reduction::sum), of("each", Reduction::none)};
 }

@@ -67,9 +67,9 @@ void check_sorting() {
           std::vector<int64_t> order;
           for (int64_t p = 0; p < s.size; ++p) order.push_back(p);
           const auto value = [&](int64_t p) { return x[at((o * s.size + p) * s.inner + i)]; };
-          const auto numbers_end =
-              std::stable_partition(order.begin(), order.end(), [&](int64_t p) { return !std::isnan(value(p)); });
-          std::stable_sort(order.begin(), numbers_end, [&](int64_t a, int64_t b) {
+          std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+            const bool a_nan = std::isnan(value(a)), b_nan = std::isnan(value(b));  // larger than every number
+            if (a_nan || b_nan) return a_nan != b_nan && a_nan == descending;
             return descending ? value(a) > value(b) : value(a) < value(b);
           });
           for (int64_t p = 0; p < s.size; ++p) {

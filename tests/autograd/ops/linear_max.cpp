@@ -44,7 +44,8 @@ void expect_same(const Tensor& found, const Tensor& expected, const std::string&
 /// What keep_top_k() says in words, with all of the values in order.
 Tensor sorted_top_k(const Tensor& y, int64_t k, int64_t words) {
   const Tensor first = slice(y, -1, {.end = words});
-  const Tensor last = slice(sort(first, -1, {.descending = true}).values, -1, {.start = k - 1, .end = k});
+  const Tensor numbers = masked_fill(first, isnan(first), -INFINITY);  // NaN stays, and is not one of the k
+  const Tensor last = slice(sort(numbers, -1, {.descending = true}).values, -1, {.start = k - 1, .end = k});
   return where(lt(first, last), scalar(-INFINITY, first.dtype()), first);
 }
 

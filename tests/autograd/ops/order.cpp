@@ -104,7 +104,9 @@ TEST(Sort, IsStable) {
 TEST(Sort, InfinityAndNaN) {
   const Tensor x = tensor({NAN, inf, -inf, 0});
   EXPECT_TRUE(tensors_equal(sort(x).values, tensor({-inf, 0, inf, NAN})));
-  EXPECT_TRUE(tensors_equal(sort(x, 0, {.descending = true}).values, tensor({inf, 0, -inf, NAN})));
+  EXPECT_TRUE(tensors_equal(sort(x, 0, {.descending = true}).values, tensor({NAN, inf, 0, -inf})));
+  EXPECT_TRUE(tensors_equal(topk(x, 2).values, tensor({NAN, inf})));
+  EXPECT_TRUE(tensors_equal(topk(x, 2, 0, {.largest = false}).values, tensor({-inf, 0})));
 }
 
 TEST(Sort, AgreesWithPyTorch) {

@@ -259,7 +259,7 @@ void add_losses(std::vector<Property>& all) {
                          {"nll_loss", "gather", draw_nll_loss},
                          {"mse_loss", "square", draw_mse_loss},
                          {"l1_loss", "abs", draw_l1_loss},
-                         {"bce_loss", "log", draw_bce_loss},
+                         {"bce_loss", "bce_loss", draw_bce_loss},
                          {"bce_with_logits_loss", "bce_with_logits_loss", draw_bce_with_logits_loss},
                          {"smooth_l1_loss", "smooth_l1_loss", draw_smooth_l1_loss},
                          {"huber_loss", "huber_loss", draw_huber_loss},

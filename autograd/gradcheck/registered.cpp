@@ -44,6 +44,16 @@ bool records(const Op& op, const OpSample& sample) {
   return std::any_of(nodes.begin(), nodes.end(), [&](const Node* node) { return node->op == &op; });
 }
 
+const char* verdict_of(const RegisteredReport::Entry& entry) {
+  if (!entry.error.empty()) return "NOT CHECKED";
+  const auto any = [&](bool (*is)(const GradcheckResult&)) {
+    return std::any_of(entry.report.variables.begin(), entry.report.variables.end(), is);
+  };
+  if (any([](const GradcheckResult& result) { return result.wrong > 0 || result.all_zero; })) return "WRONG";
+  if (any([](const GradcheckResult& result) { return result.undecided > 0; })) return "UNDECIDED";
+  return entry.report.unregistered.empty() ? "ok" : "NOT REGISTERED";
+}
+
 std::string line_of(const RegisteredReport::Entry& entry) {
   return fmt::format("{} ({}), {}", entry.name, entry.label,
                      entry.derivative == Derivative::first ? "gradient" : "second derivative");
@@ -112,10 +122,7 @@ std::string to_string(const RegisteredReport& report) {
   std::string wrong;
   int64_t failed = 0;
   for (const RegisteredReport::Entry& entry : report.entries) {
-    table.add({entry.name, entry.label, entry.derivative == Derivative::first ? "first" : "second",
-               entry.ok()            ? "ok"
-               : entry.error.empty() ? "WRONG"
-                                     : "NOT CHECKED"});
+    table.add({entry.name, entry.label, entry.derivative == Derivative::first ? "first" : "second", verdict_of(entry)});
     if (entry.ok()) continue;
     ++failed;
     wrong += fmt::format("\n{}: {}\n", line_of(entry), entry.error.empty() ? to_string(entry.report) : entry.error);

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "autograd/create.h"
 #include "autograd/custom.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/unary.h"
@@ -68,6 +69,21 @@ TEST(Registered, ShowWhatIsWrongAndWhatDoesNotRun) {
   EXPECT_THAT(text, HasSubstr("one           broken  first       NOT CHECKED"));
   EXPECT_THAT(text, HasSubstr("one (wrong), gradient: gradcheck: 1 of 1 gradients is wrong"));
   EXPECT_THAT(text, HasSubstr("one (broken), gradient: it does not run"));
+}
+
+TEST(Registered, ShowWhatIsUndecidedOrNotRegistered) {
+  RegisteredReport report;
+  RegisteredReport::Entry& root = report.entries.emplace_back();
+  root.name = "root";
+  root.label = "at zero";
+  root.report = gradcheck([](const Tensors& in) { return sqrt(in[0]); }, {zeros({1}, f64)});
+  RegisteredReport::Entry& layer = report.entries.emplace_back();
+  layer.name = "layer";
+  layer.label = "a row";
+  layer.report.unregistered.push_back({{4, 4}, "linear", "", ""});
+  EXPECT_FALSE(report.ok());
+  EXPECT_THAT(to_string(report), HasSubstr("root   at zero  first       UNDECIDED\n"));
+  EXPECT_THAT(to_string(report), HasSubstr("layer  a row    first       NOT REGISTERED\n"));
 }
 
 TEST(Registered, NothingIsNotRight) {

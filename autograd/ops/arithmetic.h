@@ -17,11 +17,12 @@ Tensor sub(const Tensor& a, const Tensor& b);
 Tensor mul(const Tensor& a, const Tensor& b);
 /// a / b; of whole numbers and bool in f32.
 Tensor div(const Tensor& a, const Tensor& b);
-/// a^b; the gradient of b needs a > 0 (where a is 0 it is 0). Of whole numbers a whole one, by a negative power 0 but
-/// of 1 and -1; Error (config) for one negative number as the power of whole ones.
+/// a^b; the gradient of b needs a > 0 (where a is 0 it is 0 for b from 0 on, and -inf below). Of whole numbers a whole
+/// one, by a negative power 0 but of 1 and -1; Error (config) for one negative number as the power of whole ones.
 Tensor pow(const Tensor& a, const Tensor& b);
 Tensor pow(const Tensor& x, const Number& exponent);
-/// The larger or smaller of two; where they are equal each gets half of the gradient.
+/// The larger or smaller of two; where they are equal each gets half of the gradient. NaN where either is: then both
+/// get all of the gradient, as in PyTorch.
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 /// a + weight * (b - a), all three broadcast, exact at weight 0 and 1. f32 and f64 alone (Error (dtype)).

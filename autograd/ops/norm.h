@@ -4,6 +4,8 @@
 
 namespace tape {
 
+// Rows whose squares overflow give 0, with gradients 0 (PyTorch: NaN).
+
 /// y = (x - mean) / sqrt(var + eps) * weight + bias over the last axis, var biased (Ba et al. 2016).
 /// x [..., C], weight and bias [C] or undefined -> [..., C]; all f32 or all f64. Error (shape) `layer_norm: weight must
 /// be [4] for x [2, 3, 4], got [3]`, also where C is 0 or x has no axis; (dtype) where dtypes differ; (config) for a

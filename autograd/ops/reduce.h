@@ -9,7 +9,8 @@ enum class Dims { drop, keep };
 
 // Reductions over any axes, all of them where none is given; negative axes count from the end. The result has x's shape
 // without these axes, or with size 1 there. f32 and f64 (Error (dtype) for others); Error (index) for an axis that x
-// does not have, (config) for one named twice.
+// does not have, (config) for one named twice. Sums are made in an order that suits the CPU: near the largest number
+// they may overflow where another order would not.
 
 /// Sum; of i64 and bool too, as i64. The sum over nothing is 0.
 Tensor sum(const Tensor& x, const Axes& axes = {}, Dims dims = Dims::drop);
@@ -25,7 +26,7 @@ struct VarOptions {
 };
 /// sum((x - mean)^2) / (n - correction). Error (shape) unless n > correction.
 Tensor var(const Tensor& x, const Axes& axes = {}, const VarOptions& options = {});
-/// log(sum(exp(x))), without overflow; -inf where all of x is, and over nothing.
+/// log(sum(exp(x))), without overflow; -inf, with gradients 0 (PyTorch: NaN), where all of x is, and over nothing.
 Tensor logsumexp(const Tensor& x, const Axes& axes = {}, Dims dims = Dims::drop);
 
 /// Index (i64) of the first largest or smallest along an axis; any dtype, no gradient. Error (shape) over nothing.

@@ -15,7 +15,8 @@ Tensor floor(const Tensor& x);  ///< the largest that is not above x
 Tensor ceil(const Tensor& x);   ///< the least that is not below x
 Tensor trunc(const Tensor& x);  ///< towards 0
 Tensor frac(const Tensor& x);   ///< x - trunc(x)
-/// a - b floor(a / b), broadcast, of b's sign, as Python's %. Dtypes as in ops/arithmetic.h; Error (config) for a whole
+/// a - b floor(a / b), broadcast, of b's sign, as Python's %; exact however large a / b is (PyTorch: NaN where it is
+/// infinite). Dtypes as in ops/arithmetic.h; Error (config) for a whole
 /// divisor that holds a 0 of a whole dividend.
 Tensor remainder(const Tensor& a, const Tensor& b);
 Tensor remainder(const Tensor& a, const Number& b);

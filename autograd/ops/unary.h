@@ -5,10 +5,11 @@
 namespace tape {
 
 // One value at a time: x of any shape -> the same shape. f32 and f64; Error (dtype) for others, but for neg and clamp,
-// which take i64.
+// which take i64. At infinities values and gradients are the limits, also of gelu, silu and mish, where PyTorch gives
+// NaN at -inf. An infinite gradient at -0 is that at 0.
 Tensor neg(const Tensor& x);
-Tensor abs(const Tensor& x);   ///< gradient 0 at 0
-Tensor sign(const Tensor& x);  ///< -1, 0 or 1; its gradient is zero
+Tensor abs(const Tensor& x);   ///< gradient 0 at 0, NaN at NaN (PyTorch: 0)
+Tensor sign(const Tensor& x);  ///< -1, 0 or 1, NaN of NaN (PyTorch: 0); its gradient is zero
 Tensor square(const Tensor& x);
 Tensor reciprocal(const Tensor& x);  ///< 1 / x
 Tensor exp(const Tensor& x);

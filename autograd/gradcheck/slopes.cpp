@@ -75,7 +75,7 @@ SettledSlope settle_slope(double analytic, double step, double rtol, const Measu
               .noise = near.noise,
               .below = near.below,
               .above = near.above,
-              .smaller_step = step / 64};
+              .smaller_step = miss > SettledSlope::kNoted * size ? step / 64 : 0};
   }
   if (right || !(miss < 1e-3 * size || miss < kHidden * plain.noise)) return best;
   for (const double larger : {30.0, 1000.0}) {

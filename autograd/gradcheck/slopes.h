@@ -29,6 +29,9 @@ using MeasureSlopes = std::function<Slopes(double step)>;
 
 /// What the differences say about one number of an analytic gradient.
 struct SettledSlope {
+  /// The relative error of the usual step from which on a smaller one that confirms the analytic value is noted.
+  static constexpr double kNoted = 1e-3;
+
   double numeric = 0;
   double noise = 0;
   bool kink = false;  // the sides of the point disagree at every step, and the analytic value lies between them

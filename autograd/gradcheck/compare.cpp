@@ -7,6 +7,8 @@ namespace tape::detail {
 
 namespace {
 
+/// An error of the usual step is noted from this part of the largest slope on; a smaller one is curvature.
+constexpr double kNoted = 1e-3;
 /// So many elements get their second opinion also where the time is up.
 constexpr size_t kVerified = 16;
 
@@ -75,11 +77,12 @@ void ComparedGradient::compare(double rtol, double atol, const Settle& settle, c
   keep_only(elements, kept);
   keep_only(found, kept);
   keep_only(verified, kept);
-  sort_out(found, verified, rtol, atol * largest_of(found));
+  sort_out(found, verified, rtol, atol);
 }
 
 void ComparedGradient::sort_out(const std::vector<SettledSlope>& found, const std::vector<bool>& verified, double rtol,
-                                double floor) {
+                                double atol) {
+  const double largest = largest_of(found), floor = atol * largest;
   const auto note = [](std::vector<size_t>& which, SettledSlope& first, size_t i, const SettledSlope& slope) {
     if (which.empty()) first = slope;
     which.push_back(i);
@@ -93,7 +96,7 @@ void ComparedGradient::sort_out(const std::vector<SettledSlope>& found, const st
       note(undecided, first_undecided, i, found[i]);
     else if (verified[i] ? found[i].wrong && !is_right(i, 0, found[i], floor) : !is_right(i, rtol, found[i], floor))
       wrong.push_back(i);
-    else if (found[i].smaller_step > 0)
+    else if (found[i].smaller_step > 0 && !(std::abs(found[i].plain - analytic_of(i)) <= kNoted * largest))
       note(large_steps, first_large_step, i, found[i]);
   }
 }

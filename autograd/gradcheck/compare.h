@@ -40,7 +40,7 @@ struct ComparedGradient {
 
  private:
   bool is_right(size_t checked, double rtol, const SettledSlope& found, double floor) const;
-  void sort_out(const std::vector<SettledSlope>& found, const std::vector<bool>& verified, double rtol, double floor);
+  void sort_out(const std::vector<SettledSlope>& found, const std::vector<bool>& verified, double rtol, double atol);
 };
 
 }  // namespace tape::detail

@@ -51,7 +51,11 @@ Slopes slopes_of(const Tensors& above, const Tensors& here, const Tensors& below
 
 SettledSlope settle_slope(double analytic, double step, double rtol, const MeasureSlopes& measure, double size) {
   const Slopes plain = measure(step);
-  SettledSlope best{.numeric = plain.central, .noise = plain.noise, .below = plain.below, .above = plain.above};
+  SettledSlope best{.numeric = plain.central,
+                    .noise = plain.noise,
+                    .below = plain.below,
+                    .above = plain.above,
+                    .plain = plain.central};
   size = std::max({size, std::abs(analytic), std::abs(plain.central)});
   if (step > kWhole) {
     const Slopes between = measure(0.05);
@@ -75,7 +79,8 @@ SettledSlope settle_slope(double analytic, double step, double rtol, const Measu
               .noise = near.noise,
               .below = near.below,
               .above = near.above,
-              .smaller_step = miss > SettledSlope::kNoted * size ? step / 64 : 0};
+              .plain = plain.central,
+              .smaller_step = step / 64};
   }
   if (right || !(miss < 1e-3 * size || miss < kHidden * plain.noise)) return best;
   for (const double larger : {30.0, 1000.0}) {

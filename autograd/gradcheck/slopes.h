@@ -29,14 +29,12 @@ using MeasureSlopes = std::function<Slopes(double step)>;
 
 /// What the differences say about one number of an analytic gradient.
 struct SettledSlope {
-  /// The relative error of the usual step from which on a smaller one that confirms the analytic value is noted.
-  static constexpr double kNoted = 1e-3;
-
   double numeric = 0;
   double noise = 0;
   bool kink = false;  // the sides of the point disagree at every step, and the analytic value lies between them
   double below = 0, above = 0;
 
+  double plain = 0;            // the slope by the usual step
   bool doubtful = false;       // the step spans whole numbers, and between two of them the slope is another one
   double smaller_step = 0;     // the step that confirms the analytic value where the usual one does not, or 0
   bool wrong = false;          // a second step gives the same slope, and the analytic value is another one

@@ -231,7 +231,6 @@ SettledSlope SecondOpinion::run() {
       found = first_;
       found.wrong = true;
     }
-    if (std::abs(first_.numeric - analytic_) <= SettledSlope::kNoted * std::abs(analytic_)) found.smaller_step = 0;
     // Of a gradient that is wrong the plain step's slope is reported, where the other confirms it.
     if (found.wrong && std::abs(found.numeric - first_.numeric) <= found.noise) found.numeric = first_.numeric;
     if (found.wrong) found.noise = std::min(found.noise, first_.noise);

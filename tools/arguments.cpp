@@ -298,8 +298,8 @@ int Program::run(int argc, char** argv) {
     const bool required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
     const std::string note = keeps && required ? note_of_nothing_kept(*command, arguments) : "";
     // An Error keeps its message short, however long the arguments are.
-    std::cerr << name_ << ": " << tape::Error(ErrorKind::config, explain(error.what(), arguments) + note).what() << "
-";
+    std::cerr << name_ << ": " << tape::Error(ErrorKind::config, explain(error.what(), arguments) + note).what()
+              << "\n";
     return 2;
   }
   if (state_->chosen) return state_->chosen();

@@ -15,12 +15,12 @@ thread_local bool composed_mode = false;
 thread_local MatmulPrecision matmul_precision = MatmulPrecision::highest;
 thread_local const detail::ModuleName* module_names = nullptr;  // the innermost
 
-std::string path_of(const detail::ModuleName* innermost) {
+std::string path_of(const detail::ModuleName* last) {
   size_t length = 0;
-  for (const auto* at = innermost; at; at = at->outer) length += at->name.empty() ? 0 : at->name.size() + 1;
+  for (const auto* at = last; at; at = at->outer) length += at->name.empty() ? 0 : at->name.size() + 1;
   std::string path(length == 0 ? 0 : length - 1, '.');
   size_t end = path.size();
-  for (const auto* at = innermost; at; at = at->outer) {
+  for (const auto* at = last; at; at = at->outer) {
     if (at->name.empty()) continue;
     end -= at->name.size();
     at->name.copy(path.data() + end, at->name.size());

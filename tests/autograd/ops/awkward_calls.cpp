@@ -91,19 +91,19 @@ TorchCalls unary_calls() {
 }
 
 TorchCalls binary_calls() {
-  using Binary = Tensor (*)(const Tensor&, const Tensor&);
+  using OfTwo = Tensor (*)(const Tensor&, const Tensor&);
   TorchCalls calls;
-  for (const auto& [name, f] : std::map<std::string, Binary>{{"add", add},
-                                                             {"sub", sub},
-                                                             {"mul", mul},
-                                                             {"div", div},
-                                                             {"pow", pow},
-                                                             {"maximum", maximum},
-                                                             {"minimum", minimum},
-                                                             {"atan2", atan2},
-                                                             {"remainder", remainder},
-                                                             {"eq", eq},
-                                                             {"lt", lt}})
+  for (const auto& [name, f] : std::map<std::string, OfTwo>{{"add", add},
+                                                            {"sub", sub},
+                                                            {"mul", mul},
+                                                            {"div", div},
+                                                            {"pow", pow},
+                                                            {"maximum", maximum},
+                                                            {"minimum", minimum},
+                                                            {"atan2", atan2},
+                                                            {"remainder", remainder},
+                                                            {"eq", eq},
+                                                            {"lt", lt}})
     calls[name] = of_two(f);
   calls["lerp"] = of_two([](const Tensor& a, const Tensor& b) { return lerp(a, b, 0.25); });
   calls["mse_loss"] = of_two([](const Tensor& a, const Tensor& b) { return mse_loss(a, b, Reduction::none); });

@@ -81,8 +81,8 @@ std::string shown(const Given& given) { return given.value ? *given.value : "not
 
 /// The options that a run's folder keeps; null where it keeps none.
 Json kept_in(const CLI::App& command, const std::string& file) {
-  std::error_code missing;
-  if (!std::filesystem::exists(file, missing)) return nullptr;
+  std::error_code not_there;
+  if (!std::filesystem::exists(file, not_there)) return nullptr;
   const Json kept = parse_json(read_text(file), file);
   const auto wrong = [&file](const std::string& what) { raise(ErrorKind::format, "{}: {}", file, what); };
   if (!kept.is_object() || !kept.contains("command") || !kept["command"].is_string() || !kept.contains("options") ||
@@ -146,8 +146,8 @@ std::vector<std::string> with_kept_arguments(const CLI::App& command, std::vecto
 
 std::string note_of_nothing_kept(const CLI::App& command, const std::vector<std::string>& arguments) {
   const std::string file = file_of(command, given_in(command, arguments));
-  std::error_code missing;
-  if (file.empty() || std::filesystem::exists(file, missing)) return "";
+  std::error_code not_there;
+  if (file.empty() || std::filesystem::exists(file, not_there)) return "";
   return fmt::format(" ({}, where a run keeps its options, does not exist)", file);
 }
 

@@ -194,7 +194,8 @@ std::optional<std::string> newest_whole_folder(const std::string& run, CheckedMa
 
 void remove_run(const std::string& run) {
   for (const int64_t step : checkpoint_steps(run)) remove_at_once(run, checkpoint_name(step));
-  for (const char* name : {"log.jsonl", "report.html", "run.json"}) remove_path(in(run, name));
+  for (const char* name : {"log.jsonl", "report.html", "run.json"})
+    if (!is_folder(in(run, name))) remove_path(in(run, name));  // a folder of that name is not the run's
 }
 
 void remove_checkpoints_except(const std::string& run, const std::vector<int64_t>& keep) {

@@ -41,8 +41,7 @@ void expect_good_message(const Error& error) {
   expect(!what.empty(), "an Error without a message");
   expect(what.find(other) == what.npos || text_of(current).find(other) != what.npos,
          "another library's name in a message: {}", what);
-  if (what.size() > Error::kMaxBytes)
-    expect(false, "a message of {} bytes: {}", what.size(), clipped(what, 300));
+  if (what.size() > Error::kMaxBytes) expect(false, "a message of {} bytes: {}", what.size(), clipped(what, 300));
 }
 
 std::vector<std::string_view> parts_of(Bytes bytes) {

@@ -37,8 +37,9 @@ TEST_F(OutputFolder, IsNotOverwrittenUnasked) {
                     run + " holds checkpoint-3: overwrite it (--overwrite), or choose another folder");
   fs::create_directory(folder / "other");
   write_text(folder / "other/model.safetensors.index.json", "{}");
-  EXPECT_TAPE_ERROR(RunFolder(folder / "other"), ErrorKind::io,
-                    folder / "other holds model.safetensors.index.json: overwrite it (--overwrite), or choose another folder");
+  EXPECT_TAPE_ERROR(
+      RunFolder(folder / "other"), ErrorKind::io,
+      folder / "other holds model.safetensors.index.json: overwrite it (--overwrite), or choose another folder");
   EXPECT_THAT(entries_of(folder / "other"), ElementsAre("model.safetensors.index.json"));
 }
 

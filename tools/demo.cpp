@@ -1,10 +1,12 @@
 #include "tools/demo.h"
 
+#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
+#include "base/path.h"
 #include "inspect/explorer.h"
 #include "inspect/number_words.h"
 #include "inspect/subject.h"
@@ -23,6 +25,15 @@ struct DemoArguments : TrainArguments {
 const std::vector<std::string> kNext{
     "echo dreiundvierzig | {0} translate --model {1}",
     "{0} inspect --model {1} --text dreiundvierzig --gradcheck-report --out {1}/gradients.html", "{0} train lm --help"};
+
+/// Whether the folder's log is that of an earlier demo, by its first event.
+bool holds_earlier_demo(const std::string& folder) {
+  if (!folder_has(folder, "log.jsonl")) return false;
+  std::ifstream log(file_in_folder(folder, "log.jsonl"));
+  std::string first(4096, '\0');
+  log.read(first.data(), static_cast<std::streamsize>(first.size()));
+  return first.find(R"("task":"number words")") < first.find('\n');
+}
 
 /// What the saved model does with numbers that it has not seen, and the page of one.
 void show_model(const std::string& out, const std::vector<int64_t>& numbers) {
@@ -44,7 +55,8 @@ int demo(DemoArguments& arguments) {
   begin_run(arguments);
   train::NumberWordsOptions& options = arguments.options;
   options.run = arguments.run;
-  if (!arguments.resume) options.run.start = train::Start::overwrite;
+  if (options.run.start == train::Start::fresh && holds_earlier_demo(options.run.out))
+    options.run.start = train::Start::overwrite;
   const std::string& out = options.run.out;
   const train::NumberWordsResult result = train::train_number_words(options, std::cout, terminal_info(1));
   if (!leads(arguments)) return end_run(arguments, result.run, {});
@@ -83,9 +95,10 @@ void add_demo(Command app) {
   command.option("--lr", run.lr, "Learning rate at the end of the warm-up").above(0);
   command.option("--seed", run.seed, "Of the weights, the numbers and the order");
   command.option("--held-out", options.held_out, "Held-out numbers to translate").at_least(1);
-  command.option("--out", run.out, "Folder of the run; what an earlier run left there is replaced");
+  command.option("--out", run.out, "Folder of the run; an earlier demo there is replaced");
   command.option("--keep-last", run.keep_last, "Checkpoints that stay in --out, beside the best").at_least(1);
   const Option resume = command.flag("--resume", arguments->resume, "Go on from the newest good checkpoint of --out");
+  command.flag("--overwrite", arguments->overwrite, "Replace what another run left in --out").excludes(resume);
   command.flag("--allow-changes", run.allow_changes, "Resume though options are others than they were").needs(resume);
   add_distributed(command, arguments->together);
   add_threads(command, arguments->common);

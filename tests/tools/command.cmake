@@ -53,7 +53,10 @@ endforeach()
 
 # Pages that cannot be written end no run.
 file(MAKE_DIRECTORY ${FOLDER}/blocked/explorer.html/a ${FOLDER}/blocked/report.html/a)
-expect_status(0 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --threads 1 --out ${FOLDER}/blocked)
+set(one_step demo --steps 1 --batch 8 --held-out 1 --seconds 0 --threads 1 --out ${FOLDER}/blocked)
+expect_status(4 ${one_step})
+expect_text(err "tapeformer: ${FOLDER}/blocked holds explorer.html: overwrite it (--overwrite), or choose another folder\n")
+expect_status(0 ${one_step} --overwrite)
 expect_text(out "\nwarning: the report left out: ${FOLDER}/blocked/report.html")
 expect_text(out "\nwarning: explorer.html left out: ${FOLDER}/blocked/explorer.html")
 expect_text(out "\nTo go on:\n")
@@ -63,6 +66,11 @@ if(NOT EXISTS ${FOLDER}/blocked/model.safetensors)
   message(FATAL_ERROR "the model was not saved")
 endif()
 
+# Another run is not replaced unasked, an earlier demo is.
+file(COPY ${FIXTURES}/hugging_face/gpt2 DESTINATION ${FOLDER}/other)
+expect_status(4 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --out ${FOLDER}/other/gpt2)
+expect_text(err "tapeformer: ${FOLDER}/other/gpt2 holds another run (model.safetensors): resume it (--resume), ")
+expect_status(0 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --out ${FOLDER}/high)
 expect_status(0 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --precision high --out ${FOLDER}/high)
 expect_text(out "\nproducts of high precision: ")
 file(STRINGS ${FOLDER}/high/log.jsonl start LIMIT_COUNT 1)

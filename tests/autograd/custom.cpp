@@ -102,7 +102,7 @@ TEST(Custom, HasSeveralOutputsOneOfThemWithoutGradient) {
   EXPECT_TRUE(parts[1].requires_grad());
   EXPECT_EQ(parts[1].impl().node.get(), parts[2].impl().node.get());
   EXPECT_EQ(to_string(parts[1].impl().node->attributes), "plane=real");
-  for (const size_t which : {1, 2}) {
+  for (const size_t which : {1U, 2U}) {
     const auto f = [which](const Tensors& in) { return polar(in[0], in[1])[which]; };
     EXPECT_TRUE(gradients_match(gradcheck(f, {x.detach(), y.detach()})));
     EXPECT_TRUE(gradients_match(gradgradcheck(f, {x.detach(), y.detach()})));

@@ -301,7 +301,7 @@ TEST(BackwardHooks, RunInsideATransformer) {
   std::vector<std::string> order;
   for (const auto& [name, module] : model.named_modules())
     if (module->type_name() == "EncoderLayer" || module->type_name() == "DecoderLayer")
-      module->register_backward_hook([&order, name = name](Module&, const Tensors& in, const Tensor& out) {
+      module->register_backward_hook([&order, name](Module&, const Tensors& in, const Tensor& out) {
         order.push_back(fmt::format("{} {} {}", name, to_string(in[0].shape()), to_string(out.shape())));
         return Tensors();
       });

@@ -70,7 +70,7 @@ TEST(OverlappingPieces, JoinToTheIdsOfTheWhole) {
   const std::string text = long_text();
   for (const auto& [name, tokenizer] : kinds()) {
     const std::vector<int64_t> whole = tokenizer->encode(text, {.add_special_tokens = false}).ids;
-    for (const size_t size : {1'100, 2'500, 4'097, 20'000})
+    for (const size_t size : {1'100U, 2'500U, 4'097U, 20'000U})
       EXPECT_EQ(joined_ids(*tokenizer, cut_to_pieces(text, size)), whole) << name << ", pieces of " << size;
   }
 }

@@ -50,7 +50,7 @@ TEST(SentencePieceModel, SplitsLongRunsAsTheLibraryDoes) {
   for (const char* name : {"unigram/spiece.model", "spm_bpe/tokenizer.model", "marian/source.spm", "t5/spiece.model",
                            "xlm_roberta/sentencepiece.bpe.model", "m2m100/sentencepiece.bpe.model"}) {
     const SentencePieceModel model(read_text(fixture_path(fmt::format("tokenizers/{}", name))), name);
-    for (const size_t size : {0, 100, 600, 5'000, 20'000})
+    for (const size_t size : {0U, 100U, 600U, 5'000U, 20'000U})
       for (int text_number = 0; text_number < 5; ++text_number) {
         SCOPED_TRACE(fmt::format("{}, text {} of some {} bytes", name, text_number, size));
         const std::string text = mixed_text(size, draw);

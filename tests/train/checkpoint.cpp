@@ -312,7 +312,7 @@ TEST(Checkpoint, LeavesTheLastOneWhereTheDiskIsFull) {
   const TemporaryFolder run;
   save_checkpoint(run.path(), checkpoint_of(1));
   // A limit for each file in turn: the model, the optimizer, the state and the manifest do not fit.
-  for (const rlim_t bytes : {0, 150, 400, 700, 1000}) {
+  for (const rlim_t bytes : {0U, 150U, 400U, 700U, 1000U}) {
     const FullDisk full(bytes);
     try {
       Checkpoint next = checkpoint_of(2);

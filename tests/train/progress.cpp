@@ -41,7 +41,7 @@ struct TestRun {
 };
 
 constexpr TerminalInfo wide{.tty = true, .columns = 100};
-constexpr TerminalInfo file{};
+constexpr TerminalInfo no_terminal{};
 
 TEST(ProgressOnATerminal, RedrawsOneLineInPlace) {
   TestRun run(wide);
@@ -127,7 +127,7 @@ TEST(ProgressOnATerminal, EndsTheLineOnceHoweverItEnds) {
 }
 
 TEST(ProgressInAFile, WritesALineEachTenthAndNoEscapes) {
-  TestRun run(file);
+  TestRun run(no_terminal);
   run.extras = {{"exact", "93.1%"}};
   for (int64_t step = 1; step <= 20; ++step) run.step(step, 0.1);
   EXPECT_EQ(
@@ -143,13 +143,13 @@ TEST(ProgressInAFile, WritesALineEachTenthAndNoEscapes) {
 }
 
 TEST(ProgressInAFile, ShowsEpochAndGradientNormWhereTheyAreGiven) {
-  TestRun run(file, 10);
+  TestRun run(no_terminal, 10);
   run.progress.update({.step = 1, .epoch = 0.25, .loss = 1.5, .learning_rate = 3e-4, .gradient_norm = 12.345});
   EXPECT_EQ(run.written(), "step  1/10  epoch 0.25  loss 1.5000  lr 3.00e-04  grad 12.3\n");
 }
 
 TEST(ProgressInAFile, WritesALineWhenMuchTimeHasPassed) {
-  TestRun run(file, 1000);
+  TestRun run(no_terminal, 1000);
   run.step(1, 9);
   EXPECT_EQ(run.written(), "");
   run.step(2, 2);
@@ -159,7 +159,7 @@ TEST(ProgressInAFile, WritesALineWhenMuchTimeHasPassed) {
 }
 
 TEST(ProgressInAFile, DoesNotRepeatTheLastLine) {
-  TestRun run(file, 1);
+  TestRun run(no_terminal, 1);
   run.step(1, 1);
   EXPECT_THAT(run.written(), testing::StartsWith("step 1/1 "));
   run.progress.finish();
@@ -167,7 +167,7 @@ TEST(ProgressInAFile, DoesNotRepeatTheLastLine) {
 }
 
 TEST(Progress, CountsNoSpeedForStepsBeforeAResume) {
-  TestRun run(file, 100, 49);
+  TestRun run(no_terminal, 100, 49);
   run.step(50, 2);
   EXPECT_THAT(run.written(), testing::HasSubstr("left  1:40    500 tok/s   0.5 steps/s"));
 }
@@ -182,7 +182,7 @@ TEST(Progress, RefusesStepsThatMakeNoSense) {
   const auto expect_error = [](int64_t total, int64_t first, const std::string& message) {
     std::ostringstream out;
     try {
-      Progress(out, total, file, {.first_step = first});
+      Progress(out, total, no_terminal, {.first_step = first});
       FAIL() << "no error, expected: " << message;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::config);

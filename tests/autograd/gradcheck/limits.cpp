@@ -43,7 +43,7 @@ Tensor cancelling(const Tensor& x, double slope, double stated) {
 }
 
 TEST(GradcheckRounding, AcceptsAGradientThatCancelsToZeroInsideTheFunction) {
-  for (const uint64_t seed : {0, 1, 2, 3, 4}) {
+  for (const uint64_t seed : {0U, 1U, 2U, 3U, 4U}) {
     Generator stream(seed);
     const Tensor x = randn({20}, f64, stream);
     const auto f = [&](const Tensors& in) { return cancelling(in[0], 0, 1e-17); };

@@ -67,13 +67,13 @@ Calls reduction_calls() {
                  {"argmin_i64", [](auto& in) -> Tensors { return {argmin(in[0], 1)}; }}};
   for (const auto& [name, p] : std::map<std::string, double>{
            {"0", 0}, {"half", 0.5}, {"1", 1}, {"2", 2}, {"3", 3}, {"inf", inf}, {"minus", -1.5}, {"minus_inf", -inf}})
-    calls["norm_" + name] = [p = p](auto& in) -> Tensors { return {norm(in[0], p, {0, 2})}; };
+    calls["norm_" + name] = [p](auto& in) -> Tensors { return {norm(in[0], p, {0, 2})}; };
   for (const auto& [name, how] : std::map<std::string, Interpolation>{{"linear", Interpolation::linear},
                                                                       {"lower", Interpolation::lower},
                                                                       {"higher", Interpolation::higher},
                                                                       {"midpoint", Interpolation::midpoint},
                                                                       {"nearest", Interpolation::nearest}})
-    calls["quantile_" + name] = [how = how](auto& in) -> Tensors {
+    calls["quantile_" + name] = [how](auto& in) -> Tensors {
       return {quantile(in[0], {0.1, 0.5, 0.77}, 1, {.interpolation = how})};
     };
   return calls;
@@ -135,7 +135,7 @@ Calls position_calls() {
                                                                   {"amax", Reduce::amax},
                                                                   {"amin", Reduce::amin}})
     for (const bool self : {true, false})
-      calls["scatter_reduce_" + name + (self ? "" : "_others")] = [reduce = reduce, self](auto& in) -> Tensors {
+      calls["scatter_reduce_" + name + (self ? "" : "_others")] = [reduce, self](auto& in) -> Tensors {
         return {scatter_reduce(in[0], 1, repeated_ids, in[1], reduce, {.include_self = self})};
       };
   return calls;

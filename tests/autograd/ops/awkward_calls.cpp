@@ -150,7 +150,7 @@ TorchCalls row_calls() {
                    {"rms_norm", of_one([](const Tensor& x) { return rms_norm(x); })}};
   for (const auto& [name, p] : std::map<std::string, double>{
            {"2", 2}, {"1", 1}, {"0", 0}, {"half", 0.5}, {"3", 3}, {"minus_1", -1}, {"inf", inf}, {"minus_inf", -inf}})
-    calls["norm_" + name] = of_one([p = p](const Tensor& x) { return norm(x, p, 1); });
+    calls["norm_" + name] = of_one([p](const Tensor& x) { return norm(x, p, 1); });
   for (const char* name : {"sum", "prod", "nansum", "logsumexp", "norm_2", "norm_1", "norm_0", "softmax", "log_softmax",
                            "cumsum", "cumprod", "logcumsumexp", "sort"})
     for (const char* of : {"_over_nothing", "_of_no_rows"}) calls[std::string(name) + of] = calls.at(name);

@@ -88,7 +88,7 @@ TEST(LinearCrossEntropy, OfNothingThatCountsIsZero) {
 }
 
 TEST(LinearCrossEntropy, MakesTheGradientsThatAreWanted) {
-  for (const size_t only : {0, 1, 2}) {
+  for (const size_t only : {0U, 1U, 2U}) {
     const Call call;
     const Tensors leaves = call.leaves();
     Tensors given;

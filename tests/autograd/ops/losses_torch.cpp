@@ -23,11 +23,11 @@ void add_reduced(TorchCalls& calls, const std::string& name, const LossCall& cal
 
 void add_regression(TorchCalls& calls) {
   for (const auto& [name, beta] : std::map<std::string, double>{{"1", 1}, {"small", 0.3}, {"0", 0}})
-    add_reduced(calls, "smooth_l1_" + name, [beta = beta](const Tensors& in, Reduction r) {
+    add_reduced(calls, "smooth_l1_" + name, [beta](const Tensors& in, Reduction r) {
       return smooth_l1_loss(in[0], in[1], {.beta = beta, .reduction = r});
     });
   for (const auto& [name, delta] : std::map<std::string, double>{{"1", 1}, {"large", 2.5}})
-    add_reduced(calls, "huber_" + name, [delta = delta](const Tensors& in, Reduction r) {
+    add_reduced(calls, "huber_" + name, [delta](const Tensors& in, Reduction r) {
       return huber_loss(in[0], in[1], {.delta = delta, .reduction = r});
     });
   add_reduced(calls, "gaussian_nll_plain",
@@ -81,7 +81,7 @@ void add_vectors(TorchCalls& calls) {
   };
   calls["cosine_similarity_first"] = [](auto& in) -> Tensors { return {cosine_similarity(in[0], in[1], 0)}; };
   for (const auto& [name, margin] : std::map<std::string, double>{{"", 0}, {"_margin", 0.3}})
-    add_reduced(calls, "cosine_embedding" + name, [signs, margin = margin](const Tensors& in, Reduction r) {
+    add_reduced(calls, "cosine_embedding" + name, [signs, margin](const Tensors& in, Reduction r) {
       return cosine_embedding_loss(in[0], in[1], signs, {.margin = margin, .reduction = r});
     });
   calls["cosine_embedding_one"] = [](auto& in) -> Tensors {

@@ -42,9 +42,11 @@ install_system() {
   if [ "$1" = ubuntu2404 ]; then sed -i 's/ main$/ main universe/' "$2/etc/apt/sources.list"; fi
 }
 
-# inside FOLDER COMMAND: in the checkout there, with an environment as after logging in.
+# inside FOLDER COMMAND: in the checkout there, with an environment as after logging in. npm trusts what this machine does:
+# a proxy may have a certificate of its own.
 inside() {
   "${without_network[@]}" chroot "$1" env -i HOME=/root USER=root LANG=C.UTF-8 TERM=dumb CI="${CI:-}" \
+    NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c "cd /root/tapeformer && $2"
 }
 
@@ -73,6 +75,7 @@ for name in "$@"; do
   without_network=()
   try 'a fresh installation' install_system "$name" "$folder" || continue
   for part in proc sys dev dev/pts; do mount --bind "/$part" "$folder/$part"; done
+  if [ -f /etc/ssl/certs/ca-certificates.crt ]; then cp /etc/ssl/certs/ca-certificates.crt "$folder/etc/ssl/certs/"; fi
   mkdir -p "$folder/root/tapeformer"
   git -C "$root" archive HEAD | tar -x -C "$folder/root/tapeformer"
   for command in "${commands[@]}"; do try "$command" inside "$folder" "$command" || true; done

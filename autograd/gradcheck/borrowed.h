@@ -4,7 +4,7 @@
 
 namespace tape::detail {
 
-/// A tensor that holds other values until it is told otherwise.
+/// Gives a tensor other values for a while: give_back() or the destructor restores its own.
 class Borrowed {
  public:
   Borrowed() = default;

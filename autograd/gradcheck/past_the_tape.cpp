@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kMove = 1e-6;
 constexpr double kCloser = 8;
-/// The variables that a value changes with are told apart for so many.
+/// Up to this many variables are tracked one by one.
 constexpr size_t kVariables = 32;
 
 /// What a step had in one run.

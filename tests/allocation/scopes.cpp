@@ -60,7 +60,7 @@ class FailingScopes : public testing::Test {
   nn::FeedForward model_{2, 3, {}};
 };
 
-/// Is told of a scope's begin and end.
+/// Receives the begin and end of a scope.
 struct Told : Observer {
   void module_entered(const std::string& path) override { entered = path; }
   void module_left(const std::string& path) noexcept override { left += path == entered ? 1 : 100; }

@@ -1,17 +1,16 @@
 #include "tools/demo.h"
 
-#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
-#include "base/path.h"
 #include "inspect/explorer.h"
 #include "inspect/number_words.h"
 #include "inspect/subject.h"
 #include "text/number_words.h"
 #include "tools/interrupt.h"
+#include "tools/kept_arguments.h"
 #include "tools/train_task.h"
 #include "train/number_words.h"
 
@@ -25,15 +24,6 @@ struct DemoArguments : TrainArguments {
 const std::vector<std::string> kNext{
     "echo dreiundvierzig | {0} translate --model {1}",
     "{0} inspect --model {1} --text dreiundvierzig --gradcheck-report --out {1}/gradients.html", "{0} train lm --help"};
-
-/// Whether the folder's log is that of an earlier demo, by its first event.
-bool holds_earlier_demo(const std::string& folder) {
-  if (!folder_has(folder, "log.jsonl")) return false;
-  std::ifstream log(file_in_folder(folder, "log.jsonl"));
-  std::string first(4096, '\0');
-  log.read(first.data(), static_cast<std::streamsize>(first.size()));
-  return first.find(R"("task":"number words")") < first.find('\n');
-}
 
 /// What the saved model does with numbers that it has not seen, and the page of one.
 void show_model(const std::string& out, const std::vector<int64_t>& numbers) {
@@ -55,7 +45,7 @@ int demo(DemoArguments& arguments) {
   begin_run(arguments);
   train::NumberWordsOptions& options = arguments.options;
   options.run = arguments.run;
-  if (options.run.start == train::Start::fresh && holds_earlier_demo(options.run.out))
+  if (options.run.start == train::Start::fresh && was_started_by("demo", options.run.out))
     options.run.start = train::Start::overwrite;
   const std::string& out = options.run.out;
   const train::NumberWordsResult result = train::train_number_words(options, std::cout, terminal_info(1));

@@ -79,15 +79,22 @@ std::string file_of(const CLI::App& command, const std::vector<Given>& all) {
 
 std::string shown(const Given& given) { return given.value ? *given.value : "nothing"; }
 
-/// The options that a run's folder keeps; null where it keeps none.
-Json kept_in(const CLI::App& command, const std::string& file) {
+/// The command and the options that a run's folder keeps; null where it keeps none.
+Json kept_in(const std::string& file) {
   std::error_code not_there;
   if (!std::filesystem::exists(file, not_there)) return nullptr;
-  const Json kept = parse_json(read_text(file), file);
-  const auto wrong = [&file](const std::string& what) { raise(ErrorKind::format, "{}: {}", file, what); };
+  Json kept = parse_json(read_text(file), file);
   if (!kept.is_object() || !kept.contains("command") || !kept["command"].is_string() || !kept.contains("options") ||
       !kept["options"].is_object())
-    wrong("must be an object with the keys command and options");
+    raise(ErrorKind::format, "{}: must be an object with the keys command and options", file);
+  return kept;
+}
+
+/// The options that a run of `command` keeps; null where its folder keeps none.
+Json kept_options(const CLI::App& command, const std::string& file) {
+  const Json kept = kept_in(file);
+  if (kept.is_null()) return nullptr;
+  const auto wrong = [&file](const std::string& what) { raise(ErrorKind::format, "{}: {}", file, what); };
   if (const std::string of = kept["command"].get<std::string>(); of != path_of(command))
     raise(ErrorKind::config, "{}: the run was started with `{}`, not with `{}`", file, of, path_of(command));
   for (const auto& [name, values] : kept["options"].items()) {
@@ -116,6 +123,15 @@ std::string kept_arguments(const CLI::App& command) {
                                                                                    Json::error_handler_t::replace);
 }
 
+bool was_started_by(const std::string& command, const std::string& folder) {
+  try {
+    const Json kept = kept_in(fmt::format("{}/{}", folder, train::kRunCommand));
+    return !kept.is_null() && kept["command"] == Json(command);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::vector<std::string> with_kept_arguments(const CLI::App& command, std::vector<std::string> arguments) {
   const std::vector<Given> all = given_in(command, arguments);
   const auto given = [&all](const std::string& name) {
@@ -124,7 +140,7 @@ std::vector<std::string> with_kept_arguments(const CLI::App& command, std::vecto
   const std::string file = file_of(command, all);
   if (file.empty()) return arguments;
   std::vector<std::string> kept;
-  const Json options = kept_in(command, file);
+  const Json options = kept_options(command, file);
   for (const auto& [name, values] : options.items()) {
     const auto& excluded = command.get_option(name)->get_excludes();
     const bool replaced = std::ranges::any_of(

@@ -16,6 +16,10 @@ namespace tape::tools {
 /// the like). Paths are absolute, so that another working directory finds the same files.
 std::string kept_arguments(const CLI::App& command);
 
+/// Whether the run in a folder was started by `command` ("train lm"). False where the folder keeps no command, or in a
+/// file that cannot be read.
+bool was_started_by(const std::string& command, const std::string& folder);
+
 /// With --resume, the arguments plus the options kept in --out, except those that are given again or exclude a given
 /// one; without, the arguments as they are. Error (format) for a file that holds no such JSON, (config) for the run of
 /// another command.

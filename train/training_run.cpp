@@ -74,12 +74,13 @@ void TrainingRun::begin() {
 void TrainingRun::begin_log(const std::optional<FoundCheckpoint>& found) {
   const std::string log = writes() ? folder_->file("log.jsonl") : "";
   if (writes()) folder_->remove_replaced_run();
-  if (writes() && folder_->resumes()) cut_log(log, found ? state_.step : -2);
-  log_ = std::make_unique<Log>(log);
+  // Before the log: what is stopped between the two still says whose run it is.
   if (writes() && !options_.describe.command_json.empty()) {
     const std::string_view command = options_.describe.command_json;
     write_file(folder_->file(kRunCommand), {&command, 1});
   }
+  if (writes() && folder_->resumes()) cut_log(log, found ? state_.step : -2);
+  log_ = std::make_unique<Log>(log);
   if (options_.progress && ranks_.leads())
     progress_.emplace(*options_.progress, std::max(options_.steps, state_.step), options_.terminal,
                       ProgressOptions{.first_step = state_.step});

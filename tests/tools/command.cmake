@@ -75,6 +75,12 @@ expect_status(0 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --precision hi
 expect_text(out "\nproducts of high precision: ")
 file(STRINGS ${FOLDER}/high/log.jsonl start LIMIT_COUNT 1)
 expect_text(start "\"precision\":\"high\"")
+# Also one that was stopped before its log had a line; a command that cannot be read is not the demo.
+file(WRITE ${FOLDER}/high/log.jsonl "")
+expect_status(0 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --out ${FOLDER}/high)
+file(WRITE ${FOLDER}/high/run.json "{\"command\": \"demo\"")
+expect_status(4 demo --steps 1 --batch 8 --held-out 1 --seconds 0 --out ${FOLDER}/high)
+expect_text(err "tapeformer: ${FOLDER}/high holds another run (log.jsonl): resume it (--resume), ")
 
 expect_status(2)
 expect_status(2 dance)

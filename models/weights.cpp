@@ -19,7 +19,10 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kFile = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 /// transformers reads no file without it.
-const auto& kMetadata = *new const std::map<std::string, std::string>{{"format", "pt"}};
+const std::map<std::string, std::string>& metadata() {
+  static const auto& all = *new const std::map<std::string, std::string>{{"format", "pt"}};
+  return all;
+}
 
 std::string joined(const std::string& folder, const std::string& name) { return join_path(folder, name); }
 
@@ -92,7 +95,7 @@ void write_weights(const std::string& folder, const std::map<std::string, Tensor
     total += bytes;
   }
   if (shards.size() == 1) {
-    save_safetensors(joined(folder, kFile), shards.front(), kMetadata);
+    save_safetensors(joined(folder, kFile), shards.front(), metadata());
     remove_old(folder, {kFile});
     return;
   }
@@ -100,7 +103,7 @@ void write_weights(const std::string& folder, const std::map<std::string, Tensor
   std::set<std::string> written{kIndex};
   for (size_t i = 0; i < shards.size(); ++i) {
     const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
-    save_safetensors(joined(folder, name), shards[i], kMetadata);
+    save_safetensors(joined(folder, name), shards[i], metadata());
     for (const auto& [tensor, value] : shards[i]) map[tensor] = name;
     written.insert(name);
   }

@@ -3,19 +3,19 @@
 #include <map>
 
 #include "autograd/gradcheck/registered.h"
+#include "base/static_list.h"
 
 namespace tape::nn {
 namespace {
 
-std::vector<const ModuleCheck*>& registry(Origin origin) {
-  static auto &library = *new std::vector<const ModuleCheck*>, &program = *new std::vector<const ModuleCheck*>;
-  return origin == Origin::library ? library : program;
-}
+constinit StaticList<ModuleCheck> library_checks, program_checks;
+
+StaticList<ModuleCheck>& registry(Origin origin) { return origin == Origin::library ? library_checks : program_checks; }
 
 /// What the program registered, the checks of one class together.
 const CheckSource custom_checks([] {
   std::map<std::string, RegisteredCheck> by_type;
-  for (const ModuleCheck* check : registry(Origin::program)) {
+  for (const ModuleCheck* check : registry(Origin::program).all()) {
     RegisteredCheck& of_type = by_type[check->type()];
     of_type.name = check->type();
     of_type.samples.push_back({check->label(), [check](Derivative derivative, const GradcheckOptions& options) {
@@ -31,10 +31,12 @@ const CheckSource custom_checks([] {
 }  // namespace
 
 ModuleCheck::ModuleCheck(const char* type, const char* label, Run run, Origin origin)
-    : type_(type), label_(label), run_(std::move(run)) {
-  registry(origin).push_back(this);
+    : type_(type), label_(label), run_(std::move(run)), origin_(origin) {
+  registry(origin).add(*this);
 }
 
-std::vector<const ModuleCheck*> registered_module_checks(Origin origin) { return registry(origin); }
+ModuleCheck::~ModuleCheck() { registry(origin_).remove(*this); }
+
+std::vector<const ModuleCheck*> registered_module_checks(Origin origin) { return registry(origin).all(); }
 
 }  // namespace tape::nn

@@ -45,6 +45,7 @@ class ModuleCheck {
  public:
   using Run = std::function<GradcheckReport(const Checker& check)>;
   ModuleCheck(const char* type, const char* label, Run run, Origin origin = Origin::library);
+  ~ModuleCheck();
   ModuleCheck(const ModuleCheck&) = delete;
   ModuleCheck& operator=(const ModuleCheck&) = delete;
 
@@ -56,6 +57,9 @@ class ModuleCheck {
   const char* type_;
   const char* label_;
   Run run_;
+  const Origin origin_;
+  friend class StaticList<ModuleCheck>;
+  mutable const ModuleCheck* next_registered_ = nullptr;
 };
 
 /// The same for a layer of your own, `type` its class and `label` what is tried of it:

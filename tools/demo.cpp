@@ -21,10 +21,6 @@ struct DemoArguments : TrainArguments {
   train::NumberWordsOptions options;
 };
 
-const std::vector<std::string> kNext{
-    "echo dreiundvierzig | {0} translate --model {1}",
-    "{0} inspect --model {1} --text dreiundvierzig --gradcheck-report --out {1}/gradients.html", "{0} train lm --help"};
-
 /// What the saved model does with numbers that it has not seen, and the page of one.
 void show_model(const std::string& out, const std::vector<int64_t>& numbers) {
   auto model = train::NumberWordsModel::load(out);
@@ -63,7 +59,10 @@ int demo(DemoArguments& arguments) {
   if (result.run.reason == train::StopReason::interrupted)
     print_end(arguments, result.run, {});
   else
-    print_next(arguments, result.run, kNext);
+    print_next(arguments, result.run,
+               {"echo dreiundvierzig | {0} translate --model {1}",
+                "{0} inspect --model {1} --text dreiundvierzig --gradcheck-report --out {1}/gradients.html",
+                "{0} train lm --help"});
   return end_run(arguments, result.run, {{"held_out_exact", result.held_out_exact()}, {"held_out", result.held_out}});
 }
 

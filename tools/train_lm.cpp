@@ -25,12 +25,6 @@ std::vector<std::string> names_of(const auto& rows) {
   return names;
 }
 
-const std::vector<std::pair<std::string, train::TextFormat>> kTextFormats{{"text", train::TextFormat::text},
-                                                                          {"tokens", train::TextFormat::tokens},
-                                                                          {"jsonl", train::TextFormat::jsonl},
-                                                                          {"csv", train::TextFormat::csv},
-                                                                          {"tsv", train::TextFormat::tsv}};
-
 int train_lm(TrainLmArguments& arguments) {
   begin_run(arguments);
   train::LanguageModelOptions& options = arguments.options;
@@ -72,7 +66,12 @@ void add_train_lm(Command train) {
   command.option("--text", o.text, "File to learn from, see below").value_name("FILE").required();
   command.option("--valid", o.valid, "File to validate with, in place of the end of --text").value_name("FILE");
   command.option("--valid-fraction", o.valid_fraction, "How much of the end").within(0, 1);
-  command.choice("--format", o.format, kTextFormats,
+  command.choice("--format", o.format,
+                 {{"text", train::TextFormat::text},
+                  {"tokens", train::TextFormat::tokens},
+                  {"jsonl", train::TextFormat::jsonl},
+                  {"csv", train::TextFormat::csv},
+                  {"tsv", train::TextFormat::tsv}},
                  "What the files hold: a text, tokens as nanoGPT writes them, or records");
   command.option("--text-column", o.fields.text, "Field of records that is learned");
   command.option("--prompt-column", o.fields.prompt, "Field that is read, not learned, where there is no text");

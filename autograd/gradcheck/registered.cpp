@@ -8,17 +8,13 @@
 #include "autograd/tape/graph.h"
 #include "autograd/tape/leaves.h"
 #include "autograd/tape/tape.h"
+#include "base/static_list.h"
 #include "base/table.h"
 
 namespace tape {
 namespace {
 
-using Checks = std::function<std::vector<RegisteredCheck>()>;
-
-std::vector<Checks>& sources() {
-  static auto& all = *new std::vector<Checks>;
-  return all;
-}
+constinit StaticList<CheckSource> sources;
 
 /// The options of a sample; gradients that are zero by nature are declared.
 GradcheckOptions options_for(const OpSample& sample, GradcheckOptions options) {
@@ -76,15 +72,17 @@ RegisteredCheck check_of(const Op& op) {
   return check;
 }
 
-CheckSource::CheckSource(std::function<std::vector<RegisteredCheck>()> checks) {
-  sources().push_back(std::move(checks));
+CheckSource::CheckSource(std::function<std::vector<RegisteredCheck>()> checks) : checks_(std::move(checks)) {
+  sources.add(*this);
 }
+
+CheckSource::~CheckSource() { sources.remove(*this); }
 
 std::vector<RegisteredCheck> registered_checks() {
   std::vector<RegisteredCheck> all;
   for (const Op* op : registered_ops(Origin::program)) all.push_back(check_of(*op));
-  for (const Checks& source : sources())
-    for (RegisteredCheck& check : source()) all.push_back(std::move(check));
+  for (const CheckSource* source : sources.all())
+    for (RegisteredCheck& check : source->checks()) all.push_back(std::move(check));
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return all;
 }

@@ -30,11 +30,21 @@ std::vector<RegisteredCheck> registered_checks();
 /// sample of something else would be right whatever the gradient is.
 RegisteredCheck check_of(const Op& op);
 
-/// Adds to registered_checks() what `checks` gives whenever it is asked. For parts of the library that know of things
-/// with gradients beside operations: layers.
+/// Adds to registered_checks() what `checks` gives whenever it is asked, as long as it lives. For parts of the library
+/// that know of things with gradients beside operations: layers.
 class CheckSource {
  public:
   explicit CheckSource(std::function<std::vector<RegisteredCheck>()> checks);
+  ~CheckSource();
+  CheckSource(const CheckSource&) = delete;
+  CheckSource& operator=(const CheckSource&) = delete;
+
+  std::vector<RegisteredCheck> checks() const { return checks_(); }
+
+ private:
+  const std::function<std::vector<RegisteredCheck>()> checks_;
+  friend class StaticList<CheckSource>;
+  mutable const CheckSource* next_registered_ = nullptr;
 };
 
 struct RegisteredOptions {

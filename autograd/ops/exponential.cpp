@@ -17,7 +17,7 @@ const Op expm1_op({.name = "expm1",
 
 const Op log1p_op({.name = "log1p",
                    .formula = {.forward = "y{y} = ln(1 + x)", .backward = {"dx = dy / (1 + x)"}},
-                   .samples = unary_samples(log1p, -0.5, 2)});
+                   .samples = unary_samples(log1p, -0.5F, 2)});
 
 const Op exp2_op({.name = "exp2",
                   .formula = {.forward = "y{y} = 2ˣ", .backward = {"dx = dy ⊙ y · ln 2"}},
@@ -25,11 +25,11 @@ const Op exp2_op({.name = "exp2",
 
 const Op log2_op({.name = "log2",
                   .formula = {.forward = "y{y} = log₂ x", .backward = {"dx = dy / (x · ln 2)"}},
-                  .samples = unary_samples(log2, 0.5, 2)});
+                  .samples = unary_samples(log2, 0.5F, 2)});
 
 const Op log10_op({.name = "log10",
                    .formula = {.forward = "y{y} = log₁₀ x", .backward = {"dx = dy / (x · ln 10)"}},
-                   .samples = unary_samples(log10, 0.5, 2)});
+                   .samples = unary_samples(log10, 0.5F, 2)});
 
 const Op sinh_op({.name = "sinh",
                   .formula = {.forward = "y{y} = sinh x", .backward = {"dx = dy ⊙ cosh x"}},
@@ -41,7 +41,7 @@ const Op cosh_op({.name = "cosh",
 
 const Op atanh_op({.name = "atanh",
                    .formula = {.forward = "y{y} = artanh x", .backward = {"dx = dy / (1 − x²)"}},
-                   .samples = unary_samples(atanh, -0.8, 0.8)});
+                   .samples = unary_samples(atanh, -0.8F, 0.8F)});
 
 }  // namespace
 

@@ -5,8 +5,17 @@
 #include <fmt/format.h>
 
 #include "autograd/ops/op.h"
+#include "base/error.h"
 
 namespace tape {
+
+GradientTexts::GradientTexts(std::initializer_list<std::string_view> texts) : size_(texts.size()) {
+  if (size_ > kMost)
+    raise(ErrorKind::config, "backward of a formula: {} texts, at most {}; the last one is that of all further inputs",
+          size_, kMost);
+  std::copy(texts.begin(), texts.end(), texts_.begin());
+}
+
 namespace {
 
 std::string shape_text(const Tensor& tensor) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,27 @@ class Node;
 /// What is summed of a gradient that has the output's shape, where the input has another.
 enum class Summed { nothing, repeated_axes, batch };
 
+/// The gradients of an operation's inputs, a text each. At most eight, without memory of its own: operations are made
+/// before main(), where an exception would end the program.
+class GradientTexts {
+ public:
+  static constexpr size_t kMost = 8;
+
+  GradientTexts() = default;
+  /// Error (config) for more than kMost texts.
+  GradientTexts(std::initializer_list<std::string_view> texts);
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  std::string_view operator[](size_t i) const { return texts_[i]; }
+  const std::string_view* begin() const { return texts_.data(); }
+  const std::string_view* end() const { return texts_.data() + size_; }
+
+ private:
+  std::array<std::string_view, kMost> texts_{};
+  size_t size_ = 0;
+};
+
 /// The mathematics of an operation, as it stands in its file.
 ///
 /// In the texts {0}, {1}, ... are the shapes of inputs (nothing where one was not given), {y} that of the output, {x}
@@ -20,8 +43,8 @@ enum class Summed { nothing, repeated_axes, batch };
 /// stands where input 2 was given, and <reverse:text|otherwise> where the call has an attribute reverse that is neither
 /// false nor 0.0; they nest.
 struct OpFormula {
-  std::string_view forward = {};                ///< "y{y} = a{0} + b{1}"
-  std::vector<std::string_view> backward = {};  ///< one an input, "da = dy"; the last is that of all further ones too
+  std::string_view forward = {};  ///< "y{y} = a{0} + b{1}"
+  GradientTexts backward = {};    ///< one an input, "da = dy"; the last is that of all further ones too
   Summed summed = Summed::nothing;
 };
 

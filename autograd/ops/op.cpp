@@ -5,26 +5,25 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/shape.h"
+#include "base/static_list.h"
 
 namespace tape {
 namespace {
-std::vector<const Op*>& registry(Origin origin) {
-  // Never destroyed: destructors of global variables may look operations up.
-  static auto &library = *new std::vector<const Op*>, &program = *new std::vector<const Op*>;
-  return origin == Origin::library ? library : program;
-}
+constinit StaticList<Op> library_ops, program_ops;
+
+StaticList<Op>& registry(Origin origin) { return origin == Origin::library ? library_ops : program_ops; }
 }  // namespace
 
 Op::Op(OpDefinition definition, Origin origin) : definition_(std::move(definition)), origin_(origin) {
-  if (definition_.samples) registry(origin).push_back(this);
+  if (definition_.samples) registry(origin).add(*this);
 }
 
 Op::~Op() {
-  if (definition_.samples) std::erase(registry(origin_), this);
+  if (definition_.samples) registry(origin_).remove(*this);
 }
 
 std::vector<const Op*> registered_ops(Origin origin) {
-  std::vector<const Op*> ops = registry(origin);
+  std::vector<const Op*> ops = registry(origin).all();
   std::sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) { return std::strcmp(a->name(), b->name()) < 0; });
   return ops;
 }

@@ -75,6 +75,9 @@ struct OpDefinition {
   RemakeRule remake = nullptr;         ///< where that costs little more than reading the output
 };
 
+template <class T>
+class StaticList;
+
 /// Whose an operation or a layer is: the library's, or that of the program that uses it.
 enum class Origin { library, program };
 
@@ -97,8 +100,11 @@ class Op {
   }
 
  private:
+  friend class StaticList<Op>;
+
   const OpDefinition definition_;
   const Origin origin_;
+  mutable const Op* next_registered_ = nullptr;
 };
 
 /// Every registered operation of the library, or of the program, ordered by name.

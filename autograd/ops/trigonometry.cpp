@@ -18,11 +18,11 @@ const Op tan_op({.name = "tan",
 
 const Op asin_op({.name = "asin",
                   .formula = {.forward = "y{y} = arcsin x", .backward = {"dx = dy / √(1 − x²)"}},
-                  .samples = unary_samples(asin, -0.8, 0.8)});
+                  .samples = unary_samples(asin, -0.8F, 0.8F)});
 
 const Op acos_op({.name = "acos",
                   .formula = {.forward = "y{y} = arccos x", .backward = {"dx = −dy / √(1 − x²)"}},
-                  .samples = unary_samples(acos, -0.8, 0.8)});
+                  .samples = unary_samples(acos, -0.8F, 0.8F)});
 
 const Op atan_op({.name = "atan",
                   .formula = {.forward = "y{y} = arctan x", .backward = {"dx = dy / (1 + x²)"}},

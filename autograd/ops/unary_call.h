@@ -20,7 +20,7 @@ using Samples = std::function<std::vector<OpSample>()>;
 Tensor unary_gradient(UnaryRow row, const BackwardContext& context);
 
 /// f of values in [low, high).
-Samples unary_samples(UnaryFunction f, double low, double high);
+Samples unary_samples(UnaryFunction f, float low, float high);
 /// Away from zero, where the gradient has a kink.
 Samples kink_samples(UnaryFunction f);
 

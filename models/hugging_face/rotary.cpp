@@ -1,6 +1,8 @@
 #include "models/hugging_face/rotary.h"
 
-#include <set>
+#include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace tape::models::hugging_face {
 namespace {
@@ -8,14 +10,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Every type's, and what some folders have besides that changes nothing.
-const auto& kKnown = *new const std::set<std::string>{"rope_type",        "type",
-                                                      "rope_theta",       "partial_rotary_factor",
-                                                      "factor",           "low_freq_factor",
-                                                      "high_freq_factor", "original_max_position_embeddings",
-                                                      "beta_fast",        "beta_slow",
-                                                      "attention_factor", "mscale",
-                                                      "mscale_all_dim",   "truncate",
-                                                      "finetuned"};
+constexpr std::array<std::string_view, 15> kKnown{"rope_type",        "type",
+                                                  "rope_theta",       "partial_rotary_factor",
+                                                  "factor",           "low_freq_factor",
+                                                  "high_freq_factor", "original_max_position_embeddings",
+                                                  "beta_fast",        "beta_slow",
+                                                  "attention_factor", "mscale",
+                                                  "mscale_all_dim",   "truncate",
+                                                  "finetuned"};
 
 bool filled(const ConfigReader& config, const char* key) { return config.has(key) && !config.json()[key].empty(); }
 
@@ -95,7 +97,8 @@ nn::RotaryOptions read_rotary(const ConfigReader& config, int64_t max_length, co
   if (!filled(config, key)) return options;
   const ConfigReader rope = config.object(key);
   for (const auto& [name, value] : rope.json().items())
-    if (!kKnown.contains(name)) raise(ErrorKind::config, "{}: \"{}\" is not computed here", rope.where(), name);
+    if (std::ranges::find(kKnown, name) == kKnown.end())
+      raise(ErrorKind::config, "{}: \"{}\" is not computed here", rope.where(), name);
   options.theta = rope.number("rope_theta", options.theta);
   options.fraction = rope.number("partial_rotary_factor", options.fraction);
   options.scaling = read_scaling(config, rope, max_length);

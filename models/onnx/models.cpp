@@ -5,7 +5,7 @@
 namespace tape::models::onnx {
 namespace {
 
-const auto& kBatch = *new const OnnxSize("batch_size");
+constexpr const char* kBatch = "batch_size";
 
 /// Inputs of a model that reads one sequence, and its layers' surroundings.
 struct Sequence {

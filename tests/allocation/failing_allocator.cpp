@@ -1,7 +1,11 @@
 #include "tests/allocation/failing_allocator.h"
 
+#include <dlfcn.h>
+#include <unwind.h>
+
 #include <cstdlib>
 #include <new>
+#include <string_view>
 
 namespace tape {
 namespace {
@@ -12,6 +16,27 @@ struct Plan {
 };
 thread_local Plan plan;
 thread_local int64_t held = 0;
+
+constinit EarlyAllocations early;
+constinit bool libraries_are_loaded = false;
+/// Runs before the program's other objects are made, and behind those of the libraries that it is linked with.
+[[gnu::constructor(101)]] void note_loaded() { libraries_are_loaded = true; }
+
+/// Stops the walk at a function of libtapeformer.
+_Unwind_Reason_Code look_at(_Unwind_Context* frame, void* found) {
+  Dl_info info{};
+  const bool known = dladdr(reinterpret_cast<void*>(_Unwind_GetIP(frame)), &info) != 0 && info.dli_fname != nullptr;
+  if (!known || std::string_view(info.dli_fname).find("libtapeformer") == std::string_view::npos) return _URC_NO_REASON;
+  *static_cast<bool*>(found) = true;
+  return _URC_END_OF_STACK;
+}
+
+void note_early() {
+  bool found = false;
+  _Unwind_Backtrace(look_at, &found);
+  ++early.all;
+  early.by_tapeformer += found;
+}
 
 bool refuses() {
   if (!plan.open) return false;
@@ -32,9 +57,12 @@ int64_t FailingAllocations::failed() const { return plan.failed; }
 
 int64_t blocks_held() { return held; }
 
+EarlyAllocations early_allocations() { return early; }
+
 namespace {
 
 void* take(size_t bytes) {
+  if (!libraries_are_loaded) note_early();
   void* const block = refuses() ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
   held += block != nullptr;
   return block;

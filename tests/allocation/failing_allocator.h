@@ -20,4 +20,11 @@ class FailingAllocations {
 /// Blocks of operator new that this thread has and has not freed, counted from anywhere.
 int64_t blocks_held();
 
+/// Blocks that were asked for while shared libraries were loaded, before this program's own objects were made: by
+/// functions of libtapeformer (directly or below them), and by all.
+struct EarlyAllocations {
+  int64_t by_tapeformer = 0, all = 0;
+};
+EarlyAllocations early_allocations();
+
 }  // namespace tape

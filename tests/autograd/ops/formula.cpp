@@ -34,6 +34,12 @@ TEST(Formulas, EveryRegisteredOperationHasOneForEachInput) {
   }
 }
 
+TEST(Formulas, HaveEightTextsAtMost) {
+  EXPECT_EQ((GradientTexts{"1", "2", "3", "4", "5", "6", "7", "8"}.size()), 8U);
+  EXPECT_TAPE_ERROR((GradientTexts{"1", "2", "3", "4", "5", "6", "7", "8", "9"}), ErrorKind::config,
+                    "backward of a formula: 9 texts, at most 8; the last one is that of all further inputs");
+}
+
 TEST(Formulas, OfProductsTakeVectors) {
   static const Op op(
       {.name = "my_product",

@@ -10,6 +10,17 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ./scripts/setup.sh
 [ "$#" -gt 0 ] || set -- g++-12 g++-13 g++-14 clang++-16 clang++-17 clang++-18 clang++-19
 
+# googletest_for COMPILER: builds the distribution's googletest with it and prints the folder. The packaged archive needs the
+# C++ library of the compiler that made it, which an older g++ does not link.
+googletest_for() {
+  local folder=$PWD/build/compilers/googletest-$1
+  apt-get -qq install -y --no-install-recommends googletest > /dev/null
+  cmake -S /usr/src/googletest -B "$folder/build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER="$1" \
+    -D CMAKE_INSTALL_PREFIX="$folder" > /dev/null
+  cmake --build "$folder/build" --target install > /dev/null
+  printf '%s\n' "$folder"
+}
+
 passed=0
 failed=0
 mkdir -p build/compilers
@@ -23,7 +34,8 @@ for compiler in "$@"; do
   fi
   DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${packages[@]}" > /dev/null
   build=build/compilers/$compiler
-  if { cmake -S . -B "$build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D TAPEFORMER_WERROR=ON -D CMAKE_CXX_COMPILER="$compiler" &&
+  if { cmake -S . -B "$build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D TAPEFORMER_WERROR=ON -D CMAKE_CXX_COMPILER="$compiler" \
+    -D CMAKE_PREFIX_PATH="$(googletest_for "$compiler")" &&
     cmake --build "$build" -- -k 0 && ctest --test-dir "$build" -L quick --output-on-failure --no-tests=error; } > "$build.log" 2>&1; then
     printf '%s: passed\n' "$compiler"
     passed=$((passed + 1))

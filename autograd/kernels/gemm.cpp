@@ -41,8 +41,7 @@ constexpr int64_t kLargeWeight = 1 << 16, kHardlyAny = 4;
 /// 24 x 24 takes 1.2 us both ways).
 bool rounding_pays(const Gemm& s) {
   constexpr int64_t kRowsForTiles = 9, kWorkForTiles = 1 << 14;
-  if (s.precision == MatmulPrecision::highest || precision_in_use(s.precision) == MatmulPrecision::highest)
-    return false;
+  if (precision_in_use(s.precision) == MatmulPrecision::highest) return false;
   if (bf16_road() == Bf16Road::avx512) return true;
   const bool exact_is_unpacked = !s.transpose_a && (s.m <= kHardlyAny || (s.transpose_b && s.n * s.k >= kLargeWeight));
   return s.m * s.n * s.k >= kWorkForTiles && !(exact_is_unpacked && s.m < kRowsForTiles);

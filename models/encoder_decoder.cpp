@@ -10,6 +10,7 @@
 #include "autograd/ops/shape.h"
 #include "base/check.h"
 #include "nn/check.h"
+#include "nn/positions.h"
 
 namespace tape::models {
 namespace {
@@ -57,6 +58,8 @@ const EncoderDecoderOptions& checked(const EncoderDecoderOptions& o) {
           o.decoder.d_model);
   if (o.max_length.has_value() != (o.sinusoids || o.learned_positions))
     raise(ErrorKind::config, "EncoderDecoder: max_length goes with a table of positions, and one with it");
+  if (o.positions_skip_padding && !o.sinusoids)
+    raise(ErrorKind::config, "EncoderDecoder: positions_skip_padding needs sinusoids");
   return o;
 }
 
@@ -113,10 +116,16 @@ Tensor EncoderDecoder::read(Side side, const Tensor& ids, int64_t first) {
   const bool source = side == Side::source;
   Tensor x = (source ? src_embedding : tgt_embedding)(ids);
   if (options_.embedding_scale != 1) x = x * options_.embedding_scale;
-  if (positions) x = (*positions)(x, first);
+  if (positions) x = with_sinusoids(x, ids, first);
   if (auto& learned = source ? src_positions : tgt_positions) x = (*learned)(x, first);
   if (auto& norm = source ? src_norm : tgt_norm) x = (*norm)(x);
   return dropout(x);
+}
+
+Tensor EncoderDecoder::with_sinusoids(const Tensor& x, const Tensor& ids, int64_t first) {
+  if (!options_.positions_skip_padding || !any_is_padding(ids)) return (*positions)(x, first);
+  return positions->call(&nn::PositionalEncoding::at, x,
+                         nn::positions_skipping_padding(ids, options_.padding_id, first, -1));
 }
 
 Tensor EncoderDecoder::given(const Tensor& hidden) { return options_.dropout_behind ? dropout(hidden) : hidden; }

@@ -22,15 +22,17 @@ struct EncoderDecoderOptions {
   nn::TransformerLayerOptions decoder = {};
   std::optional<nn::RelativeBiasOptions> relative_bias = {};    ///< one a stack; the decoder's is of the past
   std::optional<nn::PositionalEncodingOptions> sinusoids = {};  ///< added to what both stacks read
-  std::optional<LearnedPositions> learned_positions = {};       ///< likewise
-  std::optional<int64_t> max_length = {};                       ///< positions of those tables; without them any
-  std::optional<double> embedding_norm_eps = {};                ///< LayerNorm over tokens plus positions; else none
-  double embedding_scale = 1;                                   ///< of the tokens' rows
-  double dropout = 0;                                           ///< of what the stacks read
-  bool dropout_behind = false;                                  ///< and of what they give, as T5's
-  double output_scale = 1;                                      ///< of the hidden state that says the next token
-  bool share_embeddings = false;                                ///< one table for source and target
-  bool tie_output = false;                                      ///< the output's matrix is the target's table
+  /// Sinusoids only: padding has no position and is not counted, as in fairseq's models.
+  bool positions_skip_padding = false;
+  std::optional<LearnedPositions> learned_positions = {};  ///< likewise
+  std::optional<int64_t> max_length = {};                  ///< positions of those tables; without them any
+  std::optional<double> embedding_norm_eps = {};           ///< LayerNorm over tokens plus positions; else none
+  double embedding_scale = 1;                              ///< of the tokens' rows
+  double dropout = 0;                                      ///< of what the stacks read
+  bool dropout_behind = false;                             ///< and of what they give, as T5's
+  double output_scale = 1;                                 ///< of the hidden state that says the next token
+  bool share_embeddings = false;                           ///< one table for source and target
+  bool tie_output = false;                                 ///< the output's matrix is the target's table
   bool output_bias = true;
   bool freeze_padding = true;              ///< the padding's rows are zero and not trained
   int64_t padding_id = 0;                  ///< hidden in source and target
@@ -97,6 +99,8 @@ class EncoderDecoder : public nn::Layer<EncoderDecoder> {
   enum class Side { source, target };
   /// dropout(norm(scale * token + position)), of what there is.
   Tensor read(Side side, const Tensor& ids, int64_t first);
+  /// x plus the sinusoids of the ids' positions.
+  Tensor with_sinusoids(const Tensor& x, const Tensor& ids, int64_t first);
   /// What a stack gave, ready to be attended to, or to say the next token.
   Tensor given(const Tensor& hidden);
   void check_pair(const Tensor& src, const Tensor& tgt) const;

@@ -77,6 +77,7 @@ EncoderDecoderOptions parts_of(const TransformerConfig& c) {
           .encoder = encoder_options(c),
           .decoder = decoder_options(c),
           .sinusoids = nn::PositionalEncodingOptions{c.positions, c.position_offset.value_or(0)},
+          .positions_skip_padding = c.positions == nn::SinusoidLayout::fairseq,
           .max_length = c.max_length,
           // Tables are started with deviation C^-0.5, so that times sqrt(C) they weigh as much as the positions (3.4).
           .embedding_scale = c.scale_embedding ? std::sqrt(static_cast<double>(c.d_model)) : 1,

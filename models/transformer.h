@@ -22,6 +22,7 @@ struct TransformerConfig {
   nn::NormPlace norm = nn::NormPlace::post;
   double norm_eps = 1e-5;
   int64_t max_length = 1024;  ///< positions, of source and target
+  /// With fairseq's layout, padding has no position and is not counted.
   nn::SinusoidLayout positions = nn::SinusoidLayout::interleaved;
   std::optional<int64_t> position_offset = {};  ///< of the first position; 0 where not given
   bool scale_embedding = true;                  ///< tables times sqrt(d_model) (3.4)

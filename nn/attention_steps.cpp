@@ -1,9 +1,12 @@
 #include "nn/attention_steps.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "autograd/create.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/reduce.h"
 
 namespace tape::nn {
 
@@ -23,6 +26,18 @@ Tensor rows_by_distance(int64_t query_length, int64_t key_length, const std::fun
   for (int64_t i = 0; i < query_length; ++i)
     std::copy_n(by_distance.begin() + (query_length - 1 - i), key_length, values + i * key_length);
   return rows;
+}
+
+Mask uniform_if_all_hidden(const Mask& mask, DType dtype) {
+  const Tensor& kept = mask.kept();
+  if (!kept.defined() || kept.rank() == 0) return mask;
+  const Tensor hidden = logical_not(any(kept, {-1}, Dims::keep));
+  if (!any(hidden).item<bool>()) return mask;
+  // So low that a score added to it is rounded away.
+  constexpr double kLowest = std::numeric_limits<float>::lowest();
+  const Tensor lowest = where(hidden, full(hidden.shape(), kLowest, dtype), zeros(hidden.shape(), dtype));
+  Mask even = mask.band() & Mask::keep(logical_or(kept, hidden)) & Mask::additive(lowest);
+  return mask.added().defined() ? even & Mask::additive(mask.added()) : even;
 }
 
 }  // namespace tape::nn

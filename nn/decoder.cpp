@@ -1,5 +1,6 @@
 #include "nn/decoder.h"
 
+#include "nn/attention_steps.h"
 #include "nn/check.h"
 
 namespace tape::nn {
@@ -79,10 +80,11 @@ Decoder::Decoder(int64_t count, const TransformerLayerOptions& options, const st
 
 Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const Mask& mask, const Mask& memory_mask) {
   const Mask seen = RelativeBias::added_to(mask, relative_bias, x.size(1));
+  const Mask seen_memory = relative_bias ? uniform_if_all_hidden(memory_mask, x.dtype()) : memory_mask;
   Tensor h = x;
   for (int64_t i = 0; i < layers.size(); ++i)
-    h = run_layer({h, memory}, seen, [this, i, memory_mask](const Tensors& in, const Mask& own) {
-      return layers[i](in[0], in[1], own, memory_mask);
+    h = run_layer({h, memory}, seen, [this, i, seen_memory](const Tensors& in, const Mask& own) {
+      return layers[i](in[0], in[1], own, seen_memory);
     });
   return norm ? (*norm)(h) : h;
 }
@@ -101,9 +103,10 @@ Tensor Decoder::forward_cached(const Tensor& x, DecoderCache& cache, const Mask&
     raise(ErrorKind::config, "Decoder: a cache of {} layers for {}", cache.size(), layers.size());
   const Mask seen =
       RelativeBias::added_to({}, relative_bias, x.size(1), cache.empty() ? 0 : cache.front().self.length());
+  const Mask seen_memory = relative_bias ? uniform_if_all_hidden(memory_mask, x.dtype()) : memory_mask;
   Tensor h = x;
   for (int64_t i = 0; i < layers.size(); ++i)
-    h = layers[i].call(&DecoderLayer::forward_cached, h, cache[static_cast<size_t>(i)], memory_mask, seen);
+    h = layers[i].call(&DecoderLayer::forward_cached, h, cache[static_cast<size_t>(i)], seen_memory, seen);
   return norm ? (*norm)(h) : h;
 }
 

@@ -3,6 +3,7 @@
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
 #include "nn/check.h"
+#include "nn/positions.h"
 
 namespace tape::nn {
 namespace {
@@ -37,22 +38,6 @@ int64_t position_rows(const EmbeddingsOptions& o) {
   return o.max_length + *o.padding_index + 1;
 }
 
-/// [B, T]: how many ids up to each are not padding, behind the padding's own place.
-Tensor positions_of(const Tensor& ids, int64_t padding) {
-  if (ids.dtype() != i64) raise(ErrorKind::dtype, "Embeddings: ids must be i64, got {}", to_string(ids.dtype()));
-  Tensor positions = empty(ids.shape(), i64);
-  const std::vector<int64_t> values = ids.to_vector<int64_t>();
-  int64_t* const place = positions.mutable_data<int64_t>();
-  const int64_t length = ids.size(1);
-  for (int64_t i = 0, seen = 0; i < ids.numel(); ++i) {
-    if (i % length == 0) seen = 0;
-    const bool word = values[static_cast<size_t>(i)] != padding;
-    seen += word ? 1 : 0;
-    place[i] = word ? padding + seen : padding;
-  }
-  return positions;
-}
-
 }  // namespace
 
 Embeddings::Embeddings(const EmbeddingsOptions& o)
@@ -73,6 +58,7 @@ Embeddings::Embeddings(const EmbeddingsOptions& o)
 
 Tensor Embeddings::forward(const Tensor& ids, const Tensor& segments, int64_t first) {
   if (ids.rank() != 2) raise(ErrorKind::shape, "Embeddings: ids must be [B, T], got {}", to_string(ids.shape()));
+  if (ids.dtype() != i64) raise(ErrorKind::dtype, "Embeddings: ids must be i64, got {}", to_string(ids.dtype()));
   if (!position) return sum(ids, Tensor(), segments);
   const int64_t length = ids.size(1);
   if (first < 0 || first + length > max_length_)
@@ -80,7 +66,7 @@ Tensor Embeddings::forward(const Tensor& ids, const Tensor& segments, int64_t fi
           max_length_);
   if (padding_ && first != 0)
     raise(ErrorKind::config, "Embeddings: positions that skip padding begin at 0, got {}", first);
-  if (padding_) return sum(ids, positions_of(ids, *padding_), segments);
+  if (padding_) return sum(ids, positions_skipping_padding(ids, *padding_, *padding_ + 1, *padding_), segments);
   const auto end = static_cast<double>(first + length);
   return sum(ids, arange(static_cast<double>(first), end), segments);
 }

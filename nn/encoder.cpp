@@ -1,5 +1,6 @@
 #include "nn/encoder.h"
 
+#include "nn/attention_steps.h"
 #include "nn/check.h"
 
 namespace tape::nn {
@@ -165,7 +166,8 @@ void Encoder::make_what_is_shared(const TransformerLayerOptions& options) {
 }
 
 Tensor Encoder::forward(const Tensor& x, const Mask& mask, const Positions& positions) {
-  const Mask seen = RelativeBias::added_to(mask, relative_bias, x.size(1));
+  const Mask seen =
+      RelativeBias::added_to(relative_bias ? uniform_if_all_hidden(mask, x.dtype()) : mask, relative_bias, x.size(1));
   Tensor rows = relative_rows ? Tensor((*relative_rows)->weight) : Tensor();
   if (relative_norm) rows = (*relative_norm)(rows);
   Tensor h = x;

@@ -1,9 +1,13 @@
 #include "nn/positional_encoding.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
+#include "autograd/ops/compare.h"
+#include "autograd/ops/index.h"
 #include "autograd/ops/shape.h"
 #include "nn/check.h"
 #include "nn/init.h"
@@ -89,6 +93,22 @@ void PositionalEncoding::dtype_changed(DType dtype) { table = make_table(table.s
 
 Tensor PositionalEncoding::forward(const Tensor& x, int64_t first) const {
   return with_rows("PositionalEncoding", x, table, first);
+}
+
+Tensor PositionalEncoding::at(const Tensor& x, const Tensor& positions) const {
+  const int64_t width = table.size(1);
+  if (x.rank() != 3 || x.size(-1) != width || !(positions.shape() == Shape{x.size(0), x.size(1)}))
+    raise(ErrorKind::shape, "PositionalEncoding: x must be [B, T, {}] and positions [B, T], got {} and {}", width,
+          to_string(x.shape()), to_string(positions.shape()));
+  std::vector<int64_t> rows = positions.to_vector<int64_t>();
+  for (int64_t& row : rows) {
+    if (row >= table.size(0))
+      raise(ErrorKind::shape, "PositionalEncoding: position {} is beyond the table of {}", row, table.size(0));
+    row = std::max<int64_t>(row, 0);
+  }
+  const Tensor found = reshape(index_select(table, 0, from_vector(rows)), x.shape());
+  const Tensor none = reshape(lt(positions, 0), Shape{x.size(0), x.size(1), 1});
+  return x + masked_fill(found, none, 0);
 }
 
 std::string PositionalEncoding::settings() const {

@@ -6,7 +6,8 @@ namespace tape::nn {
 
 /// Where sines and cosines stand: in turn, as in the paper, or the sines in the first half of the columns and the
 /// cosines in the second, as in Marian's models. fairseq's (M2M100, NLLB) are halves too, with frequencies that reach
-/// 1/10000 in the last column: w_i = 10000^(-i/(C/2 - 1)), C even and at least 4.
+/// 1/10000 in the last column: w_i = 10000^(-i/(C/2 - 1)), C even and at least 4. (Their models also skip padding when
+/// they count positions; see PositionalEncoding::at().)
 enum class SinusoidLayout { interleaved, halves, fairseq };
 
 struct PositionalEncodingOptions {
@@ -25,6 +26,10 @@ class PositionalEncoding : public Layer<PositionalEncoding> {
   /// `first` is the position of x's first token. Error (shape) beyond the table and for another width, (dtype) for
   /// another dtype than the table's.
   Tensor forward(const Tensor& x, int64_t first = 0) const;
+  /// With a position for each token of x [B, T, C]: positions [B, T] (i64), counted from the table's first row. Nothing
+  /// is added where a position is negative, as for padding. Error (shape) beyond the table and for positions of another
+  /// shape.
+  Tensor at(const Tensor& x, const Tensor& positions) const;
   std::string settings() const override;
 
   Buffer table;  ///< [max_length, C]

@@ -78,4 +78,18 @@ RotaryTurn Positions::turn(const RotaryFrequencies& frequencies, int64_t batch, 
   return turns_->made.back().turn;
 }
 
+Tensor positions_skipping_padding(const Tensor& ids, int64_t padding_id, int64_t first, int64_t of_padding) {
+  if (ids.dtype() != i64) raise(ErrorKind::dtype, "Positions: ids must be i64, got {}", to_string(ids.dtype()));
+  if (ids.rank() != 2) raise(ErrorKind::shape, "Positions: ids must be [B, T], got {}", to_string(ids.shape()));
+  const std::vector<int64_t> values = ids.to_vector<int64_t>();
+  Tensor positions = empty(ids.shape(), i64);
+  int64_t* const position = positions.mutable_data<int64_t>();
+  const int64_t length = ids.size(1);
+  for (int64_t i = 0, next = first; i < ids.numel(); ++i) {
+    if (i % length == 0) next = first;
+    position[i] = values[static_cast<size_t>(i)] != padding_id ? next++ : of_padding;
+  }
+  return positions;
+}
+
 }  // namespace tape::nn

@@ -39,4 +39,8 @@ class Positions {
   std::shared_ptr<Turns> turns_;
 };
 
+/// Positions that skip padding, as fairseq counts them: ids [B, T] (i64) -> [B, T] (i64). The first id of a row that is
+/// not `padding_id` gets `first`, the next ones first + 1 and on; padding gets `of_padding`. Error (dtype, shape).
+Tensor positions_skipping_padding(const Tensor& ids, int64_t padding_id, int64_t first, int64_t of_padding);
+
 }  // namespace tape::nn

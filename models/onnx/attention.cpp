@@ -41,10 +41,11 @@ Value context_of(Graph& g, const Value& scores, const Value& values, const Surro
                  int64_t groups, int64_t width) {
   const bool grouped = groups != heads;
   Value weights = g.op("Softmax", {g.add(scores, shown.added)}, {{"axis", int64_t{-1}}});
-  if (grouped) weights = g.reshape(weights, {0, groups, -1, 0});      // [B, G, H/G T, S]
-  Value context = g.matmul(weights, values);                          // [B, G, H/G T, D]
-  if (grouped) context = g.reshape(context, {0, heads, -1, width});   // [B, H, T, D]
-  context = g.permute(g.multiply(context, shown.any), {0, 2, 1, 3});  // [B, T, H, D]
+  if (grouped) weights = g.reshape(weights, {0, groups, -1, 0});     // [B, G, H/G T, S]
+  Value context = g.matmul(weights, values);                         // [B, G, H/G T, D]
+  if (grouped) context = g.reshape(context, {0, heads, -1, width});  // [B, H, T, D]
+  if (shown.any.defined()) context = g.multiply(context, shown.any);
+  context = g.permute(context, {0, 2, 1, 3});  // [B, T, H, D]
   return g.reshape(context, {0, 0, heads * width});
 }
 
@@ -94,8 +95,9 @@ const Surroundings::Shown& Surroundings::shown(Graph& g, const std::optional<nn:
   if (causal_ || window) let("LessOrEqual", causal_ ? 0 : window->right);
   Value added = g.op("Where", {seen, g.number(0), g.number(std::numeric_limits<float>::lowest())});
   if (scores_.defined()) added = g.add(added, scores_);
-  const Value any =
-      g.op("ReduceMax", {g.cast(seen, f32)}, {{"axes", std::vector<int64_t>{-1}}, {"keepdims", int64_t{1}}});
+  Value any;
+  if (!evenly_)
+    any = g.op("ReduceMax", {g.cast(seen, f32)}, {{"axes", std::vector<int64_t>{-1}}, {"keepdims", int64_t{1}}});
   shown_.push_back({window, {added, any}});
   return shown_.back().second;
 }

@@ -22,7 +22,9 @@ class Surroundings {
   /// Of a mask, as layers use it.
   struct Shown {
     Value added;  ///< to the scores, broadcast to [B, H, T, S]: 0 for a key that is seen, else the lowest f32
-    Value any;    ///< what the context is multiplied by, broadcast to [B, H, T, D]: 0 for a query that sees nothing
+    /// What the context is multiplied by, broadcast to [B, H, T, D]: 0 for a query that sees nothing; undefined where
+    /// such a query attends to all keys evenly.
+    Value any;
   };
   struct Turn {
     Value cosine, sine;  ///< [T, R/2] or [B, 1, T, R/2]
@@ -50,6 +52,8 @@ class Surroundings {
   }
   /// Adds the scores [H, T, S] of a bias by distances.
   void add_bias(Graph& g, const nn::RelativeBias& bias);
+  /// As nn::uniform_if_all_hidden().
+  void attend_evenly_if_all_hidden() { evenly_ = true; }
   /// Takes the rows of positions [1, 2k, C] of disentangled attention.
   void add_rows(Value rows) { rows_ = std::move(rows); }
   const Value& rows() const { return rows_; }
@@ -60,7 +64,7 @@ class Surroundings {
 
  private:
   Value attention_mask_, distance_, positions_, scores_, rows_;
-  bool each_text_ = false, causal_ = false;
+  bool each_text_ = false, causal_ = false, evenly_ = false;
   std::vector<std::pair<std::optional<nn::AttentionWindow>, Shown>> shown_;
   std::vector<std::pair<nn::RotaryFrequencies, Turn>> turns_;
   std::vector<std::pair<std::vector<int64_t>, Picked>> picked_;  // by the rows of all distances

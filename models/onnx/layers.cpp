@@ -3,6 +3,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "autograd/create.h"
+#include "autograd/ops/join.h"
+
 namespace tape::models::onnx {
 namespace {
 
@@ -106,6 +109,17 @@ Value forward(Graph& g, const nn::Embeddings& layer, const Value& ids, const Val
 Value forward(Graph& g, const nn::PositionalEncoding& layer, const Value& x, const Value& positions) {
   const Inside inside(g, layer);
   return g.add(x, g.op("Gather", {g.constant(layer.table.to(f32)), positions}));
+}
+
+Value forward(Graph& g, const nn::PositionalEncoding& layer, const Value& x, const Value& positions, const Value& ids,
+              int64_t padding_id) {
+  const Inside inside(g, layer);
+  const Value real = g.cast(g.op("Not", {g.op("Equal", {ids, g.whole(padding_id)})}), i64);
+  const Value first = g.op("Gather", {positions, g.whole(0)});
+  // Row 0 is that of padding.
+  const Value rows = g.multiply(g.add(g.op("CumSum", {real, g.whole(1)}), first), real);
+  const Tensor table = layer.table.to(f32);
+  return g.add(x, g.op("Gather", {g.constant(cat({zeros({1, table.size(1)}), table}, 0)), rows}));
 }
 
 Value forward(Graph& g, const nn::LearnedPositionalEncoding& layer, const Value& x, const Value& positions) {

@@ -33,6 +33,9 @@ Value forward(Graph& g, const nn::GatedFeedForward& layer, const Value& x);
 /// one of these.
 Value forward(Graph& g, const nn::Embeddings& layer, const Value& ids, const Value& positions, const Value& segments);
 Value forward(Graph& g, const nn::PositionalEncoding& layer, const Value& x, const Value& positions);
+/// nn::PositionalEncoding::at() with positions that skip padding: those in `positions` [T] are of ids that have none.
+Value forward(Graph& g, const nn::PositionalEncoding& layer, const Value& x, const Value& positions, const Value& ids,
+              int64_t padding_id);
 Value forward(Graph& g, const nn::LearnedPositionalEncoding& layer, const Value& x, const Value& positions);
 
 Value forward(Graph& g, const nn::Pooler& layer, const Value& hidden);

@@ -46,7 +46,10 @@ Value first_place(Graph& g, const Value& hidden) {
 Value read_tokens(Graph& g, const EncoderDecoder& model, const Value& ids, const Value& positions, bool source) {
   Value x = forward(g, source ? model.src_embedding : model.tgt_embedding, ids);
   if (model.options().embedding_scale != 1) x = g.multiply(x, g.number(model.options().embedding_scale));
-  if (model.positions) x = forward(g, *model.positions, x, positions);
+  if (model.positions && model.options().positions_skip_padding)
+    x = forward(g, *model.positions, x, positions, ids, model.options().padding_id);
+  else if (model.positions)
+    x = forward(g, *model.positions, x, positions);
   if (const auto& learned = source ? model.src_positions : model.tgt_positions) x = forward(g, *learned, x, positions);
   const auto& norm = source ? model.src_norm : model.tgt_norm;
   return norm ? forward(g, *norm, x) : x;

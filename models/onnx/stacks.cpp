@@ -47,7 +47,10 @@ Value forward(Graph& g, const nn::EncoderLayer& layer, const Value& x, Surroundi
 Value forward(Graph& g, const nn::Encoder& stack, const Value& x, Surroundings& around,
               std::vector<KeyValues>* caches) {
   const Inside inside(g, stack);
-  if (stack.relative_bias) around.add_bias(g, **stack.relative_bias);
+  if (stack.relative_bias) {
+    around.add_bias(g, **stack.relative_bias);
+    around.attend_evenly_if_all_hidden();
+  }
   if (stack.relative_rows) around.add_rows(relative_rows(g, stack));
   Value h = x;
   for (int64_t i = 0; i < stack.layers.size(); ++i)
@@ -70,7 +73,10 @@ Value forward(Graph& g, const nn::DecoderLayer& layer, const Value& x, const Val
 Value forward(Graph& g, const nn::Decoder& stack, const Value& x, const Value& memory, Surroundings& around,
               Surroundings& around_memory, std::vector<DecoderKeyValues>& caches) {
   const Inside inside(g, stack);
-  if (stack.relative_bias) around.add_bias(g, **stack.relative_bias);
+  if (stack.relative_bias) {
+    around.add_bias(g, **stack.relative_bias);
+    around_memory.attend_evenly_if_all_hidden();
+  }
   Value h = x;
   for (int64_t i = 0; i < stack.layers.size(); ++i)
     h = forward(g, *stack.layers[i], h, memory, around, around_memory, caches[static_cast<size_t>(i)]);

@@ -128,12 +128,12 @@ def configurations(chance, count):
 
 
 def inputs_of(generator, batch=3, length=13):
-    """Ids and labels with padding in front, behind and at both ends."""
+    """Ids and labels with padding in front, behind, at both ends and between."""
     ids = torch.randint(0, VOCAB, (batch, length), generator=generator)
     mask = torch.ones_like(ids)
     mask[0, :3] = 0
     mask[1, -4:] = 0
-    mask[2, :2] = mask[2, -1:] = 0
+    mask[2, :2] = mask[2, -1:] = mask[1, 4:6] = 0
     labels = torch.randint(0, VOCAB, (batch, length), generator=generator)
     labels[mask == 0] = -100
     labels[:, 1:][mask[:, :-1] == 0] = -100  # what stands in front of the first word says nothing

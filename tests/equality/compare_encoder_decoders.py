@@ -123,16 +123,20 @@ def made(kind, config, forced, tied, deviation=0.15):
 
 
 def inputs_of(config, generator, batch=3, length=13, target_length=9):
-    """Ids without padding among them (M2M100's has no position), of which masks hide some all the same."""
+    """Ids with padding in front, behind and between, most of it hidden; one source is nothing but hidden padding."""
+    pad = config.pad_token_id
 
     def ids(*shape):
-        return torch.randint(3, VOCAB - 1, shape, generator=generator)
+        drawn = torch.randint(3, VOCAB - 1, shape, generator=generator)
+        return drawn.masked_fill(torch.rand(shape, generator=generator) < 0.1, pad)  # padding that is seen
 
     mask = torch.ones(batch, length, dtype=torch.int64)
     mask[0, :3] = 0
     mask[1, -4:] = 0
     mask[2, 4:6] = 0
-    given = {"input_ids": ids(batch, length), "attention_mask": mask}
+    if generator.initial_seed() % 3 == 2:
+        mask[2] = 0
+    given = {"input_ids": ids(batch, length).masked_fill(mask == 0, pad), "attention_mask": mask}
     labels = ids(batch, target_length)
     labels[1, -1] = -100
     given["labels"] = labels
@@ -140,6 +144,7 @@ def inputs_of(config, generator, batch=3, length=13, target_length=9):
         given["decoder_input_ids"] = ids(batch, target_length)
         given["decoder_attention_mask"] = torch.ones_like(labels)
         given["decoder_attention_mask"][1, -2:] = given["decoder_attention_mask"][2, 3] = 0
+        given["decoder_input_ids"].masked_fill_(given["decoder_attention_mask"] == 0, pad)
         labels[1, -2:] = -100
     return given
 

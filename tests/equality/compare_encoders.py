@@ -166,7 +166,8 @@ def configurations(chance, family, head, count):
 
 
 def padded_ids(config, generator, padded, batch=3, length=LENGTH):
-    """Ids with padding behind, whose id no word has, or without."""
+    """Ids with padding behind, between and in front, whose id no word has, or without. Of a query that is hidden itself
+    DeBERTa and ModernBERT say something else there, so that their first positions, which heads read, are seen."""
     pad = config.pad_token_id or 0
     ids = torch.randint(0, VOCAB, (batch, length), generator=generator)
     ids[ids == pad] = pad + 1
@@ -174,6 +175,8 @@ def padded_ids(config, generator, padded, batch=3, length=LENGTH):
     if padded:
         mask[1, 8:] = 0
         mask[2, 3:] = 0
+        mask[0, 4:6] = 0
+        mask[1, 0] = 1 if config.model_type in ("deberta-v2", "modernbert") else 0
     return ids.masked_fill(mask == 0, pad), mask
 
 

@@ -205,10 +205,9 @@ def inputs_of(model, config, generator):
         labels[0, 2] = -100
         given["labels"] = labels
     elif kind == "M2M100ForConditionalGeneration":
-        # A padding id has no position there, so none stands among the words; a label behind the last word is no input.
-        low = config.pad_token_id + 1
-        given["input_ids"] = ids(low, vocab, batch, length)
-        labels = ids(low, vocab, batch, target_length)
+        # A padding id has no position there, wherever it stands.
+        given["input_ids"] = ids(0, vocab, batch, length).masked_fill(mask == 0, config.pad_token_id)
+        labels = ids(0, vocab, batch, target_length)
         labels[1, -1] = -100
         given["labels"] = labels
     elif kind == "MarianMTModel":

@@ -125,6 +125,33 @@ std::vector<std::string> encoder_folders() {
 INSTANTIATE_TEST_SUITE_P(Encoders, Run, testing::ValuesIn(encoder_folders()),
                          [](const auto& folder) { return folder.param.substr(std::string("encoders/").size()); });
 
+/// The folders of tests/fixtures/make_padding.py.
+class Padding : public testing::TestWithParam<std::string> {};
+
+TEST_P(Padding, CountsAsInTransformersWhereverItStands) {
+  const auto all = load_safetensors(fixture_path("padding.safetensors")).tensors;
+  const AnyModel model = load_model(fixture_folder(GetParam()));
+  for (const char* place : {"front", "inside", "behind", "shown", "all"}) {
+    const std::string from = fmt::format("{}.{}.", GetParam(), place);
+    nn::StateDict in;
+    for (const auto& [name, tensor] : all)
+      if (name.starts_with(from + "in.")) in[name.substr(from.size() + 3)] = tensor;
+    ASSERT_GE(in.size(), 2u) << from;
+    Tensor logits = run(model, in, {}).at("logits");
+    if (!in.contains("decoder_input_ids"))
+      logits = logits * unsqueeze(cast(in.at("attention_mask"), logits.dtype()), 2);
+    EXPECT_TRUE(tensors_near(logits, all.at(from + "out.logits"), 1e-10)) << from;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Folders, Padding,
+                         testing::Values("m2m100", "marian", "bart", "mbart", "t5", "mt5", "bert_masked",
+                                         "encoders/RobertaForMaskedLM", "encoders/MPNetForMaskedLM", "gpt2", "llama",
+                                         "gpt_neox"),
+                         [](const auto& folder) {
+                           return folder.param.substr(folder.param.find('/') + 1);  // npos + 1 is 0
+                         });
+
 TEST(RunInputs, AreNamedWhereTheyDoNotFit) {
   const AnyModel bert = load_model(fixture_folder("bert_masked")), gpt = load_model(fixture_folder("gpt2")),
                  marian = load_model(fixture_folder("marian")), plain = load_model(fixture_folder("bert"));

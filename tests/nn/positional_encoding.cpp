@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "autograd/ops/arithmetic.h"
 #include "autograd/ops/shape.h"
+#include "autograd/random.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
@@ -42,6 +44,22 @@ TEST(PositionalEncoding, FairseqsLastFrequencyIsOneTenThousandth) {
       tensor({std::sin(3.0), std::sin(0.03), std::sin(0.0003), std::cos(3.0), std::cos(0.03), std::cos(0.0003)}, f64),
       1e-7));
   EXPECT_EQ(layer.settings(), "6, at most 3 positions, as fairseq's");
+}
+
+TEST(PositionalEncoding, TakesAPositionForEachTokenAndAddsNothingToPadding) {
+  const PositionalEncoding layer(4, 5);
+  const Tensor x = randn({2, 3, 4});
+  const Tensor y = layer.at(x, tensor({{-1, 0, 4}, {2, -1, 2}}, i64));
+  const std::vector<std::vector<int64_t>> rows{{-1, 0, 4}, {2, -1, 2}};
+  for (int64_t b = 0; b < 2; ++b)
+    for (int64_t t = 0; t < 3; ++t) {
+      const int64_t row = rows[static_cast<size_t>(b)][static_cast<size_t>(t)];
+      EXPECT_TRUE(tensors_equal(y[b][t], row < 0 ? x[b][t] : x[b][t] + layer.table[row])) << b << " " << t;
+    }
+  EXPECT_TAPE_ERROR(layer.at(x, tensor({{0, 1, 2}, {3, 4, 5}}, i64)), ErrorKind::shape,
+                    "PositionalEncoding: position 5 is beyond the table of 5");
+  EXPECT_TAPE_ERROR(layer.at(x, tensor({0, 1, 2}, i64)), ErrorKind::shape,
+                    "PositionalEncoding: x must be [B, T, 4] and positions [B, T], got [2, 3, 4] and [3]");
 }
 
 TEST(LearnedPositionalEncoding, AgreesWithTorch) {

@@ -80,6 +80,7 @@
 #include "models/roberta.h"
 #include "models/run.h"
 #include "models/sentence_encoder.h"
+#include "models/sentence_modules.h"
 #include "models/sequence_classifier.h"
 #include "models/t5.h"
 #include "models/token_classifier.h"

@@ -1,7 +1,9 @@
-// Reads a model folder as transformers writes it, shows the model, and writes it again for transformers to read:
+// Reads a model folder as transformers or sentence-transformers writes it, shows the model, and writes it again for
+// them to read:
 //   hugging_face_folder IN OUT [bytes a file]
 #include <tapeformer.h>
 
+#include <filesystem>
 #include <iostream>
 #include <string>
 
@@ -11,6 +13,12 @@ int main(int argc, char** argv) try {
     return 2;
   }
   using namespace tape;
+  if (std::filesystem::exists(std::filesystem::path(argv[1]) / "modules.json")) {  // of sentence-transformers
+    const auto sentences = models::load_sentence_encoder(argv[1]);
+    std::cout << *sentences << "\n";
+    models::save(argv[2], *sentences);
+    return 0;
+  }
   const models::AnyModel model = models::load_model(argv[1]);
   std::cout << models::module_of(model) << "\n";
   models::SaveOptions options;

@@ -19,13 +19,10 @@ int main(int argc, char** argv) try {
   for (std::string line; std::getline(std::cin, line);) sentences.push_back(line);
   if (sentences.empty()) return 0;
 
-  const auto embed = [&](const std::vector<std::string>& texts) {
-    std::vector<std::vector<int64_t>> ids;
-    for (const std::string& text : texts) ids.push_back(tokenizer->encode(text, {.max_length = 256}).ids);
-    return normalize(models::embed(*model, ids), -1);
-  };
+  const auto embed = [&](const std::vector<std::string>& texts) { return models::embed(*model, *tokenizer, texts); };
   const Tensor all = embed(sentences), query = embed({argv[2]});  // [sentences, C], [1, C]
-  const auto likeness = matmul(all, query, {.transpose_b = true}).to(f64).to_vector<double>();  // cosines
+  const auto likeness =
+      matmul(normalize(all, -1), normalize(query, -1), {.transpose_b = true}).to(f64).to_vector<double>();  // cosines
   std::vector<size_t> order(sentences.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return likeness[a] > likeness[b]; });

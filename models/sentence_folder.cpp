@@ -1,21 +1,20 @@
 // Folders of sentence-transformers.
 
-#include <filesystem>
+#include <algorithm>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/json.h"
-#include "base/path.h"
 #include "models/adapter_folder.h"
 #include "models/encoder_folder.h"
 #include "models/sentence_encoder.h"
+#include "models/sentence_parts.h"
 #include "models/weights.h"
 
 namespace tape::models {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kModules = "sentence_transformers.models.";
@@ -24,24 +23,6 @@ void write_json(const std::string& file, const Json& json) {
   const std::string text = fmt::format("{}\n", json.dump(2));
   const std::string_view parts[] = {text};
   write_file(file, parts);
-}
-
-/// Whether the last of a folder's modules divides by the length; a folder without a list of them does not.
-bool normalizes(const std::string& folder) {
-  const std::string file = file_in_folder(folder, "modules.json");
-  if (!path_exists(file)) return false;
-  const Json json = parse_json(fmt::format("{{\"modules\": {}}}", read_text(file)), file);
-  const Json& modules = json.at("modules");
-  if (!modules.is_array()) raise(ErrorKind::format, "{}: not a list of modules", file);
-  for (const Json& module : modules) {
-    if (!module.is_object() || !module.contains("type") || !module.at("type").is_string())
-      raise(ErrorKind::format, "{}: a module has no \"type\"", file);
-    const std::string name = module.at("type").get<std::string>();
-    if (name.ends_with(".Normalize")) return true;
-    if (!name.ends_with(".Transformer") && !name.ends_with(".Pooling"))
-      raise(ErrorKind::config, "{}: the module \"{}\" is not computed here", file, name);
-  }
-  return false;
 }
 
 /// The encoder of a model without a head, or of a masked language model.
@@ -65,32 +46,91 @@ struct TakeEncoder {
   }
 };
 
-}  // namespace
-
-std::optional<nn::Pooling> read_pooling(const std::string& folder) {
-  const std::string file = file_in_folder(folder, "1_Pooling/config.json");
-  if (!path_exists(file)) return std::nullopt;
-  const ConfigReader config(read_text(file), file);
-  const bool mean = config.flag("pooling_mode_mean_tokens", false);
-  if (mean == config.flag("pooling_mode_cls_token", false))
-    raise(ErrorKind::config, "{}: either \"pooling_mode_mean_tokens\" or \"pooling_mode_cls_token\" must be true",
-          file);
-  return mean ? nn::Pooling::mean : nn::Pooling::first;
+const char* type_of(SentenceModuleKind kind) {
+  switch (kind) {
+    case SentenceModuleKind::dense:
+      return "Dense";
+    case SentenceModuleKind::layer_norm:
+      return "LayerNorm";
+    case SentenceModuleKind::dropout:
+      return "Dropout";
+    case SentenceModuleKind::normalize:
+      break;
+  }
+  return "Normalize";
 }
 
+/// The class of torch.nn that computes an activation.
+std::string torch_name(const std::optional<nn::ActivationKind>& kind) {
+  if (!kind) return "torch.nn.modules.linear.Identity";
+  const std::map<nn::ActivationKind, const char*> names{{nn::ActivationKind::tanh, "Tanh"},
+                                                        {nn::ActivationKind::relu, "ReLU"},
+                                                        {nn::ActivationKind::gelu, "GELU"},
+                                                        {nn::ActivationKind::silu, "SiLU"},
+                                                        {nn::ActivationKind::sigmoid, "Sigmoid"}};
+  const auto found = names.find(*kind);
+  if (found == names.end())
+    raise(ErrorKind::config, "SentenceModule: sentence-transformers loads no activation {}", nn::to_string(*kind));
+  return fmt::format("torch.nn.modules.activation.{}", found->second);
+}
+
+/// The config.json of a module after the pooling; null without one.
+Json json_of(const SentenceModuleOptions& o) {
+  switch (o.kind) {
+    case SentenceModuleKind::dense: {
+      Json json{{"in_features", o.in},
+                {"out_features", o.out},
+                {"bias", o.bias},
+                {"activation_function", torch_name(o.activation)}};
+      if (o.residual) json["use_residual"] = true;  // a key that older releases do not know
+      return json;
+    }
+    case SentenceModuleKind::layer_norm:
+      return {{"dimension", o.in}};
+    case SentenceModuleKind::dropout:
+      return {{"dropout", o.rate}};
+    case SentenceModuleKind::normalize:
+      break;
+  }
+  return {};
+}
+
+/// In the keys that every release reads, as far as they can say it.
+Json pooling_json(const SentenceEncoderConfig& c, int64_t width) {
+  Json json{{"word_embedding_dimension", width}};
+  std::vector<SentencePooling> in_order;
+  for (const SentencePooling mode : sentence_poolings()) {
+    const bool wanted = std::ranges::find(c.pooling, mode) != c.pooling.end();
+    json[pooling_key(mode)] = wanted;
+    if (wanted) in_order.push_back(mode);
+  }
+  json["include_prompt"] = c.include_prompt;
+  if (in_order == c.pooling) return json;
+  for (const SentencePooling mode : sentence_poolings()) json.erase(pooling_key(mode));
+  Json modes = Json::array();
+  for (const SentencePooling mode : c.pooling) modes.push_back(to_string(mode));
+  json["pooling_mode"] = modes;
+  return json;
+}
+
+}  // namespace
+
 std::unique_ptr<SentenceEncoder> load_sentence_encoder(const std::string& folder, const std::string& below) {
-  SentenceEncoderConfig config{.pooling = read_pooling(folder).value_or(nn::Pooling::mean),
-                               .normalize = normalizes(folder)};
-  const AnyModel model = is_adapter_folder(folder) ? load_with_adapter(folder, below) : load_model(folder);
+  SentenceParts parts = read_sentence_parts(folder);
+  const std::string& encoder = parts.encoder;
+  const AnyModel model = is_adapter_folder(encoder) ? load_with_adapter(encoder, below) : load_model(encoder);
   nn::merge_adapters(module_of(model));
-  const EncoderModel& base = std::visit(TakeEncoder{folder, config}, model);
-  auto found = std::make_unique<SentenceEncoder>(config);
+  const EncoderModel& base = std::visit(TakeEncoder{encoder, parts.config}, model);
+  auto found = std::make_unique<SentenceEncoder>(parts.config);
   found->to(base.parameters().front().dtype());
   nn::StateDict values = base.state_dict();
   std::erase_if(values, [](const auto& named) {
     return named.first.starts_with("pooler.") || named.first.find(".lora.") != std::string::npos;
   });
   found->base->load_state_dict(values);
+  nn::StateDict all = found->state_dict();
+  for (const auto& [name, value] : parts.values) all.at(name) = value.to(base.parameters().front().dtype());
+  found->load_state_dict(all);
   found->eval();
   return found;
 }
@@ -116,28 +156,40 @@ void save(const std::string& folder, const SentenceEncoder& model, const Sentenc
 
 void save_sentence_modules(const std::string& folder, const SentenceEncoder& model,
                            const SentenceFolderOptions& options) {
-  make_folder(fmt::format("{}/1_Pooling", folder));
-  if (model.config().normalize) make_folder(fmt::format("{}/2_Normalize", folder));
-  const bool mean = model.config().pooling == nn::Pooling::mean;
-  write_json(fmt::format("{}/1_Pooling/config.json", folder), {{"word_embedding_dimension", model.base->width()},
-                                                               {"pooling_mode_cls_token", !mean},
-                                                               {"pooling_mode_mean_tokens", mean}});
+  const SentenceEncoderConfig& c = model.config();
   Json modules = Json::array();
-  const auto module = [&modules](const char* path, const char* type) {
+  const auto module = [&](const char* type, bool own_folder) {
     const auto place = modules.size();
+    const std::string path = own_folder ? fmt::format("{}_{}", place, type) : "";
     modules.push_back({{"idx", place},
                        {"name", fmt::format("{}", place)},
                        {"path", path},
                        {"type", fmt::format("{}{}", kModules, type)}});
+    const std::string where = fmt::format("{}/{}", folder, path);
+    if (own_folder) make_folder(where);
+    return where;
   };
-  module("", "Transformer");
-  module("1_Pooling", "Pooling");
-  if (model.config().normalize) module("2_Normalize", "Normalize");
+  module("Transformer", false);
+  write_json(fmt::format("{}/config.json", module("Pooling", true)), pooling_json(c, model.base->width()));
+  for (int64_t i = 0; i < model.modules.size(); ++i) {
+    const SentenceModule& own = *model.modules[i];
+    const std::string where = module(type_of(own.options().kind), true);
+    const Json config = json_of(own.options());
+    if (!config.empty()) write_json(fmt::format("{}/config.json", where), config);
+    if (const nn::StateDict values = own.state_dict(); !values.empty())
+      write_weights(where, values, SaveOptions().max_shard_bytes);
+  }
+  if (c.normalize) module("Normalize", true);
   write_json(fmt::format("{}/modules.json", folder), modules);
+  const int64_t most = options.max_tokens.value_or(c.text.max_tokens.value_or(model.base->max_length()));
   write_json(fmt::format("{}/sentence_bert_config.json", folder),
-             {{"max_seq_length", options.max_tokens.value_or(model.base->max_length())}, {"do_lower_case", false}});
+             {{"max_seq_length", most}, {"do_lower_case", c.text.lowercase}});
+  Json prompts = Json::object();
+  for (const auto& [name, prompt] : c.text.prompts) prompts[name] = prompt;
   write_json(fmt::format("{}/config_sentence_transformers.json", folder),
-             {{"prompts", Json::object()}, {"default_prompt_name", nullptr}, {"similarity_fn_name", "cosine"}});
+             {{"prompts", prompts},
+              {"default_prompt_name", c.text.default_prompt ? Json(*c.text.default_prompt) : Json()},
+              {"similarity_fn_name", "cosine"}});
 }
 
 }  // namespace tape::models

@@ -55,7 +55,7 @@ void add_train_embedding(Command train) {
   command.option("--positive-column", o.fields.target, "Field that holds the text that it is to find");
   command.option("--temperature", o.temperature, "Cosines are divided by it").above(0);
   command.flag("--symmetric", o.symmetric, "The second text must find the first, too");
-  add_pooling_option(command, arguments->pooling, "mean unless the 1_Pooling of --init says first");
+  add_pooling_option(command, arguments->pooling, "that of the folder of --init, else mean");
   add_init_options(command, o, arguments->adapters);
   add_batch_options(command, o, "Pairs", "text");
   add_run_options(command, *arguments, {"small", "fine-tune", "adapters"});

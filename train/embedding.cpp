@@ -50,7 +50,14 @@ const TextEmbeddingOptions& checked(const TextEmbeddingOptions& options) {
   return options;
 }
 
-const char* word_of(nn::Pooling pooling) { return pooling == nn::Pooling::mean ? "mean" : "first"; }
+/// "mean", "first + max"
+std::string word_of(const std::vector<models::SentencePooling>& pooling) {
+  std::string words;
+  for (const models::SentencePooling mode : pooling)
+    words += fmt::format("{}{}", words.empty() ? "" : " + ",
+                         mode == models::SentencePooling::cls ? std::string_view("first") : to_string(mode));
+  return words;
+}
 
 /// Everything of a run but its loop.
 class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, models::SentenceEncoder> {
@@ -86,8 +93,11 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     void parts(auto&& each) { train.parts(each), valid.parts(each), each(valid_first), each(valid_second); }
   };
 
-  nn::Pooling pooling() const {
-    return options_.pooling.value_or(pretrained_ ? pretrained_->config.pooling : nn::Pooling::mean);
+  std::vector<models::SentencePooling> pooling() const {
+    using models::SentencePooling;
+    if (options_.pooling)
+      return {*options_.pooling == nn::Pooling::mean ? SentencePooling::mean : SentencePooling::cls};
+    return pretrained_ ? pretrained_->config.pooling : std::vector{SentencePooling::mean};
   }
 
   text::ParallelCorpus read_file(const std::string& file) const {
@@ -158,7 +168,7 @@ class TextEmbeddingTask : public EncoderRun<TextEmbeddingOptions, PairBatch, mod
     });
     std::vector<float> all;
     for (const std::vector<float>& vector : found) all.insert(all.end(), vector.begin(), vector.end());
-    return from_vector(all, {std::ssize(found), model_->base->width()});
+    return from_vector(all, {std::ssize(found), model_->width()});
   }
 
   Evaluation evaluate() override {

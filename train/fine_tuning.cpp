@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "models/folder.h"
+#include "models/sentence_parts.h"
 #include "models/tokenizer_fit.h"
 #include "nn/adapters.h"
 #include "text/load_tokenizer.h"
@@ -95,11 +96,21 @@ std::unique_ptr<Model> begin_with_labels(const PretrainedFor<Model>& from, Confi
   return begin<Model>(from, std::move(config), options.dropout, keep_head);
 }
 
+/// A classifier has no combined vectors. Error (config) for other modes than the mean or the first position.
+nn::Pooling pooling_of_classifier(const std::string& folder, const std::vector<models::SentencePooling>& modes) {
+  using models::SentencePooling;
+  if (modes == std::vector{SentencePooling::mean}) return nn::Pooling::mean;
+  if (modes == std::vector{SentencePooling::cls}) return nn::Pooling::first;
+  std::string named;
+  for (const SentencePooling mode : modes) named += fmt::format("{}{}", named.empty() ? "" : " + ", to_string(mode));
+  raise(ErrorKind::config, "{}: its Pooling is {}; a classifier pools with mean or cls", folder, named);
+}
+
 void choose_pooling(Pretrained& p) {
   if (p.has_head()) {
     p.pooling_reason = "as the folder's classifier has it";
   } else if (const auto pooling = models::read_pooling(p.folder)) {
-    p.config.pooling = *pooling;
+    p.config.pooling = pooling_of_classifier(p.folder, *pooling);
     p.pooling_reason = "as 1_Pooling/config.json says";
   } else {
     p.config.pooling = p.has_pooler ? nn::Pooling::first : nn::Pooling::mean;
@@ -131,8 +142,15 @@ PretrainedWords read_pretrained_words(const std::string& folder) {
 
 PretrainedSentences read_pretrained_sentences(const std::string& folder) {
   PretrainedSentences p;
-  read<SentenceEncoder>(folder, p, "a sentence encoder");
-  p.config.pooling = models::read_pooling(folder).value_or(nn::Pooling::mean);
+  const models::SentenceParts parts = models::read_sentence_parts(folder);
+  // Checkpoints hold the encoder alone.
+  if (!parts.values.empty())
+    raise(ErrorKind::config, "{}/modules.json: a Dense or LayerNorm after the pooling is not trained here", folder);
+  read<SentenceEncoder>(parts.encoder, p, "a sentence encoder");
+  const models::EncoderConfig encoder = p.config.encoder;
+  p.config = parts.config;
+  p.config.encoder = encoder;
+  p.config.normalize = true;
   return p;
 }
 
@@ -151,7 +169,8 @@ std::unique_ptr<MaskedLanguageModel> begin_masked_language_model(const Pretraine
   return begin<MaskedLanguageModel>(from, from.config, dropout, from.has_head());
 }
 
-std::unique_ptr<SentenceEncoder> begin_sentence_encoder(const PretrainedSentences& from, nn::Pooling pooling,
+std::unique_ptr<SentenceEncoder> begin_sentence_encoder(const PretrainedSentences& from,
+                                                        const std::vector<models::SentencePooling>& pooling,
                                                         std::optional<double> dropout) {
   models::SentenceEncoderConfig config = from.config;
   config.pooling = pooling;

@@ -58,14 +58,16 @@ using PretrainedSentences = PretrainedFor<models::SentenceEncoder>;
 /// the first position where the folder has a pooler, and the mean where it has none.
 ///
 /// Error (config) for a folder of another class of model, a tokenizer with more tokens than the model, a 1_Pooling that
-/// asks for neither the mean nor the first position; (format) and (io) as models::load_model and text::load_tokenizer.
+/// asks for something else than the mean or the first position; (format) and (io) as models::load_model and
+/// text::load_tokenizer.
 Pretrained read_pretrained(const std::string& folder);
 
 /// The same for a model that labels tokens: a head is kept where it is one of tokens, and there is no pooling.
 PretrainedTokens read_pretrained_tokens(const std::string& folder);
 /// The same for a masked language model, whose head is kept.
 PretrainedWords read_pretrained_words(const std::string& folder);
-/// The same for a sentence encoder, which has no head.
+/// The same for a sentence encoder, which has no head, with any pooling. Error (config) also for modules with weights
+/// after the pooling.
 PretrainedSentences read_pretrained_sentences(const std::string& folder);
 
 /// What a model that begins with a folder is like.
@@ -84,7 +86,8 @@ std::unique_ptr<models::TokenClassifier> begin_token_classifier(const Pretrained
 std::unique_ptr<models::MaskedLanguageModel> begin_masked_language_model(const PretrainedWords& from,
                                                                          std::optional<double> dropout = {});
 /// The sentence encoder, with vectors of length 1.
-std::unique_ptr<models::SentenceEncoder> begin_sentence_encoder(const PretrainedSentences& from, nn::Pooling pooling,
+std::unique_ptr<models::SentenceEncoder> begin_sentence_encoder(const PretrainedSentences& from,
+                                                                const std::vector<models::SentencePooling>& pooling,
                                                                 std::optional<double> dropout = {});
 
 /// Holds the embeddings and the first `layers` layers still. Error (config) unless 0 <= layers <= the model's.

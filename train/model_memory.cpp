@@ -115,7 +115,16 @@ double parameter_count(const models::TokenClassifierConfig& c) {
   return encoder.parameters + head(encoder.parts.token, encoder.width, of(c.num_labels));
 }
 
-double parameter_count(const models::SentenceEncoderConfig& c) { return encoder_of(c.encoder).parameters; }
+double parameter_count(const models::SentenceEncoderConfig& c) {
+  double parameters = encoder_of(c.encoder).parameters;
+  for (const models::SentenceModuleOptions& o : c.modules) {
+    if (o.kind == models::SentenceModuleKind::layer_norm) parameters += 2 * of(o.in);
+    if (o.kind != models::SentenceModuleKind::dense) continue;
+    parameters += linear(of(o.in), of(o.out), o.bias);
+    if (o.residual && o.in != o.out) parameters += linear(of(o.in), of(o.out), false);
+  }
+  return parameters;
+}
 
 double parameter_count(const models::EncoderConfig& c) {
   const Encoder encoder = encoder_of(c);

@@ -30,7 +30,7 @@ TEST(SentenceEncoder, PoolsAndNormalizes) {
                mean = nn::mean_pool(model.base(ids), model.base->padding(ids));
   EXPECT_TRUE(tensors_near(model(ids), mean / sqrt(sum(square(mean), {-1}, Dims::keep)), 1e-6));
   EXPECT_TRUE(tensors_near(sum(square(model(ids)), {-1}), ones({2}), 1e-6));
-  SentenceEncoder first({.encoder = tiny_mpnet(), .pooling = nn::Pooling::first, .normalize = false});
+  SentenceEncoder first({.encoder = tiny_mpnet(), .pooling = {SentencePooling::cls}, .normalize = false});
   first.eval();
   EXPECT_TRUE(tensors_equal(first(ids), select(first.base(ids, first.base->padding(ids)), 1, 0)));
   EXPECT_FALSE(first.base->pooler);
@@ -68,11 +68,14 @@ TEST(SentenceEncoder, IsWrittenAndReadAsSentenceTransformersDoes) {
   manual_seed(2);
   const TemporaryFolder folder;
   const Tensor ids = tensor({{4, 5, 6}}, i64);
-  for (const nn::Pooling pooling : {nn::Pooling::mean, nn::Pooling::first})
+  for (const std::vector<SentencePooling>& pooling :
+       {std::vector{SentencePooling::mean}, std::vector{SentencePooling::cls},
+        std::vector{SentencePooling::max, SentencePooling::mean},
+        std::vector{SentencePooling::mean, SentencePooling::max}})
     for (const bool normalize : {true, false}) {
       SentenceEncoder model({.encoder = tiny_mpnet(), .pooling = pooling, .normalize = normalize});
       model.eval();
-      const std::string path = folder / fmt::format("{}{}", normalize, pooling == nn::Pooling::mean);
+      const std::string path = folder / fmt::format("{}{}{}", normalize, to_string(pooling.front()), pooling.size());
       save(path, model);
       const auto again = load_sentence_encoder(path);
       EXPECT_EQ(again->config().pooling, pooling);
@@ -106,13 +109,31 @@ TEST(SentenceEncoder, NamesWhatItDoesNotCompute) {
   };
   refused("{}", ErrorKind::format, "not a list of modules");
   refused("[{}]", ErrorKind::format, "a module has no \"type\"");
-  refused(replaced(good, "models.Pooling", "models.Dense"), ErrorKind::config,
-          "the module \"sentence_transformers.models.Dense\" is not computed here");
+  refused(
+      replaced(good, "models.Pooling", "models.Dense"), ErrorKind::config,
+      "the module \"sentence_transformers.models.Dense\" is not computed here as module 1, which must be a Pooling");
+  refused(replaced(good, "models.Normalize", "models.CNN"), ErrorKind::config,
+          "the module \"sentence_transformers.models.CNN\" is not computed here");
+  refused(replaced(good, "sentence_transformers.models.Pooling", "custom.Pooling"), ErrorKind::config,
+          "the module \"custom.Pooling\" is not computed here");
+  refused(replaced(good, "\"1_Pooling\"", "\"../1_Pooling\""), ErrorKind::format,
+          "the path \"../1_Pooling\" leaves the folder");
   write_text(modules, good);
-  const std::string pooling = write_text(folder / "1_Pooling/config.json", "{\"pooling_mode_max_tokens\": true}");
-  EXPECT_TAPE_ERROR(
-      load_sentence_encoder(folder.path()), ErrorKind::config,
-      fmt::format("{}: either \"pooling_mode_mean_tokens\" or \"pooling_mode_cls_token\" must be true", pooling));
+  const auto file_refused = [&](const char* name, const std::string& text, const std::string& sentence) {
+    const std::string before = read_text(folder / name), file = write_text(folder / name, text);
+    EXPECT_TAPE_ERROR(load_sentence_encoder(folder.path()), ErrorKind::config, fmt::format("{}: {}", file, sentence));
+    write_text(file, before);
+  };
+  file_refused(
+      "1_Pooling/config.json", "{\"pooling_mode\": \"sum\"}",
+      "\"pooling_mode\" must be one or several of cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken, "
+      "got \"sum\"");
+  file_refused("config_sentence_transformers.json", "{\"default_prompt_name\": \"query\", \"prompts\": {}}",
+               "\"default_prompt_name\" must be one of \"prompts\", got \"query\"");
+  file_refused("config_sentence_transformers.json", "{\"model_type\": \"SparseEncoder\"}",
+               "\"model_type\" must be \"SentenceTransformer\", got \"SparseEncoder\"");
+  file_refused("sentence_bert_config.json", "{\"transformer_task\": \"fill-mask\"}",
+               "\"transformer_task\" must be \"feature-extraction\", got \"fill-mask\"");
   const TemporaryFolder other;
   save(other.path(), SequenceClassifier({.encoder = tiny_mpnet()}));
   EXPECT_TAPE_ERROR(

@@ -7,12 +7,13 @@
 /// What the loaders of all classes of model share.
 namespace tape::models {
 
-/// Runs `body`; an Error that leaves it names the file whose content is at fault.
+/// Runs `body`; an Error that leaves it names the file whose content is at fault, once.
 template <class F>
 auto naming(const std::string& path, F&& body) {
   try {
     return body();
   } catch (const Error& error) {
+    if (std::string_view(error.what()).starts_with(path + ": ")) throw;
     raise(error.kind(), "{}: {}", path, error.what());
   }
 }

@@ -11,9 +11,13 @@ namespace {
 using nn::ActivationKind;
 
 /// What transformers calls otherwise than we do; of several names for one kind the first is written.
-constexpr std::array<std::pair<std::string_view, ActivationKind>, 3> kOtherNames{
+constexpr std::array<std::pair<std::string_view, ActivationKind>, 7> kOtherNames{
     {{"gelu_new", ActivationKind::gelu_tanh},
      {"gelu_pytorch_tanh", ActivationKind::gelu_tanh},
+     {"gelu_fast", ActivationKind::gelu_tanh},
+     {"gelu_accurate", ActivationKind::gelu_tanh},
+     {"gelu_python_tanh", ActivationKind::gelu_tanh},
+     {"gelu_python", ActivationKind::gelu},
      {"swish", ActivationKind::silu}}};
 
 /// Whether transformers knows our name.
@@ -31,7 +35,9 @@ std::optional<ActivationKind> find_activation(std::string_view name) {
 
 ActivationKind read_activation(const ConfigReader& config, const char* key, ActivationKind otherwise) {
   if (const auto kind = find_activation(config.text(key, activation_name(otherwise)))) return *kind;
-  config.wrong(key, "one of relu, gelu, gelu_new, gelu_pytorch_tanh, silu, swish, tanh, sigmoid");
+  config.wrong(key,
+               "one of relu, gelu, gelu_python, gelu_new, gelu_pytorch_tanh, gelu_python_tanh, gelu_fast, "
+               "gelu_accurate, silu, swish, tanh, sigmoid");
 }
 
 std::string activation_name(ActivationKind kind) {

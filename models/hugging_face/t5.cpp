@@ -110,8 +110,9 @@ T5Config read_t5_config(const ConfigReader& config, T5Kind kind) {
   c.bos_id = config.whole("decoder_start_token_id", c.padding_id);
   read_feed_forward(config, c);
   c.tie_output = config.flag("tie_word_embeddings", true);
-  // transformers before 5 scales where it ties; since then it says so of a T5 apart, and scales no mT5.
-  c.scale_output = kind == T5Kind::t5 && config.flag("scale_decoder_outputs", c.tie_output);
+  // transformers before 5 scales where it ties; since then it says so of a T5 apart (null: no), and scales no mT5.
+  const bool said_apart = config.contains("scale_decoder_outputs");
+  c.scale_output = kind == T5Kind::t5 && config.flag("scale_decoder_outputs", said_apart ? false : c.tie_output);
   return c;
 }
 

@@ -103,6 +103,17 @@ TEST(DecoderConfigs, SayWhichLayersHaveWindows) {
       "config.json: \"layer_types\" must be \"sliding_attention\" of every layer, got [\"full_attention\"]");
 }
 
+TEST(DecoderConfigs, TakeEveryNameThatTransformersHasForAnActivation) {
+  using Kind = nn::ActivationKind;
+  for (const auto& [name, kind] :
+       {std::pair{"gelu", Kind::gelu}, std::pair{"gelu_python", Kind::gelu}, std::pair{"gelu_new", Kind::gelu_tanh},
+        std::pair{"gelu_pytorch_tanh", Kind::gelu_tanh}, std::pair{"gelu_python_tanh", Kind::gelu_tanh},
+        std::pair{"gelu_fast", Kind::gelu_tanh}, std::pair{"gelu_accurate", Kind::gelu_tanh},
+        std::pair{"silu", Kind::silu}, std::pair{"swish", Kind::silu}, std::pair{"relu", Kind::relu},
+        std::pair{"tanh", Kind::tanh}, std::pair{"sigmoid", Kind::sigmoid}})
+    EXPECT_EQ(hf::read_llama_config(config_of(fmt::format("\"hidden_act\": \"{}\"", name))).activation, kind) << name;
+}
+
 TEST(DecoderConfigs, RefuseWhatIsNotComputed) {
   const auto refused = [](const std::string& field, const std::string& sentence) {
     EXPECT_TAPE_ERROR(hf::read_qwen3_config(config_of(field)), ErrorKind::config,
@@ -115,8 +126,9 @@ TEST(DecoderConfigs, RefuseWhatIsNotComputed) {
   refused(R"("final_logit_softcapping": 30.0)", "\"final_logit_softcapping\" must be left out, got 30.0");
   refused(R"("num_local_experts": 8)", "\"num_local_experts\" must be left out, got 8");
   refused(R"("hidden_act": "mish")",
-          "\"hidden_act\" must be one of relu, gelu, gelu_new, gelu_pytorch_tanh, silu, swish, tanh, sigmoid, got "
-          "\"mish\"");
+          "\"hidden_act\" must be one of relu, gelu, gelu_python, gelu_new, gelu_pytorch_tanh, gelu_python_tanh, "
+          "gelu_fast, "
+          "gelu_accurate, silu, swish, tanh, sigmoid, got \"mish\"");
   EXPECT_TAPE_ERROR(hf::read_llama_config(config_of(R"("num_hidden_layers": 70000)")), ErrorKind::config,
                     "config.json: \"num_hidden_layers\" must be at most 65536, got 70000");
   EXPECT_TAPE_ERROR(hf::read_llama_config(config_of(R"("eos_token_id": [1, "2"])")), ErrorKind::config,

@@ -125,10 +125,10 @@ TEST_F(HuggingFaceFolder, ListsWhatIsSupported) {
 }
 
 TEST_F(HuggingFaceFolder, RefusesWhatIsNotComputedHere) {
-  expect_refused(
-      "bert", "\"gelu\"", "\"mish\"", ErrorKind::config,
-      "\"hidden_act\" must be one of relu, gelu, gelu_new, gelu_pytorch_tanh, silu, swish, tanh, sigmoid, got "
-      "\"mish\"");
+  expect_refused("bert", "\"gelu\"", "\"mish\"", ErrorKind::config,
+                 "\"hidden_act\" must be one of relu, gelu, gelu_python, gelu_new, gelu_pytorch_tanh, "
+                 "gelu_python_tanh, gelu_fast, "
+                 "gelu_accurate, silu, swish, tanh, sigmoid, got \"mish\"");
   expect_refused("bert", "\"is_decoder\": false", "\"is_decoder\": true", ErrorKind::config,
                  "\"is_decoder\" must be false, got true");
   expect_refused("bert", "\"is_decoder\": false", "\"position_embedding_type\": \"relative_key\"", ErrorKind::config,

@@ -10,7 +10,7 @@
 #include "autograd/io/safetensors.h"
 #include "base/file.h"
 #include "base/module_path.h"
-#include "models/adapters/config.h"
+#include "models/adapters/initialization.h"
 #include "nn/linear.h"
 
 namespace tape::models {
@@ -83,13 +83,25 @@ std::vector<std::string> target_modules(const Layout& layout, const std::map<std
   return {chosen.begin(), chosen.end()};
 }
 
-/// The values of parameters that are trained whole, by the file's names.
-std::map<std::string, Tensor> trained_whole(nn::Module& model, const Layout& layout) {
+/// The values of parameters that are trained whole, by the file's names. Error (config) for those of a layer with
+/// adapters, which peft has no place for.
+std::map<std::string, Tensor> trained_whole(nn::Module& model, const Layout& layout,
+                                            const std::map<std::string, nn::LoraOptions>& adapters) {
   nn::StateDict whole;
-  for (const NamedTensor& named : model.named_parameters())
-    if (named.tensor.requires_grad() && named.name.find(".lora.") == std::string::npos)
-      whole.emplace(named.name, named.tensor);
-  return layout.to_file(whole);
+  for (const NamedTensor& named : model.named_parameters()) {
+    if (!named.tensor.requires_grad() || named.name.find(".lora.") != std::string::npos) continue;
+    if (adapters.contains(named.name.substr(0, named.name.rfind('.'))))
+      raise(ErrorKind::config,
+            "save_adapter: {} is trained beside its layer's adapter, and a folder of peft holds one of them "
+            "(nn::train_adapters_only)",
+            named.name);
+    whole.emplace(named.name, named.tensor);
+  }
+  std::map<std::string, Tensor> tensors = layout.to_file(whole);
+  // peft would keep the old values for the other name of a tied tensor.
+  for (const auto& [copy, of] : layout.copies())
+    if (const auto found = tensors.find(of); found != tensors.end()) tensors.emplace(copy, found->second);
+  return tensors;
 }
 
 /// The outermost modules of the file of which nothing stays as it is: "classifier" where that is what
@@ -141,13 +153,23 @@ nlohmann::ordered_json config_json(const Layout& layout, const std::map<std::str
           {"inference_mode", true}};
 }
 
-/// Adapters as a folder holds them.
-struct AdapterFile {
-  std::map<std::string, nn::LoraOptions> adapters;  // by our layers' paths
-  AdapterTensors tensors;
-};
+/// What is saved whole must be all of its modules; of two tied tensors peft reads the other as it was.
+void check_whole(const AdapterConfig& config, const std::map<std::string, Tensor>& whole, const Layout& layout,
+                 const std::string& where) {
+  const std::vector<std::string> all = layout.their_names();
+  for (const std::string& module : config.saved_modules())
+    for (const std::string& name : all)
+      if (fmt::format(".{}", name).find(fmt::format(".{}.", module)) != std::string::npos && !whole.contains(name))
+        raise(ErrorKind::format, "{}: \"{}{}\" of modules_to_save is missing", where, kAdapterPrefix, name);
+  for (const auto& [copy, of] : layout.copies())
+    if (whole.contains(copy) != whole.contains(of))
+      raise(ErrorKind::config,
+            "{}: holds \"{}\" without \"{}\", which are one tensor of the model: peft would make them two", where,
+            whole.contains(of) ? of : copy, whole.contains(of) ? copy : of);
+}
 
-AdapterFile read_adapter(const std::string& folder, const Layout& layout) {
+/// Of adapters onto the model itself: without one, Error (config) for those that peft reads onto a changed one.
+AdapterFile read_adapter(const std::string& folder, const Layout& layout, const nn::Module* model) {
   const AdapterConfig config(folder);
   const std::string where = adapter_weights_path(folder);
   constexpr std::string_view kEnd = ".lora_A.weight";
@@ -160,6 +182,11 @@ AdapterFile read_adapter(const std::string& folder, const Layout& layout) {
     for (const std::string& path : ours) file.adapters.emplace(path, config.of(linear));
   }
   if (file.adapters.empty()) raise(ErrorKind::format, "{}: holds no adapter", where);
+  check_whole(config, file.tensors.whole, layout, where);
+  if (config.base_change() == BaseChange::none) return file;
+  if (!model) raise(ErrorKind::config, "{}: is of a changed model", adapter_config_path(folder));
+  layout.adapters("", shapes_of(file.adapters)).from_file(file.tensors.low_rank, where);  // checks their shapes
+  undo_base_change(file, config.base_change(), model->state_dict(), layout, where);
   return file;
 }
 
@@ -203,7 +230,7 @@ void save_adapter(const std::string& folder, nn::Module& model, const Layout& la
   check_packed(linears, layout, name);
   std::map<std::string, Tensor> tensors =
       layout.adapters(name, shapes_of(adapters)).to_file(nn::adapter_state(model, name));
-  const std::map<std::string, Tensor> whole = trained_whole(model, layout);
+  const std::map<std::string, Tensor> whole = trained_whole(model, layout, adapters);
   for (const auto& [their_name, value] : whole) tensors.emplace(fmt::format("{}{}", kAdapterPrefix, their_name), value);
   const std::string config = fmt::format("{}\n", config_json(layout, adapters, whole, note).dump(2));
   make_folder(folder);
@@ -218,7 +245,7 @@ void save_adapter(const std::string& folder, const AnyModel& model, const std::s
 }
 
 void load_adapter(const std::string& folder, nn::Module& model, const Layout& layout, const std::string& name) {
-  const AdapterFile file = read_adapter(folder, layout);
+  const AdapterFile file = read_adapter(folder, layout, &model);
   const nn::StateDict values = values_of(file, adapter_weights_path(folder), layout, name);
   nn::add_adapters(model, name, {file.adapters.begin(), file.adapters.end()});
   share_packed(linears_of(model), layout, name);
@@ -231,7 +258,7 @@ void load_adapter(const std::string& folder, const AnyModel& model, const std::s
 }
 
 nn::StateDict adapter_values(const std::string& folder, const Layout& layout, const std::string& name) {
-  return values_of(read_adapter(folder, layout), adapter_weights_path(folder), layout, name);
+  return values_of(read_adapter(folder, layout, nullptr), adapter_weights_path(folder), layout, name);
 }
 
 }  // namespace tape::models

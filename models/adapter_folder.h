@@ -28,21 +28,23 @@ struct AdapterNote {
 };
 
 /// Writes the adapters of this name. What of the model is trained besides (a new head) is written whole, as peft's
-/// modules_to_save. Error (config) where there is none of this name, while adapters are merged, and for layers of one
-/// matrix that do not share their A; (io).
+/// modules_to_save. Error (config) where there is none of this name, while adapters are merged, for layers of one
+/// matrix that do not share their A, and where the own weight or bias of a layer with an adapter is trained; (io).
 void save_adapter(const std::string& folder, nn::Module& model, const Layout& layout, const std::string& name,
                   const AdapterNote& note = {});
 void save_adapter(const std::string& folder, const AnyModel& model, const std::string& name,
                   const AdapterNote& note = {});
 
 /// Adds the adapters of a folder to its model under a name, and makes them the active ones; modules_to_save take the
-/// place of the model's own values. All or nothing. Error (format) or (config) naming the file, and the key of what is
-/// not computed here; (config) where the name is taken or adapters are merged; (io).
+/// place of the model's own values. What peft reads onto a base model that it changes (PiSSA, OLoRA) becomes a plain
+/// adapter of twice the rank on the model as it is. All or nothing. Error (format) or (config) naming the file, and the
+/// key of what is not computed here; (config) where the name is taken or adapters are merged; (io).
 void load_adapter(const std::string& folder, nn::Module& model, const Layout& layout,
                   const std::string& name = "default");
 void load_adapter(const std::string& folder, const AnyModel& model, const std::string& name = "default");
 
-/// The values that load_adapter() would give a model of this layout, by its names; it is not looked at.
+/// The values that load_adapter() would give a model of this layout, by its names; it is not looked at. Error (config)
+/// for PiSSA and OLoRA, whose values depend on the model's.
 nn::StateDict adapter_values(const std::string& folder, const Layout& layout, const std::string& name = "default");
 
 /// Whether a folder holds adapters and no model; a config.json may lie beside them.

@@ -6,6 +6,7 @@
 #include "../nn/embeddings.h"
 #include "../nn/encoder.h"
 #include "../nn/heads.h"
+#include "decoding/search_defaults.h"
 
 namespace tape::models {
 
@@ -64,6 +65,8 @@ class CausalLM : public nn::Layer<CausalLM> {
   nn::Child<nn::Embeddings> embeddings;
   nn::Child<nn::Encoder> encoder;
   nn::Child<nn::NextTokenHead> output;
+  /// How the model's folder wants text generated; of it generate() follows no_repeat_ngram and min_length.
+  SearchDefaults search = {};
 
  private:
   Tensor hidden(const Tensor& ids, const Mask& mask);

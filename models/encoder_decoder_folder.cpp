@@ -27,15 +27,18 @@ AnyModel load_transformer(const std::string& file, const TransformerConfig& c, c
   for (const auto& [name, tensor] : weights.tensors) values += tensor.numel();
   const int64_t most = std::max(kUsual, values / std::max<int64_t>(c.d_model, 1));
   if (c.max_length > most) raise(ErrorKind::config, "{}: {} positions are more than {}", file, c.max_length, most);
-  return filled<Transformer>(file, c, weights, [&] { return own ? transformer_layout(c) : hf::marian_layout(c); });
+  return filled<Transformer>(
+      file, c, weights, [&] { return own ? transformer_layout(c) : hf::marian_layout(c); }, own ? "" : "model.");
 }
 
 AnyModel load_bart(const std::string& file, const BartConfig& c, const Weights& weights) {
   check_stacks(file, c.layers, c.decoder_layers, weights);
-  return filled<Bart>(file, c, weights, [&] { return hf::bart_layout(c); });
+  return filled<Bart>(
+      file, c, weights, [&] { return hf::bart_layout(c); }, "model.");
 }
 
-AnyModel load_t5(const std::string& file, const T5Config& given, const Weights& weights) {
+AnyModel load_t5(const std::string& file, const T5Config& given, Weights weights) {
+  weights.tensors = without_prefix(std::move(weights.tensors), "transformer.");
   check_stacks(file, given.layers, given.decoder_layers, weights);
   const T5Config c = hf::with_own_output(given, weights.tensors);
   return filled<T5>(file, c, weights, [&] { return hf::t5_layout(c); });

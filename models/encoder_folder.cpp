@@ -42,7 +42,9 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
     check_layers(file, std::visit([](const auto& each) { return each.layers; }, c), weights);
     return weights;
   };
-  const auto load_alone = [&](const Weights& weights) {
+  const std::string prefix = architecture.family->prefix;
+  const auto load_alone = [&](Weights weights) {
+    weights.tensors = without_prefix(std::move(weights.tensors), prefix);
     return encoder_alone(file, hf::read_encoder({architecture.family, hf::EncoderHead::none}, config), weights);
   };
   switch (architecture.head) {
@@ -50,25 +52,30 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
       config.require_flag("tie_word_embeddings", true, true);
       EncoderConfig c = hf::read_encoder(architecture, config);
       const Weights weights = weights_of(c);
-      const bool headed = std::ranges::any_of(
-          weights.tensors, [&](const auto& named) { return named.first.starts_with(architecture.family->prefix); });
+      // Names without the prefix are the head's.
+      const bool headed = std::ranges::any_of(hf::masked_language_model_layout(c).their_names(), [&](const auto& name) {
+        return !name.starts_with(prefix) && weights.tensors.contains(name);
+      });
       if (!headed) return load_alone(weights);
       if (auto* deberta = std::get_if<DebertaConfig>(&c); deberta && !config.has("legacy"))
         deberta->legacy_head = !weights.tensors.contains("lm_predictions.lm_head.bias");
-      return filled<MaskedLanguageModel>(file, c, weights, [&] { return hf::masked_language_model_layout(c); });
+      return filled<MaskedLanguageModel>(
+          file, c, weights, [&] { return hf::masked_language_model_layout(c); }, prefix);
     }
     case hf::EncoderHead::sequence: {
       const SequenceClassifierConfig c = hf::read_sequence_classifier(architecture, config);
-      return filled<SequenceClassifier>(file, c, weights_of(c.encoder),
-                                        [&] { return hf::sequence_classifier_layout(c); });
+      return filled<SequenceClassifier>(
+          file, c, weights_of(c.encoder), [&] { return hf::sequence_classifier_layout(c); }, prefix);
     }
     case hf::EncoderHead::token: {
       const TokenClassifierConfig c = hf::read_token_classifier(architecture, config);
-      return filled<TokenClassifier>(file, c, weights_of(c.encoder), [&] { return hf::token_classifier_layout(c); });
+      return filled<TokenClassifier>(
+          file, c, weights_of(c.encoder), [&] { return hf::token_classifier_layout(c); }, prefix);
     }
     case hf::EncoderHead::span: {
       const QuestionAnswererConfig c = hf::read_question_answerer(architecture, config);
-      return filled<QuestionAnswerer>(file, c, weights_of(c.encoder), [&] { return hf::question_answerer_layout(c); });
+      return filled<QuestionAnswerer>(
+          file, c, weights_of(c.encoder), [&] { return hf::question_answerer_layout(c); }, prefix);
     }
     case hf::EncoderHead::none:
       break;

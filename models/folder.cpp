@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "models/adapter_folder.h"
+#include "models/decoder_folder.h"
 #include "models/encoder_decoder_folder.h"
 #include "models/encoder_folder.h"
 #include "models/folder_loading.h"
@@ -11,12 +12,8 @@
 #include "models/hugging_face/generation.h"
 #include "models/hugging_face/gpt2.h"
 #include "models/hugging_face/gpt_neox.h"
-#include "models/hugging_face/llama.h"
 #include "models/hugging_face/llama_family.h"
 #include "models/hugging_face/marian.h"
-#include "models/hugging_face/mistral.h"
-#include "models/hugging_face/qwen2.h"
-#include "models/hugging_face/qwen3.h"
 #include "models/hugging_face/t5.h"
 #include "models/hugging_face/vit.h"
 #include "models/transformer_json.h"
@@ -28,6 +25,7 @@ namespace {
 namespace hf = hugging_face;
 
 constexpr const char* kConfig = "config.json";
+constexpr const char* kVitPrefix = "vit.";
 
 bool for_transformers(const TransformerConfig& c) { return hf::is_marian(c) || hf::is_m2m100(c); }
 
@@ -86,54 +84,42 @@ void save_for_transformers(const std::string& folder, const M& model, const Save
     hf::write_target_start(config, start);
     texts.emplace_back(hf::kGenerationConfig, hf::generation_config_json(model, start));
   }
+  if constexpr (std::derived_from<M, CausalLM>)
+    texts.emplace_back(hf::kGenerationConfig, hf::generation_config_json(model));
   texts.emplace_back(kConfig, fmt::format("{}\n", config.dump(2)));
   save_as(folder, model, texts, options);
 }
 
-AnyModel load_gpt(const std::string& file, const GptConfig& c, const Weights& weights) {
+AnyModel load_vit(const std::string& file, const ConfigReader& config, Weights weights) {
+  VitConfig c = hf::read_vit_config(config);
   check_layers(file, c.layers, weights);
-  const bool bare = weights.tensors.contains("wte.weight");
-  return filled<Gpt>(file, c, weights, [&] { return hf::gpt_layout(c, bare ? "" : "transformer."); });
-}
-
-AnyModel load_llama(const std::string& file, const LlamaConfig& c, const Weights& weights) {
-  check_layers(file, c.layers, weights);
-  return filled<Llama>(file, c, weights, [&] { return hf::llama_layout(c); });
-}
-
-AnyModel load_gpt_neox(const std::string& file, const GptNeoXConfig& c, Weights weights) {
-  check_layers(file, c.layers, weights);
-  weights.tensors = hf::with_embed_out(std::move(weights.tensors));
-  return filled<GptNeoX>(file, c, weights, [&] { return hf::gpt_neox_layout(c); });
-}
-
-AnyModel load_vit(const std::string& file, VitConfig c, const Weights& weights) {
-  check_layers(file, c.layers, weights);
+  weights.tensors = without_prefix(std::move(weights.tensors), kVitPrefix);
   c.pooler = weights.tensors.contains("pooler.dense.weight");
   return filled<Vit>(file, c, weights, [&] { return hf::vit_layout(c); });
 }
 
-AnyModel load_image_classifier(const std::string& file, const ImageClassifierConfig& c, const Weights& weights) {
+AnyModel load_image_classifier(const std::string& file, const ConfigReader& config, const Weights& weights) {
+  const ImageClassifierConfig c = hf::read_image_classifier_config(config);
   check_layers(file, c.vit.layers, weights);
-  return filled<ImageClassifier>(file, c, weights, [&] { return hf::image_classifier_layout(c); });
+  return filled<ImageClassifier>(
+      file, c, weights, [&] { return hf::image_classifier_layout(c); }, kVitPrefix);
 }
 
-const std::map<std::string, LlamaConfig (*)(const ConfigReader&)>& llama_readers() {
-  static const auto& readers = *new const std::map<std::string, LlamaConfig (*)(const ConfigReader&)>{
-      {"LlamaForCausalLM", hf::read_llama_config},
-      {"MistralForCausalLM", hf::read_mistral_config},
-      {"Qwen2ForCausalLM", hf::read_qwen2_config},
-      {"Qwen3ForCausalLM", hf::read_qwen3_config}};
-  return readers;
-}
-
-/// The class that a configuration without "architectures" is of.
+/// The class that a configuration without "architectures" is of; of a ViT the tensors tell.
 std::string class_of_type(const std::string& model_type) {
-  static const auto& classes = *new const std::map<std::string, std::string>{{"llama", "LlamaForCausalLM"},
-                                                                             {"mistral", "MistralForCausalLM"},
-                                                                             {"qwen2", "Qwen2ForCausalLM"},
-                                                                             {"qwen3", "Qwen3ForCausalLM"},
-                                                                             {"gpt_neox", "GPTNeoXForCausalLM"}};
+  static const auto& classes =
+      *new const std::map<std::string, std::string>{{"gpt2", "GPT2LMHeadModel"},
+                                                    {"llama", "LlamaForCausalLM"},
+                                                    {"mistral", "MistralForCausalLM"},
+                                                    {"qwen2", "Qwen2ForCausalLM"},
+                                                    {"qwen3", "Qwen3ForCausalLM"},
+                                                    {"gpt_neox", "GPTNeoXForCausalLM"},
+                                                    {"marian", "MarianMTModel"},
+                                                    {"m2m_100", "M2M100ForConditionalGeneration"},
+                                                    {"bart", "BartForConditionalGeneration"},
+                                                    {"mbart", "MBartForConditionalGeneration"},
+                                                    {"t5", "T5ForConditionalGeneration"},
+                                                    {"mt5", "MT5ForConditionalGeneration"}};
   const auto found = classes.find(model_type);
   return found == classes.end() ? "" : found->second;
 }
@@ -149,35 +135,28 @@ AnyModel load_model(const std::string& folder) {
   if (config.text("model_type", "") == kOwnModelType) return load_own_transformer(folder, file, text);
   const std::vector<std::string> names = config.names("architectures");
   const std::string name = names.empty() ? class_of_type(config.text("model_type", "")) : names.front();
-  if (const auto reader = llama_readers().find(name); reader != llama_readers().end()) {
-    const LlamaConfig c = naming(file, [&] { return completed(reader->second(config)); });
-    return load_llama(file, c, read_weights(folder));
-  }
-  if (name == "GPTNeoXForCausalLM") {
-    const GptNeoXConfig c = hf::read_gpt_neox_config(config);
-    naming(file, [&] { check(c); });
-    return load_gpt_neox(file, c, read_weights(folder));
-  }
+  if (auto model = load_decoder(folder, config, name)) return std::move(*model);
   if (auto model = load_encoder_decoder(folder, config, name)) return std::move(*model);
-  if (name == "GPT2LMHeadModel") {
-    const GptConfig c = hf::read_gpt_config(config);
-    return load_gpt(file, c, read_weights(folder));
-  }
   if (const auto encoder = hf::encoder_architecture(config)) return load_encoder(folder, config, *encoder);
-  if (name == "ViTForImageClassification") {
-    const ImageClassifierConfig c = hf::read_image_classifier_config(config);
-    return load_image_classifier(file, c, read_weights(folder));
-  }
-  if (name == "ViTModel") {
-    const VitConfig c = hf::read_vit_config(config);
-    return load_vit(file, c, read_weights(folder));
+  const bool vit = names.empty() && config.text("model_type", "") == "vit";
+  if (vit || name == "ViTModel" || name == "ViTForImageClassification") {
+    // The smaller file's fault first.
+    if (name == "ViTForImageClassification")
+      hf::read_image_classifier_config(config);
+    else
+      hf::read_vit_config(config);
+    const Weights weights = read_weights(folder);
+    const bool classifies = vit ? weights.tensors.contains("classifier.weight") : name != "ViTModel";
+    return classifies ? load_image_classifier(file, config, weights) : load_vit(file, config, weights);
   }
   raise(ErrorKind::config,
         "{}: {} is not supported; {}; GPT2LMHeadModel, LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, "
         "Qwen3ForCausalLM, GPTNeoXForCausalLM, MarianMTModel, M2M100ForConditionalGeneration, "
         "BartForConditionalGeneration, MBartForConditionalGeneration, T5ForConditionalGeneration, "
         "MT5ForConditionalGeneration, ViTModel, ViTForImageClassification and \"model_type\" \"{}\" are",
-        file, names.empty() ? "a model without \"architectures\"" : fmt::format("architecture \"{}\"", name),
+        file,
+        names.empty() ? fmt::format("\"model_type\" \"{}\" without \"architectures\"", config.text("model_type", ""))
+                      : fmt::format("architecture \"{}\"", name),
         hf::encoder_architectures(), kOwnModelType);
 }
 

@@ -46,8 +46,11 @@ using AnyModel =
 ///     ViTModel                       Vit                    T5ForConditionalGeneration      T5
 ///     ViTForImageClassification      ImageClassifier        MT5ForConditionalGeneration     T5
 ///
-/// The four heads are those of every encoder. The decoders from LlamaForCausalLM on and all encoders are known by their
-/// "model_type" alone too; a masked language model's folder with the tensors of its encoder alone is read as that.
+/// The four heads are those of every encoder. A folder with a "model_type" and without "architectures" is the language
+/// model of its type, an encoder with the head of masked tokens or alone, or a ViT with or without a classifier, as its
+/// tensors are; a masked language model's folder with the tensors of its encoder alone is read as that. Names of
+/// tensors may lack the prefix of the base model ("model.", "bert."), or have it in a base model. The ends of a
+/// decoder-only model are those of generation_config.json where there is one.
 /// Transformers that neither of these two can express have the "model_type" "tapeformer-transformer", classifiers that
 /// pool the mean, which transformers has no class for, "tapeformer-mean-pooling-classifier". The model is in evaluation
 /// mode. Every Error names the file: (io) for one that cannot be read; (format) or (config) with the key for a
@@ -70,9 +73,9 @@ struct SaveOptions {
 };
 
 /// Writes a folder that load_model() and transformers read; it is made where it is missing. Tied tensors are saved
-/// once. With two stacks generation_config.json says how a target begins and is searched. Each file is
-/// written beside, flushed and renamed, the configuration last. Error (io) naming the file; Error (config) for a model
-/// that transformers has no class for.
+/// once. generation_config.json has a decoder-only model's ends, and how targets of one with two stacks begin and are
+/// searched. Each file is written beside, flushed and renamed, the configuration last. Error (io) naming the file;
+/// Error (config) for a model that transformers has no class for.
 void save(const std::string& folder, const Transformer& model, const SaveOptions& options = {});
 void save(const std::string& folder, const Bart& model, const SaveOptions& options = {});
 void save(const std::string& folder, const T5& model, const SaveOptions& options = {});

@@ -2,6 +2,7 @@
 
 #include "../base/check.h"
 #include "folder.h"
+#include "layout.h"
 #include "weights.h"
 
 /// What the loaders of all classes of model share.
@@ -19,10 +20,12 @@ auto naming(const std::string& path, F&& body) {
 }
 
 /// Checks the weights against `layout()`, makes the model and gives it their values. A file of doubles makes a model of
-/// doubles.
+/// doubles. `prefix` is that of the base model in a model with a head, which names in the file may lack.
 template <class M, class Config, class MakeLayout>
-AnyModel filled(const std::string& config_file, const Config& config, const Weights& weights, MakeLayout&& layout) {
-  const nn::StateDict state = naming(config_file, layout).from_file(weights.tensors, weights.where);
+AnyModel filled(const std::string& config_file, const Config& config, const Weights& weights, MakeLayout&& layout,
+                const std::string& prefix = "") {
+  const Layout names = naming(config_file, layout);
+  const nn::StateDict state = names.from_file(names.with_prefix(weights.tensors, prefix), weights.where);
   auto model = naming(config_file, [&] { return std::make_unique<M>(config); });
   for (const auto& [name, tensor] : state)
     if (tensor.dtype() == f64) {
@@ -32,6 +35,17 @@ AnyModel filled(const std::string& config_file, const Config& config, const Weig
   naming(weights.where, [&] { model->load_state_dict(state); });
   model->eval();
   return model;
+}
+
+/// The tensors of a base model alone, whose names may have the prefix that they have in a model with a head.
+/// transformers takes it away by the same rule.
+inline std::map<std::string, Tensor> without_prefix(std::map<std::string, Tensor> tensors, const std::string& prefix) {
+  std::map<std::string, Tensor> renamed;
+  for (auto& [name, tensor] : tensors) {
+    const std::string rest = name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+    renamed.emplace(tensors.contains(rest) ? name : rest, tensor);  // both at once: the other is unexpected
+  }
+  return renamed;
 }
 
 /// Whether a folder could hold that many layers: each has tensors of its own. Names are made for each before they are

@@ -6,6 +6,7 @@
 #include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
 #include "base/path.h"
+#include "models/gguf/ends.h"
 #include "models/gguf/names.h"
 #include "models/gguf/rotation.h"
 #include "models/gguf/tokenizer.h"
@@ -179,6 +180,7 @@ void export_gguf(const std::string& folder, const std::string& path, const GgufE
   e.metadata.emplace_back("general.file_type", file_type(options.type));
   e.metadata.emplace_back("general.quantization_version", uint32_t{2});
   append_tokenizer(e.metadata, folder, e.vocab());
+  gguf::write_ends(e.metadata, dynamic_cast<const CausalLM&>(module_of(model)).options().eos_ids);
   save_gguf(path, e.metadata, e.tensors);
 }
 

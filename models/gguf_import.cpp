@@ -5,8 +5,10 @@
 
 #include "autograd/ops/join.h"
 #include "autograd/ops/shape.h"
+#include "models/gguf/ends.h"
 #include "models/gguf/entries.h"
 #include "models/gguf/names.h"
+#include "models/gguf/neutral.h"
 #include "models/gguf/rotation.h"
 #include "models/gguf/tokenizer.h"
 #include "text/load_tokenizer.h"
@@ -96,14 +98,29 @@ void take_module(FileTensors& tensors, nn::StateDict& state, const std::string& 
   if (bias) state[ours + ".bias"] = tensors.take(theirs + ".bias", {weight[0]});
 }
 
+/// Sizes that the architecture has once, and what it has none of.
+void pass_neutral_gpt2(const GgufEntries& entries, const GptConfig& c) {
+  const int64_t head_width = c.d_model / std::max<int64_t>(c.heads, 1);
+  gguf::pass_neutral(entries, "gpt2.", c.max_length, head_width);
+  const std::pair<const char*, int64_t> sizes[] = {{"gpt2.vocab_size", c.vocab},
+                                                   {"gpt2.attention.head_count_kv", c.heads},
+                                                   {"gpt2.attention.key_length", head_width},
+                                                   {"gpt2.attention.value_length", head_width}};
+  for (const auto& [key, size] : sizes)
+    if (entries.peek(key) == static_cast<double>(size)) entries.pass(key);
+  for (const char* key : {"freq_base", "dimension_count", "scale_linear"})
+    entries.pass(fmt::format("gpt2.rope.{}", key));
+}
+
 AnyModel import_gpt2(const GgufEntries& entries, FileTensors& tensors) {
   GptConfig c;
   gguf::visit_gpt2_keys(c, ReadEntries{entries, "gpt2."});
+  c.vocab = std::ssize(entries.list<std::string>("tokenizer.ggml.tokens"));
+  pass_neutral_gpt2(entries, c);
   entries.refuse_others("gpt2.");
   check_layer_count(entries, c.layers, tensors);
-  c.vocab = std::ssize(entries.list<std::string>("tokenizer.ggml.tokens"));
   take_token(entries, "tokenizer.ggml.bos_token_id", c.vocab, [&](int64_t id) { c.bos_id = id; });
-  take_token(entries, "tokenizer.ggml.eos_token_id", c.vocab, [&](int64_t id) { c.eos_id = id; });
+  c.eos_ids = gguf::read_ends(entries);
   const int64_t width = c.d_model;
   nn::StateDict state;
   const Tensor table = tensors.take("token_embd.weight", {c.vocab, width});
@@ -156,7 +173,7 @@ LlamaConfig llama_config(const GgufEntries& entries, LlamaKind kind, const FileT
   c.attention_bias = kind != LlamaKind::qwen2 && tensors.has("blk.0.attn_q.bias");
   c.tie_output = !tensors.has("output.weight");
   take_token(entries, "tokenizer.ggml.bos_token_id", c.vocab, [&](int64_t id) { c.bos_id = id; });
-  take_token(entries, "tokenizer.ggml.eos_token_id", c.vocab, [&](int64_t id) { c.eos_ids = {id}; });
+  c.eos_ids = gguf::read_ends(entries);
   check_layer_count(entries, c.layers, tensors);
   return naming_file(entries, [&] { return completed(c); });
 }
@@ -196,6 +213,7 @@ AnyModel import_llama(const GgufEntries& entries, FileTensors& tensors, LlamaKin
   const std::string prefix = fmt::format("{}.", to_string(kind));
   const auto divisors = [&] { return tensors.take("rope_freqs.weight", {*c.head_width / 2}); };
   c.rotary.scaling = gguf::read_scaling(entries, prefix, c, tensors.has("rope_freqs.weight") ? divisors() : Tensor());
+  gguf::pass_neutral(entries, prefix, c.max_length, *c.head_width);
   entries.refuse_others(prefix);
   if (*c.head_width % 2 != 0)
     raise(ErrorKind::config, "{}: heads of width {} do not turn in pairs", entries.where(), *c.head_width);

@@ -50,18 +50,17 @@ CausalLMOptions parts_of(const GptConfig& c) {
                                           .norm_eps = c.norm_eps,
                                           .attention_dropout = c.attention_dropout,
                                           .activation_dropout = 0};
-  CausalLMOptions parts{.embeddings = {.vocab = c.vocab,
-                                       .d_model = c.d_model,
-                                       .max_length = c.max_length,
-                                       .norm_eps = {},
-                                       .dropout = c.embedding_dropout},
-                        .layers = std::vector(static_cast<size_t>(c.layers), layer),
-                        .output = c.output,
-                        .tie_output = c.tie_output,
-                        .bos_id = c.bos_id,
-                        .init_std = c.init_std};
-  if (c.eos_id) parts.eos_ids = {*c.eos_id};
-  return parts;
+  return {.embeddings = {.vocab = c.vocab,
+                         .d_model = c.d_model,
+                         .max_length = c.max_length,
+                         .norm_eps = {},
+                         .dropout = c.embedding_dropout},
+          .layers = std::vector(static_cast<size_t>(c.layers), layer),
+          .output = c.output,
+          .tie_output = c.tie_output,
+          .bos_id = c.bos_id,
+          .eos_ids = c.eos_ids,
+          .init_std = c.init_std};
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ struct GptConfig {
   bool tie_output = true;  ///< the output's matrix is the token table
   nn::TokenOutput output = nn::TokenOutput::logits;
   std::optional<int64_t> bos_id = {};  ///< the token that begins a text, if there is one
-  std::optional<int64_t> eos_id = {};  ///< the token that ends it
+  std::vector<int64_t> eos_ids = {};   ///< the tokens that end it
   double init_std = 0.02;              ///< deviation of the first weights; projections into the residual sum get less
 };
 

@@ -9,6 +9,7 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "base/short_list.h"
+#include "models/layout_prefix.h"
 
 namespace tape::models {
 namespace {
@@ -146,7 +147,24 @@ Layout Layout::only(const std::map<std::string, Tensor>& theirs) const {
   Layout layout;
   for (const Entry& entry : entries_)
     if (theirs.contains(entry.theirs)) layout.entries_.push_back(entry);
+  for (const auto& pair : copies_)
+    if (theirs.contains(pair.second)) layout.copies_.push_back(pair);
   return layout;
+}
+
+std::map<std::string, Tensor> Layout::with_prefix(const std::map<std::string, Tensor>& tensors,
+                                                  const std::string& prefix) const {
+  if (prefix.empty()) return tensors;
+  std::set<std::string> known;
+  for (const Entry& entry : entries_) known.insert(entry.theirs);
+  for (const auto& pair : copies_) known.insert(pair.first);
+  std::map<std::string, Tensor> renamed;
+  for (const auto& [name, tensor] : tensors) {
+    const std::string longer = prefix + name;
+    const bool fits = known.contains(longer) || (ignores(longer) && !ignores(name));
+    renamed.emplace(!known.contains(name) && fits && !tensors.contains(longer) ? longer : name, tensor);
+  }
+  return renamed;
 }
 
 Layout Layout::with_own_names() const {
@@ -187,7 +205,8 @@ nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, co
   std::vector<std::string> problems;
   const auto note = [&problems](std::string line) { problems.push_back(std::move(line)); };
   nn::StateDict state;
-  std::set<std::string> known;
+  std::set<std::string> known, unexpected;
+  std::vector<std::string> missing;
   for (const Entry& entry : entries_) {
     known.insert(entry.theirs);
     const auto found = tensors.find(entry.theirs);
@@ -195,7 +214,7 @@ nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, co
       if (entry.kind == Kind::row)
         state.emplace(entry.ours.front(), zeros({entry.shape[1]}));
       else
-        note(fmt::format("missing: \"{}\" {}", entry.theirs, to_string(entry.shape)));
+        note(fmt::format("missing: \"{}\" {}", missing.emplace_back(entry.theirs), to_string(entry.shape)));
       continue;
     }
     const Tensor& given = found->second;
@@ -221,7 +240,12 @@ nn::StateDict Layout::from_file(const std::map<std::string, Tensor>& tensors, co
   }
   for (const auto& [name, tensor] : tensors)
     if (!known.contains(name) && !ignores(name))
-      note(fmt::format("unexpected: \"{}\" {}", name, to_string(tensor.shape())));
+      note(fmt::format("unexpected: \"{}\" {}", *unexpected.insert(name).first, to_string(tensor.shape())));
+  if (2 * missing.size() > entries_.size())
+    if (const auto other = find_other_prefix(missing, unexpected))
+      raise(ErrorKind::format,
+            "{}: the tensors' names begin with \"{}\" where config.json needs \"{}\": \"{}{}\" is \"{}{}\" there",
+            where, other->theirs, other->needed, other->theirs, other->example, other->needed, other->example);
   if (!problems.empty())
     raise(ErrorKind::format, "{}: the tensors do not fit config.json:\n  {}", where, short_list(problems, "\n  "));
   return state;

@@ -31,6 +31,8 @@ class Layout {
   void optional_row(const std::string& ours, const std::string& theirs, int64_t width);
   /// A tensor that a file may hold though it is tied to another; its values must be the other's.
   void copy(const std::string& theirs, const std::string& of);
+  /// Pairs of a name that a file may hold and the name of the tensor that it is tied to.
+  const std::vector<std::pair<std::string, std::string>>& copies() const { return copies_; }
   /// Names of tensors with this text in them mean nothing to the model.
   void ignore(std::string_view part) { ignored_.emplace_back(part); }
 
@@ -55,8 +57,13 @@ class Layout {
   };
   Layout adapters(const std::string& name, const std::map<std::string, Adapter>& linears) const;
 
-  /// That of the file's tensors of these names alone; of others it knows nothing.
+  /// That of the file's tensors of these names alone, and of names tied to them; of others it knows nothing.
   Layout only(const std::map<std::string, Tensor>& theirs) const;
+
+  /// The tensors of a file whose names may lack the prefix of the base model's: it is put in front where that makes a
+  /// name of this layout of it.
+  std::map<std::string, Tensor> with_prefix(const std::map<std::string, Tensor>& tensors,
+                                            const std::string& prefix) const;
 
   /// The layout of a file that names and shapes its tensors as the model does.
   Layout with_own_names() const;

@@ -54,10 +54,10 @@ class Writer {
     models::check_tokenizer_fits(arguments.model, said, reader_ ? "tgt_vocab" : "vocab_size",
                                  reader_ ? reader_->options().tgt_vocab : continuer_->vocab());
     arguments_.options.vocabulary = said.vocab_size();
+    tell(models::note_of(reader_ ? reader_->search : continuer_->search, arguments.model));
     if (!reader_) return;
     const models::TargetStart start = models::target_start(*reader_, *tokenizer_);
     arguments_.options.bos = start.bos, arguments_.options.forced_bos = start.forced_bos;
-    tell(models::note_of(reader_->search, arguments.model));
   }
 
   /// `where` names the prompt in errors.
@@ -181,8 +181,9 @@ void add_generate(Command app) {
   Command command = app.subcommand("generate", "Continues a text, or each line of standard input");
   command.footer(
       "Prints the prompt and what follows, as it comes; several texts have a line --- between them.\n"
-      "A model with an encoder (T5, BART, ...) reads the prompt, and only what it says of it is printed; what its\n"
-      "generation_config.json says of repeats, the least length and the end holds where it is not said here.\n"
+      "A model with an encoder (T5, BART, ...) reads the prompt, and only its output is printed. The ends,\n"
+      "no_repeat_ngram_size and min_new_tokens of generation_config.json hold unless given here; keys of it that\n"
+      "change the text and are not followed are reported.\n"
       "Text i of a run is drawn with seed + i. Beyond the model's positions the window slides, and tokens come "
       "slower.\n"
       "Example: tapeformer generate --model gpt2 --prompt \"Once upon a time\" --temperature 0.8 --top-p 0.95");

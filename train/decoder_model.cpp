@@ -15,6 +15,10 @@ struct Overloads : F... {
 template <class... F>
 Overloads(F...) -> Overloads<F...>;  // clang 16 does not find it by itself
 
+std::vector<int64_t> ends_of(const DecoderSizes& s) {
+  return s.eos_id ? std::vector<int64_t>{*s.eos_id} : std::vector<int64_t>();
+}
+
 models::GptConfig gpt_config(const DecoderSizes& s) {
   return {.vocab = s.vocab,
           .d_model = s.width,
@@ -26,11 +30,7 @@ models::GptConfig gpt_config(const DecoderSizes& s) {
           .attention_dropout = s.dropout,
           .embedding_dropout = s.dropout,
           .bos_id = s.bos_id,
-          .eos_id = s.eos_id};
-}
-
-std::vector<int64_t> ends_of(const DecoderSizes& s) {
-  return s.eos_id ? std::vector<int64_t>{*s.eos_id} : std::vector<int64_t>();
+          .eos_ids = ends_of(s)};
 }
 
 models::GptNeoXConfig neox_config(const DecoderSizes& s) {

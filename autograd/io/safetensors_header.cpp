@@ -19,6 +19,7 @@ using nlohmann::json;
 constexpr size_t kMaxDepth = 64;
 constexpr size_t kMaxTensors = 100'000;
 constexpr int64_t kHeaderStart = 8;
+constexpr std::string_view kMetadata = "__metadata__";
 
 struct TypeName {
   std::string_view name;
@@ -47,7 +48,10 @@ class HeaderChecks {
   }
   void key(const std::string& name) {
     last_key_ = name;
-    if (!keys_.back().insert(name).second) raise(ErrorKind::format, "{}: key \"{}\" appears twice", path_, name);
+    if (keys_.size() == 1) in_metadata_ = name == kMetadata;
+    // Nothing is computed of notes: the last of two counts, as elsewhere.
+    if (!keys_.back().insert(name).second && !(in_metadata_ && keys_.size() == 2))
+      raise(ErrorKind::format, "{}: key \"{}\" appears twice", path_, name);
     if (keys_.size() == 1 && keys_.back().size() > kMaxTensors + 1)
       raise(ErrorKind::format, "{}: more than {} tensors, from \"{}\" on", path_, kMaxTensors, name);
   }
@@ -57,6 +61,7 @@ class HeaderChecks {
   const std::string& path_;
   std::vector<std::set<std::string>> keys_;  // of the values that are open
   std::string last_key_;
+  bool in_metadata_ = false;
 };
 
 json parse_header(const std::string& path, std::string_view text) {
@@ -154,6 +159,7 @@ class EntryReader {
 };
 
 std::map<std::string, std::string> read_metadata(const std::string& path, const json& value) {
+  if (value.is_null()) return {};
   if (!value.is_object()) raise(ErrorKind::format, "{}: __metadata__ is not an object but {}", path, value.type_name());
   std::map<std::string, std::string> metadata;
   for (const auto& [key, text] : value.items()) {
@@ -193,7 +199,7 @@ SafetensorsHeader parse_safetensors_header(const std::string& path, std::string_
   const json parsed = parse_header(path, text);
   SafetensorsHeader header;
   for (const auto& [name, entry] : parsed.items()) {
-    if (name == "__metadata__") {
+    if (name == kMetadata) {
       header.metadata = read_metadata(path, entry);
     } else {
       header.tensors.push_back(EntryReader(path, name, entry).read(data_bytes));

@@ -146,7 +146,7 @@ std::vector<int64_t> begun(const CausalLM& model, const std::vector<int64_t>& pr
 
 std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vector<int64_t>>& prompts,
                                    const GenerateOptions& options) {
-  SaidRows said(options, model.vocab(), model.options().eos_ids);
+  SaidRows said(options, model.vocab(), model.options().eos_ids, model.search);
   if (options.bos || options.forced_bos || options.forced_eos)
     raise(ErrorKind::config, "generate: bos, forced_bos and forced_eos are of an encoder-decoder model's targets");
   for (size_t row = 0; row < prompts.size(); ++row) said.add(begun(model, prompts[row], row));

@@ -43,6 +43,8 @@ struct Continuation {
 /// ones, at positions 0 .. max_length - 1: the window slides, as in nanoGPT, and since every position changes, nothing
 /// can be kept from the step before. A model without such a table (Llama, GptNeoX) goes on from the whole text.
 ///
+/// Where no_repeat_ngram and min_new_tokens are not given, they are the model's own (CausalLM::search).
+///
 /// The model should be in evaluation mode. Error (config) naming the option that does not fit, or for an empty prompt
 /// without bos_id; (index) for an id that is not in the vocabulary; (numeric) where the model gives no numbers.
 std::vector<Continuation> generate(CausalLM& model, const std::vector<std::vector<int64_t>>& prompts,

@@ -14,7 +14,8 @@ struct SearchDefaults {
   std::optional<double> length_penalty = {};  ///< length_penalty
   bool early_stopping = false;                ///< early_stopping: as BeamOptions::early_stopping
   int64_t no_repeat_ngram = 0;                ///< no_repeat_ngram_size; 0: anything may be said again
-  int64_t min_length = 0;                     ///< min_new_tokens, or min_length less the token that begins a target
+  /// min_new_tokens, or min_length less the token that begins a target; of a decoder-only model min_new_tokens alone
+  int64_t min_length = 0;
   std::optional<int64_t> max_length = {};     ///< max_new_tokens, or max_length less that token
   bool forced_eos = false;                    ///< forced_eos_token_id: the last token at max_length is the end
   /// Keys of the file that change what transformers says, and nothing here.

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <concepts>
 #include <limits>
+#include <type_traits>
 
 namespace tape::models {
 
@@ -71,6 +72,19 @@ const std::vector<T>& GgufEntries::list(const std::string& key) const {
 template const std::vector<std::string>& GgufEntries::list(const std::string&) const;
 template const std::vector<float>& GgufEntries::list(const std::string&) const;
 template const std::vector<int32_t>& GgufEntries::list(const std::string&) const;
+
+std::optional<double> GgufEntries::peek(const std::string& key) const {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return std::nullopt;
+  return std::visit(
+      []<class T>(const T& given) -> std::optional<double> {
+        if constexpr (std::is_arithmetic_v<T>)
+          return static_cast<double>(given);
+        else
+          return std::nullopt;
+      },
+      found->second);
+}
 
 void GgufEntries::refuse_others(const std::string& prefix) const {
   for (const auto& [key, value] : entries_)

@@ -27,6 +27,10 @@ class GgufEntries {
   template <class T>
   const std::vector<T>& list(const std::string& key) const;
 
+  /// The number of a key, true being 1 and false 0, which this does not count as asked for; none for other values.
+  std::optional<double> peek(const std::string& key) const;
+  /// Says that the key, if it is there, changes nothing.
+  void pass(const std::string& key) const { asked_.insert(key); }
   /// Error (config) for keys that begin so and were not asked for: they may change what is computed.
   void refuse_others(const std::string& prefix) const;
   const std::string& where() const { return where_; }

@@ -82,23 +82,34 @@ Tensor divisors_of(const LlamaConfig& c) {
 
 nn::RotaryScaling read_scaling(const GgufEntries& entries, const std::string& prefix, const LlamaConfig& c,
                                const Tensor& divisors) {
-  const std::string key = prefix + "rope.scaling.";
-  const std::string type = entries.text(key + "type", "none");
+  const std::string key = prefix + "rope.scaling.", old = prefix + "rope.scale_linear";
+  // llama.cpp scales linearly by a factor without a type, which older files call otherwise; 0 stands for 1.
+  const bool has_factor = entries.has(key + "factor") || entries.has(old);
+  const std::string type = entries.text(key + "type", has_factor ? "linear" : "none");
+  double factor = entries.number(key + "factor", entries.number(old, 1));
+  if (factor == 0) factor = 1;
+  if (type != "yarn")
+    for (const char* name : {"original_context_length", "yarn_beta_fast", "yarn_beta_slow"}) entries.pass(key + name);
+  const bool scales = type != "none" && factor != 1;
   if (divisors.defined()) {
     const std::vector<float> values = divisors.to_vector<float>();
-    const auto found = llama3_of(c, values);
-    if (type != "none" || !found)
+    const bool divides = std::ranges::any_of(values, [](float value) { return value != 1; });
+    const auto found = divides ? llama3_of(c, values) : std::nullopt;
+    if (divides && (scales || !found))
       raise(ErrorKind::config, "{}: tensor \"rope_freqs.weight\" is of no scaling that is known here", entries.where());
-    return *found;
+    if (found) return *found;
   }
-  if (type == "none") return {};
-  if (type == "linear") return nn::LinearScaling{entries.number(key + "factor")};
-  if (type == "yarn")
-    return nn::YarnScaling{.factor = entries.number(key + "factor"),
-                           .original_length = entries.whole(key + "original_context_length", c.max_length),
-                           .beta_fast = entries.number(key + "yarn_beta_fast", 32),
-                           .beta_slow = entries.number(key + "yarn_beta_slow", 1)};
-  raise(ErrorKind::config, "{}: \"{}type\" is \"{}\"; none, linear and yarn are supported", entries.where(), key, type);
+  if (type != "none" && type != "linear" && type != "yarn")
+    raise(ErrorKind::config, "{}: \"{}type\" is \"{}\"; none, linear and yarn are supported", entries.where(), key,
+          type);
+  if (type == "yarn") {
+    const nn::YarnScaling yarn{.factor = factor,
+                               .original_length = entries.whole(key + "original_context_length", c.max_length),
+                               .beta_fast = entries.number(key + "yarn_beta_fast", 32),
+                               .beta_slow = entries.number(key + "yarn_beta_slow", 1)};
+    return scales ? nn::RotaryScaling(yarn) : nn::RotaryScaling();
+  }
+  return scales ? nn::RotaryScaling(nn::LinearScaling{factor}) : nn::RotaryScaling();
 }
 
 }  // namespace tape::models::gguf

@@ -100,7 +100,9 @@ std::optional<EncoderArchitecture> encoder_of_type(const std::string& model_type
 
 std::optional<EncoderArchitecture> encoder_architecture(const ConfigReader& config) {
   const std::vector<std::string> names = config.names("architectures");
-  return names.empty() ? encoder_of_type(config.text("model_type", "")) : encoder_architecture(names.front(), config);
+  if (!names.empty()) return encoder_architecture(names.front(), config);
+  const std::string type = config.text("model_type", "");
+  return type == kMeanClassifierType ? encoder_architecture(kMeanClassifier, config) : encoder_of_type(type);
 }
 
 std::string encoder_architectures() {

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/path.h"
+#include "models/hugging_face/common.h"
 
 namespace tape::models::hugging_face {
 namespace {
@@ -26,30 +27,64 @@ int64_t at_least(const ConfigReader& file, const char* key, int64_t least, int64
   return value;
 }
 
-/// Keys that change what transformers' generate() says, with the values that change nothing; null and an empty list
-/// never do.
-std::vector<std::string> keys_not_followed(const ConfigReader& file, int64_t padding_id) {
-  const std::pair<const char*, Json> keys[] = {{"do_sample", false},
-                                               {"repetition_penalty", 1},
-                                               {"encoder_repetition_penalty", 1},
-                                               {"encoder_no_repeat_ngram_size", 0},
-                                               {"diversity_penalty", 0},
-                                               {"num_beam_groups", 1},
-                                               {"guidance_scale", 1},
-                                               {"penalty_alpha", 0},
-                                               {"renormalize_logits", false},
-                                               {"exponential_decay_length_penalty", {}},
-                                               {"suppress_tokens", {}},
-                                               {"begin_suppress_tokens", {}},
-                                               {"sequence_bias", {}},
-                                               {"force_words_ids", {}},
-                                               {"constraints", {}},
-                                               // Padding is never said.
-                                               {"bad_words_ids", Json::array({Json::array({padding_id})})}};
+using NeutralKeys = std::vector<std::pair<const char*, Json>>;
+
+/// Those of the keys with another value than the one that changes nothing; null and an empty list never do.
+std::vector<std::string> changing(const ConfigReader& file, const NeutralKeys& keys) {
   std::vector<std::string> found;
   for (const auto& [key, neutral] : keys)
     if (file.has(key) && !file.json().at(key).empty() && file.json().at(key) != neutral) found.emplace_back(key);
   return found;
+}
+
+/// Keys that change what transformers' generate() says, of models of any kind.
+const NeutralKeys& common_keys() {
+  static const auto& keys = *new const NeutralKeys{{"repetition_penalty", 1},
+                                                   {"encoder_repetition_penalty", 1},
+                                                   {"encoder_no_repeat_ngram_size", 0},
+                                                   {"diversity_penalty", 0},
+                                                   {"num_beam_groups", 1},
+                                                   {"guidance_scale", 1},
+                                                   {"penalty_alpha", 0},
+                                                   {"renormalize_logits", false},
+                                                   {"remove_invalid_values", false},
+                                                   {"exponential_decay_length_penalty", {}},
+                                                   {"suppress_tokens", {}},
+                                                   {"begin_suppress_tokens", {}},
+                                                   {"sequence_bias", {}},
+                                                   {"force_words_ids", {}},
+                                                   {"constraints", {}},
+                                                   {"stop_strings", {}},
+                                                   {"token_healing", false},
+                                                   {"watermarking_config", {}},
+                                                   {"dola_layers", {}},
+                                                   {"max_time", {}}};
+  return keys;
+}
+
+std::vector<std::string> keys_not_followed(const ConfigReader& file, int64_t padding_id) {
+  NeutralKeys keys = common_keys();
+  keys.insert(keys.begin(), {"do_sample", false});
+  keys.emplace_back("bad_words_ids", Json::array({Json::array({padding_id})}));  // padding is never said
+  return changing(file, keys);
+}
+
+/// The same of a decoder-only model, whose caller says how tokens are drawn.
+std::vector<std::string> keys_not_followed(const ConfigReader& file) {
+  NeutralKeys keys = common_keys();
+  keys.insert(keys.end(),
+              {{"bad_words_ids", {}}, {"num_beams", 1}, {"forced_bos_token_id", {}}, {"forced_eos_token_id", {}}});
+  if (!file.has("min_new_tokens")) keys.emplace_back("min_length", 0);
+  if (file.flag("do_sample", false))
+    keys.insert(keys.end(), {{"temperature", 1},
+                             {"top_k", 0},
+                             {"top_p", 1},
+                             {"min_p", 0},
+                             {"typical_p", 1},
+                             {"epsilon_cutoff", 0},
+                             {"eta_cutoff", 0},
+                             {"top_h", {}}});
+  return changing(file, keys);
 }
 
 }  // namespace
@@ -62,7 +97,9 @@ std::optional<ConfigReader> open_generation_config(const std::string& folder) {
 
 TargetIds read_target_ids(const ConfigReader& config) {
   const auto id = [&](const char* key) { return config.has(key) ? std::optional(config.whole(key)) : std::nullopt; };
-  return TargetIds{.decoder_start = id("decoder_start_token_id"), .forced_bos = id("forced_bos_token_id")};
+  return TargetIds{.decoder_start = id("decoder_start_token_id"),
+                   .forced_bos = id("forced_bos_token_id"),
+                   .ends = config.has("eos_token_id") ? config.whole_numbers("eos_token_id") : std::vector<int64_t>()};
 }
 
 SearchDefaults read_search_defaults(const ConfigReader& file, const EncoderDecoderOptions& options) {
@@ -78,6 +115,7 @@ SearchDefaults read_search_defaults(const ConfigReader& file, const EncoderDecod
     if (*found.beams > kMostBeams) file.wrong("num_beams", fmt::format("at most {}", kMostBeams));
   }
   if (file.has("length_penalty")) found.length_penalty = file.number("length_penalty");
+  if (read_target_ids(file).ends.size() > 1) found.not_followed.emplace_back("eos_token_id");
   if (file.has("forced_eos_token_id")) {
     found.forced_eos = file.whole("forced_eos_token_id") == options.eos_id;
     if (!found.forced_eos) found.not_followed.emplace_back("forced_eos_token_id");
@@ -87,6 +125,21 @@ SearchDefaults read_search_defaults(const ConfigReader& file, const EncoderDecod
   else
     found.early_stopping = file.flag("early_stopping", false);
   return found;
+}
+
+SearchDefaults read_generation_defaults(const ConfigReader& file) {
+  return {.no_repeat_ngram = at_least(file, "no_repeat_ngram_size", 0, 0),
+          .min_length = at_least(file, "min_new_tokens", 0, 0),
+          .not_followed = keys_not_followed(file)};
+}
+
+std::string generation_config_json(const CausalLM& model) {
+  Json json = Json::object();
+  if (model.options().bos_id) json["bos_token_id"] = *model.options().bos_id;
+  if (!model.options().eos_ids.empty()) WriteKeys{json}("eos_token_id", model.options().eos_ids);
+  if (model.search.no_repeat_ngram > 0) json["no_repeat_ngram_size"] = model.search.no_repeat_ngram;
+  if (model.search.min_length > 0) json["min_new_tokens"] = model.search.min_length;
+  return fmt::format("{}\n", json.dump(2));
 }
 
 void write_target_start(nlohmann::ordered_json& config, const TargetStart& start) {

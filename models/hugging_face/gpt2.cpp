@@ -20,7 +20,7 @@ void visit_gpt2_keys(Config& c, Visit&& visit) {
   visit("initializer_range", c.init_std);
   visit("tie_word_embeddings", c.tie_output);
   visit("bos_token_id", c.bos_id);
-  visit("eos_token_id", c.eos_id);
+  visit("eos_token_id", c.eos_ids);
 }
 
 }  // namespace
@@ -43,14 +43,14 @@ nlohmann::ordered_json config_json(const Gpt& model, DType dtype) {
   return json;
 }
 
-Layout gpt_layout(const GptConfig& c, const std::string& prefix) {
+Layout gpt_layout(const GptConfig& c) {
   Layout layout;
   const int64_t width = c.d_model, inner = c.d_ff > 0 ? c.d_ff : 4 * width;
-  const std::string table = fmt::format("{}wte.weight", prefix);
+  const std::string table = "transformer.wte.weight";
   layout.tensor("embeddings.token.weight", table, {c.vocab, width});
-  layout.tensor("embeddings.position.weight", fmt::format("{}wpe.weight", prefix), {c.max_length, width});
+  layout.tensor("embeddings.position.weight", "transformer.wpe.weight", {c.max_length, width});
   for (int64_t i = 0; i < c.layers; ++i) {
-    const std::string own = fmt::format("encoder.layers.{}.", i), their = fmt::format("{}h.{}.", prefix, i);
+    const std::string own = fmt::format("encoder.layers.{}.", i), their = fmt::format("transformer.h.{}.", i);
     const auto both = [&](const std::vector<const char*>& ours, const char* theirs, int64_t in, int64_t out_each) {
       std::vector<std::string> names;
       names.reserve(ours.size());
@@ -67,7 +67,7 @@ Layout gpt_layout(const GptConfig& c, const std::string& prefix) {
     layout.ignore(fmt::format("{}attn.bias", their));
     layout.ignore(fmt::format("{}attn.masked_bias", their));
   }
-  layout.norm("encoder.norm", fmt::format("{}ln_f", prefix), width);
+  layout.norm("encoder.norm", "transformer.ln_f", width);
   if (c.tie_output)
     layout.copy("lm_head.weight", table);
   else

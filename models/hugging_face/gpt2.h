@@ -10,7 +10,6 @@ namespace tape::models::hugging_face {
 GptConfig read_gpt_config(const ConfigReader& config);
 nlohmann::ordered_json config_json(const Gpt& model, DType dtype);
 
-/// `prefix` is "transformer.", or nothing in files of the bare model such as the first GPT-2's.
-Layout gpt_layout(const GptConfig& config, const std::string& prefix = "transformer.");
+Layout gpt_layout(const GptConfig& config);
 
 }  // namespace tape::models::hugging_face

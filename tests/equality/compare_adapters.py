@@ -4,6 +4,10 @@ a head.
 
     python tests/equality/compare_adapters.py --build build/release [--only Bert]
 
+Adapters of a Llama and a GPT-2 with every initialization of peft 0.21 (init_lora_weights), read from an unchanged base model
+and merged, must give the logits that peft gives (f32, in which peft initializes), or be refused where peft fails or draws
+random numbers.
+
 Compared are what `tapeformer run` computes from a folder that peft saved (f64), what peft computes from one that
 `tapeformer train` saved, and what transformers computes from what `tapeformer merge` made of it, with no missing or
 unexpected key (f32). Needs the packages of tests/requirements.txt, and is therefore not one of the tests that ctest runs.
@@ -184,6 +188,67 @@ def compare(build, family, head, chance):
     return good
 
 
+INITIALIZATIONS = [True, False, "gaussian", "eva", "orthogonal", "mica", "lora_ga", "pissa", "olora", "OLoRA",
+                   "pissa_niter_4", "corda", "loftq", "other"]  # fmt: skip
+REFUSED = INITIALIZATIONS[-4:]
+DECODERS = {
+    "Llama": (lambda: transformers.LlamaConfig(vocab_size=30, hidden_size=16, intermediate_size=24, num_hidden_layers=2,
+                                               num_attention_heads=2, num_key_value_heads=1, eos_token_id=1),
+              ["q_proj", "v_proj", "down_proj"]),
+    "GPT2": (lambda: transformers.GPT2Config(vocab_size=30, n_embd=16, n_layer=2, n_head=2, n_positions=32, eos_token_id=1),
+             ["c_attn", "mlp.c_proj"]),
+    "GPT2, square": (lambda: transformers.GPT2Config(vocab_size=30, n_embd=16, n_layer=2, n_head=2, n_positions=32,
+                                                     eos_token_id=1), ["attn.c_proj"]),
+}  # fmt: skip
+
+
+def initialized(build, name, start, **options):
+    """A plain adapter that claims to begin as `start`, on a base model: peft's logits, and Tapeformer's."""
+    config, targets = DECODERS[name]
+    torch.manual_seed(3)
+    below = equality.randomized(transformers.AutoModelForCausalLM.from_config(config()), 0.3)
+    given = {"input_ids": torch.randint(0, 30, (2, 7))}
+    with tempfile.TemporaryDirectory() as place:
+        below.save_pretrained(f"{place}/base")
+        model = get_peft_model(below, LoraConfig(r=4, lora_alpha=6, target_modules=targets, **options))
+        with torch.no_grad():
+            for key, parameter in model.named_parameters():
+                if "lora_" in key and "magnitude" not in key:
+                    parameter.normal_(std=0.2)
+        model.save_pretrained(f"{place}/adapter")
+        file = pathlib.Path(f"{place}/adapter/adapter_config.json")
+        changed = {"init_lora_weights": start, "base_model_name_or_path": f"{place}/base"}
+        file.write_text(json.dumps(json.loads(file.read_text()) | changed))
+        save_file(given, f"{place}/in.safetensors")
+        read = lambda folder: run(build, folder, given, place)
+        try:
+            base = transformers.AutoModelForCausalLM.from_pretrained(f"{place}/base", dtype=torch.float32)
+            expected = output_of(PeftModel.from_pretrained(base, f"{place}/adapter"), given)
+        except (ValueError, RuntimeError):
+            expected = None
+        command = [f"{build}/tools/tapeformer", "merge", "--adapter", f"{place}/adapter", "--out", f"{place}/merged"]
+        merged = subprocess.run(command, capture_output=True, text=True)
+        if expected is None or start in REFUSED:
+            good = merged.returncode == 1 and "init_lora_weights" in merged.stderr
+            return "refused" if good else f"NOT REFUSED {merged.stderr}", good
+        if merged.returncode != 0:
+            return merged.stderr.strip(), False
+        whole = transformers.AutoModelForCausalLM.from_pretrained(f"{place}/merged", dtype=torch.float32)
+        worst = max(error(read(f"{place}/adapter"), expected), error(output_of(whole, given), expected))
+        return f"{worst:.1e}", worst <= 1e-5
+
+
+def compare_initializations(build):
+    all_good = []
+    for name in DECODERS:
+        for start in INITIALIZATIONS:
+            for options in [{}, {"use_rslora": True}, {"use_dora": True}] if start in ("pissa", "olora") else [{}]:
+                result, good = initialized(build, name, start, **options)
+                print(f"{'ok  ' if good else 'FAIL'} {name}, {start!r} {options or ''}: {result}", flush=True)
+                all_good.append(good)
+    return all_good
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", required=True)
@@ -196,7 +261,9 @@ def main():
         for family in ([arguments.only] if arguments.only else FAMILIES)
         for head in TASKS
     ]
-    print("all agree" if all(all_good) else f"{all_good.count(False)} of the classes differ")
+    if not arguments.only:
+        all_good += compare_initializations(arguments.build)
+    print("all agree" if all(all_good) else f"{all_good.count(False)} of them differ")
     return 0 if all(all_good) else 1
 
 

@@ -5,7 +5,8 @@ and behind.
     python tests/equality/compare_decoders.py --build build/release [--configs 3] [--seeds 3]
 
 Compared are logits, every hidden state, every attention map, the loss and every parameter's gradient; greedy and sampled
-texts, several prompts at once and one alone; and what transformers computes from what Tapeformer writes, with no missing or
+texts, several prompts at once and one alone, by the ends of generation_config.json; folders without "architectures" and
+without the prefix of the base model in the names of their tensors (every third seed); and what transformers computes from what Tapeformer writes, with no missing or
 unexpected key. Needs the packages of tests/requirements.txt, and is therefore not one of the tests that ctest runs. Prints
 a line for each configuration, its largest relative error (of a tensor's largest element) and where it stands, and fails
 beyond 1e-9; what is said must be equal.
@@ -16,6 +17,7 @@ In a model of doubles transformers takes norms, angles and softmax in f32: here 
 import argparse
 import contextlib
 import json
+import pathlib
 import random
 import subprocess
 import sys
@@ -237,9 +239,32 @@ def uniform(seed, counter):
     return ((half[0] | half[1] << 32) >> 11) * 2.0**-53
 
 
-def ends_of(config):
-    ends = config.eos_token_id
-    return ends if isinstance(ends, list) else [ends]
+def ends_of(model):
+    ends = model.generation_config.eos_token_id
+    return ends if isinstance(ends, list) else [] if ends is None else [ends]
+
+
+def with_other_ends(folder, model, seed):
+    """Gives the folder a generation_config.json whose ends are not those of config.json: of what the model says, a token,
+    a list, or none."""
+    free = said(model, [3, 4, 5], 8)
+    ends = [[VOCAB + 5, free[-1]], free[-1], None][seed % 3] if free else [2]
+    with open(f"{folder}/generation_config.json", "w") as file:
+        json.dump({"bos_token_id": 1} | ({} if ends is None else {"eos_token_id": ends}), file)
+
+
+def without_names(folder, prefix):
+    """Takes "architectures" and the base model's prefix away."""
+    config = json.loads(pathlib.Path(f"{folder}/config.json").read_text())
+    del config["architectures"]
+    pathlib.Path(f"{folder}/config.json").write_text(json.dumps(config))
+    for file in pathlib.Path(folder).glob("*.safetensors"):
+        tensors = {name.removeprefix(f"{prefix}."): tensor for name, tensor in load_file(file).items()}
+        save_file(tensors, file, metadata={"format": "pt"})
+    for file in pathlib.Path(folder).glob("*.index.json"):
+        index = json.loads(file.read_text())
+        index["weight_map"] = {name.removeprefix(f"{prefix}."): at for name, at in index["weight_map"].items()}
+        file.write_text(json.dumps(index))
 
 
 def said(model, prompt, most, temperature=0.0, top_k=0, top_p=1.0, seed=0):
@@ -259,7 +284,7 @@ def said(model, prompt, most, temperature=0.0, top_k=0, top_p=1.0, seed=0):
                 scores = processors.TopPLogitsWarper(top_p)(given, scores) if top_p < 1 else scores
                 below = scores.softmax(-1)[0].cumsum(0)
                 token = int((below <= uniform(seed, draw) * below[-1]).sum())
-            if token in ends_of(model.config):
+            if token in ends_of(model):
                 break
             ids.append(token)
             step = [token]
@@ -274,7 +299,7 @@ def said_together(model, prompts, most):
     found = model.generate(ids, attention_mask=mask, max_new_tokens=most, do_sample=False, pad_token_id=0)
     texts = []
     for row in found[:, length:].tolist():
-        ends = [row.index(end) for end in ends_of(model.config) if end in row]
+        ends = [row.index(end) for end in ends_of(model) if end in row]
         texts.append(row[: min(ends, default=len(row))])
     return texts
 
@@ -332,6 +357,9 @@ def compare(build, name, kind, config, seeds):
             place = f"{folder}/model"
             model.save_pretrained(place, max_shard_size="20KB" if seed % 2 else "5GB")
             write_letters(place)
+            with_other_ends(place, model, seed)
+            if seed % 3 == 2:
+                without_names(place, model.base_model_prefix)
             actual = computed(build, place, folder, given)
             mask = given["attention_mask"]
             worst = max(worst, equality.worst_of(seen(actual, mask), seen(expected, mask)))

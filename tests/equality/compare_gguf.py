@@ -7,7 +7,7 @@ Models of random configurations and weights (GPT-2, Llama, Llama 3's scaled rota
 tokenizer of tests/fixtures, are exported as F32, F16, BF16, Q8_0 and Q4_0. Of each file: every tensor against that of the
 folder, as the package gguf decodes it; and where transformers reads the architecture, the logits of the model it makes. The
 file becomes a folder again, which transformers must read without a word: of F32 the model's own tensors, of all types the
-logits of what transformers makes of the file, and the tokenizer's ids. Needs the packages of tests/requirements.txt. Prints a
+logits of what transformers makes of the file, the tokenizer's ids, and the model's ends, which are eos and eot of the file. Needs the packages of tests/requirements.txt. Prints a
 line a file with the largest difference, relative to the largest value, and fails beyond what the type may lose.
 """
 
@@ -32,8 +32,8 @@ LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_fr
 
 
 def configurations(vocab):
-    common = dict(SIZES, vocab_size=vocab, bos_token_id=0, eos_token_id=0)
-    yield "gpt2", transformers.GPT2Config(vocab_size=vocab, n_embd=64, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=0)
+    common = dict(SIZES, vocab_size=vocab, bos_token_id=0, eos_token_id=[17, 5])
+    yield "gpt2", transformers.GPT2Config(vocab_size=vocab, n_embd=64, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=[17, 5])
     yield "llama", transformers.LlamaConfig(**common, num_key_value_heads=2)
     yield "llama3", transformers.LlamaConfig(**common, num_key_value_heads=2, rope_parameters=LLAMA3)
     yield "mistral", transformers.MistralConfig(**common, num_key_value_heads=2, sliding_window=None)
@@ -65,6 +65,11 @@ def their_name(name, kind):
     if parts[0] == "blk":
         return f"{block}.{parts[1]}.{table[parts[2]]}.{parts[3]}"
     return f"{table[parts[0]]}.{parts[1]}"
+
+
+def ends_of(file):
+    fields = gguf.GGUFReader(file).fields
+    return [int(fields[f"tokenizer.ggml.{name}_token_id"].contents()) for name in ("eos", "eot")]
 
 
 def largest_difference(file, model, kind, config):
@@ -104,6 +109,10 @@ def imported(command, file, folder, model, dtype):
         assert before.keys() == after.keys(), before.keys() ^ after.keys()
         for name, values in before.items():
             assert torch.equal(values, after[name]), name
+    ends = again.generation_config.eos_token_id
+    # Tokens that llama.cpp takes for ends by their text come last.
+    assert ends[: len(ends_of(file))] == ends_of(file), ends
+    assert set(model.config.eos_token_id) <= set(ends), ends
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     theirs = transformers.GPT2TokenizerFast.from_pretrained(TOKENIZER)
     for text in TEXTS:

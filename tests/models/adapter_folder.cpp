@@ -109,6 +109,7 @@ TEST(AdapterFolder, MergedIsTheModelThatTransformersReads) {
 TEST(AdapterFolder, IsReadWithTheModelThatItNames) {
   const AnyModel model = base_of("gpt2");
   load_adapter(fixture_path("adapters/gpt2"), model);
+  nn::train_adapters_only(module_of(model));
   const TemporaryFolder to;
   save(to / "below", base_of("gpt2"));
   save_adapter(to / "adapters", model, "default", {.base_model = "../below"});
@@ -126,6 +127,7 @@ TEST(AdapterFolder, TargetsBringWhatTheFolderKeepsInOneMatrix) {
   for (const NamedTensor& named : module.named_parameters())
     parameters += named.name.find(".lora.new.") == std::string::npos ? 0 : 1;
   EXPECT_EQ(parameters, 2 * (1 + 3 + 2));
+  nn::train_adapters_only(module);
   const TemporaryFolder to;
   save_adapter(to.path(), model, "new", {.task = "CAUSAL_LM"});
   EXPECT_THAT(read_text(to / "adapter_config.json"), testing::HasSubstr(R"("target_modules": [
@@ -154,11 +156,36 @@ TEST(AdapterFolder, AddsNoneWhereALayerOfAMatrixHasOneOfThatName) {
 TEST(AdapterFolder, NamesLayersWholeWhereTheirEndsAreOthersToo) {
   const AnyModel model = base_of("classifier");
   nn::add_adapter(module_of(model), "new", {}, {"layers.1.*.output"});
+  nn::train_adapters_only(module_of(model));
   const TemporaryFolder to;
   save_adapter(to.path(), model, "new");
   EXPECT_THAT(read_text(to / "adapter_config.json"), testing::HasSubstr(R"("target_modules": [
     "bert.encoder.layer.1.attention.output.dense"
   ])"));
+}
+
+TEST(AdapterFolder, IsNotWrittenWhereTheLayerItselfIsTrainedToo) {
+  const AnyModel model = base_of("gpt2");
+  nn::add_adapter(module_of(model), "new", {}, {"linear1"});
+  const TemporaryFolder to;
+  EXPECT_TAPE_ERROR(save_adapter(to.path(), model, "new"), ErrorKind::config,
+                    "save_adapter: encoder.layers.0.feed_forward.linear1.weight is trained beside its layer's adapter, "
+                    "and a folder of peft holds one of them (nn::train_adapters_only)");
+}
+
+TEST(AdapterFolder, KeepsBothNamesOfATiedTableThatIsTrained) {
+  const AnyModel model = base_of("gpt2");
+  nn::Module& module = module_of(model);
+  nn::add_adapter(module, "new", {}, {"linear1"});
+  nn::train_adapters_only(module);
+  for (auto& [path, child] : module.named_modules())
+    if (path == "embeddings.token") child->unfreeze();
+  const TemporaryFolder to;
+  save_adapter(to.path(), model, "new");
+  const auto tensors = load_safetensors(to / "adapter_model.safetensors").tensors;
+  EXPECT_TRUE(tensors_equal(tensors.at("base_model.model.lm_head.weight"),
+                            tensors.at("base_model.model.transformer.wte.weight")));
+  load_adapter(to.path(), base_of("gpt2"));
 }
 
 /// A copy of a fixture's adapters, to be broken.
@@ -193,10 +220,34 @@ TEST_F(BrokenAdapterFolder, IsRefusedWhereItAsksForWhatIsNotComputed) {
                         "\"peft_type\" must be \"LORA\", got \"IA3\"");
 }
 
-TEST_F(BrokenAdapterFolder, IsRefusedForAPatternThatIsNoName) {
-  expect_refused_config(R"("c_proj": 2)", R"(".*": 2)",
-                        "\"rank_pattern\": \".*\" must be a module's name or its end; other patterns are not read, "
-                        "got 2");
+TEST_F(BrokenAdapterFolder, IsRefusedForAPatternThatIsNoRegularExpression) {
+  expect_refused_config(R"("c_proj": 2)", R"("*": 2)",
+                        "\"rank_pattern\": \"*\" must be names or a regular expression that is supported, got 2");
+}
+
+TEST_F(BrokenAdapterFolder, IsRefusedForTensorsOfLayersThatItDoesNotTarget) {
+  expect_refused_config(R"("c_attn"
+  ])",
+                        R"("c_other"
+  ])",
+                        "\"target_modules\" must be such that transformer.h.0.attn.c_attn has an adapter, got "
+                        "[\"h.0.mlp.c_proj\",\"c_fc\",\"c_other\"]");
+}
+
+TEST_F(BrokenAdapterFolder, IsRefusedWhereAModuleSavedWholeIsMissing) {
+  const std::string file = folder_ / "adapter_config.json", from = "\"modules_to_save\": null";
+  std::string text = read_text(file);
+  write_text(file, text.replace(text.find(from), from.size(), "\"modules_to_save\": [\"ln_f\"]"));
+  expect_refused("adapter_model.safetensors",
+                 "\"base_model.model.transformer.ln_f.weight\" of modules_to_save is missing");
+}
+
+TEST_F(BrokenAdapterFolder, IsRefusedForOneNameOfATiedTensorAlone) {
+  change([](auto& tensors) { tensors["base_model.model.transformer.wte.weight"] = zeros({16, 8}, f64); });
+  expect_refused("adapter_model.safetensors",
+                 "holds \"transformer.wte.weight\" without \"lm_head.weight\", which are one tensor of the model: peft "
+                 "would make them two",
+                 ErrorKind::config);
 }
 
 TEST_F(BrokenAdapterFolder, IsRefusedForARankThatIsNoWholeNumber) {

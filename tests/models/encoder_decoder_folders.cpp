@@ -57,6 +57,18 @@ TEST_F(EncoderDecoderFolder, SaysHowATargetBegins) {
                     path("generation_config.json") + ": \"forced_bos_token_id\" must be a whole number, got \"one\"");
 }
 
+TEST_F(EncoderDecoderFolder, EndsByTheGenerationConfig) {
+  for (const char* name : {"bart", "t5", "marian"}) {
+    take(name);
+    write_text(path("generation_config.json"), R"({"eos_token_id": 5})");
+    EXPECT_EQ(load<EncoderDecoder>(folder_.path())->options().eos_id, 5) << name;
+    write_text(path("generation_config.json"), R"({"eos_token_id": [7, 5]})");
+    const auto model = load<EncoderDecoder>(folder_.path());
+    EXPECT_EQ(model->options().eos_id, 7) << name;
+    EXPECT_EQ(note_of(model->search, "f"), "f/generation_config.json: eos_token_id is not followed") << name;
+  }
+}
+
 TEST_F(EncoderDecoderFolder, IsRefusedWithMoreBeamsThanAFileMayAskFor) {
   take("bart");
   write_text(path("generation_config.json"), R"({"num_beams": 1000})");

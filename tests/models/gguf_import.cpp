@@ -1,8 +1,10 @@
 #include "models/gguf_import.h"
 
+#include <cmath>
 #include <filesystem>
 
 #include "autograd/create.h"
+#include "autograd/io/gguf.h"
 #include "base/file.h"
 #include "models/gguf_export.h"
 #include "tests/support/errors.h"
@@ -116,6 +118,26 @@ TEST(GgufImport, BringsAMistralBackAsALlama) {
 }
 
 /// The rotation's scaling: by its name, or found again in what Llama 3's divides by.
+TEST(GgufImport, BringsEveryEndBack) {
+  LlamaConfig config = llama_to_import(LlamaKind::llama, "families/llama2");
+  config.eos_ids = {9, 12, 11};
+  const TemporaryFolder folder;
+  save_with_tokenizer(folder / "before", Llama(config), "families/llama2");
+  export_gguf(folder / "before", folder / "a.gguf");
+  const auto metadata = load_gguf(folder / "a.gguf").metadata;
+  EXPECT_EQ(std::get<uint32_t>(metadata.at("tokenizer.ggml.eos_token_id")), 9U);
+  EXPECT_EQ(std::get<uint32_t>(metadata.at("tokenizer.ggml.eot_token_id")), 12U);
+  EXPECT_EQ(std::get<uint32_t>(metadata.at("tokenizer.ggml.eom_token_id")), 11U);
+  import_gguf(folder / "a.gguf", folder / "after");
+  const std::vector<int64_t> ends = load<CausalLM>(folder / "after")->options().eos_ids;
+  ASSERT_GE(ends.size(), 3U);
+  EXPECT_EQ(std::vector<int64_t>(ends.begin(), ends.begin() + 3), config.eos_ids);
+  config.eos_ids = {9, 12, 11, 10};
+  save(folder / "before", Llama(config));
+  EXPECT_TAPE_ERROR(export_gguf(folder / "before", folder / "a.gguf"), ErrorKind::config,
+                    "export gguf: 4 tokens end a text, there is room for 3");
+}
+
 TEST(GgufImport, FindsTheScalingOfTheRotation) {
   using namespace nn;
   struct Case {
@@ -200,10 +222,14 @@ class GgufToImport : public testing::Test {
   std::vector<T>& list(const std::string& key) {
     return std::get<std::vector<T>>(file_.metadata.at("tokenizer.ggml." + key));
   }
-  void expect_refused(const std::string& sentence, ErrorKind kind = ErrorKind::format) {
+  void save() {
     std::vector<GgufTensor> tensors;
     for (const auto& [name, values] : file_.tensors) tensors.push_back({name, values});
     save_gguf(path(), {file_.metadata.begin(), file_.metadata.end()}, tensors);
+  }
+  void expect_refused(const std::string& sentence, ErrorKind kind = ErrorKind::format) {
+    std::filesystem::remove_all(folder_ / "after");
+    save();
     EXPECT_TAPE_ERROR(import_gguf(path(), folder_ / "after"), kind, path() + ": " + sentence);
     EXPECT_FALSE(std::filesystem::exists(folder_ / "after"));
   }
@@ -219,6 +245,104 @@ TEST_F(GgufToImport, IsOfAnotherArchitecture) {
 TEST_F(GgufToImport, HasAKeyThatIsNotKnown) {
   put("llama.expert_count", uint32_t{8});
   expect_refused("\"llama.expert_count\" asks for what is not computed here", ErrorKind::config);
+}
+
+TEST_F(GgufToImport, HasValuesThatChangeNothing) {
+  const auto expect_same = [&] {
+    save();
+    import_gguf(path(), folder_ / "after");
+    const auto before = load<Llama>(folder_ / "before"), after = load<Llama>(folder_ / "after");
+    const Tensor ids = randint(0, before->vocab(), {2, 9});
+    EXPECT_TRUE(tensors_near((*after)(ids), (*before)(ids), 1e-5));
+  };
+  put("llama.expert_count", uint32_t{0});
+  put("llama.expert_used_count", uint32_t{0});
+  put("llama.logit_scale", 1.0F);
+  put("llama.embedding_scale", 0.0F);
+  put("llama.residual_scale", 1.0F);
+  put("llama.attn_logit_softcapping", 0.0F);
+  put("llama.final_logit_softcapping", 0.0F);
+  put("llama.attention.clamp_kqv", 0.0F);
+  put("llama.attention.max_alibi_bias", 0.0F);
+  put("llama.attention.causal", true);
+  put("llama.attention.scale", static_cast<float>(1 / std::sqrt(8.0)));
+  put("llama.attention.sliding_window", uint32_t{64});
+  put("llama.attention.layer_norm_epsilon", 1e-6F);
+  put("llama.pooling_type", uint32_t{0});
+  put("llama.use_parallel_residual", false);
+  put("llama.tensor_data_layout", std::string("Meta AI original pth"));
+  put("llama.rope.scaling.type", std::string("none"));
+  put("llama.rope.scaling.factor", 4.0F);
+  put("llama.rope.scaling.original_context_length", uint32_t{32});
+  put("llama.rope.scaling.finetuned", false);
+  put("llama.rope.scaling.attn_factor", 1.0F);
+  expect_same();
+  put("llama.rope.scaling.type", std::string("linear"));
+  put("llama.rope.scaling.factor", 1.0F);
+  put("llama.attention.sliding_window", uint32_t{0});
+  expect_same();
+  put("llama.rope.scaling.type", std::string("yarn"));
+  expect_same();
+  file_.metadata.erase("llama.rope.scaling.type");
+  file_.metadata.erase("llama.rope.scaling.factor");
+  put("llama.rope.scale_linear", 1.0F);
+  file_.tensors["rope_freqs.weight"] = ones({4});
+  expect_same();
+}
+
+TEST_F(GgufToImport, HasValuesThatChangeSomething) {
+  const std::pair<const char*, GgufValue> values[] = {{"logit_scale", 0.5F},
+                                                      {"embedding_scale", 12.0F},
+                                                      {"attn_logit_softcapping", 50.0F},
+                                                      {"attention.scale", 1.0F},
+                                                      {"attention.causal", false},
+                                                      {"attention.sliding_window", uint32_t{63}},
+                                                      {"rope.scaling.attn_factor", 2.0F},
+                                                      {"expert_count", std::string("0")},
+                                                      {"new_key", uint32_t{0}}};
+  for (const auto& [key, value] : values) {
+    const std::string name = fmt::format("llama.{}", key);
+    file_.metadata[name] = value;
+    expect_refused(fmt::format("\"{}\" asks for what is not computed here", name), ErrorKind::config);
+    file_.metadata.erase(name);
+  }
+}
+
+TEST_F(GgufToImport, ScalesLinearlyByAFactorWithoutAType) {
+  for (const char* key : {"llama.rope.scaling.factor", "llama.rope.scale_linear"}) {
+    put(key, 4.0F);
+    save();
+    import_gguf(path(), folder_ / "after");
+    const auto scaling = load<Llama>(folder_ / "after")->config().rotary.scaling;
+    ASSERT_TRUE(std::holds_alternative<nn::LinearScaling>(scaling)) << key;
+    EXPECT_EQ(std::get<nn::LinearScaling>(scaling).factor, 4) << key;
+    file_.metadata.erase(key);
+  }
+}
+
+TEST_F(GgufToImport, EndsWhereLlamaCppDoes) {
+  const auto ends = [&] {
+    save();
+    import_gguf(path(), folder_ / "after");
+    return load<CausalLM>(folder_ / "after")->options().eos_ids;
+  };
+  auto& tokens = list<std::string>("tokens");
+  const auto known = [&](std::vector<int64_t> first) {  // ids that the fixture's own tokens add
+    for (size_t id = 0; id < tokens.size(); ++id)
+      if ((tokens[id] == "</s>" || tokens[id] == "<|endoftext|>") &&
+          std::ranges::find(first, static_cast<int64_t>(id)) == first.end())
+        first.push_back(static_cast<int64_t>(id));
+    return first;
+  };
+  put("tokenizer.ggml.eos_token_id", uint32_t{9});
+  EXPECT_EQ(ends(), known({9}));
+  put("tokenizer.ggml.eot_token_id", uint32_t{12});
+  put("tokenizer.ggml.eom_token_id", uint32_t{11});
+  EXPECT_EQ(ends(), known({9, 12, 11}));
+  put("tokenizer.ggml.eom_token_id", uint32_t{12});
+  EXPECT_EQ(ends(), known({9, 12}));
+  put("tokenizer.ggml.eot_token_id", static_cast<uint32_t>(tokens.size()));
+  expect_refused(fmt::format("\"tokenizer.ggml.eot_token_id\" is {0}, of {0} tokens", tokens.size()));
 }
 
 TEST_F(GgufToImport, LacksAKey) {

@@ -93,6 +93,15 @@ TEST_F(Safetensors, RoundTripsNothing) {
   EXPECT_TRUE(load_safetensors(path_).tensors.empty());
 }
 
+TEST_F(Safetensors, ReadsMetadataAsTheReferenceDoes) {
+  write_header(R"({"__metadata__":null})");
+  EXPECT_TRUE(load_safetensors(path_).metadata.empty());
+  write_header(R"({"__metadata__":{}})");
+  EXPECT_TRUE(load_safetensors(path_).metadata.empty());
+  write_header(R"({"__metadata__":{"":"","k":"1","k":"2"}})");
+  EXPECT_EQ(load_safetensors(path_).metadata, (std::map<std::string, std::string>{{"", ""}, {"k", "2"}}));
+}
+
 TEST_F(Safetensors, ReadsSmallerTypes) {
   const auto stored = [&](const std::string& dtype, auto values) {
     const size_t bytes = values.size() * sizeof(values[0]);
@@ -154,6 +163,8 @@ TEST_F(Safetensors, RefusesWhatJsonLibrariesLetPass) {
   expect_refused("{\"w\":" + entry + ",\"w\":" + entry + "}", 4, "key \"w\" appears twice");
   expect_refused(R"({"w":{"dtype":"F32","dtype":"F64"}})", 4, "key \"dtype\" appears twice");
   expect_refused(R"({"__metadata__":{"k":1}})", 0, "__metadata__: the value of \"k\" is not a string but number");
+  expect_refused(R"({"__metadata__":{"k":null}})", 0, "__metadata__: the value of \"k\" is not a string but null");
+  expect_refused(R"({"__metadata__":null,"__metadata__":{}})", 0, "key \"__metadata__\" appears twice");
   expect_refused(R"({"__metadata__":[]})", 0, "__metadata__ is not an object but array");
   std::string many = "{";
   for (int i = 0; i <= 100'001; ++i) many += fmt::format("{}\"{}\":1", i == 0 ? "" : ",", i);

@@ -1,0 +1,101 @@
+// Adapters that peft reads onto a base model that it changes first (init_lora_weights): fixtures by
+// tests/fixtures/make_adapters.py.
+#include "models/adapters/initialization.h"
+
+#include "autograd/io/safetensors.h"
+#include "base/file.h"
+#include "models/adapter_folder.h"
+#include "nn/adapters.h"
+#include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/fixtures.h"
+#include "tests/support/temporary_folder.h"
+#include "tests/support/tensors.h"
+
+namespace tape::models {
+namespace {
+
+AnyModel peft_base(const std::string& name) {
+  return load_model(
+      fixture_path(fmt::format("hugging_face/{}", name.starts_with("gpt2") ? "gpt2" : "bert_classifier")));
+}
+
+Tensor peft_logits(const AnyModel& model, const Tensor& ids) {
+  if (const auto* const gpt = std::get_if<std::unique_ptr<Gpt>>(&model)) return (**gpt)(ids);
+  return (*std::get<std::unique_ptr<SequenceClassifier>>(model))(ids);
+}
+
+constexpr std::array kChanged{"gpt2_pissa", "gpt2_olora", "classifier_pissa_dora", "classifier_olora"};
+constexpr double kOfPeft = 1e-5;  // peft computes them, singular vectors included, in f32
+
+TEST(AdapterInitialization, GivesPeftsLogits) {
+  for (const std::string name : kChanged) {
+    const auto expected = fixture_tensors(fmt::format("adapters/{}/expected", name));
+    const AnyModel model = peft_base(name);
+    load_adapter(fixture_path(fmt::format("adapters/{}", name)), model);
+    EXPECT_TRUE(tensors_near(peft_logits(model, expected.at("in.ids")), expected.at("out.logits").to(f64), kOfPeft))
+        << name;
+  }
+}
+
+TEST(AdapterInitialization, LeavesTheModelItselfAsItIs) {
+  for (const std::string name : kChanged) {
+    const Tensor ids = fixture_tensors(fmt::format("adapters/{}/expected", name)).at("in.ids");
+    const AnyModel model = peft_base(name);
+    const Tensor before = peft_logits(model, ids);
+    load_adapter(fixture_path(fmt::format("adapters/{}", name)), model);
+    nn::activate_adapter(module_of(model), "");
+    EXPECT_TRUE(tensors_equal(peft_logits(model, ids), before)) << name;
+  }
+}
+
+TEST(AdapterInitialization, IsWrittenAsAPlainAdapterAndMergedWithTheSameLogits) {
+  for (const std::string name : kChanged) {
+    const Tensor ids = fixture_tensors(fmt::format("adapters/{}/expected", name)).at("in.ids");
+    const AnyModel model = peft_base(name);
+    load_adapter(fixture_path(fmt::format("adapters/{}", name)), model);
+    const Tensor logits = peft_logits(model, ids);
+    nn::train_adapters_only(module_of(model));
+    const TemporaryFolder to;
+    save_adapter(to.path(), model, "default");
+    EXPECT_EQ(AdapterConfig(to.path()).base_change(), BaseChange::none);
+    const AnyModel again = peft_base(name);
+    load_adapter(to.path(), again);
+    EXPECT_TRUE(tensors_near(peft_logits(again, ids), logits, 1e-12)) << name;
+    nn::merge_adapters(module_of(again));
+    EXPECT_TRUE(tensors_near(peft_logits(again, ids), logits, 1e-12)) << name;
+  }
+}
+
+TEST(AdapterInitialization, IsRefusedForARankThatTheWeightHasNot) {
+  const TemporaryFolder folder;
+  const std::string name = "base_model.model.transformer.h.1.attn.c_proj.lora_";
+  const std::string config =
+      R"({"peft_type": "LORA", "r": 9, "target_modules": ["c_proj"], "init_lora_weights": "pissa"})";
+  write_text(folder / "adapter_config.json", config);
+  save_safetensors(
+      folder / "adapter_model.safetensors",
+      std::map<std::string, Tensor>{{name + "A.weight", zeros({9, 8})}, {name + "B.weight", zeros({8, 9})}});
+  const AnyModel model = peft_base("gpt2");
+  EXPECT_TAPE_ERROR(load_adapter(folder.path(), model), ErrorKind::format,
+                    fmt::format("{}: \"{}A.weight\": init_lora_weights has no start of rank 9 for a weight [8, 8]",
+                                folder / "adapter_model.safetensors", name));
+}
+
+TEST(AdapterInitialization, ThatIsNotSquareInAConv1DIsRefusedAsPeftDoes) {
+  const TemporaryFolder folder;
+  const std::string name = "base_model.model.transformer.h.0.mlp.c_fc.lora_";
+  const std::string config =
+      R"({"peft_type": "LORA", "r": 2, "target_modules": ["c_fc"], "init_lora_weights": "olora"})";
+  write_text(folder / "adapter_config.json", config);
+  save_safetensors(
+      folder / "adapter_model.safetensors",
+      std::map<std::string, Tensor>{{name + "A.weight", zeros({2, 8})}, {name + "B.weight", zeros({12, 2})}});
+  const AnyModel model = peft_base("gpt2");
+  EXPECT_TAPE_ERROR(load_adapter(folder.path(), model), ErrorKind::format,
+                    fmt::format("{}: \"{}A.weight\": init_lora_weights has no start of rank 2 for a weight [8, 12]",
+                                folder / "adapter_model.safetensors", name));
+}
+
+}  // namespace
+}  // namespace tape::models

@@ -70,7 +70,7 @@ class JsonBuilder {
     if constexpr (requires { object.emplace_back(key_, value); }) {  // of the ordered kind, which would search all keys
       return &object.emplace_back(std::move(key_), std::move(value)).second;
     } else {
-      const auto [entry, is_new] = object.emplace(std::move(key_), std::move(value));
+      const auto [entry, is_new] = object.insert_or_assign(std::move(key_), std::move(value));
       if constexpr (requires { checks_.twice(key_); })
         if (!is_new) checks_.twice(entry->first);
       return &entry->second;

@@ -38,7 +38,8 @@ AnyModel load_layers(const std::string& folder, const ConfigReader& config, cons
     return weights;
   };
   if (const LlamaReader read = llama_reader(architecture)) {
-    const LlamaConfig c = naming(file, [&] { return completed(hf::with_ends(read(config), generation)); });
+    const LlamaConfig given = hf::with_ends(read(config), generation);
+    const LlamaConfig c = naming(file, [&] { return completed(given); });
     return filled<Llama>(
         file, c, weights_of(c.layers), [&] { return hf::llama_layout(c); }, "model.");
   }

@@ -17,7 +17,6 @@ In a model of doubles transformers takes norms, angles and softmax in f32: here 
 import argparse
 import contextlib
 import json
-import pathlib
 import random
 import subprocess
 import sys
@@ -253,20 +252,6 @@ def with_other_ends(folder, model, seed):
         json.dump({"bos_token_id": 1} | ({} if ends is None else {"eos_token_id": ends}), file)
 
 
-def without_names(folder, prefix):
-    """Takes "architectures" and the base model's prefix away."""
-    config = json.loads(pathlib.Path(f"{folder}/config.json").read_text())
-    del config["architectures"]
-    pathlib.Path(f"{folder}/config.json").write_text(json.dumps(config))
-    for file in pathlib.Path(folder).glob("*.safetensors"):
-        tensors = {name.removeprefix(f"{prefix}."): tensor for name, tensor in load_file(file).items()}
-        save_file(tensors, file, metadata={"format": "pt"})
-    for file in pathlib.Path(folder).glob("*.index.json"):
-        index = json.loads(file.read_text())
-        index["weight_map"] = {name.removeprefix(f"{prefix}."): at for name, at in index["weight_map"].items()}
-        file.write_text(json.dumps(index))
-
-
 def said(model, prompt, most, temperature=0.0, top_k=0, top_p=1.0, seed=0):
     """What follows a prompt alone, with a cache: the likeliest token, or that on which the draw of (seed, step) falls."""
     ids, cache, step = list(prompt), None, list(prompt)
@@ -359,7 +344,7 @@ def compare(build, name, kind, config, seeds):
             write_letters(place)
             with_other_ends(place, model, seed)
             if seed % 3 == 2:
-                without_names(place, model.base_model_prefix)
+                equality.rename(place, model)
             actual = computed(build, place, folder, given)
             mask = given["attention_mask"]
             worst = max(worst, equality.worst_of(seen(actual, mask), seen(expected, mask)))

@@ -10,7 +10,9 @@ model, its largest relative error (of a tensor's largest element) and where it s
 """
 
 import argparse
+import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -47,6 +49,24 @@ def randomized(model, deviation=0.3):
             around = 1.0 if norm and name.endswith("weight") else 0.0
             parameter.copy_(around + deviation * torch.randn_like(parameter))
     return model
+
+
+def rename(folder, model, type_alone=True):
+    """Names the tensors of a folder as transformers reads them too: without the base model's prefix in a model with a head,
+    with it in a base model; and takes "architectures" away where "model_type" tells the class."""
+    prefix = f"{model.base_model_prefix}."
+    headed = any(name.startswith(prefix) for name in model.state_dict())
+    other = lambda name: name.removeprefix(prefix) if headed else prefix + name
+    for file in pathlib.Path(folder).glob("*.safetensors"):
+        save_file({other(name): tensor for name, tensor in load_file(file).items()}, file, metadata={"format": "pt"})
+    for file in pathlib.Path(folder).glob("*.index.json"):
+        index = json.loads(file.read_text())
+        index["weight_map"] = {other(name): at for name, at in index["weight_map"].items()}
+        file.write_text(json.dumps(index))
+    if type_alone:
+        config = json.loads(pathlib.Path(f"{folder}/config.json").read_text())
+        del config["architectures"]
+        pathlib.Path(f"{folder}/config.json").write_text(json.dumps(config))
 
 
 def exact_sinusoids(model):

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "models/gguf/pre_tokenizers.h"
 #include "models/tokenizer_fit.h"
 #include "text/byte_level_bpe.h"
 #include "text/load_tokenizer.h"
@@ -135,13 +136,6 @@ bool adds_blank(const text::Tokenizer& tokenizer) {
 }
 
 }  // namespace
-
-std::string split_expression(const std::string& name) {
-  const std::string rest = R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-  const std::string begin = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N})";
-  if (name == "llama-bpe") return begin + "{1,3}" + rest;
-  return name == "qwen2" ? begin + rest : "";
-}
 
 void append_tokenizer(GgufMetadata& metadata, const std::string& folder, int64_t vocab) {
   const auto tokenizer = text::load_tokenizer(folder);

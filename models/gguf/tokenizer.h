@@ -18,11 +18,9 @@ void append_tokenizer(GgufMetadata& metadata, const std::string& folder, int64_t
 
 /// Writes tokenizer.json and tokenizer_config.json of a file's tokenizer, whatever tokenizer the folder held before; it
 /// is made where it is missing. Merges that model "llama" may lack are those of its scores: every pair of tokens that
-/// is a token, the largest score first. Error (config) for a model or a pre-tokenizer that is not known, (format) for
-/// lists of different lengths, tokens that are no UTF-8 or stand twice, and merges of no tokens.
+/// is a token, the largest score first. What a file does not say is llama.cpp's default for its model and pre-tokenizer
+/// (start and end of texts, their ids, a space in front). Error (config) for a model or a pre-tokenizer that is not
+/// known, (format) for lists of different lengths, tokens that are no UTF-8 or stand twice, and merges of no tokens.
 void write_tokenizer(const GgufEntries& entries, const std::string& folder);
-
-/// The regular expression that a pre-tokenizer known by its name splits by: of "llama-bpe" and "qwen2"; "" of others.
-std::string split_expression(const std::string& name);
 
 }  // namespace tape::models

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
+#include "models/gguf/pre_tokenizers.h"
 #include "models/gguf/tokenizer.h"
 #include "text/load_tokenizer.h"
 
@@ -83,52 +84,61 @@ json merges_of_scores(const FileVocabulary& v, const std::vector<float>& scores)
   return merges;
 }
 
-json byte_level(bool use_regex) {
-  return {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", use_regex}};
+/// What llama.cpp (src/llama-vocab.cpp) does where a file does not say.
+struct Defaults {
+  bool add_bos, add_eos;
+  int64_t bos, eos, unk;  // -1: none
+  bool ordinary;          // these ids count even where their tokens are of the normal type
+};
+
+Defaults defaults_of(const GgufEntries& entries, const std::string& model) {
+  if (model == "llama") return {.add_bos = true, .add_eos = false, .bos = 1, .eos = 2, .unk = 0, .ordinary = true};
+  const bool add_bos = gguf_split(entries.text("tokenizer.ggml.pre", "default")).add_bos;
+  return {.add_bos = add_bos, .add_eos = false, .bos = 11, .eos = 11, .unk = -1, .ordinary = false};
 }
 
-json pre_tokenizer_of(const GgufEntries& entries, const std::string& name) {
-  if (name == "gpt-2" || name == "default") return byte_level(true);
-  json first;
-  if (name == "smollm") first = {{"type", "Digits"}, {"individual_digits", true}};
-  if (const std::string regex = split_expression(name); !regex.empty())
-    first = {{"type", "Split"}, {"pattern", {{"Regex", regex}}}, {"behavior", "Isolated"}, {"invert", false}};
-  if (first.is_null())
-    raise(ErrorKind::config, "{}: pre-tokenizer \"{}\" is not supported; gpt-2, llama-bpe, qwen2 and smollm are",
-          entries.where(), name);
-  return {{"type", "Sequence"}, {"pretokenizers", {first, byte_level(name == "smollm")}}};
+bool is_used(const FileVocabulary& v, int64_t id) {
+  return id >= 0 && id < std::ssize(v.tokens) && v.types[static_cast<size_t>(id)] != kUnused;
 }
 
 /// Ids of the tokens with a meaning of their own, by the names of tokenizer_config.json.
-std::map<std::string, std::string> special_names(const GgufEntries& entries, const FileVocabulary& v) {
+std::map<std::string, std::string> special_names(const GgufEntries& entries, const FileVocabulary& v,
+                                                 const Defaults& defaults) {
+  struct Name {
+    const char *theirs, *ours;
+    int64_t otherwise = -1;
+  };
   std::map<std::string, std::string> names;
-  for (const auto& [theirs, ours] : {std::pair{"bos_token_id", "bos_token"},
-                                     {"eos_token_id", "eos_token"},
-                                     {"unknown_token_id", "unk_token"},
-                                     {"padding_token_id", "pad_token"}}) {
+  for (const auto& [theirs, ours, otherwise] : {Name{"bos_token_id", "bos_token", defaults.bos},
+                                                {"eos_token_id", "eos_token", defaults.eos},
+                                                {"unknown_token_id", "unk_token", defaults.unk},
+                                                {"padding_token_id", "pad_token"}}) {
     const std::string key = fmt::format("tokenizer.ggml.{}", theirs);
-    if (!entries.has(key)) continue;
-    const int64_t id = entries.whole(key);
-    if (id >= std::ssize(v.tokens) || v.types[static_cast<size_t>(id)] == kUnused)
-      raise(ErrorKind::format, "{}: \"{}\" is {}, which is no token", v.where, key, id);
-    names[ours] = v.tokens[static_cast<size_t>(id)];
+    const bool given = entries.has(key);
+    const int64_t id = given ? entries.whole(key) : otherwise;
+    if (given && !is_used(v, id)) raise(ErrorKind::format, "{}: \"{}\" is {}, which is no token", v.where, key, id);
+    if (given || (is_used(v, id) && (defaults.ordinary || v.types[static_cast<size_t>(id)] != kNormal)))
+      names[ours] = v.tokens[static_cast<size_t>(id)];
   }
   return names;
 }
 
 /// What stands around a text: null where nothing does.
-json template_of(const GgufEntries& entries, const FileVocabulary& v, const std::map<std::string, std::string>& names) {
+json template_of(const GgufEntries& entries, const FileVocabulary& v, const std::map<std::string, std::string>& names,
+                 const Defaults& defaults) {
   json single = json::array(), pair = json::array(), special = json::object();
-  const auto put = [&](const char* flag, const char* name) {
-    if (!entries.flag(fmt::format("tokenizer.ggml.{}", flag), false)) return;
-    const auto token = names.find(name);
-    if (token == names.end()) raise(ErrorKind::format, "{}: \"{}\" without a {}", v.where, flag, name);
-    single.push_back({{"SpecialToken", {{"id", token->second}, {"type_id", 0}}}});
-    special[token->second] = {{"id", token->second}, {"ids", {v.ids.at(token->second)}}, {"tokens", {token->second}}};
+  const auto put = [&](const char* flag, bool otherwise, const char* name, int64_t id) {
+    if (!entries.flag(fmt::format("tokenizer.ggml.{}", flag), otherwise)) return;
+    const auto named = names.find(name);
+    if (named == names.end() && !is_used(v, id))
+      raise(ErrorKind::format, "{}: \"{}\" without a {}", v.where, flag, name);
+    const std::string& token = named != names.end() ? named->second : v.tokens[static_cast<size_t>(id)];
+    single.push_back({{"SpecialToken", {{"id", token}, {"type_id", 0}}}});
+    special[token] = {{"id", token}, {"ids", {v.ids.at(token)}}, {"tokens", {token}}};
   };
-  put("add_bos_token", "bos_token");
+  put("add_bos_token", defaults.add_bos, "bos_token", defaults.bos);
   single.push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
-  put("add_eos_token", "eos_token");
+  put("add_eos_token", defaults.add_eos, "eos_token", defaults.eos);
   if (single.size() == 1) return nullptr;
   pair = single;
   for (json part : single) {
@@ -162,12 +172,15 @@ json replace(const char* from, const char* to) {
 
 /// Byte-level BPE.
 void add_byte_level(json& file, const GgufEntries& entries, const FileVocabulary& v) {
-  const std::string split = entries.text("tokenizer.ggml.pre", "gpt-2");
-  file["pre_tokenizer"] = pre_tokenizer_of(entries, split);
-  if (split == "qwen2") file["normalizer"] = {{"type", "NFC"}};
-  file["decoder"] = byte_level(true);
+  const std::string name = entries.text("tokenizer.ggml.pre", "default");
+  const GgufSplit split = gguf_split(name);
+  if (split.pre_tokenizer.is_null())
+    raise(ErrorKind::config, "{}: pre-tokenizer \"{}\" is not supported", v.where, clipped(name, 60));
+  file["pre_tokenizer"] = split.pre_tokenizer;
+  if (split.nfc) file["normalizer"] = {{"type", "NFC"}};
+  file["decoder"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}};
   json& model = file["model"];
-  model["ignore_merges"] = split == "llama-bpe";
+  model["ignore_merges"] = split.ignore_merges;
   for (const std::string& merge : entries.list<std::string>("tokenizer.ggml.merges"))
     model["merges"].push_back(parts_of_merge(v, merge));
 }
@@ -204,14 +217,18 @@ void write_json(const std::string& path, const json& value) {
 
 void write_tokenizer(const GgufEntries& entries, const std::string& folder) {
   const FileVocabulary v = read_vocabulary(entries);
-  const std::map<std::string, std::string> names = special_names(entries, v);
+  const std::string model = entries.text("tokenizer.ggml.model");
+  if (model != "gpt2" && model != "llama")
+    raise(ErrorKind::config, "{}: a tokenizer of model \"{}\" is not supported; gpt2 and llama are", v.where, model);
+  const Defaults defaults = defaults_of(entries, model);
+  const std::map<std::string, std::string> names = special_names(entries, v, defaults);
   json file{{"version", "1.0"},
             {"truncation", nullptr},
             {"padding", nullptr},
             {"added_tokens", added_tokens_of(v)},
             {"normalizer", nullptr},
             {"pre_tokenizer", nullptr},
-            {"post_processor", template_of(entries, v, names)}};
+            {"post_processor", template_of(entries, v, names, defaults)}};
   file["model"] = {{"type", "BPE"},
                    {"dropout", nullptr},
                    {"unk_token", nullptr},
@@ -222,13 +239,10 @@ void write_tokenizer(const GgufEntries& entries, const std::string& folder) {
                    {"ignore_merges", false},
                    {"vocab", v.ids},
                    {"merges", json::array()}};
-  const std::string model = entries.text("tokenizer.ggml.model");
   if (model == "gpt2")
     add_byte_level(file, entries, v);
-  else if (model == "llama")
-    add_sentence_piece(file, entries, v, names.contains("unk_token") ? names.at("unk_token") : "");
   else
-    raise(ErrorKind::config, "{}: a tokenizer of model \"{}\" is not supported; gpt2 and llama are", v.where, model);
+    add_sentence_piece(file, entries, v, names.contains("unk_token") ? names.at("unk_token") : "");
   json config{{"tokenizer_class", "PreTrainedTokenizerFast"}, {"clean_up_tokenization_spaces", false}};
   for (const auto& [name, token] : names) config[name] = token;
   if (entries.has("tokenizer.chat_template")) {

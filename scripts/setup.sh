@@ -8,7 +8,7 @@ set -euo pipefail
 say() { printf 'setup: %s\n' "$*" >&2; }
 
 needed=(g++ cmake ninja-build libxtensor-dev libxtensor-blas-dev libopenblas-openmp-dev libfmt-dev
-  nlohmann-json3-dev libutf8proc-dev libpcre2-dev libsentencepiece-dev libxxhash-dev zlib1g-dev libcli11-dev libgtest-dev libgmock-dev)
+  nlohmann-json3-dev libutf8proc-dev libonig-dev libsentencepiece-dev libxxhash-dev zlib1g-dev libcli11-dev libgtest-dev libgmock-dev)
 helpers=(ccache mold) # make rebuilds faster; nothing depends on them
 clang=no
 case "${1:-}" in
@@ -24,7 +24,7 @@ esac
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   say "this system has no apt-get, so nothing was installed. The build needs: a C++20 compiler (g++ 12 or later),"
   say "CMake 3.22 or later, Ninja, and these libraries with their headers: xtensor 0.24 or 0.25, xtensor-blas, OpenBLAS"
-  say "(OpenMP flavour), fmt 8 or later, nlohmann-json 3.10 or later, utf8proc 2, PCRE2 10.36 or later, sentencepiece 0.1.96 or later,"
+  say "(OpenMP flavour), fmt 8 or later, nlohmann-json 3.10 or later, utf8proc 2, Oniguruma 6.9.8 or later, sentencepiece 0.1.96 or later,"
   say "xxHash 0.8 or later, zlib, CLI11 2, GoogleTest and GoogleMock."
   exit 0 # the configure step finds out whether they are installed
 fi

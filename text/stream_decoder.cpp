@@ -1,6 +1,7 @@
 #include "text/stream_decoder.h"
 
-#include "text/tokenizers/unicode.h"
+#include "base/utf8.h"
+#include "text/tokenizers/decoder.h"
 
 namespace tape::text {
 namespace {
@@ -21,31 +22,55 @@ size_t unfinished(std::string_view text) {
   return 0;
 }
 
+/// Whether the ids end in byte tokens (`<0xE6>`) that may still become a character. Until it is whole, decode may write
+/// all bytes before it as U+FFFD too.
+bool ends_in_cut_character(const Tokenizer& tokenizer, const std::vector<int64_t>& ids) {
+  std::string bytes;
+  size_t begin = ids.size();
+  while (begin > 0 && byte_of_token(tokenizer.token(ids[begin - 1])) >= 0) --begin;
+  for (; begin < ids.size(); ++begin) bytes += static_cast<char>(byte_of_token(tokenizer.token(ids[begin])));
+  const size_t cut = unfinished(bytes);
+  return cut > 0 && valid_utf8(std::string_view(bytes).substr(0, bytes.size() - cut));
+}
+
 }  // namespace
 
 StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, std::vector<int64_t> before)
-    : tokenizer_(tokenizer), ids_(std::move(before)), old_(ids_.size()), shown_(tokenizer_.decode(ids_).size()) {}
+    : tokenizer_(tokenizer), ids_(std::move(before)), old_(ids_.size()), shown_(tokenizer_.decode(ids_)) {}
+
+/// The text of the ids. A byte that is no text may turn those before it into U+FFFD, which were shown as text: then of
+/// the ids since.
+std::string StreamDecoder::text_of_window() {
+  std::string text = tokenizer_.decode(ids_);
+  if (text.starts_with(shown_) || ends_in_cut_character(tokenizer_, ids_)) return text;
+  ids_.erase(ids_.begin(), ids_.begin() + static_cast<int64_t>(old_));
+  old_ = 0;
+  shown_.clear();
+  return tokenizer_.decode(ids_);
+}
 
 std::string StreamDecoder::push(int64_t id) {
   ids_.push_back(id);
-  const std::string text = tokenizer_.decode(ids_);
+  const std::string text = text_of_window();
+  if (ends_in_cut_character(tokenizer_, ids_)) return "";
   const size_t end = text.size() - unfinished(text);
-  if (end <= shown_) return "";
-  std::string out = replace_broken_utf8(std::string_view(text).substr(shown_, end - shown_));
-  shown_ = end;
+  if (end <= shown_.size()) return "";
+  std::string out = replace_broken_utf8(std::string_view(text).substr(shown_.size(), end - shown_.size()));
+  shown_ = text.substr(0, end);
   if (end == text.size()) {
     // The tokens shown now are enough for the next to be joined to.
     ids_.erase(ids_.begin(), ids_.begin() + static_cast<int64_t>(old_));
     old_ = ids_.size();
-    shown_ = tokenizer_.decode(ids_).size();
+    shown_ = tokenizer_.decode(ids_);
   }
   return out;
 }
 
 std::string StreamDecoder::finish() {
-  const std::string text = tokenizer_.decode(ids_);
-  std::string out = text.size() > shown_ ? replace_broken_utf8(std::string_view(text).substr(shown_)) : "";
-  shown_ = text.size();
+  const std::string text = text_of_window();
+  std::string out =
+      text.size() > shown_.size() ? replace_broken_utf8(std::string_view(text).substr(shown_.size())) : "";
+  shown_ = text;
   return out;
 }
 

@@ -20,10 +20,12 @@ class StreamDecoder {
   std::string finish();
 
  private:
+  std::string text_of_window();
+
   const Tokenizer& tokenizer_;
   std::vector<int64_t> ids_;  // those of the last text that was shown, then what came since
   size_t old_;                // how many of them were shown when the window last moved
-  size_t shown_;              // bytes of their text that were shown
+  std::string shown_;         // what was shown of their text
 };
 
 }  // namespace tape::text

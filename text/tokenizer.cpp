@@ -180,7 +180,7 @@ std::string Tokenizer::decode(std::span<const int64_t> ids, bool skip_special_to
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= vocab_size())
       raise(ErrorKind::index, "decode: id {} at position {} is not in 0..{}", ids[i], i, vocab_size() - 1);
-    if (!skip_special_tokens || !is_special(ids[i])) kept.push_back(ids[i]);
+    if (!skip_special_tokens || !skipped(ids[i])) kept.push_back(ids[i]);
   }
   return join(kept);
 }

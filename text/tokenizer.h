@@ -108,7 +108,7 @@ class Tokenizer {
   virtual std::optional<int64_t> find(std::string_view token) const = 0;
   std::vector<std::string> tokens(std::span<const int64_t> ids) const;
   const SpecialTokens& special() const { return special_; }
-  /// True for tokens that decode leaves out.
+  /// True for special tokens, which decode leaves out (but see skipped()).
   virtual bool is_special(int64_t id) const = 0;
 
   /// Writes the files that load_tokenizer and `transformers` read into a folder, which is made where it is missing.
@@ -132,6 +132,8 @@ class Tokenizer {
 
   /// Appends the pieces of a text, without special tokens around it.
   virtual void split(std::string_view text, std::vector<Piece>& to) const = 0;
+  /// Whether decode skips a token when special tokens are to be left out.
+  virtual bool skipped(int64_t id) const { return is_special(id); }
   /// The text of ids without special ones among them that are to be left out.
   virtual std::string join(std::span<const int64_t> ids) const = 0;
 

@@ -1,6 +1,7 @@
 #include "text/tokenizer_json.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include <nlohmann/json.hpp>
@@ -65,7 +66,7 @@ TrimOffsets trim_of(const JsonEntry& post) {
 }
 
 /// A file without tokenizer_config.json does not say which token means what; the usual names do.
-TokenizerConfig usual_names(const std::vector<AddedToken>& added, const std::string& unk) {
+TokenizerConfig usual_names(const std::vector<AddedToken>& added) {
   const auto first_of = [&added](std::initializer_list<const char*> names) -> std::string {
     for (const char* name : names)
       if (std::any_of(added.begin(), added.end(), [name](const auto& t) { return t.special && t.content == name; }))
@@ -76,11 +77,16 @@ TokenizerConfig usual_names(const std::vector<AddedToken>& added, const std::str
   config.tokenizer_class = "PreTrainedTokenizerFast";
   config.bos = first_of({"<s>", "<|endoftext|>"});
   config.eos = first_of({"</s>", "<|endoftext|>"});
-  config.unk = unk;
   config.sep = first_of({"[SEP]"});
   config.pad = first_of({"[PAD]", "<pad>"});
   config.cls = first_of({"[CLS]"});
   config.mask = first_of({"[MASK]", "<mask>"});
+  return config;
+}
+
+/// The unknown token is the model's, where no file of the folder names one. It is no added token then.
+TokenizerConfig with_unknown(TokenizerConfig config, const JsonModel& model) {
+  if (config.unk.empty()) config.unk = model.unk_token();
   return config;
 }
 
@@ -96,7 +102,8 @@ TokenizerJson::TokenizerJson(const JsonEntry& file, JsonModel model, TokenizerCo
         const JsonEntry post = optional(file, "post_processor");
         bool bytes = model.takes_bytes();
         Parts parts;
-        parts.table = table_of(model.take_vocabulary(), read_added_list(file), config, file.where());
+        parts.table =
+            table_of(model.take_vocabulary(), read_added_list(file), with_unknown(config, model), file.where());
         parts.normalizer = json_normalizer(optional(file, "normalizer"));
         parts.pre_tokenizer = json_pre_tokenizer(optional(file, "pre_tokenizer"), bytes);
         parts.model = model.make(*parts.table, bytes);
@@ -108,7 +115,7 @@ TokenizerJson::TokenizerJson(const JsonEntry& file, JsonModel model, TokenizerCo
       content_(std::move(content)) {
   for (const AddedToken& token : read_added_list(file)) add_token(token, file.where());
   for (const AddedToken& token : added_tokens(config_, table())) add_token(token, file.where());
-  special_ = special_ids(config_, table());
+  special_ = special_ids(with_unknown(config_, model), table());
   read_template(optional(file, "post_processor"));
 }
 
@@ -122,55 +129,68 @@ Tokenizer::Part TokenizerJson::special_part(const JsonEntry& entry) const {
 
 void TokenizerJson::read_template(const JsonEntry& entry) {
   if (entry.is_null()) return;
-  const std::string type = entry.at("type").text();
-  const Part first{Part::Kind::first}, second{Part::Kind::second};
-  if (type == "ByteLevel") return;
-  if (type == "Sequence") {
-    for (const JsonEntry& step : entry.at("processors").items()) read_template(step);
-  } else if (type == "TemplateProcessing") {
-    read_template_processing(entry);
-  } else if (type == "BertProcessing") {
-    const Part cls = special_part(entry.at("cls")), sep = special_part(entry.at("sep"));
-    template_.single = {cls, first, sep};
-    template_.pair = {cls, first, sep, {Part::Kind::second, 0, 1}, {Part::Kind::special, sep.id, 1}};
-  } else if (type == "RobertaProcessing") {
-    const Part cls = special_part(entry.at("cls")), sep = special_part(entry.at("sep"));
-    template_.single = {cls, first, sep};
-    template_.pair = {cls, first, sep, sep, second, sep};
-  } else {
-    entry.fail(fmt::format("type \"{}\" is not supported", type));
-  }
-}
-
-void TokenizerJson::read_template_processing(const JsonEntry& entry) {
-  const JsonEntry names = entry.at("special_tokens");
-  const auto read = [&](const JsonEntry& list) {
-    std::vector<Part> out;
-    for (const JsonEntry& part : list.items()) {
-      if (part.has("Sequence")) {
-        const JsonEntry sequence = part.at("Sequence");
-        const std::string id = sequence.at("id").text();
-        if (id != "A" && id != "B") sequence.at("id").needs("A or B");
-        out.push_back({id == "A" ? Part::Kind::first : Part::Kind::second, 0, sequence.integer("type_id", 0)});
-        continue;
-      }
-      const JsonEntry special = part.at("SpecialToken");
-      for (const JsonEntry& id : names.at(special.at("id").text()).at("ids").items()) {
-        if (id.integer() < 0 || id.integer() >= vocab_size())
-          id.fail(fmt::format("id {} is not in 0..{}", id.integer(), vocab_size() - 1));
-        out.push_back({Part::Kind::special, id.integer(), special.integer("type_id", 0)});
-      }
-    }
+  const auto joined = [](const std::vector<PartList>& encodings) {
+    PartList out;
+    for (const PartList& encoding : encodings) out.insert(out.end(), encoding.begin(), encoding.end());
     return out;
   };
-  template_.single = read(entry.at("single"));
-  template_.pair = read(entry.at("pair"));
-  const auto holds = [](const std::vector<Part>& parts, Part::Kind kind) {
-    return std::count_if(parts.begin(), parts.end(), [kind](const Part& p) { return p.kind == kind; }) == 1;
-  };
-  if (!holds(template_.single, Part::Kind::first)) entry.at("single").fail("must hold the text A once");
-  if (!holds(template_.pair, Part::Kind::first) || !holds(template_.pair, Part::Kind::second))
-    entry.at("pair").fail("must hold the texts A and B once each");
+  template_.single = joined(processed(entry, {{{Part::Kind::first}}}));
+  template_.pair = joined(processed(entry, {{{Part::Kind::first}}, {{Part::Kind::second, 0, 1}}}));
+}
+
+/// What a post-processor makes of encodings: one or two of texts, or those that another one made.
+std::vector<TokenizerJson::PartList> TokenizerJson::processed(const JsonEntry& entry,
+                                                              std::vector<PartList> encodings) const {
+  const std::string type = entry.at("type").text();
+  if (type == "ByteLevel") return encodings;
+  if (type == "TemplateProcessing") return from_template(entry, encodings);
+  if (type == "Sequence") {
+    for (const JsonEntry& step : entry.at("processors").items()) encodings = processed(step, std::move(encodings));
+    return encodings;
+  }
+  const bool bert = type == "BertProcessing";
+  if (!bert && type != "RobertaProcessing") entry.fail(fmt::format("type \"{}\" is not supported", type));
+  const Part cls = special_part(entry.at("cls")), sep = special_part(entry.at("sep"));
+  for (size_t i = 0; i < encodings.size(); ++i) {
+    PartList& parts = encodings[i];
+    if (!bert)
+      for (Part& part : parts) part.type_id = 0;
+    if (i == 0 || !bert) parts.insert(parts.begin(), i == 0 ? cls : sep);
+    parts.push_back({sep.kind, sep.id, bert && i > 0 ? 1 : 0});
+  }
+  return encodings;
+}
+
+std::vector<TokenizerJson::PartList> TokenizerJson::from_template(const JsonEntry& entry,
+                                                                  const std::vector<PartList>& encodings) const {
+  if (encodings.size() > 2) entry.fail("a template takes one text or two, not what another template made of them");
+  const JsonEntry list = entry.at(encodings.size() == 1 ? "single" : "pair"), names = entry.at("special_tokens");
+  std::vector<PartList> out;
+  std::array<int, 2> held{};
+  for (const JsonEntry& part : list.items()) {
+    if (part.has("Sequence")) {
+      const JsonEntry sequence = part.at("Sequence");
+      const std::string id = sequence.at("id").text();
+      if (id != "A" && (id != "B" || encodings.size() == 1))
+        sequence.at("id").needs(encodings.size() == 1 ? "A" : "A or B");
+      const size_t which = id == "A" ? 0 : 1;
+      ++held[which];
+      out.push_back(encodings[which]);
+      for (Part& inner : out.back()) inner.type_id = sequence.integer("type_id", 0);
+      continue;
+    }
+    const JsonEntry special = part.at("SpecialToken");
+    PartList tokens;
+    for (const JsonEntry& id : names.at(special.at("id").text()).at("ids").items()) {
+      if (id.integer() < 0 || id.integer() >= vocab_size())
+        id.fail(fmt::format("id {} is not in 0..{}", id.integer(), vocab_size() - 1));
+      tokens.push_back({Part::Kind::special, id.integer(), special.integer("type_id", 0)});
+    }
+    out.push_back(std::move(tokens));
+  }
+  if (encodings.size() == 1 && held[0] != 1) list.fail("must hold the text A once");
+  if (encodings.size() == 2 && (held[0] != 1 || held[1] != 1)) list.fail("must hold the texts A and B once each");
+  return out;
 }
 
 class TokenizerJson::OtherSide : public Tokenizer {
@@ -191,6 +211,7 @@ class TokenizerJson::OtherSide : public Tokenizer {
 
  private:
   void split(std::string_view text, std::vector<Piece>& to) const override { whole_.split(text, to); }
+  bool skipped(int64_t id) const override { return whole_.skipped(id); }
   std::string join(std::span<const int64_t> ids) const override { return whole_.join(ids); }
 
   const TokenizerJson& whole_;
@@ -221,7 +242,7 @@ std::unique_ptr<TokenizerJson> TokenizerJson::load(const std::string& folder, co
   const nlohmann::json json = parse_large_json(content, path, 16);
   const JsonEntry file(json, path);
   JsonModel model(file.at("model"));
-  TokenizerConfig config = read_tokenizer_config(folder, usual_names(read_added_list(file), model.unk_token()));
+  TokenizerConfig config = read_tokenizer_config(folder, usual_names(read_added_list(file)));
   std::unique_ptr<TokenizerJson> out(new TokenizerJson(file, std::move(model), std::move(config), std::move(content)));
   out->choose(languages, path);
   return out;

@@ -21,7 +21,7 @@ class JsonModel;
 ///   post_processor  TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel, Sequence
 ///   decoder         WordPiece, ByteLevel, Metaspace, BPEDecoder, CTC, Replace, ByteFallback, Fuse, Strip, Sequence
 /// Anything else (UnicodeScripts, dropout) is an Error (format) that names the entry and its type. "truncation" and
-/// "padding" are kept by save, and given with each call. Regular expressions are read as pattern_for_pcre2 says.
+/// "padding" are kept by save, and given with each call. Regular expressions are those of Oniguruma.
 /// NFKC and NFKD are those of the Unicode version that utf8proc knows.
 class TokenizerJson : public Pipeline {
  public:
@@ -46,7 +46,9 @@ class TokenizerJson : public Pipeline {
   TokenizerJson(const JsonEntry& file, JsonModel model, TokenizerConfig config, std::string content);
   void choose(const Languages& languages, const std::string& where);
   void read_template(const JsonEntry& entry);
-  void read_template_processing(const JsonEntry& entry);
+  using PartList = std::vector<Part>;
+  std::vector<PartList> processed(const JsonEntry& entry, std::vector<PartList> encodings) const;
+  std::vector<PartList> from_template(const JsonEntry& entry, const std::vector<PartList>& encodings) const;
   Part special_part(const JsonEntry& entry) const;
 
   TokenizerConfig config_;

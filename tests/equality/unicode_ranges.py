@@ -65,6 +65,8 @@ DECOMPOSES = {c: decomposed(c) for c in POINTS}
 DECOMPOSES = {c for c, text in DECOMPOSES.items() if text != chr(c)}
 ORDERED = {c for c in POINTS if combining_class(c) != 0}
 words = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
+whitespace = pre_tokenizers.Whitespace().pre_tokenize_str
+digits = pre_tokenizers.Digits(individual_digits=True).pre_tokenize_str
 SAYS = {
     "control": (removed(bert(clean_text=True)), lambda c: CATEGORY[c] in ("Cc", "Cf", "Co")),
     "punctuation": (
@@ -75,6 +77,12 @@ SAYS = {
     "mark": (removed(normalizers.StripAccents().normalize_str), lambda c: CATEGORY[c][0] == "M"),
     "letter": (joined("a"), lambda c: CATEGORY[c][0] == "L"),
     "number": (joined("1"), lambda c: CATEGORY[c][0] == "N"),
+    # Rust's own tables, of the splitters Whitespace and Digits: \w of regex, char::is_numeric.
+    "word": (
+        {c for c in POINTS if [span for _, span in whitespace("a" + chr(c))] == [(0, 2)]},
+        lambda c: CATEGORY[c][0] in "LM" or CATEGORY[c] in ("Nd", "Nl", "Pc"),
+    ),
+    "numeric": ({c for c in POINTS if len(digits("a" + chr(c))) == 2}, lambda c: CATEGORY[c][0] == "N"),
     "decomposed": ({c for c in DECOMPOSES if nfkd(chr(c)) != chr(c)}, DECOMPOSES.__contains__),
     "combining": (set(filter(is_ordered, ORDERED)), ORDERED.__contains__),
 }

@@ -231,9 +231,9 @@ TEST(BpeModel, TakesTheFirstTokenForTheUnknownToo) {
 }
 
 TEST(ByteFallbackDecoder, TakesEveryByteFromTheFirstToTheLast) {
-  std::vector<std::string> tokens{"<0x00>", "<0x0A>", "<0xFF>", "<0xGG>", "a"};
+  std::vector<std::string> tokens{"<0x00>", "<0x0A>", "<0xGG>", "<0xFF>", "a"};
   byte_fallback_decoder()->apply(tokens);
-  EXPECT_EQ(tokens, (std::vector<std::string>{std::string(1, '\0'), "\n", "\xFF", "<0xGG>", "a"}));
+  EXPECT_EQ(tokens, (std::vector<std::string>{std::string("\0\n", 2), "<0xGG>", "\uFFFD", "a"}));
 }
 
 TEST(ByteOfToken, IsOfTheTokensOfByteFallbackAlone) {

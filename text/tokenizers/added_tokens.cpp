@@ -8,10 +8,6 @@
 namespace tape::text {
 namespace {
 
-bool is_word_character(char32_t point) {
-  return point == '_' || (char_class(point) & (kLetter | kNumber | kAccent)) != 0;
-}
-
 /// The last code point before a place that is not the start.
 CodePoint before(std::string_view text, size_t at) {
   for (size_t back = std::min<size_t>(at, 4); back > 1; --back) {
@@ -61,21 +57,23 @@ void AddedTokens::split(std::string_view text, std::vector<Part>& to) const {
       continue;
     }
     size_t begin = at;
-    at = end;
+    at = end;  // also where white space behind it is taken: a token may begin with some of that
     if (token->single_word) {
       const bool joined = (begin > 0 && is_word_character(before(text, begin).value)) ||
                           (end < text.size() && is_word_character(decode_utf8(text.substr(end)).value));
       if (joined) continue;
     }
-    if (token->lstrip)
-      while (begin > done && is_white_space(before(text, begin).value)) begin -= before(text, begin).length;
+    if (token->lstrip) {
+      while (begin > 0 && is_white_space(before(text, begin).value)) begin -= before(text, begin).length;
+      begin = std::max(begin, done);
+    }
     if (token->rstrip)
       while (end < text.size() && is_white_space(decode_utf8(text.substr(end)).value))
         end += decode_utf8(text.substr(end)).length;
-    begin = std::max(begin, done);
+    begin = std::min(begin, end);
     part(done, begin, -1);
     part(begin, end, token->id);
-    done = at = end;
+    done = end;
   }
   part(done, text.size(), -1);
 }

@@ -35,7 +35,8 @@ class AddedTokens {
     Range range;
     int64_t id;  ///< -1: text between tokens
   };
-  /// The whole text in order, none of the parts empty.
+  /// The whole text in order, none of the parts empty. A token that begins with the white space that the one before it
+  /// takes (rstrip) overlaps it.
   void split(std::string_view text, std::vector<Part>& to) const;
 
  private:

@@ -36,8 +36,7 @@ class BpeModel : public WordModel {
     if (!options.unk_token.empty()) unk_ = static_cast<int32_t>(required_id(vocabulary, options.unk_token, where));
     for (size_t byte = 0; byte < 256; ++byte) {
       const std::string token = options.bytes ? byte_characters()[byte] : fmt::format("<0x{:02X}>", byte);
-      const auto id = vocabulary.find(token);
-      bytes_[byte] = id ? static_cast<int32_t>(*id) : -1;
+      bytes_[byte] = own_id(token);
     }
     std::string both;
     for (size_t i = 0; i < merges.size(); ++i) {
@@ -78,8 +77,7 @@ class BpeModel : public WordModel {
 
   /// The token that a whole word is, -1 for none.
   int32_t whole(std::string_view word) const {
-    const auto id = options_.bytes ? vocabulary_.find(to_byte_characters(word)) : vocabulary_.find(word);
-    return id ? static_cast<int32_t>(*id) : -1;
+    return options_.bytes ? own_id(to_byte_characters(word)) : own_id(word);
   }
 
   /// The word as it is before the first merge.
@@ -91,34 +89,51 @@ class BpeModel : public WordModel {
       if (at > 0) out.back().behind = at;
       out.push_back({id, from, to, at - 1, -1});
     };
+    uint32_t unknown = 0, unknown_end = 0;  // characters whose token is still to be added
+    const auto add_unknown = [&] {
+      if (unknown < unknown_end) add(unk_, unknown, unknown_end);
+      unknown = unknown_end;
+    };
+    std::string part;
     for (uint32_t at = 0; at < word.size();) {
       const uint32_t length = options_.bytes ? 1 : decode_utf8(word.substr(at)).length, end = at + length;
-      const auto known = options_.bytes ? std::nullopt : find_part(word, at, end);
-      const auto byte = [&](uint32_t i) { return bytes_[static_cast<unsigned char>(word[i])]; };
-      if (known) {
-        add(static_cast<int32_t>(*known), at, end);
-      } else if (options_.bytes ? byte(at) >= 0 : options_.byte_fallback && all_bytes(word.substr(at, length))) {
-        for (uint32_t i = at; i < end; ++i) add(byte(i), i, i + 1);
-      } else if (unk_ >= 0 && options_.fuse_unk && !out.empty() && out.back().id == unk_ && out.back().end == at) {
-        out.back().end = end;
+      if (!options_.bytes) write_part(word, at, end, part);
+      const int32_t known = options_.bytes ? byte_id(word[at]) : own_id(part);
+      if (known >= 0) {
+        add_unknown();
+        add(known, at, end);
+      } else if (!options_.bytes && options_.byte_fallback && all_bytes(part)) {
+        // As tokenizers has it, a token of unknown characters comes after these bytes.
+        const auto before = static_cast<uint32_t>(part.find(word.substr(at, length)));
+        for (uint32_t i = 0; i < part.size(); ++i) {
+          const uint32_t from = at + std::min(length, std::max(i, before) - before);
+          add(byte_id(part[i]), from, i < before ? from : std::min(from + 1, end));
+        }
       } else if (unk_ >= 0) {
-        add(unk_, at, end);
+        if (!options_.fuse_unk || unknown == unknown_end) {
+          add_unknown();
+          unknown = at;
+        }
+        unknown_end = end;
       }
       at = end;
     }
+    add_unknown();
     return out;
   }
-  /// The token of a character, as it is written at its place in the word.
-  std::optional<int64_t> find_part(std::string_view word, uint32_t begin, uint32_t end) const {
-    const std::string_view character = word.substr(begin, end - begin);
-    const std::string& prefix = options_.continuing_prefix;
-    const std::string& suffix = options_.end_of_word_suffix;
-    if (prefix.empty() && suffix.empty()) return vocabulary_.find(character);
-    return vocabulary_.find(
-        fmt::format("{}{}{}", begin > 0 ? prefix : "", character, end == word.size() ? suffix : ""));
+  /// A character as it is written at its place in the word.
+  void write_part(std::string_view word, uint32_t begin, uint32_t end, std::string& to) const {
+    to.assign(begin > 0 ? options_.continuing_prefix : "").append(word, begin, end - begin);
+    if (end == word.size()) to += options_.end_of_word_suffix;
   }
+  /// The id of a token of the model's own, -1 for none.
+  int32_t own_id(std::string_view token) const {
+    const auto id = vocabulary_.find(token);
+    return id && vocabulary_.in_model(*id) ? static_cast<int32_t>(*id) : -1;
+  }
+  int32_t byte_id(char byte) const { return bytes_[static_cast<unsigned char>(byte)]; }
   bool all_bytes(std::string_view part) const {
-    return std::all_of(part.begin(), part.end(), [this](char c) { return bytes_[static_cast<unsigned char>(c)] >= 0; });
+    return std::all_of(part.begin(), part.end(), [this](char c) { return byte_id(c) >= 0; });
   }
 
   void split_word(std::string_view word, std::vector<Piece>& to) const override {

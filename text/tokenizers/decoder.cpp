@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "base/utf8.h"
 #include "text/tokenizers/byte_level.h"
 
 namespace tape::text {
@@ -134,8 +135,26 @@ class CtcDecoder : public Decoder {
 class ByteFallbackDecoder : public Decoder {
  public:
   void apply(std::vector<std::string>& tokens) const override {
-    for (std::string& token : tokens)
-      if (const int byte = byte_of_token(token); byte >= 0) token.assign(1, static_cast<char>(byte));
+    std::vector<std::string> out;
+    std::string bytes;
+    const auto end_bytes = [&] {
+      if (bytes.empty()) return;
+      if (valid_utf8(bytes))
+        out.push_back(bytes);
+      else
+        out.insert(out.end(), bytes.size(), "\xEF\xBF\xBD");
+      bytes.clear();
+    };
+    for (std::string& token : tokens) {
+      if (const int byte = byte_of_token(token); byte >= 0) {
+        bytes += static_cast<char>(byte);
+      } else {
+        end_bytes();
+        out.push_back(std::move(token));
+      }
+    }
+    end_bytes();
+    tokens = std::move(out);
   }
 };
 

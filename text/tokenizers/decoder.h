@@ -30,7 +30,7 @@ DecoderPtr suffix_decoder(std::string suffix);
 /// Of speech (Graves et al. 2006): one of equal neighbours stays, `pad` goes, `delimiter` becomes a blank with
 /// `cleanup`.
 DecoderPtr ctc_decoder(std::string pad, std::string delimiter, bool cleanup);
-/// `<0x0A>` becomes the byte; bytes that are no UTF-8 stay as they are.
+/// Bytes such as `<0x0A>` in a row become their text, or U+FFFD for each where together they are no valid UTF-8.
 DecoderPtr byte_fallback_decoder();
 /// Makes one token of all.
 DecoderPtr fuse_decoder();

@@ -95,8 +95,8 @@ Merges JsonModel::read_merges() const {
 }
 
 bool JsonModel::takes_bytes() const {
-  return type_ == "BPE" && entry_.text("continuing_subword_prefix", "").empty() &&
-         entry_.text("end_of_word_suffix", "").empty();
+  return type_ == "BPE" && !entry_.flag("byte_fallback", false) &&
+         entry_.text("continuing_subword_prefix", "").empty() && entry_.text("end_of_word_suffix", "").empty();
 }
 
 WordModelPtr JsonModel::make_bpe(const TokenTable& table, bool bytes) const {

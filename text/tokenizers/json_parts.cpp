@@ -40,7 +40,7 @@ std::string base64(const JsonEntry& entry) {
 PatternPtr pattern_of(const JsonEntry& entry) {
   const JsonEntry pattern = entry.at("pattern");
   if (!pattern.has("String")) return regular_expression(pattern.at("Regex").text(), pattern.where());
-  if (pattern.at("String").text().empty()) pattern.fail("is empty");
+  if (pattern.at("String").text().empty()) return regular_expression("", pattern.where());
   return literal_pattern(pattern.at("String").text());
 }
 

@@ -42,7 +42,7 @@ PatternPtr literal_pattern(std::string text) { return std::make_unique<LiteralPa
 PatternPtr regular_expression(std::string_view expression, const std::string& where) {
   for (const WordPattern& known : word_patterns())
     if (expression == known.expression) return std::make_unique<KnownPattern>(known.find);
-  return pcre2_pattern(expression, where);
+  return oniguruma_pattern(expression, where);
 }
 
 }  // namespace tape::text

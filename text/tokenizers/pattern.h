@@ -13,8 +13,9 @@ namespace tape::text {
 class Pattern {
  public:
   virtual ~Pattern() = default;
-  /// The matches in order, none in another; an empty one stands not right behind another. Broken UTF-8 reads as U+FFFD.
-  /// Error (format) where an expression takes too many steps: 10^7 and 1,000 a byte, for what it tries and gives back.
+  /// The matches in order, none in another; none in an empty text, and no empty one right after another. Broken UTF-8
+  /// reads as U+FFFD. Error (format) where an expression takes too many steps: 10^7 and 1,000 a byte, for what it tries
+  /// and gives back.
   virtual std::vector<Range> matches(std::string_view text) const = 0;
 };
 
@@ -22,10 +23,10 @@ using PatternPtr = std::unique_ptr<const Pattern>;
 
 /// A text as it stands.
 PatternPtr literal_pattern(std::string text);
-/// Those of known tokenizers (word_patterns.h) by functions of their own, others by the library PCRE2. Error (format)
+/// Those of known tokenizers (word_patterns.h) by functions of their own, others by Oniguruma. Error (format)
 /// `where: ...` for an expression that is malformed or not supported.
 PatternPtr regular_expression(std::string_view expression, const std::string& where);
-/// The same, by PCRE2 whatever the expression is.
-PatternPtr pcre2_pattern(std::string_view expression, const std::string& where);
+/// The same, by Oniguruma whatever the expression is.
+PatternPtr oniguruma_pattern(std::string_view expression, const std::string& where);
 
 }  // namespace tape::text

@@ -27,6 +27,7 @@ void Pipeline::add_token(const AddedToken& token, const std::string& where) {
   Normalized content(token.content);
   if (normalizer_) normalizer_->apply(content);
   added_normalized_.add(token, content.text);
+  if (content.text != token.content) normalized_content_.emplace(token.id, std::move(content.text));
 }
 
 template <class Text, class Token>
@@ -70,7 +71,7 @@ void Pipeline::split_source(std::string_view source, uint32_t at, std::vector<Pi
         Normalized inner(std::string_view(text.text).substr(part.begin, part.end - part.begin));
         inner.origin.resize(inner.text.size());
         for (uint32_t i = part.begin; i < part.end; ++i) inner.origin[i - part.begin] = text.source_of(i, i + 1);
-        split_normalized(inner, at == 0 && part.begin == 0, to, lines);
+        split_normalized(inner, at == 0, to, lines);
       },
       [&](Range part, int64_t id) {
         if (lines != nullptr) lines->push_back(fmt::format("added token {} ({})", token(id), id));
@@ -139,12 +140,25 @@ void Pipeline::trim(std::string_view text, std::span<Piece> pieces) const {
   }
 }
 
+/// A token as decode writes it: tokenizers writes added tokens as they are looked for, that is normalized.
+const std::string& Pipeline::written(int64_t id) const {
+  if (normalized_content_.empty()) return token(id);
+  const auto found = normalized_content_.find(id);
+  return found == normalized_content_.end() ? token(id) : found->second;
+}
+
+/// Known as special by what is written, so that a special token that is normalized to another text is written.
+bool Pipeline::skipped(int64_t id) const {
+  const auto known = normalized_content_.contains(id) ? find(written(id)) : id;
+  return known && is_special(*known);
+}
+
 std::string Pipeline::join(std::span<const int64_t> ids) const {
   std::vector<std::string> tokens;
   tokens.reserve(ids.size());
   for (const int64_t id : ids) {
     if (!decoder_ && !tokens.empty()) tokens.push_back(" ");
-    tokens.push_back(token(id));
+    tokens.push_back(written(id));
   }
   if (decoder_) decoder_->apply(tokens);
   std::string out;

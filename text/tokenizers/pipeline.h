@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "added_tokens.h"
@@ -40,6 +41,7 @@ class Pipeline : public TableTokenizer {
   void add_token(const AddedToken& token, const std::string& where);
 
   void split(std::string_view text, std::vector<Piece>& to) const override;
+  bool skipped(int64_t id) const override;
   std::string join(std::span<const int64_t> ids) const override;
   const std::vector<AddedToken>& added() const { return added_list_; }
 
@@ -52,6 +54,7 @@ class Pipeline : public TableTokenizer {
   void split_source(std::string_view source, uint32_t at, std::vector<Piece>& to, Lines* lines) const;
   void split_normalized(Normalized& text, bool starts, std::vector<Piece>& to, Lines* lines) const;
   void trim(std::string_view text, std::span<Piece> pieces) const;
+  const std::string& written(int64_t id) const;
 
   NormalizerPtr normalizer_;
   PreTokenizerPtr pre_tokenizer_;
@@ -59,8 +62,9 @@ class Pipeline : public TableTokenizer {
   DecoderPtr decoder_;
   TrimOffsets trim_;
   std::vector<AddedToken> added_list_;
-  AddedTokens added_, added_normalized_;  // looked for before and behind the normalizer
-  std::vector<bool> is_added_;            // by id
+  AddedTokens added_, added_normalized_;                         // looked for before and behind the normalizer
+  std::vector<bool> is_added_;                                   // by id
+  std::unordered_map<int64_t, std::string> normalized_content_;  // where it is not the token itself
 };
 
 }  // namespace tape::text

@@ -1,7 +1,5 @@
 #include "text/tokenizers/pre_tokenizer.h"
 
-#include <utility>
-
 #include "text/tokenizers/byte_level.h"
 #include "text/tokenizers/unicode.h"
 #include "text/tokenizers/word_patterns.h"
@@ -113,12 +111,11 @@ class MetaspacePreTokenizer : public PreTokenizer {
   explicit MetaspacePreTokenizer(const MetaspaceOptions& options) : options_(options) {}
 
   void apply(Normalized& text, std::vector<Range>& words, bool starts) const override {
-    bool first = starts;
     rewrite_words(
         text, words,
         [&](std::string_view word, Range from, auto&& put) {
           const bool wanted = options_.prepend == PrependScheme::always ||
-                              (options_.prepend == PrependScheme::first && std::exchange(first, false));
+                              (options_.prepend == PrependScheme::first && starts && from.begin == 0);
           if (wanted && !word.starts_with(' ') && !word.starts_with(options_.replacement))
             put(options_.replacement, from);
         },

@@ -12,8 +12,8 @@ namespace tape::text {
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
-  /// Splits each of `words`, ranges of the text in order, further; may rewrite the text. `starts` says that the text
-  /// begins the whole text, and not behind an added token.
+  /// Splits each of `words`, ranges of the text in order, further; may rewrite the text. `starts`: no added token stands
+  /// before the text.
   virtual void apply(Normalized& text, std::vector<Range>& words, bool starts) const = 0;
 };
 

@@ -2,9 +2,7 @@
 
 #include <iterator>
 
-#include "text/tokenizers/code_point_set.h"
 #include "text/tokenizers/unicode.h"
-#include "text/tokenizers/unicode_categories.h"
 
 namespace tape::text {
 namespace {
@@ -34,25 +32,8 @@ PatternPtr character_pattern(Holds holds) {
   return std::make_unique<CharacterPattern<Holds>>(std::move(holds));
 }
 
-bool is_digit(char32_t point) {
-  if (char_class(point) & kNumber) return true;
-  for (const auto& range : unicode_categories::kDigitOfDigits)
-    if (point >= range.first && point <= range.last) return true;
-  return false;
-}
-
-/// 0: white space, 1: `\w`, 2: others.
-int word_kind(char32_t point) {
-  if (point < 0x80) {
-    const uint8_t classes = char_class(point);
-    if (classes & kWhiteSpace) return 0;
-    return (classes & (kLetter | kNumber)) || point == '_' ? 1 : 2;
-  }
-  if (is_white_space(point)) return 0;
-  for (const auto& range : unicode_categories::kWordOfWhitespace)
-    if (point >= range.first && point <= range.last) return 1;
-  return word_set().contains(point) ? 1 : 2;
-}
+/// 0: white space, 1: a character of words, 2: others.
+int word_kind(char32_t point) { return is_white_space(point) ? 0 : is_word_character(point) ? 1 : 2; }
 
 /// The words of `\w+|[^\w\s]+`.
 class WordsAndSigns : public Pattern {
@@ -187,7 +168,7 @@ PreTokenizerPtr punctuation_pre_tokenizer(SplitBehavior behavior) {
   return split_pre_tokenizer(character_pattern(is_punctuation), behavior, false);
 }
 PreTokenizerPtr digits_pre_tokenizer(bool individual) {
-  return split_pre_tokenizer(character_pattern(is_digit),
+  return split_pre_tokenizer(character_pattern(is_numeric),
                              individual ? SplitBehavior::isolated : SplitBehavior::contiguous, false);
 }
 PreTokenizerPtr word_pre_tokenizer() {

@@ -1,6 +1,7 @@
 #include "text/tokenizers/unicode.h"
 
 #include <algorithm>
+#include <bitset>
 #include <iterator>
 #include <memory>
 
@@ -75,6 +76,33 @@ void overrule(Table& table, const unicode_ranges::Range (&ranges)[N], uint8_t bi
       table[c] = static_cast<uint8_t>(range.holds ? table[c] | bit : table[c] & ~bit);
 }
 
+using Set = std::bitset<kPoints>;
+
+template <size_t N>
+void overrule(Set& set, const unicode_ranges::Range (&ranges)[N]) {
+  for (const auto& range : ranges)
+    for (char32_t c = range.first; c <= range.last; ++c) set[c] = range.holds;
+}
+
+std::unique_ptr<const Set> make_words() {
+  auto made = std::make_unique<Set>();
+  for (char32_t c = 0; c < kPoints; ++c) {
+    const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+    const bool letter = (category_classes(c) & (kLetter | kMark)) != 0;
+    (*made)[c] = letter || category == UTF8PROC_CATEGORY_ND || category == UTF8PROC_CATEGORY_NL ||
+                 category == UTF8PROC_CATEGORY_PC;
+  }
+  overrule(*made, unicode_ranges::kWord);
+  return made;
+}
+
+std::unique_ptr<const Set> make_numbers() {
+  auto made = std::make_unique<Set>();
+  for (char32_t c = 0; c < kPoints; ++c) (*made)[c] = (category_classes(c) & kNumber) != 0;
+  overrule(*made, unicode_ranges::kNumeric);
+  return made;
+}
+
 std::unique_ptr<const Table> make_table() {
   auto made = std::make_unique<Table>();
   Table& table = *made;
@@ -97,6 +125,18 @@ std::unique_ptr<const Table> make_table() {
 uint8_t wide_char_class(char32_t point) {
   static const Table* const table = make_table().release();  // never destroyed
   return point < kPoints ? (*table)[point] : uint8_t{0};
+}
+
+bool is_word_character(char32_t point) {
+  if (point < 0x80) return point == '_' || (char_class(point) & (kLetter | kNumber)) != 0;
+  static const Set* const words = make_words().release();  // never destroyed
+  return point < kPoints && (*words)[point];
+}
+
+bool is_numeric(char32_t point) {
+  if (point < 0x80) return point >= '0' && point <= '9';
+  static const Set* const numbers = make_numbers().release();  // never destroyed
+  return point < kPoints && (*numbers)[point];
 }
 
 char32_t to_lower(char32_t point) {

@@ -44,6 +44,11 @@ uint8_t wide_char_class(char32_t point);
 inline uint8_t char_class(char32_t point) { return point < 128 ? kAsciiClasses[point] : wide_char_class(point); }
 inline bool is_white_space(char32_t point) { return (char_class(point) & kWhiteSpace) != 0; }
 
+/// `\w` of Rust's `regex`, by which tokenizers finds words: letters, marks, digits, connectors, joiners.
+bool is_word_character(char32_t point);
+/// Rust's `char::is_numeric`.
+bool is_numeric(char32_t point);
+
 /// The bytes from the first to the last character that is no space, [0, 0) where there is none.
 template <class IsSpace>
 Range without_spaces(std::string_view text, IsSpace&& is_space) {

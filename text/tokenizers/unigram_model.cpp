@@ -35,7 +35,7 @@ class UnigramModel : public WordModel {
     for (size_t id = 0; id < scores_.size(); ++id) trie_.add(vocabulary.tokens()[id], static_cast<int32_t>(id));
     for (size_t byte = 0; byte < 256; ++byte) {
       const auto id = vocabulary.find(fmt::format("<0x{:02X}>", byte));
-      bytes_[byte] = id ? static_cast<int32_t>(*id) : -1;
+      bytes_[byte] = id && vocabulary.in_model(*id) ? static_cast<int32_t>(*id) : -1;
     }
   }
 
@@ -64,7 +64,11 @@ class UnigramModel : public WordModel {
     }
   }
 
+  /// Unknown characters in a row, or the unknown token as it is written: both may be a token all the same.
   void add_unknown(std::string_view word, const Piece& piece, std::vector<Piece>& to) const {
+    uint32_t node = Trie::kRoot;
+    if (trie_.walk(node, word.substr(piece.begin, piece.end - piece.begin)) && trie_.value(node) != Trie::kNone)
+      return to.push_back({trie_.value(node), piece.begin, piece.end});
     const auto byte = [&](uint32_t at) { return bytes_[static_cast<unsigned char>(word[at])]; };
     bool bytes = byte_fallback_;
     for (uint32_t at = piece.begin; bytes && at < piece.end; ++at) bytes = byte(at) >= 0;

@@ -1,0 +1,172 @@
+#include <oniguruma.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <new>
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "text/tokenizers/pattern.h"
+#include "text/tokenizers/regex_encoding.h"
+
+namespace tape::text {
+namespace {
+
+constexpr size_t kLongest = 1 << 15;           ///< bytes of an expression
+constexpr uint64_t kEasySteps = 1000;          ///< of a search that are not counted
+constexpr uint64_t kSteps = 10'000'000;        ///< that a text may take besides,
+constexpr uint64_t kStepsPerByte = 1'000;      ///< and for each of its bytes
+constexpr unsigned kMostRemembered = 1 << 22;  ///< places that a search may go back to
+
+template <auto Free>
+struct FreeWith {
+  template <class T>
+  void operator()(T* pointer) const {
+    Free(pointer);
+  }
+};
+void free_region(OnigRegion* region) { onig_region_free(region, 1); }
+using Regex = std::unique_ptr<std::remove_pointer_t<OnigRegex>, FreeWith<onig_free>>;
+using Region = std::unique_ptr<OnigRegion, FreeWith<free_region>>;
+using MatchParam = std::unique_ptr<OnigMatchParam, FreeWith<onig_free_match_param>>;
+
+template <class T>
+T* made(T* pointer) {
+  if (pointer == nullptr) throw std::bad_alloc();
+  return pointer;
+}
+
+const OnigUChar* bytes_of(std::string_view text) { return reinterpret_cast<const OnigUChar*>(text.data()); }
+
+/// Valid UTF-8: every broken sequence is U+FFFD, and where each byte came from is remembered.
+struct Repaired {
+  std::string text;
+  std::vector<uint32_t> from;
+
+  explicit Repaired(std::string_view source) {
+    for (size_t at = 0; at < source.size();) {
+      const CodePoint point = decode_utf8(source.substr(at));
+      append_utf8(point.value, text);
+      from.resize(text.size(), static_cast<uint32_t>(at));
+      at += point.length;
+    }
+    from.push_back(static_cast<uint32_t>(source.size()));
+  }
+};
+
+/// One walk through a text.
+class Search {
+ public:
+  Search(OnigRegex regex, std::string_view text)
+      : regex_(regex),
+        text_(text),
+        steps_left_(kSteps + kStepsPerByte * text.size()),
+        param_(made(onig_new_match_param())),
+        region_(made(onig_region_new())) {
+    onig_set_match_stack_limit_size_of_match_param(param_.get(), kMostRemembered);
+    onig_set_retry_limit_in_match_of_match_param(param_.get(), std::numeric_limits<unsigned long>::max());
+  }
+
+  /// The first match from a place on: a negative number where there is none, or of an error. The library does not tell
+  /// how many steps it took, so that each search begins with few and is begun again with more.
+  int find(size_t at) {
+    for (uint64_t steps = kEasySteps;; steps *= 8) {
+      const uint64_t allowed = std::min(steps, steps_left_);
+      const int found = find_within(at, allowed);
+      if (steps > kEasySteps) steps_left_ -= allowed;
+      if (found != ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER || steps_left_ == 0) return found;
+    }
+  }
+
+  int begin() const { return region_->beg[0]; }
+  int end() const { return region_->end[0]; }
+
+ private:
+  int find_within(size_t at, uint64_t steps) {
+    onig_set_retry_limit_in_search_of_match_param(param_.get(), steps);
+    const OnigUChar *const begin = bytes_of(text_), *const end = begin + text_.size();
+    const int found =
+        onig_search_with_param(regex_, begin, end, begin + at, end, region_.get(), ONIG_OPTION_NONE, param_.get());
+    if (found == ONIGERR_MEMORY) throw std::bad_alloc();
+    return found;
+  }
+
+  OnigRegex regex_;
+  std::string_view text_;
+  uint64_t steps_left_;
+  MatchParam param_;
+  Region region_;
+};
+
+class OnigurumaPattern : public Pattern {
+ public:
+  OnigurumaPattern(std::string_view expression, const std::string& where)
+      : shown_(fmt::format("{}: the regular expression \"{}\"", where, clipped(expression, 100))) {
+    if (expression.size() > kLongest)
+      raise(ErrorKind::format, "{}: has {} bytes, more than {}", shown_, expression.size(), kLongest);
+    OnigRegex regex = nullptr;
+    OnigErrorInfo info{};
+    const OnigUChar* begin = bytes_of(expression);
+    const int error = onig_new(&regex, begin, begin + expression.size(), ONIG_OPTION_NONE, regex_encoding(),
+                               ONIG_SYNTAX_ONIGURUMA, &info);
+    regex_.reset(regex);
+    if (error == ONIGERR_MEMORY) throw std::bad_alloc();
+    if (error == ONIG_NORMAL) return;
+    std::array<OnigUChar, ONIG_MAX_ERROR_MESSAGE_LEN> sentence{};
+    onig_error_code_to_str(sentence.data(), error, &info);
+    raise(ErrorKind::format, "{}: {}", shown_, reinterpret_cast<const char*>(sentence.data()));
+  }
+
+  std::vector<Range> matches(std::string_view text) const override {
+    if (text.size() > std::numeric_limits<int>::max() / 4)
+      raise(ErrorKind::format, "{}: a text of {} bytes is too long", shown_, text.size());
+    if (valid_utf8(text)) return matches_of_valid(text);
+    const Repaired repaired(text);
+    std::vector<Range> out = matches_of_valid(repaired.text);
+    for (Range& range : out) range = {repaired.from[range.begin], repaired.from[range.end]};
+    return out;
+  }
+
+ private:
+  std::vector<Range> matches_of_valid(std::string_view text) const {
+    std::vector<Range> out;
+    if (text.empty()) return out;  // tokenizers does not look into it
+    Search search(regex_.get(), text);
+    for (size_t at = 0; at <= text.size();) {
+      const int found = search.find(at);
+      if (found == ONIG_MISMATCH) break;
+      if (found < 0) fail(found, text.size());
+      if (search.begin() > search.end()) raise(ErrorKind::format, "{}: a match ends before it begins", shown_);
+      const Range range{static_cast<uint32_t>(search.begin()), static_cast<uint32_t>(search.end())};
+      at = range.end;
+      if (range.begin == range.end && !out.empty() && out.back().end == range.end)
+        at += at < text.size() ? decode_utf8(text.substr(at)).length : 1;
+      else
+        out.push_back(range);
+    }
+    return out;
+  }
+
+  [[noreturn]] void fail(int error, size_t size) const {
+    if (error == ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER)
+      raise(ErrorKind::format, "{}: takes too many steps on a text of {} bytes", shown_, size);
+    if (error == ONIGERR_MATCH_STACK_LIMIT_OVER)
+      raise(ErrorKind::format, "{}: takes too much memory on a text of {} bytes", shown_, size);
+    std::array<OnigUChar, ONIG_MAX_ERROR_MESSAGE_LEN> sentence{};
+    onig_error_code_to_str(sentence.data(), error);
+    raise(ErrorKind::format, "{}: {}", shown_, reinterpret_cast<const char*>(sentence.data()));
+  }
+
+  std::string shown_;
+  Regex regex_;
+};
+
+}  // namespace
+
+PatternPtr oniguruma_pattern(std::string_view expression, const std::string& where) {
+  return std::make_unique<OnigurumaPattern>(expression, where);
+}
+
+}  // namespace tape::text

@@ -56,7 +56,7 @@ bool matches_whole(const text::Pattern& expression, const std::string& text) {
 std::shared_ptr<const text::Pattern> whole_expression(const ConfigReader& config, const char* key,
                                                       const std::string& expression) {
   try {
-    return text::pcre2_pattern(fmt::format("\\A(?:{})\\z", expression), config.where());
+    return text::oniguruma_pattern(fmt::format("\\A(?:{})\\z", expression), config.where());
   } catch (const Error&) {
     config.wrong(key, "names or a regular expression that is supported");
   }

@@ -9,7 +9,7 @@
 
 namespace tape::text {
 
-/// What a tokenizer looks for in a text: a text, or a regular expression as tokenizers reads it (pattern_for_pcre2).
+/// What a tokenizer looks for in a text: a text, or a regular expression as tokenizers reads it.
 class Pattern {
  public:
   virtual ~Pattern() = default;

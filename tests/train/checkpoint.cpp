@@ -115,6 +115,8 @@ TEST(TrainerState, RefusesUnknownKeysAndValuesOutOfRange) {
   refused("\"step\": 12", "\"step\": -1", "state: \"step\" must be a whole number from 0 to 9007199254740992, is -1");
   refused("\"step\": 12", "\"step\": 18446744073709551615",
           "state: \"step\" must be a whole number from 0 to 9007199254740992, is 18446744073709551615");
+  refused("\"tokens\": 9223372036854775807", "\"tokens\": 9223372036854775808",
+          "state: \"tokens\" must be a whole number from 0 to 9223372036854775807, is 9223372036854775808");
   refused("\"stale\"", "\"stall\"", "state: \"stale\" is missing");
   refused("\"stale\"", "\"more\": 1, \"stale\"", "state: unknown key \"more\"");
   refused("\"format\": 1", "\"format\": 2", "state: format 2, this version reads 1");

@@ -183,6 +183,7 @@ TEST_F(TokenLabels, ThatAreNotQuiteBioAreTold) {
   EXPECT_THAT(
       printed_.str(),
       HasSubstr(fmt::format("{}: 1 word labelled I- behind nothing of that type: no part of an entity\n", data())));
+  EXPECT_THAT(printed_.str(), Not(HasSubstr(fmt::format("{}: 0 words", valid()))));
 }
 
 TEST_F(TokenLabels, OfSomeSentencesValidate) {

@@ -149,6 +149,7 @@ TEST_F(Npy, RefusesBrokenHeaders) {
   expect_refused("{'descr': ~ \x1F\x7F}", 0, "header: expected a string, found \"~ ??}\"");
   expect_refused("{'descr': '<f4', 'descr': '<f4'}", 0, "header: descr is there twice");
   expect_refused("{'descr': '<f4', 'names': ()}", 0, "header: unknown key \"names\"");
+  expect_refused("{'': '<f4'}", 0, "header: unknown key \"\"");
   expect_refused("{'fortran_order': True, 'shape': ()}", 0, "header: descr is missing");
   expect_refused("{'descr': '<f4', 'shape': ()}", 0, "header: fortran_order is missing");
   expect_refused("{'descr': '<f4', 'fortran_order': False}", 0, "header: shape is missing");

@@ -68,6 +68,16 @@ TEST_P(Exchange, every_bf16_comes_back_from_float) {
   for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(back[i], std::isnan(floats[i]) ? all[i] | 0x40 : all[i]) << i;
 }
 
+TEST_P(Exchange, conversions_write_no_value_more) {
+  const std::vector<float> x = random_values<float>(40, 1);
+  std::vector<uint16_t> narrow(x.size() + 1, 7);
+  exchange().to_bf16(std::ssize(x), x.data(), narrow.data());
+  EXPECT_EQ(narrow.back(), 7);
+  std::vector<float> wide(narrow.size(), 7);
+  exchange().from_bf16(std::ssize(x), narrow.data(), wide.data());
+  EXPECT_EQ(wide.back(), 7);
+}
+
 TEST_P(Exchange, sums_of_bf16_are_rounded_once) {
   const int64_t n = 3000, blocks = 3;
   const std::vector<float> x = random_values<float>(n * blocks, 1);

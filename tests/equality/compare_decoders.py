@@ -1,5 +1,5 @@
 """Whether Tapeformer and transformers compute and say the same with decoder-only models: Llama (each scaling of its
-rotation; SmolLM2), Mistral, Qwen2, Qwen3, GPT-NeoX (Pythia), of random configurations and weights, with padding in front
+rotation; SmolLM2), Mistral, Qwen2, Qwen3, GPT-NeoX (Pythia), GPT-2, of random configurations and weights, with padding in front
 and behind.
 
     python tests/equality/compare_decoders.py --build build/release [--configs 3] [--seeds 3]
@@ -126,6 +126,21 @@ def configurations(chance, count):
         rope = dict(rope_type="default", rope_theta=chance.choice([100.0, 10000.0]), partial_rotary_factor=part)
         config = transformers.GPTNeoXConfig(**given, rope_parameters=rope)
         yield f"GPT-NeoX, {part} turned", transformers.GPTNeoXForCausalLM, config
+    for inner in chance.sample([None, 31, 24], count):
+        given = sizes(chance)
+        config = transformers.GPT2Config(
+            vocab_size=VOCAB,
+            n_embd=given["hidden_size"],
+            n_layer=given["num_hidden_layers"],
+            n_head=given["num_attention_heads"],
+            n_inner=inner,
+            n_positions=64,
+            activation_function=chance.choice(["gelu_new", "gelu", "relu", "silu"]),
+            tie_word_embeddings=given["tie_word_embeddings"],
+            bos_token_id=1,
+            eos_token_id=2,
+        )
+        yield f"GPT-2, inner {inner}", transformers.GPT2LMHeadModel, config
 
 
 def inputs_of(generator, batch=3, length=13):
@@ -318,7 +333,7 @@ def differing_texts(build, folder, model, generator):
     alone[0] = [said(model, prompt, most) for prompt in prompts]
     alone[1] = [said(model, prompt, most, seed=5 + row, **sampling) for row, prompt in enumerate(prompts)]
     # With dynamic scaling the longest text of a batch turns all, in either library: such texts are said one by one.
-    dynamic = (model.config.rope_parameters or {}).get("rope_type") == "dynamic"
+    dynamic = (getattr(model.config, "rope_parameters", None) or {}).get("rope_type") == "dynamic"
     pairs = []
     for batch in [1] if dynamic else [1, 4]:
         common = ["--max-new-tokens", most, "--batch", batch]

@@ -231,7 +231,7 @@ TEST_F(VectorAdapters, AreOfTheEncoderWithItsPooling) {
   EXPECT_TRUE(models::is_adapter_folder(run()));
   EXPECT_TRUE(models::is_adapter_folder(run() + "/checkpoint-4"));
   const auto model = models::load_sentence_encoder(run());
-  EXPECT_EQ(model->config().pooling, nn::Pooling::first);
+  EXPECT_EQ(model->config().pooling, std::vector{models::SentencePooling::cls});
   EXPECT_TRUE(model->config().normalize);
   const auto bare = models::load<models::EncoderModel>(run());
   const std::vector<std::vector<int64_t>> ids{text::load_tokenizer(run())->encode("once eight things seen").ids};

@@ -6,6 +6,7 @@
 
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
+#include "tests/support/fixtures.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tensors.h"
 #include "tests/train/labelled_files.h"
@@ -62,6 +63,22 @@ TEST(FineTuning, ChoosesThePooling) {
   with_pooling_file(with, "{\"pooling_mode_max_tokens\": true, \"pooling_mode_mean_tokens\": true}");
   EXPECT_TAPE_ERROR(read_pretrained(with), ErrorKind::config,
                     fmt::format("{}: its Pooling is max + mean; a classifier pools with mean or cls", with));
+}
+
+TEST(FineTuning, BeginsASentenceEncoderWithThePoolingAndPromptsOfItsFolder) {
+  using models::SentencePooling;
+  const PretrainedSentences from = read_pretrained_sentences(fixture_path("sentence_encoders/prompt"));
+  const auto model = begin_sentence_encoder(from, from.config.pooling);
+  EXPECT_EQ(model->config().pooling,
+            (std::vector{SentencePooling::mean, SentencePooling::cls, SentencePooling::weightedmean}));
+  EXPECT_FALSE(model->config().include_prompt);
+  EXPECT_EQ(model->config().text.default_prompt, "query");
+  EXPECT_TRUE(model->config().normalize);
+  EXPECT_EQ(model->width(), 24);
+  // Whose weights no checkpoint would hold.
+  const std::string dense = fixture_path("sentence_encoders/dense");
+  EXPECT_TAPE_ERROR(read_pretrained_sentences(dense), ErrorKind::config,
+                    dense + "/modules.json: a Dense or LayerNorm after the pooling is not trained here");
 }
 
 TEST(FineTuning, KeepsTheHeadOfAClassifierWithTheSameLabels) {

@@ -1,7 +1,5 @@
 #include "models/run.h"
 
-#include <set>
-
 #include "autograd/create.h"
 #include "autograd/ops/arithmetic.h"
 #include "autograd/ops/cast.h"
@@ -12,60 +10,12 @@
 #include "autograd/ops/reduce.h"
 #include "autograd/ops/shape.h"
 #include "autograd/tape/tape.h"
+#include "models/run_inputs.h"
 #include "nn/attention_weights.h"
 #include "nn/hook_scope.h"
 
 namespace tape::models {
 namespace {
-
-/// The inputs of one run, checked as they are asked for.
-class Inputs {
- public:
-  Inputs(const nn::StateDict& given, const std::set<std::string>& known) : given_(given) {
-    std::string names;
-    for (const std::string& name : known) names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
-    for (const auto& [name, tensor] : given)
-      if (!known.contains(name))
-        raise(ErrorKind::config, "run: unknown input \"{}\"; this model takes {}", name, names);
-    for (const char* needed : {"input_ids", "pixel_values"})
-      if (known.contains(needed) && !given.contains(needed))
-        raise(ErrorKind::config, "run: input \"{}\" is missing", needed);
-  }
-
-  /// Undefined where it was not given.
-  Tensor find(const std::string& name, int64_t rank = 2) const {
-    const auto found = given_.find(name);
-    if (found == given_.end()) return {};
-    const Tensor& tensor = found->second;
-    if (!is_integral(tensor.dtype()))
-      raise(ErrorKind::dtype, "run: {} must be whole numbers (I64, I32 or U8), got {}", name,
-            to_string(tensor.dtype()));
-    if (tensor.rank() != rank)
-      raise(ErrorKind::shape, "run: {} must be {}, got {}", name, rank == 1 ? "[B]" : "[B, T]",
-            to_string(tensor.shape()));
-    return tensor.to(i64);
-  }
-
-  /// Labels of whole texts, which may be values; undefined where none were given.
-  Tensor labels() const {
-    const auto found = given_.find("labels");
-    if (found == given_.end() || is_floating(found->second.dtype()))
-      return found == given_.end() ? Tensor() : found->second;
-    return find("labels", found->second.rank() == 2 ? 2 : 1);
-  }
-
-  /// Hides where the mask of that name is 0; it must have the shape of the ids.
-  Mask mask(const std::string& name, const Tensor& ids) const {
-    const Tensor seen = find(name);
-    if (!seen.defined()) return {};
-    if (!(seen.shape() == ids.shape()))
-      raise(ErrorKind::shape, "run: {} {} does not fit ids {}", name, to_string(seen.shape()), to_string(ids.shape()));
-    return Mask::padding(seen, 0);
-  }
-
- private:
-  const nn::StateDict& given_;
-};
 
 /// Keeps the hidden states that the layers of a stack give while it is there.
 template <class Stack>
@@ -142,7 +92,7 @@ nn::StateDict run_encoder(nn::Module& model, EncoderModel& base, const nn::State
   std::set<std::string> known{"input_ids", "attention_mask"};
   if (base.segments() > 0) known.insert("token_type_ids");
   known.insert(targets.begin(), targets.end());
-  const Inputs in(given, known);
+  const RunInputs in(given, known);
   const Tensor ids = in.find("input_ids");
   nn::StateDict out;
   StackOutputs<nn::Encoder> layers(*base.encoder);
@@ -157,7 +107,7 @@ nn::StateDict run_encoder(nn::Module& model, EncoderModel& base, const nn::State
 nn::StateDict run_model(EncoderModel& model, const nn::StateDict& given) {
   return run_encoder(
       model, model, given, {},
-      [&](nn::StateDict& out, const Inputs&, const Tensor& ids, const Mask& mask, const Tensor& segments) {
+      [&](nn::StateDict& out, const RunInputs&, const Tensor& ids, const Mask& mask, const Tensor& segments) {
         const Tensor hidden = model(ids, mask, segments);
         if (model.pooler) out["pooler_output"] = model.pool(hidden);
       });
@@ -168,7 +118,7 @@ template <class M>
 nn::StateDict run_tokens(M& model, const nn::StateDict& given) {
   return run_encoder(
       model, *model.base, given, {"labels"},
-      [&](nn::StateDict& out, const Inputs& in, const Tensor& ids, const Mask& mask, const Tensor& segments) {
+      [&](nn::StateDict& out, const RunInputs& in, const Tensor& ids, const Mask& mask, const Tensor& segments) {
         out["logits"] = model(ids, mask, segments);
         add_loss(out, out["logits"], in.find("labels"));
       });
@@ -179,7 +129,7 @@ nn::StateDict run_model(TokenClassifier& model, const nn::StateDict& given) { re
 nn::StateDict run_model(SequenceClassifier& model, const nn::StateDict& given) {
   return run_encoder(
       model, *model.base, given, {"labels"},
-      [&](nn::StateDict& out, const Inputs& in, const Tensor& ids, const Mask& mask, const Tensor& segments) {
+      [&](nn::StateDict& out, const RunInputs& in, const Tensor& ids, const Mask& mask, const Tensor& segments) {
         const Tensor labels = in.labels(), logits = model(ids, mask, segments);
         if (labels.defined()) out["loss"] = model.loss(logits, labels);
         out["logits"] = logits;
@@ -189,7 +139,7 @@ nn::StateDict run_model(SequenceClassifier& model, const nn::StateDict& given) {
 nn::StateDict run_model(QuestionAnswerer& model, const nn::StateDict& given) {
   return run_encoder(
       model, *model.base, given, {"start_positions", "end_positions"},
-      [&](nn::StateDict& out, const Inputs& in, const Tensor& ids, const Mask& mask, const Tensor& segments) {
+      [&](nn::StateDict& out, const RunInputs& in, const Tensor& ids, const Mask& mask, const Tensor& segments) {
         const Tensor starts = in.find("start_positions", 1), ends = in.find("end_positions", 1);
         const Tensor logits = model(ids, mask, segments);
         if (starts.defined() != ends.defined())
@@ -201,13 +151,15 @@ nn::StateDict run_model(QuestionAnswerer& model, const nn::StateDict& given) {
 }
 
 nn::StateDict run_model(CausalLM& model, const nn::StateDict& given) {
-  const Inputs in(given, {"input_ids", "attention_mask", "labels"});
-  const Tensor ids = in.find("input_ids"), labels = in.find("labels");
+  const RunInputs in(given, {"input_ids", "attention_mask", "position_ids", "labels"});
+  const Tensor ids = in.find("input_ids"), labels = in.find("labels"), positions = positions_of(in, ids);
   nn::StateDict out;
   StackOutputs<nn::Encoder> layers(*model.encoder);
   const nn::AttentionWeights weights(model);
   const LastOutput encoder(*model.encoder);
-  const Tensor logits = model(ids, in.mask("attention_mask", ids));
+  const Mask mask = in.mask("attention_mask", ids);
+  const Tensor logits =
+      positions.defined() ? nn::call_method(model, &CausalLM::at, ids, positions, mask) : model(ids, mask);
   out["logits"] = logits;
   out["last_hidden_state"] = encoder.last;
   layers.write(out, "", encoder.last, weights);
@@ -232,7 +184,7 @@ Tensor shifted(const Tensor& labels, const EncoderDecoderOptions& options) {
 }
 
 nn::StateDict run_model(EncoderDecoder& model, const nn::StateDict& given) {
-  const Inputs in(given, {"input_ids", "attention_mask", "decoder_input_ids", "decoder_attention_mask", "labels"});
+  const RunInputs in(given, {"input_ids", "attention_mask", "decoder_input_ids", "decoder_attention_mask", "labels"});
   const Tensor ids = in.find("input_ids"), labels = in.find("labels");
   Tensor targets = in.find("decoder_input_ids");
   if (!targets.defined()) {
@@ -259,7 +211,7 @@ template <class Call>
 nn::StateDict run_vit(nn::Module& model, Vit& vit, const nn::StateDict& given, bool labelled, Call&& call) {
   std::set<std::string> known{"pixel_values"};
   if (labelled) known.insert("labels");
-  const Inputs in(given, known);
+  const RunInputs in(given, known);
   const Tensor labels = in.labels();
   nn::StateDict out;
   StackOutputs<nn::Encoder> layers(*vit.encoder);

@@ -11,7 +11,8 @@ struct RunOptions {
 /// Everything a model computes, under the names that transformers gives it, for comparing the two.
 ///
 /// Inputs, all [B, T] of i64: `input_ids`; for encoders `attention_mask` (1 is seen, 0 hidden) and, where they have
-/// segments, `token_type_ids`; for a decoder-only model `attention_mask`; for an encoder-decoder model
+/// segments, `token_type_ids`; for a decoder-only model `attention_mask` and `position_ids`, which hide
+/// nothing (as in transformers where it keeps keys and values, its default); for an encoder-decoder model
 /// `attention_mask`, `decoder_input_ids` and `decoder_attention_mask`. `labels` (-100 is ignored; those of a
 /// SequenceClassifier as its loss() takes them) give the `loss`, of a QuestionAnswerer `start_positions` and
 /// `end_positions` [B]; a decoder-only model shifts them by one, and an encoder-decoder model makes decoder_input_ids

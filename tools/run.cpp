@@ -29,9 +29,8 @@ void add_run(Command app) {
   const auto arguments = std::make_shared<RunArguments>();
   Command command = app.subcommand("run", "Everything a model computes for given inputs, to compare with PyTorch");
   command.footer(
-      "The inputs are tensors input_ids, attention_mask, token_type_ids, decoder_input_ids, labels; the outputs "
-      "logits,\n"
-      "hidden_states.N, attentions.N, loss and, with --grads, grad.<parameter>.\n"
+      "The inputs are tensors input_ids, attention_mask, token_type_ids, position_ids, decoder_input_ids, labels; the\n"
+      "outputs logits, hidden_states.N, attentions.N, loss and, with --grads, grad.<parameter>.\n"
       "Example: tapeformer run --model bert --inputs in.safetensors --out out.safetensors --grads");
   command.option("--model", arguments->model, "Folder with config.json and model.safetensors").required();
   command.option("--inputs", arguments->inputs, "Safetensors file with the inputs by name").required();

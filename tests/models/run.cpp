@@ -131,14 +131,16 @@ class Padding : public testing::TestWithParam<std::string> {};
 TEST_P(Padding, CountsAsInTransformersWhereverItStands) {
   const auto all = load_safetensors(fixture_path("padding.safetensors")).tensors;
   const AnyModel model = load_model(fixture_folder(GetParam()));
-  for (const char* place : {"front", "inside", "behind", "shown", "all"}) {
+  std::vector<std::string> places{"front", "inside", "behind", "shown", "all"};
+  if (all.contains(GetParam() + ".packed.in.input_ids")) places.insert(places.end(), {"positions", "packed"});
+  for (const std::string& place : places) {
     const std::string from = fmt::format("{}.{}.", GetParam(), place);
     nn::StateDict in;
     for (const auto& [name, tensor] : all)
       if (name.starts_with(from + "in.")) in[name.substr(from.size() + 3)] = tensor;
     ASSERT_GE(in.size(), 2u) << from;
     Tensor logits = run(model, in, {}).at("logits");
-    if (!in.contains("decoder_input_ids"))
+    if (!in.contains("decoder_input_ids") && in.contains("attention_mask"))
       logits = logits * unsqueeze(cast(in.at("attention_mask"), logits.dtype()), 2);
     EXPECT_TRUE(tensors_near(logits, all.at(from + "out.logits"), 1e-10)) << from;
   }
@@ -147,7 +149,7 @@ TEST_P(Padding, CountsAsInTransformersWhereverItStands) {
 INSTANTIATE_TEST_SUITE_P(Folders, Padding,
                          testing::Values("m2m100", "marian", "bart", "mbart", "t5", "mt5", "bert_masked",
                                          "encoders/RobertaForMaskedLM", "encoders/MPNetForMaskedLM", "gpt2", "llama",
-                                         "gpt_neox"),
+                                         "mistral", "gpt_neox"),
                          [](const auto& folder) {
                            return folder.param.substr(folder.param.find('/') + 1);  // npos + 1 is 0
                          });
@@ -157,8 +159,9 @@ TEST(RunInputs, AreNamedWhereTheyDoNotFit) {
                  marian = load_model(fixture_folder("marian")), plain = load_model(fixture_folder("bert"));
   const Tensor ids = tensor({{1, 2, 3}}, i64);
   EXPECT_TAPE_ERROR(run(bert, {}), ErrorKind::config, "run: input \"input_ids\" is missing");
-  EXPECT_TAPE_ERROR(run(gpt, {{"input_ids", ids}, {"token_type_ids", ids}}), ErrorKind::config,
-                    "run: unknown input \"token_type_ids\"; this model takes attention_mask, input_ids, labels");
+  EXPECT_TAPE_ERROR(
+      run(gpt, {{"input_ids", ids}, {"token_type_ids", ids}}), ErrorKind::config,
+      "run: unknown input \"token_type_ids\"; this model takes attention_mask, input_ids, labels, position_ids");
   EXPECT_TAPE_ERROR(run(plain, {{"input_ids", ids}, {"labels", ids}}), ErrorKind::config,
                     "run: unknown input \"labels\"; this model takes attention_mask, input_ids, token_type_ids");
   EXPECT_TAPE_ERROR(run(bert, {{"input_ids", zeros({1, 3})}}), ErrorKind::dtype,

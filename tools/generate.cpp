@@ -192,7 +192,8 @@ void add_generate(Command app) {
   add_sampling(command, arguments->options.sampling);
   command.option("--seed", arguments->seed, "Of the draws; another one each time where not given");
   command.option("--max-new-tokens", arguments->options.max_new_tokens, "Tokens to say at most").at_least(0);
-  command.option("--min-new-tokens", arguments->options.min_new_tokens, "And at least; 0 by default").at_least(0);
+  command.option("--min-new-tokens", arguments->options.min_new_tokens, "And at least; 0 by default, or the folder's")
+      .at_least(0);
   command
       .option("--no-repeat-ngram", arguments->options.no_repeat_ngram,
               "No tokens, as many as this in a row, are said twice; 0, the default: they may be")

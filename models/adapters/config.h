@@ -31,6 +31,8 @@ class AdapterConfig {
  public:
   /// Error (config) naming the file, and the key of what is not supported; (format) and (io).
   explicit AdapterConfig(const std::string& folder);
+  AdapterConfig(const AdapterConfig&) = delete;  // targets_ refers to config_
+  AdapterConfig& operator=(const AdapterConfig&) = delete;
 
   /// The options of a layer, by peft's name for it. Error (config) naming the key by which peft would leave it out.
   nn::LoraOptions of(const std::string& their_linear) const;

@@ -12,9 +12,10 @@
 #include "text/fairseq.h"
 #include "text/marian.h"
 #include "text/number_words_tokenizer.h"
+#include "text/piece_tokenizer.h"
 #include "text/sentence_piece.h"
-#include "text/t5_tokenizer.h"
 #include "text/tokenizer_json.h"
+#include "text/tokenizers/class_names.h"
 #include "text/word_piece.h"
 
 namespace tape::text {
@@ -37,7 +38,6 @@ constexpr std::array<std::string_view, 12> kWordPieceClasses{
     "DPRReaderTokenizer", "DPRQuestionEncoderTokenizer", "ElectraTokenizer",    "LayoutLMTokenizer",
     "LxmertTokenizer",    "MobileBertTokenizer",         "RetriBertTokenizer",  "SqueezeBertTokenizer"};
 constexpr std::array<std::string_view, 3> kByteLevelBpeClasses{"GPT2Tokenizer", "RobertaTokenizer", "BartTokenizer"};
-constexpr std::array<std::string_view, 2> kSentencePieceClasses{"LlamaTokenizer", "T5Tokenizer"};
 
 /// Error (format) for a class that would give other ids. None at all is what such files usually belong to.
 void check_class(const std::string& folder, const std::string& name, std::span<const std::string_view> classes,
@@ -49,28 +49,23 @@ void check_class(const std::string& folder, const std::string& name, std::span<c
         folder, clipped(name, 60), files);
 }
 
-std::string class_of(const TokenizerConfig& config) {
-  std::string_view name = config.tokenizer_class;
-  if (name.ends_with("Fast")) name.remove_suffix(4);
-  return std::string(name);
-}
-
-/// A SentencePiece model with its own ids, and what the class adds to a text where the configuration does not say.
+/// What `transformers` makes of a SentencePiece model; the library's own tokenizer where no file names a class, or says
+/// that the library splits, as SentencePiece::save writes it.
 std::unique_ptr<Tokenizer> load_sentence_piece(const std::string& folder, const std::string& file,
-                                               const TokenizerConfig& config) {
-  const std::string name = class_of(config), where = fmt::format("{}/tokenizer_config.json", folder);
-  check_class(folder, name, kSentencePieceClasses, "a SentencePiece model");
+                                               const std::string& name, const Languages& languages) {
+  const TokenizerConfig config = read_tokenizer_config(folder, {});
+  const bool library = config.backend == "sentencepiece" || name.empty();
+  if (!library && PieceTokenizer::knows(name)) return PieceTokenizer::load(folder, file, name, languages);
+  if (!library) check_class(folder, name, {}, "a SentencePiece model");
+  const std::string where = fmt::format("{}/tokenizer_config.json", folder);
   if (name.empty() && fs::path(file).filename() == "sentencepiece.bpe.model")
     raise(ErrorKind::format,
           "{}: its ids are not those of the pieces, and no tokenizer_class in {} says what they are (such as "
           "XLMRobertaTokenizer)",
           file, where);
-  // Without sentinels behind the pieces it is the model alone.
-  if (name == "T5Tokenizer" && config.extra_ids.value_or(T5Tokenizer::kExtraIds) != 0)
-    return T5Tokenizer::load(folder, file);
-  auto tokenizer = std::make_unique<SentencePiece>(
-      file, SentencePieceOptions{.add_bos = config.add_bos_token.value_or(name == "LlamaTokenizer"),
-                                 .add_eos = config.add_eos_token.value_or(name == "T5Tokenizer")});
+  auto tokenizer =
+      std::make_unique<SentencePiece>(file, SentencePieceOptions{.add_bos = config.add_bos_token.value_or(false),
+                                                                 .add_eos = config.add_eos_token.value_or(false)});
   for (const std::string& special : special_names(config))
     if (!tokenizer->find(special))
       raise(ErrorKind::format, "{}: the token \"{}\" is not a piece of {}", where, clipped(special, 40), file);
@@ -86,8 +81,8 @@ std::unique_ptr<Tokenizer> load_any(const std::string& folder, const Languages& 
   const auto has = [&folder](const char* name) { return folder_has(folder, name); };
   if (has("source.spm") && has("target.spm") && has("vocab.json")) return Marian::load(folder);
   if (has("tokenizer.json")) return TokenizerJson::load(folder, languages);
-  const TokenizerConfig config = read_tokenizer_config(folder, {});
-  const std::string name = class_of(config);
+  std::string name = tokenizer_class_of(folder);
+  if (name.ends_with("Fast")) name.resize(name.size() - 4);
   if (Fairseq::knows(name)) return Fairseq::load(folder, languages);
   if (has("vocab.txt")) {
     check_class(folder, name, kWordPieceClasses, "vocab.txt");
@@ -99,7 +94,7 @@ std::unique_ptr<Tokenizer> load_any(const std::string& folder, const Languages& 
   }
   if (has("src_vocab.txt") && has("tgt_vocab.txt")) return NumberWordsTokenizer::load(folder);
   const std::vector<std::string> models = model_files(folder);
-  if (models.size() == 1) return load_sentence_piece(folder, models[0], config);
+  if (models.size() == 1) return load_sentence_piece(folder, models[0], name, languages);
   raise(ErrorKind::io,
         "{}: no tokenizer: neither source.spm, target.spm and vocab.json, nor tokenizer.json, nor vocab.txt, nor "
         "vocab.json and merges.txt, nor one *.model or *.spm file ({} found)",

@@ -1,6 +1,7 @@
 #include "text/mapped_sentence_piece.h"
 
 #include "base/utf8.h"
+#include "text/tokenizers/decoder.h"
 #include "text/tokenizers/sentence_piece_model.h"
 
 namespace tape::text {
@@ -88,7 +89,8 @@ std::string MappedSentencePiece::join(std::span<const int64_t> ids) const {
   }
   flush();
   // Pieces that the other side's model made come through as they are written.
-  return stripped(with_blanks(out));
+  out = stripped(with_blanks(out));
+  return config_.clean_up_tokenization_spaces.value_or(false) ? cleaned_up(std::move(out)) : out;
 }
 
 std::vector<std::string> MappedSentencePiece::explain(std::string_view text) const {

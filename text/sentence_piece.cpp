@@ -109,6 +109,7 @@ void SentencePiece::save(const std::string& folder) const {
   config.add_bos_token = options_.add_bos;
   config.add_eos_token = options_.add_eos;
   if (!model_->is_bpe()) config.extra_ids = 0;
+  config.backend = "sentencepiece";  // what splits, not the classes' own code
   write_in_folder(folder, model_->is_bpe() ? "tokenizer.model" : "spiece.model", bytes());
   write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config));
 }

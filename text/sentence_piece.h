@@ -42,8 +42,9 @@ class SentencePiece : public Tokenizer {
   std::vector<std::string> explain(std::string_view text) const override;
 
   /// Writes the model under the name that `transformers` looks for (unigram: T5Tokenizer's spiece.model, BPE:
-  /// LlamaTokenizer's tokenizer.model) and tokenizer_config.json. `transformers` splits with code of its own there:
-  /// T5's takes id 2 as the unknown token, Llama's does not normalize.
+  /// LlamaTokenizer's tokenizer.model) and tokenizer_config.json, whose "backend": "sentencepiece" makes load_tokenizer
+  /// read it as this class again. `transformers` splits with code of its own: T5's takes id 2 as the unknown token,
+  /// Llama's does not normalize.
   void save(const std::string& folder) const override;
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "text/tokenizers/class_names.h"
 #include "text/tokenizers/json_model.h"
 #include "text/tokenizers/json_parts.h"
 
@@ -45,8 +47,9 @@ std::unique_ptr<const TokenTable> table_of(TokenTable::Entries vocabulary, const
               clipped(token.content, 40), token.id, *known);
     }
     const auto is_known = [&](const std::string& name) { return own(name) || ids.contains(name); };
-    for (auto& entry : missing_tokens(config, static_cast<int64_t>(own_size + more.size()), is_known))
-      more.push_back(std::move(entry));
+    auto next = static_cast<int64_t>(own_size);
+    for (const AddedToken& token : added) next = std::max(next, token.id + 1);
+    for (auto& entry : missing_tokens(tokens_to_add(config, added), next, is_known)) more.push_back(std::move(entry));
     return more;
   };
   return std::make_unique<const TokenTable>(std::move(vocabulary), beside, where);
@@ -65,26 +68,21 @@ TrimOffsets trim_of(const JsonEntry& post) {
   return TrimOffsets::no;
 }
 
-/// A file without tokenizer_config.json does not say which token means what; the usual names do.
-TokenizerConfig usual_names(const std::vector<AddedToken>& added) {
-  const auto first_of = [&added](std::initializer_list<const char*> names) -> std::string {
-    for (const char* name : names)
-      if (std::any_of(added.begin(), added.end(), [name](const auto& t) { return t.special && t.content == name; }))
-        return name;
-    return "";
-  };
-  TokenizerConfig config;
-  config.tokenizer_class = "PreTrainedTokenizerFast";
-  config.bos = first_of({"<s>", "<|endoftext|>"});
-  config.eos = first_of({"</s>", "<|endoftext|>"});
-  config.sep = first_of({"[SEP]"});
-  config.pad = first_of({"[PAD]", "<pad>"});
-  config.cls = first_of({"[CLS]"});
-  config.mask = first_of({"[MASK]", "<mask>"});
-  return config;
+/// The names that the folder's class has, of those that the file has, and the token that its padding names.
+TokenizerConfig default_names(const std::string& folder, const JsonEntry& file, const JsonModel& model) {
+  TokenizerConfig names = class_names(tokenizer_class_of(folder));
+  if (names.pad.empty() && file.has("padding")) names.pad = file.at("padding").text("pad_token", "");
+  std::unordered_set<std::string> added;
+  for (const AddedToken& token : read_added_list(file)) added.insert(token.content);
+  for (std::string TokenizerConfig::*name :
+       {&TokenizerConfig::bos, &TokenizerConfig::eos, &TokenizerConfig::unk, &TokenizerConfig::sep,
+        &TokenizerConfig::pad, &TokenizerConfig::cls, &TokenizerConfig::mask})
+    if (!added.contains(names.*name) && !model.knows(names.*name)) (names.*name).clear();
+  names.tokenizer_class = "PreTrainedTokenizerFast";
+  return names;
 }
 
-/// The unknown token is the model's, where no file of the folder names one. It is no added token then.
+/// The model's unknown token has an id, in the vocabulary or not.
 TokenizerConfig with_unknown(TokenizerConfig config, const JsonModel& model) {
   if (config.unk.empty()) config.unk = model.unk_token();
   return config;
@@ -98,7 +96,7 @@ JsonEntry optional(const JsonEntry& file, const char* key) {
 }  // namespace
 
 TokenizerJson::TokenizerJson(const JsonEntry& file, JsonModel model, TokenizerConfig config, std::string content)
-    : Pipeline([&] {
+    : LanguagePipeline([&] {
         const JsonEntry post = optional(file, "post_processor");
         bool bytes = model.takes_bytes();
         Parts parts;
@@ -109,13 +107,17 @@ TokenizerJson::TokenizerJson(const JsonEntry& file, JsonModel model, TokenizerCo
         parts.model = model.make(*parts.table, bytes);
         parts.decoder = json_decoder(optional(file, "decoder"));
         parts.trim = trim_of(post);
+        parts.clean_up = !model.is_bpe() && config.clean_up_tokenization_spaces.value_or(false);
         return parts;
       }()),
       config_(std::move(config)),
       content_(std::move(content)) {
-  for (const AddedToken& token : read_added_list(file)) add_token(token, file.where());
-  for (const AddedToken& token : added_tokens(config_, table())) add_token(token, file.where());
-  special_ = special_ids(with_unknown(config_, model), table());
+  const std::vector<AddedToken> listed = read_added_list(file);
+  for (const AddedToken& token : listed) check_added_token(token, table(), file.where());
+  for (const AddedToken& token : added_tokens(config_, table(), listed)) add_token(token, file.where());
+  special_ = special_ids(config_, table());
+  // What the model itself calls unknown is so, whether or not it is a special token.
+  if (const auto unk = find(model.unk_token()); special_.unk < 0 && unk) special_.unk = *unk;
   read_template(optional(file, "post_processor"));
 }
 
@@ -193,33 +195,6 @@ std::vector<TokenizerJson::PartList> TokenizerJson::from_template(const JsonEntr
   return out;
 }
 
-class TokenizerJson::OtherSide : public Tokenizer {
- public:
-  OtherSide(const TokenizerJson& whole, int64_t language, bool behind) : whole_(whole), language_(language) {
-    special_ = whole.special_;
-    surround_with_language(language, behind);
-  }
-
-  std::optional<int64_t> language() const override { return language_; }
-  bool language_begins() const override { return whole_.language_begins(); }
-  int64_t vocab_size() const override { return whole_.vocab_size(); }
-  const std::string& token(int64_t id) const override { return whole_.token(id); }
-  std::optional<int64_t> find(std::string_view token) const override { return whole_.find(token); }
-  bool is_special(int64_t id) const override { return whole_.is_special(id); }
-  void save(const std::string& folder) const override { whole_.save(folder); }
-  std::vector<std::string> explain(std::string_view text) const override { return whole_.explain(text); }
-
- private:
-  void split(std::string_view text, std::vector<Piece>& to) const override { whole_.split(text, to); }
-  bool skipped(int64_t id) const override { return whole_.skipped(id); }
-  std::string join(std::span<const int64_t> ids) const override { return whole_.join(ids); }
-
-  const TokenizerJson& whole_;
-  int64_t language_;
-};
-
-const Tokenizer& TokenizerJson::target() const { return target_ ? *target_ : *this; }
-
 void TokenizerJson::choose(const Languages& languages, const std::string& where) {
   const LanguageKind* kind = language_kind_of(config_.tokenizer_class);
   if (kind == nullptr || kind->source.empty()) return;
@@ -227,13 +202,7 @@ void TokenizerJson::choose(const Languages& languages, const std::string& where)
   const std::string source = kind->source_of(config_);
   // A file that names no language may be of a model that has not the usual one.
   if (config_.src_lang.empty() && !find(kind->token(source))) return;
-  language_begins_ = kind->language_begins;
-  const bool behind = kind->language_behind || config_.legacy_behaviour.value_or(false);
-  language_ = kind->required_language(source, config_, table(), where);
-  surround_with_language(*language_, behind);
-  if (config_.tgt_lang.empty()) return;
-  target_ =
-      std::make_unique<OtherSide>(*this, kind->required_language(config_.tgt_lang, config_, table(), where), behind);
+  surround_with_languages(*kind, config_, where);
 }
 
 std::unique_ptr<TokenizerJson> TokenizerJson::load(const std::string& folder, const Languages& languages) {
@@ -242,7 +211,7 @@ std::unique_ptr<TokenizerJson> TokenizerJson::load(const std::string& folder, co
   const nlohmann::json json = parse_large_json(content, path, 16);
   const JsonEntry file(json, path);
   JsonModel model(file.at("model"));
-  TokenizerConfig config = read_tokenizer_config(folder, usual_names(read_added_list(file)));
+  TokenizerConfig config = read_tokenizer_config(folder, default_names(folder, file, model));
   std::unique_ptr<TokenizerJson> out(new TokenizerJson(file, std::move(model), std::move(config), std::move(content)));
   out->choose(languages, path);
   return out;

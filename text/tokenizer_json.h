@@ -3,9 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "tokenizers/config.h"
-#include "tokenizers/language_kind.h"
-#include "tokenizers/pipeline.h"
+#include "language_pipeline.h"
 
 namespace tape::text {
 
@@ -23,26 +21,20 @@ class JsonModel;
 /// Anything else (UnicodeScripts, dropout) is an Error (format) that names the entry and its type. "truncation" and
 /// "padding" are kept by save, and given with each call. Regular expressions are those of Oniguruma.
 /// NFKC and NFKD are those of the Unicode version that utf8proc knows.
-class TokenizerJson : public Pipeline {
+class TokenizerJson : public LanguagePipeline {
  public:
-  /// Reads tokenizer.json of a folder, and tokenizer_config.json for the special tokens' names where it is; else those
-  /// are known by what they usually are called.
+  /// Reads tokenizer.json of a folder, and the special tokens' names as `transformers` does: of tokenizer_config.json
+  /// and special_tokens_map.json, else those of its tokenizer class, else none.
   ///
   /// One of NLLB, mBART or mBART-50 (by tokenizer_class) encodes texts in src_lang of tokenizer_config.json, and
   /// target() those in tgt_lang, unless others are asked for. Error (format) listing the languages for one that it
   /// lacks.
   static std::unique_ptr<TokenizerJson> load(const std::string& folder, const Languages& languages = {});
 
-  const Tokenizer& target() const override;
-  std::optional<int64_t> language() const override { return language_; }
-  bool language_begins() const override { return language_begins_; }
-
   /// Writes tokenizer.json as it was read, and tokenizer_config.json with the languages that were asked for.
   void save(const std::string& folder) const override;
 
  private:
-  class OtherSide;  // the same, for texts in another language
-
   TokenizerJson(const JsonEntry& file, JsonModel model, TokenizerConfig config, std::string content);
   void choose(const Languages& languages, const std::string& where);
   void read_template(const JsonEntry& entry);
@@ -53,9 +45,6 @@ class TokenizerJson : public Pipeline {
 
   TokenizerConfig config_;
   std::string content_;
-  std::optional<int64_t> language_;
-  bool language_begins_ = false;
-  std::unique_ptr<const Tokenizer> target_;
 };
 
 }  // namespace tape::text

@@ -38,6 +38,7 @@ WordPiece::WordPiece(TokenTable::Entries vocabulary, TokenizerConfig config, int
         parts.model = word_piece_model(*parts.table,
                                        {.unk_token = config.unk, .max_word_characters = max_word_characters}, where);
         parts.decoder = word_piece_decoder("##", true);
+        parts.clean_up = config.clean_up_tokenization_spaces.value_or(false);
         return parts;
       }()),
       config_(std::move(config)) {

@@ -1,4 +1,4 @@
-// Against transformers' slow tokenizers: tests/fixtures/make_multilingual.py made what is expected.
+// Against transformers: tests/fixtures/make_multilingual.py made what is expected.
 #include "text/fairseq.h"
 
 #include <algorithm>
@@ -193,10 +193,12 @@ TEST_F(MalformedFairseq, IsNamedWhereTheConfigurationDoesNotFit) {
                  config + "language_codes: must be m2m100 or wmt21, got \"all\"");
   expect_refused("m2m100", {{"mask_token", "<mask>"}}, config + "the token \"<mask>\" has no id");
   expect_refused("m2m100", {{"unk_token", "<no>"}}, "vocab.json: \"<no>\" is not in the vocabulary");
-  expect_refused("xlm_roberta", {{"sep_token", ""}},
-                 config + "a start and an end token (cls_token, sep_token) are needed");
-  expect_refused("xlm_roberta", {{"added_tokens_decoder", {{"1", {{"content", "<s>"}}}}}},
-                 config + "added token \"<s>\" has id 1, the vocabulary says 0");
+  changed(folder_, "xlm_roberta", {{"eos_token", nullptr}});
+  Json settings = Json::parse(read_text(folder_ / "tokenizer_config.json"));
+  settings["eos_token"] = nullptr;
+  write_text(folder_ / "tokenizer_config.json", settings.dump());
+  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
+                    folder_.path() + "/" + config + "eos_token is needed around a text, and no file names one");
 }
 
 TEST_F(MalformedFairseq, IsNamedWhereTheModelIsNoneOfFairseqs) {

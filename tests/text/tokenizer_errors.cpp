@@ -237,7 +237,7 @@ TEST_F(MalformedTokenizer, IsNamedWhereItsClassGivesOtherIds) {
   };
   write("spiece.model", read_text(fixture_path("tokenizers/unigram/spiece.model")));
   for (const char* name :
-       {"CamembertTokenizer", "AlbertTokenizer", "XLNetTokenizer", "DebertaV2Tokenizer", "NewTokenizer"})
+       {"AlbertTokenizer", "PegasusTokenizer", "XLNetTokenizer", "DebertaV2Tokenizer", "NewTokenizer"})
     expect_refused(name, "a SentencePiece model");
   write("vocab.json", R"({"a": 0})");
   expect_refused("Speech2TextTokenizer", "a SentencePiece model");
@@ -283,9 +283,8 @@ TEST_F(MalformedTokenizer, AddedTokensOfOlderReleasesCount) {
   const auto tokenizer = load_tokenizer(folder_.path());
   EXPECT_EQ(tokenizer->encode("one<new>one<more>").ids, (std::vector<int64_t>{2, 5, 6, 5, 7, 3}));
   EXPECT_EQ(tokenizer->decode(tokenizer->encode("one<new>one<more>").ids), "one <new> one");
-  write("added_tokens.json", R"({"<new>": 9})");
-  EXPECT_TAPE_ERROR(load_tokenizer(folder_.path()), ErrorKind::format,
-                    path("vocab.txt") + ": token \"<new>\" has id 9, 8 tokens need ids 0 to 7");
+  write("added_tokens.json", R"({"<new>": 9})");  // orders the tokens alone
+  EXPECT_EQ(load_tokenizer(folder_.path())->find("<new>"), 6);
 }
 
 TEST_F(MalformedTokenizer, IsNamedWhereALineOfTheMergesIsBroken) {

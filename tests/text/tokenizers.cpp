@@ -104,6 +104,7 @@ TEST(TokenizerFiles, AreReadFromACacheOfBlobsAndNotThroughOtherLinks) {
       fs::create_symlink("../../blobs/" + name, snapshot + "/" + name);
     EXPECT_NO_THROW(load_tokenizer(snapshot)) << kind;
     for (const std::string& name : entries_of(fixture)) {
+      if (name == "special_tokens_map.json") continue;  // not read beside an added_tokens_decoder, as in all of these
       const TemporaryFolder folder;
       for (const std::string& other : entries_of(fixture))
         if (other != name) fs::copy(fixture + "/" + other, folder / other);

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "text/tokenizers/class_names.h"
 #include "text/tokenizers/json_entry.h"
 #include "text/tokenizers/vocabulary_json.h"
 
@@ -27,7 +28,7 @@ constexpr std::array<std::pair<const char*, std::string TokenizerConfig::*>, 7> 
      {"cls_token", &TokenizerConfig::cls},
      {"mask_token", &TokenizerConfig::mask}}};
 
-constexpr std::array<std::pair<const char*, std::optional<bool> TokenizerConfig::*>, 9> kFlags{
+constexpr std::array<std::pair<const char*, std::optional<bool> TokenizerConfig::*>, 11> kFlags{
     {{"do_lower_case", &TokenizerConfig::do_lower_case},
      {"strip_accents", &TokenizerConfig::strip_accents},
      {"tokenize_chinese_chars", &TokenizerConfig::tokenize_chinese_chars},
@@ -36,10 +37,13 @@ constexpr std::array<std::pair<const char*, std::optional<bool> TokenizerConfig:
      {"add_bos_token", &TokenizerConfig::add_bos_token},
      {"add_eos_token", &TokenizerConfig::add_eos_token},
      {"separate_vocabs", &TokenizerConfig::separate_vocabs},
-     {"legacy_behaviour", &TokenizerConfig::legacy_behaviour}}};
+     {"legacy_behaviour", &TokenizerConfig::legacy_behaviour},
+     {"legacy", &TokenizerConfig::legacy},
+     {"clean_up_tokenization_spaces", &TokenizerConfig::clean_up_tokenization_spaces}}};
 
-constexpr std::array<std::pair<const char*, std::string TokenizerConfig::*>, 4> kTexts{
+constexpr std::array<std::pair<const char*, std::string TokenizerConfig::*>, 5> kTexts{
     {{"tokenizer_class", &TokenizerConfig::tokenizer_class},
+     {"backend", &TokenizerConfig::backend},
      {"src_lang", &TokenizerConfig::src_lang},
      {"tgt_lang", &TokenizerConfig::tgt_lang},
      {"language_codes", &TokenizerConfig::language_codes}}};
@@ -49,25 +53,80 @@ std::string token_name(const JsonEntry& entry) {
   return entry.value().is_object() ? entry.at("content").text() : entry.text();
 }
 
+/// The name; where flags are given with it, they replace earlier ones in `described`.
+std::string read_name(const JsonEntry& entry, std::vector<AddedToken>& described) {
+  std::string name = token_name(entry);
+  if (!entry.value().is_object()) return name;
+  std::erase_if(described, [&name](const AddedToken& token) { return token.content == name; });
+  described.push_back(read_added_token(entry));
+  return name;
+}
+
+std::vector<std::string> read_list(const JsonEntry& list, TokenizerConfig& config) {
+  std::vector<std::string> out;
+  for (const JsonEntry& token : list.items()) out.push_back(read_name(token, config.described_more));
+  return out;
+}
+
+void add_own(std::string name, TokenizerConfig& config) {
+  if (std::ranges::find(config.own, name) == config.own.end()) config.own.push_back(std::move(name));
+}
+
 void read_names(const JsonEntry& file, TokenizerConfig& config) {
   for (const auto& [key, member] : kTokenNames) {
     const auto found = file.value().find(key);
     if (found == file.value().end()) continue;
-    config.*member = found->is_null() ? "" : token_name(file.at(key));
-    if (found->is_object()) config.described.push_back(read_added_token(file.at(key)));
+    config.*member = found->is_null() ? "" : read_name(file.at(key), config.described);
   }
-  std::vector<std::string> more;
-  for (const char* key : {"additional_special_tokens", "extra_special_tokens"}) {
-    if (!file.has(key)) continue;
-    const JsonEntry list = file.at(key);
-    // The second may be {"name": token, ...}.
-    if (list.value().is_object())
-      for (const auto& [name, value] : list.value().items())
-        more.push_back(token_name(JsonEntry(value, fmt::format("{}.{}", list.where(), name))));
-    else
-      for (const JsonEntry& token : list.items()) more.push_back(token_name(token));
+  for (const auto& [key, value] : file.value().items()) {
+    const bool named = std::ranges::any_of(kTokenNames, [&key](const auto& name) { return key == name.first; });
+    if (!named && key.ends_with("_token") && (value.is_string() || value.is_object()))
+      add_own(read_name(file.at(key), config.described), config);
   }
-  if (!more.empty()) config.more = std::move(more);
+}
+
+/// A list of further tokens, or {"name": token, ...}, whose names are the tokenizer's own.
+void read_more(const JsonEntry& list, TokenizerConfig& config) {
+  if (list.is_null()) {
+    config.more.clear();
+  } else if (list.value().is_object()) {
+    for (const auto& [name, value] : list.value().items())
+      add_own(read_name(JsonEntry(value, fmt::format("{}.{}", list.where(), name)), config.described), config);
+    return;
+  } else {
+    config.more = read_list(list, config);
+  }
+  config.more_given = true;
+}
+
+bool holds_some(const JsonEntry& file, const char* key) { return file.has(key) && !file.at(key).value().empty(); }
+
+/// transformers 5 calls extra_special_tokens what was additional_special_tokens.
+void read_more_of_config(const JsonEntry& file, TokenizerConfig& config) {
+  const bool old = file.value().contains("additional_special_tokens");
+  if (old && !holds_some(file, "extra_special_tokens"))
+    read_more(file.at("additional_special_tokens"), config);
+  else if (file.value().contains("extra_special_tokens"))
+    read_more(file.at("extra_special_tokens"), config);
+}
+
+/// Over what tokenizer_config.json says.
+void read_special_tokens_map(const JsonEntry& file, TokenizerConfig& config) {
+  TokenizerConfig read = config;
+  read.described.clear();
+  read_names(file, read);
+  for (AddedToken& token : read.described) token.special = true;
+  for (const AddedToken& token : config.described)
+    if (std::ranges::find(read.described, token.content, &AddedToken::content) == read.described.end())
+      read.described.push_back(token);
+  config = std::move(read);
+  if (file.has("extra_special_tokens")) {
+    const std::vector<std::string> before = config.more;
+    read_more(file.at("extra_special_tokens"), config);
+    config.more.insert(config.more.begin(), before.begin(), before.end());
+  } else if (file.has("additional_special_tokens") && !config.more_given) {
+    config.more = read_list(file.at("additional_special_tokens"), config);
+  }
 }
 
 void sort_by_id(std::vector<AddedToken>& tokens) {
@@ -85,15 +144,12 @@ void read_added_by_id(const JsonEntry& list, TokenizerConfig& config) {
   sort_by_id(config.added);
 }
 
-/// The tokens of added_tokens.json that the configuration does not list.
 void read_added_by_name(const std::string& path, TokenizerConfig& config) {
-  std::unordered_set<std::string> listed, special;
-  for (const AddedToken& token : config.added) listed.insert(token.content);
+  std::unordered_set<std::string> special;
   for (const std::string& name : special_names(config)) special.insert(name);
   for (const auto& [token, id] : read_vocabulary_json(path)) {
     const bool is_special = special.contains(token);
-    if (!listed.contains(token))
-      config.added.push_back({.content = token, .id = id, .special = is_special, .normalized = !is_special});
+    config.added.push_back({.content = token, .id = id, .special = is_special, .normalized = !is_special});
   }
   sort_by_id(config.added);
 }
@@ -101,28 +157,38 @@ void read_added_by_name(const std::string& path, TokenizerConfig& config) {
 }  // namespace
 
 AddedToken read_added_token(const JsonEntry& entry) {
+  const bool special = entry.flag("special", false);
   return {.content = entry.at("content").text(),
-          .special = entry.flag("special", false),
+          .special = special,
           .single_word = entry.flag("single_word", false),
           .lstrip = entry.flag("lstrip", false),
           .rstrip = entry.flag("rstrip", false),
-          .normalized = entry.flag("normalized", false)};
+          .normalized = entry.flag("normalized", !special)};
 }
 
 TokenizerConfig read_tokenizer_config(const std::string& folder, const TokenizerConfig& defaults) {
   TokenizerConfig config = defaults;
-  for (const char* name : {"special_tokens_map.json", "tokenizer_config.json"}) {
+  const auto read = [&](const char* name, auto&& take) {
     const std::string path = file_in_folder(folder, name);
-    if (!path_exists(path)) continue;
+    if (!path_exists(path)) return;
     const nlohmann::json json = parse_large_json(read_text(path), path, 32);
     const JsonEntry file(json, path);
+    if (!json.is_object()) file.needs("an object");
+    take(file);
+  };
+  bool listed = false;
+  read("tokenizer_config.json", [&](const JsonEntry& file) {
     read_names(file, config);
-    if (file.has("added_tokens_decoder")) read_added_by_id(file.at("added_tokens_decoder"), config);
+    read_more_of_config(file, config);
+    listed = file.has("added_tokens_decoder");
+    if (listed) read_added_by_id(file.at("added_tokens_decoder"), config);
     for (const auto& [key, member] : kFlags)
       if (file.has(key)) config.*member = file.at(key).flag();
     for (const auto& [key, member] : kTexts) config.*member = file.text(key, config.*member);
-    config.extra_ids = file.has("extra_ids") ? file.at("extra_ids").integer() : config.extra_ids;
-  }
+    if (file.has("extra_ids")) config.extra_ids = file.at("extra_ids").integer();
+  });
+  if (listed) return config;
+  read("special_tokens_map.json", [&](const JsonEntry& file) { read_special_tokens_map(file, config); });
   if (const std::string path = file_in_folder(folder, "added_tokens.json"); path_exists(path))
     read_added_by_name(path, config);
   return config;
@@ -135,9 +201,17 @@ std::string tokenizer_config_json(const TokenizerConfig& config) {
   for (const auto& [key, member] : kFlags)
     if (config.*member) json[key] = *(config.*member);
   if (config.extra_ids) json["extra_ids"] = *config.extra_ids;
-  for (const auto& [key, member] : kTokenNames)
-    if (!(config.*member).empty()) json[key] = config.*member;
-  if (!config.more.empty()) json["additional_special_tokens"] = config.more;
+  const TokenizerConfig names = class_names(config.tokenizer_class);
+  for (const auto& [key, member] : kTokenNames) {
+    if (!(config.*member).empty())
+      json[key] = config.*member;
+    else if (!(names.*member).empty())
+      json[key] = nullptr;  // the class has one where no file says
+  }
+  std::vector<std::string> more = config.own;
+  more.insert(more.end(), config.more.begin(), config.more.end());
+  if (!more.empty()) json["additional_special_tokens"] = more;
+  if (more.empty() && config.more_given) json["extra_special_tokens"] = more;
   for (const AddedToken& token : config.added)
     json["added_tokens_decoder"][fmt::format("{}", token.id)] = {
         {"content", token.content}, {"lstrip", token.lstrip},           {"normalized", token.normalized},
@@ -154,7 +228,42 @@ std::vector<std::string> special_names(const TokenizerConfig& config) {
   std::vector<std::string> out;
   for (const auto& [key, member] : kTokenNames)
     if (!(config.*member).empty()) out.push_back(config.*member);
+  out.insert(out.end(), config.own.begin(), config.own.end());
   out.insert(out.end(), config.more.begin(), config.more.end());
+  return out;
+}
+
+std::vector<AddedToken> tokens_to_add(const TokenizerConfig& config, std::span<const AddedToken> existing) {
+  std::vector<AddedToken> out;
+  std::unordered_map<std::string_view, const AddedToken*> known;
+  for (const AddedToken& token : existing) known[token.content] = &token;
+  const auto same = [](const AddedToken& a, const AddedToken& b) {
+    return a.special == b.special && a.single_word == b.single_word && a.lstrip == b.lstrip && a.rstrip == b.rstrip &&
+           a.normalized == b.normalized;
+  };
+  for (const AddedToken& token : config.added) {
+    const auto found = known.find(token.content);
+    if (found == known.end() || !same(*found->second, token)) out.push_back(token);
+  }
+  std::unordered_set<std::string> listed, named;
+  for (const AddedToken& token : existing) listed.insert(token.content);
+  for (const AddedToken& token : out) listed.insert(token.content);
+  const auto add = [&](const std::string& name, const std::vector<AddedToken>& described) {
+    if (name.empty() || listed.contains(name)) return;
+    const auto found = std::ranges::find(described, name, &AddedToken::content);
+    out.push_back(found != described.end() ? *found : AddedToken{.content = name, .special = true});
+  };
+  for (const auto& [key, member] : kTokenNames) {
+    named.insert(config.*member);
+    add(config.*member, config.described);
+  }
+  for (const std::string& name : config.own) {
+    named.insert(name);
+    add(name, config.described);
+  }
+  // A token that is named and among these has the flags that it has here.
+  for (const std::string& name : config.more) add(name, config.described_more);
+  for (AddedToken& token : out) token.special = token.special || named.contains(token.content);
   return out;
 }
 
@@ -162,28 +271,25 @@ std::unique_ptr<const TokenTable> table_of(TokenTable::Entries vocabulary, const
                                            const std::string& where) {
   const auto size = static_cast<int64_t>(vocabulary.size());
   return std::make_unique<const TokenTable>(
-      std::move(vocabulary), [&](const TokenTable::Own& own) { return missing_tokens(config, size, own); }, where);
+      std::move(vocabulary),
+      [&](const TokenTable::Own& own) { return missing_tokens(tokens_to_add(config), size, own); }, where);
 }
 
-std::vector<AddedToken> added_tokens(const TokenizerConfig& config, const TokenTable& table) {
-  std::vector<AddedToken> out = config.added;
+std::vector<AddedToken> added_tokens(const TokenizerConfig& config, const TokenTable& table,
+                                     std::span<const AddedToken> existing) {
+  std::vector<AddedToken> out;
   std::unordered_map<std::string, size_t> places;
-  for (size_t i = 0; i < out.size(); ++i) places.try_emplace(out[i].content, i);
-  const auto described = [&config](const std::string& name, int64_t id) {
-    AddedToken token{.content = name};
-    for (const AddedToken& given : config.described)
-      if (given.content == name) token = given;
-    token.id = id;
-    token.special = true;
-    return token;
+  const auto add = [&](AddedToken token) {
+    const auto id = table.find(token.content);
+    if (!id) return;
+    token.id = *id;
+    const auto [found, fresh] = places.try_emplace(token.content, out.size());
+    if (fresh) return out.push_back(std::move(token));
+    token.special = token.special || out[found->second].special;
+    out[found->second] = std::move(token);
   };
-  for (const std::string& name : special_names(config)) {
-    const auto id = table.find(name);
-    if (const auto found = places.find(name); found != places.end())
-      out[found->second].special = true;
-    else if (id && places.try_emplace(name, out.size()).second)
-      out.push_back(described(name, *id));
-  }
+  for (const AddedToken& token : existing) add(token);
+  for (const AddedToken& token : tokens_to_add(config, existing)) add(token);
   return out;
 }
 

@@ -200,6 +200,21 @@ class DecoderSequence : public Decoder {
 
 }  // namespace
 
+std::string cleaned_up(std::string text) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kCleanups{{{" .", "."},
+                                                                                     {" ?", "?"},
+                                                                                     {" !", "!"},
+                                                                                     {" ,", ","},
+                                                                                     {" ' ", "'"},
+                                                                                     {" n't", "n't"},
+                                                                                     {" 'm", "'m"},
+                                                                                     {" 's", "'s"},
+                                                                                     {" 've", "'ve"},
+                                                                                     {" 're", "'re"}}};
+  for (const auto& [from, to] : kCleanups) text = replaced(text, from, to);
+  return text;
+}
+
 int byte_of_token(const std::string& token) {
   if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return -1;
   int value = 0;

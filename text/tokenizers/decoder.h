@@ -38,6 +38,10 @@ DecoderPtr fuse_decoder();
 DecoderPtr strip_decoder(std::string content, int64_t start, int64_t stop);
 DecoderPtr decoder_sequence(std::vector<DecoderPtr> steps);
 
+/// A text without the blanks before punctuation and English contractions, as `transformers` does it where
+/// clean_up_tokenization_spaces is set.
+std::string cleaned_up(std::string text);
+
 /// The byte of a token like `<0x0A>`, -1 for any other token.
 int byte_of_token(const std::string& token);
 

@@ -1,5 +1,7 @@
 #include "text/tokenizers/json_model.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
@@ -92,6 +94,10 @@ Merges JsonModel::read_merges() const {
     out.emplace_back(line.substr(0, blank), line.substr(blank + 1));
   }
   return out;
+}
+
+bool JsonModel::knows(std::string_view token) const {
+  return std::ranges::any_of(vocabulary_, [token](const auto& entry) { return entry.first == token; });
 }
 
 bool JsonModel::takes_bytes() const {

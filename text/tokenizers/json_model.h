@@ -19,6 +19,9 @@ class JsonModel {
   TokenTable::Entries take_vocabulary() { return std::move(vocabulary_); }
   /// The unknown token, "" for none.
   const std::string& unk_token() const { return unk_token_; }
+  bool is_bpe() const { return type_ == "BPE"; }
+  /// Whether the vocabulary has a token; before it is taken.
+  bool knows(std::string_view token) const;
   /// Whether words may be bytes while the tokens are written in GPT-2's alphabet.
   bool takes_bytes() const;
   /// `bytes`: they are.

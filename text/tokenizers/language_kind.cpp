@@ -73,7 +73,7 @@ const LanguageKind* language_kind_of(std::string_view tokenizer_class) {
         .language_behind = true,
         .language_begins = true},
        {.tokenizer_class = "MBart50Tokenizer", .languages = languages::kMBart50, .source = "en_XX"},
-       {.tokenizer_class = "NllbTokenizer", .languages = "", .source = "eng_Latn"},
+       {.tokenizer_class = "NllbTokenizer", .languages = "", .source = "eng_Latn", .may_be_behind = true},
        {.tokenizer_class = "M2M100Tokenizer",
         .languages = languages::kM2M100,
         .source = "en",

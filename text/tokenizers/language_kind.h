@@ -22,6 +22,7 @@ struct LanguageKind {
   bool own_ids = false;        ///< vocab.json gives the ids
   bool masked = true;          ///< there is a <mask>
   bool language_behind = false;
+  bool may_be_behind = false;    ///< with legacy_behaviour
   bool language_begins = false;  ///< a target begins with its language, which a model does not say first
 
   std::string token(std::string_view code) const;

@@ -14,6 +14,7 @@ Pipeline::Pipeline(Parts parts)
       model_(std::move(parts.model)),
       decoder_(std::move(parts.decoder)),
       trim_(parts.trim),
+      clean_up_(parts.clean_up),
       is_added_(static_cast<size_t>(table().size())) {}
 
 void Pipeline::add_token(const AddedToken& token, const std::string& where) {
@@ -163,7 +164,7 @@ std::string Pipeline::join(std::span<const int64_t> ids) const {
   if (decoder_) decoder_->apply(tokens);
   std::string out;
   for (const std::string& token : tokens) out += token;
-  return out;
+  return clean_up_ ? cleaned_up(std::move(out)) : out;
 }
 
 std::vector<std::string> Pipeline::explain(std::string_view text) const {

@@ -34,6 +34,7 @@ class Pipeline : public TableTokenizer {
     WordModelPtr model = {};
     DecoderPtr decoder = {};  ///< none: tokens with blanks between them
     TrimOffsets trim = TrimOffsets::no;
+    bool clean_up = false;  ///< decode takes the blanks before punctuation and contractions away
   };
   explicit Pipeline(Parts parts);
 
@@ -61,6 +62,7 @@ class Pipeline : public TableTokenizer {
   WordModelPtr model_;
   DecoderPtr decoder_;
   TrimOffsets trim_;
+  bool clean_up_;
   std::vector<AddedToken> added_list_;
   AddedTokens added_, added_normalized_;                         // looked for before and behind the normalizer
   std::vector<bool> is_added_;                                   // by id

@@ -74,23 +74,28 @@ class Message {
   std::string where_;
 };
 
-void check_piece(std::string_view bytes, const std::string& where) {
+SentencePieceEntry check_piece(std::string_view bytes, const std::string& where, bool take) {
   size_t name = 0;
+  SentencePieceEntry entry;
   for (Message message(bytes, where); !message.done();) {
     const Field field = message.next();
     if (field.number == 1 && field.type == 2) {
       name = field.data.size();
+      if (take) entry.name = field.data;
       if (field.data.find('\0') != std::string_view::npos) message.fail("the piece holds a NUL byte");
     }
     if (field.number == 2 && field.type == 5) {
       float score;
       std::memcpy(&score, field.data.data(), sizeof score);
       if (!std::isfinite(score)) message.fail("the score is not finite");
+      entry.score = score;
     }
+    if (field.number == 3 && field.type == 0) entry.type = static_cast<int>(field.value);
   }
   if (name == 0) raise(ErrorKind::format, "{}: the piece is empty", where);
   if (name > kLongestPiece)
     raise(ErrorKind::format, "{}: the piece has {} bytes, at most {} are allowed", where, name, kLongestPiece);
+  return entry;
 }
 
 /// The layout that Normalizer::Init of the library believes without a check: the trie's size, its units (darts-clone),
@@ -122,14 +127,16 @@ void check_character_map(std::string_view blob, const std::string& where) {
   }
 }
 
-}  // namespace
-
-SentencePieceFacts check_sentence_piece(std::string_view bytes, const std::string& where) {
+SentencePieceFacts check(std::string_view bytes, const std::string& where, SentencePieceTable* table) {
   SentencePieceFacts facts;
   for (Message model(bytes, where); !model.done();) {
     const Field field = model.next();
     if (field.type != 2) continue;
-    if (field.number == 1) check_piece(field.data, fmt::format("{}: piece {}", where, facts.pieces++));
+    if (field.number == 1) {
+      SentencePieceEntry piece =
+          check_piece(field.data, fmt::format("{}: piece {}", where, facts.pieces++), table != nullptr);
+      if (table != nullptr) table->pieces.push_back(std::move(piece));
+    }
     if (field.number == 2)
       for (Message trainer(field.data, where); !trainer.done();) {
         const Field option = trainer.next();
@@ -138,11 +145,25 @@ SentencePieceFacts check_sentence_piece(std::string_view bytes, const std::strin
     if (field.number == 3 || field.number == 5)
       for (Message normalizer(field.data, where); !normalizer.done();) {
         const Field option = normalizer.next();
-        if (option.number == 2 && option.type == 2) check_character_map(option.data, where);
+        if (option.number != 2 || option.type != 2) continue;
+        check_character_map(option.data, where);
+        if (table != nullptr && field.number == 3) table->character_map = option.data;
       }
   }
   if (facts.pieces == 0) raise(ErrorKind::format, "{}: holds no pieces", where);
   return facts;
+}
+
+}  // namespace
+
+SentencePieceFacts check_sentence_piece(std::string_view bytes, const std::string& where) {
+  return check(bytes, where, nullptr);
+}
+
+SentencePieceTable read_sentence_piece(std::string_view bytes, const std::string& where) {
+  SentencePieceTable table;
+  check(bytes, where, &table);
+  return table;
 }
 
 }  // namespace tape::text

@@ -1,0 +1,96 @@
+#include "text/piece_tokenizer.h"
+
+#include "base/file.h"
+#include "text/tokenizers/class_names.h"
+#include "text/tokenizers/piece_kind.h"
+#include "text/tokenizers/piece_merges.h"
+
+namespace tape::text {
+
+bool PieceTokenizer::knows(std::string_view tokenizer_class) { return piece_kind_of(tokenizer_class) != nullptr; }
+
+PieceTokenizer::PieceTokenizer(const PieceKind& kind, TokenizerConfig config, std::string bytes,
+                               const std::string& folder, const std::string& file)
+    : LanguagePipeline([&] {
+        const SentencePieceTable model = read_sentence_piece(bytes, file);
+        complete_special_tokens(config, kind, model, fmt::format("{}/tokenizer_config.json", folder));
+        PieceParts parts = kind.parts(model, config, file);
+        Parts out;
+        out.table = table_of(std::move(parts.vocabulary), config, file);
+        out.normalizer = std::move(parts.normalizer);
+        out.pre_tokenizer = std::move(parts.pre_tokenizer);
+        out.model = parts.is_bpe ? bpe_model(*out.table, merges_of_pieces(model, file), parts.bpe, file)
+                                 : unigram_model(*out.table, std::move(parts.scores), parts.unigram, file);
+        out.decoder = std::move(parts.decoder);
+        out.clean_up = !parts.is_bpe && config.clean_up_tokenization_spaces.value_or(false);
+        return out;
+      }()),
+      kind_(kind),
+      config_(std::move(config)),
+      bytes_(std::move(bytes)) {
+  const std::string where = fmt::format("{}/tokenizer_config.json", folder);
+  for (const AddedToken& token : added_tokens(config_, table())) add_token(token, where);
+  special_ = special_ids(config_, table());
+  surround(kind, where);
+}
+
+void PieceTokenizer::surround(const PieceKind& kind, const std::string& where) {
+  const auto required = [&where](int64_t id, const char* name) {
+    if (id < 0) raise(ErrorKind::format, "{}: {} is needed around a text, and no file names one", where, name);
+    return Part{Part::Kind::special, id};
+  };
+  const Part first{Part::Kind::first}, second{Part::Kind::second};
+  switch (kind.around) {
+    case PieceTemplate::flags: {
+      template_.single = template_.pair = {first};
+      Part bos{Part::Kind::special, special_.bos, 0}, eos{Part::Kind::special, special_.eos, 0};
+      const bool begin = config_.add_bos_token.value_or(false) && bos.id >= 0;
+      const bool end = config_.add_eos_token.value_or(false) && eos.id >= 0;
+      if (begin) template_.single.insert(template_.single.begin(), bos);
+      if (end) template_.single.push_back(eos);
+      template_.pair = template_.single;
+      for (Part part : template_.single) {
+        if (part.kind == Part::Kind::first) part.kind = Part::Kind::second;
+        part.type_id = 1;
+        template_.pair.push_back(part);
+      }
+      break;
+    }
+    case PieceTemplate::end: {
+      const Part eos = required(special_.eos, "eos_token");
+      template_.single = {first, eos};
+      template_.pair = {first, eos, second, eos};
+      break;
+    }
+    case PieceTemplate::both: {
+      const Part bos = required(special_.bos, "bos_token"), eos = required(special_.eos, "eos_token");
+      template_.single = {bos, first, eos};
+      template_.pair = {bos, first, eos, eos, second, eos};
+      break;
+    }
+    case PieceTemplate::languages:
+      required(special_.eos, "eos_token");
+      surround_with_languages(*language_kind_of(kind.tokenizer_class), config_, where);
+      break;
+  }
+}
+
+std::unique_ptr<PieceTokenizer> PieceTokenizer::load(const std::string& folder, const std::string& file,
+                                                     const std::string& tokenizer_class, const Languages& languages) {
+  const PieceKind* kind = piece_kind_of(tokenizer_class);
+  if (kind == nullptr)
+    raise(ErrorKind::format, "{}: tokenizer_class {} is not read from a SentencePiece model", folder, tokenizer_class);
+  TokenizerConfig config = read_tokenizer_config(folder, class_names(tokenizer_class));
+  config.tokenizer_class = std::string(kind->tokenizer_class);
+  choose(config, languages);
+  return std::unique_ptr<PieceTokenizer>(new PieceTokenizer(*kind, std::move(config), read_text(file), folder, file));
+}
+
+void PieceTokenizer::save(const std::string& folder) const {
+  TokenizerConfig config = config_;
+  config.added = added();
+  write_in_folder(folder, kind_.file, bytes_);
+  write_in_folder(folder, "tokenizer_config.json", tokenizer_config_json(config));
+}
+
+}  // namespace tape::text

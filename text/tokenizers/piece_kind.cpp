@@ -1,0 +1,241 @@
+#include "text/tokenizers/piece_kind.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+#include "text/tokenizers/language_kind.h"
+#include "text/tokenizers/precompiled_normalizer.h"
+
+namespace tape::text {
+namespace {
+
+constexpr int64_t kExtraIds = 100, kMostExtraIds = 100'000;  // T5's sentinels
+constexpr const char* kBlankPiece = "\xE2\x96\x81";
+
+int64_t extra_ids_of(const TokenizerConfig& config) { return config.extra_ids.value_or(kExtraIds); }
+std::string sentinel(int64_t i) { return fmt::format("<extra_id_{}>", i); }
+
+/// A vocabulary as a list of tokens and scores.
+class Scored {
+ public:
+  void add(const std::string& token, double score = 0) {
+    vocabulary.emplace_back(token, static_cast<int64_t>(vocabulary.size()));
+    scores.push_back(score);
+  }
+  void add_pieces(const SentencePieceTable& model, size_t from) {
+    for (size_t i = from; i < model.pieces.size(); ++i) add(model.pieces[i].name, model.pieces[i].score);
+  }
+  int64_t find(const std::string& token) const {
+    for (size_t i = 0; i < vocabulary.size(); ++i)
+      if (vocabulary[i].first == token) return static_cast<int64_t>(i);
+    return 0;
+  }
+
+  TokenTable::Entries vocabulary;
+  std::vector<double> scores;
+};
+
+PieceParts unigram(Scored scored, int64_t unk) {
+  PieceParts out;
+  out.vocabulary = std::move(scored.vocabulary);
+  out.scores = std::move(scored.scores);
+  out.unigram = {.unk_id = unk};
+  return out;
+}
+
+NormalizerPtr character_map(const SentencePieceTable& model, const std::string& where) {
+  return model.character_map.empty() ? nullptr : precompiled_normalizer(model.character_map, where);
+}
+
+/// The character map, then one blank for several.
+NormalizerPtr map_and_single_blanks(const SentencePieceTable& model, const std::string& where) {
+  std::vector<NormalizerPtr> steps;
+  if (NormalizerPtr map = character_map(model, where)) steps.push_back(std::move(map));
+  steps.push_back(replace_normalizer(regular_expression(" {2,}", where), " "));
+  return normalizer_sequence(std::move(steps));
+}
+
+/// `words`: white space parts words and is dropped, before each begins with U+2581.
+void add_metaspace(PieceParts& parts, bool words, PrependScheme prepend = PrependScheme::always) {
+  PreTokenizerPtr metaspace = metaspace_pre_tokenizer({.prepend = prepend});
+  if (words) {
+    std::vector<PreTokenizerPtr> steps;
+    steps.push_back(whitespace_pre_tokenizer());
+    steps.push_back(std::move(metaspace));
+    metaspace = pre_tokenizer_sequence(std::move(steps));
+  }
+  parts.pre_tokenizer = std::move(metaspace);
+  parts.decoder = metaspace_decoder(kBlankPiece, prepend != PrependScheme::never);
+}
+
+PrependScheme prepend_of(const TokenizerConfig& config) {
+  return config.add_prefix_space.value_or(true) ? PrependScheme::always : PrependScheme::never;
+}
+
+PieceParts llama_parts(const SentencePieceTable& model, const TokenizerConfig& config, const std::string&) {
+  PieceParts out;
+  Scored pieces;
+  pieces.add_pieces(model, 0);
+  out.vocabulary = std::move(pieces.vocabulary);
+  out.is_bpe = true;
+  out.bpe = {.bytes = false, .fuse_unk = true, .byte_fallback = true};
+  const bool prefix = config.add_prefix_space.value_or(true);
+  const PrependScheme first = config.legacy.value_or(false) ? PrependScheme::always : PrependScheme::first;
+  out.pre_tokenizer = metaspace_pre_tokenizer({.prepend = prefix ? first : PrependScheme::never, .split = false});
+  std::vector<DecoderPtr> steps;
+  steps.push_back(replace_decoder(literal_pattern(kBlankPiece), " "));
+  steps.push_back(byte_fallback_decoder());
+  steps.push_back(fuse_decoder());
+  if (prefix) steps.push_back(strip_decoder(" ", 1, 0));
+  out.decoder = decoder_sequence(std::move(steps));
+  return out;
+}
+
+PieceParts t5_parts(const SentencePieceTable& model, const TokenizerConfig& config, const std::string& where) {
+  Scored scored;
+  scored.add_pieces(model, 0);
+  for (int64_t i = extra_ids_of(config); i-- > 0;) scored.add(sentinel(i));
+  PieceParts out = unigram(std::move(scored), 2);
+  out.normalizer = character_map(model, where);
+  add_metaspace(out, true);
+  return out;
+}
+
+/// fairseq's ids: the first four are its own, and the model's first three pieces go.
+Scored aligned(const SentencePieceTable& model, const TokenizerConfig& config, const std::string& where) {
+  constexpr std::array<std::string_view, 3> kFirst{"<unk>", "<s>", "</s>"};
+  for (size_t i = 0; i < kFirst.size(); ++i)
+    if (i >= model.pieces.size() || model.pieces[i].name != kFirst[i])
+      raise(ErrorKind::format, "{}: piece {} must be {}, as in fairseq's models", where, i, kFirst[i]);
+  Scored out;
+  const auto named = [](const std::string& name, const char* otherwise) { return name.empty() ? otherwise : name; };
+  out.add(named(config.bos.empty() ? config.cls : config.bos, "<s>"));
+  out.add(named(config.pad, "<pad>"));
+  out.add(named(config.eos, "</s>"));
+  out.add(named(config.unk, "<unk>"));
+  out.add_pieces(model, 3);
+  if (const LanguageKind* kind = language_kind_of(config.tokenizer_class))
+    for (const std::string& language : kind->language_tokens(config)) out.add(language);
+  out.add(named(config.mask, "<mask>"));
+  return out;
+}
+
+PieceParts xlm_roberta_parts(const SentencePieceTable& model, const TokenizerConfig& config, const std::string& where) {
+  PieceParts out = unigram(aligned(model, config, where), 3);
+  out.normalizer = character_map(model, where);
+  add_metaspace(out, true, prepend_of(config));
+  return out;
+}
+
+PieceParts camembert_parts(const SentencePieceTable& model, const TokenizerConfig& config, const std::string& where) {
+  Scored scored;
+  scored.add("<s>NOTUSED");
+  scored.add(config.pad);
+  scored.add("</s>NOTUSED");
+  scored.add(config.unk);
+  scored.add("<unk>NOTUSED", -100);
+  scored.add_pieces(model, 1);
+  scored.add(config.mask);
+  const int64_t unk = scored.find(config.unk);
+  PieceParts out = unigram(std::move(scored), unk);
+  out.normalizer = character_map(model, where);
+  add_metaspace(out, true, prepend_of(config));
+  return out;
+}
+
+/// Without the model's character map, as `transformers` 5 has it.
+PieceParts mbart_parts(const SentencePieceTable& model, const TokenizerConfig& config, const std::string& where) {
+  PieceParts out = unigram(aligned(model, config, where), 3);
+  add_metaspace(out, true);
+  return out;
+}
+
+PieceParts mbart50_parts(const SentencePieceTable& model, const TokenizerConfig& config, const std::string& where) {
+  PieceParts out = unigram(aligned(model, config, where), 3);
+  out.normalizer = map_and_single_blanks(model, where);
+  add_metaspace(out, false);
+  return out;
+}
+
+PieceParts nllb_parts(const SentencePieceTable& model, const TokenizerConfig& config, const std::string& where) {
+  PieceParts out;
+  Scored scored;
+  std::unordered_set<std::string> seen;
+  const auto add = [&](const std::string& token) {
+    if (seen.insert(token).second) scored.add(token);
+  };
+  for (const std::string& name : {config.bos, config.pad, config.eos, config.unk}) add(name);
+  for (const SentencePieceEntry& piece : model.pieces) add(piece.name);
+  out.vocabulary = std::move(scored.vocabulary);
+  out.is_bpe = true;
+  out.bpe = {.bytes = false, .unk_token = config.unk, .fuse_unk = true};
+  if (!model.character_map.empty()) out.normalizer = map_and_single_blanks(model, where);
+  add_metaspace(out, false);
+  return out;
+}
+
+constexpr std::array<PieceKind, 7> kKinds{
+    {{"LlamaTokenizer", PieceTemplate::flags, "tokenizer.model", llama_parts},
+     {"T5Tokenizer", PieceTemplate::end, "spiece.model", t5_parts},
+     {"XLMRobertaTokenizer", PieceTemplate::both, "sentencepiece.bpe.model", xlm_roberta_parts},
+     {"CamembertTokenizer", PieceTemplate::both, "sentencepiece.bpe.model", camembert_parts},
+     {"MBartTokenizer", PieceTemplate::languages, "sentencepiece.bpe.model", mbart_parts},
+     {"MBart50Tokenizer", PieceTemplate::languages, "sentencepiece.bpe.model", mbart50_parts},
+     {"NllbTokenizer", PieceTemplate::languages, "sentencepiece.bpe.model", nllb_parts}}};
+
+/// The symbols of the file that are cut out of a text: special ones, and those that are not.
+void add_symbols(TokenizerConfig& config, const SentencePieceTable& model) {
+  for (const SentencePieceEntry& piece : model.pieces) {
+    if (piece.type != SentencePieceEntry::control && piece.type != SentencePieceEntry::user_defined) continue;
+    config.more.push_back(piece.name);
+    config.described_more.push_back({.content = piece.name, .special = piece.type == SentencePieceEntry::control});
+  }
+}
+
+void add_sentinels(TokenizerConfig& config, const std::string& where) {
+  const auto given = std::ranges::count_if(
+      config.more, [](const std::string& token) { return token.find("<extra_id_") != std::string::npos; });
+  const int64_t extra = extra_ids_of(config);
+  if (given > 0 && extra > 0 && extra != given)
+    raise(ErrorKind::format, "{}: extra_ids is {}, but the model has {} sentinels", where, extra, given);
+  for (int64_t i = 0; given == 0 && i < extra; ++i) config.more.push_back(sentinel(i));
+}
+
+/// How the class has the mask where a file gives its name alone.
+void describe_mask(TokenizerConfig& config) {
+  const std::string& name = config.tokenizer_class;
+  AddedToken mask{.content = config.mask, .special = true, .lstrip = true};
+  if (name.starts_with("MBart") || name.starts_with("Nllb"))
+    mask.normalized = true;
+  else if (!name.starts_with("Camembert"))
+    return;
+  if (!config.mask.empty() &&
+      std::ranges::find(config.described, mask.content, &AddedToken::content) == config.described.end())
+    config.described.push_back(std::move(mask));
+}
+
+}  // namespace
+
+const PieceKind* piece_kind_of(std::string_view tokenizer_class) {
+  if (tokenizer_class.ends_with("Fast")) tokenizer_class.remove_suffix(4);
+  const auto found = std::ranges::find(kKinds, tokenizer_class, &PieceKind::tokenizer_class);
+  return found == kKinds.end() ? nullptr : &*found;
+}
+
+void complete_special_tokens(TokenizerConfig& config, const PieceKind& kind, const SentencePieceTable& model,
+                             const std::string& where) {
+  if (const int64_t extra = extra_ids_of(config); extra < 0 || extra > kMostExtraIds)
+    raise(ErrorKind::format, "{}: extra_ids: must be from 0 to {}, got {}", where, kMostExtraIds, extra);
+  describe_mask(config);
+  if (config.more_given) return;
+  config.more.clear();  // of special_tokens_map.json, which the symbols of the model's file replace
+  const std::string_view name = kind.tokenizer_class;
+  if (name == "MBartTokenizer") config.more = language_kind_of(name)->language_tokens(config);
+  add_symbols(config, model);
+  if (name == "MBart50Tokenizer")
+    for (const std::string& language : language_kind_of(name)->language_tokens(config)) config.more.push_back(language);
+  if (name == "T5Tokenizer") add_sentinels(config, where);
+}
+
+}  // namespace tape::text

@@ -23,6 +23,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 VOCAB, POSITIONS = 37, 24
+DECODERS = ("llama", "mistral", "qwen2", "qwen3", "gpt_neox", "gpt2")
 ACTIVATIONS = ["gelu", "gelu_new", "gelu_pytorch_tanh", "quick_gelu", "silu", "swish", "relu", "gelu_fast", "gelu_python",
                "tanh", "sigmoid", "mish", "relu2"]  # fmt: skip
 
@@ -231,18 +232,25 @@ FAMILIES |= {name: (lambda chance, name=name: t5(chance, name)) for name in ["T5
 
 
 def inputs_of(chance, model, config):
-    """Padding in front, between and behind."""
+    """Padding in front, between and behind, its id among what is seen, and now and then a row of nothing else."""
     length = chance.choice([1, 2, 9, 13])
     pad = config.pad_token_id or 0
     ids = torch.tensor([[chance.randrange(VOCAB) for _ in range(length)] for _ in range(4)])
     mask = torch.ones_like(ids)
     if length > 2:
         mask[1, :3] = mask[2, -4:] = mask[3, 4:6] = 0
+    if chance.random() < 0.2:
+        mask[0] = 0
     given = {"input_ids": ids.masked_fill(mask == 0, pad)}
     if chance.random() < 0.8:
         given["attention_mask"] = mask
     if config.is_encoder_decoder:
         given["decoder_input_ids"] = torch.tensor([[chance.randrange(VOCAB) for _ in range(5)] for _ in range(4)])
+        if chance.random() < 0.5:
+            given["decoder_attention_mask"] = torch.ones_like(given["decoder_input_ids"])
+            given["decoder_attention_mask"][1, 2:] = given["decoder_attention_mask"][2, 1] = 0
+    elif chance.random() < 0.3 and "attention_mask" in given and config.model_type in DECODERS:
+        given["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
     return given
 
 

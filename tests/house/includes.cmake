@@ -36,9 +36,10 @@ set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention_
   autograd/ops/screened_linear.h
   autograd/ops/reduction_plan.h autograd/ops/unary_call.h autograd/ops/windows.h models/config_reader.h
   models/decoding/decoder_rows.h models/decoding/repeats.h models/decoding/running_rows.h models/decoding/said_rows.h
-  models/decoder_folder.h models/encoder_batches.h models/encoder_decoder_folder.h models/encoder_folder.h models/encoder_sizes.h
-  models/folder_loading.h models/labels.h models/layout_prefix.h models/length_batches.h models/tokenizer_fit.h models/transformer_json.h
-  models/weights.h nn/tensor_swap.h nn/unregistered_leaves.h)
+  models/decoder_folder.h models/encoder_batches.h models/encoder_decoder_folder.h models/encoder_folder.h
+  models/encoder_sizes.h models/folder_loading.h models/labels.h models/layout_prefix.h models/length_batches.h
+  models/run_inputs.h models/sentence_parts.h models/tokenizer_fit.h models/transformer_json.h models/weights.h
+  nn/tensor_swap.h nn/unregistered_leaves.h)
 # And those that need xtensor, which is not everybody's.
 list(APPEND internal autograd/xtensor.h autograd/xtensor_guard.h)
 

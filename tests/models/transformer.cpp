@@ -2,6 +2,11 @@
 
 #include <cmath>
 
+#include "autograd/create.h"
+#include "autograd/ops/index.h"
+#include "autograd/ops/shape.h"
+#include "autograd/random.h"
+#include "autograd/tape/scope.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
@@ -32,6 +37,26 @@ void expect_model_as_torch(const std::string& name, Transformer& model) {
         return Named{{"y", model(in.at("src"), in.at("tgt"))}};
       },
       &model);
+}
+
+TEST(Transformer, WithFairseqsPositionsSkipsPadding) {
+  manual_seed(3);
+  TransformerConfig c = config_of(nn::NormPlace::pre, true);
+  c.positions = nn::SinusoidLayout::fairseq;
+  c.position_offset = 1;
+  Transformer model(c);
+  model.eval();
+  const NoGrad no_grad;
+  const Tensor alone = model.encode(tensor({{3, 4, 5}}, i64));
+  for (const auto& [ids, places] : {std::pair{tensor({{0, 0, 3, 4, 5}}, i64), tensor({2, 3, 4}, i64)},
+                                    std::pair{tensor({{3, 0, 4, 0, 5}}, i64), tensor({0, 2, 4}, i64)},
+                                    std::pair{tensor({{3, 4, 5, 0}}, i64), tensor({0, 1, 2}, i64)}})
+    EXPECT_TRUE(tensors_near(index_select(model.encode(ids), 1, places), alone, 1e-5)) << to_string(ids.shape());
+  c.positions = nn::SinusoidLayout::halves;
+  Transformer counting(c);
+  counting.eval();
+  EXPECT_FALSE(tensors_near(slice(counting.encode(tensor({{0, 3, 4, 5}}, i64)), 1, {.start = 1}),
+                            counting.encode(tensor({{3, 4, 5}}, i64)), 1e-5));
 }
 
 TEST(Transformer, AgreesWithTorch) {

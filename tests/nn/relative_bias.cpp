@@ -1,7 +1,10 @@
 #include "nn/relative_bias.h"
 
+#include "autograd/create.h"
 #include "autograd/ops/shape.h"
+#include "autograd/random.h"
 #include "nn/attention.h"
+#include "nn/attention_steps.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
@@ -53,6 +56,20 @@ TEST(RelativeBias, KnowsTheLengthOfACache) {
   RelativeBias layer(3, {.buckets = 8, .max_distance = 6});
   EXPECT_EQ(to_string(layer(2, 5).shape()), "[3, 2, 5]");
   EXPECT_TRUE(tensors_equal(layer(2, 5, 3), slice(layer(5, 5), 1, {.start = 3})));
+}
+
+TEST(UniformIfAllHidden, SpreadsTheWeightsOfARowThatSeesNothingAlone) {
+  MultiHeadAttention attention(4, 2);
+  const Tensor x = randn({2, 3, 4});
+  const Mask mask = Mask::padding(tensor({{4, 4, 0}, {0, 0, 0}}, i64), 0);
+  const Tensor spread = attention.with_weights(x, x, x, uniform_if_all_hidden(mask, f32)).weights;
+  EXPECT_TRUE(tensors_near(spread[1], full({2, 3, 3}, 1.0 / 3), 1e-6));
+  EXPECT_TRUE(tensors_equal(spread[0], attention.with_weights(x, x, x, mask).weights[0]));
+  // A bias that is there already is kept for the other rows.
+  const Mask biased = mask & Mask::additive(randn({2, 3, 3}));
+  const Tensor both = attention.with_weights(x, x, x, uniform_if_all_hidden(biased, f32)).weights;
+  EXPECT_TRUE(tensors_near(both[1], full({2, 3, 3}, 1.0 / 3), 1e-6));
+  EXPECT_TRUE(tensors_near(both[0], attention.with_weights(x, x, x, biased).weights[0], 1e-6));
 }
 
 TEST(RelativeBias, ShowsItsSettings) {

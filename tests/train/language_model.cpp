@@ -354,8 +354,8 @@ TEST_F(LanguageModelTest, RanksShareTheTokenizerBeforeTheFolderIsReplaced) {
     EXPECT_EQ(train_language_model(given, told, {}).run.step, 10);
   });
   EXPECT_THAT(entries_of(folder_ / "run"),
-              testing::ElementsAre(".lock", "checkpoint-10", "config.json", "log.jsonl", "merges.txt",
-                                   "model.safetensors", "tokenizer_config.json", "tokens", "vocab.json"));
+              testing::ElementsAre(".lock", "checkpoint-10", "config.json", "generation_config.json", "log.jsonl",
+                                   "merges.txt", "model.safetensors", "tokenizer_config.json", "tokens", "vocab.json"));
   EXPECT_EQ(text::load_tokenizer(folder_ / "run")->vocab_size(), 300);
 }
 

@@ -27,6 +27,37 @@ struct LoadEncoder {
   AnyModel operator()(const ModernBertConfig& c) const { return as<ModernBert>(c); }
 };
 
+/// The head that the tensors of a folder without "architectures" have: that with most names of those whose names are
+/// all there; none where there is no such head, or two are alike.
+std::optional<hf::EncoderHead> classifier_of(const hf::EncoderFamily& family, const ConfigReader& config,
+                                             const Weights& weights) {
+  const std::string prefix = family.prefix;
+  const auto holds = [&](const std::string& name) {
+    return weights.tensors.contains(name) ||
+           (name.starts_with(prefix) && weights.tensors.contains(name.substr(prefix.size())));
+  };
+  size_t most = 0;
+  std::optional<hf::EncoderHead> found;
+  const auto consider = [&](hf::EncoderHead head, const hf::HeadNames& names, auto&& layout) {
+    if (!holds(fmt::format("{}.weight", names.classifier))) return;
+    const std::vector<std::string> all = layout().their_names();
+    if (all.size() < most || !std::ranges::all_of(all, holds)) return;
+    found = all.size() == most ? std::nullopt : std::optional(head);
+    most = all.size();
+  };
+  using enum hf::EncoderHead;
+  consider(sequence, family.sequence, [&] {
+    return hf::sequence_classifier_layout(hf::read_sequence_classifier({&family, sequence}, config));
+  });
+  consider(token, family.token, [&] {
+    return hf::token_classifier_layout(hf::read_token_classifier({&family, token}, config));
+  });
+  consider(span, family.span, [&] {
+    return hf::question_answerer_layout(hf::read_question_answerer({&family, span}, config));
+  });
+  return found;
+}
+
 }  // namespace
 
 AnyModel encoder_alone(const std::string& file, const EncoderConfig& config, const Weights& weights) {
@@ -52,13 +83,16 @@ AnyModel load_encoder(const std::string& folder, const ConfigReader& config,
       config.require_flag("tie_word_embeddings", true, true);
       EncoderConfig c = hf::read_encoder(architecture, config);
       const Weights weights = weights_of(c);
+      if (auto* deberta = std::get_if<DebertaConfig>(&c); deberta && !config.has("legacy"))
+        deberta->legacy_head = !weights.tensors.contains("lm_predictions.lm_head.bias");
       // Names without the prefix are the head's.
       const bool headed = std::ranges::any_of(hf::masked_language_model_layout(c).their_names(), [&](const auto& name) {
         return !name.starts_with(prefix) && weights.tensors.contains(name);
       });
+      if (!headed && config.names("architectures").empty())
+        if (const auto head = classifier_of(*architecture.family, config, weights))
+          return load_encoder(folder, config, {architecture.family, *head});
       if (!headed) return load_alone(weights);
-      if (auto* deberta = std::get_if<DebertaConfig>(&c); deberta && !config.has("legacy"))
-        deberta->legacy_head = !weights.tensors.contains("lm_predictions.lm_head.bias");
       return filled<MaskedLanguageModel>(
           file, c, weights, [&] { return hf::masked_language_model_layout(c); }, prefix);
     }

@@ -47,8 +47,7 @@ using AnyModel =
 ///     ViTForImageClassification      ImageClassifier        MT5ForConditionalGeneration     T5
 ///
 /// The four heads are those of every encoder. A folder with a "model_type" and without "architectures" is the language
-/// model of its type, an encoder with the head of masked tokens or alone, or a ViT with or without a classifier, as its
-/// tensors are; a masked language model's folder with the tensors of its encoder alone is read as that. Names of
+/// model of its type, or an encoder or ViT with the head that its tensors are of, or without one; a masked language model's folder with the tensors of its encoder alone is read as that. Names of
 /// tensors may lack the prefix of the base model ("model.", "bert."), or have it in a base model. The ends of a
 /// decoder-only model are those of generation_config.json where there is one.
 /// Transformers that neither of these two can express have the "model_type" "tapeformer-transformer", classifiers that

@@ -142,33 +142,48 @@ TEST(OtherPrefix, IsFoundWhereItExplainsEveryMissingName) {
 }
 
 TEST_F(BasePrefix, TypeAloneNamesEveryFamily) {
-  for (const char* name : {"gpt2",
-                           "llama",
-                           "mistral",
-                           "qwen2",
-                           "qwen3",
-                           "gpt_neox",
-                           "bart",
-                           "mbart",
-                           "marian",
-                           "m2m100",
-                           "t5",
-                           "mt5",
-                           "vit",
-                           "vit_classifier",
-                           "bert",
-                           "bert_masked",
-                           "encoders/RobertaModel",
-                           "encoders/RobertaForMaskedLM",
-                           "encoders/XLMRobertaModel",
-                           "encoders/DistilBertModel",
-                           "encoders/DistilBertForMaskedLM",
-                           "encoders/MPNetModel",
-                           "encoders/MPNetForMaskedLM",
-                           "encoders/DebertaV2Model",
-                           "encoders/DebertaV2ForMaskedLM",
-                           "encoders/ModernBertModel",
-                           "encoders/ModernBertForMaskedLM"}) {
+  for (const char* name : {
+           "gpt2",
+           "llama",
+           "mistral",
+           "qwen2",
+           "qwen3",
+           "gpt_neox",
+           "bart",
+           "mbart",
+           "marian",
+           "m2m100",
+           "t5",
+           "mt5",
+           "vit",
+           "vit_classifier",
+           "bert",
+           "bert_masked",
+           "encoders/RobertaModel",
+           "encoders/RobertaForMaskedLM",
+           "encoders/XLMRobertaModel",
+           "encoders/DistilBertModel",
+           "encoders/DistilBertForMaskedLM",
+           "encoders/MPNetModel",
+           "encoders/MPNetForMaskedLM",
+           "encoders/DebertaV2Model",
+           "encoders/DebertaV2ForMaskedLM",
+           "encoders/ModernBertModel",
+           "encoders/ModernBertForMaskedLM",
+           "bert_classifier",
+           "encoders/BertForTokenClassification",
+           "encoders/BertForQuestionAnswering",
+           "encoders/RobertaForSequenceClassification",
+           "encoders/RobertaForTokenClassification",
+           "encoders/DistilBertForSequenceClassification",
+           "encoders/DistilBertForTokenClassification",
+           "encoders/DistilBertForQuestionAnswering",
+           "encoders/MPNetForSequenceClassification",
+           "encoders/MPNetForTokenClassification",
+           "encoders/DebertaV2ForSequenceClassification",
+           "encoders/DebertaV2ForTokenClassification",
+       }) {
+    SCOPED_TRACE(name);
     take(name);
     const AnyModel before = load_model(folder_.path());
     replace("config.json", "\"architectures\"", "\"x\"");
@@ -177,6 +192,14 @@ TEST_F(BasePrefix, TypeAloneNamesEveryFamily) {
     const nn::StateDict values = module_of(before).state_dict(), again = module_of(after).state_dict();
     ASSERT_EQ(again.size(), values.size()) << name;
     for (const auto& [key, value] : values) EXPECT_TRUE(tensors_equal(again.at(key), value)) << name << ": " << key;
+  }
+}
+
+TEST_F(BasePrefix, TypeAloneDoesNotTellModernBertsHeadsApart) {
+  for (const char* name : {"encoders/ModernBertForTokenClassification", "encoders/ModernBertForQuestionAnswering"}) {
+    take(name);
+    replace("config.json", "\"architectures\"", "\"x\"");
+    EXPECT_THROW(load_model(folder_.path()), Error) << name;
   }
 }
 

@@ -138,6 +138,7 @@ TEST(UnigramPipelines, KnowTheUnknownTokenByItsText) {
   EXPECT_EQ(t->encode("<unk>").ids, (Ids{0}));
   EXPECT_EQ(t->encode("a<unk>a").ids, (Ids{1, 0, 1}));
   EXPECT_EQ(t->encode("<unk>x").ids, (Ids{62, 119, 112, 109, 64, 122})) << "together they are no token";
+  EXPECT_EQ(t->encode("<unk>x").offsets, std::vector<Range>(6, Range{0, 6})) << "each byte stands for all of them";
 }
 
 Json bert(int cls, int sep) { return {{"type", "BertProcessing"}, {"cls", {"c", cls}}, {"sep", {"s", sep}}}; }

@@ -116,7 +116,7 @@ class OnigurumaPattern : public Pattern {
     if (error == ONIG_NORMAL) return;
     std::array<OnigUChar, ONIG_MAX_ERROR_MESSAGE_LEN> sentence{};
     onig_error_code_to_str(sentence.data(), error, &info);
-    raise(ErrorKind::format, "{}: {}", shown_, reinterpret_cast<const char*>(sentence.data()));
+    raise(ErrorKind::format, "{}: {}", shown_, clipped(reinterpret_cast<const char*>(sentence.data()), 200));
   }
 
   std::vector<Range> matches(std::string_view text) const override {
@@ -156,7 +156,7 @@ class OnigurumaPattern : public Pattern {
       raise(ErrorKind::format, "{}: takes too much memory on a text of {} bytes", shown_, size);
     std::array<OnigUChar, ONIG_MAX_ERROR_MESSAGE_LEN> sentence{};
     onig_error_code_to_str(sentence.data(), error);
-    raise(ErrorKind::format, "{}: {}", shown_, reinterpret_cast<const char*>(sentence.data()));
+    raise(ErrorKind::format, "{}: {}", shown_, clipped(reinterpret_cast<const char*>(sentence.data()), 200));
   }
 
   std::string shown_;

@@ -73,7 +73,7 @@ class UnigramModel : public WordModel {
     bool bytes = byte_fallback_;
     for (uint32_t at = piece.begin; bytes && at < piece.end; ++at) bytes = byte(at) >= 0;
     if (bytes) {
-      for (uint32_t at = piece.begin; at < piece.end; ++at) to.push_back({byte(at), at, at + 1});
+      for (uint32_t at = piece.begin; at < piece.end; ++at) to.push_back({byte(at), piece.begin, piece.end});
     } else if (unk_ >= 0) {
       to.push_back({unk_, piece.begin, piece.end});
     }

@@ -199,7 +199,7 @@ def models(chance):
             model = equality.randomized(getattr(transformers, family + head)(config), 0.15)
             yield family + head, model, encoders.VOCAB, getattr(config, "type_vocab_size", 0), 9
     for name, kind, config in decoders.configurations(chance, 3):
-        dynamic = (config.rope_parameters or {}).get("rope_type") == "dynamic"
+        dynamic = (getattr(config, "rope_parameters", {}) or {}).get("rope_type") == "dynamic"
         yield name, equality.randomized(kind(config), 0.15), decoders.VOCAB, 0, config.max_position_embeddings if dynamic else 9  # fmt: skip
 
 

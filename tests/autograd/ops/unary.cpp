@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
 
 #include "autograd/ops/activation.h"
@@ -21,15 +22,16 @@
 namespace tape {
 namespace {
 
-/// The bounds of reference.py.
-Tensor clamped(const Tensor& x) { return clamp(x, -1, 1.5); }
-
-UnaryFunction function_named(const std::string& name) { return name == "clamp" ? clamped : unary_functions().at(name); }
+const std::map<std::string, UnaryFunction> functions = [] {
+  std::map<std::string, UnaryFunction> all = unary_functions();
+  all["clamp"] = [](const Tensor& x) { return clamp(x, -1, 1.5); };
+  return all;
+}();
 
 class UnaryReference : public testing::TestWithParam<reference::Unary> {};
 
 TEST_P(UnaryReference, ValuesAndSlopes) {
-  const UnaryFunction f = function_named(GetParam().name);
+  const UnaryFunction f = functions.at(GetParam().name);
   for (const DType dtype : {f64, f32}) {
     const double tolerance = dtype == f64 ? 1e-13 : 1e-6;
     const Tensor x = from_vector(GetParam().x).to(dtype).requires_grad_();
@@ -45,7 +47,7 @@ TEST_P(UnaryReference, ValuesAndSlopes) {
 INSTANTIATE_TEST_SUITE_P(Functions, UnaryReference, testing::ValuesIn(reference::unary),
                          [](const auto& function) { return std::string(function.param.name); });
 
-TEST(Unary, EveryFunctionHasAReference) { EXPECT_EQ(unary_functions().size() + 1, reference::unary.size()); }
+TEST(Unary, EveryFunctionHasAReference) { EXPECT_EQ(functions.size(), reference::unary.size()); }
 
 TEST(Unary, TakesInfinity) {
   constexpr double inf = std::numeric_limits<double>::infinity();

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/ops/arithmetic.h"
+#include "base/file.h"
 #include "models/decoding/generate.h"
 #include "models/decoding/repeats.h"
 #include "models/folder.h"

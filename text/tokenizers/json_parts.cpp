@@ -14,7 +14,7 @@
 namespace tape::text {
 namespace {
 
-[[noreturn]] void unknown(const JsonEntry& entry, const std::string& type) {
+[[noreturn]] void unknown_type(const JsonEntry& entry, const std::string& type) {
   entry.fail(fmt::format("type \"{}\" is not supported", type));
 }
 
@@ -117,7 +117,7 @@ NormalizerPtr json_normalizer(const JsonEntry& entry) {
     if (!entry.has("precompiled_charsmap")) return normalizer_sequence({});
     return precompiled_normalizer(base64(entry.at("precompiled_charsmap")), entry.where());
   }
-  unknown(entry, type);
+  unknown_type(entry, type);
 }
 
 PreTokenizerPtr json_pre_tokenizer(const JsonEntry& entry, bool& bytes) {
@@ -158,7 +158,7 @@ PreTokenizerPtr json_pre_tokenizer(const JsonEntry& entry, bool& bytes) {
     return metaspace_pre_tokenizer({.replacement = entry.at("replacement").text(),
                                     .prepend = prepend_of(entry),
                                     .split = entry.flag("split", true)});
-  unknown(entry, type);
+  unknown_type(entry, type);
 }
 
 DecoderPtr json_decoder(const JsonEntry& entry) {
@@ -178,7 +178,7 @@ DecoderPtr json_decoder(const JsonEntry& entry) {
   if (type == "Fuse") return fuse_decoder();
   if (type == "Strip")
     return strip_decoder(entry.at("content").text(), entry.integer("start", 0), entry.integer("stop", 0));
-  unknown(entry, type);
+  unknown_type(entry, type);
 }
 
 }  // namespace tape::text

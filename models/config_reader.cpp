@@ -9,8 +9,11 @@
 #include "base/utf8.h"
 
 namespace tape::models {
+namespace {
 
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 ConfigReader::ConfigReader(const std::string& text, std::string where)
     : json_(parse_json(text, where)), where_(std::move(where)) {}

@@ -140,7 +140,7 @@ void read_values(const std::string& file, const SentenceModuleOptions& options, 
     values[fmt::format("modules.{}.{}", place, name)] = found->second;
   }
   for (const auto& [name, tensor] : tensors)
-    if (std::ranges::none_of(parameters, [&](const auto& known) { return known.first == name; }))
+    if (std::ranges::none_of(parameters, [&wanted = name](const auto& known) { return known.first == wanted; }))
       raise(ErrorKind::format, "{}: the tensor \"{}\" belongs to no part of the module", file, name);
 }
 

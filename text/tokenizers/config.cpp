@@ -79,7 +79,7 @@ void read_names(const JsonEntry& file, TokenizerConfig& config) {
     config.*member = found->is_null() ? "" : read_name(file.at(key), config.described);
   }
   for (const auto& [key, value] : file.value().items()) {
-    const bool named = std::ranges::any_of(kTokenNames, [&key](const auto& name) { return key == name.first; });
+    const bool named = std::ranges::any_of(kTokenNames, [&own = key](const auto& name) { return own == name.first; });
     if (!named && key.ends_with("_token") && (value.is_string() || value.is_object()))
       add_own(read_name(file.at(key), config.described), config);
   }

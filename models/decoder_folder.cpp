@@ -27,8 +27,8 @@ LlamaReader llama_reader(const std::string& architecture) {
   return found == readers.end() ? nullptr : found->second;
 }
 
-/// The model, but for how text is generated with it. The configuration first, then the weights: the smaller file's
-/// fault is named before the larger one is read.
+/// The model without its generation settings. The configuration is read before the weights, so that an error in it is
+/// reported without reading a large file.
 AnyModel load_layers(const std::string& folder, const ConfigReader& config, const std::string& architecture,
                      const std::optional<ConfigReader>& generation) {
   const std::string& file = config.where();

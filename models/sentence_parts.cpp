@@ -182,7 +182,7 @@ void read_rest(const std::string& folder, std::span<const ListedModule> rest, Se
   }
 }
 
-/// What sentence-transformers' Transformer is told beside the model's own configuration.
+/// The settings that sentence-transformers keeps for its Transformer module, in addition to the model's config.json.
 void read_transformer(const std::string& folder, const std::string& path, SentenceTextOptions& to) {
   for (const char* kind : {"bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet"}) {
     const std::string file = file_of(folder, path, fmt::format("sentence_{}_config.json", kind).c_str());

@@ -44,7 +44,7 @@ class GradientTexts {
 /// false nor 0.0; they nest.
 struct OpFormula {
   std::string_view forward = {};  ///< "y{y} = a{0} + b{1}"
-  GradientTexts backward = {};    ///< one an input, "da = dy"; the last is that of all further ones too
+  GradientTexts backward = {};    ///< one per input, "da = dy"; further inputs use the last
   Summed summed = Summed::nothing;
 };
 

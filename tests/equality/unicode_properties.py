@@ -69,7 +69,7 @@ def package(expression):
 
 # \p{Punct} is P; [[:punct:]] has symbols too from Oniguruma 6.9.9 on, which needs no table.
 sets = {name: package(r"\p{%s}" % name) for name in NAMES}
-# Below U+0100 all versions agree, but for \p{Word}, which once was a class and is now what \w is.
+# All versions agree below U+0100, except on \p{Word}: older ones treat it as a class of its own, newer ones as \w.
 younger = set().union(*(found ^ system(r"\p{%s}" % name) for name, found in sets.items())) - set(range(0x100))
 lower = normalizers.Lowercase().normalize_str
 pairs = {c: ord(lower(chr(c))) for c in sorted(younger & sets["Lu"])}

@@ -135,7 +135,7 @@ TEST(EncoderDecoderDefaults, AreThoseOfTransformers) {
   EXPECT_EQ(bart(BartKind::bart)(reader("{}")).bos_id, 2);
   EXPECT_EQ(bart(BartKind::mbart)(reader(R"({"bos_token_id": 3})")).bos_id, 3);
   EXPECT_EQ(t5(T5Kind::t5)(reader(R"({"pad_token_id": 4})")).bos_id, 4);
-  // null is false to transformers, where a key that is missing goes by the table.
+  // transformers treats null as false; a missing key has the default of the table.
   EXPECT_TRUE(t5(T5Kind::t5)(reader("{}")).scale_output);
   EXPECT_FALSE(t5(T5Kind::t5)(reader(R"({"scale_decoder_outputs": null})")).scale_output);
 }

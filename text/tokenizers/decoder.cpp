@@ -25,21 +25,7 @@ std::string replaced(const std::string& text, std::string_view pattern, std::str
 }
 
 /// English as it is written: no blanks before punctuation and contractions.
-std::string cleaned(std::string text) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kCleanups{{{" .", "."},
-                                                                                     {" ?", "?"},
-                                                                                     {" !", "!"},
-                                                                                     {" ,", ","},
-                                                                                     {" ' ", "'"},
-                                                                                     {" n't", "n't"},
-                                                                                     {" 'm", "'m"},
-                                                                                     {" do not", " don't"},
-                                                                                     {" 's", "'s"},
-                                                                                     {" 've", "'ve"},
-                                                                                     {" 're", "'re"}}};
-  for (const auto& [from, to] : kCleanups) text = replaced(text, from, to);
-  return text;
-}
+std::string cleaned(std::string text) { return replaced(cleaned_up(std::move(text)), " do not", " don't"); }
 
 class WordPieceDecoder : public Decoder {
  public:

@@ -67,34 +67,29 @@ TEST(AdapterInitialization, IsWrittenAsAPlainAdapterAndMergedWithTheSameLogits) 
   }
 }
 
-TEST(AdapterInitialization, IsRefusedForARankThatTheWeightHasNot) {
+/// Reads a folder with an adapter of zeros on one layer of a GPT-2, whose weight [in, out] has no such initialization.
+void expect_no_start(const std::string& block, const std::string& target, const std::string& initialization,
+                     int64_t rank, int64_t in, int64_t out) {
   const TemporaryFolder folder;
-  const std::string name = "base_model.model.transformer.h.1.attn.c_proj.lora_";
-  const std::string config =
-      R"({"peft_type": "LORA", "r": 9, "target_modules": ["c_proj"], "init_lora_weights": "pissa"})";
-  write_text(folder / "adapter_config.json", config);
+  const std::string name = fmt::format("base_model.model.transformer.{}.{}.lora_", block, target);
+  write_text(folder / "adapter_config.json",
+             fmt::format(R"({{"peft_type": "LORA", "r": {}, "target_modules": ["{}"], "init_lora_weights": "{}"}})",
+                         rank, target, initialization));
   save_safetensors(
       folder / "adapter_model.safetensors",
-      std::map<std::string, Tensor>{{name + "A.weight", zeros({9, 8})}, {name + "B.weight", zeros({8, 9})}});
+      std::map<std::string, Tensor>{{name + "A.weight", zeros({rank, in})}, {name + "B.weight", zeros({out, rank})}});
   const AnyModel model = peft_base("gpt2");
   EXPECT_TAPE_ERROR(load_adapter(folder.path(), model), ErrorKind::format,
-                    fmt::format("{}: \"{}A.weight\": init_lora_weights has no start of rank 9 for a weight [8, 8]",
-                                folder / "adapter_model.safetensors", name));
+                    fmt::format("{}: \"{}A.weight\": init_lora_weights has no start of rank {} for a weight [{}, {}]",
+                                folder / "adapter_model.safetensors", name, rank, in, out));
+}
+
+TEST(AdapterInitialization, IsRefusedForARankThatTheWeightHasNot) {
+  expect_no_start("h.1.attn", "c_proj", "pissa", 9, 8, 8);
 }
 
 TEST(AdapterInitialization, ThatIsNotSquareInAConv1DIsRefusedAsPeftDoes) {
-  const TemporaryFolder folder;
-  const std::string name = "base_model.model.transformer.h.0.mlp.c_fc.lora_";
-  const std::string config =
-      R"({"peft_type": "LORA", "r": 2, "target_modules": ["c_fc"], "init_lora_weights": "olora"})";
-  write_text(folder / "adapter_config.json", config);
-  save_safetensors(
-      folder / "adapter_model.safetensors",
-      std::map<std::string, Tensor>{{name + "A.weight", zeros({2, 8})}, {name + "B.weight", zeros({12, 2})}});
-  const AnyModel model = peft_base("gpt2");
-  EXPECT_TAPE_ERROR(load_adapter(folder.path(), model), ErrorKind::format,
-                    fmt::format("{}: \"{}A.weight\": init_lora_weights has no start of rank 2 for a weight [8, 12]",
-                                folder / "adapter_model.safetensors", name));
+  expect_no_start("h.0.mlp", "c_fc", "olora", 2, 8, 12);
 }
 
 }  // namespace

@@ -60,12 +60,16 @@ constexpr std::array<Pair, 25> kClassOfModel{{{"albert", "AlbertTokenizer"},
                                               {"t5", "T5Tokenizer"},
                                               {"xlm-roberta", "XLMRobertaTokenizer"}}};
 
-std::string text_of(const std::string& folder, const char* name, const char* key) {
+/// null where the folder has no such file.
+nlohmann::json json_in(const std::string& folder, const char* name) {
   const std::string path = file_in_folder(folder, name);
-  if (!path_exists(path)) return "";
-  const nlohmann::json json = parse_large_json(read_text(path), path, 32);
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  return json.is_object() && found != json.end() && found->is_string() ? found->get<std::string>() : "";
+  return path_exists(path) ? parse_large_json(read_text(path), path, 32) : nlohmann::json();
+}
+
+/// "" where the key is missing or no text.
+std::string text_of(const nlohmann::json& json, const char* key) {
+  if (!json.is_object() || !json.contains(key) || !json[key].is_string()) return "";
+  return json[key].get<std::string>();
 }
 
 }  // namespace
@@ -123,9 +127,11 @@ TokenizerConfig class_names(std::string_view tokenizer_class) {
 }
 
 std::string tokenizer_class_of(const std::string& folder) {
-  if (std::string name = text_of(folder, "tokenizer_config.json", "tokenizer_class"); !name.empty()) return name;
-  if (std::string name = text_of(folder, "config.json", "tokenizer_class"); !name.empty()) return name;
-  const std::string type = text_of(folder, "config.json", "model_type");
+  if (std::string name = text_of(json_in(folder, "tokenizer_config.json"), "tokenizer_class"); !name.empty())
+    return name;
+  const nlohmann::json config = json_in(folder, "config.json");
+  if (std::string name = text_of(config, "tokenizer_class"); !name.empty()) return name;
+  const std::string type = text_of(config, "model_type");
   const auto found = std::ranges::find(kClassOfModel, type, &Pair::first);
   return found == kClassOfModel.end() ? "" : std::string(found->second);
 }

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "autograd/kernels/copy.h"
-#include "autograd/kernels/random.h"
+#include "autograd/kernels/random/random.h"
+#include "autograd/kernels/shape/common/copy.h"
 
 namespace tape {
 

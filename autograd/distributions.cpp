@@ -4,13 +4,13 @@
 #include <cmath>
 #include <numbers>
 
-#include "autograd/kernels/random.h"
+#include "autograd/kernels/random/random.h"
 #include "autograd/normal_quantile.h"
-#include "autograd/ops/arithmetic.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/order.h"
-#include "autograd/ops/positions.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/index/order.h"
+#include "autograd/ops/index/positions.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
 
 namespace tape {

@@ -2,13 +2,13 @@
 #include <unordered_set>
 
 #include "autograd/create.h"
-#include "autograd/kernels/copy.h"
-#include "autograd/kernels/elementwise.h"
-#include "autograd/kernels/whole_numbers.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/broadcast.h"
+#include "autograd/kernels/elementwise/common/whole_numbers.h"
+#include "autograd/kernels/elementwise/elementwise.h"
+#include "autograd/kernels/shape/common/copy.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/promote.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/broadcast.h"
+#include "autograd/ops/elementwise/promote.h"
 #include "autograd/tape/entered_later.h"
 #include "autograd/tape/tape.h"
 

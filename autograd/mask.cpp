@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/compare.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape {
 

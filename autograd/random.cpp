@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "autograd/kernels/random_draw.h"
+#include "autograd/kernels/random/common/random_draw.h"
 
 namespace tape {
 

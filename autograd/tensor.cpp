@@ -4,9 +4,9 @@
 #include <type_traits>
 
 #include "autograd/create.h"
-#include "autograd/ops/cast.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
 
 namespace tape {

@@ -87,8 +87,8 @@ class Tensor {
   template <class T>
   auto as_xtensor() const;
 
-  /// The same values in another dtype; gradients flow between the floating types; see ops/cast.h. The tensor itself
-  /// where nothing changes.
+  /// The same values in another dtype; gradients flow between the floating types; see ops/elementwise/cast.h. The
+  /// tensor itself where nothing changes.
   Tensor to(DType dtype) const;
   /// A copy of the values; gradients flow.
   Tensor clone() const;
@@ -133,11 +133,11 @@ class Tensor {
   Tensor& copy_(const Tensor& source);  ///< same shape; converts the dtype; Error (graph) as fill_
 
   // Arithmetic in place, also as +=, -=, *= and /=. The other operand broadcasts to this shape, never this one to its;
-  // dtypes are promoted as in ops/arithmetic.h and the result rounded or wrapped to this dtype, or Error (dtype) where
-  // that would make whole numbers of floating ones, or bool of either. Operands may lie in one memory. Recorded as the
-  // operation out of place, after which the tensor stands for the result. Error (graph) where that cannot be: for a
-  // leaf that requires gradients, and where a view or a value that a backward will need lies in the same memory. (A
-  // backward that saved a handle of this very tensor refuses it then.)
+  // dtypes are promoted as in ops/elementwise/arithmetic.h and the result rounded or wrapped to this dtype, or Error
+  // (dtype) where that would make whole numbers of floating ones, or bool of either. Operands may lie in one memory.
+  // Recorded as the operation out of place, after which the tensor stands for the result. Error (graph) where that
+  // cannot be: for a leaf that requires gradients, and where a view or a value that a backward will need lies in the
+  // same memory. (A backward that saved a handle of this very tensor refuses it then.)
   Tensor& add_(const Tensor& other, const Number& scale = 1);  ///< this += scale * other
   Tensor& sub_(const Tensor& other);
   Tensor& mul_(const Tensor& other);

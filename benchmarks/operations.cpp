@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 #include <tapeformer.h>
 
-#include "autograd/kernels/gemm.h"
+#include "autograd/kernels/product/common/gemm.h"
 #include "benchmarks/timed.h"
 
 using namespace tape;

@@ -31,8 +31,8 @@ target_include_directories(tapeformer_zlib SYSTEM INTERFACE ${TAPEFORMER_ZLIB_IN
 target_link_libraries(tapeformer_zlib INTERFACE ${TAPEFORMER_ZLIB})
 
 # OpenBLAS in its OpenMP flavour where the system has it: told to, it keeps to the thread that calls, and starts none. It is
-# loaded when it is needed first (autograd/kernels/blas.cpp), by the name that programs know it by; xtensor-blas calls its
-# LAPACK through autograd/kernels/lapack.cpp.
+# loaded when it is needed first (autograd/kernels/product/common/blas.cpp), by the name that programs know it by; xtensor-blas calls its
+# LAPACK through autograd/kernels/linalg/common/lapack.cpp.
 find_library(TAPEFORMER_OPENBLAS NAMES openblas PATH_SUFFIXES openblas-openmp REQUIRED)
 find_path(TAPEFORMER_OPENBLAS_INCLUDE cblas.h
   PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-openmp openblas-openmp ${CMAKE_LIBRARY_ARCHITECTURE} openblas REQUIRED)

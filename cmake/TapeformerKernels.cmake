@@ -1,20 +1,14 @@
-# Kernels are compiled once a CPU level and chosen at run time (autograd/kernels/isa.h).
-file(GLOB kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/autograd/kernels/*.cpp)
-# Files that gain nothing from wide vectors are compiled once, for every CPU: what moves bytes about (copy, take), sorts
-# or counts (distinct, index_sort, kth_largest, random_draw, whole_numbers), what chooses, feeds or measures kernels (bf16_road,
-# blas, convolution, gemm, isa, lapack, memory, threads, work), what a call of a library costs more than (small_matrices), and what stands for a CPU that is not there (tile_emulation).
-set(common_kernels bf16_road blas convolution copy distinct gemm index_sort isa kth_largest lapack memory random_draw small_matrices take threads tile_emulation whole_numbers work)
-set(vector_kernel_sources ${kernel_sources})
-set(common_kernel_sources)
-foreach(name IN LISTS common_kernels)
-  list(REMOVE_ITEM vector_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/${name}.cpp)
-  list(APPEND common_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/${name}.cpp)
+# Kernels are compiled once per CPU level and chosen at run time (autograd/kernels/runtime/common/isa.h). The folder says
+# how: common/ gains nothing from wide vectors (it moves bytes, sorts, counts, chooses or feeds kernels, calls a library) and is
+# compiled once; bf16/ and amx/ need instructions beyond those of a level.
+file(GLOB_RECURSE vector_kernel_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/autograd/kernels/*.cpp)
+foreach(part common bf16 amx)
+  set(${part}_kernel_sources ${vector_kernel_sources})
+  list(FILTER ${part}_kernel_sources INCLUDE REGEX "/${part}/[^/]+$")
+  list(REMOVE_ITEM vector_kernel_sources ${${part}_kernel_sources})
 endforeach()
-set(tile_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/tile_attention.cpp
-                        ${PROJECT_SOURCE_DIR}/autograd/kernels/tile_product.cpp)
-list(REMOVE_ITEM vector_kernel_sources ${PROJECT_SOURCE_DIR}/autograd/kernels/bf16_product.cpp ${tile_kernel_sources})
 # Random values must have the same bits at every level: no fused multiply-adds.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/autograd/kernels/random.cpp PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/autograd/kernels/random/random.cpp PROPERTIES
   COMPILE_OPTIONS -ffp-contract=off SKIP_PRECOMPILE_HEADERS ON)
 
 # TAPE_LEVEL names the namespace of everything a copy defines, so that copies cannot be mixed up by the linker.
@@ -37,7 +31,7 @@ else()
 endif()
 foreach(level IN LISTS kernel_levels)
   tapeformer_kernel_library(tapeformer_kernels_${level} ${level} "${vector_kernel_sources}")
-  target_precompile_headers(tapeformer_kernels_${level} PRIVATE <algorithm> <cstdint> <string> autograd/kernels/vec_math.h)
+  target_precompile_headers(tapeformer_kernels_${level} PRIVATE <algorithm> <cstdint> <string> autograd/kernels/vector/vec_math.h)
   # Loops must vectorize: errno and floating-point traps are not used; NaN and infinity keep their meaning.
   # g++ 14, tuning for x86-64 in general, multiplies and adds apart where a loop has one sum only: the same values would get
   # other bits there than in a loop with several sums.
@@ -51,16 +45,16 @@ foreach(level IN LISTS kernel_levels)
 endforeach()
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  # For CPUs with AVX512-BF16 on top of v4: one file, one function.
-  tapeformer_kernel_library(tapeformer_kernels_bf16 bf16 ${PROJECT_SOURCE_DIR}/autograd/kernels/bf16_product.cpp)
+  # For CPUs with AVX512-BF16 on top of v4.
+  tapeformer_kernel_library(tapeformer_kernels_bf16 bf16 "${bf16_kernel_sources}")
   target_compile_options(tapeformer_kernels_bf16 PRIVATE -O3 -march=x86-64-v4 -mavx512bf16)
   list(APPEND kernel_objects $<TARGET_OBJECTS:tapeformer_kernels_bf16>)
   # For CPUs with matrix tiles on top of that.
-  tapeformer_kernel_library(tapeformer_kernels_amx amx "${tile_kernel_sources}")
+  tapeformer_kernel_library(tapeformer_kernels_amx amx "${amx_kernel_sources}")
   target_compile_options(tapeformer_kernels_amx PRIVATE -O3 -fno-math-errno -fno-trapping-math -march=x86-64-v4 -mavx512bf16 -mamx-tile -mamx-bf16)
   list(APPEND kernel_objects $<TARGET_OBJECTS:tapeformer_kernels_amx>)
   # For CPUs with AVX512-VNNI on top of v4.
-  tapeformer_kernel_library(tapeformer_kernels_vnni vnni ${PROJECT_SOURCE_DIR}/autograd/kernels/rounded_product.cpp)
+  tapeformer_kernel_library(tapeformer_kernels_vnni vnni ${PROJECT_SOURCE_DIR}/autograd/kernels/product/rounded_product.cpp)
   target_compile_options(tapeformer_kernels_vnni PRIVATE -O3 -fno-math-errno -fno-trapping-math -march=x86-64-v4 -mavx512vnni)
   list(APPEND kernel_objects $<TARGET_OBJECTS:tapeformer_kernels_vnni>)
   list(APPEND kernel_levels bf16 amx vnni)

@@ -1,8 +1,9 @@
 option(TAPEFORMER_UNITY "Compile sources that are seldom changed several at a time: half of a first build's work" ON)
 
-# tapeformer_unity(target source... [MOST n]): lets the sources be compiled in groups of at most n neighbours (24): they
+# tapeformer_unity(target source... [MOST n]): lets the sources of each folder be compiled in groups of about n (24): they
 # parse, and instantiate, the same headers. Without TAPEFORMER_UNITY each is compiled alone. Names in unnamed namespaces
-# must differ within a folder. What has options of its own is compiled alone in any case.
+# must differ within a folder. What has options of its own is compiled alone in any case. A source's group follows from its
+# own name, so that adding a file recompiles one group.
 function(tapeformer_unity target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "MOST" "")
   set(most 24)
@@ -12,26 +13,28 @@ function(tapeformer_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TAPEFORMER_UNITY} UNITY_BUILD_MODE GROUP)
   set(folders)
   foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
-    file(RELATIVE_PATH path ${CMAKE_CURRENT_SOURCE_DIR} ${source})
-    string(REGEX REPLACE "^([.][.]/)+" "" path "${path}")
-    string(REGEX REPLACE "/.*|[^/]*[.]cpp$" "" folder "${path}")
-    if(NOT folder)
-      set(folder all)
-    endif()
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE path)
+    string(REGEX REPLACE "/[^/]*$" "" folder "${path}")
+    string(REPLACE "/" "_" folder "${folder}")
     list(APPEND folders ${folder})
     list(APPEND sources_${folder} ${source})
   endforeach()
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)
     list(LENGTH sources_${folder} count)
-    # As many to each group, rounded up: 25 become 13 and 12 where there may be 24.
-    math(EXPR groups "(${count} + ${most} - 1) / ${most}")
-    math(EXPR size "(${count} + ${groups} - 1) / ${groups}")
-    set(place 0)
+    # A power of two: it stays the same while files are added, mostly.
+    set(groups 1)
+    set(room ${most})
+    while(count GREATER room)
+      math(EXPR groups "2 * ${groups}")
+      math(EXPR room "2 * ${room}")
+    endwhile()
     foreach(source IN LISTS sources_${folder})
-      math(EXPR group "${place} / ${size}")
+      cmake_path(GET source STEM name)
+      string(SHA1 digits ${name})
+      string(SUBSTRING ${digits} 0 6 digits)
+      math(EXPR group "0x${digits} % ${groups}")
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${most}_${group})
-      math(EXPR place "${place} + 1")
     endforeach()
   endforeach()
 endfunction()

@@ -6,9 +6,9 @@
 
 #include <fmt/ranges.h>
 
-#include "autograd/ops/attention_call.h"
-#include "autograd/ops/join.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/attention/attention_call.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
 #include "base/module_path.h"
 #include "base/short_list.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../autograd/ops/attention_call.h"
+#include "../autograd/ops/attention/attention_call.h"
 #include "../autograd/tape/listeners.h"
 #include "../nn/module.h"
 

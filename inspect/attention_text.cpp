@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "autograd/ops/cast.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
 #include "inspect/attention_picture.h"
 #include "inspect/attention_probe.h"

@@ -11,10 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/cast.h"
-#include "autograd/ops/compare.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "base/file.h"
 #include "inspect/explorer_layers.h"
 #include "inspect/explorer_nudges.h"

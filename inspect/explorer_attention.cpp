@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/ops/cast.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/module_path.h"
 
 namespace tape::inspect {

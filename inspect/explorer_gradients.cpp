@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "autograd/tape/graph.h"
 #include "autograd/tape/tape.h"
 #include "inspect/explorer.h"

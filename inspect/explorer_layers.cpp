@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "inspect/explorer_axes.h"
 
 namespace tape::inspect {

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/cast.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/order.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/index/order.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 #include "inspect/explorer_axes.h"
 
 namespace tape::inspect {

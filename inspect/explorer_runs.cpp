@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/cast.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/order.h"
-#include "autograd/ops/softmax.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/index/order.h"
+#include "autograd/ops/norm/softmax.h"
 #include "base/utf8.h"
 #include "inspect/explorer_prediction.h"
 #include "inspect/thin.h"

@@ -5,8 +5,8 @@
 #include <fmt/ranges.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/cast.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
 #include "autograd/tape/tape.h"
 #include "base/short_list.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "autograd/ops/cast.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "autograd/tape/scope.h"
 #include "base/error.h"
 #include "inspect/label_grid.h"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/ops/norm.h"
+#include "autograd/ops/norm/norm.h"
 #include "inspect/tensor_json.h"
 #include "nn/activation.h"
 #include "nn/layer_norm.h"

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "autograd/create.h"
-#include "autograd/ops/cast.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "autograd/tape/scope.h"
 #include "autograd/tape/tape.h"
 #include "inspect/patch.h"

@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "autograd/create.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "inspect/attention_picture.h"
 #include "nn/attention_weights.h"
 #include "text/number_words.h"

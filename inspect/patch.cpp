@@ -1,6 +1,6 @@
 #include "inspect/patch.h"
 
-#include "autograd/ops/cast.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/op.h"
 #include "autograd/tape/scope.h"
 

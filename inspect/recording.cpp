@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "autograd/diagnose/profile.h"
-#include "autograd/ops/norm.h"
+#include "autograd/ops/norm/norm.h"
 #include "inspect/explorer_axes.h"
 #include "inspect/explorer_prediction.h"
 

@@ -7,11 +7,11 @@
 #include <fmt/ranges.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/cast.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape::inspect {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "autograd/io/npy.h"
-#include "autograd/ops/compare.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "base/number_text.h"
 #include "base/short_list.h"
 #include "base/utf8.h"

@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/cast.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
 
 namespace tape::inspect {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "autograd/ops/cast.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "base/error.h"
 
 namespace tape::models {

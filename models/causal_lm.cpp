@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "nn/check.h"
 #include "nn/init.h"
 

@@ -1,10 +1,10 @@
 #include "models/classification_loss.h"
 
-#include "autograd/ops/cast.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/probability_loss.h"
-#include "autograd/ops/regression_loss.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/loss/probability_loss.h"
+#include "autograd/ops/loss/regression_loss.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/error.h"
 
 namespace tape::models {

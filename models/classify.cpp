@@ -4,9 +4,9 @@
 #include <functional>
 #include <numeric>
 
-#include "autograd/ops/cast.h"
-#include "autograd/ops/softmax.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/norm/softmax.h"
 #include "models/encoder_batches.h"
 
 namespace tape::models {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/ops/cast.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "autograd/tape/scope.h"
 #include "models/length_batches.h"
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <filesystem>
 
-#include "autograd/ops/join.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/path.h"
 #include "models/gguf/ends.h"
 #include "models/gguf/names.h"

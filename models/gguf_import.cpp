@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "autograd/ops/join.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 #include "models/gguf/ends.h"
 #include "models/gguf/entries.h"
 #include "models/gguf/names.h"

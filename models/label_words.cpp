@@ -1,7 +1,7 @@
 #include "models/label_words.h"
 
-#include "autograd/ops/cast.h"
-#include "autograd/ops/softmax.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/norm/softmax.h"
 #include "base/error.h"
 #include "models/encoder_batches.h"
 

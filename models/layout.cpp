@@ -4,10 +4,10 @@
 #include <set>
 
 #include "autograd/create.h"
-#include "autograd/ops/compare.h"
-#include "autograd/ops/join.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/short_list.h"
 #include "models/layout_prefix.h"
 

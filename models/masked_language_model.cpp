@@ -1,9 +1,9 @@
 #include "models/masked_language_model.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/shape/shape.h"
 #include "nn/check.h"
 #include "nn/init.h"
 

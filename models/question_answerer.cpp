@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/shape/shape.h"
 #include "models/labels.h"
 #include "nn/check.h"
 #include "nn/init.h"

@@ -1,6 +1,6 @@
 #include "models/run_inputs.h"
 
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape::models {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "autograd/create.h"
-#include "autograd/ops/embedding_loss.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/loss/embedding_loss.h"
+#include "autograd/ops/shape/shape.h"
 #include "models/encoder_batches.h"
 #include "nn/check.h"
 #include "text/tokenizers/normalizer.h"

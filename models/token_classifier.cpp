@@ -1,7 +1,7 @@
 #include "models/token_classifier.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/loss.h"
+#include "autograd/ops/loss/loss.h"
 #include "models/labels.h"
 #include "nn/check.h"
 #include "nn/init.h"

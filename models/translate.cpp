@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "autograd/create.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 #include "models/length_batches.h"
 #include "nn/attention_weights.h"
 

@@ -1,6 +1,6 @@
 #include "models/vit.h"
 
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/check.h"
 #include "models/labels.h"
 #include "nn/check.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "nn/check.h"
 
 namespace tape::nn {

@@ -13,8 +13,8 @@ std::string_view to_string(ActivationKind kind);
 /// All kinds with their names.
 std::vector<std::pair<std::string_view, ActivationKind>> activation_names();
 
-/// One of the usual nonlinearities as a layer (formulas in autograd/ops/unary.h): x of any shape, f32 or f64 -> the
-/// same shape.
+/// One of the usual nonlinearities as a layer (formulas in autograd/ops/elementwise/unary.h): x of any shape, f32 or
+/// f64 -> the same shape.
 class Activation : public Layer<Activation> {
  public:
   explicit Activation(ActivationKind kind) : kind_(kind) {}

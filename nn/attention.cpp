@@ -4,7 +4,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "nn/attention_steps.h"
 #include "nn/check.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../autograd/ops/attention.h"
+#include "../autograd/ops/attention/attention.h"
 #include "key_value_cache.h"
 #include "linear.h"
 #include "rms_norm.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "autograd/create.h"
-#include "autograd/ops/compare.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/reduce/reduce.h"
 
 namespace tape::nn {
 

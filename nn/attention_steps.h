@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "../autograd/mask.h"
-#include "../autograd/ops/heads.h"
+#include "../autograd/ops/attention/heads.h"
 
 namespace tape::nn {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "autograd/ops/attention_call.h"
+#include "autograd/ops/attention/attention_call.h"
 
 namespace tape::nn {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/batch_norm.h"
+#include "autograd/ops/norm/batch_norm.h"
 #include "autograd/tape/checkpoint.h"
 #include "base/check.h"
 #include "nn/check.h"

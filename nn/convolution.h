@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../autograd/ops/convolution.h"
+#include "../autograd/ops/convolution/convolution.h"
 #include "module.h"
 
 namespace tape::nn {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/ops/arithmetic.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/matmul.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/check.h"
 #include "nn/attention_steps.h"
 #include "nn/check.h"

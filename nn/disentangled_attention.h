@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../autograd/ops/attention.h"
+#include "../autograd/ops/attention/attention.h"
 #include "dropout.h"
 #include "linear.h"
 

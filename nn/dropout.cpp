@@ -1,7 +1,7 @@
 #include "nn/dropout.h"
 
 #include "autograd/ops/check.h"
-#include "autograd/ops/dropout.h"
+#include "autograd/ops/elementwise/dropout.h"
 #include "nn/check.h"
 
 namespace tape::nn {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../autograd/ops/index.h"
+#include "../autograd/ops/index/index.h"
 #include "module.h"
 
 namespace tape::nn {

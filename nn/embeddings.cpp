@@ -1,7 +1,7 @@
 #include "nn/embeddings.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "nn/check.h"
 #include "nn/positions.h"
 

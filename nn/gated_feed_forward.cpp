@@ -1,6 +1,6 @@
 #include "nn/gated_feed_forward.h"
 
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "nn/check.h"
 
 namespace tape::nn {

@@ -3,7 +3,7 @@
 #include <concepts>
 
 #include "../autograd/gradcheck/gradcheck.h"
-#include "../autograd/ops/attention.h"
+#include "../autograd/ops/attention/attention.h"
 #include "module.h"
 
 namespace tape::nn {

@@ -1,7 +1,7 @@
 #include "nn/group_norm.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/group_norm.h"
+#include "autograd/ops/norm/group_norm.h"
 #include "base/check.h"
 #include "nn/check.h"
 

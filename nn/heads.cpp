@@ -3,14 +3,14 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/cast.h"
-#include "autograd/ops/linear_cross_entropy.h"
-#include "autograd/ops/matmul.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/softmax.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/loss/linear_cross_entropy.h"
+#include "autograd/ops/norm/softmax.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 #include "nn/check.h"
 #include "nn/init.h"
 

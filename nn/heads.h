@@ -1,8 +1,8 @@
 #pragma once
 
 #include "../autograd/mask.h"
-#include "../autograd/ops/linear_max.h"
-#include "../autograd/ops/loss.h"
+#include "../autograd/ops/loss/loss.h"
+#include "../autograd/ops/product/linear_max.h"
 #include "activation.h"
 #include "dropout.h"
 #include "layer_norm.h"

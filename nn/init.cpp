@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "autograd/kernels/random.h"
+#include "autograd/kernels/random/random.h"
 #include "autograd/tape/scope.h"
 #include "nn/embedding.h"
 

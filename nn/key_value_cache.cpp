@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "autograd/create.h"
-#include "autograd/ops/heads.h"
-#include "autograd/ops/join.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/attention/heads.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
 
 namespace tape::nn {

@@ -1,9 +1,9 @@
 #include "nn/linear.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/linear_cross_entropy.h"
-#include "autograd/ops/matmul.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/loss/linear_cross_entropy.h"
+#include "autograd/ops/product/matmul.h"
 #include "nn/check.h"
 #include "nn/init.h"
 

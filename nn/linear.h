@@ -1,7 +1,7 @@
 #pragma once
 
-#include "../autograd/ops/linear_max.h"
-#include "../autograd/ops/loss.h"
+#include "../autograd/ops/loss/loss.h"
+#include "../autograd/ops/product/linear_max.h"
 #include "lora.h"
 
 namespace tape::nn {

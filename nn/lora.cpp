@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/matmul.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/statistics.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/reduce/statistics.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/scope.h"
 #include "base/check.h"
 #include "nn/check.h"

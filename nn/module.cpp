@@ -9,7 +9,7 @@
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/packed_weight.h"
+#include "autograd/ops/product/packed_weight.h"
 #include "base/short_list.h"
 
 namespace tape::nn {

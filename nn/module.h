@@ -62,7 +62,7 @@ class Module {
   void load(const std::string& path);
 
   /// Training or evaluation, for this module and all below: dropout is active in training only, and in evaluation
-  /// linear() keeps the weights packed (keep_packed() in autograd/ops/packed_weight.h).
+  /// linear() keeps the weights packed (keep_packed() in autograd/ops/product/packed_weight.h).
   void train(bool training = true);
   void eval() { train(false); }
   bool is_training() const { return training_; }

@@ -1,9 +1,9 @@
 #include "nn/patch_embeddings.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/join.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/check.h"
 #include "nn/check.h"
 #include "nn/init.h"

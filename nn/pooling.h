@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../autograd/ops/pooling.h"
+#include "../autograd/ops/convolution/pooling.h"
 #include "module.h"
 
 namespace tape::nn {

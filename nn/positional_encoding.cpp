@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/compare.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/shape/shape.h"
 #include "nn/check.h"
 #include "nn/init.h"
 

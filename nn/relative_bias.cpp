@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/shape/shape.h"
 #include "nn/attention.h"
 #include "nn/attention_steps.h"
 #include "nn/check.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../autograd/ops/arithmetic.h"
+#include "../autograd/ops/elementwise/arithmetic.h"
 #include "dropout.h"
 
 namespace tape::nn {

@@ -1,7 +1,7 @@
 #include "nn/rms_norm.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/norm.h"
+#include "autograd/ops/norm/norm.h"
 #include "base/check.h"
 #include "nn/check.h"
 

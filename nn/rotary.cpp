@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "autograd/ops/rotary.h"
+#include "autograd/ops/attention/rotary.h"
 #include "nn/check.h"
 
 namespace tape::nn {

@@ -5,8 +5,8 @@
 #include <bit>
 #include <cmath>
 
-#include "autograd/kernels/optimizer.h"
-#include "autograd/kernels/threads.h"
+#include "autograd/kernels/runtime/common/threads.h"
+#include "autograd/kernels/training/optimizer.h"
 #include "base/bfloat16.h"
 
 namespace tape::optim {

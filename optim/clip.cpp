@@ -4,10 +4,10 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "autograd/kernels/reduce.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/unary.h"
+#include "autograd/kernels/reduce/reduce.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/reduce/reduce.h"
 
 namespace tape::optim {
 namespace {

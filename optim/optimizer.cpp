@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "autograd/create.h"
-#include "autograd/kernels/reduce.h"
-#include "autograd/ops/shape.h"
+#include "autograd/kernels/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/short_list.h"
 
 namespace tape::optim {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "autograd/kernels/optimizer.h"
+#include "autograd/kernels/training/optimizer.h"
 
 namespace tape::optim {
 

@@ -46,10 +46,10 @@ class Area:
 
 AREAS = {
     # Of the headers those that few kernels include.
-    "kernels": Area(("autograd/kernels/*.cpp", "autograd/kernels/*_rows.h", "autograd/kernels/*_blocks.h",
-                     "autograd/kernels/broadcast_loops.h"), 0.17,
+    "kernels": Area(("autograd/kernels/**/*.cpp", "autograd/kernels/**/*_rows.h", "autograd/kernels/**/*_blocks.h",
+                     "autograd/kernels/elementwise/broadcast_loops.h"), 0.17,
                     (("test_autograd", QUICK_AUTOGRAD),)),
-    "operations": Area(("autograd/ops/*.cpp",), 0.17, (("test_autograd", QUICK_AUTOGRAD), ("test_nn", "*"))),
+    "operations": Area(("autograd/ops/**/*.cpp",), 0.17, (("test_autograd", QUICK_AUTOGRAD), ("test_nn", "*"))),
     "layers": Area(("nn/*.cpp", "autograd/mask.cpp"), 0.14,
                    (("test_nn", "*"), ("test_models", "-Warmup.*:SecondDerivatives.OfAWhole*"),
                     ("test_inspect", "-RunReport.StaysSmall*"))),

@@ -12,9 +12,9 @@
 
 #include "autograd/create.h"
 #include "autograd/diagnose/profile.h"
-#include "autograd/kernels/bf16_road.h"
-#include "autograd/kernels/gemm.h"
-#include "autograd/kernels/threads.h"
+#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/gemm.h"
+#include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/random.h"
 #include "autograd/tape/rematerialize.h"
 #include "inspect/chrome_trace.h"

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "autograd/create.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape::tools {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "autograd/create.h"
-#include "autograd/kernels/elementwise.h"
-#include "autograd/kernels/gemm.h"
+#include "autograd/kernels/elementwise/elementwise.h"
+#include "autograd/kernels/product/common/gemm.h"
 #include "train/progress.h"
 
 namespace tape::tools {

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "autograd/kernels/matmul_precision.h"
+#include "autograd/kernels/product/matmul_precision.h"
 
 namespace tape::tools {
 

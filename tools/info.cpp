@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/kernels/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_road.h"
 #include "train/machine.h"
 
 namespace tape::tools {

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/ops/cast.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "autograd/tape/scope.h"
 #include "text/tokenizer.h"
 #include "text/unknown_tokens.h"

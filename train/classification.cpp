@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/loss.h"
+#include "autograd/ops/loss/loss.h"
 #include "models/classify.h"
 #include "train/confusion.h"
 #include "train/encoder_run.h"

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/embedding_loss.h"
-#include "autograd/ops/matmul.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/loss/embedding_loss.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/shape/shape.h"
 #include "models/sentence_encoder.h"
 #include "train/encoded_lines.h"
 #include "train/encoder_run.h"

@@ -1,8 +1,8 @@
 #include "train/language_data.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/compare.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/error.h"
 #include "train/document_data.h"
 #include "train/window_data.h"

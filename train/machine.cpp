@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
-#include "autograd/kernels/blas.h"
-#include "autograd/kernels/isa.h"
-#include "autograd/kernels/threads.h"
+#include "autograd/kernels/product/common/blas.h"
+#include "autograd/kernels/runtime/common/isa.h"
+#include "autograd/kernels/runtime/common/threads.h"
 #include "base/error.h"
 #include "base/version.h"
 

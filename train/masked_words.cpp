@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/loss.h"
+#include "autograd/ops/loss/loss.h"
 #include "models/masked_language_model.h"
 #include "text/documents.h"
 #include "text/line_reader.h"

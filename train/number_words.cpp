@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/loss.h"
+#include "autograd/ops/loss/loss.h"
 #include "autograd/random.h"
 #include "base/check.h"
 #include "base/json.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "../autograd/kernels/matmul_precision.h"
+#include "../autograd/kernels/product/matmul_precision.h"
 #include "../optim/adam.h"
 #include "distributed/distributed.h"
 #include "run_folder.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "autograd/kernels/threads.h"
+#include "autograd/kernels/runtime/common/threads.h"
 #include "base/error.h"
 #include "text/overlapping_pieces.h"
 #include "text/unknown_tokens.h"

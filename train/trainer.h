@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../autograd/kernels/matmul_precision.h"
+#include "../autograd/kernels/product/matmul_precision.h"
 #include "../base/terminal.h"
 #include "../nn/module.h"
 #include "../optim/optimizer.h"

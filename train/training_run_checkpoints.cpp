@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "autograd/kernels/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_road.h"
 #include "base/error.h"
 #include "train/machine.h"
+#include "train/resume.h"
 
 namespace tape::train {
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/loss.h"
+#include "autograd/ops/loss/loss.h"
 #include "base/check.h"
 #include "models/decoding/target_start.h"
 #include "models/transformer.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "autograd/kernels/reduce.h"
+#include "autograd/kernels/reduce/reduce.h"
 #include "autograd/ops/op.h"
 
 namespace tape {

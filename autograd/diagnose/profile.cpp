@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "autograd/kernels/work.h"
+#include "autograd/kernels/runtime/common/work.h"
 #include "autograd/memory.h"
 #include "autograd/tape/graph.h"
 

@@ -1,6 +1,6 @@
 #include "autograd/diagnose/tape_values.h"
 
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape {
 namespace {

@@ -6,10 +6,10 @@
 #include <unordered_map>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/broadcast.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/listeners.h"
 
 namespace tape::detail {

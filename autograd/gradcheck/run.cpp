@@ -3,7 +3,7 @@
 #include "autograd/create.h"
 #include "autograd/gradcheck/blame.h"
 #include "autograd/gradcheck/perturbed.h"
-#include "autograd/ops/cast.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "autograd/tape/tape.h"
 
 namespace tape::detail {

@@ -7,7 +7,7 @@
 
 #include "autograd/create.h"
 #include "autograd/io/npy_header.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/file.h"
 #include "base/zip.h"
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <set>
 
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
 #include "base/file.h"
 #include "base/version.h"

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "../tensor.h"
-#include "reduce.h"
+#include "reduce/reduce.h"
 
 /// Linear algebra: torch.linalg's names, arguments and results. Triangular solutions, Cholesky and QR factors, vectors
 /// of spectra and small LU factors are by kernels of ours, larger LU factors and the spectra themselves LAPACK's.

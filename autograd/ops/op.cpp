@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "autograd/create.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/static_list.h"
 
 namespace tape {

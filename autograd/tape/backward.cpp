@@ -8,8 +8,8 @@
 #include <unordered_set>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/early_leaves.h"
 #include "autograd/tape/tape.h"
 

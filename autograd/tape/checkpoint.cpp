@@ -4,11 +4,11 @@
 #include <set>
 #include <utility>
 
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/dropout.h"
-#include "autograd/ops/matmul.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/dropout.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/product/matmul.h"
 #include "autograd/random.h"
 #include "autograd/tape/leaves.h"
 #include "autograd/tape/scope_state.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/leaves.h"
 #include "autograd/tape/tape.h"
 

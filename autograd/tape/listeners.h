@@ -38,7 +38,7 @@ class Observer {
   virtual void differentiating(const Node& node);
   /// It made `results`, one an input, of the gradients of the node's outputs; either may be undefined.
   virtual void differentiated(const Node& node, const Tensors& gradients, const Tensors& results);
-  /// An attention was computed, by the fused kernel or composed; see autograd/ops/attention_call.h.
+  /// An attention was computed, by the fused kernel or composed; see autograd/ops/attention/attention_call.h.
   virtual void attended(const AttentionCall& call);
   /// Whether the attention that is about to be computed has to say its weights in AttentionCall::weights.
   virtual bool wants_attention_weights();

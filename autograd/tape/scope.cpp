@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-#include "autograd/kernels/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_road.h"
 #include "autograd/tape/listeners.h"
 #include "autograd/tape/scope_state.h"
 #include "base/error.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "../kernels/matmul_precision.h"
+#include "../kernels/product/matmul_precision.h"
 
 namespace tape {
 namespace detail {

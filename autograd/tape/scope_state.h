@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "../kernels/matmul_precision.h"
+#include "../kernels/product/matmul_precision.h"
 #include "scope.h"
 #include "trace.h"
 

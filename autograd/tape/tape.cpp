@@ -6,7 +6,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/entered_later.h"
 
 namespace tape {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <set>
 
-#include "autograd/ops/compare.h"
+#include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/leaves.h"
 #include "autograd/tape/tape.h"
 

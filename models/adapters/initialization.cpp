@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/join.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/linalg.h"
-#include "autograd/ops/matmul.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape::models {
 namespace {

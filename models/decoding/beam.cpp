@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "autograd/create.h"
-#include "autograd/ops/order.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/index/order.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "base/check.h"
 #include "models/decoding/decoder_rows.h"
 #include "models/decoding/repeats.h"

@@ -1,8 +1,8 @@
 #include "models/decoding/decoder_rows.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape::models {
 

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "autograd/create.h"
-#include "autograd/ops/cast.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "models/decoding/said_rows.h"
 
 namespace tape::models {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "autograd/create.h"
-#include "autograd/ops/index.h"
+#include "autograd/ops/index/index.h"
 #include "models/decoding/generate.h"
 #include "models/decoding/running_rows.h"
 #include "models/decoding/said_rows.h"

@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "autograd/create.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/join.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/shape/join.h"
 
 namespace tape::models {
 

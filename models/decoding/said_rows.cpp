@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "autograd/kernels/threads.h"
-#include "autograd/ops/cast.h"
+#include "autograd/kernels/runtime/common/threads.h"
+#include "autograd/ops/elementwise/cast.h"
 #include "models/decoding/repeats.h"
 
 namespace tape::models {

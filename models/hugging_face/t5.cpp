@@ -1,7 +1,7 @@
 #include "models/hugging_face/t5.h"
 
-#include "autograd/ops/compare.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "autograd/tape/scope.h"
 
 namespace tape::models::hugging_face {

@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "autograd/create.h"
-#include "autograd/ops/join.h"
+#include "autograd/ops/shape/join.h"
 
 namespace tape::models::onnx {
 namespace {

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/kernels/threads.h"
+#include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/memory.h"
-#include "autograd/ops/loss.h"
+#include "autograd/ops/loss/loss.h"
 #include "autograd/random.h"
 #include "models/transformer.h"
 #include "optim/adam.h"

@@ -6,12 +6,12 @@
 
 #include "autograd/create.h"
 #include "autograd/gradcheck/gtest.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/compare.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/trigonometry.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/formula.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/trigonometry.h"
-#include "autograd/ops/unary.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 

@@ -7,10 +7,10 @@
 #include <functional>
 #include <map>
 
-#include "autograd/kernels/threads.h"
+#include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/normal_quantile.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 

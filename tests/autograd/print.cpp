@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/matmul.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/product/matmul.h"
 #include "tests/support/errors.h"
 
 namespace tape {

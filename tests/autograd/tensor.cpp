@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

@@ -24,4 +24,4 @@ expect_noticed("<!-- numbers: check -->" "" "does not hold the numbers \"check\"
 expect_noticed("## The code" "```text\n1.5\n```\n\n## The code" "times \"```text\"")
 expect_noticed("## The code" "It is 3.1415.\n\n## The code" "says 3.1415, which the program does not print")
 expect_noticed("`weight_gradient`" "`weight_gradients`" "names weight_gradients, which is not in the files")
-expect_noticed("(../../autograd/ops/matmul.cpp)" "(../../autograd/ops/matrix.cpp)" "which does not exist")
+expect_noticed("(../../autograd/ops/product/matmul.cpp)" "(../../autograd/ops/product/matrix.cpp)" "which does not exist")

@@ -1,5 +1,5 @@
 # cmake -D ROOT=<checkout> -P includes.cmake: reads the includes of all sources and fails on
-# - an arrow between folders that is not in the list below,
+# - an arrow between folders that is not in the list below, or from one family of operations or kernels to a later tier,
 # - a header of the library that includes another one of ours by anything but a relative path (an installed header finds
 #   its neighbours by these),
 # - a source of the library that includes one of ours by anything but its path from the root,
@@ -29,12 +29,30 @@ set(may_tools ${may_inspect} inspect)
 set(exceptions
   "nn/module.cpp -> autograd/io/safetensors.h")  # Module::save() and load()
 
+# Families of operations and of kernels by tier: each may include those of its own tier and of the ones before.
+set(tiers_ops "elementwise reduce shape index" "norm product" "attention convolution linalg loss")
+set(tiers_kernels "runtime" "vector" "elementwise reduce shape index random" "product"
+  "attention convolution linalg loss norm training")
+foreach(kind ops kernels)
+  set(tier 0)
+  foreach(families IN LISTS tiers_${kind})
+    string(REPLACE " " ";" families "${families}")
+    foreach(family IN LISTS families)
+      set(tier_of_${kind}_${family} ${tier})
+    endforeach()
+    math(EXPR tier "${tier} + 1")
+  endforeach()
+endforeach()
+
 # Headers for the library itself, in folders whose other headers users include.
-set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention_check.h
-  autograd/ops/attention_samples.h autograd/ops/binary_call.h autograd/ops/broadcast.h autograd/ops/channel_norm.h
-  autograd/ops/check.h autograd/ops/class_targets.h autograd/ops/data_or_null.h autograd/ops/extents.h autograd/ops/positions.h
-  autograd/ops/screened_linear.h
-  autograd/ops/reduction_plan.h autograd/ops/unary_call.h autograd/ops/windows.h models/config_reader.h
+set(internal autograd/arena.h autograd/normal_quantile.h autograd/ops/attention/attention_check.h
+  autograd/ops/attention/attention_samples.h autograd/ops/elementwise/binary_call.h autograd/ops/elementwise/broadcast.h autograd/ops/norm/channel_norm.h
+  autograd/ops/check.h autograd/ops/loss/class_targets.h autograd/ops/data_or_null.h autograd/ops/shape/extents.h autograd/ops/index/positions.h
+  autograd/ops/product/screened_linear.h autograd/ops/linalg/batch.h autograd/ops/linalg/equations.h
+  autograd/ops/linalg/lapack.h autograd/ops/linalg/lu.h autograd/ops/linalg/reflectors.h autograd/ops/linalg/samples.h
+  autograd/ops/linalg/spectra.h autograd/ops/linalg/spectrum.h autograd/ops/linalg/triangles.h
+  autograd/ops/linalg/tridiagonal.h autograd/ops/linalg/working.h
+  autograd/ops/reduce/reduction_plan.h autograd/ops/elementwise/unary_call.h autograd/ops/convolution/windows.h models/config_reader.h
   models/decoding/decoder_rows.h models/decoding/repeats.h models/decoding/running_rows.h models/decoding/said_rows.h
   models/decoder_folder.h models/encoder_batches.h models/encoder_decoder_folder.h models/encoder_folder.h
   models/encoder_sizes.h models/folder_loading.h models/labels.h models/layout_prefix.h models/length_batches.h
@@ -50,6 +68,17 @@ function(room_of path result)
   else()
     string(REGEX REPLACE "/.*" "" room ${path})
     set(${result} ${room} PARENT_SCOPE)
+  endif()
+endfunction()
+
+# The tier of a path within operations or kernels, "" for what has no family.
+function(tier_of path result)
+  set(${result} "" PARENT_SCOPE)
+  if(path MATCHES "^autograd/(ops|kernels)/([a-z]+)/")
+    if(NOT DEFINED tier_of_${CMAKE_MATCH_1}_${CMAKE_MATCH_2})
+      message(SEND_ERROR "${path}: ${CMAKE_MATCH_2} is no family of ${CMAKE_MATCH_1}; add it to a tier here")
+    endif()
+    set(${result} "${tier_of_${CMAKE_MATCH_1}_${CMAKE_MATCH_2}}" PARENT_SCOPE)
   endif()
 endfunction()
 
@@ -89,11 +118,16 @@ endif()
 set(needed)
 foreach(source IN LISTS sources)
   room_of(${source} from)
+  tier_of(${source} from_tier)
   string(REPLACE "/" "_" key ${from})
   includes_of(${source} included)
   set(graph_${source} ${included})
   foreach(target IN LISTS included)
     room_of(${target} to)
+    tier_of(${target} to_tier)
+    if(from STREQUAL to AND NOT "${from_tier}" STREQUAL "" AND NOT "${to_tier}" STREQUAL "" AND to_tier GREATER from_tier)
+      message(SEND_ERROR "${source}: includes ${target}, a family of a later tier")
+    endif()
     if(from STREQUAL to OR to IN_LIST may_${key})
       continue()
     elseif("${source} -> ${target}" IN_LIST exceptions)
@@ -120,7 +154,7 @@ while(open)
   endif()
 endwhile()
 foreach(source IN LISTS sources)
-  if(source MATCHES "^(autograd|autograd/ops|nn|optim|models|models/decoding)/[a-z0-9_]+\\.h$" AND NOT source IN_LIST reached
+  if(source MATCHES "^(autograd|autograd/ops(/[a-z]+)?|nn|optim|models|models/decoding)/[a-z0-9_]+\\.h$" AND NOT source IN_LIST reached
      AND NOT source IN_LIST internal)
     message(SEND_ERROR "${source}: tapeformer.h does not reach it; include it there, or list it here as internal")
   endif()

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 
 // Reads what tensor_json() writes.
 

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <limits>
 
-#include "autograd/ops/cast.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/support/tensors.h"
 

@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 
 #include "autograd/io/safetensors.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/file.h"
 #include "nn/init.h"
 #include "nn/linear.h"

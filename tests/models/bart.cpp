@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/shape/shape.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 

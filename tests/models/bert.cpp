@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "autograd/tape/tape.h"
 #include "tests/support/errors.h"

@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 
 #include "autograd/custom.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/compare.h"
-#include "autograd/ops/matmul.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/softmax.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/norm/softmax.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 #include "tests/models/checked_transformer.h"
 
 // Outside the library's namespace, as a user's code is.

@@ -4,12 +4,12 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/index.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/index/index.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/listeners.h"
 #include "tests/models/checked_transformer.h"
 

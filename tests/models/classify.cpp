@@ -4,7 +4,7 @@
 #include <set>
 
 #include "autograd/create.h"
-#include "autograd/ops/softmax.h"
+#include "autograd/ops/norm/softmax.h"
 #include "models/folder.h"
 #include "models/length_batches.h"
 #include "tests/support/errors.h"
@@ -26,14 +26,14 @@ std::unique_ptr<SequenceClassifier> lively() {
 }
 
 const std::vector<Ids> sequences{{2, 3, 4}, {5}, {}, {2, 7, 8, 9, 10, 11, 12, 3, 4, 5, 6}, {6, 6}, {2, 3, 5}};
-const std::vector<Ids> segments{{0, 0, 1}, {0}, {}, {0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, {1, 1}, {0, 0, 0}};
+const std::vector<Ids> some_segments{{0, 0, 1}, {0}, {}, {0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1}, {1, 1}, {0, 0, 0}};
 
 TEST(Classify, GivesEachWhatItWouldGetAlone) {
   const auto model = lively();
   for (const bool paired : {false, true})
     for (const int64_t batch_tokens : {1, 6, 4096}) {
       const auto found =
-          classify(*model, sequences, paired ? segments : std::vector<Ids>(), {.batch_tokens = batch_tokens});
+          classify(*model, sequences, paired ? some_segments : std::vector<Ids>(), {.batch_tokens = batch_tokens});
       ASSERT_EQ(found.size(), sequences.size());
       std::set<double> different;
       for (size_t row = 0; row < sequences.size(); ++row) {
@@ -43,9 +43,9 @@ TEST(Classify, GivesEachWhatItWouldGetAlone) {
         }
         const Shape shape{1, std::ssize(sequences[row])};
         const NoGrad no_grad;
-        const Tensor alone = softmax(
-            (*model)(from_vector(sequences[row], shape), Mask(), paired ? from_vector(segments[row], shape) : Tensor()),
-            -1);
+        const Tensor alone = softmax((*model)(from_vector(sequences[row], shape), Mask(),
+                                              paired ? from_vector(some_segments[row], shape) : Tensor()),
+                                     -1);
         EXPECT_TRUE(tensors_near(from_vector(found[row], {1, 3}), alone, 1e-12)) << "row " << row;
         different.insert(found[row][0]);
       }

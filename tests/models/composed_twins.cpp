@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/compare.h"
+#include "autograd/ops/elementwise/compare.h"
 #include "autograd/tape/tape.h"
 #include "models/gpt.h"
 #include "models/gpt_neox.h"

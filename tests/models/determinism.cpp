@@ -10,11 +10,11 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
-#include "autograd/kernels/bf16_road.h"
-#include "autograd/kernels/isa.h"
-#include "autograd/kernels/threads.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/shape.h"
+#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/runtime/common/isa.h"
+#include "autograd/kernels/runtime/common/threads.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/shape/shape.h"
 #include "models/decoding/beam.h"
 #include "models/decoding/generate.h"
 #include "models/decoding/greedy.h"

@@ -1,7 +1,7 @@
 // Folders of encoder-decoder models of transformers: what is read from them, and what is refused.
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "base/file.h"
 #include "tests/models/hugging_face_folder.h"
 #include "tests/support/tensors.h"

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "models/classify.h"
 #include "models/masked_language_model.h"

@@ -3,12 +3,12 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/join.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/softmax.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/norm/softmax.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

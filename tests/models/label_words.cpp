@@ -1,7 +1,7 @@
 #include "models/label_words.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/softmax.h"
+#include "autograd/ops/norm/softmax.h"
 #include "autograd/tape/scope.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "autograd/create.h"
-#include "autograd/ops/join.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "models/gpt_neox.h"
 #include "nn/print.h"

@@ -6,9 +6,9 @@
 
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/join.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "models/onnx/stacks.h"
 #include "models/run.h"

@@ -8,9 +8,9 @@
 
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/cast.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/shape/shape.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/temporary_folder.h"

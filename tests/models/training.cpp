@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/ops/loss.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/shape/shape.h"
 #include "models/transformer.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "autograd/tape/scope.h"
 #include "tests/nn/torch_case.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "models/folder.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"

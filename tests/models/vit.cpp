@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/probability_loss.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/loss/probability_loss.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "models/folder.h"
 #include "models/run.h"

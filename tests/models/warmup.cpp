@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/join.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/pad.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/pad.h"
+#include "autograd/ops/shape/shape.h"
 #include "models/transformer.h"
 #include "optim/adam.h"
 #include "optim/schedule.h"

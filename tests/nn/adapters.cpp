@@ -1,8 +1,8 @@
 #include "nn/adapters.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "nn/embedding.h"
 #include "nn/encoder.h"
 #include "nn/heads.h"

@@ -1,9 +1,9 @@
 #include "nn/alibi.h"
 
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/attention.h"
-#include "autograd/ops/pad.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/attention/attention.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/shape/pad.h"
+#include "autograd/ops/shape/shape.h"
 #include "nn/attention.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"

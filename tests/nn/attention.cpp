@@ -1,7 +1,7 @@
 #include "nn/attention.h"
 
-#include "autograd/ops/join.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

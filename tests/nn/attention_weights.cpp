@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "models/transformer.h"
 #include "nn/attention.h"
 #include "tests/support/tensors.h"

@@ -6,9 +6,9 @@
 
 #include "autograd/create.h"
 #include "autograd/gradcheck/gtest.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "autograd/tape/trace.h"
 #include "nn/gradcheck.h"
 #include "nn/linear.h"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"

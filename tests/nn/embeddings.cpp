@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/random.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

@@ -3,8 +3,8 @@
 
 #include "autograd/create.h"
 #include "autograd/custom.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "autograd/tape/tape.h"
 #include "nn/module.h"
 #include "tests/support/errors.h"

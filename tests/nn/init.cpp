@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "autograd/kernels/isa.h"
+#include "autograd/kernels/runtime/common/isa.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

@@ -1,8 +1,8 @@
 #include "nn/lora.h"
 
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/matmul.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "nn/init.h"
 #include "nn/linear.h"
 #include "tests/nn/torch_case.h"

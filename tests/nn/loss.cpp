@@ -1,7 +1,7 @@
-#include "autograd/ops/loss.h"
+#include "autograd/ops/loss/loss.h"
 
-#include "autograd/ops/probability_loss.h"
-#include "autograd/ops/regression_loss.h"
+#include "autograd/ops/loss/probability_loss.h"
+#include "autograd/ops/loss/regression_loss.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/fixtures.h"
 

@@ -6,7 +6,7 @@
 #include "autograd/create.h"
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/gradcheck/gtest.h"
-#include "autograd/ops/attention.h"
+#include "autograd/ops/attention/attention.h"
 #include "autograd/tape/scope.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
 #include "models/transformer.h"
 #include "nn/decoder.h"

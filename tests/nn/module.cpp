@@ -2,7 +2,7 @@
 
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/tape/tape.h"
 #include "nn/dropout.h"
 #include "nn/linear.h"

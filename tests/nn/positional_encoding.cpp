@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"

@@ -1,7 +1,7 @@
 #include "nn/positions.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "nn/rotary.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

@@ -1,7 +1,7 @@
 #include "nn/relative_attention.h"
 
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "nn/attention_steps.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"

@@ -1,7 +1,7 @@
 #include "nn/relative_bias.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "nn/attention.h"
 #include "nn/attention_steps.h"

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/join.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 #include "nn/attention.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"

@@ -1,8 +1,8 @@
 #include "nn/tensor_swap.h"
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/reduce/reduce.h"
 #include "autograd/tape/tape.h"
 #include "nn/linear.h"
 #include "tests/support/errors.h"

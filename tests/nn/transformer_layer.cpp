@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "autograd/create.h"
-#include "autograd/ops/join.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 #include "nn/decoder.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/kernels/isa.h"
+#include "autograd/kernels/runtime/common/isa.h"
 #include "tests/optim/replay.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

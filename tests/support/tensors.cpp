@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "autograd/ops/cast.h"
+#include "autograd/ops/elementwise/cast.h"
 
 namespace tape {
 

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "autograd/create.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/shape/shape.h"
 #include "models/gpt.h"
 #include "optim/adam.h"
 #include "tests/support/temporary_folder.h"

@@ -6,8 +6,8 @@
 
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/statistics.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/reduce/statistics.h"
 #include "base/file.h"
 #include "models/adapter_folder.h"
 #include "models/classify.h"

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/loss.h"
+#include "autograd/ops/loss/loss.h"
 #include "models/gpt_neox.h"
 #include "models/llama.h"
 #include "tests/support/errors.h"

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "autograd/kernels/isa.h"
+#include "autograd/kernels/runtime/common/isa.h"
 #include "tests/support/errors.h"
 
 namespace tape::train {

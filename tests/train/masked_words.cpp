@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/file.h"
 #include "models/folder.h"
 #include "tests/support/tensors.h"

@@ -14,7 +14,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/kernels/bf16_road.h"
+#include "autograd/kernels/product/common/bf16_road.h"
 #include "base/file.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"

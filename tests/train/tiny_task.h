@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "models/gpt.h"
 #include "optim/adam.h"

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "autograd/kernels/elementwise.h"
-#include "autograd/kernels/exchange.h"
+#include "autograd/kernels/elementwise/elementwise.h"
+#include "autograd/kernels/training/exchange.h"
 #include "base/error.h"
 
 namespace tape::train {

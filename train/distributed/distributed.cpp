@@ -7,7 +7,7 @@
 
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
-#include "autograd/kernels/reduce.h"
+#include "autograd/kernels/reduce/reduce.h"
 #include "autograd/tape/early_leaves.h"
 #include "autograd/tape/tape.h"
 #include "base/error.h"

@@ -5,11 +5,11 @@
 #include <numeric>
 
 #include "autograd/create.h"
-#include "autograd/kernels/reduce.h"
-#include "autograd/kernels/triangles.h"
-#include "autograd/ops/arithmetic.h"
+#include "autograd/kernels/linalg/triangles.h"
+#include "autograd/kernels/reduce/reduce.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape::linalg {
 

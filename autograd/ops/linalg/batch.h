@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "../../kernels/blas.h"
-#include "../../kernels/threads.h"
+#include "../../kernels/product/common/blas.h"
+#include "../../kernels/runtime/common/threads.h"
 #include "../../tape/tape.h"
-#include "../matmul.h"
+#include "../product/matmul.h"
 
 // What the operations of linear algebra share: matrices in the last two axes, a batch of them in the others.
 namespace tape::linalg {

@@ -4,13 +4,13 @@
 #include <limits>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lu.h"
 #include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape::linalg {
 namespace {

@@ -4,19 +4,19 @@
 #include <limits>
 
 #include "autograd/create.h"
-#include "autograd/kernels/matrix_lanes.h"
-#include "autograd/kernels/small_matrices.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/join.h"
+#include "autograd/kernels/linalg/common/small_matrices.h"
+#include "autograd/kernels/linalg/matrix_lanes.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/reflectors.h"
 #include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/linalg/triangles.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/pad.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/pad.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape::linalg {
 namespace {

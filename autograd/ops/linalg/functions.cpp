@@ -5,16 +5,16 @@
 #include <map>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/compare.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/join.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/index/index.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape::linalg {
 namespace {

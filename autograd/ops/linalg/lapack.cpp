@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#define CXXLAPACK_NO_UNDERSCORE  // the names that autograd/kernels/lapack.cpp defines
+#define CXXLAPACK_NO_UNDERSCORE  // the names that autograd/kernels/linalg/common/lapack.cpp defines
 #include <xtensor-blas/xlinalg.hpp>
 #include <xtensor/xadapt.hpp>
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "autograd/create.h"
-#include "autograd/kernels/matrix_lanes.h"
+#include "autograd/kernels/linalg/matrix_lanes.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/triangles.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape::linalg {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <deque>
 
-#include "autograd/kernels/gemm.h"
-#include "autograd/kernels/reflectors.h"
+#include "autograd/kernels/linalg/reflectors.h"
+#include "autograd/kernels/product/common/gemm.h"
 #include "autograd/ops/linalg/triangles.h"
 
 namespace tape::linalg {

@@ -5,7 +5,7 @@
 namespace tape::linalg {
 
 // Products of Householder's reflections as products of matrices, which are ours and shared among threads
-// (kernels/gemm.h). A matrix has the same bits for any number of threads. T is float or double.
+// (kernels/product/common/gemm.h). A matrix has the same bits for any number of threads. T is float or double.
 
 /// So many at once.
 inline constexpr int64_t kReflectorBlock = 32;

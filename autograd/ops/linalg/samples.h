@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "../../create.h"
-#include "../arithmetic.h"
+#include "../elementwise/arithmetic.h"
 #include "../op.h"
-#include "../shape.h"
+#include "../shape/shape.h"
 
 // Matrices for the samples of linear algebra: what is added makes them regular, with distinct spectra, whatever x is.
 namespace tape::linalg {

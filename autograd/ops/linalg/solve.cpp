@@ -1,7 +1,8 @@
 // solve, solve_triangular, inv.
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
 #include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/equations.h"
@@ -10,9 +11,8 @@
 #include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/linalg/triangles.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/pad.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/shape/pad.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape::linalg {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "autograd/kernels/blas.h"
-#include "autograd/kernels/gemm.h"
-#include "autograd/kernels/threads.h"
+#include "autograd/kernels/product/common/blas.h"
+#include "autograd/kernels/product/common/gemm.h"
+#include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/reflectors.h"
 #include "autograd/ops/linalg/tridiagonal.h"

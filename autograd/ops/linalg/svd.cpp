@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "autograd/create.h"
-#include "autograd/kernels/matrix_lanes.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/join.h"
+#include "autograd/kernels/linalg/matrix_lanes.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/linalg.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lapack.h"
@@ -13,8 +13,8 @@
 #include "autograd/ops/linalg/spectra.h"
 #include "autograd/ops/linalg/spectrum.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
 
 namespace tape::linalg {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "autograd/kernels/copy.h"
-#include "autograd/kernels/gemm.h"
-#include "autograd/kernels/threads.h"
+#include "autograd/kernels/product/common/gemm.h"
+#include "autograd/kernels/runtime/common/threads.h"
+#include "autograd/kernels/shape/common/copy.h"
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/working.h"
 

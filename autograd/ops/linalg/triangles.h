@@ -1,12 +1,12 @@
 #pragma once
 
-#include "../../kernels/triangles.h"
+#include "../../kernels/linalg/triangles.h"
 
 namespace tape::linalg {
 
 // Triangular matrices and factorizations of any size in halves, whose products are ours and shared among threads
-// (kernels/gemm.h); small ones are the kernels'. A matrix has the same bits for any number of threads. T is float or
-// double.
+// (kernels/product/common/gemm.h); small ones are the kernels'. A matrix has the same bits for any number of threads. T
+// is float or double.
 
 /// Up to so many rows the kernels' loops are faster than products and LAPACK.
 inline constexpr int64_t kSmallTriangle = 32;

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "../../kernels/memory.h"
+#include "../../kernels/runtime/common/memory.h"
 
 namespace tape::linalg {
 

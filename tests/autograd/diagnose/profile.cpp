@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/attention.h"
-#include "autograd/ops/matmul.h"
-#include "autograd/ops/reduce.h"
+#include "autograd/ops/attention/attention.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/reduce/reduce.h"
 
 namespace tape {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "autograd/create.h"
 #include "autograd/custom.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
 
 namespace tape {
 namespace {

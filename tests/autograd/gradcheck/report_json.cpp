@@ -4,9 +4,9 @@
 
 #include "autograd/create.h"
 #include "autograd/gradcheck/gradcheck.h"
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/unary.h"
 #include "tests/autograd/gradcheck/spoiled.h"
 
 namespace tape {

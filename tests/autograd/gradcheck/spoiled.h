@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "autograd/custom.h"
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 
 namespace tape {
 

@@ -7,12 +7,12 @@
 #include "autograd/create.h"
 #include "autograd/custom.h"
 #include "autograd/gradcheck/gtest.h"
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/trigonometry.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/op.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/statistics.h"
-#include "autograd/ops/trigonometry.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/reduce/statistics.h"
 
 namespace tape {
 namespace {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <map>
 
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "base/file.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"

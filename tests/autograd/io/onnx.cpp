@@ -1,7 +1,7 @@
 #include "autograd/io/onnx.h"
 
-#include "autograd/ops/matmul.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/shape/shape.h"
 #include "base/file.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"

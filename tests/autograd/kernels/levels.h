@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "autograd/kernels/isa.h"
-#include "autograd/kernels/threads.h"
+#include "autograd/kernels/runtime/common/isa.h"
+#include "autograd/kernels/runtime/common/threads.h"
 
 namespace tape::kernels::testing {
 

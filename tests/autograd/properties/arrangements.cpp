@@ -5,10 +5,10 @@
 
 #include <xtensor/xmanipulation.hpp>
 
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/pad.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/pad.h"
+#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/tape.h"
 #include "tests/autograd/properties/source.h"
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "autograd/mask.h"
-#include "autograd/ops/attention.h"
-#include "autograd/ops/rotary.h"
+#include "autograd/ops/attention/attention.h"
+#include "autograd/ops/attention/rotary.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

@@ -5,8 +5,8 @@
 
 #include <xtensor/xbuilder.hpp>
 
-#include "autograd/ops/batch_norm.h"
-#include "autograd/ops/group_norm.h"
+#include "autograd/ops/norm/batch_norm.h"
+#include "autograd/ops/norm/group_norm.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

@@ -3,7 +3,7 @@
 #include <xtensor/xmath.hpp>
 #include <xtensor/xoperation.hpp>
 
-#include "autograd/ops/compare.h"
+#include "autograd/ops/elementwise/compare.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

@@ -2,8 +2,8 @@
 #include <numeric>
 
 #include "autograd/create.h"
-#include "autograd/ops/cast.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/shape/shape.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

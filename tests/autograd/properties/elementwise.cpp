@@ -4,9 +4,9 @@
 
 #include <xtensor/xmath.hpp>
 
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/cast.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "autograd/tape/checkpoint.h"
 #include "tests/autograd/properties/property.h"
 

@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "autograd/ops/activation.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/exponential.h"
-#include "autograd/ops/rounding.h"
-#include "autograd/ops/trigonometry.h"
+#include "autograd/ops/elementwise/activation.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/exponential.h"
+#include "autograd/ops/elementwise/rounding.h"
+#include "autograd/ops/elementwise/trigonometry.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

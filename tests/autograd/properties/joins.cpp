@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "autograd/ops/join.h"
+#include "autograd/ops/shape/join.h"
 #include "tests/autograd/properties/source.h"
 
 namespace tape::properties {

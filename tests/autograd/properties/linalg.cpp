@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/matmul.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/shape/shape.h"
 #include "tests/autograd/properties/drawn_matrices.h"
 
 namespace tape::properties {

@@ -6,10 +6,10 @@
 
 #include <xtensor/xmath.hpp>
 
-#include "autograd/ops/linear_cross_entropy.h"
-#include "autograd/ops/loss.h"
-#include "autograd/ops/probability_loss.h"
-#include "autograd/ops/regression_loss.h"
+#include "autograd/ops/loss/linear_cross_entropy.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/loss/probability_loss.h"
+#include "autograd/ops/loss/regression_loss.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

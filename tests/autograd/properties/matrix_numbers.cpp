@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/linalg.h"
 #include "tests/autograd/properties/drawn_matrices.h"
 

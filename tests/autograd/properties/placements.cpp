@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/ops/diagonal.h"
-#include "autograd/ops/indexing.h"
-#include "autograd/ops/join.h"
-#include "autograd/ops/masked.h"
-#include "autograd/ops/repeat.h"
-#include "autograd/ops/scatter.h"
+#include "autograd/ops/elementwise/masked.h"
+#include "autograd/ops/index/indexing.h"
+#include "autograd/ops/index/scatter.h"
+#include "autograd/ops/shape/diagonal.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/repeat.h"
 #include "tests/autograd/properties/source.h"
 
 namespace tape::properties {

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "autograd/create.h"
-#include "autograd/ops/dropout.h"
-#include "autograd/ops/index.h"
-#include "autograd/ops/order.h"
+#include "autograd/ops/elementwise/dropout.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/index/order.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/ops/einsum.h"
-#include "autograd/ops/matmul.h"
+#include "autograd/ops/product/einsum.h"
+#include "autograd/ops/product/matmul.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

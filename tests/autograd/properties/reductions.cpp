@@ -8,11 +8,11 @@
 #include <xtensor/xmath.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/compare.h"
-#include "autograd/ops/product.h"
-#include "autograd/ops/reduce.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/statistics.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/reduce/product.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/reduce/statistics.h"
+#include "autograd/ops/shape/shape.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

@@ -6,11 +6,11 @@
 
 #include <xtensor/xmath.hpp>
 
-#include "autograd/kernels/random_draw.h"
-#include "autograd/ops/gumbel_softmax.h"
-#include "autograd/ops/norm.h"
-#include "autograd/ops/order.h"
-#include "autograd/ops/softmax.h"
+#include "autograd/kernels/random/common/random_draw.h"
+#include "autograd/ops/index/order.h"
+#include "autograd/ops/norm/gumbel_softmax.h"
+#include "autograd/ops/norm/norm.h"
+#include "autograd/ops/norm/softmax.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

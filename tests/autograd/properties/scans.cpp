@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/ops/scan.h"
-#include "autograd/ops/statistics.h"
+#include "autograd/ops/reduce/scan.h"
+#include "autograd/ops/reduce/statistics.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

@@ -4,28 +4,30 @@
 #include <cmath>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/ctc_loss.h"
-#include "autograd/ops/embedding_loss.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/loss/ctc_loss.h"
+#include "autograd/ops/loss/embedding_loss.h"
+#include "autograd/ops/shape/shape.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {
 namespace {
 
-using Row = std::vector<double>;
+using OneRow = std::vector<double>;
 
-Row row_of(const Array& rows, int64_t i) {
+OneRow row_of(const Array& rows, int64_t i) {
   const int64_t width = shape_of(rows)[1];
-  return Row(rows.data() + i * width, rows.data() + (i + 1) * width);
+  return OneRow(rows.data() + i * width, rows.data() + (i + 1) * width);
 }
-double dot(const Row& a, const Row& b) {
+double dot(const OneRow& a, const OneRow& b) {
   double total = 0;
   for (size_t i = 0; i < a.size(); ++i) total += a[i] * b[i];
   return total;
 }
-double length_of(const Row& a, double eps) { return std::max(std::sqrt(dot(a, a)), eps); }
-double cosine(const Row& a, const Row& b, double eps) { return dot(a, b) / (length_of(a, eps) * length_of(b, eps)); }
+double length_of(const OneRow& a, double eps) { return std::max(std::sqrt(dot(a, a)), eps); }
+double cosine(const OneRow& a, const OneRow& b, double eps) {
+  return dot(a, b) / (length_of(a, eps) * length_of(b, eps));
+}
 
 Case draw_normalize(Draw& draw) {
   const DType dtype = draw.floating();
@@ -52,7 +54,7 @@ struct Rows {
       values.push_back(exact(inputs.back()));
     }
   }
-  Row row(size_t tensor, int64_t i) const { return row_of(values[tensor], i); }
+  OneRow row(size_t tensor, int64_t i) const { return row_of(values[tensor], i); }
   /// A number a row; what is added up for it is of size `magnitude`.
   template <class Value>
   Case gives(std::function<Tensor(const Tensors&)> call, double magnitude, const Value& value) const {
@@ -96,7 +98,7 @@ Case draw_triplet_margin_loss(Draw& draw) {
   const Rows rows(draw, 3);
   const double p = draw.one_of({1.0, 2.0, 3.0}), margin = draw.one_of({0.5, 20.0});
   const bool swap = draw.chance(0.5);
-  const auto distance = [p](const Row& a, const Row& b) {
+  const auto distance = [p](const OneRow& a, const OneRow& b) {
     double total = 0;
     for (size_t i = 0; i < a.size(); ++i) total += std::pow(std::abs(a[i] - b[i] + 1e-6), p);
     return std::pow(total, 1 / p);
@@ -108,7 +110,7 @@ Case draw_triplet_margin_loss(Draw& draw) {
       },
       margin + 8 * static_cast<double>(rows.width),
       [&](int64_t i) {
-        const Row a = rows.row(0, i), near = rows.row(1, i), far = rows.row(2, i);
+        const OneRow a = rows.row(0, i), near = rows.row(1, i), far = rows.row(2, i);
         const double other = swap ? std::min(distance(a, far), distance(near, far)) : distance(a, far);
         return std::max(0.0, margin + distance(a, near) - other);
       });

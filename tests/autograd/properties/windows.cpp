@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autograd/ops/convolution.h"
-#include "autograd/ops/pooling.h"
+#include "autograd/ops/convolution/convolution.h"
+#include "autograd/ops/convolution/pooling.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

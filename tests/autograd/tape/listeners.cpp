@@ -12,7 +12,7 @@
 #include "autograd/diagnose/profile.h"
 #include "autograd/diagnose/tape_values.h"
 #include "autograd/ops.h"
-#include "autograd/ops/attention_call.h"
+#include "autograd/ops/attention/attention_call.h"
 #include "autograd/ops/op.h"
 #include "autograd/tape/checkpoint.h"
 #include "autograd/tape/tape.h"

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
-#include "autograd/ops/unary.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
 #include "autograd/tape/tape.h"
 
 // Outside the library's namespace, as a user's code is.

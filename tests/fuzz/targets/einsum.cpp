@@ -1,4 +1,4 @@
-#include "autograd/ops/einsum.h"
+#include "autograd/ops/product/einsum.h"
 
 #include <algorithm>
 #include <map>

@@ -1,9 +1,9 @@
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 
 #include <vector>
 
 #include "autograd/create.h"
-#include "autograd/ops/index.h"
+#include "autograd/ops/index/index.h"
 #include "tests/fuzz/numbers.h"
 #include "tests/fuzz/target.h"
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/shape.h"
-#include "autograd/ops/softmax.h"
+#include "autograd/ops/norm/softmax.h"
+#include "autograd/ops/shape/shape.h"
 #include "models/decoding/greedy.h"
 #include "models/folder.h"
 #include "tests/models/sources.h"

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/kernels/work.h"
+#include "autograd/kernels/runtime/common/work.h"
 #include "models/folder.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"

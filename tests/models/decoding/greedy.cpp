@@ -5,7 +5,7 @@
 #include <set>
 
 #include "autograd/create.h"
-#include "autograd/ops/shape.h"
+#include "autograd/ops/shape/shape.h"
 #include "tests/models/sources.h"
 #include "tests/support/errors.h"
 

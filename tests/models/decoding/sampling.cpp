@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/create.h"
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"
 

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/ops/arithmetic.h"
+#include "autograd/ops/elementwise/arithmetic.h"
 #include "base/file.h"
 #include "models/decoding/generate.h"
 #include "models/decoding/repeats.h"

@@ -1,0 +1,223 @@
+#include "autograd/kernels/convolution/common/convolution.h"
+
+#include <algorithm>
+
+#include "autograd/kernels/convolution/columns.h"
+#include "autograd/kernels/convolution/depthwise.h"
+#include "autograd/kernels/product/common/gemm.h"
+#include "autograd/kernels/runtime/common/work.h"
+#include "autograd/kernels/runtime/level.h"
+
+namespace tape::kernels {
+namespace {
+
+using TAPE_LEVEL::divide_up, TAPE_LEVEL::Scratch;
+
+/// What a convolution's products count as, whichever thread computes them.
+class CountedOnce {
+ public:
+  explicit CountedOnce(const Convolution& s)
+      : after_(flops_asked() + 2 * static_cast<double>(s.batch * s.groups * s.out_channels) *
+                                   static_cast<double>(s.in_channels * s.windows.taps() * s.windows.out())) {}
+  ~CountedOnce() { flops_asked() = after_; }
+  CountedOnce(const CountedOnce&) = delete;
+  CountedOnce& operator=(const CountedOnce&) = delete;
+
+ private:
+  double after_;
+};
+
+/// A few tasks run one after the other, their products on all threads; many beside each other.
+template <class Body>
+void for_products(int64_t tasks, double multiplications, const Body& body) {
+  constexpr int64_t kFew = 4;
+  constexpr double kLittle = 1e5;
+  if (tasks >= kFew && multiplications > kLittle) return run_tasks(tasks, body);
+  for (int64_t task = 0; task < tasks; ++task) body(task);
+}
+
+/// The sizes of a convolution and of its blocks.
+template <class T>
+struct Plan {
+  explicit Plan(const Convolution& s)
+      : depth(s.in_channels * s.windows.taps()),
+        places(s.windows.out()),
+        direct(s.windows.are_each_value()),
+        width(width_for(depth, places)),
+        blocks(divide_up(places, width)),
+        multiplications(static_cast<double>(s.batch * s.groups * s.out_channels) * static_cast<double>(depth) *
+                        static_cast<double>(places)) {}
+
+  /// Windows whose columns of `rows` values stay in the second-level cache while they are multiplied.
+  static int64_t width_for(int64_t rows, int64_t places) {
+    constexpr int64_t kBytes = 1 << 18, kPanel = 64;
+    const int64_t most = std::max(kPanel, kBytes / (rows * static_cast<int64_t>(sizeof(T))) / kPanel * kPanel);
+    return std::clamp<int64_t>(divide_up(divide_up(places, divide_up(places, most)), kPanel) * kPanel, 1, places);
+  }
+  int64_t count(int64_t block) const { return std::min(width, places - block * width); }
+
+  int64_t depth, places;
+  bool direct;  // the columns are x itself
+  int64_t width, blocks;
+  double multiplications;
+};
+
+/// Columns of one block of windows: where they begin, and how far apart their rows are.
+template <class T>
+struct Columns {
+  const T* values;
+  int64_t stride;
+};
+
+/// `image` is one group's channels of one element of the batch.
+template <class T>
+Columns<T> columns_of(const Convolution& s, const Plan<T>& plan, const T* image, int64_t block,
+                      const Scratch<T>& room) {
+  if (plan.direct) return {image + block * plan.width, plan.places};
+  column<T>().unfold(s.windows, s.in_channels, image, block * plan.width, plan.count(block), room.data());
+  return {room.data(), plan.count(block)};
+}
+
+Depthwise depthwise_of(const Convolution& s) { return {s.batch, s.groups, s.out_channels, s.windows}; }
+
+/// Values of an axis with the border that its windows see.
+double bordered(const Window& w) {
+  return static_cast<double>(w.in + w.out) + static_cast<double>(w.out) * static_cast<double>(w.stride) +
+         static_cast<double>(w.kernel) * static_cast<double>(w.dilation);
+}
+
+/// Whether each group has one input channel; a single group's product has rows enough. The loops write out planes with
+/// their border, which must not be out of all proportion.
+bool is_depthwise(const Convolution& s) {
+  constexpr double kMost = 1 << 14, kTimes = 64;
+  const double values = bordered(s.windows.rows) * bordered(s.windows.columns);
+  return s.in_channels == 1 && s.groups > 1 &&
+         values <= kMost + kTimes * static_cast<double>(s.windows.in() + s.windows.out());
+}
+
+template <class T>
+void forward(const Convolution& s, const T* x, const T* weight, const T* bias, T* y) {
+  const CountedOnce counted(s);
+  if (is_depthwise(s)) return depthwise<T>().forward(depthwise_of(s), x, weight, bias, y);
+  const Plan<T> plan(s);
+  for_products(s.batch * s.groups * plan.blocks, plan.multiplications, [&](int64_t task) {
+    const int64_t image = task / plan.blocks, block = task % plan.blocks, group = image % s.groups;
+    const Scratch<T> room(plan.direct ? 1 : plan.depth * plan.width);
+    const Columns<T> columns = columns_of(s, plan, x + image * s.in_channels * s.windows.in(), block, room);
+    const int64_t count = plan.count(block);
+    T* const to = y + image * s.out_channels * plan.places + block * plan.width;
+    if (bias)
+      for (int64_t o = 0; o < s.out_channels; ++o)
+        std::fill_n(to + o * plan.places, count, bias[group * s.out_channels + o]);
+    gemm({.m = s.out_channels,
+          .n = count,
+          .k = plan.depth,
+          .lda = plan.depth,
+          .ldb = columns.stride,
+          .ldc = plan.places,
+          .accumulate = bias != nullptr,
+          .precision = s.precision},
+         weight + group * s.out_channels * plan.depth, columns.values, to);
+  });
+}
+
+/// Channels whose gradients are computed together: about as many rows of a product.
+int64_t channels_together(const Convolution& s) {
+  constexpr int64_t kRows = 512;
+  const int64_t most = std::max<int64_t>(1, kRows / s.windows.taps());
+  return divide_up(s.in_channels, divide_up(s.in_channels, most));
+}
+
+template <class T>
+void input_gradient(const Convolution& s, const T* weight, const T* dy, T* dx) {
+  const CountedOnce counted(s);
+  if (is_depthwise(s)) return depthwise<T>().input_gradient(depthwise_of(s), weight, dy, dx);
+  const Plan<T> plan(s);
+  const int64_t taps = s.windows.taps(), together = channels_together(s), in = s.windows.in();
+  const int64_t parts = divide_up(s.in_channels, together);
+  const int64_t width = plan.direct ? plan.places : Plan<T>::width_for(together * taps, plan.places);
+  for_products(s.batch * s.groups * parts, plan.multiplications, [&](int64_t task) {
+    const int64_t image = task / parts, channel = task % parts * together;
+    const int64_t channels = std::min(together, s.in_channels - channel);
+    const Scratch<T> room(plan.direct ? 1 : together * taps * width);
+    T* const to = dx + (image * s.in_channels + channel) * in;
+    if (!plan.direct) std::fill_n(to, channels * in, T(0));
+    for (int64_t first = 0; first < plan.places; first += width) {
+      const int64_t count = std::min(width, plan.places - first);
+      gemm({.transpose_a = true,
+            .m = channels * taps,
+            .n = count,
+            .k = s.out_channels,
+            .lda = plan.depth,
+            .ldb = plan.places,
+            .ldc = count,
+            .precision = s.precision},
+           weight + image % s.groups * s.out_channels * plan.depth + channel * taps,
+           dy + image * s.out_channels * plan.places + first, plan.direct ? to : room.data());
+      if (!plan.direct) column<T>().fold(s.windows, channels, room.data(), first, count, to);
+    }
+  });
+}
+
+/// Into how many sums of its own a weight's gradient is split: as many as threads may want, unless it is large itself.
+int64_t sums_of(int64_t units, int64_t values) {
+  constexpr int64_t kMost = 8, kValues = 1 << 21;
+  return std::clamp<int64_t>(std::min(kValues / std::max<int64_t>(values, 1), units), 1, kMost);
+}
+
+template <class T>
+void weight_gradient(const Convolution& s, const T* x, const T* dy, T* dweight) {
+  const CountedOnce counted(s);
+  if (is_depthwise(s)) return depthwise<T>().weight_gradient(depthwise_of(s), x, dy, dweight);
+  const Plan<T> plan(s);
+  const int64_t own = s.out_channels * plan.depth, all = s.groups * own, units = s.batch * plan.blocks;
+  if (units == 0) return void(std::fill_n(dweight, all, T(0)));
+  const int64_t sums = sums_of(units, all);
+  const Scratch<T> partial(sums > 1 ? (sums - 1) * all : 1);
+  const auto place = [&](int64_t sum) { return sum == 0 ? dweight : partial.data() + (sum - 1) * all; };
+  for_products(s.groups * sums, plan.multiplications, [&](int64_t task) {
+    const int64_t group = task % s.groups, sum = task / s.groups;
+    const int64_t begin = units * sum / sums, end = units * (sum + 1) / sums;
+    const Scratch<T> room(plan.direct ? 1 : plan.depth * plan.width);
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t image = unit / plan.blocks * s.groups + group, block = unit % plan.blocks;
+      const Columns<T> columns = columns_of(s, plan, x + image * s.in_channels * s.windows.in(), block, room);
+      gemm({.transpose_b = true,
+            .m = s.out_channels,
+            .n = plan.depth,
+            .k = plan.count(block),
+            .lda = plan.places,
+            .ldb = columns.stride,
+            .ldc = plan.depth,
+            .accumulate = unit > begin,
+            .precision = s.precision},
+           dy + image * s.out_channels * plan.places + block * plan.width, columns.values, place(sum) + group * own);
+    }
+  });
+  for (int64_t sum = 1; sum < sums; ++sum) {
+    const T* const from = place(sum);
+    for (int64_t i = 0; i < all; ++i) dweight[i] += from[i];
+  }
+}
+}  // namespace
+
+void convolve(const Convolution& shape, const float* x, const float* weight, const float* bias, float* y) {
+  forward(shape, x, weight, bias, y);
+}
+void convolve(const Convolution& shape, const double* x, const double* weight, const double* bias, double* y) {
+  forward(shape, x, weight, bias, y);
+}
+void convolve_input_gradient(const Convolution& shape, const float* weight, const float* dy, float* dx) {
+  input_gradient(shape, weight, dy, dx);
+}
+void convolve_input_gradient(const Convolution& shape, const double* weight, const double* dy, double* dx) {
+  input_gradient(shape, weight, dy, dx);
+}
+void convolve_weight_gradient(const Convolution& shape, const float* x, const float* dy, float* dweight) {
+  weight_gradient(shape, x, dy, dweight);
+}
+void convolve_weight_gradient(const Convolution& shape, const double* x, const double* dy, double* dweight) {
+  weight_gradient(shape, x, dy, dweight);
+}
+
+}  // namespace tape::kernels

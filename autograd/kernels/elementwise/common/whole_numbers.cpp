@@ -1,0 +1,142 @@
+#include "autograd/kernels/elementwise/common/whole_numbers.h"
+
+#include <cstring>
+
+#include "autograd/kernels/elementwise/choice_loop.h"
+#include "autograd/kernels/elementwise/compare_loop.h"
+#include "autograd/kernels/reduce/column_parts.h"
+
+namespace tape::kernels {
+namespace {
+
+using namespace TAPE_LEVEL;
+
+/// Signed overflow wraps: the sum is made of unsigned numbers.
+template <class F>
+int64_t wrapped(int64_t x, int64_t y, const F& f) {
+  return static_cast<int64_t>(f(static_cast<uint64_t>(x), static_cast<uint64_t>(y)));
+}
+
+int64_t product(int64_t x, int64_t y) {
+  return wrapped(x, y, [](uint64_t u, uint64_t v) { return u * v; });
+}
+
+/// x^y by squaring; a negative power is that of 1 and -1, and 0 of every other number.
+int64_t power(int64_t x, int64_t y) {
+  if (y < 0) return x == 1 || (x == -1 && y % 2 == 0) ? 1 : x == -1 ? -1 : 0;
+  int64_t result = 1;
+  for (; y > 0; y /= 2) {
+    if (y % 2 == 1) result = product(result, x);
+    x = product(x, x);
+  }
+  return result;
+}
+
+PairLoop<int64_t, int64_t> binary_loop(Binary op) {
+  constexpr auto loop_of = [](auto f) { return pair_loop_of<int64_t, int64_t>(f); };
+  switch (op) {
+    case Binary::add:
+      return loop_of([](int64_t x, int64_t y) { return wrapped(x, y, [](uint64_t u, uint64_t v) { return u + v; }); });
+    case Binary::sub:
+      return loop_of([](int64_t x, int64_t y) { return wrapped(x, y, [](uint64_t u, uint64_t v) { return u - v; }); });
+    case Binary::mul:
+      return loop_of([](int64_t x, int64_t y) { return product(x, y); });
+    case Binary::div:  // INT64_MIN / -1 does not fit: it wraps as well
+      return loop_of([](int64_t x, int64_t y) {
+        return y == -1 ? wrapped(0, x, [](uint64_t u, uint64_t v) { return u - v; }) : x / y;
+      });
+    case Binary::maximum:
+      return loop_of([](int64_t x, int64_t y) { return x > y ? x : y; });
+    case Binary::minimum:
+      return loop_of([](int64_t x, int64_t y) { return x < y ? x : y; });
+    case Binary::remainder:  // of the sign of y
+      return loop_of([](int64_t x, int64_t y) {
+        const int64_t rest = y == -1 ? 0 : x % y;
+        return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+      });
+    case Binary::pow:
+      return loop_of([](int64_t x, int64_t y) { return power(x, y); });
+    case Binary::atan2:
+      break;
+  }
+  return nullptr;  // refused by the caller
+}
+}  // namespace
+
+void binary_i64(Binary op, const Broadcast& plan, const int64_t* a, const int64_t* b, int64_t* out) {
+  if (const auto loop = binary_loop(op)) for_pairs(plan, a, b, out, loop);
+}
+
+void compare_i64(Compare op, const Broadcast& plan, const int64_t* a, const int64_t* b, bool* out) {
+  for_pairs(plan, a, b, out, compare_loop<int64_t>(op));
+}
+
+void where_bytes(const Broadcast& plan, int64_t element_size, const bool* c, const void* a, const void* b, void* out) {
+  const auto run = [&](auto element) {
+    using E = decltype(element);
+    where_loop(plan, c, static_cast<const E*>(a), static_cast<const E*>(b), static_cast<E*>(out));
+  };
+  if (element_size == 1) run(uint8_t{});
+  if (element_size == 2) run(uint16_t{});
+  if (element_size == 4) run(uint32_t{});
+  if (element_size == 8) run(uint64_t{});
+}
+
+void best_i64(int64_t outer, int64_t size, int64_t inner, bool largest, const int64_t* x, int64_t* y, int64_t* index) {
+  for_columns(outer, size, inner, [&](int64_t o, int64_t first, int64_t columns) {
+    int64_t at[kMostColumns] = {};
+    const int64_t* from = x + o * size * inner + first;
+    int64_t* best = y + o * inner + first;
+    for (int64_t i = 0; i < columns; ++i) best[i] = from[i];
+    for (int64_t s = 1; s < size; ++s) {
+      const int64_t* row = from + s * inner;
+      for (int64_t i = 0; i < columns; ++i) {
+        const bool better = largest ? row[i] > best[i] : row[i] < best[i];
+        best[i] = better ? row[i] : best[i];
+        at[i] = better ? s : at[i];
+      }
+    }
+    for (int64_t i = 0; index && i < columns; ++i) index[o * inner + first + i] = at[i];
+  });
+}
+
+namespace {
+/// y = op of all of x, from `start` on.
+template <class Op>
+void fold_i64(int64_t outer, int64_t size, int64_t inner, int64_t start, const int64_t* x, int64_t* y, const Op& op) {
+  for_columns(outer, size, inner, [&](int64_t o, int64_t first, int64_t columns) {
+    int64_t* result = y + o * inner + first;
+    for (int64_t i = 0; i < columns; ++i) result[i] = start;
+    for (int64_t s = 0; s < size; ++s) {
+      const int64_t* row = x + (o * size + s) * inner + first;
+      for (int64_t i = 0; i < columns; ++i) result[i] = wrapped(result[i], row[i], op);
+    }
+  });
+}
+}  // namespace
+
+void sum_i64(int64_t outer, int64_t size, int64_t inner, const int64_t* x, int64_t* y) {
+  fold_i64(outer, size, inner, 0, x, y, [](uint64_t u, uint64_t v) { return u + v; });
+}
+
+void product_i64(int64_t outer, int64_t size, int64_t inner, const int64_t* x, int64_t* y) {
+  fold_i64(outer, size, inner, 1, x, y, [](uint64_t u, uint64_t v) { return u * v; });
+}
+
+void any_true(int64_t outer, int64_t size, int64_t inner, const bool* x, bool* y) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(x);
+  auto* any = reinterpret_cast<unsigned char*>(y);
+  for_columns(outer, size, inner, [&](int64_t o, int64_t first, int64_t columns) {
+    const unsigned char* from = bytes + o * size * inner + first;
+    unsigned char* to = any + o * inner + first;
+    if (inner == 1) {
+      *to = std::memchr(from, 1, static_cast<size_t>(size)) ? 1 : 0;
+      return;
+    }
+    for (int64_t i = 0; i < columns; ++i) to[i] = 0;
+    for (int64_t s = 0; s < size; ++s)
+      for (int64_t i = 0; i < columns; ++i) to[i] = static_cast<unsigned char>(to[i] | from[s * inner + i]);
+  });
+}
+
+}  // namespace tape::kernels

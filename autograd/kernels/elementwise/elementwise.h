@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+#include "../runtime/common/isa.h"
+#include "broadcast.h"
+
+namespace tape::kernels {
+
+enum class Binary { add, sub, mul, div, pow, maximum, minimum, remainder, atan2 };
+enum class Class { finite, infinite, nan };
+enum class Compare { eq, ne, lt, le, gt, ge };
+
+template <class T>
+struct ElementwiseKernels {
+  /// out = op(a, b), broadcast. Reads a and b, writes every element of out, which may be a or b where that operand is
+  /// not repeated. maximum and minimum are NaN where either operand is; remainder has the sign of
+  /// b; atan2 is the angle of the point (b, a).
+  void (*binary)(Binary op, const Broadcast& plan, const T* a, const T* b, T* out);
+  /// out = a op b, broadcast. Reads a and b, writes every element of out.
+  void (*compare)(Compare op, const Broadcast& plan, const T* a, const T* b, bool* out);
+  /// out = c ? a : b, broadcast. Reads a, b and the condition c, writes every element of out. strides[0] and [1] are
+  /// a's and b's, strides[2] is the condition's.
+  void (*where)(const Broadcast& plan, const bool* c, const T* a, const T* b, T* out);
+  /// out = a + w (b - a), broadcast, exact at w = 0 and 1. strides[2] are the weight's.
+  void (*lerp)(const Broadcast& plan, const T* a, const T* b, const T* w, T* out);
+  /// out[i] = whether x[i] is of the class.
+  void (*classify)(Class kind, int64_t n, const T* x, bool* out);
+  /// y[i] = x[i] * scale + shift; y may be x.
+  void (*affine)(int64_t n, const T* x, T scale, T shift, T* y);
+  /// y[i] = pow(x[i], exponent) with exact roads for 0.5, 1, 2, 3, -1, -0.5; y may be x.
+  void (*pow_scalar)(int64_t n, const T* x, T exponent, T* y);
+  /// y[i] += x[i] * scale
+  void (*accumulate)(int64_t n, const T* x, T scale, T* y);
+};
+TAPE_KERNEL_TABLE(ElementwiseKernels, elementwise)
+}  // namespace tape::kernels

@@ -1,0 +1,204 @@
+#include "autograd/kernels/index/common/take.h"
+
+#include <cstring>
+
+#include "autograd/kernels/index/scatter_loop.h"
+
+namespace tape::kernels {
+namespace {
+
+using namespace TAPE_LEVEL;
+
+/// Whole numbers stand for values of any type of their size.
+template <class Visit>
+void with_size(int64_t element_size, const Visit& visit) {
+  if (element_size == 1) visit(uint8_t{});
+  if (element_size == 2) visit(uint16_t{});
+  if (element_size == 4) visit(uint32_t{});
+  if (element_size == 8) visit(uint64_t{});
+}
+}  // namespace
+
+void take(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
+          const int64_t* index, void* y) {
+  if (inner == 0) return;  // however many lines of nothing there are
+  with_size(element_size, [&](auto element) {
+    using E = decltype(element);
+    const E* from = static_cast<const E*>(x);
+    E* to = static_cast<E*>(y);
+    for_chunks(outer * count, inner, [&](int64_t begin, int64_t end) {
+      // Line by line without a division each: o and c go along.
+      int64_t o = begin / count, c = begin % count;
+      for (int64_t line = begin; line < end; ++o, c = 0) {
+        const E* rows = from + o * size * inner;
+        const int64_t last = smaller(end, line + count - c);
+        if (inner == 1)
+          for (; line < last; ++line, ++c) to[line] = rows[index[c]];
+        else
+          for (; line < last; ++line, ++c)
+            std::memcpy(to + line * inner, rows + index[c] * inner, static_cast<std::size_t>(inner) * sizeof(E));
+      }
+    });
+  });
+}
+
+void gather(int64_t outer, int64_t size, int64_t inner, int64_t element_size, const void* x, int64_t count,
+            const int64_t* index, void* y) {
+  if (inner == 0) return;
+  with_size(element_size, [&](auto element) {
+    using E = decltype(element);
+    const E* from = static_cast<const E*>(x);
+    E* to = static_cast<E*>(y);
+    for_chunks(outer * count, inner, [&](int64_t begin, int64_t end) {
+      int64_t o = begin / count;
+      for (int64_t line = begin; line < end; ++o) {
+        const E* rows = from + o * size * inner;
+        const int64_t last = smaller(end, (o + 1) * count);
+        if (inner == 1)
+          for (; line < last; ++line) to[line] = rows[index[line]];
+        else
+          for (; line < last; ++line)
+            for (int64_t i = 0; i < inner; ++i) to[line * inner + i] = rows[index[line * inner + i] * inner + i];
+      }
+    });
+  });
+}
+
+void put(int64_t outer, int64_t size, int64_t inner, int64_t element_size, void* x, int64_t count, const int64_t* index,
+         const void* y) {
+  if (size == 0) return;
+  with_size(element_size, [&](auto element) {
+    using E = decltype(element);
+    E* to = static_cast<E*>(x);
+    const E* from = static_cast<const E*>(y);
+    for_columns(outer, count, inner, [&](int64_t o, int64_t first, int64_t columns) {
+      if (inner == 1) {
+        for (int64_t c = 0; c < count; ++c) to[o * size + index[c]] = from[o * count + c];
+        return;
+      }
+      for (int64_t c = 0; c < count; ++c) {
+        E* place = to + (o * size + index[c]) * inner + first;
+        const E* value = from + (o * count + c) * inner + first;
+        std::memcpy(place, value, static_cast<std::size_t>(columns) * sizeof(E));
+      }
+    });
+  });
+}
+
+void scatter(int64_t outer, int64_t size, int64_t inner, int64_t element_size, void* x, int64_t count,
+             const int64_t* index, const void* y) {
+  with_size(element_size, [&](auto element) {
+    using E = decltype(element);
+    E* to = static_cast<E*>(x);
+    const E* from = static_cast<const E*>(y);
+    for_places(outer, size, inner, count, index, [=](int64_t place, int64_t at) { to[place] = from[at]; });
+  });
+}
+
+bool mark_last(int64_t outer, int64_t size, int64_t inner, int64_t count, const int64_t* index, bool* last) {
+  int64_t repeated = 0;
+  for_chunks(outer, count * inner, [&](int64_t begin, int64_t end) {
+    Scratch<int64_t> latest(size * inner + 1);
+    bool here = false;
+    for (int64_t o = begin; o < end; ++o) {
+      const int64_t* at = index + o * count * inner;
+      bool* marks = last + o * count * inner;
+      if (inner == 1) {
+        for (int64_t c = 0; c < count; ++c) latest[at[c]] = c;
+        for (int64_t c = 0; c < count; ++c) here |= !(marks[c] = latest[at[c]] == c);
+        continue;
+      }
+      for (int64_t c = 0; c < count; ++c)
+        for (int64_t i = 0; i < inner; ++i) latest[at[c * inner + i] * inner + i] = c;
+      for (int64_t c = 0; c < count; ++c)
+        for (int64_t i = 0; i < inner; ++i)
+          here |= !(marks[c * inner + i] = latest[at[c * inner + i] * inner + i] == c);
+    }
+    if (here) __atomic_store_n(&repeated, 1, __ATOMIC_RELAXED);
+  });
+  return repeated != 0;
+}
+
+int64_t first_outside(int64_t n, const int64_t* index, int64_t low, int64_t size) {
+  int64_t bad = 0;
+  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
+    // The sign of size - 1 - i or i - low is set where i is outside; four sums, so that none waits for another.
+    const auto first = static_cast<uint64_t>(low), last = static_cast<uint64_t>(size) - 1;
+    const auto signs = [=](int64_t i) {
+      const auto at = static_cast<uint64_t>(index[i]);
+      return (last - at) | (at - first);
+    };
+    uint64_t a = 0, b = 0, c = 0, d = 0;
+    int64_t i = begin;
+    for (; i + 4 <= end; i += 4) a |= signs(i), b |= signs(i + 1), c |= signs(i + 2), d |= signs(i + 3);
+    for (; i < end; ++i) a |= signs(i);
+    if ((a | b | c | d) >> 63) __atomic_store_n(&bad, 1, __ATOMIC_RELAXED);
+  });
+  if (bad == 0) return -1;
+  // Of more than 2^62 places a difference may be past 2^63 within them, too.
+  for (int64_t i = 0; i < n; ++i)
+    if (index[i] < low || index[i] >= size) return i;
+  return -1;
+}
+
+void wrap_negative(int64_t n, const int64_t* index, int64_t size, int64_t* wrapped) {
+  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) wrapped[i] = index[i] < 0 ? index[i] + size : index[i];
+  });
+}
+
+namespace {
+int64_t count_of_chunk(const bool* flags, int64_t begin, int64_t end) {
+  // Eight at a time: the highest byte of the product is the sum of all.
+  int64_t count = 0, i = begin;
+  for (; i + 8 <= end; i += 8) {
+    uint64_t eight;
+    std::memcpy(&eight, flags + i, sizeof(eight));
+    count += static_cast<int64_t>((eight * 0x0101010101010101U) >> 56);
+  }
+  for (; i < end; ++i) count += flags[i];
+  return count;
+}
+}  // namespace
+
+int64_t count_true(int64_t n, const bool* flags) {
+  int64_t count = 0;
+  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
+    __atomic_fetch_add(&count, count_of_chunk(flags, begin, end), __ATOMIC_RELAXED);
+  });
+  return count;
+}
+
+void true_places(int64_t n, const bool* flags, int64_t* places) {
+  const auto* bytes = reinterpret_cast<const unsigned char*>(flags);
+  const int64_t chunks = divide_up(n, kChunk);
+  Scratch<int64_t> first(chunks + 1);
+  for_tasks(chunks, chunks > 2, [&](int64_t chunk) {
+    first[chunk + 1] = count_of_chunk(flags, chunk * kChunk, smaller(n, (chunk + 1) * kChunk));
+  });
+  first[0] = 0;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) first[chunk + 1] += first[chunk];
+  for_tasks(chunks, chunks > 2, [&](int64_t chunk) {
+    // Without a branch on the flag, which nobody can predict: what is written for one that is not set is written over.
+    const int64_t* end = places + first[chunk + 1];
+    int64_t* to = places + first[chunk];
+    for (int64_t i = chunk * kChunk; to < end; ++i) {
+      *to = i;
+      to += bytes[i];
+    }
+  });
+}
+
+void unravel(int64_t n, const int64_t* positions, int rank, const int64_t* sizes, int64_t* index) {
+  for_chunks(n, rank, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t rest = positions[i];
+      for (int d = rank - 1; d >= 0; --d) {
+        index[i * rank + d] = rest % sizes[d];
+        rest /= sizes[d];
+      }
+    }
+  });
+}
+
+}  // namespace tape::kernels

@@ -1,0 +1,144 @@
+#include "autograd/kernels/product/common/bf16_road.h"
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "autograd/kernels/product/amx/tile_product.h"
+#include "autograd/kernels/product/bf16/bf16_product.h"
+#include "autograd/kernels/product/common/tile_emulation.h"
+#include "autograd/kernels/runtime/common/isa.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace tape {
+namespace kernels {
+namespace {
+
+constexpr int kUnset = -1;
+std::atomic<int> road_set{kUnset};
+
+#if defined(__x86_64__)
+/// A process must ask for the 8 KiB that tiles add to the state of each of its threads.
+bool tiles_permitted() {
+#if defined(__linux__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+bool cpu_has_tiles() {
+  constexpr unsigned kBf16 = 1U << 22, kTiles = 1U << 24;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kBf16) && (d & kTiles);
+}
+#endif
+
+Bf16Road detect() {
+#if defined(__x86_64__)
+  if (supported_isa() != Isa::v4 || !__builtin_cpu_supports("avx512bf16")) return Bf16Road::none;
+  return cpu_has_tiles() && tiles_permitted() ? Bf16Road::tiles : Bf16Road::avx512;
+#else
+  return Bf16Road::none;
+#endif
+}
+
+Bf16Road fastest_road() {
+  const Bf16Road road = supported_bf16_road();
+#if defined(__x86_64__)
+  if (road == Bf16Road::avx512 && !__builtin_cpu_is("amd")) return Bf16Road::none;
+#endif
+  return road;
+}
+}  // namespace
+}  // namespace kernels
+
+std::string_view to_string(MatmulPrecision precision) {
+  return precision == MatmulPrecision::highest ? "highest" : precision == MatmulPrecision::high ? "high" : "medium";
+}
+
+namespace kernels {
+
+std::string_view to_string(Bf16Road road) {
+  switch (road) {
+    case Bf16Road::avx512:
+      return "AVX512-BF16";
+    case Bf16Road::tiles:
+      return "AMX tiles";
+    case Bf16Road::emulated_tiles:
+      return "emulated AMX tiles";
+    case Bf16Road::none:
+      break;
+  }
+  return "none";
+}
+
+Bf16Road supported_bf16_road() {
+  static const Bf16Road road = detect();
+  return road;
+}
+
+Bf16Road bf16_road() {
+  const int set = road_set.load(std::memory_order_relaxed);
+  const Bf16Road road = set == kUnset ? fastest_road() : static_cast<Bf16Road>(set);
+  return road == Bf16Road::emulated_tiles || isa() == Isa::v4 ? road : Bf16Road::none;
+}
+
+void set_bf16_road(Bf16Road road) {
+  if (road != Bf16Road::emulated_tiles && road > supported_bf16_road())
+    throw std::invalid_argument("set_bf16_road: this CPU cannot take " + std::string(to_string(road)) +
+                                " (its best is " + std::string(to_string(supported_bf16_road())) + ")");
+  road_set.store(static_cast<int>(road), std::memory_order_relaxed);
+}
+
+MatmulPrecision precision_in_use(MatmulPrecision asked) {
+  const Bf16Road road = bf16_road();
+  if (road == Bf16Road::none) return MatmulPrecision::highest;
+  // Three products on AVX512-BF16 take longer than one of f32.
+  return road == Bf16Road::avx512 && asked == MatmulPrecision::high ? MatmulPrecision::highest : asked;
+}
+
+std::string products_in_use(MatmulPrecision asked) {
+  const MatmulPrecision used = precision_in_use(asked);
+  if (used == MatmulPrecision::highest) return "f32";
+  return fmt::format("{} on {}", used == MatmulPrecision::high ? "two bf16 a value" : "bf16", to_string(bf16_road()));
+}
+
+void bf16_product(const Gemm& shape, const float* a, const float* b, const float* bias, float* c) {
+  const int parts = parts_of(shape.precision);
+#if defined(__x86_64__)
+  if (bf16_road() == Bf16Road::tiles) return amx::product(shape, parts, a, b, bias, c);
+  if (bf16_road() == Bf16Road::avx512) return bf16::product(shape, a, b, bias, c);
+#endif
+  emulated_tile_product(shape, parts, a, b, bias, c);
+}
+
+int64_t bf16_packed_bytes(const Gemm& shape) {
+  const int parts = parts_of(shape.precision);
+#if defined(__x86_64__)
+  if (bf16_road() == Bf16Road::tiles) return amx::packed_bytes(shape, parts);
+  if (bf16_road() == Bf16Road::avx512) return bf16::packed_bytes(shape);
+#endif
+  return emulated_packed_bytes(shape, parts);
+}
+
+void bf16_pack(const Gemm& shape, const float* b, int64_t begin, int64_t end, void* to) {
+  const int parts = parts_of(shape.precision);
+#if defined(__x86_64__)
+  if (bf16_road() == Bf16Road::tiles) return amx::pack(shape, parts, b, begin, end, to);
+  if (bf16_road() == Bf16Road::avx512) return bf16::pack(shape, b, begin, end, to);
+#endif
+  emulated_pack(shape, parts, b, begin, end, to);
+}
+
+}  // namespace kernels
+}  // namespace tape

@@ -1,0 +1,96 @@
+#pragma once
+
+// Private to the kernels: AMX tiles in plain C++, for multiply_tiles() and the like.
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "../../../../base/bfloat16.h"
+#include "../amx/tile_blocks.h"
+
+namespace tape::kernels::TAPE_LEVEL {
+
+/// Zero for what is below the smallest normal number.
+inline float flushed(float x) { return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x; }
+
+/// The eight tiles of a thread.
+inline thread_local char tiles[8][kTileBytes];
+
+/// One value of a tile of A or B.
+inline float tile_value(int t, int64_t row, int64_t column) {
+  uint16_t bits;
+  std::memcpy(&bits, tiles[t] + row * kTileRowBytes + 2 * column, sizeof(bits));
+  return flushed(bfloat16_value(bits));
+}
+
+/// Tiles in plain C++, with the bits of the CPU's.
+struct Emulated {
+  static void configure() {}
+  static void release() {}
+  template <int t>
+  static void zero() {
+    std::memset(tiles[t], 0, kTileBytes);
+  }
+  template <int t>
+  static void load(const void* from, int64_t stride) {
+    for (int64_t r = 0; r < kTile; ++r)
+      std::memcpy(tiles[t] + r * kTileRowBytes, static_cast<const char*>(from) + r * stride, kTileRowBytes);
+  }
+  template <int t>
+  static void store(void* to, int64_t stride) {
+    for (int64_t r = 0; r < kTile; ++r)
+      std::memcpy(static_cast<char*>(to) + r * stride, tiles[t] + r * kTileRowBytes, kTileRowBytes);
+  }
+  /// In the order of TDPBF16PS (Intel's manual, volume 2): the first and the second value of every pair have sums of
+  /// their own, each step a fused multiply-add.
+  template <int c, int a, int b>
+  static void multiply_add() {
+    for (int64_t i = 0; i < kTile; ++i)
+      for (int64_t j = 0; j < kTile; ++j) {
+        float first = 0, second = 0;
+        for (int64_t p = 0; p < kTile; ++p) {
+          first = flushed(std::fma(tile_value(a, i, 2 * p), tile_value(b, p, 2 * j), first));
+          second = flushed(std::fma(tile_value(a, i, 2 * p + 1), tile_value(b, p, 2 * j + 1), second));
+        }
+        char* const at = tiles[c] + i * kTileRowBytes + j * static_cast<int64_t>(sizeof(float));
+        float sum;
+        std::memcpy(&sum, at, sizeof(sum));
+        sum = flushed(flushed(sum) + flushed(first + second));
+        std::memcpy(at, &sum, sizeof(sum));
+      }
+  }
+  template <int parts>
+  static void round_row(const float* from, int64_t count, char* to) {
+    float row[kTileDepth] = {};
+    for (int64_t i = 0; i < count; ++i) row[i] = from[i];
+    round_all<parts>(row, to);
+  }
+  template <int parts>
+  static void round_columns(const float* first, const float* second, int64_t count, char* to) {
+    float row[kTileDepth] = {};
+    for (int64_t j = 0; j < count; ++j) {
+      if (first) row[2 * j] = first[j];
+      if (second) row[2 * j + 1] = second[j];
+    }
+    round_all<parts>(row, to);
+  }
+  template <int parts>
+  static void round_all(float* row, char* to) {
+    for (int part = 0; part < parts; ++part, to += kTileBytes) {
+      uint16_t nearest[kTileDepth];
+      for (int64_t i = 0; i < kTileDepth; ++i) {
+        nearest[i] = bfloat16_bits(flushed(row[i]));
+        row[i] -= bfloat16_value(nearest[i]);
+      }
+      std::memcpy(to, nearest, sizeof(nearest));
+    }
+  }
+  static void transpose(const char* from, char* to) {
+    for (int64_t i = 0; i < kTile; ++i)
+      for (int64_t j = 0; j < kTile; ++j)
+        std::memcpy(to + i * kTileRowBytes + 4 * j, from + j * kTileRowBytes + 4 * i, 4);
+  }
+};
+
+}  // namespace tape::kernels::TAPE_LEVEL

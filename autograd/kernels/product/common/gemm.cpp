@@ -1,0 +1,227 @@
+#include "autograd/kernels/product/common/gemm.h"
+
+#include <algorithm>
+
+#include "autograd/kernels/product/blocked_product.h"
+#include "autograd/kernels/product/common/bf16_road.h"
+#include "autograd/kernels/product/common/blas.h"
+#include "autograd/kernels/product/few_rows_product.h"
+#include "autograd/kernels/runtime/common/threads.h"
+#include "autograd/kernels/runtime/common/work.h"
+
+namespace tape::kernels {
+namespace {
+
+/// C = bias, or 0, or C, before a product is added to it.
+template <class T>
+void start(const Gemm& s, const T* bias, T* c) {
+  for (int64_t i = 0; i < s.m; ++i)
+    for (int64_t j = 0; j < s.n; ++j) {
+      T& to = c[i * s.ldc + j];
+      to = (s.accumulate ? to : T(0)) + (bias ? bias[j] : T(0));
+    }
+}
+
+/// left_sums on a road that packs nothing.
+template <class T>
+void sum_left(const Gemm& s, const T* a) {
+  T* const sums = static_cast<T*>(s.left_sums);
+  std::fill_n(sums, s.m, T(0));
+  for (int64_t i = 0; i < s.k; ++i)
+    for (int64_t row = 0; row < s.m; ++row) sums[row] += a[i * s.lda + row];
+}
+
+enum class Road { rounded, few_rows, blocked, blas };
+
+// Packing B costs more than it saves where few rows meet a large weight, or where there is next to nothing to compute.
+constexpr int64_t kLargeWeight = 1 << 16, kHardlyAny = 4;
+
+/// Whether rounding is asked for and faster than the exact product: on tiles not for a few rows, whose time goes into
+/// reading B, nor below 16 K multiplications (Sapphire Rapids: 8 rows of 512 x 512 take 64 us on tiles, 53 exact; 24 x
+/// 24 x 24 takes 1.2 us both ways).
+bool rounding_pays(const Gemm& s) {
+  constexpr int64_t kRowsForTiles = 9, kWorkForTiles = 1 << 14;
+  if (precision_in_use(s.precision) == MatmulPrecision::highest) return false;
+  if (bf16_road() == Bf16Road::avx512) return true;
+  const bool exact_is_unpacked = !s.transpose_a && (s.m <= kHardlyAny || (s.transpose_b && s.n * s.k >= kLargeWeight));
+  return s.m * s.n * s.k >= kWorkForTiles && !(exact_is_unpacked && s.m < kRowsForTiles);
+}
+
+/// Which kernels compute a product: by its sizes as a whole, not by those of a thread's part, so that its bits do not
+/// depend on the number of threads.
+template <class T>
+Road road_of(const Gemm& s) {
+  if (s.packed.values) return s.packed.kernels == RightPacking::Kernels::rounded ? Road::rounded : Road::blocked;
+  if (sizeof(T) == sizeof(float) && rounding_pays(s)) return Road::rounded;
+  const int64_t few = s.n * s.k >= kLargeWeight ? kMostFewRows : kHardlyAny;
+  if (s.m <= few && !s.transpose_a && s.transpose_b) return Road::few_rows;
+  return isa() >= Isa::v3 && s.m > kHardlyAny ? Road::blocked : Road::blas;
+}
+
+/// A part of a product on one thread.
+template <class T>
+void run_part(Road road, const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
+  if constexpr (sizeof(T) == sizeof(float))
+    if (road == Road::rounded) return bf16_product(s, a, b, bias, c);
+  if (road == Road::few_rows) return few_rows<T>().product(s, a, b, bias, c);
+  if (road == Road::blocked) return blocked_product<T>().product(s, a, b, bias, c);
+  if (s.left_sums) sum_left(s, a);
+  Gemm shape = s;
+  if (bias) {
+    start(s, bias, c);
+    shape.accumulate = true;
+  }
+  blas_gemm(shape, a, b, c);
+}
+
+/// How a product on a road is best split among threads.
+struct Split {
+  int64_t row_step, column_step;  // whole tiles of the kernels
+  double packing, reading;        // a value to pack, or to read of a packed B, costs as much as so many multiplications
+  double least;                   // so many multiplications are worth a second thread
+};
+/// Of a packed B, the columns that lie together.
+template <class T>
+int64_t right_panel(RightPacking::Kernels kernels) {
+  return kernels == RightPacking::Kernels::rounded ? 32 : blocked_product<T>().panel;
+}
+
+template <class T>
+Split split_of(const Gemm& s, Road road) {
+  const bool tiles = road == Road::rounded && bf16_road() != Bf16Road::avx512;
+  if (tiles) return {32, 32, 60, 4, s.packed.values ? 1e6 : 6e6};
+  return {12, s.packed.values ? right_panel<T>(s.packed.kernels) : 32, 7, 4, 2.5e5};
+}
+
+/// How many threads share the rows, the others sharing the columns, so that the dearest part is cheapest. Each thread
+/// packs the operands of its part that are not packed, and reads a packed B.
+int64_t threads_along_rows(const Gemm& s, const Split& split, int64_t threads, bool packs_a) {
+  int64_t best = 1;
+  double least = 0;
+  for (int64_t by_rows = 1; by_rows <= threads; ++by_rows) {
+    if (threads % by_rows != 0) continue;
+    const auto largest = [](int64_t length, int64_t step, int64_t parts) {
+      const int64_t steps = (length + step - 1) / step, most = (steps + parts - 1) / parts;
+      return static_cast<double>(most * step);
+    };
+    const double rows = largest(s.m, split.row_step, by_rows),
+                 columns = largest(s.n, split.column_step, threads / by_rows);
+    const double cost = rows * columns + (s.packed.values ? split.reading : split.packing) * columns +
+                        (packs_a ? split.packing * rows : 0);
+    if (by_rows == 1 || cost < least) {
+      best = by_rows;
+      least = cost;
+    }
+  }
+  return best;
+}
+
+/// The bits that OpenBLAS gives depend on the sizes of a part: its parts are the same for any number of threads.
+constexpr int64_t kBlasParts = 8;
+
+/// Where the part of so many begins, in whole steps.
+int64_t edge(int64_t part, int64_t parts, int64_t length, int64_t step) {
+  const int64_t steps = (length + step - 1) / step;
+  return std::min(length, steps * part / parts * step);
+}
+
+/// A large product in parts, one a thread.
+template <class T>
+void run_in_parts(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
+  const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+  const Road road = road_of<T>(s);
+  const Split split = split_of<T>(s, road);
+  const int64_t parts = work < split.least ? 1 : road == Road::blas ? kBlasParts : in_task() ? 1 : num_threads();
+  if (parts == 1) return run_part(road, s, a, b, bias, c);
+  const int64_t by_rows = threads_along_rows(s, split, parts, road == Road::rounded || packs_left(s, sizeof(T))),
+                by_columns = parts / by_rows;
+  const auto one = [&](int64_t part) {
+    const int64_t row = edge(part / by_columns, by_rows, s.m, split.row_step),
+                  column = edge(part % by_columns, by_columns, s.n, split.column_step);
+    Gemm piece = s;
+    piece.m = edge(part / by_columns + 1, by_rows, s.m, split.row_step) - row;
+    piece.n = edge(part % by_columns + 1, by_columns, s.n, split.column_step) - column;
+    if (piece.m == 0 || piece.n == 0) return;
+    piece.packed.column = column;
+    if (s.left_sums) piece.left_sums = column == 0 ? static_cast<T*>(s.left_sums) + row : nullptr;
+    run_part(road, piece, s.transpose_a ? a + row : a + row * s.lda, s.transpose_b ? b + column * s.ldb : b + column,
+             bias ? bias + column : nullptr, c + row * s.ldc + column);
+  };
+  run_tasks(parts, one);
+}
+
+template <class T>
+void run(const Gemm& s, const T* a, const T* b, const T* bias, T* c) {
+  if (s.left_sums && (s.n == 0 || s.k == 0)) sum_left(s, a);
+  if (s.m == 0 || s.n == 0) return;
+  if (s.k == 0) return start(s, bias, c);
+  run_in_parts(s, a, b, bias, c);
+}
+
+template <class T>
+void run_batched(const Gemm& s, int64_t count, const T* a, const int64_t* offsets_a, const T* b,
+                 const int64_t* offsets_b, T* c, const int64_t* offsets_c) {
+  // Below about two million multiplications a product does not keep several threads busy.
+  const double work = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+  const auto product = [&](int64_t i) { run<T>(s, a + offsets_a[i], b + offsets_b[i], nullptr, c + offsets_c[i]); };
+  if (work < 2e6 && work * static_cast<double>(count) > 1e5) return run_tasks(count, product);
+  for (int64_t i = 0; i < count; ++i) product(i);
+}
+
+template <class T>
+void pack_all(const Gemm& s, const T* b, void* to) {
+  const RightPacking::Kernels kernels = right_packing(s, sizeof(T)).kernels;
+  const int64_t panel = right_panel<T>(kernels), threads = num_threads();
+  run_tasks(threads, [&](int64_t part) {
+    const int64_t begin = edge(part, threads, s.n, panel), end = edge(part + 1, threads, s.n, panel);
+    if (begin == end) return;
+    if constexpr (sizeof(T) == sizeof(float))
+      if (kernels == RightPacking::Kernels::rounded) return bf16_pack(s, b, begin, end, to);
+    blocked_product<T>().pack(s, b, begin, end, to);
+  });
+}
+
+void count(const Gemm& s, int64_t products) {
+  flops_asked() += 2 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k * products);
+}
+}  // namespace
+
+RightPacking right_packing(const Gemm& shape, int64_t value_size) {
+  RightPacking way{.level = static_cast<int>(isa())};
+  const bool single = value_size == sizeof(float);
+  if (isa() < Isa::v3 || shape.n * shape.k == 0) return way;
+  if (single && precision_in_use(shape.precision) != MatmulPrecision::highest) {
+    way.kernels = RightPacking::Kernels::rounded;
+    way.road = static_cast<int>(bf16_road());
+    way.parts = parts_of(precision_in_use(shape.precision));
+    way.bytes = bf16_packed_bytes(shape);
+    return way;
+  }
+  way.kernels = RightPacking::Kernels::blocked;
+  way.bytes = single ? blocked_product<float>().packed_bytes(shape) : blocked_product<double>().packed_bytes(shape);
+  return way;
+}
+void pack_right(const Gemm& shape, const float* b, void* to) { pack_all(shape, b, to); }
+void pack_right(const Gemm& shape, const double* b, void* to) { pack_all(shape, b, to); }
+
+void gemm(const Gemm& shape, const float* a, const float* b, float* c, const float* bias) {
+  count(shape, 1);
+  run(shape, a, b, bias, c);
+}
+void gemm(const Gemm& shape, const double* a, const double* b, double* c, const double* bias) {
+  count(shape, 1);
+  run(shape, a, b, bias, c);
+}
+
+void gemm_batched(const Gemm& shape, int64_t count, const float* a, const int64_t* offsets_a, const float* b,
+                  const int64_t* offsets_b, float* c, const int64_t* offsets_c) {
+  kernels::count(shape, count);
+  run_batched(shape, count, a, offsets_a, b, offsets_b, c, offsets_c);
+}
+void gemm_batched(const Gemm& shape, int64_t count, const double* a, const int64_t* offsets_a, const double* b,
+                  const int64_t* offsets_b, double* c, const int64_t* offsets_c) {
+  kernels::count(shape, count);
+  run_batched(shape, count, a, offsets_a, b, offsets_b, c, offsets_c);
+}
+
+}  // namespace tape::kernels

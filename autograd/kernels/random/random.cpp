@@ -1,0 +1,192 @@
+#include "autograd/kernels/random/random.h"
+
+#include "autograd/kernels/random/philox.h"
+
+// This file is compiled with -ffp-contract=off: without fused multiply-adds the same operations give the same bits at
+// every level, so that a seed means the same weights on every CPU.
+
+namespace tape::kernels::TAPE_LEVEL {
+namespace {
+
+/// Elements drawn into a buffer on the stack before they are used.
+constexpr int64_t kBatch = 1024;
+
+/// use(first, n, words): `words` 32-bit draws an element, of elements [counter + first, + n), for all of [0, count).
+template <int words, class Use>
+TAPE_INLINE void for_draws(int64_t count, uint64_t seed, uint64_t counter, const Use& use) {
+  for_chunks(count, 4, [&](int64_t begin, int64_t end) {
+    alignas(64) uint32_t buffer[words * kBatch + 2 * kDrawRoom];
+    for (int64_t i = begin; i < end; i += kBatch) {
+      const int64_t n = smaller(kBatch, end - i);
+      const uint64_t element = counter + static_cast<uint64_t>(i);
+      if constexpr (words == 1) {
+        use(i, n, draws(seed, element, n, buffer));
+      } else {  // an element is half a block, and block numbers wrap at 2^63
+        uint64_t block = element >> 1;
+        const int64_t skipped = static_cast<int64_t>(element & 1);
+        for (int64_t done = 0; done < n + skipped; done += 2 * kBlocks, block += kBlocks)
+          philox_blocks(seed, block, ~uint64_t{0} >> 1, buffer + 2 * done);
+        use(i, n, buffer + 2 * skipped);
+      }
+    }
+  });
+}
+
+TAPE_INLINE uint64_t bits64(const uint32_t* words) { return words[0] | uint64_t{words[1]} << 32; }
+/// 53 random bits in [0, 1).
+TAPE_INLINE double unit53(uint64_t bits) { return static_cast<double>(static_cast<int64_t>(bits >> 11)) * 0x1p-53; }
+
+void uniform_f32(int64_t n, uint64_t seed, uint64_t counter, float low, float high, float* y) {
+  const float width = high - low;
+  for_draws<1>(n, seed, counter, [&](int64_t first, int64_t count, const uint32_t* word) {
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) {
+      const float value = low + width * (static_cast<float>(static_cast<int32_t>(word[i] >> 8)) * 0x1p-24F);
+      y[first + i] = value < high ? value : low;  // rounding can reach high, which does not belong to the interval
+    }
+  });
+}
+
+void uniform_f64(int64_t n, uint64_t seed, uint64_t counter, double low, double high, double* y) {
+  const double width = high - low;
+  for_draws<2>(n, seed, counter, [&](int64_t first, int64_t count, const uint32_t* words) {
+    for (int64_t i = 0; i < count; ++i) {
+      const double value = low + width * unit53(bits64(words + 2 * i));
+      y[first + i] = value < high ? value : low;
+    }
+  });
+}
+
+/// Natural logarithm of a normal number above 0 (fdlibm's e_log, without its special cases).
+TAPE_INLINE double log_of_positive(double x) {
+  const int64_t bits = __builtin_bit_cast(int64_t, x);
+  // The exponent that leaves a mantissa in [sqrt(1/2), sqrt(2)).
+  const int64_t shifted = bits + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
+  const int64_t e = (shifted >> 52) - 1023;
+  const double m = __builtin_bit_cast(double, bits - (e << 52));
+  const double exponent = static_cast<double>(static_cast<int32_t>(e));
+  const double f = m - 1.0, s = f / (2.0 + f), z = s * s, w = z * z;
+  const double t1 = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
+  const double t2 =
+      z * (6.666666666666735130e-01 +
+           w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
+  const double half = 0.5 * f * f;
+  return exponent * 6.93147180369123816490e-01 -
+         ((half - (s * (half + t1 + t2) + exponent * 1.90821492927058770002e-10)) - f);
+}
+
+/// sin(2 pi u) and cos(2 pi u) for u in [0, 1): the turn is reduced exactly, then fdlibm's polynomials.
+TAPE_INLINE void sine_of_turn(double u, double& sine, double& cosine) {
+  const double quarters = 4.0 * u, next = quarters + 0.5;
+  const int32_t q = static_cast<int32_t>(next);
+  const double r = (quarters - static_cast<double>(q)) * 1.57079632679489661923, z = r * r;
+  const double s = r + r * z *
+                           (-1.66666666666666324348e-01 +
+                            z * (8.33333333332248946124e-03 +
+                                 z * (-1.98412698298579493134e-04 +
+                                      z * (2.75573137070700676789e-06 +
+                                           z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)))));
+  const double c = 1.0 - 0.5 * z +
+                   z * z *
+                       (4.16666666666666019037e-02 +
+                        z * (-1.38888888888741095749e-03 +
+                             z * (2.48015872894767294178e-05 +
+                                  z * (-2.75573143513906633035e-07 +
+                                       z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))));
+  const double first = (q & 1) ? c : s, second = (q & 1) ? s : c;
+  sine = (q & 2) ? -first : first;
+  cosine = ((q + 1) & 2) ? -second : second;
+}
+
+/// Elements 2j and 2j + 1 are the two results of block j (Box and Muller 1958): its words (0,1) are the radius, (2,3)
+/// the angle.
+template <class T>
+void normal(int64_t n, uint64_t seed, uint64_t counter, T mean, T stddev, T* y) {
+  const double mu = static_cast<double>(mean), sigma = static_cast<double>(stddev);
+  for_chunks(n, 4, [&](int64_t begin, int64_t end) {
+    alignas(64) uint32_t words[4 * kBlocks];
+    double pairs[2 * kBlocks];
+    uint64_t element = counter + static_cast<uint64_t>(begin);
+    for (int64_t i = begin; i < end;) {
+      philox_blocks(seed, element >> 1, ~uint64_t{0} >> 1, words);
+#pragma omp simd
+      for (int j = 0; j < kBlocks; ++j) {
+        const double radius = __builtin_sqrt(-2.0 * log_of_positive(unit53(bits64(words + 4 * j)) + 0x1p-53));
+        double sine, cosine;
+        sine_of_turn(unit53(bits64(words + 4 * j + 2)), sine, cosine);
+        pairs[2 * j] = mu + sigma * (radius * cosine);
+        pairs[2 * j + 1] = mu + sigma * (radius * sine);
+      }
+      const int64_t skipped = static_cast<int64_t>(element & 1), count = smaller(2 * kBlocks - skipped, end - i);
+      for (int64_t k = 0; k < count; ++k) y[i + k] = static_cast<T>(pairs[skipped + k]);
+      i += count;
+      element += static_cast<uint64_t>(count);
+    }
+  });
+}
+
+template <class T>
+void dropout(int64_t n, uint64_t seed, uint64_t counter, double p, const T* x, T* y) {
+  const uint64_t threshold = drop_below(p);
+  if (threshold >> 32) {
+    for_chunks(n, 1, [&](int64_t begin, int64_t end) {
+      __builtin_memset(y + begin, 0, static_cast<uint64_t>(end - begin) * sizeof(T));
+    });
+    return;
+  }
+  const uint32_t least = static_cast<uint32_t>(threshold);
+  const T scale = static_cast<T>(1 / (1 - p));
+  for_draws<1>(n, seed, counter, [&](int64_t first, int64_t count, const uint32_t* word) {
+    const T* from = x + first;
+    T* to = y + first;
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) {
+      const T value = from[i] * scale;
+      to[i] = word[i] >= least ? value : T(0);
+    }
+  });
+}
+/// y[i] = value(u), u in (0, 1).
+template <class T, class Value>
+TAPE_INLINE void from_inside_unit(int64_t n, uint64_t seed, uint64_t counter, T* y, const Value& value) {
+  for_draws<2>(n, seed, counter, [&](int64_t first, int64_t count, const uint32_t* words) {
+#pragma omp simd
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t bits = static_cast<int64_t>(bits64(words + 2 * i) >> 12);
+      y[first + i] = static_cast<T>(value((static_cast<double>(bits) + 0.5) * 0x1p-52));
+    }
+  });
+}
+
+template <class T>
+void exponential(int64_t n, uint64_t seed, uint64_t counter, double rate, T* y) {
+  from_inside_unit(n, seed, counter, y, [rate](double u) { return -log_of_positive(u) / rate; });
+}
+template <class T>
+void gumbel(int64_t n, uint64_t seed, uint64_t counter, T* y) {
+  from_inside_unit(n, seed, counter, y, [](double u) { return -log_of_positive(-log_of_positive(u)); });
+}
+
+template <class T>
+void bernoulli(int64_t n, uint64_t seed, uint64_t counter, const T* p, T* y) {
+  for_draws<2>(n, seed, counter, [&](int64_t first, int64_t count, const uint32_t* words) {
+    for (int64_t i = 0; i < count; ++i)
+      y[first + i] = unit53(bits64(words + 2 * i)) < static_cast<double>(p[first + i]) ? T(1) : T(0);
+  });
+}
+
+template <class T, class Uniform>
+constexpr RandomKernels<T> table(Uniform uniform) {
+  return {.uniform = uniform,
+          .normal = normal<T>,
+          .dropout = dropout<T>,
+          .exponential = exponential<T>,
+          .gumbel = gumbel<T>,
+          .bernoulli = bernoulli<T>};
+}
+}  // namespace
+
+extern const RandomKernels<float> random_f32 = table<float>(uniform_f32);
+extern const RandomKernels<double> random_f64 = table<double>(uniform_f64);
+
+}  // namespace tape::kernels::TAPE_LEVEL

@@ -1,0 +1,88 @@
+#include "autograd/kernels/reduce/common/distinct.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "autograd/kernels/runtime/level.h"
+
+namespace tape::kernels {
+namespace {
+
+using namespace TAPE_LEVEL;
+
+/// Rising, NaN last.
+template <class T>
+bool stands_before(T a, T b) {
+  return a < b || (a == a && b != b);
+}
+}  // namespace
+
+void count_ids(int64_t n, const int64_t* ids, int64_t* counts) {
+  for (int64_t i = 0; i < n; ++i) ++counts[ids[i]];
+}
+
+template <class T>
+int64_t sorted_distinct(int64_t n, const T* x, T* values, int64_t* counts) {
+  std::copy(x, x + n, values);
+  std::sort(values, values + n, stands_before<T>);
+  int64_t m = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (m > 0 && values[m - 1] == values[i]) {
+      ++counts[m - 1];
+    } else {
+      values[m] = values[i];
+      counts[m++] = 1;
+    }
+  }
+  return m;
+}
+
+template <class T>
+void places_in_sorted(int64_t n, const T* x, int64_t m, const T* values, int64_t* places) {
+  for_chunks(n, 8, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      places[i] = std::lower_bound(values, values + m, x[i], stands_before<T>) - values;
+  });
+  // All NaN are found at the first one's place: each has its own.
+  int64_t nan = 0;
+  for (int64_t i = 0; i < n; ++i)
+    if (x[i] != x[i]) places[i] += nan++;
+}
+
+template <class T>
+int64_t distinct_rows(int64_t n, int64_t k, const T* x, int64_t* firsts, int64_t* counts, int64_t* places) {
+  Scratch<int64_t> order(n);
+  std::iota(order.data(), order.data() + n, int64_t{0});
+  const auto before = [=](int64_t a, int64_t b) {
+    const T *left = x + a * k, *right = x + b * k;
+    for (int64_t i = 0; i < k; ++i) {
+      if (stands_before(left[i], right[i])) return true;
+      if (stands_before(right[i], left[i])) return false;
+    }
+    return a < b;  // alike, or alike but for NaN: in their order
+  };
+  std::sort(order.data(), order.data() + n, before);
+  int64_t m = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t row = order[i];
+    if (m == 0 || !std::equal(x + row * k, x + (row + 1) * k, x + firsts[m - 1] * k)) {
+      firsts[m] = row;
+      counts[m++] = 0;
+    }
+    ++counts[m - 1];
+    places[row] = m - 1;
+  }
+  return m;
+}
+
+template int64_t distinct_rows(int64_t, int64_t, const float*, int64_t*, int64_t*, int64_t*);
+template int64_t distinct_rows(int64_t, int64_t, const double*, int64_t*, int64_t*, int64_t*);
+template int64_t distinct_rows(int64_t, int64_t, const int64_t*, int64_t*, int64_t*, int64_t*);
+template int64_t sorted_distinct(int64_t, const float*, float*, int64_t*);
+template int64_t sorted_distinct(int64_t, const double*, double*, int64_t*);
+template int64_t sorted_distinct(int64_t, const int64_t*, int64_t*, int64_t*);
+template void places_in_sorted(int64_t, const float*, int64_t, const float*, int64_t*);
+template void places_in_sorted(int64_t, const double*, int64_t, const double*, int64_t*);
+template void places_in_sorted(int64_t, const int64_t*, int64_t, const int64_t*, int64_t*);
+
+}  // namespace tape::kernels

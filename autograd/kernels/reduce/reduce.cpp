@@ -1,0 +1,121 @@
+#include "autograd/kernels/reduce/reduce.h"
+
+#include "autograd/kernels/reduce/reduce_columns.h"
+
+namespace tape::kernels::TAPE_LEVEL {
+namespace {
+
+template <class T>
+void sum(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
+  sum_terms(outer, size, inner, x, y, Itself());
+}
+
+template <bool Max, class T>
+TAPE_INLINE bool better(T candidate, T best) {
+  return (Max ? candidate > best : candidate < best) | ((candidate != candidate) & (best == best));
+}
+
+template <bool Max, class T>
+void best_middle(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index) {
+  const int64_t tiles = divide_up(inner, kTile);
+  for_tasks(outer * tiles, outer * size * inner > 2 * kChunk, [&](int64_t task) {
+    const int64_t o = task / tiles, column = task % tiles * kTile, width = smaller(kTile, inner - column);
+    const T* from = x + o * size * inner + column;
+    T* to = y + o * inner + column;
+    int64_t* at = index ? index + o * inner + column : nullptr;
+    for (int64_t i = 0; i < width; ++i) to[i] = from[i];
+    for (int64_t i = 0; at && i < width; ++i) at[i] = 0;
+    for (int64_t s = 1; s < size; ++s) {
+      const T* row = from + s * inner;
+      if (at) {
+        for (int64_t i = 0; i < width; ++i) {
+          const bool take = better<Max>(row[i], to[i]);
+          to[i] = take ? row[i] : to[i];
+          at[i] = take ? s : at[i];
+        }
+      } else {
+        for (int64_t i = 0; i < width; ++i) to[i] = better<Max>(row[i], to[i]) ? row[i] : to[i];
+      }
+    }
+  });
+}
+
+template <bool Max, class T>
+void best(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index) {
+  if (outer == 0 || inner == 0) return;
+  if (inner > 1) return best_middle<Max>(outer, size, inner, x, y, index);
+  for_chunks(outer, size, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const T* row = x + o * size;
+      y[o] = best_of_row<Max>(size, row);
+      if (index) index[o] = first_equal(size, row, y[o]);
+    }
+  });
+}
+
+template <class T>
+void max(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index) {
+  best<true>(outer, size, inner, x, y, index);
+}
+template <class T>
+void min(int64_t outer, int64_t size, int64_t inner, const T* x, T* y, int64_t* index) {
+  best<false>(outer, size, inner, x, y, index);
+}
+
+template <class T>
+double sum_of_squares(int64_t n, const T* x) {
+  const int64_t chunks = divide_up(n, kChunk);
+  if (chunks == 0) return 0;
+  Scratch<double> partial(chunks);
+  for_tasks(chunks, chunks > 2, [&](int64_t c) {
+    // Many independent sums: one would wait for each addition in turn.
+    constexpr int64_t kSums = 32;
+    double sums[kSums] = {};
+    const int64_t begin = c * kChunk, end = smaller(n, begin + kChunk), whole = begin + (end - begin) / kSums * kSums;
+    for (int64_t i = begin; i < whole; i += kSums)
+      for (int64_t j = 0; j < kSums; ++j) sums[j] += static_cast<double>(x[i + j]) * static_cast<double>(x[i + j]);
+    double total = 0;
+    for (int64_t j = 0; j < kSums; ++j) total += sums[j];
+    for (int64_t i = whole; i < end; ++i) total += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    partial[c] = total;
+  });
+  return sum_pairwise(chunks, partial.data());
+}
+
+/// The bits of a value's exponent: all set where it is not finite.
+template <class T>
+struct Exponent;
+template <>
+struct Exponent<float> {
+  using Bits = int32_t;
+  static constexpr Bits mask = 0x7f800000;
+};
+template <>
+struct Exponent<double> {
+  using Bits = int64_t;
+  static constexpr Bits mask = 0x7ff0000000000000;
+};
+
+template <class T>
+bool all_finite(int64_t n, const T* x) {
+  using Bits = typename Exponent<T>::Bits;
+  constexpr Bits exponent = Exponent<T>::mask;
+  int64_t bad = 0;
+  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
+    Bits here = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      const Bits bits = __builtin_bit_cast(Bits, x[i]) & exponent;
+      here |= bits == exponent ? Bits(1) : Bits(0);
+    }
+    if (here) __atomic_store_n(&bad, 1, __ATOMIC_RELAXED);
+  });
+  return bad == 0;
+}
+}  // namespace
+
+extern const ReduceKernels<float> reduce_f32 = {sum<float>, max<float>, min<float>, sum_of_squares<float>,
+                                                all_finite<float>};
+extern const ReduceKernels<double> reduce_f64 = {sum<double>, max<double>, min<double>, sum_of_squares<double>,
+                                                 all_finite<double>};
+
+}  // namespace tape::kernels::TAPE_LEVEL

@@ -1,0 +1,106 @@
+#include "autograd/kernels/runtime/common/isa.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace tape::kernels {
+namespace {
+
+constexpr int kUnset = -1;
+std::atomic<int> level_in_use{kUnset};
+
+#if defined(__x86_64__)
+/// MOVBE, F16C and LZCNT, which clang 16 cannot ask for by name.
+bool has_the_rest_of_v3() {
+  constexpr unsigned kMovbe = 1U << 22, kF16c = 1U << 29, kLzcnt = 1U << 5;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & kMovbe) || !(c & kF16c)) return false;
+  return __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & kLzcnt);
+}
+#endif
+
+Isa detect() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+        __builtin_cpu_supports("fma") && has_the_rest_of_v3()))
+    return Isa::v2;
+  if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")))
+    return Isa::v3;
+  return Isa::v4;
+#else
+  return Isa::portable;
+#endif
+}
+
+bool runs_here(Isa level) {
+  return level <= supported_isa() && (level == Isa::portable) == (supported_isa() == Isa::portable);
+}
+
+Isa from_environment() {
+  const char* value = std::getenv("TAPE_ISA");
+  if (!value || !*value) return supported_isa();
+  for (const Isa level : {Isa::portable, Isa::v2, Isa::v3, Isa::v4}) {
+    if (to_string(level) != value) continue;
+    if (runs_here(level)) return level;
+    throw std::invalid_argument("TAPE_ISA: this CPU cannot run " + std::string(value) + " (its best level is " +
+                                std::string(to_string(supported_isa())) + ")");
+  }
+  throw std::invalid_argument("TAPE_ISA: \"" + std::string(value) + "\" is not a level (v2, v3, v4 or portable)");
+}
+}  // namespace
+
+std::string_view to_string(Isa isa) {
+  switch (isa) {
+    case Isa::v2:
+      return "v2";
+    case Isa::v3:
+      return "v3";
+    case Isa::v4:
+      return "v4";
+    case Isa::portable:
+      break;
+  }
+  return "portable";
+}
+
+Isa supported_isa() {
+  static const Isa level = detect();
+  return level;
+}
+
+Isa isa() {
+  int level = level_in_use.load(std::memory_order_relaxed);
+  if (level == kUnset) {
+    level = static_cast<int>(from_environment());
+    level_in_use.store(level, std::memory_order_relaxed);
+  }
+  return static_cast<Isa>(level);
+}
+
+void set_isa(Isa level) {
+  if (!runs_here(level))
+    throw std::invalid_argument("set_isa: this CPU cannot run " + std::string(to_string(level)) +
+                                " (its best level is " + std::string(to_string(supported_isa())) + ")");
+  level_in_use.store(static_cast<int>(level), std::memory_order_relaxed);
+}
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const auto colon = line.find(':');
+    if (colon != std::string::npos && colon + 2 <= line.size()) return line.substr(colon + 2);
+  }
+  return "unknown CPU";
+}
+
+}  // namespace tape::kernels

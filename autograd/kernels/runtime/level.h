@@ -1,0 +1,67 @@
+#pragma once
+
+// Private to the kernels: what every file compiled once a CPU level shares. Everything here lives in the namespace of
+// its level, so that the linker cannot give code compiled for AVX-512 to a CPU without it.
+
+#include <cstdint>
+
+#include "common/memory.h"
+#include "common/threads.h"
+
+#ifndef TAPE_LEVEL
+#error "compile this file with -DTAPE_LEVEL=v2, v3, v4 or portable (cmake/TapeformerKernels.cmake)"
+#endif
+
+#define TAPE_INLINE static inline __attribute__((always_inline))
+#define TAPE_MEMBER inline __attribute__((always_inline))
+// One copy of a function that many call: g++ makes one for each caller's constants even where nothing is inlined.
+#ifdef __clang__
+#define TAPE_APART __attribute__((noinline))
+#else
+#define TAPE_APART __attribute__((noinline, noclone))
+#endif
+
+namespace tape::kernels::TAPE_LEVEL {
+
+/// Work below two chunks of this many values is not worth waking threads for.
+inline constexpr int64_t kChunk = 16384;
+
+TAPE_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+TAPE_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+TAPE_INLINE int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// body(task) for each task, on several threads (run_tasks()) where `parallel`. Tasks must not depend on the number of
+/// threads: that, and nothing else, keeps the bits of results the same for every number of threads.
+template <class Body>
+TAPE_INLINE void for_tasks(int64_t tasks, bool parallel, const Body& body) {
+  if (!parallel || tasks < 2) {
+    for (int64_t task = 0; task < tasks; ++task) body(task);
+    return;
+  }
+  run_tasks(tasks, body);
+}
+
+/// body(begin, end) over [0, n) in chunks of fixed size; `cost` values of work each.
+template <class Body>
+TAPE_INLINE void for_chunks(int64_t n, int64_t cost, const Body& body) {
+  const int64_t chunk = larger(1, kChunk / larger(1, cost));
+  const int64_t chunks = divide_up(n, chunk);
+  for_tasks(chunks, chunks > 2, [&](int64_t c) { body(c * chunk, smaller(n, (c + 1) * chunk)); });
+}
+
+/// Uninitialized memory on 64 bytes, for one call.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(int64_t n) : data_(static_cast<T*>(acquire_scratch(static_cast<uint64_t>(n) * sizeof(T)))) {}
+  ~Scratch() { release_scratch(data_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  T* data() const { return data_; }
+  T& operator[](int64_t i) const { return data_[i]; }
+
+ private:
+  T* data_;
+};
+
+}  // namespace tape::kernels::TAPE_LEVEL

@@ -1,0 +1,179 @@
+#include "autograd/kernels/shape/common/copy.h"
+
+#include <cstring>
+
+#include "autograd/kernels/elementwise/broadcast.h"
+#include "autograd/kernels/runtime/level.h"
+
+namespace tape::kernels {
+namespace {
+
+using namespace TAPE_LEVEL;
+
+/// A copy between two strided places: dimensions of one element dropped, neighbours merged where both places allow it.
+struct Plan {
+  int rank = 0;
+  int64_t sizes[kMaxRank] = {}, from[kMaxRank] = {}, to[kMaxRank] = {};
+};
+
+Plan make_plan(int rank, const int64_t* sizes, const int64_t* from, const int64_t* to) {
+  Plan plan;
+  for (int d = 0; d < rank; ++d) {
+    if (sizes[d] == 1) continue;
+    const int last = plan.rank - 1;
+    if (last >= 0 && plan.from[last] == from[d] * sizes[d] && plan.to[last] == to[d] * sizes[d]) {
+      plan.sizes[last] *= sizes[d];
+    } else {
+      plan.sizes[plan.rank++] = sizes[d];
+    }
+    plan.from[plan.rank - 1] = from[d];
+    plan.to[plan.rank - 1] = to[d];
+  }
+  return plan;
+}
+
+/// Every cache line touched on either side of a block of this many rows and columns is used whole before it is evicted:
+/// more lines than this, apart by a power of two, would share too few places of the first cache.
+constexpr int64_t kBlock = 16;
+
+template <class E>
+void copy_matrix(int64_t rows, int64_t cols, const E* x, int64_t from_row, int64_t from_col, E* y, int64_t to_row,
+                 int64_t to_col) {
+  if (from_col == 1 && to_col == 1) {
+    for (int64_t r = 0; r < rows; ++r)
+      std::memcpy(y + r * to_row, x + r * from_row, static_cast<std::size_t>(cols) * sizeof(E));
+    return;
+  }
+  if (from_col == 0 && to_col == 1) {
+    for (int64_t r = 0; r < rows; ++r) {
+      const E value = x[r * from_row];
+      E* row = y + r * to_row;
+#pragma omp simd
+      for (int64_t c = 0; c < cols; ++c) row[c] = value;
+    }
+    return;
+  }
+  for (int64_t r0 = 0; r0 < rows; r0 += kBlock)
+    for (int64_t c0 = 0; c0 < cols; c0 += kBlock) {
+      const int64_t r1 = smaller(rows, r0 + kBlock), c1 = smaller(cols, c0 + kBlock);
+      for (int64_t r = r0; r < r1; ++r)
+        for (int64_t c = c0; c < c1; ++c) y[r * to_row + c * to_col] = x[r * from_row + c * from_col];
+    }
+}
+
+/// memcpy of a short run, without its call: its last bytes are copied twice where they fill no whole step.
+TAPE_INLINE void copy_bytes(int64_t n, const char* x, char* y) {
+  constexpr int64_t kStep = 32;
+  if (n < kStep || n > 4096) {
+    std::memcpy(y, x, static_cast<std::size_t>(n));
+    return;
+  }
+  for (int64_t i = 0; i + kStep <= n; i += kStep) std::memcpy(y + i, x + i, kStep);
+  std::memcpy(y + n - kStep, x + n - kStep, kStep);
+}
+
+int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
+
+/// Brings the dimension whose steps are shortest on the side that is not read (or written) in order next to the
+/// innermost one, so that the innermost two are a transpose.
+void pair_for_transpose(Plan& plan) {
+  const int inner = plan.rank - 1;
+  const int64_t* strides = magnitude(plan.from[inner]) == 1 ? plan.to : plan.from;
+  if (strides[inner] == 1) return;
+  int best = inner - 1;
+  for (int d = 0; d < inner; ++d)
+    if (strides[d] != 0 && (strides[best] == 0 || magnitude(strides[d]) < magnitude(strides[best]))) best = d;
+  const auto exchange = [&](int64_t* values) {
+    const int64_t value = values[best];
+    values[best] = values[inner - 1];
+    values[inner - 1] = value;
+  };
+  exchange(plan.sizes);
+  exchange(plan.from);
+  exchange(plan.to);
+}
+
+template <class E>
+void copy_elements(Plan plan, const E* x, E* y) {
+  if (plan.rank == 0) {
+    *y = *x;
+    return;
+  }
+  if (plan.rank > 1) pair_for_transpose(plan);
+  const int outer_rank = plan.rank > 1 ? plan.rank - 2 : 0, inner = plan.rank - 1;
+  const int64_t cols = plan.sizes[inner], rows = plan.rank > 1 ? plan.sizes[inner - 1] : 1;
+  int64_t outer = 1;
+  for (int d = 0; d < outer_rank; ++d) outer *= plan.sizes[d];
+  // A task is some rows of one matrix; a single long row is cut into columns.
+  const int64_t width = rows == 1 ? smaller(cols, kChunk) : cols, parts = divide_up(cols, width);
+  const int64_t height = smaller(rows, larger(kBlock, kChunk / larger(1, width))), bands = divide_up(rows, height);
+  const int64_t grain = larger(1, kChunk / (width * height)), tasks = outer * bands * parts;
+  for_tasks(divide_up(tasks, grain), outer * rows * cols > 2 * kChunk, [&](int64_t group) {
+    for (int64_t task = group * grain; task < smaller(tasks, (group + 1) * grain); ++task) {
+      const int64_t column = task % parts * width, row = task / parts % bands * height;
+      int64_t rest = task / parts / bands, from = column * plan.from[inner], to = column * plan.to[inner];
+      if (plan.rank > 1) {
+        from += row * plan.from[inner - 1];
+        to += row * plan.to[inner - 1];
+      }
+      for (int d = outer_rank - 1; d >= 0; --d) {
+        from += rest % plan.sizes[d] * plan.from[d];
+        to += rest % plan.sizes[d] * plan.to[d];
+        rest /= plan.sizes[d];
+      }
+      const int64_t from_row = plan.rank > 1 ? plan.from[inner - 1] : 0,
+                    to_row = plan.rank > 1 ? plan.to[inner - 1] : 0;
+      copy_matrix(smaller(height, rows - row), smaller(width, cols - column), x + from, from_row, plan.from[inner],
+                  y + to, to_row, plan.to[inner]);
+    }
+  });
+}
+
+void copy(int rank, const int64_t* sizes, const int64_t* from, const int64_t* to, int64_t element_size, const void* x,
+          void* y) {
+  for (int d = 0; d < rank; ++d)
+    if (sizes[d] == 0) return;
+  const Plan plan = make_plan(rank, sizes, from, to);
+  if (element_size == 1) copy_elements(plan, static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y));
+  if (element_size == 2) copy_elements(plan, static_cast<const uint16_t*>(x), static_cast<uint16_t*>(y));
+  if (element_size == 4) copy_elements(plan, static_cast<const uint32_t*>(x), static_cast<uint32_t*>(y));
+  if (element_size == 8) copy_elements(plan, static_cast<const uint64_t*>(x), static_cast<uint64_t*>(y));
+}
+
+struct Strides {
+  int64_t values[kMaxRank];
+};
+
+Strides row_major(int rank, const int64_t* sizes) {
+  Strides strides = {};
+  int64_t step = 1;
+  for (int d = rank - 1; d >= 0; --d) {
+    strides.values[d] = step;
+    step *= sizes[d];
+  }
+  return strides;
+}
+}  // namespace
+
+void copy_strided(int rank, const int64_t* sizes, const int64_t* strides, int64_t element_size, const void* x,
+                  void* out) {
+  copy(rank, sizes, strides, row_major(rank, sizes).values, element_size, x, out);
+}
+
+void copy_into_strided(int rank, const int64_t* sizes, const int64_t* strides, int64_t element_size, const void* x,
+                       void* out) {
+  copy(rank, sizes, row_major(rank, sizes).values, strides, element_size, x, out);
+}
+
+void rotate_rows(int64_t rows, int64_t size, int64_t right, const void* x, void* out) {
+  for_chunks(rows, divide_up(size, 4), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const char* from = static_cast<const char*>(x) + r * size;
+      char* to = static_cast<char*>(out) + r * size;
+      copy_bytes(size - right, from, to + right);
+      copy_bytes(right, from + (size - right), to);
+    }
+  });
+}
+
+}  // namespace tape::kernels

@@ -1,0 +1,75 @@
+#include "autograd/kernels/training/optimizer.h"
+
+#include "autograd/kernels/vector/vec_math.h"
+
+namespace tape::kernels::TAPE_LEVEL {
+namespace {
+
+/// Values [begin, end) of a parameter.
+template <class T>
+void adam_part(const AdamUpdate<T>& u, int64_t begin, int64_t end) {
+  const AdamStep& step = u.step;
+  const T b1 = static_cast<T>(step.beta1), rest1 = static_cast<T>(1 - step.beta1);
+  const T b2 = static_cast<T>(step.beta2), rest2 = static_cast<T>(1 - step.beta2);
+  const T rate = static_cast<T>(step.lr / step.bias_correction1), eps = static_cast<T>(step.eps);
+  const T root = static_cast<T>(__builtin_sqrt(step.bias_correction2)), scale = static_cast<T>(step.gradient_scale);
+  const T shrink = static_cast<T>(step.decoupled ? 1 - step.lr * step.weight_decay : 1);
+  const T decay = static_cast<T>(step.decoupled ? 0 : step.weight_decay);
+  for (int64_t i = begin; i < end; i += kLanes<T>) {
+    const int64_t left = end - i;
+    Vec<T> p = load_first_or_all(u.parameter + i, left, T(0));
+    Vec<T> g = load_first_or_all(u.gradient + i, left, T(0)) * scale;
+    if (decay != 0) g += p * decay;
+    p *= shrink;
+    const Vec<T> first = load_first_or_all(u.m + i, left, T(0)) * b1 + g * rest1;
+    const Vec<T> second = load_first_or_all(u.v + i, left, T(0)) * b2 + g * g * rest2;
+    p -= rate * first / (square_root(second) / root + eps);
+    store_first_or_all(u.m + i, first, left);
+    store_first_or_all(u.v + i, second, left);
+    store_first_or_all(u.parameter + i, p, left);
+  }
+}
+
+template <class T>
+void adam(int64_t count, const AdamUpdate<T>* updates) {
+  // Chunks are numbered through all parameters; first[i] is the number of parameter i's first.
+  Scratch<int64_t> first(count + 1);
+  first[0] = 0;
+  for (int64_t i = 0; i < count; ++i) first[i + 1] = first[i] + divide_up(updates[i].n, kChunk);
+  for_tasks(first[count], first[count] > 2, [&](int64_t chunk) {
+    int64_t low = 0, high = count;  // first[low] <= chunk < first[high]
+    while (high - low > 1) {
+      const int64_t middle = (low + high) / 2;
+      (first[middle] <= chunk ? low : high) = middle;
+    }
+    const int64_t begin = (chunk - first[low]) * kChunk;
+    adam_part(updates[low], begin, smaller(updates[low].n, begin + kChunk));
+  });
+}
+
+template <class T>
+void sgd(int64_t n, const SgdStep& step, const T* gradient, T* parameter, T* buffer) {
+  const T rate = static_cast<T>(step.lr), momentum = static_cast<T>(step.momentum);
+  const T rest = static_cast<T>(1 - step.dampening), decay = static_cast<T>(step.weight_decay);
+  const T scale = static_cast<T>(step.gradient_scale);
+  for_chunks(n, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; i += kLanes<T>) {
+      const int64_t left = end - i;
+      const Vec<T> p = load_first_or_all(parameter + i, left, T(0));
+      Vec<T> g = load_first_or_all(gradient + i, left, T(0)) * scale;
+      if (decay != 0) g += p * decay;
+      if (momentum != 0) {
+        const Vec<T> b = step.first ? g : load_first_or_all(buffer + i, left, T(0)) * momentum + g * rest;
+        store_first_or_all(buffer + i, b, left);
+        g = step.nesterov ? g + b * momentum : b;
+      }
+      store_first_or_all(parameter + i, p - g * rate, left);
+    }
+  });
+}
+}  // namespace
+
+extern const OptimizerKernels<float> optimizer_f32 = {adam<float>, sgd<float>};
+extern const OptimizerKernels<double> optimizer_f64 = {adam<double>, sgd<double>};
+
+}  // namespace tape::kernels::TAPE_LEVEL

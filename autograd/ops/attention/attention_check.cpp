@@ -1,0 +1,108 @@
+#include "autograd/ops/attention/attention_check.h"
+
+#include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/shape/shape.h"
+
+namespace tape::detail {
+
+namespace {
+
+constexpr const char* kName = "scaled_dot_product_attention";
+
+std::string shapes(const Tensor& query, const Tensor& key, const Tensor& value) {
+  return fmt::format("query {}, key {}, value {}", to_string(query.shape()), to_string(key.shape()),
+                     to_string(value.shape()));
+}
+
+void check_ranks_and_lengths(const Tensor& query, const Tensor& key, const Tensor& value) {
+  check_same_dtype(kName, query, key);
+  check_same_dtype(kName, query, value);
+  if (query.rank() < 2 || key.rank() != query.rank() || value.rank() != query.rank())
+    raise(ErrorKind::shape, "{}: needs operands of one rank, at least 2: {}", kName, shapes(query, key, value));
+  if (key.size(-2) != value.size(-2))
+    raise(ErrorKind::shape, "{}: key and value lengths differ: {} ({} vs {})", kName, shapes(query, key, value),
+          key.size(-2), value.size(-2));
+}
+
+void check_widths(const Tensor& query, const Tensor& key, const Tensor& value) {
+  if (query.size(-1) != key.size(-1))
+    raise(ErrorKind::shape, "{}: query and key widths differ: {} ({} vs {})", kName, shapes(query, key, value),
+          query.size(-1), key.size(-1));
+}
+
+}  // namespace
+
+void check_operands(const Tensor& query, const Tensor& key, const Tensor& value, bool grouped) {
+  check_ranks_and_lengths(query, key, value);
+  check_widths(query, key, value);
+  const int64_t rank = query.rank(), outer = grouped ? rank - 3 : rank - 2;
+  if (grouped && rank < 4)
+    raise(ErrorKind::shape, "{}: enable_gqa needs [..., H, T, D]: {}", kName, shapes(query, key, value));
+  const Shape lead = query.shape().slice(0, outer);
+  if (!(lead == key.shape().slice(0, outer)) || !(lead == value.shape().slice(0, outer)) ||
+      (grouped && key.size(-3) != value.size(-3)))
+    raise(ErrorKind::shape, "{}: leading axes differ: {}", kName, shapes(query, key, value));
+  if (grouped && (key.size(-3) < 1 || query.size(-3) < 1 || query.size(-3) % key.size(-3) != 0))
+    raise(ErrorKind::shape, "{}: {} heads of the query are no multiple of {} of the key: {}", kName, query.size(-3),
+          key.size(-3), shapes(query, key, value));
+}
+
+int64_t check_side_by_side(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
+                           const AttentionOptions& options) {
+  const bool grouped = options.enable_gqa;
+  check_ranks_and_lengths(query, key, value);
+  if (query.rank() != 3)
+    raise(ErrorKind::shape, "multi_head_attention: query must be [B, T, H D], got {}", to_string(query.shape()));
+  if (!grouped) check_widths(query, key, value);
+  if (key.size(0) != value.size(0) || (query.size(0) != key.size(0) && !options.key_rows.defined()))
+    raise(ErrorKind::shape, "{}: leading axes differ: {}", kName, shapes(query, key, value));
+  if (heads < 1 || query.size(-1) % heads != 0 || (!grouped && value.size(-1) % heads != 0))
+    raise(ErrorKind::config, "multi_head_attention: widths {} and {} are not divisible by heads {}", query.size(-1),
+          value.size(-1), heads);
+  if (!grouped) return heads;
+  const int64_t width = query.size(-1) / heads, of_keys = width > 0 ? key.size(-1) / width : 0;
+  if (of_keys < 1 || of_keys * width != key.size(-1) || heads % of_keys != 0 || value.size(-1) % of_keys != 0)
+    raise(ErrorKind::config, "multi_head_attention: {} heads of width {} do not share key and value: {}", heads, width,
+          shapes(query, key, value));
+  return of_keys;
+}
+
+void check_key_length(const char* name, const AttentionOptions& options, const Tensor& key) {
+  const int64_t length = options.key_length.value_or(0);
+  if (length < 0 || length > key.size(-2))
+    raise(ErrorKind::config, "{}: key_length {} is outside [0, {}], the key is {}", name, length, key.size(-2),
+          to_string(key.shape()));
+}
+
+void check_key_rows(const Tensor& rows, int64_t batch, int64_t count, int64_t length) {
+  if (rows.dtype() != i64)
+    raise(ErrorKind::dtype, "multi_head_attention: key_rows must be i64, got {}", to_string(rows.dtype()));
+  if (rows.rank() != 2 || rows.size(0) != batch || rows.size(1) < length)
+    raise(ErrorKind::shape, "multi_head_attention: key_rows {} are not [{}, at least {}]", to_string(rows.shape()),
+          batch, length);
+  const int64_t* row = rows.data<int64_t>();
+  for (int64_t b = 0; b < batch; ++b, row += rows.size(1))
+    for (int64_t j = 0; j < length; ++j)
+      if (row[j] < 0 || row[j] >= count)
+        raise(ErrorKind::index, "multi_head_attention: key_rows[{}, {}] is {}, outside [0, {})", b, j, row[j], count);
+}
+
+Tensor attention_mask(const char* kind, const Tensor& mask, int64_t rank, const Shape& scores) {
+  if (!mask.defined()) return mask;
+  Tensor wide = mask;
+  if (rank == 3 && mask.rank() == 3) wide = unsqueeze(mask, 1);  // [B, Tq, Tk]
+  if (rank > 4 && mask.rank() > 2) {
+    // Leading axes before the last were merged into one.
+    const Shape own = mask.shape();
+    if (own.rank() != rank)
+      raise(ErrorKind::shape, "scaled_dot_product_attention: {} mask {} needs {} axes", kind, to_string(own), rank);
+    wide = reshape(mask, Shape{own.slice(0, rank - 3).numel(), own[rank - 3], own[rank - 2], own[rank - 1]});
+  }
+  if (!broadcasts_to(wide.shape(), scores))
+    raise(ErrorKind::shape, "scaled_dot_product_attention: {} mask {} does not broadcast to the scores {}", kind,
+          to_string(mask.shape()), to_string(scores));
+  return wide;
+}
+
+}  // namespace tape::detail

@@ -1,0 +1,44 @@
+#include "autograd/ops/attention/heads.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/shape/shape.h"
+#include "base/error.h"
+
+namespace tape {
+
+Tensor split_heads(const Tensor& x, int64_t heads) {
+  if (x.rank() != 3 || heads < 1 || x.size(-1) % heads != 0)
+    raise(ErrorKind::shape, "split_heads: x must be [B, T, H D] with {} heads, got {}", heads, to_string(x.shape()));
+  return permute(reshape(x, Shape{x.size(0), x.size(1), heads, x.size(2) / heads}), {0, 2, 1, 3});
+}
+
+Tensor merge_heads(const Tensor& x) {
+  if (x.rank() != 4) raise(ErrorKind::shape, "merge_heads: x must be [B, H, T, D], got {}", to_string(x.shape()));
+  return reshape(permute(x, {0, 2, 1, 3}), Shape{x.size(0), x.size(2), x.size(1) * x.size(3)});
+}
+
+Tensor counted_positions(const Tensor& x, const Tensor& rows, int64_t length) {
+  if (!rows.defined()) return x.size(-2) == length ? x : slice(x, -2, {.end = length});
+  const int64_t room = x.size(1), count = rows.size(0);
+  Tensor places = empty({count * length}, i64);
+  int64_t* place = places.mutable_data<int64_t>();
+  for (int64_t b = 0; b < count; ++b) {
+    const int64_t* row = rows.data<int64_t>() + b * rows.size(1);
+    for (int64_t j = 0; j < length; ++j) *place++ = row[j] * room + j;
+  }
+  return reshape(index_select(reshape(x, Shape{x.size(0) * room, x.size(2)}), 0, places),
+                 Shape{count, length, x.size(2)});
+}
+
+Tensor masked_scores(const Tensor& scores, const Mask& mask) {
+  Tensor added = mask.added().defined() ? scores + mask.added() : scores;
+  if (!mask.causal_offset() && !mask.first_offset() && !mask.kept().defined()) return added;
+  return masked_fill(added, logical_not(mask.visible(scores.size(-2), scores.size(-1))), -INFINITY);
+}
+
+}  // namespace tape

@@ -1,0 +1,137 @@
+#include "autograd/ops/attention/rotary.h"
+
+#include <tuple>
+#include <utility>
+
+#include "autograd/create.h"
+#include "autograd/kernels/attention/rotary.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/promote.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
+#include "autograd/tape/scope.h"
+
+namespace tape {
+namespace {
+
+constexpr const char* kName = "rotary_embedding";
+
+std::vector<OpSample> samples() {
+  const auto with = [](RotaryEmbeddingOptions options) {
+    return [options](const Tensors& in) { return rotary_embedding(in[0], in[1], in[2], options); };
+  };
+  const auto operands = [](const Shape& x, const Shape& table) {
+    // Not of seed 1, from which gradcheck draws its weights of y: those equal to x, ds would be zero.
+    return Tensors{sample_normal(x, 11), sample_normal(table, 2), sample_normal(table, 3)};
+  };
+  return {
+      {"halves", operands({2, 3, 8}, {3, 2}), with({.num_heads = 2})},
+      {"neighbours", operands({2, 3, 8}, {3, 2}), with({.num_heads = 2, .interleaved = true})},
+      {"a part of the columns, texts apart", operands({2, 3, 5}, {2, 3, 1}), with({})},
+      {"neighbours, a part of the columns", operands({1, 2, 10}, {2, 2}), with({.num_heads = 2, .interleaved = true})},
+      {"no texts", operands({0, 2, 4}, {2, 2}), with({})}};
+}
+
+/// Of each pair of columns u, v: y = (u c - v s, u s + v c), a rotation where c and s are cosine and sine. dx is dy
+/// turned back, (du c + dv s, dv c - du s), which is the same with -s; dc = sum of du u + dv v, ds = sum of dv u - du v
+/// over heads, and over texts where they share c and s.
+const Op rotary_op(
+    {.name = "rotary_embedding",
+     .formula = {.forward = "y{y} = (u ⊙ c − v ⊙ s, u ⊙ s + v ⊙ c) of the pairs (u, v) that turn in x{0}, c{1}, s{2}, "
+                            "in each of {num_heads} heads",
+                 .backward = {"dx{x} = (du ⊙ c + dv ⊙ s, dv ⊙ c − du ⊙ s), dy = (du, dv)",
+                              "dc{x} = Σ du ⊙ u + dv ⊙ v over heads", "ds{x} = Σ dv ⊙ u − du ⊙ v over heads"}},
+     .samples = samples});
+
+void check_shapes(const Tensor& x, const Tensor& cosine, const Tensor& sine, const RotaryEmbeddingOptions& options) {
+  if (x.rank() != 3) raise(ErrorKind::shape, "{}: x must be [B, T, H D], got {}", kName, to_string(x.shape()));
+  if (options.num_heads < 1 || x.size(-1) % options.num_heads != 0)
+    raise(ErrorKind::config, "{}: width {} is not divisible by num_heads {}", kName, x.size(-1), options.num_heads);
+  check_same_dtype(kName, cosine, sine);
+  check_same_shape(kName, cosine, sine);
+  const int64_t width = x.size(-1) / options.num_heads, rank = cosine.rank();
+  const bool fits = (rank == 2 || (rank == 3 && cosine.size(0) == x.size(0))) && cosine.size(-2) == x.size(1) &&
+                    2 * cosine.size(-1) <= width;
+  if (!fits)
+    raise(ErrorKind::shape, "{}: cosine and sine {} do not fit x {} with {} heads of width {}", kName,
+          to_string(cosine.shape()), to_string(x.shape()), options.num_heads, width);
+}
+
+/// What turns together, [B, T, H, R/2] each.
+struct Pairs {
+  Tensor u, v;
+};
+
+Tensor heads_apart(const Tensor& x, int64_t heads) {
+  return reshape(x, Shape{x.size(0), x.size(1), heads, x.size(-1) / heads});
+}
+
+Pairs pairs_of(const Tensor& heads, int64_t pairs, const RotaryEmbeddingOptions& options) {
+  const Tensor turning = slice(heads, -1, {.end = 2 * pairs});
+  if (options.interleaved) return {slice(turning, -1, {.step = 2}), slice(turning, -1, {.start = 1, .step = 2})};
+  return {slice(turning, -1, {.end = pairs}), slice(turning, -1, {.start = pairs})};
+}
+
+/// The composed twin.
+Tensor composed(const Tensor& x, const Tensor& cosine, const Tensor& sine, const RotaryEmbeddingOptions& options) {
+  const int64_t turned = 2 * cosine.size(-1);
+  const Tensor heads = heads_apart(x, options.num_heads), c = unsqueeze(cosine, -2), s = unsqueeze(sine, -2);
+  const auto [u, v] = pairs_of(heads, cosine.size(-1), options);
+  const Tensor turned_u = u * c - v * s, turned_v = u * s + v * c;
+  Tensor y = options.interleaved ? flatten(stack({turned_u, turned_v}, -1), -2) : cat({turned_u, turned_v}, -1);
+  if (turned < heads.size(-1)) y = cat({y, slice(heads, -1, {.start = turned})}, -1);
+  return reshape(y, x.shape());
+}
+
+/// Of cosine and sine.
+std::pair<Tensor, Tensor> table_gradients(const Tensor& x, const Tensor& dy, const Shape& table,
+                                          const RotaryEmbeddingOptions& options) {
+  const auto [u, v] = pairs_of(heads_apart(x, options.num_heads), table[table.rank() - 1], options);
+  const auto [du, dv] = pairs_of(heads_apart(dy, options.num_heads), table[table.rank() - 1], options);
+  return {sum_to(sum(du * u + dv * v, -2), table), sum_to(sum(dv * u - du * v, -2), table)};
+}
+
+Tensor fused(const Tensor& x, const Tensor& cosine, const Tensor& sine, const RotaryEmbeddingOptions& options) {
+  const kernels::RotaryShape shape{.texts = x.size(0),
+                                   .length = x.size(1),
+                                   .heads = options.num_heads,
+                                   .width = x.size(-1) / options.num_heads,
+                                   .pairs = cosine.size(-1),
+                                   .next_text = cosine.rank() == 3 ? x.size(1) * cosine.size(-1) : 0,
+                                   .interleaved = options.interleaved};
+  Tensor y = empty_like(x);
+  dispatch_floating(kName, x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::rotary<T>().turn(shape, x.data<T>(), cosine.data<T>(), sine.data<T>(), y.mutable_data<T>());
+  });
+  return y;
+}
+
+}  // namespace
+
+Tensor rotary_embedding(const Tensor& x, const Tensor& cosine, const Tensor& sine,
+                        const RotaryEmbeddingOptions& options) {
+  check_shapes(x, cosine, sine, options);
+  if (is_half(x.dtype()))
+    return in_f32(x, [&](const Tensor& wide) { return rotary_embedding(wide, cosine, sine, options); });
+  check_floating(kName, x);
+  check_same_dtype(kName, x, cosine);
+  if (Composed::active()) return composed(x, cosine, sine, options);
+  // x is kept for the gradients of the tables alone.
+  const Tensor kept = needs_record({cosine, sine}) ? x : Tensor();
+  return record(rotary_op, {x, cosine, sine}, fused(x, cosine, sine, options), {kept, cosine, sine},
+                [options](const BackwardContext& c) -> Tensors {
+                  Tensors gradients(3);
+                  if (c.needs(0)) gradients[0] = rotary_embedding(c.grad(), c.saved(1), -c.saved(2), options);
+                  if (c.needs(1) || c.needs(2))
+                    std::tie(gradients[1], gradients[2]) =
+                        table_gradients(c.saved(0), c.grad(), c.saved(1).shape(), options);
+                  return gradients;
+                },
+                {{"num_heads", options.num_heads}, {"interleaved", options.interleaved}});
+}
+
+}  // namespace tape

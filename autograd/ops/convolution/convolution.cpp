@@ -1,0 +1,224 @@
+#include "autograd/ops/convolution/convolution.h"
+
+#include "autograd/create.h"
+#include "autograd/kernels/convolution/common/convolution.h"
+#include "autograd/kernels/runtime/common/threads.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/convolution/windows.h"
+#include "autograd/ops/data_or_null.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
+
+namespace tape {
+namespace {
+
+using kernels::Convolution;
+
+using ConvFunction = Tensor (*)(const Tensor&, const Tensor&, const Tensor&, const ConvOptions&);
+
+OpSample conv_sample(const char* label, ConvFunction f, const Shape& x, const Shape& weight,
+                     const ConvOptions& options = {}, bool bias = false) {
+  Tensors inputs{sample_normal(x, 1), sample_normal(weight, 2)};
+  if (bias) inputs.push_back(sample_normal({weight[0]}, 3));
+  return {label, inputs, [=](const Tensors& in) { return f(in[0], in[1], in.size() > 2 ? in[2] : Tensor(), options); }};
+}
+
+std::vector<OpSample> conv1d_samples() {
+  return {conv_sample("bias and padding", conv1d, {2, 3, 5}, {4, 3, 3}, {.padding = 1}, true),
+          conv_sample("unbatched, stride", conv1d, {2, 7}, {3, 2, 2}, {.stride = 3}),
+          conv_sample("dilation, groups", conv1d, {2, 4, 6}, {2, 2, 2}, {.dilation = 2, .groups = 2}, true),
+          conv_sample("depthwise, same", conv1d, {1, 2, 5}, {4, 1, 4}, {.padding = PadTo::same, .groups = 2}, true),
+          conv_sample("no batch", conv1d, {0, 2, 4}, {3, 2, 2}, {}, true)};
+}
+
+std::vector<OpSample> conv2d_samples() {
+  return {conv_sample("bias and padding", conv2d, {2, 2, 4, 3}, {3, 2, 3, 3}, {.padding = 1}, true),
+          conv_sample("unbatched, strides", conv2d, {2, 5, 6}, {2, 2, 2, 3}, {.stride = {2, 3}, .padding = {1, 0}}),
+          conv_sample("dilation, groups", conv2d, {1, 4, 5, 4}, {2, 2, 2, 2}, {.dilation = {3, 2}, .groups = 2}, true),
+          conv_sample("depthwise", conv2d, {2, 2, 4, 4}, {2, 1, 3, 2}, {.stride = {2, 1}, .padding = 1, .groups = 2}),
+          conv_sample("single values", conv2d, {2, 3, 2, 2}, {4, 3, 1, 1}, {}, true),
+          conv_sample("patches", conv2d, {1, 2, 4, 4}, {3, 2, 2, 2}, {.stride = 2}, true),
+          conv_sample("no batch", conv2d, {0, 2, 3, 3}, {2, 2, 2, 2}, {}, true)};
+}
+
+constexpr std::string_view kConvForward =
+                               "y{y}[o, i] = Σ weight{1}[o, c, k] x{0}[c, {stride} i + {dilation} k − "
+                               "{padding}] over c and k<2: + bias{2}[o]>, {groups} group(s)",
+                           kConvBackwardX =
+                               "dx{x}[c, j] = Σ weight[o, c, k] dy[o, i] over o and all i, k with {stride} "
+                               "i + {dilation} k − {padding} = j",
+                           kConvBackwardWeight =
+                               "dweight{x}[o, c, k] = Σ dy[o, i] x[c, {stride} i + {dilation} k − "
+                               "{padding}] over i and the batch",
+                           kConvBackwardBias = "dbias{x}[o] = Σ dy[o, i] over i and the batch";
+
+/// The windows of a recorded call: how many there are says its output.
+kernels::Windows windows_of(const PerSampleCall& call) {
+  using Sizes = std::vector<int64_t>;
+  const Tensor &x = call.inputs[0], &weight = call.inputs[1];
+  const auto stride = *call.node.attributes.get<Sizes>("stride"), before = *call.node.attributes.get<Sizes>("padding"),
+             dilation = *call.node.attributes.get<Sizes>("dilation");
+  const auto along = [&](size_t i) {
+    const int64_t axis = static_cast<int64_t>(i) - std::ssize(stride);
+    return kernels::Window{x.size(axis), weight.size(axis), stride[i],
+                           before[i],    dilation[i],       call.gradient.size(axis)};
+  };
+  return stride.size() == 1 ? kernels::Windows{.rows = {}, .columns = along(0)}
+                            : kernels::Windows{.rows = along(0), .columns = along(1)};
+}
+
+/// dweight_b and dbias_b as the formulas have them, over a sample's own rows of the batch.
+Tensor conv_per_sample(const PerSampleCall& call) {
+  const Tensor &x = call.inputs[0], &weight = call.inputs[1], &dy = call.gradient;
+  if (call.input == 0 || call.axis != 0 || x.rank() != weight.rank()) return {};
+  const int64_t rows = x.size(0) / call.samples, out = weight.size(0);
+  if (call.input == 2) return sum(reshape(dy, {call.samples, rows, out, -1}), {1, 3});
+  const int64_t groups = *call.node.attributes.get<int64_t>("groups");
+  const Convolution one{.batch = rows,
+                        .groups = groups,
+                        .in_channels = weight.size(1),
+                        .out_channels = out / groups,
+                        .windows = windows_of(call),
+                        .precision = MatmulPrecisionScope::current()};
+  Tensor dweight = empty(weight.shape().inserted(0, call.samples), weight.dtype());
+  dispatch_floating(call.node.name(), x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const T *from = x.data<T>(), *arriving = dy.data<T>();
+    T* const to = dweight.mutable_data<T>();
+    kernels::run_tasks(call.samples, [&](int64_t b) {
+      kernels::convolve_weight_gradient(one, from + b * (x.numel() / call.samples),
+                                        arriving + b * (dy.numel() / call.samples), to + b * weight.numel());
+    });
+  });
+  return dweight;
+}
+
+const Op conv1d_op({.name = "conv1d",
+                    .formula = {.forward = kConvForward,
+                                .backward = {kConvBackwardX, kConvBackwardWeight, kConvBackwardBias}},
+                    .samples = conv1d_samples,
+                    .per_sample = conv_per_sample});
+
+const Op conv2d_op({.name = "conv2d",
+                    .formula = {.forward = kConvForward,
+                                .backward = {kConvBackwardX, kConvBackwardWeight, kConvBackwardBias}},
+                    .samples = conv2d_samples,
+                    .per_sample = conv_per_sample});
+
+void check_conv_operands(const char* name, const Tensor& x, const Tensor& weight, const Tensor& bias, int64_t axes,
+                         int64_t groups) {
+  check_same_dtype(name, x, weight);
+  check_spatial_input(name, x, axes);
+  if (weight.rank() != axes + 2 || weight.numel() == 0)
+    raise(ErrorKind::shape, "{}: weight must be {} with nothing empty, got {}", name,
+          axes == 1 ? "[O, C / groups, K]" : "[O, C / groups, KH, KW]", to_string(weight.shape()));
+  const int64_t channels = x.size(-axes - 1), out = weight.size(0);
+  if (groups < 1) raise(ErrorKind::config, "{}: groups must be at least 1, got {}", name, groups);
+  const int64_t taken = checked_multiply(weight.size(1), groups, name);
+  if (taken != channels)
+    raise(ErrorKind::shape, "{}: weight {} takes {} channels in {} group{}, x {} has {}", name,
+          to_string(weight.shape()), taken, groups, groups == 1 ? "" : "s", to_string(x.shape()), channels);
+  if (out % groups != 0)
+    raise(ErrorKind::shape, "{}: {} groups do not divide the {} output channels of weight {}", name, groups, out,
+          to_string(weight.shape()));
+  if (!bias.defined()) return;
+  check_same_dtype(name, x, bias);
+  if (!(bias.shape() == Shape{out}))
+    raise(ErrorKind::shape, "{}: bias must be [{}], got {}", name, out, to_string(bias.shape()));
+}
+
+WindowSizes window_sizes(const char* name, const Tensor& weight, int64_t axes, const ConvOptions& options) {
+  WindowSizes sizes{.kernel = {weight.shape().begin() + 2, weight.shape().end()},
+                    .stride = options.stride.of(name, "stride", axes, 1),
+                    .before = options.padding.sizes().of(name, "padding", axes, 0),
+                    .after = {},
+                    .dilation = options.dilation.of(name, "dilation", axes, 1)};
+  sizes.after = sizes.before;
+  if (!options.padding.same()) return sizes;
+  for (size_t i = 0; i < sizes.kernel.size(); ++i) {
+    if (sizes.stride[i] != 1)
+      raise(ErrorKind::config, "{}: padding that keeps the sizes wants a stride of 1, got {}", name, sizes.stride[i]);
+    const int64_t both = sizes.dilation[i] * (sizes.kernel[i] - 1);
+    sizes.before[i] = both / 2;
+    sizes.after[i] = both - both / 2;
+  }
+  return sizes;
+}
+
+/// The convolution as public operations: windows written out as columns, and one product for each group.
+Tensor composed(const Convolution& s, const Shape& out, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  const int64_t channels = s.groups * s.in_channels, depth = s.in_channels * s.windows.taps();
+  const kernels::Window &rows = s.windows.rows, &columns = s.windows.columns;
+  const Tensor planes = reshape(x, {s.batch * channels, rows.in, columns.in});
+  const Tensor values = permute(written_out(planes, s.windows, 0), {0, 2, 4, 1, 3});
+  const Tensor unfolded = reshape(values, Shape{s.batch, s.groups, depth, s.windows.out()});
+  Tensor y = reshape(matmul(reshape(weight, Shape{s.groups, s.out_channels, depth}), unfolded), out);
+  if (!bias.defined()) return y;
+  return y + reshape(bias, weight.rank() == 3 ? Shape{bias.numel(), 1} : Shape{bias.numel(), 1, 1});
+}
+
+/// With dy for y: dx, dweight and dbias as the formula has them.
+Tensors fused_gradients(const BackwardContext& c, const Convolution& s) {
+  const Tensor x = c.saved(0), weight = c.saved(1), dy = c.grad();
+  Tensor dx, dweight, dbias;
+  dispatch_floating("convolution", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if (c.needs(0)) {
+      dx = empty_like(x);
+      kernels::convolve_input_gradient(s, weight.data<T>(), dy.data<T>(), dx.mutable_data<T>());
+    }
+    if (c.needs(1)) {
+      dweight = empty_like(weight);
+      kernels::convolve_weight_gradient(s, x.data<T>(), dy.data<T>(), dweight.mutable_data<T>());
+    }
+  });
+  if (c.needs(2)) dbias = sum(reshape(dy, Shape{s.batch, s.groups * s.out_channels, s.windows.out()}), {0, 2});
+  return {dx, dweight, dbias};
+}
+
+Tensor convolution(const Op& op, int64_t axes, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                   const ConvOptions& options) {
+  const char* const name = op.name();
+  check_conv_operands(name, x, weight, bias, axes, options.groups);
+  const WindowSizes sizes = window_sizes(name, weight, axes, options);
+  const Convolution s{.batch = x.rank() == axes + 2 ? x.size(0) : 1,
+                      .groups = options.groups,
+                      .in_channels = weight.size(1),
+                      .out_channels = weight.size(0) / options.groups,
+                      .windows = windows_over(name, x, sizes),
+                      .precision = MatmulPrecisionScope::current()};
+  for (int64_t size : {s.windows.in(), s.windows.out(), weight.numel()}) check_product_size(name, size);
+  const Shape shape = windowed_shape(x.shape(), s.windows, axes, weight.size(0));
+  if (Composed::active()) return composed(s, shape, x, weight, bias);
+  Tensor y = empty(shape, x.dtype());
+  dispatch_floating(name, x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::convolve(s, x.data<T>(), weight.data<T>(), data_or_null<T>(bias), y.mutable_data<T>());
+  });
+  return record(
+      op, {x, weight, bias}, y, {x, weight, bias},
+      [s, shape](const BackwardContext& c) -> Tensors {
+        if (!c.create_graph()) return fused_gradients(c, s);
+        const MatmulPrecisionScope as_recorded(s.precision);
+        return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(2)}, 1,
+                              [&](const Tensors& in) { return Tensors{composed(s, shape, in[0], in[1], in[2])}; });
+      },
+      {{"stride", sizes.stride}, {"padding", sizes.before}, {"dilation", sizes.dilation}, {"groups", options.groups}});
+}
+
+}  // namespace
+
+/// A cross-correlation: y = bias + W · columns(x), each window of x a column of values, so that dW = dy · columnsᵀ and
+/// dx adds Wᵀ · dy back to where each value of the columns came from.
+Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
+  return convolution(conv1d_op, 1, x, weight, bias, options);
+}
+
+Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
+  return convolution(conv2d_op, 2, x, weight, bias, options);
+}
+
+}  // namespace tape

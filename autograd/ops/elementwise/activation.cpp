@@ -1,0 +1,133 @@
+#include "autograd/ops/elementwise/activation.h"
+
+#include "autograd/kernels/elementwise/parametric.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/exponential.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/elementwise/unary_call.h"
+
+namespace tape {
+namespace {
+
+/// y = f(x; a, b) by the loops that `choose` takes from the table, with the kernel's gradient, or with
+/// `gradient(context)` where that will itself be differentiated.
+template <class Choose, class Gradient>
+Tensor parametric(const Op& op, const Choose& choose, const Tensor& x, double a, double b, const Gradient& gradient,
+                  AttributeList attributes) {
+  if (is_half(x.dtype()))
+    return in_f32(x, [&](const Tensor& wide) { return parametric(op, choose, wide, a, b, gradient, attributes); });
+  Tensor y = empty_like(x);
+  dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    choose(kernels::parametric<T>())
+        .forward(x.numel(), static_cast<T>(a), static_cast<T>(b), x.data<T>(), y.mutable_data<T>());
+  });
+  return record(
+      op, {x}, y, {x},
+      [=](const BackwardContext& c) -> Tensors {
+        if (c.create_graph()) return {gradient(c)};
+        Tensor dx = c.room_of_saved(0);
+        const Tensor value = c.saved(0), dy = c.grad();
+        dispatch_floating("backward", dy.dtype(), [&](auto zero) {
+          using T = decltype(zero);
+          choose(kernels::parametric<T>())
+              .backward(dy.numel(), static_cast<T>(a), static_cast<T>(b), value.data<T>(), dy.data<T>(),
+                        dx.mutable_data<T>());
+        });
+        return {dx};
+      },
+      attributes);
+}
+
+std::vector<OpSample> softplus_samples() {
+  auto of = [](const SoftplusOptions& options) {
+    return [options](const Tensors& in) { return softplus(in[0], options); };
+  };
+  return std::vector<OpSample>{{"matrix", {sample_uniform({3, 4}, -3, 3)}, of({})},
+                               {"steep", {sample_uniform({2, 3}, -2, 2)}, of({.beta = 2.5})},
+                               {"threshold", {sample_uniform({2, 3}, 2, 4)}, of({.threshold = 1})},
+                               {"empty", {sample_uniform({2, 0}, -3, 3)}, of({})}};
+}
+
+const Op softplus_op({.name = "softplus",
+                      .formula = {.forward = "y{y} = ln(1 + exp({beta} x)) / {beta}",
+                                  .backward = {"dx = dy ⊙ sigmoid({beta} x)"}},
+                      .samples = softplus_samples});
+
+std::vector<OpSample> leaky_relu_samples() {
+  auto of = [](double slope) { return [slope](const Tensors& in) { return leaky_relu(in[0], slope); }; };
+  return std::vector<OpSample>{{"matrix", {sample_distinct({3, 4})}, of(0.01)},
+                               {"falling", {sample_distinct({2, 3})}, of(-0.5)},
+                               {"rank 0", {sample_distinct({})}, of(0.2)}};
+}
+
+const Op leaky_relu_op({.name = "leaky_relu",
+                        .formula = {.forward = "y{y} = max(x, 0) + {slope} min(x, 0)",
+                                    .backward = {"dx = dy where x > 0, else {slope} dy"}},
+                        .traits = {.kinks = true},
+                        .samples = leaky_relu_samples});
+
+std::vector<OpSample> elu_samples() {
+  auto of = [](double alpha) { return [alpha](const Tensors& in) { return elu(in[0], alpha); }; };
+  return std::vector<OpSample>{{"matrix", {sample_distinct({3, 4})}, of(1)},
+                               {"alpha", {sample_distinct({2, 3})}, of(1.5)},
+                               {"rank 0", {sample_distinct({})}, of(0.2)}};
+}
+
+const Op elu_op({.name = "elu",
+                 .formula = {.forward = "y{y} = max(x, 0) + {alpha} (exp(min(x, 0)) − 1)",
+                             .backward = {"dx = dy where x > 0, else {alpha} exp(x) ⊙ dy"}},
+                 .traits = {.kinks = true},
+                 .samples = elu_samples});
+
+const Op mish_op({.name = "mish",
+                  .formula = {.forward = "y{y} = x ⊙ t, t = tanh(ln(1 + exp x))",
+                              .backward = {"dx = dy ⊙ (t + x ⊙ sigmoid(x) ⊙ (1 − t²))"}},
+                  .samples = unary_samples(mish, -3, 3)});
+
+}  // namespace
+
+/// y = log(1 + e^(b x)) / b; dx = dy sigmoid(b x).
+Tensor softplus(const Tensor& x, const SoftplusOptions& options) {
+  const double beta = options.beta, threshold = options.threshold;
+  if (!(beta > 0)) raise(ErrorKind::config, "softplus: beta must be above 0, got {}", beta);
+  return parametric(
+      softplus_op, [](const auto& table) -> const auto& { return table.softplus; }, x, beta, threshold,
+      [=](const BackwardContext& c) {
+        const Tensor v = c.saved(0) * beta;
+        return where(gt(v.detach(), threshold), c.grad(), c.grad() * sigmoid(v));
+      },
+      {{"beta", beta}, {"threshold", threshold}});
+}
+
+/// y = x where x > 0, else s x.
+Tensor leaky_relu(const Tensor& x, double slope) {
+  return parametric(
+      leaky_relu_op, [](const auto& table) -> const auto& { return table.leaky_relu; }, x, slope, 0,
+      [=](const BackwardContext& c) { return where(gt(c.saved(0).detach(), 0), c.grad(), c.grad() * slope); },
+      {{"slope", slope}});
+}
+
+/// y = x where x > 0, else a (e^x - 1); dx = dy, or dy a e^x.
+Tensor elu(const Tensor& x, double alpha) {
+  return parametric(
+      elu_op, [](const auto& table) -> const auto& { return table.elu; }, x, alpha, 0,
+      [=](const BackwardContext& c) {
+        const Tensor above = gt(c.saved(0).detach(), 0);
+        // Without the large ones, whose exponentials would be infinite.
+        return where(above, c.grad(), c.grad() * (alpha * exp(masked_fill(c.saved(0), above, 0))));
+      },
+      {{"alpha", alpha}});
+}
+
+/// y = x t, t = tanh(log(1 + e^x)); dx = dy (t + x s (1 - t^2)), s = sigmoid(x).
+Tensor mish(const Tensor& x) {
+  return apply_unary(mish_op, &kernels::UnaryKernels::mish, x, [](const BackwardContext& c) {
+    const Tensor v = c.saved(0), t = tanh(softplus(v));
+    return c.grad() * (t + v * sigmoid(v) * (1 - square(t)));
+  });
+}
+
+}  // namespace tape

@@ -1,0 +1,292 @@
+#include "autograd/ops/elementwise/arithmetic.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/kernels/elementwise/common/whole_numbers.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/binary_call.h"
+#include "autograd/ops/elementwise/broadcast.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/promote.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/op.h"
+
+namespace tape {
+
+Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& a, const Tensor& b) {
+  TAPE_ASSERT(same_computed(a, b));
+  const Shape shape = broadcast_shapes(operation, a.shape(), b.shape());
+  const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape());
+  Tensor out = empty(shape, a.dtype());
+  if (a.dtype() == i64) {
+    kernels::binary_i64(kind, plan, a.data<int64_t>(), b.data<int64_t>(), out.mutable_data<int64_t>());
+    return out;
+  }
+  dispatch_floating(operation, a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().binary(kind, plan, a.data<T>(), b.data<T>(), out.mutable_data<T>());
+  });
+  return out;
+}
+
+namespace {
+
+using kernels::Binary;
+
+/// Samples of f(a, b): same shape, both ways of broadcasting, one operand twice, nothing at all.
+template <class F>
+std::function<std::vector<OpSample>()> samples(F f, Tensor (*values)(const Shape&, uint64_t)) {
+  return [=] {
+    auto call = [f](const Tensors& in) { return f(in[0], in[1]); };
+    return std::vector<OpSample>{
+        {"same shape", {values({2, 3}, 1), values({2, 3}, 2)}, call},
+        {"rows", {values({2, 3}, 1), values({3}, 2)}, call},
+        {"outer", {values({4, 1}, 1), values({1, 3}, 2)}, call},
+        {"rank 0", {values({}, 1), values({2, 1, 2}, 2)}, call},
+        {"aliased", {values({3}, 1)}, [f](const Tensors& in) { return f(in[0], in[0]) + in[0]; }},
+        {"empty", {values({0, 3}, 1), values({1, 3}, 2)}, call}};
+  };
+}
+
+Tensor normal_values(const Shape& shape, uint64_t seed) { return sample_normal(shape, seed); }
+Tensor positive_values(const Shape& shape, uint64_t seed) { return sample_uniform(shape, 0.5, 2, seed); }
+Tensor distinct_values(const Shape& shape, uint64_t seed) {
+  Tensor x = sample_distinct(shape, seed);
+  return seed == 1 ? x : x + 0.1;
+}
+
+Tensor binary(const Op& op, Binary kind, const Tensor& a, const Tensor& b) {
+  return binary_values(op.name(), kind, a, b);
+}
+
+const Op add_op(
+    {.name = "add",
+     .formula = {.forward = "y{y} = a{0} + b{1}", .backward = {"da = dy", "db = dy"}, .summed = Summed::repeated_axes},
+     .samples = samples([](auto& a, auto& b) { return add(a, b); }, normal_values)});
+
+const Op sub_op(
+    {.name = "sub",
+     .formula = {.forward = "y{y} = a{0} − b{1}", .backward = {"da = dy", "db = −dy"}, .summed = Summed::repeated_axes},
+     .samples = samples([](auto& a, auto& b) { return sub(a, b) * a; }, normal_values)});
+
+const Op mul_op({.name = "mul",
+                 .formula = {.forward = "y{y} = a{0} ⊙ b{1}",
+                             .backward = {"da = dy ⊙ b", "db = dy ⊙ a"},
+                             .summed = Summed::repeated_axes},
+                 .samples = samples([](auto& a, auto& b) { return mul(a, b); }, normal_values),
+                 .remake = [](const Tensors& saved, const Attributes&) { return mul(saved[0], saved[1]); }});
+
+const Op div_op({.name = "div",
+                 .formula = {.forward = "y{y} = a{0} / b{1}",
+                             .backward = {"da = dy / b", "db = −dy ⊙ a / b²"},
+                             .summed = Summed::repeated_axes},
+                 .samples = samples([](auto& a, auto& b) { return div(a, b) * a; }, positive_values)});
+
+const Op pow_op({.name = "pow",
+                 .formula = {.forward = "y{y} = a{0} ^ b{1}",
+                             .backward = {"da = dy ⊙ b ⊙ a^(b−1)", "db = dy ⊙ y ⊙ ln a"},
+                             .summed = Summed::repeated_axes},
+                 .samples = samples([](auto& a, auto& b) { return pow(a, b); }, positive_values)});
+
+const Op maximum_op({.name = "maximum",
+                     .formula = {.forward = "y{y} = max(a{0}, b{1})",
+                                 .backward = {"da = dy where a > b, dy/2 where equal, else 0",
+                                              "db = dy where b > a, dy/2 where equal, else 0"},
+                                 .summed = Summed::repeated_axes},
+                     .traits = {.kinks = true},
+                     .samples = samples([](auto& a, auto& b) { return maximum(a, b); }, distinct_values)});
+
+const Op minimum_op({.name = "minimum",
+                     .formula = {.forward = "y{y} = min(a{0}, b{1})",
+                                 .backward = {"da = dy where a < b, dy/2 where equal, else 0",
+                                              "db = dy where b < a, dy/2 where equal, else 0"},
+                                 .summed = Summed::repeated_axes},
+                     .traits = {.kinks = true},
+                     .samples = samples([](auto& a, auto& b) { return minimum(a, b); }, distinct_values)});
+
+std::vector<OpSample> lerp_samples() {
+  auto call = [](const Tensors& in) { return lerp(in[0], in[1], in[2]); };
+  auto by = [](double weight) { return [weight](const Tensors& in) { return lerp(in[0], in[1], weight); }; };
+  const Tensor a = sample_normal({2, 3}, 1), b = sample_normal({2, 3}, 2);
+  return std::vector<OpSample>{{"same shape", {a, b, sample_uniform({2, 3}, 0, 1, 3)}, call},
+                               {"broadcast", {a, sample_normal({3}, 2), sample_uniform({2, 1}, 0, 1, 3)}, call},
+                               {"number", {a, b}, by(0.3)},
+                               {"number, beyond the end", {sample_normal({3}), b}, by(1.4)},
+                               {"empty", {sample_normal({0}), sample_normal({1})}, by(0.5)}};
+}
+
+const Op lerp_op({.name = "lerp",
+                  .formula = {.forward = "y{y} = a{0} + w{2} ⊙ (b{1} − a)",
+                              .backward = {"da = dy ⊙ (1 − w)", "db = dy ⊙ w", "dw = dy ⊙ (b − a)"},
+                              .summed = Summed::repeated_axes},
+                  .samples = lerp_samples});
+
+std::vector<OpSample> affine_samples() {
+  return std::vector<OpSample>{
+      {"scale and shift", {sample_normal({2, 3})}, [](const Tensors& in) { return affine(in[0], -2.5, 3); }},
+      {"empty", {sample_normal({0})}, [](const Tensors& in) { return affine(in[0], -2.5, 3); }}};
+}
+
+const Op affine_op({.name = "affine",
+                    .formula = {.forward = "y{y} = {scale} · x<shift: + {shift}>", .backward = {"dx = {scale} · dy"}},
+                    .samples = affine_samples});
+
+std::vector<OpSample> pow_scalar_samples() {
+  std::vector<OpSample> samples;
+  for (double n : {0.5, 2.0, 3.0, -1.0, -0.5, 1.7})
+    samples.push_back({fmt::format("exponent {}", n), {sample_uniform({2, 3}, 0.5, 2)}, [n](const Tensors& in) {
+                         return pow(in[0], n);
+                       }});
+  return samples;
+}
+
+const Op pow_scalar_op({.name = "pow_scalar",
+                        .formula = {.forward = "y{y} = xⁿ, n = {exponent}", .backward = {"dx = dy ⊙ n xⁿ⁻¹"}},
+                        .samples = pow_scalar_samples});
+
+/// An operand's gradient in a maximum or minimum: none where the other was chosen, half where they are equal, and all
+/// else, which is also where either is NaN.
+Tensor share(const Tensor& dy, const Tensor& other_chosen, const Tensor& equal) {
+  return masked_fill(where(equal, dy * 0.5, dy), other_chosen, 0);
+}
+
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), add);
+  return record(add_op, {a, b}, binary(add_op, Binary::add, a, b), {}, [](const BackwardContext& c) -> Tensors {
+    return {c.grad(), c.grad()};
+  });
+}
+
+Tensor sub(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) {
+    check_subtraction(a.dtype(), b.dtype());
+    return promoted(a, b, result_type(a, b), sub);
+  }
+  return record(sub_op, {a, b}, binary(sub_op, Binary::sub, a, b), {}, [](const BackwardContext& c) -> Tensors {
+    return {c.grad(), c.needs(1) ? -c.grad() : Tensor()};
+  });
+}
+
+Tensor mul(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), mul);
+  return record(mul_op, {a, b}, binary(mul_op, Binary::mul, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
+    return {c.needs(0) ? c.grad() * c.saved(1) : Tensor(), c.needs(1) ? c.grad() * c.saved(0) : Tensor()};
+  });
+}
+
+Tensor div(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b) || a.dtype() == i64) {
+    const DType dtype = result_type(a, b);
+    return promoted(a, b, is_floating(dtype) ? dtype : f32, div);
+  }
+  return record(div_op, {a, b}, binary(div_op, Binary::div, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
+    const Tensor dy = c.grad(), divisor = c.saved(1);
+    // Not dy / b times a / b, the first of which is infinite sooner.
+    return {c.needs(0) ? dy / divisor : Tensor(), c.needs(1) ? -(dy * (c.saved(0) / divisor) / divisor) : Tensor()};
+  });
+}
+
+Tensor pow(const Tensor& a, const Tensor& b) {
+  const auto again = [](const Tensor& x, const Tensor& n) { return pow(x, n); };
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), again);
+  Tensor y = binary(pow_op, Binary::pow, a, b);
+  return record(pow_op, {a, b}, y, {a, b, y}, [](const BackwardContext& c) -> Tensors {
+    const Tensor x = c.saved(0), n = c.saved(1), dy = c.grad();
+    Tensor dx, dn;
+    // Where n is 0 the power is constant, also at x = 0, where x^(n-1) is infinite.
+    if (c.needs(0)) dx = dy * masked_fill(n * pow(x, n - 1), eq(n, 0), 0);
+    // 0 to powers from 0 on does not change with the power; to those below, it is infinite.
+    const Tensor constant = logical_and(eq(x, 0), ge(n, 0));
+    if (c.needs(1)) dn = dy * masked_fill(c.saved(2) * log(where(constant, scalar(1, x.dtype()), x)), constant, 0);
+    return {dx, dn};
+  });
+}
+
+Tensor maximum(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), maximum);
+  return record(
+      maximum_op, {a, b}, binary(maximum_op, Binary::maximum, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
+        const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
+        const Tensor dz = c.grad(), equal = eq(x, y);
+        return {c.needs(0) ? share(dz, lt(x, y), equal) : Tensor(), c.needs(1) ? share(dz, gt(x, y), equal) : Tensor()};
+      });
+}
+
+Tensor minimum(const Tensor& a, const Tensor& b) {
+  if (!same_computed(a, b)) return promoted(a, b, result_type(a, b), minimum);
+  return record(
+      minimum_op, {a, b}, binary(minimum_op, Binary::minimum, a, b), {a, b}, [](const BackwardContext& c) -> Tensors {
+        const Tensor x = c.saved(0).detach(), y = c.saved(1).detach();
+        const Tensor dz = c.grad(), equal = eq(x, y);
+        return {c.needs(0) ? share(dz, gt(x, y), equal) : Tensor(), c.needs(1) ? share(dz, lt(x, y), equal) : Tensor()};
+      });
+}
+
+Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {
+  check_same_dtype("lerp", a, b);
+  check_same_dtype("lerp", a, weight);
+  const Shape shape = broadcast_shapes("lerp", broadcast_shapes("lerp", a.shape(), b.shape()), weight.shape());
+  const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape(), weight.shape());
+  Tensor y = empty(shape, a.dtype());
+  dispatch_floating("lerp", a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().lerp(plan, a.data<T>(), b.data<T>(), weight.data<T>(), y.mutable_data<T>());
+  });
+  return record(lerp_op, {a, b, weight}, y, {a, b, weight}, [](const BackwardContext& c) -> Tensors {
+    const Tensor w = c.saved(2);
+    return {c.needs(0) ? c.grad() * (1 - w) : Tensor(), c.needs(1) ? c.grad() * w : Tensor(),
+            c.needs(2) ? c.grad() * (c.saved(1) - c.saved(0)) : Tensor()};
+  });
+}
+
+Tensor lerp(const Tensor& a, const Tensor& b, double weight) { return lerp(a, b, scalar(weight, a.dtype())); }
+
+Tensor affine(const Tensor& x, double scale, double shift) {
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return affine(wide, scale, shift); });
+  if (is_integral(x.dtype())) {
+    if (scale != std::trunc(scale) || shift != std::trunc(shift))
+      raise(ErrorKind::dtype, "affine: {} takes whole numbers, got scale {} and shift {}", to_string(x.dtype()), scale,
+            shift);
+    return cast(add(mul(cast(x, i64), scalar(scale, i64)), scalar(shift, i64)), x.dtype());
+  }
+  Tensor y = empty_like(x);
+  dispatch_floating("affine", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().affine(x.numel(), x.data<T>(), static_cast<T>(scale), static_cast<T>(shift),
+                                     y.mutable_data<T>());
+  });
+  return record(
+      affine_op, {x}, y, {},
+      [scale](const BackwardContext& c) -> Tensors { return {scale == 1 ? c.grad() : affine(c.grad(), scale, 0)}; },
+      {{"scale", scale}, {"shift", shift}});
+}
+
+Tensor pow(const Tensor& x, const Number& power) {
+  const DType dtype = result_type(x, power);
+  if (!is_floating(dtype)) {
+    if (power.value() < 0)
+      raise(ErrorKind::config, "pow: {} to the negative power {}; make it f32 first", to_string(x.dtype()),
+            to_string(power));
+    return pow(cast(x, dtype), scalar(power, dtype));
+  }
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return pow(wide, power); });
+  if (x.dtype() != dtype) return pow(cast(x, dtype), power);
+  const double exponent = power.value();
+  Tensor y = empty_like(x);
+  dispatch_floating("pow", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::elementwise<T>().pow_scalar(x.numel(), x.data<T>(), static_cast<T>(exponent), y.mutable_data<T>());
+  });
+  return record(pow_scalar_op, {x}, y, {x},
+                [exponent](const BackwardContext& c) -> Tensors {
+                  if (exponent == 0) return {zeros_like(c.grad())};
+                  return {c.grad() * (exponent * pow(c.saved(0), exponent - 1))};
+                },
+                {{"exponent", exponent}});
+}
+
+}  // namespace tape

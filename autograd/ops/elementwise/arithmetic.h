@@ -1,0 +1,49 @@
+#pragma once
+
+#include "../../number.h"
+#include "../../tensor.h"
+
+namespace tape {
+
+// Arithmetic with NumPy broadcasting: [2, 1, 4] and [3, 1] -> [2, 3, 4]. Error (shape) `add: shapes do not broadcast:
+// [2, 3, 4] and [5] (4 vs 5 on axis -1)`.
+//
+// Dtypes are promoted as in PyTorch (result_type() in promote.h): f32 with f64 gives f64, i64 with f32 gives f32,
+// i32 with 2 stays i32, i32 with 2.0 gives f32; gradients come back in the dtype of each operand. f16 and bf16 are
+// computed in f32 and rounded to the nearest; i64, i32 and u8 wrap. Of bool, + is or and * is and; - is refused (Error
+// (dtype)).
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, const Tensor& b);
+Tensor mul(const Tensor& a, const Tensor& b);
+/// a / b; of whole numbers and bool in f32.
+Tensor div(const Tensor& a, const Tensor& b);
+/// a^b; the gradient of b needs a > 0 (where a is 0 it is 0 for b from 0 on, and -inf below). Of whole numbers a whole
+/// one, by a negative power 0 but of 1 and -1; Error (config) for one negative number as the power of whole ones.
+Tensor pow(const Tensor& a, const Tensor& b);
+Tensor pow(const Tensor& x, const Number& exponent);
+/// The larger or smaller of two; where they are equal each gets half of the gradient. NaN where either is: then both
+/// get all of the gradient, as in PyTorch.
+Tensor maximum(const Tensor& a, const Tensor& b);
+Tensor minimum(const Tensor& a, const Tensor& b);
+/// a + weight * (b - a), all three broadcast, exact at weight 0 and 1. f32 and f64 alone (Error (dtype)).
+Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight);
+Tensor lerp(const Tensor& a, const Tensor& b, double weight);
+/// x * scale + shift, in the dtype of x. Error (dtype) for whole numbers with a scale or shift that is not, and for
+/// bool.
+Tensor affine(const Tensor& x, double scale, double shift);
+
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+Tensor operator+(const Tensor& x, const Number& s);
+Tensor operator-(const Tensor& x, const Number& s);
+Tensor operator*(const Tensor& x, const Number& s);
+Tensor operator/(const Tensor& x, const Number& s);
+inline Tensor operator+(const Number& s, const Tensor& x) { return x + s; }
+Tensor operator-(const Number& s, const Tensor& x);
+inline Tensor operator*(const Number& s, const Tensor& x) { return x * s; }
+Tensor operator/(const Number& s, const Tensor& x);
+Tensor operator-(const Tensor& x);
+
+}  // namespace tape

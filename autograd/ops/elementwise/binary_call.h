@@ -1,0 +1,12 @@
+#pragma once
+
+#include "../../kernels/elementwise/elementwise.h"
+#include "../../tensor.h"
+
+namespace tape {
+
+/// The values of a function of two operands, broadcast, without recording. Errors (dtype) and (shape) begin with the
+/// operation's name.
+Tensor binary_values(const char* operation, kernels::Binary kind, const Tensor& a, const Tensor& b);
+
+}  // namespace tape

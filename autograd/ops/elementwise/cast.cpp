@@ -1,0 +1,71 @@
+#include "autograd/ops/elementwise/cast.h"
+
+#include <limits>
+#include <type_traits>
+
+#include "autograd/create.h"
+#include "autograd/ops/op.h"
+
+namespace tape {
+namespace {
+
+std::vector<OpSample> cast_samples() {
+  return std::vector<OpSample>{{"through f32",
+                                {sample_distinct({2, 2})},
+                                [](const Tensors& in) { return cast(cast(in[0], f32), f64); },
+                                0x1p-6}};
+}
+
+/// y = x in another precision; dx = dy in x's precision. The sample's values and step are exact in f32.
+const Op cast_op({.name = "cast",
+                  .formula = {.forward = "y{y} = x in {dtype}", .backward = {"dx = dy in the dtype of x"}},
+                  .samples = cast_samples});
+
+/// Whether what is before the point of a value fits a whole type; false for NaN.
+template <class To>
+bool fits(double value) {
+  // One beyond each end of i32 and u8 is a double, as are both ends of i64.
+  if constexpr (std::is_same_v<To, int64_t>) {
+    return value >= -0x1p63 && value < 0x1p63;
+  } else {
+    constexpr double low = std::numeric_limits<To>::min(), high = std::numeric_limits<To>::max();
+    return value > low - 1 && value < high + 1;
+  }
+}
+
+template <class From>
+auto number(From value) {
+  if constexpr (std::is_class_v<From>)
+    return static_cast<float>(value);  // of a half
+  else
+    return value;
+}
+
+template <class From, class To>
+void convert(int64_t n, const From* x, To* y) {
+  if constexpr (std::is_same_v<To, bool>) {
+    for (int64_t i = 0; i < n; ++i) y[i] = number(x[i]) != 0;
+  } else {
+    if constexpr (std::is_integral_v<To> && !std::is_integral_v<From>)
+      for (int64_t i = 0; i < n; ++i)
+        if (const auto value = static_cast<double>(number(x[i])); !fits<To>(value))
+          raise(ErrorKind::numeric, "cast: {} does not fit {}", value, to_string(dtype_of<To>));
+    for (int64_t i = 0; i < n; ++i) y[i] = static_cast<To>(number(x[i]));
+  }
+}
+
+}  // namespace
+
+Tensor cast(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  Tensor y = empty(x.shape(), dtype);
+  dispatch_all(x.dtype(), [&](auto from) {
+    dispatch_all(dtype, [&](auto to) { convert(x.numel(), x.data<decltype(from)>(), y.mutable_data<decltype(to)>()); });
+  });
+  if (!is_floating(dtype)) return y;
+  return record(cast_op, {x}, y, {},
+                [from = x.dtype()](const BackwardContext& b) -> Tensors { return {cast(b.grad(), from)}; },
+                {{"dtype", to_string(dtype)}});
+}
+
+}  // namespace tape

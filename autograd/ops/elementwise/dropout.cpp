@@ -1,0 +1,51 @@
+#include "autograd/ops/elementwise/dropout.h"
+
+#include "autograd/create.h"
+#include "autograd/kernels/random/random.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/op.h"
+
+namespace tape {
+namespace {
+
+std::vector<OpSample> dropout_samples() {
+  auto drawn = [](const Tensors& in) {
+    generator(Stream::dropout).set_state(5, 11);
+    return dropout(in[0], 0.4);
+  };
+  auto call = [](const Tensors& in) { return dropout_at(in[0], 0.4, 7, 3); };
+  return std::vector<OpSample>{{"matrix", {sample_normal({4, 5})}, call},
+                               {"from the current stream", {sample_normal({4, 5})}, drawn},
+                               {"empty", {sample_normal({0, 5})}, call}};
+}
+
+/// y = m x with a drawn m in {0, 1/(1-p)}; dx = m dy: the same draws again.
+const Op dropout_op({.name = "dropout",
+                     .formula = {.forward = "y{y} = x ⊙ m / (1−p), m = 0 with chance p = {p}, else 1",
+                                 .backward = {"dx = dy ⊙ m / (1−p), the same m"}},
+                     .traits = {.random = true},
+                     .samples = dropout_samples});
+
+}  // namespace
+
+Tensor dropout(const Tensor& x, double p) { return dropout(x, p, generator(Stream::dropout)); }
+
+Tensor dropout(const Tensor& x, double p, Generator& generator) {
+  check_dropout("dropout", p);
+  if (p == 0) return x;
+  return dropout_at(x, p, generator.seed(), generator.advance(x.numel()));
+}
+
+Tensor dropout_at(const Tensor& x, double p, uint64_t seed, uint64_t counter) {
+  check_dropout("dropout", p);
+  Tensor y = empty_like(x);
+  dispatch_floating("dropout", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::random<T>().dropout(x.numel(), seed, counter, p, x.data<T>(), y.mutable_data<T>());
+  });
+  return record(dropout_op, {x}, y, {},
+                [=](const BackwardContext& c) -> Tensors { return {dropout_at(c.grad(), p, seed, counter)}; },
+                {{"p", p}});
+}
+
+}  // namespace tape

@@ -1,0 +1,96 @@
+#include "autograd/ops/elementwise/exponential.h"
+
+#include <numbers>
+
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/elementwise/unary_call.h"
+
+namespace tape {
+namespace {
+
+using kernels::UnaryKernels;
+
+const Op expm1_op({.name = "expm1",
+                   .formula = {.forward = "y{y} = exp x − 1", .backward = {"dx = dy ⊙ (y + 1)"}},
+                   .samples = unary_samples(expm1, -2, 2)});
+
+const Op log1p_op({.name = "log1p",
+                   .formula = {.forward = "y{y} = ln(1 + x)", .backward = {"dx = dy / (1 + x)"}},
+                   .samples = unary_samples(log1p, -0.5F, 2)});
+
+const Op exp2_op({.name = "exp2",
+                  .formula = {.forward = "y{y} = 2ˣ", .backward = {"dx = dy ⊙ y · ln 2"}},
+                  .samples = unary_samples(exp2, -2, 2)});
+
+const Op log2_op({.name = "log2",
+                  .formula = {.forward = "y{y} = log₂ x", .backward = {"dx = dy / (x · ln 2)"}},
+                  .samples = unary_samples(log2, 0.5F, 2)});
+
+const Op log10_op({.name = "log10",
+                   .formula = {.forward = "y{y} = log₁₀ x", .backward = {"dx = dy / (x · ln 10)"}},
+                   .samples = unary_samples(log10, 0.5F, 2)});
+
+const Op sinh_op({.name = "sinh",
+                  .formula = {.forward = "y{y} = sinh x", .backward = {"dx = dy ⊙ cosh x"}},
+                  .samples = unary_samples(sinh, -2, 2)});
+
+const Op cosh_op({.name = "cosh",
+                  .formula = {.forward = "y{y} = cosh x", .backward = {"dx = dy ⊙ sinh x"}},
+                  .samples = unary_samples(cosh, -2, 2)});
+
+const Op atanh_op({.name = "atanh",
+                   .formula = {.forward = "y{y} = artanh x", .backward = {"dx = dy / (1 − x²)"}},
+                   .samples = unary_samples(atanh, -0.8F, 0.8F)});
+
+}  // namespace
+
+/// y = e^x - 1; dx = dy (y + 1).
+Tensor expm1(const Tensor& x) {
+  return apply_unary(expm1_op, &UnaryKernels::expm1, x,
+                     [](const BackwardContext& c) { return c.grad() * (c.saved(0) + 1); });
+}
+
+/// y = log(1 + x); dx = dy / (1 + x).
+Tensor log1p(const Tensor& x) {
+  return apply_unary(log1p_op, &UnaryKernels::log1p, x,
+                     [](const BackwardContext& c) { return c.grad() / (c.saved(0) + 1); });
+}
+
+/// y = 2^x; dx = dy y log 2.
+Tensor exp2(const Tensor& x) {
+  return apply_unary(exp2_op, &UnaryKernels::exp2, x,
+                     [](const BackwardContext& c) { return c.grad() * (c.saved(0) * std::numbers::ln2); });
+}
+
+/// y = log x / log 2; dx = dy / (x log 2).
+Tensor log2(const Tensor& x) {
+  return apply_unary(log2_op, &UnaryKernels::log2, x,
+                     [](const BackwardContext& c) { return c.grad() / (c.saved(0) * std::numbers::ln2); });
+}
+
+/// y = log x / log 10; dx = dy / (x log 10).
+Tensor log10(const Tensor& x) {
+  return apply_unary(log10_op, &UnaryKernels::log10, x,
+                     [](const BackwardContext& c) { return c.grad() / (c.saved(0) * std::numbers::ln10); });
+}
+
+/// y = sinh x; dx = dy cosh x.
+Tensor sinh(const Tensor& x) {
+  return apply_unary(sinh_op, &UnaryKernels::sinh, x,
+                     [](const BackwardContext& c) { return c.grad() * cosh(c.saved(0)); });
+}
+
+/// y = cosh x; dx = dy sinh x.
+Tensor cosh(const Tensor& x) {
+  return apply_unary(cosh_op, &UnaryKernels::cosh, x,
+                     [](const BackwardContext& c) { return c.grad() * sinh(c.saved(0)); });
+}
+
+/// y = artanh x; dx = dy / (1 - x^2).
+Tensor atanh(const Tensor& x) {
+  return apply_unary(atanh_op, &UnaryKernels::atanh, x,
+                     [](const BackwardContext& c) { return c.grad() / (1 - square(c.saved(0))); });
+}
+
+}  // namespace tape

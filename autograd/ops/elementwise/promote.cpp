@@ -1,0 +1,26 @@
+#include "autograd/ops/elementwise/promote.h"
+
+namespace tape {
+namespace {
+
+/// 0 of bool, 1 of whole numbers, 2 of floating ones.
+int kind_of(DType dtype) { return is_floating(dtype) ? 2 : dtype == boolean ? 0 : 1; }
+
+}  // namespace
+
+bool can_cast(DType from, DType to) { return kind_of(from) <= kind_of(to); }
+
+DType result_type(const Tensor& a, const Tensor& b) {
+  const DType x = a.dtype(), y = b.dtype();
+  const bool without_axes_a = a.rank() == 0, without_axes_b = b.rank() == 0;
+  if (x == y || without_axes_a == without_axes_b) return promote_types(x, y);
+  const DType with_axes = without_axes_a ? y : x, without = without_axes_a ? x : y;
+  return kind_of(without) > kind_of(with_axes) ? promote_types(x, y) : with_axes;
+}
+
+DType result_type(const Tensor& x, const Number& number) {
+  if (kind_of(number.dtype()) <= kind_of(x.dtype())) return x.dtype();
+  return number.dtype() == f64 ? f32 : i64;
+}
+
+}  // namespace tape

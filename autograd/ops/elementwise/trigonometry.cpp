@@ -1,0 +1,92 @@
+#include "autograd/ops/elementwise/trigonometry.h"
+
+#include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/binary_call.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/elementwise/unary_call.h"
+
+namespace tape {
+namespace {
+
+using kernels::UnaryKernels;
+
+const Op tan_op({.name = "tan",
+                 .formula = {.forward = "y{y} = tan x", .backward = {"dx = dy ⊙ (1 + y²)"}},
+                 .samples = unary_samples(tan, -1, 1)});
+
+const Op asin_op({.name = "asin",
+                  .formula = {.forward = "y{y} = arcsin x", .backward = {"dx = dy / √(1 − x²)"}},
+                  .samples = unary_samples(asin, -0.8F, 0.8F)});
+
+const Op acos_op({.name = "acos",
+                  .formula = {.forward = "y{y} = arccos x", .backward = {"dx = −dy / √(1 − x²)"}},
+                  .samples = unary_samples(acos, -0.8F, 0.8F)});
+
+const Op atan_op({.name = "atan",
+                  .formula = {.forward = "y{y} = arctan x", .backward = {"dx = dy / (1 + x²)"}},
+                  .samples = unary_samples(atan, -3, 3)});
+
+std::vector<OpSample> atan2_samples() {
+  auto call = [](const Tensors& in) { return atan2(in[0], in[1]); };
+  return std::vector<OpSample>{
+      {"upper half", {sample_uniform({2, 3}, 0.5, 2, 1), sample_uniform({2, 3}, -2, 2, 2)}, call},
+      {"lower half, rows", {sample_uniform({2, 3}, -2, -0.5, 1), sample_uniform({3}, -2, 2, 2)}, call},
+      {"rank 0", {sample_uniform({}, 0.5, 2, 1), sample_uniform({2, 1, 2}, 0.5, 2, 2)}, call},
+      {"empty", {sample_uniform({0, 3}, 0.5, 2, 1), sample_uniform({1, 3}, 0.5, 2, 2)}, call}};
+}
+
+const Op atan2_op({.name = "atan2",
+                   .formula = {.forward = "y{y} = the angle of (b{1}, a{0})",
+                               .backward = {"da = dy ⊙ b / (a² + b²)", "db = −dy ⊙ a / (a² + b²)"},
+                               .summed = Summed::repeated_axes},
+                   .traits = {.kinks = true},
+                   .samples = atan2_samples});
+
+}  // namespace
+
+/// y = tan x; dx = dy (1 + y^2).
+Tensor tan(const Tensor& x) {
+  return apply_unary(tan_op, &UnaryKernels::tan, x,
+                     [](const BackwardContext& c) { return c.grad() * (square(c.saved(0)) + 1); });
+}
+
+/// y = arcsin x; dx = dy / sqrt(1 - x^2).
+Tensor asin(const Tensor& x) {
+  return apply_unary(asin_op, &UnaryKernels::asin, x,
+                     [](const BackwardContext& c) { return c.grad() * rsqrt(1 - square(c.saved(0))); });
+}
+
+/// y = arccos x; dx = -dy / sqrt(1 - x^2).
+Tensor acos(const Tensor& x) {
+  return apply_unary(acos_op, &UnaryKernels::acos, x,
+                     [](const BackwardContext& c) { return -(c.grad() * rsqrt(1 - square(c.saved(0)))); });
+}
+
+/// y = arctan x; dx = dy / (1 + x^2).
+Tensor atan(const Tensor& x) {
+  return apply_unary(atan_op, &UnaryKernels::atan, x,
+                     [](const BackwardContext& c) { return c.grad() / (square(c.saved(0)) + 1); });
+}
+
+/// z = the angle of (x, y); dy = dz x / (x^2 + y^2), dx = -dz y / (x^2 + y^2). Both are divided by the larger of their
+/// sizes first, so that no square is 0 or infinite; its own gradient would cancel.
+Tensor atan2(const Tensor& y, const Tensor& x) {
+  if (!same_computed(y, x) || y.dtype() == i64) {
+    const DType dtype = result_type(y, x);
+    return promoted(y, x, is_floating(dtype) ? dtype : f32, atan2);
+  }
+  return record(atan2_op, {y, x}, binary_values("atan2", kernels::Binary::atan2, y, x), {y, x},
+                [](const BackwardContext& c) -> Tensors {
+                  const Tensor size = maximum(abs(c.saved(0).detach()), abs(c.saved(1).detach()));
+                  const Tensor none = logical_or(eq(size, 0), isinf(size)), scale = masked_fill(size, none, 1);
+                  const Tensor up = masked_fill(c.saved(0) / scale, none, 1);
+                  const Tensor across = masked_fill(c.saved(1) / scale, none, 1);
+                  const Tensor squares = square(up) + square(across), dz = c.grad();
+                  return {c.needs(0) ? masked_fill(dz * (across / squares / scale), none, 0) : Tensor(),
+                          c.needs(1) ? masked_fill(-(dz * (up / squares / scale)), none, 0) : Tensor()};
+                });
+}
+
+}  // namespace tape

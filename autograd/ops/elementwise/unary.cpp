@@ -1,0 +1,288 @@
+#include "autograd/ops/elementwise/unary.h"
+
+#include <numbers>
+
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/unary_call.h"
+
+namespace tape {
+
+Tensor unary_gradient(UnaryRow row, const BackwardContext& c) {
+  Tensor dx = c.room_of_saved(0);
+  const Tensor value = c.saved(0), dy = c.grad();
+  dispatch_floating("backward", dy.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto& loops = (kernels::unary().*row).template loops<T>();
+    loops.backward(dy.numel(), value.data<T>(), dy.data<T>(), dx.mutable_data<T>());
+  });
+  return dx;
+}
+
+Samples unary_samples(UnaryFunction f, float low, float high) {
+  return [=] {  // of 16 bytes, which std::function keeps without memory of its own: this runs before main()
+    auto call = [f](const Tensors& in) { return f(in[0]); };
+    return std::vector<OpSample>{{"matrix", {sample_uniform({3, 4}, low, high)}, call},
+                                 {"rank 0", {sample_uniform({}, low, high, 7)}, call},
+                                 {"rank 4", {sample_uniform({2, 1, 3, 2}, low, high, 3)}, call},
+                                 {"empty", {sample_uniform({2, 0}, low, high)}, call}};
+  };
+}
+
+Samples kink_samples(UnaryFunction f) {
+  return [=] {
+    auto call = [f](const Tensors& in) { return f(in[0]); };
+    return std::vector<OpSample>{{"matrix", {sample_distinct({3, 4})}, call}, {"rank 0", {sample_distinct({})}, call}};
+  };
+}
+
+namespace {
+
+using kernels::UnaryKernels;
+
+/// Of what keeps its operand alone.
+template <UnaryFunction f>
+Tensor made_of_x(const Tensors& saved, const Attributes&) {
+  return f(saved[0]);
+}
+
+const Op neg_op({.name = "neg",
+                 .formula = {.forward = "y{y} = −x", .backward = {"dx = −dy"}},
+                 .samples = unary_samples(neg, -2, 2)});
+
+const Op abs_op({.name = "abs",
+                 .formula = {.forward = "y{y} = |x|", .backward = {"dx = dy ⊙ sign(x)"}},
+                 .traits = {.kinks = true},
+                 .samples = kink_samples(abs)});
+
+std::vector<OpSample> sign_samples() {
+  return std::vector<OpSample>{
+      {"beside x", {sample_distinct({3})}, [](const Tensors& in) { return in[0] * sign(in[0]); }}};
+}
+
+const Op sign_op({.name = "sign",
+                  .formula = {.forward = "y{y} = sign(x)", .backward = {"dx = 0"}},
+                  .traits = {.kinks = true},
+                  .samples = sign_samples});
+
+const Op square_op({.name = "square",
+                    .formula = {.forward = "y{y} = x²", .backward = {"dx = 2 x ⊙ dy"}},
+                    .samples = unary_samples(square, -2, 2)});
+
+const Op reciprocal_op({.name = "reciprocal",
+                        .formula = {.forward = "y{y} = 1 / x", .backward = {"dx = −dy ⊙ y²"}},
+                        .samples = unary_samples(reciprocal, 0.5F, 2)});
+
+const Op exp_op({.name = "exp",
+                 .formula = {.forward = "y{y} = exp x", .backward = {"dx = dy ⊙ y"}},
+                 .samples = unary_samples(exp, -2, 2)});
+
+const Op log_op({.name = "log",
+                 .formula = {.forward = "y{y} = ln x", .backward = {"dx = dy / x"}},
+                 .samples = unary_samples(log, 0.5F, 2)});
+
+const Op sqrt_op({.name = "sqrt",
+                  .formula = {.forward = "y{y} = √x", .backward = {"dx = dy / (2y)"}},
+                  .samples = unary_samples(sqrt, 0.5F, 2)});
+
+const Op rsqrt_op({.name = "rsqrt",
+                   .formula = {.forward = "y{y} = 1 / √x", .backward = {"dx = −dy ⊙ y³ / 2"}},
+                   .samples = unary_samples(rsqrt, 0.5F, 2)});
+
+const Op sin_op({.name = "sin",
+                 .formula = {.forward = "y{y} = sin x", .backward = {"dx = dy ⊙ cos x"}},
+                 .samples = unary_samples(sin, -3, 3)});
+
+const Op cos_op({.name = "cos",
+                 .formula = {.forward = "y{y} = cos x", .backward = {"dx = −dy ⊙ sin x"}},
+                 .samples = unary_samples(cos, -3, 3)});
+
+const Op tanh_op({.name = "tanh",
+                  .formula = {.forward = "y{y} = tanh x", .backward = {"dx = dy ⊙ (1 − y²)"}},
+                  .samples = unary_samples(tanh, -2, 2)});
+
+const Op sigmoid_op({.name = "sigmoid",
+                     .formula = {.forward = "y{y} = 1 / (1 + exp(−x))", .backward = {"dx = dy ⊙ y ⊙ (1 − y)"}},
+                     .samples = unary_samples(sigmoid, -3, 3)});
+
+const Op erf_op({.name = "erf",
+                 .formula = {.forward = "y{y} = erf x", .backward = {"dx = dy ⊙ 2/√π · exp(−x²)"}},
+                 .samples = unary_samples(erf, -2, 2)});
+
+const Op relu_op({.name = "relu",
+                  .formula = {.forward = "y{y} = max(x, 0)", .backward = {"dx = dy where x > 0, else 0"}},
+                  .traits = {.kinks = true, .rectifies = true},
+                  .samples = kink_samples(relu)});
+
+const Op gelu_op({.name = "gelu",
+                  .formula = {.forward = "y{y} = x ⊙ Φ(x), Φ(x) = (1 + erf(x/√2)) / 2",
+                              .backward = {"dx = dy ⊙ (Φ(x) + x ⊙ φ(x)), φ(x) = exp(−x²/2) / √(2π)"}},
+                  .samples = unary_samples(gelu, -3, 3),
+                  .remake = made_of_x<gelu>});
+
+const Op gelu_tanh_op({.name = "gelu_tanh",
+                       .formula = {.forward = "y{y} = x/2 ⊙ (1 + t), t = tanh(k (x + a x³)), k = √(2/π), a = 0.044715",
+                                   .backward = {"dx = dy ⊙ ((1 + t)/2 + x/2 ⊙ (1 − t²) ⊙ k (1 + 3a x²))"}},
+                       .samples = unary_samples(gelu_tanh, -3, 3),
+                       .remake = made_of_x<gelu_tanh>});
+
+const Op silu_op({.name = "silu",
+                  .formula = {.forward = "y{y} = x ⊙ s, s = sigmoid(x)",
+                              .backward = {"dx = dy ⊙ s ⊙ (1 + x ⊙ (1 − s))"}},
+                  .samples = unary_samples(silu, -3, 3),
+                  .remake = made_of_x<silu>});
+
+std::vector<OpSample> clamp_samples() {
+  return std::vector<OpSample>{
+      {"both sides", {sample_distinct({3, 4})}, [](const Tensors& in) { return clamp(in[0], -0.5, 0.7); }}};
+}
+
+const Op clamp_op({.name = "clamp",
+                   .formula = {.forward = "y{y} = min(max(x, {low}), {high})",
+                               .backward = {"dx = dy where {low} ≤ x ≤ {high}, else 0"}},
+                   .traits = {.kinks = true},
+                   .samples = clamp_samples});
+
+}  // namespace
+
+Tensor operator-(const Tensor& x) { return neg(x); }
+
+/// y = -x; dx = -dy.
+Tensor neg(const Tensor& x) {
+  if (is_integral(x.dtype())) return affine(x, -1, 0);
+  return apply_unary(neg_op, &UnaryKernels::neg, x, [](const BackwardContext& c) { return -c.grad(); });
+}
+
+/// y = |x|; dx = dy sign(x).
+Tensor abs(const Tensor& x) {
+  return apply_unary(abs_op, &UnaryKernels::abs, x,
+                     [](const BackwardContext& c) { return c.grad() * sign(c.saved(0).detach()); });
+}
+
+/// y = sign(x) is constant wherever it is smooth; dx = 0.
+Tensor sign(const Tensor& x) {
+  return apply_unary(sign_op, &UnaryKernels::sign, x, [](const BackwardContext& c) { return zeros_like(c.grad()); });
+}
+
+/// y = x^2; dx = 2 x dy.
+Tensor square(const Tensor& x) {
+  return apply_unary(square_op, &UnaryKernels::square, x,
+                     [](const BackwardContext& c) { return c.grad() * (2 * c.saved(0)); });
+}
+
+/// y = 1 / x; dx = -dy y^2.
+Tensor reciprocal(const Tensor& x) {
+  return apply_unary(reciprocal_op, &UnaryKernels::reciprocal, x,
+                     [](const BackwardContext& c) { return -(c.grad() * square(c.saved(0))); });
+}
+
+/// y = e^x; dx = dy y.
+Tensor exp(const Tensor& x) {
+  return apply_unary(exp_op, &UnaryKernels::exp, x, [](const BackwardContext& c) { return c.grad() * c.saved(0); });
+}
+
+/// y = log x; dx = dy / x.
+Tensor log(const Tensor& x) {
+  return apply_unary(log_op, &UnaryKernels::log, x, [](const BackwardContext& c) { return c.grad() / c.saved(0); });
+}
+
+/// y = sqrt x; dx = dy / (2 y).
+Tensor sqrt(const Tensor& x) {
+  return apply_unary(sqrt_op, &UnaryKernels::sqrt, x,
+                     [](const BackwardContext& c) { return c.grad() / (2 * c.saved(0)); });
+}
+
+/// y = x^(-1/2); dx = -dy y^3 / 2.
+Tensor rsqrt(const Tensor& x) {
+  return apply_unary(rsqrt_op, &UnaryKernels::rsqrt, x,
+                     [](const BackwardContext& c) { return c.grad() * (-0.5 * pow(c.saved(0), 3)); });
+}
+
+/// y = sin x; dx = dy cos x.
+Tensor sin(const Tensor& x) {
+  return apply_unary(sin_op, &UnaryKernels::sin, x,
+                     [](const BackwardContext& c) { return c.grad() * cos(c.saved(0)); });
+}
+
+/// y = cos x; dx = -dy sin x.
+Tensor cos(const Tensor& x) {
+  return apply_unary(cos_op, &UnaryKernels::cos, x,
+                     [](const BackwardContext& c) { return -(c.grad() * sin(c.saved(0))); });
+}
+
+/// y = tanh x; dx = dy (1 - y^2).
+Tensor tanh(const Tensor& x) {
+  return apply_unary(tanh_op, &UnaryKernels::tanh, x,
+                     [](const BackwardContext& c) { return c.grad() * (1 - square(c.saved(0))); });
+}
+
+/// y = 1 / (1 + e^-x); dx = dy y (1 - y).
+Tensor sigmoid(const Tensor& x) {
+  return apply_unary(sigmoid_op, &UnaryKernels::sigmoid, x, [](const BackwardContext& c) {
+    const Tensor s = c.saved(0);
+    return c.grad() * (s * (1 - s));
+  });
+}
+
+/// y = erf x = 2/sqrt(pi) * integral of e^(-t^2) from 0 to x; dx = dy 2/sqrt(pi) e^(-x^2).
+Tensor erf(const Tensor& x) {
+  return apply_unary(erf_op, &UnaryKernels::erf, x, [](const BackwardContext& c) {
+    return c.grad() * (2 * std::numbers::inv_sqrtpi * exp(-square(c.saved(0))));
+  });
+}
+
+/// y = max(x, 0); dx = dy where y > 0.
+Tensor relu(const Tensor& x) {
+  return apply_unary(relu_op, &UnaryKernels::relu, x, [](const BackwardContext& c) {
+    const Tensor value = c.saved(0).detach();
+    return masked_fill(c.grad(), le(value, 0), 0);
+  });
+}
+
+/// y = x P(x), P(x) = (1 + erf(x / sqrt 2)) / 2, p(x) = e^(-x^2/2) / sqrt(2 pi); dx = dy (P(x) + x p(x)).
+Tensor gelu(const Tensor& x) {
+  return apply_unary(gelu_op, &UnaryKernels::gelu, x, [](const BackwardContext& c) {
+    const Tensor v = c.saved(0);
+    const Tensor cumulative = 0.5 * (1 + erf(v * (1 / std::numbers::sqrt2)));
+    const Tensor density = exp(-0.5 * square(v)) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+    return c.grad() * (cumulative + v * density);
+  });
+}
+
+/// y = x/2 (1 + t), t = tanh u, u = k (x + a x^3), k = sqrt(2/pi), a = 0.044715;
+/// dx = dy ((1 + t) / 2 + x/2 (1 - t^2) k (1 + 3 a x^2)).
+Tensor gelu_tanh(const Tensor& x) {
+  return apply_unary(gelu_tanh_op, &UnaryKernels::gelu_tanh, x, [](const BackwardContext& c) {
+    constexpr double k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi, a = 0.044715;
+    const Tensor v = c.saved(0);
+    const Tensor t = tanh(k * (v + a * pow(v, 3)));
+    const Tensor slope = k * (1 + 3 * a * square(v));
+    return c.grad() * (0.5 * (1 + t) + 0.5 * v * (1 - square(t)) * slope);
+  });
+}
+
+/// y = x s, s = sigmoid(x); dx = dy s (1 + x (1 - s)).
+Tensor silu(const Tensor& x) {
+  return apply_unary(silu_op, &UnaryKernels::silu, x, [](const BackwardContext& c) {
+    const Tensor v = c.saved(0);
+    const Tensor s = sigmoid(v);
+    return c.grad() * (s * (1 + v * (1 - s)));
+  });
+}
+
+/// y = min(max(x, low), high); dx = dy where low <= x <= high.
+Tensor clamp(const Tensor& x, double low, double high) {
+  if (!(low <= high)) raise(ErrorKind::config, "clamp: the lower bound {} is above the upper bound {}", low, high);
+  const Tensor values = x.detach();
+  Tensor y = minimum(maximum(values, scalar(low, x.dtype())), scalar(high, x.dtype()));
+  return record(clamp_op, {x}, y, {x},
+                [low, high](const BackwardContext& c) -> Tensors {
+                  const Tensor v = c.saved(0).detach();
+                  return {c.grad() * cast(logical_and(ge(v, low), le(v, high)), v.dtype())};
+                },
+                {{"low", low}, {"high", high}});
+}
+
+}  // namespace tape

@@ -1,0 +1,260 @@
+#include "autograd/ops/index/index.h"
+
+#include "autograd/create.h"
+#include "autograd/kernels/index/common/take.h"
+#include "autograd/kernels/index/index.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/index/positions.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/shape/extents.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
+
+namespace tape {
+namespace {
+
+Tensor positions(std::initializer_list<Values> values) { return tensor(values, i64); }
+
+std::vector<OpSample> gather_samples() {
+  auto at = [](int64_t axis, Tensor index) { return [=](const Tensors& in) { return gather(in[0], axis, index); }; };
+  return std::vector<OpSample>{
+      {"columns, repeated", {sample_normal({2, 3})}, at(1, positions({{2, 0, 2, 2}, {1, 1, 0, 2}}))},
+      {"rows", {sample_normal({3, 2})}, at(0, positions({{2, 0}}))},
+      {"middle", {sample_normal({2, 3, 1})}, at(1, reshape(positions({1, 1, 2, 0}), {2, 2, 1}))},
+      {"none", {sample_normal({2, 3})}, at(1, zeros({2, 0}, i64))}};
+}
+
+const Op gather_op({.name = "gather",
+                    .formula = {.forward = "y{y} = x{0} at the places that the index names along axis {axis}",
+                                .backward = {"dx{x} = 0, with each element of dy{y} added at the place it was taken "
+                                             "from"}},
+                    .samples = gather_samples});
+
+std::vector<OpSample> scatter_add_samples() {
+  auto at = [](int64_t axis, Tensor index) {
+    return [=](const Tensors& in) { return scatter_add(in[0], axis, index, in[1]); };
+  };
+  return std::vector<OpSample>{
+      {"columns, repeated",
+       {sample_normal({2, 3}, 1), sample_normal({2, 4}, 2)},
+       at(-1, positions({{2, 0, 2, 2}, {1, 1, 0, 2}}))},
+      {"rows", {sample_normal({3, 2}, 1), sample_normal({1, 2}, 2)}, at(0, positions({{2, 0}}))},
+      {"aliased", {sample_normal({2, 2})}, [](const Tensors& in) {
+         return scatter_add(in[0], 0, positions({{1, 0}, {1, 1}}), in[0] * in[0]);
+       }}};
+}
+
+const Op scatter_add_op({.name = "scatter_add",
+                         .formula = {.forward = "y{y} = x{0}, with the elements of source{1} added at the places that "
+                                                "the index names along axis {axis}",
+                                     .backward = {"dx = dy", "dsource{x} = the elements of dy{y} at the index"}},
+                         .samples = scatter_add_samples});
+
+std::vector<OpSample> index_select_samples() {
+  auto at = [](int64_t axis, Tensor index) {
+    return [=](const Tensors& in) { return index_select(in[0], axis, index); };
+  };
+  return std::vector<OpSample>{{"rows, repeated", {sample_normal({3, 2})}, at(0, positions({2, 0, 2, 2}))},
+                               {"columns", {sample_normal({2, 3, 2})}, at(-1, positions({1}))},
+                               {"middle", {sample_normal({2, 3, 2})}, at(1, positions({1, 1, 0}))},
+                               {"none", {sample_normal({3, 2})}, at(0, zeros({0}, i64))}};
+}
+
+const Op index_select_op(
+    {.name = "index_select",
+     .formula = {.forward = "y{y} = the slices of x{0} that the index names along axis {axis}",
+                 .backward = {"dx{x} = 0, with each slice of dy{y} added at the place it was taken "
+                              "from"}},
+     .samples = index_select_samples});
+
+std::vector<OpSample> index_add_samples() {
+  auto at = [](int64_t axis, Tensor index) {
+    return [=](const Tensors& in) { return index_add(in[0], axis, index, in[1]); };
+  };
+  return std::vector<OpSample>{
+      {"rows, repeated", {sample_normal({3, 2}, 1), sample_normal({4, 2}, 2)}, at(0, positions({2, 0, 2, 2}))},
+      {"middle", {sample_normal({2, 3, 2}, 1), sample_normal({2, 2, 2}, 2)}, at(1, positions({1, 1}))}};
+}
+
+const Op index_add_op({.name = "index_add",
+                       .formula = {.forward = "y{y} = x{0}, with the slices of source{1} added at the places that "
+                                              "the index names along axis {axis}",
+                                   .backward = {"dx = dy", "dsource{x} = the slices of dy{y} at the index"}},
+                       .samples = index_add_samples});
+
+std::vector<OpSample> embedding_samples() {
+  auto of = [](Tensor ids) { return [ids](const Tensors& in) { return embedding(in[0], ids); }; };
+  return std::vector<OpSample>{{"vector, repeated", {sample_normal({4, 3})}, of(positions({3, 0, 3}))},
+                               {"matrix", {sample_normal({4, 3})}, of(positions({{3, 0, 3}, {1, 1, 3}}))},
+                               {"rank 0", {sample_normal({2, 2})}, of(scalar(1, i64))},
+                               {"no ids", {sample_normal({2, 2})}, of(zeros({0, 2}, i64))}};
+}
+
+/// Each sample's rows added to a table of its own; a padding row's stay out.
+Tensor embedding_per_sample(const PerSampleCall& call) {
+  const int64_t vocabulary = call.inputs[0].size(0), width = call.inputs[0].size(1);
+  const Tensor ids = reshape(samples_first(call.node.saved[0].value, call.axis, call.samples), {call.samples, -1});
+  const Tensor rows = samples_first(call.gradient, call.axis, call.samples);
+  // One table of B times as many rows, each sample's ids moved to its own.
+  const Tensor moved = ids + unsqueeze(arange(call.samples) * vocabulary, 1);
+  const Tensor tables = index_add(zeros({call.samples * vocabulary, width}, rows.dtype()), 0,
+                                  reshape(moved, {moved.numel()}), reshape(rows, {moved.numel(), width}));
+  Tensor result = reshape(tables, {call.samples, vocabulary, width});
+  const auto padding = call.node.attributes.get<int64_t>("padding_id");
+  if (padding) put_slice_(result, 1, *padding, zeros({call.samples, 1, width}, rows.dtype()));
+  return result;
+}
+
+const Op embedding_op({.name = "embedding",
+                       .formula = {.forward = "y{y} = the rows of weight{0} that the ids name",
+                                   .backward = {"dweight{x} = for each row the sum of the rows of dy{y} whose id it "
+                                                "is<padding_id:; 0 for row {padding_id}, the padding's>"}},
+                       .traits = {.axes = AxesFrom::lookup},
+                       .samples = embedding_samples,
+                       .per_sample = embedding_per_sample});
+
+/// Writes to the values of an f16 or bf16 in f32.
+template <class F>
+void in_wide(Tensor& x, const F& write) {
+  const NoGrad no_grad;
+  Tensor wide = cast(x, f32);
+  write(wide);
+  x.copy_(wide);
+}
+
+/// x[index[c]] = x[index[c]] + source[c], in place: with one index for all of `outer` and `inner`.
+void add_at(Tensor& x, const Extents& e, const Tensor& index, const Tensor& source) {
+  if (is_half(x.dtype())) return in_wide(x, [&](Tensor& wide) { add_at(wide, e, index, cast(source, f32)); });
+  dispatch_floating("index_add", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::index<T>().add_at(e.outer, e.size, e.inner, x.mutable_data<T>(), index.numel(), index.data<int64_t>(),
+                               source.data<T>());
+  });
+}
+
+/// sums = x, which it may be, then sums[index[c, ..], ..] = sums[index[c, ..], ..] + source[c, ..].
+void add_scattered(const Tensor& x, Tensor& sums, const Extents& e, const Tensor& index, const Tensor& source) {
+  if (is_half(x.dtype())) {
+    Tensor wide = cast(x.detach(), f32);
+    add_scattered(wide, wide, e, index, cast(source.detach(), f32));
+    sums.copy_(wide);
+    return;
+  }
+  dispatch_floating("scatter_add", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t count = e.outer * e.inner == 0 ? 0 : index.numel() / (e.outer * e.inner);
+    kernels::index<T>().scatter_add(e.outer, e.size, e.inner, x.data<T>(), sums.mutable_data<T>(), count,
+                                    index.data<int64_t>(), source.data<T>());
+  });
+}
+
+}  // namespace
+
+Tensor gather(const Tensor& x, int64_t axis, const Tensor& given) {
+  axis = x.shape().axis(axis, "gather");
+  check_fits("gather", "index", given, x, axis);
+  const Extents e(x.shape(), axis);
+  const Tensor index = wrapped_index("gather", given, e.size);
+  Tensor y = empty(index.shape(), x.dtype());
+  kernels::gather(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.shape()[axis], index.data<int64_t>(),
+                  y.raw());
+  return record(gather_op, {x}, y, {index},
+                [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
+                  Tensor dx = zeros(shape, c.grad().dtype());
+                  if (c.create_graph()) return {scatter_add(dx, axis, c.saved(0), c.grad())};
+                  add_scattered(dx, dx, Extents(shape, axis), c.saved(0), c.grad());
+                  return {dx};
+                },
+                {{"axis", axis}});
+}
+
+Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source) {
+  return scatter_sum("scatter_add", x, axis, index, source);
+}
+
+Tensor scatter_sum(const char* operation, const Tensor& x, int64_t axis, const Tensor& given, const Tensor& source) {
+  axis = x.shape().axis(axis, operation);
+  check_scattered(operation, x, axis, given, source);
+  const Extents e(x.shape(), axis);
+  const Tensor index = wrapped_index(operation, given, e.size);
+  Tensor y = empty(x.shape(), x.dtype());
+  add_scattered(x.detach(), y, e, index, source.detach());
+  return record(scatter_add_op, {x, source}, y, {index},
+                [axis](const BackwardContext& c) -> Tensors {
+                  return {c.grad(), c.needs(1) ? gather(c.grad(), axis, c.saved(0)) : Tensor()};
+                },
+                {{"axis", axis}});
+}
+
+Tensor index_select(const Tensor& x, int64_t axis, const Tensor& given) {
+  axis = x.shape().axis(axis, "index_select");
+  check_vector("index_select", given);
+  const Extents e(x.shape(), axis);
+  const Tensor index = wrapped_index("index_select", given, e.size);
+  Tensor y = empty(x.shape().with(axis, index.numel()), x.dtype());
+  kernels::take(e.outer, e.size, e.inner, size_of(x.dtype()), x.raw(), index.numel(), index.data<int64_t>(), y.raw());
+  return record(index_select_op, {x}, y, {index},
+                [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
+                  Tensor dx = zeros(shape, c.grad().dtype());
+                  if (c.create_graph()) return {index_add(dx, axis, c.saved(0), c.grad())};
+                  add_at(dx, Extents(shape, axis), c.saved(0), c.grad());
+                  return {dx};
+                },
+                {{"axis", axis}});
+}
+
+Tensor index_add(const Tensor& x, int64_t axis, const Tensor& given, const Tensor& source) {
+  axis = x.shape().axis(axis, "index_add");
+  check_same_dtype("index_add", x, source);
+  check_vector("index_add", given);
+  check_fits("index_add", "source", source, x, axis);
+  if (source.shape()[axis] != given.numel())
+    raise(ErrorKind::shape, "index_add: {} indices for axis {} of the source {}", given.numel(), axis,
+          to_string(source.shape()));
+  const Extents e(x.shape(), axis);
+  const Tensor index = wrapped_index("index_add", given, e.size);
+  Tensor y = x.detach().clone();
+  add_at(y, e, index, source);
+  return record(index_add_op, {x, source}, y, {index},
+                [axis](const BackwardContext& c) -> Tensors {
+                  return {c.grad(), c.needs(1) ? index_select(c.grad(), axis, c.saved(0)) : Tensor()};
+                },
+                {{"axis", axis}});
+}
+
+Tensor embedding(const Tensor& weight, const Tensor& ids, const EmbeddingOptions& options) {
+  if (weight.rank() != 2)
+    raise(ErrorKind::shape, "embedding: the weight must be [V, C], got {}", to_string(weight.shape()));
+  const int64_t vocabulary = weight.size(0), width = weight.size(1);
+  const std::optional<int64_t> padding = options.padding_index;
+  if (padding && (*padding < 0 || *padding >= vocabulary))
+    raise(ErrorKind::config, "embedding: padding_index {} is outside [0, {})", *padding, vocabulary);
+  check_index("embedding", "id", ids, vocabulary);
+  Tensor y = empty(ids.shape().inserted(ids.rank(), width), weight.dtype());
+  kernels::take(1, vocabulary, width, size_of(weight.dtype()), weight.raw(), ids.numel(), ids.data<int64_t>(), y.raw());
+  return record(embedding_op, {weight}, y, {ids},
+                [=](const BackwardContext& c) -> Tensors {
+                  const Tensor index = reshape(c.saved(0), {c.saved(0).numel()});
+                  const Tensor rows = reshape(c.grad(), Shape{index.numel(), width});
+                  Tensor dweight = zeros({vocabulary, width}, rows.dtype());
+                  if (c.create_graph()) {
+                    const auto is_padding = [&] { return eq(unsqueeze(index, 1), *padding); };
+                    return {index_add(dweight, 0, index, padding ? masked_fill(rows, is_padding(), 0) : rows)};
+                  }
+                  add_at(dweight, Extents(dweight.shape(), 0), index, rows);
+                  if (padding) select(dweight, 0, *padding).zero_();
+                  return {dweight};
+                },
+                {{"padding_id", padding}});
+}
+
+Tensor one_hot(const Tensor& ids, int64_t classes, DType dtype) {
+  if (classes < 0) raise(ErrorKind::config, "one_hot: the number of classes must not be negative, got {}", classes);
+  check_index("one_hot", "id", ids, classes);
+  return cast(eq(unsqueeze(ids, -1), arange(classes)), dtype);
+}
+
+}  // namespace tape

@@ -1,0 +1,236 @@
+#include "autograd/ops/index/scatter.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/kernels/index/common/take.h"
+#include "autograd/kernels/index/index.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/index/positions.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/extents.h"
+#include "autograd/ops/shape/shape.h"
+
+namespace tape {
+namespace {
+
+Tensor places(std::initializer_list<Values> values) { return tensor(values, i64); }
+
+std::vector<OpSample> scatter_samples() {
+  auto at = [](int64_t axis, Tensor index) {
+    return [=](const Tensors& in) { return scatter(in[0], axis, index, in[1]); };
+  };
+  return std::vector<OpSample>{
+      {"columns", {sample_normal({2, 4}, 1), sample_normal({2, 2}, 2)}, at(1, places({{2, 0}, {-1, 1}}))},
+      {"rows, repeated", {sample_normal({3, 2}, 1), sample_normal({3, 2}, 2)}, at(0, places({{2, 0}, {1, 0}, {2, 1}}))},
+      {"none", {sample_normal({2, 3}, 1), zeros({2, 0}, f64)}, at(1, zeros({2, 0}, i64))}};
+}
+
+const Op scatter_op({.name = "scatter",
+                     .formula = {.forward = "y{y} = x{0}, with the elements of source{1} in the places that the index "
+                                            "names along axis {axis}",
+                                 .backward = {"dx = dy, 0 at these places",
+                                              "dsource{x} = the elements of dy{y} at the index, 0 where another took "
+                                              "the place"}},
+                     .traits = {.hides = true},
+                     .samples = scatter_samples});
+
+std::vector<OpSample> index_copy_samples() {
+  auto at = [](int64_t axis, Tensor index) {
+    return [=](const Tensors& in) { return index_copy(in[0], axis, index, in[1]); };
+  };
+  return std::vector<OpSample>{
+      {"rows", {sample_normal({3, 2}, 1), sample_normal({2, 2}, 2)}, at(0, places({2, 0}))},
+      {"middle, repeated", {sample_normal({2, 3, 2}, 1), sample_normal({2, 3, 2}, 2)}, at(1, places({1, -1, 1}))}};
+}
+
+const Op index_copy_op({.name = "index_copy",
+                        .formula = {.forward = "y{y} = x{0}, with the slices of source{1} in the places that the index "
+                                               "names along axis {axis}",
+                                    .backward = {"dx = dy, 0 at these places",
+                                                 "dsource{x} = the slices of dy{y} at the index, 0 where another took "
+                                                 "the place"}},
+                        .samples = index_copy_samples});
+
+std::vector<OpSample> scatter_reduce_samples() {
+  auto by = [](Reduce reduce, bool include_self) {
+    return [=](const Tensors& in) {
+      return scatter_reduce(in[0], 1, places({{2, 0, 2, 2}, {1, 1, 0, -1}}), in[1], reduce,
+                            {.include_self = include_self});
+    };
+  };
+  const Tensor all = sample_distinct({14});
+  const Tensor x = reshape(slice(all, 0, {.end = 6}), {2, 3}), source = reshape(slice(all, 0, {.start = 6}), {2, 4});
+  return std::vector<OpSample>{{"product", {x, source}, by(Reduce::prod, true)},
+                               {"product of the source", {x, source}, by(Reduce::prod, false)},
+                               {"largest", {x, source}, by(Reduce::amax, true)},
+                               {"least", {x, source}, by(Reduce::amin, true)},
+                               {"least of the source", {x, source}, by(Reduce::amin, false)}};
+}
+
+const Op scatter_reduce_op({.name = "scatter_reduce",
+                            .formula = {.forward = "y{y} = x{0}, at the places that the index names along axis {axis} "
+                                                   "the {reduce} of x and the elements of source{1}",
+                                        .backward = {"dx = <product:dy ⊙ the product of the others|dy where x is y, "
+                                                     "shared equally among ties, else 0>",
+                                                     "dsource{x} = <product:dy ⊙ the product of the others|dy where "
+                                                     "the source is y, shared equally among ties, else 0>"}},
+                            .traits = {.kinks = true},
+                            .samples = scatter_reduce_samples});
+
+/// The gradient of what was written: 0 where another value took its place. `flags` is the shape that the index takes
+/// beside the gradient.
+Tensor of_last(const Tensor& gradient, const Extents& e, int64_t count, const Tensor& index, const Shape& flags) {
+  if (gradient.numel() == 0) return gradient;
+  Tensor last = empty(flags, boolean);
+  if (!kernels::mark_last(e.outer, e.size, e.inner, count, index.data<int64_t>(), last.mutable_data<bool>()))
+    return gradient;
+  return where(last, gradient, scalar(0, gradient.dtype()));
+}
+
+/// dx and dsource of a product: that of the others. Of one that is 0 it is what is not 0, if all others are such.
+Tensors product_gradients(const BackwardContext& c, int64_t axis) {
+  const Tensor x = c.saved(0), source = c.saved(1), index = c.saved(2), dy = c.grad();
+  const Tensor none = eq(x.detach(), 0), source_none = eq(source.detach(), 0);
+  if (c.create_graph() && (any(none).item<bool>() || any(source_none).item<bool>()))
+    raise(ErrorKind::graph, "scatter_reduce: a product with factors that are 0 has no second derivative here");
+  const Tensor factors = masked_fill(x, none, 1), source_factors = masked_fill(source, source_none, 1);
+  const Tensor product = scatter_reduce(factors, axis, index, source_factors, Reduce::prod);
+  const Tensor zero_count = scatter_add(cast(none, x.dtype()), axis, index, cast(source_none, x.dtype()));
+  const auto others = [&](const Tensor& all, const Tensor& count, const Tensor& own, const Tensor& is_zero) {
+    const Tensor whole = masked_fill(all / own, ne(count, 0), 0);
+    return where(is_zero, masked_fill(all, ne(count, 1), 0), whole);
+  };
+  Tensor dx, dsource;
+  if (c.needs(0)) dx = dy * others(product, zero_count, factors, none);
+  if (c.needs(1))
+    dsource = gather(dy, axis, index) *
+              others(gather(product, axis, index), gather(zero_count, axis, index), source_factors, source_none);
+  return {dx, dsource};
+}
+
+/// dx and dsource of the largest or least: shared by all that are it.
+Tensors best_gradients(const BackwardContext& c, int64_t axis) {
+  const Tensor x = c.saved(0).detach(), source = c.saved(1).detach(), index = c.saved(2), y = c.saved(3).detach();
+  const Tensor chosen = cast(eq(x, y), x.dtype()), source_chosen = cast(eq(source, gather(y, axis, index)), x.dtype());
+  const Tensor share = c.grad() / scatter_add(chosen, axis, index, source_chosen);
+  return {c.needs(0) ? where(ne(chosen, 0), share, scalar(0, x.dtype())) : Tensor(),
+          c.needs(1) ? gather(share, axis, index) * source_chosen : Tensor()};
+}
+
+/// prod, amax and amin with x's own values.
+Tensor reduced(const Tensor& x, int64_t axis, const Tensor& index, const Tensor& source, Reduce reduce) {
+  const Extents e(x.shape(), axis);
+  Tensor y = x.detach().clone();
+  dispatch_floating("scatter_reduce", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto& table = kernels::index<T>();
+    const int64_t count = index.shape()[axis];
+    const int64_t* at = index.data<int64_t>();
+    if (reduce == Reduce::prod)
+      table.scatter_mul(e.outer, e.size, e.inner, y.mutable_data<T>(), count, at, source.data<T>());
+    else
+      table.scatter_best(e.outer, e.size, e.inner, y.mutable_data<T>(), count, at, source.data<T>(),
+                         reduce == Reduce::amax);
+  });
+  const bool product = reduce == Reduce::prod;
+  return record(scatter_reduce_op, {x, source}, y, {x, source, index, y},
+                [axis, product](const BackwardContext& c) {
+                  return product ? product_gradients(c, axis) : best_gradients(c, axis);
+                },
+                {{"axis", axis},
+                 {"reduce", std::string_view(product                  ? "product"
+                                             : reduce == Reduce::amax ? "largest"
+                                                                      : "least")},
+                 {"product", product}});
+}
+
+/// What changes nothing.
+double neutral(Reduce reduce) {
+  if (reduce == Reduce::prod) return 1;
+  return reduce == Reduce::amax ? -INFINITY : reduce == Reduce::amin ? INFINITY : 0;
+}
+
+}  // namespace
+
+Tensor scatter(const Tensor& x, int64_t axis, const Tensor& given, const Tensor& source) {
+  axis = x.shape().axis(axis, "scatter");
+  check_scattered("scatter", x, axis, given, source);
+  const Extents e(x.shape(), axis);
+  const Tensor index = wrapped_index("scatter", given, e.size);
+  const int64_t count = index.shape()[axis];
+  Tensor y = x.detach().clone();
+  kernels::scatter(e.outer, e.size, e.inner, size_of(x.dtype()), y.raw(), count, index.data<int64_t>(), source.raw());
+  return record(scatter_op, {x, source}, y, {index},
+                [axis, e, count](const BackwardContext& c) -> Tensors {
+                  const Tensor at = c.saved(0), dy = c.grad();
+                  return {c.needs(0) ? scatter(dy, axis, at, 0) : Tensor(),
+                          c.needs(1) ? of_last(gather(dy, axis, at), e, count, at, at.shape()) : Tensor()};
+                },
+                {{"axis", axis}});
+}
+
+Tensor scatter(const Tensor& x, int64_t axis, const Tensor& index, double value) {
+  return scatter(x, axis, index, full(index.shape(), value, x.dtype()));
+}
+
+Tensor scatter_reduce(const Tensor& x, int64_t axis, const Tensor& given, const Tensor& source, Reduce reduce,
+                      const ScatterReduceOptions& options) {
+  axis = x.shape().axis(axis, "scatter_reduce");
+  check_floating("scatter_reduce", x);
+  if (reduce == Reduce::sum && options.include_self) return scatter_sum("scatter_reduce", x, axis, given, source);
+  check_scattered("scatter_reduce", x, axis, given, source);
+  const Tensor index = wrapped_index("scatter_reduce", given, x.shape()[axis]);
+  const Tensor start = options.include_self ? x : scatter(x, axis, index, neutral(reduce));
+  if (reduce != Reduce::sum && reduce != Reduce::mean) return reduced(start, axis, index, source, reduce);
+  Tensor total = scatter_add(start, axis, index, source);
+  if (reduce == Reduce::sum) return total;
+  const Tensor own = options.include_self ? ones_like(x) : scatter(ones_like(x), axis, index, 0);
+  return total / scatter_add(own, axis, index, ones_like(source));
+}
+
+Tensor index_copy(const Tensor& x, int64_t axis, const Tensor& given, const Tensor& source) {
+  axis = x.shape().axis(axis, "index_copy");
+  check_same_dtype("index_copy", x, source);
+  check_vector("index_copy", given);
+  check_fits("index_copy", "source", source, x, axis);
+  if (source.shape()[axis] != given.numel())
+    raise(ErrorKind::shape, "index_copy: {} indices for axis {} of the source {}", given.numel(), axis,
+          to_string(source.shape()));
+  const Extents e(x.shape(), axis);
+  const Tensor index = wrapped_index("index_copy", given, e.size);
+  Tensor y = x.detach().clone();
+  kernels::put(e.outer, e.size, e.inner, size_of(x.dtype()), y.raw(), index.numel(), index.data<int64_t>(),
+               source.raw());
+  return record(index_copy_op, {x, source}, y, {index},
+                [axis, size = e.size, shape = source.shape()](const BackwardContext& c) -> Tensors {
+                  const Tensor at = c.saved(0), dy = c.grad();
+                  Tensor dsource;
+                  if (c.needs(1)) {
+                    Shape along;  // the axis alone, and those behind it as 1
+                    for (int64_t i = axis; i < shape.rank(); ++i) along = along.inserted(i - axis, 1);
+                    dsource = of_last(index_select(dy, axis, at), Extents({size}, 0), at.numel(), at,
+                                      along.with(0, at.numel()));
+                  }
+                  return {c.needs(0) ? index_copy(dy, axis, at, zeros(shape, dy.dtype())) : Tensor(), dsource};
+                },
+                {{"axis", axis}});
+}
+
+Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> axis) {
+  if (!axis) return gather(reshape(x, {-1}), 0, reshape(index, {-1}));
+  const int64_t along = x.shape().axis(*axis, "take_along_dim");
+  if (x.rank() != index.rank())
+    raise(ErrorKind::shape, "take_along_dim: x {} and the index {} differ in rank", to_string(x.shape()),
+          to_string(index.shape()));
+  const Shape common = broadcast_shapes("take_along_dim", x.shape().with(along, 1), index.shape().with(along, 1));
+  return gather(expand_to(x, common.with(along, x.shape()[along])), along,
+                expand_to(index, common.with(along, index.shape()[along])));
+}
+
+}  // namespace tape

@@ -1,0 +1,51 @@
+#include "autograd/ops/loss/class_targets.h"
+
+#include "autograd/create.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/masked.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
+#include "base/error.h"
+
+namespace tape {
+
+void check_targets(const char* operation, const Shape& scores, DType dtype, const Tensor& target, const Tensor& weight,
+                   int64_t ignore_index) {
+  if (target.dtype() != i64)
+    raise(ErrorKind::dtype, "{}: targets must be i64, got {}", operation, to_string(target.dtype()));
+  if (scores.rank() == 0 || !(scores.slice(0, scores.rank() - 1) == target.shape()))
+    raise(ErrorKind::shape, "{}: the target must have the shape of the scores without the last axis: {} and {}",
+          operation, to_string(scores), to_string(target.shape()));
+  const int64_t classes = scores[scores.rank() - 1];
+  if (weight.defined()) {
+    if (weight.dtype() != dtype)
+      raise(ErrorKind::dtype, "{}: dtypes differ: {} and {}", operation, to_string(dtype), to_string(weight.dtype()));
+    if (!(weight.shape() == Shape{classes}))
+      raise(ErrorKind::shape, "{}: weight must be [{}], got {}", operation, classes, to_string(weight.shape()));
+  }
+  const int64_t* values = target.data<int64_t>();
+  for (int64_t i = 0; i < target.numel(); ++i)
+    if (values[i] != ignore_index && (values[i] < 0 || values[i] >= classes))
+      raise(ErrorKind::index, "{}: target {} at position {} is outside [0, {})", operation, values[i], i, classes);
+}
+
+void check_label_smoothing(const char* operation, double smoothing) {
+  if (!(smoothing >= 0 && smoothing <= 1))
+    raise(ErrorKind::config, "{}: label_smoothing must be in [0, 1], got {}", operation, smoothing);
+}
+
+Tensor target_weight(const Tensor& target, const Tensor& weight, int64_t ignore_index, DType dtype) {
+  const Tensor counted = ne(target, ignore_index);
+  if (!weight.defined()) return cast(counted, dtype);
+  const Tensor safe = where(counted, target, scalar(0, i64));
+  return masked_fill(reshape(index_select(weight, 0, reshape(safe, {-1})), target.shape()), logical_not(counted), 0);
+}
+
+double mean_scale(const Tensor& target_weights) {
+  const double total = sum(target_weights).item();
+  return total > 0 ? 1 / total : 0;
+}
+
+}  // namespace tape

@@ -1,0 +1,229 @@
+#include "autograd/ops/loss/ctc_loss.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "autograd/create.h"
+#include "autograd/kernels/loss/ctc.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/index/indexing.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/pad.h"
+#include "autograd/ops/shape/shape.h"
+
+namespace tape {
+namespace {
+
+std::vector<OpSample> ctc_loss_samples() {
+  const auto of = [](const char* label, const Shape& shape, const Tensor& targets, const Tensor& frames,
+                     const Tensor& labels, const CtcOptions& options) {
+    return OpSample{label, {sample_normal(shape)}, [=](const Tensors& in) {
+                      return ctc_loss(in[0], targets, frames, labels, options);
+                    }};
+  };
+  const Tensor targets = tensor({{1, 2, 1}, {2, 2, 0}}, i64);
+  return std::vector{of("mean", {5, 2, 3}, targets, tensor({5, 4}, i64), tensor({3, 2}, i64), {}),
+                     of("each, impossible ones zero", {4, 3, 3}, tensor({1, 2, 1, 1}, i64), tensor({4, 2, 3}, i64),
+                        tensor({2, 2, 0}, i64), {.reduction = Reduction::none, .zero_infinity = true}),
+                     of("one sequence, another blank", {4, 3}, tensor({0, 1}, i64), tensor({4}, i64), tensor({2}, i64),
+                        {.blank = 2, .reduction = Reduction::sum})};
+}
+
+/// With states s, the labels l with blanks between and around them: αₜ(s) sums the paths to a state and βₜ(s) those
+/// from it to the end, so that αₜ(s) βₜ(s) / Σₛ αₜ(s) βₜ(s) is the share of the paths that are in s at frame t; and
+/// d(−ln Σ) / d ln p is minus that share.
+const Op ctc_loss_op({.name = "ctc_loss",
+                      .formula = {.forward = "y{y} = −ln Σ over the paths that spell a target of Πₜ exp x[t]{0}, blank "
+                                             "{blank}",
+                                  .backward = {"dx{x} = −dy ⊙ the share of these paths with class c at frame t"}},
+                      .samples = ctc_loss_samples});
+
+/// What is to be found: labels [N, S], lengths [N].
+struct Spelling {
+  Tensor targets, input_lengths, target_lengths;
+  int64_t blank;
+  bool zero_infinity;
+};
+
+void check_lengths(const char* name, const Tensor& lengths, int64_t sequences, int64_t most) {
+  if (lengths.dtype() != i64)
+    raise(ErrorKind::dtype, "ctc_loss: {} must be i64, got {}", name, to_string(lengths.dtype()));
+  if (lengths.shape() != Shape{sequences} && !(sequences == 1 && lengths.rank() == 0))
+    raise(ErrorKind::shape, "ctc_loss: {} must be [{}], got {}", name, sequences, to_string(lengths.shape()));
+  const int64_t* values = lengths.data<int64_t>();
+  for (int64_t n = 0; n < sequences; ++n)
+    if (values[n] < 0 || values[n] > most)
+      raise(ErrorKind::index, "ctc_loss: {} {} of sequence {} is outside [0, {}]", name, values[n], n, most);
+}
+
+/// Labels one after another as rows of the longest one's length.
+Tensor rows_of_labels(const Tensor& targets, const std::vector<int64_t>& lengths) {
+  if (const int64_t all = std::accumulate(lengths.begin(), lengths.end(), int64_t{0}); all != targets.numel())
+    raise(ErrorKind::shape, "ctc_loss: target_lengths add up to {}, targets are {}", all, to_string(targets.shape()));
+  const int64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+  Tensor rows = zeros({std::ssize(lengths), longest}, i64);
+  const int64_t* from = targets.data<int64_t>();
+  int64_t* to = rows.mutable_data<int64_t>();
+  for (const int64_t length : lengths) {
+    std::copy_n(from, length, to);
+    from += length;
+    to += longest;
+  }
+  return rows;
+}
+
+void check_labels(const Spelling& s, int64_t classes) {
+  const int64_t *labels = s.targets.data<int64_t>(), *lengths = s.target_lengths.data<int64_t>();
+  for (int64_t n = 0; n < s.targets.size(0); ++n) {
+    for (int64_t i = 0; i < lengths[n]; ++i) {
+      const int64_t label = labels[n * s.targets.size(1) + i];
+      if (label < 0 || label >= classes)
+        raise(ErrorKind::index, "ctc_loss: label {} of sequence {} at position {} is outside [0, {})", label, n, i,
+              classes);
+      if (label == s.blank)
+        raise(ErrorKind::index, "ctc_loss: label {} of sequence {} at position {} is the blank", label, n, i);
+    }
+  }
+}
+
+/// log_probs is [T, N, C].
+Spelling spelling_of(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                     const Tensor& target_lengths, const CtcOptions& o) {
+  const int64_t frames = log_probs.size(0), sequences = log_probs.size(1), classes = log_probs.size(2);
+  if (targets.dtype() != i64)
+    raise(ErrorKind::dtype, "ctc_loss: targets must be i64, got {}", to_string(targets.dtype()));
+  if (targets.rank() < 1 || targets.rank() > 2 || (targets.rank() == 2 && targets.size(0) != sequences))
+    raise(ErrorKind::shape, "ctc_loss: targets must be [{}, S] or all labels one after another, got {}", sequences,
+          to_string(targets.shape()));
+  if (o.blank < 0 || o.blank >= classes)
+    raise(ErrorKind::config, "ctc_loss: blank {} is outside [0, {})", o.blank, classes);
+  check_lengths("input_lengths", input_lengths, sequences, frames);
+  check_lengths("target_lengths", target_lengths, sequences, targets.size(-1));
+  const Tensor lengths = reshape(target_lengths, {sequences});
+  const Tensor rows = targets.rank() == 2 ? targets : rows_of_labels(targets, lengths.to_vector<int64_t>());
+  Spelling spelling{rows, reshape(input_lengths, {sequences}), lengths, o.blank, o.zero_infinity};
+  check_labels(spelling, classes);
+  return spelling;
+}
+
+/// The labels with blanks between and around them, [N, 2 S + 1].
+Tensor states_of(const Spelling& s) {
+  const Shape& shape = s.targets.shape();
+  const Tensor blanks = full(shape, static_cast<double>(s.blank), i64);
+  // What stands behind a target may be anything, and no class.
+  const Tensor behind = ge(arange(shape[1]), unsqueeze(s.target_lengths, 1));
+  const Tensor pairs = stack({blanks, masked_fill(s.targets, behind, static_cast<double>(s.blank))}, -1);
+  return cat({reshape(pairs, {shape[0], 2 * shape[1]}), full({shape[0], 1}, static_cast<double>(s.blank), i64)}, 1);
+}
+
+/// States that may not be reached past the one in front: blanks, and labels equal to the one before.
+Tensor without_skip(const Tensor& states, int64_t blank) {
+  const int64_t count = states.size(1);
+  const Tensor two_before = slice(pad(states, {{2, 0}}, static_cast<double>(blank)), 1, {.end = count});
+  return eq(states, two_before);  // blanks are two apart, and so are labels
+}
+
+/// log probabilities of the paths to each state, [T, N, 2 S + 1].
+Tensor paths_to_states(const Tensor& log_probs, const Tensor& states, int64_t blank) {
+  const int64_t frames = log_probs.size(0), sequences = states.size(0), count = states.size(1);
+  const Tensor emitted = gather(log_probs, 2, expand(states, {frames, sequences, count})),
+               stuck = without_skip(states, blank);
+  Tensors alpha{masked_fill(emitted[0], ge(arange(count), 2), -INFINITY)};
+  for (int64_t t = 1; t < frames; ++t) {
+    const Tensor padded = pad(alpha.back(), {{2, 0}}, -INFINITY);
+    const Tensor next = slice(padded, 1, {.start = 1, .end = count + 1});
+    const Tensor past = masked_fill(slice(padded, 1, {.end = count}), stuck, -INFINITY);
+    alpha.push_back(emitted[t] + logsumexp(stack({alpha.back(), next, past}), 0));
+  }
+  return stack(alpha);
+}
+
+/// Whole numbers, those below it replaced.
+Tensor at_least(const Tensor& numbers, double least) { return maximum(numbers, scalar(least, i64)); }
+
+/// The losses [N] in tensor operations.
+Tensor composed_ctc(const Tensor& log_probs, const Spelling& s) {
+  const Tensor empty_target = eq(s.target_lengths, 0), no_frames = eq(s.input_lengths, 0);
+  Tensor losses;
+  if (log_probs.size(0) == 0) {
+    losses = sum(log_probs, {0, 2});
+  } else {
+    const Tensor alpha = paths_to_states(log_probs, states_of(s), s.blank);
+    const Tensor frame = at_least(s.input_lengths - 1, 0), n = arange(log_probs.size(1));
+    const Tensor last = index(alpha, {frame, n, 2 * s.target_lengths});
+    const Tensor other = index(alpha, {frame, n, at_least(2 * s.target_lengths - 1, 0)});
+    losses = -logsumexp(stack({last, masked_fill(other, empty_target, -INFINITY)}), 0);
+  }
+  losses = masked_fill(losses, logical_and(no_frames, empty_target), 0);
+  losses = masked_fill(losses, logical_and(no_frames, logical_not(empty_target)), INFINITY);
+  return s.zero_infinity ? masked_fill(losses, isinf(losses), 0) : losses;
+}
+
+kernels::CtcProblem problem_of(const Tensor& log_probs, const Spelling& s) {
+  return {.T = log_probs.size(0),
+          .N = log_probs.size(1),
+          .C = log_probs.size(2),
+          .S = s.targets.size(1),
+          .targets = s.targets.data<int64_t>(),
+          .input_lengths = s.input_lengths.data<int64_t>(),
+          .target_lengths = s.target_lengths.data<int64_t>(),
+          .blank = s.blank};
+}
+
+Tensor fused_ctc_gradient(const BackwardContext& c, const Spelling& s) {
+  const Tensor log_probs = c.saved(0), alpha = c.saved(1), losses = c.saved(2), dloss = c.grad();
+  Tensor dx = empty_like(log_probs);
+  dispatch_floating("ctc_loss", log_probs.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::ctc<T>().backward(problem_of(log_probs, s), log_probs.data<T>(), alpha.data<T>(), losses.data<T>(),
+                               dloss.data<T>(), dx.mutable_data<T>());
+  });
+  return dx;
+}
+
+Tensor ctc_losses(const Tensor& log_probs, const Spelling& s) {
+  if (Composed::active()) return composed_ctc(log_probs, s);
+  const kernels::CtcProblem problem = problem_of(log_probs, s);
+  const bool kept = needs_record({log_probs});
+  Tensor losses = empty({problem.N}, log_probs.dtype());
+  Tensor alpha = empty({kept ? problem.N : 0, problem.T, 2 * problem.S + 1}, log_probs.dtype());
+  dispatch_floating("ctc_loss", log_probs.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::ctc<T>().forward(problem, log_probs.data<T>(), kept ? alpha.mutable_data<T>() : nullptr,
+                              losses.mutable_data<T>());
+  });
+  const Tensor shown = s.zero_infinity ? masked_fill(losses, isinf(losses), 0) : losses;
+  return record(ctc_loss_op, {log_probs}, shown, {log_probs, alpha, losses.clone()},
+                [s](const BackwardContext& c) -> Tensors {
+                  if (!c.create_graph()) return {fused_ctc_gradient(c, s)};
+                  return twin_gradients(c, {c.saved(0)}, 1,
+                                        [&s](const Tensors& in) { return Tensors{composed_ctc(in[0], s)}; });
+                },
+                {{"blank", s.blank}, {"zero_infinity", s.zero_infinity}});
+}
+
+}  // namespace
+
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                const Tensor& target_lengths, const CtcOptions& options) {
+  check_floating("ctc_loss", log_probs);
+  if (log_probs.rank() == 2) {
+    const Tensor one = ctc_loss(unsqueeze(log_probs, 1), targets, input_lengths, target_lengths, options);
+    return options.reduction == Reduction::none ? squeeze(one, 0) : one;
+  }
+  if (log_probs.rank() != 3)
+    raise(ErrorKind::shape, "ctc_loss: log_probs must be [T, N, C] or [T, C], got {}", to_string(log_probs.shape()));
+  const Spelling spelling = spelling_of(log_probs, targets, input_lengths, target_lengths, options);
+  const Tensor losses = ctc_losses(log_probs, spelling);
+  if (options.reduction != Reduction::mean) return reduced(losses, options.reduction);
+  return mean(losses / cast(at_least(spelling.target_lengths, 1), losses.dtype()));
+}
+
+}  // namespace tape

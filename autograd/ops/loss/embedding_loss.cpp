@@ -1,0 +1,227 @@
+#include "autograd/ops/loss/embedding_loss.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/loss/loss.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/product/matmul.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/reduce/statistics.h"
+#include "autograd/ops/shape/shape.h"
+
+namespace tape {
+namespace {
+
+std::vector<OpSample> normalize_samples() {
+  const auto of = [](const char* label, const Shape& shape, int64_t axis, const NormalizeOptions& options) {
+    return OpSample{label, {sample_normal(shape)}, [=](const Tensors& in) { return normalize(in[0], axis, options); }};
+  };
+  return std::vector{of("rows", {2, 3}, -1, {}), of("middle", {2, 3, 2}, 1, {}), of("held", {2, 3}, 1, {.eps = 9}),
+                     of("empty", {0, 3}, 1, {})};
+}
+
+const Op normalize_op({.name = "normalize",
+                       .formula = {.forward = "y{y} = x / max(|x|, {eps}) along axis {axis}",
+                                   .backward = {"dx = (dy − y Σ dy ⊙ y) / |x|, dy / {eps} where that is larger"}},
+                       .samples = normalize_samples});
+
+std::vector<OpSample> cosine_similarity_samples() {
+  const auto of = [](const char* label, const Shape& a, const Shape& b, int64_t axis, double eps) {
+    return OpSample{label, {sample_normal(a, 1), sample_normal(b, 2)}, [=](const Tensors& in) {
+                      return cosine_similarity(in[0], in[1], axis, eps);
+                    }};
+  };
+  return std::vector{of("rows", {2, 3}, {2, 3}, 1, 1e-8), of("pairs", {2, 1, 3}, {2, 3}, -1, 1e-8),
+                     of("columns", {3, 2}, {3, 1}, 0, 1e-8), of("held", {2, 3}, {2, 3}, 1, 9)};
+}
+
+const Op cosine_similarity_op(
+    {.name = "cosine_similarity",
+     .formula = {.forward = "y{y} = Σ u ⊙ v along axis {axis}, u = a{0} / max(|a|, {eps}), v = b{1} / max(|b|, {eps})",
+                 .backward = {"da = dy (v − y u) / |a|, dy v / {eps} where that is larger",
+                              "db = dy (u − y v) / |b|, dy u / {eps} where that is larger"},
+                 .summed = Summed::repeated_axes},
+     .samples = cosine_similarity_samples});
+
+std::vector<OpSample> cosine_embedding_loss_samples() {
+  const Tensor signs = tensor({1, -1, -1}, i64), turns = tensor({{1, -1, 1, -1}}, f64);
+  const auto of = [signs](const char* label, const CosineEmbeddingOptions& options) {
+    return OpSample{label, {sample_normal({3, 4}, 1), sample_normal({3, 4}, 5)}, [=](const Tensors& in) {
+                      return cosine_embedding_loss(in[0], in[1], signs, options);
+                    }};
+  };
+  // Equal values are at a right angle to this vector, which is where the loss of what differs begins.
+  const auto beside = [turns](const Tensors& in) {
+    return cosine_embedding_loss(in[0], turns.to(in[0].dtype()), full({1}, -1, i64));
+  };
+  return std::vector<OpSample>{of("mean", {.margin = -0.9}),
+                               of("each", {.reduction = Reduction::none}),
+                               {"one that differs", {tensor({{0.5, -0.2, 1, 0.3}}, f64)}, beside}};
+}
+
+const Op cosine_embedding_loss_op(
+    {.name = "cosine_embedding_loss",
+     .formula = {.forward = "y{y} = 1 − x where the target is 1, else max(0, x − {margin})",
+                 .backward = {"dx = −dy where the target is 1, else dy where x > {margin}, else 0"}},
+     .traits = {.kinks = true},
+     .samples = cosine_embedding_loss_samples});
+
+std::vector<OpSample> triplet_margin_loss_samples() {
+  const auto of = [](const char* label, const TripletMarginOptions& options) {
+    const Tensors three{sample_normal({3, 4}, 1), sample_normal({3, 4}, 2), sample_normal({3, 4}, 3)};
+    return OpSample{label, three,
+                    [options](const Tensors& in) { return triplet_margin_loss(in[0], in[1], in[2], options); }};
+  };
+  return std::vector{of("mean", {}), of("sum of sizes, each", {.margin = 4, .p = 1, .reduction = Reduction::none}),
+                     of("swapped", {.margin = 2, .swap = true})};
+}
+
+const Op triplet_margin_loss_op(
+    {.name = "triplet_margin_loss",
+     .formula = {.forward = "y{y} = max(0, {margin} + p{0} − n{1}), the distances of the positive and the negative",
+                 .backward = {"dp = dy where y > 0, else 0", "dn = −dp"}},
+     .traits = {.kinks = true},
+     .samples = triplet_margin_loss_samples});
+
+/// x / max(|x|, eps), the divisor, and whether it is |x|.
+struct Direction {
+  Tensor unit, length, counts;
+};
+Direction direction(const Tensor& x, int64_t axis, double eps) {
+  const Tensor length = norm(x, 2, axis, Dims::keep), counts = logical_not(le(length.detach(), eps));  // NaN too
+  const Tensor held = masked_fill(length, logical_not(counts), eps);
+  return {x / held, held, counts};
+}
+
+/// What reaches x of the gradient g of its unit vector u: (g - u sum(g u)) / |x|, or g / eps where that held it.
+Tensor direction_gradient(const Direction& d, const Tensor& g, int64_t axis) {
+  const Tensor along = masked_fill(sum(g * d.unit, axis, Dims::keep), logical_not(d.counts), 0);
+  return (g - d.unit * along) / d.length;
+}
+
+void check_eps(const char* name, double eps) {
+  if (!(eps > 0) || std::isinf(eps)) raise(ErrorKind::config, "{}: eps must be above 0 and finite, got {}", name, eps);
+}
+
+/// Whether each pair is alike.
+Tensor alike(const Tensor& a, const Tensor& target) {
+  if (target.dtype() != i64) check_same_dtype("cosine_embedding_loss", a, target);
+  Tensor same = eq(target, 1);
+  if (!all(logical_or(same, eq(target, -1))).item<bool>())
+    raise(ErrorKind::config, "cosine_embedding_loss: targets must be 1 or -1");
+  return same;
+}
+
+Tensor distance(const Tensor& a, const Tensor& b, const TripletMarginOptions& o) {
+  return norm(a - b + o.eps, o.p, -1);
+}
+
+}  // namespace
+
+Tensor normalize(const Tensor& x, int64_t axis, const NormalizeOptions& options) {
+  const double eps = options.eps;
+  check_floating("normalize", x);
+  check_eps("normalize", eps);
+  axis = x.shape().axis(axis, "normalize");
+  return record(normalize_op, {x}, direction(x.detach(), axis, eps).unit, {x},
+                [=](const BackwardContext& c) -> Tensors {
+                  return {direction_gradient(direction(c.saved(0), axis, eps), c.grad(), axis)};
+                },
+                {{"axis", axis}, {"eps", eps}});
+}
+
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t axis, double eps) {
+  check_same_dtype("cosine_similarity", a, b);
+  check_floating("cosine_similarity", a);
+  check_eps("cosine_similarity", eps);
+  const Shape whole = broadcast_shapes("cosine_similarity", a.shape(), b.shape());
+  axis = whole.axis(axis, "cosine_similarity");
+  const int64_t from_end = axis - whole.rank();  // each has its own axes in front
+  if (a.rank() + from_end < 0 || b.rank() + from_end < 0 || a.size(from_end) != b.size(from_end))
+    raise(ErrorKind::shape, "cosine_similarity: both need axis {} of {}, of one size: {} and {}", axis,
+          to_string(whole), to_string(a.shape()), to_string(b.shape()));
+  const auto directions = [=](const Tensor& x) { return direction(x, from_end, eps); };
+  const Tensor y = sum(directions(a.detach()).unit * directions(b.detach()).unit, from_end);
+  return record(cosine_similarity_op, {a, b}, y, {a, b},
+                [=](const BackwardContext& c) -> Tensors {
+                  const Direction u = directions(c.saved(0)), v = directions(c.saved(1));
+                  const Tensor dy = unsqueeze(c.grad(), axis);
+                  const auto gradient = [&](size_t i, const Direction& of, const Direction& other) {
+                    return c.needs(i) ? direction_gradient(of, dy * other.unit, from_end) : Tensor();
+                  };
+                  return {gradient(0, u, v), gradient(1, v, u)};
+                },
+                {{"axis", axis}, {"eps", eps}});
+}
+
+Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& target,
+                             const CosineEmbeddingOptions& options) {
+  const double margin = options.margin;
+  check_pair("cosine_embedding_loss", a, b);
+  if (a.rank() < 1 || a.rank() > 2 || !(a.shape().slice(0, a.rank() - 1) == target.shape()))
+    raise(ErrorKind::shape,
+          "cosine_embedding_loss: vectors {} need a target of that shape without the last axis, got "
+          "{}",
+          to_string(a.shape()), to_string(target.shape()));
+  if (!(margin >= -1 && margin <= 1))
+    raise(ErrorKind::config, "cosine_embedding_loss: margin must be in [-1, 1], got {}", margin);
+  const Tensor same = alike(a, target), cosines = cosine_similarity(a, b, -1, 1e-6), c = cosines.detach();
+  // The slope of each loss: -1 of pairs that are alike, 1 of others too near, 0 of those far enough.
+  const Tensor slope = where(same, full({}, -1, c.dtype()), cast(gt(c, margin), c.dtype()));
+  const Tensor losses = where(same, 1 - c, relu(c - margin));
+  const Tensor recorded =
+      record(cosine_embedding_loss_op, {cosines}, losses, {slope},
+             [](const BackwardContext& context) -> Tensors { return {context.grad() * context.saved(0)}; },
+             {{"margin", margin}});
+  return reduced(recorded, options.reduction);
+}
+
+Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                           const TripletMarginOptions& options) {
+  const TripletMarginOptions& o = options;
+  check_pair("triplet_margin_loss", anchor, positive);
+  check_pair("triplet_margin_loss", anchor, negative);
+  if (anchor.rank() < 1) raise(ErrorKind::shape, "triplet_margin_loss: needs vectors, got []");
+  if (!(o.margin > 0) || !(o.p > 0) || !(o.eps >= 0))
+    raise(ErrorKind::config, "triplet_margin_loss: needs margin > 0, p > 0 and eps >= 0, got {}, {} and {}", o.margin,
+          o.p, o.eps);
+  const Tensor near = distance(anchor, positive, o);
+  Tensor far = distance(anchor, negative, o);
+  if (o.swap) far = minimum(far, distance(positive, negative, o));
+  const Tensor losses = relu(near.detach() - far.detach() + o.margin), counts = cast(gt(losses, 0), losses.dtype());
+  const Tensor recorded = record(triplet_margin_loss_op, {near, far}, losses, {counts},
+                                 [](const BackwardContext& c) -> Tensors {
+                                   const Tensor dx = c.grad() * c.saved(0);
+                                   return {dx, -dx};
+                                 },
+                                 {{"margin", o.margin}});
+  return reduced(recorded, o.reduction);
+}
+
+Tensor info_nce(const Tensor& queries, const Tensor& keys, const InfoNceOptions& options) {
+  check_same_dtype("info_nce", queries, keys);
+  check_floating("info_nce", queries);
+  const bool matrices = queries.rank() == 2 && keys.rank() == 2;
+  if (!matrices || queries.size(1) != keys.size(1) || keys.size(0) < queries.size(0))
+    raise(ErrorKind::shape, "info_nce: needs queries [N, C] and at least as many keys [M, C], got {} and {}",
+          to_string(queries.shape()), to_string(keys.shape()));
+  if (options.symmetric && keys.size(0) != queries.size(0))
+    raise(ErrorKind::shape, "info_nce: symmetric needs a query for each key, got {} and {}", to_string(queries.shape()),
+          to_string(keys.shape()));
+  if (!(options.temperature > 0) || std::isinf(options.temperature))
+    raise(ErrorKind::config, "info_nce: temperature must be above 0 and finite, got {}", options.temperature);
+  const Tensor cosines = matmul(normalize(queries), normalize(keys), {.transpose_b = true});
+  const Tensor logits = cosines / options.temperature, own = arange(queries.size(0));
+  const Tensor losses = cross_entropy(logits, own, {.reduction = Reduction::none});
+  if (!options.symmetric) return reduced(losses, options.reduction);
+  const Tensor back = cross_entropy(transpose(logits), own, {.reduction = Reduction::none});
+  return reduced(0.5 * (losses + back), options.reduction);
+}
+
+}  // namespace tape

@@ -1,0 +1,167 @@
+#include "autograd/ops/loss/regression_loss.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "autograd/create.h"
+#include "autograd/kernels/loss/loss.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
+
+namespace tape {
+namespace {
+
+/// Pairs less than `limit` apart, pairs more than that apart, and both, none of them close to it.
+template <class Call>
+std::vector<OpSample> pair_samples(double limit, const Call& call) {
+  const Tensor t = sample_normal({2, 3}, 3), none = sample_normal({0, 2});
+  const Tensor near = t + sample_uniform({2, 3}, 0.1 * limit, 0.8 * limit, 4);
+  const Tensor far = t - sample_uniform({2, 3}, 1.2 * limit, 3 * limit, 5);
+  const Tensor both = where(gt(t, 0), near, far);
+  const auto with = [call](Reduction r) { return [=](const Tensors& in) { return call(in[0], in[1], r); }; };
+  return std::vector<OpSample>{{"near, mean", {near, t}, with(Reduction::mean)},
+                               {"far, each", {far, t}, with(Reduction::none)},
+                               {"both, sum", {both, t}, with(Reduction::sum)},
+                               {"empty", {none, none}, with(Reduction::sum)}};
+}
+
+const Op smooth_l1_loss_op(
+    {.name = "smooth_l1_loss",
+     .formula = {.forward = "y{y} = d² / (2 · {beta}) where d = |x − t| is below {beta}, else d − {beta} / 2",
+                 .backward = {"dx = dy ⊙ clamp((x − t) / {beta}, −1, 1)", "dt = −dx"}},
+     .samples = [] {
+       return pair_samples(0.7, [](const Tensor& x, const Tensor& t, Reduction r) {
+         return smooth_l1_loss(x, t, {.beta = 0.7, .reduction = r});
+       });
+     }});
+
+const Op huber_loss_op(
+    {.name = "huber_loss",
+     .formula = {.forward = "y{y} = d² / 2 where d = |x − t| is below {delta}, else {delta} (d − {delta} / 2)",
+                 .backward = {"dx = dy ⊙ clamp(x − t, −{delta}, {delta})", "dt = −dx"}},
+     .samples = [] {
+       return pair_samples(1.5, [](const Tensor& x, const Tensor& t, Reduction r) {
+         return huber_loss(x, t, {.delta = 1.5, .reduction = r});
+       });
+     }});
+
+std::vector<OpSample> gaussian_nll_loss_samples() {
+  const auto of = [](const char* label, const Shape& variances, const GaussianNllOptions& options) {
+    // Whatever the input, the variance stays away from where it is held.
+    return OpSample{
+        label,
+        {sample_normal({2, 3}, 1), sample_normal({2, 3}, 2), sample_normal(variances, 3)},
+        [options](const Tensors& in) { return gaussian_nll_loss(in[0], in[1], square(in[2]) + 0.3, options); }};
+  };
+  return std::vector{of("a variance each, mean", {2, 3}, {}),
+                     of("a variance a row, full, each", {2, 1}, {.full = true, .reduction = Reduction::none}),
+                     of("without the last axis, sum", {2}, {.reduction = Reduction::sum})};
+}
+
+const Op gaussian_nll_loss_op(
+    {.name = "gaussian_nll_loss",
+     .formula = {.forward = "y{y} = (ln v + (x − t)² / v) / 2<full: + ln(2π) / 2>, v = max(var{2}, {eps})",
+                 .backward = {"dx = dy ⊙ (x − t) / v", "dt = −dx", "dvar = dy ⊙ (1 − (x − t)² / v) / (2 v)"},
+                 .summed = Summed::repeated_axes},
+     .samples = gaussian_nll_loss_samples});
+
+/// With c = min(|x - t|, delta): scale c (|x - t| - c / 2); dx = dy scale clamp(x - t, -delta, delta).
+Tensor huber_like(const Op& op, const Tensor& x, const Tensor& target, double delta, double scale,
+                  AttributeList attributes) {
+  Tensor y = empty_like(x);
+  dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::loss<T>().huber(x.numel(), static_cast<T>(delta), static_cast<T>(scale), x.data<T>(), target.data<T>(),
+                             y.mutable_data<T>());
+  });
+  return record(
+      op, {x, target}, y, {x, target},
+      [=, &op](const BackwardContext& c) -> Tensors {
+        const Tensor v = c.saved(0), t = c.saved(1), dy = c.grad();
+        Tensor dx;
+        if (c.create_graph()) {
+          dx = dy * (clamp(v - t, -delta, delta) * scale);
+        } else {
+          dx = empty_like(v);
+          dispatch_floating(op.name(), v.dtype(), [&](auto zero) {
+            using T = decltype(zero);
+            kernels::loss<T>().huber_backward(v.numel(), static_cast<T>(delta), static_cast<T>(scale), v.data<T>(),
+                                              t.data<T>(), dy.data<T>(), dx.mutable_data<T>());
+          });
+        }
+        return {dx, c.needs(1) ? -dx : Tensor()};
+      },
+      attributes);
+}
+
+/// The variances with an axis for each of x, held above eps; as if nothing held them where gradients are concerned.
+Tensor held_variance(const Tensor& var, double eps) { return var + relu(eps - var.detach()); }
+
+Tensor variance_for(const Tensor& x, const Tensor& var) {
+  const int64_t last = x.rank() - 1;
+  if (var.shape() == x.shape()) return var;
+  if (last >= 0 && var.shape() == x.shape().with(last, 1)) return var;
+  if (last >= 0 && var.shape() == x.shape().removed(last)) return unsqueeze(var, -1);
+  raise(ErrorKind::shape, "gaussian_nll_loss: var must be x's {}, or with size 1 in the place of its last axis, got {}",
+        to_string(x.shape()), to_string(var.shape()));
+}
+
+}  // namespace
+
+Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_pair("mse_loss", x, target);
+  return reduced(square(x - target), reduction);
+}
+
+Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
+  check_pair("l1_loss", x, target);
+  return reduced(abs(x - target), reduction);
+}
+
+Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, const SmoothL1Options& options) {
+  const double beta = options.beta;
+  check_pair("smooth_l1_loss", x, target);
+  if (!(beta >= 0) || std::isinf(beta))
+    raise(ErrorKind::config, "smooth_l1_loss: beta must be at least 0 and finite, got {}", beta);
+  if (beta == 0) return l1_loss(x, target, options.reduction);
+  return reduced(huber_like(smooth_l1_loss_op, x, target, beta, 1 / beta, {{"beta", beta}}), options.reduction);
+}
+
+Tensor huber_loss(const Tensor& x, const Tensor& target, const HuberOptions& options) {
+  const double delta = options.delta;
+  check_pair("huber_loss", x, target);
+  if (!(delta > 0) || std::isinf(delta))
+    raise(ErrorKind::config, "huber_loss: delta must be above 0 and finite, got {}", delta);
+  return reduced(huber_like(huber_loss_op, x, target, delta, 1, {{"delta", delta}}), options.reduction);
+}
+
+/// y = (log v + d^2 / v) / 2, d = x - t; dx = dy d / v, dv = dy (1 - d^2 / v) / 2v.
+Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var, const GaussianNllOptions& options) {
+  check_pair("gaussian_nll_loss", x, target);
+  check_same_dtype("gaussian_nll_loss", x, var);
+  const double eps = options.eps;
+  if (!(eps > 0) || std::isinf(eps))
+    raise(ErrorKind::config, "gaussian_nll_loss: eps must be above 0 and finite, got {}", eps);
+  if (any(lt(var, 0)).item<bool>())
+    raise(ErrorKind::numeric, "gaussian_nll_loss: var {} holds a value below 0", to_string(var.shape()));
+  const Tensor variance = variance_for(x, var), v = held_variance(variance.detach(), eps);
+  const double constant = options.full ? std::log(2 * std::numbers::pi) / 2 : 0;
+  const Tensor losses = affine(log(v) + square(x.detach() - target.detach()) / v, 0.5, constant);
+  const Tensor recorded = record(gaussian_nll_loss_op, {x, target, variance}, losses, {x, target, variance},
+                                 [eps](const BackwardContext& c) -> Tensors {
+                                   const Tensor share = c.grad() / held_variance(c.saved(2), eps),
+                                                d = c.saved(0) - c.saved(1), dx = share * d;
+                                   Tensor dvar;
+                                   if (c.needs(2)) dvar = 0.5 * (share - dx * d / held_variance(c.saved(2), eps));
+                                   return {dx, c.needs(1) ? -dx : Tensor(), dvar};
+                                 },
+                                 {{"full", options.full}, {"eps", eps}});
+  return reduced(recorded, options.reduction);
+}
+
+}  // namespace tape

@@ -1,0 +1,183 @@
+#include "autograd/ops/norm/norm.h"
+
+#include "autograd/create.h"
+#include "autograd/kernels/norm/norm.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/data_or_null.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
+
+namespace tape {
+namespace {
+
+std::vector<OpSample> layer_norm_samples() {
+  auto call = [](const Tensors& in) {
+    return layer_norm(in[0], in.size() > 1 ? in[1] : Tensor(), in.size() > 2 ? in[2] : Tensor());
+  };
+  return std::vector<OpSample>{
+      {"weight and bias", {sample_normal({2, 3, 5}, 1), sample_normal({5}, 2), sample_normal({5}, 3)}, call},
+      {"weight alone", {sample_normal({4, 6}, 1), sample_normal({6}, 2)}, call},
+      {"plain", {sample_normal({3, 4}, 1)}, call},
+      {"one row", {sample_normal({7}, 1), sample_normal({7}, 2), sample_normal({7}, 3)}, call},
+      {"no rows", {sample_normal({0, 4}, 1), sample_normal({4}, 2), sample_normal({4}, 3)}, call}};
+}
+
+/// The sum of dy over a sample's rows, [B, cols].
+Tensor rows_summed(const Tensor& dy, const PerSampleCall& call) {
+  return sum(reshape(samples_first(dy, call.axis, call.samples), {call.samples, -1, dy.size(-1)}), 1);
+}
+
+/// dweight_b = the sum of dy_b n_b over rows, dbias_b that of dy_b.
+Tensor layer_norm_per_sample(const PerSampleCall& call) {
+  if (call.input == 0) return {};
+  if (call.input == 2) return rows_summed(call.gradient, call);
+  const Tensor n = layer_norm(call.inputs[0].detach(), {}, {}, *call.node.attributes.get<double>("eps"));
+  return rows_summed(call.gradient * n, call);
+}
+
+Tensor rms_norm_per_sample(const PerSampleCall& call) {
+  if (call.input == 0) return {};
+  const Tensor n = rms_norm(call.inputs[0].detach(), {}, *call.node.attributes.get<double>("eps"));
+  return rows_summed(call.gradient * n, call);
+}
+
+const Op layer_norm_op({.name = "layer_norm",
+                        .formula = {.forward = "y{y} = n<1: ⊙ weight{1}><2: + bias{2}>, n = (x − mean) · r, r = "
+                                               "1/√(var + {eps}), over the last axis",
+                                    .backward = {"dx{x} = r (g − mean(g) − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
+                                                 "dweight{x} = Σ rows of dy ⊙ n", "dbias{x} = Σ rows of dy"}},
+                        .samples = layer_norm_samples,
+                        .per_sample = layer_norm_per_sample,
+                        .remake = [](const Tensors& saved, const Attributes& given) {
+                          return layer_norm(saved[0], saved[1], saved[4], *given.get<double>("eps"));
+                        }});
+
+std::vector<OpSample> rms_norm_samples() {
+  auto call = [](const Tensors& in) { return rms_norm(in[0], in.size() > 1 ? in[1] : Tensor()); };
+  return std::vector<OpSample>{{"weight", {sample_normal({2, 3, 5}, 1), sample_normal({5}, 2)}, call},
+                               {"plain", {sample_normal({3, 4}, 1)}, call},
+                               {"one row", {sample_normal({7}, 1), sample_normal({7}, 2)}, call},
+                               {"no rows", {sample_normal({0, 4}, 1), sample_normal({4}, 2)}, call}};
+}
+
+const Op rms_norm_op({.name = "rms_norm",
+                      .formula = {.forward = "y{y} = n<1: ⊙ weight{1}>, n = x · r, r = 1/√(mean(x²) + {eps}), over "
+                                             "the last axis",
+                                  .backward = {"dx{x} = r (g − n ⊙ mean(g ⊙ n)), g = dy<1: ⊙ weight>",
+                                               "dweight{x} = Σ rows of dy ⊙ n"}},
+                      .samples = rms_norm_samples,
+                      .per_sample = rms_norm_per_sample,
+                      .remake = [](const Tensors& saved, const Attributes& given) {
+                        return rms_norm(saved[0], saved[1], *given.get<double>("eps"));
+                      }});
+
+Tensor composed(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  const Tensor centered = x - mean(x, -1, Dims::keep);
+  const Tensor variance = mean(square(centered), -1, Dims::keep);
+  Tensor y = centered * rsqrt(variance + eps);
+  if (weight.defined()) y = y * weight;
+  return bias.defined() ? y + bias : y;
+}
+
+/// n = (x - mean) r, r = 1 / sqrt(var + eps), g = dy weight:
+/// dx = r (g - mean(g) - n mean(g n)), dweight = sum of dy n, dbias = sum of dy over rows.
+Tensors fused_gradients(const BackwardContext& c) {
+  const Tensor x = c.saved(0), weight = c.saved(1), mean = c.saved(2), rstd = c.saved(3), dy = c.grad();
+  const int64_t cols = x.size(-1);
+  Tensor dx, dweight, dbias;
+  if (c.needs(0)) dx = empty_like(x);
+  if (c.needs(1)) dweight = empty_like(weight);
+  if (c.needs(2)) dbias = empty({cols}, x.dtype());
+  dispatch_floating("layer_norm", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::norm<T>().layer_norm_backward(x.numel() / cols, cols, x.data<T>(), data_or_null<T>(weight), mean.data<T>(),
+                                           rstd.data<T>(), dy.data<T>(), mutable_data_or_null<T>(dx),
+                                           mutable_data_or_null<T>(dweight), mutable_data_or_null<T>(dbias));
+  });
+  return {dx, dweight, dbias};
+}
+
+Tensor rms_composed(const Tensor& x, const Tensor& weight, double eps) {
+  const Tensor y = x * rsqrt(mean(square(x), -1, Dims::keep) + eps);
+  return weight.defined() ? y * weight : y;
+}
+
+/// n = x r, r = 1 / sqrt(mean(x^2) + eps), g = dy weight: dx = r (g - n mean(g n)), dweight = sum of dy n over rows.
+Tensors rms_fused_gradients(const BackwardContext& c) {
+  const Tensor x = c.saved(0), weight = c.saved(1), rstd = c.saved(2), dy = c.grad();
+  const int64_t cols = x.size(-1);
+  Tensor dx, dweight;
+  if (c.needs(0)) dx = empty_like(x);
+  if (c.needs(1)) dweight = empty_like(weight);
+  dispatch_floating("rms_norm", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::norm<T>().rms_norm_backward(x.numel() / cols, cols, x.data<T>(), data_or_null<T>(weight), rstd.data<T>(),
+                                         dy.data<T>(), mutable_data_or_null<T>(dx), mutable_data_or_null<T>(dweight));
+  });
+  return {dx, dweight};
+}
+
+void check_input(const char* op, const Tensor& x, double eps) {
+  check_floating(op, x);
+  if (!(eps >= 0)) raise(ErrorKind::config, "{}: eps must be 0 or more, got {}", op, eps);
+  if (x.rank() == 0 || x.size(-1) == 0)
+    raise(ErrorKind::shape, "{}: nothing to normalize in {}", op, to_string(x.shape()));
+}
+
+void check_parameter(const char* op, const char* name, const Tensor& x, const Tensor& parameter) {
+  if (!parameter.defined()) return;
+  check_same_dtype(op, x, parameter);
+  if (!(parameter.shape() == Shape{x.size(-1)}))
+    raise(ErrorKind::shape, "{}: {} must be [{}] for x {}, got {}", op, name, x.size(-1), to_string(x.shape()),
+          to_string(parameter.shape()));
+}
+
+}  // namespace
+
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  check_input("layer_norm", x, eps);
+  check_parameter("layer_norm", "weight", x, weight);
+  check_parameter("layer_norm", "bias", x, bias);
+  if (Composed::active()) return composed(x, weight, bias, eps);
+  const int64_t cols = x.size(-1), rows = x.numel() / cols;
+  Tensor y = empty_like(x), mean = empty({rows}, x.dtype()), rstd = empty({rows}, x.dtype());
+  dispatch_floating("layer_norm", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::norm<T>().layer_norm(rows, cols, x.data<T>(), data_or_null<T>(weight), data_or_null<T>(bias),
+                                  static_cast<T>(eps), y.mutable_data<T>(), mean.mutable_data<T>(),
+                                  rstd.mutable_data<T>());
+  });
+  return record(layer_norm_op, {x, weight, bias}, y, {x, weight, mean, rstd, bias},
+                [eps](const BackwardContext& c) -> Tensors {
+                  if (!c.create_graph()) return fused_gradients(c);
+                  return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(4)}, 1, [eps](const Tensors& in) {
+                    return Tensors{composed(in[0], in[1], in[2], eps)};
+                  });
+                },
+                {{"eps", eps}});
+}
+
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
+  check_input("rms_norm", x, eps);
+  check_parameter("rms_norm", "weight", x, weight);
+  if (Composed::active()) return rms_composed(x, weight, eps);
+  const int64_t cols = x.size(-1), rows = x.numel() / cols;
+  Tensor y = empty_like(x), rstd = empty({rows}, x.dtype());
+  dispatch_floating("rms_norm", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::norm<T>().rms_norm(rows, cols, x.data<T>(), data_or_null<T>(weight), static_cast<T>(eps),
+                                y.mutable_data<T>(), rstd.mutable_data<T>());
+  });
+  return record(rms_norm_op, {x, weight}, y, {x, weight, rstd},
+                [eps](const BackwardContext& c) -> Tensors {
+                  if (!c.create_graph()) return rms_fused_gradients(c);
+                  return twin_gradients(c, {c.saved(0), c.saved(1)}, 1,
+                                        [eps](const Tensors& in) { return Tensors{rms_composed(in[0], in[1], eps)}; });
+                },
+                {{"eps", eps}});
+}
+
+}  // namespace tape

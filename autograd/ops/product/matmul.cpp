@@ -1,0 +1,265 @@
+#include "autograd/ops/product/matmul.h"
+
+#include <limits>
+
+#include "autograd/create.h"
+#include "autograd/kernels/product/common/gemm.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/data_or_null.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/broadcast.h"
+#include "autograd/ops/elementwise/promote.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/product/packed_weight.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
+
+namespace tape {
+namespace {
+
+OpSample product(const char* label, const Shape& a, const Shape& b, MatmulOptions options = {}) {
+  return {label, {sample_normal(a, 1), sample_normal(b, 2)}, [options](const Tensors& in) {
+            return matmul(in[0], in[1], options);
+          }};
+}
+
+std::vector<OpSample> matmul_samples() {
+  return std::vector{
+      product("matrices", {2, 3}, {3, 4}),
+      product("batch", {2, 2, 3}, {2, 3, 2}),
+      product("batch broadcast", {2, 1, 2, 3}, {3, 3, 2}),
+      product("shared right", {2, 3, 4}, {4, 2}),
+      product("shared left", {2, 3}, {2, 3, 2}),
+      product("transposed left", {3, 2}, {3, 4}, {.transpose_a = true}),
+      product("transposed right", {2, 2, 3}, {4, 3}, {.transpose_b = true}),
+      product("both transposed", {2, 3, 2}, {2, 4, 3}, {.transpose_a = true, .transpose_b = true}),
+      product("vectors", {3}, {3}),
+      product("row", {3}, {2, 3, 2}),
+      product("column", {2, 2, 3}, {3}),
+      product("empty inner", {2, 0}, {0, 3}),
+      OpSample{"aliased", {sample_normal({3, 3})}, [](const Tensors& in) { return matmul(in[0], in[0]); }}};
+}
+
+/// Y = A B; dA = dY B^T, dB = A^T dY (summed over batch axes that were broadcast).
+const Op matmul_op({.name = "matmul",
+                    .formula = {.forward = "y{y} = a{0}<transpose_a:ᵀ> · b{1}<transpose_b:ᵀ>",
+                                .backward = {"da{x} = <transpose_a:b<transpose_b:ᵀ> · dyᵀ|dy · b<transpose_b:|ᵀ>>",
+                                             "db{x} = <transpose_b:dyᵀ · a<transpose_a:ᵀ>|a<transpose_a:|ᵀ> · dy>"},
+                                .summed = Summed::batch},
+                    .traits = {.axes = AxesFrom::product},
+                    .samples = matmul_samples});
+
+std::vector<OpSample> linear_samples() {
+  auto call = [](const Tensors& in) { return linear(in[0], in[1], in.size() > 2 ? in[2] : Tensor()); };
+  return std::vector<OpSample>{
+      {"with bias", {sample_normal({2, 3, 4}, 1), sample_normal({5, 4}, 2), sample_normal({5}, 3)}, call},
+      {"without bias", {sample_normal({3, 4}, 1), sample_normal({2, 4}, 2)}, call},
+      {"one row", {sample_normal({4}, 1), sample_normal({2, 4}, 2), sample_normal({2}, 3)}, call},
+      {"no rows", {sample_normal({0, 4}, 1), sample_normal({2, 4}, 2), sample_normal({2}, 3)}, call}};
+}
+
+/// dweight_b = dy_b^T x_b, dbias_b = the sum of the rows of dy_b.
+Tensor linear_per_sample(const PerSampleCall& call) {
+  if (call.input == 0) return {};
+  const auto rows_of_samples = [&](const Tensor& x) {
+    return reshape(samples_first(x, call.axis, call.samples), {call.samples, -1, x.size(-1)});
+  };
+  const Tensor dy = rows_of_samples(call.gradient);
+  if (call.input == 2) return sum(dy, 1);
+  return matmul(dy, rows_of_samples(call.inputs[0]), {.transpose_a = true});
+}
+
+const Op linear_op({.name = "linear",
+                    .formula = {.forward = "y{y} = x{0} · weightᵀ{1}<2: + bias{2}>",
+                                .backward = {"dx{x} = dy{y} · weight{1}", "dweight{x} = dyᵀ · x, summed over all rows",
+                                             "dbias{x} = Σ rows of dy"}},
+                    .samples = linear_samples,
+                    .per_sample = linear_per_sample});
+
+/// Element offsets of each matrix of an operand in a batch of shape `batch`.
+std::vector<int64_t> matrix_offsets(const Shape& own, const Shape& batch, int64_t matrix) {
+  const auto strides = broadcast_strides(own, batch);
+  std::vector<int64_t> offsets(static_cast<size_t>(batch.numel()));
+  std::vector<int64_t> place(static_cast<size_t>(batch.rank()));
+  int64_t offset = 0;
+  for (int64_t& entry : offsets) {
+    entry = offset * matrix;
+    for (int64_t axis = batch.rank() - 1; axis >= 0; --axis) {
+      const auto i = static_cast<size_t>(axis);
+      offset += strides[i];
+      if (++place[i] < batch[axis]) break;
+      offset -= strides[i] * batch[axis];
+      place[i] = 0;
+    }
+  }
+  return offsets;
+}
+
+/// op(A) op(B) of tensors with at least two axes; nothing is recorded.
+Tensor product_values(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
+  const Shape &sa = a.shape(), &sb = b.shape();
+  const int64_t ra = sa.rank(), rb = sb.rank();
+  kernels::Gemm gemm{.transpose_a = options.transpose_a, .transpose_b = options.transpose_b};
+  gemm.precision = MatmulPrecisionScope::current();
+  gemm.lda = sa[ra - 1];
+  gemm.ldb = sb[rb - 1];
+  gemm.m = options.transpose_a ? sa[ra - 1] : sa[ra - 2];
+  gemm.k = options.transpose_a ? sa[ra - 2] : sa[ra - 1];
+  gemm.n = options.transpose_b ? sb[rb - 2] : sb[rb - 1];
+  const int64_t inner = options.transpose_b ? sb[rb - 1] : sb[rb - 2];
+  if (gemm.k != inner)
+    raise(ErrorKind::shape, "matmul: inner sizes differ: a {}{} x b {}{} ({} vs {})", to_string(sa),
+          options.transpose_a ? "^T" : "", to_string(sb), options.transpose_b ? "^T" : "", gemm.k, inner);
+  const Shape batch_a = sa.slice(0, ra - 2), batch_b = sb.slice(0, rb - 2);
+  const Shape batch = broadcast_shapes("matmul", batch_a, batch_b);
+  for (int64_t size : {gemm.m, gemm.n, gemm.k}) check_product_size("matmul", size);
+  gemm.ldc = gemm.n;
+  Tensor y = empty(batch.inserted(batch.rank(), gemm.m).inserted(batch.rank() + 1, gemm.n), a.dtype());
+  if (y.numel() == 0) return y;  // of however many matrices
+  // Leading axes of a alone are more rows of one product.
+  const bool rows = batch_b.numel() == 1 && !options.transpose_a && batch == batch_a;
+  dispatch_floating("matmul", a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if (rows && batch.numel() * gemm.m <= std::numeric_limits<int32_t>::max()) {
+      gemm.m *= batch.numel();
+      kernels::gemm(gemm, a.data<T>(), b.data<T>(), y.mutable_data<T>());
+      return;
+    }
+    const auto offsets_a = matrix_offsets(batch_a, batch, sa[ra - 2] * sa[ra - 1]);
+    const auto offsets_b = matrix_offsets(batch_b, batch, sb[rb - 2] * sb[rb - 1]);
+    const auto offsets_c = matrix_offsets(batch, batch, gemm.m * gemm.n);
+    kernels::gemm_batched(gemm, batch.numel(), a.data<T>(), offsets_a.data(), b.data<T>(), offsets_b.data(),
+                          y.mutable_data<T>(), offsets_c.data());
+  });
+  return y;
+}
+
+/// The gradient of op(A), given in op(A)'s orientation, brought to A's: the factors exchange roles where A is
+/// transposed.
+Tensor left_gradient(const Tensor& dy, const Tensor& b, const MatmulOptions& options) {
+  if (options.transpose_a) return matmul(b, dy, {.transpose_a = options.transpose_b, .transpose_b = true});
+  return matmul(dy, b, {.transpose_b = !options.transpose_b});
+}
+
+Tensor right_gradient(const Tensor& dy, const Tensor& a, const MatmulOptions& options) {
+  if (options.transpose_b) return matmul(dy, a, {.transpose_a = true, .transpose_b = options.transpose_a});
+  return matmul(a, dy, {.transpose_a = !options.transpose_a});
+}
+
+/// Of [..., C], how many rows.
+int64_t rows_of(const Tensor& x) { return x.shape().slice(0, x.rank() - 1).numel(); }
+
+/// dW = dY^T X with the leading axes taken as rows: one product instead of one a batch, summed.
+Tensor weight_gradient(const Tensor& dy, const Tensor& x) {
+  const int64_t rows = rows_of(x);
+  return matmul(reshape(dy, Shape{rows, dy.size(-1)}), reshape(x, Shape{rows, x.size(-1)}), {.transpose_a = true});
+}
+
+struct LinearGradients {
+  Tensor weight, bias;
+};
+
+/// dW = dY^T X and db = the sum of dY's rows in one pass over dY. Nothing is recorded.
+LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
+  const int64_t rows = rows_of(x), out = dy.size(-1), in = x.size(-1);
+  LinearGradients made{empty({out, in}, x.dtype()), empty({out}, x.dtype())};
+  dispatch_floating("linear", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const kernels::Gemm gemm{.transpose_a = true,
+                             .m = out,
+                             .n = in,
+                             .k = rows,
+                             .lda = out,
+                             .ldb = in,
+                             .ldc = in,
+                             .precision = MatmulPrecisionScope::current(),
+                             .left_sums = made.bias.mutable_data<T>()};
+    kernels::gemm(gemm, dy.data<T>(), x.data<T>(), made.weight.mutable_data<T>());
+  });
+  return made;
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b) { return matmul(a, b, {}); }
+
+Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
+  check_same_dtype("matmul", a, b);
+  if (a.rank() == 0 || b.rank() == 0)
+    raise(ErrorKind::shape, "matmul: needs at least one axis: a {} x b {}", to_string(a.shape()), to_string(b.shape()));
+  if ((a.rank() == 1 && options.transpose_a) || (b.rank() == 1 && options.transpose_b))
+    raise(ErrorKind::shape, "matmul: a vector has no axes to exchange: a {} x b {}", to_string(a.shape()),
+          to_string(b.shape()));
+  if (a.rank() == 1) {
+    const Tensor y = matmul(unsqueeze(a, 0), b.rank() == 1 ? unsqueeze(b, 1) : b, options);
+    return b.rank() == 1 ? reshape(y, Shape{}) : squeeze(y, -2);
+  }
+  if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1), options), -1);
+  if (is_half(a.dtype())) {
+    const auto product = [&](const Tensor& x, const Tensor& y) { return matmul(x, y, options); };
+    return promoted(a, b, a.dtype(), product);
+  }
+  return record(matmul_op, {a, b}, product_values(a, b, options), {a, b},
+                [options, precision = MatmulPrecisionScope::current()](const BackwardContext& c) -> Tensors {
+                  const MatmulPrecisionScope as_recorded(precision);
+                  const Tensor dy = c.grad(), x = c.saved(0), y = c.saved(1);
+                  Tensor da, db;
+                  if (c.needs(0)) da = left_gradient(dy, y, options);
+                  if (c.needs(1)) {
+                    const bool shared = y.rank() == 2 && x.rank() > 2 && !options.transpose_a && x.numel() > 0;
+                    if (!shared)
+                      db = right_gradient(dy, x, options);
+                    else
+                      db = options.transpose_b ? weight_gradient(dy, x) : weight_gradient(x, dy);
+                  }
+                  return {da, db};
+                },
+                {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}});
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  check_linear("linear", x, weight, bias);
+  const int64_t out = weight.shape()[0], in = weight.shape()[1];
+  if (is_half(x.dtype())) {
+    const Tensor wide_bias = bias.defined() ? cast(bias, f32) : bias;
+    const auto product = [&](const Tensor& values, const Tensor& w) { return linear(values, w, wide_bias); };
+    return promoted(x, weight, x.dtype(), product);
+  }
+  if (Composed::active()) {
+    const Tensor product = matmul(x, weight, {.transpose_b = true});
+    return bias.defined() ? product + bias : product;
+  }
+  const Shape shape = x.shape().with(x.rank() - 1, out);
+  const int64_t rows = rows_of(x);
+  for (int64_t size : {rows, out, in}) check_product_size("linear", size);
+  Tensor y = empty(shape, x.dtype());
+  dispatch_floating("linear", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::Gemm gemm{.transpose_b = true,
+                       .m = rows,
+                       .n = out,
+                       .k = in,
+                       .lda = in,
+                       .ldb = in,
+                       .ldc = out,
+                       .precision = MatmulPrecisionScope::current()};
+    const Ref<Storage> held = read_packed(weight, gemm);
+    kernels::gemm(gemm, x.data<T>(), weight.data<T>(), y.mutable_data<T>(), data_or_null<T>(bias));
+  });
+  return record(linear_op, {x, weight, bias}, y, {x, weight},
+                [precision = MatmulPrecisionScope::current()](const BackwardContext& c) -> Tensors {
+                  const MatmulPrecisionScope as_recorded(precision);
+                  const Tensor dy = c.grad();
+                  Tensor dx, dweight, dbias;
+                  if (c.needs(0)) dx = matmul(dy, c.saved(1));
+                  if (c.needs(1) && c.needs(2) && !c.create_graph()) {
+                    const LinearGradients both = weight_and_bias_gradients(dy, c.saved(0));
+                    return {dx, both.weight, both.bias};
+                  }
+                  if (c.needs(1)) dweight = weight_gradient(dy, c.saved(0));
+                  if (c.needs(2)) dbias = sum_to(dy, {dy.size(-1)});
+                  return {dx, dweight, dbias};
+                });
+}
+
+}  // namespace tape

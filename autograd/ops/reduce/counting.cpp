@@ -1,0 +1,91 @@
+#include "autograd/ops/reduce/counting.h"
+
+#include <algorithm>
+
+#include "autograd/create.h"
+#include "autograd/kernels/reduce/common/distinct.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/index/positions.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/ops/shape/shape.h"
+#include "autograd/tape/scope.h"
+
+namespace tape {
+
+Tensor bincount(const Tensor& ids, const BincountOptions& options) {
+  check_vector("bincount", ids);
+  check_index("bincount", "id", ids, INT64_MAX);
+  if (options.minlength < 0)
+    raise(ErrorKind::config, "bincount: minlength must not be negative, got {}", options.minlength);
+  const int64_t largest = ids.numel() > 0 ? max(ids).item<int64_t>() : -1;
+  const int64_t bins = std::max(options.minlength, largest + 1);
+  if (options.weights.defined()) {
+    if (options.weights.shape() != ids.shape())
+      raise(ErrorKind::shape, "bincount: weights {} for ids {}", to_string(options.weights.shape()),
+            to_string(ids.shape()));
+    return index_add(zeros({bins}, options.weights.dtype()), 0, ids, options.weights);
+  }
+  Tensor counts = zeros({bins}, i64);
+  kernels::count_ids(ids.numel(), ids.data<int64_t>(), counts.mutable_data<int64_t>());
+  return counts;
+}
+
+namespace {
+/// f with x in the dtype that it is computed in, its values back in x's.
+template <class F>
+Unique in_computed_dtype(const Tensor& x, const F& f) {
+  Unique result = f(cast(x.detach(), computed_in(x.dtype())));
+  result.values = cast(result.values, x.dtype());
+  return result;
+}
+
+template <class F>
+void dispatch_ordered(DType dtype, const F& f) {
+  if (dtype == i64)
+    f(int64_t{});
+  else
+    dispatch_floating("unique", dtype, f);
+}
+}  // namespace
+
+Unique unique(const Tensor& x) {
+  if (computed_in(x.dtype()) != x.dtype()) return in_computed_dtype(x, [](const Tensor& wide) { return unique(wide); });
+  Unique result;
+  dispatch_ordered(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    Tensor sorted = empty({x.numel()}, x.dtype()), counts = empty({x.numel()}, i64);
+    const int64_t n =
+        kernels::sorted_distinct(x.numel(), x.data<T>(), sorted.mutable_data<T>(), counts.mutable_data<int64_t>());
+    result.inverse = empty(x.shape(), i64);
+    kernels::places_in_sorted(x.numel(), x.data<T>(), n, sorted.data<T>(), result.inverse.mutable_data<int64_t>());
+    result.values = slice(sorted, 0, {.end = n}).clone();
+    result.counts = slice(counts, 0, {.end = n}).clone();
+  });
+  return result;
+}
+
+Unique unique(const Tensor& x, int64_t axis) {
+  axis = x.shape().axis(axis, "unique");
+  if (computed_in(x.dtype()) != x.dtype())
+    return in_computed_dtype(x, [=](const Tensor& wide) { return unique(wide, axis); });
+  const int64_t size = x.size(axis);
+  if (size > 0 && x.numel() == 0)
+    raise(ErrorKind::shape, "unique: there is nothing to tell the slices along axis {} of {} apart by", axis,
+          to_string(x.shape()));
+  const NoGrad no_grad;
+  const Tensor rows = movedim(x.detach(), axis, 0);
+  Tensor firsts = empty({size}, i64), counts = empty({size}, i64);
+  Unique result{{}, empty({size}, i64), {}};
+  dispatch_ordered(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const int64_t n =
+        kernels::distinct_rows(size, size > 0 ? x.numel() / size : 0, rows.data<T>(), firsts.mutable_data<int64_t>(),
+                               counts.mutable_data<int64_t>(), result.inverse.mutable_data<int64_t>());
+    result.values = index_select(x.detach(), axis, slice(firsts, 0, {.end = n}));
+    result.counts = slice(counts, 0, {.end = n}).clone();
+  });
+  return result;
+}
+
+}  // namespace tape

@@ -1,0 +1,195 @@
+#include "autograd/ops/reduce/scan.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/kernels/reduce/scan.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/shape/extents.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
+
+namespace tape {
+namespace {
+
+using ScanFunction = Tensor (*)(const Tensor&, int64_t);
+
+std::vector<OpSample> scan_samples(ScanFunction f, Tensor (*values)(const Shape&, uint64_t)) {
+  auto along = [f](int64_t axis) { return [=](const Tensors& in) { return f(in[0], axis); }; };
+  return std::vector<OpSample>{{"rows", {values({2, 4}, 1)}, along(-1)},
+                               {"middle", {values({2, 3, 2}, 2)}, along(1)},
+                               {"size 1", {values({1, 3}, 3)}, along(0)},
+                               {"empty", {values({0, 2}, 1)}, along(0)}};
+}
+
+std::vector<OpSample> cumprod_samples() {
+  std::vector<OpSample> samples = scan_samples(cumprod, sample_normal);
+  const Tensor zeros = tensor({{0, 2, -1.5, 3}, {0.5, 0, 3, 0}, {1, 2, 0, -1}}, f64);
+  samples.push_back({"zeros", {zeros}, [](const Tensors& in) { return cumprod(in[0], 1); }});
+  return samples;
+}
+
+const Op cumprod_op({.name = "cumprod",
+                     .formula = {.forward = "y{y}ⱼ = Πᵢ≤ⱼ xᵢ along axis {axis}",
+                                 .backward = {"dxᵢ = yᵢ₋₁ gᵢ, gᵢ = dyᵢ + xᵢ₊₁ gᵢ₊₁"}},
+                     .samples = cumprod_samples});
+
+const Op logcumsumexp_op({.name = "logcumsumexp",
+                          .formula = {.forward = "y{y}ⱼ = ln Σᵢ≤ⱼ exp xᵢ along axis {axis}",
+                                      .backward = {"dxᵢ = Σⱼ≥ᵢ dyⱼ exp(xᵢ − yⱼ)"}},
+                          .samples = [] { return scan_samples(logcumsumexp, sample_normal); }});
+
+const Op cummax_op({.name = "cummax",
+                    .formula = {.forward = "y{y}ⱼ = the largest of xᵢ, i ≤ j, along axis {axis}",
+                                .backward = {"dx = 0, with each element of dy added at the place it came from"}},
+                    .traits = {.kinks = true},
+                    .samples = [] {
+                      return scan_samples([](const Tensor& x, int64_t axis) { return cummax(x, axis).values; },
+                                          sample_distinct);
+                    }});
+
+const Op cummin_op({.name = "cummin",
+                    .formula = {.forward = "y{y}ⱼ = the least of xᵢ, i ≤ j, along axis {axis}",
+                                .backward = {"dx = 0, with each element of dy added at the place it came from"}},
+                    .traits = {.kinks = true},
+                    .samples = [] {
+                      return scan_samples([](const Tensor& x, int64_t axis) { return cummin(x, axis).values; },
+                                          sample_distinct);
+                    }});
+
+std::vector<OpSample> linear_scan_samples() {
+  auto along = [](int64_t axis, bool reverse) {
+    return [=](const Tensors& in) { return linear_scan(in[0], in[1], axis, {.reverse = reverse}); };
+  };
+  return std::vector<OpSample>{
+      {"rows", {sample_normal({2, 4}, 1), sample_normal({2, 4}, 2)}, along(-1, false)},
+      {"middle", {sample_normal({2, 3, 2}, 1), sample_normal({2, 3, 2}, 2)}, along(1, false)},
+      {"reverse", {sample_normal({4, 2}, 1), sample_normal({4, 2}, 2)}, along(0, true)},
+      {"aliased", {sample_normal({3})}, [](const Tensors& in) { return linear_scan(in[0], in[0], 0); }},
+      {"empty", {sample_normal({0, 2}, 1), sample_normal({0, 2}, 2)}, along(0, false)}};
+}
+
+const Op linear_scan_op({.name = "linear_scan",
+                         .formula = {.forward = "y{y}ₜ = aₜ yₜ₋₁ + bₜ along axis {axis}<reverse:, from the end>",
+                                     .backward = {"daₜ = gₜ yₜ₋₁, gₜ = dyₜ + aₜ₊₁ gₜ₊₁", "dbₜ = gₜ"}},
+                         .samples = linear_scan_samples});
+
+/// Element i - 1 in the place of i, or i + 1 where `later`; `edge` where there is none.
+Tensor neighbours(const Tensor& x, int64_t axis, bool later, double edge) {
+  const int64_t size = x.size(axis);
+  if (size == 0) return x;
+  const Tensor ends = full(x.shape().with(axis, 1), edge, x.dtype());
+  if (later) return cat({slice(x, axis, {.start = 1}), ends}, axis);
+  return cat({ends, slice(x, axis, {.end = size - 1})}, axis);
+}
+
+/// exp(x - y) summed from the end, with every exponent at most 0; where y is -inf so is x, and nothing flows.
+Tensor logcumsumexp_gradient(const Tensor& x, const Tensor& y, const Tensor& dy, int64_t axis) {
+  const SliceOptions but_last{.end = x.size(axis) - 1}, but_first{.start = 1};
+  const Tensor nothing = eq(y.detach(), -INFINITY), total = masked_fill(y, nothing, 0);
+  const Tensor before = slice(total, axis, but_last), after = slice(total, axis, but_first);
+  const Tensor falls = masked_fill(before - after, eq(before.detach(), after.detach()), 0);  // both may be infinite
+  const Tensor ratios = exp(masked_fill(falls, slice(nothing, axis, but_last), -INFINITY));
+  const Tensor factors = cat({ratios, zeros(x.shape().with(axis, 1), x.dtype())}, axis);
+  // g[t] = dy[t] + factors[t] g[t + 1]
+  return exp(masked_fill(x - total, nothing, -INFINITY)) * linear_scan(factors, dy, axis, {.reverse = true});
+}
+
+TopK cumulative_best(const Op& op, const Tensor& x, int64_t axis, bool largest) {
+  axis = x.shape().axis(axis, op.name());
+  const Extents e(x.shape(), axis);
+  TopK best{empty_like(x), empty(x.shape(), i64)};
+  dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::scan<T>().cumulative_best(e.outer, e.size, e.inner, x.data<T>(), largest, best.values.mutable_data<T>(),
+                                       best.indices.mutable_data<int64_t>());
+  });
+  record(op, {x}, best.values, {best.indices},
+         [axis](const BackwardContext& c) -> Tensors {
+           return {scatter_add(zeros_like(c.grad()), axis, c.saved(0), c.grad())};
+         },
+         {{"axis", axis}});
+  return best;
+}
+
+}  // namespace
+
+Tensor cumprod(const Tensor& x, int64_t axis) {
+  axis = x.shape().axis(axis, "cumprod");
+  const Extents e(x.shape(), axis);
+  Tensor y = empty_like(x);
+  dispatch_floating("cumprod", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::scan<T>().cumprod(e.outer, e.size, e.inner, x.data<T>(), y.mutable_data<T>());
+  });
+  return record(cumprod_op, {x}, y, {x, y},
+                [=](const BackwardContext& c) -> Tensors {
+                  const Tensor v = c.saved(0), products = c.saved(1), dy = c.grad();
+                  if (c.create_graph()) {
+                    const Tensor g = linear_scan(neighbours(v, axis, true, 0), dy, axis, {.reverse = true});
+                    return {g * neighbours(products, axis, false, 1)};
+                  }
+                  Tensor dx = empty_like(v);
+                  dispatch_floating("cumprod", v.dtype(), [&](auto zero) {
+                    using T = decltype(zero);
+                    kernels::scan<T>().cumprod_backward(e.outer, e.size, e.inner, v.data<T>(), products.data<T>(),
+                                                        dy.data<T>(), dx.mutable_data<T>());
+                  });
+                  return {dx};
+                },
+                {{"axis", axis}});
+}
+
+Tensor logcumsumexp(const Tensor& x, int64_t axis) {
+  axis = x.shape().axis(axis, "logcumsumexp");
+  const Extents e(x.shape(), axis);
+  Tensor y = empty_like(x);
+  dispatch_floating("logcumsumexp", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::scan<T>().logcumsumexp(e.outer, e.size, e.inner, x.data<T>(), y.mutable_data<T>());
+  });
+  return record(logcumsumexp_op, {x}, y, {x, y},
+                [=](const BackwardContext& c) -> Tensors {
+                  const Tensor v = c.saved(0), totals = c.saved(1), dy = c.grad();
+                  if (v.numel() == 0) return {zeros_like(v)};
+                  if (c.create_graph()) return {logcumsumexp_gradient(v, totals, dy, axis)};
+                  Tensor dx = empty_like(v);
+                  dispatch_floating("logcumsumexp", v.dtype(), [&](auto zero) {
+                    using T = decltype(zero);
+                    kernels::scan<T>().logcumsumexp_backward(e.outer, e.size, e.inner, v.data<T>(), totals.data<T>(),
+                                                             dy.data<T>(), dx.mutable_data<T>());
+                  });
+                  return {dx};
+                },
+                {{"axis", axis}});
+}
+
+TopK cummax(const Tensor& x, int64_t axis) { return cumulative_best(cummax_op, x, axis, true); }
+TopK cummin(const Tensor& x, int64_t axis) { return cumulative_best(cummin_op, x, axis, false); }
+
+Tensor linear_scan(const Tensor& a, const Tensor& b, int64_t axis, const ScanOptions& options) {
+  axis = a.shape().axis(axis, "linear_scan");
+  check_same_dtype("linear_scan", a, b);
+  if (a.shape() != b.shape())
+    raise(ErrorKind::shape, "linear_scan: shapes differ: {} and {}", to_string(a.shape()), to_string(b.shape()));
+  const Extents e(a.shape(), axis);
+  Tensor y = empty_like(a);
+  dispatch_floating("linear_scan", a.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::scan<T>().linear(e.outer, e.size, e.inner, a.data<T>(), b.data<T>(), y.mutable_data<T>(), options.reverse);
+  });
+  return record(linear_scan_op, {a, b}, y, {a, y},
+                [axis, reverse = options.reverse](const BackwardContext& c) -> Tensors {
+                  const Tensor next = neighbours(c.saved(0), axis, !reverse, 0);
+                  const Tensor g = linear_scan(next, c.grad(), axis, {.reverse = !reverse});
+                  return {c.needs(0) ? g * neighbours(c.saved(1), axis, reverse, 0) : Tensor(), g};
+                },
+                {{"axis", axis}, {"reverse", options.reverse}});
+}
+
+}  // namespace tape

@@ -1,0 +1,234 @@
+#include "autograd/ops/reduce/statistics.h"
+
+#include <cmath>
+
+#include "autograd/create.h"
+#include "autograd/kernels/index/common/index_sort.h"
+#include "autograd/kernels/reduce/fold.h"
+#include "autograd/ops/check.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/cast.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/reduce/reduction_plan.h"
+#include "autograd/ops/shape/extents.h"
+#include "autograd/ops/shape/join.h"
+#include "autograd/ops/shape/shape.h"
+
+namespace tape {
+namespace {
+
+std::vector<OpSample> nansum_samples() {
+  const Tensor x = tensor({{1, NAN, -2}, {NAN, NAN, 0.5}}, f64);
+  auto over = [x](const Axes& axes, Dims dims) {
+    // NaN stands beside the input: differences of it would be NaN.
+    return [=](const Tensors& in) {
+      return nansum(where(isnan(x.to(in[0].dtype())), x.to(in[0].dtype()), in[0]), axes, dims);
+    };
+  };
+  return std::vector<OpSample>{{"all", {sample_normal({2, 3})}, over({}, Dims::drop)},
+                               {"rows", {sample_normal({2, 3})}, over(1, Dims::keep)},
+                               {"columns", {sample_normal({2, 3})}, over(0, Dims::drop)}};
+}
+
+const Op nansum_op({.name = "nansum",
+                    .formula = {.forward = "y{y} = what is not NaN of x{0}, summed over axes {axes}",
+                                .backward = {"dx{x} = dy{y} repeated along these axes, 0 where x is NaN"}},
+                    .samples = nansum_samples});
+
+std::vector<OpSample> median_samples() {
+  auto along = [](int64_t axis, Dims dims) {
+    return [=](const Tensors& in) { return median(in[0], axis, dims).values; };
+  };
+  return std::vector<OpSample>{{"rows", {sample_distinct({3, 5})}, along(-1, Dims::keep)},
+                               {"even number", {sample_distinct({2, 3})}, along(0, Dims::drop)},
+                               {"all", {sample_distinct({2, 3})}, [](const Tensors& in) { return median(in[0]); }}};
+}
+
+const Op median_op({.name = "median",
+                    .formula = {.forward = "y{y} = the middle of x{0}<axis: along axis {axis}>",
+                                .backward = {"dx{x} = 0, with each element of dy{y} at the place it came from"}},
+                    .traits = {.kinks = true},
+                    .samples = median_samples});
+
+std::vector<OpSample> norm_samples() {
+  auto of = [](double p, const Axes& axes, Dims dims) {
+    return [=](const Tensors& in) { return norm(in[0], p, axes, dims); };
+  };
+  return std::vector<OpSample>{{"length", {sample_distinct({2, 3})}, of(2, {}, Dims::drop)},
+                               {"rows", {sample_distinct({2, 3, 2})}, of(2, -1, Dims::keep)},
+                               {"sum of sizes", {sample_distinct({2, 3})}, of(1, 0, Dims::drop)},
+                               {"cubes, apart", {sample_distinct({2, 3, 2})}, of(3, {0, 2}, Dims::drop)},
+                               {"below 2", {sample_distinct({3, 2})}, of(1.5, 1, Dims::drop)},
+                               {"below 1", {sample_distinct({2, 2})}, of(0.5, 0, Dims::drop)},
+                               {"below 0", {sample_distinct({2, 2})}, of(-1.5, 1, Dims::drop)}};
+}
+
+const Op norm_op({.name = "norm",
+                  .formula = {.forward = "y{y} = (Σ |x{0}|ᵖ)^(1/p) over axes {axes}, p = {p}",
+                              .backward = {"dx{x} = dy{y} ⊙ sign(x) ⊙ (|x| / y)ᵖ⁻¹, 0 where y is 0"}},
+                  .traits = {.kinks = true},
+                  .samples = norm_samples});
+
+/// sum |x|^p for p above 0.
+Tensor sum_of_powers(const ReductionPlan& plan, const Shape& shape, DType dtype, double p) {
+  Tensor y = empty(shape, dtype);
+  dispatch_floating("norm", dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const auto& table = kernels::fold_axis<T>();
+    const T* x = plan.values.data<T>();
+    T* to = y.mutable_data<T>();
+    if (p == 1)
+      table.sum_of_sizes(plan.outer, plan.size, plan.inner, x, to);
+    else if (p == 2)
+      table.sum_of_squares(plan.outer, plan.size, plan.inner, x, to);
+    else
+      table.sum_of_powers(plan.outer, plan.size, plan.inner, x, static_cast<T>(p), to);
+  });
+  return y;
+}
+
+/// dx = dy sign(x) (|x| / y)^(p - 1), 0 where y is.
+Tensor norm_gradient(const Tensor& x, const Tensor& y, const Tensor& dy, double p) {
+  if (p == 1) return dy * sign(x.detach());
+  const Tensor length = masked_fill(y, eq(y.detach(), 0), 1);
+  if (p == 2) return x * (dy / length);
+  // A size of 0 to a power below 0 would be infinite, and its sign is 0.
+  const Tensor size = masked_fill(abs(x), eq(x.detach(), 0), 1);
+  const Tensor dx = sign(x.detach()) * pow(size, p - 1) * (dy * pow(length, 1 - p));
+  // With p below 0 one 0 makes the norm 0, whatever the others are.
+  return p < 0 ? masked_fill(dx, eq(y.detach(), 0), 0) : dx;
+}
+
+/// The places in order whose mixture is a quantile, and the weight of the upper one.
+struct Place {
+  int64_t lower, upper;
+  double weight;
+};
+
+Place place_of(double q, int64_t size, Interpolation interpolation) {
+  if (!(q >= 0 && q <= 1)) raise(ErrorKind::config, "quantile: q must be in [0, 1], got {}", q);
+  const double exact = q * static_cast<double>(size - 1);
+  const int64_t below = static_cast<int64_t>(std::floor(exact)), above = static_cast<int64_t>(std::ceil(exact));
+  switch (interpolation) {
+    case Interpolation::lower:
+      return {below, below, 0};
+    case Interpolation::higher:
+      return {above, above, 0};
+    case Interpolation::midpoint:
+      return {below, above, 0.5};
+    case Interpolation::nearest: {
+      const int64_t nearest = static_cast<int64_t>(std::nearbyint(exact));
+      return {nearest, nearest, 0};
+    }
+    case Interpolation::linear:
+      break;
+  }
+  return {below, above, exact - static_cast<double>(below)};
+}
+
+/// Of values in order along the axis: the mixture of two places, the axis of size 1.
+Tensor at_place(const Tensor& sorted, const Place& place, int64_t axis) {
+  Tensor lower = slice(sorted, axis, {.start = place.lower, .end = place.lower + 1});
+  if (place.weight == 0) return lower;
+  return lerp(lower, slice(sorted, axis, {.start = place.upper, .end = place.upper + 1}), place.weight);
+}
+
+}  // namespace
+
+Tensor std(const Tensor& x, const Axes& axes, const VarOptions& options) {
+  check_floating("std", x);
+  ReductionPlan("std", x, axes).check_correction("std", x, options.correction);
+  const Tensor variance = var(x, axes, options), none = eq(variance.detach(), 0);
+  return masked_fill(sqrt(masked_fill(variance, none, 1)), none, 0);
+}
+
+Tensor nansum(const Tensor& x, const Axes& axes, Dims dims) {
+  const ReductionPlan plan("nansum", x, axes);
+  Tensor y = empty(plan.shape(dims), x.dtype());
+  dispatch_floating("nansum", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::fold_axis<T>().sum_of_numbers(plan.outer, plan.size, plan.inner, plan.values.data<T>(),
+                                           y.mutable_data<T>());
+  });
+  return record(nansum_op, {x}, y, {x},
+                [kept = plan.kept](const BackwardContext& c) -> Tensors {
+                  return {where(isnan(c.saved(0)), scalar(0, c.grad().dtype()), reshape(c.grad(), kept))};
+                },
+                {{"axes", plan.axes}, {"keepdim", dims == Dims::keep}});
+}
+
+TopK median(const Tensor& x, int64_t axis, Dims dims) {
+  axis = x.shape().axis(axis, "median");
+  const ReductionPlan plan("median", x, axis);
+  plan.check_not_empty("median", x);
+  TopK middle{empty(plan.kept, x.dtype()), empty(plan.kept, i64)};
+  dispatch_floating("median", x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::median_axis<T>(plan.outer, plan.size, plan.inner, x.data<T>(), middle.values.mutable_data<T>(),
+                            middle.indices.mutable_data<int64_t>());
+  });
+  record(median_op, {x}, middle.values, {middle.indices},
+         [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
+           return {scatter_add(zeros(shape, c.grad().dtype()), axis, c.saved(0), c.grad())};
+         },
+         {{"axis", axis}});
+  if (dims == Dims::drop) middle = {reshape(middle.values, plan.dropped), reshape(middle.indices, plan.dropped)};
+  return middle;
+}
+
+Tensor median(const Tensor& x) {
+  check_floating("median", x);
+  if (x.numel() == 0) raise(ErrorKind::shape, "median: nothing to reduce in {}", to_string(x.shape()));
+  const Tensor y = reshape(median(reshape(x.detach(), {x.numel()}), 0).values, Shape{}).clone();
+  return record(median_op, {x}, y, {x, y}, [](const BackwardContext& c) -> Tensors {
+    const Tensor values = c.saved(0).detach(), middle = c.saved(1).detach();
+    const Tensor equal = cast(std::isnan(middle.item()) ? isnan(values) : eq(values, middle), values.dtype());
+    return {c.grad() * (equal / sum(equal))};
+  });
+}
+
+Tensor quantile(const Tensor& x, double q, int64_t axis, const QuantileOptions& options) {
+  return squeeze(quantile(x, std::vector<double>{q}, axis, options), 0);
+}
+
+Tensor quantile(const Tensor& x, const std::vector<double>& q, int64_t axis, const QuantileOptions& options) {
+  axis = x.shape().axis(axis, "quantile");
+  check_floating("quantile", x);
+  const ReductionPlan plan("quantile", x, axis);
+  plan.check_not_empty("quantile", x);
+  const Tensor sorted = sort(x, axis).values;
+  // NaN stands last: where there is one, that is what is given.
+  const Tensor last = slice(sorted, axis, {.start = plan.size - 1}), unknown = isnan(last);
+  Tensors all;
+  for (const double share : q) {
+    const Tensor value = at_place(sorted, place_of(share, plan.size, options.interpolation), axis);
+    all.push_back(reshape(where(unknown, last, value), plan.shape(options.dims)));
+  }
+  return stack(all, 0);
+}
+
+Tensor quantile(const Tensor& x, double q) { return quantile(flatten(x), q, 0); }
+
+Tensor norm(const Tensor& x, double p, const Axes& axes, Dims dims) {
+  check_floating("norm", x);
+  if (std::isnan(p)) raise(ErrorKind::config, "norm: p must be a number, got nan");
+  const ReductionPlan plan("norm", x, axes);
+  if (std::isinf(p)) {
+    plan.check_not_empty("norm", x);
+    return p > 0 ? max(abs(x), axes, dims) : min(abs(x), axes, dims);
+  }
+  if (p == 0) return sum(cast(ne(x.detach(), 0), x.dtype()), axes, dims);
+  const Tensor total =
+      p < 0 ? sum(pow(abs(x.detach()), p), axes, dims) : sum_of_powers(plan, plan.shape(dims), x.dtype(), p);
+  const Tensor y = p == 1 ? total : p == 2 ? sqrt(total) : pow(total, 1 / p);
+  return record(norm_op, {x}, y, {x, y},
+                [p, kept = plan.kept](const BackwardContext& c) -> Tensors {
+                  return {norm_gradient(c.saved(0), reshape(c.saved(1), kept), reshape(c.grad(), kept), p)};
+                },
+                {{"axes", plan.axes}, {"p", p}, {"keepdim", dims == Dims::keep}});
+}
+
+}  // namespace tape

@@ -1,0 +1,165 @@
+#include "autograd/ops/shape/diagonal.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "autograd/create.h"
+#include "autograd/kernels/shape/common/copy.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/broadcast.h"
+#include "autograd/ops/index/index.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/shape/shape.h"
+
+namespace tape {
+namespace {
+
+std::vector<OpSample> diagonal_samples() {
+  auto of = [](int64_t offset, int64_t axis1, int64_t axis2) {
+    return [=](const Tensors& in) { return diagonal(in[0], offset, axis1, axis2); };
+  };
+  return std::vector<OpSample>{{"wide", {sample_normal({2, 3})}, of(0, 0, 1)},
+                               {"above", {sample_normal({3, 4})}, of(2, 0, 1)},
+                               {"below, apart", {sample_normal({4, 2, 3})}, of(-1, 0, -1)},
+                               {"swapped", {sample_normal({2, 3, 3})}, of(1, 2, 1)},
+                               {"outside", {sample_normal({2, 2})}, of(5, 0, 1)}};
+}
+
+const Op diagonal_op({.name = "diagonal",
+                      .formula = {.forward = "y{y} = the diagonal {offset} of axes {axes} of x{0}",
+                                  .backward = {"dx{x} = 0, with dy{y} on that diagonal"}},
+                      .samples = diagonal_samples});
+
+std::vector<OpSample> diag_embed_samples() {
+  auto of = [](int64_t offset, int64_t axis1, int64_t axis2) {
+    return [=](const Tensors& in) { return diag_embed(in[0], offset, axis1, axis2); };
+  };
+  return std::vector<OpSample>{{"vector", {sample_normal({3})}, of(0, -2, -1)},
+                               {"batch, above", {sample_normal({2, 2})}, of(1, -2, -1)},
+                               {"below, axes in front", {sample_normal({2, 3})}, of(-2, 0, 1)},
+                               {"swapped", {sample_normal({2, 2})}, of(1, -1, 0)}};
+}
+
+const Op diag_embed_op({.name = "diag_embed",
+                        .formula = {.forward = "y{y} = 0, with x{0} on the diagonal {offset} of axes {axes}",
+                                    .backward = {"dx{x} = the diagonal {offset} of axes {axes} of dy{y}"}},
+                        .samples = diag_embed_samples});
+
+/// Where a diagonal lies in a tensor of shape `whole`.
+struct Diagonal {
+  Diagonal(const Shape& whole, int64_t o, int64_t a, int64_t b) : offset(o), axis1(a), axis2(b) {
+    const auto own = contiguous_strides(whole);
+    const int64_t rows = whole[axis1], cols = whole[axis2];
+    const int64_t length =
+        offset >= 0 ? std::min(rows, cols - std::min(offset, cols)) : std::min(rows + std::max(offset, -rows), cols);
+    const int64_t down = own[static_cast<size_t>(axis1)], right = own[static_cast<size_t>(axis2)];
+    if (length > 0) start = offset >= 0 ? offset * right : -offset * down;
+    for (int64_t i = 0; i < whole.rank(); ++i) {
+      if (i == axis1 || i == axis2) continue;
+      sizes.push_back(whole[i]);
+      strides.push_back(own[static_cast<size_t>(i)]);
+    }
+    sizes.push_back(length);
+    strides.push_back(down + right);
+  }
+
+  int64_t offset, axis1, axis2, start = 0;
+  std::vector<int64_t> sizes = {}, strides = {};
+};
+
+std::pair<int64_t, int64_t> two_axes(const char* operation, const Shape& shape, int64_t axis1, int64_t axis2) {
+  const int64_t a = shape.axis(axis1, operation), b = shape.axis(axis2, operation);
+  if (a == b) raise(ErrorKind::config, "{}: the axes {} and {} are one", operation, axis1, axis2);
+  return {a, b};
+}
+
+Tensor put_diagonal(const Tensor& x, const Shape& whole, const Diagonal& place);
+
+Tensor take_diagonal(const Tensor& x, const Diagonal& from) {
+  Tensor y = empty(Shape(from.sizes), x.dtype());
+  const int64_t size = size_of(x.dtype());
+  if (y.numel() > 0)
+    kernels::copy_strided(static_cast<int>(y.rank()), from.sizes.data(), from.strides.data(), size,
+                          static_cast<const char*>(x.raw()) + from.start * size, y.raw());
+  return record(
+      diagonal_op, {x}, y, {},
+      [whole = x.shape(), from](const BackwardContext& c) -> Tensors { return {put_diagonal(c.grad(), whole, from)}; },
+      {{"offset", from.offset}, {"axes", std::vector<int64_t>{from.axis1, from.axis2}}});
+}
+
+Tensor put_diagonal(const Tensor& x, const Shape& whole, const Diagonal& place) {
+  Tensor y = zeros(whole, x.dtype());
+  const int64_t size = size_of(x.dtype());
+  if (x.numel() > 0)
+    kernels::copy_into_strided(static_cast<int>(x.rank()), place.sizes.data(), place.strides.data(), size, x.raw(),
+                               static_cast<char*>(y.raw()) + place.start * size);
+  return record(diag_embed_op, {x}, y, {},
+                [place](const BackwardContext& c) -> Tensors { return {take_diagonal(c.grad(), place)}; },
+                {{"offset", place.offset}, {"axes", std::vector<int64_t>{place.axis1, place.axis2}}});
+}
+
+std::vector<OpSample> unfold_samples() {
+  auto of = [](int64_t axis, int64_t size, int64_t step) {
+    return [=](const Tensors& in) { return unfold(in[0], axis, size, step); };
+  };
+  return std::vector<OpSample>{{"overlapping", {sample_normal({5})}, of(0, 3, 1)},
+                               {"middle", {sample_normal({2, 5, 2})}, of(1, 2, 2)},
+                               {"gaps", {sample_normal({2, 7})}, of(-1, 2, 3)},
+                               {"whole", {sample_normal({3, 2})}, of(0, 3, 1)}};
+}
+
+const Op unfold_op({.name = "unfold",
+                    .formula = {.forward = "y{y} = windows of {size} along axis {axis} of x{0}, {step} apart",
+                                .backward = {"dx{x} = 0, with each element of dy{y} added at the place it was taken "
+                                             "from"}},
+                    .samples = unfold_samples});
+
+/// The sum of windows at the places that they were taken from.
+Tensor fold_windows(const Tensor& windows, const Shape& whole, int64_t axis, int64_t step) {
+  const int64_t count = windows.shape()[axis], size = windows.size(-1);
+  Tensor along = reshape(movedim(windows, -1, axis + 1), whole.with(axis, count * size));
+  if (step == size && count * size == whole[axis]) return along;  // side by side: nothing is added to anything
+  const Tensor starts = reshape(arange(count) * step, {count, 1});
+  const Tensor places = reshape(starts + arange(size), {count * size});
+  return index_add(zeros(whole, windows.dtype()), axis, places, along);
+}
+
+}  // namespace
+
+Tensor diagonal(const Tensor& x, int64_t offset, int64_t axis1, int64_t axis2) {
+  const auto [a, b] = two_axes("diagonal", x.shape(), axis1, axis2);
+  return take_diagonal(x, Diagonal(x.shape(), offset, a, b));
+}
+
+Tensor diag_embed(const Tensor& x, int64_t offset, int64_t axis1, int64_t axis2) {
+  if (x.rank() == 0) raise(ErrorKind::shape, "diag_embed: x needs at least one axis, got []");
+  const Shape batch = x.shape().removed(x.rank() - 1);
+  const auto [a, b] = two_axes("diag_embed", x.shape().inserted(0, 1), axis1, axis2);
+  const int64_t size = checked_add(x.size(-1), std::abs(std::max(offset, -INT64_MAX)), "diag_embed");
+  const Shape whole = batch.inserted(std::min(a, b), size).inserted(std::max(a, b), size);
+  return put_diagonal(x, whole, Diagonal(whole, offset, a, b));
+}
+
+Tensor unfold(const Tensor& x, int64_t axis, int64_t size, int64_t step) {
+  axis = x.shape().axis(axis, "unfold");
+  const int64_t length = x.shape()[axis];
+  if (size < 0 || size > length)
+    raise(ErrorKind::config, "unfold: the size {} is outside 0 .. {} (axis {} of {})", size, length, axis,
+          to_string(x.shape()));
+  if (step < 1) raise(ErrorKind::config, "unfold: the step must be at least 1, got {}", step);
+  const Shape shape = x.shape().with(axis, (length - size) / step + 1).inserted(x.rank(), size);
+  auto strides = contiguous_strides(x.shape());
+  strides[static_cast<size_t>(x.rank())] = strides[static_cast<size_t>(axis)];
+  strides[static_cast<size_t>(axis)] *= std::min(step, length);  // a step past the end is never taken
+  Tensor y = empty(shape, x.dtype());
+  if (y.numel() > 0)
+    kernels::copy_strided(static_cast<int>(y.rank()), shape.begin(), strides.data(), size_of(x.dtype()), x.raw(),
+                          y.raw());
+  return record(unfold_op, {x}, y, {},
+                [whole = x.shape(), axis, step](const BackwardContext& c) -> Tensors {
+                  return {fold_windows(c.grad(), whole, axis, step)};
+                },
+                {{"axis", axis}, {"size", size}, {"step", step}});
+}
+
+}  // namespace tape

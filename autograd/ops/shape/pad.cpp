@@ -1,0 +1,149 @@
+#include "autograd/ops/shape/pad.h"
+
+#include "autograd/create.h"
+#include "autograd/kernels/index/index.h"
+#include "autograd/kernels/shape/common/copy.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/broadcast.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/shape/shape.h"
+
+namespace tape {
+namespace {
+
+std::vector<OpSample> pad_samples() {
+  auto by = [](std::vector<Padding> amounts, double value) {
+    return [=](const Tensors& in) { return pad(in[0], amounts, value); };
+  };
+  return std::vector<OpSample>{{"last axis", {sample_normal({2, 3})}, by({{1, 2}}, 0)},
+                               {"two axes", {sample_normal({2, 3, 2})}, by({{0, 1}, {2, 0}}, -1.5)},
+                               {"every axis", {sample_normal({2, 2})}, by({{1, 1}, {1, 1}}, 3)},
+                               {"by nothing", {sample_normal({3})}, by({{0, 0}}, 0)},
+                               {"an empty one", {sample_normal({2, 0})}, by({{1, 1}}, 2)}};
+}
+
+const Op pad_op({.name = "pad",
+                 .formula = {.forward = "y{y} = x{0} with margins of {value}",
+                             .backward = {"dx{x} = dy{y} without the margins"}},
+                 .samples = pad_samples});
+
+std::vector<OpSample> flip_samples() {
+  auto along = [](Axes axes) { return [axes](const Tensors& in) { return flip(in[0], axes) * in[0]; }; };
+  return std::vector<OpSample>{{"rows", {sample_normal({3, 2})}, along(0)},
+                               {"two axes", {sample_normal({2, 3, 2})}, along({0, -1})},
+                               {"every axis", {sample_normal({2, 3})}, along({})},
+                               {"empty", {sample_normal({0, 2})}, along(1)}};
+}
+
+const Op flip_op({.name = "flip",
+                  .formula = {.forward = "y{y} = x with axes {axes} reversed",
+                              .backward = {"dx = dy with the same axes reversed"}},
+                  .samples = flip_samples});
+
+std::function<std::vector<OpSample>()> triangle_samples(Tensor (*f)(const Tensor&, int64_t)) {
+  return [f] {
+    auto at = [f](int64_t diagonal) { return [=](const Tensors& in) { return f(in[0], diagonal) * in[0]; }; };
+    return std::vector<OpSample>{{"square", {sample_normal({3, 3})}, at(0)},
+                                 {"wide batch", {sample_normal({2, 2, 4})}, at(1)},
+                                 {"tall", {sample_normal({4, 2})}, at(-1)},
+                                 {"empty", {sample_normal({0, 2})}, at(0)}};
+  };
+}
+
+const Op tril_op({.name = "tril",
+                  .formula = {.forward = "y{y} = x on and below diagonal {diagonal}, 0 above",
+                              .backward = {"dx = dy on and below it, 0 above"}},
+                  .samples = triangle_samples(tril)});
+
+const Op triu_op({.name = "triu",
+                  .formula = {.forward = "y{y} = x on and above diagonal {diagonal}, 0 below",
+                              .backward = {"dx = dy on and above it, 0 below"}},
+                  .samples = triangle_samples(triu)});
+
+Tensor triangle(const Op& op, const Tensor& x, int64_t diagonal, bool lower) {
+  if (x.rank() < 2) raise(ErrorKind::shape, "{}: needs at least two axes, got {}", op.name(), to_string(x.shape()));
+  const int64_t rows = x.size(-2), cols = x.size(-1);
+  if (!is_f32_or_f64(x.dtype())) {
+    const Tensor row = arange(rows) + diagonal, col = arange(cols);
+    const Tensor edge = reshape(row, {rows, 1});
+    return where(lower ? le(col, edge) : ge(col, edge), x, scalar(0, x.dtype()));
+  }
+  Tensor y = empty_like(x);
+  if (x.numel() == 0) return y;
+  dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::index<T>().triangle(x.numel() / (rows * cols), rows, cols, diagonal, lower, x.data<T>(),
+                                 y.mutable_data<T>());
+  });
+  return y;
+}
+
+}  // namespace
+
+Tensor pad(const Tensor& x, const std::vector<Padding>& amounts, double value) {
+  const int64_t skipped = x.rank() - std::ssize(amounts);
+  if (skipped < 0)
+    raise(ErrorKind::shape, "pad: amounts for {} axes, the tensor is {}", amounts.size(), to_string(x.shape()));
+  Shape shape = x.shape();
+  for (size_t i = 0; i < amounts.size(); ++i) {
+    const auto& [before, after] = amounts[i];
+    if (before < 0 || after < 0)
+      raise(ErrorKind::config, "pad: amounts must not be negative, got {} and {}", before, after);
+    const int64_t axis = skipped + static_cast<int64_t>(i);
+    shape = shape.with(axis, checked_add(checked_add(shape[axis], before, "pad"), after, "pad"));
+  }
+  Tensor y = full(shape, value, x.dtype());
+  const auto strides = contiguous_strides(shape);
+  int64_t start = 0;
+  for (size_t i = 0; i < amounts.size(); ++i) start += amounts[i].before * strides[i + static_cast<size_t>(skipped)];
+  const int64_t element = size_of(x.dtype());
+  if (x.numel() > 0)
+    kernels::copy_into_strided(static_cast<int>(x.rank()), x.shape().begin(), strides.data(), element, x.raw(),
+                               static_cast<char*>(y.raw()) + start * element);
+  return record(pad_op, {x}, y, {},
+                [amounts, skipped, inside = x.shape()](const BackwardContext& c) -> Tensors {
+                  Tensor dx = c.grad();
+                  for (size_t i = 0; i < amounts.size(); ++i) {
+                    const int64_t axis = skipped + static_cast<int64_t>(i), before = amounts[i].before;
+                    if (dx.shape()[axis] != inside[axis])
+                      dx = slice(dx, axis, {.start = before, .end = before + inside[axis]});
+                  }
+                  return {dx};
+                },
+                {{"value", value}});
+}
+
+Tensor flip(const Tensor& x, const Axes& axes) {
+  const std::vector<bool> meant = axes.mask(x.shape(), "flip");
+  std::vector<int64_t> reversed;
+  Tensor y = empty_like(x);
+  auto strides = contiguous_strides(x.shape());
+  int64_t start = 0;
+  for (size_t i = 0; i < meant.size(); ++i) {
+    if (!meant[i]) continue;
+    reversed.push_back(static_cast<int64_t>(i));
+    start += (x.shape()[static_cast<int64_t>(i)] - 1) * strides[i];
+    strides[i] = -strides[i];
+  }
+  const int64_t element = size_of(x.dtype());
+  if (x.numel() > 0)
+    kernels::copy_strided(static_cast<int>(x.rank()), x.shape().begin(), strides.data(), element,
+                          static_cast<const char*>(x.raw()) + start * element, y.raw());
+  return record(flip_op, {x}, y, {}, [axes](const BackwardContext& c) -> Tensors { return {flip(c.grad(), axes)}; },
+                {{"axes", reversed}});
+}
+
+Tensor tril(const Tensor& x, int64_t diagonal) {
+  return record(tril_op, {x}, triangle(tril_op, x, diagonal, true), {},
+                [diagonal](const BackwardContext& c) -> Tensors { return {tril(c.grad(), diagonal)}; },
+                {{"diagonal", diagonal}});
+}
+
+Tensor triu(const Tensor& x, int64_t diagonal) {
+  return record(triu_op, {x}, triangle(triu_op, x, diagonal, false), {},
+                [diagonal](const BackwardContext& c) -> Tensors { return {triu(c.grad(), diagonal)}; },
+                {{"diagonal", diagonal}});
+}
+
+}  // namespace tape

@@ -1,0 +1,356 @@
+#include "autograd/ops/shape/shape.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "autograd/create.h"
+#include "autograd/kernels/shape/common/copy.h"
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/broadcast.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/reduce/reduce.h"
+
+namespace tape {
+namespace {
+
+template <class F>
+OpSample sample(const char* label, const Shape& shape, F f) {
+  return {label, {sample_normal(shape)}, [f](const Tensors& in) { return f(in[0]); }};
+}
+
+std::vector<OpSample> clone_samples() {
+  return std::vector{sample("matrix", {2, 3}, [](auto& x) { return clone(x); }),
+                     sample("rank 0", {}, [](auto& x) { return clone(x); })};
+}
+
+/// Rearrangements only move values: the gradient moves them back.
+const Op clone_op({.name = "clone",
+                   .formula = {.forward = "y{y} = a copy of x", .backward = {"dx = dy"}},
+                   .samples = clone_samples});
+
+const Op alias_op({.name = "alias",
+                   .formula = {.forward = "y{y} = x, another node for the same values", .backward = {"dx = dy"}},
+                   .traits = {.view = true},
+                   .samples = [] {
+                     return std::vector{sample("matrix", {2, 3}, [](auto& x) { return alias(x); })};
+                   }});
+
+std::vector<OpSample> reshape_samples() {
+  return std::vector{sample("merge", {2, 3, 2},
+                            [](auto& x) {
+                              return reshape(x, {-1, 2});
+                            }),
+                     sample("from rank 0", {},
+                            [](auto& x) {
+                              return reshape(x, {1, 1});
+                            }),
+                     sample("empty", {0, 3}, [](auto& x) {
+                       return reshape(x, {3, 0});
+                     })};
+}
+
+const Op reshape_op({.name = "reshape",
+                     .formula = {.forward = "y{y} = the values of x{0} in another shape",
+                                 .backward = {"dx{x} = dy{y} in the shape of x"}},
+                     .traits = {.view = true, .axes = AxesFrom::reshape},
+                     .samples = reshape_samples});
+
+std::vector<OpSample> expand_samples() {
+  return std::vector{sample("inner", {2, 1},
+                            [](auto& x) {
+                              return expand(x, {3, 2, 4});
+                            }),
+                     sample("rank 0", {}, [](auto& x) {
+                       return expand(x, {2, 2});
+                     })};
+}
+
+const Op expand_op({.name = "expand",
+                    .formula = {.forward = "y{y} = x{0} repeated along axes of size 1",
+                                .backward = {"dx{x} = dy{y} summed over the repeated axes"}},
+                    .samples = expand_samples});
+
+std::vector<OpSample> sum_to_samples() {
+  return std::vector{sample("both", {3, 2, 4},
+                            [](auto& x) {
+                              return sum_to(x, {2, 1});
+                            }),
+                     sample("rank 0", {2, 2}, [](auto& x) { return sum_to(x, {}); })};
+}
+
+const Op sum_to_op({.name = "sum_to",
+                    .formula = {.forward = "y{y} = x{0} summed to a shape that broadcasts to it",
+                                .backward = {"dx{x} = dy{y} repeated along the summed axes"}},
+                    .samples = sum_to_samples});
+
+std::vector<OpSample> permute_samples() {
+  return std::vector{sample("rank 3", {2, 3, 4},
+                            [](auto& x) {
+                              return permute(x, {2, 0, 1});
+                            }),
+                     sample("heads", {2, 3, 2, 2},
+                            [](auto& x) {
+                              return permute(x, {0, 2, 1, 3});
+                            }),
+                     sample("movedim", {2, 3, 2, 2},
+                            [](auto& x) {
+                              return movedim(x, {0, -1}, {2, 0});
+                            }),
+                     sample("transpose", {2, 3}, [](auto& x) { return transpose(x); }),
+                     sample("empty", {2, 0}, [](auto& x) { return transpose(x); })};
+}
+
+const Op permute_op({.name = "permute",
+                     .formula = {.forward = "y{y} = x{0} with its axes in the order {axes}",
+                                 .backward = {"dx{x} = dy{y} with the axes back in theirs"}},
+                     .traits = {.axes = AxesFrom::permutation},
+                     .samples = permute_samples});
+
+std::vector<OpSample> slice_samples() {
+  return std::vector{sample("rows, a view", {5, 2}, [](auto& x) { return slice(x, 0, {.start = 1, .end = 4}); }),
+                     sample("columns", {3, 5}, [](auto& x) { return slice(x, 1, {.start = 1, .end = -1}); }),
+                     sample("steps", {2, 7}, [](auto& x) { return slice(x, -1, {.start = 1, .step = 2}); }),
+                     sample("select", {3, 4, 2}, [](auto& x) { return select(x, 1, -2); }),
+                     sample("nothing", {3, 4}, [](auto& x) { return slice(x, 1, {.start = 2, .end = 2}); })};
+}
+
+const Op slice_op({.name = "slice",
+                   .formula = {.forward = "y{y} = x{0} from {start} to {end}<step: in steps of {step}> along "
+                                          "axis {axis}",
+                               .backward = {"dx{x} = 0, with dy{y} in the place of that part"}},
+                   .traits = {.axes = AxesFrom::slice},
+                   .samples = slice_samples});
+
+std::vector<OpSample> unslice_samples() {
+  return std::vector{OpSample{"gradient of a square of a slice", {sample_normal({3, 5})}, [](const Tensors& in) {
+                                const EnableGrad recording;
+                                const Tensor x = in[0].requires_grad() ? in[0] : in[0].detach().requires_grad_();
+                                const Tensor loss = sum(slice(x, 1, {.start = 1, .end = 4, .step = 2}));
+                                return grad({loss * loss}, {x}, {.create_graph = true})[0];
+                              }}};
+}
+
+/// The inverse of slice: the values of x at their places in zeros of the whole shape; its gradient is the slice.
+const Op unslice_op({.name = "unslice",
+                     .formula = {.forward = "y{y} = 0, with x{0} in the place of a part",
+                                 .backward = {"dx{x} = that part of dy{y}"}},
+                     .samples = unslice_samples});
+
+Tensor view(const Tensor& x, int64_t offset_elements, const Shape& shape) {
+  const TensorImpl& from = x.impl();
+  return Tensor(
+      Ref(new TensorImpl(from.storage, from.offset + offset_elements * size_of(from.dtype), shape, from.dtype)));
+}
+
+Tensor gathered(const Tensor& x, const Shape& shape, const int64_t* strides, int64_t offset = 0) {
+  Tensor y = empty(shape, x.dtype());
+  const int64_t size = size_of(x.dtype());
+  kernels::copy_strided(static_cast<int>(shape.rank()), shape.begin(), strides, size,
+                        static_cast<const char*>(x.raw()) + offset * size, y.raw());
+  return y;
+}
+
+}  // namespace
+
+Tensor clone(const Tensor& x) {
+  Tensor y = empty_like(x);
+  std::memcpy(y.raw(), x.raw(), static_cast<size_t>(x.numel() * size_of(x.dtype())));
+  return record(clone_op, {x}, y, {}, [](const BackwardContext& c) -> Tensors { return {c.grad()}; });
+}
+
+Tensor alias(const Tensor& x) {
+  return record(alias_op, {x}, x.detach(), {}, [](const BackwardContext& c) -> Tensors { return {c.grad()}; });
+}
+
+Tensor reshape(const Tensor& x, const std::vector<int64_t>& sizes) {
+  std::vector<int64_t> known = sizes;
+  const auto unknown = std::find(known.begin(), known.end(), -1);
+  if (unknown != known.end()) {
+    if (std::find(unknown + 1, known.end(), -1) != known.end())
+      raise(ErrorKind::shape, "reshape: only one size can be worked out, got [{}]", fmt::join(sizes, ", "));
+    *unknown = 1;
+    const int64_t rest = Shape(known).numel();
+    if (rest == 0 || x.numel() % rest != 0)
+      raise(ErrorKind::shape, "reshape: no size for -1 fits: {} to [{}]", to_string(x.shape()), fmt::join(sizes, ", "));
+    *unknown = x.numel() / rest;
+  }
+  return reshape(x, Shape(known));
+}
+
+Tensor reshape(const Tensor& x, const Shape& shape) {
+  if (shape.numel() != x.numel())
+    raise(ErrorKind::shape, "reshape: sizes differ: {} to {} ({} vs {} elements)", to_string(x.shape()),
+          to_string(shape), x.numel(), shape.numel());
+  return record(reshape_op, {x}, view(x, 0, shape), {},
+                [from = x.shape()](const BackwardContext& c) -> Tensors { return {reshape(c.grad(), from)}; });
+}
+
+Tensor flatten(const Tensor& x, int64_t first, int64_t last) {
+  if (x.rank() == 0) return reshape(x, Shape{1});
+  first = x.shape().axis(first, "flatten");
+  last = x.shape().axis(last, "flatten");
+  if (first > last) raise(ErrorKind::config, "flatten: the first axis {} lies behind the last {}", first, last);
+  std::vector<int64_t> sizes = x.shape().slice(0, first).to_vector();
+  sizes.push_back(x.shape().slice(first, last + 1).numel());
+  for (int64_t i = last + 1; i < x.rank(); ++i) sizes.push_back(x.shape()[i]);
+  return reshape(x, Shape(sizes));
+}
+
+Tensor squeeze(const Tensor& x, const Axes& axes) {
+  const std::vector<bool> meant = axes.mask(x.shape(), "squeeze");
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < x.rank(); ++i)
+    if (!meant[static_cast<size_t>(i)] || x.shape()[i] != 1) sizes.push_back(x.shape()[i]);
+  return reshape(x, Shape(sizes));
+}
+
+Tensor unsqueeze(const Tensor& x, int64_t axis) {
+  if (axis < -x.rank() - 1 || axis > x.rank())
+    raise(ErrorKind::index, "unsqueeze: axis {} is out of range for shape {}", axis, to_string(x.shape()));
+  return reshape(x, x.shape().inserted(axis < 0 ? axis + x.rank() + 1 : axis, 1));
+}
+
+Tensor expand(const Tensor& x, const std::vector<int64_t>& sizes) {
+  std::vector<int64_t> full = sizes;
+  const int64_t extra = std::ssize(sizes) - x.rank();
+  for (size_t i = 0; i < full.size(); ++i) {
+    const int64_t axis = static_cast<int64_t>(i) - extra;
+    if (full[i] == -1 && axis >= 0) full[i] = x.shape()[axis];
+  }
+  return expand_to(x, Shape(full));
+}
+
+Tensor expand_to(const Tensor& x, const Shape& shape) {
+  if (!broadcasts_to(x.shape(), shape))
+    raise(ErrorKind::shape, "expand: {} does not broadcast to {}", to_string(x.shape()), to_string(shape));
+  return record(expand_op, {x}, gathered(x, shape, broadcast_strides(x.shape(), shape).data()), {},
+                [from = x.shape()](const BackwardContext& c) -> Tensors { return {sum_to(c.grad(), from)}; });
+}
+
+Tensor sum_to(const Tensor& x, const Shape& shape) {
+  if (!broadcasts_to(shape, x.shape()))
+    raise(ErrorKind::shape, "sum_to: {} does not broadcast to {}", to_string(shape), to_string(x.shape()));
+  const int64_t extra = x.rank() - shape.rank();
+  std::vector<int64_t> axes;
+  for (int64_t i = 0; i < x.rank(); ++i)
+    if (i < extra || (shape[i - extra] == 1 && x.shape()[i] != 1)) axes.push_back(i);
+  const Tensor values = x.detach();
+  const Tensor total = axes.empty() ? values : sum(values, Axes(axes), Dims::keep);
+  return record(sum_to_op, {x}, view(total, 0, shape), {},
+                [from = x.shape()](const BackwardContext& c) -> Tensors { return {expand_to(c.grad(), from)}; });
+}
+
+Tensor permute(const Tensor& x, const std::vector<int64_t>& axes) {
+  if (std::ssize(axes) != x.rank())
+    raise(ErrorKind::shape, "permute: {} axes for shape {}", axes.size(), to_string(x.shape()));
+  Axes(axes).mask(x.shape(), "permute");
+  const auto own = contiguous_strides(x.shape());
+  std::vector<int64_t> sizes, strides, back(axes.size());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t axis = x.shape().axis(axes[i], "permute");
+    sizes.push_back(x.shape()[axis]);
+    strides.push_back(own[static_cast<size_t>(axis)]);
+    back[static_cast<size_t>(axis)] = static_cast<int64_t>(i);
+  }
+  return record(permute_op, {x}, gathered(x, Shape(sizes), strides.data()), {},
+                [back](const BackwardContext& c) -> Tensors { return {permute(c.grad(), back)}; }, {{"axes", axes}});
+}
+
+Tensor transpose(const Tensor& x, int64_t a, int64_t b) {
+  std::vector<int64_t> axes(static_cast<size_t>(x.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  std::swap(axes[static_cast<size_t>(x.shape().axis(a, "transpose"))],
+            axes[static_cast<size_t>(x.shape().axis(b, "transpose"))]);
+  return permute(x, axes);
+}
+
+Tensor movedim(const Tensor& x, const std::vector<int64_t>& source, const std::vector<int64_t>& destination) {
+  if (source.size() != destination.size())
+    raise(ErrorKind::shape, "movedim: {} source axes and {} destinations for {}", source.size(), destination.size(),
+          to_string(x.shape()));
+  Axes(source).mask(x.shape(), "movedim");
+  Axes(destination).mask(x.shape(), "movedim");
+  std::vector<int64_t> order(static_cast<size_t>(x.rank()), -1), staying(order.size());
+  std::iota(staying.begin(), staying.end(), 0);
+  for (size_t i = 0; i < source.size(); ++i) {
+    const int64_t axis = x.shape().axis(source[i], "movedim");
+    order[static_cast<size_t>(x.shape().axis(destination[i], "movedim"))] = axis;
+    std::erase(staying, axis);
+  }
+  auto next = staying.begin();
+  for (int64_t& axis : order)
+    if (axis < 0) axis = *next++;
+  return std::is_sorted(order.begin(), order.end()) ? x : permute(x, order);
+}
+
+Tensor movedim(const Tensor& x, int64_t source, int64_t destination) {
+  return movedim(x, std::vector{source}, std::vector{destination});
+}
+
+namespace {
+
+/// A slice with its numbers worked out: count positions start, start + step, ... of an axis.
+struct Range {
+  int64_t axis, start, step, count;
+
+  int64_t end() const { return count ? start + (count - 1) * step + 1 : start; }
+  std::optional<int64_t> stride() const { return step == 1 ? std::nullopt : std::optional(step); }
+};
+
+Tensor slice_range(const Tensor& x, const Range& range);
+
+/// Zeros of the whole shape with x at the places of the slice: the gradient of a slice, and differentiated by it.
+Tensor unslice(const Tensor& x, const Shape& whole, const Range& range) {
+  Tensor y = zeros(whole, x.dtype());
+  auto strides = contiguous_strides(whole);
+  const int64_t offset = range.start * strides[static_cast<size_t>(range.axis)];
+  strides[static_cast<size_t>(range.axis)] *= range.step;
+  const int64_t size = size_of(x.dtype());
+  kernels::copy_into_strided(static_cast<int>(x.rank()), x.shape().begin(), strides.data(), size, x.raw(),
+                             static_cast<char*>(y.raw()) + offset * size);
+  return record(unslice_op, {x}, y, {},
+                [range](const BackwardContext& c) -> Tensors { return {slice_range(c.grad(), range)}; },
+                {{"axis", range.axis}, {"start", range.start}, {"end", range.end()}, {"step", range.stride()}});
+}
+
+Tensor slice_range(const Tensor& x, const Range& range) {
+  const Shape shape = x.shape().with(range.axis, range.count);
+  auto strides = contiguous_strides(x.shape());
+  const int64_t offset = range.count ? range.start * strides[static_cast<size_t>(range.axis)] : 0;
+  // The values of a slice along the first axis lie together, also where all axes before it have size 1.
+  const bool leading = range.step == 1 && x.shape().slice(0, range.axis).numel() == 1;
+  strides[static_cast<size_t>(range.axis)] *= range.step;
+  Tensor y = leading ? view(x, offset, shape) : gathered(x, shape, strides.data(), offset);
+  return record(
+      slice_op, {x}, y, {},
+      [whole = x.shape(), range](const BackwardContext& c) -> Tensors { return {unslice(c.grad(), whole, range)}; },
+      {{"axis", range.axis}, {"start", range.start}, {"end", range.end()}, {"step", range.stride()}});
+}
+
+}  // namespace
+
+Tensor slice(const Tensor& x, int64_t axis, const SliceOptions& options) {
+  axis = x.shape().axis(axis, "slice");
+  if (options.step < 1) raise(ErrorKind::config, "slice: the step must be at least 1, got {}", options.step);
+  const int64_t size = x.shape()[axis];
+  const auto clipped = [size](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, 0, size); };
+  const int64_t start = clipped(options.start), end = clipped(options.end);
+  // A longer step takes the first position alone, as this one does; it times a stride could overflow.
+  const int64_t step = std::min(options.step, std::max<int64_t>(size, 1));
+  const int64_t count = end > start ? (end - start - 1) / step + 1 : 0;
+  return slice_range(x, {axis, start, step, count});
+}
+
+Tensor select(const Tensor& x, int64_t axis, int64_t index) {
+  axis = x.shape().axis(axis, "select");
+  const int64_t size = x.shape()[axis];
+  if (index < -size || index >= size)
+    raise(ErrorKind::index, "select: index {} is outside [0, {}) on axis {} of {}", index, size, axis,
+          to_string(x.shape()));
+  return reshape(slice_range(x, {axis, index < 0 ? index + size : index, 1, 1}), x.shape().removed(axis));
+}
+
+}  // namespace tape

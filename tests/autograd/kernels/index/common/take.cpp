@@ -1,0 +1,102 @@
+#include "autograd/kernels/index/common/take.h"
+
+#include "tests/autograd/kernels/levels.h"
+
+namespace tape::kernels::testing {
+namespace {
+
+struct Shape {
+  int64_t outer, size, inner, count;
+};
+const Shape kShapes[] = {{1, 1, 1, 1},     {1, 10, 7, 25}, {3, 5, 1, 9}, {1, 300, 130, 700},
+                         {40, 50, 17, 60}, {2, 4, 3, 0},   {0, 4, 3, 2}, {1, 5000, 1, 50000}};
+size_t at(int64_t i) { return static_cast<size_t>(i); }
+
+template <class E>
+void check_take_and_gather() {
+  for (const Shape& s : kShapes) {
+    std::vector<E> x(at(s.outer * s.size * s.inner));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<E>(i * 7 + 1);
+    const std::vector<int64_t> index = random_indices(s.count, 1, s.size),
+                               each = random_indices(s.outer * s.count * s.inner, 2, s.size);
+    std::vector<E> taken(at(s.outer * s.count * s.inner)), gathered = taken, wanted_taken = taken,
+                                                           wanted_gathered = taken;
+    for (int64_t o = 0; o < s.outer; ++o)
+      for (int64_t c = 0; c < s.count; ++c)
+        for (int64_t i = 0; i < s.inner; ++i) {
+          const int64_t to = (o * s.count + c) * s.inner + i;
+          wanted_taken[at(to)] = x[at((o * s.size + index[at(c)]) * s.inner + i)];
+          wanted_gathered[at(to)] = x[at((o * s.size + each[at(to)]) * s.inner + i)];
+        }
+    take(s.outer, s.size, s.inner, sizeof(E), x.data(), s.count, index.data(), taken.data());
+    gather(s.outer, s.size, s.inner, sizeof(E), x.data(), s.count, each.data(), gathered.data());
+    EXPECT_EQ(taken, wanted_taken);
+    EXPECT_EQ(gathered, wanted_gathered);
+  }
+}
+TEST(Take, reads_where_the_indices_say) {
+  check_take_and_gather<uint8_t>();
+  check_take_and_gather<float>();
+  check_take_and_gather<double>();
+}
+
+TEST(Take, first_outside_is_the_place_of_the_first_wrong_index) {
+  const int64_t index[] = {0, 4, 3, 5, -1};
+  EXPECT_EQ(first_outside(3, index, 0, 5), -1);
+  EXPECT_EQ(first_outside(5, index, 0, 5), 3);
+  EXPECT_EQ(first_outside(5, index, 0, 6), 4);
+  EXPECT_EQ(first_outside(5, index, -1, 6), -1);
+  EXPECT_EQ(first_outside(0, nullptr, 0, 0), -1);
+  std::vector<int64_t> many(60000, 2);  // several chunks
+  many[50001] = 7;
+  EXPECT_EQ(first_outside(60000, many.data(), 0, 5), 50001);
+}
+
+TEST(Take, first_outside_ends_where_places_are_more_than_half_of_all_numbers) {
+  const int64_t half = int64_t{1} << 62;
+  const int64_t index[] = {half, -half, INT64_MAX - 1, -INT64_MAX, INT64_MAX, INT64_MIN};
+  EXPECT_EQ(first_outside(4, index, -INT64_MAX, INT64_MAX), -1);
+  EXPECT_EQ(first_outside(5, index, -INT64_MAX, INT64_MAX), 4);
+  EXPECT_EQ(first_outside(1, index + 5, -INT64_MAX, INT64_MAX), 0);
+}
+
+TEST(Take, writes_the_last_of_repeated_places_and_says_which_that_is) {
+  const int64_t index[] = {2, 0, 2};
+  std::vector<float> x(6, 9);
+  const std::vector<float> y = {1, 2, 3, 4, 5, 6};
+  put(1, 3, 2, sizeof(float), x.data(), 3, index, y.data());
+  EXPECT_EQ(x, (std::vector<float>{3, 4, 9, 9, 5, 6}));
+  const int64_t each[] = {2, 0, 2, 1, 0, 1};
+  std::vector<double> z(6, 9);
+  const std::vector<double> w = {1, 2, 3, 4, 5, 6};
+  scatter(1, 3, 2, sizeof(double), z.data(), 3, each, w.data());
+  EXPECT_EQ(z, (std::vector<double>{5, 2, 9, 6, 3, 9}));
+  Flags last(6);
+  EXPECT_TRUE(mark_last(1, 3, 2, 3, each, last.data()));
+  const bool wanted[] = {false, true, true, false, true, true};
+  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(last[i], wanted[i]) << i;
+  EXPECT_FALSE(mark_last(3, 3, 1, 1, index, last.data()));
+  const int64_t apart[] = {2, 0, 1, 1, 0, 2};
+  EXPECT_FALSE(mark_last(1, 3, 2, 3, apart, last.data()));
+}
+
+TEST(Take, finds_flags_that_are_set) {
+  Flags flags(50000);
+  std::vector<int64_t> wanted;
+  for (int64_t i = 0; i < 50000; i += i % 3 == 0 ? 1 : 5) {
+    flags[i] = true;
+    wanted.push_back(i);
+  }
+  ASSERT_EQ(count_true(50000, flags.data()), static_cast<int64_t>(wanted.size()));
+  std::vector<int64_t> places(wanted.size());
+  true_places(50000, flags.data(), places.data());
+  EXPECT_EQ(places, wanted);
+  const int64_t sizes[] = {2, 3};
+  const int64_t flat[] = {4, 2};
+  std::vector<int64_t> index(4);
+  unravel(2, flat, 2, sizes, index.data());
+  EXPECT_EQ(index, (std::vector<int64_t>{1, 1, 0, 2}));
+}
+
+}  // namespace
+}  // namespace tape::kernels::testing

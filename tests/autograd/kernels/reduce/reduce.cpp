@@ -1,0 +1,129 @@
+#include "autograd/kernels/reduce/reduce.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tests/autograd/kernels/levels.h"
+#include "tests/autograd/kernels/middle_axis.h"
+
+namespace tape::kernels::testing {
+namespace {
+
+class Reduce : public EveryLevel {};
+
+template <class T>
+void check_sum() {
+  for (const Shape& s : kShapes) {
+    const std::vector<T> x = random_values<T>(s.count(), 1);
+    std::vector<T> y(static_cast<size_t>(s.outer * s.inner));
+    std::vector<long double> wanted;
+    for (int64_t o = 0; o < s.outer; ++o)
+      for (int64_t n = 0; n < s.inner; ++n) {
+        long double sum = 0;
+        for (int64_t i = 0; i < s.size; ++i) sum += static_cast<long double>(x[at(s, o, i, n)]);
+        wanted.push_back(sum);
+      }
+    reduce<T>().sum(s.outer, s.size, s.inner, x.data(), y.data());
+    expect_close(y, wanted, spread(s) * tolerance<T>(3e-7, 1e-15), "sum over " + std::to_string(s.size));
+  }
+}
+TEST_P(Reduce, sum_is_that_of_a_loop) {
+  check_sum<float>();
+  check_sum<double>();
+}
+
+TEST_P(Reduce, sum_of_nothing_is_zero) {
+  float y[6] = {1, 1, 1, 1, 1, 1};
+  reduce<float>().sum(2, 0, 3, nullptr, y);
+  for (const float value : y) EXPECT_EQ(value, 0);
+}
+
+TEST_P(Reduce, sum_of_many_ones_is_exact) {
+  const int64_t n = int64_t{1} << 25;
+  const std::vector<float> ones(static_cast<size_t>(n), 1);
+  float y = 0;
+  reduce<float>().sum(1, n, 1, ones.data(), &y);
+  EXPECT_EQ(y, static_cast<float>(n));
+  std::vector<float> columns(2);
+  reduce<float>().sum(1, n / 2, 2, ones.data(), columns.data());
+  EXPECT_EQ(columns[0], static_cast<float>(n / 2));
+  EXPECT_EQ(columns[1], static_cast<float>(n / 2));
+}
+
+template <class T>
+void check_best() {
+  for (const Shape& s : kShapes) {
+    std::vector<T> x = random_values<T>(s.count(), 2);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = std::round(x[i] * 8);  // many ties
+    if (x.size() > 20) x[x.size() / 3] = x[x.size() / 2] = std::numeric_limits<T>::quiet_NaN();
+    for (const bool largest : {true, false}) {
+      std::vector<T> y(static_cast<size_t>(s.outer * s.inner)), plain(y.size()), wanted;
+      std::vector<int64_t> index(y.size()), wanted_index;
+      for (int64_t o = 0; o < s.outer; ++o)
+        for (int64_t n = 0; n < s.inner; ++n) {
+          int64_t best = 0;
+          for (int64_t i = 1; i < s.size; ++i) {
+            const T v = x[at(s, o, i, n)], b = x[at(s, o, best, n)];
+            if (std::isnan(b)) break;
+            if (std::isnan(v) || (largest ? v > b : v < b)) best = i;
+          }
+          wanted.push_back(x[at(s, o, best, n)]);
+          wanted_index.push_back(best);
+        }
+      const auto run = largest ? reduce<T>().max : reduce<T>().min;
+      run(s.outer, s.size, s.inner, x.data(), y.data(), index.data());
+      run(s.outer, s.size, s.inner, x.data(), plain.data(), nullptr);
+      expect_close(y, wanted, 0, "best");
+      expect_close(plain, wanted, 0, "best without index");
+      EXPECT_EQ(index, wanted_index);
+    }
+  }
+}
+TEST_P(Reduce, max_and_min_find_the_first_and_keep_nan) {
+  check_best<float>();
+  check_best<double>();
+}
+
+template <class T>
+void check_whole() {
+  for (const int64_t n : {0, 1, 17, 100001}) {
+    std::vector<T> x = random_values<T>(n, 4);
+    long double wanted = 0;
+    for (const T v : x) wanted += static_cast<long double>(v) * static_cast<long double>(v);
+    EXPECT_NEAR(reduce<T>().sum_of_squares(n, x.data()), static_cast<double>(wanted),
+                1e-12 * (1 + static_cast<double>(wanted)));
+    EXPECT_TRUE(reduce<T>().all_finite(n, x.data()));
+    for (const T bad :
+         {std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()})
+      for (const size_t place : {size_t{0}, x.size() / 2, x.size() - 1}) {
+        if (n == 0) continue;
+        const T before = x[place];
+        x[place] = bad;
+        EXPECT_FALSE(reduce<T>().all_finite(n, x.data())) << bad << " at " << place;
+        x[place] = before;
+      }
+  }
+  const T largest = std::numeric_limits<T>::max();
+  EXPECT_TRUE(reduce<T>().all_finite(1, &largest));
+}
+TEST_P(Reduce, sum_of_squares_and_all_finite) {
+  check_whole<float>();
+  check_whole<double>();
+}
+
+TEST_P(Reduce, same_bits_for_every_number_of_threads) {
+  for (const Shape& s : kShapes) {
+    const std::vector<float> x = random_values<float>(s.count(), 5);
+    expect_same_bits([&] {
+      std::vector<float> y(static_cast<size_t>(s.outer * s.inner));
+      reduce<float>().sum(s.outer, s.size, s.inner, x.data(), y.data());
+      return y;
+    });
+    expect_same_bits([&] { return std::vector<double>{reduce<float>().sum_of_squares(s.count(), x.data())}; });
+  }
+}
+
+TAPE_EVERY_LEVEL(Reduce);
+
+}  // namespace
+}  // namespace tape::kernels::testing

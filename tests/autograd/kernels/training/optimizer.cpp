@@ -1,0 +1,113 @@
+#include "autograd/kernels/training/optimizer.h"
+
+#include <cmath>
+
+#include "tests/autograd/kernels/levels.h"
+
+namespace tape::kernels::testing {
+namespace {
+
+class Optimizer : public EveryLevel {};
+
+template <class T>
+void check_adam() {
+  for (const int64_t n : {0, 1, 7, 16, 33, 100001})
+    for (const bool decoupled : {false, true})
+      for (const double decay : {0.0, 0.1}) {
+        const AdamStep step{0.01, 0.9, 0.98, 1e-9, decay, decoupled, 1 - std::pow(0.9, 3), 1 - std::pow(0.98, 3), 0.5};
+        const std::vector<T> g = random_values<T>(n, 1);
+        std::vector<T> p = random_values<T>(n, 2), m = random_values<T>(n, 3), v = random_values<T>(n, 4, 0, 1);
+        std::vector<long double> p2(p.begin(), p.end()), m2(m.begin(), m.end()), v2(v.begin(), v.end());
+        for (size_t i = 0; i < p.size(); ++i) {
+          long double gradient = static_cast<long double>(g[i]) * 0.5L;
+          if (!decoupled) gradient += decay * p2[i];
+          if (decoupled) p2[i] *= 1 - step.lr * decay;
+          m2[i] = step.beta1 * m2[i] + (1 - step.beta1) * gradient;
+          v2[i] = step.beta2 * v2[i] + (1 - step.beta2) * gradient * gradient;
+          p2[i] -= step.lr / step.bias_correction1 * m2[i] / (std::sqrt(v2[i] / step.bias_correction2) + step.eps);
+        }
+        const AdamUpdate<T> update{step, n, g.data(), p.data(), m.data(), v.data()};
+        optimizer<T>().adam(1, &update);
+        expect_close(m, m2, tolerance<T>(3e-7, 1e-15), "m");
+        expect_close(v, v2, tolerance<T>(3e-7, 1e-15), "v");
+        expect_close(p, p2, tolerance<T>(1e-6, 1e-14), "parameter");
+      }
+}
+TEST_P(Optimizer, adam_follows_its_formula) {
+  check_adam<float>();
+  check_adam<double>();
+}
+
+/// Parameters of all sizes at once, each with a step of its own, end as each alone.
+TEST_P(Optimizer, adam_of_many_parameters) {
+  const std::vector<int64_t> sizes{5, 0, 40000, 16384, 1, 16385, 7};
+  std::vector<std::vector<float>> g, together, alone, m, v;
+  for (const int64_t n : sizes) {
+    g.push_back(random_values<float>(n, static_cast<unsigned>(g.size())));
+    for (auto* values : {&together, &alone, &m, &v}) values->emplace_back(static_cast<size_t>(n), 0.5F);
+  }
+  auto m2 = m, v2 = v;
+  const auto update = [&](size_t i, auto& p, auto& first, auto& second) {
+    const double lr = 0.01 * static_cast<double>(i + 1);
+    return AdamUpdate<float>{{lr, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02, 1},
+                             sizes[i],
+                             g[i].data(),
+                             p[i].data(),
+                             first[i].data(),
+                             second[i].data()};
+  };
+  std::vector<AdamUpdate<float>> all;
+  for (size_t i = 0; i < sizes.size(); ++i) all.push_back(update(i, together, m, v));
+  optimizer<float>().adam(std::ssize(all), all.data());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const AdamUpdate<float> one = update(i, alone, m2, v2);
+    optimizer<float>().adam(1, &one);
+  }
+  EXPECT_EQ(together, alone);
+  EXPECT_EQ(m, m2);
+  EXPECT_EQ(v, v2);
+}
+
+template <class T>
+void check_sgd() {
+  for (const int64_t n : {0, 1, 7, 16, 33, 100001})
+    for (const double momentum : {0.0, 0.9})
+      for (const bool nesterov : {false, true})
+        for (const bool first : {false, true}) {
+          const SgdStep step{0.1, momentum, 0.2, 0.05, nesterov, first, 2.0};
+          const std::vector<T> g = random_values<T>(n, 1);
+          std::vector<T> p = random_values<T>(n, 2), buffer = random_values<T>(n, 3);
+          std::vector<long double> p2(p.begin(), p.end()), b2(buffer.begin(), buffer.end());
+          for (size_t i = 0; i < p.size(); ++i) {
+            long double gradient = 2 * static_cast<long double>(g[i]) + 0.05L * p2[i];
+            if (momentum != 0) {
+              b2[i] = first ? gradient : momentum * b2[i] + 0.8L * gradient;
+              gradient = nesterov ? gradient + momentum * b2[i] : b2[i];
+            }
+            p2[i] -= 0.1L * gradient;
+          }
+          optimizer<T>().sgd(n, step, g.data(), p.data(), momentum != 0 ? buffer.data() : nullptr);
+          expect_close(p, p2, tolerance<T>(5e-7, 1e-15), "parameter");
+          expect_close(buffer, b2, tolerance<T>(5e-7, 1e-15), "buffer");
+        }
+}
+TEST_P(Optimizer, sgd_follows_its_formula) {
+  check_sgd<float>();
+  check_sgd<double>();
+}
+
+TEST_P(Optimizer, same_bits_for_every_number_of_threads) {
+  const std::vector<float> g = random_values<float>(100001, 5);
+  expect_same_bits([&] {
+    std::vector<float> p(g.size(), 1), m(g.size(), 0), v(g.size(), 0);
+    const AdamUpdate<float> update{
+        {0.01, 0.9, 0.98, 1e-9, 0, false, 0.1, 0.02, 1}, 100001, g.data(), p.data(), m.data(), v.data()};
+    optimizer<float>().adam(1, &update);
+    return p;
+  });
+}
+
+TAPE_EVERY_LEVEL(Optimizer);
+
+}  // namespace
+}  // namespace tape::kernels::testing

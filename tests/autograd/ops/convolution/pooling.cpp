@@ -1,0 +1,70 @@
+#include "autograd/ops/convolution/pooling.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/op.h"
+#include "autograd/ops/reduce/reduce.h"
+#include "autograd/tape/tape.h"
+#include "tests/support/errors.h"
+#include "tests/support/tensors.h"
+
+namespace tape {
+namespace {
+
+TEST(Pooling, OfPlanesIsTheMaxOrMean) {
+  const Tensor x = sample_normal({2, 3, 4, 5});
+  EXPECT_TRUE(tensors_equal(max_pool2d(x, {4, 5}), max(x, {2, 3}, Dims::keep)));
+  EXPECT_TRUE(tensors_near(avg_pool2d(x, {4, 5}), mean(x, {2, 3}, Dims::keep), 1e-14));
+  EXPECT_TRUE(tensors_near(adaptive_avg_pool2d(x, 1), mean(x, {2, 3}, Dims::keep), 1e-14));
+}
+
+TEST(Pooling, GivesTheFirstOfEqualOnesTheGradient) {
+  Tensor x = tensor({{2, 2, 1, 1}}).requires_grad_();
+  sum(max_pool1d(x, 2)).backward();
+  EXPECT_TRUE(tensors_equal(x.grad(), tensor({{1, 0, 1, 0}})));
+}
+
+TEST(Pooling, TakesNaNForTheLargestAndMinusInfinityForAValue) {
+  const MaxPool best = max_pool1d_with_indices(tensor({{NAN, 1, -INFINITY, -INFINITY}}), 2);
+  EXPECT_TRUE(tensors_equal(best.values, tensor({{NAN, -INFINITY}})));
+  EXPECT_TRUE(tensors_equal(best.indices, tensor({{0, 2}}, i64)));
+}
+
+TEST(Pooling, LooksForPlacesWhereTheyAreWantedAlone) {
+  EXPECT_TRUE(max_pool1d_with_indices(zeros({1, 4}), 2).indices.defined());
+  const Tensor y = max_pool1d(zeros({1, 4}).requires_grad_(), 2);
+  ASSERT_EQ(y.impl().node->saved.size(), 1u);
+  EXPECT_EQ(y.impl().node->saved[0].value.dtype(), i64);
+}
+
+TEST(Pooling, OfAMeanSavesNothing) {
+  EXPECT_TRUE(avg_pool1d(zeros({1, 4}).requires_grad_(), 2).impl().node->saved.empty());
+}
+
+TEST(Pooling, RefusesWindowsThatDoNotFit) {
+  EXPECT_TAPE_ERROR(
+      max_pool2d(zeros({2, 3, 3}), 4), ErrorKind::shape,
+      "max_pool2d: no window fits axis 2 of x [2, 3, 3]: 0 + 3 + 0 = 3 values, a window takes 1 * 3 + 1 = "
+      "4");
+  EXPECT_TAPE_ERROR(max_pool1d(zeros({3}), 2), ErrorKind::shape, "max_pool1d: x must be [C, L] or [N, C, L], got [3]");
+  EXPECT_TAPE_ERROR(avg_pool2d(zeros({2, 0, 3, 3}), 2), ErrorKind::shape,
+                    "avg_pool2d: nothing in axis 1 of x [2, 0, 3, 3]");
+  EXPECT_TAPE_ERROR(max_pool1d(zeros({1, 4}), 2, {.padding = 2}), ErrorKind::config,
+                    "max_pool1d: padding must be at most half of what a window reaches over, got 2 for 2");
+  EXPECT_TAPE_ERROR(max_pool1d(zeros({1, 2}), 2, {.padding = 1, .dilation = 3}), ErrorKind::shape,
+                    "max_pool1d: window 0 of 2 values 3 apart has none inside x [1, 2]");
+  EXPECT_TAPE_ERROR(avg_pool1d(zeros({1, 4}), 0), ErrorKind::config,
+                    "avg_pool1d: kernel must be in [1, 2147483647], got 0");
+  EXPECT_TAPE_ERROR(avg_pool1d(zeros({1, 4}), {}), ErrorKind::config, "avg_pool1d: kernel has 0 sizes for 1 axes");
+  EXPECT_TAPE_ERROR(max_pool1d(zeros({1, 4}, i64), 2), ErrorKind::dtype, "max_pool1d: needs f32 or f64, got i64");
+  EXPECT_TAPE_ERROR(adaptive_avg_pool1d(zeros({1, 4}), 0), ErrorKind::config,
+                    "adaptive_avg_pool1d: size must be in [1, 2147483647], got 0");
+  EXPECT_TAPE_ERROR(adaptive_avg_pool2d(zeros({4}), 2), ErrorKind::shape,
+                    "adaptive_avg_pool2d: x must be [C, H, W] or [N, C, H, W], got [4]");
+}
+
+}  // namespace
+}  // namespace tape

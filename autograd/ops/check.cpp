@@ -17,8 +17,8 @@ void check_same_shape(const char* operation, const Tensor& a, const Tensor& b) {
 }
 
 void check_floating(const char* operation, const Tensor& x) {
-  if (!is_f32_or_f64(x.dtype()))
-    raise(ErrorKind::dtype, "{}: needs f32 or f64, got {}", operation, to_string(x.dtype()));
+  if (!is_floating(x.dtype()))
+    raise(ErrorKind::dtype, "{}: needs a floating dtype, got {}", operation, to_string(x.dtype()));
 }
 
 void check_subtraction(DType a, DType b) {

@@ -11,7 +11,7 @@ void check_same_dtype(const char* operation, const Tensor& a, const Tensor& b);
 /// Throws Error (shape) `operation: shapes differ: [2] and [3]`.
 void check_same_shape(const char* operation, const Tensor& a, const Tensor& b);
 
-/// Throws Error (dtype) `operation: needs f32 or f64, got i64`.
+/// Throws Error (dtype) `operation: needs a floating dtype, got i64`.
 void check_floating(const char* operation, const Tensor& x);
 
 /// Throws Error (dtype) for bool: `sub: bool cannot be subtracted: bool - i64; there are logical_xor and logical_not`.

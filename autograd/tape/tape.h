@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 
 #include "../ops/attributes.h"
 #include "../tensor.h"
@@ -20,6 +21,7 @@ class TensorList {
  public:
   TensorList(std::initializer_list<Tensor> tensors) : size_(tensors.size()) { begin_ = tensors.begin(); }
   TensorList(const Tensors& tensors) : begin_(tensors.data()), size_(tensors.size()) {}
+  TensorList(std::span<const Tensor> tensors) : begin_(tensors.data()), size_(tensors.size()) {}
   const Tensor* begin() const { return begin_; }
   const Tensor* end() const { return begin_ + size_; }
   size_t size() const { return size_; }

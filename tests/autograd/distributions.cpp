@@ -58,7 +58,7 @@ TEST(Bernoulli, RefusesWhatIsNoProbability) {
                     "bernoulli: probability 1.5 at position [0, 2] is outside [0, 1]");
   EXPECT_TAPE_ERROR(bernoulli(tensor({NAN})), ErrorKind::numeric,
                     "bernoulli: probability nan at position 0 is outside [0, 1]");
-  EXPECT_TAPE_ERROR(bernoulli(ones({2}, i64)), ErrorKind::dtype, "bernoulli: needs f32 or f64, got i64");
+  EXPECT_TAPE_ERROR(bernoulli(ones({2}, i64)), ErrorKind::dtype, "bernoulli: needs a floating dtype, got i64");
 }
 
 TEST(Exponential, HasItsDistribution) {
@@ -162,7 +162,7 @@ TEST(Multinomial, RefusesWeightsAndCountsThatDoNotFit) {
           "multinomial: 2 draws without replacement of row 1, which has 1 weights above 0");
   refused(ones({3}), 0, ErrorKind::config, "multinomial: count must be at least 1, got 0");
   refused(ones({2, 2, 2}), 1, ErrorKind::shape, "multinomial: weights must be [V] or [B, V], got [2, 2, 2]");
-  refused(ones({3}, i64), 1, ErrorKind::dtype, "multinomial: needs f32 or f64, got i64");
+  refused(ones({3}, i64), 1, ErrorKind::dtype, "multinomial: needs a floating dtype, got i64");
   EXPECT_EQ(multinomial(zeros({0, 3}), 2).shape(), Shape({0, 2}));
 }
 

@@ -203,7 +203,7 @@ const operations = (tape) => ({
     };
     return tape.record("softmax", [x], x.shape, data, backward, {
       forward: "y = softmax(x)",
-      backward: [`dx = y ⊙ (dy − Σ_j dy_j y_j), along the last axis of ${brackets(x.shape)}`],
+      backward: [`dx = y ⊙ (dy − Σ_j dy_j y_j), along axis ${x.shape.length - 1} of ${brackets(x.shape)}`],
     });
   },
   layer_norm(x, weight, bias, eps = 1e-5) {

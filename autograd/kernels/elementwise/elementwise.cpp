@@ -135,15 +135,17 @@ void classify(Class kind, int64_t n, const T* x, bool* out) {
 }
 
 template <class T>
-void affine(int64_t n, const T* x, T scale, T shift, T* y) {
+void affine(int64_t n, const T* x, double scale, double shift, T* y) {
+  const T factor = static_cast<T>(scale), term = static_cast<T>(shift);
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
-    map_vectors(end - begin, x + begin, y + begin, [&](Vec<T> v) { return v * scale + shift; });
+    map_vectors(end - begin, x + begin, y + begin, [&](Vec<T> v) { return v * factor + term; });
   });
 }
 
 template <class T>
-void pow_scalar(int64_t n, const T* x, T exponent, T* y) {
-  if (exponent == T(1)) return affine(n, x, T(1), T(-0.0), y);  // -0 + -0 is -0
+void pow_scalar(int64_t n, const T* x, double power_of, T* y) {
+  const T exponent = static_cast<T>(power_of);
+  if (exponent == T(1)) return affine(n, x, 1, -0.0, y);  // -0 + -0 is -0
   if (exponent == T(2)) return unary.square.loops<T>().forward(n, x, y);
   if (exponent == T(-1)) return unary.reciprocal.loops<T>().forward(n, x, y);
   if (exponent == T(0.5)) return unary.sqrt.loops<T>().forward(n, x, y);
@@ -158,10 +160,11 @@ void pow_scalar(int64_t n, const T* x, T exponent, T* y) {
 }
 
 template <class T>
-void accumulate(int64_t n, const T* x, T scale, T* y) {
+void accumulate(int64_t n, const T* x, double scale, T* y) {
+  const T factor = static_cast<T>(scale);
   for_chunks(n, 1, [&](int64_t begin, int64_t end) {
 #pragma omp simd
-    for (int64_t i = begin; i < end; ++i) y[i] += x[i] * scale;
+    for (int64_t i = begin; i < end; ++i) y[i] += x[i] * factor;
   });
 }
 

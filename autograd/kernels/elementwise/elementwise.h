@@ -27,11 +27,11 @@ struct ElementwiseKernels {
   /// out[i] = whether x[i] is of the class.
   void (*classify)(Class kind, int64_t n, const T* x, bool* out);
   /// y[i] = x[i] * scale + shift; y may be x.
-  void (*affine)(int64_t n, const T* x, T scale, T shift, T* y);
+  void (*affine)(int64_t n, const T* x, double scale, double shift, T* y);
   /// y[i] = pow(x[i], exponent) with exact roads for 0.5, 1, 2, 3, -1, -0.5; y may be x.
-  void (*pow_scalar)(int64_t n, const T* x, T exponent, T* y);
+  void (*pow_scalar)(int64_t n, const T* x, double exponent, T* y);
   /// y[i] += x[i] * scale
-  void (*accumulate)(int64_t n, const T* x, T scale, T* y);
+  void (*accumulate)(int64_t n, const T* x, double scale, T* y);
 };
 TAPE_KERNEL_TABLE(ElementwiseKernels, elementwise)
 }  // namespace tape::kernels

@@ -44,13 +44,15 @@ struct Softplus {
 };
 
 template <class F, class T>
-void forward(int64_t n, T a, T b, const T* x, T* y) {
+void forward(int64_t n, double first, double second, const T* x, T* y) {
+  const T a = static_cast<T>(first), b = static_cast<T>(second);
   for_chunks(n, F::kCost, [&](int64_t begin, int64_t end) {
     map_vectors(end - begin, x + begin, y + begin, [&](Vec<T> v) { return F().value(v, a, b); });
   });
 }
 template <class F, class T>
-void backward(int64_t n, T a, T b, const T* x, const T* dy, T* dx) {
+void backward(int64_t n, double first, double second, const T* x, const T* dy, T* dx) {
+  const T a = static_cast<T>(first), b = static_cast<T>(second);
   for_chunks(n, F::kCost, [&](int64_t begin, int64_t end) {
     int64_t i = begin;
     for (; i + kLanes<T> <= end; i += kLanes<T>) store(dx + i, load(dy + i) * F().slope(load(x + i), a, b));

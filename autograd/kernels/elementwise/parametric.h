@@ -10,9 +10,9 @@ namespace tape::kernels {
 template <class T>
 struct ParametricLoops {
   /// y[i] = f(x[i]; a, b), for i < n. Reads x, writes y; y may be x.
-  void (*forward)(int64_t n, T a, T b, const T* x, T* y);
+  void (*forward)(int64_t n, double a, double b, const T* x, T* y);
   /// dx[i] = dy[i] * f'(x[i]; a, b), for i < n. Reads x and dy, writes dx, which may be either of them.
-  void (*backward)(int64_t n, T a, T b, const T* x, const T* dy, T* dx);
+  void (*backward)(int64_t n, double a, double b, const T* x, const T* dy, T* dx);
 };
 
 template <class T>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "../runtime/common/isa.h"
 
@@ -27,7 +28,8 @@ struct UnaryKernel {
 
   template <class T>
   const UnaryLoops<T>& loops() const {
-    if constexpr (sizeof(T) == sizeof(float))
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
+    if constexpr (std::is_same_v<T, float>)
       return f32;
     else
       return f64;

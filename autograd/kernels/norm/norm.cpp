@@ -10,7 +10,8 @@ namespace {
 enum class Center { yes, no };
 
 template <class T, Center kCenter>
-void normalize(int64_t rows, int64_t cols, const T* x, const T* weight, const T* bias, T eps, T* y, T* mean, T* rstd) {
+void normalize(int64_t rows, int64_t cols, const T* x, const T* weight, const T* bias, double eps, T* y, T* mean,
+               T* rstd) {
   const double count = static_cast<double>(cols);
   for_chunks(rows, 2 * cols, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
@@ -25,7 +26,7 @@ void normalize(int64_t rows, int64_t cols, const T* x, const T* weight, const T*
                                              }) /
                                          count
                                    : 0;
-      const T inverse = static_cast<T>(1 / __builtin_sqrt(variance + static_cast<double>(eps)));
+      const T inverse = static_cast<T>(1 / __builtin_sqrt(variance + eps));
       if (mean) mean[r] = mu;
       rstd[r] = inverse;
       map_row(cols, row, y + r * cols, [&](Vec<T> v, int64_t i) {
@@ -39,12 +40,13 @@ void normalize(int64_t rows, int64_t cols, const T* x, const T* weight, const T*
 }
 
 template <class T>
-void layer_norm(int64_t rows, int64_t cols, const T* x, const T* weight, const T* bias, T eps, T* y, T* mean, T* rstd) {
+void layer_norm(int64_t rows, int64_t cols, const T* x, const T* weight, const T* bias, double eps, T* y, T* mean,
+                T* rstd) {
   normalize<T, Center::yes>(rows, cols, x, weight, bias, eps, y, mean, rstd);
 }
 
 template <class T>
-void rms_norm(int64_t rows, int64_t cols, const T* x, const T* weight, T eps, T* y, T* rstd) {
+void rms_norm(int64_t rows, int64_t cols, const T* x, const T* weight, double eps, T* y, T* rstd) {
   normalize<T, Center::no>(rows, cols, x, weight, nullptr, eps, y, nullptr, rstd);
 }
 

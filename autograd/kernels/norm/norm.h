@@ -10,13 +10,13 @@ namespace tape::kernels {
 template <class T>
 struct NormKernels {
   /// weight and bias may be null; mean and rstd are [rows].
-  void (*layer_norm)(int64_t rows, int64_t cols, const T* x, const T* weight, const T* bias, T eps, T* y, T* mean,
+  void (*layer_norm)(int64_t rows, int64_t cols, const T* x, const T* weight, const T* bias, double eps, T* y, T* mean,
                      T* rstd);
   /// dx, dweight, dbias: each may be null when not wanted; weight may be null. dweight and dbias are overwritten.
   void (*layer_norm_backward)(int64_t rows, int64_t cols, const T* x, const T* weight, const T* mean, const T* rstd,
                               const T* dy, T* dx, T* dweight, T* dbias);
   /// y = x * rstd * weight, rstd = 1 / sqrt(mean(x^2) + eps): the same without centering and without a bias.
-  void (*rms_norm)(int64_t rows, int64_t cols, const T* x, const T* weight, T eps, T* y, T* rstd);
+  void (*rms_norm)(int64_t rows, int64_t cols, const T* x, const T* weight, double eps, T* y, T* rstd);
   void (*rms_norm_backward)(int64_t rows, int64_t cols, const T* x, const T* weight, const T* rstd, const T* dy, T* dx,
                             T* dweight);
 };

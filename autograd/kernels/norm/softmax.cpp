@@ -16,11 +16,84 @@ TAPE_INLINE void for_each_row(int64_t rows, int64_t cols, const Each& each) {
   });
 }
 
+/// As many neighbouring lines as a register has lanes, or fewer: their values at one position lie side by side.
 template <class T>
-void softmax(int64_t rows, int64_t cols, const T* x, T* y) {
+struct LineBlock {
+  int64_t length, stride, at, width;
+
+  TAPE_MEMBER Vec<T> read(const T* x, int64_t i, T rest) const {
+    return load_first_or_all(x + at + i * stride, width, rest);
+  }
+  TAPE_MEMBER void write(T* x, int64_t i, Vec<T> v) const { store_first_or_all(x + at + i * stride, v, width); }
+  /// Of each line: the largest value; NaN may be lost.
+  TAPE_MEMBER Vec<T> largest(const T* x) const {
+    const T lowest = static_cast<T>(-kInfinity);
+    Vec<T> all = fill(lowest);
+    for (int64_t i = 0; i < length; ++i) {
+      const Vec<T> v = read(x, i, lowest);
+      all = v > all ? v : all;
+    }
+    return all;
+  }
+  /// finish(sum of term(position) over a line), in each lane. Blocks are added up in double.
+  template <class Term, class Finish>
+  TAPE_MEMBER Vec<T> summed(const Term& term, const Finish& finish) const {
+    constexpr int64_t kBlock = 64;
+    double totals[kLanes<T>] = {};
+    for (int64_t begin = 0; begin < length; begin += kBlock) {
+      Vec<T> sum = {};
+      for (int64_t i = begin; i < smaller(length, begin + kBlock); ++i) sum += term(i);
+      for (int lane = 0; lane < kLanes<T>; ++lane) totals[lane] += static_cast<double>(sum[lane]);
+    }
+    Vec<T> result = {};
+    for (int lane = 0; lane < kLanes<T>; ++lane) result[lane] = static_cast<T>(finish(totals[lane]));
+    return result;
+  }
+};
+
+/// A maximum that may be subtracted, in each lane; see finite_or_zero().
+template <class T>
+TAPE_INLINE Vec<T> finite_or_zero_each(Vec<T> largest) {
+  return largest == fill(static_cast<T>(-kInfinity)) ? fill(T(0)) : largest;
+}
+
+/// each(block) in parallel.
+template <class T, class Each>
+TAPE_INLINE void for_each_block(int64_t outer, int64_t size, int64_t inner, const Each& each) {
+  if (size == 0) return;
+  const int64_t blocks = divide_up(inner, kLanes<T>);
+  for_chunks(outer * blocks, 2 * size * kLanes<T>, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block % blocks * kLanes<T>;
+      each(LineBlock<T>{size, inner, block / blocks * size * inner + first, smaller(kLanes<T>, inner - first)});
+    }
+  });
+}
+
+double inverse_or_zero(double sum) { return sum == 0 ? 0 : 1 / sum; }
+// A line of -inf has sum 0: its values stay -inf.
+double log_or_zero(double sum) { return sum == 0 ? 0 : __builtin_log(sum); }
+double itself(double sum) { return sum; }
+
+template <class T>
+void softmax(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
   constexpr int kStep = kLanes<T>;
   const T lowest = static_cast<T>(-kInfinity);
-  for_each_row(rows, cols, [&](int64_t at) {
+  if (inner != 1) {
+    for_each_block<T>(outer, size, inner, [&](const LineBlock<T>& block) {
+      const Vec<T> max = finite_or_zero_each<T>(block.largest(x));
+      const auto exponential = [&](int64_t i) {
+        const Vec<T> e = exp_of_negative(block.read(x, i, lowest) - max);
+        block.write(y, i, e);
+        return e;
+      };
+      const Vec<T> scale = block.summed(exponential, inverse_or_zero);
+      for (int64_t i = 0; i < size; ++i) block.write(y, i, block.read(y, i, T(0)) * scale);
+    });
+    return;
+  }
+  const int64_t cols = size;
+  for_each_row(outer, cols, [&](int64_t at) {
     const T max = finite_or_zero(row_max(cols, x + at));
     if (cols <= kStep) {  // the whole row in one register
       const Vec<T> e = exp_of_negative(load_first_or_all(x + at, cols, lowest) - max);
@@ -33,14 +106,23 @@ void softmax(int64_t rows, int64_t cols, const T* x, T* y) {
       store_first_or_all(y + at + i, e, cols - i);
       return e;
     });
-    const T scale = sum == 0 ? T(0) : static_cast<T>(1 / sum);
+    const T scale = static_cast<T>(inverse_or_zero(sum));
     map_row(cols, y + at, y + at, [scale](Vec<T> v, int64_t) { return v * scale; });
   });
 }
 
 template <class T>
-void softmax_backward(int64_t rows, int64_t cols, const T* y, const T* dy, T* dx) {
-  for_each_row(rows, cols, [&](int64_t at) {
+void softmax_backward(int64_t outer, int64_t size, int64_t inner, const T* y, const T* dy, T* dx) {
+  if (inner != 1) {
+    for_each_block<T>(outer, size, inner, [&](const LineBlock<T>& block) {
+      const Vec<T> dot =
+          block.summed([&](int64_t i) { return block.read(y, i, T(0)) * block.read(dy, i, T(0)); }, itself);
+      for (int64_t i = 0; i < size; ++i) block.write(dx, i, block.read(y, i, T(0)) * (block.read(dy, i, T(0)) - dot));
+    });
+    return;
+  }
+  const int64_t cols = size;
+  for_each_row(outer, cols, [&](int64_t at) {
     const T dot = static_cast<T>(
         row_sum(cols, y + at, T(0), [&](Vec<T> v, int64_t i) { return v * load_up_to(dy + at, i, cols); }));
     map_row(cols, y + at, dx + at, [&](Vec<T> v, int64_t i) { return v * (load_up_to(dy + at, i, cols) - dot); });
@@ -48,20 +130,41 @@ void softmax_backward(int64_t rows, int64_t cols, const T* y, const T* dy, T* dx
 }
 
 template <class T>
-void log_softmax(int64_t rows, int64_t cols, const T* x, T* y) {
-  for_each_row(rows, cols, [&](int64_t at) {
+void log_softmax(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
+  if (inner != 1) {
+    for_each_block<T>(outer, size, inner, [&](const LineBlock<T>& block) {
+      const T lowest = static_cast<T>(-kInfinity);
+      const Vec<T> max = finite_or_zero_each<T>(block.largest(x));
+      const Vec<T> log_sum =
+          block.summed([&](int64_t i) { return exp_of_negative(block.read(x, i, lowest) - max); }, log_or_zero);
+      for (int64_t i = 0; i < size; ++i) block.write(y, i, (block.read(x, i, T(0)) - max) - log_sum);
+    });
+    return;
+  }
+  const int64_t cols = size;
+  for_each_row(outer, cols, [&](int64_t at) {
     const T max = finite_or_zero(row_max(cols, x + at));
-    const double sum = row_sum_exp(cols, x + at, max);
-    // A row of -inf has sum 0: its values stay -inf.
-    const T log_sum = sum == 0 ? T(0) : static_cast<T>(__builtin_log(sum));
+    const T log_sum = static_cast<T>(log_or_zero(row_sum_exp(cols, x + at, max)));
     map_row(cols, x + at, y + at, [&](Vec<T> v, int64_t) { return (v - max) - log_sum; });
   });
 }
 
 template <class T>
-void log_softmax_backward(int64_t rows, int64_t cols, const T* y, const T* dy, T* dx) {
+void log_softmax_backward(int64_t outer, int64_t size, int64_t inner, const T* y, const T* dy, T* dx) {
   const T lowest = static_cast<T>(-kInfinity);
-  for_each_row(rows, cols, [&](int64_t at) {
+  if (inner != 1) {
+    for_each_block<T>(outer, size, inner, [&](const LineBlock<T>& block) {
+      const auto hidden = block.largest(y) == fill(lowest);
+      const Vec<T> sum = block.summed([&](int64_t i) { return block.read(dy, i, T(0)); }, itself);
+      for (int64_t i = 0; i < size; ++i) {
+        const Vec<T> gradient = block.read(dy, i, T(0)) - exp_of_negative(block.read(y, i, lowest)) * sum;
+        block.write(dx, i, hidden ? fill(T(0)) : gradient);
+      }
+    });
+    return;
+  }
+  const int64_t cols = size;
+  for_each_row(outer, cols, [&](int64_t at) {
     // A row of nothing but -inf has no gradient.
     if (y[at] == lowest && row_max(cols, y + at) == lowest) {
       std::fill_n(dx + at, cols, T(0));

@@ -36,7 +36,8 @@ TAPE_INLINE uint64_t bits64(const uint32_t* words) { return words[0] | uint64_t{
 /// 53 random bits in [0, 1).
 TAPE_INLINE double unit53(uint64_t bits) { return static_cast<double>(static_cast<int64_t>(bits >> 11)) * 0x1p-53; }
 
-void uniform_f32(int64_t n, uint64_t seed, uint64_t counter, float low, float high, float* y) {
+void uniform_f32(int64_t n, uint64_t seed, uint64_t counter, double from, double to, float* y) {
+  const float low = static_cast<float>(from), high = static_cast<float>(to);
   const float width = high - low;
   for_draws<1>(n, seed, counter, [&](int64_t first, int64_t count, const uint32_t* word) {
 #pragma omp simd
@@ -101,8 +102,9 @@ TAPE_INLINE void sine_of_turn(double u, double& sine, double& cosine) {
 /// Elements 2j and 2j + 1 are the two results of block j (Box and Muller 1958): its words (0,1) are the radius, (2,3)
 /// the angle.
 template <class T>
-void normal(int64_t n, uint64_t seed, uint64_t counter, T mean, T stddev, T* y) {
-  const double mu = static_cast<double>(mean), sigma = static_cast<double>(stddev);
+void normal(int64_t n, uint64_t seed, uint64_t counter, double mean, double stddev, T* y) {
+  // As T holds them.
+  const double mu = static_cast<double>(static_cast<T>(mean)), sigma = static_cast<double>(static_cast<T>(stddev));
   for_chunks(n, 4, [&](int64_t begin, int64_t end) {
     alignas(64) uint32_t words[4 * kBlocks];
     double pairs[2 * kBlocks];

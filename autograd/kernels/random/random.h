@@ -11,9 +11,9 @@ namespace tape::kernels {
 template <class T>
 struct RandomKernels {
   /// Uniform in [low, high): 24 random bits for f32, 53 for f64.
-  void (*uniform)(int64_t n, uint64_t seed, uint64_t counter, T low, T high, T* y);
+  void (*uniform)(int64_t n, uint64_t seed, uint64_t counter, double low, double high, T* y);
   /// Normal by Box-Muller in double precision, the same values in f32 (rounded) and f64.
-  void (*normal)(int64_t n, uint64_t seed, uint64_t counter, T mean, T stddev, T* y);
+  void (*normal)(int64_t n, uint64_t seed, uint64_t counter, double mean, double stddev, T* y);
   /// y[i] = x[i] / (1 - p) where element i is kept (a 32-bit draw at counter + i is >= p), else 0. y may be x.
   void (*dropout)(int64_t n, uint64_t seed, uint64_t counter, double p, const T* x, T* y);
   /// -log(u) / rate and -log(-log u), u the 64-bit draw's upper 52 bits and a half: in (0, 1), so that neither is

@@ -45,8 +45,8 @@ void sum_of(int64_t outer, int64_t size, int64_t inner, const T* x, T* y) {
   sum_terms(outer, size, inner, x, y, Term());
 }
 template <class T>
-void sum_of_powers(int64_t outer, int64_t size, int64_t inner, const T* x, T p, T* y) {
-  sum_terms(outer, size, inner, x, y, Power<T>{p});
+void sum_of_powers(int64_t outer, int64_t size, int64_t inner, const T* x, double p, T* y) {
+  sum_terms(outer, size, inner, x, y, Power<T>{static_cast<T>(p)});
 }
 
 /// Pairwise, in blocks of 512.

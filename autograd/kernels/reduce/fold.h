@@ -15,7 +15,7 @@ struct FoldKernels {
   /// (x - centre)^2, the centre [outer, inner]
   void (*sum_of_squares_around)(int64_t outer, int64_t size, int64_t inner, const T* x, const T* centre, T* y);
   /// |x|^p, p above 0
-  void (*sum_of_powers)(int64_t outer, int64_t size, int64_t inner, const T* x, T p, T* y);
+  void (*sum_of_powers)(int64_t outer, int64_t size, int64_t inner, const T* x, double p, T* y);
   void (*sum_of_numbers)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y);  ///< those that are not NaN
   void (*product)(int64_t outer, int64_t size, int64_t inner, const T* x, T* y);
   /// dx [outer, size, inner] = dy [outer, inner] times the product of the others: right also where values are zero.

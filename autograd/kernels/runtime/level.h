@@ -31,14 +31,16 @@ TAPE_INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 TAPE_INLINE int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// body(task) for each task, on several threads (run_tasks()) where `parallel`. Tasks must not depend on the number of
-/// threads: that, and nothing else, keeps the bits of results the same for every number of threads.
+/// threads: that, and one copy of the body, keep the bits of results the same for every number of threads. (In two
+/// copies g++ may fuse a * b + c * d into either product's multiply-add.)
 template <class Body>
 TAPE_INLINE void for_tasks(int64_t tasks, bool parallel, const Body& body) {
+  const auto one = [&body](int64_t task) TAPE_APART { body(task); };
   if (!parallel || tasks < 2) {
-    for (int64_t task = 0; task < tasks; ++task) body(task);
+    for (int64_t task = 0; task < tasks; ++task) one(task);
     return;
   }
-  run_tasks(tasks, body);
+  run_tasks(tasks, one);
 }
 
 /// body(begin, end) over [0, n) in chunks of fixed size; `cost` values of work each.

@@ -2,7 +2,6 @@
 
 #include "autograd/kernels/elementwise/parametric.h"
 #include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/exponential.h"
 #include "autograd/ops/elementwise/unary.h"
@@ -11,34 +10,31 @@
 namespace tape {
 namespace {
 
-/// y = f(x; a, b) by the loops that `choose` takes from the table, with the kernel's gradient, or with
-/// `gradient(context)` where that will itself be differentiated.
+/// y = f(x; a, b) by the loops that `choose` takes from the kernels' table; `gradient(context)` where that will itself
+/// be differentiated.
+template <class Choose, class Gradient>
+struct Parametric {
+  Choose choose;
+  double a, b;
+  Gradient gradient;
+  static constexpr bool overwrites = true;
+
+  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    choose(kernels::parametric(c)).forward(c.numel(), a, b, c.in(0), c.out());
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    choose(kernels::parametric(c)).backward(c.numel(), a, b, c.in(0), c.dout(), c.din(0));
+  }
+  Tensors gradients(const BackwardContext& c) const { return {gradient(c)}; }
+};
+
 template <class Choose, class Gradient>
 Tensor parametric(const Op& op, const Choose& choose, const Tensor& x, double a, double b, const Gradient& gradient,
                   AttributeList attributes) {
-  if (is_half(x.dtype()))
-    return in_f32(x, [&](const Tensor& wide) { return parametric(op, choose, wide, a, b, gradient, attributes); });
-  Tensor y = empty_like(x);
-  dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    choose(kernels::parametric<T>())
-        .forward(x.numel(), static_cast<T>(a), static_cast<T>(b), x.data<T>(), y.mutable_data<T>());
-  });
-  return record(
-      op, {x}, y, {x},
-      [=](const BackwardContext& c) -> Tensors {
-        if (c.create_graph()) return {gradient(c)};
-        Tensor dx = c.room_of_saved(0);
-        const Tensor value = c.saved(0), dy = c.grad();
-        dispatch_floating("backward", dy.dtype(), [&](auto zero) {
-          using T = decltype(zero);
-          choose(kernels::parametric<T>())
-              .backward(dy.numel(), static_cast<T>(a), static_cast<T>(b), value.data<T>(), dy.data<T>(),
-                        dx.mutable_data<T>());
-        });
-        return {dx};
-      },
-      attributes);
+  return fused(op, {x}, Parametric<Choose, Gradient>{choose, a, b, gradient}, attributes);
 }
 
 std::vector<OpSample> softplus_samples() {
@@ -89,7 +85,6 @@ const Op mish_op({.name = "mish",
 
 }  // namespace
 
-/// y = log(1 + e^(b x)) / b; dx = dy sigmoid(b x).
 Tensor softplus(const Tensor& x, const SoftplusOptions& options) {
   const double beta = options.beta, threshold = options.threshold;
   if (!(beta > 0)) raise(ErrorKind::config, "softplus: beta must be above 0, got {}", beta);
@@ -102,7 +97,6 @@ Tensor softplus(const Tensor& x, const SoftplusOptions& options) {
       {{"beta", beta}, {"threshold", threshold}});
 }
 
-/// y = x where x > 0, else s x.
 Tensor leaky_relu(const Tensor& x, double slope) {
   return parametric(
       leaky_relu_op, [](const auto& table) -> const auto& { return table.leaky_relu; }, x, slope, 0,
@@ -110,7 +104,6 @@ Tensor leaky_relu(const Tensor& x, double slope) {
       {{"slope", slope}});
 }
 
-/// y = x where x > 0, else a (e^x - 1); dx = dy, or dy a e^x.
 Tensor elu(const Tensor& x, double alpha) {
   return parametric(
       elu_op, [](const auto& table) -> const auto& { return table.elu; }, x, alpha, 0,
@@ -122,7 +115,6 @@ Tensor elu(const Tensor& x, double alpha) {
       {{"alpha", alpha}});
 }
 
-/// y = x t, t = tanh(log(1 + e^x)); dx = dy (t + x s (1 - t^2)), s = sigmoid(x).
 Tensor mish(const Tensor& x) {
   return apply_unary(mish_op, &kernels::UnaryKernels::mish, x, [](const BackwardContext& c) {
     const Tensor v = c.saved(0), t = tanh(softplus(v));

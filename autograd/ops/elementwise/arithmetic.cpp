@@ -11,7 +11,7 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/op.h"
+#include "autograd/ops/fused.h"
 
 namespace tape {
 
@@ -146,6 +146,48 @@ const Op pow_scalar_op({.name = "pow_scalar",
                         .formula = {.forward = "y{y} = xⁿ, n = {exponent}", .backward = {"dx = dy ⊙ n xⁿ⁻¹"}},
                         .samples = pow_scalar_samples});
 
+struct Lerp {
+  Shape shape;
+  kernels::Broadcast plan;
+
+  Results<1> results(Inputs in) const { return {{empty(shape, in[0].dtype())}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::elementwise(c).lerp(plan, c.in(0), c.in(1), c.in(2), c.out());
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor w = c.saved(2);
+    return {c.needs(0) ? c.grad() * (1 - w) : Tensor(), c.needs(1) ? c.grad() * w : Tensor(),
+            c.needs(2) ? c.grad() * (c.saved(1) - c.saved(0)) : Tensor()};
+  }
+};
+
+struct Affine {
+  double scale, shift;
+  static constexpr bool saves_inputs = false;
+
+  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::elementwise(c).affine(c.numel(), c.in(0), scale, shift, c.out());
+  }
+  Tensors gradients(const BackwardContext& c) const { return {scale == 1 ? c.grad() : affine(c.grad(), scale, 0)}; }
+};
+
+struct PowScalar {
+  double exponent;
+
+  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::elementwise(c).pow_scalar(c.numel(), c.in(0), exponent, c.out());
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    if (exponent == 0) return {zeros_like(c.grad())};
+    return {c.grad() * (exponent * pow(c.saved(0), exponent - 1))};
+  }
+};
+
 /// An operand's gradient in a maximum or minimum: none where the other was chosen, half where they are equal, and all
 /// else, which is also where either is NaN.
 Tensor share(const Tensor& dy, const Tensor& other_chosen, const Tensor& equal) {
@@ -231,38 +273,19 @@ Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight) {
   check_same_dtype("lerp", a, weight);
   const Shape shape = broadcast_shapes("lerp", broadcast_shapes("lerp", a.shape(), b.shape()), weight.shape());
   const kernels::Broadcast plan = broadcast_plan(shape, a.shape(), b.shape(), weight.shape());
-  Tensor y = empty(shape, a.dtype());
-  dispatch_floating("lerp", a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::elementwise<T>().lerp(plan, a.data<T>(), b.data<T>(), weight.data<T>(), y.mutable_data<T>());
-  });
-  return record(lerp_op, {a, b, weight}, y, {a, b, weight}, [](const BackwardContext& c) -> Tensors {
-    const Tensor w = c.saved(2);
-    return {c.needs(0) ? c.grad() * (1 - w) : Tensor(), c.needs(1) ? c.grad() * w : Tensor(),
-            c.needs(2) ? c.grad() * (c.saved(1) - c.saved(0)) : Tensor()};
-  });
+  return fused(lerp_op, {a, b, weight}, Lerp{shape, plan});
 }
 
 Tensor lerp(const Tensor& a, const Tensor& b, double weight) { return lerp(a, b, scalar(weight, a.dtype())); }
 
 Tensor affine(const Tensor& x, double scale, double shift) {
-  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return affine(wide, scale, shift); });
   if (is_integral(x.dtype())) {
     if (scale != std::trunc(scale) || shift != std::trunc(shift))
       raise(ErrorKind::dtype, "affine: {} takes whole numbers, got scale {} and shift {}", to_string(x.dtype()), scale,
             shift);
     return cast(add(mul(cast(x, i64), scalar(scale, i64)), scalar(shift, i64)), x.dtype());
   }
-  Tensor y = empty_like(x);
-  dispatch_floating("affine", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::elementwise<T>().affine(x.numel(), x.data<T>(), static_cast<T>(scale), static_cast<T>(shift),
-                                     y.mutable_data<T>());
-  });
-  return record(
-      affine_op, {x}, y, {},
-      [scale](const BackwardContext& c) -> Tensors { return {scale == 1 ? c.grad() : affine(c.grad(), scale, 0)}; },
-      {{"scale", scale}, {"shift", shift}});
+  return fused(affine_op, {x}, Affine{scale, shift}, {{"scale", scale}, {"shift", shift}});
 }
 
 Tensor pow(const Tensor& x, const Number& power) {
@@ -273,20 +296,9 @@ Tensor pow(const Tensor& x, const Number& power) {
             to_string(power));
     return pow(cast(x, dtype), scalar(power, dtype));
   }
-  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return pow(wide, power); });
   if (x.dtype() != dtype) return pow(cast(x, dtype), power);
   const double exponent = power.value();
-  Tensor y = empty_like(x);
-  dispatch_floating("pow", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::elementwise<T>().pow_scalar(x.numel(), x.data<T>(), static_cast<T>(exponent), y.mutable_data<T>());
-  });
-  return record(pow_scalar_op, {x}, y, {x},
-                [exponent](const BackwardContext& c) -> Tensors {
-                  if (exponent == 0) return {zeros_like(c.grad())};
-                  return {c.grad() * (exponent * pow(c.saved(0), exponent - 1))};
-                },
-                {{"exponent", exponent}});
+  return fused(pow_scalar_op, {x}, PowScalar{exponent}, {{"exponent", exponent}});
 }
 
 }  // namespace tape

@@ -3,7 +3,7 @@
 #include "autograd/create.h"
 #include "autograd/kernels/random/random.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/op.h"
+#include "autograd/ops/fused.h"
 
 namespace tape {
 namespace {
@@ -19,12 +19,25 @@ std::vector<OpSample> dropout_samples() {
                                {"empty", {sample_normal({0, 5})}, call}};
 }
 
-/// y = m x with a drawn m in {0, 1/(1-p)}; dx = m dy: the same draws again.
 const Op dropout_op({.name = "dropout",
                      .formula = {.forward = "y{y} = x ⊙ m / (1−p), m = 0 with chance p = {p}, else 1",
                                  .backward = {"dx = dy ⊙ m / (1−p), the same m"}},
                      .traits = {.random = true},
                      .samples = dropout_samples});
+
+struct Dropout {
+  double p;
+  uint64_t seed, counter;
+  static constexpr bool saves_inputs = false;
+
+  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::random(c).dropout(c.numel(), seed, counter, p, c.in(0), c.out());
+  }
+  /// The same draws again.
+  Tensors gradients(const BackwardContext& c) const { return {dropout_at(c.grad(), p, seed, counter)}; }
+};
 
 }  // namespace
 
@@ -38,14 +51,7 @@ Tensor dropout(const Tensor& x, double p, Generator& generator) {
 
 Tensor dropout_at(const Tensor& x, double p, uint64_t seed, uint64_t counter) {
   check_dropout("dropout", p);
-  Tensor y = empty_like(x);
-  dispatch_floating("dropout", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::random<T>().dropout(x.numel(), seed, counter, p, x.data<T>(), y.mutable_data<T>());
-  });
-  return record(dropout_op, {x}, y, {},
-                [=](const BackwardContext& c) -> Tensors { return {dropout_at(c.grad(), p, seed, counter)}; },
-                {{"p", p}});
+  return fused(dropout_op, {x}, Dropout{p, seed, counter}, {{"p", p}});
 }
 
 }  // namespace tape

@@ -4,6 +4,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/binary_call.h"
 #include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/elementwise/unary_call.h"
 

@@ -10,17 +10,6 @@
 
 namespace tape {
 
-Tensor unary_gradient(UnaryRow row, const BackwardContext& c) {
-  Tensor dx = c.room_of_saved(0);
-  const Tensor value = c.saved(0), dy = c.grad();
-  dispatch_floating("backward", dy.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& loops = (kernels::unary().*row).template loops<T>();
-    loops.backward(dy.numel(), value.data<T>(), dy.data<T>(), dx.mutable_data<T>());
-  });
-  return dx;
-}
-
 Samples unary_samples(UnaryFunction f, float low, float high) {
   return [=] {  // of 16 bytes, which std::function keeps without memory of its own: this runs before main()
     auto call = [f](const Tensors& in) { return f(in[0]); };

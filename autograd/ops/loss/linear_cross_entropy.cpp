@@ -188,7 +188,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
                             const CrossEntropyOptions& options, int64_t rows) {
   constexpr const char* kName = "linear_cross_entropy";
   if (rows < 0) raise(ErrorKind::config, "{}: rows must not be negative, got {}", kName, rows);
-  check_floating(kName, x);
+  dispatch_floating(kName, x.dtype(), [](auto) {});
   check_linear(kName, x, weight, bias);
   check_label_smoothing(kName, options.label_smoothing);
   const Shape scores = x.shape().with(x.rank() - 1, weight.size(0));

@@ -3,10 +3,9 @@
 #include "autograd/create.h"
 #include "autograd/kernels/norm/norm.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/data_or_null.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/op.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 
@@ -52,7 +51,7 @@ const Op layer_norm_op({.name = "layer_norm",
                         .samples = layer_norm_samples,
                         .per_sample = layer_norm_per_sample,
                         .remake = [](const Tensors& saved, const Attributes& given) {
-                          return layer_norm(saved[0], saved[1], saved[4], *given.get<double>("eps"));
+                          return layer_norm(saved[0], saved[1], saved[2], *given.get<double>("eps"));
                         }});
 
 std::vector<OpSample> rms_norm_samples() {
@@ -74,51 +73,57 @@ const Op rms_norm_op({.name = "rms_norm",
                         return rms_norm(saved[0], saved[1], *given.get<double>("eps"));
                       }});
 
-Tensor composed(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
-  const Tensor centered = x - mean(x, -1, Dims::keep);
-  const Tensor variance = mean(square(centered), -1, Dims::keep);
-  Tensor y = centered * rsqrt(variance + eps);
-  if (weight.defined()) y = y * weight;
-  return bias.defined() ? y + bias : y;
-}
+/// Rows of x, and of a gradient of its shape.
+struct Rows {
+  int64_t rows, cols;
+  explicit Rows(const Tensor& x) : rows(x.numel() / x.size(-1)), cols(x.size(-1)) {}
+};
 
-/// n = (x - mean) r, r = 1 / sqrt(var + eps), g = dy weight:
-/// dx = r (g - mean(g) - n mean(g n)), dweight = sum of dy n, dbias = sum of dy over rows.
-Tensors fused_gradients(const BackwardContext& c) {
-  const Tensor x = c.saved(0), weight = c.saved(1), mean = c.saved(2), rstd = c.saved(3), dy = c.grad();
-  const int64_t cols = x.size(-1);
-  Tensor dx, dweight, dbias;
-  if (c.needs(0)) dx = empty_like(x);
-  if (c.needs(1)) dweight = empty_like(weight);
-  if (c.needs(2)) dbias = empty({cols}, x.dtype());
-  dispatch_floating("layer_norm", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::norm<T>().layer_norm_backward(x.numel() / cols, cols, x.data<T>(), data_or_null<T>(weight), mean.data<T>(),
-                                           rstd.data<T>(), dy.data<T>(), mutable_data_or_null<T>(dx),
-                                           mutable_data_or_null<T>(dweight), mutable_data_or_null<T>(dbias));
-  });
-  return {dx, dweight, dbias};
-}
+struct LayerNorm {
+  Rows of;
+  double eps;
 
-Tensor rms_composed(const Tensor& x, const Tensor& weight, double eps) {
-  const Tensor y = x * rsqrt(mean(square(x), -1, Dims::keep) + eps);
-  return weight.defined() ? y * weight : y;
-}
+  Results<1, 2> results(Inputs in) const {
+    return {{empty_like(in[0])}, {empty({of.rows}, in[0].dtype()), empty({of.rows}, in[0].dtype())}};
+  }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::norm(c).layer_norm(of.rows, of.cols, c.in(0), c.in(1), c.in(2), eps, c.out(), c.kept(0), c.kept(1));
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::norm(c).layer_norm_backward(of.rows, of.cols, c.in(0), c.in(1), c.kept(0), c.kept(1), c.dout(), c.din(0),
+                                         c.din(1), c.din(2));
+  }
+  Tensor reference(Inputs in) const {
+    const Tensor &x = in[0], &weight = in[1], &bias = in[2];
+    const Tensor centered = x - mean(x, -1, Dims::keep);
+    const Tensor variance = mean(square(centered), -1, Dims::keep);
+    Tensor y = centered * rsqrt(variance + eps);
+    if (weight.defined()) y = y * weight;
+    return bias.defined() ? y + bias : y;
+  }
+};
 
-/// n = x r, r = 1 / sqrt(mean(x^2) + eps), g = dy weight: dx = r (g - n mean(g n)), dweight = sum of dy n over rows.
-Tensors rms_fused_gradients(const BackwardContext& c) {
-  const Tensor x = c.saved(0), weight = c.saved(1), rstd = c.saved(2), dy = c.grad();
-  const int64_t cols = x.size(-1);
-  Tensor dx, dweight;
-  if (c.needs(0)) dx = empty_like(x);
-  if (c.needs(1)) dweight = empty_like(weight);
-  dispatch_floating("rms_norm", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::norm<T>().rms_norm_backward(x.numel() / cols, cols, x.data<T>(), data_or_null<T>(weight), rstd.data<T>(),
-                                         dy.data<T>(), mutable_data_or_null<T>(dx), mutable_data_or_null<T>(dweight));
-  });
-  return {dx, dweight};
-}
+struct RmsNorm {
+  Rows of;
+  double eps;
+
+  Results<1, 1> results(Inputs in) const { return {{empty_like(in[0])}, {empty({of.rows}, in[0].dtype())}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::norm(c).rms_norm(of.rows, of.cols, c.in(0), c.in(1), eps, c.out(), c.kept(0));
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::norm(c).rms_norm_backward(of.rows, of.cols, c.in(0), c.in(1), c.kept(0), c.dout(), c.din(0), c.din(1));
+  }
+  Tensor reference(Inputs in) const {
+    const Tensor &x = in[0], &weight = in[1];
+    const Tensor y = x * rsqrt(mean(square(x), -1, Dims::keep) + eps);
+    return weight.defined() ? y * weight : y;
+  }
+};
 
 void check_input(const char* op, const Tensor& x, double eps) {
   check_floating(op, x);
@@ -141,43 +146,13 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
   check_input("layer_norm", x, eps);
   check_parameter("layer_norm", "weight", x, weight);
   check_parameter("layer_norm", "bias", x, bias);
-  if (Composed::active()) return composed(x, weight, bias, eps);
-  const int64_t cols = x.size(-1), rows = x.numel() / cols;
-  Tensor y = empty_like(x), mean = empty({rows}, x.dtype()), rstd = empty({rows}, x.dtype());
-  dispatch_floating("layer_norm", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::norm<T>().layer_norm(rows, cols, x.data<T>(), data_or_null<T>(weight), data_or_null<T>(bias),
-                                  static_cast<T>(eps), y.mutable_data<T>(), mean.mutable_data<T>(),
-                                  rstd.mutable_data<T>());
-  });
-  return record(layer_norm_op, {x, weight, bias}, y, {x, weight, mean, rstd, bias},
-                [eps](const BackwardContext& c) -> Tensors {
-                  if (!c.create_graph()) return fused_gradients(c);
-                  return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(4)}, 1, [eps](const Tensors& in) {
-                    return Tensors{composed(in[0], in[1], in[2], eps)};
-                  });
-                },
-                {{"eps", eps}});
+  return fused(layer_norm_op, {x, weight, bias}, LayerNorm{Rows(x), eps}, {{"eps", eps}});
 }
 
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
   check_input("rms_norm", x, eps);
   check_parameter("rms_norm", "weight", x, weight);
-  if (Composed::active()) return rms_composed(x, weight, eps);
-  const int64_t cols = x.size(-1), rows = x.numel() / cols;
-  Tensor y = empty_like(x), rstd = empty({rows}, x.dtype());
-  dispatch_floating("rms_norm", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::norm<T>().rms_norm(rows, cols, x.data<T>(), data_or_null<T>(weight), static_cast<T>(eps),
-                                y.mutable_data<T>(), rstd.mutable_data<T>());
-  });
-  return record(rms_norm_op, {x, weight}, y, {x, weight, rstd},
-                [eps](const BackwardContext& c) -> Tensors {
-                  if (!c.create_graph()) return rms_fused_gradients(c);
-                  return twin_gradients(c, {c.saved(0), c.saved(1)}, 1,
-                                        [eps](const Tensors& in) { return Tensors{rms_composed(in[0], in[1], eps)}; });
-                },
-                {{"eps", eps}});
+  return fused(rms_norm_op, {x, weight}, RmsNorm{Rows(x), eps}, {{"eps", eps}});
 }
 
 }  // namespace tape

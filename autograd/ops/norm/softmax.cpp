@@ -6,9 +6,8 @@
 #include "autograd/kernels/norm/softmax.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
-#include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/op.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 
@@ -33,77 +32,71 @@ std::function<std::vector<OpSample>()> samples(Tensor (*f)(const Tensor&, int64_
 }
 
 const Op softmax_op({.name = "softmax",
-                     .formula = {.forward = "yⱼ = exp xⱼ / Σₖ exp xₖ along the last axis of{y}",
-                                 .backward = {"dx = y ⊙ (dy − Σⱼ dyⱼ yⱼ), along the last axis of{y}"}},
+                     .formula = {.forward = "yⱼ = exp xⱼ / Σₖ exp xₖ along axis {axis} of{y}",
+                                 .backward = {"dx = y ⊙ (dy − Σⱼ dyⱼ yⱼ), along axis {axis} of{y}"}},
                      .traits = {.weighs = true},
                      .samples = samples(softmax)});
 
 const Op log_softmax_op({.name = "log_softmax",
-                         .formula = {.forward = "y{y} = x − ln Σⱼ exp xⱼ along the last axis",
-                                     .backward = {"dx = dy − softmax(x) ⊙ Σⱼ dyⱼ, along the last axis of{y}"}},
+                         .formula = {.forward = "y{y} = x − ln Σⱼ exp xⱼ along axis {axis}",
+                                     .backward = {"dx = dy − softmax(x) ⊙ Σⱼ dyⱼ, along axis {axis} of{y}"}},
                          .samples = samples(log_softmax)});
 
-enum class Kind { plain, logarithm };
+struct Softmax {
+  int64_t outer, size, inner;
+  static constexpr bool saves_inputs = false, saves_outputs = true;
 
-Tensor forward(Kind kind, const Tensor& x, int64_t cols) {
-  Tensor y = empty_like(x);
-  if (x.numel() == 0) return y;
-  dispatch_floating(kind == Kind::plain ? "softmax" : "log_softmax", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& kernel = kernels::softmax<T>();
-    (kind == Kind::plain ? kernel.softmax : kernel.log_softmax)(x.numel() / cols, cols, x.data<T>(),
-                                                                y.mutable_data<T>());
-  });
-  return y;
-}
+  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::softmax(c).softmax(outer, size, inner, c.in(0), c.out());
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::softmax(c).softmax_backward(outer, size, inner, c.out(), c.dout(), c.din(0));
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor y = lines(c.saved(0)), dy = lines(c.grad());
+    return {reshape(y * (dy - sum(dy * y, 1, Dims::keep)), c.grad().shape())};
+  }
+  /// [outer, size, inner]
+  Tensor lines(const Tensor& x) const { return reshape(x, Shape{outer, size, inner}); }
+};
 
-Tensor fused_gradient(Kind kind, const Tensor& y, const Tensor& dy, int64_t cols) {
-  Tensor dx = empty_like(y);
-  if (y.numel() == 0) return dx;
-  dispatch_floating("softmax", y.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    const auto& kernel = kernels::softmax<T>();
-    (kind == Kind::plain ? kernel.softmax_backward : kernel.log_softmax_backward)(y.numel() / cols, cols, y.data<T>(),
-                                                                                  dy.data<T>(), dx.mutable_data<T>());
-  });
-  return dx;
+struct LogSoftmax : Softmax {
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::softmax(c).log_softmax(outer, size, inner, c.in(0), c.out());
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::softmax(c).log_softmax_backward(outer, size, inner, c.out(), c.dout(), c.din(0));
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor y = lines(c.saved(0)), dy = lines(c.grad());
+    if (y.numel() == 0) return {c.grad()};
+    // A group of nothing but -inf has no gradient.
+    const Tensor nothing = eq(max(y.detach(), 1, Dims::keep), -INFINITY);
+    return {reshape(masked_fill(dy - exp(y) * sum(dy, 1, Dims::keep), nothing, 0), c.grad().shape())};
+  }
+};
+
+/// The call along `axis`, which is counted from the front afterwards.
+Softmax along(const char* name, const Tensor& x, int64_t& axis) {
+  axis = x.shape().axis(axis, name);
+  return {x.shape().slice(0, axis).numel(), x.shape()[axis], x.shape().slice(axis + 1, x.rank()).numel()};
 }
 
 }  // namespace
 
-/// dy_i/dx_j = y_i (d_ij - y_j), so dx = y (dy - sum(dy y)).
 Tensor softmax(const Tensor& x, int64_t axis) {
-  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return softmax(wide, axis); });
-  axis = x.shape().axis(axis, "softmax");
-  if (axis != x.rank() - 1) return transpose(softmax(transpose(x, axis, -1), -1), axis, -1);
-  const int64_t cols = x.shape()[axis];
-  Tensor y = forward(Kind::plain, x, cols);
-  return record(softmax_op, {x}, y, {y},
-                [cols](const BackwardContext& c) -> Tensors {
-                  const Tensor p = c.saved(0), dy = c.grad();
-                  if (!c.create_graph()) return {fused_gradient(Kind::plain, p, dy, cols)};
-                  return {p * (dy - sum(dy * p, -1, Dims::keep))};
-                },
-                {{"axis", axis}});
+  const Softmax call = along("softmax", x, axis);
+  return fused(softmax_op, {x}, call, {{"axis", axis}});
 }
 
-/// dy_i/dx_j = d_ij - e^(y_j), so dx = dy - e^y sum(dy).
 Tensor log_softmax(const Tensor& x, int64_t axis) {
-  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return log_softmax(wide, axis); });
-  axis = x.shape().axis(axis, "log_softmax");
-  if (axis != x.rank() - 1) return transpose(log_softmax(transpose(x, axis, -1), -1), axis, -1);
-  const int64_t cols = x.shape()[axis];
-  Tensor y = forward(Kind::logarithm, x, cols);
-  return record(log_softmax_op, {x}, y, {y},
-                [cols](const BackwardContext& c) -> Tensors {
-                  const Tensor log_p = c.saved(0), dy = c.grad();
-                  if (!c.create_graph()) return {fused_gradient(Kind::logarithm, log_p, dy, cols)};
-                  if (log_p.numel() == 0) return {dy};
-                  // A group of nothing but -inf has no gradient.
-                  const Tensor nothing = eq(max(log_p.detach(), -1, Dims::keep), -INFINITY);
-                  return {masked_fill(dy - exp(log_p) * sum(dy, -1, Dims::keep), nothing, 0)};
-                },
-                {{"axis", axis}});
+  const LogSoftmax call{along("log_softmax", x, axis)};
+  return fused(log_softmax_op, {x}, call, {{"axis", axis}});
 }
 
 }  // namespace tape

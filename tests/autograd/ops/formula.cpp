@@ -90,7 +90,7 @@ TEST(Formulas, HoldTheShapesOfTheNode) {
   const Formula without = formula_of(linear(x, weight), {x, weight, {}});
   EXPECT_EQ(without.forward, "y [2, 3, 5] = x [2, 3, 4] · weightᵀ [5, 4]");
   EXPECT_EQ(without.backward[2], "");
-  EXPECT_EQ(formula_of(softmax(x, -1), {x}).backward[0], "dx = y ⊙ (dy − Σⱼ dyⱼ yⱼ), along the last axis of [2, 3, 4]");
+  EXPECT_EQ(formula_of(softmax(x, -1), {x}).backward[0], "dx = y ⊙ (dy − Σⱼ dyⱼ yⱼ), along axis 2 of [2, 3, 4]");
   const Tensor y = leaf({2, 3, 1});
   EXPECT_THAT(formula_of(cat({x, x, y}, -1), {x, x, y}).backward,
               ElementsAre("dx0 [2, 3, 4] = the part of dy [2, 3, 9] that input 0 became",

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace tape::kernels {
 
@@ -51,15 +52,29 @@ std::string cpu_name();
   inline const Table& name() { return portable::name; }
 #endif
 
+namespace tape::kernels {
+
+/// Where a call computes, and in what: values of T.
+template <class T>
+struct Place {};
+
+}  // namespace tape::kernels
+
 // The same for a table of each floating-point type:
-//   template <class T> const Table<T>& name();   // T is float or double
-#define TAPE_KERNEL_TABLE(Table, name)        \
-  TAPE_LEVEL_TABLE(Table<float>, name##_f32)  \
-  TAPE_LEVEL_TABLE(Table<double>, name##_f64) \
-  template <class T>                          \
-  const Table<T>& name() {                    \
-    if constexpr (sizeof(T) == sizeof(float)) \
-      return name##_f32();                    \
-    else                                      \
-      return name##_f64();                    \
+//   template <class T> const Table<T>& name();                  // T is float or double
+//   template <class T> const Table<T>& name(const Place<T>&);
+#define TAPE_KERNEL_TABLE(Table, name)                                    \
+  TAPE_LEVEL_TABLE(Table<float>, name##_f32)                              \
+  TAPE_LEVEL_TABLE(Table<double>, name##_f64)                             \
+  template <class T>                                                      \
+  const Table<T>& name() {                                                \
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>); \
+    if constexpr (std::is_same_v<T, float>)                               \
+      return name##_f32();                                                \
+    else                                                                  \
+      return name##_f64();                                                \
+  }                                                                       \
+  template <class T>                                                      \
+  const Table<T>& name(const Place<T>&) {                                 \
+    return name<T>();                                                     \
   }

@@ -148,7 +148,7 @@ TEST(Promotion, RefusesToSubtractBool) {
                     "sub: bool cannot be subtracted: bool - bool; there are logical_xor and logical_not");
   EXPECT_TAPE_ERROR(1 - flags, ErrorKind::dtype,
                     "sub: bool cannot be subtracted: i64 - bool; there are logical_xor and logical_not");
-  EXPECT_TAPE_ERROR(-flags, ErrorKind::dtype, "neg: needs f32 or f64, got bool");
+  EXPECT_TAPE_ERROR(-flags, ErrorKind::dtype, "neg: needs a floating dtype, got bool");
 }
 
 TEST(StoredDtypes, CastsAreAsInPyTorch) {

@@ -91,14 +91,14 @@ TEST(Remainder, HasTheSignOfTheDivisor) {
 
 TEST(Statistics, RefuseWhatHasNoMiddle) {
   EXPECT_TAPE_ERROR(std(tensor({1})), ErrorKind::shape, "std: 1 values for correction 1 in [1]");
-  EXPECT_TAPE_ERROR(std(arange(3)), ErrorKind::dtype, "std: needs f32 or f64, got i64");
+  EXPECT_TAPE_ERROR(std(arange(3)), ErrorKind::dtype, "std: needs a floating dtype, got i64");
   EXPECT_TAPE_ERROR(median(zeros({2, 0}), 1), ErrorKind::shape, "median: nothing to reduce in [2, 0]");
   EXPECT_TAPE_ERROR(median(zeros({0})), ErrorKind::shape, "median: nothing to reduce in [0]");
   EXPECT_TAPE_ERROR(quantile(tensor({1}), 1.5), ErrorKind::config, "quantile: q must be in [0, 1], got 1.5");
   EXPECT_TAPE_ERROR(quantile(zeros({0}), 0.5, 0), ErrorKind::shape, "quantile: nothing to reduce in [0]");
   EXPECT_TAPE_ERROR(norm(zeros({0}), inf), ErrorKind::shape, "norm: nothing to reduce in [0]");
   EXPECT_TAPE_ERROR(norm(tensor({1}), NAN), ErrorKind::config, "norm: p must be a number, got nan");
-  EXPECT_TAPE_ERROR(norm(arange(3)), ErrorKind::dtype, "norm: needs f32 or f64, got i64");
+  EXPECT_TAPE_ERROR(norm(arange(3)), ErrorKind::dtype, "norm: needs a floating dtype, got i64");
   EXPECT_TAPE_ERROR(nansum(arange(3)), ErrorKind::dtype, "nansum: needs f32 or f64, got i64");
   EXPECT_EQ(norm(zeros({0}), 2).item(), 0);
 }

@@ -1,0 +1,260 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "../kernels/runtime/common/isa.h"
+#include "../tape/scope.h"
+#include "../tape/tape.h"
+#include "check.h"
+#include "data_or_null.h"
+#include "elementwise/cast.h"
+#include "op.h"
+
+// How an operation with a kernel of its own is written: as a struct that says its shapes, its kernel calls and its
+// reference, and a call of fused():
+//
+//   struct LayerNorm {
+//     double eps;
+//     Results<1, 2> results(Inputs in) const;                              new tensors: y; mean and rstd, which are
+//     kept template <class T> void forward(const ForwardCall<T>& c) const;      calls a kernel template <class T> void
+//     backward(const BackwardCall<T>& c) const;    calls a kernel Tensor reference(Inputs in) const; y by public
+//     operations
+//   };
+//   return fused(layer_norm_op, {x, weight, bias}, LayerNorm{eps}, {{"eps", eps}});
+//
+// It does not ask for dtypes, whether it is recorded, or whose gradient is wanted. What it may have beside these:
+//   Tensors gradients(const BackwardContext& c) const;   of operations: without a backward kernel or a reference, or
+//   where
+//                                                        another way to differentiate again is shorter than the
+//                                                        reference
+//   bool saves_inputs, saves_outputs;                    what the gradients read beside what is kept: true and false
+//   bool has_backward;                                   whether backward() has a kernel, where calls differ: true
+//   bool overwrites;                                     the gradient of input 0 may take the memory of the first saved
+//                                                        value, once nobody else needs that: false
+//   Tensor saved_input(size_t i, Inputs in) const;       what is saved of an input: in[i]
+//   Tensor new_gradient(size_t i, const Tensor& saved) const;   memory for the gradient of an input: empty_like(saved)
+//   auto constants() const;                              an array of tensors of any dtype that are read and have no
+//                                                        gradient: saved, so that a backward notices a change
+namespace tape {
+
+/// The tensors of a call, in the order of its formula; an undefined one was not given.
+using Inputs = std::span<const Tensor>;
+
+/// What a call computes: outputs, the last of which may be undefined, and what its backward wants beside them.
+template <size_t Outputs, size_t Kept = 0>
+struct Results {
+  std::array<Tensor, Outputs> outputs;
+  std::array<Tensor, Kept> kept = {};
+};
+
+/// The values of a call, for its forward kernel: null for what is undefined.
+template <class T>
+class ForwardCall : public kernels::Place<T> {
+ public:
+  ForwardCall(Inputs inputs, std::span<Tensor> outputs, std::span<Tensor> kept)
+      : inputs_(inputs), outputs_(outputs), kept_(kept) {}
+
+  /// Of the first output.
+  int64_t numel() const { return outputs_[0].numel(); }
+  const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
+  T* out(size_t i = 0) const { return mutable_data_or_null<T>(outputs_[i]); }
+  T* kept(size_t i) const { return mutable_data_or_null<T>(kept_[i]); }
+
+ private:
+  const Inputs inputs_;
+  const std::span<Tensor> outputs_, kept_;
+};
+
+/// The same for the kernel that makes the gradients.
+template <class T>
+class BackwardCall : public kernels::Place<T> {
+ public:
+  BackwardCall(Inputs inputs, Inputs outputs, Inputs kept, Inputs arriving, std::span<Tensor> gradients)
+      : inputs_(inputs), outputs_(outputs), kept_(kept), arriving_(arriving), gradients_(gradients) {}
+
+  /// Of the first output.
+  int64_t numel() const { return arriving_[0].numel(); }
+  const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
+  const T* out(size_t i = 0) const { return data_or_null<T>(outputs_[i]); }
+  const T* kept(size_t i) const { return data_or_null<T>(kept_[i]); }
+  /// The gradient of an output; null where none arrived, but for the first.
+  const T* dout(size_t i = 0) const { return data_or_null<T>(arriving_[i]); }
+  /// The gradient of an input, to be written; null where nobody wants it.
+  T* din(size_t i) const { return mutable_data_or_null<T>(gradients_[i]); }
+
+ private:
+  const Inputs inputs_, outputs_, kept_, arriving_;
+  const std::span<Tensor> gradients_;
+};
+
+namespace detail {
+
+template <class Operation>
+concept HasReference = requires(const Operation& o, Inputs in) { o.reference(in); };
+/// Gradients as operations: where they are differentiated again, or where there is no kernel for them.
+template <class Operation>
+concept HasGradients = requires(const Operation& o, const BackwardContext& c) { o.gradients(c); };
+template <class Operation>
+concept HasBackwardKernel = requires(const Operation& o, const BackwardCall<float>& c) { o.backward(c); };
+
+template <class Operation>
+bool saves_inputs(const Operation& o) {
+  if constexpr (requires { o.saves_inputs; }) return o.saves_inputs;
+  return true;
+}
+template <class Operation>
+bool saves_outputs(const Operation& o) {
+  if constexpr (requires { o.saves_outputs; }) return o.saves_outputs;
+  return false;
+}
+template <class Operation>
+bool has_backward(const Operation& o) {
+  if constexpr (requires { o.has_backward; }) return o.has_backward;
+  return true;
+}
+template <class Operation>
+bool overwrites(const Operation& o) {
+  if constexpr (requires { o.overwrites; }) return o.overwrites;
+  return false;
+}
+template <class Operation>
+Tensor saved_input(const Operation& o, size_t i, Inputs in) {
+  if constexpr (requires { o.saved_input(i, in); }) return o.saved_input(i, in);
+  return in[i];
+}
+template <class Operation>
+Tensor new_gradient(const Operation& o, size_t i, const Tensor& saved) {
+  if constexpr (requires { o.new_gradient(i, saved); })
+    return o.new_gradient(i, saved);
+  else
+    return empty_like(saved);
+}
+template <class Operation>
+auto constants(const Operation& o) {
+  if constexpr (requires { o.constants(); })
+    return o.constants();
+  else
+    return std::array<Tensor, 0>();
+}
+
+inline std::array<Tensor, 1> as_array(Tensor x) { return {std::move(x)}; }
+template <size_t N>
+std::array<Tensor, N> as_array(std::array<Tensor, N> tensors) {
+  return tensors;
+}
+
+/// The gradients by the operation's kernel.
+template <size_t N, size_t Outputs, size_t Kept, class Operation>
+Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c) {
+  const size_t first_output = saves_inputs(operation) ? N : 0;
+  const size_t first_kept = first_output + (saves_outputs(operation) ? Outputs : 0);
+  Tensors gradients(N);
+  if (overwrites(operation) && c.needs(0)) gradients[0] = c.room_of_saved(0);
+  std::array<Tensor, N> inputs;
+  std::array<Tensor, Outputs> outputs, arriving;
+  std::array<Tensor, Kept> kept;
+  if (saves_inputs(operation))
+    for (size_t i = 0; i < N; ++i) inputs[i] = c.saved(i);
+  if (saves_outputs(operation))
+    for (size_t i = 0; i < Outputs; ++i) outputs[i] = c.saved(first_output + i);
+  for (size_t i = 0; i < Kept; ++i) kept[i] = c.saved(first_kept + i);
+  for (size_t i = 0; i < constants(operation).size(); ++i) c.saved(first_kept + Kept + i);
+  for (size_t i = 0; i < Outputs; ++i)
+    if (i == 0 || c.has_grad(i)) arriving[i] = c.grad(i);
+  for (size_t i = 0; i < N; ++i)
+    if (c.needs(i) && !gradients[i].defined())
+      gradients[i] = new_gradient(operation, i, saves_inputs(operation) ? inputs[i] : arriving[0]);
+  dispatch_floating("backward", arriving[0].dtype(), [&](auto zero) {
+    operation.backward(BackwardCall<decltype(zero)>(inputs, outputs, kept, arriving, gradients));
+  });
+  return gradients;
+}
+
+template <size_t N, size_t Outputs, size_t Kept, class Operation>
+Tensors fused_gradients(const Operation& operation, const BackwardContext& c) {
+  if constexpr (HasBackwardKernel<Operation>)
+    if (has_backward(operation) && !c.create_graph()) return gradients_by_kernel<N, Outputs, Kept>(operation, c);
+  if constexpr (HasGradients<Operation>) {
+    return operation.gradients(c);
+  } else {
+    Tensors inputs(N);
+    for (size_t i = 0; i < N; ++i) inputs[i] = c.saved(i);
+    // Of constants, that they are as they were.
+    for (size_t i = 0; i < constants(operation).size(); ++i)
+      c.saved(N + (saves_outputs(operation) ? Outputs : 0) + Kept + i);
+    return twin_gradients(c, inputs, Outputs, [&](const Tensors& in) {
+      const auto outputs = as_array(operation.reference(Inputs(in)));
+      return Tensors(outputs.begin(), outputs.end());
+    });
+  }
+}
+
+/// One call in f32 or f64: an array of its outputs.
+template <size_t N, class Operation>
+auto call(const Op& op, Inputs in, const Operation& operation, AttributeList attributes) {
+  check_floating(op.name(), in[0]);
+  using Made = decltype(operation.results(in));
+  constexpr size_t kOutputs = std::tuple_size_v<decltype(Made::outputs)>,
+                   kKept = std::tuple_size_v<decltype(Made::kept)>;
+  if constexpr (HasReference<Operation>)
+    if (Composed::active()) return as_array(operation.reference(in));
+  auto [outputs, kept] = operation.results(in);
+  const std::span<Tensor> to(outputs), keep(kept);
+  dispatch_floating(op.name(), in[0].dtype(),
+                    [&](auto zero) { operation.forward(ForwardCall<decltype(zero)>(in, to, keep)); });
+  observe_use(in);
+  if (!needs_record(in)) return outputs;
+  size_t given = kOutputs;
+  while (!outputs[given - 1].defined()) --given;
+  const auto fixed = constants(operation);
+  std::array<Tensor, N + kOutputs + kKept + std::tuple_size_v<std::remove_cv_t<decltype(fixed)>>> saved;
+  auto end = saved.begin();
+  if (saves_inputs(operation))
+    for (size_t i = 0; i < N; ++i) *end++ = saved_input(operation, i, in);
+  if (saves_outputs(operation)) end = std::copy(outputs.begin(), outputs.end(), end);
+  end = std::copy(kept.begin(), kept.end(), end);
+  end = std::copy(fixed.begin(), fixed.end(), end);
+  record_node(
+      op, in, Inputs(outputs).first(given), Inputs(saved.begin(), end),
+      [operation, precision = MatmulPrecisionScope::current()](const BackwardContext& c) -> Tensors {
+        const MatmulPrecisionScope as_recorded(precision);
+        return fused_gradients<N, kOutputs, kKept>(operation, c);
+      },
+      attributes);
+  return outputs;
+}
+
+}  // namespace detail
+
+/// Runs an operation with kernels of its own, and records it: one tensor, or an array of its outputs. f16 and bf16 are
+/// computed in f32 and rounded back, each by a recorded cast. In a Composed scope the reference runs in its place, if
+/// there is one. Gradients come from the kernel, or, where they are to be differentiated themselves, from gradients()
+/// or the reference; in the precision that was asked for where it was called. Error (dtype) for inputs that are not
+/// floating.
+template <class Operation, size_t N>
+auto fused(const Op& op, const Tensor (&inputs)[N], const Operation& operation, AttributeList attributes = {}) {
+  using Outputs = decltype(detail::call<N>(op, Inputs(inputs), operation, attributes));
+  const DType dtype = inputs[0].dtype();
+  Outputs outputs;
+  if (!is_half(dtype)) {
+    outputs = detail::call<N>(op, Inputs(inputs), operation, attributes);
+  } else {
+    std::array<Tensor, N> wide;
+    for (size_t i = 0; i < N; ++i)
+      wide[i] = inputs[i].defined() && is_half(inputs[i].dtype()) ? cast(inputs[i], f32) : inputs[i];
+    outputs = detail::call<N>(op, Inputs(wide), operation, attributes);
+    for (Tensor& output : outputs)
+      if (output.defined()) output = cast(output, dtype);
+  }
+  if constexpr (std::tuple_size_v<Outputs> == 1)
+    return std::move(outputs[0]);
+  else
+    return outputs;
+}
+
+}  // namespace tape

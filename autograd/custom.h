@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "ops/op.h"
+#include "tape/op.h"
 #include "tape/tape.h"
 
 namespace tape {

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 
 namespace tape::inspect {
 namespace {

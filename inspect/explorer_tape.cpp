@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "autograd/ops/formula.h"
+#include "autograd/tape/formula.h"
 #include "autograd/tape/graph.h"
 #include "inspect/explorer_axes.h"
 

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "autograd/ops/op.h"
 #include "autograd/tape/graph.h"
+#include "autograd/tape/op.h"
 #include "base/module_path.h"
 #include "base/number_text.h"
 #include "base/table.h"

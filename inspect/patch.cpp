@@ -1,7 +1,7 @@
 #include "inspect/patch.h"
 
 #include "autograd/ops/elementwise/cast.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/scope.h"
 
 namespace tape::inspect {

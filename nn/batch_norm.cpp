@@ -4,7 +4,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/norm/batch_norm.h"
-#include "autograd/tape/checkpoint.h"
+#include "autograd/tape/scope.h"
 #include "base/check.h"
 #include "nn/check.h"
 

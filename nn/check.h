@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../autograd/ops/op.h"
+#include "../autograd/tape/op.h"
 #include "gradcheck.h"
 
 namespace tape::nn {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "../autograd/mask.h"
-#include "../autograd/tape/checkpoint.h"
 #include "../autograd/tape/scope.h"
+#include "../autograd/transforms/checkpoint.h"
 #include "module.h"
 
 namespace tape::nn {

@@ -8,8 +8,8 @@
 
 #include "autograd/create.h"
 #include "autograd/io/safetensors.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/product/packed_weight.h"
+#include "autograd/tape/op.h"
 #include "base/short_list.h"
 
 namespace tape::nn {
@@ -220,8 +220,9 @@ std::shared_ptr<Module::BackwardWatch> Module::watch_inputs(const Tensors& input
   auto watch = std::make_shared<BackwardWatch>(BackwardWatch{*this, {}, inputs.size(), {}});
   behind = inputs;
   Tensors before, after;
-  observe_use(inputs);
-  if (needs_record(inputs)) {
+  if (!needs_record(inputs)) {
+    observe_use(inputs);
+  } else {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i].requires_grad()) continue;
       behind[i] = inputs[i].detach();

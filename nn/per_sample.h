@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../autograd/tape/per_sample.h"
+#include "../autograd/transforms/per_sample.h"
 #include "module.h"
 
 namespace tape::nn {

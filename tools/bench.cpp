@@ -16,7 +16,7 @@
 #include "autograd/kernels/product/common/gemm.h"
 #include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/random.h"
-#include "autograd/tape/rematerialize.h"
+#include "autograd/transforms/rematerialize.h"
 #include "inspect/chrome_trace.h"
 #include "models/decoding/beam.h"
 #include "models/decoding/greedy.h"

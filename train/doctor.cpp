@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "autograd/diagnose/anomaly.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 #include "base/error.h"
 #include "nn/hook_scope.h"
 #include "nn/training_mode.h"

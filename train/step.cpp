@@ -5,9 +5,9 @@
 
 #include "autograd/create.h"
 #include "autograd/diagnose/anomaly.h"
-#include "autograd/tape/rematerialize.h"
 #include "autograd/tape/scope.h"
 #include "autograd/tape/trace.h"
+#include "autograd/transforms/rematerialize.h"
 #include "base/error.h"
 #include "nn/unregistered_leaves.h"
 #include "optim/clip.h"

@@ -9,8 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../autograd/tape/rematerialize.h"
 #include "../autograd/tape/scope.h"
+#include "../autograd/transforms/rematerialize.h"
 #include "../models/folder.h"
 #include "../models/sentence_encoder.h"
 #include "../nn/layer_checkpoints.h"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "autograd/kernels/reduce/reduce.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

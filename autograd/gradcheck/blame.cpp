@@ -6,7 +6,7 @@
 
 #include "autograd/gradcheck/blame_search.h"
 #include "autograd/gradcheck/past_the_tape.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 
 namespace tape::detail {
 namespace {

@@ -8,9 +8,9 @@
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/listeners.h"
+#include "autograd/tape/op.h"
 
 namespace tape::detail {
 namespace {

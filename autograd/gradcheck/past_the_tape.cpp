@@ -11,7 +11,7 @@
 #include "autograd/gradcheck/borrowed.h"
 #include "autograd/gradcheck/recorded_call.h"
 #include "autograd/gradcheck/slopes.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 
 namespace tape::detail {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "../named_tensor.h"
-#include "../ops/op.h"
+#include "../tape/op.h"
 #include "replay.h"
 
 namespace tape::detail {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "autograd/tape/graph.h"
-#include "autograd/tape/leaves.h"
 #include "autograd/tape/tape.h"
+#include "autograd/transforms/leaves.h"
 #include "base/static_list.h"
 #include "base/table.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../ops/op.h"
+#include "../tape/op.h"
 #include "gradcheck.h"
 
 namespace tape {

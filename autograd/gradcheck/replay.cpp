@@ -6,9 +6,9 @@
 
 #include "autograd/dtype.h"
 #include "autograd/gradcheck/borrowed.h"
-#include "autograd/ops/op.h"
 #include "autograd/tape/custom_forward.h"
 #include "autograd/tape/listeners.h"
+#include "autograd/tape/op.h"
 
 namespace tape::detail {
 namespace {

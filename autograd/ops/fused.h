@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "../kernels/runtime/common/isa.h"
+#include "../tape/op.h"
 #include "../tape/scope.h"
 #include "../tape/tape.h"
 #include "check.h"
 #include "data_or_null.h"
 #include "elementwise/cast.h"
-#include "op.h"
 
 // How an operation with a kernel of its own is written: as a struct that says its shapes, its kernel calls and its
 // reference, and a call of fused():
@@ -34,7 +34,9 @@
 //                                                        reference
 //   bool saves_inputs, saves_outputs;                    what the gradients read beside what is kept: true and false
 //   bool has_backward;                                   whether backward() has a kernel, where calls differ: true
-//   bool overwrites;                                     the gradient of input 0 may take the memory of the first saved
+//   size_t whole_outputs;                                of whole numbers, behind the others: saved, without gradients:
+//   0 bool overwrites;                                     the gradient of input 0 may take the memory of the first
+//   saved
 //                                                        value, once nobody else needs that: false
 //   Tensor saved_input(size_t i, Inputs in) const;       what is saved of an input: in[i]
 //   Tensor new_gradient(size_t i, const Tensor& saved) const;   memory for the gradient of an input: empty_like(saved)
@@ -61,9 +63,14 @@ class ForwardCall : public kernels::Place<T> {
 
   /// Of the first output.
   int64_t numel() const { return outputs_[0].numel(); }
+  const Tensor& tensor(size_t i) const { return inputs_[i]; }
   const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
   T* out(size_t i = 0) const { return mutable_data_or_null<T>(outputs_[i]); }
   T* kept(size_t i) const { return mutable_data_or_null<T>(kept_[i]); }
+  template <class Whole>
+  Whole* out_as(size_t i) const {
+    return mutable_data_or_null<Whole>(outputs_[i]);
+  }
 
  private:
   const Inputs inputs_;
@@ -113,6 +120,11 @@ bool saves_outputs(const Operation& o) {
   return false;
 }
 template <class Operation>
+size_t whole_outputs(const Operation& o) {
+  if constexpr (requires { o.whole_outputs; }) return o.whole_outputs;
+  return 0;
+}
+template <class Operation>
 bool has_backward(const Operation& o) {
   if constexpr (requires { o.has_backward; }) return o.has_backward;
   return true;
@@ -152,7 +164,7 @@ std::array<Tensor, N> as_array(std::array<Tensor, N> tensors) {
 template <size_t N, size_t Outputs, size_t Kept, class Operation>
 Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c) {
   const size_t first_output = saves_inputs(operation) ? N : 0;
-  const size_t first_kept = first_output + (saves_outputs(operation) ? Outputs : 0);
+  const size_t first_kept = first_output + (saves_outputs(operation) ? Outputs : whole_outputs(operation));
   Tensors gradients(N);
   if (overwrites(operation) && c.needs(0)) gradients[0] = c.room_of_saved(0);
   std::array<Tensor, N> inputs;
@@ -186,7 +198,7 @@ Tensors fused_gradients(const Operation& operation, const BackwardContext& c) {
     for (size_t i = 0; i < N; ++i) inputs[i] = c.saved(i);
     // Of constants, that they are as they were.
     for (size_t i = 0; i < constants(operation).size(); ++i)
-      c.saved(N + (saves_outputs(operation) ? Outputs : 0) + Kept + i);
+      c.saved(N + (saves_outputs(operation) ? Outputs : whole_outputs(operation)) + Kept + i);
     return twin_gradients(c, inputs, Outputs, [&](const Tensors& in) {
       const auto outputs = as_array(operation.reference(Inputs(in)));
       return Tensors(outputs.begin(), outputs.end());
@@ -207,16 +219,20 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
   const std::span<Tensor> to(outputs), keep(kept);
   dispatch_floating(op.name(), in[0].dtype(),
                     [&](auto zero) { operation.forward(ForwardCall<decltype(zero)>(in, to, keep)); });
-  observe_use(in);
-  if (!needs_record(in)) return outputs;
-  size_t given = kOutputs;
+  if (!needs_record(in)) {
+    observe_use(in);
+    return outputs;
+  }
+  size_t given = kOutputs - whole_outputs(operation);
   while (!outputs[given - 1].defined()) --given;
   const auto fixed = constants(operation);
   std::array<Tensor, N + kOutputs + kKept + std::tuple_size_v<std::remove_cv_t<decltype(fixed)>>> saved;
   auto end = saved.begin();
   if (saves_inputs(operation))
     for (size_t i = 0; i < N; ++i) *end++ = saved_input(operation, i, in);
-  if (saves_outputs(operation)) end = std::copy(outputs.begin(), outputs.end(), end);
+  end = std::copy(
+      saves_outputs(operation) ? outputs.begin() : outputs.end() - static_cast<ptrdiff_t>(whole_outputs(operation)),
+      outputs.end(), end);
   end = std::copy(kept.begin(), kept.end(), end);
   end = std::copy(fixed.begin(), fixed.end(), end);
   record_node(
@@ -249,7 +265,7 @@ auto fused(const Op& op, const Tensor (&inputs)[N], const Operation& operation, 
       wide[i] = inputs[i].defined() && is_half(inputs[i].dtype()) ? cast(inputs[i], f32) : inputs[i];
     outputs = detail::call<N>(op, Inputs(wide), operation, attributes);
     for (Tensor& output : outputs)
-      if (output.defined()) output = cast(output, dtype);
+      if (output.defined() && is_floating(output.dtype())) output = cast(output, dtype);
   }
   if constexpr (std::tuple_size_v<Outputs> == 1)
     return std::move(outputs[0]);

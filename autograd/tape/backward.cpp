@@ -8,9 +8,8 @@
 #include <unordered_set>
 
 #include "autograd/create.h"
-#include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/early_leaves.h"
+#include "autograd/tape/operations.h"
 #include "autograd/tape/tape.h"
 
 namespace tape {
@@ -126,7 +125,7 @@ void BackwardPass::add(const Ref<Node>& node, uint32_t output, Tensor gradient) 
   } else if (!create_graph_ && !sum.is_shared()) {
     sum.add_(gradient);
   } else {
-    sum = sum + gradient;
+    sum = tape::add(sum, gradient);
   }
 }
 
@@ -172,7 +171,7 @@ void BackwardPass::gather_leaf(Node& leaf, Tensor gradient) {
   if (!sum.defined()) {
     sum = create_graph_ || !gradient.is_shared() ? std::move(gradient) : gradient.clone();
   } else if (create_graph_) {
-    sum = sum + gradient;
+    sum = tape::add(sum, gradient);
   } else {
     sum.add_(gradient);
   }

@@ -2,19 +2,16 @@
 
 #include <utility>
 
+#include "autograd/tape/modes.h"
+
 namespace tape::detail {
-namespace {
-
-thread_local const OnCustomForward* on_custom_forward = nullptr;
-
-}  // namespace
 
 OnCustomForward::OnCustomForward(std::function<void(const Op&)> call)
-    : call_(std::move(call)), previous_(std::exchange(on_custom_forward, this)) {}
-OnCustomForward::~OnCustomForward() { on_custom_forward = previous_; }
+    : call_(std::move(call)), previous_(std::exchange(modes.on_custom_forward, this)) {}
+OnCustomForward::~OnCustomForward() { modes.on_custom_forward = previous_; }
 
 void OnCustomForward::begin(const Op& op) {
-  if (on_custom_forward) on_custom_forward->call_(op);
+  if (modes.on_custom_forward) modes.on_custom_forward->call_(op);
 }
 
 }  // namespace tape::detail

@@ -2,13 +2,11 @@
 
 #include <utility>
 
-namespace tape {
-namespace {
-thread_local bool leaves_are_early = false;
-}  // namespace
+#include "autograd/tape/modes.h"
 
-EarlyLeaves::EarlyLeaves() : previous_(std::exchange(leaves_are_early, true)) {}
-EarlyLeaves::~EarlyLeaves() { leaves_are_early = previous_; }
-bool EarlyLeaves::active() { return leaves_are_early; }
+namespace tape {
+EarlyLeaves::EarlyLeaves() : previous_(std::exchange(detail::modes.early_leaves, true)) {}
+EarlyLeaves::~EarlyLeaves() { detail::modes.early_leaves = previous_; }
+bool EarlyLeaves::active() { return detail::modes.early_leaves; }
 
 }  // namespace tape

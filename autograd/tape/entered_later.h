@@ -19,11 +19,11 @@ class EnteredLater {
 
   /// For record_node(): tells of what is held, and holds or tells of a new node.
   static void recording();
-  static void entered(const Ref<Node>& node, TensorList outputs);
+  static void entered(const Ref<Node>& node, TensorList inputs, TensorList outputs, AttributeList attributes);
 
  private:
   Ref<Node> node_;
-  Tensors outputs_;
+  Tensors inputs_, outputs_;
 };
 
 }  // namespace tape

@@ -18,7 +18,7 @@ struct AttentionCall;
 /// Derive and override the events of interest. Scopes may be nested, also several of one class, and every open one is
 /// told of every event, the outermost first. What an event does itself (tensor operations, a backward) is not observed,
 /// but by observers that it opens. An event that throws ends the operation or the backward with that exception, and the
-/// observers inside are not told; an operation that was not yet `entered` is then not on the tape. An observer may be
+/// observers inside are not told. An observer may be
 /// closed at any time, also inside an event; one that was opened inside an event or an Unobserved scope sees nothing
 /// before it and must be closed by its end. It is of the thread that opened it.
 class Observer {
@@ -30,9 +30,10 @@ class Observer {
 
   /// An operation ran on these, recorded or not.
   virtual void used(TensorList inputs);
-  /// An operation gave its outputs and is about to be recorded (autograd/ops/attributes.h).
+  /// An operation was recorded: what it was given and gave (autograd/tape/attributes.h). Comes behind used(), in the
+  /// same visit.
   virtual void recorded(const Op& op, TensorList inputs, TensorList outputs, AttributeList attributes);
-  /// It is on the tape: `node` is the outputs' node now.
+  /// Its node, which is the outputs' now. Comes behind recorded(), in the same visit.
   virtual void entered(Node& node, TensorList outputs);
   /// The gradient function of a node is about to be called; what came before was other work of the backward.
   virtual void differentiating(const Node& node);

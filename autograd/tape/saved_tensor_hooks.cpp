@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "autograd/create.h"
+#include "autograd/tape/modes.h"
 #include "autograd/tape/tape.h"
 
 namespace tape {
 namespace {
-
-thread_local SavedTensorHooks* innermost = nullptr;
 
 class HookedTensor final : public PackedTensor {
  public:
@@ -36,9 +35,9 @@ class HookedTensor final : public PackedTensor {
 SavedTensorHooks::SavedTensorHooks(Pack pack, Unpack unpack)
     : pack_(std::move(pack)),
       unpack_(std::make_shared<const Unpack>(std::move(unpack))),
-      previous_(std::exchange(innermost, this)) {}
+      previous_(std::exchange(detail::modes.saved_tensor_hooks, this)) {}
 
-SavedTensorHooks::~SavedTensorHooks() { innermost = previous_; }
+SavedTensorHooks::~SavedTensorHooks() { detail::modes.saved_tensor_hooks = previous_; }
 
 std::shared_ptr<const std::any> SavedTensorHooks::pack(const Tensor& value) {
   const NoGrad no_grad;
@@ -59,6 +58,7 @@ std::shared_ptr<const std::any> SavedTensorHooks::pack_once(const Key& key, cons
 }
 
 std::unique_ptr<const PackedTensor> packed_by_hooks(const Tensor& value, const Node* maker, uint32_t output) {
+  SavedTensorHooks* const innermost = detail::modes.saved_tensor_hooks;
   if (!innermost || !is_floating(value.dtype())) return nullptr;
   const TensorImpl& place = value.impl();
   if (place.node && place.node->is_leaf()) return nullptr;

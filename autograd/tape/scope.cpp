@@ -5,15 +5,15 @@
 
 #include "autograd/kernels/product/common/bf16_road.h"
 #include "autograd/tape/listeners.h"
+#include "autograd/tape/modes.h"
 #include "autograd/tape/scope_state.h"
 #include "base/error.h"
 
 namespace tape {
+constinit thread_local detail::Modes detail::modes;
+
 namespace {
-thread_local bool grad_mode = true;
-thread_local bool composed_mode = false;
-thread_local MatmulPrecision matmul_precision = MatmulPrecision::highest;
-thread_local const detail::ModuleName* module_names = nullptr;  // the innermost
+using detail::modes;
 
 std::string path_of(const detail::ModuleName* last) {
   size_t length = 0;
@@ -30,33 +30,35 @@ std::string path_of(const detail::ModuleName* last) {
 }
 }  // namespace
 
-bool grad_enabled() { return grad_mode; }
+bool grad_enabled() { return modes.recording; }
 
-NoGrad::NoGrad() : previous_(grad_mode) { grad_mode = false; }
-NoGrad::~NoGrad() { grad_mode = previous_; }
+NoGrad::NoGrad() : previous_(modes.recording) { modes.recording = false; }
+NoGrad::~NoGrad() { modes.recording = previous_; }
 
-EnableGrad::EnableGrad(bool enabled) : previous_(grad_mode) { grad_mode = enabled; }
-EnableGrad::~EnableGrad() { grad_mode = previous_; }
+EnableGrad::EnableGrad(bool enabled) : previous_(modes.recording) { modes.recording = enabled; }
+EnableGrad::~EnableGrad() { modes.recording = previous_; }
 
-Composed::Composed() : previous_(composed_mode) { composed_mode = true; }
-Composed::~Composed() { composed_mode = previous_; }
-bool Composed::active() { return composed_mode; }
+Composed::Composed() : previous_(modes.composed) { modes.composed = true; }
+Composed::~Composed() { modes.composed = previous_; }
+bool Composed::active() { return modes.composed; }
 
 MatmulPrecisionScope::MatmulPrecisionScope(MatmulPrecision precision)
-    : previous_(std::exchange(matmul_precision, precision)) {}
-MatmulPrecisionScope::~MatmulPrecisionScope() { matmul_precision = previous_; }
-MatmulPrecision MatmulPrecisionScope::current() { return matmul_precision; }
+    : previous_(std::exchange(modes.matmul_precision, precision)) {}
+MatmulPrecisionScope::~MatmulPrecisionScope() { modes.matmul_precision = previous_; }
+MatmulPrecision MatmulPrecisionScope::current() { return modes.matmul_precision; }
+
+bool recomputing() { return modes.recomputing; }
 
 MatmulPrecision matmul_precision_in_use(MatmulPrecision asked) { return kernels::precision_in_use(asked); }
 
-ModuleScope::ModuleScope(std::string_view name) : name_{name, module_names} {
-  module_names = &name_;
+ModuleScope::ModuleScope(std::string_view name) : name_{name, modes.module} {
+  modes.module = &name_;
   if (!detail::is_observed) return;
   try {
     observed_path_ = path();
     observe([this](Observer& observer) { observer.module_entered(observed_path_); });
   } catch (...) {
-    module_names = name_.outer;
+    modes.module = name_.outer;
     throw;
   }
 }
@@ -69,30 +71,30 @@ ModuleScope::~ModuleScope() {
       // Only observers that were opened inside the scope, and so were not told of its begin, miss its end.
     }
   }
-  module_names = name_.outer;
+  modes.module = name_.outer;
 }
 
-std::string ModuleScope::path() { return path_of(module_names); }
+std::string ModuleScope::path() { return path_of(modes.module); }
 
 ScopeState ScopeState::now() {
-  return {composed_mode, MatmulPrecisionScope::current(), Trace::active(), ModuleScope::path()};
+  return {modes.composed, MatmulPrecisionScope::current(), Trace::active(), ModuleScope::path()};
 }
 
 ScopesAs::ScopesAs(const ScopeState& state)
-    : composed_(composed_mode),
-      matmul_precision_(matmul_precision),
+    : composed_(modes.composed),
+      matmul_precision_(modes.matmul_precision),
       module_path_{state.module_path, nullptr},
-      module_names_(module_names) {
+      module_names_(modes.module) {
   if (state.trace) trace_.emplace();  // what may fail comes first
-  composed_mode = state.composed;
-  matmul_precision = state.matmul_precision;
-  module_names = &module_path_;
+  modes.composed = state.composed;
+  modes.matmul_precision = state.matmul_precision;
+  modes.module = &module_path_;
 }
 
 ScopesAs::~ScopesAs() {
-  composed_mode = composed_;
-  matmul_precision = matmul_precision_;
-  module_names = module_names_;
+  modes.composed = composed_;
+  modes.matmul_precision = matmul_precision_;
+  modes.module = module_names_;
 }
 
 }  // namespace tape

@@ -79,6 +79,10 @@ class MatmulPrecisionScope {
 /// What products asked for in a precision run in on this CPU: that one, or a higher one that is as fast.
 MatmulPrecision matmul_precision_in_use(MatmulPrecision asked);
 
+/// Whether the function of a checkpoint() runs again on this thread, for a backward: what its first run changed beside
+/// its outputs (running numbers, counters) must stay as it is.
+bool recomputing();
+
 /// Names the module that runs while in scope; the names of nested scopes, joined by dots, are the module path. The name
 /// must outlive the scope. Observers are told of its begin and end.
 class ModuleScope {

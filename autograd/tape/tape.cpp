@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "autograd/create.h"
-#include "autograd/ops/op.h"
-#include "autograd/ops/shape/shape.h"
 #include "autograd/tape/entered_later.h"
+#include "autograd/tape/modes.h"
+#include "autograd/tape/op.h"
+#include "autograd/tape/operations.h"
 
 namespace tape {
 namespace {
@@ -64,7 +65,6 @@ bool needs_record(TensorList inputs) {
 void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward,
                  AttributeList attributes) {
   EnteredLater::recording();
-  observe([&](Observer& observer) { observer.recorded(op, inputs, outputs, attributes); });
   Ref<Node> node(new Node);
   node->op = &op;
   node->attributes = Attributes(attributes);
@@ -89,7 +89,7 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     std::unique_ptr<const PackedTensor> packed =
         made_here < 0 ? packed_by_hooks(value, place.node.get(), place.output)
                       : packed_by_hooks(value, node.get(), static_cast<uint32_t>(made_here));
-    if (!packed && made_here < 0) packed = rematerialized(value);
+    if (!packed && made_here < 0 && detail::modes.rematerialize) packed = detail::modes.rematerialize(value);
     if (packed)
       node->saved.push_back({{}, made_here, 0, 0, std::move(packed)});
     else
@@ -102,7 +102,7 @@ void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList
     output.node = node;
     output.output = static_cast<uint32_t>(i);
   }
-  EnteredLater::entered(node, outputs);
+  EnteredLater::entered(node, inputs, outputs, attributes);
 }
 
 Tensor BackwardContext::grad(size_t i) const {

@@ -4,12 +4,11 @@
 #include <memory>
 #include <span>
 
-#include "../ops/attributes.h"
 #include "../tensor.h"
+#include "attributes.h"
 #include "backward.h"
 #include "listeners.h"
 #include "packed_tensor.h"
-#include "rematerialize.h"
 #include "saved_tensor_hooks.h"
 #include "scope.h"
 #include "trace.h"
@@ -64,6 +63,9 @@ class BackwardContext {
 /// Gradients of the inputs, in their order; an undefined one is zero. A gradient may have a shape that the input was
 /// broadcast to: the tape sums it back.
 using BackwardFunction = std::function<Tensors(const BackwardContext&)>;
+
+/// How an output is made once more; see Rematerialize.
+class OutputRecipe;
 
 /// A part of the tape that is not recorded, but made anew when the backward comes to it; see checkpoint().
 class Segment {
@@ -131,31 +133,33 @@ class Node : public RefCounted {
 /// Whether an operation on these inputs has to be recorded.
 bool needs_record(TensorList inputs);
 
-/// Tells observers that an operation ran on these inputs.
+/// Tells observers that an operation ran on these inputs and was not recorded.
 inline void observe_use(TensorList inputs) {
   observe([&](Observer& observer) { observer.used(inputs); });
 }
 
 /// Puts an operation on the tape: `outputs` were computed from `inputs`; `saved` (inputs, outputs or others) is kept
 /// for the gradient function, and `attributes` for who looks at the tape. The outputs must be new tensors, not handles
-/// of inputs.
+/// of inputs. Observers are told, in one visit each.
 void record_node(const Op& op, TensorList inputs, TensorList outputs, TensorList saved, BackwardFunction backward,
                  AttributeList attributes = {});
 
 template <class F>
 Tensor record(const Op& op, TensorList inputs, Tensor output, TensorList saved, F&& backward,
               AttributeList attributes = {}) {
-  observe_use(inputs);
   if (needs_record(inputs))
     record_node(op, inputs, {output}, saved, BackwardFunction(std::forward<F>(backward)), attributes);
+  else
+    observe_use(inputs);
   return output;
 }
 template <class F>
 Tensors record_many(const Op& op, TensorList inputs, Tensors outputs, TensorList saved, F&& backward,
                     AttributeList attributes = {}) {
-  observe_use(inputs);
   if (needs_record(inputs))
     record_node(op, inputs, outputs, saved, BackwardFunction(std::forward<F>(backward)), attributes);
+  else
+    observe_use(inputs);
   return outputs;
 }
 

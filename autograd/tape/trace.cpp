@@ -17,13 +17,12 @@
 
 #include <fmt/format.h>
 
+#include "autograd/tape/modes.h"
 #include "autograd/tape/scope.h"
 #include "autograd/tape/tape.h"
 
 namespace tape {
 namespace {
-
-thread_local int open_traces = 0;
 
 /// A place in the code: file and line where there is debug information, and a mangled function name.
 struct Place {
@@ -102,9 +101,9 @@ std::vector<Place> places_of(void* address) {
 
 }  // namespace
 
-Trace::Trace() { ++open_traces; }
-Trace::~Trace() { --open_traces; }
-bool Trace::active() { return open_traces > 0; }
+Trace::Trace() { ++detail::modes.traces; }
+Trace::~Trace() { --detail::modes.traces; }
+bool Trace::active() { return detail::modes.traces > 0; }
 
 void Trace::entered(Node& node, TensorList) {
   if (node.trace) return;  // by a Trace around this one

@@ -12,9 +12,9 @@
 
 #include "autograd/create.h"
 #include "autograd/ops.h"
-#include "autograd/ops/op.h"
 #include "autograd/print.h"
 #include "autograd/random.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
 #include "autograd/tape/trace.h"
 #include "models/transformer.h"

@@ -10,8 +10,8 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/trigonometry.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/formula.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/formula.h"
+#include "autograd/tape/op.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 

@@ -6,20 +6,22 @@
 # - a header of what users name that tapeformer.h does not reach.
 cmake_minimum_required(VERSION 3.22)
 
-# Who may include whom. autograd, autograd/tape and autograd/ops know each other: together they are the core.
+# Who may include whom. autograd (tensors), autograd/tape and autograd/ops are the core: the tape knows no operation, and
+# tensors, whose members are operations, know both.
 set(core base autograd/kernels autograd autograd/tape autograd/ops)
 set(may_base)
 set(may_autograd_kernels base)
 set(may_autograd ${core})
-set(may_autograd_tape ${core})
+set(may_autograd_tape base autograd/kernels autograd)
 set(may_autograd_ops ${core})
-set(may_autograd_gradcheck ${core})
-set(may_autograd_diagnose ${core})
+set(may_autograd_transforms ${core})
+set(may_autograd_gradcheck ${core} autograd/transforms)
+set(may_autograd_diagnose ${core} autograd/transforms)
 set(may_autograd_io ${core})
-set(may_nn ${core} autograd/gradcheck)
-set(may_optim ${core} autograd/gradcheck)
+set(may_nn ${core} autograd/transforms autograd/gradcheck)
+set(may_optim ${core} autograd/transforms autograd/gradcheck)
 set(may_text base autograd)
-set(all_of_autograd ${core} autograd/gradcheck autograd/diagnose autograd/io)
+set(all_of_autograd ${core} autograd/transforms autograd/gradcheck autograd/diagnose autograd/io)
 set(may_models ${all_of_autograd} nn text)
 set(may_train ${all_of_autograd} nn optim text models)
 set(may_inspect ${may_train} train)

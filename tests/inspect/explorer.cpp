@@ -10,7 +10,7 @@
 
 #include "autograd/custom.h"
 #include "autograd/ops.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 #include "base/file.h"
 #include "inspect/shared_data.h"
 #include "inspect/tape_dot.h"

@@ -5,8 +5,8 @@
 #include "autograd/create.h"
 #include "autograd/memory.h"
 #include "autograd/ops.h"
-#include "autograd/tape/checkpoint.h"
 #include "autograd/tape/tape.h"
+#include "autograd/transforms/checkpoint.h"
 #include "nn/linear.h"
 #include "tests/support/errors.h"
 

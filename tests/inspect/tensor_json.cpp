@@ -5,9 +5,9 @@
 
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 #include "tests/inspect/explorer_json.h"
 #include "tests/support/tensors.h"
 

@@ -7,10 +7,10 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/index/index.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/listeners.h"
+#include "autograd/tape/op.h"
 #include "tests/models/checked_transformer.h"
 
 // Outside the library's namespace, as a user's code is.

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "autograd/ops.h"
-#include "autograd/ops/op.h"
-#include "autograd/tape/checkpoint.h"
+#include "autograd/tape/op.h"
+#include "autograd/transforms/checkpoint.h"
 #include "tests/nn/torch_case.h"
 #include "tests/support/errors.h"
 #include "tests/support/temporary_folder.h"

@@ -1,6 +1,6 @@
 // Layers under a checkpoint: as many bits of every gradient as without it, for less memory.
 
-#include "autograd/tape/checkpoint.h"
+#include "autograd/transforms/checkpoint.h"
 
 #include <gmock/gmock.h>
 

@@ -18,7 +18,8 @@ NextPiece cut_to_pieces(std::string_view text, size_t size) {
     if (at == text.size()) return std::nullopt;
     size_t end = std::min(at + size, text.size());
     while (end < text.size() && !begins_character(text[end])) ++end;
-    return text.substr(std::exchange(at, end), end - at);
+    const size_t begin = std::exchange(at, end);
+    return text.substr(begin, end - begin);
   };
 }
 

@@ -17,9 +17,9 @@
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/dropout.h"
 #include "autograd/ops/norm/softmax.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/scope.h"
 
 namespace tape {

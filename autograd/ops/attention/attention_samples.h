@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "../op.h"
+#include "../../tape/op.h"
 
 namespace tape::detail {
 

@@ -8,10 +8,10 @@
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/promote.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/scope.h"
 
 namespace tape {

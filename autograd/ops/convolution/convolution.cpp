@@ -7,10 +7,10 @@
 #include "autograd/ops/convolution/windows.h"
 #include "autograd/ops/data_or_null.h"
 #include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "autograd/create.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

@@ -12,9 +12,9 @@
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

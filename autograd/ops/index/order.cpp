@@ -4,8 +4,8 @@
 #include "autograd/kernels/index/index.h"
 #include "autograd/kernels/reduce/scan.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/index/index.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/shape/extents.h"
 
 namespace tape {
@@ -57,12 +57,59 @@ const Op cumsum_op({.name = "cumsum",
                                 .backward = {"dxⱼ = <reverse:Σᵢ≤ⱼ|Σᵢ≥ⱼ> dyᵢ, the sum from the other end"}},
                     .samples = cumsum_samples});
 
-/// The gradient of values that were taken from `indices`: each goes back to its place.
-auto put_back(int64_t axis, const Shape& shape) {
-  return [axis, shape](const BackwardContext& c) -> Tensors {
-    return {scatter_add(zeros(shape, c.grad().dtype()), axis, c.saved(0), c.grad())};
-  };
-}
+/// What values that were taken from places along an axis share: each gradient goes back to its place.
+struct TakenValues {
+  Shape from;
+  int64_t axis;
+  static constexpr bool saves_inputs = false;
+  static constexpr size_t whole_outputs = 1;
+
+  Tensors gradients(const BackwardContext& c) const {
+    return {scatter_add(zeros(from, c.grad().dtype()), axis, c.saved(0), c.grad())};
+  }
+};
+
+struct TopKValues : TakenValues {
+  int64_t k;
+  bool largest;
+
+  Results<2> results(Inputs in) const {
+    const Shape shape = from.with(axis, k);
+    return {{empty(shape, in[0].dtype()), empty(shape, i64)}};
+  }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    const Extents e(from, axis);
+    if (c.numel() > 0)
+      kernels::index(c).topk(e.outer, e.size, e.inner, c.in(0), k, largest, c.out(), c.template out_as<int64_t>(1));
+  }
+};
+
+struct SortedValues : TakenValues {
+  bool descending;
+
+  Results<2> results(Inputs in) const { return {{empty_like(in[0]), empty(from, i64)}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    const Extents e(from, axis);
+    if (c.numel() > 0)
+      kernels::index(c).sort(e.outer, e.size, e.inner, c.in(0), descending, c.out(), c.template out_as<int64_t>(1));
+  }
+};
+
+struct Cumsum {
+  Extents e;
+  int64_t axis;
+  bool reverse;
+  static constexpr bool saves_inputs = false;
+
+  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::scan(c).cumsum(e.outer, e.size, e.inner, c.in(0), c.out(), reverse);
+  }
+  Tensors gradients(const BackwardContext& c) const { return {cumsum(c.grad(), axis, {.reverse = !reverse})}; }
+};
 
 }  // namespace
 
@@ -71,32 +118,16 @@ TopK topk(const Tensor& x, int64_t k, int64_t axis, const TopKOptions& options) 
   const Extents e(x.shape(), axis);
   if (k < 0 || k > e.size)
     raise(ErrorKind::config, "topk: k = {} is outside 0 .. {} (axis {} of {})", k, e.size, axis, to_string(x.shape()));
-  const Shape shape = x.shape().with(axis, k);
-  TopK best{empty(shape, x.dtype()), empty(shape, i64)};
-  dispatch_floating("topk", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    if (shape.numel() == 0) return;
-    kernels::index<T>().topk(e.outer, e.size, e.inner, x.data<T>(), k, options.largest, best.values.mutable_data<T>(),
-                             best.indices.mutable_data<int64_t>());
-  });
-  record(topk_op, {x}, best.values, {best.indices}, put_back(axis, x.shape()),
-         {{"k", k}, {"axis", axis}, {"largest", options.largest}});
-  return best;
+  const auto [values, indices] = fused(topk_op, {x}, TopKValues{{x.shape(), axis}, k, options.largest},
+                                       {{"k", k}, {"axis", axis}, {"largest", options.largest}});
+  return {values, indices};
 }
 
 TopK sort(const Tensor& x, int64_t axis, const SortOptions& options) {
   axis = x.shape().axis(axis, "sort");
-  const Extents e(x.shape(), axis);
-  TopK sorted{empty_like(x), empty(x.shape(), i64)};
-  dispatch_floating("sort", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    if (x.numel() == 0) return;
-    kernels::index<T>().sort(e.outer, e.size, e.inner, x.data<T>(), options.descending, sorted.values.mutable_data<T>(),
-                             sorted.indices.mutable_data<int64_t>());
-  });
-  record(sort_op, {x}, sorted.values, {sorted.indices}, put_back(axis, x.shape()),
-         {{"axis", axis}, {"descending", options.descending}});
-  return sorted;
+  const auto [values, indices] = fused(sort_op, {x}, SortedValues{{x.shape(), axis}, options.descending},
+                                       {{"axis", axis}, {"descending", options.descending}});
+  return {values, indices};
 }
 
 Tensor argsort(const Tensor& x, int64_t axis, const SortOptions& options) {
@@ -105,17 +136,8 @@ Tensor argsort(const Tensor& x, int64_t axis, const SortOptions& options) {
 
 Tensor cumsum(const Tensor& x, int64_t axis, const CumsumOptions& options) {
   axis = x.shape().axis(axis, "cumsum");
-  const Extents e(x.shape(), axis);
-  Tensor y = empty_like(x);
-  dispatch_floating("cumsum", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::scan<T>().cumsum(e.outer, e.size, e.inner, x.data<T>(), y.mutable_data<T>(), options.reverse);
-  });
-  return record(cumsum_op, {x}, y, {},
-                [axis, reverse = options.reverse](const BackwardContext& c) -> Tensors {
-                  return {cumsum(c.grad(), axis, {.reverse = !reverse})};
-                },
-                {{"axis", axis}, {"reverse", options.reverse}});
+  return fused(cumsum_op, {x}, Cumsum{Extents(x.shape(), axis), axis, options.reverse},
+               {{"axis", axis}, {"reverse", options.reverse}});
 }
 
 }  // namespace tape

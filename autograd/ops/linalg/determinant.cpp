@@ -9,8 +9,8 @@
 #include "autograd/ops/linalg/batch.h"
 #include "autograd/ops/linalg/lu.h"
 #include "autograd/ops/linalg/samples.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape::linalg {
 namespace {

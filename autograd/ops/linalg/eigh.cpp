@@ -8,9 +8,9 @@
 #include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/linalg/spectra.h"
 #include "autograd/ops/linalg/spectrum.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape::linalg {
 namespace {

@@ -13,10 +13,10 @@
 #include "autograd/ops/linalg/reflectors.h"
 #include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/linalg/triangles.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/pad.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape::linalg {
 namespace {

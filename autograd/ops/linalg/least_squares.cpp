@@ -11,10 +11,10 @@
 #include "autograd/ops/linalg/equations.h"
 #include "autograd/ops/linalg/lapack.h"
 #include "autograd/ops/linalg/samples.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape::linalg {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "../../create.h"
+#include "../../tape/op.h"
 #include "../elementwise/arithmetic.h"
-#include "../op.h"
 #include "../shape/shape.h"
 
 // Matrices for the samples of linear algebra: what is added makes them regular, with distinct spectra, whatever x is.

@@ -10,9 +10,9 @@
 #include "autograd/ops/linalg/lu.h"
 #include "autograd/ops/linalg/samples.h"
 #include "autograd/ops/linalg/triangles.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/shape/pad.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape::linalg {
 namespace {

@@ -12,11 +12,11 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/loss/class_targets.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/product/packed_weight.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

@@ -10,9 +10,9 @@
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/loss/class_targets.h"
 #include "autograd/ops/norm/softmax.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

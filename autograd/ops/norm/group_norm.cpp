@@ -3,9 +3,9 @@
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/norm/channel_norm.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

@@ -7,9 +7,9 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/index/scatter.h"
 #include "autograd/ops/norm/softmax.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

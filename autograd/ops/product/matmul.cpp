@@ -5,11 +5,9 @@
 #include "autograd/create.h"
 #include "autograd/kernels/product/common/gemm.h"
 #include "autograd/ops/check.h"
-#include "autograd/ops/data_or_null.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
-#include "autograd/ops/elementwise/promote.h"
-#include "autograd/ops/op.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/product/packed_weight.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
@@ -40,7 +38,6 @@ std::vector<OpSample> matmul_samples() {
       OpSample{"aliased", {sample_normal({3, 3})}, [](const Tensors& in) { return matmul(in[0], in[0]); }}};
 }
 
-/// Y = A B; dA = dY B^T, dB = A^T dY (summed over batch axes that were broadcast).
 const Op matmul_op({.name = "matmul",
                     .formula = {.forward = "y{y} = a{0}<transpose_a:ᵀ> · b{1}<transpose_b:ᵀ>",
                                 .backward = {"da{x} = <transpose_a:b<transpose_b:ᵀ> · dyᵀ|dy · b<transpose_b:|ᵀ>>",
@@ -95,11 +92,28 @@ std::vector<int64_t> matrix_offsets(const Shape& own, const Shape& batch, int64_
   return offsets;
 }
 
-/// op(A) op(B) of tensors with at least two axes; nothing is recorded.
-Tensor product_values(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
+/// op(A) op(B) of tensors with at least two axes.
+struct Matmul {
+  Matmul(const Tensor& a, const Tensor& b, const MatmulOptions& given);
+
+  MatmulOptions options;
+  kernels::Gemm gemm = {};
+  Shape batch_a, batch_b, batch;
+  int64_t size_a, size_b;  // of a matrix
+
+  Results<1> results(Inputs in) const {
+    return {{empty(batch.inserted(batch.rank(), gemm.m).inserted(batch.rank() + 1, gemm.n), in[0].dtype())}};
+  }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const;
+  Tensors gradients(const BackwardContext& c) const;
+};
+
+Matmul::Matmul(const Tensor& a, const Tensor& b, const MatmulOptions& given) : options(given) {
   const Shape &sa = a.shape(), &sb = b.shape();
   const int64_t ra = sa.rank(), rb = sb.rank();
-  kernels::Gemm gemm{.transpose_a = options.transpose_a, .transpose_b = options.transpose_b};
+  gemm.transpose_a = options.transpose_a;
+  gemm.transpose_b = options.transpose_b;
   gemm.precision = MatmulPrecisionScope::current();
   gemm.lda = sa[ra - 1];
   gemm.ldb = sb[rb - 1];
@@ -110,28 +124,30 @@ Tensor product_values(const Tensor& a, const Tensor& b, const MatmulOptions& opt
   if (gemm.k != inner)
     raise(ErrorKind::shape, "matmul: inner sizes differ: a {}{} x b {}{} ({} vs {})", to_string(sa),
           options.transpose_a ? "^T" : "", to_string(sb), options.transpose_b ? "^T" : "", gemm.k, inner);
-  const Shape batch_a = sa.slice(0, ra - 2), batch_b = sb.slice(0, rb - 2);
-  const Shape batch = broadcast_shapes("matmul", batch_a, batch_b);
+  batch_a = sa.slice(0, ra - 2);
+  batch_b = sb.slice(0, rb - 2);
+  batch = broadcast_shapes("matmul", batch_a, batch_b);
   for (int64_t size : {gemm.m, gemm.n, gemm.k}) check_product_size("matmul", size);
   gemm.ldc = gemm.n;
-  Tensor y = empty(batch.inserted(batch.rank(), gemm.m).inserted(batch.rank() + 1, gemm.n), a.dtype());
-  if (y.numel() == 0) return y;  // of however many matrices
+  size_a = sa[ra - 2] * sa[ra - 1];
+  size_b = sb[rb - 2] * sb[rb - 1];
+}
+
+template <class T>
+void Matmul::forward(const ForwardCall<T>& c) const {
+  if (c.numel() == 0) return;  // of however many matrices
   // Leading axes of a alone are more rows of one product.
   const bool rows = batch_b.numel() == 1 && !options.transpose_a && batch == batch_a;
-  dispatch_floating("matmul", a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    if (rows && batch.numel() * gemm.m <= std::numeric_limits<int32_t>::max()) {
-      gemm.m *= batch.numel();
-      kernels::gemm(gemm, a.data<T>(), b.data<T>(), y.mutable_data<T>());
-      return;
-    }
-    const auto offsets_a = matrix_offsets(batch_a, batch, sa[ra - 2] * sa[ra - 1]);
-    const auto offsets_b = matrix_offsets(batch_b, batch, sb[rb - 2] * sb[rb - 1]);
-    const auto offsets_c = matrix_offsets(batch, batch, gemm.m * gemm.n);
-    kernels::gemm_batched(gemm, batch.numel(), a.data<T>(), offsets_a.data(), b.data<T>(), offsets_b.data(),
-                          y.mutable_data<T>(), offsets_c.data());
-  });
-  return y;
+  if (rows && batch.numel() * gemm.m <= std::numeric_limits<int32_t>::max()) {
+    kernels::Gemm all = gemm;
+    all.m *= batch.numel();
+    kernels::gemm(all, c.in(0), c.in(1), c.out());
+    return;
+  }
+  const auto offsets_a = matrix_offsets(batch_a, batch, size_a), offsets_b = matrix_offsets(batch_b, batch, size_b),
+             offsets_c = matrix_offsets(batch, batch, gemm.m * gemm.n);
+  kernels::gemm_batched(gemm, batch.numel(), c.in(0), offsets_a.data(), c.in(1), offsets_b.data(), c.out(),
+                        offsets_c.data());
 }
 
 /// The gradient of op(A), given in op(A)'s orientation, brought to A's: the factors exchange roles where A is
@@ -179,6 +195,50 @@ LinearGradients weight_and_bias_gradients(const Tensor& dy, const Tensor& x) {
   return made;
 }
 
+Tensors Matmul::gradients(const BackwardContext& c) const {
+  const Tensor dy = c.grad(), x = c.saved(0), y = c.saved(1);
+  Tensor da, db;
+  if (c.needs(0)) da = left_gradient(dy, y, options);
+  if (c.needs(1)) {
+    const bool shared = y.rank() == 2 && x.rank() > 2 && !options.transpose_a && x.numel() > 0;
+    if (!shared)
+      db = right_gradient(dy, x, options);
+    else
+      db = options.transpose_b ? weight_gradient(dy, x) : weight_gradient(x, dy);
+  }
+  return {da, db};
+}
+
+struct Linear {
+  kernels::Gemm gemm;
+  Shape shape;  // of y
+
+  Results<1> results(Inputs in) const { return {{empty(shape, in[0].dtype())}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::Gemm call = gemm;
+    const Ref<Storage> held = read_packed(c.tensor(1), call);
+    kernels::gemm(call, c.in(0), c.in(1), c.out(), c.in(2));
+  }
+  Tensor saved_input(size_t i, Inputs in) const { return i < 2 ? in[i] : Tensor(); }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor dy = c.grad();
+    Tensor dx, dweight, dbias;
+    if (c.needs(0)) dx = matmul(dy, c.saved(1));
+    if (c.needs(1) && c.needs(2) && !c.create_graph()) {
+      const LinearGradients both = weight_and_bias_gradients(dy, c.saved(0));
+      return {dx, both.weight, both.bias};
+    }
+    if (c.needs(1)) dweight = weight_gradient(dy, c.saved(0));
+    if (c.needs(2)) dbias = sum_to(dy, {dy.size(-1)});
+    return {dx, dweight, dbias};
+  }
+  Tensor reference(Inputs in) const {
+    const Tensor product = matmul(in[0], in[1], {.transpose_b = true});
+    return in[2].defined() ? product + in[2] : product;
+  }
+};
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) { return matmul(a, b, {}); }
@@ -195,71 +255,24 @@ Tensor matmul(const Tensor& a, const Tensor& b, const MatmulOptions& options) {
     return b.rank() == 1 ? reshape(y, Shape{}) : squeeze(y, -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1), options), -1);
-  if (is_half(a.dtype())) {
-    const auto product = [&](const Tensor& x, const Tensor& y) { return matmul(x, y, options); };
-    return promoted(a, b, a.dtype(), product);
-  }
-  return record(matmul_op, {a, b}, product_values(a, b, options), {a, b},
-                [options, precision = MatmulPrecisionScope::current()](const BackwardContext& c) -> Tensors {
-                  const MatmulPrecisionScope as_recorded(precision);
-                  const Tensor dy = c.grad(), x = c.saved(0), y = c.saved(1);
-                  Tensor da, db;
-                  if (c.needs(0)) da = left_gradient(dy, y, options);
-                  if (c.needs(1)) {
-                    const bool shared = y.rank() == 2 && x.rank() > 2 && !options.transpose_a && x.numel() > 0;
-                    if (!shared)
-                      db = right_gradient(dy, x, options);
-                    else
-                      db = options.transpose_b ? weight_gradient(dy, x) : weight_gradient(x, dy);
-                  }
-                  return {da, db};
-                },
-                {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}});
+  return fused(matmul_op, {a, b}, Matmul(a, b, options),
+               {{"transpose_a", options.transpose_a}, {"transpose_b", options.transpose_b}});
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_linear("linear", x, weight, bias);
   const int64_t out = weight.shape()[0], in = weight.shape()[1];
-  if (is_half(x.dtype())) {
-    const Tensor wide_bias = bias.defined() ? cast(bias, f32) : bias;
-    const auto product = [&](const Tensor& values, const Tensor& w) { return linear(values, w, wide_bias); };
-    return promoted(x, weight, x.dtype(), product);
-  }
-  if (Composed::active()) {
-    const Tensor product = matmul(x, weight, {.transpose_b = true});
-    return bias.defined() ? product + bias : product;
-  }
-  const Shape shape = x.shape().with(x.rank() - 1, out);
   const int64_t rows = rows_of(x);
   for (int64_t size : {rows, out, in}) check_product_size("linear", size);
-  Tensor y = empty(shape, x.dtype());
-  dispatch_floating("linear", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::Gemm gemm{.transpose_b = true,
-                       .m = rows,
-                       .n = out,
-                       .k = in,
-                       .lda = in,
-                       .ldb = in,
-                       .ldc = out,
-                       .precision = MatmulPrecisionScope::current()};
-    const Ref<Storage> held = read_packed(weight, gemm);
-    kernels::gemm(gemm, x.data<T>(), weight.data<T>(), y.mutable_data<T>(), data_or_null<T>(bias));
-  });
-  return record(linear_op, {x, weight, bias}, y, {x, weight},
-                [precision = MatmulPrecisionScope::current()](const BackwardContext& c) -> Tensors {
-                  const MatmulPrecisionScope as_recorded(precision);
-                  const Tensor dy = c.grad();
-                  Tensor dx, dweight, dbias;
-                  if (c.needs(0)) dx = matmul(dy, c.saved(1));
-                  if (c.needs(1) && c.needs(2) && !c.create_graph()) {
-                    const LinearGradients both = weight_and_bias_gradients(dy, c.saved(0));
-                    return {dx, both.weight, both.bias};
-                  }
-                  if (c.needs(1)) dweight = weight_gradient(dy, c.saved(0));
-                  if (c.needs(2)) dbias = sum_to(dy, {dy.size(-1)});
-                  return {dx, dweight, dbias};
-                });
+  const kernels::Gemm gemm{.transpose_b = true,
+                           .m = rows,
+                           .n = out,
+                           .k = in,
+                           .lda = in,
+                           .ldb = in,
+                           .ldc = out,
+                           .precision = MatmulPrecisionScope::current()};
+  return fused(linear_op, {x, weight, bias}, Linear{gemm, x.shape().with(x.rank() - 1, out)});
 }
 
 }  // namespace tape

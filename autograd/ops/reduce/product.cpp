@@ -4,10 +4,11 @@
 #include "autograd/kernels/elementwise/common/whole_numbers.h"
 #include "autograd/kernels/reduce/fold.h"
 #include "autograd/ops/elementwise/cast.h"
-#include "autograd/ops/op.h"
+#include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/reduce/reduction_plan.h"
 #include "autograd/ops/reduce/scan.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {
@@ -67,6 +68,7 @@ Tensor prod(const Tensor& x, const Axes& axes, Dims dims) {
     kernels::product_i64(plan.outer, plan.size, plan.inner, plan.values.data<int64_t>(), y.mutable_data<int64_t>());
     return y;
   }
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return prod(wide, axes, dims); });
   const ReductionPlan plan("prod", x, axes);
   Tensor y = empty(plan.shape(dims), x.dtype());
   dispatch_floating("prod", x.dtype(), [&](auto zero) {

@@ -8,8 +8,8 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/index/index.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
@@ -100,73 +100,100 @@ Tensor logcumsumexp_gradient(const Tensor& x, const Tensor& y, const Tensor& dy,
   return exp(masked_fill(x - total, nothing, -INFINITY)) * linear_scan(factors, dy, axis, {.reverse = true});
 }
 
+struct CumulativeBest {
+  Extents e;
+  int64_t axis;
+  bool largest;
+  static constexpr bool saves_inputs = false;
+  static constexpr size_t whole_outputs = 1;
+
+  Results<2> results(Inputs in) const { return {{empty_like(in[0]), empty(in[0].shape(), i64)}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::scan(c).cumulative_best(e.outer, e.size, e.inner, c.in(0), largest, c.out(),
+                                     c.template out_as<int64_t>(1));
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    return {scatter_add(zeros_like(c.grad()), axis, c.saved(0), c.grad())};
+  }
+};
+
 TopK cumulative_best(const Op& op, const Tensor& x, int64_t axis, bool largest) {
   axis = x.shape().axis(axis, op.name());
-  const Extents e(x.shape(), axis);
-  TopK best{empty_like(x), empty(x.shape(), i64)};
-  dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::scan<T>().cumulative_best(e.outer, e.size, e.inner, x.data<T>(), largest, best.values.mutable_data<T>(),
-                                       best.indices.mutable_data<int64_t>());
-  });
-  record(op, {x}, best.values, {best.indices},
-         [axis](const BackwardContext& c) -> Tensors {
-           return {scatter_add(zeros_like(c.grad()), axis, c.saved(0), c.grad())};
-         },
-         {{"axis", axis}});
-  return best;
+  const auto [values, indices] =
+      fused(op, {x}, CumulativeBest{Extents(x.shape(), axis), axis, largest}, {{"axis", axis}});
+  return {values, indices};
 }
+
+struct Cumprod {
+  Extents e;
+  int64_t axis;
+  static constexpr bool saves_outputs = true;
+
+  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::scan(c).cumprod(e.outer, e.size, e.inner, c.in(0), c.out());
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::scan(c).cumprod_backward(e.outer, e.size, e.inner, c.in(0), c.out(), c.dout(), c.din(0));
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor g = linear_scan(neighbours(c.saved(0), axis, true, 0), c.grad(), axis, {.reverse = true});
+    return {g * neighbours(c.saved(1), axis, false, 1)};
+  }
+};
+
+struct LogCumSumExp {
+  Extents e;
+  int64_t axis;
+  static constexpr bool saves_outputs = true;
+
+  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::scan(c).logcumsumexp(e.outer, e.size, e.inner, c.in(0), c.out());
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::scan(c).logcumsumexp_backward(e.outer, e.size, e.inner, c.in(0), c.out(), c.dout(), c.din(0));
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor x = c.saved(0);
+    return {x.numel() == 0 ? zeros_like(x) : logcumsumexp_gradient(x, c.saved(1), c.grad(), axis)};
+  }
+};
+
+struct LinearScan {
+  Extents e;
+  int64_t axis;
+  bool reverse;
+  static constexpr bool saves_outputs = true;
+
+  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::scan(c).linear(e.outer, e.size, e.inner, c.in(0), c.in(1), c.out(), reverse);
+  }
+  Tensor saved_input(size_t i, Inputs in) const { return i == 0 ? in[0] : Tensor(); }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor next = neighbours(c.saved(0), axis, !reverse, 0);
+    const Tensor g = linear_scan(next, c.grad(), axis, {.reverse = !reverse});
+    return {c.needs(0) ? g * neighbours(c.saved(2), axis, reverse, 0) : Tensor(), g};
+  }
+};
 
 }  // namespace
 
 Tensor cumprod(const Tensor& x, int64_t axis) {
   axis = x.shape().axis(axis, "cumprod");
-  const Extents e(x.shape(), axis);
-  Tensor y = empty_like(x);
-  dispatch_floating("cumprod", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::scan<T>().cumprod(e.outer, e.size, e.inner, x.data<T>(), y.mutable_data<T>());
-  });
-  return record(cumprod_op, {x}, y, {x, y},
-                [=](const BackwardContext& c) -> Tensors {
-                  const Tensor v = c.saved(0), products = c.saved(1), dy = c.grad();
-                  if (c.create_graph()) {
-                    const Tensor g = linear_scan(neighbours(v, axis, true, 0), dy, axis, {.reverse = true});
-                    return {g * neighbours(products, axis, false, 1)};
-                  }
-                  Tensor dx = empty_like(v);
-                  dispatch_floating("cumprod", v.dtype(), [&](auto zero) {
-                    using T = decltype(zero);
-                    kernels::scan<T>().cumprod_backward(e.outer, e.size, e.inner, v.data<T>(), products.data<T>(),
-                                                        dy.data<T>(), dx.mutable_data<T>());
-                  });
-                  return {dx};
-                },
-                {{"axis", axis}});
+  return fused(cumprod_op, {x}, Cumprod{Extents(x.shape(), axis), axis}, {{"axis", axis}});
 }
 
 Tensor logcumsumexp(const Tensor& x, int64_t axis) {
   axis = x.shape().axis(axis, "logcumsumexp");
-  const Extents e(x.shape(), axis);
-  Tensor y = empty_like(x);
-  dispatch_floating("logcumsumexp", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::scan<T>().logcumsumexp(e.outer, e.size, e.inner, x.data<T>(), y.mutable_data<T>());
-  });
-  return record(logcumsumexp_op, {x}, y, {x, y},
-                [=](const BackwardContext& c) -> Tensors {
-                  const Tensor v = c.saved(0), totals = c.saved(1), dy = c.grad();
-                  if (v.numel() == 0) return {zeros_like(v)};
-                  if (c.create_graph()) return {logcumsumexp_gradient(v, totals, dy, axis)};
-                  Tensor dx = empty_like(v);
-                  dispatch_floating("logcumsumexp", v.dtype(), [&](auto zero) {
-                    using T = decltype(zero);
-                    kernels::scan<T>().logcumsumexp_backward(e.outer, e.size, e.inner, v.data<T>(), totals.data<T>(),
-                                                             dy.data<T>(), dx.mutable_data<T>());
-                  });
-                  return {dx};
-                },
-                {{"axis", axis}});
+  return fused(logcumsumexp_op, {x}, LogCumSumExp{Extents(x.shape(), axis), axis}, {{"axis", axis}});
 }
 
 TopK cummax(const Tensor& x, int64_t axis) { return cumulative_best(cummax_op, x, axis, true); }
@@ -177,19 +204,8 @@ Tensor linear_scan(const Tensor& a, const Tensor& b, int64_t axis, const ScanOpt
   check_same_dtype("linear_scan", a, b);
   if (a.shape() != b.shape())
     raise(ErrorKind::shape, "linear_scan: shapes differ: {} and {}", to_string(a.shape()), to_string(b.shape()));
-  const Extents e(a.shape(), axis);
-  Tensor y = empty_like(a);
-  dispatch_floating("linear_scan", a.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::scan<T>().linear(e.outer, e.size, e.inner, a.data<T>(), b.data<T>(), y.mutable_data<T>(), options.reverse);
-  });
-  return record(linear_scan_op, {a, b}, y, {a, y},
-                [axis, reverse = options.reverse](const BackwardContext& c) -> Tensors {
-                  const Tensor next = neighbours(c.saved(0), axis, !reverse, 0);
-                  const Tensor g = linear_scan(next, c.grad(), axis, {.reverse = !reverse});
-                  return {c.needs(0) ? g * neighbours(c.saved(1), axis, reverse, 0) : Tensor(), g};
-                },
-                {{"axis", axis}, {"reverse", options.reverse}});
+  return fused(linear_scan_op, {a, b}, LinearScan{Extents(a.shape(), axis), axis, options.reverse},
+               {{"axis", axis}, {"reverse", options.reverse}});
 }
 
 }  // namespace tape

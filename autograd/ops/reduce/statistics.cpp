@@ -9,13 +9,15 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/elementwise/promote.h"
 #include "autograd/ops/elementwise/unary.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/index/index.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduction_plan.h"
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {
@@ -136,6 +138,24 @@ Tensor at_place(const Tensor& sorted, const Place& place, int64_t axis) {
   return lerp(lower, slice(sorted, axis, {.start = place.upper, .end = place.upper + 1}), place.weight);
 }
 
+struct Middle {
+  Shape kept;
+  Extents e;
+  int64_t axis;
+  Shape from;
+  static constexpr bool saves_inputs = false;
+  static constexpr size_t whole_outputs = 1;
+
+  Results<2> results(Inputs in) const { return {{empty(kept, in[0].dtype()), empty(kept, i64)}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::median_axis<T>(e.outer, e.size, e.inner, c.in(0), c.out(), c.template out_as<int64_t>(1));
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    return {scatter_add(zeros(from, c.grad().dtype()), axis, c.saved(0), c.grad())};
+  }
+};
+
 }  // namespace
 
 Tensor std(const Tensor& x, const Axes& axes, const VarOptions& options) {
@@ -146,6 +166,7 @@ Tensor std(const Tensor& x, const Axes& axes, const VarOptions& options) {
 }
 
 Tensor nansum(const Tensor& x, const Axes& axes, Dims dims) {
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return nansum(wide, axes, dims); });
   const ReductionPlan plan("nansum", x, axes);
   Tensor y = empty(plan.shape(dims), x.dtype());
   dispatch_floating("nansum", x.dtype(), [&](auto zero) {
@@ -164,17 +185,9 @@ TopK median(const Tensor& x, int64_t axis, Dims dims) {
   axis = x.shape().axis(axis, "median");
   const ReductionPlan plan("median", x, axis);
   plan.check_not_empty("median", x);
-  TopK middle{empty(plan.kept, x.dtype()), empty(plan.kept, i64)};
-  dispatch_floating("median", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::median_axis<T>(plan.outer, plan.size, plan.inner, x.data<T>(), middle.values.mutable_data<T>(),
-                            middle.indices.mutable_data<int64_t>());
-  });
-  record(median_op, {x}, middle.values, {middle.indices},
-         [axis, shape = x.shape()](const BackwardContext& c) -> Tensors {
-           return {scatter_add(zeros(shape, c.grad().dtype()), axis, c.saved(0), c.grad())};
-         },
-         {{"axis", axis}});
+  const auto [values, indices] =
+      fused(median_op, {x}, Middle{plan.kept, Extents(x.shape(), axis), axis, x.shape()}, {{"axis", axis}});
+  TopK middle{values, indices};
   if (dims == Dims::drop) middle = {reshape(middle.values, plan.dropped), reshape(middle.indices, plan.dropped)};
   return middle;
 }
@@ -213,6 +226,7 @@ Tensor quantile(const Tensor& x, const std::vector<double>& q, int64_t axis, con
 Tensor quantile(const Tensor& x, double q) { return quantile(flatten(x), q, 0); }
 
 Tensor norm(const Tensor& x, double p, const Axes& axes, Dims dims) {
+  if (is_half(x.dtype())) return in_f32(x, [&](const Tensor& wide) { return norm(wide, p, axes, dims); });
   check_floating("norm", x);
   if (std::isnan(p)) raise(ErrorKind::config, "norm: p must be a number, got nan");
   const ReductionPlan plan("norm", x, axes);

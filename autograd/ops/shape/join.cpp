@@ -7,9 +7,9 @@
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/shape/extents.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

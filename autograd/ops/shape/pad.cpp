@@ -6,8 +6,8 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
 #include "autograd/ops/elementwise/compare.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

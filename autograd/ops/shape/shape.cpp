@@ -10,8 +10,8 @@
 #include "autograd/kernels/shape/common/copy.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/broadcast.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {
@@ -351,6 +351,10 @@ Tensor select(const Tensor& x, int64_t axis, int64_t index) {
     raise(ErrorKind::index, "select: index {} is outside [0, {}) on axis {} of {}", index, size, axis,
           to_string(x.shape()));
   return reshape(slice_range(x, {axis, index < 0 ? index + size : index, 1, 1}), x.shape().removed(axis));
+}
+
+Tensor samples_first(const Tensor& x, int64_t axis, int64_t samples) {
+  return movedim(reshape(x, x.shape().with(axis, x.size(axis) / samples).inserted(axis, samples)), axis, 0);
 }
 
 }  // namespace tape

@@ -30,6 +30,8 @@ Tensor expand(const Tensor& x, const std::vector<int64_t>& sizes);
 Tensor expand_to(const Tensor& x, const Shape& shape);
 /// The inverse of expand for gradients: sums x over the axes that `shape` would be repeated along.
 Tensor sum_to(const Tensor& x, const Shape& shape);
+/// x, whose axis holds samples block by block, as [samples, ... of x with the axis so many times as short].
+Tensor samples_first(const Tensor& x, int64_t axis, int64_t samples);
 
 /// Axis i of the result is axis axes[i] of x: x [B, T, H, D] with {0, 2, 1, 3} -> [B, H, T, D]. Error (shape) unless
 /// every axis is named, (config) for one named twice.

@@ -2,10 +2,10 @@
 
 #include "autograd/create.h"
 #include "autograd/ops.h"
-#include "autograd/ops/op.h"
-#include "autograd/tape/checkpoint.h"
 #include "autograd/tape/graph.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
+#include "autograd/transforms/checkpoint.h"
 #include "tests/support/tensors.h"
 
 namespace tape {

@@ -16,11 +16,11 @@
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/norm/softmax.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 #include "tests/autograd/gradcheck/every_operation.h"
 #include "tests/autograd/gradcheck/spoiled.h"
 

@@ -11,8 +11,8 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/norm/softmax.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/product/matmul.h"
+#include "autograd/tape/op.h"
 #include "tests/autograd/gradcheck/every_operation.h"
 #include "tests/autograd/gradcheck/spoiled.h"
 

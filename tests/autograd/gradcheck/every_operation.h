@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "autograd/gradcheck/blame.h"
-#include "autograd/ops/op.h"
 #include "autograd/random.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 

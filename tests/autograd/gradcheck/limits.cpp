@@ -12,10 +12,10 @@
 #include "autograd/ops/elementwise/compare.h"
 #include "autograd/ops/elementwise/dropout.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 #include "tests/support/errors.h"
 
 namespace tape {

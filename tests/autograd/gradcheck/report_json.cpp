@@ -6,7 +6,7 @@
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 #include "tests/autograd/gradcheck/spoiled.h"
 
 namespace tape {

@@ -10,9 +10,9 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/trigonometry.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/reduce/statistics.h"
+#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "autograd/create.h"
-#include "autograd/ops/op.h"
 #include "autograd/tape/backward.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
 #include "tests/autograd/ops/awkward_calls.h"
 #include "tests/support/fixtures.h"

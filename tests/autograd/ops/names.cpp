@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 #include "tests/support/paths.h"
 
 namespace tape {
@@ -83,7 +83,7 @@ TEST(OperationNames, OfEachFamilyAreInTheRegistry) {
   static const std::regex definition(R"re(\bOp \w+\(\s*\{\.name = "([^"]*)")re");
   const std::set<std::string> names = registered_names();
   std::set<std::string> defined;
-  for (const char* folder : {"autograd/ops", "autograd/tape"}) {
+  for (const char* folder : {"autograd/ops", "autograd/transforms"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_path(folder))) {
       if (entry.path().extension() != ".cpp") continue;
       const std::string text = text_of(entry.path());

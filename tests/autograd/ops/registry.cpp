@@ -12,8 +12,8 @@
 #include "autograd/gradcheck/gtest.h"
 #include "autograd/gradcheck/registered.h"
 #include "autograd/ops.h"
-#include "autograd/ops/op.h"
 #include "autograd/tape/graph.h"
+#include "autograd/tape/op.h"
 #include "tests/support/tensors.h"
 
 namespace tape {

@@ -7,7 +7,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/tape/checkpoint.h"
+#include "autograd/transforms/checkpoint.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

@@ -13,8 +13,8 @@
 #include "autograd/create.h"
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/gradcheck/gtest.h"
-#include "autograd/ops/op.h"
 #include "autograd/tape/graph.h"
+#include "autograd/tape/op.h"
 #include "tests/autograd/properties/property.h"
 
 namespace tape::properties {

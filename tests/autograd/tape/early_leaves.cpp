@@ -5,8 +5,8 @@
 #include "autograd/create.h"
 #include "autograd/ops.h"
 #include "autograd/random.h"
-#include "autograd/tape/checkpoint.h"
 #include "autograd/tape/tape.h"
+#include "autograd/transforms/checkpoint.h"
 
 namespace tape {
 namespace {

@@ -13,9 +13,9 @@
 #include "autograd/diagnose/tape_values.h"
 #include "autograd/ops.h"
 #include "autograd/ops/attention/attention_call.h"
-#include "autograd/ops/op.h"
-#include "autograd/tape/checkpoint.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
+#include "autograd/transforms/checkpoint.h"
 #include "tests/support/errors.h"
 
 namespace tape {
@@ -117,8 +117,8 @@ TEST(Observer, NestedScopesAllSeeTheOutermostFirst) {
     exp(x);
   }
   exp(x);
-  EXPECT_EQ(lines, (Lines{"a: used 1", "b: used 1", "c: used 1", "a: recorded exp", "b: recorded exp",
-                          "c: recorded exp", "a: entered exp", "b: entered exp", "c: entered exp", "a: used 1",
+  EXPECT_EQ(lines, (Lines{"a: used 1", "a: recorded exp", "a: entered exp", "b: used 1", "b: recorded exp",
+                          "b: entered exp", "c: used 1", "c: recorded exp", "c: entered exp", "a: used 1",
                           "a: recorded exp", "a: entered exp"}));
 }
 
@@ -140,7 +140,7 @@ TEST(Observer, OfDifferentKindsAndOfOneKindAllSeeInEitherOrder) {
     two_operations();
     EXPECT_TAPE_ERROR(log(tensor({0.}, f64).requires_grad_()), ErrorKind::numeric,
                       "log: gave -inf at [0] of [1], from finite inputs");
-    EXPECT_EQ(kept_by(values), expected);
+    EXPECT_EQ(kept_by(values), (Lines{"1 1 1", "1 1 1", "1 1 0"})) << "told of it before the one inside refused it";
   }
   {
     const DetectAnomaly looking;
@@ -238,8 +238,7 @@ TEST(Observer, MayBeClosedInsideAnEventAndOutOfOrder) {
   });
   last.emplace("last", lines);
   exp(x);
-  EXPECT_EQ(lines, (Lines{"first: used 1", "last: used 1", "first: recorded exp", "last: recorded exp",
-                          "first: entered exp"}));
+  EXPECT_EQ(lines, (Lines{"first: used 1", "first: recorded exp", "first: entered exp"}));
   lines.clear();
   closing.reset();
   exp(x);

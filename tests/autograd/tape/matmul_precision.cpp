@@ -9,11 +9,11 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
 #include "autograd/ops/loss/linear_cross_entropy.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
-#include "autograd/tape/checkpoint.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/scope.h"
+#include "autograd/transforms/checkpoint.h"
 #include "tests/support/tensors.h"
 
 namespace tape {

@@ -4,8 +4,8 @@
 
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/scope.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/pad.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

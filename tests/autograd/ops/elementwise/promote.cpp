@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "autograd/ops.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
 #include "tests/support/errors.h"
 #include "tests/support/fixtures.h"

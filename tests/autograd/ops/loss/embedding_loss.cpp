@@ -7,7 +7,7 @@
 #include "autograd/gradcheck/gradcheck.h"
 #include "autograd/gradcheck/gtest.h"
 #include "autograd/ops/elementwise/arithmetic.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 

@@ -5,7 +5,7 @@
 #include "autograd/create.h"
 #include "autograd/memory.h"
 #include "autograd/ops.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
 #include "tests/autograd/ops/cases.h"
 #include "tests/support/errors.h"

@@ -6,10 +6,10 @@
 
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/norm/softmax.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 #include "tests/autograd/ops/cases.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

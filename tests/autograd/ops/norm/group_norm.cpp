@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "autograd/ops/norm/norm.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 

@@ -6,9 +6,9 @@
 
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

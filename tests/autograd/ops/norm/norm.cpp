@@ -4,8 +4,8 @@
 
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
+#include "autograd/tape/op.h"
 #include "tests/autograd/ops/cases.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
+#include "autograd/tape/op.h"
 #include "tests/autograd/ops/cases.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

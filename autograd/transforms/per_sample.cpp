@@ -1,4 +1,4 @@
-#include "autograd/tape/per_sample.h"
+#include "autograd/transforms/per_sample.h"
 
 #include <algorithm>
 #include <map>
@@ -7,12 +7,12 @@
 #include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/random.h"
 #include "autograd/tape/graph.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
 
 namespace tape {

@@ -1,10 +1,9 @@
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "autograd/create.h"
-#include "autograd/ops/shape/shape.h"
 #include "base/static_list.h"
 
 namespace tape {
@@ -26,10 +25,6 @@ std::vector<const Op*> registered_ops(Origin origin) {
   std::vector<const Op*> ops = registry(origin).all();
   std::sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) { return std::strcmp(a->name(), b->name()) < 0; });
   return ops;
-}
-
-Tensor samples_first(const Tensor& x, int64_t axis, int64_t samples) {
-  return movedim(reshape(x, x.shape().with(axis, x.size(axis) / samples).inserted(axis, samples)), axis, 0);
 }
 
 Tensor sample_normal(const Shape& shape, uint64_t seed) {

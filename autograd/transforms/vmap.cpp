@@ -1,14 +1,14 @@
-#include "autograd/tape/vmap.h"
+#include "autograd/transforms/vmap.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "autograd/ops/elementwise/compare.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/leaves.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
+#include "autograd/transforms/leaves.h"
 
 namespace tape {
 namespace {

@@ -1,4 +1,4 @@
-#include "autograd/ops/attributes.h"
+#include "autograd/tape/attributes.h"
 
 #include <algorithm>
 

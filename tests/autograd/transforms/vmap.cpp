@@ -1,13 +1,13 @@
-#include "autograd/tape/vmap.h"
+#include "autograd/transforms/vmap.h"
 
 #include <gtest/gtest.h>
 
 #include "autograd/create.h"
 #include "autograd/ops.h"
 #include "autograd/ops/linalg.h"
-#include "autograd/ops/op.h"
-#include "autograd/tape/jacobian.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
+#include "autograd/transforms/jacobian.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 

@@ -1,11 +1,11 @@
-#include "autograd/tape/jacobian.h"
+#include "autograd/transforms/jacobian.h"
 
 #include <string_view>
 
 #include "autograd/create.h"
 #include "autograd/ops.h"
-#include "autograd/ops/op.h"
-#include "autograd/tape/derivatives.h"
+#include "autograd/tape/op.h"
+#include "autograd/transforms/derivatives.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 

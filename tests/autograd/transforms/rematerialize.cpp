@@ -1,4 +1,4 @@
-#include "autograd/tape/rematerialize.h"
+#include "autograd/transforms/rematerialize.h"
 
 #include <algorithm>
 #include <string>
@@ -8,10 +8,10 @@
 #include "autograd/create.h"
 #include "autograd/memory.h"
 #include "autograd/ops.h"
-#include "autograd/ops/op.h"
-#include "autograd/tape/checkpoint.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/saved_tensor_hooks.h"
 #include "autograd/tape/tape.h"
+#include "autograd/transforms/checkpoint.h"
 #include "inspect/ledger.h"
 #include "tests/autograd/tape/sample_derivatives.h"
 #include "tests/support/errors.h"

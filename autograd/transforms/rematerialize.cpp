@@ -1,19 +1,17 @@
-#include "autograd/tape/rematerialize.h"
+#include "autograd/transforms/rematerialize.h"
 
 #include <algorithm>
-#include <limits>
 #include <mutex>
 #include <utility>
 #include <vector>
 
-#include "autograd/ops/op.h"
+#include "autograd/tape/modes.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/scope_state.h"
 #include "autograd/tape/tape.h"
 
 namespace tape {
 namespace {
-
-thread_local int64_t least = std::numeric_limits<int64_t>::max();  // more than any value has
 
 /// Operations in a row that are made once more for one value: a gated block behind a norm has three.
 constexpr int kMostInARow = 4;
@@ -22,9 +20,6 @@ constexpr int kMostInARow = 4;
 constinit std::mutex recipes;
 
 }  // namespace
-
-Rematerialize::Rematerialize(int64_t least_bytes) : previous_(std::exchange(least, least_bytes)) {}
-Rematerialize::~Rematerialize() { least = previous_; }
 
 class OutputRecipe {
  public:
@@ -104,8 +99,11 @@ std::shared_ptr<OutputRecipe> OutputRecipe::of(const Node& node) {
   return recipe;
 }
 
+namespace {
+
+/// Null for values that have to be kept.
 std::unique_ptr<const PackedTensor> rematerialized(const Tensor& value) {
-  if (value.numel() * size_of(value.dtype()) < least) return nullptr;
+  if (value.numel() * size_of(value.dtype()) < detail::modes.rematerialized_bytes) return nullptr;
   Node* const node = value.impl().node.get();
   if (!node || node->is_leaf() || node->released || !node->op->remake()) return nullptr;
   if (value.version() != node->outputs[value.impl().output].version) return nullptr;
@@ -113,6 +111,16 @@ std::unique_ptr<const PackedTensor> rematerialized(const Tensor& value) {
   std::shared_ptr<OutputRecipe> recipe = node->recipe.lock();
   if (!recipe) node->recipe = recipe = OutputRecipe::of(*node);
   return recipe ? std::make_unique<const RematerializedTensor>(value, std::move(recipe)) : nullptr;
+}
+
+}  // namespace
+
+Rematerialize::Rematerialize(int64_t least_bytes)
+    : previous_bytes_(std::exchange(detail::modes.rematerialized_bytes, least_bytes)),
+      previous_(std::exchange(detail::modes.rematerialize, rematerialized)) {}
+Rematerialize::~Rematerialize() {
+  detail::modes.rematerialized_bytes = previous_bytes_;
+  detail::modes.rematerialize = previous_;
 }
 
 }  // namespace tape

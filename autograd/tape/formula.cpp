@@ -1,10 +1,10 @@
-#include "autograd/ops/formula.h"
+#include "autograd/tape/formula.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 #include "base/error.h"
 
 namespace tape {

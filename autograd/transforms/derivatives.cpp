@@ -1,11 +1,11 @@
-#include "autograd/tape/derivatives.h"
+#include "autograd/transforms/derivatives.h"
 
 #include <fmt/format.h>
 
 #include "autograd/create.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/leaves.h"
 #include "autograd/tape/tape.h"
+#include "autograd/transforms/leaves.h"
 
 namespace tape {
 namespace {

@@ -1,10 +1,10 @@
-#include "autograd/tape/jacobian.h"
+#include "autograd/transforms/jacobian.h"
 
 #include <algorithm>
 
 #include "autograd/create.h"
-#include "autograd/tape/leaves.h"
 #include "autograd/tape/tape.h"
+#include "autograd/transforms/leaves.h"
 
 namespace tape {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "packed_tensor.h"
+#include "../tape/packed_tensor.h"
 
 namespace tape {
 
@@ -31,13 +31,8 @@ class Rematerialize {
   Rematerialize& operator=(const Rematerialize&) = delete;
 
  private:
-  const int64_t previous_;
+  const int64_t previous_bytes_;
+  std::unique_ptr<const PackedTensor> (*const previous_)(const Tensor& value);
 };
-
-/// How an output is made once more, for all that saved it.
-class OutputRecipe;
-
-/// Null outside of a scope, and for values that have to be kept.
-std::unique_ptr<const PackedTensor> rematerialized(const Tensor& value);
 
 }  // namespace tape

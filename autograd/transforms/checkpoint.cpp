@@ -1,4 +1,4 @@
-#include "autograd/tape/checkpoint.h"
+#include "autograd/transforms/checkpoint.h"
 
 #include <algorithm>
 #include <set>
@@ -7,11 +7,12 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/dropout.h"
 #include "autograd/ops/elementwise/unary.h"
-#include "autograd/ops/op.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/random.h"
-#include "autograd/tape/leaves.h"
+#include "autograd/tape/modes.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/scope_state.h"
+#include "autograd/transforms/leaves.h"
 
 namespace tape {
 namespace {
@@ -61,12 +62,10 @@ class Uses : public Observer {
   Tensors found_;
 };
 
-thread_local bool runs_again = false;
-
 class Recomputing {
  public:
-  Recomputing() : previous_(std::exchange(runs_again, true)) {}
-  ~Recomputing() { runs_again = previous_; }
+  Recomputing() : previous_(std::exchange(detail::modes.recomputing, true)) {}
+  ~Recomputing() { detail::modes.recomputing = previous_; }
   Recomputing(const Recomputing&) = delete;
   Recomputing& operator=(const Recomputing&) = delete;
 
@@ -121,8 +120,6 @@ Tensors FunctionSegment::run_again(const Node& node, const BackwardContext& cont
 
 }  // namespace
 
-bool recomputing() { return runs_again; }
-
 Tensors checkpoint(const Function& fn, const Tensors& inputs) {
   if (!grad_enabled()) return fn(inputs);
   auto segment = std::make_unique<FunctionSegment>(fn, inputs.size());
@@ -141,10 +138,11 @@ Tensors checkpoint(const Function& fn, const Tensors& inputs) {
     output = output.detach();  // fn may hand on what it was given, or one tensor twice
     recorded.push_back(output);
   }
-  observe_use(used);
   if (!recorded.empty() && needs_record(used)) {
     record_node(checkpoint_op, used, recorded, used, nullptr);
     recorded.front().impl().node->segment = std::move(segment);
+  } else {
+    observe_use(used);
   }
   return outputs;
 }

@@ -1,6 +1,6 @@
 // Jacobian-vector and Hessian-vector products, over every operation of the registry.
 
-#include "autograd/tape/derivatives.h"
+#include "autograd/transforms/derivatives.h"
 
 #include <cctype>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "autograd/create.h"
 #include "autograd/ops.h"
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"

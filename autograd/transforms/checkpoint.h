@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "tape.h"
+#include "../tape/tape.h"
 
 namespace tape {
 
@@ -30,9 +30,5 @@ namespace tape {
 /// numbers as the first run moved them, and others ask recomputing().
 Tensors checkpoint(const std::function<Tensors(const Tensors&)>& fn, const Tensors& inputs);
 Tensor checkpoint(const std::function<Tensor(const Tensors&)>& fn, const Tensors& inputs);
-
-/// Whether the function of a checkpoint() runs again on this thread, for a backward: what its first run changed beside
-/// its outputs (running numbers, counters) must stay as it is.
-bool recomputing();
 
 }  // namespace tape

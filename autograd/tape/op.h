@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "../tape/tape.h"
 #include "formula.h"
+#include "tape.h"
 
 namespace tape {
 
@@ -52,9 +52,6 @@ struct PerSampleCall {
 };
 /// [B, ... of the input], or undefined where this input has no such rule.
 using PerSampleRule = Tensor (*)(const PerSampleCall& call);
-
-/// x, whose axis holds the samples block by block, as [B, ... of x with the axis B times as short].
-Tensor samples_first(const Tensor& x, int64_t axis, int64_t samples);
 
 /// The output of a recorded call once more, with the same bits, from what the call saved; see Rematerialize.
 using RemakeRule = Tensor (*)(const Tensors& saved, const Attributes& attributes);

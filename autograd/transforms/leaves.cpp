@@ -1,4 +1,4 @@
-#include "autograd/tape/leaves.h"
+#include "autograd/transforms/leaves.h"
 
 #include "autograd/create.h"
 #include "autograd/tape/tape.h"

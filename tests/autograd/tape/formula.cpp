@@ -1,4 +1,4 @@
-#include "autograd/ops/formula.h"
+#include "autograd/tape/formula.h"
 
 #include <gmock/gmock.h>
 
@@ -6,8 +6,8 @@
 #include "autograd/custom.h"
 #include "autograd/diagnose/tape_values.h"
 #include "autograd/ops.h"
-#include "autograd/ops/op.h"
 #include "autograd/tape/graph.h"
+#include "autograd/tape/op.h"
 #include "tests/support/errors.h"
 
 namespace tape {

@@ -1,4 +1,4 @@
-#include "autograd/tape/checkpoint.h"
+#include "autograd/transforms/checkpoint.h"
 
 #include "autograd/create.h"
 #include "autograd/gradcheck/gradcheck.h"

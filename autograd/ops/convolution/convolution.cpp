@@ -2,11 +2,10 @@
 
 #include "autograd/create.h"
 #include "autograd/kernels/convolution/common/convolution.h"
-#include "autograd/kernels/runtime/common/threads.h"
 #include "autograd/ops/check.h"
 #include "autograd/ops/convolution/windows.h"
-#include "autograd/ops/data_or_null.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
@@ -86,12 +85,7 @@ Tensor conv_per_sample(const PerSampleCall& call) {
   Tensor dweight = empty(weight.shape().inserted(0, call.samples), weight.dtype());
   dispatch_floating(call.node.name(), x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const T *from = x.data<T>(), *arriving = dy.data<T>();
-    T* const to = dweight.mutable_data<T>();
-    kernels::run_tasks(call.samples, [&](int64_t b) {
-      kernels::convolve_weight_gradient(one, from + b * (x.numel() / call.samples),
-                                        arriving + b * (dy.numel() / call.samples), to + b * weight.numel());
-    });
+    kernels::convolution<T>().weight_gradients(one, call.samples, x.data<T>(), dy.data<T>(), dweight.mutable_data<T>());
   });
   return dweight;
 }
@@ -148,36 +142,32 @@ WindowSizes window_sizes(const char* name, const Tensor& weight, int64_t axes, c
   return sizes;
 }
 
-/// The convolution as public operations: windows written out as columns, and one product for each group.
-Tensor composed(const Convolution& s, const Shape& out, const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  const int64_t channels = s.groups * s.in_channels, depth = s.in_channels * s.windows.taps();
-  const kernels::Window &rows = s.windows.rows, &columns = s.windows.columns;
-  const Tensor planes = reshape(x, {s.batch * channels, rows.in, columns.in});
-  const Tensor values = permute(written_out(planes, s.windows, 0), {0, 2, 4, 1, 3});
-  const Tensor unfolded = reshape(values, Shape{s.batch, s.groups, depth, s.windows.out()});
-  Tensor y = reshape(matmul(reshape(weight, Shape{s.groups, s.out_channels, depth}), unfolded), out);
-  if (!bias.defined()) return y;
-  return y + reshape(bias, weight.rank() == 3 ? Shape{bias.numel(), 1} : Shape{bias.numel(), 1, 1});
-}
+struct Convolve {
+  Convolution s;
+  Shape shape;
 
-/// With dy for y: dx, dweight and dbias as the formula has them.
-Tensors fused_gradients(const BackwardContext& c, const Convolution& s) {
-  const Tensor x = c.saved(0), weight = c.saved(1), dy = c.grad();
-  Tensor dx, dweight, dbias;
-  dispatch_floating("convolution", x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    if (c.needs(0)) {
-      dx = empty_like(x);
-      kernels::convolve_input_gradient(s, weight.data<T>(), dy.data<T>(), dx.mutable_data<T>());
-    }
-    if (c.needs(1)) {
-      dweight = empty_like(weight);
-      kernels::convolve_weight_gradient(s, x.data<T>(), dy.data<T>(), dweight.mutable_data<T>());
-    }
-  });
-  if (c.needs(2)) dbias = sum(reshape(dy, Shape{s.batch, s.groups * s.out_channels, s.windows.out()}), {0, 2});
-  return {dx, dweight, dbias};
-}
+  Results<1> results(Inputs in) const { return {{empty(shape, in[0].dtype())}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::convolution(c).forward(s, c.in(0), c.in(1), c.in(2), c.out());
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::convolution(c).backward(s, c.in(0), c.in(1), c.dout(), c.din(0), c.din(1), c.din(2));
+  }
+  /// Windows written out as columns, and one product for each group.
+  Tensor reference(Inputs in) const {
+    const Tensor &x = in[0], &weight = in[1], &bias = in[2];
+    const int64_t channels = s.groups * s.in_channels, depth = s.in_channels * s.windows.taps();
+    const kernels::Window &rows = s.windows.rows, &columns = s.windows.columns;
+    const Tensor planes = reshape(x, {s.batch * channels, rows.in, columns.in});
+    const Tensor values = permute(written_out(planes, s.windows, 0), {0, 2, 4, 1, 3});
+    const Tensor unfolded = reshape(values, Shape{s.batch, s.groups, depth, s.windows.out()});
+    const Tensor y = reshape(matmul(reshape(weight, Shape{s.groups, s.out_channels, depth}), unfolded), shape);
+    if (!bias.defined()) return y;
+    return y + reshape(bias, weight.rank() == 3 ? Shape{bias.numel(), 1} : Shape{bias.numel(), 1, 1});
+  }
+};
 
 Tensor convolution(const Op& op, int64_t axes, const Tensor& x, const Tensor& weight, const Tensor& bias,
                    const ConvOptions& options) {
@@ -192,27 +182,13 @@ Tensor convolution(const Op& op, int64_t axes, const Tensor& x, const Tensor& we
                       .precision = MatmulPrecisionScope::current()};
   for (int64_t size : {s.windows.in(), s.windows.out(), weight.numel()}) check_product_size(name, size);
   const Shape shape = windowed_shape(x.shape(), s.windows, axes, weight.size(0));
-  if (Composed::active()) return composed(s, shape, x, weight, bias);
-  Tensor y = empty(shape, x.dtype());
-  dispatch_floating(name, x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::convolve(s, x.data<T>(), weight.data<T>(), data_or_null<T>(bias), y.mutable_data<T>());
-  });
-  return record(
-      op, {x, weight, bias}, y, {x, weight, bias},
-      [s, shape](const BackwardContext& c) -> Tensors {
-        if (!c.create_graph()) return fused_gradients(c, s);
-        const MatmulPrecisionScope as_recorded(s.precision);
-        return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(2)}, 1,
-                              [&](const Tensors& in) { return Tensors{composed(s, shape, in[0], in[1], in[2])}; });
-      },
+  return fused(
+      op, {x, weight, bias}, Convolve{s, shape},
       {{"stride", sizes.stride}, {"padding", sizes.before}, {"dilation", sizes.dilation}, {"groups", options.groups}});
 }
 
 }  // namespace
 
-/// A cross-correlation: y = bias + W · columns(x), each window of x a column of values, so that dW = dy · columnsᵀ and
-/// dx adds Wᵀ · dy back to where each value of the columns came from.
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvOptions& options) {
   return convolution(conv1d_op, 1, x, weight, bias, options);
 }

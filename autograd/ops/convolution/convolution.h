@@ -35,8 +35,8 @@ struct ConvOptions {
 
 /// y[n, o, i] = bias[o] + sum over c, k of weight[o, c, k] x[n, c, stride i + dilation k - padding] (a
 /// cross-correlation): x [N, C, L] or [C, L], weight [O, C / groups, K], bias [O] or undefined -> [N, O, L'] or [O,
-/// L'], L' = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1. All f32, in the precision that
-/// MatmulPrecisionScope sets, or all f64.
+/// L'], L' = floor((L + 2 padding - dilation (K - 1) - 1) / stride) + 1. All of one floating dtype, f32 and
+/// below in the precision that MatmulPrecisionScope sets.
 ///
 /// Error (shape) where the channels do not fit, `conv1d: weight [8, 3, 5] takes 3 channels in 1 group, x [2, 4, 9] has
 /// 4`, where x, weight or bias have other ranks, and where no window fits; (dtype) where dtypes differ; (config) for

@@ -5,6 +5,7 @@
 #include "autograd/kernels/convolution/columns.h"
 #include "autograd/kernels/convolution/depthwise.h"
 #include "autograd/kernels/product/common/gemm.h"
+#include "autograd/kernels/reduce/reduce.h"
 #include "autograd/kernels/runtime/common/work.h"
 #include "autograd/kernels/runtime/level.h"
 
@@ -199,25 +200,36 @@ void weight_gradient(const Convolution& s, const T* x, const T* dy, T* dweight) 
     for (int64_t i = 0; i < all; ++i) dweight[i] += from[i];
   }
 }
+
+/// The sum of dy of each channel, whose values are first laid out in one row.
+template <class T>
+void bias_gradient(const Convolution& s, const T* dy, T* dbias) {
+  const int64_t channels = s.groups * s.out_channels, places = s.windows.out();
+  run_tasks(channels, [&](int64_t channel) {
+    const Scratch<T> row(s.batch * places);
+    for (int64_t n = 0; n < s.batch; ++n)
+      std::copy_n(dy + (n * channels + channel) * places, places, row.data() + n * places);
+    reduce<T>().sum(1, s.batch * places, 1, row.data(), dbias + channel);
+  });
+}
+
+template <class T>
+void backward(const Convolution& s, const T* x, const T* weight, const T* dy, T* dx, T* dweight, T* dbias) {
+  if (dx) input_gradient(s, weight, dy, dx);
+  if (dweight) weight_gradient(s, x, dy, dweight);
+  if (dbias) bias_gradient(s, dy, dbias);
+}
+
+template <class T>
+void weight_gradients(const Convolution& s, int64_t samples, const T* x, const T* dy, T* dweights) {
+  const int64_t in = s.batch * s.groups * s.in_channels * s.windows.in();
+  const int64_t out = s.batch * s.groups * s.out_channels * s.windows.out();
+  const int64_t own = s.groups * s.out_channels * s.in_channels * s.windows.taps();
+  run_tasks(samples, [&](int64_t b) { weight_gradient(s, x + b * in, dy + b * out, dweights + b * own); });
+}
 }  // namespace
 
-void convolve(const Convolution& shape, const float* x, const float* weight, const float* bias, float* y) {
-  forward(shape, x, weight, bias, y);
-}
-void convolve(const Convolution& shape, const double* x, const double* weight, const double* bias, double* y) {
-  forward(shape, x, weight, bias, y);
-}
-void convolve_input_gradient(const Convolution& shape, const float* weight, const float* dy, float* dx) {
-  input_gradient(shape, weight, dy, dx);
-}
-void convolve_input_gradient(const Convolution& shape, const double* weight, const double* dy, double* dx) {
-  input_gradient(shape, weight, dy, dx);
-}
-void convolve_weight_gradient(const Convolution& shape, const float* x, const float* dy, float* dweight) {
-  weight_gradient(shape, x, dy, dweight);
-}
-void convolve_weight_gradient(const Convolution& shape, const double* x, const double* dy, double* dweight) {
-  weight_gradient(shape, x, dy, dweight);
-}
+const ConvolutionKernels<float> convolution_f32 = {forward<float>, backward<float>, weight_gradients<float>};
+const ConvolutionKernels<double> convolution_f64 = {forward<double>, backward<double>, weight_gradients<double>};
 
 }  // namespace tape::kernels

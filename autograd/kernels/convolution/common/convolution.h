@@ -1,6 +1,9 @@
 #pragma once
 
+#include <type_traits>
+
 #include "../../product/matmul_precision.h"
+#include "../../runtime/common/isa.h"
 #include "../window.h"
 
 namespace tape::kernels {
@@ -13,17 +16,26 @@ struct Convolution {
   MatmulPrecision precision = MatmulPrecision::highest;
 };
 
-/// y = weight times the windows of x, as columns of blocks that fit the second-level cache, plus bias (null: none).
 /// Blocks and the order of sums depend on the sizes alone: the bits are the same for any number of threads.
-void convolve(const Convolution& shape, const float* x, const float* weight, const float* bias, float* y);
-void convolve(const Convolution& shape, const double* x, const double* weight, const double* bias, double* y);
+template <class T>
+struct ConvolutionKernels {
+  /// y = weight times the windows of x, as columns of blocks that fit the second-level cache, plus bias (null: none).
+  void (*forward)(const Convolution& shape, const T* x, const T* weight, const T* bias, T* y);
+  /// dx: the columns weight^T dy, each value added to where it comes from. dweight: dy times the columns of x,
+  /// transposed, summed over the batch. dbias: the sums of dy. Each may be null when not wanted.
+  void (*backward)(const Convolution& shape, const T* x, const T* weight, const T* dy, T* dx, T* dweight, T* dbias);
+  /// The dweight of each of `samples` convolutions of this shape, whose x and dy lie one after the other.
+  void (*weight_gradients)(const Convolution& shape, int64_t samples, const T* x, const T* dy, T* dweights);
+};
+extern const ConvolutionKernels<float> convolution_f32;
+extern const ConvolutionKernels<double> convolution_f64;
 
-/// dx: the columns weight^T dy, each value added to where it comes from.
-void convolve_input_gradient(const Convolution& shape, const float* weight, const float* dy, float* dx);
-void convolve_input_gradient(const Convolution& shape, const double* weight, const double* dy, double* dx);
-
-/// dweight: dy times the columns of x, transposed, summed over the batch.
-void convolve_weight_gradient(const Convolution& shape, const float* x, const float* dy, float* dweight);
-void convolve_weight_gradient(const Convolution& shape, const double* x, const double* dy, double* dweight);
+template <class T>
+const ConvolutionKernels<T>& convolution(const Place<T>& = {}) {
+  if constexpr (std::is_same_v<T, float>)
+    return convolution_f32;
+  else
+    return convolution_f64;
+}
 
 }  // namespace tape::kernels

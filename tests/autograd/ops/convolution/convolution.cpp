@@ -9,6 +9,7 @@
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
+#include "tests/autograd/ops/rounded_f32.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
@@ -84,6 +85,11 @@ TEST(Convolution, TakesThePrecisionOfItsScope) {
   EXPECT_TRUE(tensors_near(conv2d(x, weight), exact, 0.3));
 }
 
+TEST(Convolution, OfHalvesIsThatOfF32Rounded) {
+  expect_rounded_f32({sample_normal({2, 2, 5, 4}, 1), sample_normal({3, 2, 3, 2}, 2), sample_normal({3}, 3)},
+                     [](const Tensors& in) { return conv2d(in[0], in[1], in[2], {.stride = 2, .padding = 1}); });
+}
+
 TEST(Convolution, RefusesShapesThatDoNotFit) {
   const Tensor x = zeros({2, 4, 9}), weight = zeros({8, 4, 3});
   EXPECT_TAPE_ERROR(conv1d(x, zeros({8, 3, 5})), ErrorKind::shape,
@@ -107,7 +113,7 @@ TEST(Convolution, RefusesShapesThatDoNotFit) {
   EXPECT_TAPE_ERROR(conv1d(x, weight.to(f64)), ErrorKind::dtype, "conv1d: dtypes differ: f32 and f64");
   EXPECT_TAPE_ERROR(conv1d(x, weight, zeros({8}, f64)), ErrorKind::dtype, "conv1d: dtypes differ: f32 and f64");
   EXPECT_TAPE_ERROR(conv1d(zeros({4, 9}, i64), zeros({8, 4, 3}, i64)), ErrorKind::dtype,
-                    "conv1d: needs f32 or f64, got i64");
+                    "conv1d: needs a floating dtype, got i64");
 }
 
 TEST(Convolution, RefusesOptionsOutOfRange) {

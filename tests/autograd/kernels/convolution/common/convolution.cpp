@@ -63,17 +63,17 @@ struct Results {
   explicit Results(const Convolution& s)
       : y(static_cast<size_t>(Extent(s).y), T(9)),
         dx(static_cast<size_t>(Extent(s).x), T(9)),
-        dweight(static_cast<size_t>(Extent(s).weight), T(9)) {}
-  std::vector<T> y, dx, dweight;
+        dweight(static_cast<size_t>(Extent(s).weight), T(9)),
+        dbias(static_cast<size_t>(s.groups * s.out_channels), T(9)) {}
+  std::vector<T> y, dx, dweight, dbias;
 };
 
 template <class T>
 Results<T> computed(const Convolution& s, const std::vector<T>& x, const std::vector<T>& weight, const T* bias,
                     const std::vector<T>& dy) {
   Results<T> out(s);
-  convolve(s, x.data(), weight.data(), bias, out.y.data());
-  convolve_input_gradient(s, weight.data(), dy.data(), out.dx.data());
-  convolve_weight_gradient(s, x.data(), dy.data(), out.dweight.data());
+  convolution<T>().forward(s, x.data(), weight.data(), bias, out.y.data());
+  convolution<T>().backward(s, x.data(), weight.data(), dy.data(), out.dx.data(), out.dweight.data(), out.dbias.data());
   return out;
 }
 
@@ -86,11 +86,12 @@ void check_convolutions() {
                          dy = random_values<T>(n.y, 3), bias = random_values<T>(s.groups * s.out_channels, 4);
     for (const bool with_bias : {true, false}) {
       Results<double> wanted(s);
-      for (std::vector<double>* sums : {&wanted.y, &wanted.dx, &wanted.dweight})
+      for (std::vector<double>* sums : {&wanted.y, &wanted.dx, &wanted.dweight, &wanted.dbias})
         std::fill(sums->begin(), sums->end(), 0);
       const size_t out = static_cast<size_t>(s.windows.out());
       for (size_t i = 0; i < wanted.y.size() && with_bias; ++i)
         wanted.y[i] = static_cast<double>(bias[i / out % bias.size()]);
+      for (size_t i = 0; i < dy.size(); ++i) wanted.dbias[i / out % bias.size()] += static_cast<double>(dy[i]);
       for_products(s, [&](int64_t to, int64_t tap, int64_t from) {
         const size_t a = static_cast<size_t>(to), b = static_cast<size_t>(tap), c = static_cast<size_t>(from);
         wanted.y[a] += static_cast<double>(weight[b]) * static_cast<double>(x[c]);
@@ -102,6 +103,7 @@ void check_convolutions() {
       expect_close(got.y, wanted.y, tolerance<T>(2e-4, 1e-12), "y" + what);
       expect_close(got.dx, wanted.dx, tolerance<T>(2e-4, 1e-12), "dx" + what);
       expect_close(got.dweight, wanted.dweight, tolerance<T>(4e-4, 1e-12), "dweight" + what);
+      expect_close(got.dbias, wanted.dbias, tolerance<T>(1e-5, 1e-13), "dbias" + what);
     }
   }
 }
@@ -119,7 +121,21 @@ TEST_P(ConvolutionKernels, same_bits_for_every_number_of_threads) {
     expect_same_bits([&] { return computed<float>(s, x, weight, nullptr, dy).y; });
     expect_same_bits([&] { return computed<float>(s, x, weight, nullptr, dy).dx; });
     expect_same_bits([&] { return computed<float>(s, x, weight, nullptr, dy).dweight; });
+    expect_same_bits([&] { return computed<float>(s, x, weight, nullptr, dy).dbias; });
   }
+}
+
+TEST_P(ConvolutionKernels, weight_gradients_are_those_of_each_sample) {
+  Convolution s = convolutions()[2], one = s;
+  one.batch = 1;
+  const Extent n(s), each(one);
+  const std::vector<float> x = random_values<float>(n.x, 1), dy = random_values<float>(n.y, 3);
+  std::vector<float> got(static_cast<size_t>(2 * n.weight)), wanted(got.size());
+  convolution<float>().weight_gradients(one, 2, x.data(), dy.data(), got.data());
+  for (int64_t b = 0; b < 2; ++b)
+    convolution<float>().backward(one, x.data() + b * each.x, nullptr, dy.data() + b * each.y, nullptr,
+                                  wanted.data() + b * n.weight, nullptr);
+  EXPECT_EQ(got, wanted);
 }
 
 TEST_P(ConvolutionKernels, count_their_products_once) {
@@ -128,7 +144,7 @@ TEST_P(ConvolutionKernels, count_their_products_once) {
   const std::vector<float> x = random_values<float>(n.x, 1), weight = random_values<float>(n.weight, 2);
   std::vector<float> y(static_cast<size_t>(n.y));
   const double before = flops_asked();
-  convolve(s, x.data(), weight.data(), nullptr, y.data());
+  convolution<float>().forward(s, x.data(), weight.data(), nullptr, y.data());
   EXPECT_EQ(flops_asked() - before, 2.0 * 18 * 70 * 9 * 30 * 35);
 }
 

@@ -34,7 +34,6 @@
 //                                                        reference
 //   bool saves_inputs, saves_outputs;                    what the gradients read beside what is kept: true and false
 //   bool has_backward;                                   whether backward() has a kernel, where calls differ: true
-//   size_t whole_outputs;                                of whole numbers, behind the others: saved, without gradients:
 //   0 bool overwrites;                                     the gradient of input 0 may take the memory of the first
 //   saved
 //                                                        value, once nobody else needs that: false
@@ -47,7 +46,8 @@ namespace tape {
 /// The tensors of a call, in the order of its formula; an undefined one was not given.
 using Inputs = std::span<const Tensor>;
 
-/// What a call computes: outputs, the last of which may be undefined, and what its backward wants beside them.
+/// What a call computes: outputs, the last of which may be undefined, and what its backward wants beside them. Last
+/// outputs that are not floating have no gradient: they are not on the tape, and may be kept as well.
 template <size_t Outputs, size_t Kept = 0>
 struct Results {
   std::array<Tensor, Outputs> outputs;
@@ -66,10 +66,11 @@ class ForwardCall : public kernels::Place<T> {
   const Tensor& tensor(size_t i) const { return inputs_[i]; }
   const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
   T* out(size_t i = 0) const { return mutable_data_or_null<T>(outputs_[i]); }
-  T* kept(size_t i) const { return mutable_data_or_null<T>(kept_[i]); }
-  template <class Whole>
-  Whole* out_as(size_t i) const {
-    return mutable_data_or_null<Whole>(outputs_[i]);
+  T* kept(size_t i) const { return kept_as<T>(i); }
+  /// Of another dtype than the call's.
+  template <class U>
+  U* kept_as(size_t i) const {
+    return mutable_data_or_null<U>(kept_[i]);
   }
 
  private:
@@ -88,7 +89,11 @@ class BackwardCall : public kernels::Place<T> {
   int64_t numel() const { return arriving_[0].numel(); }
   const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
   const T* out(size_t i = 0) const { return data_or_null<T>(outputs_[i]); }
-  const T* kept(size_t i) const { return data_or_null<T>(kept_[i]); }
+  const T* kept(size_t i) const { return kept_as<T>(i); }
+  template <class U>
+  const U* kept_as(size_t i) const {
+    return data_or_null<U>(kept_[i]);
+  }
   /// The gradient of an output; null where none arrived, but for the first.
   const T* dout(size_t i = 0) const { return data_or_null<T>(arriving_[i]); }
   /// The gradient of an input, to be written; null where nobody wants it.
@@ -118,11 +123,6 @@ template <class Operation>
 bool saves_outputs(const Operation& o) {
   if constexpr (requires { o.saves_outputs; }) return o.saves_outputs;
   return false;
-}
-template <class Operation>
-size_t whole_outputs(const Operation& o) {
-  if constexpr (requires { o.whole_outputs; }) return o.whole_outputs;
-  return 0;
 }
 template <class Operation>
 bool has_backward(const Operation& o) {
@@ -164,7 +164,7 @@ std::array<Tensor, N> as_array(std::array<Tensor, N> tensors) {
 template <size_t N, size_t Outputs, size_t Kept, class Operation>
 Tensors gradients_by_kernel(const Operation& operation, const BackwardContext& c) {
   const size_t first_output = saves_inputs(operation) ? N : 0;
-  const size_t first_kept = first_output + (saves_outputs(operation) ? Outputs : whole_outputs(operation));
+  const size_t first_kept = first_output + (saves_outputs(operation) ? Outputs : 0);
   Tensors gradients(N);
   if (overwrites(operation) && c.needs(0)) gradients[0] = c.room_of_saved(0);
   std::array<Tensor, N> inputs;
@@ -198,7 +198,7 @@ Tensors fused_gradients(const Operation& operation, const BackwardContext& c) {
     for (size_t i = 0; i < N; ++i) inputs[i] = c.saved(i);
     // Of constants, that they are as they were.
     for (size_t i = 0; i < constants(operation).size(); ++i)
-      c.saved(N + (saves_outputs(operation) ? Outputs : whole_outputs(operation)) + Kept + i);
+      c.saved(N + (saves_outputs(operation) ? Outputs : 0) + Kept + i);
     return twin_gradients(c, inputs, Outputs, [&](const Tensors& in) {
       const auto outputs = as_array(operation.reference(Inputs(in)));
       return Tensors(outputs.begin(), outputs.end());
@@ -223,16 +223,14 @@ auto call(const Op& op, Inputs in, const Operation& operation, AttributeList att
     observe_use(in);
     return outputs;
   }
-  size_t given = kOutputs - whole_outputs(operation);
-  while (!outputs[given - 1].defined()) --given;
+  size_t given = kOutputs;
+  while (!outputs[given - 1].defined() || !is_floating(outputs[given - 1].dtype())) --given;
   const auto fixed = constants(operation);
   std::array<Tensor, N + kOutputs + kKept + std::tuple_size_v<std::remove_cv_t<decltype(fixed)>>> saved;
   auto end = saved.begin();
   if (saves_inputs(operation))
     for (size_t i = 0; i < N; ++i) *end++ = saved_input(operation, i, in);
-  end = std::copy(
-      saves_outputs(operation) ? outputs.begin() : outputs.end() - static_cast<ptrdiff_t>(whole_outputs(operation)),
-      outputs.end(), end);
+  if (saves_outputs(operation)) end = std::copy(outputs.begin(), outputs.end(), end);
   end = std::copy(kept.begin(), kept.end(), end);
   end = std::copy(fixed.begin(), fixed.end(), end);
   record_node(

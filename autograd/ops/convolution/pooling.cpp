@@ -7,6 +7,8 @@
 #include "autograd/ops/check.h"
 #include "autograd/ops/convolution/windows.h"
 #include "autograd/ops/elementwise/arithmetic.h"
+#include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
@@ -130,92 +132,98 @@ struct Pooling {
   Shape shape = {};
 };
 
-Tensor composed_max(const Pooling& p, const Tensor& x) {
-  const Tensor each = p.flat_windows(x, -INFINITY);
-  return reshape(gather(each, -1, argmax(each.detach(), -1, Dims::keep)), p.shape);
-}
+struct LargestOfWindows {
+  Pooling p;
+  Shape from;
+  bool with_indices;
+  static constexpr bool saves_inputs = false;
 
-/// y = x at the places of the largest; dx = dy added there.
-MaxPool max_pool(const Op& op, const Pooling& p, const Tensor& x, bool with_indices) {
-  const bool places_wanted = with_indices || needs_record({x});
-  MaxPool best{empty(p.shape, x.dtype()), places_wanted ? empty(p.shape, i64) : Tensor()};
-  dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::pool<T>().largest(p.windows, p.planes, x.data<T>(), best.values.mutable_data<T>(),
-                               places_wanted ? best.indices.mutable_data<int64_t>() : nullptr);
-  });
-  if (Composed::active()) return {composed_max(p, x), best.indices};
-  best.values = record(
-      op, {x}, best.values, {best.indices},
-      [w = p.windows, planes = p.planes, shape = x.shape()](const BackwardContext& c) -> Tensors {
-        const Tensor places = c.saved(0), dy = c.grad();
-        if (c.create_graph())
-          return {reshape(scatter_add(zeros({planes, w.in()}, dy.dtype()), 1, reshape(places, {planes, w.out()}),
-                                      reshape(dy, {planes, w.out()})),
-                          shape)};
-        Tensor dx = empty(shape, dy.dtype());
-        dispatch_floating("max_pool", dy.dtype(), [&](auto zero) {
-          using T = decltype(zero);
-          kernels::pool<T>().add_at_places(w, planes, places.data<int64_t>(), dy.data<T>(), dx.mutable_data<T>());
-        });
-        return {dx};
-      },
-      {{"kernel", p.sizes.kernel},
-       {"stride", p.sizes.stride},
-       {"padding", p.sizes.before},
-       {"dilation", p.sizes.dilation}});
-  return best;
-}
+  /// The places are made where somebody wants them: the caller, or the backward.
+  Results<2, 1> results(Inputs in) const {
+    const Tensor places = with_indices || needs_record(in) ? empty(p.shape, i64) : Tensor();
+    return {{empty(p.shape, in[0].dtype()), with_indices ? places : Tensor()}, {places}};
+  }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::pool(c).largest(p.windows, p.planes, c.in(0), c.out(), c.template kept_as<int64_t>(0));
+  }
+  Tensor new_gradient(size_t, const Tensor& dy) const { return empty(from, dy.dtype()); }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::pool(c).add_at_places(p.windows, p.planes, c.template kept_as<int64_t>(0), c.dout(), c.din(0));
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    const Tensor places = reshape(c.saved(0), {p.planes, p.windows.out()});
+    const Tensor dy = reshape(c.grad(), {p.planes, p.windows.out()});
+    return {reshape(scatter_add(zeros({p.planes, p.windows.in()}, dy.dtype()), 1, places, dy), from)};
+  }
+  std::array<Tensor, 2> reference(Inputs in) const {
+    const Tensor each = p.flat_windows(in[0], -INFINITY);
+    const Tensor plane = reshape(arange(p.windows.in()), {1, p.windows.rows.in, p.windows.columns.in});
+    const Tensor at = expand_to(p.flat_windows(plane, -1), each.shape());
+    // Where all values are -inf, those of the border are as large.
+    const Tensor first = argmax(each.detach(), -1, Dims::keep), first_inside = argmax(gt(at, -1), -1, Dims::keep);
+    const Tensor best = where(lt(gather(at, -1, first), 0), first_inside, first);
+    return {reshape(gather(each, -1, best), p.shape), with_indices ? reshape(gather(at, -1, best), p.shape) : Tensor()};
+  }
+};
 
 MaxPool max_pool(const Op& op, int64_t axes, const Tensor& x, const SpatialSizes& kernel, const MaxPoolOptions& options,
                  bool with_indices) {
   const Pooling p(op.name(), axes, x, kernel, options.stride, options.padding, options.dilation, options.ceil_mode);
-  return max_pool(op, p, x, with_indices);
+  const auto [values, indices] = fused(op, {x}, LargestOfWindows{p, x.shape(), with_indices},
+                                       {{"kernel", p.sizes.kernel},
+                                        {"stride", p.sizes.stride},
+                                        {"padding", p.sizes.before},
+                                        {"dilation", p.sizes.dilation}});
+  return {values, indices};
 }
 
-/// The sum of each window over how many ones it holds, of a plane of ones with a border that counts or does not.
-Tensor composed_mean(const Pooling& p, kernels::Border border, const Tensor& x) {
-  const kernels::Window &rows = p.windows.rows, &columns = p.windows.columns;
-  Windows bordered = p.windows;
-  bordered.rows.in += 2 * rows.before, bordered.columns.in += 2 * columns.before;
-  bordered.rows.before = bordered.columns.before = 0;
-  const Tensor ones_inside =
-      pad(ones({1, rows.in, columns.in}, x.dtype()), {{rows.before, rows.before}, {columns.before, columns.before}},
-          border == kernels::Border::counted ? 1 : 0);
-  const Tensor counts = sum(written_out(ones_inside, bordered, 0), {2, 4});
-  const Tensor sums = reshape(sum(p.flat_windows(x, 0), -1), Shape{p.planes, rows.out, columns.out});
-  return reshape(sums / counts, p.shape);
-}
+struct MeanOfWindows {
+  Pooling p;
+  Shape from;
+  kernels::Border border;
+  static constexpr bool saves_inputs = false;
 
-/// y = the sum of a window / n, so dx = the sum of dy / n over the windows that a value is in.
+  Results<1> results(Inputs in) const { return {{empty(p.shape, in[0].dtype())}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::pool(c).mean(p.windows, p.planes, border, c.in(0), c.out());
+  }
+  Tensor new_gradient(size_t, const Tensor& dy) const { return empty(from, dy.dtype()); }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::pool(c).mean_gradient(p.windows, p.planes, border, c.dout(), c.din(0));
+  }
+  /// Those of any x: a mean's gradient is the same everywhere.
+  Tensors gradients(const BackwardContext& c) const {
+    return twin_gradients(c, {zeros(from, c.grad().dtype()).requires_grad_()}, 1,
+                          [&](const Tensors& in) { return Tensors{reference(in)}; });
+  }
+  /// The sum of each window over how many ones it holds, of a plane of ones with a border that counts or does not.
+  Tensor reference(Inputs in) const {
+    const kernels::Window &rows = p.windows.rows, &columns = p.windows.columns;
+    Windows bordered = p.windows;
+    bordered.rows.in += 2 * rows.before, bordered.columns.in += 2 * columns.before;
+    bordered.rows.before = bordered.columns.before = 0;
+    const Tensor ones_inside =
+        pad(ones({1, rows.in, columns.in}, in[0].dtype()),
+            {{rows.before, rows.before}, {columns.before, columns.before}}, border == kernels::Border::counted ? 1 : 0);
+    const Tensor counts = sum(written_out(ones_inside, bordered, 0), {2, 4});
+    const Tensor sums = reshape(sum(p.flat_windows(in[0], 0), -1), Shape{p.planes, rows.out, columns.out});
+    return reshape(sums / counts, p.shape);
+  }
+};
+
 Tensor avg_pool(const Op& op, int64_t axes, const Tensor& x, const SpatialSizes& kernel,
                 const AvgPoolOptions& options) {
   const Pooling p(op.name(), axes, x, kernel, options.stride, options.padding, 1, options.ceil_mode);
   const kernels::Border border = options.count_include_pad ? kernels::Border::counted : kernels::Border::left_out;
-  if (Composed::active()) return composed_mean(p, border, x);
-  Tensor y = empty(p.shape, x.dtype());
-  dispatch_floating(op.name(), x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::pool<T>().mean(p.windows, p.planes, border, x.data<T>(), y.mutable_data<T>());
-  });
-  return record(op, {x}, y, {},
-                [p, border, shape = x.shape()](const BackwardContext& c) -> Tensors {
-                  const Tensor dy = c.grad();
-                  // Any x does: a mean's gradient is the same everywhere.
-                  if (c.create_graph())
-                    return twin_gradients(c, {zeros(shape, dy.dtype()).requires_grad_()}, 1,
-                                          [&](const Tensors& in) { return Tensors{composed_mean(p, border, in[0])}; });
-                  Tensor dx = empty(shape, dy.dtype());
-                  dispatch_floating("avg_pool", dy.dtype(), [&](auto zero) {
-                    using T = decltype(zero);
-                    kernels::pool<T>().mean_gradient(p.windows, p.planes, border, dy.data<T>(), dx.mutable_data<T>());
-                  });
-                  return {dx};
-                },
-                {{"kernel", p.sizes.kernel},
-                 {"stride", p.sizes.stride},
-                 {"padding", p.sizes.before},
-                 {"count_include_pad", options.count_include_pad}});
+  return fused(op, {x}, MeanOfWindows{p, x.shape(), border},
+               {{"kernel", p.sizes.kernel},
+                {"stride", p.sizes.stride},
+                {"padding", p.sizes.before},
+                {"count_include_pad", options.count_include_pad}});
 }
 
 /// [in, out]: column i holds 1 / n in the n rows of stretch i.
@@ -241,9 +249,10 @@ Tensor adaptive_avg_pool(const char* name, int64_t axes, const Tensor& x, const 
     kernel.push_back(in / n);
   }
   if (even) return axes == 1 ? avg_pool1d(x, kernel) : avg_pool2d(x, kernel);
-  Tensor across = matmul(x, shares_of(x.size(-1), out.back(), x.dtype()));
-  if (axes == 1) return across;
-  return matmul(transpose(shares_of(x.size(-2), out.front(), x.dtype())), across);
+  const Tensor values = cast(x, computed_in(x.dtype()));
+  Tensor y = matmul(values, shares_of(x.size(-1), out.back(), values.dtype()));
+  if (axes == 2) y = matmul(transpose(shares_of(x.size(-2), out.front(), values.dtype())), y);
+  return cast(y, x.dtype());
 }
 
 }  // namespace

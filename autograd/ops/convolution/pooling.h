@@ -7,8 +7,8 @@ namespace tape {
 
 // One number of each window of the last axis or the last two: x [N, C, L] or [C, L], for ...2d [N, C, H, W] or [C, H,
 // W]; a window is `kernel` values long (and wide), a number or one for each axis. The result has floor((L + 2 padding -
-// dilation (kernel - 1) - 1) / stride) + 1 values in place of L. Names and meaning are torch.nn.functional's. f32 and
-// f64 (Error (dtype) for others); Error (shape) for other ranks and where no window fits, (config) for sizes below 1
+// dilation (kernel - 1) - 1) / stride) + 1 values in place of L. Names and meaning are torch.nn.functional's. Floating
+// dtypes (Error (dtype) for others); Error (shape) for other ranks and where no window fits, (config) for sizes below 1
 // and for padding that is negative or above half of the kernel.
 
 struct MaxPoolOptions {

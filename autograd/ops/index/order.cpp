@@ -62,7 +62,6 @@ struct TakenValues {
   Shape from;
   int64_t axis;
   static constexpr bool saves_inputs = false;
-  static constexpr size_t whole_outputs = 1;
 
   Tensors gradients(const BackwardContext& c) const {
     return {scatter_add(zeros(from, c.grad().dtype()), axis, c.saved(0), c.grad())};
@@ -73,27 +72,31 @@ struct TopKValues : TakenValues {
   int64_t k;
   bool largest;
 
-  Results<2> results(Inputs in) const {
+  Results<2, 1> results(Inputs in) const {
     const Shape shape = from.with(axis, k);
-    return {{empty(shape, in[0].dtype()), empty(shape, i64)}};
+    const Tensor places = empty(shape, i64);
+    return {{empty(shape, in[0].dtype()), places}, {places}};
   }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     const Extents e(from, axis);
     if (c.numel() > 0)
-      kernels::index(c).topk(e.outer, e.size, e.inner, c.in(0), k, largest, c.out(), c.template out_as<int64_t>(1));
+      kernels::index(c).topk(e.outer, e.size, e.inner, c.in(0), k, largest, c.out(), c.template kept_as<int64_t>(0));
   }
 };
 
 struct SortedValues : TakenValues {
   bool descending;
 
-  Results<2> results(Inputs in) const { return {{empty_like(in[0]), empty(from, i64)}}; }
+  Results<2, 1> results(Inputs in) const {
+    const Tensor places = empty(from, i64);
+    return {{empty_like(in[0]), places}, {places}};
+  }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     const Extents e(from, axis);
     if (c.numel() > 0)
-      kernels::index(c).sort(e.outer, e.size, e.inner, c.in(0), descending, c.out(), c.template out_as<int64_t>(1));
+      kernels::index(c).sort(e.outer, e.size, e.inner, c.in(0), descending, c.out(), c.template kept_as<int64_t>(0));
   }
 };
 

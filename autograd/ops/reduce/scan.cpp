@@ -105,13 +105,15 @@ struct CumulativeBest {
   int64_t axis;
   bool largest;
   static constexpr bool saves_inputs = false;
-  static constexpr size_t whole_outputs = 1;
 
-  Results<2> results(Inputs in) const { return {{empty_like(in[0]), empty(in[0].shape(), i64)}}; }
+  Results<2, 1> results(Inputs in) const {
+    const Tensor places = empty(in[0].shape(), i64);
+    return {{empty_like(in[0]), places}, {places}};
+  }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     kernels::scan(c).cumulative_best(e.outer, e.size, e.inner, c.in(0), largest, c.out(),
-                                     c.template out_as<int64_t>(1));
+                                     c.template kept_as<int64_t>(0));
   }
   Tensors gradients(const BackwardContext& c) const {
     return {scatter_add(zeros_like(c.grad()), axis, c.saved(0), c.grad())};

@@ -144,12 +144,14 @@ struct Middle {
   int64_t axis;
   Shape from;
   static constexpr bool saves_inputs = false;
-  static constexpr size_t whole_outputs = 1;
 
-  Results<2> results(Inputs in) const { return {{empty(kept, in[0].dtype()), empty(kept, i64)}}; }
+  Results<2, 1> results(Inputs in) const {
+    const Tensor places = empty(kept, i64);
+    return {{empty(kept, in[0].dtype()), places}, {places}};
+  }
   template <class T>
   void forward(const ForwardCall<T>& c) const {
-    kernels::median_axis<T>(e.outer, e.size, e.inner, c.in(0), c.out(), c.template out_as<int64_t>(1));
+    kernels::median_axis<T>(e.outer, e.size, e.inner, c.in(0), c.out(), c.template kept_as<int64_t>(0));
   }
   Tensors gradients(const BackwardContext& c) const {
     return {scatter_add(zeros(from, c.grad().dtype()), axis, c.saved(0), c.grad())};

@@ -8,6 +8,7 @@
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
+#include "tests/autograd/ops/rounded_f32.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
@@ -31,6 +32,25 @@ TEST(Pooling, TakesNaNForTheLargestAndMinusInfinityForAValue) {
   const MaxPool best = max_pool1d_with_indices(tensor({{NAN, 1, -INFINITY, -INFINITY}}), 2);
   EXPECT_TRUE(tensors_equal(best.values, tensor({{NAN, -INFINITY}})));
   EXPECT_TRUE(tensors_equal(best.indices, tensor({{0, 2}}, i64)));
+}
+
+/// Borders are -inf as well.
+TEST(Pooling, FindsTheSamePlacesComposed) {
+  const Tensor x = tensor({{-INFINITY, -INFINITY, 1, NAN, 2, 2, -INFINITY}});
+  const MaxPoolOptions options{.stride = 1, .padding = 1};
+  const MaxPool best = max_pool1d_with_indices(x, 3, options);
+  const Composed composed;
+  const MaxPool twin = max_pool1d_with_indices(x, 3, options);
+  EXPECT_TRUE(tensors_equal(twin.values, best.values));
+  EXPECT_TRUE(tensors_equal(twin.indices, best.indices));
+}
+
+TEST(Pooling, OfHalvesIsThatOfF32Rounded) {
+  const Tensors x{sample_normal({2, 2, 5, 6})};
+  expect_rounded_f32(x, [](const Tensors& in) { return max_pool2d(in[0], 3, {.stride = 2, .padding = 1}); });
+  expect_rounded_f32(x, [](const Tensors& in) { return avg_pool2d(in[0], 3, {.stride = 2, .padding = 1}); });
+  expect_rounded_f32(x, [](const Tensors& in) { return adaptive_avg_pool2d(in[0], {2, 4}); });
+  EXPECT_TRUE(tensors_equal(max_pool1d_with_indices(tensor({{1, 3, 2, 0}}, bf16), 2).indices, tensor({{1, 2}}, i64)));
 }
 
 TEST(Pooling, LooksForPlacesWhereTheyAreWantedAlone) {

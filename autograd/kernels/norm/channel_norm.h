@@ -4,23 +4,38 @@
 
 namespace tape::kernels {
 
-/// Planes x [outer, channels, size] that are normalized with numbers of their own, [outer, channels], or of their
-/// channel alone, [channels].
+/// Planes x [outer, channels, size]. What is normalized together has one mean and one rstd: each channel, all of outer
+/// together, [channels] of them; or, with `together` planes of one element of outer, [outer * channels / together].
 struct ChannelPlanes {
   int64_t outer = 0, channels = 0, size = 0;
-  enum class Numbers { of_plane, of_channel } numbers = Numbers::of_channel;
+  int64_t together = 0;  ///< 0: each channel
 };
 
-/// The passes of group and batch normalization. The bits do not depend on the number of threads.
+/// What mean and rstd are made of: x, or numbers that were given.
+enum class MeanOf { x, given };
+
+/// Running mean and variance [channels], each null where there is none.
+template <class T>
+struct RunningMoments {
+  T *mean = nullptr, *var = nullptr;
+  double momentum = 0;
+};
+
+/// Group and batch normalization: y = n weight + bias, n = (x - mean) rstd, rstd = 1 / sqrt(var + eps), weight and bias
+/// [channels], each null where there is none. Without values, mean and rstd are 0. The bits do not depend on the number
+/// of threads.
 template <class T>
 struct ChannelNormKernels {
-  /// y = (x - mean) * scale + shift
-  void (*apply)(const ChannelPlanes& planes, const T* x, const T* mean, const T* scale, const T* shift, T* y);
-  /// The sums of dy and of dy (x - mean), of each plane or each channel.
-  void (*sums)(const ChannelPlanes& planes, const T* x, const T* mean, const T* dy, T* dy_sum, T* product_sum);
-  /// dx = dy * scale + (x - mean) * slope + shift
-  void (*gradient)(const ChannelPlanes& planes, const T* x, const T* mean, const T* dy, const T* scale, const T* slope,
-                   const T* shift, T* dx);
+  /// By mean and biased variance of x. running = (1 - momentum) running + momentum own, of the mean and the unbiased
+  /// variance of channels.
+  void (*normalize)(const ChannelPlanes& planes, const T* x, const T* weight, const T* bias, double eps,
+                    const RunningMoments<T>& running, T* y, T* mean, T* rstd);
+  /// By the mean and variance of each channel that are given.
+  void (*normalize_by)(const ChannelPlanes& planes, const T* x, const T* given_mean, const T* given_var,
+                       const T* weight, const T* bias, double eps, T* y, T* mean, T* rstd);
+  /// dx, dweight, dbias: each null when not wanted.
+  void (*backward)(const ChannelPlanes& planes, MeanOf of, const T* x, const T* weight, const T* mean, const T* rstd,
+                   const T* dy, T* dx, T* dweight, T* dbias);
 };
 TAPE_KERNEL_TABLE(ChannelNormKernels, channel_norm)
 

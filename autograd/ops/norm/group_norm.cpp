@@ -1,6 +1,5 @@
 #include "autograd/ops/norm/group_norm.h"
 
-#include "autograd/create.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/norm/channel_norm.h"
 #include "autograd/ops/reduce/reduce.h"
@@ -9,8 +8,6 @@
 
 namespace tape {
 namespace {
-
-using Numbers = kernels::ChannelPlanes::Numbers;
 
 std::vector<OpSample> group_norm_samples() {
   auto into = [](int64_t groups) {
@@ -46,49 +43,33 @@ const Op group_norm_op({.name = "group_norm",
                         .samples = group_norm_samples,
                         .per_sample = group_norm_per_sample});
 
-Tensor composed_groups(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
-  const NormPlanes planes(x, Numbers::of_plane);
-  const Tensor rows = reshape(x, {planes.outer * groups, planes.channels / groups * planes.size});
-  return reshape(scaled_channels(reshape(normalized(rows, -1, eps), planes.shape()), weight, bias), x.shape());
-}
+struct GroupNorm : ChannelNorm {
+  GroupNorm(const Tensor& x, int64_t groups, double added_to_var) : ChannelNorm(x, x.size(1) / groups, added_to_var) {}
+
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::channel_norm(c).normalize(planes, c.in(0), c.in(1), c.in(2), eps, {}, c.out(), c.kept(0), c.kept(1));
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    backward_of(c, kernels::MeanOf::x);
+  }
+  Tensor reference(Inputs in) const {
+    const int64_t groups = planes.channels / planes.together;
+    const Tensor rows = reshape(in[0], {planes.outer * groups, planes.together * planes.size});
+    return reshape(scaled_channels(reshape(normalized(rows, -1, eps), shape()), in[1], in[2]), in[0].shape());
+  }
+};
 
 }  // namespace
 
-/// Of each group: n = (x - mean) r, r = 1 / sqrt(var + eps), y = n weight + bias; gradients as norm_gradients() has
-/// them.
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
   check_norm("group_norm", x, weight, bias, eps);
   if (groups < 1) raise(ErrorKind::config, "group_norm: groups must be at least 1, got {}", groups);
-  const NormPlanes planes(x, Numbers::of_plane);
-  if (planes.channels % groups != 0)
-    raise(ErrorKind::shape, "group_norm: {} groups do not divide the {} channels of x {}", groups, planes.channels,
+  if (x.size(1) % groups != 0)
+    raise(ErrorKind::shape, "group_norm: {} groups do not divide the {} channels of x {}", groups, x.size(1),
           to_string(x.shape()));
-  if (Composed::active()) return composed_groups(x, groups, weight, bias, eps);
-  const int64_t rows = planes.outer * groups, together = planes.channels / groups;
-  Tensor y = empty_like(x), mean = zeros({rows}, x.dtype()), rstd = zeros({rows}, x.dtype());
-  if (x.numel() > 0)
-    dispatch_floating("group_norm", x.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      const Moments<T> moments(rows, together * planes.size, 1, x.data<T>());
-      T *const means = mean.mutable_data<T>(), *const inverses = rstd.mutable_data<T>();
-      for (int64_t row = 0; row < rows; ++row) {
-        const size_t i = static_cast<size_t>(row);
-        means[row] = moments.mean[i];
-        const double var = static_cast<double>(moments.squares[i]) / static_cast<double>(together * planes.size);
-        inverses[row] = static_cast<T>(1 / std::sqrt(var + eps));
-      }
-      normalize_planes<T>(
-          planes, x, [&](int64_t i) { return means[i / together]; }, [&](int64_t i) { return inverses[i / together]; },
-          weight, bias, y);
-    });
-  return record(group_norm_op, {x, weight, bias}, y, {x, weight, mean, rstd, bias},
-                [groups, together, eps](const BackwardContext& c) -> Tensors {
-                  if (!c.create_graph()) return norm_gradients(c, Numbers::of_plane, together, MeanOf::x);
-                  return twin_gradients(c, {c.saved(0), c.saved(1), c.saved(4)}, 1, [=](const Tensors& in) {
-                    return Tensors{composed_groups(in[0], groups, in[1], in[2], eps)};
-                  });
-                },
-                {{"groups", groups}, {"eps", eps}});
+  return fused(group_norm_op, {x, weight, bias}, GroupNorm(x, groups, eps), {{"groups", groups}, {"eps", eps}});
 }
 
 }  // namespace tape

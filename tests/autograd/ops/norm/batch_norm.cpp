@@ -7,6 +7,7 @@
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
+#include "tests/autograd/ops/rounded_f32.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
@@ -47,6 +48,38 @@ TEST(BatchNormOperation, HasTheGradientOfTheRunningNumbersItSaw) {
   running_var.fill_(99);
   sum(y).backward();
   EXPECT_TRUE(tensors_equal(x.grad(), full({1, 1, 2}, 0.5)));
+}
+
+TEST(BatchNormOperation, OfHalvesIsThatOfF32Rounded) {
+  const Tensors in{sample_normal({2, 4, 3}, 1), sample_normal({4}, 2), sample_normal({4}, 3)};
+  const Tensor mean = tensor({0.5, -1, 0, 2}), var = tensor({1, 0.5, 2, 4});
+  for (const bool training : {false, true})
+    expect_rounded_f32(in, [&](const Tensors& x) {
+      return batch_norm(x[0], mean.to(x[0].dtype()), var.to(x[0].dtype()), x[1], x[2], {.training = training});
+    });
+}
+
+TEST(BatchNormOperation, MovesTheRunningNumbersOfHalvesInF32) {
+  for (const DType half : {f16, bf16}) {
+    const Tensor x = sample_normal({4, 2, 3}).to(half), wide = x.to(f32);
+    const Tensor mean = full({2}, 0.3).to(half), var = full({2}, 1.7).to(half);
+    const Tensor wide_mean = mean.to(f32), wide_var = var.to(f32);
+    batch_norm(x, mean, var, {}, {}, {.training = true, .momentum = 0.3});
+    batch_norm(wide, wide_mean, wide_var, {}, {}, {.training = true, .momentum = 0.3});
+    EXPECT_TRUE(tensors_equal(mean, wide_mean.to(half))) << to_string(half);
+    EXPECT_TRUE(tensors_equal(var, wide_var.to(half))) << to_string(half);
+  }
+}
+
+/// Also where that gradient is itself differentiated.
+TEST(BatchNormOperation, HasTheSecondGradientOfTheRunningNumbersItSaw) {
+  const Tensor x = tensor({{2, 3}}).requires_grad_(), weight = tensor({1, 1}).requires_grad_();
+  Tensor running_var = full({2}, 3);
+  const Tensor y = batch_norm(x, zeros({2}), running_var, weight, {}, {.eps = 1});
+  running_var.fill_(99);
+  const Tensor dx = grad({sum(y)}, {x}, {.create_graph = true})[0];
+  EXPECT_TRUE(tensors_equal(dx, full({1, 2}, 0.5)));
+  EXPECT_TRUE(tensors_equal(grad({sum(dx)}, {weight})[0], full({2}, 0.5)));
 }
 
 TEST(BatchNormOperation, FarFromZeroInFloat) {

@@ -5,6 +5,7 @@
 #include "autograd/ops/norm/norm.h"
 #include "autograd/ops/shape/shape.h"
 #include "autograd/tape/op.h"
+#include "tests/autograd/ops/rounded_f32.h"
 #include "tests/support/errors.h"
 #include "tests/support/tensors.h"
 
@@ -19,6 +20,11 @@ TEST(GroupNormOperation, OfOneGroupIsALayerNorm) {
 TEST(GroupNormOperation, OfEqualValuesIsTheBias) {
   EXPECT_TRUE(
       tensors_equal(group_norm(full({1, 2, 3}, 5), 2, ones({2}), tensor({1, 2})), tensor({{{1, 1, 1}, {2, 2, 2}}})));
+}
+
+TEST(GroupNormOperation, OfHalvesIsThatOfF32Rounded) {
+  expect_rounded_f32({sample_normal({2, 4, 3}, 1), sample_normal({4}, 2), sample_normal({4}, 3)},
+                     [](const Tensors& in) { return group_norm(in[0], 2, in[1], in[2]); });
 }
 
 TEST(GroupNormOperation, OfNothingIsNothing) {

@@ -46,8 +46,8 @@ Mask Mask::keep(const Tensor& keep) {
 }
 
 Mask Mask::additive(const Tensor& scores) {
-  if (!is_f32_or_f64(scores.dtype()))
-    raise(ErrorKind::dtype, "Mask::additive: needs f32 or f64, got {}; true and false go to Mask::keep",
+  if (!is_floating(scores.dtype()))
+    raise(ErrorKind::dtype, "Mask::additive: needs a floating dtype, got {}; true and false go to Mask::keep",
           to_string(scores.dtype()));
   Mask mask;
   mask.added_ = scores;

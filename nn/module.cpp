@@ -142,7 +142,7 @@ void Module::train(bool training) {
 }
 
 void Module::to(DType dtype) {
-  if (!is_f32_or_f64(dtype)) raise(ErrorKind::dtype, "to: parameters are f32 or f64, not {}", to_string(dtype));
+  if (!is_floating(dtype)) raise(ErrorKind::dtype, "to: parameters are floating, not {}", to_string(dtype));
   const NoGrad no_grad;
   for (NamedTensor& named : named_parameters()) {
     replace(named.tensor, named.tensor.to(dtype));

@@ -15,32 +15,37 @@
 #include "data_or_null.h"
 #include "elementwise/cast.h"
 
-// How an operation with a kernel of its own is written: as a struct that says its shapes, its kernel calls and its
-// reference, and a call of fused():
+// How an operation with a kernel of its own is written: as a struct that says its tensors, its kernel calls and its
+// reference, and a call of fused().
 //
 //   struct LayerNorm {
 //     double eps;
-//     Results<1, 2> results(Inputs in) const;                              new tensors: y; mean and rstd, which are
-//     kept template <class T> void forward(const ForwardCall<T>& c) const;      calls a kernel template <class T> void
-//     backward(const BackwardCall<T>& c) const;    calls a kernel Tensor reference(Inputs in) const; y by public
-//     operations
+//
+//     // The new tensors: y, and mean and rstd, which are kept for the backward.
+//     Results<1, 2> results(Inputs in) const;
+//     // One kernel each.
+//     template <class T> void forward(const ForwardCall<T>& c) const;
+//     template <class T> void backward(const BackwardCall<T>& c) const;
+//     // y by public operations.
+//     Tensor reference(Inputs in) const;
 //   };
 //   return fused(layer_norm_op, {x, weight, bias}, LayerNorm{eps}, {{"eps", eps}});
 //
-// It does not ask for dtypes, whether it is recorded, or whose gradient is wanted. What it may have beside these:
-//   Tensors gradients(const BackwardContext& c) const;   of operations: without a backward kernel or a reference, or
-//   where
-//                                                        another way to differentiate again is shorter than the
-//                                                        reference
-//   bool saves_inputs, saves_outputs;                    what the gradients read beside what is kept: true and false
-//   bool has_backward;                                   whether backward() has a kernel, where calls differ: true
-//   0 bool overwrites;                                     the gradient of input 0 may take the memory of the first
-//   saved
-//                                                        value, once nobody else needs that: false
-//   Tensor saved_input(size_t i, Inputs in) const;       what is saved of an input: in[i]
-//   Tensor new_gradient(size_t i, const Tensor& saved) const;   memory for the gradient of an input: empty_like(saved)
-//   auto constants() const;                              an array of tensors of any dtype that are read and have no
-//                                                        gradient: saved, so that a backward notices a change
+// The struct does not ask for dtypes, whether it is recorded, or whose gradient is wanted. What it may have besides:
+//
+//   Tensors gradients(const BackwardContext& c) const;
+//     The gradients by operations: without a backward kernel or a reference, or where that is shorter than to
+//     differentiate the reference. c.saved() gives the inputs, the outputs and what was kept, as far as each is saved.
+//   bool saves_inputs = true, saves_outputs = false, has_backward = true;
+//     What the gradients read beside what is kept, and whether there is a backward kernel, where calls differ in that.
+//   bool overwrites = false;
+//     The gradient of input 0 may take the memory of the first saved value, once nobody else needs that.
+//   Tensor saved_input(size_t i, Inputs in) const;
+//     What is saved of an input: in[i].
+//   Tensor new_gradient(size_t i, const Tensor& saved) const;
+//     Memory for the gradient of an input: empty_like(saved).
+//   std::array<Tensor, N> constants() const;
+//     Tensors of any dtype that are read and have no gradient: saved, so that a backward notices a change.
 namespace tape {
 
 /// The tensors of a call, in the order of its formula; an undefined one was not given.
@@ -63,7 +68,7 @@ class ForwardCall : public kernels::Place<T> {
 
   /// Of the first output.
   int64_t numel() const { return outputs_[0].numel(); }
-  const Tensor& tensor(size_t i) const { return inputs_[i]; }
+  const Tensor& input(size_t i) const { return inputs_[i]; }
   const T* in(size_t i) const { return data_or_null<T>(inputs_[i]); }
   T* out(size_t i = 0) const { return mutable_data_or_null<T>(outputs_[i]); }
   T* kept(size_t i) const { return kept_as<T>(i); }

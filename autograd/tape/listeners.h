@@ -16,11 +16,11 @@ struct AttentionCall;
 /// While in scope, is told of what this thread records, differentiates and runs: the one way to listen to the tape.
 ///
 /// Derive and override the events of interest. Scopes may be nested, also several of one class, and every open one is
-/// told of every event, the outermost first. What an event does itself (tensor operations, a backward) is not observed,
-/// but by observers that it opens. An event that throws ends the operation or the backward with that exception, and the
-/// observers inside are not told. An observer may be
-/// closed at any time, also inside an event; one that was opened inside an event or an Unobserved scope sees nothing
-/// before it and must be closed by its end. It is of the thread that opened it.
+/// told of every event, the outermost first; of a recorded operation each is told once, by used(), recorded() and
+/// entered() in a row. What an event does itself (tensor operations, a backward) is not observed, but by observers that
+/// it opens. An event that throws ends the operation or the backward with that exception, and the observers inside are
+/// not told. An observer may be closed at any time, also inside an event; one that was opened inside an event or an
+/// Unobserved scope sees nothing before it and must be closed by its end. It is of the thread that opened it.
 class Observer {
  public:
   Observer();

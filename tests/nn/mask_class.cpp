@@ -128,7 +128,7 @@ TEST(Mask, RefusesWhatItCannotMean) {
   EXPECT_TAPE_ERROR(Mask::keep(ones({2, 3})), ErrorKind::dtype,
                     "Mask::keep: needs bool, got f32; scores to add go to Mask::additive");
   EXPECT_TAPE_ERROR(Mask::additive(full({2}, 1, boolean)), ErrorKind::dtype,
-                    "Mask::additive: needs f32 or f64, got bool; true and false go to Mask::keep");
+                    "Mask::additive: needs a floating dtype, got bool; true and false go to Mask::keep");
 }
 
 TEST(Mask, RefusesScoresOfAnotherShapeOrType) {

@@ -206,7 +206,7 @@ TEST(Module, ChangesItsDtypeInPlace) {
   EXPECT_EQ(small.seen.dtype(), f64);
   EXPECT_EQ(small.count.dtype(), i64);
   EXPECT_FALSE(small.scale.requires_grad());
-  EXPECT_TAPE_ERROR(small.to(i64), ErrorKind::dtype, "to: parameters are f32 or f64, not i64");
+  EXPECT_TAPE_ERROR(small.to(i64), ErrorKind::dtype, "to: parameters are floating, not i64");
 }
 
 TEST(Module, TrainsAndEvaluatesWithItsChildren) {

@@ -9,7 +9,6 @@
 #include "autograd/ops/product/matmul.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

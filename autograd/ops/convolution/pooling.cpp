@@ -14,7 +14,6 @@
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/pad.h"
 #include "autograd/ops/shape/shape.h"
-#include "autograd/tape/op.h"
 
 namespace tape {
 namespace {

@@ -217,7 +217,7 @@ struct Linear {
   template <class T>
   void forward(const ForwardCall<T>& c) const {
     kernels::Gemm call = gemm;
-    const Ref<Storage> held = read_packed(c.tensor(1), call);
+    const Ref<Storage> held = read_packed(c.input(1), call);
     kernels::gemm(call, c.in(0), c.in(1), c.out(), c.in(2));
   }
   Tensor saved_input(size_t i, Inputs in) const { return i < 2 ? in[i] : Tensor(); }

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "autograd/ops/op.h"
+#include "autograd/tape/op.h"
 #include "autograd/tape/tape.h"
 #include "tests/support/tensors.h"
 

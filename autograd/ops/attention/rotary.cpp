@@ -8,6 +8,7 @@
 #include "autograd/ops/check.h"
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/promote.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/reduce/reduce.h"
 #include "autograd/ops/shape/join.h"
 #include "autograd/ops/shape/shape.h"
@@ -35,22 +36,24 @@ std::vector<OpSample> samples() {
       {"no texts", operands({0, 2, 4}, {2, 2}), with({})}};
 }
 
-/// Of each pair of columns u, v: y = (u c - v s, u s + v c), a rotation where c and s are cosine and sine. dx is dy
-/// turned back, (du c + dv s, dv c - du s), which is the same with -s; dc = sum of du u + dv v, ds = sum of dv u - du v
-/// over heads, and over texts where they share c and s.
+/// A rotation of each pair where c and s are cosine and sine: dx is dy turned back, by -s.
 const Op rotary_op(
     {.name = "rotary_embedding",
      .formula = {.forward = "y{y} = (u ⊙ c − v ⊙ s, u ⊙ s + v ⊙ c) of the pairs (u, v) that turn in x{0}, c{1}, s{2}, "
                             "in each of {num_heads} heads",
                  .backward = {"dx{x} = (du ⊙ c + dv ⊙ s, dv ⊙ c − du ⊙ s), dy = (du, dv)",
-                              "dc{x} = Σ du ⊙ u + dv ⊙ v over heads", "ds{x} = Σ dv ⊙ u − du ⊙ v over heads"}},
+                              "dc{x} = Σ du ⊙ u + dv ⊙ v over heads, and over texts that share c",
+                              "ds{x} = Σ dv ⊙ u − du ⊙ v over heads, and over texts that share s"}},
      .samples = samples});
 
 void check_shapes(const Tensor& x, const Tensor& cosine, const Tensor& sine, const RotaryEmbeddingOptions& options) {
   if (x.rank() != 3) raise(ErrorKind::shape, "{}: x must be [B, T, H D], got {}", kName, to_string(x.shape()));
   if (options.num_heads < 1 || x.size(-1) % options.num_heads != 0)
     raise(ErrorKind::config, "{}: width {} is not divisible by num_heads {}", kName, x.size(-1), options.num_heads);
+  check_floating(kName, x);
   check_same_dtype(kName, cosine, sine);
+  // Tables of halves may be in what those are computed in.
+  if (cosine.dtype() != computed_in(x.dtype())) check_same_dtype(kName, x, cosine);
   check_same_shape(kName, cosine, sine);
   const int64_t width = x.size(-1) / options.num_heads, rank = cosine.rank();
   const bool fits = (rank == 2 || (rank == 3 && cosine.size(0) == x.size(0))) && cosine.size(-2) == x.size(1) &&
@@ -75,26 +78,44 @@ Pairs pairs_of(const Tensor& heads, int64_t pairs, const RotaryEmbeddingOptions&
   return {slice(turning, -1, {.end = pairs}), slice(turning, -1, {.start = pairs})};
 }
 
-/// The composed twin.
-Tensor composed(const Tensor& x, const Tensor& cosine, const Tensor& sine, const RotaryEmbeddingOptions& options) {
-  const int64_t turned = 2 * cosine.size(-1);
-  const Tensor heads = heads_apart(x, options.num_heads), c = unsqueeze(cosine, -2), s = unsqueeze(sine, -2);
-  const auto [u, v] = pairs_of(heads, cosine.size(-1), options);
-  const Tensor turned_u = u * c - v * s, turned_v = u * s + v * c;
-  Tensor y = options.interleaved ? flatten(stack({turned_u, turned_v}, -1), -2) : cat({turned_u, turned_v}, -1);
-  if (turned < heads.size(-1)) y = cat({y, slice(heads, -1, {.start = turned})}, -1);
-  return reshape(y, x.shape());
-}
+struct RotaryEmbedding {
+  RotaryEmbeddingOptions options;
+  kernels::RotaryShape shape;
 
-/// Of cosine and sine.
-std::pair<Tensor, Tensor> table_gradients(const Tensor& x, const Tensor& dy, const Shape& table,
-                                          const RotaryEmbeddingOptions& options) {
-  const auto [u, v] = pairs_of(heads_apart(x, options.num_heads), table[table.rank() - 1], options);
-  const auto [du, dv] = pairs_of(heads_apart(dy, options.num_heads), table[table.rank() - 1], options);
-  return {sum_to(sum(du * u + dv * v, -2), table), sum_to(sum(dv * u - du * v, -2), table)};
-}
+  /// x is read by the gradients of the tables alone.
+  Tensor saved_input(size_t i, Inputs in) const { return i > 0 || needs_record(in.subspan(1)) ? in[i] : Tensor(); }
+  Results<1> results(Inputs in) const { return {{empty_like(in[0])}}; }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::rotary(c).turn(shape, c.in(0), c.in(1), c.in(2), c.out());
+  }
+  Tensors gradients(const BackwardContext& c) const {
+    Tensors gradients(3);
+    if (c.needs(0)) gradients[0] = rotary_embedding(c.grad(), c.saved(1), -c.saved(2), options);
+    if (c.needs(1) || c.needs(2))
+      std::tie(gradients[1], gradients[2]) = of_tables(c.saved(0), c.grad(), c.saved(1).shape());
+    return gradients;
+  }
+  std::pair<Tensor, Tensor> of_tables(const Tensor& x, const Tensor& dy, const Shape& table) const {
+    const auto [u, v] = pairs_of(heads_apart(x, options.num_heads), shape.pairs, options);
+    const auto [du, dv] = pairs_of(heads_apart(dy, options.num_heads), shape.pairs, options);
+    return {sum_to(sum(du * u + dv * v, -2), table), sum_to(sum(dv * u - du * v, -2), table)};
+  }
+  Tensor reference(Inputs in) const {
+    const Tensor heads = heads_apart(in[0], options.num_heads), c = unsqueeze(in[1], -2), s = unsqueeze(in[2], -2);
+    const auto [u, v] = pairs_of(heads, shape.pairs, options);
+    const Tensor turned_u = u * c - v * s, turned_v = u * s + v * c;
+    Tensor y = options.interleaved ? flatten(stack({turned_u, turned_v}, -1), -2) : cat({turned_u, turned_v}, -1);
+    if (2 * shape.pairs < shape.width) y = cat({y, slice(heads, -1, {.start = 2 * shape.pairs})}, -1);
+    return reshape(y, in[0].shape());
+  }
+};
 
-Tensor fused(const Tensor& x, const Tensor& cosine, const Tensor& sine, const RotaryEmbeddingOptions& options) {
+}  // namespace
+
+Tensor rotary_embedding(const Tensor& x, const Tensor& cosine, const Tensor& sine,
+                        const RotaryEmbeddingOptions& options) {
+  check_shapes(x, cosine, sine, options);
   const kernels::RotaryShape shape{.texts = x.size(0),
                                    .length = x.size(1),
                                    .heads = options.num_heads,
@@ -102,36 +123,8 @@ Tensor fused(const Tensor& x, const Tensor& cosine, const Tensor& sine, const Ro
                                    .pairs = cosine.size(-1),
                                    .next_text = cosine.rank() == 3 ? x.size(1) * cosine.size(-1) : 0,
                                    .interleaved = options.interleaved};
-  Tensor y = empty_like(x);
-  dispatch_floating(kName, x.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::rotary<T>().turn(shape, x.data<T>(), cosine.data<T>(), sine.data<T>(), y.mutable_data<T>());
-  });
-  return y;
-}
-
-}  // namespace
-
-Tensor rotary_embedding(const Tensor& x, const Tensor& cosine, const Tensor& sine,
-                        const RotaryEmbeddingOptions& options) {
-  check_shapes(x, cosine, sine, options);
-  if (is_half(x.dtype()))
-    return in_f32(x, [&](const Tensor& wide) { return rotary_embedding(wide, cosine, sine, options); });
-  check_floating(kName, x);
-  check_same_dtype(kName, x, cosine);
-  if (Composed::active()) return composed(x, cosine, sine, options);
-  // x is kept for the gradients of the tables alone.
-  const Tensor kept = needs_record({cosine, sine}) ? x : Tensor();
-  return record(rotary_op, {x, cosine, sine}, fused(x, cosine, sine, options), {kept, cosine, sine},
-                [options](const BackwardContext& c) -> Tensors {
-                  Tensors gradients(3);
-                  if (c.needs(0)) gradients[0] = rotary_embedding(c.grad(), c.saved(1), -c.saved(2), options);
-                  if (c.needs(1) || c.needs(2))
-                    std::tie(gradients[1], gradients[2]) =
-                        table_gradients(c.saved(0), c.grad(), c.saved(1).shape(), options);
-                  return gradients;
-                },
-                {{"num_heads", options.num_heads}, {"interleaved", options.interleaved}});
+  return fused(rotary_op, {x, cosine, sine}, RotaryEmbedding{options, shape},
+               {{"num_heads", options.num_heads}, {"interleaved", options.interleaved}});
 }
 
 }  // namespace tape

@@ -12,7 +12,7 @@ struct RotaryEmbeddingOptions {
 /// Rotary position embedding (Su et al. 2021, "RoFormer", 3.2.2; torch.onnx.ops.rotary_embedding): the first R columns
 /// of each head turn in pairs, (u, v) -> (u c - v s, u s + v c), the others stay. x [B, T, H D]; c and s, the cosines
 /// and sines, [T, R/2], or [B, T, R/2] where each text has positions of its own -> [B, T, H D]. Gradients flow through
-/// all three. f32, f64, and f16 and bf16 with c and s in f32. Error (shape) naming what does not fit, (dtype) where
+/// all three. Of f16 and bf16, c and s may be in f32. Error (shape) naming what does not fit, (dtype) where
 /// dtypes differ, (config) where num_heads does not divide the width.
 Tensor rotary_embedding(const Tensor& x, const Tensor& cosine, const Tensor& sine,
                         const RotaryEmbeddingOptions& options = {});

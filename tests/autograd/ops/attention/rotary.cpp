@@ -39,6 +39,19 @@ TEST(RotaryEmbedding, IsItsTwinInEveryDtype) {
     }
 }
 
+TEST(RotaryEmbedding, TakesTablesOfHalvesToo) {
+  for (const DType dtype : {bf16, f16}) {
+    const Tensor x = sample_normal({2, 4, 8}, 1).to(dtype), table = sample_normal({4, 2}, 2).to(dtype);
+    const Tensor c = table.clone().requires_grad_(), wide = table.to(f32).requires_grad_();
+    const Tensor y = rotary_embedding(x, c, table, {.num_heads = 2}),
+                 expected = rotary_embedding(x, wide, table.to(f32), {.num_heads = 2});
+    EXPECT_TRUE(tensors_equal(y, expected));
+    const Tensor dc = grad({sum(y)}, {c})[0];
+    EXPECT_EQ(dc.dtype(), dtype);
+    EXPECT_TRUE(tensors_equal(dc, grad({sum(expected)}, {wide})[0].to(dtype)));
+  }
+}
+
 TEST(RotaryEmbedding, KeepsItsInputForLearnedTablesAlone) {
   const Tensor x = ones({1, 2, 4}).requires_grad_(), c = ones({2, 2}), s = ones({2, 2});
   const auto holders = [&] { return x.impl().use_count() + x.impl().storage->use_count(); };
@@ -67,6 +80,8 @@ TEST(RotaryEmbedding, RefusesTablesThatDoNotFitItsInput) {
                     "rotary_embedding: shapes differ: [3, 2] and [3, 1]");
   EXPECT_TAPE_ERROR(rotary_embedding(x, zeros({3, 2}, f64), zeros({3, 2}, f64)), ErrorKind::dtype,
                     "rotary_embedding: dtypes differ: f32 and f64");
+  EXPECT_TAPE_ERROR(rotary_embedding(x.to(bf16), zeros({3, 2}, f16), zeros({3, 2}, f16)), ErrorKind::dtype,
+                    "rotary_embedding: dtypes differ: bf16 and f16");
   EXPECT_TAPE_ERROR(rotary_embedding(zeros({2, 3, 8}, i64), zeros({3, 2}), zeros({3, 2})), ErrorKind::dtype,
                     "rotary_embedding: needs a floating dtype, got i64");
 }

@@ -105,8 +105,12 @@ T loss_of(const CtcProblem& p, int64_t n, const T* log_probs, T* alpha) {
 }
 
 template <class T>
-void forward(const CtcProblem& p, const T* log_probs, T* alpha, T* loss) {
-  for_tasks(p.N, p.N * p.T * (2 * p.S + 1) > kChunk / 8, [&](int64_t n) { loss[n] = loss_of(p, n, log_probs, alpha); });
+void forward(const CtcProblem& p, const T* log_probs, T* alpha, T* loss, T* shown) {
+  for_tasks(p.N, p.N * p.T * (2 * p.S + 1) > kChunk / 8, [&](int64_t n) {
+    loss[n] = loss_of(p, n, log_probs, alpha);
+    const bool infinite = loss[n] == -kLowest<T> || loss[n] == kLowest<T>;
+    shown[n] = p.zero_infinity && infinite ? T(0) : loss[n];
+  });
 }
 
 /// beta, the paths from each state to the end without what the frame itself gives, is made from the last frame on; the

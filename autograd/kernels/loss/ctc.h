@@ -13,6 +13,7 @@ struct CtcProblem {
   const int64_t* input_lengths;   ///< [N], at most T
   const int64_t* target_lengths;  ///< [N], at most S
   int64_t blank;
+  bool zero_infinity;  ///< whether infinite losses are shown as 0
 };
 
 /// Connectionist temporal classification (Graves et al. 2006, 4.1) in log space. The states of a sequence are its
@@ -21,9 +22,10 @@ struct CtcProblem {
 /// grow coarse in long sequences; what was taken off is added up in double.
 template <class T>
 struct CtcKernels {
-  /// loss [N] = -log of the probability of all paths that spell the target; infinite where there is none. alpha [N, T,
-  /// 2 S + 1] may be null: log probabilities of the paths to each state at each frame, but for a constant a frame.
-  void (*forward)(const CtcProblem& problem, const T* log_probs, T* alpha, T* loss);
+  /// loss [N] = -log of the probability of all paths that spell the target; infinite where there is none. shown [N] is
+  /// the same with zero_infinity applied. alpha [N, T, 2 S + 1] may be null: log probabilities of the paths to each
+  /// state at each frame, but for a constant a frame.
+  void (*forward)(const CtcProblem& problem, const T* log_probs, T* alpha, T* loss, T* shown);
   /// dlog_probs [T, N, C] = -dloss times the share of all paths that have this class at this frame; 0 behind a
   /// sequence's frames, and where its loss is infinite.
   void (*backward)(const CtcProblem& problem, const T* log_probs, const T* alpha, const T* loss, const T* dloss,

@@ -10,6 +10,7 @@
 #include "autograd/ops/elementwise/arithmetic.h"
 #include "autograd/ops/elementwise/cast.h"
 #include "autograd/ops/elementwise/compare.h"
+#include "autograd/ops/fused.h"
 #include "autograd/ops/index/index.h"
 #include "autograd/ops/index/indexing.h"
 #include "autograd/ops/reduce/reduce.h"
@@ -148,66 +149,55 @@ Tensor paths_to_states(const Tensor& log_probs, const Tensor& states, int64_t bl
 /// Whole numbers, those below it replaced.
 Tensor at_least(const Tensor& numbers, double least) { return maximum(numbers, scalar(least, i64)); }
 
-/// The losses [N] in tensor operations.
-Tensor composed_ctc(const Tensor& log_probs, const Spelling& s) {
-  const Tensor empty_target = eq(s.target_lengths, 0), no_frames = eq(s.input_lengths, 0);
-  Tensor losses;
-  if (log_probs.size(0) == 0) {
-    losses = sum(log_probs, {0, 2});
-  } else {
-    const Tensor alpha = paths_to_states(log_probs, states_of(s), s.blank);
-    const Tensor frame = at_least(s.input_lengths - 1, 0), n = arange(log_probs.size(1));
-    const Tensor last = index(alpha, {frame, n, 2 * s.target_lengths});
-    const Tensor other = index(alpha, {frame, n, at_least(2 * s.target_lengths - 1, 0)});
-    losses = -logsumexp(stack({last, masked_fill(other, empty_target, -INFINITY)}), 0);
+struct CtcLoss {
+  Spelling of;
+  int64_t frames, sequences, classes;
+
+  int64_t states() const { return 2 * of.targets.size(1) + 1; }
+  kernels::CtcProblem problem() const {
+    return {.T = frames,
+            .N = sequences,
+            .C = classes,
+            .S = of.targets.size(1),
+            .targets = of.targets.data<int64_t>(),
+            .input_lengths = of.input_lengths.data<int64_t>(),
+            .target_lengths = of.target_lengths.data<int64_t>(),
+            .blank = of.blank,
+            .zero_infinity = of.zero_infinity};
   }
-  losses = masked_fill(losses, logical_and(no_frames, empty_target), 0);
-  losses = masked_fill(losses, logical_and(no_frames, logical_not(empty_target)), INFINITY);
-  return s.zero_infinity ? masked_fill(losses, isinf(losses), 0) : losses;
-}
 
-kernels::CtcProblem problem_of(const Tensor& log_probs, const Spelling& s) {
-  return {.T = log_probs.size(0),
-          .N = log_probs.size(1),
-          .C = log_probs.size(2),
-          .S = s.targets.size(1),
-          .targets = s.targets.data<int64_t>(),
-          .input_lengths = s.input_lengths.data<int64_t>(),
-          .target_lengths = s.target_lengths.data<int64_t>(),
-          .blank = s.blank};
-}
-
-Tensor fused_ctc_gradient(const BackwardContext& c, const Spelling& s) {
-  const Tensor log_probs = c.saved(0), alpha = c.saved(1), losses = c.saved(2), dloss = c.grad();
-  Tensor dx = empty_like(log_probs);
-  dispatch_floating("ctc_loss", log_probs.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::ctc<T>().backward(problem_of(log_probs, s), log_probs.data<T>(), alpha.data<T>(), losses.data<T>(),
-                               dloss.data<T>(), dx.mutable_data<T>());
-  });
-  return dx;
-}
-
-Tensor ctc_losses(const Tensor& log_probs, const Spelling& s) {
-  if (Composed::active()) return composed_ctc(log_probs, s);
-  const kernels::CtcProblem problem = problem_of(log_probs, s);
-  const bool kept = needs_record({log_probs});
-  Tensor losses = empty({problem.N}, log_probs.dtype());
-  Tensor alpha = empty({kept ? problem.N : 0, problem.T, 2 * problem.S + 1}, log_probs.dtype());
-  dispatch_floating("ctc_loss", log_probs.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::ctc<T>().forward(problem, log_probs.data<T>(), kept ? alpha.mutable_data<T>() : nullptr,
-                              losses.mutable_data<T>());
-  });
-  const Tensor shown = s.zero_infinity ? masked_fill(losses, isinf(losses), 0) : losses;
-  return record(ctc_loss_op, {log_probs}, shown, {log_probs, alpha, losses.clone()},
-                [s](const BackwardContext& c) -> Tensors {
-                  if (!c.create_graph()) return {fused_ctc_gradient(c, s)};
-                  return twin_gradients(c, {c.saved(0)}, 1,
-                                        [&s](const Tensors& in) { return Tensors{composed_ctc(in[0], s)}; });
-                },
-                {{"blank", s.blank}, {"zero_infinity", s.zero_infinity}});
-}
+  std::array<Tensor, 3> constants() const { return {of.targets, of.input_lengths, of.target_lengths}; }
+  /// Kept: the paths to each state, which are large, where a backward will read them; losses with the infinite ones.
+  Results<1, 2> results(Inputs in) const {
+    const DType dtype = in[0].dtype();
+    return {{empty({sequences}, dtype)},
+            {needs_record(in) ? empty({sequences, frames, states()}, dtype) : Tensor(), empty({sequences}, dtype)}};
+  }
+  template <class T>
+  void forward(const ForwardCall<T>& c) const {
+    kernels::ctc(c).forward(problem(), c.in(0), c.kept(0), c.kept(1), c.out());
+  }
+  template <class T>
+  void backward(const BackwardCall<T>& c) const {
+    kernels::ctc(c).backward(problem(), c.in(0), c.kept(0), c.kept(1), c.dout(), c.din(0));
+  }
+  Tensor reference(Inputs in) const {
+    const Tensor empty_target = eq(of.target_lengths, 0), no_frames = eq(of.input_lengths, 0);
+    Tensor losses;
+    if (frames == 0) {
+      losses = sum(in[0], {0, 2});
+    } else {
+      const Tensor alpha = paths_to_states(in[0], states_of(of), of.blank);
+      const Tensor frame = at_least(of.input_lengths - 1, 0), n = arange(sequences);
+      const Tensor last = index(alpha, {frame, n, 2 * of.target_lengths});
+      const Tensor other = index(alpha, {frame, n, at_least(2 * of.target_lengths - 1, 0)});
+      losses = -logsumexp(stack({last, masked_fill(other, empty_target, -INFINITY)}), 0);
+    }
+    losses = masked_fill(losses, logical_and(no_frames, empty_target), 0);
+    losses = masked_fill(losses, logical_and(no_frames, logical_not(empty_target)), INFINITY);
+    return of.zero_infinity ? masked_fill(losses, isinf(losses), 0) : losses;
+  }
+};
 
 }  // namespace
 
@@ -221,7 +211,9 @@ Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& in
   if (log_probs.rank() != 3)
     raise(ErrorKind::shape, "ctc_loss: log_probs must be [T, N, C] or [T, C], got {}", to_string(log_probs.shape()));
   const Spelling spelling = spelling_of(log_probs, targets, input_lengths, target_lengths, options);
-  const Tensor losses = ctc_losses(log_probs, spelling);
+  const CtcLoss call{spelling, log_probs.size(0), log_probs.size(1), log_probs.size(2)};
+  const Tensor losses =
+      fused(ctc_loss_op, {log_probs}, call, {{"blank", spelling.blank}, {"zero_infinity", spelling.zero_infinity}});
   if (options.reduction != Reduction::mean) return reduced(losses, options.reduction);
   return mean(losses / cast(at_least(spelling.target_lengths, 1), losses.dtype()));
 }

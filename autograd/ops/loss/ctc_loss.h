@@ -14,7 +14,7 @@ struct CtcOptions {
 /// summed over all paths, one class a frame, that give it when classes repeated in a row are taken once and blanks then
 /// left out. Between two equal labels there must be a blank.
 ///
-/// log_probs [T, N, C], logarithms of probabilities (log_softmax), f32 or f64; targets i64, [N, S] with anything behind
+/// log_probs [T, N, C], logarithms of probabilities (log_softmax), floating; targets i64, [N, S] with anything behind
 /// each target's length, or all labels one after another [sum of lengths]; input_lengths and target_lengths [N], i64.
 /// Or a single sequence: [T, C], [S], and lengths [] or [1]. The result is a single number, or [N] ([] of a single
 /// sequence) with Reduction::none. The loss is infinite where too few frames are there for a target, with a gradient of

@@ -67,7 +67,8 @@ struct CtcData {
                .targets = targets.data(),
                .input_lengths = frames.data(),
                .target_lengths = lengths.data(),
-               .blank = 0};
+               .blank = 0,
+               .zero_infinity = false};
   }
   std::vector<int64_t> targets, frames = {}, lengths = {};
   CtcProblem problem = {};
@@ -80,9 +81,10 @@ void check_ctc(int64_t frames, int64_t sequences, int64_t classes, int64_t label
   const std::vector<T> x = random_values<T>(frames * sequences * classes, 1, -3, 0),
                        dloss = random_values<T>(sequences, 2);
   std::vector<T> alpha(static_cast<size_t>(sequences * frames * (2 * labels + 1))),
-      loss(static_cast<size_t>(sequences)), alone(loss), dx(x.size(), 9);
-  ctc<T>().forward(p, x.data(), alpha.data(), loss.data());
-  ctc<T>().forward(p, x.data(), nullptr, alone.data());
+      loss(static_cast<size_t>(sequences)), alone(loss), shown(loss), dx(x.size(), 9);
+  ctc<T>().forward(p, x.data(), alpha.data(), loss.data(), shown.data());
+  EXPECT_EQ(shown, loss);
+  ctc<T>().forward(p, x.data(), nullptr, alone.data(), shown.data());
   EXPECT_EQ(alone, loss);
   ctc<T>().backward(p, x.data(), alpha.data(), loss.data(), dloss.data(), dx.data());
   std::vector<long double> wanted, wanted_dx(x.size());
@@ -116,23 +118,44 @@ TEST_P(Ctc, classes_that_cannot_be_take_no_part) {
                      .targets = &target,
                      .input_lengths = &frames,
                      .target_lengths = &length,
-                     .blank = 0};
+                     .blank = 0,
+                     .zero_infinity = false};
   const float never = -std::numeric_limits<float>::infinity();
   const std::vector<float> x{0, never, never, 0, 0, never};
   std::vector<float> alpha(9), dx(6);
-  float loss, dloss = 1;
-  ctc<float>().forward(p, x.data(), alpha.data(), &loss);
+  float loss, shown, dloss = 1;
+  ctc<float>().forward(p, x.data(), alpha.data(), &loss, &shown);
   ctc<float>().backward(p, x.data(), alpha.data(), &loss, &dloss, dx.data());
   EXPECT_EQ(loss, 0);
   EXPECT_EQ(dx, (std::vector<float>{-1, 0, 0, -1, -1, 0}));
+}
+
+TEST_P(Ctc, shows_zero_in_the_place_of_infinity_where_asked_to) {
+  const int64_t targets[] = {1, 1, 1, 2}, frames[] = {2, 2}, lengths[] = {2, 2};  // no blank fits between 1 and 1
+  CtcProblem p{.T = 2,
+               .N = 2,
+               .C = 3,
+               .S = 2,
+               .targets = targets,
+               .input_lengths = frames,
+               .target_lengths = lengths,
+               .blank = 0,
+               .zero_infinity = true};
+  const std::vector<double> x(12, -1.0);
+  std::vector<double> loss(2), shown(2);
+  ctc<double>().forward(p, x.data(), nullptr, loss.data(), shown.data());
+  EXPECT_EQ(loss[0], std::numeric_limits<double>::infinity());
+  EXPECT_EQ(shown[0], 0);
+  EXPECT_NEAR(loss[1], 2, 1e-14);
+  EXPECT_EQ(shown[1], loss[1]);
 }
 
 TEST_P(Ctc, same_bits_for_every_number_of_threads) {
   const CtcData data(60, 16, 9, 20);
   const std::vector<float> x = random_values<float>(60 * 16 * 9, 4, -3, 0), dloss(16, 1.0F);
   expect_same_bits([&] {
-    std::vector<float> alpha(16 * 60 * 41), loss(16), dx(x.size());
-    ctc<float>().forward(data.problem, x.data(), alpha.data(), loss.data());
+    std::vector<float> alpha(16 * 60 * 41), loss(16), shown(16), dx(x.size());
+    ctc<float>().forward(data.problem, x.data(), alpha.data(), loss.data(), shown.data());
     ctc<float>().backward(data.problem, x.data(), alpha.data(), loss.data(), dloss.data(), dx.data());
     dx.insert(dx.end(), loss.begin(), loss.end());
     return dx;
